@@ -1,0 +1,68 @@
+/**
+ * Every refusal of the service. `code` is stable and public; `detail` is public text, so it never carries anything internal.
+ * Source: open points, section 1 (RFC 9457).
+ */
+export interface Problem {
+  readonly status: number;
+  readonly code: ProblemCode;
+  readonly detail: string;
+  readonly errors?: readonly FieldError[];
+  /** The service's time in Unix seconds; sent when the client's clock is the fault. */
+  readonly serverTime?: number;
+  /** Whole seconds, at least 1; sent on 429 and 503. */
+  readonly retryAfterSeconds?: number;
+}
+
+export interface FieldError {
+  /** RFC 6901 pointer into the request body. */
+  readonly pointer: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** Code → its status and its title. Source: open points, section 1. */
+export const PROBLEMS = {
+  malformed_json: [400, 'Malformed JSON body'],
+  invalid_request: [400, 'Invalid request'],
+  missing_credentials: [401, 'Missing credentials'],
+  unknown_key: [401, 'Unknown API key'],
+  invalid_signature: [401, 'Signature verification failed'],
+  timestamp_out_of_window: [401, 'Timestamp outside the accepted window'],
+  replayed_request: [401, 'Request id already used'],
+  key_not_allowed: [403, 'Key not allowed here'],
+  not_found: [404, 'Not found'],
+  method_not_allowed: [405, 'Method not allowed'],
+  length_required: [411, 'Length required'],
+  body_too_large: [413, 'Body too large'],
+  unsupported_media_type: [415, 'Unsupported media type'],
+  validation_failed: [422, 'Validation failed'],
+  rate_limited: [429, 'Rate limit exceeded'],
+  overloaded: [429, 'Overloaded'],
+  headers_too_large: [431, 'Request header fields too large'],
+  internal_error: [500, 'Internal error'],
+} as const satisfies Record<string, readonly [status: number, title: string]>;
+
+export type ProblemCode = keyof typeof PROBLEMS;
+
+export function problem(
+  code: ProblemCode,
+  detail: string,
+  extra: Pick<Problem, 'errors' | 'serverTime' | 'retryAfterSeconds'> = {},
+): Problem {
+  return { status: PROBLEMS[code][0], code, detail, ...extra };
+}
+
+/** The `application/problem+json` body. */
+export function problemBody(fault: Problem, requestId: string): string {
+  return JSON.stringify({
+    type: `urn:gatehouse:error:${fault.code}`,
+    title: PROBLEMS[fault.code][1],
+    status: fault.status,
+    code: fault.code,
+    detail: fault.detail,
+    request_id: requestId,
+    ...(fault.errors && { errors: fault.errors }),
+    ...(fault.serverTime !== undefined && { server_time: fault.serverTime }),
+    ...(fault.retryAfterSeconds !== undefined && { retry_after: fault.retryAfterSeconds }),
+  });
+}

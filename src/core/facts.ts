@@ -1,0 +1,115 @@
+import type { FingerprintHash } from '../base/brand.ts';
+import type { ListAction } from './decision.ts';
+
+/**
+ * Everything that rules may know of one request: gathered first, for the whole batch, and then only read.
+ * `null` always means "not given" or "the layer that would tell is missing"; a rule that needs it stays quiet.
+ */
+export interface Facts {
+  /** Lower case; `''` when none was given. */
+  readonly eventType: string;
+  readonly ip: IpFacts | null;
+  /** As sent, cut at `USER_AGENT_CHARACTERS_MAX`; `''` is a user agent that was given and is empty. */
+  readonly userAgent: string | null;
+  readonly agent: AgentFacts | null;
+  readonly url: string | null;
+  readonly referrer: string | null;
+  readonly token: TokenFacts;
+  readonly fingerprintHash: FingerprintHash;
+  readonly entities: readonly Entity[];
+  /** Header names in lower case. */
+  readonly headers: ReadonlyMap<string, string>;
+  readonly geo: GeoFacts | null;
+  readonly list: ListAction | null;
+  readonly registry: RegistryFacts | null;
+  /** The service's clock, Unix seconds. */
+  readonly nowSeconds: number;
+}
+
+/** An identity that the customer tracks, for example `{ name: 'email', value: 'a@b.example' }`. */
+export interface Entity {
+  readonly name: string;
+  readonly value: string;
+}
+
+export type IpFacts =
+  | { readonly kind: 'invalid' }
+  | {
+      readonly kind: 'valid';
+      readonly version: 4 | 6;
+      /** Canonical text; an IPv4-mapped IPv6 address is its IPv4 address. */
+      readonly text: string;
+      /** false for private, reserved, loopback, documentation and the like. */
+      readonly public: boolean;
+    };
+
+/** The session token: `none` (empty or blank), `opaque` (the customer's own text) or `collector` (made by the collector script). */
+export type TokenFacts =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'opaque' }
+  | {
+      readonly kind: 'collector';
+      readonly sessionId: string;
+      readonly issuedAtSeconds: number;
+      readonly signals: TokenSignals;
+    };
+
+/** What the collector saw in the browser. Written by the client: it informs rules and never alone makes a BLOCK. */
+export interface TokenSignals {
+  readonly webdriver: boolean | null;
+  readonly pluginCount: number | null;
+  readonly languages: readonly string[] | null;
+  readonly platform: string | null;
+  readonly touchPoints: number | null;
+  readonly screenWidth: number | null;
+  readonly screenHeight: number | null;
+  readonly timeZone: string | null;
+  readonly mobileHint: boolean | null;
+  readonly platformHint: string | null;
+}
+
+/** What a user agent text says of its sender. Pure function of the text, so it is kept by text. */
+export interface AgentFacts {
+  /** Name of a known crawler or bot, else null. */
+  readonly bot: string | null;
+  /** Name of an HTTP library or command-line tool, else null. */
+  readonly httpLibrary: string | null;
+  /** The automation marker found, else null. */
+  readonly headless: string | null;
+  /** Name of a known AI crawler or assistant, else null. */
+  readonly aiAgent: string | null;
+  readonly browser: BrowserFamily;
+  readonly browserMajor: number | null;
+  /** When that major version was released, Unix seconds; null when unknown. */
+  readonly browserReleasedAtSeconds: number | null;
+  readonly system: SystemFamily;
+  readonly form: 'desktop' | 'mobile' | 'tablet' | 'other';
+}
+
+export type BrowserFamily = 'chromium' | 'firefox' | 'safari' | 'other';
+export type SystemFamily = 'windows' | 'macos' | 'linux' | 'android' | 'ios' | 'chromeos' | 'other';
+
+/** What GeoIP databases say of the address. */
+export interface GeoFacts {
+  /** ISO 3166-1 alpha-2, upper case. */
+  readonly country: string | null;
+  readonly latitude: number | null;
+  readonly longitude: number | null;
+  readonly accuracyKm: number | null;
+  readonly asn: number | null;
+  readonly organisation: string | null;
+  readonly tor: boolean;
+  readonly proxy: boolean;
+  readonly residentialProxy: boolean;
+  readonly hosting: boolean;
+  readonly vpn: boolean;
+  readonly relay: boolean;
+}
+
+/** The shared registry's entry, present only for a fingerprint that is in it. */
+export interface RegistryFacts {
+  /** 0 to 100, after its half-life. */
+  readonly risk: number;
+  /** Distinct customers that have seen it. */
+  readonly customers: number;
+}

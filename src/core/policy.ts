@@ -1,0 +1,55 @@
+/**
+ * Everything an operator may tune without code. This is the whole default; a policy file changes parts of it.
+ * Source: open points, section 2, and the default rules.
+ */
+export interface Policy {
+  readonly version: string;
+  readonly bands: Bands;
+  /** Added to the upper three bands for that event type (lower case); absent is 0. */
+  readonly shifts: Readonly<Record<string, number>>;
+  /** `code` or `code.level` → weight, 0 to 1. */
+  readonly weights: Readonly<Record<string, number>>;
+  /** Codes of rules that are switched off. */
+  readonly rulesOff: readonly string[];
+  /** Keys of `entity_keys` that name no person. */
+  readonly ignoredEntityKeys: readonly string[];
+  /** ISO 3166-1 alpha-2, upper case. */
+  readonly watchedCountries: ReadonlySet<string>;
+  readonly watchedAsns: ReadonlySet<number>;
+  /** Autonomous systems of hosting companies. */
+  readonly hostingAsns: ReadonlySet<number>;
+  /** Autonomous systems of private relays and satellite networks. */
+  readonly relayAsns: ReadonlySet<number>;
+  /** Share of all decisions that is copied to the shadow review queue, 0 to 1. */
+  readonly sampleRate: number;
+}
+
+/** Lower bounds of the decisions above ALLOW, on the rounded score. */
+export interface Bands {
+  readonly allowWatch: number;
+  readonly softChallenge: number;
+  readonly review: number;
+  readonly block: number;
+}
+
+export const DEFAULT_POLICY: Policy = {
+  version: 'default',
+  bands: { allowWatch: 30, softChallenge: 50, review: 65, block: 85 },
+  shifts: { payment: -5, checkout: -5, search: 5 },
+  weights: {},
+  rulesOff: [],
+  ignoredEntityKeys: ['tenant', 'merchant', 'country', 'order_id'],
+  watchedCountries: new Set(),
+  watchedAsns: new Set(),
+  // Published numbers of the largest hosting companies, from their own peering records: Amazon 16509 14618, Google Cloud
+  // 396982, Microsoft 8075, DigitalOcean 14061, OVH 16276, Hetzner 24940 213230, Linode 63949, Vultr 20473, Alibaba 45102,
+  // Tencent 132203, Oracle 31898, Contabo 51167, Scaleway 12876, Leaseweb 60781 28753, M247 9009, Choopa 20473.
+  hostingAsns: new Set([
+    16509, 14618, 396982, 8075, 14061, 16276, 24940, 213230, 63949, 20473, 45102, 132203, 31898, 51167, 12876, 60781,
+    28753, 9009,
+  ]),
+  // iCloud Private Relay leaves through Akamai 36183, Cloudflare 13335 and Fastly 54113; satellite: Starlink 14593 and
+  // 45700, Viasat 40306 and 7155, Hughes 6621, OneWeb 800.
+  relayAsns: new Set([36183, 13335, 54113, 14593, 45700, 40306, 7155, 6621, 800]),
+  sampleRate: 0.01,
+};

@@ -1,0 +1,49 @@
+import type { Facts } from './facts.ts';
+import type { Policy } from './policy.ts';
+
+/** Rules of one family are about the same thing: only the strongest that fired counts. */
+export type Family =
+  | 'list'
+  | 'registry'
+  | 'client'
+  | 'tls'
+  | 'device'
+  | 'network'
+  | 'ip_volume'
+  | 'entity_volume'
+  | 'session_volume'
+  | 'movement'
+  | 'token'
+  | 'journey'
+  | 'probe'
+  | 'identity'
+  | 'model';
+
+/**
+ * One rule: a pure function of the facts. It never throws on any facts, and looks only at what it says in its header.
+ * `weights` are probabilities, 0 to 1, by level; most rules have only `default`. The policy may change each of them.
+ */
+export interface Rule {
+  /** The reason code on the wire. */
+  readonly code: string;
+  readonly family: Family;
+  readonly weights: Readonly<Record<string, number>>;
+  /** Completes the sentence "Strongest evidence: …" for a reviewer; plain ASCII, no text of the client's. */
+  readonly hint: string;
+  evaluate(facts: Facts, policy: Policy): Hit | null;
+}
+
+/** A rule that fired. */
+export interface Hit {
+  /** Which of the rule's weights counts; `default` when absent. */
+  readonly level?: string;
+  /** Multiplies that weight, 0 to 1; 1 when absent. */
+  readonly scale?: number;
+  /** What was found, for the reviewer: short, may hold the client's own text. */
+  readonly evidence: string;
+}
+
+/** Helper for the many rules that have one weight. */
+export function hit(evidence: string, level?: string): Hit {
+  return level === undefined ? { evidence } : { evidence, level };
+}
