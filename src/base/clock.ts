@@ -3,11 +3,14 @@ export interface Clock {
   nowMs(): number;
   /** A verified client timestamp was seen. Real time ignores it; simulated time moves on to it. */
   observe(timestampSeconds: number): void;
+  /** Simulated time moves on to timestamps that are ahead of it, so none is too far ahead of it. */
+  readonly followsTimestamps: boolean;
 }
 
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   observe: () => {},
+  followsTimestamps: false,
 };
 
 /**
@@ -18,6 +21,7 @@ export function createSimulatedClock(startMs = 0): Clock {
   let nowMs = startMs;
   return {
     nowMs: () => nowMs,
+    followsTimestamps: true,
     observe(timestampSeconds) {
       const seenMs = timestampSeconds * 1000;
       if (seenMs > nowMs) nowMs = seenMs;

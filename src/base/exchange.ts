@@ -1,0 +1,58 @@
+import type { Problem } from './problem.ts';
+
+/**
+ * One HTTP request and its answer, as every place sees them: two transports stand behind these shapes (`src/http`), and what
+ * answers requests knows neither.
+ */
+export interface RequestHead {
+  readonly method: string;
+  /** As sent, up to `?`. */
+  readonly path: string;
+  /** As sent, after `?`; `''` when there is none. */
+  readonly query: string;
+  /** `''` where absent, for all fields. */
+  readonly svcKey: string;
+  readonly svcTimestamp: string;
+  readonly svcRequestId: string;
+  readonly svcSignature: string;
+  readonly authorization: string;
+  /** -1 when no Content-Length was sent: the body is empty. */
+  readonly contentLength: number;
+  /** 411 and what is wrong with the length. Checked after the route. */
+  readonly lengthFault: Problem | null;
+  /** What is wrong with the form of the header. Checked after the length. */
+  readonly formFault: Problem | null;
+}
+
+/**
+ * A handler must call `readBody` or `send` before it returns; what it was given as bytes is borrowed until its callback
+ * returns.
+ */
+export interface Exchange {
+  /** The client is gone, or was answered: nothing may be sent, and nothing sent would matter. */
+  readonly aborted: boolean;
+  /** The peer's address as text; costs half a microsecond, so it is asked only where it is needed. */
+  remoteAddress(): string;
+  /** Calls back once with the whole body, or with null where it is longer than `bytesMax`. Never after an abort. */
+  readBody(bytesMax: number, done: (body: Uint8Array | null) => void): void;
+  /** Sends the whole answer. `close` ends the connection after it. Does nothing after an abort. */
+  send(status: number, fields: HeaderFields, body: string, close?: boolean): void;
+}
+
+/**
+ * Header fields as they stand on the wire, joined by CRLF, the first one being Content-Type and given without its name:
+ * `application/json\r\nCache-Control: no-store`. Only text of our own may be in it, never a client's.
+ * Measured: one joined block costs 166 ns where five single fields cost 529 (bench/micro).
+ */
+export type HeaderFields = string;
+
+export type Handler = (head: RequestHead, exchange: Exchange) => void;
+
+/** One path and what it answers. Paths are exact. */
+export interface Route {
+  readonly path: string;
+  readonly methods: Readonly<Record<string, Handler>>;
+  readonly bodyBytesMax: number;
+  /** Header lines for refusals that the router makes on this path, each beginning with CRLF. */
+  readonly refusalFields?: (exchange: Exchange) => string;
+}

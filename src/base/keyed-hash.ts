@@ -1,0 +1,60 @@
+/**
+ * A keyed 64-bit hash of short texts, for tables that a client fills with names of its choice: without the key nobody can aim
+ * at a slot. HalfSipHash's permutation with one round a word and three at the end; a word is two UTF-16 units, so the values
+ * are our own and not those of the byte-wise original.
+ * Measured: 60 to 80 ns for 40 characters (bench/micro); `crypto.hash` takes 220 to 650.
+ */
+export class KeyedHash {
+  /** The last result, two unsigned 32-bit halves. */
+  low = 0;
+  high = 0;
+  readonly #k0: number;
+  readonly #k1: number;
+
+  /** `key` holds at least 8 secret bytes. */
+  constructor(key: Buffer) {
+    this.#k0 = key.readInt32LE(0);
+    this.#k1 = key.readInt32LE(4);
+  }
+
+  /** Hashes `scope` (any 32 bits) and `text` into `low` and `high`. */
+  update(scope: number, text: string): void {
+    let v0 = this.#k0;
+    let v1 = this.#k1 ^ 0xee;
+    let v2 = 0x6c796765 ^ this.#k0;
+    let v3 = 0x74656462 ^ this.#k1;
+    const length = text.length;
+    const words = (length + 1) >> 1;
+    // The scope first, then the text, then its length; then three rounds, twice, for the two halves.
+    for (let i = -1; i < words + 7; i++) {
+      let m = 0;
+      if (i < 0) m = scope | 0;
+      else if (i < words) {
+        const at = i << 1;
+        m = text.charCodeAt(at) | (at + 1 < length ? text.charCodeAt(at + 1) << 16 : 0);
+      } else if (i === words) m = length;
+      else if (i === words + 1) v2 ^= 0xee;
+      else if (i === words + 4) {
+        this.low = (v1 ^ v3) >>> 0;
+        v1 ^= 0xdd;
+      }
+      v3 ^= m;
+      v0 = (v0 + v1) | 0;
+      v1 = (v1 << 5) | (v1 >>> 27);
+      v1 ^= v0;
+      v0 = (v0 << 16) | (v0 >>> 16);
+      v2 = (v2 + v3) | 0;
+      v3 = (v3 << 8) | (v3 >>> 24);
+      v3 ^= v2;
+      v0 = (v0 + v3) | 0;
+      v3 = (v3 << 7) | (v3 >>> 25);
+      v3 ^= v0;
+      v2 = (v2 + v1) | 0;
+      v1 = (v1 << 13) | (v1 >>> 19);
+      v1 ^= v2;
+      v2 = (v2 << 16) | (v2 >>> 16);
+      v0 ^= m;
+    }
+    this.high = (v1 ^ v3) >>> 0;
+  }
+}

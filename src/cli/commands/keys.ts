@@ -1,0 +1,122 @@
+import { InvalidArgumentError } from 'commander';
+import { checkKeyText, KEY_PREFIX_CHARACTERS } from '../../core/key-text.ts';
+import { type ApiKey, hashOfKey } from '../../store/api-keys.ts';
+import type { Store } from '../../store/open-store.ts';
+import type { Cli } from '../context.ts';
+import { failure, failureOf, ok, type Outcome } from '../outcome.ts';
+import { tableText, timeText } from '../table.ts';
+import { withStore } from '../with-store.ts';
+
+/** Choice: more than any machine answers in a window. */
+const RATE_LIMIT_MAX = 0xffff_ffff;
+
+interface CreateOptions {
+  readonly customer: string;
+  readonly rateLimit?: number;
+}
+
+export function addKeys(cli: Cli): void {
+  const keys = cli.program.command('keys').description('API keys');
+
+  keys
+    .command('create')
+    .description('make a pair of keys, a secret and a public one; they are shown once')
+    .requiredOption('--customer <id>', "the customer's id, cus_…")
+    .option('--rate-limit <requests>', 'requests per window of 60 s, for each of the two', parseRateLimit)
+    .action((options: CreateOptions) =>
+      cli.run(async () => withStore(cli.globals().dataDir, (store) => createKeys(store, options))),
+    );
+
+  keys
+    .command('list')
+    .description('list the keys, by their first characters')
+    .action(() => cli.run(async () => withStore(cli.globals().dataDir, listKeys)));
+
+  keys
+    .command('revoke <prefix>')
+    .description('revoke the one key that begins with this (or is this)')
+    .action((prefix: string) =>
+      cli.run(async () => withStore(cli.globals().dataDir, (store) => revokeKey(store, prefix.trim()))),
+    );
+}
+
+async function createKeys(store: Store, options: CreateOptions): Promise<Outcome> {
+  const customer = store.customers.findById(options.customer);
+  if (customer === null) return failure('unknown_customer', `there is no customer ${options.customer}`);
+  const made = await store.apiKeys.createPair(customer.number, options.rateLimit ?? null, nowSeconds());
+  if (made.kind === 'fault') return failureOf(made);
+  const { secret, public: open } = made.value;
+  return ok(
+    { customer_id: customer.id, secret_key: secret.text, public_key: open.text },
+    `Keys of ${customer.name} (${customer.id}). They are shown only now.\n  secret  ${secret.text}\n  public  ${open.text}`,
+  );
+}
+
+function listKeys(store: Store): Outcome {
+  const customers = new Map(store.customers.all().map((one) => [one.number, one]));
+  const all = store.apiKeys.loadAll();
+  return ok(
+    {
+      keys: all.map((key) => ({
+        prefix: key.prefix,
+        kind: key.kind,
+        customer_id: customers.get(key.customer)?.id ?? null,
+        rate_limit: key.rateLimit,
+        created_at: key.createdAtSeconds,
+        revoked_at: key.revokedAtSeconds,
+      })),
+    },
+    tableText(
+      ['Key', 'Kind', 'Customer', 'Rate limit', 'Created', 'Revoked'],
+      all.map((key) => [
+        `${key.prefix}…`,
+        key.kind,
+        customers.get(key.customer)?.name ?? '',
+        String(key.rateLimit),
+        timeText(key.createdAtSeconds),
+        key.revokedAtSeconds === null ? '' : timeText(key.revokedAtSeconds),
+      ]),
+      'There are no keys yet.',
+    ),
+  );
+}
+
+async function revokeKey(store: Store, prefix: string): Promise<Outcome> {
+  const matches = store.apiKeys.loadAll().filter((key) => isMeant(key, prefix));
+  const living = matches.filter((key) => key.revokedAtSeconds === null);
+  const [key] = living;
+  if (living.length > 1) {
+    return failure(
+      'ambiguous_prefix',
+      `${living.length} keys begin with ${prefix}; give more of its characters, or the whole key`,
+    );
+  }
+  if (key === undefined) {
+    return matches.length > 0
+      ? failure('already_revoked', 'that key is revoked already')
+      : failure('unknown_key', 'no key begins with that');
+  }
+  const revokedAt = nowSeconds();
+  const revoked = await store.apiKeys.revoke(key.hash, revokedAt);
+  if (revoked.kind === 'fault') return failureOf(revoked);
+  const customer = store.customers.find(key.customer);
+  return ok(
+    { prefix: key.prefix, kind: key.kind, customer_id: customer?.id ?? null, revoked_at: revokedAt },
+    `Revoked ${key.prefix}… of ${customer?.name ?? 'an unknown customer'}.`,
+  );
+}
+
+function isMeant(key: ApiKey, prefix: string): boolean {
+  if (checkKeyText(prefix) !== null) return key.hash === hashOfKey(prefix);
+  return prefix !== '' && prefix.length <= KEY_PREFIX_CHARACTERS && key.prefix.startsWith(prefix);
+}
+
+function parseRateLimit(text: string): number {
+  const value = /^\d{1,10}$/.test(text) ? Number(text) : 0;
+  if (value < 1 || value > RATE_LIMIT_MAX) throw new InvalidArgumentError(`a whole number from 1 to ${RATE_LIMIT_MAX}`);
+  return value;
+}
+
+function nowSeconds(): number {
+  return Math.floor(Date.now() / 1000);
+}

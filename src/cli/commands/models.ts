@@ -1,0 +1,22 @@
+import type { Cli } from '../context.ts';
+import { failure, ok } from '../outcome.ts';
+
+export function addModels(cli: Cli): void {
+  cli.program
+    .command('models')
+    .description('models')
+    .command('check <file>')
+    .description('load a model, run its golden vectors, and say whether a server would take it')
+    .action((file: string) =>
+      cli.run(async () => {
+        const { checkModel } = await import('../../score/model-check.ts');
+        const checked = await checkModel(file);
+        if (checked.kind === 'fault') return failure(checked.code, checked.detail);
+        const { name, version, sha256, rows, maxError } = checked;
+        return ok(
+          { name, version, sha256, rows, max_error: maxError },
+          `${name} ${version} is good: ${rows} golden rows, largest error ${maxError}\nsha256 ${sha256}`,
+        );
+      }),
+    );
+}

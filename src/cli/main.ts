@@ -1,0 +1,60 @@
+#!/usr/bin/env node
+import { Command, CommanderError } from 'commander';
+import { addBackup } from './commands/backup.ts';
+import { addCustomers } from './commands/customers.ts';
+import { addDecide } from './commands/decide.ts';
+import { addKeys } from './commands/keys.ts';
+import { addModels } from './commands/models.ts';
+import { addRegistry } from './commands/registry.ts';
+import { addServe } from './commands/serve.ts';
+import type { Cli, GlobalOptions } from './context.ts';
+import { printError, printOutcome } from './outcome.ts';
+
+/** Exit codes: 0 done, 1 not done or not all good, 2 called wrongly. */
+const USAGE_EXIT = 2;
+
+async function main(): Promise<void> {
+  // Looked for by hand as well, because a usage error ends commander before it knows its options.
+  const json = process.argv.includes('--json');
+  const cli = createCli(json);
+  try {
+    await cli.program.parseAsync();
+  } catch (error) {
+    if (!(error instanceof CommanderError)) {
+      printError('internal_error', error instanceof Error ? error.message : String(error), json);
+      process.exitCode = 1;
+      return;
+    }
+    // Help and version were asked for, and are printed already.
+    if (error.exitCode === 0) return;
+    if (json) printError('usage', error.message.replace(/^error: /, ''), true);
+    process.exitCode = USAGE_EXIT;
+  }
+}
+
+function createCli(json: boolean): Cli {
+  const program = new Command('gatehouse')
+    .description('Self-hosted risk decisions for logins, checkouts and sign-ups')
+    .option('--json', 'print one JSON object on standard output', false)
+    .option('--data-dir <folder>', 'the data directory', process.env['GATEHOUSE_DATA_DIR'] || './data')
+    .exitOverride()
+    .configureOutput({
+      writeErr: (text) => {
+        if (!json) process.stderr.write(text);
+      },
+    });
+  const cli: Cli = {
+    program,
+    globals: () => program.opts<GlobalOptions>(),
+    async run(work) {
+      const outcome = await work();
+      process.exitCode = printOutcome(outcome, json);
+      // The store's environment hangs, and with it every other way to end this process.
+      if (outcome.kind === 'error' && outcome.code === 'store_stuck') process.kill(process.pid, 'SIGKILL');
+    },
+  };
+  for (const add of [addServe, addCustomers, addKeys, addDecide, addRegistry, addModels, addBackup]) add(cli);
+  return cli;
+}
+
+await main();

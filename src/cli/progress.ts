@@ -1,0 +1,47 @@
+import { SingleBar } from 'cli-progress';
+
+export interface Progress {
+  /** Bytes done of all, and what to count beside them. */
+  update(bytes: number, accepted: number, rejected: number): void;
+  stop(): void;
+}
+
+/** Choice: often enough to see that it moves, seldom enough for a log. */
+const LINE_EVERY_MS = 5_000;
+const LINE_EVERY_SHARE = 0.1;
+
+/** Progress on standard error: a bar on a terminal, else a line at every tenth or every 5 s. */
+export function createProgress(totalBytes: number): Progress {
+  return process.stderr.isTTY ? bar(totalBytes) : lines(totalBytes);
+}
+
+function bar(totalBytes: number): Progress {
+  const shown = new SingleBar({
+    format: '{bar} {percentage}% | {accepted} accepted, {rejected} rejected | {eta_formatted} left',
+    stream: process.stderr,
+    hideCursor: true,
+    clearOnComplete: true,
+    fps: 5,
+  });
+  shown.start(totalBytes, 0, { accepted: 0, rejected: 0 });
+  return {
+    update: (bytes, accepted, rejected) => shown.update(bytes, { accepted, rejected }),
+    stop: () => shown.stop(),
+  };
+}
+
+function lines(totalBytes: number): Progress {
+  let share = LINE_EVERY_SHARE;
+  let at = performance.now();
+  return {
+    update(bytes, accepted, rejected) {
+      const done = totalBytes === 0 ? 1 : bytes / totalBytes;
+      const now = performance.now();
+      if (done < share && now - at < LINE_EVERY_MS) return;
+      at = now;
+      while (share <= done) share += LINE_EVERY_SHARE;
+      process.stderr.write(`${Math.floor(done * 100)} %: ${accepted} accepted, ${rejected} rejected\n`);
+    },
+    stop: () => {},
+  };
+}

@@ -1,0 +1,56 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fault, type StoreFault } from '../store/durable.ts';
+import { ensureUsable, type Usable } from '../store/ensure-usable.ts';
+import { readMarker } from '../store/marker.ts';
+import { openStore, type Store } from '../store/open-store.ts';
+import { acquireServerLock } from '../store/server-lock.ts';
+import { failureOf, type Outcome } from './outcome.ts';
+
+/** Choice: making a store takes some 10 ms; who still waits after this waits for something else. */
+const FIRST_START_MS_MAX = 5_000;
+const POLL_MS = 50;
+
+/** Runs `work` on the opened store, beside a running server or without one. A first use makes the data directory. */
+export async function withStore(dataDir: string, work: (store: Store) => Promise<Outcome> | Outcome): Promise<Outcome> {
+  const usable = await prepare(dataDir);
+  if (usable.kind === 'fault') return failureOf(usable);
+  const opened = openStore({ dataDir, readOnly: false });
+  if (opened.kind === 'fault') return failureOf(opened);
+  const outcome = await work(opened.store);
+  // After a write that got stuck, closing would hang; the entry ends the process instead.
+  if (!(outcome.kind === 'error' && outcome.code === 'store_stuck')) await opened.store.close();
+  return outcome;
+}
+
+async function prepare(dataDir: string): Promise<Usable> {
+  const deadline = performance.now() + FIRST_START_MS_MAX;
+  for (;;) {
+    const nowMs = Date.now();
+    try {
+      if (readMarker(dataDir).kind !== 'absent') {
+        return await ensureUsable({ dataDir, simulated: null, repair: false, nowMs });
+      }
+    } catch (error) {
+      return unusable(dataDir, error);
+    }
+    // The lock keeps a server's first start apart from this one; whoever comes second finds the marker.
+    const locked = await acquireServerLock(dataDir, 0);
+    if (locked.kind === 'ok') {
+      const simulated = process.env['GATEHOUSE_SIMULATED_TIME'] === '1';
+      const fresh = readMarker(dataDir).kind === 'absent';
+      const usable = fresh ? await ensureUsable({ dataDir, simulated, repair: true, nowMs }) : null;
+      await locked.lock.release();
+      if (usable !== null) return usable;
+      continue;
+    }
+    if (locked.code !== 'data_dir_in_use' || performance.now() > deadline) return locked;
+    await sleep(POLL_MS);
+  }
+}
+
+function unusable(dataDir: string, error: unknown): StoreFault {
+  return fault(
+    'data_dir_unusable',
+    `${dataDir} cannot be used: ${error instanceof Error ? error.message : String(error)}`,
+  );
+}

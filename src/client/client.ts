@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto';
+import { Pool } from 'undici';
+import { signRequest } from './sign.ts';
+
+export interface ClientOptions {
+  /** For example `http://127.0.0.1:8080`. */
+  readonly url: string;
+  readonly key: string;
+  /** Connections kept open; 4 unless told. */
+  readonly connections?: number;
+  /** For each wait: the connection, the headers, the next piece of the body; 10,000 unless told. */
+  readonly timeoutMs?: number;
+  /** The client's clock in Unix milliseconds; the system's unless told. */
+  readonly nowMs?: () => number;
+}
+
+export type Answer =
+  | {
+      readonly kind: 'answer';
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+      /** Parsed when it is JSON, else its text. */
+      readonly body: unknown;
+    }
+  /** No answer came: refused, cut off, or not in time. Whether the request was taken is unknown. */
+  | { readonly kind: 'unreachable'; readonly detail: string };
+
+export interface Client {
+  /** Sends a decide request. An object is serialised once; bytes or text are sent, and signed, as they are. */
+  decide(body: object | string | Uint8Array): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+/** Choice: an answer is some 2 KB; one beyond this is none of ours. */
+const ANSWER_BYTES_MAX = 1_048_576;
+const DECIDE_PATH = '/v1/decide';
+
+/** A client with connections that stay open. It never sends anything twice: a request id is accepted once. */
+export function createClient(options: ClientOptions): Client {
+  const timeoutMs = options.timeoutMs ?? 10_000;
+  const nowMs = options.nowMs ?? Date.now;
+  const pool = new Pool(new URL(options.url).origin, {
+    connections: options.connections ?? 4,
+    connectTimeout: timeoutMs,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+    // A server's hint must not pin idle sockets for longer than this.
+    keepAliveMaxTimeout: 30_000,
+    maxResponseSize: ANSWER_BYTES_MAX,
+  });
+  return {
+    async decide(body) {
+      const sent = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
+      const signed = signRequest({
+        key: options.key,
+        method: 'POST',
+        path: DECIDE_PATH,
+        body: sent,
+        timestampSeconds: Math.floor(nowMs() / 1000),
+        requestId: randomUUID(),
+      });
+      try {
+        const response = await pool.request({
+          method: 'POST',
+          path: DECIDE_PATH,
+          headers: { ...signed, 'content-type': 'application/json' },
+          body: sent,
+        });
+        const text = await response.body.text();
+        return { kind: 'answer', status: response.statusCode, headers: response.headers, body: parsed(text) };
+      } catch (error) {
+        return { kind: 'unreachable', detail: error instanceof Error ? error.message : String(error) };
+      }
+    },
+    close: () => pool.close(),
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,189 @@
+import { isAscii, isUtf8 } from 'node:buffer';
+import { problem, type FieldError, type Problem } from '../base/problem.ts';
+import {
+  ENTITY_KEYS_MAX,
+  ENTITY_NAME_CHARACTERS_MAX,
+  ENTITY_VALUE_CHARACTERS_MAX,
+  HEADERS_MAX,
+  JSON_DEPTH_MAX,
+} from '../limits.ts';
+import type { Entity } from './facts.ts';
+
+/** The body of POST /v1/decide, read. Absent and `null` are the same. Source: risk specification, section 2.1. */
+export interface DecideRequest {
+  readonly ip: string | null;
+  readonly userAgent: string | null;
+  readonly url: string | null;
+  readonly referrer: string | null;
+  /** `''` when none was given. */
+  readonly sessionToken: string;
+  readonly entities: readonly Entity[];
+  /** Names in lower case. */
+  readonly headers: ReadonlyMap<string, string>;
+  /** Lower case; `''` when none was given. */
+  readonly eventType: string;
+}
+
+export type ParsedRequest =
+  | { readonly kind: 'request'; readonly request: DecideRequest }
+  | { readonly kind: 'fault'; readonly problem: Problem };
+
+const NO_ENTITIES: readonly Entity[] = [];
+const NO_HEADERS: ReadonlyMap<string, string> = new Map();
+
+/**
+ * Bytes → request, or the 400 that says what is wrong. Reads by allow-list, so `__proto__` and unknown fields are nothing to it.
+ * `bytes` may be a view of shared memory.
+ */
+export function parseDecideRequest(bytes: Buffer): ParsedRequest {
+  const shape = scanShape(bytes);
+  if (shape.depth > JSON_DEPTH_MAX) return fault('invalid_request', `The body nests deeper than ${JSON_DEPTH_MAX} levels.`);
+  let text: string;
+  if (isAscii(bytes)) text = bytes.toString('latin1');
+  else if (isUtf8(bytes)) text = bytes.toString('utf8');
+  else return fault('malformed_json', 'The body is not valid UTF-8.');
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    return fault('malformed_json', 'The body is not valid JSON.');
+  }
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    return fault('invalid_request', 'The body is not a JSON object.');
+  }
+  const fields = body as Record<string, unknown>;
+  // JSON.parse keeps the last of equal names, so fewer names than colons at the top level means that one came twice.
+  if (Object.keys(fields).length !== shape.topLevelNames) {
+    return fault('invalid_request', 'The body has a top-level name twice.');
+  }
+  return readFields(fields);
+}
+
+function readFields(fields: Record<string, unknown>): ParsedRequest {
+  const errors: FieldError[] = [];
+  const text = (name: string): string | null => {
+    const value = fields[name];
+    if (value === undefined || value === null) return null;
+    if (typeof value === 'string') return value;
+    errors.push(wrongType(`/${name}`, 'a string'));
+    return null;
+  };
+  const request: DecideRequest = {
+    ip: text('ip'),
+    userAgent: text('user_agent'),
+    url: text('url'),
+    referrer: text('referrer'),
+    sessionToken: text('session_token') ?? '',
+    entities: readEntities(fields['entity_keys'], errors),
+    headers: readHeaders(fields['headers'], errors),
+    eventType: text('event_type')?.trim().toLowerCase() ?? '',
+  };
+  const timestamp = fields['timestamp'];
+  if (timestamp !== undefined && timestamp !== null && !Number.isInteger(timestamp)) {
+    errors.push(wrongType('/timestamp', 'an integer'));
+  }
+  if (errors.length > 0) return fault('invalid_request', 'A field has the wrong type.', errors);
+  return { kind: 'request', request };
+}
+
+function readEntities(value: unknown, errors: FieldError[]): readonly Entity[] {
+  if (value === undefined || value === null) return NO_ENTITIES;
+  if (!isObject(value)) {
+    errors.push(wrongType('/entity_keys', 'an object'));
+    return NO_ENTITIES;
+  }
+  const entities: Entity[] = [];
+  for (const [name, entity] of Object.entries(value)) {
+    if (entities.length === ENTITY_KEYS_MAX) break;
+    if (entity === null) continue;
+    if (typeof entity !== 'string' && typeof entity !== 'number') {
+      errors.push(wrongType(`/entity_keys/${escapePointer(name)}`, 'a string or a number'));
+      continue;
+    }
+    const valueText = String(entity);
+    if (valueText === '' || name.length > ENTITY_NAME_CHARACTERS_MAX) continue;
+    if (valueText.length <= ENTITY_VALUE_CHARACTERS_MAX) entities.push({ name, value: valueText });
+  }
+  return entities;
+}
+
+function readHeaders(value: unknown, errors: FieldError[]): ReadonlyMap<string, string> {
+  if (value === undefined || value === null) return NO_HEADERS;
+  if (!isObject(value)) {
+    errors.push(wrongType('/headers', 'an object'));
+    return NO_HEADERS;
+  }
+  const headers = new Map<string, string>();
+  for (const [name, header] of Object.entries(value)) {
+    if (headers.size === HEADERS_MAX) break;
+    if (header === null) continue;
+    const text = headerText(header);
+    if (text === null) errors.push(wrongType(`/headers/${escapePointer(name)}`, 'a string or an array of strings'));
+    else headers.set(name.toLowerCase(), text);
+  }
+  return headers;
+}
+
+function headerText(value: unknown): string | null {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number') return String(value);
+  if (Array.isArray(value) && value.every((x) => typeof x === 'string')) return value.join(', ');
+  return null;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function wrongType(pointer: string, expected: string): FieldError {
+  return { pointer, code: 'wrong_type', message: `This must be ${expected}.` };
+}
+
+/** RFC 6901; cut, because the name is the client's and comes back in the answer. */
+function escapePointer(name: string): string {
+  return name.slice(0, ENTITY_NAME_CHARACTERS_MAX).replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+function fault(code: 'malformed_json' | 'invalid_request', detail: string, errors?: readonly FieldError[]): ParsedRequest {
+  return { kind: 'fault', problem: problem(code, detail, errors ? { errors } : {}) };
+}
+
+interface Shape {
+  /** Deepest nesting; the top-level object is 1. */
+  readonly depth: number;
+  /** Colons directly inside the top-level object: its names, duplicates included. */
+  readonly topLevelNames: number;
+}
+
+/**
+ * One pass over the bytes before JSON.parse: V8's parser takes any depth, but what comes after it overflows the stack.
+ * Of bytes that are no JSON the counts mean nothing, and the parser refuses those.
+ * Measured: 0.3 µs for a usual body of 400 bytes (bench/micro).
+ */
+function scanShape(bytes: Uint8Array): Shape {
+  let depth = 0;
+  let deepest = 0;
+  let names = 0;
+  const length = bytes.length;
+  for (let i = 0; i < length; i++) {
+    switch (bytes[i] ?? 0) {
+      case 0x22: // a string: skip to its end
+        for (i++; i < length && bytes[i] !== 0x22; i++) if (bytes[i] === 0x5c) i++;
+        break;
+      case 0x5b:
+      case 0x7b:
+        depth++;
+        if (depth > deepest) deepest = depth;
+        break;
+      case 0x5d:
+      case 0x7d:
+        depth--;
+        break;
+      case 0x3a:
+        if (depth === 1) names++;
+        break;
+      default:
+    }
+  }
+  return { depth: deepest, topLevelNames: names };
+}

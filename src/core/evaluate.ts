@@ -1,0 +1,57 @@
+import type { Facts } from './facts.ts';
+import type { Contribution } from './fuse.ts';
+import type { Policy } from './policy.ts';
+import type { Rule } from './rule.ts';
+
+/** A rule under a policy: its weights as they count, and its bit in frames. */
+export interface TunedRule {
+  readonly rule: Rule;
+  /** Position in the table of rules. */
+  readonly index: number;
+  readonly weights: Readonly<Record<string, number>>;
+}
+
+/** The rules that are on, with the policy's weights in place of their own. */
+export function tuneRules(rules: readonly Rule[], policy: Policy): readonly TunedRule[] {
+  return rules
+    .map((rule, index) => ({ rule, index, weights: tunedWeights(rule, policy) }))
+    .filter(({ rule }) => !policy.rulesOff.includes(rule.code));
+}
+
+function tunedWeights(rule: Rule, policy: Policy): Readonly<Record<string, number>> {
+  const weights: Record<string, number> = {};
+  for (const [level, weight] of Object.entries(rule.weights)) {
+    const name = level === 'default' ? rule.code : `${rule.code}.${level}`;
+    weights[level] = policy.weights[name] ?? weight;
+  }
+  return weights;
+}
+
+/** What fired, and which bits say so in a frame. */
+export interface Evaluated {
+  readonly contributions: Contribution[];
+  rulesLow: number;
+  rulesHigh: number;
+}
+
+/** All rules over the facts of one request. */
+export function evaluateRules(rules: readonly TunedRule[], facts: Facts, policy: Policy): Evaluated {
+  const evaluated: Evaluated = { contributions: [], rulesLow: 0, rulesHigh: 0 };
+  for (const tuned of rules) {
+    const hit = tuned.rule.evaluate(facts, policy);
+    if (hit !== null) addHit(evaluated, tuned, hit.level ?? 'default', hit.scale ?? 1, hit.evidence);
+  }
+  return evaluated;
+}
+
+export function addHit(into: Evaluated, tuned: TunedRule, level: string, scale: number, evidence: string): void {
+  into.contributions.push({ rule: tuned.rule, weight: (tuned.weights[level] ?? 0) * scale, evidence });
+  if (tuned.index < 32) into.rulesLow = (into.rulesLow | (1 << tuned.index)) >>> 0;
+  else into.rulesHigh = (into.rulesHigh | (1 << (tuned.index - 32))) >>> 0;
+}
+
+/** Whether a rule of this code fired. */
+export function hasFired(evaluated: Evaluated, code: string): boolean {
+  for (const contribution of evaluated.contributions) if (contribution.rule.code === code) return true;
+  return false;
+}

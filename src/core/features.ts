@@ -1,0 +1,210 @@
+import type { Facts, GeoFacts, RegistryFacts, TokenFacts } from './facts.ts';
+
+/** One column of the model's input: a finite number computed from the facts of one request and the rules that fired on them. */
+export interface Feature {
+  /** Stable: model files name their columns by it. A column that changes its meaning gets a new name. */
+  readonly name: string;
+  compute(facts: Facts, fired: (ruleCode: string) => boolean): number;
+}
+
+/** Choice: a token's age beyond a week tells no more than a week does. */
+const TOKEN_AGE_HOURS_MAX = 168;
+/** Choice: browsers older than this are all equally old. */
+const BROWSER_AGE_DAYS_MAX = 3_650;
+const DAY_SECONDS = 86_400;
+
+const EVENT_TYPES = ['login', 'signup', 'checkout', 'payment', 'search'] as const;
+
+/** The rules that a model may know of; a rule that is not there, or is off, has not fired. */
+const RULE_CODES = [
+  'registry_known_bad',
+  'registry_suspicious',
+  'device_missing_user_agent',
+  'device_bot_user_agent',
+  'device_http_library',
+  'device_headless',
+  'device_ai_agent',
+  'device_outdated_browser',
+  'device_agent_contradiction',
+  'device_missing_accept_language',
+  'device_tls_tool',
+  'device_tls_contradiction',
+  'device_many_entities',
+  'device_new_for_entity',
+  'device_timezone_mismatch',
+  'ip_invalid',
+  'ip_not_public',
+  'ip_tor_exit',
+  'ip_proxy',
+  'ip_residential_proxy',
+  'ip_hosting',
+  'ip_vpn',
+  'ip_relay',
+  'ip_watched_country',
+  'ip_watched_asn',
+  'velocity_ip_1m',
+  'velocity_ip_logins_10m',
+  'velocity_ip_entities_1h',
+  'velocity_ip_signups_24h',
+  'velocity_ip_payments_1h',
+  'velocity_entity_1m',
+  'velocity_entity_payments_1h',
+  'velocity_entity_devices_24h',
+  'velocity_entity_ips_1h',
+  'velocity_entity_countries_24h',
+  'velocity_session_1m',
+  'velocity_session_payments_1h',
+  'velocity_machine_rhythm',
+  'travel_impossible',
+  'travel_improbable',
+  'session_ip_change',
+  'session_country_change',
+  'session_many_networks',
+  'session_agent_change',
+  'session_token_old',
+  'journey_direct_hit',
+  'journey_single_event',
+  'journey_too_fast',
+  'journey_foreign_referrer',
+  'journey_probe_url',
+  'identity_disposable_email',
+  'identity_random_email',
+] as const;
+
+/**
+ * Every column that a model may name, in a fixed order. What is unknown is 0; where "unknown" and "no" must be told apart there is
+ * a column for "known" beside it. New columns go to the end of their group: models find them by name, never by position.
+ */
+export const FEATURES: readonly Feature[] = [
+  ...EVENT_TYPES.map((type) => feature(`event:${type}`, (facts) => flag(facts.eventType === type))),
+
+  feature('ip:given', (facts) => flag(facts.ip !== null)),
+  feature('ip:valid', (facts) => flag(facts.ip?.kind === 'valid')),
+  feature('ip:public', (facts) => flag(facts.ip?.kind === 'valid' && facts.ip.public)),
+  feature('ip:v6', (facts) => flag(facts.ip?.kind === 'valid' && facts.ip.version === 6)),
+
+  geo('geo:known', () => 1),
+  geo('geo:country_known', (found) => flag(found.country !== null)),
+  geo('geo:position_known', (found) => flag(found.latitude !== null)),
+  geo('geo:asn_known', (found) => flag(found.asn !== null)),
+  geo('geo:tor', (found) => flag(found.tor)),
+  geo('geo:proxy', (found) => flag(found.proxy)),
+  geo('geo:residential_proxy', (found) => flag(found.residentialProxy)),
+  geo('geo:hosting', (found) => flag(found.hosting)),
+  geo('geo:vpn', (found) => flag(found.vpn)),
+  geo('geo:relay', (found) => flag(found.relay)),
+
+  feature('token:none', (facts) => flag(facts.token.kind === 'none')),
+  feature('token:opaque', (facts) => flag(facts.token.kind === 'opaque')),
+  feature('token:collector', (facts) => flag(facts.token.kind === 'collector')),
+  feature('token:age_hours', (facts) => tokenAgeHours(facts.token, facts.nowSeconds)),
+  signal('token:webdriver', (signals) => flag(signals.webdriver === true)),
+  signal('token:no_plugins', (signals) => flag(signals.pluginCount === 0)),
+  signal('token:no_languages', (signals) => flag(signals.languages?.length === 0)),
+  signal('token:touch', (signals) => flag((signals.touchPoints ?? 0) > 0)),
+
+  feature('entities:count', (facts) => facts.entities.length),
+  feature('entities:has_email', (facts) => flag(facts.entities.some((entity) => entity.name.includes('email')))),
+
+  feature('agent:given', (facts) => flag(facts.userAgent !== null)),
+  feature('agent:length', (facts) => facts.userAgent?.length ?? 0),
+  feature('agent:bot', (facts) => flag(isText(facts.agent?.bot))),
+  feature('agent:http_library', (facts) => flag(isText(facts.agent?.httpLibrary))),
+  feature('agent:headless', (facts) => flag(isText(facts.agent?.headless))),
+  feature('agent:ai', (facts) => flag(isText(facts.agent?.aiAgent))),
+  feature('agent:browser_known', (facts) => flag(facts.agent !== null && facts.agent.browser !== 'other')),
+  feature('agent:browser_age_days', (facts) => browserAgeDays(facts)),
+  feature('agent:mobile', (facts) => flag(facts.agent?.form === 'mobile' || facts.agent?.form === 'tablet')),
+  feature('agent:linux', (facts) => flag(facts.agent?.system === 'linux')),
+
+  feature('headers:count', (facts) => facts.headers.size),
+  feature('headers:accept_language', (facts) => flag(facts.headers.has('accept-language'))),
+  feature('headers:client_hints', (facts) => flag(facts.headers.has('sec-ch-ua'))),
+  feature('headers:tls', (facts) => flag(facts.headers.has('x-svc-ja3') || facts.headers.has('x-svc-ja4'))),
+
+  feature('url:given', (facts) => flag(facts.url !== null)),
+  feature('url:length', (facts) => facts.url?.length ?? 0),
+  feature('url:query', (facts) => flag(facts.url?.includes('?') ?? false)),
+  feature('referrer:given', (facts) => flag(isText(facts.referrer))),
+
+  registry('registry:known', () => 1),
+  registry('registry:risk', (entry) => entry.risk / 100),
+  registry('registry:customers', (entry) => Math.log1p(entry.customers)),
+
+  // The hour as a point on a circle, so that 23:59 and 00:01 lie side by side. UTC: the service knows no local time.
+  feature('time:hour_sin', (facts) => Math.sin(dayAngle(facts.nowSeconds))),
+  feature('time:hour_cos', (facts) => Math.cos(dayAngle(facts.nowSeconds))),
+
+  ...RULE_CODES.map((code) => feature(`rule:${code}`, (_facts, fired) => flag(fired(code)))),
+];
+
+const COLUMN_OF: ReadonlyMap<string, number> = new Map(FEATURES.map((entry, column) => [entry.name, column]));
+
+/** The column's number, for `fillFeatures`, or null. */
+export function findColumn(name: string): number | null {
+  return COLUMN_OF.get(name) ?? null;
+}
+
+/**
+ * Writes one row, `Float32[columns.length]`, at `offset`. Every number is finite, also after rounding to 32 bits: a value that is
+ * not becomes 0, because one NaN in its input makes a model's whole answer NaN.
+ */
+export function fillFeatures(
+  columns: readonly number[],
+  facts: Facts,
+  fired: (ruleCode: string) => boolean,
+  out: Float32Array,
+  offset: number,
+): void {
+  let at = offset;
+  for (const column of columns) {
+    const value = FEATURES[column]?.compute(facts, fired) ?? 0;
+    out[at] = Number.isFinite(Math.fround(value)) ? value : 0;
+    at += 1;
+  }
+}
+
+function feature(name: string, compute: Feature['compute']): Feature {
+  return { name, compute };
+}
+
+function geo(name: string, compute: (found: GeoFacts) => number): Feature {
+  return { name, compute: (facts) => (facts.geo === null ? 0 : compute(facts.geo)) };
+}
+
+function registry(name: string, compute: (entry: RegistryFacts) => number): Feature {
+  return { name, compute: (facts) => (facts.registry === null ? 0 : compute(facts.registry)) };
+}
+
+type Signals = Extract<TokenFacts, { kind: 'collector' }>['signals'];
+
+function signal(name: string, compute: (signals: Signals) => number): Feature {
+  return { name, compute: (facts) => (facts.token.kind === 'collector' ? compute(facts.token.signals) : 0) };
+}
+
+function flag(value: boolean): number {
+  return value ? 1 : 0;
+}
+
+function isText(value: string | null | undefined): boolean {
+  return value !== null && value !== undefined && value !== '';
+}
+
+function tokenAgeHours(token: TokenFacts, nowSeconds: number): number {
+  if (token.kind !== 'collector') return 0;
+  return clamp((nowSeconds - token.issuedAtSeconds) / 3_600, -1, TOKEN_AGE_HOURS_MAX);
+}
+
+function browserAgeDays(facts: Facts): number {
+  const releasedAtSeconds = facts.agent?.browserReleasedAtSeconds ?? null;
+  if (releasedAtSeconds === null) return 0;
+  return clamp((facts.nowSeconds - releasedAtSeconds) / DAY_SECONDS, 0, BROWSER_AGE_DAYS_MAX);
+}
+
+function dayAngle(nowSeconds: number): number {
+  return ((nowSeconds % DAY_SECONDS) / DAY_SECONDS) * 2 * Math.PI;
+}
+
+function clamp(value: number, min: number, max: number): number {
+  return Math.min(max, Math.max(min, value));
+}

@@ -1,0 +1,19 @@
+import { findEmails, isDisposable } from '../email.ts';
+import { hit, type Rule } from '../rule.ts';
+
+/**
+ * Fires when an entity is an e-mail at a disposable domain or under one. Quiet for forwarding services, which hide a lasting
+ * mailbox (Apple's hidden address, mozmail, duck.com, …). Source of the weights: the default rules; more on sign-up, where such
+ * an address is what opens accounts in bulk.
+ */
+export const identityDisposableEmail: Rule = {
+  code: 'identity_disposable_email',
+  family: 'identity',
+  weights: { default: 0.45, signup: 0.6 },
+  hint: 'the e-mail address is a disposable one',
+  evaluate({ entities, eventType }) {
+    const email = findEmails(entities).find(({ domain }) => isDisposable(domain));
+    if (email === undefined) return null;
+    return hit(email.domain.slice(0, 200), eventType === 'signup' ? 'signup' : undefined);
+  },
+};

@@ -1,0 +1,17 @@
+import { findEmails, isForwarder, looksGenerated } from '../email.ts';
+import { hit, type Rule } from '../rule.ts';
+
+/**
+ * Fires when the local part of an entity's e-mail looks generated; `looksGenerated` says by which measure. Quiet for forwarding
+ * services, whose addresses are generated for honest people, and for tags behind a `+`. Source of the weight: the default rules.
+ */
+export const identityRandomEmail: Rule = {
+  code: 'identity_random_email',
+  family: 'identity',
+  weights: { default: 0.2 },
+  hint: 'the e-mail address looks generated',
+  evaluate({ entities }) {
+    const email = findEmails(entities).find(({ domain, local }) => !isForwarder(domain) && looksGenerated(local));
+    return email === undefined ? null : hit(email.local);
+  },
+};

@@ -1,0 +1,164 @@
+import type { Clock } from '../base/clock.ts';
+import type { Exchange, RequestHead, Route } from '../base/exchange.ts';
+import { problem, type Problem } from '../base/problem.ts';
+import { bodyTooLarge } from '../base/reply.ts';
+import { DECIDE_BODY_BYTES_MAX } from '../limits.ts';
+import { type AnswerReader, REQUEST_PUBLIC_KEY, REQUEST_WANTS_DETAIL } from '../pools/frame.ts';
+import type { ScorePool } from '../pools/score-pool.ts';
+import { Batcher } from './batcher.ts';
+import type { Journal } from './journal.ts';
+import type { Key, Keyring } from './keyring.ts';
+import type { DecideObserver } from './observer.ts';
+import { rateFields, type RateState, type RateWindows } from './rate-windows.ts';
+import type { ReplayEntry, ReplayGuard } from './replay-guard.ts';
+import { answerDecision, answerRefusal } from './respond.ts';
+import { checkCredentialForm, verifyRequest } from './verify.ts';
+
+/**
+ * The way of one decision, on the main thread:
+ *
+ *   receive → verify → admit → batch → (score, in a worker) → journal → respond
+ *
+ * Each stage is one function below or one file beside this one; what they share is handed in.
+ */
+export interface DecideParts {
+  readonly clock: Clock;
+  readonly keyring: Keyring;
+  readonly rates: RateWindows;
+  readonly replay: ReplayGuard;
+  readonly journal: Journal;
+  readonly pool: ScorePool;
+  readonly observer: DecideObserver;
+}
+
+/** What is kept of a request between its batch and its answer. */
+export interface Pending {
+  readonly exchange: Exchange;
+  readonly key: Key;
+  readonly rate: RateState;
+  readonly replay: ReplayEntry;
+  /** `performance.now()` at its arrival. */
+  readonly startedAtMs: number;
+  /** How many decisions its log line stands for; 0 without a line. */
+  readonly logged: number;
+}
+
+export interface DecidePipeline {
+  readonly route: Route;
+  readonly queued: () => number;
+  /** How long the batch that is longest with a worker has been there, ms. */
+  readonly oldestInFlightMs: (nowMs: number) => number;
+  /** Resolves when every request that was taken in has its answer. */
+  drain(): Promise<void>;
+}
+
+export function createDecidePipeline(parts: DecideParts): DecidePipeline {
+  const { clock, keyring, rates, replay, journal, pool, observer } = parts;
+  const nowSeconds = (): number => Math.floor(clock.nowMs() / 1000);
+
+  const batcher = new Batcher<Pending>({
+    frames: pool.frames,
+    inFlightMax: pool.inFlightMax,
+    run: (task) => pool.run(task),
+    onBatch: (count) => observer.batchLeft(count),
+    onBatchFailed: (error) => observer.batchFailed(error),
+    onAnswers: respond,
+  });
+
+  function receive(head: RequestHead, exchange: Exchange): void {
+    const startedAtMs = performance.now();
+    const formFault = checkCredentialForm(head);
+    if (formFault !== null) refuseUnverified(exchange, formFault, null);
+    else {
+      exchange.readBody(DECIDE_BODY_BYTES_MAX, (body) => {
+        if (body === null) refuse(exchange, bodyTooLarge(DECIDE_BODY_BYTES_MAX), sourceRate(exchange), true);
+        else verify(head, body, exchange, startedAtMs);
+      });
+    }
+  }
+
+  function verify(head: RequestHead, body: Uint8Array, exchange: Exchange, startedAtMs: number): void {
+    if (batcher.isFull()) {
+      refuse(exchange, overloaded('The service is at its capacity.'), sourceRate(exchange));
+      return;
+    }
+    const verified = verifyRequest(head, body, keyring, clock);
+    if (verified.kind === 'refused') refuseUnverified(exchange, verified.problem, verified.key);
+    else admit(head, body, exchange, verified.key, verified.timestampSeconds, startedAtMs);
+  }
+
+  function admit(
+    head: RequestHead,
+    body: Uint8Array,
+    exchange: Exchange,
+    key: Key,
+    timestampSeconds: number,
+    startedAtMs: number,
+  ): void {
+    const now = nowSeconds();
+    const rate = rates.take(key.number, key.rateLimit, now);
+    if (!rate.allowed) {
+      refuse(exchange, rateLimited(rate), rate);
+      return;
+    }
+    const admitted = replay.admit(key.number, head.svcRequestId, timestampSeconds, now);
+    if (admitted === 'accepted') {
+      batch(body, { exchange, key, rate, replay: { ...replay.last }, startedAtMs, logged: observer.sampleLine() });
+    } else if (admitted === 'replayed') {
+      refuse(exchange, problem('replayed_request', 'X-SVC-Rid was already accepted for this key.'), rate);
+    } else refuse(exchange, overloaded('No more request ids can be remembered at the moment.'), rate);
+  }
+
+  function batch(body: Uint8Array, pending: Pending): void {
+    const { key, logged } = pending;
+    const flags = (key.kind === 'public' ? REQUEST_PUBLIC_KEY : 0) | (logged > 0 ? REQUEST_WANTS_DETAIL : 0);
+    batcher.add(body, key.customer, flags, clock.nowMs(), pending);
+  }
+
+  function respond(batchOf: readonly Pending[], answers: AnswerReader, failed?: ReadonlySet<number>): void {
+    for (const pending of batchOf) journal.stage(pending.replay);
+    journal.commit(nowSeconds());
+    for (const [at, pending] of batchOf.entries()) {
+      if (failed?.has(at)) refuse(pending.exchange, problem('internal_error', 'The decision failed.'), pending.rate);
+      else answerDecision(pending, answers, at, observer);
+    }
+  }
+
+  /** A failed authentication counts against its source address; past that allowance the answer is 429. */
+  function refuseUnverified(exchange: Exchange, fault: Problem, key: Key | null): void {
+    const source = rates.takeFailure(exchange.remoteAddress(), nowSeconds());
+    if (!source.allowed) refuse(exchange, rateLimited(source), source);
+    else refuse(exchange, fault, key === null ? source : rates.peek(key.number, key.rateLimit, nowSeconds()));
+  }
+
+  function refuse(exchange: Exchange, fault: Problem, rate: RateState, close = false): void {
+    observer.refused(fault.code);
+    answerRefusal(exchange, fault, rate, close);
+  }
+
+  function sourceRate(exchange: Exchange): RateState {
+    return rates.peekFailures(exchange.remoteAddress(), nowSeconds());
+  }
+
+  return {
+    route: {
+      path: '/v1/decide',
+      methods: { POST: receive },
+      bodyBytesMax: DECIDE_BODY_BYTES_MAX,
+      refusalFields: (exchange) => rateFields(sourceRate(exchange)),
+    },
+    queued: () => batcher.queued,
+    oldestInFlightMs: (nowMs) => batcher.oldestInFlightMs(nowMs),
+    drain: () => batcher.drain(),
+  };
+}
+
+function overloaded(detail: string): Problem {
+  return problem('overloaded', detail, { retryAfterSeconds: 1 });
+}
+
+function rateLimited(rate: RateState): Problem {
+  return problem('rate_limited', 'The allowance of this window is used up.', {
+    retryAfterSeconds: rate.retryAfterSeconds,
+  });
+}

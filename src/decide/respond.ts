@@ -1,0 +1,32 @@
+import type { Exchange } from '../base/exchange.ts';
+import { problem, type Problem } from '../base/problem.ts';
+import { JSON_FIELDS, sendProblem } from '../base/reply.ts';
+import type { AnswerReader } from '../pools/frame.ts';
+import type { DecideObserver } from './observer.ts';
+import type { Pending } from './pipeline.ts';
+import { rateFields, type RateState } from './rate-windows.ts';
+
+/** The worker's answer → the client's: a decision, or the problem that the worker found in the body. */
+export function answerDecision(pending: Pending, answers: AnswerReader, at: number, observer: DecideObserver): void {
+  const latencyMs = performance.now() - pending.startedAtMs;
+  if (answers.status(at) === 200) {
+    // The worker's text ends where the latency belongs, which only the main thread knows.
+    const body = `${answers.text(at)}${Math.round(latencyMs)}}`;
+    pending.exchange.send(200, JSON_FIELDS + rateFields(pending.rate), body);
+    observer.decided(pending, answers, at, latencyMs);
+    return;
+  }
+  const fault = readFault(answers, at);
+  observer.scoreRefused(fault.code, answers.detail(at));
+  answerRefusal(pending.exchange, fault, pending.rate);
+}
+
+/** Every refusal of decide carries the rate-limit fields. */
+export function answerRefusal(exchange: Exchange, fault: Problem, rate: RateState, close = false): void {
+  sendProblem(exchange, fault, { more: rateFields(rate), close });
+}
+
+function readFault(answers: AnswerReader, at: number): Problem {
+  if (answers.status(at) >= 500) return problem('internal_error', 'The decision failed.');
+  return JSON.parse(answers.text(at)) as Problem;
+}

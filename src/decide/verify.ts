@@ -1,0 +1,82 @@
+import { hash } from 'node:crypto';
+import type { Clock } from '../base/clock.ts';
+import type { RequestHead } from '../base/exchange.ts';
+import { problem, type Problem } from '../base/problem.ts';
+import { REQUEST_ID_CHARACTERS_MAX, TIMESTAMP_WINDOW_SECONDS } from '../limits.ts';
+import type { Key, Keyring } from './keyring.ts';
+import { canonicalText, verifyHmac } from './signature.ts';
+
+export type Verified =
+  | { readonly kind: 'verified'; readonly key: Key; readonly timestampSeconds: number }
+  /** `key` is the known key that the request named, null where it named none. */
+  | { readonly kind: 'refused'; readonly problem: Problem; readonly key: Key | null };
+
+const TIMESTAMP = /^\d{1,12}$/;
+const KEY = /^[\x21-\x7e]{1,128}$/;
+const REQUEST_ID = new RegExp(`^[\\x21-\\x7e]{1,${REQUEST_ID_CHARACTERS_MAX}}$`);
+const SIGNATURE = /^[0-9a-fA-F]{64}$/;
+
+/** Checks the form of the four headers; needs no body. Source: open points, section 1, "Authentication". */
+export function checkCredentialForm(head: RequestHead): Problem | null {
+  if (!KEY.test(head.svcKey)) return missing('X-SVC-Key');
+  if (!TIMESTAMP.test(head.svcTimestamp)) return missing('X-SVC-Ts');
+  if (!REQUEST_ID.test(head.svcRequestId)) return missing('X-SVC-Rid');
+  if (!SIGNATURE.test(head.svcSignature)) {
+    return problem('invalid_signature', 'X-SVC-Sig is not 64 hexadecimal digits.');
+  }
+  return null;
+}
+
+function missing(name: string): Problem {
+  return problem('missing_credentials', `${name} is missing or malformed.`);
+}
+
+/**
+ * Clock, key, signature, in this order and all before any JSON is read. The form of the headers has been checked.
+ * An unknown key is told from a wrong signature by its code only: both have cost the same.
+ */
+export function verifyRequest(head: RequestHead, body: Uint8Array, keyring: Keyring, clock: Clock): Verified {
+  const timestampSeconds = Number(head.svcTimestamp);
+  const { known, key } = keyring.find(head.svcKey);
+  const named = known ? key : null;
+  const clockFault = checkTimestamp(timestampSeconds, clock);
+  if (clockFault !== null) return { kind: 'refused', problem: clockFault, key: named };
+
+  const signed = verifySignature(head, body, key);
+  if (!known) return { kind: 'refused', problem: problem('unknown_key', 'This API key is not known.'), key: null };
+  if (!signed) {
+    const fault = problem('invalid_signature', 'X-SVC-Sig does not verify for this key, path, time, body and id.');
+    return { kind: 'refused', problem: fault, key };
+  }
+  clock.observe(timestampSeconds);
+  return { kind: 'verified', key, timestampSeconds };
+}
+
+/** Both ends of the window belong to it. Source: open points, section 1. */
+function checkTimestamp(timestampSeconds: number, clock: Clock): Problem | null {
+  const nowSeconds = Math.floor(clock.nowMs() / 1000);
+  const behind = nowSeconds - timestampSeconds;
+  if (behind <= TIMESTAMP_WINDOW_SECONDS && (behind >= -TIMESTAMP_WINDOW_SECONDS || clock.followsTimestamps)) return null;
+  const detail = `X-SVC-Ts is more than ${TIMESTAMP_WINDOW_SECONDS} seconds away from the server's time.`;
+  return problem('timestamp_out_of_window', detail, { serverTime: nowSeconds });
+}
+
+/**
+ * The target is signed as it was sent, query included; the path alone is accepted too. Every candidate is tried, so the time
+ * tells nothing about how near a wrong signature came.
+ */
+function verifySignature(head: RequestHead, body: Uint8Array, key: Key): boolean {
+  const bodyHash = hash('sha256', body, 'hex');
+  const signature = head.svcSignature.toLowerCase();
+  const path = canonicalText(head.method, head.path, head.svcTimestamp, bodyHash, head.svcRequestId);
+  const target =
+    head.query === ''
+      ? null
+      : canonicalText(head.method, `${head.path}?${head.query}`, head.svcTimestamp, bodyHash, head.svcRequestId);
+  let verified = false;
+  for (const hmacKey of key.hmacKeys(head.svcKey)) {
+    if (verifyHmac(hmacKey, path, signature)) verified = true;
+    if (target !== null && verifyHmac(hmacKey, target, signature)) verified = true;
+  }
+  return verified;
+}

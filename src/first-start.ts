@@ -1,0 +1,45 @@
+import type { Store } from './store/open-store.ts';
+
+/** The demo customer's key pair, in full. Seen once, on the terminal of the first start, and never in the log. */
+export interface DemoKeys {
+  readonly secretKey: string;
+  readonly publicKey: string;
+}
+
+/** On a first start there is a customer `demo` with one key pair. Source: open points, section 6. */
+export async function makeDemoCustomer(store: Store, nowMs: number): Promise<DemoKeys> {
+  const customer = await store.customers.create('demo', nowMs);
+  if (customer.kind === 'fault') throw new Error(customer.detail);
+  const pair = await store.apiKeys.createPair(customer.value.number, null, Math.floor(nowMs / 1000));
+  if (pair.kind === 'fault') throw new Error(pair.detail);
+  return { secretKey: pair.value.secret.text, publicKey: pair.value.public.text };
+}
+
+const EXAMPLE_BODY = JSON.stringify({
+  ip: '81.2.69.160',
+  user_agent: 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/139.0.0.0 Safari/537.36',
+  url: 'https://shop.example/login',
+  session_token: 'my-first-session',
+  entity_keys: { email: 'anna@example.com' },
+  event_type: 'login',
+});
+
+/** A ready signed request would expire in five minutes and work once, so a command is printed that signs one. */
+export function printDemoKeys(keys: DemoKeys, url: string): void {
+  process.stderr.write(
+    [
+      '',
+      'This is the first start: a customer "demo" was made. Its keys are shown this once:',
+      '',
+      `  secret key  ${keys.secretKey}`,
+      `  public key  ${keys.publicKey}`,
+      '',
+      'A first decision, in another terminal, from this folder:',
+      '',
+      `  echo '${EXAMPLE_BODY}' |`,
+      `    npm run -s gatehouse -- decide --key ${keys.secretKey} --url ${url} --file -`,
+      '',
+      '',
+    ].join('\n'),
+  );
+}

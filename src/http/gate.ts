@@ -1,0 +1,152 @@
+import { HEADER_BYTES_MAX, HEADER_COUNT_MAX } from '../limits.ts';
+import type { RequestHead } from '../base/exchange.ts';
+import { problem, type Problem } from '../base/problem.ts';
+
+/** Space, tab and visible ASCII. */
+const VISIBLE = /^[\t\x20-\x7e]*$/;
+const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
+const LENGTH = /^\d{1,15}$/;
+/** Origin form: a path from the root, then perhaps a query; no fragment, no backslash, no space. */
+const TARGET_PATH = /^\/[!$-.0-;=@-Z_a-z~%/]*$/;
+/** Bytes that the wire spends on a field beside its name and value: colon, space, CR, LF. */
+const FIELD_OVERHEAD_BYTES = 4;
+
+/**
+ * The strict gate in front of both transports. Their parsers are lax in different ways; what this gate passes has one reading
+ * only, on either: at most one well-formed Content-Length, no Transfer-Encoding, no second Host, Content-Type, Authorization
+ * or X-SVC field, visible ASCII values, a plain origin-form target.
+ *
+ * Collects the fields of one request. One object serves them all, since a header is read in one go.
+ * Measured: 0.5 µs for seven fields (bench/micro).
+ */
+export class HeaderGate {
+  #bytes = 0;
+  #count = 0;
+  #key = '';
+  #timestamp = '';
+  #requestId = '';
+  #signature = '';
+  #authorization = '';
+  #contentLength = -1;
+  #hosts = 0;
+  #contentTypes = 0;
+  #authorizations = 0;
+  #keys = 0;
+  #timestamps = 0;
+  #requestIds = 0;
+  #signatures = 0;
+  #otherSvc: string[] | null = null;
+  #transferEncoding = false;
+  #fault: string | null = null;
+
+  begin(): void {
+    this.#bytes = 0;
+    this.#count = 0;
+    this.#key = '';
+    this.#timestamp = '';
+    this.#requestId = '';
+    this.#signature = '';
+    this.#authorization = '';
+    this.#contentLength = -1;
+    this.#hosts = 0;
+    this.#contentTypes = 0;
+    this.#authorizations = 0;
+    this.#keys = 0;
+    this.#timestamps = 0;
+    this.#requestIds = 0;
+    this.#signatures = 0;
+    this.#otherSvc = null;
+    this.#transferEncoding = false;
+    this.#fault = null;
+  }
+
+  /** `name` in lower case. Bound, so that it can be handed to a parser as it is. */
+  readonly field = (name: string, value: string): void => {
+    this.#bytes += name.length + value.length + FIELD_OVERHEAD_BYTES;
+    this.#count++;
+    if (!VISIBLE.test(value)) this.#fault ??= 'A header value holds a character that is not visible ASCII.';
+    switch (name) {
+      case 'host':
+        this.#hosts++;
+        break;
+      case 'content-type':
+        this.#contentTypes++;
+        break;
+      case 'x-svc-key':
+        this.#keys++;
+        this.#key = value;
+        break;
+      case 'x-svc-ts':
+        this.#timestamps++;
+        this.#timestamp = value;
+        break;
+      case 'x-svc-rid':
+        this.#requestIds++;
+        this.#requestId = value;
+        break;
+      case 'x-svc-sig':
+        this.#signatures++;
+        this.#signature = value;
+        break;
+      case 'content-length':
+        if (this.#contentLength >= 0) this.#fault ??= 'Content-Length is given twice.';
+        else if (LENGTH.test(value)) this.#contentLength = Number(value);
+        else this.#fault ??= 'Content-Length is not a number.';
+        break;
+      case 'authorization':
+        this.#authorizations++;
+        this.#authorization = value;
+        break;
+      default:
+        this.#unusual(name, value);
+    }
+  };
+
+  #unusual(name: string, value: string): void {
+    if (name === 'transfer-encoding') this.#transferEncoding = true;
+    else if (name === 'expect') {
+      if (value.toLowerCase() !== '100-continue') this.#fault ??= 'Expect is not 100-continue.';
+    } else if (name.startsWith('x-svc-')) {
+      this.#otherSvc ??= [];
+      if (this.#otherSvc.includes(name)) this.#fault ??= 'An X-SVC header is given twice.';
+      this.#otherSvc.push(name);
+    } else if (!NAME.test(name)) this.#fault ??= 'A header name is malformed.';
+  }
+
+  /** Ends the header. */
+  end(method: string, path: string, query: string): RequestHead {
+    return {
+      method,
+      path,
+      query,
+      svcKey: this.#key,
+      svcTimestamp: this.#timestamp,
+      svcRequestId: this.#requestId,
+      svcSignature: this.#signature,
+      authorization: this.#authorization,
+      contentLength: this.#contentLength,
+      lengthFault: this.#transferEncoding
+        ? problem('length_required', 'Send the body with Content-Length; Transfer-Encoding is not accepted.')
+        : null,
+      formFault: this.#formFault(path, query),
+    };
+  }
+
+  #formFault(path: string, query: string): Problem | null {
+    if (this.#bytes > HEADER_BYTES_MAX || this.#count > HEADER_COUNT_MAX) {
+      return problem('headers_too_large', `Header fields are limited to ${HEADER_BYTES_MAX} bytes in all.`);
+    }
+    if (this.#hosts !== 1) this.#fault ??= 'Host must be given once.';
+    const repeated =
+      this.#contentTypes > 1 ||
+      this.#authorizations > 1 ||
+      this.#keys > 1 ||
+      this.#timestamps > 1 ||
+      this.#requestIds > 1 ||
+      this.#signatures > 1;
+    if (repeated) this.#fault ??= 'A header that must be given once is given twice.';
+    if (!TARGET_PATH.test(path)) this.#fault ??= 'The request target is malformed.';
+    if (query !== '' && !VISIBLE.test(query)) this.#fault ??= 'The request target is malformed.';
+    return this.#fault === null ? null : problem('invalid_request', this.#fault);
+  }
+}

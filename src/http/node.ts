@@ -1,0 +1,177 @@
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import { readFileSync } from 'node:fs';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Exchange, HeaderFields } from '../base/exchange.ts';
+import { newId } from '../base/ids.ts';
+import { problem, problemBody, type Problem } from '../base/problem.ts';
+import { TRANSPORT_HEADER_BYTES_MAX } from '../limits.ts';
+import { HeaderGate } from './gate.ts';
+import { statusLine } from './status-lines.ts';
+import type { Transport, TransportOptions, TransportState } from './transport.ts';
+
+/**
+ * Serves by `node:http`, where there is no uWebSockets.js for the platform. Hardened: by default slow connections would stay
+ * open for over 45 s. Choice: 8 s for the header and 10 s for the whole request, as much as the other transport allows.
+ */
+export function listenNode(options: TransportOptions): Promise<Transport> {
+  const settings: ServerOptions = {
+    maxHeaderSize: TRANSPORT_HEADER_BYTES_MAX,
+    headersTimeout: 8_000,
+    requestTimeout: 10_000,
+    keepAliveTimeout: 10_000,
+    connectionsCheckingInterval: 1_000,
+    noDelay: true,
+    insecureHTTPParser: false,
+    // The gate refuses a missing Host itself, with a body of our own.
+    requireHostHeader: false,
+  };
+  const server: Server =
+    options.tls === null
+      ? createServer(settings)
+      : createTlsServer({
+          ...settings,
+          cert: readFileSync(options.tls.certFile),
+          key: readFileSync(options.tls.keyFile),
+        });
+  server.maxHeadersCount = 0;
+
+  const gate = new HeaderGate();
+  const state: TransportState = { draining: false, onCrash: options.onCrash };
+  const onRequest = (req: IncomingMessage, res: ServerResponse): void => {
+    const exchange = new NodeExchange(req, res, state);
+    if (req.httpVersion !== '1.1') {
+      exchange.send(505, 'text/plain', 'HTTP/1.1 only\n', true);
+      return;
+    }
+    const raw = req.rawHeaders;
+    gate.begin();
+    for (let i = 0; i + 1 < raw.length; i += 2) gate.field((raw[i] ?? '').toLowerCase(), raw[i + 1] ?? '');
+    const target = req.url ?? '';
+    const queryAt = target.indexOf('?');
+    const path = queryAt < 0 ? target : target.slice(0, queryAt);
+    const head = gate.end(req.method ?? '', path, queryAt < 0 ? '' : target.slice(queryAt + 1));
+    exchange.contentLength = head.contentLength;
+    try {
+      options.onRequest(head, exchange);
+    } catch (error) {
+      options.onCrash(error, exchange);
+    }
+  };
+  server.on('request', onRequest);
+  server.on('checkExpectation', onRequest);
+  server.on('clientError', refuseBroken);
+
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host: options.host, port: options.port, exclusive: true, backlog: 1024 }, () => {
+      server.off('error', reject);
+      resolve({
+        name: 'node',
+        port: (server.address() as AddressInfo).port,
+        drain() {
+          state.draining = true;
+          server.close();
+          server.closeIdleConnections();
+        },
+      });
+    });
+  });
+}
+
+/** What the parser cannot read gets the same kind of answer as everything else, and the connection ends. */
+function refuseBroken(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const fault = brokenRequest(error.code);
+  const body = problemBody(fault, newId('req', Date.now()));
+  socket.end(
+    `HTTP/1.1 ${statusLine(fault.status)}\r\nContent-Type: application/problem+json\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
+}
+
+function brokenRequest(code: string | undefined): Problem {
+  if (code === 'HPE_HEADER_OVERFLOW') return problem('headers_too_large', 'The header fields are too large.');
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return problem('invalid_request', 'The request took too long to arrive.');
+  return problem('invalid_request', 'The request is not well-formed HTTP/1.1.');
+}
+
+class NodeExchange implements Exchange {
+  contentLength = -1;
+  aborted = false;
+  readonly #req: IncomingMessage;
+  readonly #res: ServerResponse;
+  readonly #state: TransportState;
+
+  constructor(req: IncomingMessage, res: ServerResponse, state: TransportState) {
+    this.#state = state;
+    this.#req = req;
+    this.#res = res;
+    res.on('close', () => {
+      this.aborted = true;
+    });
+    req.on('error', () => {
+      this.aborted = true;
+    });
+  }
+
+  remoteAddress(): string {
+    return this.#req.socket.remoteAddress ?? '';
+  }
+
+  readBody(bytesMax: number, done: (body: Uint8Array | null) => void): void {
+    if (this.contentLength > bytesMax) {
+      done(null);
+      return;
+    }
+    const chunks: Buffer[] = [];
+    let size = 0;
+    let finished = false;
+    this.#req.on('data', (chunk: Buffer) => {
+      if (finished) return;
+      size += chunk.length;
+      if (size > bytesMax) {
+        finished = true;
+        this.#guarded(() => done(null));
+      } else chunks.push(chunk);
+    });
+    this.#req.on('end', () => {
+      if (finished || this.aborted) return;
+      finished = true;
+      const body = chunks.length === 1 ? (chunks[0] ?? EMPTY) : Buffer.concat(chunks);
+      this.#guarded(() => done(body));
+    });
+  }
+
+  #guarded(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#state.onCrash(error, this);
+    }
+  }
+
+  send(status: number, fields: HeaderFields, body: string, closeAfter = false): void {
+    if (this.aborted) return;
+    const close = closeAfter || this.#state.draining;
+    this.aborted = true;
+    const headers: string[] = ['Content-Type'];
+    for (const [i, line] of fields.split('\r\n').entries()) {
+      const colon = i === 0 ? -1 : line.indexOf(': ');
+      if (colon >= 0) headers.push(line.slice(0, colon));
+      headers.push(line.slice(colon < 0 ? 0 : colon + 2));
+    }
+    if (close) headers.push('Connection', 'close');
+    headers.push('Content-Length', String(Buffer.byteLength(body)));
+    this.#res.writeHead(status, headers);
+    this.#res.end(body);
+    // What remains of the body is not wanted; the socket ends once the answer is out.
+    if (close) this.#res.once('finish', () => this.#req.socket.destroySoon());
+    else this.#req.resume();
+  }
+}
+
+const EMPTY = Buffer.alloc(0);

@@ -1,0 +1,25 @@
+import type { Exchange, Handler } from '../base/exchange.ts';
+
+/** What both transports offer: uWebSockets.js and `node:http` are the same behind it. */
+export interface TransportOptions {
+  readonly host: string;
+  /** 0 takes a free one. */
+  readonly port: number;
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
+  readonly onRequest: Handler;
+  /** A handler threw: that request is lost, and nothing else. */
+  readonly onCrash: (error: unknown, exchange: Exchange) => void;
+}
+
+export interface Transport {
+  readonly name: 'uws' | 'node';
+  readonly port: number;
+  /** From now on no new connections, and each open one ends with its next answer. */
+  drain(): void;
+}
+
+/** What the exchanges of one transport share. Written by `drain`, read by every answer. */
+export interface TransportState {
+  draining: boolean;
+  readonly onCrash: TransportOptions['onCrash'];
+}

@@ -1,0 +1,319 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createSimulatedClock, systemClock, type Clock } from './base/clock.ts';
+import { problem } from './base/problem.ts';
+import { sendProblem } from './base/reply.ts';
+import { DEFAULT_POLICY } from './core/policy.ts';
+import { RULES } from './core/rules/index.ts';
+import { openJournal, type Journal } from './decide/journal.ts';
+import { Keyring } from './decide/keyring.ts';
+import { createDecidePipeline, type DecidePipeline } from './decide/pipeline.ts';
+import { LocalRateWindows } from './decide/rate-windows.ts';
+import { LocalReplayGuard } from './decide/replay-guard.ts';
+import { makeDemoCustomer, printDemoKeys } from './first-start.ts';
+import { listen } from './http/listen.ts';
+import { createRouter } from './http/router.ts';
+import type { Transport } from './http/transport.ts';
+import { BATCH_STUCK_MS, REPLAY_KEEP_SECONDS } from './limits.ts';
+import { healthRoutes } from './manage/health.ts';
+import { DecisionRecorder } from './observe/decisions.ts';
+import { createLog, type Log } from './observe/log.ts';
+import { createMetrics, DecisionCounts } from './observe/metrics.ts';
+import type { LayerStatus } from './pools/layer-messages.ts';
+import { openLayers } from './pools/layers.ts';
+import { openScorePool } from './pools/score-pool.ts';
+import { EXIT_SETTINGS, readSettings, type Settings } from './settings.ts';
+import { rotateBackups } from './store/backup.ts';
+import { ensureUsable } from './store/ensure-usable.ts';
+import { deriveKey, openMasterKey } from './store/master-key.ts';
+import { openStore, type Store } from './store/open-store.ts';
+import { acquireServerLock } from './store/server-lock.ts';
+
+/** Wires everything and runs it until a signal ends it. Nothing imports this file but the command `serve`. */
+
+/** A start that cannot be made: wrong settings, or a data directory that cannot be used. */
+class StartFault extends Error {
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode = 1) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/** Choice: a command line's first use holds the lock for some 100 ms while it makes the store. */
+const LOCK_WAIT_MS = 2_000;
+/** Choice: well inside the second within which a key made by the command line must count. */
+const KEYS_POLL_MS = 400;
+const SWEEP_MS = 250;
+const BACKUP_MS = 3_600_000;
+const BACKUPS_KEPT = 3;
+/** Choice: supervisors wait 10 s before they kill. */
+const STOP_MS = 8_000;
+/** How long after a failed read the store counts as broken. */
+const STORE_FAILED_MS = 10_000;
+
+export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
+  const startedAtMs = performance.now();
+  const read = readSettings(env);
+  if (read.kind === 'faults') {
+    for (const fault of read.faults) process.stderr.write(`gatehouse: ${fault}\n`);
+    process.exitCode = EXIT_SETTINGS;
+    return;
+  }
+  const log = createLog(read.settings.logLevel);
+  for (const warning of read.warnings) log.warn(warning);
+  try {
+    const running = await start(read.settings, log);
+    log.info({ ...running.summary, start_ms: Math.round(performance.now() - startedAtMs) }, 'serving');
+    running.greet();
+    stopOnSignals(running, log);
+  } catch (error) {
+    const exitCode = error instanceof StartFault ? error.exitCode : 1;
+    process.stderr.write(`gatehouse: ${error instanceof Error ? error.message : String(error)}\n`);
+    // Threads may hold LMDB open, so the process is ended here and not left to run out.
+    log.flush(() => process.exit(exitCode));
+  }
+}
+
+interface Running {
+  readonly summary: Readonly<Record<string, unknown>>;
+  /** Prints the demo keys after a first start. */
+  greet(): void;
+  stop(): Promise<void>;
+}
+
+async function start(settings: Settings, log: Log): Promise<Running> {
+  const { dataDir } = settings;
+  const locked = await acquireServerLock(dataDir, LOCK_WAIT_MS);
+  if (locked.kind === 'fault') throw new StartFault(locked.detail);
+  const nowMs = Date.now();
+  // Both take a while and neither needs the other.
+  const [usable, layers] = await Promise.all([
+    ensureUsable({ dataDir, simulated: settings.simulatedTime, repair: true, nowMs }),
+    openLayers({ geoipDir: settings.geoipDir, modelsDir: settings.modelsDir, pollMs: 1_000, log }),
+  ]);
+  if (usable.kind === 'fault') throw new StartFault(usable.detail);
+  for (const notice of usable.notices) {
+    if (notice.code === 'first_start') log.info(notice, 'store');
+    else log.warn(notice, 'store');
+  }
+  const opened = openStore({ dataDir, readOnly: false });
+  if (opened.kind === 'fault') throw new StartFault(opened.detail);
+  const { store } = opened;
+  const master = openMasterKey(dataDir, settings.masterKey ?? undefined);
+  if (master.kind === 'fault') throw new StartFault(master.detail, settings.masterKey === null ? 1 : EXIT_SETTINGS);
+
+  const replay = new LocalReplayGuard(settings.replayIds, deriveKey(master.key, 'replay-hash'));
+  const { journal, clock } = openJournalAndClock(settings, replay, log);
+  const demo = usable.firstStart ? await makeDemoCustomer(store, nowMs) : null;
+  const keyring = new Keyring();
+  const pollKeys = keyPoller(store, keyring);
+  pollKeys();
+
+  const pool = await openScorePool(
+    settings.workers,
+    { dataDir, layers: layers.initial(), policy: DEFAULT_POLICY },
+    (error) => log.error({ err: error }, 'a score worker failed'),
+  );
+  const counts = new DecisionCounts(RULES.length);
+  const recorder = new DecisionRecorder(counts, log);
+  const decide = createDecidePipeline({
+    clock,
+    keyring,
+    rates: new LocalRateWindows(),
+    replay,
+    journal,
+    pool,
+    observer: recorder,
+  });
+
+  const layerStates = (): Record<string, LayerStatus> => ({
+    store: storeStatus(journal, recorder),
+    ...layers.status(),
+  });
+  const isDegraded = (): boolean => {
+    const states = layerStates();
+    return states['geoip_city']?.state !== 'ok' || Object.values(states).some(({ state }) => state === 'broken');
+  };
+  const metrics = createMetrics(
+    counts,
+    RULES.map((rule) => rule.code),
+    {
+      queued: decide.queued,
+      keys: () => keyring.size,
+      replayIds: () => replay.size,
+      layers: () => Object.fromEntries(Object.entries(layerStates()).map(([name, { state }]) => [name, LEVEL[state]])),
+    },
+  );
+  let stopping = false;
+  let transport: Transport | null = null;
+  let transportDetail = '';
+  const router = createRouter(
+    [
+      decide.route,
+      ...healthRoutes({
+        version: versionOf(),
+        transport: () => ({ name: transport?.name ?? '', detail: transportDetail }),
+        layers: layerStates,
+        degraded: isDegraded,
+        stopping: () => stopping,
+        metrics,
+        metricsToken: settings.metricsToken,
+        log,
+      }),
+    ],
+    (code) => counts.refused(code),
+  );
+  const listening = await listen(settings.transport, {
+    host: settings.host,
+    port: settings.port,
+    tls: settings.tls,
+    onRequest: router,
+    onCrash(error, exchange) {
+      log.error({ err: error }, 'a request failed');
+      counts.refused('internal_error');
+      sendProblem(exchange, problem('internal_error', 'The request failed.'), { close: true });
+    },
+  }).catch((error: unknown) => {
+    throw new StartFault(error instanceof Error ? error.message : String(error));
+  });
+  if (listening.kind === 'unavailable') {
+    throw new StartFault(`GATEHOUSE_TRANSPORT is uws, but ${listening.detail}`, EXIT_SETTINGS);
+  }
+  ({ transport, detail: transportDetail } = listening);
+  const bound = transport;
+  if (transport.name === 'node' && settings.transport === 'auto') {
+    log.warn({ detail: transportDetail }, 'serving by node:http, which takes about half the load');
+  }
+
+  const timers = [
+    setInterval(pollKeys, KEYS_POLL_MS),
+    setInterval(() => sweep(replay, journal, clock), SWEEP_MS),
+    setInterval(() => watch(decide, log), 1_000),
+    setInterval(() => void backUp(store, dataDir, log), BACKUP_MS),
+  ];
+
+  const scheme = settings.tls === null ? 'http' : 'https';
+  const url = `${scheme}://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${bound.port}`;
+  return {
+    summary: {
+      url,
+      transport: bound.name,
+      workers: settings.workers,
+      simulated_time: settings.simulatedTime,
+      degraded: isDegraded(),
+      layers: Object.fromEntries(Object.entries(layerStates()).map(([name, { state }]) => [name, state])),
+    },
+    greet() {
+      if (demo !== null) printDemoKeys(demo, url);
+    },
+    async stop() {
+      stopping = true;
+      for (const timer of timers) clearInterval(timer);
+      bound.drain();
+      await decide.drain();
+      // Answers that were just written still have to leave the socket.
+      await new Promise((done) => setTimeout(done, 100));
+      journal.close();
+      await pool.close();
+      await layers.close();
+      await store.close();
+      await locked.lock.release();
+    },
+  };
+}
+
+const LEVEL = { ok: 1, absent: 0, broken: -1 } as const;
+
+/** Reads the journal back; simulated time goes on where it stood. */
+function openJournalAndClock(
+  settings: Settings,
+  replay: LocalReplayGuard,
+  log: Log,
+): { journal: Journal; clock: Clock } {
+  const folder = join(settings.dataDir, 'hot', 'replay');
+  const nowSeconds = settings.simulatedTime ? 0 : Math.floor(Date.now() / 1000);
+  const startedAtMs = performance.now();
+  const { journal, read } = openJournal(folder, nowSeconds, (entry) => replay.restore(entry));
+  if (read.entries > 0) {
+    log.info({ ids: read.entries, ms: Math.round(performance.now() - startedAtMs) }, 'request ids read from the journal');
+  }
+  if (!settings.simulatedTime) return { journal, clock: systemClock };
+  log.warn('SIMULATED TIME: the clock follows X-SVC-Ts. For demos, tests and replays only, never for real traffic.');
+  return { journal, clock: createSimulatedClock((read.newestExpirySeconds - REPLAY_KEEP_SECONDS) * 1000) };
+}
+
+/** Loads the keys when they changed; another process may have changed them. */
+function keyPoller(store: Store, keyring: Keyring): () => void {
+  let seen = -1;
+  return () => {
+    store.resetRead();
+    const version = store.apiKeys.version();
+    if (version === seen) return;
+    seen = version;
+    keyring.load(store.apiKeys.loadAll());
+  };
+}
+
+function sweep(replay: LocalReplayGuard, journal: Journal, clock: Clock): void {
+  const nowSeconds = Math.floor(clock.nowMs() / 1000);
+  replay.sweep(nowSeconds);
+  journal.prune(nowSeconds);
+}
+
+/** A worker that is stuck cannot be ended without risk to the process, so the process ends and its supervisor starts it again. */
+function watch(decide: DecidePipeline, log: Log): void {
+  if (decide.oldestInFlightMs(performance.now()) < BATCH_STUCK_MS) return;
+  log.fatal('a score worker is stuck; the process ends, so that its supervisor starts it again');
+  log.flush(() => process.kill(process.pid, 'SIGKILL'));
+}
+
+async function backUp(store: Store, dataDir: string, log: Log): Promise<void> {
+  const result = await rotateBackups(store, dataDir, BACKUPS_KEPT, Date.now());
+  if (result.kind === 'fault') log.error({ code: result.code, detail: result.detail }, 'automatic backup failed');
+}
+
+function storeStatus(journal: Journal, recorder: DecisionRecorder): LayerStatus {
+  if (journal.broken !== null) {
+    return { state: 'broken', version: null, detail: 'request ids cannot be written to the journal' };
+  }
+  if (performance.now() - recorder.storeFailedAtMs < STORE_FAILED_MS) {
+    return { state: 'broken', version: null, detail: 'score workers cannot read the store' };
+  }
+  return { state: 'ok', version: 'lmdb', detail: '' };
+}
+
+function stopOnSignals(running: Running, log: Log): void {
+  let stopping = false;
+  const stop = (signal: string): void => {
+    if (stopping) return;
+    stopping = true;
+    log.info({ signal }, 'stopping');
+    const giveUp = setTimeout(() => process.kill(process.pid, 'SIGKILL'), STOP_MS);
+    running.stop().then(
+      () => {
+        clearTimeout(giveUp);
+        log.info('stopped');
+        log.flush(() => process.exit(0));
+      },
+      (error: unknown) => {
+        log.error({ err: error }, 'the stop was not orderly');
+        log.flush(() => process.exit(1));
+      },
+    );
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal));
+  process.on('unhandledRejection', (error) => log.error({ err: error }, 'a rejection was not handled'));
+  process.on('uncaughtException', (error) => {
+    log.fatal({ err: error }, 'an exception was not caught; the process ends, so that its supervisor starts it again');
+    log.flush(() => process.kill(process.pid, 'SIGKILL'));
+  });
+}
+
+function versionOf(): string {
+  const file = new URL('../../package.json', import.meta.url);
+  const parsed: unknown = JSON.parse(readFileSync(file, 'utf8'));
+  const version = typeof parsed === 'object' && parsed !== null && 'version' in parsed ? parsed.version : '';
+  return typeof version === 'string' ? version : '';
+}

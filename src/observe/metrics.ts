@@ -1,0 +1,187 @@
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { DECISIONS } from '../core/decision.ts';
+import { BATCH_REQUESTS_MAX } from '../limits.ts';
+
+/** What is read only when somebody scrapes. */
+export interface MetricSources {
+  queued(): number;
+  keys(): number;
+  replayIds(): number;
+  /** Layer → 1 ok, 0 absent, -1 broken. */
+  layers(): Readonly<Record<string, number>>;
+}
+
+/** Upper bounds of the latency histogram, seconds. */
+const LATENCY_BOUNDS = [0.000_5, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1];
+
+/**
+ * Counting on the hot path happens in typed arrays of our own; the metrics library reads them when it is scraped.
+ * Measured: 25 ns a decision, against 600 ns for a labelled counter and a histogram of the library (bench/micro).
+ */
+export class DecisionCounts {
+  readonly decisions = new Float64Array(DECISIONS.length);
+  readonly rules: Float64Array;
+  /** One more than there are bounds: the last holds what lies above them all. */
+  readonly latency = new Float64Array(LATENCY_BOUNDS.length + 1);
+  latencySumSeconds = 0;
+  /** By batch size. */
+  readonly batches = new Float64Array(BATCH_REQUESTS_MAX + 1);
+  readonly refusals = new Map<string, number>();
+  batchFailures = 0;
+  shadowRouted = 0;
+
+  constructor(rules: number) {
+    this.rules = new Float64Array(rules);
+  }
+
+  decided(decision: number, rulesLow: number, rulesHigh: number, latencyMs: number): void {
+    bump(this.decisions, decision);
+    for (let bits = rulesLow; bits !== 0; bits &= bits - 1) bump(this.rules, 31 - Math.clz32(bits & -bits));
+    for (let bits = rulesHigh; bits !== 0; bits &= bits - 1) bump(this.rules, 63 - Math.clz32(bits & -bits));
+    const seconds = latencyMs / 1000;
+    this.latencySumSeconds += seconds;
+    let at = 0;
+    while (at < LATENCY_BOUNDS.length && seconds > (LATENCY_BOUNDS[at] ?? 0)) at++;
+    bump(this.latency, at);
+  }
+
+  refused(code: string): void {
+    this.refusals.set(code, (this.refusals.get(code) ?? 0) + 1);
+  }
+}
+
+function bump(counts: Float64Array, at: number): void {
+  counts[at] = (counts[at] ?? 0) + 1;
+}
+
+/** The text of /metrics, in Prometheus' format. */
+export interface Metrics {
+  readonly contentType: string;
+  text(): Promise<string>;
+}
+
+export function createMetrics(counts: DecisionCounts, ruleCodes: readonly string[], sources: MetricSources): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+
+  counter('gatehouse_decisions_total', 'Decisions by value.', 'decision', () =>
+    DECISIONS.map((decision, at) => [decision, counts.decisions[at] ?? 0]),
+  );
+  counter('gatehouse_rule_hits_total', 'Decisions on which a rule fired, by rule.', 'rule', () =>
+    ruleCodes.map((rule, at) => [rule, counts.rules[at] ?? 0]),
+  );
+  counter('gatehouse_refusals_total', 'Requests that got no decision, by code.', 'code', () => counts.refusals);
+  total('gatehouse_shadow_routed_total', 'Decisions that were copied to the shadow review queue.', () => counts.shadowRouted);
+  total(
+    'gatehouse_batch_failures_total',
+    'Batches that a score worker failed with or died on.',
+    () => counts.batchFailures,
+  );
+  registry.registerMetric(
+    cumulative('gatehouse_decide_seconds', 'Time from the arrival of a request to its answer, seconds.', () => ({
+      bounds: LATENCY_BOUNDS,
+      counts: counts.latency,
+      sum: counts.latencySumSeconds,
+    })),
+  );
+  registry.registerMetric(
+    cumulative('gatehouse_batch_requests', 'Requests in a batch.', () => batchBuckets(counts.batches)),
+  );
+  gauge('gatehouse_queue_requests', 'Requests that wait for a score worker.', () => sources.queued());
+  gauge('gatehouse_keys', 'API keys that are accepted.', () => sources.keys());
+  gauge('gatehouse_replay_ids', 'Request ids that are remembered.', () => sources.replayIds());
+  registry.registerMetric(
+    new Gauge({
+      name: 'gatehouse_layer_state',
+      help: 'State of a layer: 1 ok, 0 absent, -1 broken.',
+      labelNames: ['layer'],
+      registers: [],
+      collect() {
+        for (const [layer, state] of Object.entries(sources.layers())) this.set({ layer }, state);
+      },
+    }),
+  );
+
+  function counter(name: string, help: string, label: string, read: () => Iterable<readonly [string, number]>): void {
+    registry.registerMetric(
+      new Counter({
+        name,
+        help,
+        labelNames: [label],
+        registers: [],
+        collect() {
+          this.reset();
+          for (const [value, count] of read()) this.inc({ [label]: value }, count);
+        },
+      }),
+    );
+  }
+
+  function total(name: string, help: string, read: () => number): void {
+    registry.registerMetric(
+      new Counter({
+        name,
+        help,
+        registers: [],
+        collect() {
+          this.reset();
+          this.inc(read());
+        },
+      }),
+    );
+  }
+
+  function gauge(name: string, help: string, read: () => number): void {
+    registry.registerMetric(
+      new Gauge({
+        name,
+        help,
+        registers: [],
+        collect() {
+          this.set(read());
+        },
+      }),
+    );
+  }
+
+  return { contentType: registry.contentType, text: () => registry.metrics() };
+}
+
+interface Buckets {
+  readonly bounds: readonly number[];
+  /** One more than there are bounds. */
+  readonly counts: ArrayLike<number>;
+  readonly sum: number;
+}
+
+const BATCH_BOUNDS = [1, 2, 4, 8, 16, 32, 64];
+
+function batchBuckets(batches: Float64Array): Buckets {
+  const counts = BATCH_BOUNDS.map(() => 0).concat(0);
+  let sum = 0;
+  for (const [size, count] of batches.entries()) {
+    const at = BATCH_BOUNDS.findIndex((bound) => size <= bound);
+    const bucket = at < 0 ? BATCH_BOUNDS.length : at;
+    counts[bucket] = (counts[bucket] ?? 0) + count;
+    sum += size * count;
+  }
+  return { bounds: BATCH_BOUNDS, counts, sum };
+}
+
+/** A histogram whose buckets are ours: the library only writes them down. */
+function cumulative(name: string, help: string, read: () => Buckets): Histogram {
+  const histogram = new Histogram({ name, help, registers: [] });
+  const get = (): Promise<unknown> => {
+    const { bounds, counts, sum } = read();
+    const values: { labels: Record<string, string | number>; value: number; metricName: string }[] = [];
+    let total = 0;
+    for (let at = 0; at <= bounds.length; at++) {
+      total += counts[at] ?? 0;
+      values.push({ labels: { le: bounds[at] ?? '+Inf' }, value: total, metricName: `${name}_bucket` });
+    }
+    values.push({ labels: {}, value: sum, metricName: `${name}_sum` });
+    values.push({ labels: {}, value: total, metricName: `${name}_count` });
+    return Promise.resolve({ name, help, type: 'histogram', values, aggregator: 'sum' });
+  };
+  return Object.assign(histogram, { get });
+}

@@ -1,0 +1,223 @@
+import {
+  BATCH_BODY_BYTES_MAX,
+  BATCH_REQUESTS_MAX,
+} from '../limits.ts';
+
+/**
+ * A frame carries one batch from the main thread to a score worker and its answers back, in two pieces of shared memory that
+ * are made once and used again: nothing is cloned, and only three numbers travel through the pool.
+ *
+ * The main thread writes `input` and then hands the frame over; until the answer to that task comes back only the worker
+ * touches either piece. So no word needs to be atomic.
+ *
+ *   input   BATCH_REQUESTS_MAX × 8 words of 4 bytes, then the bodies, one behind the other
+ *           0 body offset (bytes)   1 body length (bytes)   2 customer number   3 flags   4-5 now, ms (float64)   6-7 unused
+ *   output  BATCH_REQUESTS_MAX × 8 words of 4 bytes, then the texts
+ *           0 text offset (bytes)   1 text length (bytes)   2 status | decision << 16 | flags << 24   3 score × 10
+ *           4-5 rules that fired (a bit each)               6 detail offset (bytes)   7 detail length (bytes)
+ */
+export interface Frame {
+  readonly input: SharedArrayBuffer;
+  readonly output: SharedArrayBuffer;
+}
+
+const WORDS = 8;
+const HEAD_BYTES = BATCH_REQUESTS_MAX * WORDS * 4;
+/** Choice: 60 reasons of 30 characters, the hint and the rest come to under 3 KiB, a detail to under 2 KiB. */
+const OUTPUT_BYTES_PER_REQUEST = 6_144;
+const INPUT_BYTES = HEAD_BYTES + BATCH_BODY_BYTES_MAX;
+const OUTPUT_BYTES = HEAD_BYTES + BATCH_REQUESTS_MAX * OUTPUT_BYTES_PER_REQUEST;
+
+/** Flags of a request. */
+export const REQUEST_PUBLIC_KEY = 1;
+/** The answer's `detail` is wanted, for the log. */
+export const REQUEST_WANTS_DETAIL = 2;
+
+/** Flags of an answer. */
+export const ANSWER_SHADOW_ROUTED = 1;
+export const ANSWER_DEGRADED = 2;
+/** The store could not be read; the rules that need it were quiet. */
+export const ANSWER_STORE_FAILED = 4;
+
+export function createFrame(): Frame {
+  return { input: new SharedArrayBuffer(INPUT_BYTES), output: new SharedArrayBuffer(OUTPUT_BYTES) };
+}
+
+export interface RequestMeta {
+  readonly customerNumber: number;
+  readonly flags: number;
+  readonly nowMs: number;
+}
+
+/** The main thread's side of a frame's input. */
+export class FrameWriter {
+  readonly #words: Uint32Array;
+  readonly #floats: Float64Array;
+  readonly #bytes: Uint8Array;
+  #count = 0;
+  #end = HEAD_BYTES;
+
+  constructor(frame: Frame) {
+    this.#words = new Uint32Array(frame.input, 0, HEAD_BYTES / 4);
+    this.#floats = new Float64Array(frame.input, 0, HEAD_BYTES / 8);
+    this.#bytes = new Uint8Array(frame.input);
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  hasRoom(bodyBytes: number): boolean {
+    return this.#count < BATCH_REQUESTS_MAX && this.#end + bodyBytes <= INPUT_BYTES;
+  }
+
+  /** Copies the body; the caller has asked `hasRoom` before. Returns the request's position in the frame. */
+  add(body: Uint8Array, customerNumber: number, flags: number, nowMs: number): number {
+    const at = this.#count++;
+    const word = at * WORDS;
+    this.#bytes.set(body, this.#end);
+    this.#words[word] = this.#end;
+    this.#words[word + 1] = body.length;
+    this.#words[word + 2] = customerNumber;
+    this.#words[word + 3] = flags;
+    this.#floats[word / 2 + 2] = nowMs;
+    this.#end += body.length;
+    return at;
+  }
+
+  reset(): void {
+    this.#count = 0;
+    this.#end = HEAD_BYTES;
+  }
+}
+
+/** The worker's side of a frame's input. */
+export class FrameReader {
+  readonly #words: Uint32Array;
+  readonly #floats: Float64Array;
+  readonly #bytes: Buffer;
+
+  constructor(frame: Frame) {
+    this.#words = new Uint32Array(frame.input, 0, HEAD_BYTES / 4);
+    this.#floats = new Float64Array(frame.input, 0, HEAD_BYTES / 8);
+    this.#bytes = Buffer.from(frame.input);
+  }
+
+  /** A view of shared memory, good until the batch is answered. */
+  body(at: number): Buffer {
+    const from = this.#word(at, 0);
+    return this.#bytes.subarray(from, from + this.#word(at, 1));
+  }
+
+  meta(at: number): RequestMeta {
+    return {
+      customerNumber: this.#word(at, 2),
+      flags: this.#word(at, 3),
+      nowMs: this.#floats[at * (WORDS / 2) + 2] ?? 0,
+    };
+  }
+
+  #word(at: number, word: number): number {
+    return this.#words[at * WORDS + word] ?? 0;
+  }
+}
+
+/** One answer, as the worker writes it. */
+export interface Answer {
+  readonly status: number;
+  /** Position in DECISIONS; 0 unless `status` is 200. */
+  readonly decision: number;
+  readonly flags: number;
+  /** 0 to 100, one decimal. */
+  readonly score: number;
+  readonly rulesLow: number;
+  readonly rulesHigh: number;
+  /** ASCII. Of a 200: the JSON up to and without the value of `latency_ms`. Of any other status: the problem as JSON. */
+  readonly text: string;
+  /** JSON for the log, any text; `''` when none was wanted. */
+  readonly detail: string;
+}
+
+/** The worker's side of a frame's output. */
+export class AnswerWriter {
+  readonly #words: Uint32Array;
+  readonly #bytes: Buffer;
+  #end = HEAD_BYTES;
+
+  constructor(frame: Frame) {
+    this.#words = new Uint32Array(frame.output, 0, HEAD_BYTES / 4);
+    this.#bytes = Buffer.from(frame.output);
+  }
+
+  reset(): void {
+    this.#end = HEAD_BYTES;
+  }
+
+  write(at: number, answer: Answer): void {
+    if (this.#end + answer.text.length > OUTPUT_BYTES) throw new Error('an answer outgrew its frame');
+    const word = at * WORDS;
+    const textBytes = this.#bytes.latin1Write(answer.text, this.#end);
+    this.#words[word] = this.#end;
+    this.#words[word + 1] = textBytes;
+    this.#words[word + 2] = answer.status | (answer.decision << 16) | (answer.flags << 24);
+    this.#words[word + 3] = Math.round(answer.score * 10);
+    this.#words[word + 4] = answer.rulesLow;
+    this.#words[word + 5] = answer.rulesHigh;
+    this.#end += textBytes;
+    const detailBytes = Buffer.byteLength(answer.detail);
+    // The detail is only for the log: one that does not fit is left out.
+    const fits = this.#end + detailBytes <= OUTPUT_BYTES;
+    this.#words[word + 6] = this.#end;
+    this.#words[word + 7] = fits ? detailBytes : 0;
+    if (fits) this.#end += this.#bytes.utf8Write(answer.detail, this.#end);
+  }
+}
+
+/** The main thread's side of a frame's output. */
+export class AnswerReader {
+  readonly #words: Uint32Array;
+  readonly #bytes: Buffer;
+
+  constructor(frame: Frame) {
+    this.#words = new Uint32Array(frame.output, 0, HEAD_BYTES / 4);
+    this.#bytes = Buffer.from(frame.output);
+  }
+
+  status(at: number): number {
+    return this.#word(at, 2) & 0xffff;
+  }
+
+  decision(at: number): number {
+    return (this.#word(at, 2) >>> 16) & 0xff;
+  }
+
+  flags(at: number): number {
+    return this.#word(at, 2) >>> 24;
+  }
+
+  score(at: number): number {
+    return this.#word(at, 3) / 10;
+  }
+
+  rulesLow(at: number): number {
+    return this.#word(at, 4);
+  }
+
+  rulesHigh(at: number): number {
+    return this.#word(at, 5);
+  }
+
+  text(at: number): string {
+    const from = this.#word(at, 0);
+    return this.#bytes.latin1Slice(from, from + this.#word(at, 1));
+  }
+
+  detail(at: number): string {
+    const from = this.#word(at, 6);
+    return this.#bytes.utf8Slice(from, from + this.#word(at, 7));
+  }
+
+  #word(at: number, word: number): number {
+    return this.#words[at * WORDS + word] ?? 0;
+  }
+}

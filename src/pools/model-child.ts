@@ -1,0 +1,50 @@
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { ModelCheck } from './layer-messages.ts';
+
+/** Choice: starting Node and the runtime takes some 300 ms, 100 MB of model a few seconds; what takes longer never ends. */
+const CHECK_MS_MAX = 30_000;
+
+// Seen from the sources, as in tests, the runnable file is the built one.
+const CHECK = fileURLToPath(
+  new URL(
+    import.meta.url.endsWith('.ts') ? '../../dist/src/score/model-check.js' : '../score/model-check.js',
+    import.meta.url,
+  ),
+);
+
+/**
+ * Checks a model in a process of its own, so that a file that ends or blocks the process that loads it harms no other. Never
+ * rejects. The path is a folder, a `.onnx` file or a `.json` file.
+ */
+export function checkModelApart(path: string, msMax = CHECK_MS_MAX): Promise<ModelCheck> {
+  return new Promise((resolve) => {
+    const child = fork(CHECK, [path], {
+      // Neither the parent's debugger nor its loaders belong there.
+      execArgv: [],
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
+    let timedOut = false;
+    const timer = setTimeout(() => {
+      timedOut = true;
+      child.kill('SIGKILL');
+    }, msMax);
+    const end = (check: ModelCheck): void => {
+      clearTimeout(timer);
+      resolve(check);
+    };
+    child.once('message', (message) => {
+      end(message as ModelCheck);
+      child.disconnect();
+    });
+    child.once('error', (error) => end(failed(`the check did not start: ${error.message}`)));
+    child.once('exit', (code, signal) => {
+      if (timedOut) end(failed(`loading took longer than ${msMax} ms`));
+      else end(failed(`loading ended the process (${signal ?? `exit code ${code}`})`));
+    });
+  });
+}
+
+function failed(detail: string): ModelCheck {
+  return { kind: 'fault', code: 'load_failed', detail };
+}

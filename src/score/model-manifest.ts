@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import { findColumn } from '../core/features.ts';
+import type { ModelFault } from '../pools/layer-messages.ts';
+
+/** Choice: more columns than there are features would repeat some. */
+const COLUMNS_MAX = 1_024;
+/** Choice: enough to catch a wrong file; more only makes a swap slow. */
+const GOLDEN_ROWS_MAX = 1_024;
+
+const shape = z.object({
+  name: z.string().min(1).max(128),
+  version: z.string().min(1).max(64),
+  /** Of `model.onnx`, so that a pair of files that do not belong together is refused. */
+  sha256: z.string().regex(/^[0-9a-fA-F]{64}$/),
+  columns: z.array(z.string()).min(1).max(COLUMNS_MAX),
+  /** Names in the graph; needed only where it has several inputs, or several outputs that could be meant. */
+  input: z.string().min(1).optional(),
+  output: z.string().min(1).optional(),
+  golden: z
+    .array(
+      z.object({
+        features: z.array(z.number()),
+        probability: z.number().min(0).max(1),
+        tolerance: z.number().min(0).max(0.1).default(0.0001),
+      }),
+    )
+    .min(1)
+    .max(GOLDEN_ROWS_MAX),
+});
+
+/** What `model.json` says of `model.onnx`. */
+export interface ModelManifest {
+  readonly name: string;
+  readonly version: string;
+  /** Lower-case hex. */
+  readonly sha256: string;
+  /** Numbers of feature columns, in the order of the model's input. */
+  readonly columns: readonly number[];
+  readonly input: string | null;
+  readonly output: string | null;
+  readonly golden: readonly GoldenRow[];
+}
+
+/** Rows whose answer is known from the training side: they are run before a model serves. */
+export interface GoldenRow {
+  readonly features: readonly number[];
+  readonly probability: number;
+  readonly tolerance: number;
+}
+
+export type ManifestOutcome = { readonly kind: 'ok'; readonly manifest: ModelManifest } | ModelFault;
+
+/** Parses the text of `model.json`. Total. */
+export function parseManifest(text: string): ManifestOutcome {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return fault('manifest_invalid', 'model.json is no JSON');
+  }
+  const parsed = shape.safeParse(value);
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    const place = issue === undefined || issue.path.length === 0 ? '' : ` at ${issue.path.join('.')}`;
+    return fault('manifest_invalid', `model.json${place}: ${issue?.message ?? 'it does not fit'}`);
+  }
+  const { name, version, sha256, columns: names, input, output, golden } = parsed.data;
+  const columns: number[] = [];
+  for (const columnName of names) {
+    const column = findColumn(columnName);
+    if (column === null) return fault('unknown_column', `there is no feature "${columnName.slice(0, 64)}"`);
+    columns.push(column);
+  }
+  const row = golden.findIndex((entry) => entry.features.length !== columns.length);
+  if (row >= 0)
+    return fault(
+      'manifest_invalid',
+      `golden row ${row} has not as many features as there are columns (${columns.length})`,
+    );
+  return {
+    kind: 'ok',
+    manifest: {
+      name,
+      version,
+      sha256: sha256.toLowerCase(),
+      columns,
+      input: input ?? null,
+      output: output ?? null,
+      golden,
+    },
+  };
+}
+
+function fault(code: ModelFault['code'], detail: string): ModelFault {
+  return { kind: 'fault', code, detail };
+}

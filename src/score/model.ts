@@ -1,0 +1,198 @@
+import type { ModelContent, SharedFile } from '../pools/layer-messages.ts';
+import type { SlotStatus } from './geoip.ts';
+import { parseManifest } from './model-manifest.ts';
+import { loadRuntime, openModel } from './model-session.ts';
+import type { ModelRuntime, OpenModel } from './model-session.ts';
+
+/** Choice: faulty runs in a row after which the layer counts as broken; a single odd row is no broken model. */
+const BROKEN_AFTER = 3;
+/** Choice: sound runs in a row after which a broken layer counts as running again. */
+const MENDED_AFTER = 100;
+/** Choice: how long a replaced session stays usable for the batch that still holds it; a batch takes under a millisecond. */
+const RELEASE_AFTER_MS = 1_000;
+
+/** The model that serves. A batch takes it once, fills its features by its columns, and runs it: a swap meanwhile is harmless. */
+export interface ActiveModel {
+  readonly version: string;
+  /** For `fillFeatures`. */
+  readonly columns: readonly number[];
+  /**
+   * `features` is `Float32Array[rows × columns.length]`, all finite. One probability a row, NaN for a row on which the model gave
+   * none; null when the run failed. Never rejects: without an answer the rules decide alone.
+   */
+  run(features: Float32Array, rows: number): Promise<Float32Array | null>;
+}
+
+/** The model layer of one worker. */
+export interface ModelLayer {
+  /** Null while rules decide alone. */
+  current(): ActiveModel | null;
+  /**
+   * Takes a newer content. The new session is made and proven before it replaces the old one, and one that fails leaves the old
+   * one. Blocks this thread while the graph loads; never rejects. Swaps are taken one after the other.
+   */
+  swap(content: ModelContent): Promise<void>;
+  status(): SlotStatus;
+  /** Releases the session. Ends before the worker does. */
+  close(): Promise<void>;
+}
+
+/** `changed` is called after each swap, and whenever the layer breaks or runs again. */
+export async function createModelLayer(
+  initial: ModelContent,
+  changed: () => void = () => {},
+  runtimeOf: () => ModelRuntime | null = loadRuntime,
+): Promise<ModelLayer> {
+  const layer = new Layer(changed, runtimeOf);
+  await layer.swap(initial);
+  return layer;
+}
+
+class Layer implements ModelLayer {
+  #serving: Serving | null = null;
+  #status: SlotStatus = { generation: -1, state: 'absent', version: null, detail: '' };
+  #queue: Promise<void> = Promise.resolve();
+  readonly #retired = new Set<Serving>();
+  readonly #changed: () => void;
+  readonly #runtimeOf: () => ModelRuntime | null;
+
+  constructor(changed: () => void, runtimeOf: () => ModelRuntime | null) {
+    this.#changed = changed;
+    this.#runtimeOf = runtimeOf;
+  }
+
+  current(): ActiveModel | null {
+    return this.#serving;
+  }
+
+  status(): SlotStatus {
+    return this.#status;
+  }
+
+  swap(content: ModelContent): Promise<void> {
+    this.#queue = this.#queue.then(() => this.#take(content));
+    return this.#queue;
+  }
+
+  async close(): Promise<void> {
+    await this.#queue;
+    this.#replace(null);
+    await Promise.all([...this.#retired].map((serving) => this.#release(serving)));
+  }
+
+  async #take(content: ModelContent): Promise<void> {
+    if (content.generation <= this.#status.generation) return;
+    const { generation } = content;
+    switch (content.kind) {
+      case 'absent':
+      case 'refused':
+        this.#replace(null);
+        this.#status = {
+          generation,
+          state: content.kind === 'absent' ? 'absent' : 'broken',
+          version: null,
+          detail: content.detail,
+        };
+        break;
+      case 'ready':
+        await this.#open(generation, content.version, content.manifest, content.file);
+        break;
+    }
+    this.#changed();
+  }
+
+  async #open(generation: number, version: string, manifestText: string, file: SharedFile): Promise<void> {
+    const runtime = this.#runtimeOf();
+    if (runtime === null) {
+      this.#replace(null);
+      this.#status = { generation, state: 'absent', version: null, detail: 'onnxruntime-node is not installed' };
+      return;
+    }
+    const parsed = parseManifest(manifestText);
+    const outcome =
+      parsed.kind === 'fault' ? parsed : await openModel(runtime, parsed.manifest, new Uint8Array(file.bytes));
+    if (parsed.kind === 'fault' || outcome.kind === 'fault') {
+      const { code, detail } = parsed.kind === 'fault' ? parsed : (outcome as Exclude<typeof outcome, { kind: 'ok' }>);
+      this.#status = {
+        ...this.#status,
+        generation,
+        state: this.#serving === null ? 'broken' : this.#status.state,
+        detail: `${file.name} was refused: ${code}: ${detail}`,
+      };
+      return;
+    }
+    this.#replace(new Serving(version, parsed.manifest.columns, outcome.model, (sound) => this.#judge(sound)));
+    this.#status = { generation, state: 'ok', version, detail: '' };
+  }
+
+  #replace(next: Serving | null): void {
+    const old = this.#serving;
+    this.#serving = next;
+    if (old === null) return;
+    old.retire();
+    this.#retired.add(old);
+    setTimeout(() => void this.#release(old), RELEASE_AFTER_MS).unref();
+  }
+
+  async #release(serving: Serving): Promise<void> {
+    if (this.#retired.delete(serving)) await serving.release();
+  }
+
+  #judge(state: 'ok' | 'broken'): void {
+    this.#status = {
+      ...this.#status,
+      state,
+      detail: state === 'ok' ? '' : `${BROKEN_AFTER} runs in a row gave no sound answer`,
+    };
+    this.#changed();
+  }
+}
+
+class Serving implements ActiveModel {
+  readonly version: string;
+  readonly columns: readonly number[];
+  readonly #model: OpenModel;
+  readonly #judge: (state: 'ok' | 'broken') => void;
+  #faultsInRow = 0;
+  #soundInRow = 0;
+  #broken = false;
+  #retired = false;
+  #running: Promise<unknown> = Promise.resolve();
+  #released = false;
+
+  constructor(version: string, columns: readonly number[], model: OpenModel, judge: (state: 'ok' | 'broken') => void) {
+    this.version = version;
+    this.columns = columns;
+    this.#model = model;
+    this.#judge = judge;
+  }
+
+  async run(features: Float32Array, rows: number): Promise<Float32Array | null> {
+    if (this.#released) return null;
+    const run = this.#model.run(features, rows).catch(() => null);
+    this.#running = run;
+    const probabilities = await run;
+    this.#count(probabilities !== null && !probabilities.some((probability) => Number.isNaN(probability)));
+    return probabilities;
+  }
+
+  /** From here on its faults say nothing about the layer. */
+  retire(): void {
+    this.#retired = true;
+  }
+
+  async release(): Promise<void> {
+    this.#released = true;
+    await this.#running;
+    await this.#model.release();
+  }
+
+  #count(sound: boolean): void {
+    this.#faultsInRow = sound ? 0 : this.#faultsInRow + 1;
+    this.#soundInRow = sound ? this.#soundInRow + 1 : 0;
+    const broken = this.#broken ? this.#soundInRow < MENDED_AFTER : this.#faultsInRow >= BROKEN_AFTER;
+    if (broken === this.#broken || this.#retired) return;
+    this.#broken = broken;
+    this.#judge(broken ? 'broken' : 'ok');
+  }
+}

@@ -1,0 +1,131 @@
+import { availableParallelism } from 'node:os';
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+import { z } from 'zod';
+import { REPLAY_IDS_DEFAULT } from './limits.ts';
+
+/** Every setting, read once from the environment. Source: open points, section 6. */
+export interface Settings {
+  readonly host: string;
+  readonly port: number;
+  readonly dataDir: string;
+  readonly modelsDir: string;
+  readonly geoipDir: string;
+  readonly masterKey: string | null;
+  readonly logLevel: LogLevel;
+  readonly replayIds: number;
+  readonly workers: number;
+  readonly metricsToken: string | null;
+  readonly transport: 'auto' | 'uws' | 'node';
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
+  readonly simulatedTime: boolean;
+}
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** Exit code for wrong settings: EX_CONFIG. */
+export const EXIT_SETTINGS = 78;
+
+export type ReadSettings =
+  | { readonly kind: 'settings'; readonly settings: Settings; readonly warnings: readonly string[] }
+  /** One line for each fault, each naming its setting. */
+  | { readonly kind: 'faults'; readonly faults: readonly string[] };
+
+const whole = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d{1,12}$/, `must be a whole number from ${min} to ${max}`)
+    .transform(Number)
+    .refine((n) => n >= min && n <= max, `must be a whole number from ${min} to ${max}`);
+const text = z.string().min(1, 'must not be empty');
+const masterKey = z
+  .string()
+  .regex(/^([0-9a-fA-F]{64}|[A-Za-z0-9+/_-]{43}=?)$/, 'must be 32 bytes, as 64 hex digits or as base64');
+const secret = z.string().min(16, 'must have at least 16 characters');
+
+/** Choice: more score workers than this only wait for the one main thread. */
+const WORKERS_MAX = 64;
+
+const SCHEMA = z.object({
+  GATEHOUSE_HOST: text.default('127.0.0.1'),
+  GATEHOUSE_PORT: whole(0, 65_535).default(8080),
+  GATEHOUSE_DATA_DIR: text.default('./data'),
+  GATEHOUSE_MODELS_DIR: text.default('./models'),
+  GATEHOUSE_GEOIP_DIR: text.optional(),
+  GATEHOUSE_MASTER_KEY: masterKey.optional(),
+  GATEHOUSE_LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
+  GATEHOUSE_REPLAY_IDS: whole(1_024, 268_435_456).default(REPLAY_IDS_DEFAULT),
+  GATEHOUSE_WORKERS: whole(1, WORKERS_MAX).optional(),
+  GATEHOUSE_METRICS_TOKEN: secret.optional(),
+  GATEHOUSE_TRANSPORT: z.enum(['auto', 'uws', 'node'], 'must be auto, uws or node').default('auto'),
+  GATEHOUSE_TLS_CERT: text.optional(),
+  GATEHOUSE_TLS_KEY: text.optional(),
+  GATEHOUSE_SIMULATED_TIME: z.enum(['0', '1'], 'must be 0 or 1').default('0'),
+});
+
+/** Settings of the contract that would change decisions and are not there yet: to pass over one in silence would be a lie. */
+const REFUSED = ['GATEHOUSE_POLICY_FILE', 'GATEHOUSE_CLUSTER_URL'];
+/** Settings of the contract whose part of the service is not there yet: without effect, and said so. */
+const WITHOUT_EFFECT = [
+  'GATEHOUSE_EGRESS_ALLOW',
+  'GATEHOUSE_VELOCITY_MB',
+  'GATEHOUSE_EXTRACT_HOST_GAP_MS',
+  'GATEHOUSE_EXTRACT_HOST_CONCURRENCY',
+];
+
+/** Reads all settings and names every fault at once. An empty value is an absent one. */
+export function readSettings(env: NodeJS.ProcessEnv): ReadSettings {
+  const given = Object.fromEntries(
+    Object.entries(env).filter(([name, value]) => name.startsWith('GATEHOUSE_') && value !== ''),
+  );
+  const faults: string[] = [];
+  const warnings: string[] = [];
+  const parsed = SCHEMA.safeParse(given);
+  if (!parsed.success) {
+    for (const issue of parsed.error.issues) faults.push(`${issue.path.join('.')} ${issue.message}`);
+  }
+  for (const name of Object.keys(given)) {
+    if (Object.hasOwn(SCHEMA.shape, name)) continue;
+    if (REFUSED.includes(name)) faults.push(`${name} is not supported by this version`);
+    else if (WITHOUT_EFFECT.includes(name)) warnings.push(`${name} has no effect in this version`);
+    // Not a fault: an orchestrator puts names of its own beside ours when the service is called gatehouse.
+    else warnings.push(`${name} is not a setting`);
+  }
+  const certFile = given['GATEHOUSE_TLS_CERT'];
+  const keyFile = given['GATEHOUSE_TLS_KEY'];
+  if ((certFile === undefined) !== (keyFile === undefined)) {
+    faults.push('GATEHOUSE_TLS_CERT and GATEHOUSE_TLS_KEY must be given together');
+  }
+  const host = given['GATEHOUSE_HOST'] ?? '127.0.0.1';
+  if (given['GATEHOUSE_SIMULATED_TIME'] === '1' && !isLoopback(host)) {
+    faults.push('GATEHOUSE_SIMULATED_TIME is only allowed with a loopback address in GATEHOUSE_HOST');
+  }
+  if (!parsed.success || faults.length > 0) return { kind: 'faults', faults };
+  return { kind: 'settings', settings: toSettings(parsed.data), warnings };
+}
+
+function toSettings(values: z.infer<typeof SCHEMA>): Settings {
+  const dataDir = resolve(values.GATEHOUSE_DATA_DIR);
+  const { GATEHOUSE_TLS_CERT: certFile, GATEHOUSE_TLS_KEY: keyFile } = values;
+  return {
+    host: values.GATEHOUSE_HOST,
+    port: values.GATEHOUSE_PORT,
+    dataDir,
+    modelsDir: resolve(values.GATEHOUSE_MODELS_DIR),
+    geoipDir: values.GATEHOUSE_GEOIP_DIR === undefined ? resolve(dataDir, 'geoip') : resolve(values.GATEHOUSE_GEOIP_DIR),
+    masterKey: values.GATEHOUSE_MASTER_KEY ?? null,
+    logLevel: values.GATEHOUSE_LOG_LEVEL,
+    replayIds: values.GATEHOUSE_REPLAY_IDS,
+    workers: values.GATEHOUSE_WORKERS ?? Math.max(1, availableParallelism() - 1),
+    metricsToken: values.GATEHOUSE_METRICS_TOKEN ?? null,
+    transport: values.GATEHOUSE_TRANSPORT,
+    tls: certFile !== undefined && keyFile !== undefined ? { certFile: resolve(certFile), keyFile: resolve(keyFile) } : null,
+    simulatedTime: values.GATEHOUSE_SIMULATED_TIME === '1',
+  };
+}
+
+export function isLoopback(host: string): boolean {
+  if (host === 'localhost' || host === '::1') return true;
+  return isIP(host) === 4 && host.startsWith('127.');
+}

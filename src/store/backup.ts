@@ -1,0 +1,89 @@
+import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fault, messageOf, type StoreFault } from './durable.ts';
+import { namesIn, stampOf, syncPath } from './files.ts';
+import { MARKER_NAME } from './marker.ts';
+import type { Store } from './open-store.ts';
+import { probe, PROBE_ALL_VALUES_MS } from './probe.ts';
+
+export const BACKUPS_NAME = 'backups';
+const PARTIAL = '.partial-';
+const FORM = /^\d{8}T\d{9}Z$/;
+
+export type BackupResult = { readonly kind: 'ok'; readonly folder: string; readonly bytes: number } | StoreFault;
+
+/**
+ * Copies both environments, compacted, and the marker into `folder`, which must be new or empty. Each environment is a snapshot of
+ * one moment; writers go on meanwhile, in this process and in others. The master key is not among it: kept beside the data
+ * that it seals, it would protect nothing.
+ */
+export async function backup(store: Store, dataDir: string, folder: string): Promise<BackupResult> {
+  const target = resolve(folder);
+  const partial = `${target}${PARTIAL}${process.pid}`;
+  try {
+    if (existsSync(target) && (!statSync(target).isDirectory() || readdirSync(target).length > 0)) {
+      return fault('backup_refused', `${folder} exists and is not an empty folder`);
+    }
+    if (store.hot === null) return fault('backup_refused', 'a store that was opened read-only is not backed up');
+    rmSync(partial, { recursive: true, force: true });
+    let bytes = 0;
+    for (const [name, environment] of [
+      ['state', store.state],
+      ['hot', store.hot],
+    ] as const) {
+      mkdirSync(join(partial, name), { recursive: true });
+      await environment.backup(join(partial, name), true);
+      const file = join(partial, name, 'data.mdb');
+      syncPath(file);
+      syncPath(join(partial, name));
+      bytes += statSync(file).size;
+    }
+    copyFileSync(join(dataDir, MARKER_NAME), join(partial, MARKER_NAME));
+    syncPath(join(partial, MARKER_NAME));
+    syncPath(partial);
+    renameSync(partial, target);
+    syncPath(dirname(target));
+    return { kind: 'ok', folder: target, bytes };
+  } catch (error) {
+    rmSync(partial, { recursive: true, force: true });
+    return fault('backup_failed', `the backup into ${folder} failed: ${messageOf(error)}`);
+  }
+}
+
+/**
+ * The automatic backup, into `backups/` of the data directory: makes one, probes it with all its check sums, and only then
+ * removes all but the newest `keep`. One that fails its probe is removed, and the older ones stay.
+ */
+export async function rotateBackups(store: Store, dataDir: string, keep: number, nowMs: number): Promise<BackupResult> {
+  const folder = join(dataDir, BACKUPS_NAME);
+  const made = await backup(store, dataDir, join(folder, stampOf(nowMs)));
+  if (made.kind === 'fault') return made;
+  const probed = await probe(made.folder, ['state'], PROBE_ALL_VALUES_MS);
+  if (probed.kind === 'fault') return probed;
+  const state = probed.results.get('state');
+  if (state?.kind === 'damaged') {
+    rmSync(made.folder, { recursive: true, force: true });
+    return fault('backup_failed', `the new backup is not usable: ${state.detail}`);
+  }
+  try {
+    for (const old of listBackups(dataDir).slice(Math.max(1, keep))) {
+      rmSync(old, { recursive: true, force: true });
+    }
+    // What a killed process left half done; the one of this process is renamed by now.
+    for (const name of namesIn(folder).filter((name) => name.includes(PARTIAL))) {
+      rmSync(join(folder, name), { recursive: true, force: true });
+    }
+  } catch (error) {
+    return fault('backup_failed', `old backups cannot be removed: ${messageOf(error)}`);
+  }
+  return made;
+}
+
+/** The folders of the automatic backups, newest first. */
+export function listBackups(dataDir: string): string[] {
+  return namesIn(join(dataDir, BACKUPS_NAME))
+    .filter((name) => FORM.test(name))
+    .sort()
+    .reverse()
+    .map((name) => join(dataDir, BACKUPS_NAME, name));
+}

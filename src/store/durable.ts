@@ -1,0 +1,76 @@
+import type { RootDatabase } from 'lmdb';
+import { STORE_WRITE_MS_MAX } from '../limits.ts';
+
+/**
+ * A fault of the store. `detail` is public text.
+ *
+ * `store_stuck`: the write was neither committed nor refused in `STORE_WRITE_MS_MAX`. The caller must end the process with
+ * `process.kill(process.pid, 'SIGKILL')`: after a failed write of its meta page (disk full, input/output error) LMDB's
+ * environment stays locked, every later write and even `process.exit()` hang for ever, and only a new process recovers, with
+ * every acknowledged write. Whether the stuck write itself is there after the restart is unknown, as it is after a crash.
+ * `store_write_failed`: LMDB refused the write and nothing of it is stored; the store may be used on.
+ */
+export interface StoreFault {
+  readonly kind: 'fault';
+  readonly code: StoreFaultCode;
+  readonly detail: string;
+}
+
+export type StoreFaultCode =
+  | 'store_stuck'
+  | 'store_write_failed'
+  | 'store_unusable'
+  | 'store_lost'
+  | 'simulated_time_mismatch'
+  | 'data_dir_unusable'
+  | 'data_dir_in_use'
+  | 'master_key_unusable'
+  | 'backup_refused'
+  | 'backup_failed';
+
+export type StoreWrite<T> = { readonly kind: 'ok'; readonly value: T } | StoreFault;
+
+export function fault(code: StoreFaultCode, detail: string): StoreFault {
+  return { kind: 'fault', code, detail };
+}
+
+/**
+ * Runs `change` inside one write transaction and answers when it is on the disk (fsync), so that an acknowledged write survives
+ * power loss. `change` sees what it wrote; it must read and check before its first put, because what it wrote before an
+ * exception stays.
+ */
+export async function durably<T>(root: RootDatabase<Buffer, Buffer>, change: () => T): Promise<StoreWrite<T>> {
+  // The flush must be asked for in the same turn: later it would be that of a later transaction.
+  let committed: Promise<T>;
+  let flushed: Promise<unknown>;
+  try {
+    committed = root.transaction(change);
+    flushed = root.flushed.then(() => true);
+  } catch (error) {
+    return fault('store_write_failed', messageOf(error));
+  }
+  // A flush that fails after its commit failed is the same fault told twice.
+  flushed.catch(() => {});
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<'late'>((resolve) => {
+    timer = setTimeout(() => resolve('late'), STORE_WRITE_MS_MAX);
+  });
+  try {
+    const done = committed.then(async (value) => {
+      await flushed;
+      return { value };
+    });
+    const outcome = await Promise.race([done, late]);
+    if (outcome !== 'late') return { kind: 'ok', value: outcome.value };
+    done.catch(() => {});
+    return fault('store_stuck', `the store did not take a write within ${STORE_WRITE_MS_MAX} ms`);
+  } catch (error) {
+    return fault('store_write_failed', messageOf(error));
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,223 @@
+import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { listBackups } from './backup.ts';
+import { durably, fault, messageOf, type StoreFault } from './durable.ts';
+import { namesIn, stampOf, syncPath } from './files.ts';
+import { FORMAT_VERSION, type MarkerRead, readMarker, writeMarker } from './marker.ts';
+import { openStore } from './open-store.ts';
+import { probe, PROBE_ALL_VALUES_MS, PROBE_VALUES_MS } from './probe.ts';
+import type { CounterName, EnvironmentName } from './tables.ts';
+
+export interface UsableOptions {
+  readonly dataDir: string;
+  /** Whether this process runs on simulated time; `null` takes the directory as it is, for tools that go by no clock. */
+  readonly simulated: boolean | null;
+  /**
+   * Whether damage may be repaired and a first start made. Only for who holds the server's lock: what is put aside
+   * must not be in use. Without it, damage is a fault.
+   */
+  readonly repair: boolean;
+  readonly nowMs: number;
+}
+
+/** What was done to make the store usable; each belongs in the log. */
+export interface StoreNotice {
+  readonly code: 'first_start' | 'state_restored' | 'hot_begun_anew';
+  readonly detail: string;
+}
+
+export type Usable =
+  | {
+      readonly kind: 'ok';
+      readonly firstStart: boolean;
+      readonly notices: readonly StoreNotice[];
+      /** Rows whose check sums were not compared for want of time. */
+      readonly unchecked: number;
+    }
+  | StoreFault;
+
+/** Choice: a store that was just made has some 40 KB; a larger damaged one without its marker held data. */
+const NEW_STORE_BYTES_MAX = 131_072;
+/**
+ * Choice: numbers that the lost hours may have given out are passed over after a restore, so that no new customer or key
+ * meets what an old one left in `hot`.
+ */
+const COUNTER_LEAP = 1_000_000;
+const LEAPING: readonly CounterName[] = ['customers', 'keyNumbers', 'keysVersion'];
+
+/**
+ * Makes sure, before anything opens it, that the store in `dataDir` can be used. A directory without a marker is a first start.
+ * A damaged or missing `state` is set aside as `state.damaged-<time>` and the newest usable automatic backup takes its place; without
+ * one it is a fault and nothing is touched, because an empty store would forget keys, lists and registry in silence. A damaged
+ * `hot` begins anew; the replay journal beside its database files stays where it is.
+ */
+export async function ensureUsable(options: UsableOptions): Promise<Usable> {
+  try {
+    return await check(options);
+  } catch (error) {
+    return fault('data_dir_unusable', `the data directory ${options.dataDir} cannot be used: ${messageOf(error)}`);
+  }
+}
+
+async function check(options: UsableOptions): Promise<Usable> {
+  const { dataDir, nowMs } = options;
+  const read = readMarker(dataDir);
+  const refused = refusal(read, options);
+  if (refused !== null) return refused;
+  const firstStart = read.kind === 'absent';
+  if (firstStart && !options.repair) return fault('store_lost', `${dataDir} has not been started yet`);
+  const notices: StoreNotice[] = [];
+  let unchecked = 0;
+  const began = namesIn(join(dataDir, 'state')).includes('data.mdb') || listBackups(dataDir).length > 0;
+  if (!firstStart || began) {
+    const probed = await probe(dataDir, ['state', 'hot'], PROBE_VALUES_MS);
+    if (probed.kind === 'fault') return probed;
+    const state = probed.results.get('state');
+    const hot = probed.results.get('hot');
+    if (state?.kind === 'usable') unchecked += state.unchecked;
+    if (state?.kind === 'damaged') {
+      if (firstStart && isUnborn(dataDir)) {
+        // A start that was cut off while it made the store: nothing was acknowledged yet.
+        removeDataFiles(dataDir, 'state');
+      } else {
+        const restored = await restore(options, state.detail);
+        if (restored.kind === 'fault') return restored;
+        notices.push(restored.notice);
+      }
+    }
+    if (hot?.kind === 'damaged' && firstStart) removeDataFiles(dataDir, 'hot');
+    else if (hot?.kind === 'damaged') {
+      if (!options.repair) {
+        return fault('store_unusable', `hot is damaged (${hot.detail}); a start of the server repairs it`);
+      }
+      const aside = setAside(dataDir, 'hot', nowMs);
+      notices.push({
+        code: 'hot_begun_anew',
+        detail: `${hot.detail}; it begins anew, the old files are in ${aside}`,
+      });
+    }
+  }
+  if (firstStart) {
+    const made = await makeStore(dataDir);
+    if (made !== null) return made;
+    writeMarker(dataDir, options.simulated === true, nowMs);
+    notices.push({ code: 'first_start', detail: `${dataDir} is a new data directory` });
+  }
+  return { kind: 'ok', firstStart, notices, unchecked };
+}
+
+function refusal(read: MarkerRead, { dataDir, simulated }: UsableOptions): StoreFault | null {
+  if (read.kind === 'absent') return null;
+  if (read.kind === 'damaged') {
+    return fault('data_dir_unusable', `gatehouse.json in ${dataDir} is damaged; take it from a backup`);
+  }
+  const { marker } = read;
+  if (marker.format_version !== FORMAT_VERSION) {
+    return fault(
+      'data_dir_unusable',
+      `${dataDir} has format ${marker.format_version}; this version reads ${FORMAT_VERSION}`,
+    );
+  }
+  if (simulated === null || marker.simulated === simulated) return null;
+  return fault(
+    'simulated_time_mismatch',
+    marker.simulated
+      ? `${dataDir} was made with GATEHOUSE_SIMULATED_TIME=1 and serves only with it`
+      : `${dataDir} was made without GATEHOUSE_SIMULATED_TIME and does not serve simulated time`,
+  );
+}
+
+/** Whether a damaged `state` without a marker can only be one that was never finished. */
+function isUnborn(dataDir: string): boolean {
+  if (listBackups(dataDir).length > 0) return false;
+  const bytes = statSync(join(dataDir, 'state', 'data.mdb'), { throwIfNoEntry: false })?.size ?? 0;
+  return bytes <= NEW_STORE_BYTES_MAX;
+}
+
+async function makeStore(dataDir: string): Promise<StoreFault | null> {
+  mkdirSync(dataDir, { recursive: true });
+  const opened = openStore({ dataDir, readOnly: false });
+  if (opened.kind === 'fault') return opened;
+  const { store } = opened;
+  const written = await durably(store.state, () => store.counters.rise('keysVersion'));
+  await store.close();
+  return written.kind === 'fault' ? written : null;
+}
+
+type Restored = { readonly kind: 'ok'; readonly notice: StoreNotice } | StoreFault;
+
+async function restore({ dataDir, repair, nowMs }: UsableOptions, why: string): Promise<Restored> {
+  if (!repair)
+    return fault('store_unusable', `state is damaged (${why}); a start of the server restores the newest backup`);
+  for (const folder of listBackups(dataDir)) {
+    const probed = await probe(folder, ['state'], PROBE_ALL_VALUES_MS);
+    if (probed.kind === 'fault') return probed;
+    if (probed.results.get('state')?.kind !== 'usable') continue;
+    const coming = join(dataDir, 'state.restoring');
+    rmSync(coming, { recursive: true, force: true });
+    mkdirSync(coming, { recursive: true });
+    copyFileSync(join(folder, 'state', 'data.mdb'), join(coming, 'data.mdb'));
+    syncPath(join(coming, 'data.mdb'));
+    syncPath(coming);
+    const leapt = await leap(dataDir, coming);
+    if (leapt !== null) return leapt;
+    const aside = setAside(dataDir, 'state', nowMs);
+    renameSync(coming, join(dataDir, 'state'));
+    syncPath(dataDir);
+    return {
+      kind: 'ok',
+      notice: {
+        code: 'state_restored',
+        detail: `${why}; restored the backup ${basename(folder)}, the damaged files are in ${aside}; later changes are lost`,
+      },
+    };
+  }
+  return fault(
+    'store_lost',
+    `state in ${dataDir} is damaged or missing (${why}) and backups/ holds no usable backup. Put a backup's state folder in its place, ` +
+      `or move the whole data directory away to begin with an empty one.`,
+  );
+}
+
+/** Raises the counters of the restored copy before it takes its place, so that a start that is cut off here begins again. */
+async function leap(dataDir: string, coming: string): Promise<StoreFault | null> {
+  const scratch = join(dataDir, 'restoring');
+  rmSync(scratch, { recursive: true, force: true });
+  mkdirSync(scratch, { recursive: true });
+  renameSync(coming, join(scratch, 'state'));
+  const opened = openStore({ dataDir: scratch, readOnly: false });
+  if (opened.kind === 'fault') return opened;
+  const { store } = opened;
+  const written = await durably(store.state, () => {
+    for (const name of LEAPING) store.counters.rise(name, COUNTER_LEAP);
+  });
+  await store.close();
+  if (written.kind === 'fault') return written;
+  renameSync(join(scratch, 'state'), coming);
+  rmSync(scratch, { recursive: true, force: true });
+  return null;
+}
+
+/** Moves `state`, or of `hot` only the database files, to `<name>.damaged-<time>` and answers that name. */
+function setAside(dataDir: string, name: EnvironmentName, nowMs: number): string {
+  let aside = `${name}.damaged-${stampOf(nowMs)}`;
+  while (existsSync(join(dataDir, aside))) aside += '-2';
+  const from = join(dataDir, name);
+  if (name === 'state') {
+    if (existsSync(from)) renameSync(from, join(dataDir, aside));
+  } else {
+    mkdirSync(join(dataDir, aside));
+    for (const file of namesIn(from).filter(isDataFile)) renameSync(join(from, file), join(dataDir, aside, file));
+  }
+  syncPath(dataDir);
+  return aside;
+}
+
+function removeDataFiles(dataDir: string, name: EnvironmentName): void {
+  const folder = join(dataDir, name);
+  for (const file of namesIn(folder).filter(isDataFile)) rmSync(join(folder, file));
+}
+
+function isDataFile(name: string): boolean {
+  return name === 'data.mdb' || name === 'lock.mdb';
+}

@@ -1,0 +1,179 @@
+import type { Database, RootDatabase } from 'lmdb';
+import type { CustomerNumber, FingerprintHash } from '../base/brand.ts';
+import { LIST_ACTIONS, type ListAction } from '../core/decision.ts';
+import { durably, type StoreWrite } from './durable.ts';
+import { LIST_SCAN_ROWS_MAX } from './tables.ts';
+import { pack, u32Key, unpack, withoutSum, withSum } from './value.ts';
+
+export interface ListEntry {
+  readonly fingerprintHash: FingerprintHash;
+  readonly action: ListAction;
+  readonly note: string | null;
+  readonly createdAtSeconds: number;
+  readonly updatedAtSeconds: number;
+  readonly expiresAtSeconds: number | null;
+}
+
+export interface ListChange {
+  readonly fingerprintHash: FingerprintHash;
+  readonly action: ListAction;
+  readonly note: string | null;
+  /** The first second in which the entry no longer counts; `null` for never. */
+  readonly expiresAtSeconds: number | null;
+}
+
+export interface ListPut {
+  readonly created: boolean;
+  readonly entry: ListEntry;
+}
+
+export interface ListPage {
+  readonly entries: readonly ListEntry[];
+  /** Where the next page begins (after this fingerprint), `null` at the end. Possibly set although the page is not full. */
+  readonly next: FingerprintHash | null;
+}
+
+export interface ListQuery {
+  readonly after: FingerprintHash | null;
+  readonly limit: number;
+  readonly action: ListAction | null;
+}
+
+const KEY_BYTES = 36;
+const EXPIRY_AT = 1;
+const REST_AT = 5;
+const EXPIRY_MAX = 0xffff_ffff;
+
+/** Each customer's own list. A key begins with the customer's number, and no method takes a key: nobody reads another's list. */
+export class Lists {
+  readonly #root: RootDatabase<Buffer, Buffer>;
+  readonly #table: Database<Buffer, Buffer>;
+  /** Choice: `find` writes its key here instead of making a buffer for each call; it is never kept across an await. */
+  readonly #scratch = Buffer.alloc(KEY_BYTES);
+
+  constructor(root: RootDatabase<Buffer, Buffer>, table: Database<Buffer, Buffer>) {
+    this.#root = root;
+    this.#table = table;
+  }
+
+  /** The hot path. Measured: 1.6 µs with 1,000,000 entries (test/unit/store/measure.ts has the bench). */
+  find(customer: CustomerNumber, fingerprintHash: FingerprintHash, nowSeconds: number): ListAction | null {
+    const key = this.#scratch;
+    key.writeUInt32BE(customer, 0);
+    key.write(fingerprintHash, 4, 'hex');
+    const stored = this.#table.getBinaryFast(key);
+    if (stored === undefined) return null;
+    const expiry = stored.readUInt32BE(EXPIRY_AT);
+    if (expiry !== 0 && nowSeconds >= expiry) return null;
+    return LIST_ACTIONS[stored.readUInt8(0)] ?? null;
+  }
+
+  /** The whole entry, for management. */
+  get(customer: CustomerNumber, fingerprintHash: FingerprintHash, nowSeconds: number): ListEntry | null {
+    const stored = this.#table.getBinary(keyOf(customer, fingerprintHash));
+    return stored === undefined ? null : living(decode(fingerprintHash, stored), nowSeconds);
+  }
+
+  async put(customer: CustomerNumber, change: ListChange, nowSeconds: number): Promise<StoreWrite<ListPut>> {
+    return durably(this.#root, () => this.#put(customer, change, nowSeconds));
+  }
+
+  /** All or none, in one write. The results are in the order of the changes. */
+  async putMany(
+    customer: CustomerNumber,
+    changes: readonly ListChange[],
+    nowSeconds: number,
+  ): Promise<StoreWrite<readonly ListPut[]>> {
+    return durably(this.#root, () => changes.map((change) => this.#put(customer, change, nowSeconds)));
+  }
+
+  /** Whether there was an entry that still counted. */
+  async remove(
+    customer: CustomerNumber,
+    fingerprintHash: FingerprintHash,
+    nowSeconds: number,
+  ): Promise<StoreWrite<boolean>> {
+    return durably(this.#root, () => {
+      const found = this.get(customer, fingerprintHash, nowSeconds) !== null;
+      void this.#table.remove(keyOf(customer, fingerprintHash));
+      return found;
+    });
+  }
+
+  /** In the order of the fingerprints, without what has expired; looks at `LIST_SCAN_ROWS_MAX` rows at most. */
+  page(customer: CustomerNumber, query: ListQuery, nowSeconds: number): ListPage {
+    const entries: ListEntry[] = [];
+    let last: FingerprintHash | null = null;
+    let rows = 0;
+    const range = this.#table.getRange({
+      start: query.after === null ? u32Key(customer) : keyOf(customer, query.after),
+      exclusiveStart: query.after !== null,
+      end: customer === EXPIRY_MAX ? Buffer.alloc(KEY_BYTES + 1, 0xff) : u32Key(customer + 1),
+    });
+    for (const { key, value } of range) {
+      // One row more than the page holds tells whether there is a next one.
+      if (entries.length === query.limit || rows === LIST_SCAN_ROWS_MAX) return { entries, next: last };
+      rows++;
+      last = Buffer.from(key).toString('hex', 4) as FingerprintHash;
+      const entry = living(decode(last, value), nowSeconds);
+      if (entry !== null && (query.action === null || entry.action === query.action)) entries.push(entry);
+    }
+    return { entries, next: null };
+  }
+
+  #put(customer: CustomerNumber, change: ListChange, nowSeconds: number): ListPut {
+    const before = this.get(customer, change.fingerprintHash, nowSeconds);
+    const entry: ListEntry = {
+      fingerprintHash: change.fingerprintHash,
+      action: change.action,
+      note: change.note,
+      createdAtSeconds: before?.createdAtSeconds ?? nowSeconds,
+      updatedAtSeconds: nowSeconds,
+      expiresAtSeconds: change.expiresAtSeconds === null ? null : boundedExpiry(change.expiresAtSeconds),
+    };
+    const key = keyOf(customer, change.fingerprintHash);
+    void this.#table.put(key, withSum(key, encode(entry)));
+    return { created: before === null, entry };
+  }
+}
+
+function keyOf(customer: CustomerNumber, fingerprintHash: FingerprintHash): Buffer {
+  const key = Buffer.alloc(KEY_BYTES);
+  key.writeUInt32BE(customer, 0);
+  key.write(fingerprintHash, 4, 'hex');
+  return key;
+}
+
+/** 0 means never in a stored value, so an expiry lies between 1 and 2^32 - 1 (the year 2106). */
+function boundedExpiry(seconds: number): number {
+  return Math.min(EXPIRY_MAX, Math.max(1, Math.floor(seconds)));
+}
+
+function encode(entry: ListEntry): Buffer {
+  const rest = pack([entry.note, entry.createdAtSeconds, entry.updatedAtSeconds]);
+  const value = Buffer.allocUnsafe(REST_AT + rest.length);
+  value.writeUInt8(LIST_ACTIONS.indexOf(entry.action), 0);
+  value.writeUInt32BE(entry.expiresAtSeconds ?? 0, EXPIRY_AT);
+  value.set(rest, REST_AT);
+  return value;
+}
+
+function decode(fingerprintHash: FingerprintHash, stored: Uint8Array): ListEntry {
+  const head = Buffer.from(stored.buffer, stored.byteOffset, REST_AT);
+  const action = LIST_ACTIONS[head.readUInt8(0)];
+  if (action === undefined) throw new Error('a stored list entry has an unknown action');
+  const [note, created, updated] = unpack(withoutSum(stored).subarray(REST_AT));
+  const expiry = head.readUInt32BE(EXPIRY_AT);
+  return {
+    fingerprintHash,
+    action,
+    note: typeof note === 'string' ? note : null,
+    createdAtSeconds: Number(created),
+    updatedAtSeconds: Number(updated),
+    expiresAtSeconds: expiry === 0 ? null : expiry,
+  };
+}
+
+function living(entry: ListEntry, nowSeconds: number): ListEntry | null {
+  return entry.expiresAtSeconds !== null && nowSeconds >= entry.expiresAtSeconds ? null : entry;
+}

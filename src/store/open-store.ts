@@ -1,0 +1,93 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Database, open, type RootDatabase } from 'lmdb';
+import { ApiKeys } from './api-keys.ts';
+import { Counters } from './counters.ts';
+import { Customers } from './customers.ts';
+import { fault, messageOf, type StoreFault } from './durable.ts';
+import { Lists } from './lists.ts';
+import { Registry } from './registry.ts';
+import { type EnvironmentName, type TableName, TABLES_MAX } from './tables.ts';
+
+export interface StoreOptions {
+  readonly dataDir: string;
+  /** Read-only opens `state` alone, which must be there already: for score workers. */
+  readonly readOnly: boolean;
+}
+
+export interface Store {
+  readonly counters: Counters;
+  readonly customers: Customers;
+  readonly apiKeys: ApiKeys;
+  readonly lists: Lists;
+  readonly registry: Registry;
+  /** The environments, for `backup.ts`; `hot` is null when opened read-only. */
+  readonly state: RootDatabase<Buffer, Buffer>;
+  readonly hot: RootDatabase<Buffer, Buffer> | null;
+  /**
+   * Lets the next reads see what others have committed since: a score worker calls it first in every batch, the server before it
+   * polls `apiKeys.version()`. Without it a thread goes on reading the snapshot of its first read.
+   */
+  resetRead(): void;
+  close(): Promise<void>;
+}
+
+export type StoreOpened = { readonly kind: 'ok'; readonly store: Store } | StoreFault;
+
+/**
+ * Opens the store. `ensureUsable` comes first wherever a process starts: a damaged file ends the process that touches it by
+ * signal, and an empty one opens silently as an empty database. Safe in many threads of a process and in many processes.
+ */
+export function openStore(options: StoreOptions): StoreOpened {
+  try {
+    const state = openEnvironment(options.dataDir, 'state', options.readOnly);
+    const counters = new Counters(table(state, 'meta'));
+    const customers = new Customers(state, table(state, 'customers'), table(state, 'customer-ids'), counters);
+    const apiKeys = new ApiKeys(state, table(state, 'api-keys'), counters);
+    const lists = new Lists(state, table(state, 'lists'));
+    const registry = new Registry(state, table(state, 'registry'));
+    const hot = options.readOnly ? null : openEnvironment(options.dataDir, 'hot', false);
+    if (hot !== null) table(hot, 'hot-meta');
+    const store: Store = {
+      counters,
+      customers,
+      apiKeys,
+      lists,
+      registry,
+      state,
+      hot,
+      resetRead() {
+        state.resetReadTxn();
+      },
+      async close() {
+        await state.close();
+        await hot?.close();
+      },
+    };
+    return { kind: 'ok', store };
+  } catch (error) {
+    return fault('store_unusable', `the store in ${options.dataDir} cannot be opened: ${messageOf(error)}`);
+  }
+}
+
+export function openEnvironment(
+  dataDir: string,
+  environment: EnvironmentName,
+  readOnly: boolean,
+): RootDatabase<Buffer, Buffer> {
+  const path = join(dataDir, environment);
+  if (readOnly && !existsSync(join(path, 'data.mdb'))) throw new Error(`${path} has no data file`);
+  return open<Buffer, Buffer>({ path, readOnly, maxDbs: TABLES_MAX, encoding: 'binary', keyEncoding: 'binary' });
+}
+
+/** A sub-database, made at the first read-write opening. */
+export function table(root: RootDatabase<Buffer, Buffer>, name: TableName): Database<Buffer, Buffer> {
+  // The library answers undefined, which its types leave out, when a read-only environment lacks the sub-database.
+  const opened: Database<Buffer, Buffer> | undefined = root.openDB<Buffer, Buffer>({
+    name,
+    encoding: 'binary',
+    keyEncoding: 'binary',
+  });
+  if (opened === undefined) throw new Error(`the sub-database ${name} is missing`);
+  return opened;
+}

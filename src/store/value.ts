@@ -1,0 +1,46 @@
+import { crc32 } from 'node:zlib';
+import { Packr } from 'msgpackr';
+
+/** Bytes of the check sum that ends every value. */
+export const SUM_BYTES = 4;
+
+// Choice: arrays instead of msgpackr's records, so that a value can be read without state that other values left behind.
+const packr = new Packr({ useRecords: false });
+
+export function pack(value: readonly unknown[]): Buffer {
+  return packr.pack(value);
+}
+
+/** The array that `pack` wrote; a value that is no array is a fault in the store and throws. */
+export function unpack(bytes: Uint8Array): readonly unknown[] {
+  const value: unknown = packr.unpack(bytes);
+  if (!Array.isArray(value)) throw new Error('a stored value has the wrong form');
+  return value;
+}
+
+/** The value as it is stored: its bytes, then the CRC-32 of key and value. */
+export function withSum(key: Uint8Array, value: Uint8Array): Buffer {
+  const stored = Buffer.allocUnsafe(value.length + SUM_BYTES);
+  stored.set(value);
+  stored.writeUInt32BE(crc32(value, crc32(key)), value.length);
+  return stored;
+}
+
+/** The value without its check sum; the sum is not compared. */
+export function withoutSum(stored: Uint8Array): Uint8Array {
+  return stored.subarray(0, stored.length - SUM_BYTES);
+}
+
+/** Whether the check sum fits; the probe asks for every row that it has the time for. */
+export function sumFits(key: Uint8Array, stored: Uint8Array): boolean {
+  if (stored.length < SUM_BYTES) return false;
+  const end = stored.length - SUM_BYTES;
+  const sum = Buffer.from(stored.buffer, stored.byteOffset + end, SUM_BYTES).readUInt32BE(0);
+  return crc32(stored.subarray(0, end), crc32(key)) === sum;
+}
+
+export function u32Key(value: number): Buffer {
+  const key = Buffer.allocUnsafe(4);
+  key.writeUInt32BE(value);
+  return key;
+}

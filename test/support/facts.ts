@@ -1,0 +1,69 @@
+import type { FingerprintHash } from '../../src/base/brand.ts';
+import { readAgent } from '../../src/core/agent.ts';
+import type { Facts, GeoFacts, TokenFacts, TokenSignals } from '../../src/core/facts.ts';
+
+/** 21 November 2026, noon. */
+export const NOW_SECONDS = Date.UTC(2026, 10, 21, 12) / 1_000;
+
+export const CALM_USER_AGENT =
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/157.0.0.0 Safari/537.36';
+
+/** A home line in Germany. */
+export const CALM_GEO: GeoFacts = {
+  country: 'DE',
+  latitude: 52.52,
+  longitude: 13.4,
+  accuracyKm: 20,
+  asn: 3320,
+  organisation: 'Deutsche Telekom AG',
+  tor: false,
+  proxy: false,
+  residentialProxy: false,
+  hosting: false,
+  vpn: false,
+  relay: false,
+};
+
+export const CALM_SIGNALS: TokenSignals = {
+  webdriver: false,
+  pluginCount: 5,
+  languages: ['de-DE', 'de'],
+  platform: 'Win32',
+  touchPoints: 0,
+  screenWidth: 1_920,
+  screenHeight: 1_080,
+  timeZone: 'Europe/Berlin',
+  mobileHint: false,
+  platformHint: 'Windows',
+};
+
+/** A collector token of ten minutes ago. */
+export function collectorToken(signals: Partial<TokenSignals> = {}, issuedAtSeconds = NOW_SECONDS - 600): TokenFacts {
+  return { kind: 'collector', sessionId: 'session-1', issuedAtSeconds, signals: { ...CALM_SIGNALS, ...signals } };
+}
+
+/** A calm shopper, who fires no rule, with what a test changes. A `userAgent` without an `agent` is read. */
+export function facts(overrides: Partial<Facts> = {}): Facts {
+  const userAgent = overrides.userAgent === undefined ? CALM_USER_AGENT : overrides.userAgent;
+  return {
+    eventType: 'checkout',
+    ip: { kind: 'valid', version: 4, text: '91.10.20.30', public: true },
+    userAgent,
+    agent: userAgent === null ? null : readAgent(userAgent),
+    url: 'https://shop.example.com/checkout',
+    referrer: 'https://shop.example.com/basket',
+    token: collectorToken(),
+    fingerprintHash: 'a'.repeat(64) as FingerprintHash,
+    entities: [{ name: 'email', value: 'anna.schmidt@gmx.de' }],
+    headers: new Map([
+      ['accept', 'text/html'],
+      ['accept-language', 'de-DE,de;q=0.9'],
+      ['user-agent', userAgent ?? ''],
+    ]),
+    geo: CALM_GEO,
+    list: null,
+    registry: null,
+    nowSeconds: NOW_SECONDS,
+    ...overrides,
+  };
+}

@@ -1,0 +1,49 @@
+import { Double, writeMmdb } from './mmdb-writer.ts';
+
+/** Small databases in the shapes that producers use. All addresses are of documentation networks or well known. */
+export function cityDatabase(country = 'DE', builtAtSeconds = 1_780_000_000): Buffer {
+  return writeMmdb({
+    type: 'GeoLite2-City',
+    ipVersion: 6,
+    builtAtSeconds,
+    networks: {
+      '203.0.113.0/24': {
+        country: { iso_code: country, names: { en: 'somewhere' } },
+        location: { latitude: 52.5, longitude: 13.25, accuracy_radius: 20, time_zone: 'Europe/Berlin' },
+      },
+      '198.51.100.0/25': { country: { iso_code: 'JP' }, location: { latitude: 35.5, longitude: 139.5 } },
+      // Only a position: the country database is asked.
+      '192.0.2.0/24': { location: { latitude: new Double(1), longitude: new Double(2) } },
+      '2001:db8::/32': { country: { iso_code: 'FR' }, location: { latitude: 48.5, longitude: 2.25 } },
+    },
+  });
+}
+
+export function countryDatabase(): Buffer {
+  return writeMmdb({
+    type: 'country ipvAll',
+    ipVersion: 6,
+    networks: { '192.0.2.0/24': { country_code: 'NL' }, '203.0.113.0/24': { country_code: 'BE' } },
+  });
+}
+
+export function asnDatabase(): Buffer {
+  return writeMmdb({
+    type: 'GeoLite2-ASN',
+    ipVersion: 4,
+    networks: {
+      '203.0.113.0/24': { autonomous_system_number: 64_500, autonomous_system_organization: 'Example Net' },
+    },
+  });
+}
+
+export function anonymousDatabase(): Buffer {
+  return writeMmdb({
+    type: 'GeoIP2-Anonymous-IP',
+    ipVersion: 6,
+    networks: {
+      '203.0.113.7/32': { is_anonymous: true, is_tor_exit_node: true },
+      '203.0.113.8/32': { is_anonymous: true, is_hosting_provider: true, is_anonymous_vpn: true },
+    },
+  });
+}

@@ -1,0 +1,143 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { FingerprintHash } from '../../../src/base/brand.ts';
+import type { Facts } from '../../../src/core/facts.ts';
+import { FEATURES, fillFeatures, findColumn } from '../../../src/core/features.ts';
+
+const BARE: Facts = {
+  eventType: '',
+  ip: null,
+  userAgent: null,
+  agent: null,
+  url: null,
+  referrer: null,
+  token: { kind: 'none' },
+  fingerprintHash: '0'.repeat(64) as FingerprintHash,
+  entities: [],
+  headers: new Map(),
+  geo: null,
+  list: null,
+  registry: null,
+  nowSeconds: 1_780_000_000,
+};
+const none = (): boolean => false;
+
+function compute(name: string, facts: Partial<Facts>, fired: (code: string) => boolean = none): number {
+  const out = new Float32Array(3);
+  fillFeatures([findColumn(name) ?? -1], { ...BARE, ...facts }, fired, out, 1);
+  expect([out[0], out[2]]).toEqual([0, 0]);
+  return out[1] ?? NaN;
+}
+
+const GEO = {
+  country: 'DE',
+  latitude: 1,
+  longitude: 2,
+  accuracyKm: null,
+  asn: null,
+  organisation: null,
+  tor: true,
+  proxy: false,
+  residentialProxy: false,
+  hosting: false,
+  vpn: false,
+  relay: false,
+};
+const SIGNALS = {
+  webdriver: true,
+  pluginCount: 0,
+  languages: [],
+  platform: null,
+  touchPoints: 1,
+  screenWidth: null,
+  screenHeight: null,
+  timeZone: null,
+  mobileHint: null,
+  platformHint: null,
+};
+const COLLECTOR = {
+  kind: 'collector',
+  sessionId: 's',
+  issuedAtSeconds: 1_780_000_000 - 7_200,
+  signals: SIGNALS,
+} as const;
+
+describe('features', () => {
+  it('has unique names, each found at its place', () => {
+    expect(new Set(FEATURES.map((entry) => entry.name)).size).toBe(FEATURES.length);
+    for (const [column, entry] of FEATURES.entries()) expect(findColumn(entry.name)).toBe(column);
+    expect(findColumn('no:such')).toBeNull();
+  });
+
+  it.each<[string, Partial<Facts>, number]>([
+    ['event:login', { eventType: 'login' }, 1],
+    ['event:login', { eventType: 'payment' }, 0],
+    ['ip:v6', { ip: { kind: 'valid', version: 6, text: '2001:db8::1', public: false } }, 1],
+    ['ip:public', { ip: { kind: 'valid', version: 6, text: '2001:db8::1', public: false } }, 0],
+    ['ip:valid', { ip: { kind: 'invalid' } }, 0],
+    ['ip:given', { ip: { kind: 'invalid' } }, 1],
+    ['geo:known', { geo: GEO }, 1],
+    ['geo:tor', { geo: GEO }, 1],
+    ['geo:country_known', { geo: { ...GEO, country: null } }, 0],
+    ['token:opaque', { token: { kind: 'opaque' } }, 1],
+    ['token:age_hours', { token: COLLECTOR }, 2],
+    ['token:age_hours', { token: { ...COLLECTOR, issuedAtSeconds: 0 } }, 168],
+    ['token:age_hours', { token: { ...COLLECTOR, issuedAtSeconds: NaN } }, 0],
+    ['token:webdriver', { token: COLLECTOR }, 1],
+    ['token:no_languages', { token: { ...COLLECTOR, signals: { ...SIGNALS, languages: null } } }, 0],
+    [
+      'entities:count',
+      {
+        entities: [
+          { name: 'email', value: 'a' },
+          { name: 'user', value: 'b' },
+        ],
+      },
+      2,
+    ],
+    ['headers:count', { headers: new Map([['accept', 'x']]) }, 1],
+    ['referrer:given', { referrer: '' }, 0],
+    ['url:query', { url: 'https://a.example/?q=1' }, 1],
+    ['registry:risk', { registry: { risk: 50, customers: 3 } }, 0.5],
+    ['registry:risk', { registry: { risk: Infinity, customers: 3 } }, 0],
+    // Finite as a double, infinite in 32 bits.
+    ['registry:risk', { registry: { risk: 1e300, customers: 3 } }, 0],
+    ['time:hour_cos', { nowSeconds: 0 }, 1],
+    ['time:hour_cos', { nowSeconds: 43_200 }, -1],
+    ['time:hour_sin', { nowSeconds: NaN }, 0],
+  ])('%s of %j is %d', (name, facts, expected) => {
+    expect(compute(name, facts)).toBe(expected);
+  });
+
+  it('tells which rules fired', () => {
+    expect(compute('rule:device_headless', {}, (code) => code === 'device_headless')).toBe(1);
+    expect(compute('rule:device_headless', {}, (code) => code === 'ip_vpn')).toBe(0);
+  });
+
+  it('writes 0 for a column that does not exist', () => {
+    const out = new Float32Array([9]);
+    fillFeatures([FEATURES.length], BARE, none, out, 0);
+    expect([...out]).toEqual([0]);
+  });
+
+  it('is finite on any numbers', () => {
+    const columns = FEATURES.map((_, column) => column);
+    fc.assert(
+      fc.property(fc.double(), fc.double(), fc.double(), fc.string(), (nowSeconds, issuedAtSeconds, risk, text) => {
+        const out = new Float32Array(columns.length);
+        const facts: Facts = {
+          ...BARE,
+          nowSeconds,
+          userAgent: text,
+          url: text,
+          token: { ...COLLECTOR, issuedAtSeconds },
+          registry: { risk, customers: risk },
+          geo: { ...GEO, latitude: nowSeconds },
+        };
+        fillFeatures(columns, facts, () => true, out, 0);
+        expect(out.every((value) => Number.isFinite(value))).toBe(true);
+      }),
+      { seed: 1, numRuns: 1_000 },
+    );
+  });
+});

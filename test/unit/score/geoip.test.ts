@@ -1,0 +1,188 @@
+import { describe, expect, it } from 'vitest';
+import { GEO_PACKAGES, findPackage, loadGeoFile } from '../../../src/pools/layer-files.ts';
+import type { GeoContent, GeoSlot } from '../../../src/pools/layer-messages.ts';
+import { openMmdb } from '../../../src/pools/mmdb.ts';
+import { createGeoIp } from '../../../src/score/geoip.ts';
+import { anonymousDatabase, asnDatabase, cityDatabase, countryDatabase } from '../../support/geo-databases.ts';
+import { shared, writeMmdb } from '../../support/mmdb-writer.ts';
+
+const ABSENT: GeoContent = { kind: 'absent', generation: 0, detail: '' };
+const NONE: Record<GeoSlot, GeoContent> = { city: ABSENT, country: ABSENT, asn: ABSENT, anonymiser: ABSENT };
+
+function ready(generation: number, ...files: readonly Uint8Array[]): GeoContent {
+  return {
+    kind: 'ready',
+    generation,
+    version: `v${generation}`,
+    files: files.map((bytes, i) => ({ name: `${i}.mmdb`, bytes: shared(bytes) })),
+  };
+}
+
+const ALL: Record<GeoSlot, GeoContent> = {
+  city: ready(1, cityDatabase()),
+  country: ready(1, countryDatabase()),
+  asn: ready(1, asnDatabase()),
+  anonymiser: ready(1, anonymousDatabase()),
+};
+
+describe('lookup', () => {
+  it('joins what all databases say', () => {
+    const geo = createGeoIp(ALL);
+    expect(geo.lookup('203.0.113.7', 4)).toEqual({
+      country: 'DE',
+      latitude: 52.5,
+      longitude: 13.25,
+      accuracyKm: 20,
+      asn: 64_500,
+      organisation: 'Example Net',
+      tor: true,
+      proxy: false,
+      residentialProxy: false,
+      hosting: false,
+      vpn: false,
+      relay: false,
+    });
+    expect(geo.lookup('203.0.113.8', 4)).toMatchObject({ hosting: true, vpn: true, tor: false });
+    expect(geo.lookup('2001:db8::1', 6)).toMatchObject({ country: 'FR', asn: null });
+  });
+
+  it('asks the country database only where the city database knows none', () => {
+    const geo = createGeoIp(ALL);
+    expect(geo.lookup('203.0.113.1', 4)?.country).toBe('DE');
+    expect(geo.lookup('192.0.2.1', 4)).toMatchObject({ country: 'NL', latitude: 1 });
+    expect(createGeoIp({ ...NONE, country: ready(1, countryDatabase()) }).lookup('203.0.113.1', 4)?.country).toBe('BE');
+  });
+
+  it('is null outside all networks, and without databases', () => {
+    expect(createGeoIp(ALL).lookup('8.8.8.8', 4)).toBeNull();
+    expect(createGeoIp(ALL).lookup('198.51.100.200', 4)).toBeNull();
+    expect(createGeoIp(NONE).lookup('203.0.113.7', 4)).toBeNull();
+  });
+
+  it('does not answer IPv6 from a tree of IPv4', () => {
+    // The first bits of 2a00:: are those of 42.0.0.0.
+    const four = writeMmdb({ type: 'city ipv4', ipVersion: 4, networks: { '42.0.0.0/8': { country_code: 'CN' } } });
+    const six = writeMmdb({ type: 'city ipv6', ipVersion: 6, networks: { '2a00::/16': { country_code: 'SE' } } });
+    expect(createGeoIp({ ...NONE, city: ready(1, four) }).lookup('2a00::1', 6)).toBeNull();
+    const both = createGeoIp({ ...NONE, city: ready(1, four, six) });
+    expect(both.lookup('2a00::1', 6)?.country).toBe('SE');
+    expect(both.lookup('42.1.1.1', 4)?.country).toBe('CN');
+  });
+});
+
+describe('swap', () => {
+  it('takes the newer content at once, addresses that were kept included', () => {
+    const geo = createGeoIp(ALL);
+    expect(geo.lookup('203.0.113.1', 4)?.country).toBe('DE');
+    geo.swap('city', ready(2, cityDatabase('AT')));
+    expect(geo.lookup('203.0.113.1', 4)?.country).toBe('AT');
+    expect(geo.status('city')).toEqual({ generation: 2, state: 'ok', version: 'v2', detail: '' });
+    geo.swap('city', { kind: 'absent', generation: 3, detail: 'gone' });
+    expect(geo.lookup('203.0.113.1', 4)?.country).toBe('BE');
+    expect(geo.status('city')).toMatchObject({ state: 'absent', version: null });
+  });
+
+  it('leaves an older content alone', () => {
+    const geo = createGeoIp({ ...NONE, city: ready(5, cityDatabase('DE')) });
+    geo.swap('city', ready(4, cityDatabase('AT')));
+    geo.swap('city', ready(5, cityDatabase('AT')));
+    expect(geo.lookup('203.0.113.1', 4)?.country).toBe('DE');
+  });
+
+  it('keeps what serves when the newer content does not open', () => {
+    const changed: GeoSlot[] = [];
+    const geo = createGeoIp(ALL, (slot) => changed.push(slot));
+    geo.swap('city', ready(2, Buffer.from('no database')));
+    expect(geo.lookup('203.0.113.1', 4)?.country).toBe('DE');
+    expect(geo.status('city')).toMatchObject({ generation: 2, state: 'ok', version: 'v1' });
+    expect(geo.status('city').detail).toContain('0.mmdb was refused');
+    expect(changed).toEqual(['city']);
+  });
+
+  it('is broken when nothing serves', () => {
+    const geo = createGeoIp({ ...NONE, city: ready(1, Buffer.from('no database')) });
+    expect(geo.status('city').state).toBe('broken');
+    const refused = createGeoIp({ ...NONE, asn: { kind: 'refused', generation: 1, detail: 'bad' } });
+    expect(refused.status('asn')).toEqual({ generation: 1, state: 'broken', version: null, detail: 'bad' });
+  });
+});
+
+describe('a database that throws', () => {
+  /** One record's type byte is overwritten by one that does not exist. */
+  function damaged(): Buffer {
+    const bytes = writeMmdb({
+      type: 'city',
+      ipVersion: 4,
+      networks: {
+        '203.0.113.0/24': { country_code: 'DE', city: 'BROKEN' },
+        '198.51.0.0/16': { country_code: 'JP' },
+      },
+    });
+    const at = bytes.indexOf('BROKEN') - 1;
+    bytes.writeUInt8(0, at);
+    bytes.writeUInt8(0xff, at + 1);
+    return bytes;
+  }
+
+  it('counts as silent, breaks its slot, and runs again after a while', () => {
+    const states: string[] = [];
+    const geo = createGeoIp({ ...ALL, city: ready(1, damaged()) }, (slot) =>
+      states.push(`${slot} ${geo.status(slot).state}`),
+    );
+    // The others still answer.
+    expect(geo.lookup('203.0.113.7', 4)).toMatchObject({ country: 'BE', tor: true });
+    expect(geo.status('city')).toMatchObject({ state: 'broken', generation: 1, version: 'v1' });
+    for (let i = 0; i < 1_023; i++) geo.lookup(`198.51.${i >> 8}.${i & 255}`, 4);
+    expect(geo.status('city').state).toBe('broken');
+    expect(geo.lookup('198.51.200.1', 4)?.country).toBe('JP');
+    expect(geo.status('city')).toMatchObject({ state: 'ok', detail: '' });
+    expect(states).toEqual(['city broken', 'city ok']);
+  });
+
+  it('ends a record that leads in circles', () => {
+    const bytes = writeMmdb({
+      type: 'city',
+      ipVersion: 4,
+      networks: { '203.0.113.0/24': { a: 'xx', b: 'yy' } },
+    });
+    // Both values become pointers to the record itself: every level would double the work.
+    for (const text of ['xx', 'yy']) {
+      const at = bytes.indexOf(text) - 1;
+      bytes.writeUInt8(0x20, at);
+      bytes.writeUInt8(0x00, at + 1);
+      bytes.writeUInt8(0xa0, at + 2);
+    }
+    const outcome = openMmdb(shared(bytes));
+    if (outcome.kind === 'fault') throw new Error(outcome.detail);
+    expect(() => outcome.database.find('203.0.113.1')).toThrow();
+  });
+});
+
+describe('installed databases', async () => {
+  const found = await Promise.all(GEO_PACKAGES.map(async (entry) => ({ ...entry, at: await findPackage(entry.name) })));
+  for (const { slot, name, files, at } of found) {
+    it.skipIf(at === null)(`${name} knows well-known addresses`, async () => {
+      const loaded = await Promise.all(files.map((file) => loadGeoFile(at?.folder ?? '', file)));
+      const content: GeoContent = {
+        kind: 'ready',
+        generation: 1,
+        version: '1',
+        files: loaded.map((file) => {
+          if (file.kind !== 'ok') throw new Error(file.kind);
+          expect(file.slot).toBe(slot);
+          return file.file;
+        }),
+      };
+      const geo = createGeoIp({ ...NONE, [slot]: content });
+      expect(geo.lookup('8.8.8.8', 4)?.country).toBe('US');
+      expect(geo.lookup('1.1.1.1', 4)?.country).toBe('AU');
+      expect(geo.lookup('85.214.132.117', 4)?.country).toBe('DE');
+      expect(geo.lookup('210.171.226.40', 4)?.country).toBe('JP');
+      // A network of Deutsche Telekom.
+      expect(geo.lookup('2003:c0::1', 6)?.country).toBe('DE');
+      expect(geo.lookup('10.0.0.1', 4)).toBeNull();
+      if (slot === 'city') expect(geo.lookup('85.214.132.117', 4)?.latitude).toBeCloseTo(52.5, 0);
+      expect(geo.status(slot).state).toBe('ok');
+    });
+  }
+});

@@ -1,0 +1,31 @@
+import { threadId, workerData } from 'node:worker_threads';
+import { AnswerWriter, FrameReader } from '../src/pools/frame.ts';
+import type { ScoreTask, ScoreWorkerData } from '../src/pools/messages.ts';
+import { Engine } from '../src/score/engine.ts';
+import { openWorkerLayers } from '../src/score/layers.ts';
+import { createSources } from '../src/score/sources.ts';
+import { openStore } from '../src/store/open-store.ts';
+
+/** A score worker: opens what scoring reads, then scores the batches that the pool hands it. The work itself is in `src/score`. */
+
+const data = workerData as ScoreWorkerData;
+
+const opened = openStore({ dataDir: data.dataDir, readOnly: true });
+if (opened.kind === 'fault') throw new Error(opened.detail);
+const layers = await openWorkerLayers(data.layers, threadId);
+const { sources, begin, takeStoreFailure } = createSources(opened.store, layers.geo);
+const engine = new Engine({
+  sources,
+  model: layers.model,
+  policy: data.policy,
+  isDegraded: () => layers.degraded(),
+  takeStoreFailure,
+});
+const frames = data.frames.map((frame) => ({ requests: new FrameReader(frame), answers: new AnswerWriter(frame) }));
+
+export default async function score(task: ScoreTask): Promise<void> {
+  const frame = frames[task.frame];
+  if (frame === undefined) throw new Error(`there is no frame ${task.frame}`);
+  begin();
+  await engine.scoreBatch(frame.requests, frame.answers, task.from, task.count);
+}
