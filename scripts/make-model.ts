@@ -15,7 +15,7 @@ import onnxProto from 'onnx-proto';
 const { onnx } = onnxProto;
 
 /** `good` and the faults that the layer must refuse, or, for `nan_later`, survive. */
-export const VARIANTS = [
+const VARIANTS = [
   'good',
   'wrong_sha256',
   'wrong_golden',
@@ -172,7 +172,11 @@ function encodeNetwork(variant: Variant, width: number, outputBias: number): Uin
       );
       outputs = [value('label', INT64, null), value('probabilities', FLOAT, 2)];
       break;
-    default:
+    case 'good':
+    case 'wrong_sha256':
+    case 'wrong_golden':
+    case 'unknown_column':
+    case 'garbage':
       nodes.push({ opType: 'Identity', input: ['chance'], output: ['probability'], name: 'answer' });
   }
   const model = {

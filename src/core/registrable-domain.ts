@@ -34,12 +34,15 @@ export function registrableDomain(text: string): string | null {
   return parseDomain(text)?.registrable ?? null;
 }
 
+/** Choice: no domain in our tables has more labels; it bounds the look-ups in a name of a hundred labels. */
+const LABELS_MAX = 8;
+
 /** Whether the host or one of the domains above it is in the set. */
 export function isUnder(host: string, domains: ReadonlySet<string>): boolean {
-  for (let at = 0; at >= 0 && at < host.length;) {
-    if (domains.has(host.slice(at))) return true;
-    const dot = host.indexOf('.', at);
-    at = dot < 0 ? -1 : dot + 1;
+  let at = host.length;
+  for (let labels = 0; labels < LABELS_MAX && at > 0; labels++) {
+    at = host.lastIndexOf('.', at - 1);
+    if (domains.has(host.slice(at + 1))) return true;
   }
   return false;
 }

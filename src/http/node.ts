@@ -5,6 +5,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Exchange, HeaderFields } from '../base/exchange.ts';
 import { newId } from '../base/ids.ts';
 import { problem, problemBody, type Problem } from '../base/problem.ts';
+import { sendProblem } from '../base/reply.ts';
 import { TRANSPORT_HEADER_BYTES_MAX } from '../limits.ts';
 import { HeaderGate } from './gate.ts';
 import { statusLine } from './status-lines.ts';
@@ -38,10 +39,13 @@ export function listenNode(options: TransportOptions): Promise<Transport> {
 
   const gate = new HeaderGate();
   const state: TransportState = { draining: false, onCrash: options.onCrash };
+  const ended = new WeakSet<Socket>();
   const onRequest = (req: IncomingMessage, res: ServerResponse): void => {
-    const exchange = new NodeExchange(req, res, state);
+    // What stands behind a request that ended its connection is not answered.
+    if (ended.has(req.socket)) return;
+    const exchange = new NodeExchange(req, res, state, ended);
     if (req.httpVersion !== '1.1') {
-      exchange.send(505, 'text/plain', 'HTTP/1.1 only\n', true);
+      sendProblem(exchange, problem('invalid_request', 'The service speaks HTTP/1.1 only.'), { close: true });
       return;
     }
     const raw = req.rawHeaders;
@@ -60,7 +64,10 @@ export function listenNode(options: TransportOptions): Promise<Transport> {
   };
   server.on('request', onRequest);
   server.on('checkExpectation', onRequest);
-  server.on('clientError', refuseBroken);
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    // A connection that ends with an answer already given says nothing more.
+    if (!ended.has(socket)) refuseBroken(error, socket);
+  });
 
   return new Promise((resolve, reject) => {
     server.once('error', reject);
@@ -105,9 +112,12 @@ class NodeExchange implements Exchange {
   readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
   readonly #state: TransportState;
+  /** Connections that end with an answer already given. */
+  readonly #ended: WeakSet<Socket>;
 
-  constructor(req: IncomingMessage, res: ServerResponse, state: TransportState) {
+  constructor(req: IncomingMessage, res: ServerResponse, state: TransportState, ended: WeakSet<Socket>) {
     this.#state = state;
+    this.#ended = ended;
     this.#req = req;
     this.#res = res;
     res.on('close', () => {
@@ -168,9 +178,13 @@ class NodeExchange implements Exchange {
     headers.push('Content-Length', String(Buffer.byteLength(body)));
     this.#res.writeHead(status, headers);
     this.#res.end(body);
+    if (!close) {
+      this.#req.resume();
+      return;
+    }
     // What remains of the body is not wanted; the socket ends once the answer is out.
-    if (close) this.#res.once('finish', () => this.#req.socket.destroySoon());
-    else this.#req.resume();
+    this.#ended.add(this.#req.socket);
+    this.#res.once('finish', () => this.#req.socket.destroySoon());
   }
 }
 

@@ -49,6 +49,7 @@ export function listenUws(uws: UwsModule, options: TransportOptions): Promise<Tr
 class UwsExchange implements Exchange {
   contentLength = -1;
   aborted = false;
+  #answered = false;
   readonly #res: UwsResponse;
   readonly #state: TransportState;
 
@@ -97,14 +98,28 @@ class UwsExchange implements Exchange {
   }
 
   send(status: number, fields: HeaderFields, body: string, closeAfter = false): void {
-    if (this.aborted) return;
-    const close = closeAfter || this.#state.draining;
+    if (this.aborted || this.#answered) return;
+    this.#answered = true;
+    if (!closeAfter && !this.#state.draining) {
+      this.#write(status, fields, body, false);
+      this.aborted = true;
+      return;
+    }
+    // The parser goes on with what stands behind this request in the same bytes, unless the answer is still owed: then it cuts
+    // the connection. So what ends a connection is sent in the next turn, and nothing behind it is ever answered.
+    setImmediate(() => {
+      if (this.aborted) return;
+      this.#write(status, `${fields}\r\nConnection: close`, body, true);
+      this.aborted = true;
+    });
+  }
+
+  #write(status: number, fields: HeaderFields, body: string, close: boolean): void {
     this.#res.cork(() => {
       if (status !== 200) this.#res.writeStatus(statusLine(status));
       // Values are written as they are, so one call carries all fields.
-      this.#res.writeHeader('Content-Type', close ? `${fields}\r\nConnection: close` : fields);
+      this.#res.writeHeader('Content-Type', fields);
       this.#res.end(body, close);
     });
-    this.aborted = true;
   }
 }

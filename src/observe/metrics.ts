@@ -183,5 +183,5 @@ function cumulative(name: string, help: string, read: () => Buckets): Histogram 
     values.push({ labels: {}, value: total, metricName: `${name}_count` });
     return Promise.resolve({ name, help, type: 'histogram', values, aggregator: 'sum' });
   };
-  return Object.assign(histogram, { get });
+  return Object.assign(histogram, { get, getForPromString: get });
 }

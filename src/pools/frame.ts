@@ -1,7 +1,4 @@
-import {
-  BATCH_BODY_BYTES_MAX,
-  BATCH_REQUESTS_MAX,
-} from '../limits.ts';
+import { BATCH_BODY_BYTES_MAX, BATCH_REQUESTS_MAX } from '../limits.ts';
 
 /**
  * A frame carries one batch from the main thread to a score worker and its answers back, in two pieces of shared memory that

@@ -10,8 +10,7 @@ export const GEO_SLOTS = ['city', 'country', 'asn', 'anonymiser'] as const;
 export type GeoSlot = (typeof GEO_SLOTS)[number];
 
 /** The layers of `/readyz`. Source: open points, section 6. `geoip_city` is the slots `city` and `country` together. */
-export const LAYERS = ['geoip_city', 'geoip_asn', 'anonymiser', 'model'] as const;
-export type LayerName = (typeof LAYERS)[number];
+export type LayerName = 'geoip_city' | 'geoip_asn' | 'anonymiser' | 'model';
 
 /** A slot of the layer set; each is swapped on its own. */
 export type LayerSlot = GeoSlot | 'model';
@@ -33,18 +32,18 @@ export interface SharedFile {
 }
 
 /** What a slot holds. `generation` grows with every change of any slot, so that an older message never undoes a newer one. */
-export type SlotContent<Ready> =
+type SlotContent<Ready> =
   | { readonly kind: 'absent'; readonly generation: number; readonly detail: string }
   | { readonly kind: 'refused'; readonly generation: number; readonly detail: string }
   | ({ readonly kind: 'ready'; readonly generation: number; readonly version: string } & Ready);
 
-export interface GeoReady {
+interface GeoReady {
   /** One file, or two: one for IPv4 and one for IPv6. */
   readonly files: readonly SharedFile[];
 }
 export type GeoContent = SlotContent<GeoReady>;
 
-export interface ModelReady {
+interface ModelReady {
   /** The text of `model.json`, already checked. */
   readonly manifest: string;
   readonly file: SharedFile;
@@ -81,15 +80,18 @@ export interface LayerAck {
 }
 
 /** Worker → main thread, once at its start: a swap may have passed between its workerData and its first listening. */
-export interface LayerHello {
+interface LayerHello {
   readonly kind: 'hello';
   readonly threadId: number;
 }
 
 export type LayerMessage = LayerSwap | LayerAck | LayerHello;
 
+/** Choice: small networks and tree ensembles have a few MB; a session takes a multiple of its file, in every worker. */
+export const MODEL_BYTES_MAX = 256 * 1024 * 1024;
+
 /** Why a model is refused. Stable: printed by `gatehouse models check`. */
-export type ModelFaultCode =
+type ModelFaultCode =
   | 'manifest_missing'
   | 'manifest_invalid'
   | 'model_missing'

@@ -2,13 +2,15 @@ import { BoundedCache } from '../base/bounded-cache.ts';
 import type { GeoFacts } from '../core/facts.ts';
 import { mergeGeoParts, parseGeoRecord } from '../core/geo.ts';
 import type { GeoPart } from '../core/geo.ts';
+import { collectShared } from '../pools/collect.ts';
 import type { GeoContent, GeoSlot, LayerStatus } from '../pools/layer-messages.ts';
 import { openMmdb } from '../pools/mmdb.ts';
 import type { Mmdb } from '../pools/mmdb.ts';
 
 /**
  * Choice: addresses kept with their facts; at most twice this, some 4 MB a worker.
- * Measured: 0.1 µs for a kept address instead of 4 µs with city, country and normalising (bench figures in the decisions).
+ * Measured: 0.02 to 0.08 µs for a kept address, 5 µs for another (city file, country file, normalising); with 100,000 addresses of
+ * which some come far more often than others (Zipf), 70 % are kept and the mean is 1.4 µs.
  */
 const CACHED_ADDRESSES = 8_192;
 /** Choice: look-ups without a failure after which a database that failed counts as running again. */
@@ -31,7 +33,7 @@ export interface GeoIp {
   status(slot: GeoSlot): SlotStatus;
 }
 
-/** `changed` is called after each swap, and whenever a slot breaks or runs again. */
+/** `changed` is called after each later swap, and whenever a slot breaks or runs again. */
 export function createGeoIp(
   initial: Readonly<Record<GeoSlot, GeoContent>>,
   changed: (slot: GeoSlot) => void = () => {},
@@ -61,8 +63,10 @@ export function createGeoIp(
       return facts;
     },
     swap(slot, content) {
+      const replacedBytes = slots[slot].bytes();
       if (!slots[slot].take(content)) return;
       known.clear();
+      collectShared(replacedBytes);
       changed(slot);
     },
     status: (slot) => slots[slot].status(),
@@ -87,6 +91,11 @@ class Slot {
 
   status(): SlotStatus {
     return this.#status;
+  }
+
+  /** Of shared memory, that the databases lie in. */
+  bytes(): number {
+    return this.#databases.reduce((sum, database) => sum + database.bytes, 0);
   }
 
   /** Whether the content was newer than what was there. */

@@ -34,18 +34,13 @@ export async function openWorkerLayers(set: LayerSet, threadId: number): Promise
   const send = (message: LayerMessage): void => channel.postMessage(message);
 
   const geo = createGeoIp(set.geo, acknowledge);
-  // The model layer reports through `model`, which exists only after its first content: that one is acknowledged below.
-  let opened = false;
-  const model = await createModelLayer(set.model, () => {
-    if (opened) acknowledge('model');
-  });
-  opened = true;
+  const model = await createModelLayer(set.model, () => acknowledge('model'));
 
-  channel.onmessage = (event: unknown) => {
+  channel.addEventListener('message', (event: unknown) => {
     const message = (event as { readonly data: LayerMessage }).data;
     if (message.kind === 'geo') geo.swap(message.slot, message.content);
     else if (message.kind === 'model') void model.swap(message.content);
-  };
+  });
   // The pool's own port keeps the worker alive, not this channel.
   channel.unref();
   for (const slot of GEO_SLOTS) acknowledge(slot);

@@ -2,14 +2,13 @@ import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { MODEL_BYTES_MAX } from '../pools/layer-messages.ts';
 import type { ModelCheck, ModelFault } from '../pools/layer-messages.ts';
 import { parseManifest } from './model-manifest.ts';
 import { loadRuntime, openModel } from './model-session.ts';
 
-/** Choice: small networks and tree ensembles have a few MB; a session takes a multiple of its file, in every worker. */
-export const MODEL_BYTES_MAX = 256 * 1024 * 1024;
 /** Choice: a manifest is mostly its golden rows. */
-export const MANIFEST_BYTES_MAX = 16 * 1024 * 1024;
+const MANIFEST_BYTES_MAX = 16 * 1024 * 1024;
 
 /**
  * Checks a model in this process: manifest, checksum, columns, loading, golden rows. Never rejects; but a damaged file may end the

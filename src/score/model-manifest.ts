@@ -42,7 +42,7 @@ export interface ModelManifest {
 }
 
 /** Rows whose answer is known from the training side: they are run before a model serves. */
-export interface GoldenRow {
+interface GoldenRow {
   readonly features: readonly number[];
   readonly probability: number;
   readonly tolerance: number;

@@ -72,7 +72,7 @@ export async function openModel(
     return fault('load_failed', messageOf(error));
   }
   const outcome = await proveSession(runtime, manifest, session);
-  if (outcome.kind === 'fault') await session.release();
+  if (outcome.kind === 'fault') await session.release().catch(() => {});
   return outcome;
 }
 

@@ -37,14 +37,15 @@ export interface ModelLayer {
   close(): Promise<void>;
 }
 
-/** `changed` is called after each swap, and whenever the layer breaks or runs again. */
+/** `changed` is called after each later swap, and whenever the layer breaks or runs again. */
 export async function createModelLayer(
   initial: ModelContent,
   changed: () => void = () => {},
   runtimeOf: () => ModelRuntime | null = loadRuntime,
 ): Promise<ModelLayer> {
-  const layer = new Layer(changed, runtimeOf);
+  const layer = new Layer(runtimeOf);
   await layer.swap(initial);
+  layer.report(changed);
   return layer;
 }
 
@@ -53,12 +54,15 @@ class Layer implements ModelLayer {
   #status: SlotStatus = { generation: -1, state: 'absent', version: null, detail: '' };
   #queue: Promise<void> = Promise.resolve();
   readonly #retired = new Set<Serving>();
-  readonly #changed: () => void;
+  #changed: () => void = () => {};
   readonly #runtimeOf: () => ModelRuntime | null;
 
-  constructor(changed: () => void, runtimeOf: () => ModelRuntime | null) {
-    this.#changed = changed;
+  constructor(runtimeOf: () => ModelRuntime | null) {
     this.#runtimeOf = runtimeOf;
+  }
+
+  report(changed: () => void): void {
+    this.#changed = changed;
   }
 
   current(): ActiveModel | null {

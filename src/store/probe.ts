@@ -34,7 +34,7 @@ const CHILD = fileURLToPath(new URL('./probe-child.js', import.meta.url)).replac
 /**
  * Looks whether the environments in `folder` can be used: the file sizes here, the trees and check sums in a child process. A
  * fault means that the question could not be answered.
- * Measured: 75 ms for a small store, of which 60 are the start of Node; 250 ms for 2,000,000 rows, and `valuesMs` at most on top.
+ * Measured: 130 ms for a small store, nearly all of it the start of Node; 250 ms for 2,000,000 rows, and `valuesMs` at most on top.
  */
 export async function probe(
   folder: string,

@@ -2,7 +2,7 @@
  * Writes small MaxMind DB files, so that tests need no foreign data. Source: the MaxMind DB file format, version 2.0.
  * Records are 24 bits wide; IPv4 networks in a tree of IPv6 lie under ::/96, as the format says.
  */
-export type MmdbValue =
+type MmdbValue =
   | string
   | number
   | boolean
@@ -134,22 +134,16 @@ function bitsOf(bytes: readonly number[]): (0 | 1)[] {
 
 function encode(value: MmdbValue): Buffer {
   if (value instanceof Double) return encodeDouble(value.value);
-  switch (typeof value) {
-    case 'string': {
-      const text = Buffer.from(value, 'utf8');
-      return Buffer.concat([control(2, text.length), text]);
-    }
-    case 'number':
-      return Number.isInteger(value) && value >= 0 && value <= 0xffffffff
-        ? encodeUint(6, BigInt(value))
-        : encodeDouble(value);
-    case 'bigint':
-      return encodeUint(9, value);
-    case 'boolean':
-      return control(14, value ? 1 : 0);
-    default:
-      break;
+  if (typeof value === 'string') {
+    const text = Buffer.from(value, 'utf8');
+    return Buffer.concat([control(2, text.length), text]);
   }
+  if (typeof value === 'number')
+    return Number.isInteger(value) && value >= 0 && value <= 0xffffffff
+      ? encodeUint(6, BigInt(value))
+      : encodeDouble(value);
+  if (typeof value === 'bigint') return encodeUint(9, value);
+  if (typeof value === 'boolean') return control(14, value ? 1 : 0);
   if (Array.isArray(value)) return Buffer.concat([control(11, value.length), ...value.map(encode)]);
   const entries = Object.entries(value as Readonly<Record<string, MmdbValue>>);
   return Buffer.concat([

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
-import { createClient } from '../../client/client.ts';
 import { checkKeyText } from '../../core/key-text.ts';
 import type { Cli } from '../context.ts';
 import { failure, ok, type Outcome } from '../outcome.ts';
@@ -48,6 +47,8 @@ async function decide(options: DecideOptions): Promise<Outcome> {
       `the body cannot be read: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
+  // Loaded here alone: no other command speaks HTTP, and undici takes as long to load as all the rest.
+  const { createClient } = await import('../../client/client.ts');
   const client = createClient({ url: options.url, key: options.key, connections: 1 });
   const answer = await client.decide(body);
   await client.close();

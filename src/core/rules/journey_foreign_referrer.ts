@@ -19,6 +19,8 @@ export const journeyForeignReferrer: Rule = {
   hint: 'the page was reached from a foreign site',
   evaluate({ eventType, url, referrer }) {
     if (!LATE_STEPS.has(eventType) || !isWeb(url) || !isWeb(referrer)) return null;
+    // The usual case, without the public suffix list.
+    if (hostText(url) === hostText(referrer)) return null;
     const here = parseDomain(url);
     const there = parseDomain(referrer);
     if (here === null || there === null || here.label === there.label) return null;
@@ -28,4 +30,9 @@ export const journeyForeignReferrer: Rule = {
 
 function isWeb(text: string | null): text is string {
   return text !== null && /^\s*https?:\/\//i.test(text);
+}
+
+/** Up to the first character that ends a host; two equal texts are one site, whatever they mean. */
+function hostText(url: string): string | undefined {
+  return /^\s*https?:\/\/([^/?#\\]*)/i.exec(url)?.[1];
 }

@@ -151,11 +151,14 @@ const PROBE_TEXTS: readonly (readonly [text: string, what: string])[] = [
 
 /** Forms that need more than a text; each is bounded, so that no URL takes long. */
 const PROBE_FORMS: readonly (readonly [form: RegExp, what: string])[] = [
-  [/\bunion(?:[\s+]|\/\*){1,9}(?:all(?:[\s+]|\/\*){1,9})?select\b/, 'SQL injection'],
+  [
+    /\bunion(?:[\s+]|\/\*){1,9}(?:all(?:[\s+]|\/\*){1,9})?select(?:[\s+]|\/\*){1,9}(?:[\d*@('"]|null|concat|char|\w{1,40}[\s+]{1,9}from)/,
+    'SQL injection',
+  ],
   [/['"][\s+]{0,9}(?:or|and)[\s+]{1,9}['"]?\d{1,9}['"]?[\s+]{0,9}=/, 'SQL injection'],
   [/[=('\s+]sleep\(\d/, 'SQL injection'],
   [/[;|`&][\s+]{0,9}(?:cat|wget|curl|nc|bash)[\s+]{1,9}[-/h]/, 'shell injection'],
-  [/<\w{1,10}[\s/+][^>]{0,80}\bon(?:error|load|click|mouseover)=/, 'script injection'],
+  [/<\w{1,10}[\s/+][^<>]{0,80}\bon(?:error|load|click|mouseover)=/, 'script injection'],
 ];
 
 function findProbe(text: string): string | null {

@@ -18,7 +18,7 @@ describe('real user agents fire nothing of family client', () => {
     expect(Object.values(REAL_USER_AGENTS).flat().length).toBeGreaterThanOrEqual(150);
   });
   for (const [kind, userAgents] of Object.entries(REAL_USER_AGENTS)) {
-    describe(kind, () => {
+    describe(`kind: ${kind}`, () => {
       it.each(userAgents)('%s', (userAgent) => {
         expect(firedByClientRules(facts({ userAgent, token: NO_TOKEN }))).toEqual([]);
       });
@@ -41,8 +41,9 @@ describe('automated user agents fire the expected rule and no other', () => {
   });
 });
 
+const at = (date: string): number => Date.parse(date) / 1_000;
+
 describe('family, version, system and form', () => {
-  const at = (date: string): number => Date.parse(date) / 1_000;
   it.each([
     [
       'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36 Edg/126.0.0.0',

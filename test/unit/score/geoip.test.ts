@@ -107,23 +107,23 @@ describe('swap', () => {
   });
 });
 
-describe('a database that throws', () => {
-  /** One record's type byte is overwritten by one that does not exist. */
-  function damaged(): Buffer {
-    const bytes = writeMmdb({
-      type: 'city',
-      ipVersion: 4,
-      networks: {
-        '203.0.113.0/24': { country_code: 'DE', city: 'BROKEN' },
-        '198.51.0.0/16': { country_code: 'JP' },
-      },
-    });
-    const at = bytes.indexOf('BROKEN') - 1;
-    bytes.writeUInt8(0, at);
-    bytes.writeUInt8(0xff, at + 1);
-    return bytes;
-  }
+/** One record's type byte is overwritten by one that does not exist. */
+function damaged(): Buffer {
+  const bytes = writeMmdb({
+    type: 'city',
+    ipVersion: 4,
+    networks: {
+      '203.0.113.0/24': { country_code: 'DE', city: 'BROKEN' },
+      '198.51.0.0/16': { country_code: 'JP' },
+    },
+  });
+  const at = bytes.indexOf('BROKEN') - 1;
+  bytes.writeUInt8(0, at);
+  bytes.writeUInt8(0xff, at + 1);
+  return bytes;
+}
 
+describe('a database that throws', () => {
   it('counts as silent, breaks its slot, and runs again after a while', () => {
     const states: string[] = [];
     const geo = createGeoIp({ ...ALL, city: ready(1, damaged()) }, (slot) =>
@@ -154,7 +154,7 @@ describe('a database that throws', () => {
     }
     const outcome = openMmdb(shared(bytes));
     if (outcome.kind === 'fault') throw new Error(outcome.detail);
-    expect(() => outcome.database.find('203.0.113.1')).toThrow();
+    expect(() => outcome.database.find('203.0.113.1')).toThrow('too many pointers');
   });
 });
 
@@ -181,7 +181,8 @@ describe('installed databases', async () => {
       // A network of Deutsche Telekom.
       expect(geo.lookup('2003:c0::1', 6)?.country).toBe('DE');
       expect(geo.lookup('10.0.0.1', 4)).toBeNull();
-      if (slot === 'city') expect(geo.lookup('85.214.132.117', 4)?.latitude).toBeCloseTo(52.5, 0);
+      // Berlin; a country database knows no place.
+      expect(Math.round(geo.lookup('85.214.132.117', 4)?.latitude ?? 0)).toBe(slot === 'city' ? 53 : 0);
       expect(geo.status(slot).state).toBe('ok');
     });
   }

@@ -1,0 +1,121 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { hasWrk, load, type LoadResult, writeRequests } from './load.ts';
+
+/**
+ * Throughput and latency of POST /v1/decide on the built server against a bare echo on the same library, in turn and in the same
+ * run: machines differ and are noisy, the ratio holds. Loopback only, bounded in time and count.
+ *
+ * Options: --seconds N (5) a turn, --rounds N (3), --transport uws|node (uws), --requests N (prepared a turn),
+ * --node-flags "..." (for the server, for example --cpu-prof).
+ */
+const option = (name: string, fallback: string): string => {
+  const at = process.argv.indexOf(`--${name}`);
+  return at < 0 ? fallback : (process.argv[at + 1] ?? fallback);
+};
+const seconds = Number(option('seconds', '5'));
+const rounds = Number(option('rounds', '3'));
+const transport = option('transport', 'uws');
+const nodeFlags = option('node-flags', '').split(' ').filter(Boolean);
+const perTurn = Number(option('requests', String(70_000 * seconds)));
+
+const folder = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
+const dataDir = join(folder, 'data');
+const cli = new URL('../src/cli/main.js', import.meta.url).pathname;
+const children: ChildProcess[] = [];
+
+try {
+  await main();
+} finally {
+  for (const child of children) child.kill('SIGTERM');
+  await Promise.all(children.map((child) => (child.exitCode === null ? once(child, 'exit') : null)));
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function main(): Promise<void> {
+  const { customer_id: customer } = gatehouse('customers', 'create', 'bench') as { customer_id: string };
+  const { secret_key: key } = gatehouse('keys', 'create', '--customer', customer, '--rate-limit', '100000000') as {
+    secret_key: string;
+  };
+  const echoPort = await startEcho();
+  const server = await startServer();
+  console.log(`transport ${transport}, client ${hasWrk() ? 'wrk' : 'ours'}, 64 connections, ${rounds} rounds of ${seconds} s`);
+  const file = join(folder, 'requests');
+  const echoes: LoadResult[] = [];
+  const decides: LoadResult[] = [];
+  // A first turn that is not counted: the compilers and the caches warm up.
+  await writeRequests(file, 60_000, key, '127.0.0.1');
+  await load(server.port, file, 2);
+  await load(echoPort, file, 1);
+  for (let round = 0; round < rounds; round++) {
+    await writeRequests(file, perTurn, key, '127.0.0.1', 1_000_000 * (round + 1));
+    echoes.push(await load(echoPort, file, seconds));
+    decides.push(await load(server.port, file, seconds));
+  }
+  report(echoes, decides);
+}
+
+function report(echoes: readonly LoadResult[], decides: readonly LoadResult[]): void {
+  const rate = (result: LoadResult): number => result.requests / result.seconds;
+  const row = (name: string, result: LoadResult): void =>
+    console.log(
+      [
+        name.padEnd(10),
+        rate(result).toFixed(0).padStart(9),
+        result.p50_ms.toFixed(2).padStart(9),
+        result.p99_ms.toFixed(2).padStart(9),
+        result.p999_ms.toFixed(2).padStart(9),
+        String(result.failed).padStart(8),
+      ].join(' '),
+    );
+  console.log('           req/s    p50 ms    p99 ms  p99.9 ms   failed');
+  for (const [round, echo] of echoes.entries()) {
+    row('bare echo', echo);
+    const decide = decides[round];
+    if (decide) row('decide', decide);
+  }
+  const ratios = decides.map((decide, round) => rate(decide) / rate(echoes[round] ?? decide)).sort((a, b) => a - b);
+  console.log(`ratio decide / bare echo, median of ${ratios.length}: ${(ratios[ratios.length >> 1] ?? 0).toFixed(3)}`);
+}
+
+function gatehouse(...words: string[]): unknown {
+  const output = execFileSync(process.execPath, [cli, '--json', '--data-dir', dataDir, ...words], { encoding: 'utf8' });
+  return JSON.parse(output);
+}
+
+async function startEcho(): Promise<number> {
+  const child = start([new URL('echo.js', import.meta.url).pathname, transport], {});
+  return Number(await lineOf(child, () => true));
+}
+
+async function startServer(): Promise<{ port: number }> {
+  const child = start([...nodeFlags, cli, 'serve'], {
+    GATEHOUSE_DATA_DIR: dataDir,
+    GATEHOUSE_PORT: '0',
+    GATEHOUSE_TRANSPORT: transport,
+  });
+  const line = await lineOf(child, (text) => text.includes('"msg":"serving"'));
+  const { url } = JSON.parse(line) as { url: string };
+  return { port: Number(new URL(url).port) };
+}
+
+function start(words: string[], env: Record<string, string>): ChildProcess {
+  const child = spawn(process.execPath, words, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'inherit'] });
+  children.push(child);
+  return child;
+}
+
+/** The first line that fits. What comes after it is read and dropped, so that the child never waits for its output. */
+function lineOf(child: ChildProcess, fits: (text: string) => boolean): Promise<string> {
+  return new Promise((resolve, reject) => {
+    if (child.stdout === null) return;
+    createInterface({ input: child.stdout }).on('line', (text) => {
+      if (fits(text)) resolve(text);
+    });
+    child.once('exit', (code) => reject(new Error(`a server ended with ${code}`)));
+  });
+}

@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto';
+import { signRequest } from '../src/client/sign.ts';
+
+/** Varied, signed decide requests for load: seeded, so that two runs send the same bodies. */
+
+const AGENTS = [
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/149.0.0.0 Safari/537.36',
+  'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/148.0.0.0 Safari/537.36',
+  'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/26.1 Safari/605.1.15',
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 18_7 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/26.1 Mobile/15E148 Safari/604.1',
+  'Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/149.0.0.0 Mobile Safari/537.36',
+  'Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefox/150.0',
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:150.0) Gecko/20100101 Firefox/150.0',
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/149.0.0.0 Safari/537.36 Edg/149.0.0.0',
+  'Mozilla/5.0 (Linux; Android 14; SM-S921B) AppleWebKit/537.36 (KHTML, like Gecko) SamsungBrowser/29.0 Chrome/136.0.0.0 Mobile Safari/537.36',
+  'python-requests/2.32.3',
+];
+const EVENTS = ['login', 'search', 'checkout', 'payment', 'signup'] as const;
+/** First octets of networks that are public and in wide use. */
+const FIRST_OCTETS = [24, 31, 46, 62, 71, 78, 81, 84, 88, 92, 109, 134, 151, 178, 188, 193, 201, 212];
+
+/** A small generator (mulberry32): the same seed gives the same numbers everywhere. */
+export function randomOf(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** The n-th body, 450 to 900 bytes: nine of ten have a collector token, half of them pass headers on. */
+export function bodyOf(n: number, random: () => number, nowSeconds: number): string {
+  const pick = <T>(list: readonly T[]): T | undefined => list[Math.floor(random() * list.length)];
+  const octet = (): number => 1 + Math.floor(random() * 254);
+  const event = pick(EVENTS) ?? 'login';
+  const person = Math.floor(random() * 200_000);
+  return JSON.stringify({
+    ip: `${pick(FIRST_OCTETS) ?? 81}.${octet()}.${octet()}.${octet()}`,
+    user_agent: pick(AGENTS),
+    url: `https://shop.example/${event}?step=${Math.floor(random() * 9)}`,
+    ...(random() < 0.7 && { referrer: 'https://shop.example/basket' }),
+    session_token: random() < 0.9 ? collectorToken(person, n, nowSeconds) : `session-${person}-${n % 7}`,
+    entity_keys: { user_id: `u${person}`, email: `person.${person}@mail.example` },
+    ...(random() < 0.5 && {
+      headers: { accept: 'text/html,application/xhtml+xml', 'accept-language': 'en-GB,en;q=0.9', 'accept-encoding': 'gzip' },
+    }),
+    event_type: event,
+    timestamp: nowSeconds,
+  });
+}
+
+function collectorToken(person: number, n: number, nowSeconds: number): string {
+  const token = {
+    v: 1,
+    fp: createHash('sha256').update(`device ${person}`).digest('hex'),
+    sid: `s${person}.${n % 7}`,
+    iat: nowSeconds - 60,
+    sig: { webdriver: false, plugins: 5, languages: ['en-GB', 'en'], width: 1920, height: 1080, touch: 0, tz: 'Europe/London' },
+  };
+  return `st1.${Buffer.from(JSON.stringify(token)).toString('base64url')}`;
+}
+
+/** A whole HTTP request, as bytes. Each id is used once. */
+export function requestOf(n: number, body: string, key: string, host: string, nowSeconds: number): Buffer {
+  const signed = signRequest({
+    key,
+    method: 'POST',
+    path: '/v1/decide',
+    body,
+    timestampSeconds: nowSeconds,
+    requestId: `bench-${process.pid}-${nowSeconds}-${n}`,
+  });
+  const lines = Object.entries(signed).map(([name, value]) => `${name}: ${value}\r\n`);
+  const bytes = Buffer.byteLength(body);
+  return Buffer.from(
+    `POST /v1/decide HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: ${bytes}\r\n${lines.join('')}\r\n${body}`,
+  );
+}

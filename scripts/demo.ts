@@ -1,0 +1,146 @@
+import { SingleBar } from 'cli-progress';
+import { createClient, type Client } from '../src/client/client.ts';
+import { PERSONAS } from './demo/personas.ts';
+import { play, type PlayedSession } from './demo/play.ts';
+import { makeReport, readingOf, tableOf } from './demo/report.ts';
+import { startServer, type DemoServer } from './demo/server.ts';
+
+/**
+ * Plays a simulated day of a shop, with shoppers and attackers, against a server of its own, and prints what it decided.
+ * `--json` prints one JSON object; `--keep` leaves the server running until Ctrl-C.
+ */
+
+/** Fixed, so that every run prints the same table. The agents in browsers.ts are current at this time. */
+const UNTIL = '2026-11-21T00:00:00Z';
+const DAYS = 1;
+const DAY_SECONDS = 86_400;
+const CONNECTIONS = 16;
+/** Source: open points, section 6: a new key counts within 1 s. */
+const KEY_WAIT_MS = 5_000;
+
+const json = process.argv.includes('--json');
+const keep = process.argv.includes('--keep');
+const startSeconds = Date.parse(UNTIL) / 1_000 - DAYS * DAY_SECONDS;
+
+/** Ctrl-C. The work stops at the next event, so that everything is cleaned up on the one way out. */
+const stopped = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopped.abort());
+
+const say = (text: string): void => void process.stderr.write(`${text}\n`);
+
+async function main(): Promise<void> {
+  const startedAtMs = performance.now();
+  const server = await startServer();
+  try {
+    await playAll(server, startedAtMs);
+  } finally {
+    await server.stop();
+  }
+  // Source: the shell's convention for an end by Ctrl-C; with --keep that is the way to end it.
+  if (stopped.signal.aborted && !keep) process.exitCode = 130;
+}
+
+async function playAll(server: DemoServer, startedAtMs: number): Promise<void> {
+  const { customer_id: customer } = await server.run('customers', 'create', 'shop');
+  const { secret_key: secretKey } = await server.run('keys', 'create', '--customer', String(customer));
+  let atSeconds = startSeconds;
+  const client = createClient({
+    url: server.url,
+    key: String(secretKey),
+    connections: CONNECTIONS,
+    nowMs: () => atSeconds * 1_000,
+  });
+  try {
+    await waitForKey(client);
+    const days = Array.from({ length: DAYS }, (_, number) => ({
+      number,
+      startSeconds: startSeconds + number * DAY_SECONDS,
+    }));
+    const planned = days.flatMap((day) =>
+      PERSONAS.flatMap((persona) =>
+        persona.plan(day).map(({ events }) => ({ session: { persona, events: [] } as PlayedSession, events })),
+      ),
+    );
+    const progress = createProgress(
+      planned.length,
+      planned.reduce((total, { events }) => total + events.length, 0),
+    );
+    await play(planned, {
+      client,
+      setTime: (seconds) => (atSeconds = seconds),
+      onEvent: progress.update,
+      signal: stopped.signal,
+    });
+    progress.stop();
+    if (stopped.signal.aborted) return;
+    const report = makeReport(
+      UNTIL,
+      PERSONAS,
+      planned.map(({ session }) => session),
+    );
+    const kept = keep ? { url: server.url, secret_key: String(secretKey), data_dir: server.dataDir } : null;
+    if (json)
+      process.stdout.write(`${JSON.stringify({ ...report, ...(kept !== null && { server: kept }) }, null, 2)}\n`);
+    else process.stdout.write(`${tableOf(report)}\n\n${readingOf(report)}\n`);
+    say(
+      `\n${report.events} decisions in ${((performance.now() - startedAtMs) / 1_000).toFixed(1)} s, start of the server included.`,
+    );
+    if (kept === null) return;
+    say(`\nThe server stays until Ctrl-C: ${kept.url}, secret key ${kept.secret_key}, data in ${kept.data_dir}`);
+    await untilStopped();
+  } finally {
+    await client.close();
+  }
+}
+
+/** A new key counts once the server has seen it; a body that is no JSON asks without making a decision. */
+async function waitForKey(client: Client): Promise<void> {
+  const until = performance.now() + KEY_WAIT_MS;
+  while (performance.now() < until && !stopped.signal.aborted) {
+    const answer = await client.decide('no JSON');
+    if (answer.kind === 'answer' && answer.status === 400) return;
+    await new Promise((done) => setTimeout(done, 50));
+  }
+  if (!stopped.signal.aborted) throw new Error('the server does not know the new key');
+}
+
+interface Progress {
+  update(done: number, atSeconds: number): void;
+  stop(): void;
+}
+
+/** On standard error: a bar on a terminal, else a line, which a log can keep. */
+function createProgress(sessions: number, events: number): Progress {
+  say(
+    `Playing ${sessions} sessions, ${events} events, of ${new Date(startSeconds * 1_000).toISOString().slice(0, 10)}.`,
+  );
+  if (!process.stderr.isTTY) return { update: () => {}, stop: () => {} };
+  const bar = new SingleBar({
+    format: '{bar} {percentage}% | {clock} | {value} of {total} events',
+    stream: process.stderr,
+    hideCursor: true,
+    clearOnComplete: true,
+    fps: 10,
+  });
+  bar.start(events, 0, { clock: '' });
+  return {
+    update: (done, atSeconds) => bar.update(done, { clock: new Date(atSeconds * 1_000).toISOString().slice(11, 16) }),
+    stop: () => bar.stop(),
+  };
+}
+
+function untilStopped(): Promise<void> {
+  // A timer keeps the process alive: nothing else of it waits.
+  const alive = setInterval(() => {}, 60_000);
+  return new Promise((done) => {
+    stopped.signal.addEventListener('abort', () => {
+      clearInterval(alive);
+      done();
+    });
+  });
+}
+
+await main().catch((error: unknown) => {
+  say(`demo: ${error instanceof Error ? error.message : String(error)}`);
+  process.exitCode = 1;
+});

@@ -1,0 +1,55 @@
+import type { Browser } from './browsers.ts';
+import { addressIn, type Place } from './places.ts';
+import type { Random } from './random.ts';
+
+/** A person with one device, who keeps both from day to day. */
+export interface Person {
+  readonly userId: string;
+  readonly email: string;
+  readonly place: Place;
+  readonly ip: string;
+  readonly device: Device;
+}
+
+export interface Device {
+  readonly browser: Browser;
+  /** 64 hex digits: what the collector computes on this device. */
+  readonly fingerprint: string;
+  /** What the browser says of its time zone, which is not always where it is. */
+  readonly timeZone: string;
+}
+
+// prettier-ignore
+const FIRST_NAMES = ['anna','ben','carla','david','emma','felix','greta','hugo','ines','jonas','karin','luca','maria','nils','olga','paul','rosa','simon','tara','ugo','vera','yusuf','zoe','marek'];
+// prettier-ignore
+const LAST_NAMES = ['almeida','berg','costa','dubois','evans','fischer','garcia','hansen','ivanov','jensen','kowalski','lopez','martin','nguyen','okafor','petrov','ricci','schmidt','tanaka','vogel','weber','young','zhang','silva'];
+
+export function makeDevice(browser: Browser, place: Place, random: Random): Device {
+  return { browser, fingerprint: random.hex(64), timeZone: place.timeZone };
+}
+
+export function makePerson(place: Place, browser: Browser, random: Random, ip?: string): Person {
+  const userId = `u-${random.whole(100_000, 999_999)}`;
+  return {
+    userId,
+    email: makeEmail(random.pick(place.mailDomains), random),
+    place,
+    ip: ip ?? addressIn(place.networks, random),
+    device: makeDevice(browser, place, random),
+  };
+}
+
+export function makeEmail(domain: string, random: Random): string {
+  const first = random.pick(FIRST_NAMES);
+  const last = random.pick(LAST_NAMES);
+  const year = random.whole(60, 99);
+  return `${random.pick([`${first}.${last}`, `${first}${last}${year}`, `${first.charAt(0)}.${last}${year}`, `${last}_${first}`])}@${domain}`;
+}
+
+/** What a program writes where a person would write a name. */
+export function makeGeneratedEmail(domain: string, random: Random): string {
+  const local = Array.from({ length: 7 }, () => `${random.pick([...'bcdfghjkmpqrtvwxz'])}${random.whole(2, 9)}`).join(
+    '',
+  );
+  return `${local}@${domain}`;
+}

@@ -1,0 +1,113 @@
+import type { Random } from './random.ts';
+
+/** Where people live: networks that home and mobile providers give to their customers, and what their browsers say there. */
+export interface Place {
+  readonly country: string;
+  /** Without the last part of the address: three numbers, or an IPv6 prefix that ends in `::`. */
+  readonly networks: readonly string[];
+  readonly timeZone: string;
+  readonly languages: readonly string[];
+  /** Standard time, hours east of Greenwich. */
+  readonly utcHours: number;
+  readonly mailDomains: readonly string[];
+}
+
+const place = (
+  country: string,
+  timeZone: string,
+  utcHours: number,
+  languages: readonly string[],
+  networks: readonly string[],
+  mailDomains: readonly string[],
+): Place => ({ country, timeZone, utcHours, languages, networks, mailDomains });
+
+export const GERMANY = place(
+  'DE',
+  'Europe/Berlin',
+  1,
+  ['de-DE', 'de', 'en'],
+  ['91.10.20', '84.150.77', '95.88.140', '93.192.14', '2003:c0:af13:2a00::'],
+  ['gmx.de', 'web.de', 't-online.de', 'gmail.com'],
+);
+export const BRITAIN = place(
+  'GB',
+  'Europe/London',
+  0,
+  ['en-GB', 'en'],
+  ['86.128.40', '82.6.100', '90.192.33', '2a00:23c5:1200:aa00::'],
+  ['btinternet.com', 'gmail.com', 'outlook.com'],
+);
+export const AMERICA = place(
+  'US',
+  'America/Los_Angeles',
+  -8,
+  ['en-US', 'en'],
+  ['73.162.44', '24.6.120', '76.102.4', '2601:640:8a02::'],
+  ['gmail.com', 'comcast.net', 'yahoo.com', 'icloud.com'],
+);
+export const FRANCE = place(
+  'FR',
+  'Europe/Paris',
+  1,
+  ['fr-FR', 'fr'],
+  ['90.3.120', '86.192.5', '82.64.30'],
+  ['orange.fr', 'free.fr', 'gmail.com'],
+);
+export const AUSTRALIA = place(
+  'AU',
+  'Australia/Sydney',
+  10,
+  ['en-AU', 'en'],
+  ['58.160.20', '121.44.20', '101.184.20'],
+  ['bigpond.com', 'gmail.com'],
+);
+export const VIETNAM = place('VN', 'Asia/Ho_Chi_Minh', 7, ['vi-VN', 'vi'], ['14.160.30'], ['gmail.com']);
+export const NIGERIA = place('NG', 'Africa/Lagos', 1, ['en-NG', 'en'], ['105.112.20', '197.210.30'], ['gmail.com']);
+
+export const PLACES: readonly Place[] = [
+  GERMANY,
+  BRITAIN,
+  AMERICA,
+  FRANCE,
+  AUSTRALIA,
+  place(
+    'NL',
+    'Europe/Amsterdam',
+    1,
+    ['nl-NL', 'nl'],
+    ['84.24.60', '77.160.40', '83.80.100'],
+    ['ziggo.nl', 'gmail.com'],
+  ),
+  place('ES', 'Europe/Madrid', 1, ['es-ES', 'es'], ['83.32.90', '88.0.44', '79.144.20'], ['gmail.com', 'outlook.com']),
+  place('IT', 'Europe/Rome', 1, ['it-IT', 'it'], ['79.0.33', '87.0.20', '93.32.40'], ['libero.it', 'gmail.com']),
+  place('PL', 'Europe/Warsaw', 1, ['pl-PL', 'pl'], ['83.0.20', '89.64.40'], ['wp.pl', 'gmail.com']),
+  place('JP', 'Asia/Tokyo', 9, ['ja-JP', 'ja'], ['126.80.20', '60.64.30', '180.0.20'], ['yahoo.co.jp', 'gmail.com']),
+  place('BR', 'America/Sao_Paulo', -3, ['pt-BR', 'pt'], ['177.32.40', '187.20.30'], ['uol.com.br', 'gmail.com']),
+  place('IN', 'Asia/Calcutta', 5.5, ['en-IN', 'hi'], ['49.36.40', '122.160.40'], ['gmail.com', 'rediffmail.com']),
+  place('CA', 'America/Toronto', -5, ['en-CA', 'fr-CA'], ['99.224.30', '70.48.20'], ['gmail.com', 'outlook.com']),
+  place('SE', 'Europe/Stockholm', 1, ['sv-SE', 'sv'], ['78.64.30', '90.224.20'], ['telia.com', 'gmail.com']),
+  VIETNAM,
+  NIGERIA,
+];
+
+/** Data centres, from which no shopper comes. */
+export const HOSTING_NETWORKS: readonly string[] = [
+  '116.203.10',
+  '159.65.20',
+  '51.38.40',
+  '3.120.30',
+  '45.33.20',
+  '134.209.50',
+];
+
+/** An address in one of the networks. */
+export function addressIn(networks: readonly string[], random: Random): string {
+  const network = random.pick(networks);
+  const last = random.whole(10, 240);
+  return network.endsWith('::') ? `${network}${last.toString(16)}` : `${network}.${last}`;
+}
+
+/** `de-DE,de;q=0.9,en;q=0.8`, as browsers write it. */
+export function acceptLanguage(languages: readonly string[]): string {
+  return languages.map((language, i) => (i === 0 ? language : `${language};q=0.${10 - i}`)).join(',');
+}

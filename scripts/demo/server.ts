@@ -1,0 +1,83 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rmSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+export interface DemoServer {
+  readonly url: string;
+  readonly dataDir: string;
+  /** What the command line printed for `args`, parsed. It works beside the running server. */
+  run(...args: string[]): Promise<Record<string, unknown>>;
+  /** Ends the server and removes its data. May be called again. */
+  stop(): Promise<void>;
+}
+
+const MAIN = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
+const START_MS = 30_000;
+const STOP_MS = 15_000;
+
+/** The built server as a process of its own, on a free port and a temporary folder, in simulated time. */
+export async function startServer(): Promise<DemoServer> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'gatehouse-demo-'));
+  // A setting in the terminal must not change what the demo shows.
+  const rest = Object.entries(process.env).filter(([name]) => !name.startsWith('GATEHOUSE_'));
+  const env = {
+    ...Object.fromEntries(rest),
+    GATEHOUSE_DATA_DIR: dataDir,
+    GATEHOUSE_PORT: '0',
+    GATEHOUSE_SIMULATED_TIME: '1',
+  };
+  // Its own group, so that Ctrl-C reaches the demo alone, which then ends the server in order.
+  const child = spawn(process.execPath, [MAIN, 'serve'], { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  const leaveNothing = (): void => {
+    child.kill('SIGKILL');
+    rmSync(dataDir, { recursive: true, force: true });
+  };
+  process.once('exit', leaveNothing);
+  const exited = once(child, 'exit');
+  let faults = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (faults += text));
+
+  const stop = async (): Promise<void> => {
+    process.off('exit', leaveNothing);
+    if (child.exitCode === null && child.signalCode === null) {
+      child.kill('SIGTERM');
+      const giveUp = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
+      await exited;
+      clearTimeout(giveUp);
+    }
+    await rm(dataDir, { recursive: true, force: true });
+  };
+
+  const url = await new Promise<string | null>((found) => {
+    const giveUp = setTimeout(() => found(null), START_MS);
+    const done = (result: string | null): void => {
+      clearTimeout(giveUp);
+      found(result);
+    };
+    // Read to the end, so that the server never waits for a full pipe.
+    createInterface(child.stdout).on('line', (line) => {
+      const served = /"url":"([^"]+)".*"msg":"serving"/.exec(line)?.[1];
+      if (served !== undefined) done(served);
+    });
+    child.once('exit', () => done(null));
+  });
+  if (url === null) {
+    await stop();
+    throw new Error(`the server did not start\n${faults}`);
+  }
+  return {
+    url,
+    dataDir,
+    stop,
+    async run(...args) {
+      const { stdout } = await promisify(execFile)(process.execPath, [MAIN, '--json', '--data-dir', dataDir, ...args]);
+      return JSON.parse(stdout) as Record<string, unknown>;
+    },
+  };
+}

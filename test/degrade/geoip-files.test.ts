@@ -1,0 +1,166 @@
+import { truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { checkGeoFile } from '../../src/pools/layer-files.ts';
+import type { GeoContent } from '../../src/pools/layer-messages.ts';
+import { createGeoIp } from '../../src/score/geoip.ts';
+import { anonymousDatabase, asnDatabase, cityDatabase } from '../support/geo-databases.ts';
+import { LayerFolders, until } from '../support/layer-folders.ts';
+import { shared } from '../support/mmdb-writer.ts';
+
+let folders: LayerFolders;
+beforeEach(() => {
+  folders = new LayerFolders();
+});
+afterEach(() => folders.close());
+
+/** Mulberry32: a small seeded generator, so that a failing mutant can be made again. */
+function generator(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+}
+
+/** One to eight bytes overwritten, or a part cut out, doubled or zeroed. */
+function mutant(original: Buffer, seed: number): Buffer {
+  const random = generator(seed);
+  const bytes = Buffer.from(original);
+  const at = random(bytes.length);
+  const length = 1 + random(Math.min(64, bytes.length - at));
+  switch (random(5)) {
+    case 0:
+      return Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + length)]);
+    case 1:
+      return Buffer.concat([bytes.subarray(0, at + length), bytes.subarray(at)]);
+    case 2:
+      return bytes.fill(0, at, at + length);
+    default:
+      for (let i = 0; i <= random(8); i++) bytes.writeUInt8(random(256), random(bytes.length));
+      return bytes;
+  }
+}
+
+const ABSENT: GeoContent = { kind: 'absent', generation: 0, detail: '' };
+const ADDRESSES: readonly (readonly [string, 4 | 6])[] = [
+  ['203.0.113.1', 4],
+  ['203.0.113.7', 4],
+  ['198.51.100.1', 4],
+  ['192.0.2.255', 4],
+  ['8.8.8.8', 4],
+  ['2001:db8::1', 6],
+  ['::', 6],
+];
+
+describe('mutants of GeoIP files', () => {
+  it.each([
+    ['city', cityDatabase()],
+    ['asn', asnDatabase()],
+    ['anonymiser', anonymousDatabase()],
+  ] as const)('%s: 1,000 of them are refused or answer, and none throws or blocks', (slot, original) => {
+    const outcomes = { refused: 0, taken: 0 };
+    for (let seed = 1; seed <= 1_000; seed++) {
+      const bytes = shared(mutant(original, seed));
+      const startedAt = performance.now();
+      const checked = checkGeoFile({ name: 'x.mmdb', bytes });
+      outcomes[checked.kind === 'ok' ? 'taken' : 'refused'] += 1;
+      // Also what the main thread refuses: a worker must survive it too.
+      const geo = createGeoIp({
+        city: ABSENT,
+        country: ABSENT,
+        asn: ABSENT,
+        anonymiser: ABSENT,
+        [slot]: { kind: 'ready', generation: 1, version: '1', files: [{ name: 'x.mmdb', bytes }] },
+      });
+      for (const [ip, version] of ADDRESSES) {
+        const facts = geo.lookup(ip, version);
+        expect(Number.isNaN(facts?.latitude ?? 0), `seed ${seed}`).toBe(false);
+      }
+      expect(performance.now() - startedAt, `seed ${seed}`).toBeLessThan(1_000);
+    }
+    // The mutants are of both sorts, so both ways were tried.
+    expect(outcomes.refused).toBeGreaterThan(50);
+    expect(outcomes.taken).toBeGreaterThan(50);
+  });
+
+  it('every truncation is refused', () => {
+    const whole = cityDatabase();
+    for (let length = 0; length < whole.length; length++) {
+      const checked = checkGeoFile({ name: 'x.mmdb', bytes: shared(whole.subarray(0, length)) });
+      expect(checked.kind, `${length} bytes`).toBe('fault');
+    }
+  });
+
+  it('60 of them, swapped in one after the other, never stop a worker', async () => {
+    folders.put('x.mmdb', cityDatabase('DE'));
+    const layers = await folders.open();
+    const worker = await folders.startWorker(layers);
+    for (let seed = 1; seed <= 60; seed++) {
+      folders.put('x.mmdb', mutant(cityDatabase('DE'), seed));
+      await layers.poll();
+      await layers.poll();
+      for (const [ip] of ADDRESSES.slice(0, 5)) await worker.ask(ip);
+    }
+    folders.put('x.mmdb', cityDatabase('AT'));
+    await layers.poll();
+    await layers.poll();
+    await until(async () => (await worker.ask()).country === 'AT');
+    expect((await worker.ask()).degraded).toBe(false);
+  });
+});
+
+describe('bad GeoIP files', () => {
+  it.each([
+    ['empty', Buffer.alloc(0)],
+    ['garbage', Buffer.alloc(100_000, 'rubbish ')],
+    ['a mark and nothing more', Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1')],
+  ])('%s: the layer is broken, and enrichment off', async (_name, bytes) => {
+    folders.put('GeoLite2-City.mmdb', bytes);
+    const layers = await folders.open();
+    expect(layers.status().geoip_city.state).toBe('broken');
+    const worker = await folders.startWorker(layers);
+    expect(await worker.ask()).toMatchObject({ country: null, degraded: true });
+  });
+
+  it('a file cut short in place leaves the old one', async () => {
+    folders.put('x.mmdb', cityDatabase('DE'));
+    const layers = await folders.open();
+    const worker = await folders.startWorker(layers);
+    truncateSync(join(folders.geoip, 'x.mmdb'), 200);
+    await layers.poll();
+    await layers.poll();
+    expect(layers.status().geoip_city).toMatchObject({ state: 'ok' });
+    expect(layers.status().geoip_city.detail).toContain('x.mmdb was refused');
+    expect(await worker.ask()).toMatchObject({ country: 'DE', degraded: false });
+  });
+});
+
+describe('swapping under load', () => {
+  it('20 times: every answer is of one of the files', async () => {
+    folders.put('x.mmdb', cityDatabase('DE'));
+    const layers = await folders.open();
+    const workers = [await folders.startWorker(layers), await folders.startWorker(layers)];
+    const seen = new Set<string | null>();
+    const run = { on: true };
+    const load = Promise.all(
+      workers.map(async (worker) => {
+        while (run.on) seen.add((await worker.ask()).country);
+      }),
+    );
+    for (let i = 0; i < 20; i++) {
+      const country = i % 2 === 0 ? 'AT' : 'CH';
+      folders.put('x.mmdb', cityDatabase(country));
+      await layers.poll();
+      await layers.poll();
+      await until(() => seen.has(country));
+      const { generation } = layers.initial().geo.city;
+      expect(generation).toBe(i + 6);
+    }
+    run.on = false;
+    await load;
+    expect(seen).toEqual(new Set(['AT', 'CH', 'DE']));
+  });
+});

@@ -1,0 +1,138 @@
+import { createHash } from 'node:crypto';
+import { truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { makeModel, writeModel } from '../../scripts/make-model.ts';
+import type { Variant } from '../../scripts/make-model.ts';
+import { checkModelApart } from '../../src/pools/model-child.ts';
+import { loadRuntime } from '../../src/score/model-session.ts';
+import { cityDatabase } from '../support/geo-databases.ts';
+import { LayerFolders, until } from '../support/layer-folders.ts';
+
+let folders: LayerFolders;
+beforeEach(() => {
+  folders = new LayerFolders();
+});
+afterEach(() => folders.close());
+
+/** A manifest whose checksum fits other bytes, so that the check gets as far as loading them. */
+function withBytes(onnx: Uint8Array) {
+  const manifest = JSON.parse(makeModel().manifest) as Record<string, unknown>;
+  const sha256 = createHash('sha256').update(onnx).digest('hex');
+  return { onnx, manifest: JSON.stringify({ ...manifest, sha256 }) };
+}
+
+describe.skipIf(loadRuntime() === null)('bad model files', () => {
+  it.each<Variant>(['garbage', 'wrong_sha256', 'wrong_golden', 'nan_output', 'wrong_shape', 'unknown_column'])(
+    '%s: the old model serves on',
+    async (variant) => {
+      writeModel(folders.models, makeModel('good', 'one'));
+      const layers = await folders.open();
+      const worker = await folders.startWorker(layers);
+      const before = await worker.ask();
+      expect(before).toMatchObject({ model: 'toy one' });
+      writeModel(folders.models, makeModel(variant, 'two'));
+      await layers.poll();
+      await layers.poll();
+      expect(layers.status().model).toMatchObject({ state: 'ok', version: 'toy one' });
+      expect(layers.status().model.detail).toContain('the model was refused');
+      expect(await worker.ask()).toEqual({ ...before, id: before.id + 1 });
+    },
+  );
+
+  it('truncated in place: the old model serves on', async () => {
+    writeModel(folders.models, makeModel('good', 'one'));
+    const layers = await folders.open();
+    const worker = await folders.startWorker(layers);
+    truncateSync(join(folders.models, 'model.onnx'), 50);
+    await layers.poll();
+    await layers.poll();
+    expect(layers.status().model).toMatchObject({ state: 'ok', version: 'toy one' });
+    expect(layers.status().model.detail).toContain('sha256_mismatch');
+    expect((await worker.ask()).model).toBe('toy one');
+  });
+
+  it('truncated or overwritten anywhere: an answer of the check, never a crash of this process', async () => {
+    const whole = makeModel().onnx;
+    for (const length of [1, 10, 100, 200, whole.length - 1]) {
+      writeModel(folders.models, withBytes(whole.subarray(0, length)));
+      expect(await checkModelApart(folders.models), `${length} bytes`).toMatchObject({ kind: 'fault' });
+    }
+    for (let at = 7; at < whole.length; at += 97) {
+      const bytes = Uint8Array.from(whole);
+      bytes[at] = (bytes[at] ?? 0) ^ 0xff;
+      writeModel(folders.models, withBytes(bytes));
+      // Some bytes are names that nothing depends on.
+      expect((await checkModelApart(folders.models)).kind, `byte ${at}`).toMatch(/^(?:ok|fault)$/);
+    }
+  });
+
+  it('100 MB of garbage is refused', async () => {
+    writeModel(folders.models, withBytes(new Uint8Array(100 * 1024 * 1024)));
+    expect(await checkModelApart(folders.models)).toMatchObject({
+      kind: 'fault',
+      code: expect.stringMatching(/load_failed|bad_output/) as string,
+    });
+  });
+
+  it('a check that takes too long is ended', async () => {
+    writeModel(folders.models, makeModel());
+    const check = await checkModelApart(folders.models, 1);
+    expect(check).toEqual({ kind: 'fault', code: 'load_failed', detail: 'loading took longer than 1 ms' });
+  });
+
+  it('a manifest that is no JSON is refused', async () => {
+    writeModel(folders.models, makeModel());
+    writeFileSync(join(folders.models, 'model.json'), '{"name": ');
+    const layers = await folders.open();
+    expect(layers.status().model.state).toBe('broken');
+    expect(layers.status().model.detail).toContain('manifest_invalid');
+  });
+
+  it('a model whose answers turn NaN in use: no probability, degraded, and told', async () => {
+    folders.put('x.mmdb', cityDatabase());
+    writeModel(folders.models, makeModel('nan_later'));
+    const layers = await folders.open();
+    const worker = await folders.startWorker(layers);
+    expect((await worker.ask()).probability).toBeCloseTo(0.048, 2);
+    expect(layers.status().model.state).toBe('ok');
+    for (let i = 0; i < 3; i++) expect((await worker.ask(undefined, 1)).probability).toBeNaN();
+    expect((await worker.ask()).degraded).toBe(true);
+    await until(() => layers.status().model.state === 'broken');
+    expect(layers.status().model.detail).toContain('3 runs in a row');
+  });
+});
+
+describe.skipIf(loadRuntime() === null)('swapping models under load', () => {
+  it('20 times: every answer comes from one of the models, and memory stays', async () => {
+    const { gc } = globalThis;
+    writeModel(folders.models, makeModel('good', '0'));
+    const layers = await folders.open();
+    const worker = await folders.startWorker(layers);
+    const versions = new Set<string | null>();
+    let unanswered = 0;
+    const run = { on: true };
+    const load = (async () => {
+      while (run.on) {
+        const { model, probability } = await worker.ask();
+        versions.add(model);
+        if (probability === null) unanswered += 1;
+      }
+    })();
+    let early = 0;
+    for (let i = 1; i <= 20; i++) {
+      writeModel(folders.models, makeModel('good', String(i)));
+      await layers.poll();
+      await layers.poll();
+      await until(() => versions.has(`toy ${i}`));
+      gc?.();
+      if (i === 5) early = process.memoryUsage.rss();
+    }
+    run.on = false;
+    await load;
+    expect(unanswered).toBe(0);
+    expect(versions.size).toBe(21);
+    // Choice: three times the 10 % that a server is held to, because this process also runs the tests.
+    expect(process.memoryUsage.rss()).toBeLessThan(early * 1.3);
+  });
+});

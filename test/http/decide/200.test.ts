@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CALM, decide, TRANSPORTS } from '../../support/requests.ts';
+import { startServer, type RunningServer } from '../../support/server.ts';
+
+describe.each(TRANSPORTS)('POST /v1/decide, 200, over %s', (transport) => {
+  let server: RunningServer;
+  beforeAll(async () => {
+    server = await startServer({ env: { GATEHOUSE_TRANSPORT: transport } });
+  });
+  afterAll(() => server.stop());
+
+  test('a calm request is allowed, with every field of the answer', async () => {
+    const answer = await decide(server.url, server.secretKey);
+    expect(answer.status).toBe(200);
+    expect(answer.headers['content-type']).toBe('application/json');
+    expect(answer.headers['cache-control']).toBe('no-store');
+    expect(Object.keys(answer.json).sort()).toEqual(
+      [
+        'decision',
+        'latency_ms',
+        'reasons',
+        'request_id',
+        'review_hint',
+        'score',
+        'session_mode',
+        'shadow_routed',
+      ].sort(),
+    );
+    expect(answer.json).toMatchObject({ decision: 'ALLOW', score: 0, reasons: [], review_hint: '' });
+    expect(answer.json['request_id']).toMatch(/^req_[0-9A-HJKMNP-TV-Z]{26}$/);
+  });
+
+  test('a public key is answered as a secret one', async () => {
+    const answer = await decide(server.url, server.publicKey);
+    expect(answer.status).toBe(200);
+    expect(answer.json['decision']).toBe('ALLOW');
+  });
+
+  test('the target may be signed with or without its query', async () => {
+    const whole = await decide(server.url, server.secretKey, CALM, { path: '/v1/decide?a=1&b=%20' });
+    const pathOnly = await decide(server.url, server.secretKey, CALM, { path: '/v1/decide?a=1', signedPath: '/v1/decide' });
+    expect([whole.status, pathOnly.status]).toEqual([200, 200]);
+  });
+
+  test('another query than the signed one is refused', async () => {
+    const answer = await decide(server.url, server.secretKey, CALM, { path: '/v1/decide?a=2', signedPath: '/v1/decide?a=1' });
+    expect(answer.json['code']).toBe('invalid_signature');
+  });
+
+  test('a signature in upper case verifies', async () => {
+    const { signRequest } = await import('../../../src/client/sign.ts');
+    const now = Math.floor(Date.now() / 1000);
+    const body = JSON.stringify(CALM);
+    const signed = signRequest({
+      key: server.secretKey,
+      method: 'POST',
+      path: '/v1/decide',
+      body,
+      timestampSeconds: now,
+      requestId: 'upper-case',
+    });
+    const answer = await decide(server.url, server.secretKey, body, {
+      headers: { ...signed, 'X-SVC-Sig': (signed['X-SVC-Sig'] ?? '').toUpperCase() },
+    });
+    expect(answer.status).toBe(200);
+  });
+
+  test('any content type is taken', async () => {
+    const answer = await decide(server.url, server.secretKey, CALM, { headers: { 'content-type': 'text/plain' } });
+    expect(answer.status).toBe(200);
+  });
+
+  test('500 requests at once are each answered, with ids of their own', async () => {
+    const answers = await Promise.all(Array.from({ length: 500 }, () => decide(server.url, server.secretKey)));
+    expect(answers.every(({ status }) => status === 200)).toBe(true);
+    expect(new Set(answers.map(({ json }) => json['request_id'])).size).toBe(500);
+  });
+});

@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CALM, decide, newCustomer, raw, send, TRANSPORTS } from '../../support/requests.ts';
+import { startServer, type RunningServer } from '../../support/server.ts';
+
+/** 404, 405, 411, 413, 429 and 431 of the decide path. */
+describe.each(TRANSPORTS)('limits of POST /v1/decide over %s', (transport) => {
+  let server: RunningServer;
+  beforeAll(async () => {
+    server = await startServer({ env: { GATEHOUSE_TRANSPORT: transport } });
+  });
+  afterAll(() => server.stop());
+
+  const bodyOf = (bytes: number): string => {
+    const start = JSON.stringify({ ...CALM, pad: '' }).slice(0, -2);
+    return `${start}${'x'.repeat(bytes - start.length - 2)}"}`;
+  };
+
+  test('404 for a path that is none, as a problem', async () => {
+    const answer = await send(server.url, server.secretKey, { path: '/v1/decide/' });
+    expect(answer.status).toBe(404);
+    expect(answer.headers['content-type']).toBe('application/problem+json');
+    expect(answer.json).toMatchObject({ code: 'not_found', status: 404 });
+    expect(answer.json['request_id']).toMatch(/^req_/);
+  });
+
+  test('405 with Allow and the rate-limit headers', async () => {
+    const answer = await send(server.url, server.secretKey, { method: 'PUT' });
+    expect(answer.status).toBe(405);
+    expect(answer.headers['allow']).toBe('POST');
+    expect(answer.json['code']).toBe('method_not_allowed');
+    expect(answer.headers['x-svc-rl-limit']).toBeDefined();
+  });
+
+  test('411 for a chunked upload', async () => {
+    const answer = await raw(
+      server.url,
+      'POST /v1/decide HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n',
+    );
+    expect(answer.statuses[0]).toBe(411);
+    expect(answer.text).toContain('"code":"length_required"');
+    expect(answer.closed).toBe(true);
+  });
+
+  test('neither length nor transfer encoding is an empty body', async () => {
+    const answer = await raw(server.url, 'POST /v1/decide HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    expect(answer.statuses).toEqual([401]);
+  });
+
+  test('413 begins at 65,537 bytes exactly', async () => {
+    expect((await decide(server.url, server.secretKey, bodyOf(65_536))).status).toBe(200);
+    const over = await decide(server.url, server.secretKey, bodyOf(65_537));
+    expect(over.status).toBe(413);
+    expect(over.json['code']).toBe('body_too_large');
+    expect(over.headers['x-svc-rl-limit']).toBeDefined();
+  });
+
+  test('413 comes before anything is read of a huge body, and ends the connection', async () => {
+    const answer = await raw(server.url, 'POST /v1/decide HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n');
+    expect(answer.statuses).toEqual([413]);
+    expect(answer.closed).toBe(true);
+  });
+
+  test('431 over 8 KiB of header', async () => {
+    const fits = await decide(server.url, server.secretKey, CALM, { headers: { 'x-pad': 'x'.repeat(7_000) } });
+    expect(fits.status).toBe(200);
+    const over = await decide(server.url, server.secretKey, CALM, { headers: { 'x-pad': 'x'.repeat(9_000) } });
+    expect(over.status).toBe(431);
+    expect(over.json['code']).toBe('headers_too_large');
+    expect((await decide(server.url, server.secretKey, CALM, { headers: { 'x-pad': 'x'.repeat(40_000) } })).status).toBe(431);
+  });
+
+  test('429 after the allowance, with Retry-After; the refused id may be sent again', async () => {
+    const { secretKey } = await newCustomer(server.url, server.dataDir, 5);
+    // All in one window: wait out the end of this one.
+    const left = 60 - (Math.floor(Date.now() / 1000) % 60);
+    if (left < 5) await new Promise((done) => setTimeout(done, left * 1_000));
+    const allowed = [];
+    for (let n = 0; n < 5; n++) allowed.push(await decide(server.url, secretKey));
+    expect(allowed.map(({ headers }) => headers['x-svc-rl-remaining'])).toEqual(['4', '3', '2', '1', '0']);
+    expect(allowed[0]?.headers).toMatchObject({
+      'x-svc-rl-limit': '5',
+      'ratelimit-policy': '"default";q=5;w=60',
+    });
+    const refused = await decide(server.url, secretKey, CALM, { requestId: 'again-later' });
+    expect(refused.status).toBe(429);
+    expect(refused.json['code']).toBe('rate_limited');
+    const retryAfter = Number(refused.headers['retry-after']);
+    expect(retryAfter).toBeGreaterThanOrEqual(1);
+    expect(retryAfter).toBeLessThanOrEqual(60);
+    expect(refused.json['retry_after']).toBe(retryAfter);
+    expect(Number(refused.headers['x-svc-rl-reset']) % 60).toBe(0);
+    // Refused before the replay guard: the same id is still only rate-limited, not replayed.
+    expect((await decide(server.url, secretKey, CALM, { requestId: 'again-later' })).json['code']).toBe('rate_limited');
+  });
+});

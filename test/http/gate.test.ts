@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { raw, TRANSPORTS } from '../support/requests.ts';
+import { startServer, type RunningServer } from '../support/server.ts';
+
+const HEALTH = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
+
+/** Each is sent with a whole good request behind it on the same connection. */
+const REFUSED: readonly (readonly [name: string, bytes: string])[] = [
+  ['two equal Content-Length', 'POST /v1/decide HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\n{}'],
+  ['two other Content-Length', 'POST /v1/decide HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: 40\r\n\r\n{}'],
+  ['a list as Content-Length', 'POST /v1/decide HTTP/1.1\r\nHost: x\r\nContent-Length: 2, 2\r\n\r\n{}'],
+  ['a signed Content-Length', 'POST /v1/decide HTTP/1.1\r\nHost: x\r\nContent-Length: +2\r\n\r\n{}'],
+  ['a negative Content-Length', 'POST /v1/decide HTTP/1.1\r\nHost: x\r\nContent-Length: -2\r\n\r\n{}'],
+  ['a hexadecimal Content-Length', 'POST /v1/decide HTTP/1.1\r\nHost: x\r\nContent-Length: 0x2\r\n\r\n{}'],
+  ['Transfer-Encoding and Content-Length', 'POST /v1/decide HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}'],
+  ['an unknown Transfer-Encoding', 'POST /v1/decide HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n'],
+  ['two Transfer-Encoding', 'POST /v1/decide HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+  ['two Host', 'GET /healthz HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n'],
+  ['no Host', 'GET /healthz HTTP/1.1\r\nAccept: x\r\n\r\n'],
+  ['two Content-Type', 'GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Type: a\r\nContent-Type: b\r\n\r\n'],
+  ['two Authorization', 'GET /metrics HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n'],
+  ['another Expect', 'GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: 200-ok\r\n\r\n'],
+  ['HTTP/1.0', 'GET /healthz HTTP/1.0\r\nHost: x\r\n\r\n'],
+  ['HTTP/2.0', 'GET /healthz HTTP/2.0\r\nHost: x\r\n\r\n'],
+  ['an absolute target', 'GET http://x/healthz HTTP/1.1\r\nHost: x\r\n\r\n'],
+  ['a space in a name', 'GET /healthz HTTP/1.1\r\nHost: x\r\nA B: c\r\n\r\n'],
+  ['no colon', 'GET /healthz HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n'],
+];
+
+const NOT_FOUND = ['/healthz/', '//healthz', '/healthz%00', '/./healthz', '/x/../healthz', '/HEALTHZ', '/healthz;a', '/healthz%2e'];
+
+describe.each(TRANSPORTS)('the header gate over %s', (transport) => {
+  let server: RunningServer;
+  beforeAll(async () => {
+    server = await startServer({ env: { GATEHOUSE_TRANSPORT: transport } });
+  });
+  afterAll(() => server.stop());
+
+  test.each(REFUSED)('%s is refused and nothing behind it is answered', async (_name, bytes) => {
+    const answer = await raw(server.url, bytes + HEALTH);
+    // Refused with one answer, or cut without one; never followed by the answer to what stood behind it.
+    expect(answer.statuses.length).toBeLessThanOrEqual(1);
+    for (const status of answer.statuses) expect([400, 404, 411, 501, 505]).toContain(status);
+    expect(answer.text).not.toContain('{"status":"ok"}');
+    expect(answer.closed).toBe(true);
+  });
+
+  test.each(NOT_FOUND)('the path %s is not the path /healthz', async (path) => {
+    const answer = await raw(server.url, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+    expect(answer.statuses[0]).not.toBe(200);
+  });
+
+  test('an empty header name hides no second request', async () => {
+    const answer = await raw(server.url, 'GET /healthz HTTP/1.1\r\nHost: x\r\n: GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n');
+    expect(answer.text).not.toContain('"layers"');
+    expect(answer.statuses.length).toBeLessThanOrEqual(1);
+  });
+
+  // One parser waits for more where the other refuses at once; the idle time-out of 10 s ends it then.
+  test.concurrent('no request line: the connection ends, and what stands behind it is not answered', async () => {
+    const answer = await raw(server.url, `nonsense\r\n\r\n${HEALTH}`, 15_000);
+    expect(answer.closed).toBe(true);
+    expect(answer.statuses).not.toContain(200);
+  });
+
+  test('pipelined good requests are each answered', async () => {
+    const answer = await raw(server.url, HEALTH.repeat(3));
+    expect(answer.statuses).toEqual([200, 200, 200]);
+  });
+
+  test('a request that comes byte by byte is answered', async () => {
+    const answer = await raw(server.url, [...Buffer.from(HEALTH)].map((byte) => Buffer.from([byte])));
+    expect(answer.statuses).toEqual([200]);
+  });
+
+  test('random bytes end nothing', async () => {
+    for (let n = 0; n < 60; n++) {
+      const bytes = Buffer.from(Array.from({ length: 200 }, (_x, i) => (n * 7919 + i * 104_729 + i * i * n) & 255));
+      await raw(server.url, bytes, 20);
+    }
+    expect((await raw(server.url, HEALTH)).statuses).toEqual([200]);
+  });
+
+  test('clients that go away in the middle end nothing', async () => {
+    const cut = 'POST /v1/decide HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"ip":';
+    await Promise.all(Array.from({ length: 30 }, () => raw(server.url, cut, 10)));
+    expect((await raw(server.url, HEALTH)).statuses).toEqual([200]);
+  });
+});

@@ -1,0 +1,170 @@
+import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { signRequest } from '../../src/client/sign.ts';
+
+/** Requests as a customer's backend sends them, with every part open to change. */
+
+export const TRANSPORTS = ['uws', 'node'] as const;
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+  readonly json: Record<string, unknown>;
+}
+
+export interface SendOptions {
+  readonly method?: string;
+  /** The target as sent. */
+  readonly path?: string;
+  /** The target that is signed; `path` unless given. */
+  readonly signedPath?: string;
+  readonly body?: string | Uint8Array;
+  /** The body that is signed; `body` unless given. */
+  readonly signedBody?: string | Uint8Array;
+  readonly timestampSeconds?: number;
+  readonly requestId?: string;
+  /** Put over the signed headers; `null` takes one away. */
+  readonly headers?: Readonly<Record<string, string | null>>;
+}
+
+export const CALM = {
+  ip: '81.2.69.160',
+  user_agent:
+    'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/149.0.0.0 Safari/537.36',
+  url: 'https://shop.example/search',
+  session_token: 'a-session-of-the-tests',
+  event_type: 'search',
+};
+
+/** A signed decide request. */
+export function decide(url: string, key: string, body: unknown = CALM, options: SendOptions = {}): Promise<Answer> {
+  const text = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
+  return send(url, key, { body: text, ...options });
+}
+
+export function send(url: string, key: string, options: SendOptions = {}): Promise<Answer> {
+  const method = options.method ?? 'POST';
+  const path = options.path ?? '/v1/decide';
+  const body = options.body ?? '';
+  const headers: Record<string, string> = {
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+    ...signRequest({
+      key,
+      method,
+      path: options.signedPath ?? path,
+      body: options.signedBody ?? body,
+      timestampSeconds: options.timestampSeconds ?? Math.floor(Date.now() / 1000),
+      requestId: options.requestId ?? randomUUID(),
+    }),
+  };
+  for (const [name, value] of Object.entries(options.headers ?? {})) {
+    const known = Object.keys(headers).find((header) => header.toLowerCase() === name.toLowerCase());
+    if (known !== undefined) delete headers[known];
+    if (value !== null) headers[name] = value;
+  }
+  return plain(url, method, path, headers, body);
+}
+
+export function get(url: string, path: string, headers: Record<string, string> = {}): Promise<Answer> {
+  return plain(url, 'GET', path, headers, '');
+}
+
+function plain(
+  url: string,
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+  body: string | Uint8Array,
+): Promise<Answer> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    const req = request({ hostname, port, method, path, headers, agent: false }, (res) => {
+      const chunks: Buffer[] = [];
+      res.on('data', (chunk: Buffer) => chunks.push(chunk));
+      res.on('end', () => {
+        const text = Buffer.concat(chunks).toString();
+        resolve({ status: res.statusCode ?? 0, headers: res.headers as Record<string, string>, text, json: parse(text) });
+      });
+    });
+    req.on('error', reject);
+    req.end(body);
+  });
+}
+
+function parse(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
+}
+
+/** Bytes as they are over a connection of their own; what came back until it closed or stayed silent for `quietMs`. */
+export function raw(url: string, bytes: string | Buffer | readonly Buffer[], quietMs = 400): Promise<RawAnswer> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve) => {
+    let text = '';
+    let quiet: NodeJS.Timeout;
+    const socket = connect(Number(port), hostname, () => {
+      for (const piece of Array.isArray(bytes) ? bytes : [bytes]) socket.write(piece as Buffer);
+    });
+    socket.setNoDelay(true);
+    const rest = (): void => {
+      clearTimeout(quiet);
+      quiet = setTimeout(() => finish(false), quietMs);
+    };
+    const finish = (closed: boolean): void => {
+      clearTimeout(quiet);
+      socket.destroy();
+      resolve({ text, closed, statuses: [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map((match) => Number(match[1])) });
+    };
+    rest();
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1');
+      rest();
+    });
+    socket.on('end', () => finish(true));
+    socket.on('error', () => finish(true));
+  });
+}
+
+export interface RawAnswer {
+  readonly text: string;
+  readonly closed: boolean;
+  readonly statuses: readonly number[];
+}
+
+const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
+
+/** The command line on a data directory, perhaps beside its server; gives what `--json` printed. */
+export function gatehouse(dataDir: string, ...words: string[]): Record<string, unknown> {
+  const output = execFileSync(process.execPath, [MAIN, '--json', '--data-dir', dataDir, ...words], { encoding: 'utf8' });
+  return JSON.parse(output) as Record<string, unknown>;
+}
+
+/** A new customer with one key pair, made by the command line beside the server; usable when this resolves. */
+export async function newCustomer(
+  url: string,
+  dataDir: string,
+  rateLimit?: number,
+): Promise<{ customerId: string; secretKey: string; publicKey: string }> {
+  const { customer_id: customerId } = gatehouse(dataDir, 'customers', 'create', 'test') as { customer_id: string };
+  const words = rateLimit === undefined ? [] : ['--rate-limit', String(rateLimit)];
+  const keys = gatehouse(dataDir, 'keys', 'create', '--customer', customerId, ...words) as {
+    secret_key: string;
+    public_key: string;
+  };
+  const until = Date.now() + 5_000;
+  while (Date.now() < until) {
+    // A signature that fails tells a known key from an unknown one, and costs no allowance.
+    const { json } = await decide(url, keys.secret_key, CALM, { headers: { 'X-SVC-Sig': '0'.repeat(64) } });
+    if (json['code'] === 'invalid_signature') break;
+    await new Promise((done) => setTimeout(done, 50));
+  }
+  return { customerId, secretKey: keys.secret_key, publicKey: keys.public_key };
+}

@@ -1,0 +1,267 @@
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buffer, text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { checkKeyText } from '../../../src/core/key-text.ts';
+import { open } from '../store/support.ts';
+
+const MAIN = new URL('../../../dist/src/cli/main.js', import.meta.url).pathname;
+
+let folder = '';
+let dataDir = '';
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'gatehouse-cli-'));
+  dataDir = join(folder, 'data');
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Ran {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** The built command line in a process of its own. */
+async function cli(args: readonly string[], input = ''): Promise<Ran> {
+  const child = spawn(process.execPath, [MAIN, '--data-dir', dataDir, ...args]);
+  child.stdin.end(input);
+  const closed = new Promise<number | null>((resolve) => {
+    child.on('close', resolve);
+  });
+  const [code, out, err] = await Promise.all([closed, text(child.stdout), text(child.stderr)]);
+  return { code, out, err };
+}
+
+/** With --json: exactly one JSON object on standard output. */
+async function json(
+  args: readonly string[],
+  input = '',
+): Promise<{ code: number | null; value: Record<string, unknown> }> {
+  const ran = await cli(['--json', ...args], input);
+  expect(ran.out.trim().split('\n')).toHaveLength(1);
+  return { code: ran.code, value: JSON.parse(ran.out) as Record<string, unknown> };
+}
+
+function hashOf(seed: number): string {
+  return createHash('sha256').update(String(seed)).digest('hex');
+}
+
+describe('customers and keys', () => {
+  test('a first use makes the data directory; a pair of keys is made, listed and revoked', async () => {
+    const made = await json(['customers', 'create', 'Acme']);
+    expect(made).toEqual({
+      code: 0,
+      value: { customer_id: expect.stringMatching(/^cus_[0-9A-Z]{26}$/), name: 'Acme' },
+    });
+    expect(existsSync(join(dataDir, 'gatehouse.json'))).toBe(true);
+    const id = String(made.value['customer_id']);
+    expect((await json(['customers', 'list'])).value['customers']).toEqual([
+      { customer_id: id, name: 'Acme', created_at: expect.any(Number) },
+    ]);
+
+    const keys = await json(['keys', 'create', '--customer', id, '--rate-limit', '12345']);
+    expect(Object.keys(keys.value)).toEqual(['customer_id', 'secret_key', 'public_key']);
+    const secret = String(keys.value['secret_key']);
+    expect(checkKeyText(secret)).toBe('secret');
+    expect(checkKeyText(String(keys.value['public_key']))).toBe('public');
+    await json(['keys', 'create', '--customer', id]);
+
+    const ambiguous = await json(['keys', 'revoke', 'sk_live_']);
+    expect(ambiguous).toMatchObject({ code: 1, value: { error: { code: 'ambiguous_prefix' } } });
+    expect(await json(['keys', 'revoke', secret])).toMatchObject({
+      code: 0,
+      value: { prefix: secret.slice(0, 12), customer_id: id },
+    });
+    expect(await json(['keys', 'revoke', secret.slice(0, 12)])).toMatchObject({
+      code: 1,
+      value: { error: { code: 'already_revoked' } },
+    });
+    expect(await json(['keys', 'revoke', 'nothing'])).toMatchObject({
+      code: 1,
+      value: { error: { code: 'unknown_key' } },
+    });
+    const listed = (await json(['keys', 'list'])).value['keys'] as Record<string, unknown>[];
+    expect(listed).toHaveLength(4);
+    expect(listed[0]).toEqual({
+      prefix: secret.slice(0, 12),
+      kind: 'secret',
+      customer_id: id,
+      rate_limit: 12_345,
+      created_at: expect.any(Number),
+      revoked_at: expect.any(Number),
+    });
+  });
+
+  test('people get short text, and an error on standard error', async () => {
+    const list = await cli(['keys', 'list']);
+    expect(list).toMatchObject({ code: 0, err: '' });
+    expect(list.out).toContain('Rate limit');
+    const wrong = await cli(['keys', 'create', '--customer', 'cus_x']);
+    expect(wrong).toEqual({ code: 1, out: '', err: 'error: there is no customer cus_x\n' });
+  });
+
+  test('a wrong call exits with 2', async () => {
+    for (const args of [
+      ['keys', 'create'],
+      ['nope'],
+      ['keys', 'create', '--customer', 'x', '--rate-limit', '0'],
+      ['keys', 'list', 'x'],
+    ]) {
+      expect(await json(args)).toMatchObject({ code: 2, value: { error: { code: 'usage' } } });
+    }
+    expect((await cli(['nope'])).code).toBe(2);
+    expect((await cli(['--help'])).code).toBe(0);
+  });
+
+  test('works beside an open store, which sees what was made', async () => {
+    const store = open(dataDir);
+    const before = store.apiKeys.version();
+    const id = store.customers.all()[0]?.id ?? '';
+    const made = await json(['keys', 'create', '--customer', id]);
+    expect(made.code).toBe(0);
+    store.resetRead();
+    expect(store.apiKeys.version()).toBe(before + 1);
+    await store.close();
+  });
+
+  test('a damaged store is a clear error', async () => {
+    const broken = join(folder, 'broken');
+    expect((await cli(['--data-dir', broken, 'customers', 'create', 'Acme'])).code).toBe(0);
+    writeFileSync(join(broken, 'state', 'data.mdb'), '');
+    const ran = await json(['--data-dir', broken, 'customers', 'list']);
+    expect(ran).toMatchObject({ code: 1, value: { error: { code: 'store_unusable' } } });
+  });
+});
+
+describe('registry', () => {
+  test('50,000 rows with faults: the good ones are in, the first faults are told by line', async () => {
+    const file = join(folder, 'rows.ndjson');
+    const rows = Array.from({ length: 50_000 }, (_, i) =>
+      i % 5000 === 100
+        ? '{"fingerprint_hash":"short","risk_score":1}'
+        : JSON.stringify({ fingerprint_hash: hashOf(i), risk_score: i % 101 }),
+    );
+    writeFileSync(file, rows.join('\n'));
+    const ran = await json(['registry', 'import', file]);
+    expect(ran).toMatchObject({ code: 1, value: { accepted: 49_990, rejected: 10 } });
+    expect(ran.value['faults']).toEqual(
+      Array.from({ length: 10 }, (_, i) => ({
+        line: i * 5000 + 101,
+        message: 'fingerprint_hash must be 64 hex digits',
+      })),
+    );
+    const store = open(dataDir);
+    expect(store.registry.count()).toBe(49_990);
+    await store.close();
+  });
+
+  test('CSV: columns by name in any order, the last three optional, a bad line costs itself only', async () => {
+    const file = join(folder, 'rows.csv');
+    const good = [1, 2, 3].map((seed) => hashOf(seed + 1_000_000));
+    writeFileSync(
+      file,
+      [
+        '\ufeffrisk_score,fingerprint_hash,customers_seen,first_seen,last_seen,comment',
+        `80,${good[0]?.toUpperCase()},4,100,200,x`,
+        `101,${good[1]},,,,`,
+        `8"0,${good[1]},,,,`,
+        `"80,${good[1]},,,,`,
+        `0x10,${good[1]},,,,`,
+        `80,${good[1]}`,
+        `${'9'.repeat(70_000)},${good[1]},,,,`,
+        `80,${good[1]},1,300,200,`,
+        `80,${good[1]},1,1700000000000000,,`,
+        '',
+        `"90.5","${good[2]}",,,,"a, b"`,
+      ].join('\r\n'),
+    );
+    const ran = await json(['registry', 'import', file, '--format', 'csv']);
+    expect(ran).toMatchObject({ code: 1, value: { accepted: 2, rejected: 8 } });
+    expect((ran.value['faults'] as { line: number }[]).map((one) => one.line)).toEqual([3, 4, 5, 6, 7, 8, 9, 10]);
+    expect(await json(['registry', 'show', good[0] ?? ''])).toMatchObject({
+      code: 0,
+      value: { stored_risk_score: 80, customers_seen: 4, first_seen: 100, last_seen: 200 },
+    });
+    expect(await json(['registry', 'show', good[2] ?? ''])).toMatchObject({
+      code: 0,
+      value: { risk_score: 90.5, customers_seen: 0 },
+    });
+    expect(await json(['registry', 'remove', good[0] ?? ''])).toMatchObject({ code: 0, value: { removed: true } });
+    expect(await json(['registry', 'show', good[0] ?? ''])).toMatchObject({
+      code: 1,
+      value: { error: { code: 'not_found' } },
+    });
+    expect(await json(['registry', 'remove', good[0] ?? ''])).toMatchObject({
+      code: 1,
+      value: { error: { code: 'not_found' } },
+    });
+    expect(await json(['registry', 'show', 'x'])).toMatchObject({
+      code: 1,
+      value: { error: { code: 'malformed_hash' } },
+    });
+  });
+
+  test('a file that is absent or has no header is an error', async () => {
+    writeFileSync(join(folder, 'bare.csv'), 'a,b\n1,2\n');
+    for (const name of ['absent.csv', 'bare.csv']) {
+      const ran = await json(['registry', 'import', join(folder, name)]);
+      expect(ran).toMatchObject({ code: 1, value: { error: { code: 'unreadable_file' } } });
+    }
+  });
+});
+
+describe('backup', () => {
+  test('makes a copy, and refuses a folder that holds something', async () => {
+    const target = join(folder, 'copy');
+    expect(await json(['backup', target])).toEqual({ code: 0, value: { folder: target, bytes: expect.any(Number) } });
+    expect(await json(['backup', target])).toMatchObject({ code: 1, value: { error: { code: 'backup_refused' } } });
+    const store = open(target);
+    expect(store.customers.all().map((one) => one.name)).toEqual(['Acme']);
+    await store.close();
+  });
+});
+
+describe('decide', () => {
+  test('signs, sends and prints the answer; a refusal exits with 1', async () => {
+    const bodies: string[] = [];
+    const server = createServer((request, response) => {
+      void buffer(request).then((body) => {
+        bodies.push(body.toString());
+        response.writeHead(bodies.length === 1 ? 200 : 401, { 'content-type': 'application/json' });
+        response.end(bodies.length === 1 ? '{"decision":"ALLOW"}' : '{"code":"unknown_key"}');
+      });
+    });
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const key = String((await json(['keys', 'create', '--customer', await someCustomer()])).value['secret_key']);
+    const common = ['decide', '--key', key, '--url', url];
+    expect(await json([...common, '--file', '-'], '{"ip":"1.2.3.4"}')).toEqual({
+      code: 0,
+      value: { decision: 'ALLOW' },
+    });
+    expect(bodies[0]).toBe('{"ip":"1.2.3.4"}');
+    expect(await json(common)).toEqual({ code: 1, value: { code: 'unknown_key' } });
+    expect(JSON.parse(bodies[1] ?? '')).toMatchObject({ event_type: 'login' });
+    server.close();
+    expect(await json(['decide', '--key', key, '--url', 'http://127.0.0.1:1'])).toMatchObject({
+      code: 1,
+      value: { error: { code: 'unreachable' } },
+    });
+    expect(await json(['decide', '--key', 'x', '--url', url])).toMatchObject({
+      code: 1,
+      value: { error: { code: 'malformed_key' } },
+    });
+  });
+});
+
+async function someCustomer(): Promise<string> {
+  const { value } = await json(['customers', 'list']);
+  return (value['customers'] as { customer_id: string }[])[0]?.customer_id ?? '';
+}

@@ -1,0 +1,34 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { registryRiskAt } from '../../../src/core/registry-risk.ts';
+
+const DAY = 86_400;
+
+describe('registry risk', () => {
+  test.each([
+    [0, 96],
+    [7, 96],
+    [21, 48],
+    [35, 24],
+    [14, 96 / Math.SQRT2],
+  ])('%i days after it was last seen it is %d', (days, risk) => {
+    expect(registryRiskAt(96, 1000, 1000 + days * DAY)).toBeCloseTo(risk, 9);
+  });
+
+  test('a last sight ahead of the clock counts as now', () => {
+    expect(registryRiskAt(80, 2000, 1000)).toBe(80);
+  });
+
+  test('never rises with time and never leaves 0 to the stored risk', () => {
+    const seconds = fc.integer({ min: 0, max: 2 ** 32 });
+    fc.assert(
+      fc.property(fc.float({ min: 0, max: 100, noNaN: true }), seconds, seconds, seconds, (risk, seen, a, b) => {
+        const early = registryRiskAt(risk, seen, Math.min(a, b));
+        const late = registryRiskAt(risk, seen, Math.max(a, b));
+        expect(late).toBeLessThanOrEqual(early);
+        expect(late).toBeGreaterThanOrEqual(0);
+        expect(early).toBeLessThanOrEqual(risk);
+      }),
+    );
+  });
+});

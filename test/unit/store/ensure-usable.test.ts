@@ -1,0 +1,194 @@
+import {
+  closeSync,
+  existsSync,
+  ftruncateSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { backup, listBackups, rotateBackups } from '../../../src/store/backup.ts';
+import { ensureUsable, type Usable } from '../../../src/store/ensure-usable.ts';
+import { hashOf, open, tempFolder, value } from './support.ts';
+
+const START_MS = 1_700_000_000_000;
+
+function ensure(dataDir: string, extra: { simulated?: boolean | null; repair?: boolean } = {}): Promise<Usable> {
+  return ensureUsable({ dataDir, simulated: false, repair: true, nowMs: START_MS, ...extra });
+}
+
+function codes(usable: Usable): string[] {
+  return usable.kind === 'fault' ? [usable.code] : usable.notices.map((notice) => notice.code);
+}
+
+/** A started data directory with a thousand registry rows, and a backup of it when asked for. */
+async function started(withBackup: boolean): Promise<string> {
+  const dataDir = tempFolder();
+  expect(codes(await ensure(dataDir))).toEqual(['first_start']);
+  const store = open(dataDir);
+  await value(store.customers.create('Acme', START_MS));
+  const rows = Array.from({ length: 1000 }, (_, i) => ({
+    fingerprintHash: hashOf(i),
+    risk: 90,
+    customers: 3,
+    firstSeenSeconds: 1,
+    lastSeenSeconds: 2,
+  }));
+  await value(store.registry.putMany(rows));
+  if (withBackup) expect(await rotateBackups(store, dataDir, 3, START_MS)).toMatchObject({ kind: 'ok' });
+  await store.close();
+  return dataDir;
+}
+
+function damage(file: string, how: (fd: number, size: number) => void): void {
+  const fd = openSync(file, 'r+');
+  how(fd, statSync(file).size);
+  closeSync(fd);
+}
+
+const DAMAGES: readonly [string, (file: string) => void][] = [
+  ['truncated to half', (file) => damage(file, (fd, size) => ftruncateSync(fd, Math.floor(size / 2)))],
+  ['truncated to its meta pages', (file) => damage(file, (fd) => ftruncateSync(fd, 8192))],
+  ['of no bytes', (file) => damage(file, (fd) => ftruncateSync(fd, 0))],
+  ['all zeros', (file) => damage(file, (fd, size) => writeSync(fd, Buffer.alloc(size), 0, size, 0))],
+  [
+    'zeroed behind its meta pages',
+    (file) => damage(file, (fd, size) => writeSync(fd, Buffer.alloc(size - 8192), 0, size - 8192, 8192)),
+  ],
+  ['missing', (file) => rmSync(file)],
+  [
+    'with one flipped bit in a value',
+    (file) => {
+      const bytes = readFileSync(file);
+      // The risk of a row, 90 as a 32-bit float, in every copy that the file holds.
+      for (let at = bytes.indexOf('42b40000', 0, 'hex'); at !== -1; at = bytes.indexOf('42b40000', at + 1, 'hex')) {
+        bytes[at] = (bytes[at] ?? 0) ^ 1;
+      }
+      writeFileSync(file, bytes);
+    },
+  ],
+];
+
+describe('a damaged state', () => {
+  test.each(DAMAGES)('%s: is noticed and the newest backup takes its place', async (_, harm) => {
+    const dataDir = await started(true);
+    harm(join(dataDir, 'state', 'data.mdb'));
+    expect(codes(await ensure(dataDir, { repair: false }))).toEqual(['store_unusable']);
+    expect(codes(await ensure(dataDir))).toEqual(['state_restored']);
+    expect(codes(await ensure(dataDir))).toEqual([]);
+    expect(readdirSync(dataDir).some((name) => name.startsWith('state.restoring') || name === 'restoring')).toBe(false);
+    const store = open(dataDir);
+    expect(store.registry.count()).toBe(1000);
+    // Numbers that were given out after the backup are not given out again.
+    expect((await value(store.customers.create('Bolt', START_MS))).number).toBeGreaterThan(1_000_000);
+    await store.close();
+  });
+
+  test.each(DAMAGES)('%s: without a backup it is a fault, and nothing is touched', async (_, harm) => {
+    const dataDir = await started(false);
+    harm(join(dataDir, 'state', 'data.mdb'));
+    const before = readdirSync(dataDir).sort();
+    expect(codes(await ensure(dataDir))).toEqual(['store_lost']);
+    expect(readdirSync(dataDir).sort()).toEqual(before);
+  });
+
+  test('a damaged backup is passed over for an older one', async () => {
+    const dataDir = await started(true);
+    const store = open(dataDir);
+    await rotateBackups(store, dataDir, 3, START_MS + 1000);
+    await store.close();
+    writeFileSync(join(listBackups(dataDir)[0] ?? '', 'state', 'data.mdb'), '');
+    writeFileSync(join(dataDir, 'state', 'data.mdb'), '');
+    const usable = await ensure(dataDir);
+    expect(usable.kind === 'ok' && usable.notices[0]?.detail).toContain('20231114T221320000Z');
+  });
+});
+
+describe('a damaged hot', () => {
+  test.each(DAMAGES.slice(0, 6))('%s: begins anew and leaves the replay journal', async (_, harm) => {
+    const dataDir = await started(false);
+    writeFileSync(join(dataDir, 'hot', 'journal'), 'kept');
+    harm(join(dataDir, 'hot', 'data.mdb'));
+    expect(codes(await ensure(dataDir))).toEqual(['hot_begun_anew']);
+    const store = open(dataDir);
+    expect(store.registry.count()).toBe(1000);
+    await store.close();
+    expect(readFileSync(join(dataDir, 'hot', 'journal'), 'utf8')).toBe('kept');
+    expect(codes(await ensure(dataDir))).toEqual([]);
+  });
+});
+
+describe('the marker', () => {
+  test('a start that was cut off before it begins again; a real store without it is kept', async () => {
+    const dataDir = tempFolder();
+    const store = open(dataDir);
+    await store.close();
+    writeFileSync(join(dataDir, 'state', 'data.mdb'), 'torn');
+    expect(codes(await ensure(dataDir))).toEqual(['first_start']);
+
+    const kept = await started(false);
+    rmSync(join(kept, 'gatehouse.json'));
+    expect(codes(await ensure(kept))).toEqual(['first_start']);
+    const again = open(kept);
+    expect(again.registry.count()).toBe(1000);
+    await again.close();
+  });
+
+  test('without the right to make one, a first start is a fault', async () => {
+    const dataDir = tempFolder();
+    expect(codes(await ensure(dataDir, { repair: false }))).toEqual(['store_lost']);
+    expect(existsSync(join(dataDir, 'state'))).toBe(false);
+  });
+
+  test('simulated and real time do not share a directory', async () => {
+    const real = tempFolder();
+    const simulated = tempFolder();
+    await ensure(real);
+    await ensure(simulated, { simulated: true });
+    expect(codes(await ensure(real, { simulated: true }))).toEqual(['simulated_time_mismatch']);
+    expect(codes(await ensure(simulated))).toEqual(['simulated_time_mismatch']);
+    expect(codes(await ensure(simulated, { simulated: true }))).toEqual([]);
+    expect(codes(await ensure(simulated, { simulated: null }))).toEqual([]);
+  });
+
+  test('a damaged one, or one of another format, is a fault', async () => {
+    const dataDir = tempFolder();
+    await ensure(dataDir);
+    writeFileSync(join(dataDir, 'gatehouse.json'), '{');
+    expect(codes(await ensure(dataDir))).toEqual(['data_dir_unusable']);
+    writeFileSync(join(dataDir, 'gatehouse.json'), '{"format_version":99,"created_at":1,"simulated":false}');
+    expect(codes(await ensure(dataDir))).toEqual(['data_dir_unusable']);
+  });
+
+  test('a data directory that is a file is a fault, not an exception', async () => {
+    const dataDir = join(tempFolder(), 'file');
+    writeFileSync(dataDir, '');
+    expect(codes(await ensure(dataDir))).toEqual(['data_dir_unusable']);
+  });
+});
+
+describe('backups', () => {
+  test('keep the newest ones and refuse a folder that holds something', async () => {
+    const dataDir = await started(false);
+    const store = open(dataDir);
+    for (let hour = 0; hour < 4; hour++) {
+      expect(await rotateBackups(store, dataDir, 2, START_MS + hour * 3_600_000)).toMatchObject({ kind: 'ok' });
+    }
+    expect(listBackups(dataDir).map((folder) => folder.slice(-19))).toEqual([
+      '20231115T011320000Z',
+      '20231115T001320000Z',
+    ]);
+    expect(await backup(store, dataDir, dataDir)).toMatchObject({ kind: 'fault', code: 'backup_refused' });
+    const folder = join(tempFolder(), 'deep', 'copy');
+    expect(await backup(store, dataDir, folder)).toMatchObject({ kind: 'ok', folder });
+    await store.close();
+    const copy = open(folder);
+    expect(copy.registry.count()).toBe(1000);
+    await copy.close();
+  });
+});
