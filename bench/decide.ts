@@ -57,6 +57,19 @@ async function main(): Promise<void> {
     decides.push(await load(server.port, file, seconds));
   }
   report(echoes, decides);
+  await reportServer(server.port);
+}
+
+/** What the server says of itself: batches, and memory after all that load. */
+async function reportServer(port: number): Promise<void> {
+  const answer = await fetch(`http://127.0.0.1:${port}/metrics`);
+  const text = await answer.text();
+  const value = (name: string): number => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? 0);
+  const batches = value('gatehouse_batch_requests_count');
+  console.log(
+    `decisions ${value('gatehouse_decide_seconds_count')}, requests a batch ${(value('gatehouse_batch_requests_sum') / batches).toFixed(1)},`,
+    `resident ${(value('process_resident_memory_bytes') / 1e6).toFixed(0)} MB, heap ${(value('nodejs_heap_size_used_bytes') / 1e6).toFixed(0)} MB`,
+  );
 }
 
 function report(echoes: readonly LoadResult[], decides: readonly LoadResult[]): void {

@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util';
 import { SingleBar } from 'cli-progress';
 import { createClient, type Client } from '../src/client/client.ts';
 import { PERSONAS } from './demo/personas.ts';
@@ -17,16 +18,20 @@ const DAY_SECONDS = 86_400;
 const CONNECTIONS = 16;
 /** Source: open points, section 6: a new key counts within 1 s. */
 const KEY_WAIT_MS = 5_000;
+/** Source: the shell's convention for an end by Ctrl-C. */
+const INTERRUPTED_EXIT = 130;
+const USAGE_EXIT = 2;
 
-const json = process.argv.includes('--json');
-const keep = process.argv.includes('--keep');
+const { json, keep } = readOptions();
 const startSeconds = Date.parse(UNTIL) / 1_000 - DAYS * DAY_SECONDS;
 
 /** Ctrl-C. The work stops at the next event, so that everything is cleaned up on the one way out. */
 const stopped = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopped.abort());
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopped.abort());
 
-const say = (text: string): void => void process.stderr.write(`${text}\n`);
+function say(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
 
 async function main(): Promise<void> {
   const startedAtMs = performance.now();
@@ -36,8 +41,6 @@ async function main(): Promise<void> {
   } finally {
     await server.stop();
   }
-  // Source: the shell's convention for an end by Ctrl-C; with --keep that is the way to end it.
-  if (stopped.signal.aborted && !keep) process.exitCode = 130;
 }
 
 async function playAll(server: DemoServer, startedAtMs: number): Promise<void> {
@@ -65,14 +68,21 @@ async function playAll(server: DemoServer, startedAtMs: number): Promise<void> {
       planned.length,
       planned.reduce((total, { events }) => total + events.length, 0),
     );
-    await play(planned, {
-      client,
-      setTime: (seconds) => (atSeconds = seconds),
-      onEvent: progress.update,
-      signal: stopped.signal,
-    });
-    progress.stop();
-    if (stopped.signal.aborted) return;
+    try {
+      await play(planned, {
+        client,
+        setTime: (seconds) => (atSeconds = seconds),
+        onEvent: (done, seconds) => progress.update(done, seconds),
+        signal: stopped.signal,
+      });
+    } finally {
+      // A bar that is not stopped leaves the terminal without its cursor.
+      progress.stop();
+    }
+    if (stopped.signal.aborted) {
+      process.exitCode = INTERRUPTED_EXIT;
+      return;
+    }
     const report = makeReport(
       UNTIL,
       PERSONAS,
@@ -102,6 +112,18 @@ async function waitForKey(client: Client): Promise<void> {
     await new Promise((done) => setTimeout(done, 50));
   }
   if (!stopped.signal.aborted) throw new Error('the server does not know the new key');
+}
+
+function readOptions(): { json: boolean; keep: boolean } {
+  try {
+    const { values } = parseArgs({ options: { json: { type: 'boolean' }, keep: { type: 'boolean' } } });
+    return { json: values.json ?? false, keep: values.keep ?? false };
+  } catch (error) {
+    process.stderr.write(
+      `demo: ${error instanceof Error ? error.message : String(error)}\nusage: demo [--json] [--keep]\n`,
+    );
+    process.exit(USAGE_EXIT);
+  }
 }
 
 interface Progress {

@@ -19,10 +19,14 @@ export interface Device {
   readonly timeZone: string;
 }
 
-// prettier-ignore
-const FIRST_NAMES = ['anna','ben','carla','david','emma','felix','greta','hugo','ines','jonas','karin','luca','maria','nils','olga','paul','rosa','simon','tara','ugo','vera','yusuf','zoe','marek'];
-// prettier-ignore
-const LAST_NAMES = ['almeida','berg','costa','dubois','evans','fischer','garcia','hansen','ivanov','jensen','kowalski','lopez','martin','nguyen','okafor','petrov','ricci','schmidt','tanaka','vogel','weber','young','zhang','silva'];
+const FIRST_NAMES =
+  'anna ben carla david emma felix greta hugo ines jonas karin luca maria nils olga paul rosa simon tara ugo vera yusuf zoe marek'.split(
+    ' ',
+  );
+const LAST_NAMES =
+  'almeida berg costa dubois evans fischer garcia hansen ivanov jensen kowalski lopez martin nguyen okafor petrov ricci schmidt tanaka vogel weber young zhang silva'.split(
+    ' ',
+  );
 
 export function makeDevice(browser: Browser, place: Place, random: Random): Device {
   return { browser, fingerprint: random.hex(64), timeZone: place.timeZone };
@@ -46,10 +50,10 @@ export function makeEmail(domain: string, random: Random): string {
   return `${random.pick([`${first}.${last}`, `${first}${last}${year}`, `${first.charAt(0)}.${last}${year}`, `${last}_${first}`])}@${domain}`;
 }
 
+const CONSONANTS = 'bcdfghjkmpqrtvwxz'.split('');
+
 /** What a program writes where a person would write a name. */
 export function makeGeneratedEmail(domain: string, random: Random): string {
-  const local = Array.from({ length: 7 }, () => `${random.pick([...'bcdfghjkmpqrtvwxz'])}${random.whole(2, 9)}`).join(
-    '',
-  );
+  const local = Array.from({ length: 7 }, () => random.pick(CONSONANTS) + String(random.whole(2, 9))).join('');
   return `${local}@${domain}`;
 }

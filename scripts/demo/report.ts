@@ -80,14 +80,15 @@ function isStopped({ decision }: PlayedEvent): boolean {
 }
 
 const GROUPS: readonly (readonly [string, (result: PersonaResult) => boolean])[] = [
-  ['Shoppers', ({ kind }) => kind === 'shopper'],
-  ['Attackers who show themselves in a single request', ({ kind, history }) => kind === 'attacker' && history === null],
-  ['Attackers whom only history shows', ({ kind, history }) => kind === 'attacker' && history !== null],
-  ['Broken integrations', ({ kind }) => kind === 'integration'],
+  ['SHOPPERS', ({ kind }) => kind === 'shopper'],
+  ['ATTACKERS, one request shows them', ({ kind, history }) => kind === 'attacker' && history === null],
+  ['ATTACKERS, only history shows them', ({ kind, history }) => kind === 'attacker' && history !== null],
+  ['BROKEN INTEGRATIONS', ({ kind }) => kind === 'integration'],
 ];
 const REASONS_SHOWN = 3;
 
 export function tableOf({ personas }: Report): string {
+  // Score is the typical one: the median.
   const head = [
     'Persona',
     'Sessions',
@@ -97,22 +98,24 @@ export function tableOf({ personas }: Report): string {
     'CHALLENGE',
     'REVIEW',
     'BLOCK',
-    'Median score',
-    'Top reasons (share of events)',
+    'Score',
+    'Top reasons, share of events',
   ];
   // No colours: what is piped or pasted stays plain.
   const table = new Table({
     head,
     style: { head: [], border: [] },
+    // A line between any two rows would double the height.
+    chars: { mid: '', 'left-mid': '', 'mid-mid': '', 'right-mid': '' },
     colAligns: ['left', ...Array.from({ length: 8 }, () => 'right' as const), 'left'],
   });
   for (const [title, belongs] of GROUPS) {
     const group = personas.filter(belongs);
-    if (group.length > 0) table.push([{ colSpan: head.length, content: title }]);
+    if (group.length > 0) table.push(head.map((_, column) => (column === 0 ? `\n${title}` : '')));
     for (const one of group) {
       const top = one.reasons.slice(0, REASONS_SHOWN);
       table.push([
-        one.title,
+        `  ${one.title}`,
         one.sessions,
         one.events,
         ...DECISIONS.map((name) => one.decisions[name] || ''),

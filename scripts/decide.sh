@@ -1,0 +1,77 @@
+#!/bin/sh
+# Signs one decide request with openssl and sends it with curl: everything that a client in any language has to do.
+#
+#   KEY=sk_live_... URL=http://127.0.0.1:8080 sh scripts/decide.sh [body.json | -]
+#
+# Prints the answer. Exits 0 on a 2xx, 1 on any other status, 2 when called wrongly. Without a file it sends an example.
+# The key is an argument of openssl and curl here, so other users of this machine may see it among the processes: use it
+# to try things out, and sign inside your own program in production.
+set -eu
+
+KEY=${KEY:-}
+URL=${URL:-http://127.0.0.1:8080}
+case $KEY in
+sk_live_* | pk_live_*) ;;
+*)
+  echo 'decide.sh: set KEY to a secret key (sk_live_...) or a public key (pk_live_...)' >&2
+  exit 2
+  ;;
+esac
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# The body goes through a file, because the bytes that are hashed must be the very bytes that are sent.
+case ${1:-} in
+'')
+  cat >"$work/body" <<'JSON'
+{
+  "event_type": "login",
+  "session_token": "my-first-session",
+  "ip": "198.51.100.7",
+  "user_agent": "curl/8.14.1",
+  "entity_keys": { "email": "anna@example.com" }
+}
+JSON
+  ;;
+-) cat >"$work/body" ;;
+*) cat -- "$1" >"$work/body" || exit 2 ;;
+esac
+
+sha256_hex() { openssl dgst -sha256 -r | cut -c1-64; }
+
+# What is signed: five lines, joined by newlines, with none at the end.
+method=POST                               # 1. the method, in upper case
+path=/v1/decide                           # 2. the path as it is sent, with its query if it has one
+timestamp=$(date +%s)                     # 3. now, in Unix seconds; at most 5 minutes off the server's clock
+body_hash=$(sha256_hex <"$work/body")     # 4. the SHA-256 of the body, in lower-case hex
+request_id=$(openssl rand -hex 16)        # 5. an id that this key never used before, or it is refused as a replay
+printf '%s\n%s\n%s\n%s\n%s' "$method" "$path" "$timestamp" "$body_hash" "$request_id" >"$work/text"
+
+# The HMAC key: of a secret key its own text, of a public key the 32 bytes of its text's SHA-256. Here both as hex.
+case $KEY in
+sk_live_*) hmac_key=$(printf %s "$KEY" | od -An -v -tx1 | tr -d ' \n') ;;
+pk_live_*) hmac_key=$(printf %s "$KEY" | sha256_hex) ;;
+esac
+signature=$(openssl dgst -sha256 -mac HMAC -macopt "hexkey:$hmac_key" -r <"$work/text" | cut -c1-64)
+
+status=$(curl -sS -o "$work/answer" -w '%{http_code}' \
+  -H 'Content-Type: application/json' \
+  -H "X-SVC-Key: $KEY" \
+  -H "X-SVC-Ts: $timestamp" \
+  -H "X-SVC-Rid: $request_id" \
+  -H "X-SVC-Sig: $signature" \
+  --data-binary "@$work/body" \
+  "${URL%/}$path") || exit 1
+
+cat "$work/answer"
+echo
+case $status in
+2??) ;;
+*)
+  echo "decide.sh: status $status" >&2
+  exit 1
+  ;;
+esac

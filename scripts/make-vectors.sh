@@ -1,0 +1,60 @@
+#!/bin/sh
+# Makes the test vectors for signing with openssl alone, so that they hold our code to account and not to itself.
+#
+#   sh scripts/make-vectors.sh > test/unit/client/vectors.json
+set -eu
+
+# Made up, never in use; their checksums are right.
+SECRET_KEY=sk_live_3AHOVcjqx4BIPWdkry5CJQXelsz6DKRYOPpP55
+PUBLIC_KEY=pk_live_BIPWdkry5CJQXelsz6DKRYfmt07ELSZgjoE4hH
+METHOD=POST
+TIMESTAMP=1795996800
+
+sha256_hex() { openssl dgst -sha256 -r | cut -c1-64; }
+json_text() { sed -e 's/\\/\\\\/g' -e 's/"/\\"/g'; }
+
+# vector <name> <kind> <request id> <path> <body>
+vector() {
+  body_hash=$(printf %s "$5" | sha256_hex)
+  if [ "$2" = secret ]; then
+    key=$SECRET_KEY
+    hmac_key=$(printf %s "$key" | od -An -v -tx1 | tr -d ' \n')
+  else
+    key=$PUBLIC_KEY
+    hmac_key=$(printf %s "$key" | sha256_hex)
+  fi
+  signature=$(printf '%s\n%s\n%s\n%s\n%s' "$METHOD" "$4" "$TIMESTAMP" "$body_hash" "$3" |
+    openssl dgst -sha256 -mac HMAC -macopt "hexkey:$hmac_key" -r | cut -c1-64)
+  cat <<JSON
+$between  {
+    "name": "$1, $2 key",
+    "key": "$key",
+    "hmac_key_hex": "$hmac_key",
+    "method": "$METHOD",
+    "path": "$4",
+    "timestamp": $TIMESTAMP,
+    "body": "$(printf %s "$5" | json_text)",
+    "body_sha256": "$body_hash",
+    "request_id": "$3",
+    "signing_string": "$METHOD\\n$4\\n$TIMESTAMP\\n$body_hash\\n$3",
+    "signature": "$signature"
+JSON
+}
+
+# Ends the vector before, if there is one.
+between=
+both_kinds() {
+  for kind in secret public; do
+    vector "$1" "$kind" "vector-$2-$kind" "$3" "$4"
+    between='  },
+'
+  done
+}
+
+echo '['
+both_kinds 'plain body' 1 /v1/decide '{"event_type":"login","session_token":"s1","ip":"198.51.100.7"}'
+both_kinds 'empty body' 2 /v1/decide ''
+both_kinds 'UTF-8 body' 3 /v1/decide '{"session_token":"s1","entity_keys":{"name":"Zoë Müller 李 🙂"}}'
+both_kinds 'query in the path' 4 '/v1/decide?shop=42&lang=de' '{"session_token":"s1"}'
+echo '  }'
+echo ']'

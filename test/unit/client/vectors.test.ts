@@ -1,0 +1,132 @@
+import { hash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { systemClock, type Clock } from '../../../src/base/clock.ts';
+import type { CustomerNumber } from '../../../src/base/brand.ts';
+import type { RequestHead } from '../../../src/base/exchange.ts';
+import { signRequest } from '../../../src/client/sign.ts';
+import { Keyring } from '../../../src/decide/keyring.ts';
+import { canonicalText, prepareHmacKey, verifyHmac } from '../../../src/decide/signature.ts';
+import { checkCredentialForm, verifyRequest } from '../../../src/decide/verify.ts';
+
+/** The vectors come from openssl: `scripts/make-vectors.sh`. Signer and verifier answer to them, not to each other. */
+interface Vector {
+  readonly name: string;
+  readonly key: string;
+  readonly hmac_key_hex: string;
+  readonly method: string;
+  readonly path: string;
+  readonly timestamp: number;
+  readonly body: string;
+  readonly body_sha256: string;
+  readonly request_id: string;
+  readonly signing_string: string;
+  readonly signature: string;
+}
+
+const VECTORS = JSON.parse(readFileSync(new URL('vectors.json', import.meta.url), 'utf8')) as readonly Vector[];
+
+const clockAt = (seconds: number): Clock => ({ ...systemClock, nowMs: () => seconds * 1_000 });
+
+function keyringWith(...keys: readonly string[]): Keyring {
+  const keyring = new Keyring();
+  keyring.load(
+    keys.map((key, i) => ({
+      hash: hash('sha256', key, 'hex'),
+      kind: key.startsWith('sk_live_') ? 'secret' : 'public',
+      customer: 1 as CustomerNumber,
+      number: i + 1,
+      prefix: key.slice(0, 12),
+      rateLimit: 1_000,
+      revokedAtSeconds: null,
+    })),
+  );
+  return keyring;
+}
+
+function headOf(vector: Vector, overrides: Partial<RequestHead> = {}): RequestHead {
+  const [path = '', query = ''] = vector.path.split('?');
+  return {
+    method: vector.method,
+    path,
+    query,
+    svcKey: vector.key,
+    svcTimestamp: String(vector.timestamp),
+    svcRequestId: vector.request_id,
+    svcSignature: vector.signature,
+    authorization: '',
+    contentLength: Buffer.byteLength(vector.body),
+    lengthFault: null,
+    formFault: null,
+    ...overrides,
+  };
+}
+
+describe('signing, against the vectors of openssl', () => {
+  it('has a vector of each kind of key for each kind of body', () => {
+    expect(VECTORS).toHaveLength(8);
+    expect(VECTORS.filter(({ key }) => key.startsWith('sk_live_'))).toHaveLength(4);
+    expect(VECTORS.filter(({ body }) => body === '')).toHaveLength(2);
+    expect(VECTORS.filter(({ path }) => path.includes('?'))).toHaveLength(2);
+    expect(VECTORS.filter(({ body }) => Buffer.byteLength(body) > body.length)).toHaveLength(2);
+  });
+
+  describe.each(VECTORS)('$name', (vector) => {
+    const { key, method, path, timestamp, body, request_id: requestId, signature } = vector;
+    const hmacKey = prepareHmacKey(Buffer.from(vector.hmac_key_hex, 'hex'));
+    const bytes = Buffer.from(body, 'utf8');
+    const keyring = keyringWith(...new Set(VECTORS.map((one) => one.key)));
+    const verify = (head: RequestHead, sent: Uint8Array = bytes, nowSeconds = timestamp) =>
+      verifyRequest(head, sent, keyring, clockAt(nowSeconds));
+
+    it.each([
+      ['text', body],
+      ['bytes', bytes],
+    ])('is what the client signs, given as %s', (_, sent) => {
+      expect(signRequest({ key, method, path, body: sent, timestampSeconds: timestamp, requestId })).toEqual({
+        'X-SVC-Key': key,
+        'X-SVC-Ts': String(timestamp),
+        'X-SVC-Rid': requestId,
+        'X-SVC-Sig': signature,
+      });
+    });
+
+    it('has the text that the server signs', () => {
+      expect(hash('sha256', bytes, 'hex')).toBe(vector.body_sha256);
+      expect(canonicalText(method, path, String(timestamp), vector.body_sha256, requestId)).toBe(vector.signing_string);
+    });
+
+    it('verifies with its key, and with one digit changed it does not', () => {
+      expect(verifyHmac(hmacKey, vector.signing_string, signature)).toBe(true);
+      const other = (signature.startsWith('0') ? '1' : '0') + signature.slice(1);
+      expect(verifyHmac(hmacKey, vector.signing_string, other)).toBe(false);
+      expect(verifyHmac(hmacKey, `${vector.signing_string}\n`, signature)).toBe(false);
+    });
+
+    it('is let in by the server', () => {
+      const head = headOf(vector);
+      expect(checkCredentialForm(head)).toBeNull();
+      expect(verify(head)).toMatchObject({ kind: 'verified', timestampSeconds: timestamp });
+      expect(verify(headOf(vector, { svcSignature: signature.toUpperCase() }))).toMatchObject({ kind: 'verified' });
+    });
+
+    it.each<[string, Partial<RequestHead>]>([
+      ['method', { method: 'PUT' }],
+      ['path', { path: '/v1/decided' }],
+      ['time', { svcTimestamp: String(timestamp + 1) }],
+      ['request id', { svcRequestId: `${requestId}x` }],
+    ])('is refused with another %s', (_, overrides) => {
+      expect(verify(headOf(vector, overrides))).toMatchObject({ problem: { code: 'invalid_signature' } });
+    });
+
+    it('is refused with another body, another key, or at another time', () => {
+      const other = VECTORS.find((one) => one.key !== key)?.key ?? '';
+      const refused = (code: string): object => ({ kind: 'refused', problem: { code } });
+      expect(verify(headOf(vector), Buffer.from(`${body} `))).toMatchObject(refused('invalid_signature'));
+      expect(verify(headOf(vector, { svcKey: other }))).toMatchObject(refused('invalid_signature'));
+      expect(verify(headOf(vector, { svcKey: `${key}x` }))).toMatchObject(refused('unknown_key'));
+      expect(verify(headOf(vector), bytes, timestamp + 300)).toMatchObject({ kind: 'verified' });
+      expect(verify(headOf(vector), bytes, timestamp + 301)).toMatchObject(refused('timestamp_out_of_window'));
+    });
+  });
+});
