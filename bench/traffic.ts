@@ -31,32 +31,70 @@ export function randomOf(seed: number): () => number {
   };
 }
 
-/** The n-th body, 450 to 900 bytes: nine of ten have a collector token, half of them pass headers on. */
-export function bodyOf(n: number, random: () => number, nowSeconds: number): string {
-  const pick = <T>(list: readonly T[]): T | undefined => list[Math.floor(random() * list.length)];
-  const octet = (): number => 1 + Math.floor(random() * 254);
-  const event = pick(EVENTS) ?? 'login';
-  const person = Math.floor(random() * 200_000);
-  return JSON.stringify({
-    ip: `${pick(FIRST_OCTETS) ?? 81}.${octet()}.${octet()}.${octet()}`,
-    user_agent: pick(AGENTS),
-    url: `https://shop.example/${event}?step=${Math.floor(random() * 9)}`,
-    ...(random() < 0.7 && { referrer: 'https://shop.example/basket' }),
-    session_token: random() < 0.9 ? collectorToken(person, n, nowSeconds) : `session-${person}-${n % 7}`,
-    entity_keys: { user_id: `u${person}`, email: `person.${person}@mail.example` },
-    ...(random() < 0.5 && {
-      headers: { accept: 'text/html,application/xhtml+xml', 'accept-language': 'en-GB,en;q=0.9', 'accept-encoding': 'gzip' },
-    }),
-    event_type: event,
-    timestamp: nowSeconds,
-  });
+/** Sessions that are under way at any time, and the events that each has. */
+const SESSIONS = 2_000;
+const EVENTS_PER_SESSION = 8;
+const PEOPLE = 200_000;
+
+interface Session {
+  readonly ip: string;
+  readonly agent: string;
+  readonly token: string;
+  readonly person: number;
+  readonly passesHeaders: boolean;
+  left: number;
 }
 
-function collectorToken(person: number, n: number, nowSeconds: number): string {
+/**
+ * Bodies as a shop sends them, 450 to 900 bytes: events of sessions that run side by side, some eight events each, so that an
+ * address, an agent and a token come back a few times and then never again. Nine sessions of ten have a collector token.
+ */
+export function createTraffic(seed: number, nowSeconds: number): () => string {
+  const random = randomOf(seed);
+  const sessions: Session[] = [];
+  let serial = 0;
+  const pick = <T>(list: readonly T[], otherwise: T): T => list[Math.floor(random() * list.length)] ?? otherwise;
+  const octet = (): number => 1 + Math.floor(random() * 254);
+  const begin = (): Session => {
+    const person = Math.floor(random() * PEOPLE);
+    const isCollector = random() < 0.9;
+    serial++;
+    return {
+      person,
+      ip: `${pick(FIRST_OCTETS, 81)}.${octet()}.${octet()}.${octet()}`,
+      agent: pick(AGENTS, ''),
+      token: isCollector ? collectorToken(person, serial, nowSeconds) : `session-${seed}-${serial}`,
+      passesHeaders: random() < 0.5,
+      left: 1 + Math.floor(random() * 2 * EVENTS_PER_SESSION),
+    };
+  };
+  return () => {
+    const at = Math.floor(random() * SESSIONS);
+    let session = sessions[at];
+    if (session === undefined || session.left === 0) session = sessions[at] = begin();
+    session.left--;
+    const event = pick(EVENTS, 'login');
+    return JSON.stringify({
+      ip: session.ip,
+      user_agent: session.agent,
+      url: `https://shop.example/${event}?step=${Math.floor(random() * 9)}`,
+      ...(random() < 0.7 && { referrer: 'https://shop.example/basket' }),
+      session_token: session.token,
+      entity_keys: { user_id: `u${session.person}`, email: `person.${session.person}@mail.example` },
+      ...(session.passesHeaders && {
+        headers: { accept: 'text/html,application/xhtml+xml', 'accept-language': 'en-GB,en;q=0.9', 'accept-encoding': 'gzip' },
+      }),
+      event_type: event,
+      timestamp: nowSeconds,
+    });
+  };
+}
+
+function collectorToken(person: number, serial: number, nowSeconds: number): string {
   const token = {
     v: 1,
     fp: createHash('sha256').update(`device ${person}`).digest('hex'),
-    sid: `s${person}.${n % 7}`,
+    sid: `s${person}.${serial}`,
     iat: nowSeconds - 60,
     sig: { webdriver: false, plugins: 5, languages: ['en-GB', 'en'], width: 1920, height: 1080, touch: 0, tz: 'Europe/London' },
   };

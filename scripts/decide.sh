@@ -30,7 +30,7 @@ case ${1:-} in
 {
   "event_type": "login",
   "session_token": "my-first-session",
-  "ip": "198.51.100.7",
+  "ip": "81.2.69.160",
   "user_agent": "curl/8.14.1",
   "entity_keys": { "email": "anna@example.com" }
 }

@@ -66,6 +66,7 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   try {
     const running = await start(read.settings, log);
     log.info({ ...running.summary, start_ms: Math.round(performance.now() - startedAtMs) }, 'serving');
+    log.flush();
     running.greet();
     stopOnSignals(running, log);
   } catch (error) {

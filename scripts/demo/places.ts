@@ -29,7 +29,7 @@ export const GERMANY = place(
   ['91.10.20', '84.150.77', '95.88.140', '93.192.14', '2003:c0:af13:2a00::'],
   ['gmx.de', 'web.de', 't-online.de', 'gmail.com'],
 );
-export const BRITAIN = place(
+const BRITAIN = place(
   'GB',
   'Europe/London',
   0,
@@ -45,7 +45,7 @@ export const AMERICA = place(
   ['73.162.44', '24.6.120', '76.102.4', '2601:640:8a02::'],
   ['gmail.com', 'comcast.net', 'yahoo.com', 'icloud.com'],
 );
-export const FRANCE = place(
+const FRANCE = place(
   'FR',
   'Europe/Paris',
   1,

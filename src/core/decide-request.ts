@@ -28,6 +28,9 @@ export type ParsedRequest =
   | { readonly kind: 'request'; readonly request: DecideRequest }
   | { readonly kind: 'fault'; readonly problem: Problem };
 
+/** Choice: all wrong fields of the top level, and a few below it; a body of thousands must not outgrow its answer's place. */
+const FIELD_ERRORS_MAX = 10;
+
 const NO_ENTITIES: readonly Entity[] = [];
 const NO_HEADERS: ReadonlyMap<string, string> = new Map();
 
@@ -94,7 +97,7 @@ function readEntities(value: unknown, errors: FieldError[]): readonly Entity[] {
   }
   const entities: Entity[] = [];
   for (const [name, entity] of Object.entries(value)) {
-    if (entities.length === ENTITY_KEYS_MAX) break;
+    if (entities.length === ENTITY_KEYS_MAX || errors.length >= FIELD_ERRORS_MAX) break;
     if (entity === null) continue;
     if (typeof entity !== 'string' && typeof entity !== 'number') {
       errors.push(wrongType(`/entity_keys/${escapePointer(name)}`, 'a string or a number'));
@@ -115,7 +118,7 @@ function readHeaders(value: unknown, errors: FieldError[]): ReadonlyMap<string, 
   }
   const headers = new Map<string, string>();
   for (const [name, header] of Object.entries(value)) {
-    if (headers.size === HEADERS_MAX) break;
+    if (headers.size === HEADERS_MAX || errors.length >= FIELD_ERRORS_MAX) break;
     if (header === null) continue;
     const text = headerText(header);
     if (text === null) errors.push(wrongType(`/headers/${escapePointer(name)}`, 'a string or an array of strings'));

@@ -86,8 +86,9 @@ function parseV6(text: string): number[] | null {
 function groupEnd(text: string, from: number): number {
   let i = from;
   for (; i < text.length; i++) {
-    const c = text.charCodeAt(i) | 32;
-    const hex = (c >= 48 && c <= 57 && text.charCodeAt(i) <= 57) || (c >= 97 && c <= 102);
+    const c = text.charCodeAt(i);
+    const letter = c | 32;
+    const hex = (c >= 48 && c <= 57) || (letter >= 97 && letter <= 102);
     if (!hex) break;
   }
   return i;

@@ -14,6 +14,9 @@ export class Batcher<T> {
   readonly #free: Slot<T>[];
   readonly #ready: Slot<T>[] = [];
   readonly #inFlight = new Set<Slot<T>>();
+  /** Batches that failed and wait to be scored one by one. They count as in flight until they are answered. */
+  readonly #failed: Slot<T>[] = [];
+  #salvaging = false;
   #open: Slot<T> | null = null;
   #queued = 0;
   #pumpScheduled = false;
@@ -73,6 +76,7 @@ export class Batcher<T> {
 
   readonly #pump = (): void => {
     this.#pumpScheduled = false;
+    if (this.#failed.length > 0 || this.#salvaging) return;
     while (this.#inFlight.size < this.#options.inFlightMax) {
       let slot = this.#ready.shift();
       if (slot === undefined) {
@@ -92,7 +96,7 @@ export class Batcher<T> {
     this.#options.onBatch(count);
     this.#options.run({ frame: slot.index, from: 0, count }).then(
       () => this.#arrive(slot),
-      (error: unknown) => void this.#salvage(slot, error),
+      (error: unknown) => this.#fail(slot, error),
     );
   }
 
@@ -100,30 +104,52 @@ export class Batcher<T> {
     this.#inFlight.delete(slot);
     // The worker gets its next batch before the answers of this one are sent.
     this.#pump();
-    this.#options.onAnswers(slot.pending, slot.answers);
+    this.#options.onAnswers(slot.pending, slot.answers, 0);
     this.#release(slot);
+    this.#salvageWhenAlone();
+  }
+
+  #fail(slot: Slot<T>, error: unknown): void {
+    slot.leftAtMs = Number.POSITIVE_INFINITY;
+    this.#failed.push(slot);
+    this.#options.onBatchFailed(error);
+    this.#salvageWhenAlone();
   }
 
   /**
-   * The worker failed with this batch, or died. Each request is scored again by itself, so that only the one that did it is
-   * lost: that one gets a 500.
+   * A worker that dies takes every batch with it that it holds. So when a batch failed no other leaves, and once all that are
+   * with workers have come back the requests of the failed ones are scored again, one at a time: whatever fails then has failed
+   * by itself, and it alone gets a 500.
    */
-  async #salvage(slot: Slot<T>, error: unknown): Promise<void> {
-    this.#options.onBatchFailed(error);
-    const failed = new Set<number>();
-    for (let at = 0; at < slot.pending.length; at++) {
-      slot.leftAtMs = performance.now();
-      try {
-        await this.#options.run({ frame: slot.index, from: at, count: 1 });
-      } catch (cause) {
-        this.#options.onBatchFailed(cause);
-        failed.add(at);
+  #salvageWhenAlone(): void {
+    if (this.#salvaging || this.#failed.length === 0 || this.#inFlight.size > this.#failed.length) return;
+    this.#salvaging = true;
+    void this.#salvage();
+  }
+
+  async #salvage(): Promise<void> {
+    for (let slot = this.#failed.shift(); slot !== undefined; slot = this.#failed.shift()) {
+      for (const [at, pending] of slot.pending.entries()) {
+        const alive = await this.#scoreAlone(slot, at);
+        // At once: the worker writes every task's answers to the beginning of the frame, over those of the one before.
+        this.#options.onAnswers([pending], slot.answers, at, !alive);
       }
+      this.#inFlight.delete(slot);
+      this.#release(slot);
     }
-    this.#inFlight.delete(slot);
+    this.#salvaging = false;
     this.#pump();
-    this.#options.onAnswers(slot.pending, slot.answers, failed);
-    this.#release(slot);
+  }
+
+  async #scoreAlone(slot: Slot<T>, at: number): Promise<boolean> {
+    slot.leftAtMs = performance.now();
+    try {
+      await this.#options.run({ frame: slot.index, from: at, count: 1 });
+      return true;
+    } catch (error) {
+      this.#options.onBatchFailed(error);
+      return false;
+    }
   }
 
   #release(slot: Slot<T>): void {
@@ -140,8 +166,11 @@ export interface BatcherOptions<T> {
   /** Hands a part of a frame to a worker; resolves when its answers stand in the frame's output. */
   run(task: ScoreTask): Promise<void>;
   onBatch(count: number): void;
-  /** A batch is answered; those in `failed` have no answer. */
-  onAnswers(pending: readonly T[], answers: AnswerReader, failed?: ReadonlySet<number>): void;
+  /**
+   * These are answered; the first stands at `from` of the answers, the others behind it. With `failed` there is none. What is
+   * read of the answers must be read before it returns.
+   */
+  onAnswers(pending: readonly T[], answers: AnswerReader, from: number, failed?: boolean): void;
   onBatchFailed(error: unknown): void;
 }
 

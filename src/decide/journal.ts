@@ -50,14 +50,15 @@ export function openJournal(
   let entries = 0;
   let newest = 0;
   let damagedFiles = 0;
+  let next = 1;
   for (const { number, name } of listFiles(folder)) {
     const result = readFile(join(folder, name), nowSeconds, visit);
     files.set(number, result.newestExpirySeconds);
+    next = number + 1;
     entries += result.entries;
     newest = Math.max(newest, result.newestExpirySeconds);
     if (result.damaged) damagedFiles++;
   }
-  const next = Math.max(0, ...files.keys()) + 1;
   return {
     journal: new FileJournal(folder, next, files),
     read: { entries, newestExpirySeconds: newest, damagedFiles },
@@ -161,6 +162,8 @@ class FileJournal implements Journal {
     if (this.#descriptor === null) {
       this.#descriptor = openSync(join(this.#folder, fileName(this.#number)), 'ax', 0o600);
       this.#openedAtSeconds = nowSeconds;
+      // Known from now on, so that a file whose first write fails is removed too.
+      this.#files.set(this.#number, 0);
     }
     return this.#descriptor;
   }

@@ -115,12 +115,12 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     batcher.add(body, key.customer, flags, clock.nowMs(), pending);
   }
 
-  function respond(batchOf: readonly Pending[], answers: AnswerReader, failed?: ReadonlySet<number>): void {
+  function respond(batchOf: readonly Pending[], answers: AnswerReader, from: number, failed = false): void {
     for (const pending of batchOf) journal.stage(pending.replay);
     journal.commit(nowSeconds());
-    for (const [at, pending] of batchOf.entries()) {
-      if (failed?.has(at)) refuse(pending.exchange, problem('internal_error', 'The decision failed.'), pending.rate);
-      else answerDecision(pending, answers, at, observer);
+    for (const [i, pending] of batchOf.entries()) {
+      if (failed) refuse(pending.exchange, problem('internal_error', 'The decision failed.'), pending.rate);
+      else answerDecision(pending, answers, from + i, observer);
     }
   }
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { BoundedCache } from '../base/bounded-cache.ts';
 import type { CustomerNumber, FingerprintHash } from '../base/brand.ts';
 import { readAgent } from '../core/agent.ts';
-import { readToken } from '../core/collector-token.ts';
+import { readToken, type ReadToken } from '../core/collector-token.ts';
 import type { ListAction } from '../core/decision.ts';
 import type { DecideRequest } from '../core/decide-request.ts';
 import type { AgentFacts, Facts, GeoFacts, IpFacts, RegistryFacts } from '../core/facts.ts';
@@ -26,9 +26,17 @@ export type Gathered =
  */
 const CACHED_AGENTS = 4_096;
 
+/**
+ * Choice: twice this many tokens are kept, some 8 MB at most; a session sends its token with each of its events.
+ * Measured: 0.3 µs for a kept token in place of 2.5 µs (bench/micro).
+ */
+const CACHED_TOKENS = 4_096;
+const CACHED_TOKEN_CHARACTERS_MAX = 1_024;
+
 /** Gathers all facts of a request before any rule looks at one. One per worker; it keeps what agents say. */
 export class Gatherer {
   readonly #agents = new BoundedCache<string, AgentFacts>(CACHED_AGENTS);
+  readonly #tokens = new BoundedCache<string, ReadToken>(CACHED_TOKENS);
   readonly #sources: Sources;
 
   constructor(sources: Sources) {
@@ -36,7 +44,7 @@ export class Gatherer {
   }
 
   gather(request: DecideRequest, customer: CustomerNumber, nowMs: number): Gathered {
-    const token = readToken(request.sessionToken);
+    const token = this.#token(request.sessionToken);
     if (token.facts.kind === 'none') return { kind: 'no_session' };
     const nowSeconds = Math.floor(nowMs / 1000);
     const fingerprintHash = token.fingerprint ?? (hash('sha256', request.sessionToken, 'hex') as FingerprintHash);
@@ -61,6 +69,15 @@ export class Gatherer {
         nowSeconds,
       },
     };
+  }
+
+  #token(text: string): ReadToken {
+    if (text.length > CACHED_TOKEN_CHARACTERS_MAX) return readToken(text);
+    const kept = this.#tokens.get(text);
+    if (kept !== undefined) return kept;
+    const token = readToken(text);
+    this.#tokens.set(text, token);
+    return token;
   }
 
   #agent(userAgent: string): AgentFacts {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { RootDatabase } from 'lmdb';
 import { STORE_WRITE_MS_MAX } from '../limits.ts';
 
@@ -34,6 +35,9 @@ export function fault(code: StoreFaultCode, detail: string): StoreFault {
   return { kind: 'fault', code, detail };
 }
 
+/** Choice: the reason follows its error within a turn of the event loop. */
+const REASON_MS_MAX = 100;
+
 /**
  * Runs `change` inside one write transaction and answers when it is on the disk (fsync), so that an acknowledged write survives
  * power loss. `change` sees what it wrote; it must read and check before its first put, because what it wrote before an
@@ -65,7 +69,7 @@ export async function durably<T>(root: RootDatabase<Buffer, Buffer>, change: () 
     done.catch(() => {});
     return fault('store_stuck', `the store did not take a write within ${STORE_WRITE_MS_MAX} ms`);
   } catch (error) {
-    return fault('store_write_failed', messageOf(error));
+    return fault('store_write_failed', await reasonOf(error));
   } finally {
     clearTimeout(timer);
   }
@@ -73,4 +77,16 @@ export async function durably<T>(root: RootDatabase<Buffer, Buffer>, change: () 
 
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** The library rejects with a general error that holds a promise of the reason; unheard, that promise would end the process. */
+async function reasonOf(thrown: unknown): Promise<string> {
+  const message = messageOf(thrown);
+  if (!(thrown instanceof Error && 'commitError' in thrown && thrown.commitError instanceof Promise)) return message;
+  try {
+    await Promise.race([thrown.commitError, sleep(REASON_MS_MAX, null, { ref: false })]);
+    return message;
+  } catch (reason) {
+    return messageOf(reason);
+  }
 }

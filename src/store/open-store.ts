@@ -88,6 +88,8 @@ export function openEnvironment(
     readOnly,
     maxDbs: TABLES_MAX,
     mapSize: MAP_BYTES,
+    // With it the library makes promises of its own; when a commit fails they reject where nobody can hear, which ends the process.
+    eventTurnBatching: false,
     encoding: 'binary',
     keyEncoding: 'binary',
   });

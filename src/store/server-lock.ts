@@ -20,10 +20,11 @@ const heldHere = new Set<string>();
  * Takes the place of the one server of a data directory; the command line works beside it without. Waits up to `waitMs` for it,
  * because a command line's first use holds it while it makes the store.
  *
- * The lock is a place in the reader table of an empty LMDB environment, `server.lock`. The kernel holds it (a record lock on the
- * process's number), so it ends with the process however that ends, and it holds across containers that share the folder.
- * LMDB's write lock makes looking and taking one step. Choice: a file with a process number would be stale after a SIGKILL
- * and misread where numbers start again, as in a container; Node has no file locks of its own.
+ * The lock is a place in the reader table of an empty LMDB environment, `server.lock`. The kernel vouches for it (a record lock
+ * on the process's number), so it ends with the process however that ends. LMDB's write lock makes looking and taking one step.
+ * Choice: a file with a process number would be stale after a SIGKILL; Node has no file locks of its own.
+ * Not covered: two containers on one folder whose servers have the same process number there (often 1) do not see each other,
+ * because that looks like a restart. An orchestrator must not run two of them on one volume.
  */
 export async function acquireServerLock(dataDir: string, waitMs: number): Promise<LockResult> {
   const path = resolve(dataDir);
@@ -43,7 +44,7 @@ async function tryLock(dataDir: string): Promise<LockResult> {
     root = openLock(dataDir);
     const place = takePlace(root);
     if (place.kind === 'held') {
-      await root.close();
+      await closeQuietly(root);
       heldHere.delete(dataDir);
       return fault('data_dir_in_use', `${dataDir} is served by ${place.by}`);
     }
@@ -59,7 +60,7 @@ async function tryLock(dataDir: string): Promise<LockResult> {
       },
     };
   } catch (error) {
-    await root?.close();
+    if (root !== null) await closeQuietly(root);
     heldHere.delete(dataDir);
     return fault('data_dir_unusable', `${dataDir} cannot be locked: ${messageOf(error)}`);
   }
@@ -93,7 +94,7 @@ function takePlace(root: RootDatabase<Buffer, Buffer>): Place {
     try {
       return { kind: 'taken', transaction: root.useReadTransaction() };
     } catch {
-      return { kind: 'held', by: 'a process of the same number in another container' };
+      return { kind: 'held', by: 'another process' };
     }
   });
 }
@@ -106,4 +107,12 @@ function readers(root: RootDatabase<Buffer, Buffer>): number[] {
     if (pid !== undefined) pids.push(Number(pid));
   }
   return pids;
+}
+
+async function closeQuietly(root: RootDatabase<Buffer, Buffer>): Promise<void> {
+  try {
+    await root.close();
+  } catch {
+    // After a read that could not begin, the library fails to close; the fault that led here is the one to tell.
+  }
 }

@@ -12,6 +12,8 @@ export interface ServerOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** A folder that outlives the server. Without one a new folder is made, and `stop` removes it. */
   readonly dataDir?: string;
+  /** Another installation's `dist/src/cli/main.js`. */
+  readonly main?: string;
 }
 
 export interface RunningServer {
@@ -37,7 +39,7 @@ const STOP_MS = 15_000;
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'gatehouse-test-')));
   const ownsDataDir = options.dataDir === undefined;
-  const child = spawn(process.execPath, [MAIN, 'serve'], {
+  const child = spawn(process.execPath, [options.main ?? MAIN, 'serve'], {
     env: { ...foreignEnvironment(), GATEHOUSE_PORT: '0', ...options.env, GATEHOUSE_DATA_DIR: dataDir },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

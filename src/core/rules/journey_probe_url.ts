@@ -161,8 +161,16 @@ const PROBE_FORMS: readonly (readonly [form: RegExp, what: string])[] = [
   [/<\w{1,10}[\s/+][^<>]{0,80}\bon(?:error|load|click|mouseover)=/, 'script injection'],
 ];
 
+/**
+ * All of the texts at once, since next to no URL holds any.
+ * Measured: see bench/micro; one pass in place of some forty.
+ */
+const ANY_PROBE_TEXT = new RegExp(PROBE_TEXTS.map(([probe]) => probe.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')).join('|'));
+
 function findProbe(text: string): string | null {
-  for (const [probe, what] of PROBE_TEXTS) if (text.includes(probe)) return `${what}: ${show(probe)}`;
+  if (ANY_PROBE_TEXT.test(text)) {
+    for (const [probe, what] of PROBE_TEXTS) if (text.includes(probe)) return `${what}: ${show(probe)}`;
+  }
   for (const [form, what] of PROBE_FORMS) {
     const match = form.exec(text);
     if (match !== null) return `${what}: ${show(match[0])}`;

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { systemClock, type Clock } from '../../../src/base/clock.ts';
@@ -62,6 +63,8 @@ function headOf(vector: Vector, overrides: Partial<RequestHead> = {}): RequestHe
   };
 }
 
+const refused = (code: string): object => ({ kind: 'refused', problem: { code } });
+
 describe('signing, against the vectors of openssl', () => {
   it('has a vector of each kind of key for each kind of body', () => {
     expect(VECTORS).toHaveLength(8);
@@ -116,17 +119,48 @@ describe('signing, against the vectors of openssl', () => {
       ['time', { svcTimestamp: String(timestamp + 1) }],
       ['request id', { svcRequestId: `${requestId}x` }],
     ])('is refused with another %s', (_, overrides) => {
-      expect(verify(headOf(vector, overrides))).toMatchObject({ problem: { code: 'invalid_signature' } });
+      expect(verify(headOf(vector, overrides))).toMatchObject(refused('invalid_signature'));
     });
 
     it('is refused with another body, another key, or at another time', () => {
       const other = VECTORS.find((one) => one.key !== key)?.key ?? '';
-      const refused = (code: string): object => ({ kind: 'refused', problem: { code } });
       expect(verify(headOf(vector), Buffer.from(`${body} `))).toMatchObject(refused('invalid_signature'));
       expect(verify(headOf(vector, { svcKey: other }))).toMatchObject(refused('invalid_signature'));
       expect(verify(headOf(vector, { svcKey: `${key}x` }))).toMatchObject(refused('unknown_key'));
       expect(verify(headOf(vector), bytes, timestamp + 300)).toMatchObject({ kind: 'verified' });
       expect(verify(headOf(vector), bytes, timestamp + 301)).toMatchObject(refused('timestamp_out_of_window'));
     });
+  });
+});
+
+describe('docs/signing.md', () => {
+  const page = readFileSync(new URL('../../../docs/signing.md', import.meta.url), 'utf8');
+  const example = (language: string): string => page.split(`\`\`\`${language}\n`)[1]?.split('```')[0] ?? '';
+  const python = spawnSync('python3', ['--version']).status === 0;
+
+  it.each(VECTORS.slice(0, 2))('shows the vector "$name" as it is', (vector) => {
+    for (const text of [vector.key, vector.hmac_key_hex, vector.body, vector.body_sha256, vector.signature])
+      expect(page).toContain(text);
+  });
+
+  it('signs every vector with its example for Node.js', () => {
+    const code = `${example('js')}
+      const vectors = JSON.parse(process.argv[1]);
+      process.stdout.write(JSON.stringify(
+        vectors.map((v) => sign(v.key, v.method, v.path, v.body, v.timestamp, v.request_id))));`;
+    const { stdout } = spawnSync(
+      process.execPath,
+      ['--input-type=module', '--eval', code, '--', JSON.stringify(VECTORS)],
+      { encoding: 'utf8' },
+    );
+    expect(JSON.parse(stdout)).toEqual(VECTORS.map(({ signature }) => signature));
+  });
+
+  it.runIf(python)('signs every vector with its example for Python', () => {
+    const code = `${example('python').split('if __name__')[0] ?? ''}
+print(json.dumps([sign(v["key"], v["method"], v["path"], v["body"].encode(), v["timestamp"], v["request_id"])
+                  for v in json.loads(sys.argv[1])]))`;
+    const { stdout } = spawnSync('python3', ['-c', code, JSON.stringify(VECTORS)], { encoding: 'utf8' });
+    expect(JSON.parse(stdout)).toEqual(VECTORS.map(({ signature }) => signature));
   });
 });

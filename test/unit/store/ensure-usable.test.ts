@@ -40,7 +40,7 @@ async function started(withBackup: boolean): Promise<string> {
     lastSeenSeconds: 2,
   }));
   await value(store.registry.putMany(rows));
-  if (withBackup) expect(await rotateBackups(store, dataDir, 3, START_MS)).toMatchObject({ kind: 'ok' });
+  if (withBackup) await rotateBackups(store, dataDir, 3, START_MS);
   await store.close();
   return dataDir;
 }

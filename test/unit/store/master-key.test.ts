@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { deriveKey, openMasterKey } from '../../../src/store/master-key.ts';
 import { seal, unseal } from '../../../src/store/sealed.ts';

@@ -63,13 +63,13 @@ describe('SIGKILL of a writing process', () => {
   });
 });
 
-describe('the server’s lock', () => {
-  const holder = (dataDir: string): string => `
+const holder = (dataDir: string): string => `
     import { acquireServerLock } from '${DIST}server-lock.js';
     const result = await acquireServerLock(${JSON.stringify(dataDir)}, 0);
     console.log(result.kind === 'ok' ? 'ok' : result.code);
     if (result.kind === 'ok') setInterval(() => {}, 1000);`;
 
+describe('the server’s lock', () => {
   test('is one process’s at a time, and free again after its SIGKILL', async () => {
     const dataDir = tempFolder();
     const child = run(holder(dataDir));

@@ -1,0 +1,219 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { CALM, decide, get, TRANSPORTS } from '../support/requests.ts';
+import { startServer } from '../support/server.ts';
+
+/** Start, stop and restart, as a supervisor sees them. Open points, section 6. */
+
+const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
+let dataDir: string;
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-process-'));
+});
+afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
+
+describe('settings', () => {
+  test('every wrong value is named at once, and the exit code is 78', () => {
+    const result = spawnSync(process.execPath, [MAIN, 'serve'], {
+      encoding: 'utf8',
+      env: {
+        PATH: process.env['PATH'],
+        GATEHOUSE_DATA_DIR: dataDir,
+        GATEHOUSE_PORT: '99999',
+        GATEHOUSE_TRANSPORT: 'carrier-pigeon',
+        GATEHOUSE_WORKERS: '0',
+        GATEHOUSE_TLS_CERT: '/x',
+      },
+    });
+    expect(result.status).toBe(78);
+    for (const name of ['GATEHOUSE_PORT', 'GATEHOUSE_TRANSPORT', 'GATEHOUSE_WORKERS', 'GATEHOUSE_TLS_KEY']) {
+      expect(result.stderr).toContain(name);
+    }
+  });
+
+  test('a port that is taken ends the start with a clear message', async () => {
+    const server = await startServer({ dataDir });
+    const other = mkdtempSync(join(tmpdir(), 'gatehouse-process-'));
+    for (const transport of TRANSPORTS) {
+      const result = spawnSync(process.execPath, [MAIN, 'serve'], {
+        encoding: 'utf8',
+        env: {
+          PATH: process.env['PATH'],
+          GATEHOUSE_DATA_DIR: other,
+          GATEHOUSE_PORT: new URL(server.url).port,
+          GATEHOUSE_TRANSPORT: transport,
+        },
+      });
+      expect(result.status).toBe(1);
+      expect(result.stderr).toMatch(/cannot listen|EADDRINUSE/);
+    }
+    await server.stop();
+    rmSync(other, { recursive: true, force: true });
+  });
+
+  test('a second server on one data directory is refused', async () => {
+    const server = await startServer({ dataDir });
+    await expect(startServer({ dataDir })).rejects.toThrow(/served by/);
+    await server.stop();
+  });
+});
+
+describe('first start', () => {
+  test('the demo keys are printed once, outside the log', async () => {
+    const first = await startServer({ dataDir });
+    expect(first.secretKey).toMatch(/^sk_live_[0-9A-Za-z]{38}$/);
+    expect(first.publicKey).toMatch(/^pk_live_[0-9A-Za-z]{38}$/);
+    expect(first.stderr()).toContain('npm run -s gatehouse -- decide --key');
+    expect(first.stdout()).not.toContain(first.secretKey);
+    await first.stop();
+    const second = await startServer({ dataDir });
+    expect(second.stderr()).not.toContain('sk_live_');
+    expect((await decide(second.url, first.secretKey)).status).toBe(200);
+    await second.stop();
+  });
+
+  test('the printed command works as it stands', async () => {
+    const server = await startServer({ dataDir });
+    const lines = server.stderr().split('\n');
+    const at = lines.findIndex((line) => line.includes('echo '));
+    const command = `${lines[at] ?? ''}\n${lines[at + 1] ?? ''}`;
+    const result = spawnSync('sh', ['-c', command], {
+      encoding: 'utf8',
+      cwd: fileURLToPath(new URL('../..', import.meta.url)),
+    });
+    expect(result.status).toBe(0);
+    expect(JSON.parse(result.stdout)).toMatchObject({ decision: expect.any(String) as string });
+    await server.stop();
+  });
+});
+
+describe('restart', () => {
+  test('a request id accepted before a SIGKILL is refused after it', async () => {
+    let server = await startServer({ dataDir });
+    const { secretKey } = server;
+    const ids = Array.from({ length: 200 }, () => randomUUID());
+    const answers = await Promise.all(ids.map((requestId) => decide(server.url, secretKey, CALM, { requestId })));
+    expect(answers.every(({ status }) => status === 200)).toBe(true);
+    await server.stop('SIGKILL');
+    server = await startServer({ dataDir });
+    const again = await Promise.all(ids.map((requestId) => decide(server.url, secretKey, CALM, { requestId })));
+    expect(again.map(({ json }) => json['code'])).toEqual(ids.map(() => 'replayed_request'));
+    expect((await decide(server.url, secretKey)).status).toBe(200);
+    await server.stop();
+  });
+
+  test.each(TRANSPORTS)('SIGTERM under load over %s: no answer in flight is dropped, exit code 0', async (transport) => {
+    const server = await startServer({ dataDir, env: { GATEHOUSE_TRANSPORT: transport } });
+    let stopping = false;
+    let answered = 0;
+    const broken: string[] = [];
+    const client = async (): Promise<void> => {
+      for (;;) {
+        const wasStopping = stopping;
+        try {
+          const { status } = await decide(server.url, server.secretKey);
+          if (status === 200) answered++;
+          else broken.push(String(status));
+        } catch (error) {
+          // A connection may be refused once the stop has begun; a request that was sent before is answered.
+          const code = (error as NodeJS.ErrnoException).code ?? '';
+          if (!wasStopping && code !== 'ECONNREFUSED') broken.push(code);
+          if (stopping) return;
+        }
+      }
+    };
+    const clients = Array.from({ length: 8 }, client);
+    await expect.poll(() => answered, { timeout: 10_000 }).toBeGreaterThan(200);
+    stopping = true;
+    const startedAt = performance.now();
+    expect(await server.stop('SIGTERM')).toBe(0);
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
+    await Promise.all(clients);
+    expect(broken).toEqual([]);
+  });
+});
+
+describe('simulated time', () => {
+  const env = { GATEHOUSE_SIMULATED_TIME: '1' };
+
+  test('the clock is the newest verified timestamp, goes on ahead and never back', async () => {
+    const server = await startServer({ dataDir, env });
+    const at = (timestampSeconds: number, options: object = {}): ReturnType<typeof decide> =>
+      decide(server.url, server.secretKey, CALM, { timestampSeconds, ...options });
+    expect((await at(1_700_000_000)).status).toBe(200);
+    expect((await at(1_700_000_000 - 300)).status).toBe(200);
+    expect((await at(1_700_000_000 - 301)).json['code']).toBe('timestamp_out_of_window');
+    // One that does not verify moves nothing.
+    expect((await at(1_800_000_000, { signedBody: 'x' })).status).toBe(401);
+    expect((await at(1_700_000_000)).status).toBe(200);
+    // A day ahead at once; the old time is then out of the window, and its ids may be used again.
+    const requestId = randomUUID();
+    expect((await at(1_700_086_400, { requestId })).status).toBe(200);
+    expect((await at(1_700_000_000)).json['code']).toBe('timestamp_out_of_window');
+    expect((await at(1_700_086_400 + 302, { requestId })).status).toBe(200);
+    expect(server.stdout()).toContain('SIMULATED TIME');
+    await server.stop();
+    const again = await startServer({ dataDir, env });
+    expect((await decide(again.url, server.secretKey, CALM, { timestampSeconds: 1_700_000_000 })).status).toBe(401);
+    await again.stop();
+  });
+
+  test('needs a loopback address, and a data directory of its own', async () => {
+    await expect(startServer({ dataDir, env: { ...env, GATEHOUSE_HOST: '0.0.0.0' } })).rejects.toThrow(/78/);
+    const real = await startServer({ dataDir });
+    await real.stop();
+    await expect(startServer({ dataDir, env })).rejects.toThrow(/simulated/);
+  });
+});
+
+describe('TLS', () => {
+  test.each(TRANSPORTS)('serves https over %s', async (transport) => {
+    const cert = join(dataDir, 'cert.pem');
+    const key = join(dataDir, 'key.pem');
+    const made = spawnSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost', '-keyout', key, '-out', cert]);
+    expect(made.status).toBe(0);
+    const server = await startServer({
+      env: { GATEHOUSE_TRANSPORT: transport, GATEHOUSE_TLS_CERT: cert, GATEHOUSE_TLS_KEY: key },
+    });
+    const { request } = await import('node:https');
+    const status = await new Promise((resolve, reject) => {
+      request(`${server.url}/healthz`, { rejectUnauthorized: false, agent: false }, (res) => resolve(res.statusCode))
+        .on('error', reject)
+        .end();
+    });
+    expect(status).toBe(200);
+    await server.stop();
+  });
+});
+
+describe('metrics', () => {
+  test('with a token, only with that token', async () => {
+    const server = await startServer({ dataDir, env: { GATEHOUSE_METRICS_TOKEN: 'a-token-of-some-length' } });
+    expect((await get(server.url, '/metrics')).status).toBe(401);
+    expect((await get(server.url, '/metrics', { authorization: 'Bearer wrong' })).status).toBe(401);
+    expect((await get(server.url, '/metrics', { authorization: 'Bearer a-token-of-some-length' })).status).toBe(200);
+    await server.stop();
+  });
+});
+
+test('the command line says what is wrong with its use, in JSON too', () => {
+  const result = spawnSync(process.execPath, [MAIN, '--json', 'no-such-command'], { encoding: 'utf8' });
+  expect(result.status).toBe(2);
+  expect(JSON.parse(result.stdout)).toMatchObject({ error: { code: 'usage' } });
+});
+
+test('serve ends at once when it is told to stop while it starts', async () => {
+  const child = spawn(process.execPath, [MAIN, 'serve'], {
+    env: { PATH: process.env['PATH'], GATEHOUSE_DATA_DIR: dataDir, GATEHOUSE_PORT: '0' },
+    stdio: 'ignore',
+  });
+  await new Promise((done) => setTimeout(done, 150));
+  child.kill('SIGTERM');
+  const code = await new Promise((resolve) => child.once('exit', (exitCode, signal) => resolve(exitCode ?? signal)));
+  expect([0, 'SIGTERM']).toContain(code);
+});

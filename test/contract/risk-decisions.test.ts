@@ -1,0 +1,374 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { CustomerNumber, FingerprintHash } from '../../src/base/brand.ts';
+import type { ListAction } from '../../src/core/decision.ts';
+import { openStore, type Store } from '../../src/store/open-store.ts';
+import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CALM, decide, gatehouse, get, newCustomer, send, type Answer } from '../support/requests.ts';
+import { startServer, type RunningServer } from '../support/server.ts';
+
+/** The risk specification, sections 1, 2.1, 2.2, 4.1, 5, 7, 8 and 9: a test for each sentence that a decision can show. */
+
+const HEADLESS =
+  'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/139.0.0.0 Safari/537.36';
+const BOT = 'Mozilla/5.0 (compatible; SomeCrawlerBot/1.0; +https://bot.example)';
+/** JA3 of Python's requests. */
+const TOOL_JA3 = '8d9f7747675e24454cd9b7ed35c58707';
+
+let server: RunningServer;
+let store: Store;
+const ask = (body: unknown): Promise<Answer> => decide(server.url, server.secretKey, body);
+const fingerprintOf = (token: string): FingerprintHash =>
+  createHash('sha256').update(token).digest('hex') as FingerprintHash;
+
+beforeAll(async () => {
+  server = await startServer();
+  const opened = openStore({ dataDir: server.dataDir, readOnly: false });
+  if (opened.kind === 'fault') throw new Error(opened.detail);
+  ({ store } = opened);
+});
+afterAll(async () => {
+  await store.close();
+  await server.stop();
+});
+
+function collectorToken(iat: number): string {
+  const token = { v: 1, fp: 'ab'.repeat(32), sid: 's1', iat, sig: {} };
+  return `st1.${Buffer.from(JSON.stringify(token)).toString('base64url')}`;
+}
+
+async function putList(customer: number, token: string, action: ListAction): Promise<void> {
+  const change = { fingerprintHash: fingerprintOf(token), action, note: null, expiresAtSeconds: null };
+  const written = await store.lists.put(customer as CustomerNumber, change, Math.floor(Date.now() / 1000));
+  expect(written.kind).toBe('ok');
+}
+
+function importRegistry(token: string, risk: number): void {
+  const file = join(server.dataDir, 'registry.ndjson');
+  writeFileSync(file, `${JSON.stringify({ fingerprint_hash: fingerprintOf(token), risk_score: risk })}\n`);
+  gatehouse(server.dataDir, 'registry', 'import', file);
+}
+
+describe('1. What the service does', () => {
+  test('it receives a description of a session and returns a decision, a score and the rules that fired', async () => {
+    const { json } = await ask({ ...CALM, user_agent: HEADLESS, event_type: 'login' });
+    expect(json).toMatchObject({ decision: 'REVIEW', score: 73, reasons: ['device_headless', 'journey_direct_hit'] });
+  });
+
+  test('the decision is one of five values, and each of them can be had', async () => {
+    await putList(1, 'blocked-session', 'block');
+    const bodies = [
+      CALM,
+      { ...CALM, ip: '10.0.0.1', entity_keys: { email: 'xq7rk2vw9zt4@mail.example' }, headers: { accept: '*/*' } },
+      { ...CALM, user_agent: BOT },
+      { ...CALM, user_agent: HEADLESS },
+      { ...CALM, session_token: 'blocked-session' },
+    ];
+    const decisions = [];
+    for (const body of bodies) decisions.push((await ask(body)).json['decision']);
+    expect(decisions).toEqual(['ALLOW', 'ALLOW_WATCH', 'SOFT_CHALLENGE', 'REVIEW', 'BLOCK']);
+  });
+
+  test('the shared registry protects in the background, without being seen', async () => {
+    importRegistry('known-bad', 90);
+    const { json } = await ask({ ...CALM, session_token: 'known-bad' });
+    expect(json).toMatchObject({ decision: 'REVIEW', score: 70, reasons: ['registry_known_bad'] });
+    expect(JSON.stringify(json)).not.toMatch(/customer/i);
+  });
+
+  test('a list entry sits on top of the registry and never replaces it', async () => {
+    importRegistry('trusted-here', 90);
+    await putList(1, 'trusted-here', 'allow');
+    const here = await ask({ ...CALM, session_token: 'trusted-here' });
+    expect(here.json).toMatchObject({ decision: 'ALLOW', score: 0, reasons: ['list_allow'] });
+    const other = await newCustomer(server.url, server.dataDir);
+    const there = await decide(server.url, other.secretKey, { ...CALM, session_token: 'trusted-here' });
+    expect(there.json['reasons']).toEqual(['registry_known_bad']);
+  });
+
+  test("each customer's overlay is private", async () => {
+    const other = await newCustomer(server.url, server.dataDir);
+    await putList(1, 'private-block', 'block');
+    expect((await ask({ ...CALM, session_token: 'private-block' })).json['decision']).toBe('BLOCK');
+    const there = await decide(server.url, other.secretKey, { ...CALM, session_token: 'private-block' });
+    expect(there.json).toMatchObject({ decision: 'ALLOW', reasons: [] });
+  });
+
+  test('block always denies, and the other rules are still reported', async () => {
+    await putList(1, 'always-denied', 'block');
+    const { json } = await ask({ ...CALM, session_token: 'always-denied', user_agent: HEADLESS });
+    expect(json).toMatchObject({ decision: 'BLOCK', score: 100, reasons: ['list_block', 'device_headless'] });
+  });
+
+  test('watch changes nothing in the answer', async () => {
+    await putList(1, 'watched', 'watch');
+    const { json } = await ask({ ...CALM, session_token: 'watched' });
+    expect(json).toMatchObject({ decision: 'ALLOW', score: 0, reasons: [] });
+  });
+
+  test('a change of a list is seen by every later decide', async () => {
+    for (let round = 0; round < 100; round++) {
+      const action = round % 2 === 0 ? 'block' : 'allow';
+      await putList(1, 'flip', action);
+      const { json } = await ask({ ...CALM, session_token: 'flip' });
+      expect(json['decision']).toBe(action === 'block' ? 'BLOCK' : 'ALLOW');
+    }
+  });
+});
+
+describe('2.1 Decision request', () => {
+  test('ip: omitting it does not error, and everything derived from it is disabled', async () => {
+    expect((await ask({ ...CALM, ip: '192.168.1.9' })).json['reasons']).toEqual(['ip_not_public']);
+    const { ip: _ip, ...without } = CALM;
+    const { status, json } = await ask(without);
+    expect([status, json['reasons']]).toEqual([200, []]);
+  });
+
+  test('ip: one that does not parse fires ip_invalid and is no error', async () => {
+    expect((await ask({ ...CALM, ip: '1.2.3' })).json['reasons']).toEqual(['ip_invalid']);
+  });
+
+  test('user_agent feeds the device rules', async () => {
+    expect((await ask({ ...CALM, user_agent: BOT })).json['reasons']).toEqual(['device_bot_user_agent']);
+    expect((await ask({ ...CALM, user_agent: '' })).json['reasons']).toEqual(['device_missing_user_agent']);
+    const { user_agent: _agent, ...without } = CALM;
+    expect((await ask(without)).json['reasons']).toEqual([]);
+  });
+
+  test('url and referrer are used for journey confidence and for direct hits', async () => {
+    const login = { ...CALM, event_type: 'login', url: 'https://shop.example/login' };
+    expect((await ask(login)).json['reasons']).toEqual(['journey_direct_hit']);
+    expect((await ask({ ...login, referrer: 'https://shop.example/' })).json['reasons']).toEqual([]);
+    expect((await ask({ ...CALM, url: 'https://shop.example/.env' })).json['reasons']).toEqual(['journey_probe_url']);
+  });
+
+  test.each([{}, { session_token: '' }, { session_token: ' \t' }, { session_token: null }])(
+    'session_token: empty or missing (%o) is SOFT_CHALLENGE',
+    async (token) => {
+      const { session_token: _token, ...without } = CALM;
+      expect((await ask({ ...without, ...token })).json['decision']).toBe('SOFT_CHALLENGE');
+    },
+  );
+
+  test('entity_keys: any keys that the customer chooses, numbers taken as text', async () => {
+    const { json } = await ask({ ...CALM, entity_keys: { whatever: 7, contact: 'a@mailinator.com' } });
+    expect(json['reasons']).toEqual(['identity_disposable_email']);
+  });
+
+  test('headers: passed through, names without case, array values joined', async () => {
+    const noLanguage = await ask({ ...CALM, headers: { Accept: ['text/html', '*/*'] } });
+    expect(noLanguage.json['reasons']).toEqual(['device_missing_accept_language']);
+    const tool = await ask({ ...CALM, headers: { 'X-SVC-JA3': TOOL_JA3, 'Accept-Language': 'en' } });
+    expect(tool.json['reasons']).toContain('device_tls_tool');
+  });
+
+  test('event_type sets thresholds per action, without case; any text is taken', async () => {
+    const decisionOf = async (eventType: string): Promise<unknown> =>
+      (await ask({ ...CALM, url: null, user_agent: BOT, event_type: eventType })).json['decision'];
+    expect(await decisionOf('login')).toBe('SOFT_CHALLENGE');
+    expect(await decisionOf('payment')).toBe('REVIEW');
+    expect(await decisionOf('PayMent')).toBe('REVIEW');
+    expect(await decisionOf('something else')).toBe('SOFT_CHALLENGE');
+  });
+
+  test.each([0, 1, -5, 9_007_199_254_740_991])('timestamp is informational only (%d)', async (timestamp) => {
+    expect((await ask({ ...CALM, timestamp })).json).toMatchObject({ decision: 'ALLOW', score: 0 });
+  });
+});
+
+describe('2.2 Decision response', () => {
+  test('request_id is unique per call', async () => {
+    const ids = await Promise.all(Array.from({ length: 50 }, async () => (await ask(CALM)).json['request_id']));
+    expect(new Set(ids).size).toBe(50);
+  });
+
+  test('score is 0 to 100', async () => {
+    const worst = {
+      ...CALM,
+      user_agent: HEADLESS,
+      url: 'https://shop.example/.env',
+      event_type: 'signup',
+      entity_keys: { email: 'xq7rk2vw9zt4@mailinator.com' },
+    };
+    const { json } = await ask(worst);
+    expect(json['decision']).toBe('BLOCK');
+    expect(json['score']).toBeGreaterThanOrEqual(85);
+    expect(json['score']).toBeLessThanOrEqual(100);
+  });
+
+  test('reasons is always an array, without duplicates', async () => {
+    expect((await ask(CALM)).json['reasons']).toEqual([]);
+    const { json } = await ask({ ...CALM, user_agent: HEADLESS, entity_keys: { a: 'x@mailinator.com', b: 'y@mailinator.com' } });
+    const reasons = json['reasons'] as string[];
+    expect(new Set(reasons).size).toBe(reasons.length);
+  });
+
+  test('review_hint is one sentence for what a person may look at, else empty', async () => {
+    expect((await ask(CALM)).json['review_hint']).toBe('');
+    expect((await ask({ ...CALM, user_agent: HEADLESS })).json['review_hint']).toMatch(/^Strongest evidence: .+\.$/);
+  });
+
+  test('latency_ms is an integer', async () => {
+    const latency = Number((await ask(CALM)).json['latency_ms']);
+    expect(Number.isInteger(latency) && latency >= 0).toBe(true);
+  });
+
+  test('session_mode: no_session, unverified and full', async () => {
+    const collector = collectorToken(Math.floor(Date.now() / 1000) - 5);
+    expect((await ask({})).json['session_mode']).toBe('no_session');
+    expect((await ask(CALM)).json['session_mode']).toBe('unverified');
+    expect((await ask({ ...CALM, session_token: collector })).json['session_mode']).toBe('full');
+    expect((await ask({ ...CALM, session_token: 'st1.garbage' })).json['session_mode']).toBe('unverified');
+  });
+
+  test('shadow_routed is a boolean, and true closely under BLOCK', async () => {
+    expect(typeof (await ask(CALM)).json['shadow_routed']).toBe('boolean');
+    // 0.70 headless, 0.20 old token, 0.20 private address, 0.10 direct hit: 82.7 under the 85 of a login.
+    const near = {
+      ...CALM,
+      ip: '10.0.0.1',
+      user_agent: HEADLESS,
+      event_type: 'login',
+      session_token: collectorToken(Math.floor(Date.now() / 1000) - 2 * 86_400),
+    };
+    const { json } = await ask(near);
+    expect(json).toMatchObject({ decision: 'REVIEW', score: 82.7, shadow_routed: true });
+  });
+});
+
+describe('4.1 POST /v1/decide', () => {
+  test('an empty session_token: SOFT_CHALLENGE at once, without the engine, never BLOCK', async () => {
+    const worst = { ip: '10.0.0.1', user_agent: HEADLESS, url: '/.env', session_token: '', event_type: 'payment' };
+    const { json } = await ask(worst);
+    expect(json).toMatchObject({
+      decision: 'SOFT_CHALLENGE',
+      score: 50,
+      reasons: ['missing_session_token'],
+      session_mode: 'no_session',
+    });
+  });
+
+  test('lists do not apply without a fingerprint', async () => {
+    await putList(1, '', 'block');
+    expect((await ask({ ...CALM, session_token: '' })).json['decision']).toBe('SOFT_CHALLENGE');
+  });
+
+  test('the answer carries the rate-limit headers', async () => {
+    const { headers } = await ask(CALM);
+    for (const name of ['x-svc-rl-limit', 'x-svc-rl-remaining', 'x-svc-rl-reset']) expect(headers[name]).toMatch(/^\d+$/);
+  });
+});
+
+describe('5. Authentication', () => {
+  test('a secret key signs with itself, a public key with its SHA-256 digest or that digest in hex', async () => {
+    expect((await decide(server.url, server.secretKey)).status).toBe(200);
+    expect((await decide(server.url, server.publicKey)).status).toBe(200);
+    const { createHmac, randomUUID } = await import('node:crypto');
+    const body = JSON.stringify(CALM);
+    const timestamp = String(Math.floor(Date.now() / 1000));
+    const requestId = randomUUID();
+    const bodyHash = createHash('sha256').update(body).digest('hex');
+    const digestHex = createHash('sha256').update(server.publicKey).digest('hex');
+    const signature = createHmac('sha256', digestHex)
+      .update(['POST', '/v1/decide', timestamp, bodyHash, requestId].join('\n'))
+      .digest('hex');
+    const answer = await decide(server.url, server.publicKey, body, {
+      headers: { 'X-SVC-Ts': timestamp, 'X-SVC-Rid': requestId, 'X-SVC-Sig': signature },
+    });
+    expect(answer.status).toBe(200);
+  });
+
+  test('a failed signature check, or an unknown key, yields 401', async () => {
+    expect((await decide(server.url, server.secretKey, CALM, { signedBody: 'x' })).status).toBe(401);
+    expect((await decide(server.url, `sk_live_${'x'.repeat(38)}`)).status).toBe(401);
+  });
+
+  test('public-key integrity: the body cannot be changed', async () => {
+    expect((await decide(server.url, server.publicKey, CALM, { signedBody: '{}' })).status).toBe(401);
+  });
+});
+
+describe('7. Errors', () => {
+  test('an error is a problem with type, title, status, code, detail and request_id', async () => {
+    const answer = await decide(server.url, server.secretKey, '{');
+    expect(answer.headers['content-type']).toBe('application/problem+json');
+    expect(Object.keys(answer.json).sort()).toEqual(['code', 'detail', 'request_id', 'status', 'title', 'type']);
+  });
+});
+
+describe('8. Limits', () => {
+  test('every decide response carries the three rate-limit headers, errors too', async () => {
+    const answers = [
+      await ask(CALM),
+      await decide(server.url, server.secretKey, '{'),
+      await decide(server.url, server.secretKey, CALM, { signedBody: 'x' }),
+      await decide(server.url, 'unknown'),
+      await decide(server.url, server.secretKey, 'x'.repeat(70_000)),
+      await send(server.url, server.secretKey, { method: 'GET' }),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([200, 400, 401, 401, 413, 405]);
+    for (const { headers } of answers) {
+      for (const name of ['x-svc-rl-limit', 'x-svc-rl-remaining', 'x-svc-rl-reset', 'ratelimit', 'ratelimit-policy']) {
+        expect(headers[name]).toBeDefined();
+      }
+    }
+  });
+
+  test('X-SVC-Rl-Reset is the Unix second at which the window ends, and remaining falls within it', async () => {
+    const [first, second] = [await ask(CALM), await ask(CALM)];
+    const reset = Number(first.headers['x-svc-rl-reset']);
+    const now = Date.now() / 1000;
+    expect(reset).toBeGreaterThan(now - 1);
+    expect(reset).toBeLessThanOrEqual(now + 60);
+    if (second.headers['x-svc-rl-reset'] === first.headers['x-svc-rl-reset']) {
+      expect(Number(second.headers['x-svc-rl-remaining'])).toBe(Number(first.headers['x-svc-rl-remaining']) - 1);
+    }
+  });
+});
+
+describe('9. Versioning', () => {
+  test('all paths carry the prefix /v1', async () => {
+    expect((await send(server.url, server.secretKey, { path: '/decide' })).status).toBe(404);
+    expect((await send(server.url, server.secretKey, { path: '/v2/decide' })).status).toBe(404);
+  });
+});
+
+describe('what an operator sees', () => {
+  test('/readyz names the transport, the version and every layer', async () => {
+    const { status, json } = await get(server.url, '/readyz');
+    expect(status).toBe(200);
+    expect(Object.keys(json['layers'] as object).sort()).toEqual(
+      ['anonymiser', 'geoip_asn', 'geoip_city', 'model', 'store'].sort(),
+    );
+    expect(json).toMatchObject({ version: expect.any(String) as string, transport: expect.any(String) as string });
+  });
+
+  test('a decision has one canonical log line, and no line holds a key, a token or an identity', async () => {
+    // The tests before may have used up this second's lines.
+    await new Promise((done) => setTimeout(done, 1_100));
+    const { json } = await ask({ ...CALM, session_token: 'secret-session-token', entity_keys: { email: 'someone@private.example' } });
+    await expect.poll(() => server.stdout()).toContain(String(json['request_id']));
+    expect(server.stdout().split(String(json['request_id']))).toHaveLength(2);
+    const output = server.stdout();
+    for (const secret of [server.secretKey, server.publicKey, 'secret-session-token', 'someone@private.example']) {
+      expect(output).not.toContain(secret);
+    }
+  });
+
+  test('/metrics counts decisions, rules, refusals, batches and layers', async () => {
+    await ask({ ...CALM, user_agent: HEADLESS });
+    const { text } = await get(server.url, '/metrics');
+    for (const line of [
+      /^gatehouse_decisions_total\{decision="REVIEW"\} [1-9]/m,
+      /^gatehouse_rule_hits_total\{rule="device_headless"\} [1-9]/m,
+      /^gatehouse_refusals_total\{code="malformed_json"\} [1-9]/m,
+      /^gatehouse_decide_seconds_bucket\{le="\+Inf"\} [1-9]/m,
+      /^gatehouse_batch_requests_count [1-9]/m,
+      /^gatehouse_queue_requests 0$/m,
+      /^gatehouse_layer_state\{layer="store"\} 1$/m,
+    ]) {
+      expect(text).toMatch(line);
+    }
+  });
+});
