@@ -1,5 +1,5 @@
 import { disposableEmailBlocklistSet } from 'disposable-email-domains-js';
-import type { Entity } from './facts.ts';
+import type { EmailFacts } from './facts.ts';
 import { isUnder } from './registrable-domain.ts';
 
 export interface Email {
@@ -25,14 +25,12 @@ export function parseEmail(text: string): Email | null {
   return { local: (plus < 0 ? local : local.slice(0, plus)).toLowerCase(), domain: domain.toLowerCase() };
 }
 
-/** Any entity counts whose value looks like an e-mail, whatever the customer calls it. */
-export function findEmails(entities: readonly Entity[]): Email[] {
-  const emails: Email[] = [];
-  for (const { value } of entities) {
-    const email = value.includes('@') ? parseEmail(value) : null;
-    if (email !== null) emails.push(email);
-  }
-  return emails;
+/** A value that looks like an e-mail, read; null for any other. */
+export function readEmail(value: string): EmailFacts | null {
+  const email = value.includes('@') ? parseEmail(value) : null;
+  if (email === null) return null;
+  const forwarder = isForwarder(email.domain);
+  return { ...email, disposable: isDisposable(email.domain), generated: !forwarder && looksGenerated(email.local) };
 }
 
 /**

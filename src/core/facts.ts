@@ -17,6 +17,8 @@ export interface Facts {
   readonly token: TokenFacts;
   readonly fingerprintHash: FingerprintHash;
   readonly entities: readonly Entity[];
+  /** The entities whose value looks like an e-mail, whatever the customer calls them, in their order. */
+  readonly emails: readonly EmailFacts[];
   /** Header names in lower case. */
   readonly headers: ReadonlyMap<string, string>;
   readonly geo: GeoFacts | null;
@@ -30,6 +32,18 @@ export interface Facts {
 export interface Entity {
   readonly name: string;
   readonly value: string;
+}
+
+/** What an e-mail address says of itself. Pure function of the text, so it is kept by text. */
+export interface EmailFacts {
+  /** In lower case, without a `+tag`. */
+  readonly local: string;
+  /** In lower case. */
+  readonly domain: string;
+  /** At a service that throws mailboxes away. */
+  readonly disposable: boolean;
+  /** The local part looks generated, and not by a forwarding service for an honest customer. */
+  readonly generated: boolean;
 }
 
 export type IpFacts =

@@ -119,9 +119,19 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     for (const pending of batchOf) journal.stage(pending.replay);
     journal.commit(nowSeconds());
     for (const [i, pending] of batchOf.entries()) {
-      if (failed) refuse(pending.exchange, problem('internal_error', 'The decision failed.'), pending.rate);
-      else answerDecision(pending, answers, from + i, observer);
+      try {
+        if (failed) refuseFailed(pending);
+        else answerDecision(pending, answers, from + i, observer);
+      } catch (error) {
+        // That request is lost, and nothing else. Where it was answered already, this answer goes nowhere.
+        observer.batchFailed(error);
+        refuseFailed(pending);
+      }
     }
+  }
+
+  function refuseFailed({ exchange, rate }: Pending): void {
+    refuse(exchange, problem('internal_error', 'The decision failed.'), rate);
   }
 
   /** A failed authentication counts against its source address; past that allowance the answer is 429. */

@@ -5,7 +5,8 @@ import { readAgent } from '../core/agent.ts';
 import { readToken, type ReadToken } from '../core/collector-token.ts';
 import type { ListAction } from '../core/decision.ts';
 import type { DecideRequest } from '../core/decide-request.ts';
-import type { AgentFacts, Facts, GeoFacts, IpFacts, RegistryFacts } from '../core/facts.ts';
+import { readEmail } from '../core/email.ts';
+import type { AgentFacts, EmailFacts, Entity, Facts, GeoFacts, IpFacts, RegistryFacts } from '../core/facts.ts';
 import { readIp } from '../core/ip.ts';
 import { URL_CHARACTERS_MAX, USER_AGENT_CHARACTERS_MAX } from '../limits.ts';
 
@@ -33,10 +34,18 @@ const CACHED_AGENTS = 4_096;
 const CACHED_TOKENS = 4_096;
 const CACHED_TOKEN_CHARACTERS_MAX = 1_024;
 
+/**
+ * Choice: twice this many values of entities are kept, some 4 MB at most.
+ * Measured: 0.1 µs for a kept value in place of 1.3 µs for an e-mail (bench/micro).
+ */
+const CACHED_VALUES = 8_192;
+
 /** Gathers all facts of a request before any rule looks at one. One per worker; it keeps what agents say. */
 export class Gatherer {
   readonly #agents = new BoundedCache<string, AgentFacts>(CACHED_AGENTS);
   readonly #tokens = new BoundedCache<string, ReadToken>(CACHED_TOKENS);
+  /** An entity's value → the e-mail that it is, or that it is none. */
+  readonly #values = new BoundedCache<string, { readonly email: EmailFacts | null }>(CACHED_VALUES);
   readonly #sources: Sources;
 
   constructor(sources: Sources) {
@@ -62,6 +71,7 @@ export class Gatherer {
         token: token.facts,
         fingerprintHash,
         entities: request.entities,
+        emails: this.#emails(request.entities),
         headers: request.headers,
         geo: this.#geo(ip),
         list: this.#sources.findList(customer, fingerprintHash, nowSeconds),
@@ -78,6 +88,19 @@ export class Gatherer {
     const token = readToken(text);
     this.#tokens.set(text, token);
     return token;
+  }
+
+  #emails(entities: readonly Entity[]): readonly EmailFacts[] {
+    const emails: EmailFacts[] = [];
+    for (const { value } of entities) {
+      let kept = this.#values.get(value);
+      if (kept === undefined) {
+        kept = { email: readEmail(value) };
+        this.#values.set(value, kept);
+      }
+      if (kept.email !== null) emails.push(kept.email);
+    }
+    return emails;
   }
 
   #agent(userAgent: string): AgentFacts {

@@ -1,5 +1,6 @@
 import type { FingerprintHash } from '../../src/base/brand.ts';
 import { readAgent } from '../../src/core/agent.ts';
+import { readEmail } from '../../src/core/email.ts';
 import type { Facts, GeoFacts, TokenFacts, TokenSignals } from '../../src/core/facts.ts';
 
 /** 21 November 2026, noon. */
@@ -45,6 +46,7 @@ export function collectorToken(signals: Partial<TokenSignals> = {}, issuedAtSeco
 /** A calm shopper, who fires no rule, with what a test changes. A `userAgent` without an `agent` is read. */
 export function facts(overrides: Partial<Facts> = {}): Facts {
   const userAgent = overrides.userAgent === undefined ? CALM_USER_AGENT : overrides.userAgent;
+  const entities = overrides.entities ?? [{ name: 'email', value: 'anna.schmidt@gmx.de' }];
   return {
     eventType: 'checkout',
     ip: { kind: 'valid', version: 4, text: '91.10.20.30', public: true },
@@ -54,7 +56,8 @@ export function facts(overrides: Partial<Facts> = {}): Facts {
     referrer: 'https://shop.example.com/basket',
     token: collectorToken(),
     fingerprintHash: 'a'.repeat(64) as FingerprintHash,
-    entities: [{ name: 'email', value: 'anna.schmidt@gmx.de' }],
+    entities,
+    emails: entities.flatMap(({ value }) => readEmail(value) ?? []),
     headers: new Map([
       ['accept', 'text/html'],
       ['accept-language', 'de-DE,de;q=0.9'],

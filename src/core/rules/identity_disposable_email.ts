@@ -1,4 +1,3 @@
-import { findEmails, isDisposable } from '../email.ts';
 import { hit, type Rule } from '../rule.ts';
 
 /**
@@ -11,8 +10,8 @@ export const identityDisposableEmail: Rule = {
   family: 'identity',
   weights: { default: 0.45, signup: 0.6 },
   hint: 'the e-mail address is a disposable one',
-  evaluate({ entities, eventType }) {
-    const email = findEmails(entities).find(({ domain }) => isDisposable(domain));
+  evaluate({ emails, eventType }) {
+    const email = emails.find(({ disposable }) => disposable);
     if (email === undefined) return null;
     return hit(email.domain.slice(0, 200), eventType === 'signup' ? 'signup' : undefined);
   },

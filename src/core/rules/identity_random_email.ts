@@ -1,4 +1,3 @@
-import { findEmails, isForwarder, looksGenerated } from '../email.ts';
 import { hit, type Rule } from '../rule.ts';
 
 /**
@@ -10,8 +9,8 @@ export const identityRandomEmail: Rule = {
   family: 'identity',
   weights: { default: 0.2 },
   hint: 'the e-mail address looks generated',
-  evaluate({ entities }) {
-    const email = findEmails(entities).find(({ domain, local }) => !isForwarder(domain) && looksGenerated(local));
+  evaluate({ emails }) {
+    const email = emails.find(({ generated }) => generated);
     return email === undefined ? null : hit(email.local);
   },
 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findEmails, isDisposable, isForwarder, looksGenerated, parseEmail } from '../../../src/core/email.ts';
+import { isDisposable, isForwarder, looksGenerated, parseEmail, readEmail } from '../../../src/core/email.ts';
 
 describe('parseEmail', () => {
   it.each([
@@ -12,12 +12,13 @@ describe('parseEmail', () => {
     'not: %s',
     (text) => expect(parseEmail(text)).toBeNull(),
   );
-  it('finds e-mails under any name', () => {
-    const entities = [
-      { name: 'user', value: '42' },
-      { name: 'contact', value: 'a@b.co' },
-    ];
-    expect(findEmails(entities)).toEqual([{ local: 'a', domain: 'b.co' }]);
+  it('reads what the address says of itself', () => {
+    expect(readEmail('42')).toBeNull();
+    const ordinary = { disposable: false, generated: false };
+    expect(readEmail('a@b.co')).toEqual({ local: 'a', domain: 'b.co', ...ordinary });
+    expect(readEmail('anna@mailinator.com')).toMatchObject({ disposable: true, generated: false });
+    expect(readEmail('k3j9x2p1q7@b.co')).toMatchObject({ disposable: false, generated: true });
+    expect(readEmail('k3j9x2p1q7@privaterelay.appleid.com')).toMatchObject(ordinary);
   });
 });
 

@@ -14,6 +14,7 @@ const BARE: Facts = {
   token: { kind: 'none' },
   fingerprintHash: '0'.repeat(64) as FingerprintHash,
   entities: [],
+  emails: [],
   headers: new Map(),
   geo: null,
   list: null,

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { FingerprintHash } from '../../../../src/base/brand.ts';
 import { readAgent } from '../../../../src/core/agent.ts';
+import { readEmail } from '../../../../src/core/email.ts';
 import type { Facts, GeoFacts, TokenSignals } from '../../../../src/core/facts.ts';
 import { DEFAULT_POLICY, type Policy } from '../../../../src/core/policy.ts';
 import type { Rule } from '../../../../src/core/rule.ts';
@@ -499,7 +500,11 @@ const anyFacts: fc.Arbitrary<Facts> = fc
     registry: maybe(fc.record({ risk: number, customers: number })),
     nowSeconds: number,
   })
-  .map((given) => ({ ...given, agent: given.userAgent === null ? null : readAgent(given.userAgent) }));
+  .map((given) => ({
+    ...given,
+    agent: given.userAgent === null ? null : readAgent(given.userAgent),
+    emails: given.entities.flatMap(({ value }) => readEmail(value) ?? []),
+  }));
 
 describe('properties', () => {
   it('every rule is total, names a weight it has, and keeps its evidence short', () => {

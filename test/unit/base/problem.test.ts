@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest';
+import type { Exchange } from '../../../src/base/exchange.ts';
+import { problem, problemBody, PROBLEMS, type ProblemCode } from '../../../src/base/problem.ts';
+import { bodyTooLarge, sendProblem } from '../../../src/base/reply.ts';
+
+const CODES = Object.keys(PROBLEMS) as ProblemCode[];
+
+/** Status by code, as the contract lists them. */
+const STATUS: Readonly<Record<ProblemCode, number>> = {
+  malformed_json: 400,
+  invalid_request: 400,
+  missing_credentials: 401,
+  unknown_key: 401,
+  invalid_signature: 401,
+  timestamp_out_of_window: 401,
+  replayed_request: 401,
+  key_not_allowed: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  length_required: 411,
+  body_too_large: 413,
+  unsupported_media_type: 415,
+  validation_failed: 422,
+  rate_limited: 429,
+  overloaded: 429,
+  headers_too_large: 431,
+  internal_error: 500,
+};
+
+function sent(): { exchange: Exchange; calls: { status: number; fields: string; body: string; close: boolean }[] } {
+  const calls: { status: number; fields: string; body: string; close: boolean }[] = [];
+  const exchange: Exchange = {
+    aborted: false,
+    remoteAddress: () => '127.0.0.1',
+    readBody: () => {},
+    send: (status, fields, body, close = false) => void calls.push({ status, fields, body, close }),
+  };
+  return { exchange, calls };
+}
+
+describe('a problem', () => {
+  test.each(CODES)('%s has the status of the contract, a title of its own and its code in the type', (code) => {
+    expect(problem(code, 'detail').status).toBe(STATUS[code]);
+    const body = JSON.parse(problemBody(problem(code, 'a detail'), 'req_1')) as Record<string, unknown>;
+    expect(body).toEqual({
+      type: `urn:gatehouse:error:${code}`,
+      title: PROBLEMS[code][1],
+      status: STATUS[code],
+      code,
+      detail: 'a detail',
+      request_id: 'req_1',
+    });
+  });
+
+  test('titles are different from each other', () => {
+    expect(new Set(CODES.map((code) => PROBLEMS[code][1])).size).toBe(CODES.length);
+  });
+
+  test('carries errors, the server time and retry_after where they are given, and only there', () => {
+    const errors = [{ pointer: '/ip', code: 'wrong_type', message: 'This must be a string.' }];
+    const full = problem('invalid_request', 'x', { errors, serverTime: 0, retryAfterSeconds: 7 });
+    const body = JSON.parse(problemBody(full, 'req_1')) as Record<string, unknown>;
+    expect(body).toMatchObject({ errors, server_time: 0, retry_after: 7 });
+  });
+});
+
+describe('sending a problem', () => {
+  test('is problem+json, not to be stored, with a new request id and the lines it was given', () => {
+    const { exchange, calls } = sent();
+    sendProblem(exchange, problem('not_found', 'x'), { more: '\r\nX-A: b' });
+    expect(calls).toHaveLength(1);
+    expect(calls[0]?.fields).toBe('application/problem+json\r\nCache-Control: no-store\r\nX-A: b');
+    expect(calls[0]?.close).toBe(false);
+    expect(JSON.parse(calls[0]?.body ?? '')).toMatchObject({ request_id: expect.stringMatching(/^req_[0-9A-Z]{26}$/) as string });
+  });
+
+  test('a wait becomes Retry-After, and the connection ends where asked', () => {
+    const { exchange, calls } = sent();
+    sendProblem(exchange, problem('overloaded', 'x', { retryAfterSeconds: 3 }), { requestId: 'req_7', close: true });
+    expect(calls[0]?.fields).toContain('\r\nRetry-After: 3');
+    expect(calls[0]?.close).toBe(true);
+    expect(calls[0]?.body).toContain('"request_id":"req_7"');
+  });
+
+  test('a body that is too large names the bound', () => {
+    expect(bodyTooLarge(65_536)).toMatchObject({ status: 413, code: 'body_too_large' });
+    expect(bodyTooLarge(65_536).detail).toContain('65536');
+  });
+});
