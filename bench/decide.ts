@@ -43,7 +43,9 @@ async function main(): Promise<void> {
   };
   const echoPort = await startEcho();
   const server = await startServer();
-  console.log(`transport ${transport}, client ${hasWrk() ? 'wrk' : 'ours'}, 64 connections, ${rounds} rounds of ${seconds} s`);
+  console.log(
+    `transport ${transport}, client ${hasWrk() ? 'wrk' : 'ours'}, 64 connections, ${rounds} rounds of ${seconds} s`,
+  );
   const file = join(folder, 'requests');
   const echoes: LoadResult[] = [];
   const decides: LoadResult[] = [];
@@ -117,7 +119,10 @@ async function startServer(): Promise<{ port: number }> {
 }
 
 function start(words: string[], env: Record<string, string>): ChildProcess {
-  const child = spawn(process.execPath, words, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, words, {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   children.push(child);
   return child;
 }

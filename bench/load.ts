@@ -47,8 +47,24 @@ export async function load(port: number, file: string, seconds: number): Promise
   const url = `http://127.0.0.1:${port}`;
   const root = new URL('../../', import.meta.url).pathname;
   const { stdout } = hasWrk()
-    ? await run('wrk', ['-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, '--latency', '-s', `${root}bench/decide.lua`, url, '--', file])
-    : await run(process.execPath, [`${root}dist/bench/client.js`, String(port), file, String(seconds), String(CONNECTIONS)]);
+    ? await run('wrk', [
+        '-t1',
+        `-c${CONNECTIONS}`,
+        `-d${seconds}s`,
+        '--latency',
+        '-s',
+        `${root}bench/decide.lua`,
+        url,
+        '--',
+        file,
+      ])
+    : await run(process.execPath, [
+        `${root}dist/bench/client.js`,
+        String(port),
+        file,
+        String(seconds),
+        String(CONNECTIONS),
+      ]);
   const line = stdout.trim().split('\n').at(-1) ?? '';
   return JSON.parse(line) as LoadResult;
 }

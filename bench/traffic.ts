@@ -82,7 +82,11 @@ export function createTraffic(seed: number, nowSeconds: number): () => string {
       session_token: session.token,
       entity_keys: { user_id: `u${session.person}`, email: `person.${session.person}@mail.example` },
       ...(session.passesHeaders && {
-        headers: { accept: 'text/html,application/xhtml+xml', 'accept-language': 'en-GB,en;q=0.9', 'accept-encoding': 'gzip' },
+        headers: {
+          accept: 'text/html,application/xhtml+xml',
+          'accept-language': 'en-GB,en;q=0.9',
+          'accept-encoding': 'gzip',
+        },
       }),
       event_type: event,
       timestamp: nowSeconds,
@@ -96,7 +100,15 @@ function collectorToken(person: number, serial: number, nowSeconds: number): str
     fp: createHash('sha256').update(`device ${person}`).digest('hex'),
     sid: `s${person}.${serial}`,
     iat: nowSeconds - 60,
-    sig: { webdriver: false, plugins: 5, languages: ['en-GB', 'en'], width: 1920, height: 1080, touch: 0, tz: 'Europe/London' },
+    sig: {
+      webdriver: false,
+      plugins: 5,
+      languages: ['en-GB', 'en'],
+      width: 1920,
+      height: 1080,
+      touch: 0,
+      tz: 'Europe/London',
+    },
   };
   return `st1.${Buffer.from(JSON.stringify(token)).toString('base64url')}`;
 }

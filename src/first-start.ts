@@ -17,7 +17,8 @@ export async function makeDemoCustomer(store: Store, nowMs: number): Promise<Dem
 
 const EXAMPLE_BODY = JSON.stringify({
   ip: '81.2.69.160',
-  user_agent: 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/139.0.0.0 Safari/537.36',
+  user_agent:
+    'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/139.0.0.0 Safari/537.36',
   url: 'https://shop.example/login',
   session_token: 'my-first-session',
   entity_keys: { email: 'anna@example.com' },

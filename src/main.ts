@@ -238,7 +238,10 @@ function openJournalAndClock(
   const startedAtMs = performance.now();
   const { journal, read } = openJournal(folder, nowSeconds, (entry) => replay.restore(entry));
   if (read.entries > 0) {
-    log.info({ ids: read.entries, ms: Math.round(performance.now() - startedAtMs) }, 'request ids read from the journal');
+    log.info(
+      { ids: read.entries, ms: Math.round(performance.now() - startedAtMs) },
+      'request ids read from the journal',
+    );
   }
   if (!settings.simulatedTime) return { journal, clock: systemClock };
   log.warn('SIMULATED TIME: the clock follows X-SVC-Ts. For demos, tests and replays only, never for real traffic.');

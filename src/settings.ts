@@ -113,14 +113,18 @@ function toSettings(values: z.infer<typeof SCHEMA>): Settings {
     port: values.GATEHOUSE_PORT,
     dataDir,
     modelsDir: resolve(values.GATEHOUSE_MODELS_DIR),
-    geoipDir: values.GATEHOUSE_GEOIP_DIR === undefined ? resolve(dataDir, 'geoip') : resolve(values.GATEHOUSE_GEOIP_DIR),
+    geoipDir:
+      values.GATEHOUSE_GEOIP_DIR === undefined ? resolve(dataDir, 'geoip') : resolve(values.GATEHOUSE_GEOIP_DIR),
     masterKey: values.GATEHOUSE_MASTER_KEY ?? null,
     logLevel: values.GATEHOUSE_LOG_LEVEL,
     replayIds: values.GATEHOUSE_REPLAY_IDS,
     workers: values.GATEHOUSE_WORKERS ?? Math.max(1, availableParallelism() - 1),
     metricsToken: values.GATEHOUSE_METRICS_TOKEN ?? null,
     transport: values.GATEHOUSE_TRANSPORT,
-    tls: certFile !== undefined && keyFile !== undefined ? { certFile: resolve(certFile), keyFile: resolve(keyFile) } : null,
+    tls:
+      certFile !== undefined && keyFile !== undefined
+        ? { certFile: resolve(certFile), keyFile: resolve(keyFile) }
+        : null,
     simulatedTime: values.GATEHOUSE_SIMULATED_TIME === '1',
   };
 }

@@ -40,7 +40,8 @@ const NO_HEADERS: ReadonlyMap<string, string> = new Map();
  */
 export function parseDecideRequest(bytes: Buffer): ParsedRequest {
   const shape = scanShape(bytes);
-  if (shape.depth > JSON_DEPTH_MAX) return fault('invalid_request', `The body nests deeper than ${JSON_DEPTH_MAX} levels.`);
+  if (shape.depth > JSON_DEPTH_MAX)
+    return fault('invalid_request', `The body nests deeper than ${JSON_DEPTH_MAX} levels.`);
   let text: string;
   if (isAscii(bytes)) text = bytes.toString('latin1');
   else if (isUtf8(bytes)) text = bytes.toString('utf8');
@@ -147,7 +148,11 @@ function escapePointer(name: string): string {
   return name.slice(0, ENTITY_NAME_CHARACTERS_MAX).replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
-function fault(code: 'malformed_json' | 'invalid_request', detail: string, errors?: readonly FieldError[]): ParsedRequest {
+function fault(
+  code: 'malformed_json' | 'invalid_request',
+  detail: string,
+  errors?: readonly FieldError[],
+): ParsedRequest {
   return { kind: 'fault', problem: problem(code, detail, errors ? { errors } : {}) };
 }
 

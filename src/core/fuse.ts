@@ -24,7 +24,11 @@ export interface Verdict {
  * Evidence → verdict. Within a family the strongest weight counts; over families `100 * (1 - Π(1 - w))`.
  * The customer's own list has the last word. Source: open points, section 2.
  */
-export function fuse(contributions: readonly Contribution[], facts: Pick<Facts, 'eventType' | 'list'>, policy: Policy): Verdict {
+export function fuse(
+  contributions: readonly Contribution[],
+  facts: Pick<Facts, 'eventType' | 'list'>,
+  policy: Policy,
+): Verdict {
   const counting = facts.list === 'allow' ? contributions.filter((c) => c.rule.family !== 'registry') : contributions;
   const reasons = counting.map((c) => c.rule.code);
   if (facts.list === 'block') {
@@ -41,7 +45,8 @@ export function fusedScore(contributions: readonly Contribution[]): number {
   for (const [at, { rule, weight }] of contributions.entries()) {
     if (isStrongestOfFamily(contributions, at, rule.family, weight)) calm *= 1 - clampUnit(weight);
   }
-  return Math.round((1 - calm) * 1000) / 10;
+  // First to 12 places, so that a half in tenths goes up although products of binary fractions fall a hair short of it.
+  return Math.round(Math.round((1 - calm) * 1e12) / 1e9) / 10;
 }
 
 /** Few rules fire at once, so a scan over the others costs less than a map would. The first of equals counts. */

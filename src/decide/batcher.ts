@@ -1,4 +1,4 @@
-import { DECIDE_BODY_BYTES_MAX, QUEUE_REQUESTS_MAX } from '../limits.ts';
+import { BATCH_EAGER_REQUESTS, DECIDE_BODY_BYTES_MAX, QUEUE_REQUESTS_MAX } from '../limits.ts';
 import { type Frame, FrameWriter, AnswerReader } from '../pools/frame.ts';
 import type { ScoreTask } from '../pools/messages.ts';
 
@@ -55,10 +55,12 @@ export class Batcher<T> {
     open.writer.add(body, customerNumber, flags, nowMs);
     open.pending.push(pending);
     this.#queued++;
-    // Everything that this turn of the event loop brings goes into one batch; the turn ends before anything could wait.
-    if (!this.#pumpScheduled) {
+    // What this turn of the event loop brings goes into one batch, and the turn ends before anything could wait; but a batch
+    // that is worth a worker's while leaves at once.
+    if (open.writer.count >= BATCH_EAGER_REQUESTS) this.#pump();
+    else if (!this.#pumpScheduled) {
       this.#pumpScheduled = true;
-      setImmediate(this.#pump);
+      setImmediate(this.#pumpAtEndOfTurn);
     }
   }
 
@@ -74,8 +76,12 @@ export class Batcher<T> {
     while (this.#queued > 0 || this.#inFlight.size > 0) await new Promise((done) => setImmediate(done));
   }
 
-  readonly #pump = (): void => {
+  readonly #pumpAtEndOfTurn = (): void => {
     this.#pumpScheduled = false;
+    this.#pump();
+  };
+
+  #pump(): void {
     if (this.#failed.length > 0 || this.#salvaging) return;
     while (this.#inFlight.size < this.#options.inFlightMax) {
       let slot = this.#ready.shift();
@@ -86,7 +92,7 @@ export class Batcher<T> {
       }
       this.#leave(slot);
     }
-  };
+  }
 
   #leave(slot: Slot<T>): void {
     const count = slot.pending.length;

@@ -35,13 +35,14 @@ interface MutableEntry {
   keyNumber: number;
 }
 
-/** Choice: with 4,096 segments of the largest table one holds 4,096 ids, and growing one takes some 50 µs. */
-const SEGMENTS = 4_096;
-const FIRST_SLOTS = 8;
+/** Choice: of the largest table one segment holds 16,384 ids, and rebuilding it takes some 200 µs. */
+const SEGMENTS = 1_024;
+/** Choice: 1 MB for all segments, so that the first 30,000 ids grow nothing. */
+const FIRST_SLOTS = 64;
 /** Words of a slot: hash low, hash high, expiry (0: the slot is empty), key number. */
 const WORDS = 4;
 /** Choice: at four sweeps a second the whole table is swept in 32 s, and one sweep of a full table takes about 1 ms. */
-const SWEEP_SEGMENTS = 32;
+const SWEEP_SEGMENTS = 8;
 
 /**
  * Open addressing over typed arrays, 16 bytes a slot, at most three quarters full. The table is cut into segments that grow

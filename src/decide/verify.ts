@@ -56,7 +56,8 @@ export function verifyRequest(head: RequestHead, body: Uint8Array, keyring: Keyr
 function checkTimestamp(timestampSeconds: number, clock: Clock): Problem | null {
   const nowSeconds = Math.floor(clock.nowMs() / 1000);
   const behind = nowSeconds - timestampSeconds;
-  if (behind <= TIMESTAMP_WINDOW_SECONDS && (behind >= -TIMESTAMP_WINDOW_SECONDS || clock.followsTimestamps)) return null;
+  if (behind <= TIMESTAMP_WINDOW_SECONDS && (behind >= -TIMESTAMP_WINDOW_SECONDS || clock.followsTimestamps))
+    return null;
   const detail = `X-SVC-Ts is more than ${TIMESTAMP_WINDOW_SECONDS} seconds away from the server's time.`;
   return problem('timestamp_out_of_window', detail, { serverTime: nowSeconds });
 }

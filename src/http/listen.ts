@@ -11,7 +11,8 @@ export type Listening =
 
 /** Serves by uWebSockets.js where it can be had, else by `node:http`, and says which and why. */
 export async function listen(choice: TransportChoice, options: TransportOptions): Promise<Listening> {
-  if (choice === 'node') return { kind: 'listening', transport: await listenNode(options), detail: 'chosen by setting' };
+  if (choice === 'node')
+    return { kind: 'listening', transport: await listenNode(options), detail: 'chosen by setting' };
   const loaded = loadUws();
   if (loaded.kind === 'loaded') {
     return { kind: 'listening', transport: await listenUws(loaded.uws, options), detail: '' };

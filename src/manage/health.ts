@@ -23,7 +23,11 @@ export interface HealthParts {
 /** /healthz says that the process lives, /readyz what runs and why something does not, /metrics is Prometheus' text. */
 export function healthRoutes(parts: HealthParts): Route[] {
   return [
-    { path: '/healthz', bodyBytesMax: 0, methods: { GET: (_head, exchange) => sendJson(exchange, 200, { status: 'ok' }) } },
+    {
+      path: '/healthz',
+      bodyBytesMax: 0,
+      methods: { GET: (_head, exchange) => sendJson(exchange, 200, { status: 'ok' }) },
+    },
     { path: '/readyz', bodyBytesMax: 0, methods: { GET: (_head, exchange) => sendReady(parts, exchange) } },
     { path: '/metrics', bodyBytesMax: 0, methods: { GET: (head, exchange) => sendMetrics(parts, head, exchange) } },
   ];

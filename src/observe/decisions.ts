@@ -44,7 +44,9 @@ export class DecisionRecorder {
 
   batchFailed(error: unknown): void {
     this.#counts.batchFailures++;
-    this.#sometimes('batch', () => this.#log.error({ err: error }, 'a batch failed in its worker; its requests are scored one by one'));
+    this.#sometimes('batch', () =>
+      this.#log.error({ err: error }, 'a batch failed in its worker; its requests are scored one by one'),
+    );
   }
 
   decided(context: DecisionContext, answers: AnswerReader, at: number, latencyMs: number): void {

@@ -14,7 +14,16 @@ export function createLog(level: string): Log {
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
       redact: {
-        paths: ['secret', 'secret_key', 'authorization', 'cookie', 'session_token', 'key', '*.secret', '*.session_token'],
+        paths: [
+          'secret',
+          'secret_key',
+          'authorization',
+          'cookie',
+          'session_token',
+          'key',
+          '*.secret',
+          '*.session_token',
+        ],
         censor: '[struck out]',
       },
     },

@@ -71,7 +71,11 @@ export function createMetrics(counts: DecisionCounts, ruleCodes: readonly string
     ruleCodes.map((rule, at) => [rule, counts.rules[at] ?? 0]),
   );
   counter('gatehouse_refusals_total', 'Requests that got no decision, by code.', 'code', () => counts.refusals);
-  total('gatehouse_shadow_routed_total', 'Decisions that were copied to the shadow review queue.', () => counts.shadowRouted);
+  total(
+    'gatehouse_shadow_routed_total',
+    'Decisions that were copied to the shadow review queue.',
+    () => counts.shadowRouted,
+  );
   total(
     'gatehouse_batch_failures_total',
     'Batches that a score worker failed with or died on.',

@@ -107,35 +107,38 @@ describe('restart', () => {
     await server.stop();
   });
 
-  test.each(TRANSPORTS)('SIGTERM under load over %s: no answer in flight is dropped, exit code 0', async (transport) => {
-    const server = await startServer({ dataDir, env: { GATEHOUSE_TRANSPORT: transport } });
-    let stopping = false;
-    let answered = 0;
-    const broken: string[] = [];
-    const client = async (): Promise<void> => {
-      for (;;) {
-        const wasStopping = stopping;
-        try {
-          const { status } = await decide(server.url, server.secretKey);
-          if (status === 200) answered++;
-          else broken.push(String(status));
-        } catch (error) {
-          // A connection may be refused once the stop has begun; a request that was sent before is answered.
-          const code = (error as NodeJS.ErrnoException).code ?? '';
-          if (!wasStopping && code !== 'ECONNREFUSED') broken.push(code);
-          if (stopping) return;
+  test.each(TRANSPORTS)(
+    'SIGTERM under load over %s: no answer in flight is dropped, exit code 0',
+    async (transport) => {
+      const server = await startServer({ dataDir, env: { GATEHOUSE_TRANSPORT: transport } });
+      let stopping = false;
+      let answered = 0;
+      const broken: string[] = [];
+      const client = async (): Promise<void> => {
+        for (;;) {
+          const wasStopping = stopping;
+          try {
+            const { status } = await decide(server.url, server.secretKey);
+            if (status === 200) answered++;
+            else broken.push(String(status));
+          } catch (error) {
+            // A connection may be refused once the stop has begun; a request that was sent before is answered.
+            const code = (error as NodeJS.ErrnoException).code ?? '';
+            if (!wasStopping && code !== 'ECONNREFUSED') broken.push(code);
+            if (stopping) return;
+          }
         }
-      }
-    };
-    const clients = Array.from({ length: 8 }, client);
-    await expect.poll(() => answered, { timeout: 10_000 }).toBeGreaterThan(200);
-    stopping = true;
-    const startedAt = performance.now();
-    expect(await server.stop('SIGTERM')).toBe(0);
-    expect(performance.now() - startedAt).toBeLessThan(10_000);
-    await Promise.all(clients);
-    expect(broken).toEqual([]);
-  });
+      };
+      const clients = Array.from({ length: 8 }, client);
+      await expect.poll(() => answered, { timeout: 10_000 }).toBeGreaterThan(200);
+      stopping = true;
+      const startedAt = performance.now();
+      expect(await server.stop('SIGTERM')).toBe(0);
+      expect(performance.now() - startedAt).toBeLessThan(10_000);
+      await Promise.all(clients);
+      expect(broken).toEqual([]);
+    },
+  );
 });
 
 describe('simulated time', () => {
@@ -175,7 +178,21 @@ describe('TLS', () => {
   test.each(TRANSPORTS)('serves https over %s', async (transport) => {
     const cert = join(dataDir, 'cert.pem');
     const key = join(dataDir, 'key.pem');
-    const made = spawnSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost', '-keyout', key, '-out', cert]);
+    const made = spawnSync('openssl', [
+      'req',
+      '-x509',
+      '-newkey',
+      'rsa:2048',
+      '-nodes',
+      '-days',
+      '2',
+      '-subj',
+      '/CN=localhost',
+      '-keyout',
+      key,
+      '-out',
+      cert,
+    ]);
     expect(made.status).toBe(0);
     const server = await startServer({
       env: { GATEHOUSE_TRANSPORT: transport, GATEHOUSE_TLS_CERT: cert, GATEHOUSE_TLS_KEY: key },

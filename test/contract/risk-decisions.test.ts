@@ -199,7 +199,11 @@ describe('2.2 Decision response', () => {
 
   test('reasons is always an array, without duplicates', async () => {
     expect((await ask(CALM)).json['reasons']).toEqual([]);
-    const { json } = await ask({ ...CALM, user_agent: HEADLESS, entity_keys: { a: 'x@mailinator.com', b: 'y@mailinator.com' } });
+    const { json } = await ask({
+      ...CALM,
+      user_agent: HEADLESS,
+      entity_keys: { a: 'x@mailinator.com', b: 'y@mailinator.com' },
+    });
     const reasons = json['reasons'] as string[];
     expect(new Set(reasons).size).toBe(reasons.length);
   });
@@ -256,7 +260,8 @@ describe('4.1 POST /v1/decide', () => {
 
   test('the answer carries the rate-limit headers', async () => {
     const { headers } = await ask(CALM);
-    for (const name of ['x-svc-rl-limit', 'x-svc-rl-remaining', 'x-svc-rl-reset']) expect(headers[name]).toMatch(/^\d+$/);
+    for (const name of ['x-svc-rl-limit', 'x-svc-rl-remaining', 'x-svc-rl-reset'])
+      expect(headers[name]).toMatch(/^\d+$/);
   });
 });
 
@@ -347,7 +352,11 @@ describe('what an operator sees', () => {
   test('a decision has one canonical log line, and no line holds a key, a token or an identity', async () => {
     // The tests before may have used up this second's lines.
     await new Promise((done) => setTimeout(done, 1_100));
-    const { json } = await ask({ ...CALM, session_token: 'secret-session-token', entity_keys: { email: 'someone@private.example' } });
+    const { json } = await ask({
+      ...CALM,
+      session_token: 'secret-session-token',
+      entity_keys: { email: 'someone@private.example' },
+    });
     await expect.poll(() => server.stdout()).toContain(String(json['request_id']));
     expect(server.stdout().split(String(json['request_id']))).toHaveLength(2);
     const output = server.stdout();

@@ -130,7 +130,8 @@ describe('starts and decides', () => {
     const { url, secretKey } = server;
     const suspicious = {
       ...CALM,
-      user_agent: 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/139.0.0.0 Safari/537.36',
+      user_agent:
+        'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/139.0.0.0 Safari/537.36',
     };
     const versionOf = async (): Promise<unknown> => {
       const { json } = await get(url, '/readyz');

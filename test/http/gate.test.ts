@@ -6,19 +6,34 @@ const HEALTH = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
 
 /** Each is sent with a whole good request behind it on the same connection. */
 const REFUSED: readonly (readonly [name: string, bytes: string])[] = [
-  ['two equal Content-Length', 'POST /v1/decide HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\n{}'],
-  ['two other Content-Length', 'POST /v1/decide HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: 40\r\n\r\n{}'],
+  [
+    'two equal Content-Length',
+    'POST /v1/decide HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\n{}',
+  ],
+  [
+    'two other Content-Length',
+    'POST /v1/decide HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: 40\r\n\r\n{}',
+  ],
   ['a list as Content-Length', 'POST /v1/decide HTTP/1.1\r\nHost: x\r\nContent-Length: 2, 2\r\n\r\n{}'],
   ['a signed Content-Length', 'POST /v1/decide HTTP/1.1\r\nHost: x\r\nContent-Length: +2\r\n\r\n{}'],
   ['a negative Content-Length', 'POST /v1/decide HTTP/1.1\r\nHost: x\r\nContent-Length: -2\r\n\r\n{}'],
   ['a hexadecimal Content-Length', 'POST /v1/decide HTTP/1.1\r\nHost: x\r\nContent-Length: 0x2\r\n\r\n{}'],
-  ['Transfer-Encoding and Content-Length', 'POST /v1/decide HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}'],
+  [
+    'Transfer-Encoding and Content-Length',
+    'POST /v1/decide HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}',
+  ],
   ['an unknown Transfer-Encoding', 'POST /v1/decide HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: xchunked\r\n\r\n'],
-  ['two Transfer-Encoding', 'POST /v1/decide HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
+  [
+    'two Transfer-Encoding',
+    'POST /v1/decide HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+  ],
   ['two Host', 'GET /healthz HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n'],
   ['no Host', 'GET /healthz HTTP/1.1\r\nAccept: x\r\n\r\n'],
   ['two Content-Type', 'GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Type: a\r\nContent-Type: b\r\n\r\n'],
-  ['two Authorization', 'GET /metrics HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n'],
+  [
+    'two Authorization',
+    'GET /metrics HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n',
+  ],
   ['another Expect', 'GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: 200-ok\r\n\r\n'],
   ['HTTP/1.0', 'GET /healthz HTTP/1.0\r\nHost: x\r\n\r\n'],
   ['HTTP/2.0', 'GET /healthz HTTP/2.0\r\nHost: x\r\n\r\n'],
@@ -27,7 +42,16 @@ const REFUSED: readonly (readonly [name: string, bytes: string])[] = [
   ['no colon', 'GET /healthz HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n'],
 ];
 
-const NOT_FOUND = ['/healthz/', '//healthz', '/healthz%00', '/./healthz', '/x/../healthz', '/HEALTHZ', '/healthz;a', '/healthz%2e'];
+const NOT_FOUND = [
+  '/healthz/',
+  '//healthz',
+  '/healthz%00',
+  '/./healthz',
+  '/x/../healthz',
+  '/HEALTHZ',
+  '/healthz;a',
+  '/healthz%2e',
+];
 
 describe.each(TRANSPORTS)('the header gate over %s', (transport) => {
   let server: RunningServer;
@@ -51,7 +75,10 @@ describe.each(TRANSPORTS)('the header gate over %s', (transport) => {
   });
 
   test('an empty header name hides no second request', async () => {
-    const answer = await raw(server.url, 'GET /healthz HTTP/1.1\r\nHost: x\r\n: GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n');
+    const answer = await raw(
+      server.url,
+      'GET /healthz HTTP/1.1\r\nHost: x\r\n: GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n',
+    );
     expect(answer.text).not.toContain('"layers"');
     expect(answer.statuses.length).toBeLessThanOrEqual(1);
   });
@@ -69,7 +96,10 @@ describe.each(TRANSPORTS)('the header gate over %s', (transport) => {
   });
 
   test('a request that comes byte by byte is answered', async () => {
-    const answer = await raw(server.url, [...Buffer.from(HEALTH)].map((byte) => Buffer.from([byte])));
+    const answer = await raw(
+      server.url,
+      [...Buffer.from(HEALTH)].map((byte) => Buffer.from([byte])),
+    );
     expect(answer.statuses).toEqual([200]);
   });
 

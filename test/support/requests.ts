@@ -88,7 +88,12 @@ function plain(
       res.on('data', (chunk: Buffer) => chunks.push(chunk));
       res.on('end', () => {
         const text = Buffer.concat(chunks).toString();
-        resolve({ status: res.statusCode ?? 0, headers: res.headers as Record<string, string>, text, json: parse(text) });
+        resolve({
+          status: res.statusCode ?? 0,
+          headers: res.headers as Record<string, string>,
+          text,
+          json: parse(text),
+        });
       });
     });
     req.on('error', reject);
@@ -143,7 +148,9 @@ const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url
 
 /** The command line on a data directory, perhaps beside its server; gives what `--json` printed. */
 export function gatehouse(dataDir: string, ...words: string[]): Record<string, unknown> {
-  const output = execFileSync(process.execPath, [MAIN, '--json', '--data-dir', dataDir, ...words], { encoding: 'utf8' });
+  const output = execFileSync(process.execPath, [MAIN, '--json', '--data-dir', dataDir, ...words], {
+    encoding: 'utf8',
+  });
   return JSON.parse(output) as Record<string, unknown>;
 }
 

@@ -165,7 +165,9 @@ const PROBE_FORMS: readonly (readonly [form: RegExp, what: string])[] = [
  * All of the texts at once, since next to no URL holds any.
  * Measured: see bench/micro; one pass in place of some forty.
  */
-const ANY_PROBE_TEXT = new RegExp(PROBE_TEXTS.map(([probe]) => probe.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')).join('|'));
+const ANY_PROBE_TEXT = new RegExp(
+  PROBE_TEXTS.map(([probe]) => probe.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')).join('|'),
+);
 
 function findProbe(text: string): string | null {
   if (ANY_PROBE_TEXT.test(text)) {

@@ -38,12 +38,18 @@ describe.each(TRANSPORTS)('POST /v1/decide, 200, over %s', (transport) => {
 
   test('the target may be signed with or without its query', async () => {
     const whole = await decide(server.url, server.secretKey, CALM, { path: '/v1/decide?a=1&b=%20' });
-    const pathOnly = await decide(server.url, server.secretKey, CALM, { path: '/v1/decide?a=1', signedPath: '/v1/decide' });
+    const pathOnly = await decide(server.url, server.secretKey, CALM, {
+      path: '/v1/decide?a=1',
+      signedPath: '/v1/decide',
+    });
     expect([whole.status, pathOnly.status]).toEqual([200, 200]);
   });
 
   test('another query than the signed one is refused', async () => {
-    const answer = await decide(server.url, server.secretKey, CALM, { path: '/v1/decide?a=2', signedPath: '/v1/decide?a=1' });
+    const answer = await decide(server.url, server.secretKey, CALM, {
+      path: '/v1/decide?a=2',
+      signedPath: '/v1/decide?a=1',
+    });
     expect(answer.json['code']).toBe('invalid_signature');
   });
 

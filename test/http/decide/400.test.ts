@@ -51,7 +51,11 @@ describe.each(TRANSPORTS)('POST /v1/decide, 400, over %s', (transport) => {
     const answer = await decide(server.url, server.secretKey, body);
     expect(answer.status).toBe(400);
     expect(answer.headers['content-type']).toBe('application/problem+json');
-    expect(answer.json).toMatchObject({ status: 400, code: 'malformed_json', type: 'urn:gatehouse:error:malformed_json' });
+    expect(answer.json).toMatchObject({
+      status: 400,
+      code: 'malformed_json',
+      type: 'urn:gatehouse:error:malformed_json',
+    });
     expect(answer.headers['x-svc-rl-limit']).toBe('600000');
   });
 
@@ -84,7 +88,10 @@ describe.each(TRANSPORTS)('POST /v1/decide, 400, over %s', (transport) => {
     ['unknown fields are ignored', { ...CALM, anything: { at: ['all'] } }],
     ['32 levels', { ...CALM, deep: JSON.parse(`${'['.repeat(31)}${']'.repeat(31)}`) as unknown }],
     ['5,000 names', { ...CALM, ...Object.fromEntries(Array.from({ length: 5_000 }, (_x, n) => [`n${n}`, n])) }],
-    ['more than 32 entity keys', { ...CALM, entity_keys: Object.fromEntries(Array.from({ length: 50 }, (_x, n) => [`k${n}`, n])) }],
+    [
+      'more than 32 entity keys',
+      { ...CALM, entity_keys: Object.fromEntries(Array.from({ length: 50 }, (_x, n) => [`k${n}`, n])) },
+    ],
     ['a lone surrogate', `{"session_token":"\\ud800","event_type":"search"}`],
     ['1e400 in a field that is not read', `{"session_token":"a","x":1e400}`],
   ])('%s: a decision', async (_name, body) => {

@@ -81,7 +81,10 @@ describe.each(TRANSPORTS)('POST /v1/decide, 401, over %s', (transport) => {
     const requestId = randomUUID();
     const first = await decide(server.url, server.secretKey, CALM, { requestId });
     const again = await decide(server.url, server.secretKey, CALM, { requestId });
-    const withAnotherTime = await decide(server.url, server.secretKey, CALM, { requestId, timestampSeconds: now() - 5 });
+    const withAnotherTime = await decide(server.url, server.secretKey, CALM, {
+      requestId,
+      timestampSeconds: now() - 5,
+    });
     const withAnotherKey = await decide(server.url, server.publicKey, CALM, { requestId });
     expect([first.status, again.status, withAnotherTime.status, withAnotherKey.status]).toEqual([200, 401, 401, 200]);
     expect(again.json['code']).toBe('replayed_request');

@@ -66,7 +66,9 @@ describe.each(TRANSPORTS)('limits of POST /v1/decide over %s', (transport) => {
     const over = await decide(server.url, server.secretKey, CALM, { headers: { 'x-pad': 'x'.repeat(9_000) } });
     expect(over.status).toBe(431);
     expect(over.json['code']).toBe('headers_too_large');
-    expect((await decide(server.url, server.secretKey, CALM, { headers: { 'x-pad': 'x'.repeat(40_000) } })).status).toBe(431);
+    expect(
+      (await decide(server.url, server.secretKey, CALM, { headers: { 'x-pad': 'x'.repeat(40_000) } })).status,
+    ).toBe(431);
   });
 
   test('429 after the allowance, with Retry-After; the refused id may be sent again', async () => {

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { newId, type IdPrefix } from '../../../src/base/ids.ts';
 
@@ -7,7 +7,8 @@ const NOW_MS = Date.UTC(2026, 10, 21, 12);
 
 describe('ids', () => {
   test.each(PREFIXES)('an id of the kind %s has its prefix and 26 characters of Crockford base 32', (prefix) => {
-    for (let i = 0; i < 500; i++) expect(newId(prefix, NOW_MS + i)).toMatch(new RegExp(`^${prefix}_[0-9A-HJKMNP-TV-Z]{26}$`));
+    for (let i = 0; i < 500; i++)
+      expect(newId(prefix, NOW_MS + i)).toMatch(new RegExp(`^${prefix}_[0-9A-HJKMNP-TV-Z]{26}$`));
   });
 
   test('100,000 ids of one millisecond are all different', () => {
@@ -26,7 +27,7 @@ describe('ids', () => {
     const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
     for (const nowMs of [0, 1, NOW_MS, NOW_MS + 0.75, 2 ** 48 - 1]) {
       const text = newId('dlv', nowMs).slice(4, 14);
-      const read = [...text].reduce((value, character) => value * 32 + alphabet.indexOf(character), 0);
+      const read = Array.from(text).reduce((value, character) => value * 32 + alphabet.indexOf(character), 0);
       expect(read).toBe(Math.floor(nowMs));
     }
   });

@@ -71,7 +71,9 @@ describe('sending a problem', () => {
     expect(calls).toHaveLength(1);
     expect(calls[0]?.fields).toBe('application/problem+json\r\nCache-Control: no-store\r\nX-A: b');
     expect(calls[0]?.close).toBe(false);
-    expect(JSON.parse(calls[0]?.body ?? '')).toMatchObject({ request_id: expect.stringMatching(/^req_[0-9A-Z]{26}$/) as string });
+    expect(JSON.parse(calls[0]?.body ?? '')).toMatchObject({
+      request_id: expect.stringMatching(/^req_[0-9A-Z]{26}$/) as string,
+    });
   });
 
   test('a wait becomes Retry-After, and the connection ends where asked', () => {

@@ -1,0 +1,76 @@
+import { hash } from 'node:crypto';
+import type { FingerprintHash } from '../base/brand.ts';
+import { readToken } from '../core/collector-token.ts';
+import { readEmail } from '../core/email.ts';
+import type { AgentFacts, EmailFacts, Entity, TokenFacts } from '../core/facts.ts';
+
+/**
+ * What the events of one session have in common, read once. A session sends its token with every event, and mostly the same
+ * agent and identities with it.
+ *
+ * A table with one place for each token, by a few of its characters; another token that falls on the place takes it over.
+ * Nothing here changes an answer: what is not kept is read again.
+ * Measured: one look-up of 0.3 µs in place of five in maps that together cost 3 to 4 µs under load, most of it waiting for memory.
+ */
+export class SessionMemos {
+  readonly #places: (SessionMemo | undefined)[] = Array.from({ length: PLACES }, () => undefined);
+
+  get(token: string): SessionMemo {
+    const at = placeOf(token);
+    const kept = this.#places[at];
+    if (kept?.token === token) return kept;
+    const memo = readSession(token);
+    if (token.length <= KEPT_CHARACTERS_MAX) this.#places[at] = memo;
+    return memo;
+  }
+}
+
+export interface SessionMemo {
+  readonly token: string;
+  readonly tokenFacts: TokenFacts;
+  readonly fingerprintHash: FingerprintHash;
+  userAgent: string;
+  agent: AgentFacts | null;
+  entities: readonly Entity[];
+  emails: readonly EmailFacts[];
+}
+
+/** Choice: with the longest tokens that are kept some 16 MB a worker; usual ones take 4 MB. */
+const PLACES = 8_192;
+const KEPT_CHARACTERS_MAX = 1_024;
+/** Characters that choose the place, spread over the token: its beginning and end are alike in all of one collector's. */
+const SAMPLES = 32;
+
+function placeOf(token: string): number {
+  const step = Math.max(1, Math.floor(token.length / SAMPLES));
+  let sum = token.length;
+  for (let i = 0; i < token.length; i += step) sum = Math.imul(sum ^ token.charCodeAt(i), 0x01000193);
+  return (sum ^ (sum >>> 15)) & (PLACES - 1);
+}
+
+function readSession(token: string): SessionMemo {
+  const { facts, fingerprint } = readToken(token);
+  // Source: open points, section 2: without a collector's fingerprint the token's own hash stands for it.
+  const fingerprintHash = fingerprint ?? (hash('sha256', token, 'hex') as FingerprintHash);
+  return { token, tokenFacts: facts, fingerprintHash, userAgent: '', agent: null, entities: [], emails: [] };
+}
+
+/** The e-mails among the entities; those of the session's last event when the entities are the same. */
+export function emailsOf(memo: SessionMemo, entities: readonly Entity[]): readonly EmailFacts[] {
+  if (!sameValues(memo.entities, entities)) {
+    const emails: EmailFacts[] = [];
+    for (const { value } of entities) {
+      const email = readEmail(value);
+      if (email !== null) emails.push(email);
+    }
+    memo.entities = entities;
+    memo.emails = emails;
+  }
+  return memo.emails;
+}
+
+function sameValues(a: readonly Entity[], b: readonly Entity[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i]?.value !== b[i]?.value) return false;
+  return true;
+}

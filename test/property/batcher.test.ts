@@ -1,0 +1,275 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Batcher } from '../../src/decide/batcher.ts';
+import { BATCH_REQUESTS_MAX, DECIDE_BODY_BYTES_MAX, QUEUE_REQUESTS_MAX } from '../../src/limits.ts';
+import { AnswerWriter, createFrame, FrameReader } from '../../src/pools/frame.ts';
+import type { ScoreTask } from '../../src/pools/messages.ts';
+
+const WORKERS_MAX = 3;
+/** Made once: as many as the pool makes for its largest number of workers. */
+const FRAMES = Array.from(
+  { length: 2 * WORKERS_MAX + Math.ceil(QUEUE_REQUESTS_MAX / BATCH_REQUESTS_MAX) + 1 },
+  createFrame,
+);
+const POISON = 0x21;
+
+const turn = (): Promise<void> => new Promise((done) => setImmediate(done));
+
+interface Running {
+  readonly task: ScoreTask;
+  readonly worker: number;
+  resolve(): void;
+  reject(error: Error): void;
+}
+
+/** Workers with two places each. A poisoned request ends its worker, and with it whatever that worker holds. */
+class FakePool {
+  readonly running: Running[] = [];
+  readonly #frames = FRAMES.map((frame) => ({ requests: new FrameReader(frame), answers: new AnswerWriter(frame) }));
+  readonly #suspects = new Set<string>();
+  readonly #workers: number;
+  runningMost = 0;
+  deaths = 0;
+
+  constructor(workers: number) {
+    this.#workers = workers;
+  }
+
+  run(task: ScoreTask): Promise<void> {
+    const held = Array.from(
+      { length: this.#workers },
+      (_, worker) => this.running.filter((one) => one.worker === worker).length,
+    );
+    const worker = held.indexOf(Math.min(...held));
+    return new Promise((resolve, reject) => {
+      this.running.push({ task, worker, resolve, reject });
+      this.runningMost = Math.max(this.runningMost, this.running.length);
+    });
+  }
+
+  /** Ends one running task. `fails`: by an error of its own, unless one of its requests has failed before. */
+  finish(at: number, fails: boolean): void {
+    const one = this.running[at % Math.max(1, this.running.length)];
+    if (one === undefined) return;
+    const bodies = this.#bodies(one.task);
+    if (bodies.some((body) => body[0] === POISON)) {
+      this.deaths++;
+      const dead = this.running.filter(({ worker }) => worker === one.worker);
+      for (const gone of dead) this.#reject(gone, 'the worker died');
+    } else if (fails && !bodies.some((body) => this.#suspects.has(nameOf(body)))) this.#reject(one, 'the batch failed');
+    else {
+      const frame = this.#frames[one.task.frame];
+      frame?.answers.reset();
+      for (const [i, body] of bodies.entries()) {
+        const answer = {
+          status: 200,
+          decision: 0,
+          flags: 0,
+          score: 0,
+          rulesLow: 0,
+          rulesHigh: 0,
+          text: nameOf(body),
+          detail: '',
+        };
+        frame?.answers.write(one.task.from + i, answer);
+      }
+      this.running.splice(this.running.indexOf(one), 1);
+      one.resolve();
+    }
+  }
+
+  #reject(one: Running, message: string): void {
+    for (const body of this.#bodies(one.task)) this.#suspects.add(nameOf(body));
+    this.running.splice(this.running.indexOf(one), 1);
+    one.reject(new Error(message));
+  }
+
+  #bodies({ frame, from, count }: ScoreTask): Buffer[] {
+    return Array.from({ length: count }, (_, i) => this.#frames[frame]?.requests.body(from + i) ?? Buffer.alloc(0));
+  }
+}
+
+/** A body is a mark, its number and filling. */
+function bodyOf(number: number, poisoned: boolean, bytes: number): Buffer {
+  const name = `${poisoned ? '!' : '.'}${number};`;
+  return Buffer.concat([Buffer.from(name), Buffer.alloc(Math.max(0, bytes - name.length), 0x78)]);
+}
+
+function nameOf(body: Buffer): string {
+  return body.subarray(0, body.indexOf(0x3b)).toString('latin1');
+}
+
+interface World {
+  readonly batcher: Batcher<string>;
+  readonly pool: FakePool;
+  readonly answered: Map<string, string>;
+  readonly batches: number[];
+  failures: number;
+}
+
+function world(workers: number): World {
+  const pool = new FakePool(workers);
+  const made: World = {
+    pool,
+    answered: new Map(),
+    batches: [],
+    failures: 0,
+    batcher: new Batcher<string>({
+      frames: FRAMES,
+      inFlightMax: 2 * workers,
+      run: (task) => pool.run(task),
+      onBatch: (count) => made.batches.push(count),
+      onBatchFailed: () => made.failures++,
+      onAnswers(pending, answers, from, failed = false) {
+        for (const [i, name] of pending.entries()) {
+          expect(made.answered.has(name)).toBe(false);
+          made.answered.set(name, failed ? 'failed' : answers.text(from + i));
+        }
+      },
+    }),
+  };
+  return made;
+}
+
+/** Ends what runs until nothing waits any more. */
+async function finishAll(pool: FakePool, batcher: Batcher<string>): Promise<void> {
+  const progress = { drained: false };
+  const done = batcher.drain().then(() => {
+    progress.drained = true;
+  });
+  for (let i = 0; !progress.drained; i++) {
+    if (i > 20_000) throw new Error('the batcher does not drain');
+    pool.finish(0, false);
+    await turn();
+  }
+  await done;
+}
+
+const command = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      add: fc.integer({ min: 1, max: 90 }),
+      bytes: fc.constantFrom(20, 20, 300, 20_000, DECIDE_BODY_BYTES_MAX),
+      poison: fc.option(fc.nat(90), { freq: 3 }),
+    }),
+  },
+  { weight: 6, arbitrary: fc.record({ finish: fc.nat(20), fails: fc.boolean() }) },
+  { weight: 3, arbitrary: fc.constant('turn' as const) },
+);
+
+describe('the batcher', () => {
+  test('answers every request once with its own answer; a poisoned one gets none and costs no other', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: WORKERS_MAX }),
+        fc.array(command, { maxLength: 60 }),
+        async (workers, commands) => {
+          const { batcher, pool, answered, batches } = world(workers);
+          const expected = new Map<string, string>();
+          let number = 0;
+          for (const one of commands) {
+            if (one === 'turn') await turn();
+            else if ('add' in one) {
+              for (let i = 0; i < one.add && !batcher.isFull(); i++) {
+                const poisoned = one.poison === i;
+                const body = bodyOf(number++, poisoned, one.bytes);
+                batcher.add(body, 1, 0, 0, nameOf(body));
+                expected.set(nameOf(body), poisoned ? 'failed' : nameOf(body));
+              }
+            } else {
+              pool.finish(one.finish, one.fails);
+              await turn();
+            }
+            expect(pool.running.length).toBeLessThanOrEqual(2 * workers);
+            expect(batcher.queued).toBeLessThanOrEqual(QUEUE_REQUESTS_MAX);
+          }
+          await finishAll(pool, batcher);
+          expect(answered).toEqual(expected);
+          expect(batcher.queued).toBe(0);
+          expect(pool.running).toEqual([]);
+          expect(pool.runningMost).toBeLessThanOrEqual(2 * workers);
+          expect(batches.reduce((sum, count) => sum + count, 0)).toBe(expected.size);
+          expect(Math.max(0, ...batches)).toBeLessThanOrEqual(BATCH_REQUESTS_MAX);
+          expect(batcher.isFull()).toBe(false);
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  test('takes in as many as may wait, says when it is full, and has room again when a batch is answered', async () => {
+    for (const bytes of [10, DECIDE_BODY_BYTES_MAX]) {
+      const { batcher, pool, answered, batches } = world(1);
+      let number = 0;
+      while (!batcher.isFull()) {
+        const body = bodyOf(number++, false, bytes);
+        batcher.add(body, 1, 0, 0, nameOf(body));
+      }
+      expect(number).toBeGreaterThan(0);
+      const gone = batches.reduce((sum, count) => sum + count, 0);
+      expect(batcher.queued).toBe(number - gone);
+      expect(batcher.queued).toBeLessThanOrEqual(QUEUE_REQUESTS_MAX);
+      expect(batcher.queued === QUEUE_REQUESTS_MAX).toBe(bytes === 10);
+      await turn();
+      expect(pool.running).toHaveLength(2);
+      pool.finish(0, false);
+      await turn();
+      expect(batcher.isFull()).toBe(false);
+      while (answered.size < number) {
+        pool.finish(0, false);
+        await turn();
+      }
+      await batcher.drain();
+    }
+  });
+
+  test('what one turn of the event loop brings leaves as one batch', async () => {
+    const { batcher, pool, batches } = world(1);
+    for (let i = 0; i < 5; i++) batcher.add(bodyOf(i, false, 20), 1, 0, 0, `.${i}`);
+    expect(batches).toEqual([]);
+    await turn();
+    expect(batches).toEqual([5]);
+    pool.finish(0, false);
+    await batcher.drain();
+  });
+
+  test('tells how long the oldest batch is with its worker, and 0 when none is', async () => {
+    const { batcher, pool } = world(1);
+    expect(batcher.oldestInFlightMs(performance.now() + 1_000)).toBe(0);
+    batcher.add(bodyOf(0, false, 20), 1, 0, 0, '.0');
+    await turn();
+    const before = performance.now();
+    expect(batcher.oldestInFlightMs(before + 5_000)).toBeGreaterThanOrEqual(5_000);
+    pool.finish(0, false);
+    await batcher.drain();
+    expect(batcher.oldestInFlightMs(before + 5_000)).toBe(0);
+  });
+
+  test('while the requests of a dead worker’s batches are scored one by one, nothing runs beside them', async () => {
+    const { batcher, pool, answered } = world(1);
+    batcher.add(bodyOf(0, false, 20), 1, 0, 0, '.0');
+    batcher.add(bodyOf(1, true, 20), 1, 0, 0, '!1');
+    await turn();
+    batcher.add(bodyOf(2, false, 20), 1, 0, 0, '.2');
+    await turn();
+    expect(pool.running).toHaveLength(2);
+    pool.finish(0, false);
+    await turn();
+    batcher.add(bodyOf(3, false, 20), 1, 0, 0, '.3');
+    while (answered.size < 3) {
+      expect(pool.running).toHaveLength(1);
+      pool.finish(0, false);
+      await turn();
+    }
+    expect([...answered]).toEqual([
+      ['.0', '.0'],
+      ['!1', 'failed'],
+      ['.2', '.2'],
+    ]);
+    expect(pool.deaths).toBe(2);
+    pool.finish(0, false);
+    await batcher.drain();
+    expect(answered.get('.3')).toBe('.3');
+  });
+});

@@ -1,0 +1,142 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { BATCH_BODY_BYTES_MAX, BATCH_REQUESTS_MAX, DECIDE_BODY_BYTES_MAX } from '../../src/limits.ts';
+import {
+  AnswerReader,
+  AnswerWriter,
+  createFrame,
+  FrameReader,
+  FrameWriter,
+  type Answer,
+} from '../../src/pools/frame.ts';
+
+// Made once, as the pool does; every run starts by a reset.
+const frame = createFrame();
+const writer = new FrameWriter(frame);
+const reader = new FrameReader(frame);
+const answers = new AnswerWriter(frame);
+const read = new AnswerReader(frame);
+
+const word = fc.integer({ min: 0, max: 0xffff_ffff });
+const request = fc.record({
+  body: fc.oneof(
+    fc.uint8Array({ maxLength: 400 }),
+    fc
+      .tuple(fc.integer({ min: 0, max: DECIDE_BODY_BYTES_MAX }), fc.nat(255))
+      .map(([length, fill]) => new Uint8Array(length).fill(fill)),
+  ),
+  customerNumber: word,
+  flags: word,
+  nowMs: fc.double({ noNaN: true }),
+});
+
+const ascii = fc.string({ unit: 'binary-ascii', maxLength: 400 });
+const answer: fc.Arbitrary<Answer> = fc.record({
+  status: fc.constantFrom(200, 400, 413, 429, 500),
+  decision: fc.nat(4),
+  flags: fc.nat(255),
+  score: fc.nat(1_000).map((tenths) => tenths / 10),
+  rulesLow: word,
+  rulesHigh: word,
+  text: fc.oneof(
+    ascii,
+    fc.nat(4_000).map((length) => 'x'.repeat(length)),
+  ),
+  detail: fc.oneof(fc.constant(''), fc.string({ unit: 'grapheme', maxLength: 200 })),
+});
+
+describe('a frame', () => {
+  test('gives the worker exactly what was put in, as long as it had room', () => {
+    fc.assert(
+      fc.property(fc.array(request, { maxLength: BATCH_REQUESTS_MAX + 6 }), (requests) => {
+        writer.reset();
+        const taken: typeof requests = [];
+        let bytes = 0;
+        for (const one of requests) {
+          const room = taken.length < BATCH_REQUESTS_MAX && bytes + one.body.length <= BATCH_BODY_BYTES_MAX;
+          expect(writer.hasRoom(one.body.length)).toBe(room);
+          if (!room) continue;
+          expect(writer.add(one.body, one.customerNumber, one.flags, one.nowMs)).toBe(taken.length);
+          taken.push(one);
+          bytes += one.body.length;
+        }
+        expect(writer.count).toBe(taken.length);
+        for (const [at, { body, customerNumber, flags, nowMs }] of taken.entries()) {
+          expect(Buffer.compare(reader.body(at), body)).toBe(0);
+          expect(reader.meta(at)).toEqual({ customerNumber, flags, nowMs });
+        }
+      }),
+    );
+  });
+
+  test('takes as many small bodies as a batch has and no more, and of the largest bodies only as many as its bytes hold', () => {
+    writer.reset();
+    for (let i = 0; i < BATCH_REQUESTS_MAX; i++) writer.add(new Uint8Array(10), 1, 0, 0);
+    expect(writer.hasRoom(0)).toBe(false);
+    writer.reset();
+    const largest = new Uint8Array(DECIDE_BODY_BYTES_MAX);
+    let taken = 0;
+    for (let i = 0; i < BATCH_REQUESTS_MAX; i++) {
+      if (!writer.hasRoom(largest.length)) break;
+      writer.add(largest, 1, 0, 0);
+      taken++;
+    }
+    expect(taken).toBe(BATCH_BODY_BYTES_MAX / DECIDE_BODY_BYTES_MAX);
+    expect(taken).toBeLessThan(BATCH_REQUESTS_MAX);
+    writer.reset();
+    expect(writer.hasRoom(largest.length)).toBe(true);
+  });
+
+  test('the body is copied, so what the caller does to its bytes afterwards does not matter', () => {
+    writer.reset();
+    const body = new Uint8Array([1, 2, 3]);
+    writer.add(body, 1, 0, 0);
+    body.fill(9);
+    expect([...reader.body(0)]).toEqual([1, 2, 3]);
+  });
+
+  test('gives the main thread exactly what the worker answered, in whatever order it was written', () => {
+    const batch = fc
+      .array(answer, { maxLength: BATCH_REQUESTS_MAX })
+      .chain((all) => fc.tuple(fc.constant(all), fc.shuffledSubarray([...all.keys()], { minLength: all.length })));
+    fc.assert(
+      fc.property(batch, ([all, order]) => {
+        answers.reset();
+        for (const at of order) answers.write(at, all[at] ?? NO_ANSWER);
+        for (const [at, one] of all.entries()) {
+          expect(read.status(at)).toBe(one.status);
+          expect(read.decision(at)).toBe(one.decision);
+          expect(read.flags(at)).toBe(one.flags);
+          expect(read.score(at)).toBe(one.score);
+          expect(read.rulesLow(at)).toBe(one.rulesLow);
+          expect(read.rulesHigh(at)).toBe(one.rulesHigh);
+          expect(read.text(at)).toBe(one.text);
+          expect(read.detail(at)).toBe(one.detail);
+        }
+      }),
+    );
+  });
+
+  test('answers of 6,144 bytes fit for a whole batch, a detail that does not fit is left out, and a text that does not is an error', () => {
+    answers.reset();
+    const large: Answer = { ...NO_ANSWER, text: 'x'.repeat(6_144) };
+    const last = BATCH_REQUESTS_MAX - 1;
+    for (let at = 0; at < last; at++) answers.write(at, large);
+    answers.write(last, { ...large, text: 'y'.repeat(6_000), detail: 'ü'.repeat(100) });
+    expect(read.text(last)).toBe('y'.repeat(6_000));
+    expect(read.detail(last)).toBe('');
+    expect(read.text(last - 1)).toBe(large.text);
+    expect(() => answers.write(last, large)).toThrow('outgrew');
+  });
+});
+
+const NO_ANSWER: Answer = {
+  status: 200,
+  decision: 0,
+  flags: 0,
+  score: 0,
+  rulesLow: 0,
+  rulesHigh: 0,
+  text: '',
+  detail: '',
+};

@@ -1,0 +1,56 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { LocalRateWindows, type RateState } from '../../src/decide/rate-windows.ts';
+import { RATE_WINDOW_SECONDS } from '../../src/limits.ts';
+
+const START = Date.UTC(2026, 10, 21, 12) / 1000;
+
+describe('rate windows', () => {
+  test('give exactly the allowance in each window, however the requests fall', () => {
+    const step = fc.tuple(fc.integer({ min: 1, max: 3 }), fc.nat(20));
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 12 }), fc.array(step, { maxLength: 120 }), (allowance, steps) => {
+        const rates = new LocalRateWindows();
+        const used = new Map<string, number>();
+        let now = START;
+        for (const [key, seconds] of steps) {
+          now += seconds;
+          const window = Math.floor(now / RATE_WINDOW_SECONDS);
+          const name = `${key} ${window}`;
+          const before = used.get(name) ?? 0;
+          const peeked = rates.peek(key, allowance, now);
+          expect([peeked.allowed, peeked.remaining]).toEqual([before < allowance, allowance - before]);
+          const state = rates.take(key, allowance, now);
+          expect(state.allowed).toBe(before < allowance);
+          if (state.allowed) used.set(name, before + 1);
+          expect(state.remaining).toBe(allowance - (used.get(name) ?? 0));
+          expect(state.limit).toBe(allowance);
+          expect(state.resetSeconds).toBe((window + 1) * RATE_WINDOW_SECONDS);
+          expect(state.retryAfterSeconds).toBe(state.resetSeconds - now);
+        }
+      }),
+    );
+  });
+
+  test('are monotone within a window: what remains never grows while the reset stays', () => {
+    const step = fc.record({ by: fc.constantFrom(0, 0, 1, 5, 30, -2, -2, -400, 400, 86_400), takes: fc.nat(6) });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), fc.nat(59), (steps, offset) => {
+        const rates = new LocalRateWindows();
+        let now = START + offset;
+        let last: RateState | null = null;
+        for (const { by, takes } of steps) {
+          now += by;
+          for (let i = 0; i < takes; i++) {
+            const state = rates.take(1, 20, now);
+            expect(state.retryAfterSeconds).toBeGreaterThanOrEqual(1);
+            expect(state.remaining).toBeGreaterThanOrEqual(0);
+            const most: number = last?.resetSeconds === state.resetSeconds ? last.remaining : 20;
+            expect(state.remaining).toBeLessThanOrEqual(most);
+            last = state;
+          }
+        }
+      }),
+    );
+  });
+});

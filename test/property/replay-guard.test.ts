@@ -1,0 +1,185 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { LocalReplayGuard, type ReplayEntry } from '../../src/decide/replay-guard.ts';
+import { REPLAY_KEEP_SECONDS } from '../../src/limits.ts';
+
+const KEY = Buffer.alloc(16, 7);
+const START = Date.UTC(2026, 10, 21, 12) / 1000;
+/** Calls of `sweep` after which every part of the table was swept. */
+const WHOLE_SWEEP = 128;
+
+function sweepAll(guard: LocalReplayGuard, now: number): void {
+  for (let i = 0; i < WHOLE_SWEEP; i++) guard.sweep(now);
+}
+
+/** An exact guard: a map from key and id to the expiry, with time that only runs forward. */
+class Model {
+  readonly expiries = new Map<string, number>();
+
+  isLive(key: number, id: string, now: number): boolean {
+    return (this.expiries.get(`${key} ${id}`) ?? 0) > now;
+  }
+
+  accept(key: number, id: string, timestamp: number): void {
+    this.expiries.set(`${key} ${id}`, timestamp + REPLAY_KEEP_SECONDS);
+  }
+
+  live(now: number, key?: number): number {
+    let count = 0;
+    for (const [name, expiry] of this.expiries) {
+      if (expiry > now && (key === undefined || name.startsWith(`${key} `))) count++;
+    }
+    return count;
+  }
+}
+
+const command = fc.oneof(
+  {
+    weight: 20,
+    arbitrary: fc.record({
+      kind: fc.constant('admit'),
+      key: fc.integer({ min: 1, max: 3 }),
+      id: fc.nat(40),
+      skew: fc.integer({ min: -300, max: 300 }),
+    }),
+  },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant('wait'), seconds: fc.nat(400) }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('sweep') }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('sweepAll') }) },
+);
+
+describe('the replay guard', () => {
+  test('answers as an exact map does while time moves and sweeps run', () => {
+    fc.assert(
+      fc.property(fc.array(command, { maxLength: 200 }), (commands) => {
+        const guard = new LocalReplayGuard(100_000, KEY);
+        const model = new Model();
+        /** What the guard said, beside what the model says. */
+        const answers: (readonly [given: string | number, expected: string | number])[] = [];
+        let now = START;
+        for (const one of commands) {
+          if (one.kind === 'admit' && 'key' in one) {
+            const { key, id, skew } = one;
+            const expected = model.isLive(key, `id-${id}`, now) ? 'replayed' : 'accepted';
+            answers.push([guard.admit(key, `id-${id}`, now + skew, now), expected]);
+            if (expected === 'accepted') {
+              model.accept(key, `id-${id}`, now + skew);
+              const { keyNumber, expiresAtSeconds } = guard.last;
+              answers.push([`${keyNumber} ${expiresAtSeconds}`, `${key} ${now + skew + REPLAY_KEEP_SECONDS}`]);
+            }
+          } else if (one.kind === 'wait' && 'seconds' in one) now += one.seconds;
+          else if (one.kind === 'sweep') guard.sweep(now);
+          else {
+            sweepAll(guard, now);
+            answers.push([guard.size, model.live(now)]);
+          }
+          expect(guard.size).toBeGreaterThanOrEqual(model.live(now));
+        }
+        expect(answers.map(([given]) => given)).toEqual(answers.map(([, expected]) => expected));
+      }),
+    );
+  });
+
+  test('holds no more than its bound and half of it for one key, and answers full beyond', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 2, max: 40 }), fc.array(command, { maxLength: 200 }), (idsMax, commands) => {
+        const guard = new LocalReplayGuard(idsMax, KEY);
+        const model = new Model();
+        let now = START;
+        for (const one of commands) {
+          if (one.kind === 'wait' && 'seconds' in one) now += one.seconds;
+          if (!('key' in one)) continue;
+          const { key, id, skew } = one;
+          // With everything swept that has run out, the bounds are exact.
+          sweepAll(guard, now);
+          const full = model.live(now) >= idsMax || model.live(now, key) >= Math.max(1, Math.floor(idsMax / 2));
+          const expected = model.isLive(key, `id-${id}`, now) ? 'replayed' : full ? 'full' : 'accepted';
+          expect(guard.admit(key, `id-${id}`, now + skew, now)).toBe(expected);
+          if (expected === 'accepted') model.accept(key, `id-${id}`, now + skew);
+          expect(guard.size).toBe(model.live(now));
+        }
+      }),
+    );
+  });
+
+  test('a full table has forgotten nothing and has room again once ids have run out', () => {
+    const guard = new LocalReplayGuard(1_000, KEY);
+    for (const key of [1, 2]) {
+      for (let i = 0; i < 500; i++) expect(guard.admit(key, `id-${i}`, START, START)).toBe('accepted');
+      expect(guard.admit(key, 'one more', START, START)).toBe('full');
+    }
+    expect(guard.admit(3, 'another key', START, START)).toBe('full');
+    for (const key of [1, 2])
+      for (let i = 0; i < 500; i++) expect(guard.admit(key, `id-${i}`, START, START)).toBe('replayed');
+    sweepAll(guard, START + REPLAY_KEEP_SECONDS);
+    expect(guard.size).toBe(0);
+    expect(guard.admit(1, 'id-0', START + 301, START + 301)).toBe('accepted');
+  });
+
+  test('one key that fills its half leaves the other half to the rest', () => {
+    const guard = new LocalReplayGuard(1_000, KEY);
+    for (let i = 0; i < 2_000; i++) guard.admit(1, `id-${i}`, START, START);
+    expect(guard.size).toBe(500);
+    for (let i = 0; i < 500; i++) expect(guard.admit(2 + (i % 5), `id-${i}`, START, START)).toBe('accepted');
+  });
+
+  test('keeps an id up to and without its timestamp + 301 s', () => {
+    for (const skew of [-300, 0, 300]) {
+      const guard = new LocalReplayGuard(100, KEY);
+      guard.admit(1, 'id', START + skew, START);
+      const end = START + skew + REPLAY_KEEP_SECONDS;
+      expect(guard.admit(1, 'id', end - 1, end - 1)).toBe('replayed');
+      expect(guard.admit(1, 'id', end, end)).toBe('accepted');
+    }
+  });
+
+  test('a clock that steps back forgets nothing that is still valid', () => {
+    const guard = new LocalReplayGuard(10_000, KEY);
+    for (let i = 0; i < 500; i++) guard.admit(1, `id-${i}`, START + 200, START);
+    for (const now of [START - 2, START - 400, START]) {
+      sweepAll(guard, now);
+      for (let i = 0; i < 500; i++) expect(guard.admit(1, `id-${i}`, START + 200, now)).toBe('replayed');
+    }
+  });
+
+  test('the scope is the key', () => {
+    const guard = new LocalReplayGuard(1_000, KEY);
+    for (let key = 1; key <= 100; key++) expect(guard.admit(key, 'the same id', START, START)).toBe('accepted');
+    for (let key = 1; key <= 100; key++) expect(guard.admit(key, 'the same id', START, START)).toBe('replayed');
+  });
+
+  test('what is restored from entries is refused again, restored once or twice, in any order', () => {
+    const ids = fc.uniqueArray(fc.tuple(fc.integer({ min: 1, max: 200 }), fc.string({ minLength: 1 })), {
+      selector: ([key, id]) => `${key} ${id}`,
+      maxLength: 100,
+    });
+    fc.assert(
+      fc.property(ids, fc.boolean(), (all, twice) => {
+        const first = new LocalReplayGuard(1_000, KEY);
+        const entries: ReplayEntry[] = [];
+        for (const [key, id] of all)
+          if (first.admit(key, id, START, START) === 'accepted') entries.push({ ...first.last });
+        const second = new LocalReplayGuard(1_000, KEY);
+        for (const entry of [...entries].reverse()) second.restore(entry);
+        if (twice) for (const entry of entries) second.restore(entry);
+        expect(second.size).toBe(first.size);
+        for (const [key, id] of all) expect(second.admit(key, id, START, START)).toBe('replayed');
+        sweepAll(second, START + REPLAY_KEEP_SECONDS);
+        expect(second.size).toBe(0);
+      }),
+    );
+  });
+
+  test('200,000 ids go in once each, come back refused, and leave no entry behind', () => {
+    const guard = new LocalReplayGuard(1_000_000, KEY);
+    let accepted = 0;
+    for (let i = 0; i < 200_000; i++) if (guard.admit(1, `request-${i}`, START, START) === 'accepted') accepted++;
+    expect(accepted).toBe(200_000);
+    let refused = 0;
+    for (let i = 0; i < 200_000; i++) if (guard.admit(1, `request-${i}`, START, START) === 'replayed') refused++;
+    expect(refused).toBe(200_000);
+    expect(guard.size).toBe(200_000);
+    sweepAll(guard, START + REPLAY_KEEP_SECONDS);
+    expect(guard.size).toBe(0);
+  });
+});

@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest';
+import { evaluateRules, hasFired, tuneRules } from '../../../src/core/evaluate.ts';
+import { DEFAULT_POLICY } from '../../../src/core/policy.ts';
+import type { Hit, Rule } from '../../../src/core/rule.ts';
+import { RULES } from '../../../src/core/rules/index.ts';
+import { facts } from '../../support/facts.ts';
+
+function rule(code: string, hit: Hit | null, weights: Readonly<Record<string, number>> = { default: 0.4 }): Rule {
+  return { code, family: 'client', weights, hint: code, evaluate: () => hit };
+}
+
+const SIXTY_FOUR = Array.from({ length: 64 }, (_, i) => rule(`rule_${i}`, { evidence: String(i) }));
+
+describe('evaluating rules', () => {
+  test('reports those that fired, in the order of the table, with weight and evidence', () => {
+    const rules = tuneRules(
+      [rule('a', { evidence: 'one' }), rule('b', null), rule('c', { evidence: 'three' })],
+      DEFAULT_POLICY,
+    );
+    const evaluated = evaluateRules(rules, facts(), DEFAULT_POLICY);
+    expect(evaluated.contributions.map(({ rule: { code }, weight, evidence }) => [code, weight, evidence])).toEqual([
+      ['a', 0.4, 'one'],
+      ['c', 0.4, 'three'],
+    ]);
+    expect([hasFired(evaluated, 'a'), hasFired(evaluated, 'b'), hasFired(evaluated, 'd')]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    expect([evaluated.rulesLow, evaluated.rulesHigh]).toEqual([0b101, 0]);
+  });
+
+  test('a level takes its own weight, a scale multiplies it, and an unknown level weighs nothing', () => {
+    const weights = { default: 0.2, high: 0.6 };
+    const rules = tuneRules(
+      [
+        rule('a', { evidence: '', level: 'high' }, weights),
+        rule('b', { evidence: '', scale: 0.5 }, weights),
+        rule('c', { evidence: '', level: 'nonsense' }, weights),
+      ],
+      DEFAULT_POLICY,
+    );
+    expect(evaluateRules(rules, facts(), DEFAULT_POLICY).contributions.map(({ weight }) => weight)).toEqual([
+      0.6, 0.1, 0,
+    ]);
+  });
+
+  test('the policy changes weights by code and by level, and switches rules off', () => {
+    const weights = { default: 0.2, high: 0.6 };
+    const policy = {
+      ...DEFAULT_POLICY,
+      weights: { a: 0.9, 'a.high': 0.1, 'b.default': 0.7 },
+      rulesOff: ['c', 'not a rule'],
+    };
+    const rules = tuneRules([rule('a', null, weights), rule('b', null, weights), rule('c', null, weights)], policy);
+    expect(rules.map(({ weights: tuned }) => tuned)).toEqual([
+      { default: 0.9, high: 0.1 },
+      { default: 0.2, high: 0.6 },
+    ]);
+  });
+
+  test('a weight of 0 in the policy is a weight, and not the absence of one', () => {
+    const [tuned] = tuneRules([rule('a', null)], { ...DEFAULT_POLICY, weights: { a: 0 } });
+    expect(tuned?.weights['default']).toBe(0);
+  });
+
+  test('a rule that is off leaves the bits of the others where they are', () => {
+    const rules = tuneRules(SIXTY_FOUR, { ...DEFAULT_POLICY, rulesOff: ['rule_0', 'rule_40'] });
+    const evaluated = evaluateRules(rules, facts(), DEFAULT_POLICY);
+    expect(evaluated.rulesLow).toBe(0xffff_fffe);
+    expect(evaluated.rulesHigh).toBe(0xffff_feff);
+  });
+
+  test.each([0, 1, 31, 32, 62, 63])('rule %d has the bit of its place, as an unsigned number', (at) => {
+    const one = SIXTY_FOUR.map((candidate, i) => (i === at ? candidate : rule(candidate.code, null)));
+    const { rulesLow, rulesHigh } = evaluateRules(tuneRules(one, DEFAULT_POLICY), facts(), DEFAULT_POLICY);
+    expect((BigInt(rulesHigh) << 32n) | BigInt(rulesLow)).toBe(1n << BigInt(at));
+  });
+
+  test('the calm shopper of the tests fires none of the rules', () => {
+    const evaluated = evaluateRules(tuneRules(RULES, DEFAULT_POLICY), facts(), DEFAULT_POLICY);
+    expect(evaluated.contributions.map(({ rule: { code } }) => code)).toEqual([]);
+  });
+});

@@ -1,0 +1,174 @@
+import { describe, expect, test } from 'vitest';
+import type { Decision, ListAction } from '../../../src/core/decision.ts';
+import type { TokenFacts } from '../../../src/core/facts.ts';
+import { band, bandsFor, fuse, fusedScore, sessionMode, type Contribution } from '../../../src/core/fuse.ts';
+import { DEFAULT_POLICY, type Policy } from '../../../src/core/policy.ts';
+import type { Family } from '../../../src/core/rule.ts';
+import { RULES } from '../../../src/core/rules/index.ts';
+import { collectorToken } from '../../support/facts.ts';
+
+function fired(code: string, family: Family, weight: number): Contribution {
+  return {
+    rule: { code, family, weights: { default: weight }, hint: `hint of ${code}`, evaluate: () => null },
+    weight,
+    evidence: '',
+  };
+}
+
+function verdict(contributions: readonly Contribution[], list: ListAction | null = null, eventType = 'login') {
+  return fuse(contributions, { eventType, list }, DEFAULT_POLICY);
+}
+
+/** Decisions from mild to hard, and the score at which each begins, by the shift of the upper three. */
+function bounds(shift: number): readonly (readonly [number, Decision])[] {
+  return [
+    [0, 'ALLOW'],
+    [30, 'ALLOW_WATCH'],
+    [50 + shift, 'SOFT_CHALLENGE'],
+    [65 + shift, 'REVIEW'],
+    [85 + shift, 'BLOCK'],
+  ];
+}
+
+describe('bands', () => {
+  test.each([
+    ['login', 0],
+    ['signup', 0],
+    ['', 0],
+    ['something new', 0],
+    ['constructor', 0],
+    ['__proto__', 0],
+    ['payment', -5],
+    ['checkout', -5],
+    ['search', 5],
+  ] as const)('of the event type %j are shifted by %d in the upper three', (eventType, shift) => {
+    const all = bounds(shift);
+    for (const [at, [lower, decision]] of all.entries()) {
+      const below = all[at - 1]?.[1] ?? 'ALLOW';
+      expect([lower, band(lower, eventType, DEFAULT_POLICY)]).toEqual([lower, decision]);
+      expect(band(lower - 0.1, eventType, DEFAULT_POLICY)).toBe(below);
+    }
+    expect(band(100, eventType, DEFAULT_POLICY)).toBe('BLOCK');
+    expect(bandsFor(eventType, DEFAULT_POLICY).allowWatch).toBe(30);
+  });
+
+  test('use the rounded score', () => {
+    // 84.96 is shown as 85, so it is decided as 85.
+    const nearly = verdict([fired('a', 'client', 0.8496)]);
+    expect(nearly).toMatchObject({ score: 85, decision: 'BLOCK' });
+    expect(verdict([fired('a', 'client', 0.8494)])).toMatchObject({ score: 84.9, decision: 'REVIEW' });
+  });
+
+  test('of a policy of the operator’s own are used', () => {
+    const policy: Policy = {
+      ...DEFAULT_POLICY,
+      bands: { allowWatch: 1, softChallenge: 2, review: 3, block: 4 },
+      shifts: { login: 10 },
+    };
+    expect(band(4, 'payment', policy)).toBe('BLOCK');
+    expect(bandsFor('login', policy)).toEqual({ allowWatch: 1, softChallenge: 12, review: 13, block: 14 });
+  });
+});
+
+describe('the score', () => {
+  test('of nothing is 0 and of one rule its weight', () => {
+    expect(verdict([])).toEqual({ decision: 'ALLOW', score: 0, reasons: [], reviewHint: '' });
+    for (const { rule, weight } of RULES.flatMap((rule) =>
+      Object.values(rule.weights).map((weight) => ({ rule, weight })),
+    )) {
+      expect(fusedScore([{ rule, weight, evidence: '' }])).toBeCloseTo(weight * 100, 1);
+    }
+  });
+
+  test('takes the strongest of a family and noisy-or over families', () => {
+    expect(fusedScore([fired('a', 'client', 0.3), fired('b', 'client', 0.7), fired('c', 'client', 0.62)])).toBe(70);
+    expect(fusedScore([fired('a', 'client', 0.3), fired('b', 'network', 0.5)])).toBe(65);
+    expect(fusedScore([fired('a', 'client', 0.5), fired('b', 'client', 0.5), fired('c', 'client', 0.5)])).toBe(50);
+    expect(fusedScore([fired('a', 'client', 0.62), fired('b', 'network', 0.35), fired('c', 'journey', 0.1)])).toBe(
+      77.8,
+    );
+  });
+
+  test('has one decimal, and a half goes up', () => {
+    expect(fusedScore([fired('a', 'client', 0.12345)])).toBe(12.3);
+    // 1 - 0.85 × 0.65 = 0.4475; 1 - 0.55 × 0.95 × 0.9 = 0.52975.
+    expect(fusedScore([fired('a', 'client', 0.15), fired('b', 'network', 0.35)])).toBe(44.8);
+    expect(fusedScore([fired('a', 'client', 0.45), fired('b', 'network', 0.05), fired('c', 'token', 0.1)])).toBe(53);
+  });
+
+  test('stays in 0 to 100 whatever a weight is', () => {
+    for (const weight of [-1, Number.NaN, Number.NEGATIVE_INFINITY, -0])
+      expect(fusedScore([fired('a', 'client', weight)])).toBe(0);
+    for (const weight of [1, 1.5, Number.POSITIVE_INFINITY])
+      expect(fusedScore([fired('a', 'client', weight)])).toBe(100);
+  });
+});
+
+describe('the caller’s own list', () => {
+  const registry = fired('registry_known_bad', 'registry', 0.7);
+  const client = fired('device_headless', 'client', 0.7);
+
+  test('block is BLOCK with 100, and the other rules are still reported', () => {
+    const list = fired('list_block', 'list', 1);
+    expect(verdict([list, registry, client], 'block')).toEqual({
+      decision: 'BLOCK',
+      score: 100,
+      reasons: ['list_block', 'registry_known_bad', 'device_headless'],
+      reviewHint: 'Strongest evidence: hint of list_block (list_block).',
+    });
+  });
+
+  test('block is BLOCK even when its rule is switched off', () => {
+    expect(verdict([], 'block')).toMatchObject({ decision: 'BLOCK', score: 100, reasons: [] });
+  });
+
+  test('allow drops the registry, is ALLOW, and the score shows the rest', () => {
+    const list = fired('list_allow', 'list', 0);
+    expect(verdict([list, registry, client], 'allow')).toEqual({
+      decision: 'ALLOW',
+      score: 70,
+      reasons: ['list_allow', 'device_headless'],
+      reviewHint: '',
+    });
+    expect(verdict([list, registry], 'allow')).toMatchObject({ decision: 'ALLOW', score: 0 });
+  });
+
+  test('watch changes nothing', () => {
+    expect(verdict([registry, client], 'watch')).toEqual(verdict([registry, client]));
+  });
+});
+
+describe('the review hint', () => {
+  test('is one sentence that names the strongest evidence, on SOFT_CHALLENGE, REVIEW and BLOCK only', () => {
+    const weights: readonly (readonly [number, Decision, boolean])[] = [
+      [0.29, 'ALLOW', false],
+      [0.3, 'ALLOW_WATCH', false],
+      [0.5, 'SOFT_CHALLENGE', true],
+      [0.65, 'REVIEW', true],
+      [0.85, 'BLOCK', true],
+    ];
+    for (const [weight, decision, hinted] of weights) {
+      const given = verdict([fired('weak', 'journey', 0), fired('strong', 'client', weight)]);
+      expect(given.decision).toBe(decision);
+      expect(given.reviewHint).toBe(hinted ? 'Strongest evidence: hint of strong (strong).' : '');
+    }
+  });
+
+  test('of every rule is plain ASCII', () => {
+    for (const { hint, code } of RULES) expect(`${code}: ${hint}`).toMatch(/^[\x20-\x7e]+$/);
+  });
+});
+
+describe('the session mode', () => {
+  test.each([
+    [{ kind: 'none' }, 'no_session', 'no_session'],
+    [{ kind: 'opaque' }, 'unverified', 'degraded'],
+    [collectorToken(), 'full', 'degraded'],
+  ] as const satisfies readonly (readonly [TokenFacts, string, string])[])(
+    'of %j is %s, and %s with a layer missing',
+    (token, well, degraded) => {
+      expect(sessionMode(token, false)).toBe(well);
+      expect(sessionMode(token, true)).toBe(degraded);
+    },
+  );
+});

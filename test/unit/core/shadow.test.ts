@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest';
+import { newId } from '../../../src/base/ids.ts';
+import { bandsFor } from '../../../src/core/fuse.ts';
+import { DEFAULT_POLICY } from '../../../src/core/policy.ts';
+import { shadowReason } from '../../../src/core/shadow.ts';
+
+const BANDS = DEFAULT_POLICY.bands;
+const NOW_MS = Date.UTC(2026, 10, 21, 12);
+
+describe('the shadow review queue', () => {
+  test.each([0.01, 0.1, 0.5])('gets a share of %d of all decisions', (rate) => {
+    const ids = 200_000;
+    let sampled = 0;
+    for (let i = 0; i < ids; i++) {
+      if (shadowReason(newId('req', NOW_MS + Math.floor(i / 50)), 'ALLOW', 5, BANDS, rate) === 'sample') sampled++;
+    }
+    // Six standard deviations.
+    expect(Math.abs(sampled - ids * rate)).toBeLessThan(6 * Math.sqrt(ids * rate * (1 - rate)));
+  });
+
+  test('a share of 0 takes none and a share of 1 takes all', () => {
+    for (let i = 0; i < 5_000; i++) {
+      const id = newId('req', NOW_MS + i);
+      expect(shadowReason(id, 'ALLOW', 0, BANDS, 0)).toBeNull();
+      expect(shadowReason(id, 'BLOCK', 100, BANDS, 1)).toBe('sample');
+    }
+  });
+
+  test('the same decision always falls the same way, and a larger share keeps what a smaller one took', () => {
+    for (let i = 0; i < 5_000; i++) {
+      const id = newId('req', NOW_MS + i);
+      const [first, again, larger] = [0.2, 0.2, 0.3].map((rate) => shadowReason(id, 'ALLOW', 0, BANDS, rate));
+      expect(again).toBe(first);
+      expect(first === null || larger === 'sample').toBe(true);
+    }
+  });
+
+  test.each([
+    ['payment', [76.9, 77, 79.9, 80]],
+    ['login', [81.9, 82, 84.9, 85]],
+    ['search', [86.9, 87, 89.9, 90]],
+  ] as const)('on %s the last 3 points under BLOCK are near', (eventType, [far, first, last, block]) => {
+    const bands = bandsFor(eventType, DEFAULT_POLICY);
+    expect(shadowReason('req_1', 'REVIEW', far, bands, 0)).toBeNull();
+    expect(shadowReason('req_1', 'REVIEW', first, bands, 0)).toBe('near_block');
+    expect(shadowReason('req_1', 'REVIEW', last, bands, 0)).toBe('near_block');
+    expect(shadowReason('req_1', 'BLOCK', block, bands, 0)).toBeNull();
+  });
+
+  test('an allowed fingerprint whose score is near BLOCK is near, and a blocked one is not', () => {
+    expect(shadowReason('req_1', 'ALLOW', 84, BANDS, 0)).toBe('near_block');
+    expect(shadowReason('req_1', 'BLOCK', 100, BANDS, 0)).toBeNull();
+  });
+});

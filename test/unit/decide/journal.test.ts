@@ -1,0 +1,284 @@
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import * as fs from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { openJournal, type Journal, type JournalRead } from '../../../src/decide/journal.ts';
+import { BATCH_REQUESTS_MAX } from '../../../src/limits.ts';
+import type { ReplayEntry } from '../../../src/decide/replay-guard.ts';
+
+/** What the next writes do in place of writing; empty: they write. */
+const writeFaults: ('throw' | 'half')[] = [];
+vi.mock('node:fs', async (original) => {
+  const real = await original<typeof fs>();
+  const writeSync = (descriptor: number, block: Buffer): number => {
+    const failure = writeFaults.shift();
+    if (failure === 'throw') throw new Error('ENOSPC: no space left on device');
+    return real.writeSync(descriptor, failure === 'half' ? block.subarray(0, block.length >> 1) : block);
+  };
+  return { ...real, writeSync };
+});
+
+const NOW = Date.UTC(2026, 10, 21, 12) / 1000;
+const BLOCK_HEAD_BYTES = 12;
+const ENTRY_BYTES = 16;
+
+let folder = '';
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'gatehouse-journal-'));
+  writeFaults.length = 0;
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function open(nowSeconds = NOW): { journal: Journal; read: JournalRead; entries: ReplayEntry[] } {
+  const entries: ReplayEntry[] = [];
+  const { journal, read } = openJournal(folder, nowSeconds, (entry) => entries.push({ ...entry }));
+  return { journal, read, entries };
+}
+
+function entry(n: number, expiresAtSeconds = NOW + 301): ReplayEntry {
+  return { hashLow: n, hashHigh: 0xffff_ffff - n, expiresAtSeconds, keyNumber: n % 5 };
+}
+
+function commitAll(journal: Journal, entries: readonly ReplayEntry[], nowSeconds = NOW): void {
+  for (const one of entries) journal.stage(one);
+  journal.commit(nowSeconds);
+}
+
+function files(): string[] {
+  return readdirSync(folder).sort();
+}
+
+const word = fc.integer({ min: 0, max: 0xffff_ffff });
+const anyEntry = fc.record({
+  hashLow: word,
+  hashHigh: word,
+  expiresAtSeconds: fc.integer({ min: NOW + 1, max: 0xffff_ffff }),
+  keyNumber: word,
+});
+
+describe('the journal', () => {
+  test('gives back what was written, in order, across several openings', () => {
+    fc.assert(
+      fc.property(fc.array(fc.array(anyEntry, { maxLength: BATCH_REQUESTS_MAX }), { maxLength: 6 }), (batches) => {
+        rmSync(folder, { recursive: true, force: true });
+        for (const batch of batches) {
+          const { journal } = open();
+          commitAll(journal, batch);
+          journal.close();
+        }
+        const { entries, read, journal } = open();
+        expect(entries).toEqual(batches.flat());
+        expect(read.entries).toBe(batches.flat().length);
+        expect(read.newestExpirySeconds).toBe(Math.max(0, ...batches.flat().map((one) => one.expiresAtSeconds)));
+        expect(read.damagedFiles).toBe(0);
+        journal.close();
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  test('what was committed is there without a close, as after a SIGKILL', () => {
+    const { journal } = open();
+    commitAll(journal, [entry(1), entry(2)]);
+    expect(open().entries).toEqual([entry(1), entry(2)]);
+    journal.close();
+  });
+
+  test('what was staged and not committed is not there, and an empty commit writes nothing', () => {
+    const { journal } = open();
+    journal.commit(NOW);
+    expect(files()).toEqual([]);
+    journal.stage(entry(1));
+    expect(open().entries).toEqual([]);
+    journal.close();
+  });
+
+  test('ids that have run out are not given back, and the newest expiry is told all the same', () => {
+    const { journal } = open();
+    commitAll(journal, [entry(1, NOW), entry(2, NOW + 1), entry(3, NOW - 50)]);
+    journal.close();
+    const { entries, read } = open();
+    expect(entries).toEqual([entry(2, NOW + 1)]);
+    expect(read.newestExpirySeconds).toBe(NOW + 1);
+    expect(open(NOW + 100).entries).toEqual([]);
+  });
+
+  test('its files are for the service only', () => {
+    const { journal } = open();
+    commitAll(journal, [entry(1)]);
+    expect(statSync(join(folder, files()[0] ?? '')).mode & 0o777).toBe(0o600);
+    journal.close();
+  });
+});
+
+/** Two files: the first with blocks of 3, 2 and 4 entries, the second with one of 2. */
+function write(): { first: string; bytes: Buffer; ends: number[]; before: ReplayEntry[][]; behind: ReplayEntry[] } {
+  const before = [
+    [1, 2, 3],
+    [4, 5],
+    [6, 7, 8, 9],
+  ].map((batch) => batch.map((n) => entry(n)));
+  const behind = [entry(10), entry(11)];
+  const one = open();
+  for (const batch of before) commitAll(one.journal, batch);
+  one.journal.close();
+  const two = open();
+  commitAll(two.journal, behind);
+  two.journal.close();
+  const first = join(folder, files()[0] ?? '');
+  const bytes = readFileSync(first);
+  let end = 0;
+  const ends = before.map((batch) => (end += BLOCK_HEAD_BYTES + batch.length * ENTRY_BYTES));
+  expect(bytes.length).toBe(end);
+  return { first, bytes, ends, before, behind };
+}
+
+describe('a damaged journal', () => {
+  test('cut at any byte loses only the block that was cut and what follows in that file', () => {
+    const { first, bytes, ends, before, behind } = write();
+    for (let cut = 0; cut <= bytes.length; cut++) {
+      writeFileSync(first, bytes.subarray(0, cut));
+      const whole = ends.filter((end) => end <= cut).length;
+      const { entries, read, journal } = open();
+      expect(entries).toEqual([...before.slice(0, whole).flat(), ...behind]);
+      expect(read.damagedFiles).toBe(cut === 0 || ends.includes(cut) ? 0 : 1);
+      journal.close();
+    }
+  });
+
+  test('with any one byte changed loses only that block and what follows in that file', () => {
+    const { first, bytes, ends, before, behind } = write();
+    for (let at = 0; at < bytes.length; at++) {
+      const changed = Buffer.from(bytes);
+      changed[at] = (changed[at] ?? 0) ^ (1 << (at % 8));
+      writeFileSync(first, changed);
+      const whole = ends.filter((end) => end <= at).length;
+      const { entries, read, journal } = open();
+      expect(entries).toEqual([...before.slice(0, whole).flat(), ...behind]);
+      expect(read.damagedFiles).toBe(1);
+      journal.close();
+    }
+  });
+
+  test('of random bytes, zeros or nothing is no reason not to start', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.uint8Array({ maxLength: 300 }),
+          fc.nat(300).map((length) => new Uint8Array(length)),
+        ),
+        (bytes) => {
+          rmSync(folder, { recursive: true, force: true });
+          fs.mkdirSync(folder);
+          writeFileSync(join(folder, 'replay-0000000001.log'), bytes);
+          const { entries, journal } = open();
+          expect(entries).toEqual([]);
+          commitAll(journal, [entry(1)]);
+          journal.close();
+          expect(open().entries).toEqual([entry(1)]);
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+
+  test('files of other names are left alone', () => {
+    writeFileSync(join(folder, 'replay-1.log'), 'x');
+    writeFileSync(join(folder, 'notes.txt'), 'x');
+    const { journal, read } = open();
+    journal.prune(NOW + 1_000_000);
+    expect(read.damagedFiles).toBe(0);
+    expect(files()).toEqual(['notes.txt', 'replay-1.log']);
+  });
+});
+
+describe('the journal’s files', () => {
+  test('change after 60 s, and when the clock steps back as far', () => {
+    const { journal } = open();
+    commitAll(journal, [entry(1)], NOW);
+    commitAll(journal, [entry(2)], NOW + 59);
+    expect(files()).toHaveLength(1);
+    commitAll(journal, [entry(3)], NOW + 60);
+    expect(files()).toHaveLength(2);
+    commitAll(journal, [entry(4)], NOW + 58);
+    expect(files()).toHaveLength(2);
+    commitAll(journal, [entry(5)], NOW - 400);
+    expect(files()).toHaveLength(3);
+    journal.close();
+    expect(open().entries).toHaveLength(5);
+  });
+
+  test('go when everything in them has run out, and not before; the one that is being written stays', () => {
+    const { journal } = open();
+    commitAll(journal, [entry(1, NOW + 600), entry(2, NOW + 301)], NOW);
+    commitAll(journal, [entry(3, NOW + 361)], NOW + 60);
+    commitAll(journal, [entry(4, NOW + 421)], NOW + 120);
+    journal.prune(NOW + 360);
+    expect(files()).toHaveLength(3);
+    journal.prune(NOW + 361);
+    expect(files()).toEqual(['replay-0000000001.log', 'replay-0000000003.log']);
+    journal.prune(NOW + 10_000);
+    expect(files()).toEqual(['replay-0000000003.log']);
+    journal.close();
+    journal.prune(NOW + 10_000);
+    expect(files()).toEqual([]);
+  });
+
+  test('of former runs go as well, and their numbers are not used again while they are there', () => {
+    const first = open();
+    commitAll(first.journal, [entry(1)]);
+    first.journal.close();
+    const second = open();
+    commitAll(second.journal, [entry(2)]);
+    expect(files()).toEqual(['replay-0000000001.log', 'replay-0000000002.log']);
+    second.journal.prune(NOW + 301);
+    expect(files()).toEqual(['replay-0000000002.log']);
+    second.journal.close();
+  });
+});
+
+describe('a write that fails', () => {
+  test.each(['throw', 'half'] as const)('(%s) is told until one succeeds, and costs only its own block', (failure) => {
+    const { journal } = open();
+    commitAll(journal, [entry(1)]);
+    expect(journal.broken).toBeNull();
+    writeFaults.push(failure);
+    commitAll(journal, [entry(2)]);
+    expect(journal.broken).not.toBeNull();
+    journal.commit(NOW);
+    expect(journal.broken).not.toBeNull();
+    commitAll(journal, [entry(3)]);
+    expect(journal.broken).toBeNull();
+    journal.close();
+    expect(open().entries).toEqual([entry(1), entry(3)]);
+  });
+
+  test('leaves no file behind for ever, however often it fails', () => {
+    const { journal } = open();
+    for (let i = 0; i < 50; i++) {
+      writeFaults.push(i % 2 === 0 ? 'throw' : 'half');
+      commitAll(journal, [entry(i)]);
+    }
+    expect(journal.broken).not.toBeNull();
+    commitAll(journal, [entry(100)]);
+    expect(journal.broken).toBeNull();
+    journal.prune(NOW);
+    expect(files()).toHaveLength(1);
+    journal.close();
+  });
+
+  test('because the folder cannot be written is told, and the next write after that is over succeeds', () => {
+    const { journal } = open();
+    rmSync(folder, { recursive: true });
+    commitAll(journal, [entry(1)]);
+    expect(journal.broken).toContain('ENOENT');
+    fs.mkdirSync(folder);
+    chmodSync(folder, 0o700);
+    commitAll(journal, [entry(2)]);
+    expect(journal.broken).toBeNull();
+    journal.close();
+    expect(open().entries).toEqual([entry(2)]);
+  });
+});

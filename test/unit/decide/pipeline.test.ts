@@ -1,0 +1,441 @@
+import { describe, expect, test } from 'vitest';
+import type { Exchange, RequestHead } from '../../../src/base/exchange.ts';
+import type { Journal } from '../../../src/decide/journal.ts';
+import { Keyring } from '../../../src/decide/keyring.ts';
+import type { DecideObserver } from '../../../src/decide/observer.ts';
+import { createDecidePipeline } from '../../../src/decide/pipeline.ts';
+import { LocalRateWindows } from '../../../src/decide/rate-windows.ts';
+import { LocalReplayGuard, type ReplayEntry } from '../../../src/decide/replay-guard.ts';
+import {
+  BATCH_REQUESTS_MAX,
+  DECIDE_BODY_BYTES_MAX,
+  QUEUE_REQUESTS_MAX,
+  RATE_FAILED_AUTHENTICATIONS,
+} from '../../../src/limits.ts';
+import {
+  AnswerWriter,
+  createFrame,
+  FrameReader,
+  REQUEST_PUBLIC_KEY,
+  REQUEST_WANTS_DETAIL,
+} from '../../../src/pools/frame.ts';
+import type { ScoreTask } from '../../../src/pools/messages.ts';
+import type { ScorePool } from '../../../src/pools/score-pool.ts';
+import { fakeClock, HEAD, NOW_SECONDS, PUBLIC_KEY, SECRET_KEY, signedHead, storedKey } from './support.ts';
+
+const IN_FLIGHT_MAX = 2;
+const FRAMES = Array.from(
+  { length: IN_FLIGHT_MAX + Math.ceil(QUEUE_REQUESTS_MAX / BATCH_REQUESTS_MAX) + 1 },
+  createFrame,
+);
+const turn = (): Promise<void> => new Promise((done) => setImmediate(done));
+
+interface Sent {
+  readonly status: number;
+  readonly fields: string;
+  readonly json: Record<string, unknown>;
+  readonly close: boolean;
+}
+
+class FakeExchange implements Exchange {
+  aborted = false;
+  readonly sent: Sent[] = [];
+  bodyRead = false;
+  readonly #body: Uint8Array;
+  readonly #address: string;
+
+  constructor(body = '{}', address = '198.51.100.1') {
+    this.#body = Buffer.from(body);
+    this.#address = address;
+  }
+
+  remoteAddress(): string {
+    return this.#address;
+  }
+
+  readBody(bytesMax: number, done: (body: Uint8Array | null) => void): void {
+    this.bodyRead = true;
+    done(this.#body.length > bytesMax ? null : this.#body);
+  }
+
+  send(status: number, fields: string, body: string, close = false): void {
+    if (this.aborted) return;
+    this.aborted = true;
+    this.sent.push({ status, fields, json: JSON.parse(body) as Record<string, unknown>, close });
+  }
+
+  get answer(): Sent {
+    const [answer] = this.sent;
+    if (answer === undefined || this.sent.length !== 1) throw new Error(`${this.sent.length} answers`);
+    return answer;
+  }
+}
+
+interface SetUp {
+  readonly idsMax?: number;
+  readonly rateLimit?: number;
+  readonly crash?: (at: number) => boolean;
+}
+
+function setUp(options: SetUp = {}) {
+  const clock = fakeClock();
+  const keyring = new Keyring();
+  const rateLimit = options.rateLimit ?? 10_000;
+  keyring.load([storedKey(SECRET_KEY, { rateLimit }), storedKey(PUBLIC_KEY, { rateLimit })]);
+  const events: string[] = [];
+  const committed: ReplayEntry[][] = [];
+  let staged: ReplayEntry[] = [];
+  const journal: Journal = {
+    broken: null,
+    stage: (entry) => void staged.push(entry),
+    commit() {
+      committed.push(staged);
+      staged = [];
+    },
+    prune: () => {},
+    close: () => {},
+  };
+  const frames = FRAMES.map((frame) => ({ requests: new FrameReader(frame), answers: new AnswerWriter(frame) }));
+  const held: (() => void)[] = [];
+  const pool: ScorePool & {
+    holding: boolean;
+    fails: (body: string) => boolean;
+    seen: { customer: number; flags: number }[];
+  } = {
+    frames: FRAMES,
+    inFlightMax: IN_FLIGHT_MAX,
+    holding: false,
+    fails: () => false,
+    seen: [],
+    async run({ frame, from, count }: ScoreTask) {
+      if (pool.holding) await new Promise<void>((go) => held.push(go));
+      const memory = frames[frame];
+      if (memory === undefined) throw new Error('no frame');
+      memory.answers.reset();
+      const none = { decision: 0, flags: 0, score: 0, rulesLow: 0, rulesHigh: 0, detail: '' };
+      for (let at = from; at < from + count; at++) {
+        const body = memory.requests.body(at).toString();
+        if (pool.fails(body)) throw new Error('the worker died');
+        const { customerNumber, flags } = memory.requests.meta(at);
+        pool.seen.push({ customer: customerNumber, flags });
+        if (body === 'bad') {
+          const text = '{"status":400,"code":"malformed_json","detail":"The body is not valid JSON."}';
+          memory.answers.write(at, { ...none, status: 400, text });
+        } else if (body === 'crash')
+          memory.answers.write(at, { ...none, status: 500, text: '', detail: 'Error: at line 5' });
+        else
+          memory.answers.write(at, {
+            ...none,
+            status: 200,
+            text: `{"request_id":"req_x","echo":${JSON.stringify(body)},"latency_ms":`,
+          });
+      }
+    },
+    close: () => Promise.resolve(),
+  };
+  let line = 0;
+  const observer: DecideObserver = {
+    sampleLine: () => line,
+    refused: (code) => void events.push(code),
+    batchLeft: () => {},
+    batchFailed: () => void events.push('batch failed'),
+    decided(_pending, _answers, at) {
+      if (options.crash?.(at)) throw new Error('the observer failed');
+      events.push('decided');
+    },
+    scoreRefused: (code, detail) => void events.push(`${code} ${detail}`),
+  };
+  const rates = new LocalRateWindows();
+  const replay = new LocalReplayGuard(options.idsMax ?? 10_000, Buffer.alloc(16, 1));
+  const pipeline = createDecidePipeline({ clock, keyring, rates, replay, journal, pool, observer });
+  const receive = pipeline.route.methods['POST'];
+  if (receive === undefined) throw new Error('no handler');
+  let id = 0;
+  return {
+    clock,
+    events,
+    committed,
+    pool,
+    pipeline,
+    replay,
+    rates,
+    release: () => {
+      pool.holding = false;
+      for (const go of held.splice(0)) go();
+    },
+    logLines: (stands: number) => (line = stands),
+    post(head: RequestHead, body = '{}', address?: string): FakeExchange {
+      const exchange = new FakeExchange(body, address);
+      receive(head, exchange);
+      return exchange;
+    },
+    /** A right request with an id of its own. */
+    good(body = '{}', changes: Partial<RequestHead> = {}): FakeExchange {
+      return this.post(signedHead({ svcRequestId: `good-${id++}`, ...changes }, { body }), body);
+    },
+  };
+}
+
+const RATE_FIELDS = ['X-SVC-Rl-Limit', 'X-SVC-Rl-Remaining', 'X-SVC-Rl-Reset', 'RateLimit-Policy', 'RateLimit'];
+
+function expectRateFields({ fields, status, json }: Sent): void {
+  for (const name of RATE_FIELDS) expect(fields.split(`\r\n${name}: `)).toHaveLength(2);
+  const retry = /\r\nRetry-After: (\d+)/.exec(fields)?.[1];
+  expect(retry).toBe(status === 429 ? String(json['retry_after']) : undefined);
+}
+
+function field(answer: Sent, name: string): string | undefined {
+  return new RegExp(`\r\n${name}: ([^\r]*)`).exec(answer.fields)?.[1];
+}
+
+describe('a decision', () => {
+  test('is the worker’s text with the latency, and carries the rate fields of its key', async () => {
+    const service = setUp();
+    const exchange = service.good('{"a":1}');
+    await service.pipeline.drain();
+    const { status, json, fields } = exchange.answer;
+    expect(status).toBe(200);
+    expect(json).toEqual({ request_id: 'req_x', echo: '{"a":1}', latency_ms: expect.any(Number) as number });
+    expect(Number.isInteger(json['latency_ms'])).toBe(true);
+    expect(fields.startsWith('application/json\r\n')).toBe(true);
+    expectRateFields(exchange.answer);
+    expect(field(exchange.answer, 'X-SVC-Rl-Remaining')).toBe('9999');
+    expect(service.events).toEqual(['decided']);
+  });
+
+  test('goes to the worker with its customer, its kind of key and whether it is logged', async () => {
+    const service = setUp();
+    service.good();
+    service.good('{}', { svcKey: PUBLIC_KEY });
+    service.logLines(1);
+    service.good();
+    await service.pipeline.drain();
+    expect(service.pool.seen).toEqual([
+      { customer: 7, flags: 0 },
+      { customer: 7, flags: REQUEST_PUBLIC_KEY },
+      { customer: 7, flags: REQUEST_WANTS_DETAIL },
+    ]);
+  });
+
+  test('has its id in the journal before its answer leaves', async () => {
+    const service = setUp();
+    const exchanges = [service.good(), service.good(), service.good()];
+    let atFirstAnswer = -1;
+    const [first] = exchanges;
+    if (first === undefined) throw new Error('none');
+    const send = first.send.bind(first);
+    first.send = (...parameters) => {
+      atFirstAnswer = service.committed.length;
+      send(...parameters);
+    };
+    await service.pipeline.drain();
+    expect(atFirstAnswer).toBe(1);
+    expect(service.committed.map((batch) => batch.length)).toEqual([3]);
+    expect(new Set(service.committed.flat().map(({ hashLow }) => hashLow)).size).toBe(3);
+  });
+
+  test('that the worker refuses is a problem with its status, and its internal text stays inside', async () => {
+    const service = setUp();
+    const bad = service.good('bad');
+    const crash = service.good('crash');
+    await service.pipeline.drain();
+    expect(bad.answer).toMatchObject({ status: 400, json: { code: 'malformed_json' } });
+    expect(crash.answer).toMatchObject({ status: 500, json: { code: 'internal_error' } });
+    expect(JSON.stringify(crash.answer)).not.toContain('line 5');
+    expect(service.events).toContain('internal_error Error: at line 5');
+    for (const { answer } of [bad, crash]) expectRateFields(answer);
+  });
+});
+
+describe('the order of the checks', () => {
+  test('the form of the header comes before the body is read', () => {
+    const service = setUp();
+    const exchange = service.post({ ...HEAD, svcKey: '' }, 'x'.repeat(DECIDE_BODY_BYTES_MAX + 1));
+    expect(exchange.answer).toMatchObject({ status: 401, json: { code: 'missing_credentials' } });
+    expect(exchange.bodyRead).toBe(false);
+    expectRateFields(exchange.answer);
+  });
+
+  test('a body that is too large is 413 and ends the connection', () => {
+    const service = setUp();
+    const exchange = service.post(HEAD, 'x'.repeat(DECIDE_BODY_BYTES_MAX + 1));
+    expect(exchange.answer).toMatchObject({ status: 413, close: true, json: { code: 'body_too_large' } });
+    expectRateFields(exchange.answer);
+  });
+
+  test('overload comes before time, key and signature, costs no failed authentication and consumes no id', async () => {
+    const service = setUp();
+    service.pool.holding = true;
+    for (let i = 0; i < BATCH_REQUESTS_MAX; i++) service.good();
+    await turn();
+    while (service.pipeline.queued() < QUEUE_REQUESTS_MAX) service.good();
+    const remaining = service.rates.peekFailures('198.51.100.1', NOW_SECONDS).remaining;
+    const refused = [
+      service.post({ ...HEAD, svcKey: 'sk_live_nobody', svcTimestamp: '5' }),
+      service.post({ ...HEAD, svcTimestamp: '5' }),
+      service.post(signedHead({ svcRequestId: 'late' })),
+    ];
+    for (const { answer } of refused) {
+      expect(answer).toMatchObject({ status: 429, json: { code: 'overloaded', retry_after: 1 } });
+      expectRateFields(answer);
+    }
+    expect(service.rates.peekFailures('198.51.100.1', NOW_SECONDS).remaining).toBe(remaining);
+    service.release();
+    await service.pipeline.drain();
+    const again = service.post(signedHead({ svcRequestId: 'late' }));
+    await service.pipeline.drain();
+    expect(again.answer.status).toBe(200);
+  });
+
+  test('the signature comes before the rate limit, so a wrong one uses up nothing of the key', async () => {
+    const service = setUp({ rateLimit: 1 });
+    for (let i = 0; i < 5; i++) {
+      expect(service.post(HEAD).answer).toMatchObject({ status: 401, json: { code: 'invalid_signature' } });
+    }
+    const exchange = service.good();
+    await service.pipeline.drain();
+    expect(exchange.answer.status).toBe(200);
+  });
+
+  test('the rate limit comes before the replay, so a limited request may be sent again with its id', async () => {
+    const service = setUp({ rateLimit: 1 });
+    service.good();
+    const head = signedHead({ svcRequestId: 'limited' });
+    const limited = service.post(head);
+    expect(limited.answer).toMatchObject({ status: 429, json: { code: 'rate_limited', retry_after: 60 } });
+    expectRateFields(limited.answer);
+    expect(field(limited.answer, 'X-SVC-Rl-Remaining')).toBe('0');
+    service.clock.nowSeconds += 60;
+    const again = service.post(head);
+    await service.pipeline.drain();
+    expect(again.answer.status).toBe(200);
+  });
+
+  test('the replay comes before the JSON, and a bad body with a bad signature is 401', async () => {
+    const service = setUp();
+    const head = signedHead({ svcRequestId: 'once' }, { body: 'bad' });
+    const first = service.post(head, 'bad');
+    const second = service.post(head, 'bad');
+    expect(second.answer).toMatchObject({ status: 401, json: { code: 'replayed_request' } });
+    await service.pipeline.drain();
+    expect(first.answer.status).toBe(400);
+    expect(service.post({ ...HEAD, svcRequestId: 'twice' }, 'bad').answer.status).toBe(401);
+  });
+});
+
+describe('request ids', () => {
+  test('are used up only by requests that were accepted', async () => {
+    const service = setUp();
+    const svcRequestId = 'the-id';
+    service.post({ ...HEAD, svcRequestId });
+    service.post(signedHead({ svcRequestId, svcTimestamp: String(NOW_SECONDS - 301) }));
+    service.post(signedHead({ svcRequestId, svcKey: 'sk_live_nobody' }));
+    expect(service.replay.size).toBe(0);
+    const accepted = service.post(signedHead({ svcRequestId }));
+    const other = service.post(signedHead({ svcRequestId, svcKey: PUBLIC_KEY }));
+    const copies = Array.from({ length: 5 }, () => service.post(signedHead({ svcRequestId })));
+    await service.pipeline.drain();
+    expect([accepted.answer.status, other.answer.status]).toEqual([200, 200]);
+    for (const copy of copies) {
+      expect(copy.answer).toMatchObject({ status: 401, json: { code: 'replayed_request' } });
+      expectRateFields(copy.answer);
+    }
+  });
+
+  test('that cannot be remembered are refused as overload', () => {
+    const service = setUp({ idsMax: 4 });
+    const answers = Array.from({ length: 3 }, () => service.good());
+    expect(answers[2]?.answer).toMatchObject({ status: 429, json: { code: 'overloaded' } });
+  });
+});
+
+describe('failed authentications', () => {
+  test('are counted by source address: 6,000 are answered as what they are, further ones as 429', async () => {
+    const service = setUp();
+    const wrong = (address: string): Sent => service.post({ ...HEAD, svcKey: 'sk_live_nobody' }, '{}', address).answer;
+    for (let i = 0; i < RATE_FAILED_AUTHENTICATIONS; i++) expect(wrong('203.0.113.9').status).toBe(401);
+    for (const head of [HEAD, { ...HEAD, svcKey: '' }, signedHead({ svcTimestamp: '5' })]) {
+      const refused = service.post(head, '{}', '203.0.113.9').answer;
+      expect(refused).toMatchObject({ status: 429, json: { code: 'rate_limited' } });
+      expect(field(refused, 'X-SVC-Rl-Limit')).toBe(String(RATE_FAILED_AUTHENTICATIONS));
+      expectRateFields(refused);
+    }
+    // Never a verified request, and never another address.
+    const verified = service.post(signedHead({ svcRequestId: 'verified' }), '{}', '203.0.113.9');
+    await service.pipeline.drain();
+    expect(verified.answer.status).toBe(200);
+    expect(wrong('203.0.113.10').status).toBe(401);
+    service.clock.nowSeconds += 60;
+    expect(wrong('203.0.113.9').status).toBe(401);
+  });
+
+  test('carry the rate fields of the key where it is known, else those of the source', () => {
+    const service = setUp();
+    expect(field(service.post(HEAD).answer, 'X-SVC-Rl-Limit')).toBe('10000');
+    expect(field(service.post(signedHead({ svcTimestamp: '5' })).answer, 'X-SVC-Rl-Limit')).toBe('10000');
+    const unknown = service.post({ ...HEAD, svcKey: 'sk_live_nobody' }).answer;
+    expect(field(unknown, 'X-SVC-Rl-Limit')).toBe(String(RATE_FAILED_AUTHENTICATIONS));
+    for (const code of ['invalid_signature', 'timestamp_out_of_window', 'unknown_key'])
+      expect(service.events).toContain(code);
+  });
+
+  test('tell the server’s time where the clock is at fault', () => {
+    expect(setUp().post(signedHead({ svcTimestamp: '5' })).answer.json).toMatchObject({
+      code: 'timestamp_out_of_window',
+      server_time: NOW_SECONDS,
+    });
+  });
+});
+
+describe('a client that is gone', () => {
+  test('while its batch is scored gets nothing, and the others get their own', async () => {
+    const service = setUp();
+    const exchanges = ['a', 'b', 'c'].map((body) => service.good(body));
+    const [, gone] = exchanges;
+    if (gone === undefined) throw new Error('none');
+    gone.aborted = true;
+    await service.pipeline.drain();
+    expect(exchanges.map(({ sent }) => sent.map(({ json }) => json['echo']))).toEqual([['a'], [], ['c']]);
+    expect(service.committed.flat()).toHaveLength(3);
+  });
+});
+
+describe('a batch that fails', () => {
+  test('costs only the request that did it a 500; the others get their own answers', async () => {
+    const service = setUp();
+    service.pool.fails = (body) => body === 'poison';
+    const bodies = ['a', 'b', 'poison', 'a longer body than the others', 'c'];
+    const exchanges = bodies.map((body) => service.good(body));
+    await service.pipeline.drain();
+    expect(exchanges.map(({ answer }) => answer.json['echo'] ?? answer.json['code'])).toEqual([
+      'a',
+      'b',
+      'internal_error',
+      'a longer body than the others',
+      'c',
+    ]);
+    for (const { answer } of exchanges) expectRateFields(answer);
+    expect(service.committed.flat()).toHaveLength(5);
+    expect(service.events.filter((event) => event === 'batch failed')).toHaveLength(2);
+  });
+
+  test('because answering one request throws costs no other its answer', async () => {
+    const service = setUp({ crash: (at) => at === 1 });
+    const exchanges = ['a', 'b', 'c'].map((body) => service.good(body));
+    await service.pipeline.drain();
+    for (const { answer } of exchanges) expect(answer.status).toBe(200);
+    const after = service.good('d');
+    await service.pipeline.drain();
+    expect(after.answer.json['echo']).toBe('d');
+  });
+});
+
+describe('the route', () => {
+  test('takes POST only, and its refusals by the router carry the rate fields of the source', () => {
+    const { route } = setUp().pipeline;
+    expect(route.path).toBe('/v1/decide');
+    expect(Object.keys(route.methods)).toEqual(['POST']);
+    expect(route.bodyBytesMax).toBe(DECIDE_BODY_BYTES_MAX);
+    expect(route.refusalFields?.(new FakeExchange())).toContain(`X-SVC-Rl-Limit: ${RATE_FAILED_AUTHENTICATIONS}`);
+  });
+});

@@ -1,0 +1,83 @@
+import { createHash, createHmac } from 'node:crypto';
+import type { CustomerNumber } from '../../../src/base/brand.ts';
+import type { Clock } from '../../../src/base/clock.ts';
+import type { RequestHead } from '../../../src/base/exchange.ts';
+import type { StoredKey } from '../../../src/decide/keyring.ts';
+
+/** 21 November 2026, noon. */
+export const NOW_SECONDS = Date.UTC(2026, 10, 21, 12) / 1000;
+
+export const SECRET_KEY = `sk_live_${'A'.repeat(38)}`;
+export const PUBLIC_KEY = `pk_live_${'B'.repeat(38)}`;
+
+export function storedKey(text: string, changes: Partial<StoredKey> = {}): StoredKey {
+  return {
+    hash: createHash('sha256').update(text).digest('hex'),
+    kind: text.startsWith('pk_') ? 'public' : 'secret',
+    customer: 7 as CustomerNumber,
+    number: text.startsWith('pk_') ? 2 : 1,
+    prefix: text.slice(0, 12),
+    rateLimit: 1_000,
+    revokedAtSeconds: null,
+    ...changes,
+  };
+}
+
+/** A clock that stands where it is put. */
+export function fakeClock(nowSeconds = NOW_SECONDS): Clock & { nowSeconds: number; observed: number[] } {
+  return {
+    nowSeconds,
+    observed: [],
+    nowMs() {
+      return this.nowSeconds * 1000;
+    },
+    observe(timestampSeconds) {
+      this.observed.push(timestampSeconds);
+    },
+    followsTimestamps: false,
+  };
+}
+
+export const HEAD: RequestHead = {
+  method: 'POST',
+  path: '/v1/decide',
+  query: '',
+  svcKey: SECRET_KEY,
+  svcTimestamp: String(NOW_SECONDS),
+  svcRequestId: 'request-1',
+  svcSignature: '0'.repeat(64),
+  authorization: '',
+  contentLength: 2,
+  lengthFault: null,
+  formFault: null,
+};
+
+export interface Signing {
+  readonly body?: string;
+  /** The target that is signed; that of the head, with its query, unless given. */
+  readonly target?: string;
+  /** The HMAC key; what the contract says of the head's key unless given. */
+  readonly hmacKey?: string | Buffer;
+  /** What is signed in place of the head's own. */
+  readonly signed?: Partial<RequestHead>;
+}
+
+/** The head of a signed request, built beside the service's own code. */
+export function signedHead(changes: Partial<RequestHead> = {}, signing: Signing = {}): RequestHead {
+  const head = { ...HEAD, ...changes };
+  const signed = { ...head, ...signing.signed };
+  const text = [
+    signed.method,
+    signing.target ?? (signed.query === '' ? signed.path : `${signed.path}?${signed.query}`),
+    signed.svcTimestamp,
+    createHash('sha256')
+      .update(signing.body ?? '{}')
+      .digest('hex'),
+    signed.svcRequestId,
+  ].join('\n');
+  const usual = head.svcKey.startsWith('pk_') ? createHash('sha256').update(head.svcKey).digest() : head.svcKey;
+  const svcSignature = createHmac('sha256', signing.hmacKey ?? usual)
+    .update(text)
+    .digest('hex');
+  return { ...head, svcSignature };
+}

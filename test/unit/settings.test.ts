@@ -1,0 +1,161 @@
+import { resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { isLoopback, readSettings, type Settings } from '../../src/settings.ts';
+
+function read(env: Record<string, string>): { settings: Settings; warnings: readonly string[] } {
+  const result = readSettings(env);
+  if (result.kind === 'faults') throw new Error(result.faults.join('; '));
+  return result;
+}
+
+function faults(env: Record<string, string>): readonly string[] {
+  const result = readSettings(env);
+  return result.kind === 'faults' ? result.faults : [];
+}
+
+describe('settings', () => {
+  test('all have a default', () => {
+    const { settings, warnings } = read({ PATH: '/bin', HOME: '/root' });
+    expect(warnings).toEqual([]);
+    expect(settings).toMatchObject({
+      host: '127.0.0.1',
+      port: 8080,
+      dataDir: resolve('data'),
+      modelsDir: resolve('models'),
+      geoipDir: resolve('data/geoip'),
+      masterKey: null,
+      logLevel: 'info',
+      replayIds: 16_777_216,
+      metricsToken: null,
+      transport: 'auto',
+      tls: null,
+      simulatedTime: false,
+    });
+    expect(settings.workers).toBeGreaterThanOrEqual(1);
+  });
+
+  test('are taken from the environment', () => {
+    const { settings, warnings } = read({
+      GATEHOUSE_HOST: '0.0.0.0',
+      GATEHOUSE_PORT: '0',
+      GATEHOUSE_DATA_DIR: '/var/lib/gatehouse',
+      GATEHOUSE_MODELS_DIR: '/srv/models',
+      GATEHOUSE_MASTER_KEY: 'ab'.repeat(32),
+      GATEHOUSE_LOG_LEVEL: 'debug',
+      GATEHOUSE_REPLAY_IDS: '1024',
+      GATEHOUSE_WORKERS: '3',
+      GATEHOUSE_METRICS_TOKEN: '0123456789abcdef',
+      GATEHOUSE_TRANSPORT: 'node',
+      GATEHOUSE_TLS_CERT: '/srv/cert.pem',
+      GATEHOUSE_TLS_KEY: '/srv/key.pem',
+    });
+    expect(warnings).toEqual([]);
+    expect(settings).toEqual({
+      host: '0.0.0.0',
+      port: 0,
+      dataDir: '/var/lib/gatehouse',
+      modelsDir: '/srv/models',
+      geoipDir: '/var/lib/gatehouse/geoip',
+      masterKey: 'ab'.repeat(32),
+      logLevel: 'debug',
+      replayIds: 1_024,
+      workers: 3,
+      metricsToken: '0123456789abcdef',
+      transport: 'node',
+      tls: { certFile: '/srv/cert.pem', keyFile: '/srv/key.pem' },
+      simulatedTime: false,
+    });
+    expect(read({ GATEHOUSE_GEOIP_DIR: '/srv/geoip' }).settings.geoipDir).toBe('/srv/geoip');
+  });
+
+  test('an empty value is an absent one', () => {
+    expect(
+      read({ GATEHOUSE_PORT: '', GATEHOUSE_WORKERS: '', GATEHOUSE_TLS_CERT: '', GATEHOUSE_SOMETHING: '' }).warnings,
+    ).toEqual([]);
+    expect(read({ GATEHOUSE_PORT: '' }).settings.port).toBe(8080);
+  });
+
+  const WRONG: Readonly<Record<string, string>> = {
+    GATEHOUSE_PORT: '65536',
+    GATEHOUSE_MASTER_KEY: 'short',
+    GATEHOUSE_LOG_LEVEL: 'loud',
+    GATEHOUSE_REPLAY_IDS: '1023',
+    GATEHOUSE_WORKERS: '0',
+    GATEHOUSE_METRICS_TOKEN: 'short',
+    GATEHOUSE_TRANSPORT: 'http3',
+    GATEHOUSE_TLS_CERT: '/srv/cert.pem',
+    GATEHOUSE_SIMULATED_TIME: 'yes',
+    GATEHOUSE_POLICY_FILE: '/srv/policy.json',
+    GATEHOUSE_CLUSTER_URL: 'redis://somewhere',
+  };
+
+  test('every wrong value is named at once, once', () => {
+    const all = faults(WRONG);
+    for (const name of Object.keys(WRONG)) expect(all.filter((fault) => fault.startsWith(name))).toHaveLength(1);
+    expect(all).toHaveLength(Object.keys(WRONG).length);
+  });
+
+  test.each(Object.entries(WRONG))('%s=%s is named by itself, and no secret is repeated', (name, value) => {
+    const all = faults({ [name]: value });
+    expect(all).toHaveLength(1);
+    expect(all[0]).toContain(name);
+    const isSecret = name === 'GATEHOUSE_MASTER_KEY' || name === 'GATEHOUSE_METRICS_TOKEN';
+    expect(isSecret && all[0]?.includes(value)).toBe(false);
+  });
+
+  test.each(['', '-1', '80a', '8080.5', '1e3', ' 80', '0x50', '99999999999999'])('%j is not a port', (port) => {
+    expect(faults({ GATEHOUSE_PORT: port })).toHaveLength(port === '' ? 0 : 1);
+  });
+
+  test('a master key is 32 bytes, as hex digits or as base64', () => {
+    for (const key of [
+      'aB'.repeat(32),
+      Buffer.alloc(32, 5).toString('base64'),
+      Buffer.alloc(32, 250).toString('base64url'),
+    ]) {
+      expect(read({ GATEHOUSE_MASTER_KEY: key }).settings.masterKey).toBe(key);
+    }
+    for (const key of [
+      'a'.repeat(63),
+      'g'.repeat(64),
+      Buffer.alloc(31).toString('base64'),
+      Buffer.alloc(33).toString('base64'),
+    ]) {
+      expect(faults({ GATEHOUSE_MASTER_KEY: key })).toHaveLength(1);
+    }
+  });
+
+  test('certificate and key go together', () => {
+    for (const name of ['GATEHOUSE_TLS_CERT', 'GATEHOUSE_TLS_KEY']) {
+      const [fault] = faults({ [name]: '/srv/file.pem' });
+      expect(fault).toContain('GATEHOUSE_TLS_CERT');
+      expect(fault).toContain('GATEHOUSE_TLS_KEY');
+    }
+  });
+
+  test('simulated time needs a loopback address', () => {
+    for (const host of ['127.0.0.1', '127.9.9.9', '::1', 'localhost']) {
+      expect(read({ GATEHOUSE_SIMULATED_TIME: '1', GATEHOUSE_HOST: host }).settings.simulatedTime).toBe(true);
+    }
+    expect(read({ GATEHOUSE_SIMULATED_TIME: '1' }).settings.simulatedTime).toBe(true);
+    for (const host of ['0.0.0.0', '::', '10.0.0.1', 'example.com', '127.0.0.1.example.com', '127.1']) {
+      expect(isLoopback(host)).toBe(false);
+      expect(faults({ GATEHOUSE_SIMULATED_TIME: '1', GATEHOUSE_HOST: host })).toHaveLength(1);
+      expect(read({ GATEHOUSE_SIMULATED_TIME: '0', GATEHOUSE_HOST: host }).settings.simulatedTime).toBe(false);
+    }
+  });
+
+  test('a name that is none, or that has no effect, is a warning', () => {
+    const { warnings } = read({
+      GATEHOUSE_PROT: '80',
+      GATEHOUSE_EGRESS_ALLOW: '10.0.0.0/8',
+      GATEHOUSE_PORT_80_TCP: 'tcp://x',
+      constructor: 'x',
+    });
+    expect(warnings).toEqual([
+      'GATEHOUSE_PROT is not a setting',
+      'GATEHOUSE_EGRESS_ALLOW has no effect in this version',
+      'GATEHOUSE_PORT_80_TCP is not a setting',
+    ]);
+  });
+});
