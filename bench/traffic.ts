@@ -47,7 +47,7 @@ interface Session {
 
 /**
  * Bodies as a shop sends them, 450 to 900 bytes: events of sessions that run side by side, some eight events each, so that an
- * address, an agent and a token come back a few times and then never again. Nine sessions of ten have a collector token.
+ * address, an agent and a token come back a few times and then never again. Six sessions of ten have a collector token.
  */
 export function createTraffic(seed: number, nowSeconds: number): () => string {
   const random = randomOf(seed);
@@ -57,7 +57,7 @@ export function createTraffic(seed: number, nowSeconds: number): () => string {
   const octet = (): number => 1 + Math.floor(random() * 254);
   const begin = (): Session => {
     const person = Math.floor(random() * PEOPLE);
-    const isCollector = random() < 0.9;
+    const isCollector = random() < 0.6;
     serial++;
     return {
       person,

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { BoundedCache } from '../base/bounded-cache.ts';
 import type { CustomerNumber } from '../base/brand.ts';
 import { prepareHmacKey, type HmacKey } from './signature.ts';
 
@@ -25,10 +26,18 @@ export interface Key extends Omit<StoredKey, 'hash' | 'revokedAtSeconds'> {
 export type FoundKey = { readonly known: true; readonly key: Key } | { readonly known: false; readonly key: Key };
 
 /**
- * All keys of the installation in memory, by the hash of their text. Presenting any text costs one hash and one look-up, and
- * an unknown key is then verified against a stand-in: known and unknown take the same time.
+ * Choice: twice this many texts are kept, at most 2 MB. A flood of made-up keys costs the known ones one hash each again.
+ * Measured: 0.06 µs for a text seen before in place of 0.45 µs (bench/micro).
+ */
+const SEEN_TEXTS = 4_096;
+
+/**
+ * All keys of the installation in memory, by the hash of their text. A text costs one hash the first time and one look-up after
+ * that, whether it is a known key or not, and an unknown one is then verified against a stand-in: both take the same time.
  */
 export class Keyring {
+  /** Texts that were presented before, known or not, so that neither kind is quicker the second time. */
+  readonly #seen = new BoundedCache<string, FoundKey>(SEEN_TEXTS);
   #byHash = new Map<string, FoundKey>();
   readonly #unknownSecret: FoundKey = { known: false, key: createKey(standIn('secret')) };
   readonly #unknownPublic: FoundKey = { known: false, key: createKey(standIn('public')) };
@@ -44,11 +53,16 @@ export class Keyring {
       next.set(stored.hash, same ? before : { known: true, key: createKey(stored) });
     }
     this.#byHash = next;
+    this.#seen.clear();
   }
 
   find(keyText: string): FoundKey {
+    const seen = this.#seen.get(keyText);
+    if (seen !== undefined) return seen;
     const unknown = keyText.startsWith('pk_') ? this.#unknownPublic : this.#unknownSecret;
-    return this.#byHash.get(hash('sha256', keyText, 'hex')) ?? unknown;
+    const found = this.#byHash.get(hash('sha256', keyText, 'hex')) ?? unknown;
+    this.#seen.set(keyText, found);
+    return found;
   }
 
   get size(): number {

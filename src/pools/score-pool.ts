@@ -32,8 +32,9 @@ export async function openScorePool(
     maxThreads: workers,
     idleTimeout: Number.POSITIVE_INFINITY,
     concurrentTasksPerWorker: BATCHES_IN_FLIGHT_PER_WORKER,
-    // Choice: a worker waits for its next task on shared memory, with its event loop free for swaps of layers.
-    atomics: 'async',
+    // Measured: 33,000 → 35,400 req/s against 'async' (bench/decide), which wakes a worker twice for each task; and the worker's
+    // event loop stays free for swaps of layers.
+    atomics: 'disabled',
     maxQueue: inFlightMax,
     recordTiming: false,
     workerData,
