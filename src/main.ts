@@ -115,7 +115,10 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   const pool = await openScorePool(
     settings.workers,
     { dataDir, layers: layers.initial(), policy: DEFAULT_POLICY },
-    (error) => log.error({ err: error }, 'a score worker failed'),
+    {
+      onError: (error) => log.error({ err: error }, 'a score worker failed'),
+      onWorkerEnded: (threadId) => layers.forgetWorker(threadId),
+    },
   );
   const counts = new DecisionCounts(RULES.length);
   const recorder = new DecisionRecorder(counts, log);

@@ -1,19 +1,21 @@
 import { threadId, workerData } from 'node:worker_threads';
 import { AnswerWriter, FrameReader } from '../src/pools/frame.ts';
-import type { ScoreTask, ScoreWorkerData } from '../src/pools/messages.ts';
+import type { ScorePost, ScoreTask, ScoreWorkerData } from '../src/pools/messages.ts';
+import { serveFrames } from '../src/pools/score-loop.ts';
 import { Engine } from '../src/score/engine.ts';
 import { openWorkerLayers } from '../src/score/layers.ts';
 import { createSources } from '../src/score/sources.ts';
 import { openStore } from '../src/store/open-store.ts';
 
-/** A score worker: opens what scoring reads, then scores the batches that the pool hands it. The work itself is in `src/score`. */
+/** A score worker: opens what scoring reads, then scores frames until the end. The work itself is in `src/score`. */
 
 const data = workerData as ScoreWorkerData;
 
 const opened = openStore({ dataDir: data.dataDir, readOnly: true });
 if (opened.kind === 'fault') throw new Error(opened.detail);
+const { store } = opened;
 const layers = await openWorkerLayers(data.layers, threadId);
-const { sources, begin, takeStoreFailure } = createSources(opened.store, layers.geo);
+const { sources, begin, takeStoreFailure } = createSources(store, layers.geo);
 const engine = new Engine({
   sources,
   model: layers.model,
@@ -23,9 +25,15 @@ const engine = new Engine({
 });
 const frames = data.frames.map((frame) => ({ requests: new FrameReader(frame), answers: new AnswerWriter(frame) }));
 
-export default async function score(task: ScoreTask): Promise<void> {
+async function score(task: ScoreTask): Promise<void> {
   const frame = frames[task.frame];
   if (frame === undefined) throw new Error(`there is no frame ${task.frame}`);
   begin();
   await engine.scoreBatch(frame.requests, frame.answers, task.from, task.count);
+}
+
+export default async function post(given: ScorePost): Promise<void> {
+  await serveFrames(given, threadId, score);
+  await layers.close();
+  await store.close();
 }

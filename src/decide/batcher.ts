@@ -55,6 +55,7 @@ export class Batcher<T> {
     open.writer.add(body, customerNumber, flags, nowMs);
     open.pending.push(pending);
     this.#queued++;
+    this.#options.attend();
     // What this turn of the event loop brings goes into one batch, and the turn ends before anything could wait; but a batch
     // that is worth a worker's while leaves at once.
     if (open.writer.count >= BATCH_EAGER_REQUESTS) this.#pump();
@@ -171,6 +172,8 @@ export interface BatcherOptions<T> {
   readonly inFlightMax: number;
   /** Hands a part of a frame to a worker; resolves when its answers stand in the frame's output. */
   run(task: ScoreTask): Promise<void>;
+  /** Requests arrive, so answers will be looked for at the end of this turn. */
+  attend(): void;
   onBatch(count: number): void;
   /**
    * These are answered; the first stands at `from` of the answers, the others behind it. With `failed` there is none. What is

@@ -60,6 +60,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     frames: pool.frames,
     inFlightMax: pool.inFlightMax,
     run: (task) => pool.run(task),
+    attend: () => pool.attend(),
     onBatch: (count) => observer.batchLeft(count),
     onBatchFailed: (error) => observer.batchFailed(error),
     onAnswers: respond,

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { readFileSync } from 'node:fs';
-import type { AddressInfo, Socket } from 'node:net';
+import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import type { Exchange, HeaderFields } from '../base/exchange.ts';
 import { newId } from '../base/ids.ts';
 import { problem, problemBody, type Problem } from '../base/problem.ts';
@@ -78,8 +78,8 @@ export function listenNode(options: TransportOptions): Promise<Transport> {
         port: (server.address() as AddressInfo).port,
         drain() {
           state.draining = true;
-          server.close();
-          server.closeIdleConnections();
+          // Not the HTTP server's own close: that one cuts connections whose request is still on its way.
+          NetServer.prototype.close.call(server);
         },
       });
     });

@@ -1,8 +1,12 @@
+import type { MessagePort } from 'node:worker_threads';
 import type { Policy } from '../core/policy.ts';
 import type { Frame } from './frame.ts';
 import type { LayerSet } from './layer-messages.ts';
 
-/** Everything that crosses into a score worker, beside the frames' own bytes (`frame.ts`) and the layers (`layer-messages.ts`). */
+/**
+ * Everything that crosses between the main thread and score workers, beside the frames' own bytes (`frame.ts`), the words that
+ * hand frames over (`frame-queue.ts`) and the layers (`layer-messages.ts`).
+ */
 
 /** What every score worker is given when it starts. */
 export interface ScoreWorkerData {
@@ -12,7 +16,25 @@ export interface ScoreWorkerData {
   readonly policy: Policy;
 }
 
-/** Score these requests of that frame. `count` 0 only waits until the worker is ready. */
+/** The one task of a worker: serve frames until the end. */
+export interface ScorePost {
+  /** The frame queue's words. */
+  readonly memory: SharedArrayBuffer;
+  /** Names this worker in the queue; never used again. */
+  readonly owner: number;
+  /** Worker → main thread: `ScoreSignal`. */
+  readonly port: MessagePort;
+}
+
+export type ScoreSignal =
+  /** The worker is up. */
+  | { readonly kind: 'ready'; readonly threadId: number }
+  /** A frame came back while the main thread slept. */
+  | { readonly kind: 'wake' }
+  /** Why a frame came back as failed; internal text. */
+  | { readonly kind: 'failed'; readonly frame: number; readonly detail: string };
+
+/** Score these requests of that frame. */
 export interface ScoreTask {
   readonly frame: number;
   readonly from: number;

@@ -13,6 +13,8 @@ export interface Sources {
   findList(customer: CustomerNumber, fingerprint: FingerprintHash, nowSeconds: number): ListAction | null;
   findRegistry(fingerprint: FingerprintHash, nowSeconds: number): RegistryFacts | null;
   lookupGeo(ip: string, version: 4 | 6): GeoFacts | null;
+  /** Changes whenever a look-up might give something else than before. */
+  geoEpoch(): number;
 }
 
 export type Gathered =
@@ -40,7 +42,7 @@ export class Gatherer {
     if (session.tokenFacts.kind === 'none') return { kind: 'no_session' };
     const { fingerprintHash } = session;
     const nowSeconds = Math.floor(nowMs / 1000);
-    const ip = request.ip === null ? null : readIp(request.ip.trim());
+    const ip = request.ip === null ? null : ipOf(session, request.ip);
     const userAgent = cut(request.userAgent, USER_AGENT_CHARACTERS_MAX);
     return {
       kind: 'facts',
@@ -56,7 +58,7 @@ export class Gatherer {
         entities: request.entities,
         emails: emailsOf(session, request.entities),
         headers: request.headers,
-        geo: this.#geo(ip),
+        geo: ip === null ? null : this.#geo(session, ip),
         list: this.#sources.findList(customer, fingerprintHash, nowSeconds),
         registry: this.#sources.findRegistry(fingerprintHash, nowSeconds),
         nowSeconds,
@@ -76,9 +78,24 @@ export class Gatherer {
     return agent;
   }
 
-  #geo(ip: IpFacts | null): GeoFacts | null {
-    return ip?.kind === 'valid' && ip.public ? this.#sources.lookupGeo(ip.text, ip.version) : null;
+  #geo(session: SessionMemo, ip: IpFacts): GeoFacts | null {
+    if (ip.kind !== 'valid' || !ip.public) return null;
+    const epoch = this.#sources.geoEpoch();
+    if (session.geoEpoch !== epoch) {
+      session.geo = this.#sources.lookupGeo(ip.text, ip.version);
+      session.geoEpoch = epoch;
+    }
+    return session.geo;
   }
+}
+
+function ipOf(session: SessionMemo, text: string): IpFacts {
+  if (session.ipText !== text) {
+    session.ipText = text;
+    session.ip = readIp(text.trim());
+    session.geoEpoch = -1;
+  }
+  return session.ip;
 }
 
 function cut(text: string | null, charactersMax: number): string | null {

@@ -31,6 +31,8 @@ export interface GeoIp {
   /** Takes a newer content; one of an older generation is left alone. A content that does not open leaves what serves. */
   swap(slot: GeoSlot, content: GeoContent): void;
   status(slot: GeoSlot): SlotStatus;
+  /** Rises with every swap: facts of an older epoch may no longer be what a look-up gives. */
+  epoch(): number;
 }
 
 /** `changed` is called after each later swap, and whenever a slot breaks or runs again. */
@@ -44,6 +46,7 @@ export function createGeoIp(
     asn: new Slot(() => changed('asn')),
     anonymiser: new Slot(() => changed('anonymiser')),
   };
+  let epoch = 0;
   const known = new BoundedCache<string, { readonly facts: GeoFacts | null }>(CACHED_ADDRESSES);
 
   const find = (ip: string, version: 4 | 6): GeoFacts | null => {
@@ -66,10 +69,12 @@ export function createGeoIp(
       const replacedBytes = slots[slot].bytes();
       if (!slots[slot].take(content)) return;
       known.clear();
+      epoch++;
       collectShared(replacedBytes);
       changed(slot);
     },
     status: (slot) => slots[slot].status(),
+    epoch: () => epoch,
   };
   for (const slot of ['city', 'country', 'asn', 'anonymiser'] as const) slots[slot].take(initial[slot]);
   return geo;

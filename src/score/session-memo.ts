@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { FingerprintHash } from '../base/brand.ts';
 import { readToken } from '../core/collector-token.ts';
 import { readEmail } from '../core/email.ts';
-import type { AgentFacts, EmailFacts, Entity, TokenFacts } from '../core/facts.ts';
+import type { AgentFacts, EmailFacts, Entity, GeoFacts, IpFacts, TokenFacts } from '../core/facts.ts';
 
 /**
  * What the events of one session have in common, read once. A session sends its token with every event, and mostly the same
@@ -29,6 +29,11 @@ export interface SessionMemo {
   readonly token: string;
   readonly tokenFacts: TokenFacts;
   readonly fingerprintHash: FingerprintHash;
+  ipText: string;
+  ip: IpFacts;
+  geo: GeoFacts | null;
+  /** Of the databases that `geo` comes from; -1 when it was never looked up. */
+  geoEpoch: number;
   userAgent: string;
   agent: AgentFacts | null;
   entities: readonly Entity[];
@@ -52,7 +57,19 @@ function readSession(token: string): SessionMemo {
   const { facts, fingerprint } = readToken(token);
   // Source: open points, section 2: without a collector's fingerprint the token's own hash stands for it.
   const fingerprintHash = fingerprint ?? (hash('sha256', token, 'hex') as FingerprintHash);
-  return { token, tokenFacts: facts, fingerprintHash, userAgent: '', agent: null, entities: [], emails: [] };
+  return {
+    token,
+    tokenFacts: facts,
+    fingerprintHash,
+    ipText: '',
+    ip: { kind: 'invalid' },
+    geo: null,
+    geoEpoch: -1,
+    userAgent: '',
+    agent: null,
+    entities: [],
+    emails: [],
+  };
 }
 
 /** The e-mails among the entities; those of the session's last event when the entities are the same. */

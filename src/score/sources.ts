@@ -13,7 +13,7 @@ export interface WorkerSources {
 
 export function createSources(
   store: Pick<Store, 'lists' | 'registry' | 'resetRead'>,
-  geo: Pick<GeoIp, 'lookup'>,
+  geo: Pick<GeoIp, 'lookup' | 'epoch'>,
 ): WorkerSources {
   let failed = false;
   const read = <T>(work: () => T | null): T | null => {
@@ -29,6 +29,7 @@ export function createSources(
       findList: (customer, fingerprint, now) => read(() => store.lists.find(customer, fingerprint, now)),
       findRegistry: (fingerprint, now) => read(() => store.registry.find(fingerprint, now)),
       lookupGeo: (ip, version) => geo.lookup(ip, version),
+      geoEpoch: () => geo.epoch(),
     },
     begin() {
       read(() => {

@@ -117,6 +117,7 @@ function world(workers: number): World {
     batcher: new Batcher<string>({
       frames: FRAMES,
       inFlightMax: 2 * workers,
+      attend: () => {},
       run: (task) => pool.run(task),
       onBatch: (count) => made.batches.push(count),
       onBatchFailed: () => made.failures++,

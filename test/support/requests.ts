@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { request } from 'node:http';
+import { request, type Agent } from 'node:http';
 import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { signRequest } from '../../src/client/sign.ts';
@@ -27,6 +27,8 @@ export interface SendOptions {
   readonly signedBody?: string | Uint8Array;
   readonly timestampSeconds?: number;
   readonly requestId?: string;
+  /** Keeps connections; without one each request has its own. */
+  readonly agent?: Agent;
   /** Put over the signed headers; `null` takes one away. */
   readonly headers?: Readonly<Record<string, string | null>>;
 }
@@ -67,7 +69,7 @@ export function send(url: string, key: string, options: SendOptions = {}): Promi
     if (known !== undefined) delete headers[known];
     if (value !== null) headers[name] = value;
   }
-  return plain(url, method, path, headers, body);
+  return plain(url, method, path, headers, body, options.agent);
 }
 
 export function get(url: string, path: string, headers: Record<string, string> = {}): Promise<Answer> {
@@ -80,10 +82,11 @@ function plain(
   path: string,
   headers: Record<string, string>,
   body: string | Uint8Array,
+  agent: Agent | false = false,
 ): Promise<Answer> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
-    const req = request({ hostname, port, method, path, headers, agent: false }, (res) => {
+    const req = request({ hostname, port, method, path, headers, agent }, (res) => {
       const chunks: Buffer[] = [];
       res.on('data', (chunk: Buffer) => chunks.push(chunk));
       res.on('end', () => {
@@ -96,7 +99,7 @@ function plain(
         });
       });
     });
-    req.on('error', reject);
+    req.on('error', (error) => reject(Object.assign(error, { reusedSocket: req.reusedSocket })));
     req.end(body);
   });
 }

@@ -107,6 +107,7 @@ function setUp(options: SetUp = {}) {
     holding: false,
     fails: () => false,
     seen: [],
+    attend: () => {},
     async run({ frame, from, count }: ScoreTask) {
       if (pool.holding) await new Promise<void>((go) => held.push(go));
       const memory = frames[frame];

@@ -210,12 +210,12 @@ describe('an unknown key', () => {
   ])(
     'of the kind %s costs as many hashes as a known one with a wrong or a right signature',
     (_kind, known, unknown) => {
-      // The first use of a key makes its HMAC keys ready; from then on all are alike.
+      // The first time a text is presented it is hashed, and a key's HMAC keys are made ready; from then on all are alike.
       for (const svcKey of [known, unknown]) outcome(signedHead({ svcKey }));
       const right = hashesOf(signedHead({ svcKey: known }));
       const wrong = hashesOf({ ...HEAD, svcKey: known });
       const strange = hashesOf({ ...HEAD, svcKey: unknown });
-      expect(right).toBeGreaterThanOrEqual(4);
+      expect(right).toBeGreaterThanOrEqual(3);
       expect([wrong, strange]).toEqual([right, right]);
     },
   );

@@ -1,0 +1,41 @@
+import { collectGarbage } from './micro/fixtures.ts';
+import { ALL_STAGES } from './micro/index.ts';
+import { type Row, runStage } from './micro/stage.ts';
+
+/**
+ * Each stage of a decision alone, in nanoseconds an operation. Arguments: `--smoke` runs a few samples of each over small data;
+ * words choose the stages whose names contain one of them. Results hold for one machine and one moment: compare rows of one run.
+ */
+const words = process.argv.slice(2);
+const smoke = words.includes('--smoke');
+const wanted = words.filter((word) => word !== '--smoke').map((word) => word.toLowerCase());
+const chosen = ALL_STAGES.filter(
+  ({ name }) => wanted.length === 0 || wanted.some((word) => name.toLowerCase().includes(word)),
+);
+
+if (chosen.length === 0) {
+  console.error(`no stage has such a name; there are: ${ALL_STAGES.map(({ name }) => name).join(', ')}`);
+  process.exitCode = 1;
+}
+
+const notes: string[] = [];
+if (chosen.length > 0) print('stage', 'task', 'ns/op', 'p99 ns', 'samples', 'ops/sample');
+for (const stage of chosen) {
+  collectGarbage();
+  const result = await runStage(stage, { smoke });
+  for (const row of result.rows) printRow(row);
+  notes.push(...result.notes);
+}
+for (const note of notes) console.log(note);
+
+function printRow({ stage, task, meanNs, p99Ns, samples, perSample }: Row): void {
+  print(stage, task, figure(meanNs), figure(p99Ns), String(samples), String(perSample));
+}
+
+function print(stage: string, task: string, ...figures: readonly string[]): void {
+  console.log([stage.padEnd(13), task.padEnd(42), ...figures.map((text) => text.padStart(10))].join(' '));
+}
+
+function figure(ns: number): string {
+  return ns < 100 ? ns.toFixed(1) : ns.toFixed(0);
+}

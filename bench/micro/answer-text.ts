@@ -1,0 +1,78 @@
+import { newId } from '../../src/base/ids.ts';
+import { evaluateRules, tuneRules } from '../../src/core/evaluate.ts';
+import type { Facts } from '../../src/core/facts.ts';
+import { fuse, type Verdict } from '../../src/core/fuse.ts';
+import { DEFAULT_POLICY } from '../../src/core/policy.ts';
+import { RULES } from '../../src/core/rules/index.ts';
+import { decisionText } from '../../src/score/answer-text.ts';
+import { calmFacts, hostileFacts, NOW_SECONDS } from './fixtures.ts';
+import { Ring, type Stage } from './stage.ts';
+
+export const answerText: Stage = {
+  name: 'answer text',
+  add(tasks) {
+    const ids = Ring.of(256, () => newId('req', NOW_SECONDS * 1000));
+    // A text put together from pieces is only copied when it is read, so both are written out as the worker does it.
+    const out = Buffer.alloc(4_096);
+    for (const [name, facts] of [
+      ['calm', calmFacts()],
+      ['hostile', hostileFacts()],
+    ] as const) {
+      const verdict = verdictOf(facts);
+      const isSane = (bytes: number): boolean => isAnswer(`${out.latin1Slice(0, bytes)}3}`, verdict);
+      tasks.add(`${name}, decisionText`, {
+        perSample: 256,
+        run: (n) => out.latin1Write(decisionText(ids.at(n), verdict, 'full', false), 0),
+        isSane,
+      });
+      tasks.add(`${name}, JSON.stringify`, {
+        perSample: 256,
+        run: (n) => out.latin1Write(withoutEnd(stringified(ids.at(n), verdict)), 0),
+        isSane,
+      });
+      tasks.add(`${name}, decisionText, not written out`, {
+        perSample: 256,
+        run: (n) => decisionText(ids.at(n), verdict, 'full', false),
+        isSane: (text) => isAnswer(`${text}3}`, verdict),
+      });
+      tasks.add(`${name}, JSON.stringify, not written out`, {
+        perSample: 256,
+        run: (n) => stringified(ids.at(n), verdict),
+        isSane: (text) => isAnswer(text, verdict),
+      });
+    }
+    return {};
+  },
+};
+
+function verdictOf(facts: Facts): Verdict {
+  const { contributions } = evaluateRules(tuneRules(RULES, DEFAULT_POLICY), facts, DEFAULT_POLICY);
+  return fuse(contributions, facts, DEFAULT_POLICY);
+}
+
+function stringified(requestId: string, { decision, score, reasons, reviewHint }: Verdict): string {
+  return JSON.stringify({
+    request_id: requestId,
+    decision,
+    score,
+    reasons,
+    review_hint: reviewHint,
+    session_mode: 'full',
+    shadow_routed: false,
+    latency_ms: 3,
+  });
+}
+
+function withoutEnd(text: string): string {
+  return text.slice(0, -2);
+}
+
+function isAnswer(text: string, { decision, score }: Verdict): boolean {
+  const answer = JSON.parse(text) as Readonly<Record<string, unknown>>;
+  return (
+    answer['decision'] === decision &&
+    answer['score'] === score &&
+    answer['latency_ms'] === 3 &&
+    String(answer['request_id']).startsWith('req_')
+  );
+}

@@ -1,0 +1,85 @@
+import { DEFAULT_POLICY } from '../../src/core/policy.ts';
+import { BATCH_REQUESTS_MAX } from '../../src/limits.ts';
+import { AnswerReader, AnswerWriter, createFrame, FrameReader, FrameWriter } from '../../src/pools/frame.ts';
+import { Engine } from '../../src/score/engine.ts';
+import { createGeoIp } from '../../src/score/geoip.ts';
+import { createSources } from '../../src/score/sources.ts';
+import { CUSTOMER, makeStore, NOW_SECONDS, trafficBodies } from './fixtures.ts';
+import { loadPackages } from './geo.ts';
+import { Ring, type Stage } from './stage.ts';
+
+const SIZES = [16, 32, 64];
+
+/**
+ * A worker's whole way with a batch, without the hop to it: real store, installed databases, no model. Operations are requests.
+ * What a frame cannot hold at once is scored as several frames.
+ */
+export const engine: Stage = {
+  name: 'engine',
+  async add(tasks, { smoke }) {
+    const { store, close } = await makeStore(smoke ? 1_000 : 100_000);
+    const worker = createSources(store, createGeoIp(await loadPackages()));
+    const scorer = new Engine({
+      sources: worker.sources,
+      model: { current: () => null },
+      policy: DEFAULT_POLICY,
+      isDegraded: () => false,
+      takeStoreFailure: () => worker.takeStoreFailure(),
+    });
+    const bodies = new Ring(trafficBodies(smoke ? 256 : 65_536));
+    let next = 0;
+    for (const size of SIZES) {
+      const frames = framesFor(size);
+      const fill = (): void => {
+        for (const { writer, count } of frames) {
+          writer.reset();
+          for (let i = 0; i < count; i++) writer.add(bodies.at(next++), CUSTOMER, 0, NOW_SECONDS * 1000);
+        }
+      };
+      tasks.addAsync(frames.length === 1 ? `batch of ${size}` : `${size} in ${frames.length} batches`, {
+        perSample: size,
+        prepare: fill,
+        async run() {
+          for (const { reader, answers, count } of frames) {
+            worker.begin();
+            await scorer.scoreBatch(reader, answers, 0, count);
+          }
+          return frames;
+        },
+        isSane: (scored) => scored.every(isAnswered),
+      });
+    }
+    return { close };
+  },
+};
+
+interface BatchFrame {
+  readonly count: number;
+  readonly writer: FrameWriter;
+  readonly reader: FrameReader;
+  readonly answers: AnswerWriter;
+  readonly answered: AnswerReader;
+}
+
+function framesFor(size: number): readonly BatchFrame[] {
+  const frames: BatchFrame[] = [];
+  for (let left = size; left > 0; left -= BATCH_REQUESTS_MAX) {
+    const shared = createFrame();
+    frames.push({
+      count: Math.min(left, BATCH_REQUESTS_MAX),
+      writer: new FrameWriter(shared),
+      reader: new FrameReader(shared),
+      answers: new AnswerWriter(shared),
+      answered: new AnswerReader(shared),
+    });
+  }
+  return frames;
+}
+
+function isAnswered({ answered, count }: BatchFrame): boolean {
+  for (let at = 0; at < count; at++) {
+    if (answered.status(at) !== 200 || answered.flags(at) > 1) return false;
+    if (!answered.text(at).startsWith('{"request_id":"req_')) return false;
+  }
+  return true;
+}

@@ -1,0 +1,198 @@
+import { hash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import type { CustomerNumber, FingerprintHash } from '../../src/base/brand.ts';
+import { parseDecideRequest, type DecideRequest } from '../../src/core/decide-request.ts';
+import type { Facts } from '../../src/core/facts.ts';
+import { Gatherer, type Sources } from '../../src/score/gather.ts';
+import { openStore, type Store } from '../../src/store/open-store.ts';
+import { createTraffic } from '../traffic.ts';
+
+/** What several stages are measured on. */
+
+/** 21 November 2026, noon. */
+export const NOW_SECONDS = Date.UTC(2026, 10, 21, 12) / 1000;
+export const SEED = 20_261_121;
+export const CUSTOMER = 7 as CustomerNumber;
+
+export function makeFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'gatehouse-micro-'));
+}
+
+export function removeFolder(folder: string): void {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** The same text in memory of its own and without its hash kept, as a parser of requests makes it. */
+export function fresh(text: string): string {
+  return Buffer.from(text, 'latin1').latin1Slice();
+}
+
+export function trafficBodies(count: number): Buffer[] {
+  const next = createTraffic(SEED, NOW_SECONDS);
+  return Array.from({ length: count }, () => Buffer.from(next()));
+}
+
+export function parsed(body: Buffer): DecideRequest {
+  const outcome = parseDecideRequest(body);
+  if (outcome.kind === 'fault') throw new Error(outcome.problem.detail);
+  return outcome.request;
+}
+
+/** Bytes as a worker sees them: a view of shared memory. */
+export function sharedCopy(bytes: Buffer): Buffer {
+  const copy = Buffer.from(new SharedArrayBuffer(bytes.length));
+  copy.set(bytes);
+  return copy;
+}
+
+/** An opaque token, no headers: the smallest of the usual requests. */
+export function smallBody(bytes: number): Buffer {
+  return padded(bytes, {
+    ip: '81.2.69.160',
+    user_agent:
+      'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/149.0.0.0 Safari/537.36',
+    url: 'https://shop.example/search?q=',
+    session_token: 'session-20261121-4711',
+    entity_keys: { user_id: 'u4711' },
+    event_type: 'search',
+    timestamp: NOW_SECONDS,
+  });
+}
+
+/** A collector's token and headers. */
+export function largeBody(bytes: number): Buffer {
+  return padded(bytes, {
+    ip: '81.2.69.160',
+    user_agent:
+      'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/149.0.0.0 Safari/537.36',
+    url: 'https://shop.example/login?q=',
+    referrer: 'https://shop.example/basket',
+    session_token: collectorToken(0),
+    entity_keys: { user_id: 'u4711', email: 'person.4711@mail.example' },
+    headers: { accept: 'text/html', 'accept-language': 'en-GB,en;q=0.9', 'accept-encoding': 'gzip' },
+    event_type: 'login',
+    timestamp: NOW_SECONDS,
+  });
+}
+
+function padded(bytes: number, body: Readonly<Record<string, unknown>> & { readonly url: string }): Buffer {
+  const missing = bytes - JSON.stringify(body).length;
+  if (missing < 0) throw new Error(`the body has ${-missing} bytes too many`);
+  return Buffer.from(JSON.stringify({ ...body, url: body.url + 'a'.repeat(missing) }));
+}
+
+export function collectorToken(serial: number): string {
+  const token = {
+    v: 1,
+    fp: fingerprintOf(serial),
+    sid: `s${serial}`,
+    iat: NOW_SECONDS - 60,
+    sig: { webdriver: false, plugins: 5, languages: ['en-GB', 'en'], width: 1920, height: 1080, touch: 0 },
+  };
+  return `st1.${Buffer.from(JSON.stringify(token)).toString('base64url')}`;
+}
+
+export function fingerprintOf(n: number): FingerprintHash {
+  return hash('sha256', `device ${n}`, 'hex') as FingerprintHash;
+}
+
+/** No list, no registry, no database: what is left is the gathering itself. */
+export const NO_SOURCES: Sources = {
+  findList: () => null,
+  findRegistry: () => null,
+  lookupGeo: () => null,
+  geoEpoch: () => 0,
+};
+
+/** Fires no rule. */
+export function calmFacts(): Facts {
+  return factsOf(largeBody(800), NO_SOURCES);
+}
+
+/** A script with a headless browser's token on a probe's URL, from an address that is not public. */
+export function hostileFacts(): Facts {
+  const body = Buffer.from(
+    JSON.stringify({
+      ip: '10.1.2.3',
+      user_agent: 'python-requests/2.32.3',
+      url: 'https://shop.example/.git/config?file=../../etc/passwd',
+      referrer: 'https://elsewhere.example/',
+      session_token: 'session-20261121-666',
+      entity_keys: { email: 'xk3v9q7wz2@mailinator.com' },
+      headers: { accept: '*/*' },
+      event_type: 'payment',
+    }),
+  );
+  return factsOf(body, { ...NO_SOURCES, findRegistry: () => ({ risk: 90, customers: 4 }) });
+}
+
+function factsOf(body: Buffer, sources: Sources): Facts {
+  const gathered = new Gatherer(sources).gather(parsed(body), CUSTOMER, NOW_SECONDS * 1000);
+  if (gathered.kind !== 'facts') throw new Error('the body has no session');
+  return gathered.facts;
+}
+
+/** Rows a write: the store takes a few thousand well inside its bound. */
+const WRITE_ROWS = 5_000;
+
+export interface MadeStore {
+  readonly store: Store;
+  readonly folder: string;
+  readonly close: () => Promise<void>;
+}
+
+/** A store in a folder of its own with that many entries in the customer's list and in the registry, opened as a worker does. */
+export async function makeStore(entries: number): Promise<MadeStore> {
+  const folder = makeFolder();
+  const filling = opened(folder, false);
+  for (let from = 0; from < entries; from += WRITE_ROWS) {
+    const count = Math.min(WRITE_ROWS, entries - from);
+    const fingerprints = Array.from({ length: count }, (_, i) => fingerprintOf(from + i));
+    const changes = fingerprints.map((fingerprintHash) => ({
+      fingerprintHash,
+      action: 'watch' as const,
+      note: null,
+      expiresAtSeconds: null,
+    }));
+    const rows = fingerprints.map((fingerprintHash) => ({
+      fingerprintHash,
+      risk: 80,
+      customers: 3,
+      firstSeenSeconds: NOW_SECONDS - 86_400,
+      lastSeenSeconds: NOW_SECONDS - 3_600,
+    }));
+    const written = [await filling.lists.putMany(CUSTOMER, changes, NOW_SECONDS), await filling.registry.putMany(rows)];
+    for (const outcome of written) if (outcome.kind === 'fault') throw new Error(outcome.detail);
+  }
+  await filling.close();
+  const store = opened(folder, true);
+  return {
+    store,
+    folder,
+    close: async () => {
+      await store.close();
+      removeFolder(folder);
+    },
+  };
+}
+
+function opened(dataDir: string, readOnly: boolean): Store {
+  const outcome = openStore({ dataDir, readOnly });
+  if (outcome.kind === 'fault') throw new Error(outcome.detail);
+  return outcome.store;
+}
+
+let collect: (() => void) | null = null;
+
+/** Collects garbage now, so that one stage does not pay for another's. */
+export function collectGarbage(): void {
+  if (collect === null) {
+    setFlagsFromString('--expose-gc');
+    collect = runInNewContext('gc') as () => void;
+  }
+  collect();
+}

@@ -1,0 +1,36 @@
+import { Gatherer } from '../../src/score/gather.ts';
+import { collectorToken, CUSTOMER, NO_SOURCES, NOW_SECONDS, parsed, trafficBodies } from './fixtures.ts';
+import { Ring, type Stage } from './stage.ts';
+
+const PER_SAMPLE = 256;
+
+export const gather: Stage = {
+  name: 'gather',
+  add(tasks) {
+    const bodies = trafficBodies(PER_SAMPLE);
+    const nowMs = NOW_SECONDS * 1000;
+    // Read anew before each sample: a request's texts are never the very ones that are kept.
+    let requests = new Ring(bodies.map(parsed));
+    const again = new Gatherer(NO_SOURCES);
+    for (const body of bodies) again.gather(parsed(body), CUSTOMER, nowMs);
+    tasks.add('session seen before', {
+      perSample: PER_SAMPLE,
+      prepare() {
+        requests = new Ring(bodies.map(parsed));
+      },
+      run: (n) => again.gather(requests.at(n), CUSTOMER, nowMs),
+      isSane: (gathered) => gathered.kind === 'facts',
+    });
+    const first = new Gatherer(NO_SOURCES);
+    let serial = 0;
+    tasks.add('new collector session', {
+      perSample: PER_SAMPLE,
+      prepare() {
+        requests = new Ring(bodies.map((body) => ({ ...parsed(body), sessionToken: collectorToken(serial++) })));
+      },
+      run: (n) => first.gather(requests.at(n), CUSTOMER, nowMs),
+      isSane: (gathered) => gathered.kind === 'facts' && gathered.facts.token.kind === 'collector',
+    });
+    return {};
+  },
+};

@@ -1,0 +1,69 @@
+import { randomOf } from '../traffic.ts';
+import type { GeoFacts } from '../../src/core/facts.ts';
+import { findPackage, GEO_PACKAGES, loadGeoFile } from '../../src/pools/layer-files.ts';
+import type { GeoContent, GeoSlot } from '../../src/pools/layer-messages.ts';
+import { createGeoIp } from '../../src/score/geoip.ts';
+import { fresh, SEED } from './fixtures.ts';
+import { Ring, type Stage } from './stage.ts';
+
+/** More than the worker keeps, so that going round them none is ever kept. */
+const UNSEEN = 32_768;
+const KEPT = 256;
+const FIRST_OCTETS = [24, 31, 46, 62, 71, 78, 81, 84, 88, 92, 109, 134, 151, 178, 188, 193, 201, 212];
+
+export const geo: Stage = {
+  name: 'geo',
+  async add(tasks) {
+    const contents = await loadPackages();
+    const absent = Object.values(contents).every(({ kind }) => kind === 'absent');
+    if (absent) return { notes: () => ['geo: no database is installed, nothing was measured'] };
+    const geoIp = createGeoIp(contents);
+    const random = randomOf(SEED);
+    const octet = (): number => Math.floor(random() * 256);
+    const next = (): string => {
+      for (;;) {
+        const first = FIRST_OCTETS[Math.floor(random() * FIRST_OCTETS.length)] ?? 81;
+        const ip = `${first}.${octet()}.${octet()}.${octet()}`;
+        if (isKnown(geoIp.lookup(ip, 4))) return ip;
+      }
+    };
+    const unseen = Ring.of(UNSEEN, next);
+    tasks.add('unseen', { perSample: 64, run: (n) => geoIp.lookup(unseen.at(n), 4), isSane: isKnown });
+    let kept = Ring.of(KEPT, (n) => unseen.at(n));
+    tasks.add('kept', {
+      perSample: KEPT,
+      prepare() {
+        for (let n = 0; n < KEPT; n++) geoIp.lookup(unseen.at(n), 4);
+        kept = Ring.of(KEPT, (n) => fresh(unseen.at(n)));
+      },
+      run: (n) => geoIp.lookup(kept.at(n), 4),
+      isSane: isKnown,
+    });
+    return {};
+  },
+};
+
+/** The databases that come as packages; a slot without one is absent. */
+export async function loadPackages(): Promise<Record<GeoSlot, GeoContent>> {
+  const none: GeoContent = { kind: 'absent', generation: 0, detail: '' };
+  const contents: Record<GeoSlot, GeoContent> = { city: none, country: none, asn: none, anonymiser: none };
+  for (const { slot, name, files } of GEO_PACKAGES) {
+    const found = await findPackage(name);
+    if (found === null) continue;
+    const loaded = await Promise.all(files.map((file) => loadGeoFile(found.folder, file)));
+    contents[slot] = {
+      kind: 'ready',
+      generation: 1,
+      version: found.version,
+      files: loaded.map((one) => {
+        if (one.kind !== 'ok') throw new Error(`a file of ${name} does not load`);
+        return one.file;
+      }),
+    };
+  }
+  return contents;
+}
+
+function isKnown(facts: GeoFacts | null): boolean {
+  return facts !== null && facts.country !== null;
+}

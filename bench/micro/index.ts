@@ -1,0 +1,53 @@
+import { agent } from './agent.ts';
+import { answerText } from './answer-text.ts';
+import { buffers } from './buffers.ts';
+import { empty } from './empty.ts';
+import { engine } from './engine.ts';
+import { frame } from './frame.ts';
+import { fuse } from './fuse.ts';
+import { gate } from './gate.ts';
+import { gather } from './gather.ts';
+import { geo } from './geo.ts';
+import { ids } from './ids.ts';
+import { journal } from './journal.ts';
+import { keyedHash } from './keyed-hash.ts';
+import { keyring } from './keyring.ts';
+import { lmdb } from './lmdb.ts';
+import { metrics } from './metrics.ts';
+import { parse } from './parse.ts';
+import { poolHop } from './pool-hop.ts';
+import { rates } from './rates.ts';
+import { replay } from './replay.ts';
+import { rules } from './rules.ts';
+import type { Stage } from './stage.ts';
+import { token } from './token.ts';
+import { verify } from './verify.ts';
+
+/** All stages that run anywhere, in the order of a request's way: main thread, worker, main thread. */
+export const STAGES: readonly Stage[] = [
+  empty,
+  gate,
+  verify,
+  keyring,
+  keyedHash,
+  replay,
+  journal,
+  rates,
+  frame,
+  buffers,
+  parse,
+  token,
+  agent,
+  gather,
+  lmdb,
+  geo,
+  rules,
+  fuse,
+  ids,
+  answerText,
+  engine,
+  metrics,
+];
+
+/** With those that need the built workers. */
+export const ALL_STAGES: readonly Stage[] = [...STAGES, poolHop];

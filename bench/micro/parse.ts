@@ -1,0 +1,34 @@
+import { isAscii } from 'node:buffer';
+import { parseDecideRequest } from '../../src/core/decide-request.ts';
+import { largeBody, sharedCopy, smallBody, trafficBodies } from './fixtures.ts';
+import { Ring, type Stage } from './stage.ts';
+
+export const parse: Stage = {
+  name: 'parse',
+  add(tasks) {
+    for (const [bytes, body] of [
+      [400, sharedCopy(smallBody(400))],
+      [900, sharedCopy(largeBody(900))],
+    ] as const) {
+      if (body.length !== bytes) throw new Error(`a body of ${body.length} bytes`);
+      tasks.add(`${bytes} bytes`, {
+        perSample: 128,
+        run: () => parseDecideRequest(body),
+        isSane: (outcome) => outcome.kind === 'request' && outcome.request.sessionToken !== '',
+      });
+      // What is left of the row above without this one: the scan and the reading of fields.
+      tasks.add(`${bytes} bytes, JSON.parse alone`, {
+        perSample: 128,
+        run: () => (isAscii(body) ? (JSON.parse(body.toString('latin1')) as unknown) : null),
+        isSane: (value) => value !== null,
+      });
+    }
+    const bodies = new Ring(trafficBodies(256).map(sharedCopy));
+    tasks.add('traffic', {
+      perSample: 256,
+      run: (n) => parseDecideRequest(bodies.at(n)),
+      isSane: (outcome) => outcome.kind === 'request',
+    });
+    return {};
+  },
+};

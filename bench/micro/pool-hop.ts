@@ -1,0 +1,57 @@
+import { join } from 'node:path';
+import { DEFAULT_POLICY } from '../../src/core/policy.ts';
+import { openLayers } from '../../src/pools/layers.ts';
+import { openScorePool, type ScorePool } from '../../src/pools/score-pool.ts';
+import { makeStore } from './fixtures.ts';
+import type { Stage } from './stage.ts';
+
+const ROUND_TRIPS = 16;
+
+/** To a worker and back with nothing to do there. Only from `dist`: the worker is a built file. */
+export const poolHop: Stage = {
+  name: 'pool hop',
+  async add(tasks) {
+    const { folder, close: removeStore } = await makeStore(1);
+    const layers = await openLayers({
+      geoipDir: join(folder, 'geoip'),
+      modelsDir: join(folder, 'models'),
+      pollMs: 0,
+      packages: [],
+      log: { info: () => {}, warn: () => {} },
+    });
+    const errors: unknown[] = [];
+    const data = { dataDir: folder, layers: layers.initial(), policy: DEFAULT_POLICY };
+    const pool = await openScorePool(1, data, {
+      onError: (error) => errors.push(error),
+      onWorkerEnded: () => errors.push('a worker ended'),
+    });
+    const isSane = (done: number): boolean => done === ROUND_TRIPS && errors.length === 0;
+    tasks.addAsync('one after the other', {
+      perSample: ROUND_TRIPS,
+      run: () => goAndCome(pool, 0, ROUND_TRIPS),
+      isSane,
+    });
+    tasks.addAsync('two in flight', {
+      perSample: ROUND_TRIPS,
+      async run() {
+        const [a, b] = await Promise.all([goAndCome(pool, 0, ROUND_TRIPS / 2), goAndCome(pool, 1, ROUND_TRIPS / 2)]);
+        return a + b;
+      },
+      isSane,
+    });
+    return {
+      async close() {
+        await pool.close();
+        await layers.close();
+        await removeStore();
+      },
+    };
+  },
+};
+
+/** A frame is with one worker at a time, so who goes at once with another has a frame of its own. */
+async function goAndCome(pool: ScorePool, frame: number, times: number): Promise<number> {
+  let done = 0;
+  for (; done < times; done++) await pool.run({ frame, from: 0, count: 0 });
+  return done;
+}

@@ -1,0 +1,169 @@
+import { Bench } from 'tinybench';
+
+/** One stage of the service, measured alone. */
+export interface Stage {
+  readonly name: string;
+  /** Samples of each task at least; 16 when absent. A stage whose samples take long asks for fewer. */
+  readonly samplesMin?: number;
+  /** Adds its tasks. What is made here (tables, files, workers) is not measured. */
+  add(tasks: Tasks, options: StageOptions): StageEnd | Promise<StageEnd>;
+}
+
+export interface StageOptions {
+  /** A few samples over small data: shows that every task works, and measures nothing. */
+  readonly smoke: boolean;
+}
+
+export interface StageEnd {
+  /** What the stage found beside times. Asked after its tasks have run. */
+  readonly notes?: () => readonly string[];
+  readonly close?: () => void | Promise<void>;
+}
+
+interface Operation {
+  /** Operations timed together, since the clock's own cost and grain are larger than many of them. A power of two helps rings. */
+  readonly perSample: number;
+  /** Before each sample, not timed: makes what its operations use up. */
+  readonly prepare?: () => void;
+}
+
+export interface SyncOperation<T> extends Operation {
+  /** `n` counts up over all samples. */
+  run(n: number): T;
+  /** Whether the sample's last result is the one that is meant: a bench of an error path fails. Not timed. */
+  isSane(last: T): boolean;
+}
+
+export interface AsyncOperation<T> extends Operation {
+  /** Does all of a sample's operations. */
+  run(): Promise<T>;
+  isSane(result: T): boolean;
+}
+
+export interface Row {
+  readonly stage: string;
+  readonly task: string;
+  /** Mean of all samples, nanoseconds an operation. */
+  readonly meanNs: number;
+  /** Of the samples; a sample is itself the mean of `perSample` operations. */
+  readonly p99Ns: number;
+  readonly samples: number;
+  readonly perSample: number;
+}
+
+export interface StageResult {
+  readonly rows: readonly Row[];
+  readonly notes: readonly string[];
+}
+
+const TASK_MS = 250;
+const WARM_UP_MS = 80;
+const SAMPLES_MIN = 16;
+const SMOKE_SAMPLES = 2;
+
+/** Runs one stage. Rejects when a task throws or its result is not the one that is meant. */
+export async function runStage(stage: Stage, options: StageOptions): Promise<StageResult> {
+  const samplesMin = options.smoke ? SMOKE_SAMPLES : (stage.samplesMin ?? SAMPLES_MIN);
+  const tasks = new Tasks(
+    new Bench({
+      time: options.smoke ? 0 : TASK_MS,
+      iterations: samplesMin,
+      warmupTime: options.smoke ? 0 : WARM_UP_MS,
+      warmupIterations: Math.min(4, samplesMin),
+      throws: true,
+    }),
+  );
+  const end = await stage.add(tasks, options);
+  try {
+    const rows = await tasks.run(stage.name);
+    return { rows, notes: end.notes?.() ?? [] };
+  } finally {
+    await end.close?.();
+  }
+}
+
+/** The tasks of one stage, over tinybench: it draws the samples, here many operations make one of them. */
+export class Tasks {
+  readonly #bench: Bench;
+  readonly #perSample = new Map<string, number>();
+
+  constructor(bench: Bench) {
+    this.#bench = bench;
+  }
+
+  add<T>(name: string, operation: SyncOperation<T>): void {
+    const { perSample } = operation;
+    let n = 0;
+    this.#perSample.set(name, perSample);
+    this.#bench.add(
+      name,
+      () => {
+        operation.prepare?.();
+        const end = n + perSample;
+        const startedAtMs = performance.now();
+        let last = operation.run(n++);
+        while (n < end) last = operation.run(n++);
+        const costMs = performance.now() - startedAtMs;
+        if (!operation.isSane(last)) throw new Error(`${name}: the result is not the one that is meant`);
+        return { overriddenDuration: costMs / perSample, overriddenIterationCost: costMs };
+      },
+      { async: false },
+    );
+  }
+
+  addAsync<T>(name: string, operation: AsyncOperation<T>): void {
+    const { perSample } = operation;
+    this.#perSample.set(name, perSample);
+    this.#bench.add(
+      name,
+      async () => {
+        operation.prepare?.();
+        const startedAtMs = performance.now();
+        const result = await operation.run();
+        const costMs = performance.now() - startedAtMs;
+        if (!operation.isSane(result)) throw new Error(`${name}: the result is not the one that is meant`);
+        return { overriddenDuration: costMs / perSample, overriddenIterationCost: costMs };
+      },
+      { async: true },
+    );
+  }
+
+  async run(stage: string): Promise<Row[]> {
+    const done = await this.#bench.run();
+    return done.map(({ name, result }) => {
+      if (result.state !== 'completed') throw new Error(`${stage}, ${name}: ${result.state}`);
+      const { latency } = result;
+      return {
+        stage,
+        task: name,
+        meanNs: latency.mean * 1e6,
+        p99Ns: latency.p99 * 1e6,
+        samples: latency.samplesCount,
+        perSample: this.#perSample.get(name) ?? 1,
+      };
+    });
+  }
+}
+
+/** Goes round and round over a power of two of items. */
+export class Ring<T extends object | string> {
+  readonly #items: readonly T[];
+  readonly #mask: number;
+
+  constructor(items: readonly T[]) {
+    if (items.length === 0 || (items.length & (items.length - 1)) !== 0)
+      throw new Error(`a ring of ${items.length} items`);
+    this.#items = items;
+    this.#mask = items.length - 1;
+  }
+
+  static of<T extends object | string>(length: number, make: (n: number) => T): Ring<T> {
+    return new Ring(Array.from({ length }, (_, n) => make(n)));
+  }
+
+  at(n: number): T {
+    const item = this.#items[n & this.#mask];
+    if (item === undefined) throw new Error('a ring with a hole');
+    return item;
+  }
+}

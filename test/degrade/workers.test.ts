@@ -1,0 +1,71 @@
+import { appendFileSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { CALM, decide, get } from '../support/requests.ts';
+import { installWithout } from '../support/installation.ts';
+import { startServer, type RunningServer } from '../support/server.ts';
+
+/**
+ * Score workers that fail. A copy of the installation gets an engine with a trap: an event type that makes it throw, exit, or run
+ * out of memory. The request that did it is lost, nothing else is.
+ */
+let server: RunningServer | null = null;
+let folder = '';
+afterEach(async () => {
+  await server?.stop();
+  server = null;
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const TRAP = `
+const real = Engine.prototype.scoreBatch;
+Engine.prototype.scoreBatch = async function (requests, answers, from, count) {
+  for (let at = from; at < from + count; at++) {
+    const text = requests.body(at).toString();
+    if (text.includes('"trap-throw"')) throw new Error('trapped');
+    if (text.includes('"trap-exit"')) process.exit(9);
+    if (text.includes('"trap-heap"')) { const all = []; for (;;) all.push(new Array(100000).fill(at)); }
+    if (text.includes('"trap-loop"')) for (;;);
+  }
+  return real.call(this, requests, answers, from, count);
+};
+`;
+
+async function startTrapped(env: Record<string, string> = {}): Promise<RunningServer> {
+  const main = installWithout(() => false);
+  folder = join(dirname(main), '../../..');
+  appendFileSync(join(folder, 'dist/src/score/engine.js'), TRAP);
+  server = await startServer({ main, env: { GATEHOUSE_WORKERS: '2', ...env } });
+  return server;
+}
+
+describe('a poisoned request', () => {
+  test.each(['trap-throw', 'trap-exit', 'trap-heap'])('%s costs itself only, and the pool comes back', async (trap) => {
+    const { url, secretKey } = await startTrapped({ NODE_OPTIONS: '--max-old-space-size=200' });
+    for (let round = 0; round < 3; round++) {
+      const bodies = Array.from({ length: 40 }, (_none, at) => ({ ...CALM, event_type: at === 20 ? trap : 'search' }));
+      const answers = await Promise.all(bodies.map((body) => decide(url, secretKey, body)));
+      expect(answers.map(({ status }) => status)).toEqual(bodies.map((_body, at) => (at === 20 ? 500 : 200)));
+      expect(answers[20]?.json).toMatchObject({ code: 'internal_error', detail: 'The decision failed.' });
+    }
+    const since = performance.now();
+    expect((await decide(url, secretKey)).status).toBe(200);
+    expect(performance.now() - since).toBeLessThan(1_000);
+    expect((await get(url, '/metrics')).text).toMatch(/^gatehouse_batch_failures_total [1-9]/m);
+  });
+
+  test('one that never ends brings the process down, for its supervisor to start it again', async () => {
+    const { url, secretKey, pid } = await startTrapped({ GATEHOUSE_WORKERS: '1' });
+    await expect(decide(url, secretKey, { ...CALM, event_type: 'trap-loop' })).rejects.toThrow();
+    await expect
+      .poll(() => {
+        try {
+          return process.kill(pid, 0);
+        } catch {
+          return false;
+        }
+      })
+      .toBe(false);
+    expect(server?.stdout()).toContain('a score worker is stuck');
+  });
+});

@@ -1,0 +1,102 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { ALL_STAGES, STAGES } from '../../../bench/micro/index.ts';
+import { Ring, runStage, type Stage } from '../../../bench/micro/stage.ts';
+
+/** The benches' smoke mode, so that they cannot rot. Each task checks its own results: one that measured a refusal would throw. */
+
+const MICRO = fileURLToPath(new URL('../../../dist/bench/micro.js', import.meta.url));
+
+describe('the micro benches', () => {
+  test.each(STAGES.map((stage) => [stage.name, stage] as const))('%s', async (name, stage) => {
+    const { rows, notes } = await runStage(stage, { smoke: true });
+    expect(rows.length + notes.length).toBeGreaterThan(0);
+    for (const row of rows) {
+      expect(row.stage).toBe(name);
+      expect(row.samples).toBeGreaterThan(0);
+      expect(row.meanNs).toBeGreaterThan(0);
+      expect(row.p99Ns).toBeGreaterThan(0);
+    }
+    expect(new Set(rows.map(({ task }) => task)).size).toBe(rows.length);
+  });
+
+  test('the pool hop, built and from the command line', async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, [MICRO, '--smoke', 'pool']);
+    const [head, ...rows] = stdout.trimEnd().split('\n');
+    expect(head).toMatch(/^stage +task +ns\/op +p99 ns +samples +ops\/sample$/);
+    expect(rows).toHaveLength(2);
+    for (const row of rows) expect(row).toMatch(/^pool hop +\w.* +\d+ +\d+ +2 +16$/);
+  });
+
+  test('a name that no stage has is refused', async () => {
+    const run = promisify(execFile)(process.execPath, [MICRO, '--smoke', 'no such stage']);
+    await expect(run).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('pool hop') as string });
+  });
+
+  test('have names of their own', () => {
+    expect(new Set(ALL_STAGES.map(({ name }) => name)).size).toBe(ALL_STAGES.length);
+  });
+});
+
+describe('a stage', () => {
+  test('whose result is not the one that is meant fails, and is closed', async () => {
+    let closed = 0;
+    const wrong = stageOf((tasks) => {
+      tasks.add('a refusal', { perSample: 1, run: () => 'refused', isSane: (outcome) => outcome === 'verified' });
+      return { close: () => void closed++ };
+    });
+    await expect(runStage(wrong, { smoke: true })).rejects.toThrow('a refusal');
+    expect(closed).toBe(1);
+  });
+
+  test('the same with a promise', async () => {
+    const wrong = stageOf((tasks) => {
+      tasks.addAsync('a refusal', { perSample: 1, run: () => Promise.resolve(false), isSane: (done) => done });
+      return {};
+    });
+    await expect(runStage(wrong, { smoke: true })).rejects.toThrow('a refusal');
+  });
+
+  test('whose task throws fails', async () => {
+    const wrong = stageOf((tasks) => {
+      tasks.add('throws', {
+        perSample: 1,
+        run() {
+          throw new Error('on purpose');
+        },
+        isSane: () => true,
+      });
+      return {};
+    });
+    await expect(runStage(wrong, { smoke: true })).rejects.toThrow('on purpose');
+  });
+
+  test('prepares before each sample and counts operations on', async () => {
+    const seen: (number | 'prepared')[] = [];
+    const counting = stageOf((tasks) => {
+      tasks.add('counts', {
+        perSample: 2,
+        prepare: () => void seen.push('prepared'),
+        run: (n) => seen.push(n),
+        isSane: () => true,
+      });
+      return { notes: () => ['a note'] };
+    });
+    const { rows, notes } = await runStage(counting, { smoke: true });
+    expect(notes).toEqual(['a note']);
+    expect(rows).toMatchObject([{ task: 'counts', perSample: 2, samples: 2 }]);
+    expect(seen.slice(0, 6)).toEqual(['prepared', 0, 1, 'prepared', 2, 3]);
+  });
+});
+
+test('a ring goes round, and has a power of two of items', () => {
+  const ring = Ring.of(4, (n) => `${n}`);
+  expect([0, 3, 4, 9].map((n) => ring.at(n))).toEqual(['0', '3', '0', '1']);
+  expect(() => Ring.of(3, String)).toThrow('3 items');
+});
+
+function stageOf(add: Stage['add']): Stage {
+  return { name: 'wrong', add };
+}
