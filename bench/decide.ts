@@ -32,7 +32,7 @@ try {
   await main();
 } finally {
   for (const child of children) child.kill('SIGTERM');
-  await Promise.all(children.map((child) => (child.exitCode === null ? once(child, 'exit') : null)));
+  await Promise.all(children.filter((child) => child.exitCode === null).map((child) => once(child, 'exit')));
   rmSync(folder, { recursive: true, force: true });
 }
 
@@ -74,20 +74,22 @@ async function reportServer(port: number): Promise<void> {
   );
 }
 
+const rate = (result: LoadResult): number => result.requests / result.seconds;
+
+function row(name: string, result: LoadResult): void {
+  const columns = [
+    rate(result).toFixed(0),
+    result.p50_ms.toFixed(2),
+    result.p99_ms.toFixed(2),
+    result.p999_ms.toFixed(2),
+  ];
+  console.log(
+    [name.padEnd(10), ...columns.map((text) => text.padStart(9)), String(result.failed).padStart(8)].join(' '),
+  );
+}
+
 function report(echoes: readonly LoadResult[], decides: readonly LoadResult[]): void {
-  const rate = (result: LoadResult): number => result.requests / result.seconds;
-  const row = (name: string, result: LoadResult): void =>
-    console.log(
-      [
-        name.padEnd(10),
-        rate(result).toFixed(0).padStart(9),
-        result.p50_ms.toFixed(2).padStart(9),
-        result.p99_ms.toFixed(2).padStart(9),
-        result.p999_ms.toFixed(2).padStart(9),
-        String(result.failed).padStart(8),
-      ].join(' '),
-    );
-  console.log('           req/s    p50 ms    p99 ms  p99.9 ms   failed');
+  console.log('               req/s    p50 ms    p99 ms  p99.9 ms   failed');
   for (const [round, echo] of echoes.entries()) {
     row('bare echo', echo);
     const decide = decides[round];

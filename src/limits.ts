@@ -71,7 +71,6 @@ export const URL_CHARACTERS_MAX = 4_096;
 
 export const REGISTRY_HALF_LIFE_START_SECONDS = 7 * 86_400;
 export const REGISTRY_HALF_LIFE_SECONDS = 14 * 86_400;
-export const LIST_NOTE_CHARACTERS_MAX = 500;
 
 // Store
 

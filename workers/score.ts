@@ -15,20 +15,20 @@ const opened = openStore({ dataDir: data.dataDir, readOnly: true });
 if (opened.kind === 'fault') throw new Error(opened.detail);
 const { store } = opened;
 const layers = await openWorkerLayers(data.layers, threadId);
-const { sources, begin, takeStoreFailure } = createSources(store, layers.geo);
+const worker = createSources(store, layers.geo);
 const engine = new Engine({
-  sources,
+  sources: worker.sources,
   model: layers.model,
   policy: data.policy,
   isDegraded: () => layers.degraded(),
-  takeStoreFailure,
+  takeStoreFailure: () => worker.takeStoreFailure(),
 });
 const frames = data.frames.map((frame) => ({ requests: new FrameReader(frame), answers: new AnswerWriter(frame) }));
 
 async function score(task: ScoreTask): Promise<void> {
   const frame = frames[task.frame];
   if (frame === undefined) throw new Error(`there is no frame ${task.frame}`);
-  begin();
+  worker.begin();
   await engine.scoreBatch(frame.requests, frame.answers, task.from, task.count);
 }
 

@@ -75,7 +75,8 @@ export class FrameSender {
   /** Whether this worker had the frame when it ended; then the frame is free again. */
   takeFromDead(frame: number, owner: number): boolean {
     const at = FRAMES_AT + frame * FRAME_WORDS;
-    if (Atomics.load(this.#words, at + STATE) !== TAKEN || Atomics.load(this.#words, at + OWNER) !== owner) return false;
+    if (Atomics.load(this.#words, at + STATE) !== TAKEN || Atomics.load(this.#words, at + OWNER) !== owner)
+      return false;
     Atomics.store(this.#words, at + STATE, FREE);
     return true;
   }
@@ -84,7 +85,6 @@ export class FrameSender {
   setAwake(awake: boolean): void {
     Atomics.store(this.#words, MAIN_AWAKE, awake ? 1 : 0);
   }
-
 
   stop(): void {
     Atomics.store(this.#words, STOP, 1);
