@@ -4,7 +4,7 @@ import { type Row, runStage } from './micro/stage.ts';
 
 /**
  * Each stage of a decision alone, in nanoseconds an operation. Arguments: `--smoke` runs a few samples of each over small data;
- * words choose the stages whose names contain one of them. Results hold for one machine and one moment: compare rows of one run.
+ * words choose the stages whose names contain one of them. Mean, median and p99 are of samples. Results hold for one machine and one moment: compare rows of one run.
  */
 const words = process.argv.slice(2);
 const smoke = words.includes('--smoke');
@@ -19,7 +19,7 @@ if (chosen.length === 0) {
 }
 
 const notes: string[] = [];
-if (chosen.length > 0) print('stage', 'task', 'ns/op', 'p99 ns', 'samples', 'ops/sample');
+if (chosen.length > 0) print('stage', 'task', 'ns/op', 'median', 'p99', 'samples', 'ops/sample');
 for (const stage of chosen) {
   collectGarbage();
   const result = await runStage(stage, { smoke });
@@ -28,8 +28,8 @@ for (const stage of chosen) {
 }
 for (const note of notes) console.log(note);
 
-function printRow({ stage, task, meanNs, p99Ns, samples, perSample }: Row): void {
-  print(stage, task, figure(meanNs), figure(p99Ns), String(samples), String(perSample));
+function printRow({ stage, task, meanNs, medianNs, p99Ns, samples, perSample }: Row): void {
+  print(stage, task, figure(meanNs), figure(medianNs), figure(p99Ns), String(samples), String(perSample));
 }
 
 function print(stage: string, task: string, ...figures: readonly string[]): void {

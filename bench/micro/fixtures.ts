@@ -26,7 +26,7 @@ export function removeFolder(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** The same text in memory of its own and without its hash kept, as a parser of requests makes it. */
+/** The same text in memory of its own, in one piece and without its hash kept, as a parser of requests makes it. */
 export function fresh(text: string): string {
   return Buffer.from(text, 'latin1').latin1Slice();
 }
@@ -93,7 +93,7 @@ export function collectorToken(serial: number): string {
     iat: NOW_SECONDS - 60,
     sig: { webdriver: false, plugins: 5, languages: ['en-GB', 'en'], width: 1920, height: 1080, touch: 0 },
   };
-  return `st1.${Buffer.from(JSON.stringify(token)).toString('base64url')}`;
+  return fresh(`st1.${Buffer.from(JSON.stringify(token)).toString('base64url')}`);
 }
 
 export function fingerprintOf(n: number): FingerprintHash {

@@ -1,7 +1,10 @@
 import { isAscii } from 'node:buffer';
 import { parseDecideRequest } from '../../src/core/decide-request.ts';
+import { JSON_DEPTH_MAX } from '../../src/limits.ts';
 import { largeBody, sharedCopy, smallBody, trafficBodies } from './fixtures.ts';
 import { Ring, type Stage } from './stage.ts';
+
+const DEEP = JSON_DEPTH_MAX + 1;
 
 export const parse: Stage = {
   name: 'parse',
@@ -23,6 +26,13 @@ export const parse: Stage = {
         isSane: (value) => value !== null,
       });
     }
+    // Nests too deep, which is told only after the whole body was scanned; the refusal itself is one small object.
+    const deep = sharedCopy(Buffer.concat([Buffer.from('['.repeat(DEEP)), smallBody(400 - DEEP)]));
+    tasks.add('400 bytes, scan and refusal alone', {
+      perSample: 128,
+      run: () => parseDecideRequest(deep),
+      isSane: (outcome) => outcome.kind === 'fault' && outcome.problem.detail.includes('nests deeper'),
+    });
     const bodies = new Ring(trafficBodies(256).map(sharedCopy));
     tasks.add('traffic', {
       perSample: 256,

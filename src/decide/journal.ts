@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { BATCH_REQUESTS_MAX } from '../limits.ts';
@@ -44,6 +44,7 @@ export function openJournal(
   folder: string,
   nowSeconds: number,
   visit: (entry: ReplayEntry) => void,
+  reserve: (entriesMax: number) => void = () => {},
 ): { readonly journal: Journal; readonly read: JournalRead } {
   mkdirSync(folder, { recursive: true });
   const files = new Map<number, number>();
@@ -51,7 +52,9 @@ export function openJournal(
   let newest = 0;
   let damagedFiles = 0;
   let next = 1;
-  for (const { number, name } of listFiles(folder)) {
+  const found = listFiles(folder);
+  reserve(found.reduce((bytes, { name }) => bytes + statSync(join(folder, name)).size, 0) / ENTRY_BYTES);
+  for (const { number, name } of found) {
     const result = readFile(join(folder, name), nowSeconds, visit);
     files.set(number, result.newestExpirySeconds);
     next = number + 1;

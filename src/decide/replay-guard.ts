@@ -12,7 +12,9 @@ export interface ReplayGuard {
   readonly last: ReplayEntry;
   /** Puts back an entry from the journal. */
   restore(entry: ReplayEntry): void;
-  /** Frees what has run out, a part of the table a call. */
+  /** Puts back many: `add` each, then `done`. */
+  restorer(): ReplayRestorer;
+  /** Frees what has run out in one of 1,024 parts of the table; another one at each call. Takes under 1 ms. */
   sweep(nowSeconds: number): void;
   /** Entries held, those that have run out and are not yet swept included. */
   readonly size: number;
@@ -28,6 +30,13 @@ export interface ReplayEntry {
   readonly keyNumber: number;
 }
 
+export interface ReplayRestorer {
+  /** Makes room for so many at once. */
+  reserve(ids: number): void;
+  add(entry: ReplayEntry): void;
+  done(): void;
+}
+
 interface MutableEntry {
   hashLow: number;
   hashHigh: number;
@@ -37,12 +46,11 @@ interface MutableEntry {
 
 /** Choice: of the largest table one segment holds 16,384 ids, and rebuilding it takes some 200 µs. */
 const SEGMENTS = 1_024;
+const SEGMENT_MASK = SEGMENTS - 1;
 /** Choice: 1 MB for all segments, so that the first 30,000 ids grow nothing. */
 const FIRST_SLOTS = 64;
 /** Words of a slot: hash low, hash high, expiry (0: the slot is empty), key number. */
 const WORDS = 4;
-/** Choice: at four sweeps a second the whole table is swept in 32 s, and one sweep of a full table takes about 1 ms. */
-const SWEEP_SEGMENTS = 8;
 
 /**
  * Open addressing over typed arrays, 16 bytes a slot, at most three quarters full. The table is cut into segments that grow
@@ -87,15 +95,61 @@ export class LocalReplayGuard implements ReplayGuard {
   }
 
   restore(entry: ReplayEntry): void {
-    if (this.#find(entry.hashLow, entry.hashHigh, 0) !== 'live') this.#insert(entry, 0);
+    const { hashLow, hashHigh, expiresAtSeconds, keyNumber } = entry;
+    const at = hashHigh & SEGMENT_MASK;
+    this.#makeRoom(at, 0);
+    const table = this.#segments[at];
+    if (table === undefined) return;
+    const mask = table.length - 1;
+    let i = (hashLow * WORDS) & mask;
+    while ((table[i + 2] ?? 0) !== 0) {
+      if (table[i] === hashLow && table[i + 1] === hashHigh) return;
+      i = (i + WORDS) & mask;
+    }
+    write(table, i, hashLow, hashHigh, expiresAtSeconds, keyNumber);
+    this.#added(at, keyNumber);
+  }
+
+  /**
+   * Entries are put back segment by segment, so that each stays in the processor's cache while it fills.
+   * Measured: 5,000,000 ids in 0.92 s instead of 1.1 s in the order of the journal (bench/micro).
+   */
+  restorer(): ReplayRestorer {
+    const words = new Uint32Array(RESTORED_AT_ONCE * WORDS);
+    const entry: MutableEntry = { hashLow: 0, hashHigh: 0, expiresAtSeconds: 0, keyNumber: 0 };
+    let count = 0;
+    const flush = (): void => {
+      const sorted = sortBySegment(words, count);
+      for (let i = 0; i < count * WORDS; i += WORDS) {
+        entry.hashLow = sorted[i] ?? 0;
+        entry.hashHigh = sorted[i + 1] ?? 0;
+        entry.expiresAtSeconds = sorted[i + 2] ?? 0;
+        entry.keyNumber = sorted[i + 3] ?? 0;
+        this.restore(entry);
+      }
+      count = 0;
+    };
+    return {
+      reserve: (ids) => this.#reserve(ids),
+      add(given) {
+        write(words, count * WORDS, given.hashLow, given.hashHigh, given.expiresAtSeconds, given.keyNumber);
+        if (++count === RESTORED_AT_ONCE) flush();
+      },
+      done: flush,
+    };
+  }
+
+  #reserve(ids: number): void {
+    const slots = slotsFor(Math.min(ids, this.#idsMax) / SEGMENTS);
+    for (let at = 0; at < SEGMENTS; at++) {
+      if ((this.#used[at] ?? 0) === 0) this.#segments[at] = new Uint32Array(slots * WORDS);
+    }
   }
 
   sweep(nowSeconds: number): void {
-    for (let n = 0; n < SWEEP_SEGMENTS; n++) {
-      const at = this.#sweepAt;
-      this.#sweepAt = (at + 1) % SEGMENTS;
-      if ((this.#used[at] ?? 0) > 0) this.#rebuild(at, nowSeconds, false);
-    }
+    const at = this.#sweepAt;
+    this.#sweepAt = (at + 1) & SEGMENT_MASK;
+    if ((this.#used[at] ?? 0) > 0) this.#rebuild(at, nowSeconds, false);
   }
 
   #countOf(keyNumber: number): number {
@@ -103,7 +157,7 @@ export class LocalReplayGuard implements ReplayGuard {
   }
 
   #find(low: number, high: number, nowSeconds: number): 'live' | 'absent' {
-    const table = this.#segments[high % SEGMENTS];
+    const table = this.#segments[high & SEGMENT_MASK];
     if (table === undefined || table.length === 0) return 'absent';
     const mask = table.length - 1;
     for (let i = (low * WORDS) & mask; ; i = (i + WORDS) & mask) {
@@ -114,17 +168,23 @@ export class LocalReplayGuard implements ReplayGuard {
   }
 
   #insert(entry: ReplayEntry, nowSeconds: number): void {
-    const at = entry.hashHigh % SEGMENTS;
-    let table = this.#segments[at];
+    const at = entry.hashHigh & SEGMENT_MASK;
+    this.#makeRoom(at, nowSeconds);
+    const table = this.#segments[at];
     if (table === undefined) return;
-    if (((this.#used[at] ?? 0) + 1) * WORDS * 4 > table.length * 3) {
-      this.#rebuild(at, nowSeconds, true);
-      table = this.#segments[at] ?? table;
-    }
     place(table, entry.hashLow, entry.hashHigh, entry.expiresAtSeconds, entry.keyNumber);
+    this.#added(at, entry.keyNumber);
+  }
+
+  #makeRoom(at: number, nowSeconds: number): void {
+    const slots = (this.#segments[at]?.length ?? 0) / WORDS;
+    if (((this.#used[at] ?? 0) + 1) * 4 > slots * 3) this.#rebuild(at, nowSeconds, true);
+  }
+
+  #added(at: number, keyNumber: number): void {
     this.#used[at] = (this.#used[at] ?? 0) + 1;
     this.#size++;
-    this.#count(entry.keyNumber, 1);
+    this.#count(keyNumber, 1);
   }
 
   /** Copies what has not run out into a table of the right size; `grow` leaves room for as much again. */
@@ -139,9 +199,7 @@ export class LocalReplayGuard implements ReplayGuard {
       else if (expiry > 0) expired++;
     }
     if (expired === 0 && !grow) return;
-    let slots = FIRST_SLOTS;
-    while (slots < (live + 1) * 2) slots *= 2;
-    const next = live === 0 && !grow ? new Uint32Array(0) : new Uint32Array(slots * WORDS);
+    const next = live === 0 && !grow ? new Uint32Array(0) : new Uint32Array(slotsFor(live + 1) * WORDS);
     for (let i = 0; i < old.length; i += WORDS) {
       const expiry = old[i + 2] ?? 0;
       if (expiry === 0) continue;
@@ -164,10 +222,42 @@ export class LocalReplayGuard implements ReplayGuard {
   }
 }
 
+/** Choice: 16 MB twice while the journal is read. */
+const RESTORED_AT_ONCE = 1_048_576;
+
+/** The first `count` entries, those of one segment side by side. */
+function sortBySegment(words: Uint32Array, count: number): Uint32Array {
+  const next = new Uint32Array(SEGMENTS + 1);
+  for (let i = 0; i < count; i++) {
+    const at = ((words[i * WORDS + 1] ?? 0) & SEGMENT_MASK) + 1;
+    next[at] = (next[at] ?? 0) + 1;
+  }
+  for (let at = 1; at <= SEGMENTS; at++) next[at] = (next[at] ?? 0) + (next[at - 1] ?? 0);
+  const sorted = new Uint32Array(count * WORDS);
+  for (let i = 0; i < count * WORDS; i += WORDS) {
+    const at = (words[i + 1] ?? 0) & SEGMENT_MASK;
+    const to = next[at] ?? 0;
+    next[at] = to + 1;
+    write(sorted, to * WORDS, words[i] ?? 0, words[i + 1] ?? 0, words[i + 2] ?? 0, words[i + 3] ?? 0);
+  }
+  return sorted;
+}
+
+/** Slots for so many ids at half load, a power of two. */
+function slotsFor(ids: number): number {
+  let slots = FIRST_SLOTS;
+  while (slots < ids * 2) slots *= 2;
+  return slots;
+}
+
 function place(table: Uint32Array, low: number, high: number, expiry: number, keyNumber: number): void {
   const mask = table.length - 1;
   let i = (low * WORDS) & mask;
   while ((table[i + 2] ?? 0) !== 0) i = (i + WORDS) & mask;
+  write(table, i, low, high, expiry, keyNumber);
+}
+
+function write(table: Uint32Array, i: number, low: number, high: number, expiry: number, keyNumber: number): void {
   table[i] = low;
   table[i + 1] = high;
   table[i + 2] = expiry;
