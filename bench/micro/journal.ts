@@ -42,22 +42,33 @@ export const journal: Stage = {
     }
     filling.close();
 
-    const readings = [
-      ['alone', ignore],
-      ['into the replay guard', null],
-    ] as const;
-    for (const [name, visit] of readings) {
-      tasks.addAsync(`read ${entries.toLocaleString('en')} ids back, ${name}`, {
-        perSample: entries,
-        run() {
-          const guard = new LocalReplayGuard(REPLAY_IDS_DEFAULT, HASH_KEY);
-          const { read, journal } = openJournal(full, NOW_SECONDS, visit ?? ((one) => guard.restore(one)));
-          journal.close();
-          return Promise.resolve({ ...read, held: visit === null ? guard.size : entries });
-        },
-        isSane: (read) => read.entries === entries && read.held === entries && read.damagedFiles === 0,
-      });
-    }
+    tasks.addAsync(`read ${entries.toLocaleString('en')} ids back, alone`, {
+      perSample: entries,
+      run() {
+        const { read, journal } = openJournal(full, NOW_SECONDS, ignore);
+        journal.close();
+        return Promise.resolve(read);
+      },
+      isSane: (read) => read.entries === entries && read.damagedFiles === 0,
+    });
+    // As a start does it.
+    tasks.addAsync(`read ${entries.toLocaleString('en')} ids back, into the guard`, {
+      perSample: entries,
+      run() {
+        const guard = new LocalReplayGuard(REPLAY_IDS_DEFAULT, HASH_KEY);
+        const restorer = guard.restorer();
+        const { read, journal } = openJournal(
+          full,
+          NOW_SECONDS,
+          (one) => restorer.add(one),
+          (ids) => restorer.reserve(ids),
+        );
+        restorer.done();
+        journal.close();
+        return Promise.resolve({ ...read, held: guard.size });
+      },
+      isSane: (read) => read.entries === entries && read.held === entries && read.damagedFiles === 0,
+    });
     return {
       close() {
         writing.close();

@@ -42,7 +42,7 @@ export interface Exchange {
 /**
  * Header fields as they stand on the wire, joined by CRLF, the first one being Content-Type and given without its name:
  * `application/json\r\nCache-Control: no-store`. Only text of our own may be in it, never a client's.
- * Measured: one joined block costs 166 ns where five single fields cost 529 (bench/micro).
+ * Choice: one call into the transport in place of one a field; a prototype's five fields took 529 ns, one block 166.
  */
 export type HeaderFields = string;
 

@@ -2,7 +2,7 @@
  * A keyed 64-bit hash of short texts, for tables that a client fills with names of its choice: without the key nobody can aim
  * at a slot. HalfSipHash's permutation with one round a word and three at the end; a word is two UTF-16 units, so the values
  * are our own and not those of the byte-wise original.
- * Measured: 60 to 80 ns for 40 characters (bench/micro); `crypto.hash` takes 220 to 650.
+ * Measured: 140 ns for 40 characters, `crypto.hash` 250 ns (bench/micro).
  */
 export class KeyedHash {
   /** The last result, two unsigned 32-bit halves. */

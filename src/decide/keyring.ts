@@ -27,7 +27,7 @@ export type FoundKey = { readonly known: true; readonly key: Key } | { readonly 
 
 /**
  * Choice: twice this many texts are kept, at most 2 MB. A flood of made-up keys costs the known ones one hash each again.
- * Measured: 0.06 µs for a text seen before in place of 0.45 µs (bench/micro).
+ * Measured: 0.10 µs for a text seen before in place of 0.62 µs (bench/micro).
  */
 const SEEN_TEXTS = 4_096;
 

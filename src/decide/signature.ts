@@ -2,7 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 
 /**
  * HMAC-SHA256 over the five lines of the specification, on the hot path of every request.
- * Measured: two one-shot hashes over prepared pads 678 ns, `createHmac` 1,290 to 1,450 (bench/micro).
+ * Measured: two one-shot hashes over prepared pads 1.1 µs, `createHmac` 1.6 µs (bench/micro).
  */
 
 const BLOCK_BYTES = 64;

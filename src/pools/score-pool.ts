@@ -30,7 +30,8 @@ const RESTART_PAUSE_MS = 500;
  * The score workers: Piscina keeps their threads, one endless task in each serves frames. Never terminated: a worker that holds
  * LMDB or ONNX and is ended from outside can take the process with it, so there are no abort signals, no idle time-out and no
  * change in their number. One that dies gives back what it held, and Piscina puts another in its place.
- * Measured: against one Piscina task a batch, see docs/decisions.md.
+ * Measured: a hop of 9 µs, 7 µs with two in flight (bench/micro); a Piscina task each takes 20 to 55 µs. 33,000 → 35,500 req/s
+ * (bench/decide).
  */
 export async function openScorePool(
   workers: number,

@@ -6,7 +6,7 @@ import type { Contribution, Verdict } from '../core/fuse.ts';
 /**
  * The decision's JSON up to and without the value of `latency_ms`, which the main thread adds with the closing brace.
  * ASCII: ids, codes and hints are our own words. Written by hand, since every value but the hint needs no escaping.
- * Measured: 0.3 µs against 0.9 µs by JSON.stringify (bench/micro).
+ * Measured: 0.22 µs against 0.70 µs by JSON.stringify (bench/micro).
  */
 export function decisionText(requestId: string, verdict: Verdict, mode: SessionMode, shadowRouted: boolean): string {
   const { decision, score, reasons, reviewHint } = verdict;

@@ -10,7 +10,7 @@ import type { AgentFacts, EmailFacts, Entity, GeoFacts, IpFacts, TokenFacts } fr
  *
  * A table with one place for each token, by a few of its characters; another token that falls on the place takes it over.
  * Nothing here changes an answer: what is not kept is read again.
- * Measured: one look-up of 0.3 µs in place of five in maps that together cost 3 to 4 µs under load, most of it waiting for memory.
+ * Measured: 0.6 µs to gather what a known session sends, 8 µs for a new one (bench/micro).
  */
 export class SessionMemos {
   readonly #places: (SessionMemo | undefined)[] = Array.from({ length: PLACES }, () => undefined);

@@ -39,7 +39,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   cli: ['base', 'client', 'core', 'limits.ts', 'store'],
   workers: ['pools', 'score', 'store'],
   scripts: ['client'],
-  bench: ['client', 'http', 'scripts'],
+  bench: ['base', 'client', 'core', 'decide', 'http', 'limits.ts', 'observe', 'pools', 'score', 'scripts', 'store'],
 };
 
 /** Single files that may reach further than their place. */
@@ -69,7 +69,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'onnxruntime-node': ['src/score/model-session.ts'],
   pino: ['src/observe/'],
   piscina: ['src/pools/score-pool.ts'],
-  'prom-client': ['src/observe/'],
+  'prom-client': ['src/observe/', 'bench/micro/metrics.ts'],
+  tinybench: ['bench/micro/'],
   tldts: ['src/core/registrable-domain.ts'],
   'uWebSockets.js': ['src/http/'],
   undici: ['src/client/'],

@@ -161,9 +161,12 @@ const PROBE_FORMS: readonly (readonly [form: RegExp, what: string])[] = [
   [/<\w{1,10}[\s/+][^<>]{0,80}\bon(?:error|load|click|mouseover)=/, 'script injection'],
 ];
 
+/** What every one of the forms contains somewhere, so that most URLs are spared all five. */
+const ANY_PROBE_FORM = /['"<]|union|sleep|[;|`&][\s+]{0,9}(?:cat|wget|curl|nc|bash)/;
+
 /**
  * All of the texts at once, since next to no URL holds any.
- * Measured: see bench/micro; one pass in place of some forty.
+ * Measured: 23 ns in place of 830 one by one (bench/micro).
  */
 const ANY_PROBE_TEXT = new RegExp(
   PROBE_TEXTS.map(([probe]) => probe.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')).join('|'),
@@ -173,9 +176,11 @@ function findProbe(text: string): string | null {
   if (ANY_PROBE_TEXT.test(text)) {
     for (const [probe, what] of PROBE_TEXTS) if (text.includes(probe)) return `${what}: ${show(probe)}`;
   }
-  for (const [form, what] of PROBE_FORMS) {
-    const match = form.exec(text);
-    if (match !== null) return `${what}: ${show(match[0])}`;
+  if (ANY_PROBE_FORM.test(text)) {
+    for (const [form, what] of PROBE_FORMS) {
+      const match = form.exec(text);
+      if (match !== null) return `${what}: ${show(match[0])}`;
+    }
   }
   for (const segment of pathOf(text).split(/[/\\]/)) {
     // Browsers resolve `..` themselves before they send a path.
