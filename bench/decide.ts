@@ -74,7 +74,9 @@ async function reportServer(port: number): Promise<void> {
   );
 }
 
-const rate = (result: LoadResult): number => result.requests / result.seconds;
+function rate(result: LoadResult): number {
+  return result.requests / result.seconds;
+}
 
 function row(name: string, result: LoadResult): void {
   const columns = [
