@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createSecureContext } from 'node:tls';
 import { createSimulatedClock, systemClock, type Clock } from './base/clock.ts';
 import { problem } from './base/problem.ts';
 import { sendProblem } from './base/reply.ts';
@@ -78,6 +79,17 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   }
 }
 
+/** A transport says little about files that it cannot use. */
+function checkTls(tls: Settings['tls']): void {
+  if (tls === null) return;
+  try {
+    createSecureContext({ cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) });
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error);
+    throw new StartFault(`GATEHOUSE_TLS_CERT and GATEHOUSE_TLS_KEY cannot be used: ${detail}`, EXIT_SETTINGS);
+  }
+}
+
 interface Running {
   readonly summary: Readonly<Record<string, unknown>>;
   /** Prints the demo keys after a first start. */
@@ -87,6 +99,7 @@ interface Running {
 
 async function start(settings: Settings, log: Log): Promise<Running> {
   const { dataDir } = settings;
+  checkTls(settings.tls);
   const locked = await acquireServerLock(dataDir, LOCK_WAIT_MS);
   if (locked.kind === 'fault') throw new StartFault(locked.detail);
   const nowMs = Date.now();
@@ -195,6 +208,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   const timers = [
     setInterval(pollKeys, KEYS_POLL_MS),
     setInterval(() => sweep(replay, journal, clock), SWEEP_MS),
+    setInterval(journalWatcher(journal, log), 1_000),
     setInterval(() => watch(decide, log), 1_000),
     setInterval(() => void backUp(store, dataDir, log), BACKUP_MS),
   ];
@@ -248,6 +262,7 @@ function openJournalAndClock(
     (ids) => restorer.reserve(ids),
   );
   restorer.done();
+  if (read.damagedFiles > 0) log.warn({ files: read.damagedFiles }, 'journal files were read up to their damage');
   if (read.entries > 0) {
     log.info(
       { ids: read.entries, ms: Math.round(performance.now() - startedAtMs) },
@@ -275,6 +290,18 @@ function sweep(replay: LocalReplayGuard, journal: Journal, clock: Clock): void {
   const nowSeconds = Math.floor(clock.nowMs() / 1000);
   replay.sweep(nowSeconds);
   journal.prune(nowSeconds);
+}
+
+/** Says once when the journal breaks and once when it is whole again. */
+function journalWatcher(journal: Journal, log: Log): () => void {
+  let wasBroken = false;
+  return () => {
+    const isBroken = journal.broken !== null;
+    if (isBroken === wasBroken) return;
+    wasBroken = isBroken;
+    if (isBroken) log.error({ detail: journal.broken }, 'request ids cannot be written; a restart would forget them');
+    else log.info('request ids are written again');
+  };
 }
 
 /** A worker that is stuck cannot be ended without risk to the process, so the process ends and its supervisor starts it again. */

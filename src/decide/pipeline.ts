@@ -3,7 +3,7 @@ import type { Exchange, RequestHead, Route } from '../base/exchange.ts';
 import { problem, type Problem } from '../base/problem.ts';
 import { bodyTooLarge } from '../base/reply.ts';
 import { DECIDE_BODY_BYTES_MAX } from '../limits.ts';
-import { type AnswerReader, REQUEST_PUBLIC_KEY, REQUEST_WANTS_DETAIL } from '../pools/frame.ts';
+import { type AnswerReader, REQUEST_DEGRADED, REQUEST_PUBLIC_KEY, REQUEST_WANTS_DETAIL } from '../pools/frame.ts';
 import type { ScorePool } from '../pools/score-pool.ts';
 import { Batcher } from './batcher.ts';
 import type { Journal } from './journal.ts';
@@ -112,7 +112,10 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
 
   function batch(body: Uint8Array, pending: Pending): void {
     const { key, logged } = pending;
-    const flags = (key.kind === 'public' ? REQUEST_PUBLIC_KEY : 0) | (logged > 0 ? REQUEST_WANTS_DETAIL : 0);
+    const flags =
+      (key.kind === 'public' ? REQUEST_PUBLIC_KEY : 0) |
+      (logged > 0 ? REQUEST_WANTS_DETAIL : 0) |
+      (journal.broken === null ? 0 : REQUEST_DEGRADED);
     batcher.add(body, key.customer, flags, clock.nowMs(), pending);
   }
 

@@ -50,6 +50,6 @@ function unavailable(detail: string): LoadedUws {
 
 function firstLine(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  // A loader's message begins with the path of the file, which says nothing to a reader of /readyz.
-  return (text.split('\n')[0] ?? '').replace(/^\S*\/[^:]*: /, '');
+  // A loader's message names the file with its whole path, which belongs in no answer.
+  return (text.split('\n')[0] ?? '').replaceAll(/\/\S*\/uws\.node/g, 'uws.node');
 }

@@ -109,7 +109,7 @@ class UwsExchange implements Exchange {
     // the connection. So what ends a connection is sent in the next turn, and nothing behind it is ever answered.
     setImmediate(() => {
       if (this.aborted) return;
-      this.#write(status, `${fields}\r\nConnection: close`, body, true);
+      this.#write(status, fields, body, true);
       this.aborted = true;
     });
   }

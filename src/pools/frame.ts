@@ -29,6 +29,8 @@ const OUTPUT_BYTES = HEAD_BYTES + BATCH_REQUESTS_MAX * OUTPUT_BYTES_PER_REQUEST;
 export const REQUEST_PUBLIC_KEY = 1;
 /** The answer's `detail` is wanted, for the log. */
 export const REQUEST_WANTS_DETAIL = 2;
+/** Something that only the main thread sees is degraded. */
+export const REQUEST_DEGRADED = 4;
 
 /** Flags of an answer. */
 export const ANSWER_SHADOW_ROUTED = 1;

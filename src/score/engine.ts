@@ -15,6 +15,7 @@ import {
   ANSWER_STORE_FAILED,
   type AnswerWriter,
   type FrameReader,
+  REQUEST_DEGRADED,
   REQUEST_WANTS_DETAIL,
   type RequestMeta,
 } from '../pools/frame.ts';
@@ -72,7 +73,10 @@ export class Engine {
     const storeFailed = this.#parts.takeStoreFailure();
     const degraded = storeFailed || this.#parts.isDegraded();
     const flags = (degraded ? ANSWER_DEGRADED : 0) | (storeFailed ? ANSWER_STORE_FAILED : 0);
-    for (const one of scored) this.#guarded(answers, one.at, () => this.#answer(answers, one, flags));
+    for (const one of scored) {
+      const own = (one.meta.flags & REQUEST_DEGRADED) === 0 ? flags : flags | ANSWER_DEGRADED;
+      this.#guarded(answers, one.at, () => this.#answer(answers, one, own));
+    }
   }
 
   #guarded(answers: AnswerWriter, at: number, work: () => void): void {

@@ -161,6 +161,7 @@ async function restore({ dataDir, repair, nowMs }: UsableOptions, why: string): 
     syncPath(coming);
     const leapt = await leap(dataDir, coming);
     if (leapt !== null) return leapt;
+    const hadFiles = existsSync(join(dataDir, 'state'));
     const aside = setAside(dataDir, 'state', nowMs);
     renameSync(coming, join(dataDir, 'state'));
     syncPath(dataDir);
@@ -168,7 +169,7 @@ async function restore({ dataDir, repair, nowMs }: UsableOptions, why: string): 
       kind: 'ok',
       notice: {
         code: 'state_restored',
-        detail: `${why}; restored the backup ${basename(folder)}, the damaged files are in ${aside}; later changes are lost`,
+        detail: `${why}; restored the backup ${basename(folder)}${hadFiles ? `, the damaged files are in ${aside}` : ''}; later changes are lost`,
       },
     };
   }

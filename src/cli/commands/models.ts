@@ -9,8 +9,9 @@ export function addModels(cli: Cli): void {
     .description('load a model, run its golden vectors, and say whether a server would take it')
     .action((file: string) =>
       cli.run(async () => {
-        const { checkModel } = await import('../../score/model-check.ts');
-        const checked = await checkModel(file);
+        // A damaged file can end the process that loads it, so a child does.
+        const { checkModelApart } = await import('../../pools/model-child.ts');
+        const checked = await checkModelApart(file);
         if (checked.kind === 'fault') return failure(checked.code, checked.detail);
         const { name, version, sha256, rows, maxError } = checked;
         return ok(
