@@ -2,7 +2,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { promisify } from 'node:util';
 import { once } from 'node:events';
-import { createTraffic, requestOf } from './traffic.ts';
+import { createTraffic, requestOf, SESSIONS } from './traffic.ts';
 
 /** Load from another process: wrk where it is installed, else a client of ours. */
 
@@ -22,9 +22,16 @@ const CONNECTIONS = 64;
 const LENGTH_BYTES = 4;
 
 /** Writes `count` signed requests, each with an id of its own, for `load`. */
-export async function writeRequests(file: string, count: number, key: string, host: string, first = 0): Promise<void> {
+export async function writeRequests(
+  file: string,
+  count: number,
+  key: string,
+  host: string,
+  first = 0,
+  sessions = SESSIONS,
+): Promise<void> {
   const nowSeconds = Math.floor(Date.now() / 1000);
-  const nextBody = createTraffic(20_261_120 + first, nowSeconds);
+  const nextBody = createTraffic(20_261_120 + first, nowSeconds, sessions);
   const out = createWriteStream(file, { highWaterMark: 1 << 20 });
   for (let n = first; n < first + count; n++) {
     const bytes = requestOf(n, nextBody(), key, host, nowSeconds);

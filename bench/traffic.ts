@@ -35,7 +35,7 @@ export function randomOf(seed: number): () => number {
  * Sessions that are under way at any time, and the events that each has. Choice: more than a worker keeps in memory, so that most
  * of what it could know of a session has to be read again, as in real traffic; with 2,000 decide is a tenth faster.
  */
-const SESSIONS = 20_000;
+export const SESSIONS = 20_000;
 const EVENTS_PER_SESSION = 8;
 const PEOPLE = 200_000;
 
@@ -52,7 +52,7 @@ interface Session {
  * Bodies as a shop sends them, 450 to 900 bytes: events of sessions that run side by side, some eight events each, so that an
  * address, an agent and a token come back a few times and then never again. Six sessions of ten have a collector token.
  */
-export function createTraffic(seed: number, nowSeconds: number): () => string {
+export function createTraffic(seed: number, nowSeconds: number, underWay = SESSIONS): () => string {
   const random = randomOf(seed);
   const sessions: Session[] = [];
   let serial = 0;
@@ -72,7 +72,7 @@ export function createTraffic(seed: number, nowSeconds: number): () => string {
     };
   };
   return () => {
-    const at = Math.floor(random() * SESSIONS);
+    const at = Math.floor(random() * underWay);
     let session = sessions[at];
     if (session === undefined || session.left === 0) session = sessions[at] = begin();
     session.left--;

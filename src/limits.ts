@@ -20,6 +20,8 @@ export const HEADER_COUNT_MAX = 100;
 export const TIMESTAMP_WINDOW_SECONDS = 300;
 /** Source: open points, section 1: an id is kept until its timestamp + 301 s. */
 export const REPLAY_KEEP_SECONDS = 301;
+/** Choice: expiries are kept in 32 bits, which last until the year 2106; no later time is accepted, simulated or not. */
+export const TIMESTAMP_SECONDS_MAX = 2 ** 32 - 1 - REPLAY_KEEP_SECONDS;
 /** Source: open points, section 1. */
 export const REQUEST_ID_CHARACTERS_MAX = 128;
 /** Source: open points, section 1. */

@@ -108,7 +108,9 @@ async function start(settings: Settings, log: Log): Promise<Running> {
     ensureUsable({ dataDir, simulated: settings.simulatedTime, repair: true, nowMs }),
     openLayers({ geoipDir: settings.geoipDir, modelsDir: settings.modelsDir, pollMs: 1_000, log }),
   ]);
-  if (usable.kind === 'fault') throw new StartFault(usable.detail);
+  if (usable.kind === 'fault') {
+    throw new StartFault(usable.detail, usable.code === 'simulated_time_mismatch' ? EXIT_SETTINGS : 1);
+  }
   for (const notice of usable.notices) {
     if (notice.code === 'first_start') log.info(notice, 'store');
     else log.warn(notice, 'store');
@@ -191,7 +193,8 @@ async function start(settings: Settings, log: Log): Promise<Running> {
     onCrash(error, exchange) {
       log.error({ err: error }, 'a request failed');
       counts.refused('internal_error');
-      sendProblem(exchange, problem('internal_error', 'The request failed.'), { close: true });
+      const more = decide.route.refusalFields?.(exchange) ?? '';
+      sendProblem(exchange, problem('internal_error', 'The request failed.'), { close: true, more });
     },
   }).catch((error: unknown) => {
     throw new StartFault(error instanceof Error ? error.message : String(error));

@@ -111,7 +111,7 @@ export class Batcher<T> {
     this.#inFlight.delete(slot);
     // The worker gets its next batch before the answers of this one are sent.
     this.#pump();
-    this.#options.onAnswers(slot.pending, slot.answers, 0);
+    this.#answer(slot.pending, slot, 0);
     this.#release(slot);
     this.#salvageWhenAlone();
   }
@@ -139,13 +139,22 @@ export class Batcher<T> {
       for (const [at, pending] of slot.pending.entries()) {
         const alive = await this.#scoreAlone(slot, at);
         // At once: the worker writes every task's answers to the beginning of the frame, over those of the one before.
-        this.#options.onAnswers([pending], slot.answers, at, !alive);
+        this.#answer([pending], slot, at, !alive);
       }
       this.#inFlight.delete(slot);
       this.#release(slot);
     }
     this.#salvaging = false;
     this.#pump();
+  }
+
+  /** Whatever goes wrong with answers, the frame comes back and the next batch leaves. */
+  #answer(pending: readonly T[], slot: Slot<T>, from: number, failed?: boolean): void {
+    try {
+      this.#options.onAnswers(pending, slot.answers, from, failed);
+    } catch (error) {
+      this.#options.onBatchFailed(error);
+    }
   }
 
   async #scoreAlone(slot: Slot<T>, at: number): Promise<boolean> {

@@ -173,7 +173,11 @@ class FileJournal implements Journal {
 
   #closeFile(): void {
     if (this.#descriptor === null) return;
-    closeSync(this.#descriptor);
+    try {
+      closeSync(this.#descriptor);
+    } catch (error) {
+      this.broken = error instanceof Error ? error.message : String(error);
+    }
     this.#descriptor = null;
     this.#written = 0;
     this.#number++;

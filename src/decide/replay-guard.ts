@@ -150,6 +150,7 @@ export class LocalReplayGuard implements ReplayGuard {
     const at = this.#sweepAt;
     this.#sweepAt = (at + 1) & SEGMENT_MASK;
     if ((this.#used[at] ?? 0) > 0) this.#rebuild(at, nowSeconds, false);
+    else if (this.#segments[at]?.length !== 0) this.#segments[at] = new Uint32Array(0);
   }
 
   #countOf(keyNumber: number): number {

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { RequestHead } from '../base/exchange.ts';
 import { problem, type Problem } from '../base/problem.ts';
-import { REQUEST_ID_CHARACTERS_MAX, TIMESTAMP_WINDOW_SECONDS } from '../limits.ts';
+import { REQUEST_ID_CHARACTERS_MAX, TIMESTAMP_SECONDS_MAX, TIMESTAMP_WINDOW_SECONDS } from '../limits.ts';
 import type { Key, Keyring } from './keyring.ts';
 import { canonicalText, verifyHmac } from './signature.ts';
 
@@ -56,8 +56,8 @@ export function verifyRequest(head: RequestHead, body: Uint8Array, keyring: Keyr
 function checkTimestamp(timestampSeconds: number, clock: Clock): Problem | null {
   const nowSeconds = Math.floor(clock.nowMs() / 1000);
   const behind = nowSeconds - timestampSeconds;
-  if (behind <= TIMESTAMP_WINDOW_SECONDS && (behind >= -TIMESTAMP_WINDOW_SECONDS || clock.followsTimestamps))
-    return null;
+  const ahead = clock.followsTimestamps ? TIMESTAMP_SECONDS_MAX : nowSeconds + TIMESTAMP_WINDOW_SECONDS;
+  if (behind <= TIMESTAMP_WINDOW_SECONDS && timestampSeconds <= Math.min(ahead, TIMESTAMP_SECONDS_MAX)) return null;
   const detail = `X-SVC-Ts is more than ${TIMESTAMP_WINDOW_SECONDS} seconds away from the server's time.`;
   return problem('timestamp_out_of_window', detail, { serverTime: nowSeconds });
 }

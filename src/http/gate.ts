@@ -133,7 +133,8 @@ export class HeaderGate {
   }
 
   #formFault(path: string, query: string): Problem | null {
-    if (this.#bytes > HEADER_BYTES_MAX || this.#count > HEADER_COUNT_MAX) {
+    // The target counts too: it is signed and kept like the fields.
+    if (this.#bytes + path.length + query.length > HEADER_BYTES_MAX || this.#count > HEADER_COUNT_MAX) {
       return problem('headers_too_large', `Header fields are limited to ${HEADER_BYTES_MAX} bytes in all.`);
     }
     if (this.#hosts !== 1) this.#fault ??= 'Host must be given once.';

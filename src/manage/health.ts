@@ -58,7 +58,7 @@ function sendMetrics(parts: HealthParts, head: RequestHead, exchange: Exchange):
       parts.metricsToken === null
         ? 'Without GATEHOUSE_METRICS_TOKEN, metrics are served to loopback addresses only.'
         : 'Metrics need the token as "Authorization: Bearer ...".';
-    sendProblem(exchange, problem('missing_credentials', detail));
+    sendProblem(exchange, problem('missing_credentials', detail), { more: '\r\nWWW-Authenticate: Bearer' });
     return;
   }
   parts.metrics.text().then(

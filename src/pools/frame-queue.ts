@@ -135,7 +135,8 @@ export class FrameReceiver {
     const tail = Atomics.load(words, TAIL);
     if (Atomics.load(words, HEAD) === tail && !this.stopped) {
       const waiting = Atomics.waitAsync(words, TAIL, tail);
-      if (waiting.async) await waiting.value;
+      // Once more: a stop between the first look and the waiting changes nothing that this waits for.
+      if (waiting.async && !this.stopped) await waiting.value;
     }
     Atomics.sub(words, SLEEPERS, 1);
   }

@@ -104,6 +104,7 @@ class FramePool {
 
   run(task: ScoreTask): Promise<void> {
     return new Promise((resolve, reject) => {
+      this.#failures.delete(task.frame);
       this.#out.set(task.frame, { resolve, reject });
       this.#sender.send(task);
       this.attend();

@@ -43,6 +43,7 @@ export class Gatherer {
     const { fingerprintHash } = session;
     const nowSeconds = Math.floor(nowMs / 1000);
     const ip = request.ip === null ? null : ipOf(session, request.ip);
+    const list = this.#sources.findList(customer, fingerprintHash, nowSeconds);
     const userAgent = cut(request.userAgent, USER_AGENT_CHARACTERS_MAX);
     return {
       kind: 'facts',
@@ -59,8 +60,9 @@ export class Gatherer {
         emails: emailsOf(session, request.entities),
         headers: request.headers,
         geo: ip === null ? null : this.#geo(session, ip),
-        list: this.#sources.findList(customer, fingerprintHash, nowSeconds),
-        registry: this.#sources.findRegistry(fingerprintHash, nowSeconds),
+        list,
+        // Trusted by the caller: the registry's evidence is dropped, for the model too. Source: risk specification, section 2.3.
+        registry: list === 'allow' ? null : this.#sources.findRegistry(fingerprintHash, nowSeconds),
         nowSeconds,
       },
     };

@@ -161,6 +161,9 @@ describe('simulated time', () => {
     expect((await at(1_700_086_400, { requestId })).status).toBe(200);
     expect((await at(1_700_000_000)).json['code']).toBe('timestamp_out_of_window');
     expect((await at(1_700_086_400 + 302, { requestId })).status).toBe(200);
+    // A time that no expiry can hold moves nothing, and the service goes on.
+    expect((await at(99_999_999_999)).json['code']).toBe('timestamp_out_of_window');
+    expect((await at(1_700_086_400 + 302)).status).toBe(200);
     expect(server.stdout()).toContain('SIMULATED TIME');
     await server.stop();
     const again = await startServer({ dataDir, env });

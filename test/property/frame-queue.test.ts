@@ -99,3 +99,68 @@ describe('the frame queue', () => {
     expect(worker.stopped).toBe(true);
   });
 });
+
+describe('the frame queue between threads', () => {
+  test('two workers that sleep and wake serve 20,000 frames, each once, and both end at the stop', async () => {
+    const { Worker, MessageChannel } = await import('node:worker_threads');
+    const frames = 8;
+    const memory = createFrameQueueMemory(frames);
+    const sender = new FrameSender(memory);
+    const counts = new Int32Array(new SharedArrayBuffer(frames * 4));
+    const queueUrl = new URL('../../dist/src/pools/frame-queue.js', import.meta.url).href;
+    const code = `
+      import { workerData } from 'node:worker_threads';
+      const { FrameReceiver } = await import(workerData.queueUrl);
+      const queue = new FrameReceiver(workerData.memory, workerData.owner);
+      // Waiting on shared memory keeps no thread alive.
+      const alive = setInterval(() => {}, 1000);
+      while (!queue.stopped) {
+        const claim = queue.claim();
+        if (claim === null) { await queue.sleep(); continue; }
+        Atomics.add(workerData.counts, claim.frame, claim.count);
+        if (queue.giveBack(claim.frame, false)) workerData.port.postMessage(0);
+      }
+      clearInterval(alive);
+      workerData.port.close();
+    `;
+    let wake = (): void => {};
+    const workers = [0, 1].map((owner) => {
+      const { port1, port2 } = new MessageChannel();
+      port1.on('message', () => wake());
+      return new Worker(new URL(`data:text/javascript,${encodeURIComponent(code)}`), {
+        workerData: { queueUrl, memory, counts, owner, port: port2 },
+        transferList: [port2],
+      });
+    });
+    const ended = workers.map((worker) => new Promise((done) => worker.once('exit', done)));
+    const total = 20_000;
+    let sent = 0;
+    let back = 0;
+    const out = new Set<number>();
+    while (back < total) {
+      for (let frame = 0; frame < frames && sent < total; frame++) {
+        if (out.has(frame)) continue;
+        out.add(frame);
+        sent++;
+        sender.send({ frame, from: 0, count: 1 });
+      }
+      const taken = [...out].filter((frame) => sender.take(frame) === 'done');
+      for (const frame of taken) out.delete(frame);
+      back += taken.length;
+      if (taken.length > 0) continue;
+      // Sleeps only after a look that came after having said so, as the pool does.
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+        sender.setAwake(false);
+        const late = [...out].filter((frame) => sender.take(frame) === 'done');
+        for (const frame of late) out.delete(frame);
+        back += late.length;
+        if (late.length > 0) resolve();
+      });
+      sender.setAwake(true);
+    }
+    sender.stop();
+    expect(await Promise.all(ended)).toEqual([0, 0]);
+    expect([...counts].reduce((sum, count) => sum + count, 0)).toBe(total);
+  });
+});

@@ -71,6 +71,11 @@ describe.each(TRANSPORTS)('limits of POST /v1/decide over %s', (transport) => {
     ).toBe(431);
   });
 
+  test('431 for a long target', async () => {
+    const answer = await decide(server.url, server.secretKey, CALM, { path: `/v1/decide?${'q'.repeat(9_000)}` });
+    expect(answer.json['code']).toBe('headers_too_large');
+  });
+
   test('429 after the allowance, with Retry-After; the refused id may be sent again', async () => {
     const { secretKey } = await newCustomer(server.url, server.dataDir, 5);
     // All in one window: wait out the end of this one.
