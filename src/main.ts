@@ -205,7 +205,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   ({ transport, detail: transportDetail } = listening);
   const bound = transport;
   if (transport.name === 'node' && settings.transport === 'auto') {
-    log.warn({ detail: transportDetail }, 'serving by node:http, which takes about half the load');
+    log.warn({ detail: transportDetail }, 'serving by node:http, which takes about two thirds of the load');
   }
 
   const timers = [
