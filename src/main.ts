@@ -8,14 +8,14 @@ import { DEFAULT_POLICY } from './core/policy.ts';
 import { RULES } from './core/rules/index.ts';
 import { openJournal, type Journal } from './decide/journal.ts';
 import { Keyring } from './decide/keyring.ts';
-import { createDecidePipeline, type DecidePipeline } from './decide/pipeline.ts';
+import { createDecidePipeline } from './decide/pipeline.ts';
 import { LocalRateWindows } from './decide/rate-windows.ts';
 import { LocalReplayGuard } from './decide/replay-guard.ts';
 import { makeDemoCustomer, printDemoKeys } from './first-start.ts';
 import { listen } from './http/listen.ts';
 import { createRouter } from './http/router.ts';
 import type { Transport } from './http/transport.ts';
-import { BATCH_STUCK_MS, REPLAY_KEEP_SECONDS } from './limits.ts';
+import { REPLAY_KEEP_SECONDS } from './limits.ts';
 import { healthRoutes } from './manage/health.ts';
 import { DecisionRecorder } from './observe/decisions.ts';
 import { createLog, type Log } from './observe/log.ts';
@@ -24,11 +24,11 @@ import type { LayerStatus } from './pools/layer-messages.ts';
 import { openLayers } from './pools/layers.ts';
 import { openScorePool } from './pools/score-pool.ts';
 import { EXIT_SETTINGS, readSettings, type Settings } from './settings.ts';
-import { rotateBackups } from './store/backup.ts';
 import { ensureUsable } from './store/ensure-usable.ts';
 import { deriveKey, openMasterKey } from './store/master-key.ts';
-import { openStore, type Store } from './store/open-store.ts';
+import { openStore } from './store/open-store.ts';
 import { acquireServerLock } from './store/server-lock.ts';
+import { keyPoller, startUpkeep } from './upkeep.ts';
 
 /** Wires everything and runs it until a signal ends it. Nothing imports this file but the command `serve`. */
 
@@ -44,12 +44,6 @@ class StartFault extends Error {
 
 /** Choice: a command line's first use holds the lock for some 100 ms while it makes the store. */
 const LOCK_WAIT_MS = 2_000;
-/** Choice: well inside the second within which a key made by the command line must count. */
-const KEYS_POLL_MS = 400;
-/** Choice: the whole replay table is swept in 51 s. */
-const SWEEP_MS = 50;
-const BACKUP_MS = 3_600_000;
-const BACKUPS_KEPT = 3;
 /** Choice: supervisors wait 10 s before they kill. */
 const STOP_MS = 8_000;
 /** How long after a failed read the store counts as broken. */
@@ -208,13 +202,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
     log.warn({ detail: transportDetail }, 'serving by node:http, which takes about two thirds of the load');
   }
 
-  const timers = [
-    setInterval(pollKeys, KEYS_POLL_MS),
-    setInterval(() => sweep(replay, journal, clock), SWEEP_MS),
-    setInterval(journalWatcher(journal, log), 1_000),
-    setInterval(() => watch(decide, log), 1_000),
-    setInterval(() => void backUp(store, dataDir, log), BACKUP_MS),
-  ];
+  const stopUpkeep = startUpkeep({ store, dataDir, replay, journal, clock, decide, pollKeys, log });
 
   const scheme = settings.tls === null ? 'http' : 'https';
   const url = `${scheme}://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${bound.port}`;
@@ -232,7 +220,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
     },
     async stop() {
       stopping = true;
-      for (const timer of timers) clearInterval(timer);
+      stopUpkeep();
       bound.drain();
       await decide.drain();
       // Answers that were just written still have to leave the socket.
@@ -275,48 +263,6 @@ function openJournalAndClock(
   if (!settings.simulatedTime) return { journal, clock: systemClock };
   log.warn('SIMULATED TIME: the clock follows X-SVC-Ts. For demos, tests and replays only, never for real traffic.');
   return { journal, clock: createSimulatedClock((read.newestExpirySeconds - REPLAY_KEEP_SECONDS) * 1000) };
-}
-
-/** Loads the keys when they changed; another process may have changed them. */
-function keyPoller(store: Store, keyring: Keyring): () => void {
-  let seen = -1;
-  return () => {
-    store.resetRead();
-    const version = store.apiKeys.version();
-    if (version === seen) return;
-    seen = version;
-    keyring.load(store.apiKeys.loadAll());
-  };
-}
-
-function sweep(replay: LocalReplayGuard, journal: Journal, clock: Clock): void {
-  const nowSeconds = Math.floor(clock.nowMs() / 1000);
-  replay.sweep(nowSeconds);
-  journal.prune(nowSeconds);
-}
-
-/** Says once when the journal breaks and once when it is whole again. */
-function journalWatcher(journal: Journal, log: Log): () => void {
-  let wasBroken = false;
-  return () => {
-    const isBroken = journal.broken !== null;
-    if (isBroken === wasBroken) return;
-    wasBroken = isBroken;
-    if (isBroken) log.error({ detail: journal.broken }, 'request ids cannot be written; a restart would forget them');
-    else log.info('request ids are written again');
-  };
-}
-
-/** A worker that is stuck cannot be ended without risk to the process, so the process ends and its supervisor starts it again. */
-function watch(decide: DecidePipeline, log: Log): void {
-  if (decide.oldestInFlightMs(performance.now()) < BATCH_STUCK_MS) return;
-  log.fatal('a score worker is stuck; the process ends, so that its supervisor starts it again');
-  log.flush(() => process.kill(process.pid, 'SIGKILL'));
-}
-
-async function backUp(store: Store, dataDir: string, log: Log): Promise<void> {
-  const result = await rotateBackups(store, dataDir, BACKUPS_KEPT, Date.now());
-  if (result.kind === 'fault') log.error({ code: result.code, detail: result.detail }, 'automatic backup failed');
 }
 
 function storeStatus(journal: Journal, recorder: DecisionRecorder): LayerStatus {

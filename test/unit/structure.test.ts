@@ -23,6 +23,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   http: ['base', 'limits.ts'],
   manage: ['base', 'core', 'limits.ts', 'observe', 'pools', 'store'],
   'first-start.ts': ['base', 'store'],
+  'upkeep.ts': ['base', 'decide', 'limits.ts', 'observe', 'store'],
   'main.ts': [
     'base',
     'core',
@@ -35,6 +36,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'pools',
     'settings.ts',
     'store',
+    'upkeep.ts',
   ],
   cli: ['base', 'client', 'core', 'limits.ts', 'store'],
   workers: ['pools', 'score', 'store'],

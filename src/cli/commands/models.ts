@@ -4,7 +4,7 @@ import { failure, ok } from '../outcome.ts';
 export function addModels(cli: Cli): void {
   cli.program
     .command('models')
-    .description('models')
+    .description('models that a server may load')
     .command('check <file>')
     .description('load a model, run its golden vectors, and say whether a server would take it')
     .action((file: string) =>

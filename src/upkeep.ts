@@ -1,0 +1,95 @@
+import type { Clock } from './base/clock.ts';
+import type { Journal } from './decide/journal.ts';
+import type { Keyring } from './decide/keyring.ts';
+import type { DecidePipeline } from './decide/pipeline.ts';
+import type { ReplayGuard } from './decide/replay-guard.ts';
+import { BATCH_STUCK_MS } from './limits.ts';
+import type { Log } from './observe/log.ts';
+import { rotateBackups } from './store/backup.ts';
+import type { Store } from './store/open-store.ts';
+
+/** What the server does by the clock, beside answering: polls keys, sweeps ids, watches its workers and its journal, backs up. */
+
+/** Choice: well inside the second within which a key made by the command line must count. */
+const KEYS_POLL_MS = 400;
+/** Choice: the whole replay table is swept in 51 s. */
+const SWEEP_MS = 50;
+const WATCH_MS = 1_000;
+const BACKUP_MS = 3_600_000;
+const BACKUPS_KEPT = 3;
+
+export interface UpkeepParts {
+  readonly store: Store;
+  readonly dataDir: string;
+  readonly replay: ReplayGuard;
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly decide: DecidePipeline;
+  readonly pollKeys: () => void;
+  readonly log: Log;
+}
+
+/** Starts all of it; what it gives ends all of it. */
+export function startUpkeep({
+  store,
+  dataDir,
+  replay,
+  journal,
+  clock,
+  decide,
+  pollKeys,
+  log,
+}: UpkeepParts): () => void {
+  const timers = [
+    setInterval(pollKeys, KEYS_POLL_MS),
+    setInterval(() => sweep(replay, journal, clock), SWEEP_MS),
+    setInterval(journalWatcher(journal, log), WATCH_MS),
+    setInterval(() => watch(decide, log), WATCH_MS),
+    setInterval(() => void backUp(store, dataDir, log), BACKUP_MS),
+  ];
+  return () => {
+    for (const timer of timers) clearInterval(timer);
+  };
+}
+
+/** Loads the keys when they changed; another process may have changed them. */
+export function keyPoller(store: Store, keyring: Keyring): () => void {
+  let seen = -1;
+  return () => {
+    store.resetRead();
+    const version = store.apiKeys.version();
+    if (version === seen) return;
+    seen = version;
+    keyring.load(store.apiKeys.loadAll());
+  };
+}
+
+function sweep(replay: ReplayGuard, journal: Journal, clock: Clock): void {
+  const nowSeconds = Math.floor(clock.nowMs() / 1000);
+  replay.sweep(nowSeconds);
+  journal.prune(nowSeconds);
+}
+
+/** Says once when the journal breaks and once when it is whole again. */
+function journalWatcher(journal: Journal, log: Log): () => void {
+  let wasBroken = false;
+  return () => {
+    const isBroken = journal.broken !== null;
+    if (isBroken === wasBroken) return;
+    wasBroken = isBroken;
+    if (isBroken) log.error({ detail: journal.broken }, 'request ids cannot be written; a restart would forget them');
+    else log.info('request ids are written again');
+  };
+}
+
+/** A worker that is stuck cannot be ended without risk to the process, so the process ends and its supervisor starts it again. */
+function watch(decide: DecidePipeline, log: Log): void {
+  if (decide.oldestInFlightMs(performance.now()) < BATCH_STUCK_MS) return;
+  log.fatal('a score worker is stuck; the process ends, so that its supervisor starts it again');
+  log.flush(() => process.kill(process.pid, 'SIGKILL'));
+}
+
+async function backUp(store: Store, dataDir: string, log: Log): Promise<void> {
+  const result = await rotateBackups(store, dataDir, BACKUPS_KEPT, Date.now());
+  if (result.kind === 'fault') log.error({ code: result.code, detail: result.detail }, 'automatic backup failed');
+}
