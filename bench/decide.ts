@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { SESSIONS } from './traffic.ts';
 import { hasWrk, load, type LoadResult, writeRequests } from './load.ts';
 
 /**
@@ -12,7 +11,8 @@ import { hasWrk, load, type LoadResult, writeRequests } from './load.ts';
  * run: machines differ and are noisy, the ratio holds. Loopback only, bounded in time and count.
  *
  * Options: --seconds N (5) a turn, --rounds N (3), --transport uws|node (uws), --requests N (prepared a turn),
- * --sessions N (20,000, under way at any time),
+ * --sessions N (20,000, under way at any time), --collector SHARE (0.6 of them have a collector token),
+ * --headers SHARE (0.5 pass headers on),
  * --node-flags "..." (for the server, for example --cpu-prof).
  */
 const option = (name: string, fallback: string): string => {
@@ -22,7 +22,17 @@ const option = (name: string, fallback: string): string => {
 const seconds = Number(option('seconds', '5'));
 const rounds = Number(option('rounds', '3'));
 const transport = option('transport', 'uws');
-const sessions = Number(option('sessions', String(SESSIONS)));
+const given = (name: string): number | undefined => {
+  const text = option(name, '');
+  return text === '' ? undefined : Number(text);
+};
+const shape = Object.fromEntries(
+  Object.entries({
+    sessions: given('sessions'),
+    collectorShare: given('collector'),
+    headersShare: given('headers'),
+  }).filter(([, value]) => value !== undefined),
+);
 const nodeFlags = option('node-flags', '').split(' ').filter(Boolean);
 const perTurn = Number(option('requests', String(70_000 * seconds)));
 
@@ -53,11 +63,11 @@ async function main(): Promise<void> {
   const echoes: LoadResult[] = [];
   const decides: LoadResult[] = [];
   // A first turn that is not counted: the compilers and the caches warm up.
-  await writeRequests(file, 60_000, key, '127.0.0.1', 0, sessions);
+  await writeRequests(file, 60_000, key, '127.0.0.1', 0, shape);
   await load(server.port, file, 2);
   await load(echoPort, file, 1);
   for (let round = 0; round < rounds; round++) {
-    await writeRequests(file, perTurn, key, '127.0.0.1', 1_000_000 * (round + 1), sessions);
+    await writeRequests(file, perTurn, key, '127.0.0.1', 1_000_000 * (round + 1), shape);
     echoes.push(await load(echoPort, file, seconds));
     decides.push(await load(server.port, file, seconds));
   }

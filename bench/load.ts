@@ -2,7 +2,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { promisify } from 'node:util';
 import { once } from 'node:events';
-import { createTraffic, requestOf, SESSIONS } from './traffic.ts';
+import { createTraffic, requestOf, type TrafficShape } from './traffic.ts';
 
 /** Load from another process: wrk where it is installed, else a client of ours. */
 
@@ -28,10 +28,10 @@ export async function writeRequests(
   key: string,
   host: string,
   first = 0,
-  sessions = SESSIONS,
+  shape: Partial<TrafficShape> = {},
 ): Promise<void> {
   const nowSeconds = Math.floor(Date.now() / 1000);
-  const nextBody = createTraffic(20_261_120 + first, nowSeconds, sessions);
+  const nextBody = createTraffic(20_261_120 + first, nowSeconds, shape);
   const out = createWriteStream(file, { highWaterMark: 1 << 20 });
   for (let n = first; n < first + count; n++) {
     const bytes = requestOf(n, nextBody(), key, host, nowSeconds);

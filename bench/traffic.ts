@@ -35,9 +35,21 @@ export function randomOf(seed: number): () => number {
  * Sessions that are under way at any time, and the events that each has. Choice: more than a worker keeps in memory, so that most
  * of what it could know of a session has to be read again, as in real traffic; with 2,000 decide is a tenth faster.
  */
-export const SESSIONS = 20_000;
+const SESSIONS = 20_000;
 const EVENTS_PER_SESSION = 8;
 const PEOPLE = 200_000;
+
+/** What the bodies are like. */
+export interface TrafficShape {
+  /** Under way at any time. */
+  readonly sessions: number;
+  /** Of the sessions: those with a collector token, of some 350 characters. */
+  readonly collectorShare: number;
+  /** Of the sessions: those whose headers are passed on. */
+  readonly headersShare: number;
+}
+
+const USUAL: TrafficShape = { sessions: SESSIONS, collectorShare: 0.6, headersShare: 0.5 };
 
 interface Session {
   readonly ip: string;
@@ -52,7 +64,8 @@ interface Session {
  * Bodies as a shop sends them, 450 to 900 bytes: events of sessions that run side by side, some eight events each, so that an
  * address, an agent and a token come back a few times and then never again. Six sessions of ten have a collector token.
  */
-export function createTraffic(seed: number, nowSeconds: number, underWay = SESSIONS): () => string {
+export function createTraffic(seed: number, nowSeconds: number, shape: Partial<TrafficShape> = {}): () => string {
+  const { sessions: underWay, collectorShare, headersShare } = { ...USUAL, ...shape };
   const random = randomOf(seed);
   const sessions: Session[] = [];
   let serial = 0;
@@ -60,14 +73,14 @@ export function createTraffic(seed: number, nowSeconds: number, underWay = SESSI
   const octet = (): number => 1 + Math.floor(random() * 254);
   const begin = (): Session => {
     const person = Math.floor(random() * PEOPLE);
-    const isCollector = random() < 0.6;
+    const isCollector = random() < collectorShare;
     serial++;
     return {
       person,
       ip: `${pick(FIRST_OCTETS, 81)}.${octet()}.${octet()}.${octet()}`,
       agent: pick(AGENTS, ''),
       token: isCollector ? collectorToken(person, serial, nowSeconds) : `session-${seed}-${serial}`,
-      passesHeaders: random() < 0.5,
+      passesHeaders: random() < headersShare,
       left: 1 + Math.floor(random() * 2 * EVENTS_PER_SESSION),
     };
   };
