@@ -13,6 +13,7 @@ import { LocalRateWindows } from './decide/rate-windows.ts';
 import { LocalReplayGuard } from './decide/replay-guard.ts';
 import { makeDemoCustomer, printDemoKeys } from './first-start.ts';
 import { listen } from './http/listen.ts';
+import { loadUws } from './http/load-uws.ts';
 import { createRouter } from './http/router.ts';
 import type { Transport } from './http/transport.ts';
 import { REPLAY_KEEP_SECONDS } from './limits.ts';
@@ -52,8 +53,9 @@ const STORE_FAILED_MS = 10_000;
 export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   const startedAtMs = performance.now();
   const read = readSettings(env);
-  if (read.kind === 'faults') {
-    for (const fault of read.faults) process.stderr.write(`gatehouse: ${fault}\n`);
+  const faults = [...(read.kind === 'faults' ? read.faults : []), ...faultsOfMachine(env)];
+  if (read.kind === 'faults' || faults.length > 0) {
+    for (const fault of faults) process.stderr.write(`gatehouse: ${fault}\n`);
     process.exitCode = EXIT_SETTINGS;
     return;
   }
@@ -73,15 +75,23 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   }
 }
 
-/** A transport says little about files that it cannot use. */
-function checkTls(tls: Settings['tls']): void {
-  if (tls === null) return;
-  try {
-    createSecureContext({ cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) });
-  } catch (error) {
-    const detail = error instanceof Error ? error.message : String(error);
-    throw new StartFault(`GATEHOUSE_TLS_CERT and GATEHOUSE_TLS_KEY cannot be used: ${detail}`, EXIT_SETTINGS);
+/** Settings that are well formed and cannot be had on this machine, so that they are named together with the malformed ones. */
+function faultsOfMachine(env: NodeJS.ProcessEnv): string[] {
+  const faults: string[] = [];
+  const { GATEHOUSE_TLS_CERT: certFile, GATEHOUSE_TLS_KEY: keyFile } = env;
+  if (certFile && keyFile) {
+    try {
+      createSecureContext({ cert: readFileSync(certFile), key: readFileSync(keyFile) });
+    } catch (error) {
+      const detail = error instanceof Error ? error.message : String(error);
+      faults.push(`GATEHOUSE_TLS_CERT and GATEHOUSE_TLS_KEY cannot be used: ${detail}`);
+    }
   }
+  if (env['GATEHOUSE_TRANSPORT'] === 'uws') {
+    const loaded = loadUws();
+    if (loaded.kind === 'unavailable') faults.push(`GATEHOUSE_TRANSPORT is uws, but ${loaded.detail}`);
+  }
+  return faults;
 }
 
 interface Running {
@@ -93,7 +103,6 @@ interface Running {
 
 async function start(settings: Settings, log: Log): Promise<Running> {
   const { dataDir } = settings;
-  checkTls(settings.tls);
   const locked = await acquireServerLock(dataDir, LOCK_WAIT_MS);
   if (locked.kind === 'fault') throw new StartFault(locked.detail);
   const nowMs = Date.now();

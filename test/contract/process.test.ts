@@ -37,6 +37,22 @@ describe('settings', () => {
     }
   });
 
+  test('TLS files that cannot be used are named together with the rest', () => {
+    const result = spawnSync(process.execPath, [MAIN, 'serve'], {
+      encoding: 'utf8',
+      env: {
+        PATH: process.env['PATH'],
+        GATEHOUSE_DATA_DIR: dataDir,
+        GATEHOUSE_PORT: 'x',
+        GATEHOUSE_TLS_CERT: join(dataDir, 'none.pem'),
+        GATEHOUSE_TLS_KEY: join(dataDir, 'none.key'),
+      },
+    });
+    expect(result.status).toBe(78);
+    expect(result.stderr).toContain('GATEHOUSE_PORT');
+    expect(result.stderr).toContain('GATEHOUSE_TLS_CERT');
+  });
+
   test('a port that is taken ends the start with a clear message', async () => {
     const server = await startServer({ dataDir });
     const other = mkdtempSync(join(tmpdir(), 'gatehouse-process-'));
