@@ -4,9 +4,6 @@ export type Brand<T, Name extends string> = T & { readonly __brand: Name };
 /** Identifies a customer on the wire and in listings, `cus_…`. */
 export type CustomerId = Brand<string, 'CustomerId'>;
 
-/** Identifies one decision, `req_…`. */
-export type RequestId = Brand<string, 'RequestId'>;
-
 /** A fingerprint in its stored form: 64 lower-case hex digits. */
 export type FingerprintHash = Brand<string, 'FingerprintHash'>;
 

@@ -20,8 +20,14 @@ export type LoadedUws =
   /** `detail` is for the log and for /readyz. */
   | { readonly kind: 'unavailable'; readonly detail: string };
 
-/** Loads uWebSockets.js for this platform and Node.js, or says why it cannot be had. Never throws. */
+let outcome: LoadedUws | null = null;
+
+/** Loads uWebSockets.js for this platform and Node.js once, or says why it cannot be had. Never throws. */
 export function loadUws(): LoadedUws {
+  return (outcome ??= tryLoad());
+}
+
+function tryLoad(): LoadedUws {
   const target = `${process.platform}-${process.arch}-${process.versions.node.split('.')[0] ?? ''}`;
   const expected = BINARIES[target];
   if (expected === undefined) return unavailable(`there is no uWebSockets.js binary for ${target}`);
