@@ -27,7 +27,7 @@ export const rules: Stage = {
     });
     tasks.add('journey_probe_url, calm', {
       perSample: 256,
-      run: () => journeyProbeUrl.evaluate(calm, DEFAULT_POLICY),
+      run: () => journeyProbeUrl.evaluate(calm, DEFAULT_POLICY, {}),
       isSane: (hit) => hit === null,
     });
     const urls = Ring.of(64, (n) => `https://shop.example/search?step=${n}&sort=price&page=2`);

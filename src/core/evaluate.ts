@@ -1,20 +1,26 @@
 import type { Facts } from './facts.ts';
 import type { Contribution } from './fuse.ts';
 import type { Policy } from './policy.ts';
-import type { Rule } from './rule.ts';
+import type { Rule, Thresholds } from './rule.ts';
 
-/** A rule under a policy: its weights as they count, and its bit in frames. */
+/** A rule under a policy: its weights and thresholds as they count, and its bit in frames. */
 export interface TunedRule {
   readonly rule: Rule;
   /** Position in the table of rules. */
   readonly index: number;
   readonly weights: Readonly<Record<string, number>>;
+  readonly thresholds: Thresholds;
 }
 
 /** The rules that are on, with the policy's weights in place of their own. */
 export function tuneRules(rules: readonly Rule[], policy: Policy): readonly TunedRule[] {
   return rules
-    .map((rule, index) => ({ rule, index, weights: tunedWeights(rule, policy) }))
+    .map((rule, index) => ({
+      rule,
+      index,
+      weights: tunedWeights(rule, policy),
+      thresholds: tunedThresholds(rule, policy),
+    }))
     .filter(({ rule }) => !policy.rulesOff.includes(rule.code));
 }
 
@@ -25,6 +31,11 @@ function tunedWeights(rule: Rule, policy: Policy): Readonly<Record<string, numbe
     weights[level] = policy.weights[name] ?? weight;
   }
   return weights;
+}
+
+function tunedThresholds(rule: Rule, policy: Policy): Thresholds {
+  const own = Object.entries(rule.thresholds ?? {});
+  return Object.fromEntries(own.map(([name, value]) => [name, policy.thresholds[`${rule.code}.${name}`] ?? value]));
 }
 
 /** What fired, and which bits say so in a frame. */
@@ -38,7 +49,7 @@ export interface Evaluated {
 export function evaluateRules(rules: readonly TunedRule[], facts: Facts, policy: Policy): Evaluated {
   const evaluated: Evaluated = { contributions: [], rulesLow: 0, rulesHigh: 0 };
   for (const tuned of rules) {
-    const hit = tuned.rule.evaluate(facts, policy);
+    const hit = tuned.rule.evaluate(facts, policy, tuned.thresholds);
     if (hit !== null) addHit(evaluated, tuned, hit.level ?? 'default', hit.scale ?? 1, hit.evidence);
   }
   return evaluated;

@@ -1,5 +1,6 @@
 import type { FingerprintHash } from '../base/brand.ts';
 import type { ListAction } from './decision.ts';
+import type { HistoryFacts, Networks } from './history.ts';
 
 /**
  * Everything that rules may know of one request: gathered first, for the whole batch, and then only read.
@@ -24,6 +25,8 @@ export interface Facts {
   readonly geo: GeoFacts | null;
   readonly list: ListAction | null;
   readonly registry: RegistryFacts | null;
+  /** null when memory could not be asked. */
+  readonly history: HistoryFacts | null;
   /** The service's clock, Unix seconds. */
   readonly nowSeconds: number;
 }
@@ -55,6 +58,7 @@ export type IpFacts =
       readonly text: string;
       /** false for private, reserved, loopback, documentation and the like. */
       readonly public: boolean;
+      readonly networks: Networks;
     };
 
 /** The session token: `none` (empty or blank), `opaque` (the customer's own text) or `collector` (made by the collector script). */

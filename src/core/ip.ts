@@ -1,4 +1,5 @@
 import type { IpFacts } from './facts.ts';
+import type { Networks } from './history.ts';
 
 /**
  * Reads IP addresses and tells public ones from the rest. On the hot path for every request, so it is written by hand.
@@ -14,12 +15,31 @@ export interface ParsedIp {
 /** The facts of an `ip` field. */
 export function readIp(text: string): IpFacts {
   const v4 = parseV4(text);
-  if (v4 >= 0) return { kind: 'valid', version: 4, text: formatV4(v4), public: isPublicV4(v4) };
+  if (v4 >= 0) return v4Facts(v4);
   const parsed = parseV6(text);
   if (parsed === null) return { kind: 'invalid' };
   const mapped = embeddedV4(parsed);
-  if (mapped >= 0) return { kind: 'valid', version: 4, text: formatV4(mapped), public: isPublicV4(mapped) };
-  return { kind: 'valid', version: 6, text: formatV6(parsed), public: isPublicV6(parsed) };
+  if (mapped >= 0) return v4Facts(mapped);
+  return {
+    kind: 'valid',
+    version: 6,
+    text: formatV6(parsed),
+    public: isPublicV6(parsed),
+    networks: v6Networks(parsed),
+  };
+}
+
+function v4Facts(v: number): IpFacts {
+  const text = formatV4(v);
+  const site = text.slice(0, text.lastIndexOf('.'));
+  const networks = { host: text, site, region: site.slice(0, site.lastIndexOf('.')) };
+  return { kind: 'valid', version: 4, text, public: isPublicV4(v), networks };
+}
+
+/** A /64 is one line, whose owner has all of its addresses; a site is given a /48 and a provider a /32 or more. */
+function v6Networks(g: readonly number[]): Networks {
+  const prefix = (groups: number): string => `${g.slice(0, groups).map((x) => x.toString(16)).join(':')}::`;
+  return { host: prefix(4), site: prefix(3), region: prefix(2) };
 }
 
 /** Dotted decimal without leading zeros, as an unsigned 32-bit number; -1 when it is anything else. */

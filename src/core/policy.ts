@@ -9,6 +9,8 @@ export interface Policy {
   readonly shifts: Readonly<Record<string, number>>;
   /** `code` or `code.level` → weight, 0 to 1. */
   readonly weights: Readonly<Record<string, number>>;
+  /** `code.threshold` → number; which a rule has, and their units, is in its file. */
+  readonly thresholds: Readonly<Record<string, number>>;
   /** Codes of rules that are switched off. */
   readonly rulesOff: readonly string[];
   /** Keys of `entity_keys` that name no person. */
@@ -37,6 +39,7 @@ export const DEFAULT_POLICY: Policy = {
   bands: { allowWatch: 30, softChallenge: 50, review: 65, block: 85 },
   shifts: { payment: -5, checkout: -5, search: 5 },
   weights: {},
+  thresholds: {},
   rulesOff: [],
   ignoredEntityKeys: ['tenant', 'merchant', 'country', 'order_id'],
   watchedCountries: new Set(),

@@ -28,10 +28,15 @@ export interface Rule {
   readonly code: string;
   readonly family: Family;
   readonly weights: Readonly<Record<string, number>>;
+  /** The numbers from which it fires, by name; their units are in the names. The policy may change each of them. */
+  readonly thresholds?: Readonly<Record<string, number>>;
   /** Completes the sentence "Strongest evidence: …" for a reviewer; plain ASCII, no text of the client's. */
   readonly hint: string;
-  evaluate(facts: Facts, policy: Policy): Hit | null;
+  /** `thresholds` has every name of the rule's own, with the policy's numbers in place of its own. */
+  evaluate(facts: Facts, policy: Policy, thresholds: Thresholds): Hit | null;
 }
+
+export type Thresholds = Readonly<Record<string, number>>;
 
 /** A rule that fired. */
 export interface Hit {

@@ -63,6 +63,7 @@ export class Gatherer {
         list,
         // Trusted by the caller: the registry's evidence is dropped, for the model too. Source: risk specification, section 2.3.
         registry: list === 'allow' ? null : this.#sources.findRegistry(fingerprintHash, nowSeconds),
+        history: null,
         nowSeconds,
       },
     };

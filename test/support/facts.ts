@@ -1,6 +1,7 @@
 import type { FingerprintHash } from '../../src/base/brand.ts';
 import { readAgent } from '../../src/core/agent.ts';
 import { readEmail } from '../../src/core/email.ts';
+import { readIp } from '../../src/core/ip.ts';
 import type { Facts, GeoFacts, TokenFacts, TokenSignals } from '../../src/core/facts.ts';
 
 /** 21 November 2026, noon. */
@@ -49,7 +50,7 @@ export function facts(overrides: Partial<Facts> = {}): Facts {
   const entities = overrides.entities ?? [{ name: 'email', value: 'anna.schmidt@gmx.de' }];
   return {
     eventType: 'checkout',
-    ip: { kind: 'valid', version: 4, text: '91.10.20.30', public: true },
+    ip: readIp('91.10.20.30'),
     userAgent,
     agent: userAgent === null ? null : readAgent(userAgent),
     url: 'https://shop.example.com/checkout',
@@ -66,6 +67,7 @@ export function facts(overrides: Partial<Facts> = {}): Facts {
     geo: CALM_GEO,
     list: null,
     registry: null,
+    history: null,
     nowSeconds: NOW_SECONDS,
     ...overrides,
   };

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { FingerprintHash } from '../../../src/base/brand.ts';
 import type { Facts } from '../../../src/core/facts.ts';
+import { readIp } from '../../../src/core/ip.ts';
 import { FEATURES, fillFeatures, findColumn } from '../../../src/core/features.ts';
 
 const BARE: Facts = {
@@ -19,6 +20,7 @@ const BARE: Facts = {
   geo: null,
   list: null,
   registry: null,
+  history: null,
   nowSeconds: 1_780_000_000,
 };
 const none = (): boolean => false;
@@ -73,8 +75,8 @@ describe('features', () => {
   it.each<[string, Partial<Facts>, number]>([
     ['event:login', { eventType: 'login' }, 1],
     ['event:login', { eventType: 'payment' }, 0],
-    ['ip:v6', { ip: { kind: 'valid', version: 6, text: '2001:db8::1', public: false } }, 1],
-    ['ip:public', { ip: { kind: 'valid', version: 6, text: '2001:db8::1', public: false } }, 0],
+    ['ip:v6', { ip: readIp('2001:db8::1') }, 1],
+    ['ip:public', { ip: readIp('2001:db8::1') }, 0],
     ['ip:valid', { ip: { kind: 'invalid' } }, 0],
     ['ip:given', { ip: { kind: 'invalid' } }, 1],
     ['geo:known', { geo: GEO }, 1],

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { FingerprintHash } from '../../../../src/base/brand.ts';
 import { readAgent } from '../../../../src/core/agent.ts';
 import { readEmail } from '../../../../src/core/email.ts';
+import { readIp } from '../../../../src/core/ip.ts';
 import type { Facts, GeoFacts, TokenSignals } from '../../../../src/core/facts.ts';
 import { DEFAULT_POLICY, type Policy } from '../../../../src/core/policy.ts';
 import type { Rule } from '../../../../src/core/rule.ts';
@@ -17,7 +18,7 @@ function ruleOf(code: string): Rule {
 
 function weightOf(code: string, request: Facts, policy: Policy = DEFAULT_POLICY): number | null {
   const rule = ruleOf(code);
-  const found = rule.evaluate(request, policy);
+  const found = rule.evaluate(request, policy, rule.thresholds ?? {});
   return found === null ? null : (rule.weights[found.level ?? 'default'] ?? Number.NaN);
 }
 
@@ -216,7 +217,7 @@ const CASES: Readonly<Record<string, Case>> = {
   ip_invalid: { weight: 0.1, fires: { bad: { ip: { kind: 'invalid' } } }, quiet: { none: { ip: null }, good: {} } },
   ip_not_public: {
     weight: 0.2,
-    fires: { private: { ip: { kind: 'valid', version: 4, text: '10.0.0.1', public: false } } },
+    fires: { private: { ip: readIp('10.0.0.1') } },
     quiet: { public: {}, invalid: { ip: { kind: 'invalid' } }, none: { ip: null } },
   },
   ip_tor_exit: { weight: 0.5, fires: { flag: geo({ tor: true }) }, quiet: { calm: {}, none: { geo: null } } },
@@ -402,7 +403,7 @@ describe('the registry of rules', () => {
     expect(Object.keys(CASES).filter((code) => !RULE_INDEX.has(code))).toEqual([]);
   });
   it('a calm shopper fires nothing', () => {
-    expect(RULES.filter((rule) => rule.evaluate(facts(), DEFAULT_POLICY) !== null).map(({ code }) => code)).toEqual([]);
+    expect(RULES.filter((rule) => rule.evaluate(facts(), DEFAULT_POLICY, rule.thresholds ?? {}) !== null).map(({ code }) => code)).toEqual([]);
   });
   it('weights are probabilities and hints are plain ASCII phrases', () => {
     for (const { weights, hint } of RULES) {
@@ -435,6 +436,7 @@ const anyFacts: fc.Arbitrary<Facts> = fc
           version: fc.constantFrom(4 as const, 6 as const),
           text,
           public: fc.boolean(),
+          networks: fc.constant({ host: '91.10.20.30', site: '91.10.20', region: '91.10' }),
         }),
       ),
     ),
@@ -498,6 +500,7 @@ const anyFacts: fc.Arbitrary<Facts> = fc
     ),
     list: maybe(fc.constantFrom('block' as const, 'allow' as const, 'watch' as const)),
     registry: maybe(fc.record({ risk: number, customers: number })),
+    history: fc.constant(null),
     nowSeconds: number,
   })
   .map((given) => ({
@@ -511,7 +514,7 @@ describe('properties', () => {
     fc.assert(
       fc.property(anyFacts, (request) => {
         for (const rule of RULES) {
-          const found = rule.evaluate(request, DEFAULT_POLICY);
+          const found = rule.evaluate(request, DEFAULT_POLICY, rule.thresholds ?? {});
           if (found === null) continue;
           expect(rule.weights[found.level ?? 'default']).toBeTypeOf('number');
           expect(found.evidence.length).toBeLessThanOrEqual(200);
