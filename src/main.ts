@@ -148,6 +148,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
     replay,
     journal,
     pool,
+    ledger: { decided: () => {} },
     observer: recorder,
   });
 

@@ -21,7 +21,7 @@ const ANSWER: Answer = {
   text:
     '{"request_id":"req_01KAK3K8V00000000000000000","decision":"ALLOW_WATCH","score":31.5,"reasons":["device_http_library"],' +
     '"review_hint":"","session_mode":"full","shadow_routed":false,"latency_ms":',
-  detail: '',
+  record: new Uint8Array(0),
 };
 
 export const frame: Stage = {

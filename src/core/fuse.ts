@@ -81,9 +81,12 @@ export function bandsFor(eventType: string, policy: Policy): Bands {
 }
 
 /** One sentence naming the strongest evidence, for the decisions that a person may look at; else `''`. */
-function reviewHint(decision: Decision, contributions: readonly Contribution[]): string {
+export function reviewHint(
+  decision: Decision,
+  contributions: readonly Pick<Contribution, 'rule' | 'weight'>[],
+): string {
   if (decision === 'ALLOW' || decision === 'ALLOW_WATCH') return '';
-  let strongest: Contribution | undefined;
+  let strongest: Pick<Contribution, 'rule' | 'weight'> | undefined;
   for (const c of contributions) if (strongest === undefined || c.weight > strongest.weight) strongest = c;
   return strongest === undefined ? '' : `Strongest evidence: ${strongest.rule.hint} (${strongest.rule.code}).`;
 }

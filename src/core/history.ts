@@ -139,5 +139,7 @@ export interface Networks {
  * open; memory that cannot be asked gives null for an event, and rules about history stay quiet.
  */
 export interface Velocity {
-  observe(events: readonly HistoryEvent[]): readonly (HistoryFacts | null)[] | Promise<readonly (HistoryFacts | null)[]>;
+  observe(
+    events: readonly HistoryEvent[],
+  ): readonly (HistoryFacts | null)[] | Promise<readonly (HistoryFacts | null)[]>;
 }

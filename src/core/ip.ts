@@ -38,7 +38,11 @@ function v4Facts(v: number): IpFacts {
 
 /** A /64 is one line, whose owner has all of its addresses; a site is given a /48 and a provider a /32 or more. */
 function v6Networks(g: readonly number[]): Networks {
-  const prefix = (groups: number): string => `${g.slice(0, groups).map((x) => x.toString(16)).join(':')}::`;
+  const prefix = (groups: number): string =>
+    `${g
+      .slice(0, groups)
+      .map((x) => x.toString(16))
+      .join(':')}::`;
   return { host: prefix(4), site: prefix(3), region: prefix(2) };
 }
 

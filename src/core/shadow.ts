@@ -2,10 +2,12 @@ import type { Decision } from './decision.ts';
 import type { Bands } from './policy.ts';
 
 /**
- * Which decisions are copied to the shadow review queue: a deterministic sample of all, and each one closely under BLOCK.
+ * Which decisions are copied to the shadow review queue: a deterministic sample of all, each one closely under BLOCK, and each
+ * one on which the challenger's policy lands in another band (`challenged`).
  * The sample is drawn by the request id, so the same decision always falls the same way. Source: open points, section 2.
  */
-export type ShadowReason = 'sample' | 'near_block';
+export const SHADOW_REASONS = ['sample', 'near_block', 'challenger'] as const;
+export type ShadowReason = (typeof SHADOW_REASONS)[number];
 
 /** Points under the BLOCK band. Source: open points, section 2. */
 const NEAR_BLOCK_POINTS = 3;
@@ -16,8 +18,10 @@ export function shadowReason(
   score: number,
   bands: Bands,
   sampleRate: number,
+  challenged = false,
 ): ShadowReason | null {
   if (decision !== 'BLOCK' && score < bands.block && score >= bands.block - NEAR_BLOCK_POINTS) return 'near_block';
+  if (challenged) return 'challenger';
   return sampleOf(requestId) < sampleRate ? 'sample' : null;
 }
 

@@ -3,11 +3,12 @@ import type { Exchange, RequestHead, Route } from '../base/exchange.ts';
 import { problem, type Problem } from '../base/problem.ts';
 import { bodyTooLarge } from '../base/reply.ts';
 import { DECIDE_BODY_BYTES_MAX } from '../limits.ts';
-import { type AnswerReader, REQUEST_DEGRADED, REQUEST_PUBLIC_KEY, REQUEST_WANTS_DETAIL } from '../pools/frame.ts';
+import { type AnswerReader, REQUEST_DEGRADED, REQUEST_PUBLIC_KEY } from '../pools/frame.ts';
 import type { ScorePool } from '../pools/score-pool.ts';
 import { Batcher } from './batcher.ts';
 import type { Journal } from './journal.ts';
 import type { Key, Keyring } from './keyring.ts';
+import type { DecisionLedger } from './ledger.ts';
 import type { DecideObserver } from './observer.ts';
 import { rateFields, type RateState, type RateWindows } from './rate-windows.ts';
 import type { ReplayEntry, ReplayGuard } from './replay-guard.ts';
@@ -28,6 +29,7 @@ export interface DecideParts {
   readonly replay: ReplayGuard;
   readonly journal: Journal;
   readonly pool: ScorePool;
+  readonly ledger: DecisionLedger;
   readonly observer: DecideObserver;
 }
 
@@ -53,7 +55,7 @@ export interface DecidePipeline {
 }
 
 export function createDecidePipeline(parts: DecideParts): DecidePipeline {
-  const { clock, keyring, rates, replay, journal, pool, observer } = parts;
+  const { clock, keyring, rates, replay, journal, pool, ledger, observer } = parts;
   const nowSeconds = (): number => Math.floor(clock.nowMs() / 1000);
 
   const batcher = new Batcher<Pending>({
@@ -111,11 +113,8 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
   }
 
   function batch(body: Uint8Array, pending: Pending): void {
-    const { key, logged } = pending;
-    const flags =
-      (key.kind === 'public' ? REQUEST_PUBLIC_KEY : 0) |
-      (logged > 0 ? REQUEST_WANTS_DETAIL : 0) |
-      (journal.broken === null ? 0 : REQUEST_DEGRADED);
+    const { key } = pending;
+    const flags = (key.kind === 'public' ? REQUEST_PUBLIC_KEY : 0) | (journal.broken === null ? 0 : REQUEST_DEGRADED);
     batcher.add(body, key.customer, flags, clock.nowMs(), pending);
   }
 
@@ -125,7 +124,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     for (const [i, pending] of batchOf.entries()) {
       try {
         if (failed) refuseFailed(pending);
-        else answerDecision(pending, answers, from + i, observer);
+        else answerDecision(pending, answers, from + i, ledger, observer);
       } catch (error) {
         // That request is lost, and nothing else. Where it was answered already, this answer goes nowhere.
         observer.batchFailed(error);

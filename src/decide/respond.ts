@@ -2,14 +2,22 @@ import type { Exchange } from '../base/exchange.ts';
 import { problem, type Problem } from '../base/problem.ts';
 import { JSON_FIELDS, sendProblem } from '../base/reply.ts';
 import type { AnswerReader } from '../pools/frame.ts';
+import type { DecisionLedger } from './ledger.ts';
 import type { DecideObserver } from './observer.ts';
 import type { Pending } from './pipeline.ts';
 import { rateFields, type RateState } from './rate-windows.ts';
 
 /** The worker's answer → the client's: a decision, or the problem that the worker found in the body. */
-export function answerDecision(pending: Pending, answers: AnswerReader, at: number, observer: DecideObserver): void {
+export function answerDecision(
+  pending: Pending,
+  answers: AnswerReader,
+  at: number,
+  ledger: DecisionLedger,
+  observer: DecideObserver,
+): void {
   const latencyMs = performance.now() - pending.startedAtMs;
   if (answers.status(at) === 200) {
+    ledger.decided(pending.key.customer, answers.record(at), answers.flags(at), latencyMs);
     // The worker's text ends where the latency belongs, which only the main thread knows.
     const body = `${answers.text(at)}${Math.round(latencyMs)}}`;
     pending.exchange.send(200, JSON_FIELDS + rateFields(pending.rate), body);
@@ -17,7 +25,7 @@ export function answerDecision(pending: Pending, answers: AnswerReader, at: numb
     return;
   }
   const fault = readFault(answers, at);
-  observer.scoreRefused(fault.code, answers.detail(at));
+  observer.scoreRefused(fault.code, answers.record(at).toString());
   answerRefusal(pending.exchange, fault, pending.rate);
 }
 

@@ -1,5 +1,6 @@
 import { ANSWER_SHADOW_ROUTED, ANSWER_STORE_FAILED, type AnswerReader } from '../pools/frame.ts';
 import { DECISIONS } from '../core/decision.ts';
+import { decodeRecord, type DecisionRecord } from '../core/decision-record.ts';
 import { LogSampler, type Log } from './log.ts';
 import type { DecisionCounts } from './metrics.ts';
 
@@ -64,11 +65,11 @@ export class DecisionRecorder {
   }
 
   #line({ key, logged }: DecisionContext, answers: AnswerReader, at: number, latencyMs: number): void {
-    const detail = answers.detail(at);
+    const record = answers.record(at);
     this.#log.info(
       {
         event: 'decision',
-        ...(detail === '' ? {} : (JSON.parse(detail) as object)),
+        ...(record.length === 0 ? {} : fieldsOf(decodeRecord(record))),
         decision: DECISIONS[answers.decision(at)],
         score: answers.score(at),
         customer: key.customer,
@@ -87,4 +88,19 @@ export class DecisionRecorder {
     this.#lastLineMs.set(name, nowMs);
     write();
   }
+}
+
+/** What the line takes from the record. Evidence stays out: it may hold the client's text. */
+function fieldsOf(record: DecisionRecord): Record<string, unknown> {
+  const { contributions } = record;
+  return {
+    request_id: record.requestId,
+    reasons: contributions.map(({ code }) => code),
+    session_mode: record.sessionMode,
+    event_type: record.eventType,
+    ...(record.ip !== null && { ip: record.ip }),
+    country: record.country,
+    asn: record.asn,
+    weights: Object.fromEntries(contributions.map(({ code, weight }) => [code, weight])),
+  };
 }

@@ -11,7 +11,7 @@ import { BATCH_BODY_BYTES_MAX, BATCH_REQUESTS_MAX } from '../limits.ts';
  *           0 body offset (bytes)   1 body length (bytes)   2 customer number   3 flags   4-5 now, ms (float64)   6-7 unused
  *   output  BATCH_REQUESTS_MAX × 8 words of 4 bytes, then the texts
  *           0 text offset (bytes)   1 text length (bytes)   2 status | decision << 16 | flags << 24   3 score × 10
- *           4-5 rules that fired (a bit each)               6 detail offset (bytes)   7 detail length (bytes)
+ *           4-5 rules that fired (a bit each)               6 record offset (bytes)   7 record length (bytes)
  */
 export interface Frame {
   readonly input: SharedArrayBuffer;
@@ -20,23 +20,23 @@ export interface Frame {
 
 const WORDS = 8;
 const HEAD_BYTES = BATCH_REQUESTS_MAX * WORDS * 4;
-/** Choice: 60 reasons of 30 characters, the hint and the rest come to under 3 KiB, a detail to under 2 KiB. */
-const OUTPUT_BYTES_PER_REQUEST = 6_144;
+/** Choice: 60 reasons of 30 characters, the hint and the rest come to under 3 KiB; a record of 20 reasons to under 5 KiB. */
+const OUTPUT_BYTES_PER_REQUEST = 8_192;
 const INPUT_BYTES = HEAD_BYTES + BATCH_BODY_BYTES_MAX;
 const OUTPUT_BYTES = HEAD_BYTES + BATCH_REQUESTS_MAX * OUTPUT_BYTES_PER_REQUEST;
 
 /** Flags of a request. */
 export const REQUEST_PUBLIC_KEY = 1;
-/** The answer's `detail` is wanted, for the log. */
-export const REQUEST_WANTS_DETAIL = 2;
 /** Something that only the main thread sees is degraded. */
-export const REQUEST_DEGRADED = 4;
+export const REQUEST_DEGRADED = 2;
 
 /** Flags of an answer. */
 export const ANSWER_SHADOW_ROUTED = 1;
 export const ANSWER_DEGRADED = 2;
 /** The store could not be read; the rules that need it were quiet. */
 export const ANSWER_STORE_FAILED = 4;
+/** A BLOCK by evidence of this customer's own, which counts for the shared registry. */
+export const ANSWER_SIGHTING = 8;
 
 export function createFrame(): Frame {
   return { input: new SharedArrayBuffer(INPUT_BYTES), output: new SharedArrayBuffer(OUTPUT_BYTES) };
@@ -133,8 +133,8 @@ export interface Answer {
   readonly rulesHigh: number;
   /** ASCII. Of a 200: the JSON up to and without the value of `latency_ms`. Of any other status: the problem as JSON. */
   readonly text: string;
-  /** JSON for the log, any text; `''` when none was wanted. */
-  readonly detail: string;
+  /** Of a 200: the decision record. Of a 500: why, internal text in UTF-8. Else empty. */
+  readonly record: Uint8Array;
 }
 
 /** The worker's side of a frame's output. */
@@ -163,12 +163,14 @@ export class AnswerWriter {
     this.#words[word + 4] = answer.rulesLow;
     this.#words[word + 5] = answer.rulesHigh;
     this.#end += textBytes;
-    const detailBytes = Buffer.byteLength(answer.detail);
-    // The detail is only for the log: one that does not fit is left out.
-    const fits = this.#end + detailBytes <= OUTPUT_BYTES;
+    const { record } = answer;
+    // The answer goes before the record: one that does not fit is left out.
+    const fits = this.#end + record.length <= OUTPUT_BYTES;
     this.#words[word + 6] = this.#end;
-    this.#words[word + 7] = fits ? detailBytes : 0;
-    if (fits) this.#end += this.#bytes.utf8Write(answer.detail, this.#end);
+    this.#words[word + 7] = fits ? record.length : 0;
+    if (!fits) return;
+    this.#bytes.set(record, this.#end);
+    this.#end += record.length;
   }
 }
 
@@ -211,9 +213,10 @@ export class AnswerReader {
     return this.#bytes.latin1Slice(from, from + this.#word(at, 1));
   }
 
-  detail(at: number): string {
+  /** A view of shared memory, good until the frame is used again. */
+  record(at: number): Buffer {
     const from = this.#word(at, 6);
-    return this.#bytes.utf8Slice(from, from + this.#word(at, 7));
+    return this.#bytes.subarray(from, from + this.#word(at, 7));
   }
 
   #word(at: number, word: number): number {

@@ -1,7 +1,6 @@
 import type { Problem } from '../base/problem.ts';
 import type { SessionMode } from '../core/decision.ts';
-import type { Facts } from '../core/facts.ts';
-import type { Contribution, Verdict } from '../core/fuse.ts';
+import type { Verdict } from '../core/fuse.ts';
 
 /**
  * The decision's JSON up to and without the value of `latency_ms`, which the main thread adds with the closing brace.
@@ -16,40 +15,6 @@ export function decisionText(requestId: string, verdict: Verdict, mode: SessionM
     `{"request_id":"${requestId}","decision":"${decision}","score":${score},"reasons":${list},"review_hint":${hint},` +
     `"session_mode":"${mode}","shadow_routed":${shadowRouted ? 'true' : 'false'},"latency_ms":`
   );
-}
-
-/** What the log's line holds beside the answer. No token, no identity and no header of the client's. */
-export interface DecisionDetail {
-  readonly request_id: string;
-  readonly reasons: readonly string[];
-  readonly session_mode: SessionMode;
-  readonly event_type?: string;
-  readonly ip?: string;
-  readonly country?: string | null;
-  readonly asn?: number | null;
-  readonly weights?: Readonly<Record<string, number>>;
-}
-
-const EVENT_TYPE_CHARACTERS_MAX = 64;
-
-export function decisionDetail(
-  requestId: string,
-  facts: Facts | null,
-  verdict: Verdict,
-  contributions: readonly Contribution[],
-  mode: SessionMode,
-): string {
-  const common = { request_id: requestId, reasons: verdict.reasons, session_mode: mode };
-  if (facts === null) return JSON.stringify(common satisfies DecisionDetail);
-  const detail: DecisionDetail = {
-    ...common,
-    event_type: facts.eventType.slice(0, EVENT_TYPE_CHARACTERS_MAX),
-    ...(facts.ip?.kind === 'valid' && { ip: facts.ip.text }),
-    country: facts.geo?.country ?? null,
-    asn: facts.geo?.asn ?? null,
-    weights: Object.fromEntries(contributions.map((c) => [c.rule.code, c.weight])),
-  };
-  return JSON.stringify(detail);
 }
 
 /** A problem as ASCII JSON: pointers may hold the client's own names. */

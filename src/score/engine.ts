@@ -1,6 +1,7 @@
 import type { CustomerNumber } from '../base/brand.ts';
 import { newId } from '../base/ids.ts';
 import { DECISIONS } from '../core/decision.ts';
+import { encodeRecord } from '../core/decision-record.ts';
 import { parseDecideRequest } from '../core/decide-request.ts';
 import { addHit, evaluateRules, hasFired, tuneRules, type Evaluated, type TunedRule } from '../core/evaluate.ts';
 import type { Facts } from '../core/facts.ts';
@@ -16,10 +17,10 @@ import {
   type AnswerWriter,
   type FrameReader,
   REQUEST_DEGRADED,
-  REQUEST_WANTS_DETAIL,
+  REQUEST_PUBLIC_KEY,
   type RequestMeta,
 } from '../pools/frame.ts';
-import { decisionDetail, decisionText, problemText } from './answer-text.ts';
+import { decisionText, problemText } from './answer-text.ts';
 import { Gatherer, type Sources } from './gather.ts';
 import type { ModelLayer } from './model.ts';
 
@@ -37,7 +38,7 @@ export interface EngineParts {
 const MODEL_PROBABILITY_MIN = 0.5;
 
 /** An answer that is none. */
-const NO_DECISION = { decision: 0, flags: 0, score: 0, rulesLow: 0, rulesHigh: 0 } as const;
+const NO_DECISION = { decision: 0, flags: 0, score: 0, rulesLow: 0, rulesHigh: 0, record: new Uint8Array(0) } as const;
 
 interface Scored {
   readonly at: number;
@@ -84,7 +85,7 @@ export class Engine {
       work();
     } catch (error) {
       const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      answers.write(at, { ...NO_DECISION, status: 500, text: '', detail });
+      answers.write(at, { ...NO_DECISION, status: 500, text: '', record: Buffer.from(detail) });
     }
   }
 
@@ -93,7 +94,7 @@ export class Engine {
     const parsed = parseDecideRequest(requests.body(at));
     if (parsed.kind === 'fault') {
       const text = problemText(parsed.problem);
-      answers.write(at, { ...NO_DECISION, status: parsed.problem.status, text, detail: '' });
+      answers.write(at, { ...NO_DECISION, status: parsed.problem.status, text });
       return;
     }
     const gathered = this.#gatherer.gather(parsed.request, meta.customerNumber as CustomerNumber, meta.nowMs);
@@ -137,10 +138,17 @@ export class Engine {
       rulesLow: evaluated.rulesLow,
       rulesHigh: evaluated.rulesHigh,
       text: decisionText(requestId, verdict, mode, shadow !== null),
-      detail:
-        (meta.flags & REQUEST_WANTS_DETAIL) === 0
-          ? ''
-          : decisionDetail(requestId, facts, verdict, evaluated.contributions, mode),
+      record: encodeRecord({
+        requestId,
+        occurredAtMs: meta.nowMs,
+        verdict,
+        sessionMode: mode,
+        shadow,
+        publicKey: (meta.flags & REQUEST_PUBLIC_KEY) !== 0,
+        eventType: facts.eventType,
+        facts,
+        contributions: evaluated.contributions,
+      }),
     });
   }
 
@@ -157,8 +165,17 @@ export class Engine {
       flags: shadow === null ? 0 : ANSWER_SHADOW_ROUTED,
       score,
       text: decisionText(requestId, NO_SESSION, 'no_session', shadow !== null),
-      detail:
-        (meta.flags & REQUEST_WANTS_DETAIL) === 0 ? '' : decisionDetail(requestId, null, NO_SESSION, [], 'no_session'),
+      record: encodeRecord({
+        requestId,
+        occurredAtMs: meta.nowMs,
+        verdict: NO_SESSION,
+        sessionMode: 'no_session',
+        shadow,
+        publicKey: (meta.flags & REQUEST_PUBLIC_KEY) !== 0,
+        eventType,
+        facts: null,
+        contributions: NO_SESSION_CONTRIBUTIONS,
+      }),
     });
   }
 }
@@ -170,3 +187,7 @@ const NO_SESSION: Verdict = {
   reasons: ['missing_session_token'],
   reviewHint: 'Strongest evidence: the request carries no session token (missing_session_token).',
 };
+
+const NO_SESSION_CONTRIBUTIONS = [
+  { rule: { code: 'missing_session_token' }, weight: 0.5, evidence: 'no session token' },
+] as const;

@@ -1,11 +1,12 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { Database, RootDatabase } from 'lmdb';
 import type { CustomerNumber } from '../base/brand.ts';
+import { pack, unpack } from '../base/pack.ts';
 import { KEY_PREFIX_CHARACTERS, KEY_RANDOM_BYTES, type KeyKind, makeKeyText } from '../core/key-text.ts';
 import { RATE_PUBLIC_KEY, RATE_SECRET_KEY } from '../limits.ts';
 import type { Counters } from './counters.ts';
 import { durably, type StoreWrite } from './durable.ts';
-import { pack, unpack, withoutSum, withSum } from './value.ts';
+import { withoutSum, withSum } from './value.ts';
 
 export interface ApiKey {
   /** SHA-256 of the key's text, 64 lower-case hex digits. The text itself is not kept. */

@@ -1,9 +1,10 @@
 import type { Database, RootDatabase } from 'lmdb';
 import type { CustomerId, CustomerNumber } from '../base/brand.ts';
 import { newId } from '../base/ids.ts';
+import { pack, unpack } from '../base/pack.ts';
 import type { Counters } from './counters.ts';
 import { durably, type StoreWrite } from './durable.ts';
-import { pack, u32Key, unpack, withoutSum, withSum } from './value.ts';
+import { u32Key, withoutSum, withSum } from './value.ts';
 
 export interface Customer {
   readonly number: CustomerNumber;

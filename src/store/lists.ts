@@ -1,9 +1,10 @@
 import type { Database, RootDatabase } from 'lmdb';
 import type { CustomerNumber, FingerprintHash } from '../base/brand.ts';
+import { pack, unpack } from '../base/pack.ts';
 import { LIST_ACTIONS, type ListAction } from '../core/decision.ts';
 import { durably, type StoreWrite } from './durable.ts';
 import { LIST_SCAN_ROWS_MAX } from './tables.ts';
-import { pack, u32Key, unpack, withoutSum, withSum } from './value.ts';
+import { u32Key, withoutSum, withSum } from './value.ts';
 
 export interface ListEntry {
   readonly fingerprintHash: FingerprintHash;

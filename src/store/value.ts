@@ -1,22 +1,7 @@
 import { crc32 } from 'node:zlib';
-import { Packr } from 'msgpackr';
 
 /** Bytes of the check sum that ends every value. */
 export const SUM_BYTES = 4;
-
-// Choice: arrays instead of msgpackr's records, so that a value can be read without state that other values left behind.
-const packr = new Packr({ useRecords: false });
-
-export function pack(value: readonly unknown[]): Buffer {
-  return packr.pack(value);
-}
-
-/** The array that `pack` wrote; a value that is no array is a fault in the store and throws. */
-export function unpack(bytes: Uint8Array): readonly unknown[] {
-  const value: unknown = packr.unpack(bytes);
-  if (!Array.isArray(value)) throw new Error('a stored value has the wrong form');
-  return value;
-}
 
 /** The value as it is stored: its bytes, then the CRC-32 of key and value. */
 export function withSum(key: Uint8Array, value: Uint8Array): Buffer {

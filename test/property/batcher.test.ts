@@ -69,7 +69,7 @@ class FakePool {
           rulesLow: 0,
           rulesHigh: 0,
           text: nameOf(body),
-          detail: '',
+          record: new Uint8Array(0),
         };
         frame?.answers.write(one.task.from + i, answer);
       }

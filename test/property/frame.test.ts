@@ -42,7 +42,7 @@ const answer: fc.Arbitrary<Answer> = fc.record({
     ascii,
     fc.nat(4_000).map((length) => 'x'.repeat(length)),
   ),
-  detail: fc.oneof(fc.constant(''), fc.string({ unit: 'grapheme', maxLength: 200 })),
+  record: fc.uint8Array({ maxLength: 400 }),
 });
 
 describe('a frame', () => {
@@ -111,20 +111,20 @@ describe('a frame', () => {
           expect(read.rulesLow(at)).toBe(one.rulesLow);
           expect(read.rulesHigh(at)).toBe(one.rulesHigh);
           expect(read.text(at)).toBe(one.text);
-          expect(read.detail(at)).toBe(one.detail);
+          expect([...read.record(at)]).toEqual([...one.record]);
         }
       }),
     );
   });
 
-  test('answers of 6,144 bytes fit for a whole batch, a detail that does not fit is left out, and a text that does not is an error', () => {
+  test('answers of 8,192 bytes fit for a whole batch, a record that does not fit is left out, and a text that does not is an error', () => {
     answers.reset();
-    const large: Answer = { ...NO_ANSWER, text: 'x'.repeat(6_144) };
+    const large: Answer = { ...NO_ANSWER, text: 'x'.repeat(8_192) };
     const last = BATCH_REQUESTS_MAX - 1;
     for (let at = 0; at < last; at++) answers.write(at, large);
-    answers.write(last, { ...large, text: 'y'.repeat(6_000), detail: 'ü'.repeat(100) });
-    expect(read.text(last)).toBe('y'.repeat(6_000));
-    expect(read.detail(last)).toBe('');
+    answers.write(last, { ...large, text: 'y'.repeat(8_000), record: Buffer.alloc(200) });
+    expect(read.text(last)).toBe('y'.repeat(8_000));
+    expect(read.record(last).length).toBe(0);
     expect(read.text(last - 1)).toBe(large.text);
     expect(() => answers.write(last, large)).toThrow('outgrew');
   });
@@ -138,5 +138,5 @@ const NO_ANSWER: Answer = {
   rulesLow: 0,
   rulesHigh: 0,
   text: '',
-  detail: '',
+  record: new Uint8Array(0),
 };

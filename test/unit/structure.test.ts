@@ -66,7 +66,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   isbot: ['src/core/agent.ts'],
   lmdb: ['src/store/'],
   maxmind: ['src/pools/mmdb.ts'],
-  msgpackr: ['src/store/value.ts'],
+  msgpackr: ['src/base/pack.ts'],
   'onnx-proto': ['scripts/'],
   'onnxruntime-node': ['src/score/model-session.ts'],
   pino: ['src/observe/'],

@@ -10,7 +10,9 @@ const CLIENT_RULES = RULES.filter(({ family }) => family === 'client');
 const NO_TOKEN: TokenFacts = { kind: 'none' };
 
 function firedByClientRules(request: Facts): string[] {
-  return CLIENT_RULES.filter((rule) => rule.evaluate(request, DEFAULT_POLICY, rule.thresholds ?? {}) !== null).map(({ code }) => code);
+  return CLIENT_RULES.filter((rule) => rule.evaluate(request, DEFAULT_POLICY, rule.thresholds ?? {}) !== null).map(
+    ({ code }) => code,
+  );
 }
 
 describe('real user agents fire nothing of family client', () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Exchange, RequestHead } from '../../../src/base/exchange.ts';
 import type { Journal } from '../../../src/decide/journal.ts';
 import { Keyring } from '../../../src/decide/keyring.ts';
+import type { DecisionLedger } from '../../../src/decide/ledger.ts';
 import type { DecideObserver } from '../../../src/decide/observer.ts';
 import { createDecidePipeline } from '../../../src/decide/pipeline.ts';
 import { LocalRateWindows } from '../../../src/decide/rate-windows.ts';
@@ -12,13 +13,7 @@ import {
   QUEUE_REQUESTS_MAX,
   RATE_FAILED_AUTHENTICATIONS,
 } from '../../../src/limits.ts';
-import {
-  AnswerWriter,
-  createFrame,
-  FrameReader,
-  REQUEST_PUBLIC_KEY,
-  REQUEST_WANTS_DETAIL,
-} from '../../../src/pools/frame.ts';
+import { AnswerWriter, createFrame, FrameReader, REQUEST_PUBLIC_KEY } from '../../../src/pools/frame.ts';
 import type { ScoreTask } from '../../../src/pools/messages.ts';
 import type { ScorePool } from '../../../src/pools/score-pool.ts';
 import { fakeClock, HEAD, NOW_SECONDS, PUBLIC_KEY, SECRET_KEY, signedHead, storedKey } from './support.ts';
@@ -83,6 +78,7 @@ function setUp(options: SetUp = {}) {
   const rateLimit = options.rateLimit ?? 10_000;
   keyring.load([storedKey(SECRET_KEY, { rateLimit }), storedKey(PUBLIC_KEY, { rateLimit })]);
   const events: string[] = [];
+  const remembered: { customer: number; record: string; flags: number }[] = [];
   const committed: ReplayEntry[][] = [];
   let staged: ReplayEntry[] = [];
   const journal: Journal = {
@@ -113,7 +109,7 @@ function setUp(options: SetUp = {}) {
       const memory = frames[frame];
       if (memory === undefined) throw new Error('no frame');
       memory.answers.reset();
-      const none = { decision: 0, flags: 0, score: 0, rulesLow: 0, rulesHigh: 0, detail: '' };
+      const none = { decision: 0, flags: 0, score: 0, rulesLow: 0, rulesHigh: 0, record: new Uint8Array(0) };
       for (let at = from; at < from + count; at++) {
         const body = memory.requests.body(at).toString();
         if (pool.fails(body)) throw new Error('the worker died');
@@ -123,20 +119,20 @@ function setUp(options: SetUp = {}) {
           const text = '{"status":400,"code":"malformed_json","detail":"The body is not valid JSON."}';
           memory.answers.write(at, { ...none, status: 400, text });
         } else if (body === 'crash')
-          memory.answers.write(at, { ...none, status: 500, text: '', detail: 'Error: at line 5' });
+          memory.answers.write(at, { ...none, status: 500, text: '', record: Buffer.from('Error: at line 5') });
         else
           memory.answers.write(at, {
             ...none,
             status: 200,
+            record: Buffer.from(`of ${body}`),
             text: `{"request_id":"req_x","echo":${JSON.stringify(body)},"latency_ms":`,
           });
       }
     },
     close: () => Promise.resolve(),
   };
-  let line = 0;
   const observer: DecideObserver = {
-    sampleLine: () => line,
+    sampleLine: () => 0,
     refused: (code) => void events.push(code),
     batchLeft: () => {},
     batchFailed: () => void events.push('batch failed'),
@@ -146,15 +142,19 @@ function setUp(options: SetUp = {}) {
     },
     scoreRefused: (code, detail) => void events.push(`${code} ${detail}`),
   };
+  const ledger: DecisionLedger = {
+    decided: (customer, record, flags) => void remembered.push({ customer, record: String(record), flags }),
+  };
   const rates = new LocalRateWindows();
   const replay = new LocalReplayGuard(options.idsMax ?? 10_000, Buffer.alloc(16, 1));
-  const pipeline = createDecidePipeline({ clock, keyring, rates, replay, journal, pool, observer });
+  const pipeline = createDecidePipeline({ clock, keyring, rates, replay, journal, pool, ledger, observer });
   const receive = pipeline.route.methods['POST'];
   if (receive === undefined) throw new Error('no handler');
   let id = 0;
   return {
     clock,
     events,
+    remembered,
     committed,
     pool,
     pipeline,
@@ -164,7 +164,6 @@ function setUp(options: SetUp = {}) {
       pool.holding = false;
       for (const go of held.splice(0)) go();
     },
-    logLines: (stands: number) => (line = stands),
     post(head: RequestHead, body = '{}', address?: string): FakeExchange {
       const exchange = new FakeExchange(body, address);
       receive(head, exchange);
@@ -204,18 +203,31 @@ describe('a decision', () => {
     expect(service.events).toEqual(['decided']);
   });
 
-  test('goes to the worker with its customer, its kind of key and whether it is logged', async () => {
+  test('goes to the worker with its customer, and its kind of key', async () => {
     const service = setUp();
     service.good();
     service.good('{}', { svcKey: PUBLIC_KEY });
-    service.logLines(1);
-    service.good();
     await service.pipeline.drain();
     expect(service.pool.seen).toEqual([
       { customer: 7, flags: 0 },
       { customer: 7, flags: REQUEST_PUBLIC_KEY },
-      { customer: 7, flags: REQUEST_WANTS_DETAIL },
     ]);
+  });
+
+  test('is in the ledger before its answer leaves, and only if it was decided', async () => {
+    const service = setUp();
+    const exchange = service.good();
+    const send = exchange.send.bind(exchange);
+    let known = -1;
+    exchange.send = (...answer): void => {
+      known = service.remembered.length;
+      send(...answer);
+    };
+    service.good('bad');
+    service.good('crash');
+    await service.pipeline.drain();
+    expect(known).toBe(1);
+    expect(service.remembered).toEqual([{ customer: 7, record: 'of {}', flags: 0 }]);
   });
 
   test('has its id in the journal before its answer leaves', async () => {

@@ -47,9 +47,11 @@ export const HEAD: RequestHead = {
   svcRequestId: 'request-1',
   svcSignature: '0'.repeat(64),
   authorization: '',
+  contentType: 'application/json',
   contentLength: 2,
   lengthFault: null,
   formFault: null,
+  params: {},
 };
 
 export interface Signing {

@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import type { FingerprintHash } from '../../../src/base/brand.ts';
 import { DECISIONS } from '../../../src/core/decision.ts';
+import { encodeRecord } from '../../../src/core/decision-record.ts';
 import { evaluateRules, tuneRules } from '../../../src/core/evaluate.ts';
 import { fuse } from '../../../src/core/fuse.ts';
 import { DEFAULT_POLICY } from '../../../src/core/policy.ts';
@@ -18,7 +19,6 @@ import {
   createFrame,
   type Answer,
 } from '../../../src/pools/frame.ts';
-import { decisionDetail } from '../../../src/score/answer-text.ts';
 import { collectorToken, facts } from '../../support/facts.ts';
 
 const ANSWER: Answer = {
@@ -29,8 +29,17 @@ const ANSWER: Answer = {
   rulesLow: 0b11,
   rulesHigh: 1,
   text: '',
-  detail: '',
+  record: new Uint8Array(0),
 };
+const RECORD = {
+  occurredAtMs: 0,
+  sessionMode: 'full',
+  shadow: null,
+  publicKey: false,
+  eventType: '',
+  facts: null,
+  contributions: [],
+} as const;
 const CONTEXT = { key: { prefix: 'sk_live_AAAA', kind: 'secret', customer: 7 }, logged: 1 };
 
 function setUp(level = 'info') {
@@ -148,8 +157,15 @@ describe('the canonical line', () => {
     const verdict = fuse(contributions, given, DEFAULT_POLICY);
     expect(verdict.reasons.length).toBeGreaterThan(5);
     const { recorder, writer, answers, lines } = setUp();
-    const detail = decisionDetail('req_1', given, verdict, contributions, 'full');
-    writer.write(0, { ...ANSWER, decision: DECISIONS.indexOf(verdict.decision), score: verdict.score, detail });
+    const record = encodeRecord({
+      ...RECORD,
+      requestId: 'req_1',
+      verdict,
+      eventType: 'checkout',
+      facts: given,
+      contributions,
+    });
+    writer.write(0, { ...ANSWER, decision: DECISIONS.indexOf(verdict.decision), score: verdict.score, record });
     recorder.decided(CONTEXT, answers, 0, 1);
     expect(lines[0]).toMatchObject({
       request_id: 'req_1',
@@ -179,7 +195,7 @@ describe('the canonical line', () => {
       ...ANSWER,
       decision: 2,
       score: 50,
-      detail: decisionDetail('req_2', null, verdict, [], 'no_session'),
+      record: encodeRecord({ ...RECORD, requestId: 'req_2', verdict, sessionMode: 'no_session' }),
     });
     recorder.decided(CONTEXT, answers, 0, 1);
     expect(lines[0]).toMatchObject({ request_id: 'req_2', decision: 'SOFT_CHALLENGE', session_mode: 'no_session' });

@@ -1,0 +1,129 @@
+import { pack, unpack } from '../base/pack.ts';
+import { DECISIONS, SESSION_MODES, type Decision, type SessionMode } from './decision.ts';
+import type { Facts } from './facts.ts';
+import type { Verdict } from './fuse.ts';
+import type { Rule } from './rule.ts';
+import { SHADOW_REASONS, type ShadowReason } from './shadow.ts';
+
+/**
+ * One decision as it is remembered: for the log of decisions, the shadow review queue and the registry. Made by the score worker,
+ * which alone has the facts, and carried through the main thread as bytes.
+ *
+ * No token, no identity and no header of the client's is in it; evidence may hold a piece of the client's text.
+ */
+export interface DecisionRecord {
+  readonly requestId: string;
+  readonly occurredAtMs: number;
+  readonly decision: Decision;
+  /** 0 to 100, one decimal. */
+  readonly score: number;
+  readonly sessionMode: SessionMode;
+  /** Why it was copied to the shadow review queue; null when it was not. */
+  readonly shadow: ShadowReason | null;
+  /** 64 lower-case hex digits; null without a session token. */
+  readonly fingerprintHash: string | null;
+  /** The fingerprint is the collector's, not derived from the token. */
+  readonly collector: boolean;
+  readonly publicKey: boolean;
+  /** Lower case, cut. */
+  readonly eventType: string;
+  /** Canonical text; null unless a valid address was given. */
+  readonly ip: string | null;
+  readonly country: string | null;
+  readonly asn: number | null;
+  /** The answer's reasons, in their order. */
+  readonly contributions: readonly RecordedContribution[];
+}
+
+export interface RecordedContribution {
+  readonly code: string;
+  /** 0 to 1. */
+  readonly weight: number;
+  readonly evidence: string;
+}
+
+/** Choice: the contract's event types have at most 8 characters; room for a customer's own. */
+const EVENT_TYPE_CHARACTERS_MAX = 64;
+/** Choice: no rule's own evidence is longer; a bound for what a client's text may add. */
+const EVIDENCE_CHARACTERS_MAX = 200;
+const COLLECTOR = 1;
+const PUBLIC_KEY = 2;
+
+export interface RecordParts {
+  readonly requestId: string;
+  readonly occurredAtMs: number;
+  readonly verdict: Verdict;
+  readonly sessionMode: SessionMode;
+  readonly shadow: ShadowReason | null;
+  readonly publicKey: boolean;
+  readonly eventType: string;
+  /** null without a session token. */
+  readonly facts: Facts | null;
+  readonly contributions: readonly {
+    readonly rule: Pick<Rule, 'code'>;
+    readonly weight: number;
+    readonly evidence: string;
+  }[];
+}
+
+/** The record's bytes. Fields by position, so a new one goes to the end. */
+export function encodeRecord(parts: RecordParts): Buffer {
+  const { verdict, facts } = parts;
+  const contributions: (string | number)[] = [];
+  for (const { rule, weight, evidence } of parts.contributions) {
+    contributions.push(rule.code, weight, evidence.slice(0, EVIDENCE_CHARACTERS_MAX));
+  }
+  return pack([
+    parts.requestId,
+    parts.occurredAtMs,
+    DECISIONS.indexOf(verdict.decision),
+    verdict.score,
+    SESSION_MODES.indexOf(parts.sessionMode),
+    parts.shadow === null ? -1 : SHADOW_REASONS.indexOf(parts.shadow),
+    facts === null ? null : facts.fingerprintHash,
+    (facts?.token.kind === 'collector' ? COLLECTOR : 0) | (parts.publicKey ? PUBLIC_KEY : 0),
+    parts.eventType.slice(0, EVENT_TYPE_CHARACTERS_MAX),
+    facts?.ip?.kind === 'valid' ? facts.ip.text : null,
+    facts?.geo?.country ?? null,
+    facts?.geo?.asn ?? null,
+    contributions,
+  ]);
+}
+
+/** Throws on bytes that `encodeRecord` did not write. */
+export function decodeRecord(bytes: Uint8Array): DecisionRecord {
+  const [id, at, decision, score, mode, shadow, fingerprint, flags, eventType, ip, country, asn, fired] = unpack(bytes);
+  const decided = DECISIONS[Number(decision)];
+  const sessionMode = SESSION_MODES[Number(mode)];
+  if (typeof id !== 'string' || decided === undefined || sessionMode === undefined || !Array.isArray(fired)) {
+    throw new Error('these bytes are no decision record');
+  }
+  return {
+    requestId: id,
+    occurredAtMs: Number(at),
+    decision: decided,
+    score: Number(score),
+    sessionMode,
+    shadow: SHADOW_REASONS[Number(shadow)] ?? null,
+    fingerprintHash: textOrNull(fingerprint),
+    collector: (Number(flags) & COLLECTOR) !== 0,
+    publicKey: (Number(flags) & PUBLIC_KEY) !== 0,
+    eventType: String(eventType),
+    ip: textOrNull(ip),
+    country: textOrNull(country),
+    asn: typeof asn === 'number' ? asn : null,
+    contributions: readContributions(fired),
+  };
+}
+
+function readContributions(fired: readonly unknown[]): RecordedContribution[] {
+  const contributions: RecordedContribution[] = [];
+  for (let i = 0; i + 2 < fired.length; i += 3) {
+    contributions.push({ code: String(fired[i]), weight: Number(fired[i + 1]), evidence: String(fired[i + 2]) });
+  }
+  return contributions;
+}
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}

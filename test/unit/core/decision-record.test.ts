@@ -1,0 +1,75 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { pack } from '../../../src/base/pack.ts';
+import { DECISIONS, SESSION_MODES } from '../../../src/core/decision.ts';
+import { decodeRecord, encodeRecord } from '../../../src/core/decision-record.ts';
+import { readIp } from '../../../src/core/ip.ts';
+import { SHADOW_REASONS } from '../../../src/core/shadow.ts';
+import { CALM_GEO, facts } from '../../support/facts.ts';
+
+const PARTS = {
+  requestId: 'req_01J00000000000000000000000',
+  occurredAtMs: 1_800_000_000_123,
+  verdict: { decision: 'REVIEW', score: 71.2, reasons: [], reviewHint: '' },
+  sessionMode: 'full',
+  shadow: 'near_block',
+  publicKey: true,
+  eventType: 'login',
+  facts: facts({ ip: readIp('91.10.20.30') }),
+  contributions: [{ rule: { code: 'device_headless' }, weight: 0.7, evidence: 'HeadlessChrome' }],
+} as const;
+
+describe('a decision record', () => {
+  it('comes back as it was', () => {
+    expect(decodeRecord(encodeRecord(PARTS))).toEqual({
+      requestId: PARTS.requestId,
+      occurredAtMs: PARTS.occurredAtMs,
+      decision: 'REVIEW',
+      score: 71.2,
+      sessionMode: 'full',
+      shadow: 'near_block',
+      fingerprintHash: 'a'.repeat(64),
+      collector: true,
+      publicKey: true,
+      eventType: 'login',
+      ip: '91.10.20.30',
+      country: CALM_GEO.country,
+      asn: CALM_GEO.asn,
+      contributions: [{ code: 'device_headless', weight: 0.7, evidence: 'HeadlessChrome' }],
+    });
+  });
+
+  it('without a session has no fingerprint, no address and no country', () => {
+    const record = decodeRecord(encodeRecord({ ...PARTS, facts: null, shadow: null, publicKey: false }));
+    expect(record).toMatchObject({ fingerprintHash: null, collector: false, ip: null, country: null, shadow: null });
+  });
+
+  it('keeps any text, and cuts what is long', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'binary' }),
+        fc.string({ unit: 'binary', maxLength: 400 }),
+        fc.constantFrom(...DECISIONS),
+        fc.constantFrom(...SESSION_MODES),
+        fc.constantFrom(...SHADOW_REASONS, null),
+        (eventType, evidence, decision, sessionMode, shadow) => {
+          const contributions = [{ rule: { code: 'x' }, weight: 0.25, evidence }];
+          const verdict = { ...PARTS.verdict, decision };
+          const parts = { ...PARTS, verdict, sessionMode, shadow, eventType, contributions };
+          const record = decodeRecord(encodeRecord(parts));
+          expect(record).toMatchObject({ decision, sessionMode, shadow });
+          // A lone half of a pair has no UTF-8 of its own.
+          expect(record.eventType).toBe(eventType.slice(0, 64).toWellFormed());
+          expect(record.contributions[0]?.evidence).toBe(evidence.slice(0, 200).toWellFormed());
+        },
+      ),
+    );
+  });
+
+  it('is nothing else', () => {
+    for (const other of [[], ['id', 0, 9], [1, 2, 3], ['id', 0, 0, 0, 0, -1, null, 0, '', null, null, null, null]]) {
+      expect(() => decodeRecord(pack(other))).toThrow('no decision record');
+    }
+    expect(() => decodeRecord(new Uint8Array([0xc1]))).toThrow();
+  });
+});
