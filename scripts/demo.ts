@@ -3,19 +3,23 @@ import { SingleBar } from 'cli-progress';
 import { createClient, type Client } from '../src/client/client.ts';
 import { PERSONAS } from './demo/personas.ts';
 import { play, type PlayedSession } from './demo/play.ts';
-import { makeReport, readingOf, tableOf } from './demo/report.ts';
+import { catchesOf, decisionsOf, readingOf } from './demo/print.ts';
+import { makeReport } from './demo/report.ts';
 import { startServer, type DemoServer } from './demo/server.ts';
 
 /**
- * Plays a simulated day of a shop, with shoppers and attackers, against a server of its own, and prints what it decided.
+ * Plays three simulated days of a shop, with shoppers and attackers, against a server of its own, and prints what it decided.
  * `--json` prints one JSON object; `--keep` leaves the server running until Ctrl-C.
  */
 
 /** Fixed, so that every run prints the same table. The agents in browsers.ts are current at this time. */
 const UNTIL = '2026-11-21T00:00:00Z';
-const DAYS = 1;
+const DAYS = 3;
 const DAY_SECONDS = 86_400;
-const CONNECTIONS = 16;
+/** Events go one after the other. */
+const CONNECTIONS = 1;
+/** Choice: what is printed into a file or a pipe is this wide. */
+const COLUMNS = 120;
 /** Source: open points, section 6: a new key counts within 1 s. */
 const KEY_WAIT_MS = 5_000;
 /** Source: the shell's convention for an end by Ctrl-C. */
@@ -84,14 +88,18 @@ async function playAll(server: DemoServer, startedAtMs: number): Promise<void> {
       return;
     }
     const report = makeReport(
-      UNTIL,
+      { until: UNTIL, days: DAYS },
       PERSONAS,
       planned.map(({ session }) => session),
     );
     const kept = keep ? { url: server.url, secret_key: String(secretKey), data_dir: server.dataDir } : null;
     if (json)
       process.stdout.write(`${JSON.stringify({ ...report, ...(kept !== null && { server: kept }) }, null, 2)}\n`);
-    else process.stdout.write(`${tableOf(report)}\n\n${readingOf(report)}\n`);
+    else {
+      const width = process.stdout.columns ?? COLUMNS;
+      const parts = [decisionsOf(report, width), catchesOf(report, width), readingOf(report)];
+      process.stdout.write(`${parts.join('\n\n\n')}\n`);
+    }
     say(
       `\n${report.events} decisions in ${((performance.now() - startedAtMs) / 1_000).toFixed(1)} s, start of the server included.`,
     );
@@ -134,7 +142,7 @@ interface Progress {
 /** On standard error: a bar on a terminal, else a line, which a log can keep. */
 function createProgress(sessions: number, events: number): Progress {
   say(
-    `Playing ${sessions} sessions, ${events} events, of ${new Date(startSeconds * 1_000).toISOString().slice(0, 10)}.`,
+    `Playing ${sessions} sessions, ${events} events, of ${DAYS} days from ${new Date(startSeconds * 1_000).toISOString().slice(0, 10)} on.\n`,
   );
   if (!process.stderr.isTTY) return { update: () => {}, stop: () => {} };
   const bar = new SingleBar({
@@ -146,7 +154,8 @@ function createProgress(sessions: number, events: number): Progress {
   });
   bar.start(events, 0, { clock: '' });
   return {
-    update: (done, atSeconds) => bar.update(done, { clock: new Date(atSeconds * 1_000).toISOString().slice(11, 16) }),
+    update: (done, atSeconds) =>
+      bar.update(done, { clock: new Date(atSeconds * 1_000).toISOString().slice(5, 16).replace('T', ' ') }),
     stop: () => bar.stop(),
   };
 }

@@ -7,6 +7,8 @@
 
 /** Bytes of a decide body. Source: risk specification, section 8. */
 export const DECIDE_BODY_BYTES_MAX = 65_536;
+/** Bytes of any other body. Source: open points, section 1. */
+export const MANAGED_BODY_BYTES_MAX = 1_048_576;
 /** Bytes of a request's header names and values in all. Source: open points, section 1. */
 export const HEADER_BYTES_MAX = 8_192;
 /** Choice: bytes of headers that the transport itself takes in, so that ours is the answer to all but absurd ones. */
@@ -32,6 +34,8 @@ export const REPLAY_IDS_DEFAULT = 16_777_216;
 export const RATE_WINDOW_SECONDS = 60;
 export const RATE_SECRET_KEY = 600_000;
 export const RATE_PUBLIC_KEY = 60_000;
+/** Of one key, apart from what it asks of decide. */
+export const RATE_MANAGEMENT = 6_000;
 export const RATE_FAILED_AUTHENTICATIONS = 6_000;
 /** Choice: addresses with failed authentications counted in one window; past it all further ones share one counter. */
 export const RATE_ADDRESSES_MAX = 65_536;
@@ -69,10 +73,129 @@ export const USER_AGENT_CHARACTERS_MAX = 1_024;
 /** Choice: browsers and servers stop at about this; what lies beyond is not looked at. */
 export const URL_CHARACTERS_MAX = 4_096;
 
+// Management. Source: open points, sections 1 and 3.
+
+export const PAGE_ROWS_MAX = 1_000;
+export const LISTS_PAGE_ROWS_DEFAULT = 1_000;
+export const LIST_BATCH_ENTRIES_MAX = 1_000;
+export const NOTE_CHARACTERS_MAX = 500;
+
 // Registry. Source: open points, section 3.
 
 export const REGISTRY_HALF_LIFE_START_SECONDS = 7 * 86_400;
 export const REGISTRY_HALF_LIFE_SECONDS = 14 * 86_400;
+/** Source: open points, section 3: so many distinct customers within so long promote a fingerprint. */
+export const PROMOTION_CUSTOMERS_MIN = 3;
+export const PROMOTION_WINDOW_SECONDS = 30 * 86_400;
+/** Source: open points, section 3: the risk of the first three, what each further customer adds, and where that ends. */
+export const PROMOTED_RISK = 90;
+export const PROMOTED_RISK_STEP = 2;
+export const PROMOTED_RISK_MAX = 98;
+/** Choice: after so long without a promotion its risk has halved twelve times, to under 0.1; then the entry is no more. */
+export const PROMOTION_KEEP_SECONDS = 180 * 86_400;
+/** Choice: fingerprints of one customer that are held in evidence at a time, some 100 MB; past it new ones are counted, not kept. */
+export const SIGHTINGS_PER_CUSTOMER_MAX = 1_000_000;
+/** Choice: half of it at most by BLOCKs, so that an attack leaves room for what the customer says itself. */
+export const SIGHTINGS_AUTOMATIC_PER_CUSTOMER_MAX = 500_000;
+/** Choice: what one customer's BLOCKs may write in a day: an attack of fresh fingerprints is no more evidence for being longer. */
+export const SIGHTINGS_AUTOMATIC_PER_DAY_MAX = 100_000;
+/** Choice: sightings by BLOCKs that wait for their write, over all customers, some 15 MB. */
+export const SIGHTINGS_WAITING_MAX = 100_000;
+/** Choice: a BLOCK that is seen again within so long is not written again; the half-life begins after days. */
+export const SIGHTING_REFRESH_SECONDS = 3_600;
+/** Measured: a write of so many holds the write lock and the main thread for under 20 ms. */
+export const SIGHTINGS_PER_WRITE = 500;
+
+// Review: labels and the shadow review queue
+
+/** Choice: some 140 MB a customer; past it the labels of its oldest decisions go. */
+export const LABELS_PER_CUSTOMER_MAX = 1_000_000;
+/** Choice: over a year, so that a model learns from every season. */
+export const LABELS_KEEP_SECONDS = 400 * 86_400;
+/** Choice: more than anyone reviews in the time that they are kept. */
+export const SHADOW_REVIEWS_PER_CUSTOMER_MAX = 100_000;
+/** Choice: as long as flagged decisions. */
+export const SHADOW_REVIEWS_KEEP_SECONDS = 30 * 86_400;
+/** Choice: rows that wait for their write, some 8 MB; at the usual 1 % that is 1,600,000 decisions between two writes. */
+export const SHADOW_REVIEWS_WAITING_MAX = 16_384;
+/** Measured: a write of so many holds the write lock and the main thread for under 20 ms. */
+export const SHADOW_REVIEWS_PER_WRITE = 500;
+/** Choice: rows that one call of a review queue's page looks at, so that a rare verdict's filter never holds the main thread long. */
+export const SHADOW_REVIEWS_SCAN_ROWS_MAX = 10_000;
+/** Source: open points, section 1. */
+export const SHADOW_REVIEWS_PAGE_ROWS_DEFAULT = 100;
+
+// Policy
+
+/** Choice: thousands of customers with parts of their own fit; checking one this large takes the main thread 0.1 s. */
+export const POLICY_BYTES_MAX = 1_048_576;
+/** Choice: a file with more faults is no policy; the rest is counted. */
+export const POLICY_FAULTS_MAX = 1_000;
+/** Choice: more would not fit the file with a part of their own. */
+export const POLICY_CUSTOMERS_MAX = 10_000;
+/** Choice: the contract has five; room for a customer's own. */
+export const POLICY_EVENT_TYPES_MAX = 32;
+/** Choice: all of ISO 3166-1 fit. */
+export const POLICY_COUNTRIES_MAX = 300;
+/** Choice: published lists of hosting networks have some thousand. */
+export const POLICY_NETWORKS_MAX = 10_000;
+/** Choice: four times what a request may have. */
+export const POLICY_ENTITY_KEYS_MAX = 128;
+
+// Decision log
+
+/** Decisions kept of one customer. Source: open points, section 2. */
+export const DECISIONS_KEPT_MAX = 1_000_000;
+/** Source: open points, section 2. */
+export const ALLOW_KEPT_MS = 86_400_000;
+/** Source: open points, section 2. */
+export const FLAGGED_KEPT_MS = 30 * ALLOW_KEPT_MS;
+/** Choice: a record has some 210 bytes, so both bounds of a block are met at about the same time. */
+export const DECISION_BLOCK_ROWS_MAX = 256;
+export const DECISION_BLOCK_BYTES_MAX = 65_536;
+/** Choice: a page of LMDB, which is written whole anyway; a block that has less is written again when it has grown. */
+export const DECISION_BLOCK_BYTES_MIN = 4_096;
+/** Choice: five seconds at 40,000 decisions/s, so a disk may pause; past it the oldest decisions that wait are dropped. */
+export const DECISION_PENDING_BYTES_MAX = 64 * 1_048_576;
+/** Choice: of all customers; 70 of them with all that may be kept of each. */
+export const DECISION_LOG_BYTES_MAX = 16 * 2 ** 30;
+/** Measured: a block's place in memory takes some 250 bytes. */
+export const DECISION_LOG_BLOCKS_MAX = 1_000_000;
+/** Choice: blocks that grow at the same time, 4 KiB each where their customers are quiet. */
+export const DECISION_OPEN_BLOCKS_MAX = 8_192;
+/** Choice: with less room on the disk the log grows no further: it removes what is oldest for what is new. */
+export const DECISION_DISK_FREE_BYTES_MIN = 512 * 1_048_576;
+/** Choice: blocks removed by one call, some milliseconds; three times what 40,000 decisions/s fill in a second. */
+export const DECISION_PRUNE_BLOCKS_MAX = 512;
+/** Choice: rows that one search looks at; some 30 ms of the main thread, in slices. */
+export const DECISION_SCAN_ROWS_MAX = 100_000;
+/** Choice: a search holds the main thread this long before others have their turn. */
+export const DECISION_SCAN_SLICE_MS = 0.5;
+/** Choice: searches at once, of all customers and of one; they take turns, so more would only be slower. */
+export const DECISION_SEARCHES_MAX = 8;
+export const DECISION_SEARCHES_PER_CUSTOMER_MAX = 4;
+/** Choice: no address, country or reason is longer. */
+export const SEARCH_TEXT_CHARACTERS_MAX = 200;
+export const DECISIONS_PAGE_ROWS_DEFAULT = 100;
+
+// Velocity
+
+/** Choice: entities of one event that are counted, the first ones, so that one request touches some thirty records at most. */
+export const VELOCITY_ENTITIES_MAX = 8;
+/** Choice: a subject that was not seen for so long is forgotten, and so are networks, devices and places of an entity. */
+export const VELOCITY_KEEP_SECONDS = 30 * 86_400;
+/** Choice: what one typed array of Node.js 20 holds with room to spare; some 60,000,000 records. */
+export const VELOCITY_BYTES_MAX = 8 * 2 ** 30;
+/** Choice: places this near to each other are one; databases move a city's centre by less. */
+export const VELOCITY_PLACE_KM = 50;
+/** Choice: as far as people go on a usual day. */
+export const VELOCITY_FAMILIAR_KM = 100;
+/** Source: the default rules, `travel_impossible`. */
+export const VELOCITY_FAMILIAR_SECONDS = 86_400;
+/** Source: the default rules, `velocity_machine_rhythm`. */
+export const VELOCITY_RHYTHM_EVENTS_MIN = 8;
+/** Choice: snapshots that were set aside and are kept for a look at them. */
+export const VELOCITY_ASIDE_MAX = 3;
 
 // Store
 

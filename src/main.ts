@@ -4,7 +4,6 @@ import { createSecureContext } from 'node:tls';
 import { createSimulatedClock, systemClock, type Clock } from './base/clock.ts';
 import { problem } from './base/problem.ts';
 import { sendProblem } from './base/reply.ts';
-import { DEFAULT_POLICY } from './core/policy.ts';
 import { RULES } from './core/rules/index.ts';
 import { openJournal, type Journal } from './decide/journal.ts';
 import { Keyring } from './decide/keyring.ts';
@@ -16,20 +15,26 @@ import { listen } from './http/listen.ts';
 import { loadUws } from './http/load-uws.ts';
 import { createRouter } from './http/router.ts';
 import type { Transport } from './http/transport.ts';
+import { createLedger } from './ledger.ts';
 import { REPLAY_KEEP_SECONDS } from './limits.ts';
 import { healthRoutes } from './manage/health.ts';
+import { createManaged } from './manage/managed.ts';
+import { Cursors } from './manage/paging.ts';
+import { managementRoutes } from './manage/routes.ts';
 import { DecisionRecorder } from './observe/decisions.ts';
 import { createLog, type Log } from './observe/log.ts';
 import { createMetrics, DecisionCounts } from './observe/metrics.ts';
 import type { LayerStatus } from './pools/layer-messages.ts';
 import { openLayers } from './pools/layers.ts';
+import { openPolicyFile } from './pools/policy-file.ts';
 import { openScorePool } from './pools/score-pool.ts';
 import { EXIT_SETTINGS, readSettings, type Settings } from './settings.ts';
+import type { StoreWrite } from './store/durable.ts';
 import { ensureUsable } from './store/ensure-usable.ts';
 import { deriveKey, openMasterKey } from './store/master-key.ts';
 import { openStore } from './store/open-store.ts';
 import { acquireServerLock } from './store/server-lock.ts';
-import { keyPoller, startUpkeep } from './upkeep.ts';
+import { keyPoller, reportFaults, startUpkeep } from './upkeep.ts';
 
 /** Wires everything and runs it until a signal ends it. Nothing imports this file but the command `serve`. */
 
@@ -131,30 +136,57 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   const pollKeys = keyPoller(store, keyring);
   pollKeys();
 
+  const policies = await openPolicyFile({
+    file: settings.policyFile,
+    pollMs: 1_000,
+    log,
+    customerNumberOf: (id) => store.customers.findById(id)?.number ?? null,
+  });
+  if (policies.kind === 'faults') throw new StartFault(policies.faults.join('\ngatehouse: '), EXIT_SETTINGS);
+  const { policyFile } = policies;
   const pool = await openScorePool(
     settings.workers,
-    { dataDir, layers: layers.initial(), policy: DEFAULT_POLICY },
+    { dataDir, layers: layers.initial(), policies: policyFile.initial() },
     {
       onError: (error) => log.error({ err: error }, 'a score worker failed'),
       onWorkerEnded: (threadId) => layers.forgetWorker(threadId),
     },
   );
+  const decisions = store.openDecisionLog();
+  const ledger = createLedger(store, decisions, clock);
   const counts = new DecisionCounts(RULES.length);
   const recorder = new DecisionRecorder(counts, log);
+  const rates = new LocalRateWindows();
   const decide = createDecidePipeline({
     clock,
     keyring,
-    rates: new LocalRateWindows(),
+    rates,
     replay,
     journal,
     pool,
-    ledger: { decided: () => {} },
+    ledger,
     observer: recorder,
   });
+
+  const managed = createManaged({
+    clock,
+    keyring,
+    rates,
+    replay,
+    journal,
+    log,
+    resetRead: () => store.resetRead(),
+    onRefused: (code) => counts.refused(code),
+  });
+  const reportWrite = (written: StoreWrite<unknown>): void => {
+    if (written.kind === 'fault') reportFaults([written], log);
+  };
+  const cursors = new Cursors(deriveKey(master.key, 'cursor'));
 
   const layerStates = (): Record<string, LayerStatus> => ({
     store: storeStatus(journal, recorder),
     ...layers.status(),
+    policy: policyFile.status(),
   });
   const isDegraded = (): boolean => {
     const states = layerStates();
@@ -176,6 +208,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   const router = createRouter(
     [
       decide.route,
+      ...managementRoutes({ managed, cursors, store, decisions, onWritten: reportWrite }),
       ...healthRoutes({
         version: versionOf(),
         transport: () => ({ name: transport?.name ?? '', detail: transportDetail }),
@@ -212,7 +245,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
     log.warn({ detail: transportDetail }, 'serving by node:http, which takes about two thirds of the load');
   }
 
-  const stopUpkeep = startUpkeep({ store, dataDir, replay, journal, clock, decide, pollKeys, log });
+  const stopUpkeep = startUpkeep({ store, dataDir, replay, journal, clock, decide, ledger, pollKeys, log });
 
   const scheme = settings.tls === null ? 'http' : 'https';
   const url = `${scheme}://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${bound.port}`;
@@ -233,11 +266,14 @@ async function start(settings: Settings, log: Log): Promise<Running> {
       stopUpkeep();
       bound.drain();
       await decide.drain();
+      await managed.drain();
+      reportFaults(await ledger.flush(), log);
       // Answers that were just written still have to leave the socket.
       await new Promise((done) => setTimeout(done, 100));
       journal.close();
       await pool.close();
       await layers.close();
+      await policyFile.close();
       await store.close();
       await locked.lock.release();
     },

@@ -11,6 +11,10 @@ export interface Settings {
   readonly dataDir: string;
   readonly modelsDir: string;
   readonly geoipDir: string;
+  /** Null when none is set up: the default policy counts. */
+  readonly policyFile: string | null;
+  /** Memory for counters of the rules about volume and movement. */
+  readonly velocityMb: number;
   readonly masterKey: string | null;
   readonly logLevel: LogLevel;
   readonly replayIds: number;
@@ -53,6 +57,8 @@ const SCHEMA = z.object({
   GATEHOUSE_DATA_DIR: text.default('./data'),
   GATEHOUSE_MODELS_DIR: text.default('./models'),
   GATEHOUSE_GEOIP_DIR: text.optional(),
+  GATEHOUSE_POLICY_FILE: text.optional(),
+  GATEHOUSE_VELOCITY_MB: whole(16, 65_536).default(256),
   GATEHOUSE_MASTER_KEY: masterKey.optional(),
   GATEHOUSE_LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
   GATEHOUSE_REPLAY_IDS: whole(1_024, 268_435_456).default(REPLAY_IDS_DEFAULT),
@@ -65,11 +71,10 @@ const SCHEMA = z.object({
 });
 
 /** Settings of the contract that would change decisions and are not there yet: to pass over one in silence would be a lie. */
-const REFUSED = ['GATEHOUSE_POLICY_FILE', 'GATEHOUSE_CLUSTER_URL'];
+const REFUSED = ['GATEHOUSE_CLUSTER_URL'];
 /** Settings of the contract whose part of the service is not there yet: without effect, and said so. */
 const WITHOUT_EFFECT = [
   'GATEHOUSE_EGRESS_ALLOW',
-  'GATEHOUSE_VELOCITY_MB',
   'GATEHOUSE_EXTRACT_HOST_GAP_MS',
   'GATEHOUSE_EXTRACT_HOST_CONCURRENCY',
 ];
@@ -115,6 +120,8 @@ function toSettings(values: z.infer<typeof SCHEMA>): Settings {
     modelsDir: resolve(values.GATEHOUSE_MODELS_DIR),
     geoipDir:
       values.GATEHOUSE_GEOIP_DIR === undefined ? resolve(dataDir, 'geoip') : resolve(values.GATEHOUSE_GEOIP_DIR),
+    policyFile: values.GATEHOUSE_POLICY_FILE === undefined ? null : resolve(values.GATEHOUSE_POLICY_FILE),
+    velocityMb: values.GATEHOUSE_VELOCITY_MB,
     masterKey: values.GATEHOUSE_MASTER_KEY ?? null,
     logLevel: values.GATEHOUSE_LOG_LEVEL,
     replayIds: values.GATEHOUSE_REPLAY_IDS,

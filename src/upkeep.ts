@@ -5,16 +5,24 @@ import type { DecidePipeline } from './decide/pipeline.ts';
 import type { ReplayGuard } from './decide/replay-guard.ts';
 import { BATCH_STUCK_MS } from './limits.ts';
 import type { Log } from './observe/log.ts';
+import type { Ledger } from './ledger.ts';
 import { rotateBackups } from './store/backup.ts';
+import type { StoreFault } from './store/durable.ts';
 import type { Store } from './store/open-store.ts';
 
-/** What the server does by the clock, beside answering: polls keys, sweeps ids, watches its workers and its journal, backs up. */
+/**
+ * What the server does by the clock, beside answering: polls keys, sweeps ids, writes what decisions leave behind, watches its
+ * workers and its journal, backs up.
+ */
 
 /** Choice: well inside the second within which a key made by the command line must count. */
 const KEYS_POLL_MS = 400;
 /** Choice: the whole replay table is swept in 51 s. */
 const SWEEP_MS = 50;
 const WATCH_MS = 1_000;
+/** Choice: what a process that is killed may lose of the log; at 40,000 decisions a second some 2 MB wait. */
+const FLUSH_MS = 250;
+const PRUNE_MS = 1_000;
 const BACKUP_MS = 3_600_000;
 const BACKUPS_KEPT = 3;
 
@@ -25,6 +33,7 @@ export interface UpkeepParts {
   readonly journal: Journal;
   readonly clock: Clock;
   readonly decide: DecidePipeline;
+  readonly ledger: Ledger;
   readonly pollKeys: () => void;
   readonly log: Log;
 }
@@ -37,12 +46,15 @@ export function startUpkeep({
   journal,
   clock,
   decide,
+  ledger,
   pollKeys,
   log,
 }: UpkeepParts): () => void {
   const timers = [
     setInterval(pollKeys, KEYS_POLL_MS),
     setInterval(() => sweep(replay, journal, clock), SWEEP_MS),
+    setInterval(once(() => ledger.flush(), log), FLUSH_MS),
+    setInterval(once(() => ledger.prune(), log), PRUNE_MS),
     setInterval(journalWatcher(journal, log), WATCH_MS),
     setInterval(() => watch(decide, log), WATCH_MS),
     setInterval(() => void backUp(store, dataDir, log), BACKUP_MS),
@@ -68,6 +80,30 @@ function sweep(replay: ReplayGuard, journal: Journal, clock: Clock): void {
   const nowSeconds = Math.floor(clock.nowMs() / 1000);
   replay.sweep(nowSeconds);
   journal.prune(nowSeconds);
+}
+
+/** A round that is still running is not begun again. A store that takes no write any more ends the process. */
+function once(round: () => Promise<readonly StoreFault[]>, log: Log): () => void {
+  let running = false;
+  return () => {
+    if (running) return;
+    running = true;
+    void round()
+      .then((faults) => reportFaults(faults, log))
+      .catch((error: unknown) => log.error({ err: error }, 'a round of the upkeep failed'))
+      .finally(() => (running = false));
+  };
+}
+
+export function reportFaults(faults: readonly StoreFault[], log: Log): void {
+  for (const { code, detail } of faults) {
+    if (code !== 'store_stuck') {
+      log.error({ code, detail }, 'the store refused a write');
+      continue;
+    }
+    log.fatal('the store is stuck; the process ends, so that its supervisor starts it again');
+    log.flush(() => process.kill(process.pid, 'SIGKILL'));
+  }
 }
 
 /** Says once when the journal breaks and once when it is whole again. */

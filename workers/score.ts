@@ -1,9 +1,11 @@
 import { threadId, workerData } from 'node:worker_threads';
+import { ExactVelocity } from '../test/support/exact-velocity.ts';
 import { AnswerWriter, FrameReader } from '../src/pools/frame.ts';
 import type { ScorePost, ScoreTask, ScoreWorkerData } from '../src/pools/messages.ts';
 import { serveFrames } from '../src/pools/score-loop.ts';
 import { Engine } from '../src/score/engine.ts';
 import { openWorkerLayers } from '../src/score/layers.ts';
+import { openWorkerPolicies } from '../src/score/policies.ts';
 import { createSources } from '../src/score/sources.ts';
 import { openStore } from '../src/store/open-store.ts';
 
@@ -15,15 +17,26 @@ const opened = openStore({ dataDir: data.dataDir, readOnly: true });
 if (opened.kind === 'fault') throw new Error(opened.detail);
 const { store } = opened;
 const layers = await openWorkerLayers(data.layers, threadId);
+const policies = openWorkerPolicies(data.policies);
+const velocity = new ExactVelocity();
 const worker = createSources(store, layers.geo);
 const engine = new Engine({
   sources: worker.sources,
   model: layers.model,
-  policy: data.policy,
+  policies,
+  velocity,
   isDegraded: () => layers.degraded(),
   takeStoreFailure: () => worker.takeStoreFailure(),
+  onMemoryFailed: warnOnce,
 });
 const frames = data.frames.map((frame) => ({ requests: new FrameReader(frame), answers: new AnswerWriter(frame) }));
+
+let warned = false;
+/** To standard error, where the process' log goes too; the answers themselves say that they are degraded. */
+function warnOnce(error: unknown): void {
+  if (!warned) process.emitWarning(error instanceof Error ? error : String(error), 'MemoryWarning');
+  warned = true;
+}
 
 async function score(task: ScoreTask): Promise<void> {
   const frame = frames[task.frame];
@@ -34,6 +47,7 @@ async function score(task: ScoreTask): Promise<void> {
 
 export default async function post(given: ScorePost): Promise<void> {
   await serveFrames(given, threadId, score);
+  policies.close();
   await layers.close();
   await store.close();
 }

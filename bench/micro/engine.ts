@@ -1,4 +1,4 @@
-import { DEFAULT_POLICY } from '../../src/core/policy.ts';
+import { DEFAULT_POLICY_SET } from '../../src/core/policy-set.ts';
 import { BATCH_REQUESTS_MAX } from '../../src/limits.ts';
 import { AnswerReader, AnswerWriter, createFrame, FrameReader, FrameWriter } from '../../src/pools/frame.ts';
 import { Engine } from '../../src/score/engine.ts';
@@ -22,7 +22,9 @@ export const engine: Stage = {
     const scorer = new Engine({
       sources: worker.sources,
       model: { current: () => null },
-      policy: DEFAULT_POLICY,
+      policies: { current: () => DEFAULT_POLICY_SET },
+      velocity: { observe: (events) => events.map(() => null) },
+      onMemoryFailed: () => {},
       isDegraded: () => false,
       takeStoreFailure: () => worker.takeStoreFailure(),
     });

@@ -1,6 +1,7 @@
 import { agent } from './agent.ts';
 import { answerText } from './answer-text.ts';
 import { buffers } from './buffers.ts';
+import { decisionLog } from './decision-log.ts';
 import { empty } from './empty.ts';
 import { engine } from './engine.ts';
 import { frame } from './frame.ts';
@@ -32,6 +33,7 @@ export const STAGES: readonly Stage[] = [
   keyedHash,
   replay,
   journal,
+  decisionLog,
   rates,
   frame,
   buffers,

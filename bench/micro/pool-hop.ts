@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { DEFAULT_POLICY } from '../../src/core/policy.ts';
+import { DEFAULT_DOCUMENT } from '../../src/core/policy-set.ts';
 import { openLayers } from '../../src/pools/layers.ts';
 import { openScorePool, type ScorePool } from '../../src/pools/score-pool.ts';
 import { makeStore } from './fixtures.ts';
@@ -20,7 +20,7 @@ export const poolHop: Stage = {
       log: { info: () => {}, warn: () => {} },
     });
     const errors: unknown[] = [];
-    const data = { dataDir: folder, layers: layers.initial(), policy: DEFAULT_POLICY };
+    const data = { dataDir: folder, layers: layers.initial(), policies: { channel: 'bench', content: { generation: 0, document: DEFAULT_DOCUMENT, customerNumbers: new Map() } } };
     const pool = await openScorePool(1, data, {
       onError: (error) => errors.push(error),
       onWorkerEnded: () => errors.push('a worker ended'),

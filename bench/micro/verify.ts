@@ -85,9 +85,11 @@ function signed(body: Buffer, key: string, n: number): Signed {
     svcRequestId: fields['X-SVC-Rid'] ?? '',
     svcSignature: fields['X-SVC-Sig'] ?? '',
     authorization: '',
+    contentType: 'application/json',
     contentLength: body.length,
     lengthFault: null,
     formFault: null,
+    params: {},
   };
   return { head, body };
 }

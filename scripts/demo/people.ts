@@ -1,6 +1,7 @@
 import type { Browser } from './browsers.ts';
 import { addressIn, type Place } from './places.ts';
-import type { Random } from './random.ts';
+import type { Day } from './plan.ts';
+import { seeded, type Random } from './random.ts';
 
 /** A person with one device, who keeps both from day to day. */
 export interface Person {
@@ -33,7 +34,8 @@ export function makeDevice(browser: Browser, place: Place, random: Random): Devi
 }
 
 export function makePerson(place: Place, browser: Browser, random: Random, ip?: string): Person {
-  const userId = `u-${random.whole(100_000, 999_999)}`;
+  // So many numbers that nobody shares one: whoever does is one account in two places.
+  const userId = `u-${random.whole(100_000_000, 999_999_999)}`;
   return {
     userId,
     email: makeEmail(random.pick(place.mailDomains), random),
@@ -46,8 +48,8 @@ export function makePerson(place: Place, browser: Browser, random: Random, ip?: 
 export function makeEmail(domain: string, random: Random): string {
   const first = random.pick(FIRST_NAMES);
   const last = random.pick(LAST_NAMES);
-  const year = random.whole(60, 99);
-  return `${random.pick([`${first}.${last}`, `${first}${last}${year}`, `${first.charAt(0)}.${last}${year}`, `${last}_${first}`])}@${domain}`;
+  const number = random.whole(10, 99_999);
+  return `${random.pick([`${first}.${last}${number}`, `${first}${last}${number}`, `${first.charAt(0)}.${last}${number}`])}@${domain}`;
 }
 
 const CONSONANTS = 'bcdfghjkmpqrtvwxz'.split('');
@@ -56,4 +58,26 @@ const CONSONANTS = 'bcdfghjkmpqrtvwxz'.split('');
 export function makeGeneratedEmail(domain: string, random: Random): string {
   const local = Array.from({ length: 7 }, () => random.pick(CONSONANTS) + String(random.whole(2, 9))).join('');
   return `${local}@${domain}`;
+}
+
+export interface CrowdSize {
+  /** On the first day. */
+  readonly first: number;
+  /** On each day after it; 0 unless told. */
+  readonly joining?: number;
+}
+
+/** Who belongs to a crowd on a day: those of the first day and all who joined since, in that order, each the same for ever. */
+export function crowdOn(
+  day: Day,
+  id: string,
+  { first, joining = 0 }: CrowdSize,
+  make: (random: Random, i: number) => Person,
+): readonly Person[] {
+  return Array.from({ length: first + joining * day.number }, (_, i) => make(seeded(`${id}, person ${i}`), i));
+}
+
+/** Chance for one day of a persona. */
+export function dayOf(id: string, day: Day): Random {
+  return seeded(`${id}, day ${day.number}`);
 }

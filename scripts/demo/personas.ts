@@ -1,10 +1,14 @@
 import { ATTACKERS } from './attackers.ts';
 import { EVERYDAY } from './browsers.ts';
-import { makePerson } from './people.ts';
+import { dayOf, makePerson, type Person } from './people.ts';
 import { PLACES } from './places.ts';
-import { momentAwake, shoppingSteps, visit, type Persona } from './plan.ts';
-import { seeded } from './random.ts';
-import { dayOf, SHOPPERS } from './shoppers.ts';
+import type { Persona } from './plan.ts';
+import type { Random } from './random.ts';
+import { SHOPPERS } from './shoppers.ts';
+import { awake, visitorsOn } from './shoppers/shopper.ts';
+import { shoppingSteps, visit } from './visit.ts';
+
+const anybody = (random: Random): Person => makePerson(random.pick(PLACES), random.pick(EVERYDAY), random);
 
 /** A shop that forgot to send the token. Its people are honest, so they are never blocked, and always asked. */
 const BROKEN: Persona = {
@@ -12,13 +16,12 @@ const BROKEN: Persona = {
   title: 'Integration without session token',
   kind: 'integration',
   history: null,
+  expectation: { kind: 'asked' },
   plan(day) {
-    const people = seeded('no_session_token');
     const random = dayOf('no_session_token', day);
-    return Array.from({ length: 10 }, () => {
-      const person = makePerson(people.pick(PLACES), people.pick(EVERYDAY), people);
-      return visit(person, momentAwake(day, person, random), shoppingSteps(random), random, { token: 'none' });
-    });
+    return visitorsOn(day, 'no_session_token', { first: 10, joining: 2, make: anybody }, random).map(({ person }) =>
+      visit(person, awake(day, person, random), shoppingSteps(random), random, { token: 'none' }),
+    );
   },
 };
 

@@ -90,6 +90,26 @@ export const PLACES: readonly Place[] = [
   NIGERIA,
 ];
 
+/** Networks of German providers, each in a /16 of its own and in its town: what sellers of proxies have to offer. */
+export const GERMAN_PROXIES: readonly string[] = [
+  '91.10.130',
+  '84.150.145',
+  '95.88.1',
+  '93.192.33',
+  '79.200.160',
+  '87.150.129',
+  '46.5.1',
+  '217.91.131',
+  '88.130.64',
+  '95.90.37',
+  '109.43.48',
+  '176.2.48',
+  '88.217.20',
+  '95.116.2',
+  '62.157.88',
+  '80.187.208',
+];
+
 /** Data centres, from which no shopper comes. */
 export const HOSTING_NETWORKS: readonly string[] = [
   '116.203.10',

@@ -9,6 +9,10 @@ export interface PlayedEvent {
   readonly decision: Decision;
   readonly score: number;
   readonly reasons: readonly string[];
+  /** The strongest of the reasons, as the review hint names it; null where there is no hint. */
+  readonly strongest: string | null;
+  /** Came before the threshold of the rule that is to stop its persona. */
+  readonly early: boolean;
 }
 
 /** One session of a persona; `events` in the order sent. */
@@ -16,9 +20,6 @@ export interface PlayedSession {
   readonly persona: Persona;
   readonly events: PlayedEvent[];
 }
-
-/** Choice: more wait in the server and gain nothing. */
-const IN_FLIGHT_MAX = 16;
 
 export interface PlayOptions {
   readonly client: Client;
@@ -28,60 +29,38 @@ export interface PlayOptions {
   readonly signal: AbortSignal;
 }
 
-interface Turn extends PlannedEvent {
-  readonly session: PlayedSession;
-}
-
 /**
- * Sends every event in the order of simulated time. Only events of one and the same second are in flight together: the service's
- * clock is the newest timestamp it has seen, so anything else would let chance decide what a window of time holds.
+ * Sends every event in the order of simulated time, one after the other: what memory counts depends on the order, so two events
+ * in flight together would let chance decide which of them is the 11th.
  */
 export async function play(
   planned: readonly { readonly session: PlayedSession; readonly events: readonly PlannedEvent[] }[],
   { client, setTime, onEvent, signal }: PlayOptions,
 ): Promise<void> {
   const turns = planned
-    .flatMap(({ session, events }) => events.map((event): Turn => ({ ...event, session })))
+    .flatMap(({ session, events }) => events.map((event) => ({ ...event, session })))
     .sort((a, b) => a.atSeconds - b.atSeconds);
-  let done = 0;
-  while (done < turns.length && !signal.aborted) {
-    const together = takeTogether(turns, done);
-    await Promise.all(
-      together.map(async ({ atSeconds, body, session }) => {
-        setTime(atSeconds);
-        session.events.push(await decide(client, body));
-      }),
-    );
-    done += together.length;
-    onEvent(done, together.at(-1)?.atSeconds ?? 0);
+  for (const [i, { atSeconds, body, session, early = false }] of turns.entries()) {
+    if (signal.aborted) return;
+    setTime(atSeconds);
+    session.events.push({ ...(await decide(client, body)), early });
+    onEvent(i + 1, atSeconds);
   }
 }
 
-/** The next events of one second, at most one of each session. */
-function takeTogether(turns: readonly Turn[], from: number): Turn[] {
-  const together: Turn[] = [];
-  const sessions = new Set<PlayedSession>();
-  for (let i = from; together.length < IN_FLIGHT_MAX; i++) {
-    const turn = turns[i];
-    if (turn === undefined || turn.atSeconds !== turns[from]?.atSeconds || sessions.has(turn.session)) break;
-    sessions.add(turn.session);
-    together.push(turn);
-  }
-  return together;
-}
-
-async function decide(client: Client, body: DecideBody): Promise<PlayedEvent> {
+async function decide(client: Client, body: DecideBody): Promise<Omit<PlayedEvent, 'early'>> {
   const answer = await client.decide(body);
   if (answer.kind === 'unreachable') throw new Error(`the server did not answer: ${answer.detail}`);
   if (answer.status !== 200) throw new Error(`the server answered ${answer.status}: ${JSON.stringify(answer.body)}`);
   return readDecision(answer.body);
 }
 
-function readDecision(body: unknown): PlayedEvent {
-  const { decision, score, reasons } = body as Record<string, unknown>;
+function readDecision(body: unknown): Omit<PlayedEvent, 'early'> {
+  const { decision, score, reasons, review_hint: hint } = body as Record<string, unknown>;
   const known = DECISIONS.find((name) => name === decision);
   if (known === undefined || typeof score !== 'number' || !Array.isArray(reasons)) {
     throw new Error(`that is no decision: ${JSON.stringify(body)}`);
   }
-  return { decision: known, score, reasons: reasons.map(String) };
+  const strongest = typeof hint === 'string' ? (/\((\w+)\)\.$/.exec(hint)?.[1] ?? null) : null;
+  return { decision: known, score, reasons: reasons.map(String), strongest };
 }

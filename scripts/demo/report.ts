@@ -1,5 +1,4 @@
-import Table from 'cli-table3';
-import type { Persona } from './plan.ts';
+import type { Expectation, Persona } from './plan.ts';
 import { DECISIONS, type Decision, type PlayedEvent, type PlayedSession } from './play.ts';
 
 /** What came out for one persona. */
@@ -9,176 +8,189 @@ export interface PersonaResult {
   readonly kind: Persona['kind'];
   /** What must be remembered to recognise it, null when nothing. */
   readonly history: string | null;
+  readonly expectation: Expectation;
+  /** Whether `expectation` came true. */
+  readonly as_expected: boolean;
   readonly sessions: number;
   readonly events: number;
   readonly decisions: Readonly<Record<Decision, number>>;
   readonly median_score: number;
   /** The most frequent first, with the share of events that gave it. */
-  readonly reasons: readonly { readonly reason: string; readonly share: number }[];
+  readonly reasons: readonly ReasonShare[];
+  /** The strongest reasons of what was stopped, the most frequent first, with their share of it. */
+  readonly strongest_reasons: readonly ReasonShare[];
   /** Events with SOFT_CHALLENGE, REVIEW or BLOCK, and sessions with at least one of them. */
   readonly stopped_events: number;
   readonly stopped_sessions: number;
+  /** Events that come before the threshold of the rule that is to stop the persona, and sessions of nothing else. */
+  readonly early_events: number;
+  readonly early_sessions: number;
+  /** Events from that threshold on, how many of them were stopped, and in how many sessions. */
+  readonly due_events: number;
+  readonly stopped_due_events: number;
+  readonly stopped_due_sessions: number;
+  /** Of an attacker: the share that was stopped of what its expectation measures, sessions or events from the threshold on. */
+  readonly caught: number | null;
+}
+
+export interface ReasonShare {
+  readonly reason: string;
+  readonly share: number;
 }
 
 export interface Report {
   /** Midnight UTC at which the last simulated day ends. */
   readonly until: string;
+  readonly days: number;
   readonly sessions: number;
   readonly events: number;
-  /** Share of the shoppers' events with SOFT_CHALLENGE or worse. */
+  /** Share of the shoppers' events with SOFT_CHALLENGE or worse, and of their sessions with at least one such event. */
   readonly false_alarm_rate: number;
+  readonly false_alarm_session_rate: number;
+  /** Share of the attackers' sessions with at least one event of SOFT_CHALLENGE or worse. */
+  readonly catch_rate: number;
+  /** The same without those whom rules cannot tell from shoppers, and without sessions that end before a threshold. */
+  readonly due_catch_rate: number;
   readonly personas: readonly PersonaResult[];
 }
 
-export function makeReport(until: string, personas: readonly Persona[], played: readonly PlayedSession[]): Report {
+/** Choice: what "caught" and "not caught" mean, of the share that the expectation measures. */
+export const CAUGHT_SHARE_MIN = 0.9;
+export const NOT_CAUGHT_SHARE_MAX = 0.1;
+
+export function makeReport(
+  { until, days }: Pick<Report, 'until' | 'days'>,
+  personas: readonly Persona[],
+  played: readonly PlayedSession[],
+): Report {
   const results = personas.map((persona) =>
     summarise(
       persona,
       played.filter((session) => session.persona === persona),
     ),
   );
-  const shoppers = results.filter(({ kind }) => kind === 'shopper');
+  const shoppers = totalsOf(results.filter(({ kind }) => kind === 'shopper'));
+  const attackers = results.filter(({ kind }) => kind === 'attacker');
+  const all = totalsOf(attackers);
+  const due = totalsOf(attackers.filter(({ expectation }) => expectation.kind === 'caught'));
   return {
     until,
+    days,
     sessions: sum(results, ({ sessions }) => sessions),
     events: sum(results, ({ events }) => events),
-    false_alarm_rate: share(
-      sum(shoppers, (one) => one.stopped_events),
-      sum(shoppers, ({ events }) => events),
-    ),
+    false_alarm_rate: share(shoppers.stoppedEvents, shoppers.events),
+    false_alarm_session_rate: share(shoppers.stoppedSessions, shoppers.sessions),
+    catch_rate: share(all.stoppedSessions, all.sessions),
+    due_catch_rate: share(due.stoppedDueSessions, due.sessions - due.earlySessions),
     personas: results,
   };
 }
 
-function summarise({ id, title, kind, history }: Persona, sessions: readonly PlayedSession[]): PersonaResult {
+export interface Totals {
+  readonly sessions: number;
+  readonly events: number;
+  readonly stoppedSessions: number;
+  readonly stoppedEvents: number;
+  readonly earlySessions: number;
+  readonly stoppedDueSessions: number;
+}
+
+export function totalsOf(results: readonly PersonaResult[]): Totals {
+  return {
+    sessions: sum(results, ({ sessions }) => sessions),
+    events: sum(results, ({ events }) => events),
+    stoppedSessions: sum(results, (one) => one.stopped_sessions),
+    stoppedEvents: sum(results, (one) => one.stopped_events),
+    earlySessions: sum(results, (one) => one.early_sessions),
+    stoppedDueSessions: sum(results, (one) => one.stopped_due_sessions),
+  };
+}
+
+function summarise(persona: Persona, sessions: readonly PlayedSession[]): PersonaResult {
+  const { id, title, kind, history, expectation } = persona;
   const events = sessions.flatMap((session) => session.events);
-  const counts = new Map<string, number>();
-  for (const { reasons } of events) for (const reason of reasons) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  const stopped = events.filter(isStopped);
+  const due = events.filter(({ early }) => !early);
   const scores = events.map(({ score }) => score).sort((a, b) => a - b);
   const decisions = Object.fromEntries(
     DECISIONS.map((name) => [name, events.filter(({ decision }) => decision === name).length]),
   ) as Record<Decision, number>;
+  const counts = {
+    sessions: sessions.length,
+    events: events.length,
+    decisions,
+    stopped_events: stopped.length,
+    stopped_sessions: sessions.filter((session) => session.events.some(isStopped)).length,
+    early_events: events.length - due.length,
+    early_sessions: sessions.filter((session) => session.events.every(({ early }) => early)).length,
+    due_events: due.length,
+    stopped_due_events: due.filter(isStopped).length,
+    stopped_due_sessions: sessions.filter((session) => session.events.some((one) => !one.early && isStopped(one)))
+      .length,
+  };
+  const caught = kind === 'attacker' ? caughtShare(expectation, counts) : null;
   return {
     id,
     title,
     kind,
     history,
-    sessions: sessions.length,
-    events: events.length,
-    decisions,
+    expectation,
+    as_expected: isAsExpected(expectation, counts, caught ?? 0),
+    ...counts,
     median_score: scores[Math.floor((scores.length - 1) / 2)] ?? 0,
-    reasons: [...counts]
-      .sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
-      .map(([reason, count]) => ({ reason, share: share(count, events.length) })),
-    stopped_events: events.filter(isStopped).length,
-    stopped_sessions: sessions.filter((session) => session.events.some(isStopped)).length,
+    reasons: sharesOf(events.map(({ reasons }) => reasons)),
+    strongest_reasons: sharesOf(stopped.map(({ strongest }) => (strongest === null ? [] : [strongest]))),
+    caught,
   };
+}
+
+type Counts = Pick<
+  PersonaResult,
+  | 'sessions'
+  | 'events'
+  | 'decisions'
+  | 'stopped_events'
+  | 'early_sessions'
+  | 'due_events'
+  | 'stopped_due_events'
+  | 'stopped_due_sessions'
+>;
+
+function caughtShare(expectation: Expectation, counts: Counts): number {
+  return expectation.kind === 'caught' && expectation.measure === 'events'
+    ? share(counts.stopped_due_events, counts.due_events)
+    : share(counts.stopped_due_sessions, counts.sessions - counts.early_sessions);
+}
+
+function isAsExpected({ kind }: Expectation, counts: Counts, caught: number): boolean {
+  switch (kind) {
+    case 'let_through':
+      return counts.stopped_events === 0;
+    case 'caught':
+      return caught >= CAUGHT_SHARE_MIN;
+    case 'not_caught':
+      return caught <= NOT_CAUGHT_SHARE_MAX;
+    case 'asked':
+      return counts.decisions.SOFT_CHALLENGE === counts.events;
+  }
 }
 
 function isStopped({ decision }: PlayedEvent): boolean {
   return decision === 'SOFT_CHALLENGE' || decision === 'REVIEW' || decision === 'BLOCK';
 }
 
-const GROUPS: readonly (readonly [string, (result: PersonaResult) => boolean])[] = [
-  ['SHOPPERS', ({ kind }) => kind === 'shopper'],
-  ['ATTACKERS, one request shows them', ({ kind, history }) => kind === 'attacker' && history === null],
-  ['ATTACKERS, only history shows them', ({ kind, history }) => kind === 'attacker' && history !== null],
-  ['BROKEN INTEGRATIONS', ({ kind }) => kind === 'integration'],
-];
-const REASONS_SHOWN = 3;
-
-export function tableOf({ personas }: Report): string {
-  // Score is the typical one: the median.
-  const head = [
-    'Persona',
-    'Sessions',
-    'Events',
-    'ALLOW',
-    'WATCH',
-    'CHALLENGE',
-    'REVIEW',
-    'BLOCK',
-    'Score',
-    'Top reasons, share of events',
-  ];
-  // No colours: what is piped or pasted stays plain.
-  const table = new Table({
-    head,
-    style: { head: [], border: [] },
-    // A line between any two rows would double the height.
-    chars: { mid: '', 'left-mid': '', 'mid-mid': '', 'right-mid': '' },
-    colAligns: ['left', ...Array.from({ length: 8 }, () => 'right' as const), 'left'],
-  });
-  for (const [title, belongs] of GROUPS) {
-    const group = personas.filter(belongs);
-    if (group.length > 0) table.push(head.map((_, column) => (column === 0 ? `\n${title}` : '')));
-    for (const one of group) {
-      const top = one.reasons.slice(0, REASONS_SHOWN);
-      table.push([
-        `  ${one.title}`,
-        one.sessions,
-        one.events,
-        ...DECISIONS.map((name) => one.decisions[name] || ''),
-        one.median_score.toFixed(1),
-        top.map(({ reason, share }) => `${reason} ${percent(share)}`).join('\n') || '-',
-      ]);
-    }
-  }
-  return table.toString();
-}
-
-/** Choice: below this share of its sessions a persona counts as not caught. */
-const CAUGHT_SHARE_MIN = 0.1;
-
-/** The table in words. Every sentence follows from the results, so it changes when the rules do. */
-export function readingOf({ personas, false_alarm_rate: falseAlarms }: Report): string {
-  const lines: string[] = [];
-  const shoppers = personas.filter(({ kind }) => kind === 'shopper');
-  const events = sum(shoppers, (one) => one.events);
-  const alarms = sum(shoppers, (one) => one.stopped_events);
-  lines.push(
-    `False alarms: ${alarms} of ${events} events of shoppers were challenged, reviewed or blocked (${percent(falseAlarms)}).`,
-  );
-  for (const one of shoppers.filter(({ stopped_events: stopped }) => stopped > 0)) {
-    lines.push(`  ${one.title}: ${one.stopped_events} of ${one.events} (${reasonsOf(one)})`);
-  }
-  const attackers = personas.filter(({ kind }) => kind === 'attacker');
-  lines.push('', 'Attackers, sessions with at least one challenge, review or block:');
-  for (const one of attackers) {
-    const caught = `${one.stopped_sessions} of ${one.sessions}`;
-    lines.push(
-      `  ${one.title.padEnd(38)}${caught.padStart(9)}  ${percent(share(one.stopped_sessions, one.sessions)).padStart(6)}`,
-    );
-  }
-  const missed = attackers.filter((one) => share(one.stopped_sessions, one.sessions) < CAUGHT_SHARE_MIN);
-  if (missed.length > 0) {
-    lines.push('', 'Not caught by this version:');
-    for (const one of missed) {
-      lines.push(
-        one.history === null
-          ? `  ${one.title}: its requests show it, and yet it passed.`
-          : `  ${one.title}: each request alone looks like a shopper's; it takes rules with memory (${one.history}).`,
-      );
-    }
-  }
-  return lines.join('\n');
-}
-
-function reasonsOf({ reasons }: PersonaResult): string {
-  return reasons
-    .slice(0, REASONS_SHOWN)
-    .map(({ reason }) => reason)
-    .join(', ');
+function sharesOf(lists: readonly (readonly string[])[]): ReasonShare[] {
+  const counts = new Map<string, number>();
+  for (const reason of lists.flat()) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  return [...counts]
+    .sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
+    .map(([reason, count]) => ({ reason, share: share(count, lists.length) }));
 }
 
 function sum<T>(list: readonly T[], of: (one: T) => number): number {
   return list.reduce((total, one) => total + of(one), 0);
 }
 
-function share(part: number, whole: number): number {
+export function share(part: number, whole: number): number {
   return whole === 0 ? 0 : Math.round((part / whole) * 10_000) / 10_000;
-}
-
-function percent(value: number): string {
-  return `${(value * 100).toFixed(value === 0 || value === 1 ? 0 : 1)} %`;
 }

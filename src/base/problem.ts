@@ -14,10 +14,18 @@ export interface Problem {
 }
 
 export interface FieldError {
-  /** RFC 6901 pointer into the request body. */
+  /** RFC 6901 pointer into the request body; `?name` for a parameter of the query. */
   readonly pointer: string;
   readonly code: string;
   readonly message: string;
+}
+
+/** Choice: characters of a client's own name that come back in a pointer. */
+const POINTER_PART_CHARACTERS_MAX = 64;
+
+/** One name of a pointer, RFC 6901; cut, because it may be the client's. */
+export function pointerPart(name: string): string {
+  return name.slice(0, POINTER_PART_CHARACTERS_MAX).replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
 /** Code → its status and its title. Source: open points, section 1. */

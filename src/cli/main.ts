@@ -5,6 +5,7 @@ import { addCustomers } from './commands/customers.ts';
 import { addDecide } from './commands/decide.ts';
 import { addKeys } from './commands/keys.ts';
 import { addModels } from './commands/models.ts';
+import { addPolicy } from './commands/policy.ts';
 import { addRegistry } from './commands/registry.ts';
 import { addServe } from './commands/serve.ts';
 import type { Cli, GlobalOptions } from './context.ts';
@@ -53,7 +54,8 @@ function createCli(json: boolean): Cli {
       if (outcome.kind === 'error' && outcome.code === 'store_stuck') process.kill(process.pid, 'SIGKILL');
     },
   };
-  for (const add of [addServe, addCustomers, addKeys, addDecide, addRegistry, addModels, addBackup]) add(cli);
+  for (const add of [addServe, addCustomers, addKeys, addDecide, addRegistry, addModels, addPolicy, addBackup])
+    add(cli);
   return cli;
 }
 

@@ -1,4 +1,5 @@
 import type { Facts, GeoFacts, RegistryFacts, TokenFacts } from './facts.ts';
+import type { EntityHistory, HistoryFacts } from './history.ts';
 
 /** One column of the model's input: a finite number computed from the facts of one request and the rules that fired on them. */
 export interface Feature {
@@ -12,6 +13,8 @@ const TOKEN_AGE_HOURS_MAX = 168;
 /** Choice: browsers older than this are all equally old. */
 const BROWSER_AGE_DAYS_MAX = 3_650;
 const DAY_SECONDS = 86_400;
+/** Choice: who is known for a month is known. */
+const ENTITY_KNOWN_HOURS_MAX = 720;
 
 const EVENT_TYPES = ['login', 'signup', 'checkout', 'payment', 'search'] as const;
 
@@ -135,6 +138,18 @@ export const FEATURES: readonly Feature[] = [
   feature('time:hour_sin', (facts) => Math.sin(dayAngle(facts.nowSeconds))),
   feature('time:hour_cos', (facts) => Math.cos(dayAngle(facts.nowSeconds))),
 
+  history('history:known', () => 1),
+  history('history:session_age_seconds', ({ session }) => clamp(session.ageMs / 1_000, 0, DAY_SECONDS)),
+  history('history:session_decisions_1m', ({ session }) => session.decisions1m),
+  history('history:ip_decisions_1m', ({ ip }) => ip?.decisions1m ?? 0),
+  history('history:ip_cold_share_1h', ({ ip }) => ip?.coldShare1h ?? 0),
+  history('history:ip_cold_logins_10m', ({ ip }) => ip?.coldLogins10m ?? 0),
+  history('history:entity_decisions_1m', ({ entities }) => largest(entities, (entity) => entity.decisions1m)),
+  history('history:entity_devices_24h', ({ entities }) => largest(entities, (entity) => entity.devices24h)),
+  history('history:entity_networks_1h', ({ entities }) => largest(entities, (entity) => entity.networks1h)),
+  history('history:entity_known_hours', ({ entities }) => largest(entities, knownHours)),
+  history('history:device_entities_24h', ({ device }) => device?.entities24h ?? 0),
+
   ...RULE_CODES.map((code) => feature(`rule:${code}`, (_facts, fired) => flag(fired(code)))),
 ];
 
@@ -174,6 +189,21 @@ function geo(name: string, compute: (found: GeoFacts) => number): Feature {
 
 function registry(name: string, compute: (entry: RegistryFacts) => number): Feature {
   return { name, compute: (facts) => (facts.registry === null ? 0 : compute(facts.registry)) };
+}
+
+function history(name: string, compute: (known: HistoryFacts) => number): Feature {
+  return { name, compute: (facts) => (facts.history === null ? 0 : compute(facts.history)) };
+}
+
+/** 0 without entities. */
+function largest(entities: readonly EntityHistory[], compute: (entity: EntityHistory) => number): number {
+  let most = 0;
+  for (const entity of entities) most = Math.max(most, compute(entity));
+  return most;
+}
+
+function knownHours({ knownForSeconds }: EntityHistory): number {
+  return clamp(knownForSeconds / 3_600, 0, ENTITY_KNOWN_HOURS_MAX);
 }
 
 type Signals = Extract<TokenFacts, { kind: 'collector' }>['signals'];

@@ -28,7 +28,10 @@ export interface Rule {
   readonly code: string;
   readonly family: Family;
   readonly weights: Readonly<Record<string, number>>;
-  /** The numbers from which it fires, by name; their units are in the names. The policy may change each of them. */
+  /**
+   * The numbers from which it fires, by name; their units are in the names. A name that ends in `Max` is where it stops to fire,
+   * every other one where it begins. The policy may change each of them.
+   */
   readonly thresholds?: Readonly<Record<string, number>>;
   /** Completes the sentence "Strongest evidence: …" for a reviewer; plain ASCII, no text of the client's. */
   readonly hint: string;
@@ -51,4 +54,24 @@ export interface Hit {
 /** Helper for the many rules that have one weight. */
 export function hit(evidence: string, level?: string): Hit {
   return level === undefined ? { evidence } : { evidence, level };
+}
+
+/** A rule with thresholds, as its file writes it: `evaluate` gets each of them by its name. */
+interface ThresholdRule<Name extends string> extends Omit<Rule, 'thresholds' | 'evaluate'> {
+  readonly thresholds: Readonly<Record<Name, number>>;
+  evaluate(facts: Facts, policy: Policy, thresholds: Readonly<Record<Name, number>>): Hit | null;
+}
+
+/** Makes the rule of it. A threshold that the caller leaves out is the rule's own. */
+export function withThresholds<Name extends string>(rule: ThresholdRule<Name>): Rule {
+  const own = rule.thresholds;
+  const names = Object.keys(own);
+  const complete = (given: Thresholds): typeof own =>
+    names.every((name) => given[name] !== undefined) ? given : { ...own, ...given };
+  return { ...rule, evaluate: (facts, policy, given) => rule.evaluate(facts, policy, complete(given)) };
+}
+
+/** The name of an entity's key for evidence, which never tells its value. Choice: the client's text is cut at 64 characters. */
+export function entityName({ name }: { readonly name: string }): string {
+  return name.slice(0, 64);
 }

@@ -166,11 +166,11 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
   };
 }
 
-function overloaded(detail: string): Problem {
+export function overloaded(detail: string): Problem {
   return problem('overloaded', detail, { retryAfterSeconds: 1 });
 }
 
-function rateLimited(rate: RateState): Problem {
+export function rateLimited(rate: RateState): Problem {
   return problem('rate_limited', 'The allowance of this window is used up.', {
     retryAfterSeconds: rate.retryAfterSeconds,
   });

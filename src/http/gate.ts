@@ -1,5 +1,5 @@
 import { HEADER_BYTES_MAX, HEADER_COUNT_MAX } from '../limits.ts';
-import type { RequestHead } from '../base/exchange.ts';
+import type { PathParams, RequestHead } from '../base/exchange.ts';
 import { problem, type Problem } from '../base/problem.ts';
 
 /** Space, tab and visible ASCII. */
@@ -10,6 +10,7 @@ const LENGTH = /^\d{1,15}$/;
 const TARGET_PATH = /^\/[!$-.0-;=@-Z_a-z~%/]*$/;
 /** Bytes that the wire spends on a field beside its name and value: colon, space, CR, LF. */
 const FIELD_OVERHEAD_BYTES = 4;
+const NO_PARAMS: PathParams = {};
 
 /**
  * The strict gate in front of both transports. Their parsers are lax in different ways; what this gate passes has one reading
@@ -27,6 +28,7 @@ export class HeaderGate {
   #requestId = '';
   #signature = '';
   #authorization = '';
+  #contentType = '';
   #contentLength = -1;
   #hosts = 0;
   #contentTypes = 0;
@@ -47,6 +49,7 @@ export class HeaderGate {
     this.#requestId = '';
     this.#signature = '';
     this.#authorization = '';
+    this.#contentType = '';
     this.#contentLength = -1;
     this.#hosts = 0;
     this.#contentTypes = 0;
@@ -71,6 +74,7 @@ export class HeaderGate {
         break;
       case 'content-type':
         this.#contentTypes++;
+        this.#contentType = value;
         break;
       case 'x-svc-key':
         this.#keys++;
@@ -124,11 +128,13 @@ export class HeaderGate {
       svcRequestId: this.#requestId,
       svcSignature: this.#signature,
       authorization: this.#authorization,
+      contentType: this.#contentType,
       contentLength: this.#contentLength,
       lengthFault: this.#transferEncoding
         ? problem('length_required', 'Send the body with Content-Length; Transfer-Encoding is not accepted.')
         : null,
       formFault: this.#formFault(path, query),
+      params: NO_PARAMS,
     };
   }
 

@@ -174,8 +174,9 @@ class NodeExchange implements Exchange {
       if (colon >= 0) headers.push(line.slice(0, colon));
       headers.push(line.slice(colon < 0 ? 0 : colon + 2));
     }
+    if (status === 204) headers.splice(0, 2);
+    else headers.push('Content-Length', String(Buffer.byteLength(body)));
     if (close) headers.push('Connection', 'close');
-    headers.push('Content-Length', String(Buffer.byteLength(body)));
     this.#res.writeHead(status, headers);
     this.#res.end(body);
     if (!close) {

@@ -32,5 +32,7 @@ export interface UwsResponse {
   writeStatus(status: string): UwsResponse;
   writeHeader(name: string, value: string): UwsResponse;
   end(body: string, closeConnection?: boolean): UwsResponse;
+  /** Called with an argument, `undefined` too, it writes a Content-Length. */
+  endWithoutBody(): UwsResponse;
   cork(work: () => void): UwsResponse;
 }

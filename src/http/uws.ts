@@ -118,8 +118,22 @@ class UwsExchange implements Exchange {
     this.#res.cork(() => {
       if (status !== 200) this.#res.writeStatus(statusLine(status));
       // Values are written as they are, so one call carries all fields.
+      if (status === 204) {
+        const [name, rest] = afterContentType(fields);
+        this.#res.writeHeader(name, rest);
+        if (close) this.#res.writeHeader('Connection', 'close');
+        this.#res.endWithoutBody();
+        return;
+      }
       this.#res.writeHeader('Content-Type', fields);
       this.#res.end(body, close);
     });
   }
+}
+
+/** The name of the second field, and all from its value on. */
+function afterContentType(fields: HeaderFields): readonly [name: string, rest: string] {
+  const from = fields.indexOf('\r\n') + 2;
+  const colon = fields.indexOf(': ', from);
+  return [fields.slice(from, colon), fields.slice(colon + 2)];
 }

@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { Policy } from '../core/policy.ts';
 import type { Frame } from './frame.ts';
 import type { LayerSet } from './layer-messages.ts';
+import type { PolicySeed } from './policy-messages.ts';
 
 /**
  * Everything that crosses between the main thread and score workers, beside the frames' own bytes (`frame.ts`), the words that
@@ -13,7 +13,7 @@ export interface ScoreWorkerData {
   readonly dataDir: string;
   readonly frames: readonly Frame[];
   readonly layers: LayerSet;
-  readonly policy: Policy;
+  readonly policies: PolicySeed;
 }
 
 /** The one task of a worker: serve frames until the end. */

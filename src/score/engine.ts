@@ -1,18 +1,19 @@
 import type { CustomerNumber } from '../base/brand.ts';
 import { newId } from '../base/ids.ts';
-import { DECISIONS } from '../core/decision.ts';
+import { DECISIONS, type Decision } from '../core/decision.ts';
 import { encodeRecord } from '../core/decision-record.ts';
 import { parseDecideRequest } from '../core/decide-request.ts';
-import { addHit, evaluateRules, hasFired, tuneRules, type Evaluated, type TunedRule } from '../core/evaluate.ts';
-import type { Facts } from '../core/facts.ts';
+import { addHit, evaluateRules, hasFired, type Evaluated } from '../core/evaluate.ts';
 import { fillFeatures } from '../core/features.ts';
-import { bandsFor, fuse, sessionMode, type Verdict } from '../core/fuse.ts';
-import type { Policy } from '../core/policy.ts';
-import { RULES } from '../core/rules/index.ts';
+import { fuse, fusedScore, sessionMode, type Contribution, type Verdict } from '../core/fuse.ts';
+import type { Velocity } from '../core/history.ts';
+import type { Bands } from '../core/policy.ts';
+import type { ActivePolicy } from '../core/policy-set.ts';
 import { shadowReason } from '../core/shadow.ts';
 import {
   ANSWER_DEGRADED,
   ANSWER_SHADOW_ROUTED,
+  ANSWER_SIGHTING,
   ANSWER_STORE_FAILED,
   type AnswerWriter,
   type FrameReader,
@@ -21,30 +22,49 @@ import {
   type RequestMeta,
 } from '../pools/frame.ts';
 import { decisionText, problemText } from './answer-text.ts';
-import { Gatherer, type Sources } from './gather.ts';
+import { Gatherer, type GatheredFacts, type Sources } from './gather.ts';
+import { historyEvent } from './history-event.ts';
 import type { ModelLayer } from './model.ts';
+import type { WorkerPolicies } from './policies.ts';
 
 export interface EngineParts {
   readonly sources: Sources;
   readonly model: Pick<ModelLayer, 'current'>;
-  readonly policy: Policy;
+  readonly policies: Pick<WorkerPolicies, 'current'>;
+  readonly velocity: Velocity;
   /** A layer that is set up cannot run at the moment. Asked once a batch, after its facts were gathered. */
   isDegraded(): boolean;
   /** Reads of the store failed in this batch. Asked once a batch. */
   takeStoreFailure(): boolean;
+  /** Memory could not be asked for a batch. */
+  onMemoryFailed(error: unknown): void;
 }
 
 /** Under this probability the model says nothing. Source: open points, section 2. */
 const MODEL_PROBABILITY_MIN = 0.5;
 
 /** An answer that is none. */
-const NO_DECISION = { decision: 0, flags: 0, score: 0, rulesLow: 0, rulesHigh: 0, record: new Uint8Array(0) } as const;
+const NO_DECISION = {
+  decision: 0,
+  flags: 0,
+  score: 0,
+  rulesLow: 0,
+  rulesHigh: 0,
+  record: new Uint8Array(0),
+} as const;
 
-interface Scored {
+/** A request whose facts are gathered. */
+interface Gathered {
   readonly at: number;
   readonly meta: RequestMeta;
-  readonly facts: Facts;
+  readonly facts: GatheredFacts;
+  readonly active: ActivePolicy;
+}
+
+interface Scored extends Gathered {
   readonly evaluated: Evaluated;
+  /** The same facts under the challenger's policy; null without one. */
+  readonly challenger: Evaluated | null;
 }
 
 /**
@@ -54,25 +74,24 @@ interface Scored {
 export class Engine {
   readonly #parts: EngineParts;
   readonly #gatherer: Gatherer;
-  readonly #rules: readonly TunedRule[];
-  readonly #modelRule: TunedRule | undefined;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
     this.#gatherer = new Gatherer(parts.sources);
-    this.#rules = tuneRules(RULES, parts.policy);
-    this.#modelRule = this.#rules.find(({ rule }) => rule.code === 'model_score');
   }
 
   async scoreBatch(requests: FrameReader, answers: AnswerWriter, from: number, count: number): Promise<void> {
     answers.reset();
-    const scored: Scored[] = [];
+    const gathered: Gathered[] = [];
     for (let at = from; at < from + count; at++) {
-      this.#guarded(answers, at, () => this.#evaluate(requests, answers, at, scored));
+      this.#guarded(answers, at, () => this.#gather(requests, answers, at, gathered));
     }
+    const remembered = await this.#remember(gathered);
+    const scored: Scored[] = [];
+    for (const one of gathered) this.#guarded(answers, one.at, () => scored.push(evaluate(one)));
     await this.#addModel(scored);
     const storeFailed = this.#parts.takeStoreFailure();
-    const degraded = storeFailed || this.#parts.isDegraded();
+    const degraded = storeFailed || !remembered || this.#parts.isDegraded();
     const flags = (degraded ? ANSWER_DEGRADED : 0) | (storeFailed ? ANSWER_STORE_FAILED : 0);
     for (const one of scored) {
       const own = (one.meta.flags & REQUEST_DEGRADED) === 0 ? flags : flags | ANSWER_DEGRADED;
@@ -89,7 +108,7 @@ export class Engine {
     }
   }
 
-  #evaluate(requests: FrameReader, answers: AnswerWriter, at: number, scored: Scored[]): void {
+  #gather(requests: FrameReader, answers: AnswerWriter, at: number, into: Gathered[]): void {
     const meta = requests.meta(at);
     const parsed = parseDecideRequest(requests.body(at));
     if (parsed.kind === 'fault') {
@@ -97,19 +116,38 @@ export class Engine {
       answers.write(at, { ...NO_DECISION, status: parsed.problem.status, text });
       return;
     }
-    const gathered = this.#gatherer.gather(parsed.request, meta.customerNumber as CustomerNumber, meta.nowMs);
-    if (gathered.kind === 'no_session') {
-      this.#answerNoSession(answers, at, meta, parsed.request.eventType);
-      return;
+    const { request } = parsed;
+    const customer = meta.customerNumber as CustomerNumber;
+    const active = this.#parts.policies.current().of(customer, request.eventType);
+    const gathered = this.#gatherer.gather(request, customer, meta.nowMs);
+    if (gathered.kind === 'no_session') this.#answerNoSession(answers, at, meta, request.eventType, active);
+    else into.push({ at, meta, facts: gathered.facts, active });
+  }
+
+  /**
+   * Counts the batch's events and adds what is then known to their facts. Only what was verified and admitted gets here, so
+   * nothing refused or replayed counts. False when memory could not be asked.
+   */
+  async #remember(gathered: readonly Gathered[]): Promise<boolean> {
+    try {
+      const events = gathered.map(({ facts, meta, active }) => {
+        const publicKey = (meta.flags & REQUEST_PUBLIC_KEY) !== 0;
+        return historyEvent(facts, meta.customerNumber as CustomerNumber, publicKey, meta.nowMs, active);
+      });
+      const answered = this.#parts.velocity.observe(events);
+      // A promise costs every batch a turn of the microtask queue, so what is there at once is taken at once.
+      const histories = answered instanceof Promise ? await answered : answered;
+      for (const [i, { facts }] of gathered.entries()) facts.history = histories[i] ?? null;
+      return true;
+    } catch (error) {
+      this.#parts.onMemoryFailed(error);
+      return false;
     }
-    const { facts } = gathered;
-    scored.push({ at, meta, facts, evaluated: evaluateRules(this.#rules, facts, this.#parts.policy) });
   }
 
   async #addModel(scored: readonly Scored[]): Promise<void> {
     const model = this.#parts.model.current();
-    const rule = this.#modelRule;
-    if (model === null || rule === undefined || scored.length === 0) return;
+    if (model === null || scored.length === 0) return;
     const { columns } = model;
     const features = new Float32Array(scored.length * columns.length);
     for (const [row, { facts, evaluated }] of scored.entries()) {
@@ -117,24 +155,38 @@ export class Engine {
     }
     const probabilities = await model.run(features, scored.length);
     if (probabilities === null) return;
-    for (const [row, { evaluated }] of scored.entries()) {
+    for (const [row, { active, evaluated, challenger }] of scored.entries()) {
       const p = probabilities[row] ?? Number.NaN;
-      if (p >= MODEL_PROBABILITY_MIN) addHit(evaluated, rule, 'default', p, `probability ${p.toFixed(3)}`);
+      if (!(p >= MODEL_PROBABILITY_MIN)) continue;
+      const evidence = `probability ${p.toFixed(3)}`;
+      if (active.modelRule !== undefined) addHit(evaluated, active.modelRule, 'default', p, evidence);
+      const rule = active.challenger?.modelRule;
+      if (challenger !== null && rule !== undefined) addHit(challenger, rule, 'default', p, evidence);
     }
   }
 
-  #answer(answers: AnswerWriter, { at, meta, facts, evaluated }: Scored, flags: number): void {
-    const { policy } = this.#parts;
-    const verdict = fuse(evaluated.contributions, facts, policy);
+  #answer(answers: AnswerWriter, scored: Scored, flags: number): void {
+    const { at, meta, facts, active, evaluated } = scored;
+    const verdict = fuse(evaluated.contributions, facts, active.policy);
     const requestId = newId('req', meta.nowMs);
-    const bands = bandsFor(facts.eventType, policy);
-    const shadow = shadowReason(requestId, verdict.decision, verdict.score, bands, policy.sampleRate);
+    const { decision, score } = verdict;
+    const shadow = shadowReason(
+      requestId,
+      decision,
+      score,
+      active.bands,
+      active.policy.sampleRate,
+      isChallenged(scored, decision),
+    );
     const mode = sessionMode(facts.token, (flags & ANSWER_DEGRADED) !== 0);
+    const publicKey = (meta.flags & REQUEST_PUBLIC_KEY) !== 0;
+    const isSighting =
+      decision === 'BLOCK' && !publicKey && isOwnEvidence(evaluated.contributions, facts, active.bands);
     answers.write(at, {
       status: 200,
-      decision: DECISIONS.indexOf(verdict.decision),
-      flags: flags | (shadow === null ? 0 : ANSWER_SHADOW_ROUTED),
-      score: verdict.score,
+      decision: DECISIONS.indexOf(decision),
+      flags: flags | (shadow === null ? 0 : ANSWER_SHADOW_ROUTED) | (isSighting ? ANSWER_SIGHTING : 0),
+      score,
       rulesLow: evaluated.rulesLow,
       rulesHigh: evaluated.rulesHigh,
       text: decisionText(requestId, verdict, mode, shadow !== null),
@@ -144,7 +196,7 @@ export class Engine {
         verdict,
         sessionMode: mode,
         shadow,
-        publicKey: (meta.flags & REQUEST_PUBLIC_KEY) !== 0,
+        publicKey,
         eventType: facts.eventType,
         facts,
         contributions: evaluated.contributions,
@@ -153,11 +205,16 @@ export class Engine {
   }
 
   /** Never BLOCK for this cause, and without the engine. Source: risk specification, section 4.1. */
-  #answerNoSession(answers: AnswerWriter, at: number, meta: RequestMeta, eventType: string): void {
+  #answerNoSession(
+    answers: AnswerWriter,
+    at: number,
+    meta: RequestMeta,
+    eventType: string,
+    { bands, policy }: ActivePolicy,
+  ): void {
     const requestId = newId('req', meta.nowMs);
-    const bands = bandsFor(eventType, this.#parts.policy);
     const { decision, score } = NO_SESSION;
-    const shadow = shadowReason(requestId, decision, score, bands, this.#parts.policy.sampleRate);
+    const shadow = shadowReason(requestId, decision, score, bands, policy.sampleRate);
     answers.write(at, {
       ...NO_DECISION,
       status: 200,
@@ -178,6 +235,34 @@ export class Engine {
       }),
     });
   }
+}
+
+function evaluate(gathered: Gathered): Scored {
+  const { facts, active } = gathered;
+  const { challenger } = active;
+  return {
+    ...gathered,
+    evaluated: evaluateRules(active.rules, facts, active.policy),
+    challenger: challenger === null ? null : evaluateRules(challenger.rules, facts, challenger.policy),
+  };
+}
+
+/** The challenger's policy lands in another band. */
+function isChallenged({ facts, active, challenger }: Scored, decision: Decision): boolean {
+  if (challenger === null || active.challenger === null) return false;
+  return fuse(challenger.contributions, facts, active.challenger.policy).decision !== decision;
+}
+
+/**
+ * Whether a BLOCK stands without what others have said: no list entry, and a score that reaches the band without the
+ * registry's evidence, and without the model's where the model had the registry's evidence before it. Only a collector's
+ * fingerprint says anything to other customers.
+ */
+function isOwnEvidence(contributions: readonly Contribution[], facts: GatheredFacts, bands: Bands): boolean {
+  if (facts.list === 'block' || facts.token.kind !== 'collector') return false;
+  if (facts.registry === null) return true;
+  const own = contributions.filter(({ rule }) => rule.family !== 'registry' && rule.family !== 'model');
+  return fusedScore(own) >= bands.block;
 }
 
 /** Source: open points, section 2. */

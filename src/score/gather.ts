@@ -4,6 +4,7 @@ import { readAgent } from '../core/agent.ts';
 import type { ListAction } from '../core/decision.ts';
 import type { DecideRequest } from '../core/decide-request.ts';
 import type { AgentFacts, Facts, GeoFacts, IpFacts, RegistryFacts } from '../core/facts.ts';
+import type { HistoryFacts } from '../core/history.ts';
 import { readIp } from '../core/ip.ts';
 import { URL_CHARACTERS_MAX, USER_AGENT_CHARACTERS_MAX } from '../limits.ts';
 import { emailsOf, SessionMemos, type SessionMemo } from './session-memo.ts';
@@ -19,7 +20,10 @@ export interface Sources {
 
 export type Gathered =
   /** The token is empty or blank: nothing else is looked at. */
-  { readonly kind: 'no_session' } | { readonly kind: 'facts'; readonly facts: Facts };
+  { readonly kind: 'no_session' } | { readonly kind: 'facts'; readonly facts: GatheredFacts };
+
+/** All facts but what memory knows, which is asked for a whole batch at once and then put in. */
+export type GatheredFacts = Facts & { history: HistoryFacts | null };
 
 /**
  * Choice: twice this many agents are kept; real traffic has a few thousand different ones.

@@ -80,7 +80,7 @@ export function messageOf(error: unknown): string {
 }
 
 /** The library rejects with a general error that holds a promise of the reason; unheard, that promise would end the process. */
-async function reasonOf(thrown: unknown): Promise<string> {
+export async function reasonOf(thrown: unknown): Promise<string> {
   const message = messageOf(thrown);
   if (!(thrown instanceof Error && 'commitError' in thrown && thrown.commitError instanceof Promise)) return message;
   try {

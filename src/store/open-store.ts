@@ -4,10 +4,17 @@ import { type Database, open, type RootDatabase } from 'lmdb';
 import { ApiKeys } from './api-keys.ts';
 import { Counters } from './counters.ts';
 import { Customers } from './customers.ts';
+import { DecisionLog, type DecisionLogOptions } from './decision-log.ts';
 import { fault, messageOf, type StoreFault } from './durable.ts';
+import { Feedback } from './feedback.ts';
+import { Labels } from './labels.ts';
 import { Lists } from './lists.ts';
 import { Registry } from './registry.ts';
+import { ShadowReviews } from './shadow-reviews.ts';
+import { SightingQueue } from './sighting-queue.ts';
+import { Sightings } from './sightings.ts';
 import { type EnvironmentName, type TableName, TABLES_MAX } from './tables.ts';
+import { Tallies } from './tallies.ts';
 
 export interface StoreOptions {
   readonly dataDir: string;
@@ -21,9 +28,16 @@ export interface Store {
   readonly apiKeys: ApiKeys;
   readonly lists: Lists;
   readonly registry: Registry;
+  readonly sightings: Sightings;
+  readonly sightingQueue: SightingQueue;
+  readonly labels: Labels;
+  readonly shadowReviews: ShadowReviews;
+  readonly feedback: Feedback;
   /** The environments, for `backup.ts`; `hot` is null when opened read-only. */
   readonly state: RootDatabase<Buffer, Buffer>;
   readonly hot: RootDatabase<Buffer, Buffer> | null;
+  /** Opens the log of decisions, once; only for the server, which alone writes it. */
+  openDecisionLog(options?: DecisionLogOptions): DecisionLog;
   /**
    * Lets the next reads see what others have committed since: a score worker calls it first in every batch, the server before it
    * polls `apiKeys.version()`. Without it a thread goes on reading the snapshot of its first read.
@@ -46,22 +60,43 @@ export function openStore(options: StoreOptions): StoreOpened {
     const apiKeys = new ApiKeys(state, table(state, 'api-keys'), counters);
     const lists = new Lists(state, table(state, 'lists'));
     const registry = new Registry(state, table(state, 'registry'));
+    const tallies = new Tallies(table(state, 'tallies'));
+    const sightings = new Sightings(state, table(state, 'sightings'), registry, tallies);
+    const sightingQueue = new SightingQueue(sightings);
+    const labels = new Labels(state, table(state, 'labels'), tallies);
+    const shadowReviews = new ShadowReviews(state, table(state, 'shadow-reviews'), tallies);
+    const feedback = new Feedback(state, { labels, shadowReviews, sightings, sightingQueue });
     const hot = options.readOnly ? null : openEnvironment(options.dataDir, 'hot', false);
     if (hot !== null) table(hot, 'hot-meta');
+    const decisions = hot === null ? null : table(hot, 'decisions');
+    let decisionLog: DecisionLog | null = null;
     const store: Store = {
       counters,
       customers,
       apiKeys,
       lists,
       registry,
+      sightings,
+      sightingQueue,
+      labels,
+      shadowReviews,
+      feedback,
       state,
       hot,
+      openDecisionLog(given) {
+        if (decisions === null || decisionLog !== null)
+          throw new Error('the decision log is opened once, by the server');
+        decisionLog = new DecisionLog(decisions, options.dataDir, given);
+        return decisionLog;
+      },
       resetRead() {
         state.resetReadTxn();
       },
       async close() {
+        await decisionLog?.close();
         await state.close();
-        await hot?.close();
+        // Of an environment that is stuck this would never return.
+        if (decisionLog?.isStuck !== true) await hot?.close();
       },
     };
     return { kind: 'ok', store };

@@ -1,32 +1,45 @@
 import type { Database, RootDatabase } from 'lmdb';
 import type { FingerprintHash } from '../base/brand.ts';
 import type { RegistryFacts } from '../core/facts.ts';
+import { effectiveEntry, type Promotion, type RegistryPart } from '../core/promotion.ts';
 import { registryRiskAt } from '../core/registry-risk.ts';
+import { PROMOTION_KEEP_SECONDS } from '../limits.ts';
 import { durably, type StoreWrite } from './durable.ts';
-import { withSum } from './value.ts';
+import { SUM_BYTES, withSum } from './value.ts';
 
-export interface RegistryEntry {
+/** What an import says of a fingerprint. */
+export interface RegistryEntry extends RegistryPart {
   readonly fingerprintHash: FingerprintHash;
   /** 0 to 100, as it was when it was last seen; kept to four digits. */
   readonly risk: number;
-  /** Distinct customers that have seen it. */
-  readonly customers: number;
-  readonly firstSeenSeconds: number;
-  readonly lastSeenSeconds: number;
+}
+
+/** An entry with where it came from, for the operator; one of the two is there at least. */
+export interface RegistryOrigin {
+  readonly imported: RegistryPart | null;
+  readonly promotion: Promotion | null;
 }
 
 const KEY_BYTES = 32;
-const VALUE_BYTES = 24;
-const CUSTOMERS_AT = 4;
-const FIRST_SEEN_AT = 8;
-const LAST_SEEN_AT = 16;
+/** An imported part: risk f32, customers u32, first seen f64, last seen f64. */
+const IMPORTED_BYTES = 24;
+/** A promotion, which has no risk of its own: customers u32, first seen f64, last seen f64. */
+const PROMOTION_BYTES = 20;
 
-/** The shared registry of fingerprints with a history. It names no customer: only how many there were. */
+/**
+ * The shared registry of fingerprints with a history. It names no customer: only how many there were.
+ *
+ * What an import says and what promotion amounts to are kept apart, the imported part first, so that each can be taken back
+ * without the other. The length of a value tells which it has: 24 bytes, 20, or both.
+ * Choice: an entry that was only imported stays as small as it can be; those are the many.
+ */
 export class Registry {
   readonly #root: RootDatabase<Buffer, Buffer>;
   readonly #table: Database<Buffer, Buffer>;
   /** Choice: `find` writes its key here instead of making a buffer for each call; it is never kept across an await. */
   readonly #scratch = Buffer.alloc(KEY_BYTES);
+  /** Where `prune` goes on. */
+  #pruneFrom: Buffer | null = null;
 
   constructor(root: RootDatabase<Buffer, Buffer>, table: Database<Buffer, Buffer>) {
     this.#root = root;
@@ -38,23 +51,22 @@ export class Registry {
     this.#scratch.write(fingerprintHash, 'hex');
     const stored = this.#table.getBinaryFast(this.#scratch);
     if (stored === undefined) return null;
-    return {
-      risk: registryRiskAt(stored.readFloatBE(0), stored.readDoubleBE(LAST_SEEN_AT), nowSeconds),
-      customers: stored.readUInt32BE(CUSTOMERS_AT),
-    };
+    if (stored.length === IMPORTED_BYTES + SUM_BYTES) {
+      // The many, without an object on the way.
+      return {
+        risk: registryRiskAt(stored.readFloatBE(0), stored.readDoubleBE(16), nowSeconds),
+        customers: stored.readUInt32BE(4),
+      };
+    }
+    const { imported, promotion } = decode(stored);
+    const entry = effectiveEntry(imported, promotion, nowSeconds);
+    return entry && { risk: entry.risk, customers: entry.customers };
   }
 
-  /** The entry as it is stored, for the operator. */
-  get(fingerprintHash: FingerprintHash): RegistryEntry | null {
+  /** Both parts as they are stored, for the operator. */
+  get(fingerprintHash: FingerprintHash): RegistryOrigin | null {
     const stored = this.#table.getBinary(keyOf(fingerprintHash));
-    if (stored === undefined) return null;
-    return {
-      fingerprintHash,
-      risk: Math.round(stored.readFloatBE(0) * 1e4) / 1e4,
-      customers: stored.readUInt32BE(CUSTOMERS_AT),
-      firstSeenSeconds: stored.readDoubleBE(FIRST_SEEN_AT),
-      lastSeenSeconds: stored.readDoubleBE(LAST_SEEN_AT),
-    };
+    return stored === undefined ? null : decode(stored);
   }
 
   count(): number {
@@ -66,39 +78,138 @@ export class Registry {
   }
 
   /**
-   * All or none, in one write; an entry replaces the one before it. The write lock is held for some 3 µs an entry, so a few
-   * thousand entries a call never come near `STORE_WRITE_MS_MAX` of a server beside it.
+   * What an import says: all or none, in one write; it replaces what an earlier import said, and promotions stay. The write lock
+   * is held for some 5 µs an entry, so a few thousand entries a call never come near `STORE_WRITE_MS_MAX` of a server beside it.
    */
   async putMany(entries: readonly RegistryEntry[]): Promise<StoreWrite<void>> {
-    const rows = entries.map((entry) => {
-      const key = keyOf(entry.fingerprintHash);
-      return { key, value: withSum(key, encode(entry)) };
-    });
+    const rows = entries.map((entry) => ({ key: keyOf(entry.fingerprintHash), imported: encodeImported(entry) }));
     return durably(this.#root, () => {
-      for (const { key, value } of rows) void this.#table.put(key, value);
+      for (const { key, imported } of rows) {
+        const promotion = promotionBytes(this.#table.getBinaryFast(key));
+        void this.#table.put(key, withSum(key, promotion === null ? imported : Buffer.concat([imported, promotion])));
+      }
     });
   }
 
-  /** Whether there was one. */
-  async remove(fingerprintHash: FingerprintHash): Promise<StoreWrite<boolean>> {
+  /** Only inside a write transaction. null takes the promotion back; what an import says stays. */
+  setPromotion(fingerprintHash: FingerprintHash, promotion: Promotion | null): void {
     const key = keyOf(fingerprintHash);
+    const stored = this.#table.getBinary(key);
+    const before = stored === undefined ? NOTHING : decode(stored);
+    if (isSame(before.promotion, promotion)) return;
+    const parts: Buffer[] = [];
+    if (before.imported !== null) parts.push(encodeImported(before.imported));
+    if (promotion !== null) parts.push(encodePromotion(promotion));
+    if (parts.length === 0) void this.#table.remove(key);
+    else void this.#table.put(key, withSum(key, Buffer.concat(parts)));
+  }
+
+  /** Only inside a write transaction. Whether there was one. */
+  removeInside(fingerprintHash: FingerprintHash): boolean {
+    const key = keyOf(fingerprintHash);
+    const found = this.#table.doesExist(key);
+    if (found) void this.#table.remove(key);
+    return found;
+  }
+
+  /**
+   * Takes back promotions that have faded to nothing (`PROMOTION_KEEP_SECONDS`), looking at the next `rowsMax` entries and
+   * beginning again after the last one. Gives how many. Imported entries fade too, and stay until the operator removes them.
+   */
+  async prune(nowSeconds: number, rowsMax: number): Promise<StoreWrite<number>> {
+    const faded: FingerprintHash[] = [];
+    let last: Buffer | null = null;
+    let rows = 0;
+    const range = this.#table.getRange({
+      ...(this.#pruneFrom !== null && { start: this.#pruneFrom, exclusiveStart: true }),
+      limit: rowsMax,
+    });
+    for (const { key, value } of range) {
+      rows++;
+      last = Buffer.from(key);
+      if (isFaded(decode(Buffer.from(value)), nowSeconds)) faded.push(last.toString('hex') as FingerprintHash);
+    }
+    this.#pruneFrom = rows < rowsMax ? null : last;
+    if (faded.length === 0) return { kind: 'ok', value: 0 };
     return durably(this.#root, () => {
-      const found = this.#table.doesExist(key);
-      void this.#table.remove(key);
-      return found;
+      let removed = 0;
+      for (const hash of faded) {
+        // It may have been promoted anew since it was looked at.
+        if (!isFaded(this.get(hash) ?? NOTHING, nowSeconds)) continue;
+        this.setPromotion(hash, null);
+        removed++;
+      }
+      return removed;
     });
   }
 }
+
+const NOTHING: RegistryOrigin = { imported: null, promotion: null };
 
 function keyOf(fingerprintHash: FingerprintHash): Buffer {
   return Buffer.from(fingerprintHash, 'hex');
 }
 
-function encode(entry: RegistryEntry): Buffer {
-  const value = Buffer.allocUnsafe(VALUE_BYTES);
-  value.writeFloatBE(entry.risk, 0);
-  value.writeUInt32BE(entry.customers, CUSTOMERS_AT);
-  value.writeDoubleBE(entry.firstSeenSeconds, FIRST_SEEN_AT);
-  value.writeDoubleBE(entry.lastSeenSeconds, LAST_SEEN_AT);
+function isFaded({ promotion }: RegistryOrigin, nowSeconds: number): boolean {
+  return promotion !== null && nowSeconds - promotion.lastSeenSeconds > PROMOTION_KEEP_SECONDS;
+}
+
+function isSame(a: Promotion | null, b: Promotion | null): boolean {
+  if (a === null || b === null) return a === b;
+  return (
+    a.customers === b.customers && a.firstSeenSeconds === b.firstSeenSeconds && a.lastSeenSeconds === b.lastSeenSeconds
+  );
+}
+
+/** The promotion in a stored value as its bytes, copied because the value is borrowed. */
+function promotionBytes(stored: Buffer | undefined): Buffer | null {
+  const bytes = (stored?.length ?? 0) - SUM_BYTES;
+  if (stored === undefined || (bytes !== PROMOTION_BYTES && bytes !== IMPORTED_BYTES + PROMOTION_BYTES)) return null;
+  const from = bytes - PROMOTION_BYTES;
+  return Buffer.from(stored.subarray(from, from + PROMOTION_BYTES));
+}
+
+function decode(stored: Buffer): RegistryOrigin {
+  const bytes = stored.length - SUM_BYTES;
+  switch (bytes) {
+    case IMPORTED_BYTES:
+      return { imported: decodeImported(stored), promotion: null };
+    case PROMOTION_BYTES:
+      return { imported: null, promotion: decodePromotion(stored, 0) };
+    case IMPORTED_BYTES + PROMOTION_BYTES:
+      return { imported: decodeImported(stored), promotion: decodePromotion(stored, IMPORTED_BYTES) };
+    default:
+      throw new Error('a stored registry entry has an unknown length');
+  }
+}
+
+function decodeImported(stored: Buffer): RegistryPart {
+  return { risk: Math.round(stored.readFloatBE(0) * 1e4) / 1e4, ...decodePromotion(stored, 4) };
+}
+
+function decodePromotion(stored: Buffer, at: number): Promotion {
+  return {
+    customers: stored.readUInt32BE(at),
+    firstSeenSeconds: stored.readDoubleBE(at + 4),
+    lastSeenSeconds: stored.readDoubleBE(at + 12),
+  };
+}
+
+function encodeImported(part: RegistryPart): Buffer {
+  const value = Buffer.allocUnsafe(IMPORTED_BYTES);
+  value.writeFloatBE(part.risk, 0);
+  writePromotion(value, 4, part);
   return value;
+}
+
+function encodePromotion(promotion: Promotion): Buffer {
+  const value = Buffer.allocUnsafe(PROMOTION_BYTES);
+  writePromotion(value, 0, promotion);
+  return value;
+}
+
+function writePromotion(value: Buffer, at: number, { customers, firstSeenSeconds, lastSeenSeconds }: Promotion): void {
+  value.writeUInt32BE(customers, at);
+  value.writeDoubleBE(firstSeenSeconds, at + 4);
+  value.writeDoubleBE(lastSeenSeconds, at + 12);
 }

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CustomerNumber, FingerprintHash } from '../../src/base/brand.ts';
 import type { ListAction } from '../../src/core/decision.ts';
 import { openStore, type Store } from '../../src/store/open-store.ts';
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CALM, decide, gatehouse, get, newCustomer, send, type Answer } from '../support/requests.ts';
+import { decide, gatehouse, get, newcomer, newCustomer, send, type Answer } from '../support/requests.ts';
 import { startServer, type RunningServer } from '../support/server.ts';
 
 /** The risk specification, sections 1, 2.1, 2.2, 4.1, 5, 7, 8 and 9: a test for each sentence that a decision can show. */
@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 
 function collectorToken(iat: number): string {
-  const token = { v: 1, fp: 'ab'.repeat(32), sid: 's1', iat, sig: {} };
+  const token = { v: 1, fp: 'ab'.repeat(32), sid: randomUUID(), iat, sig: {} };
   return `st1.${Buffer.from(JSON.stringify(token)).toString('base64url')}`;
 }
 
@@ -52,18 +52,18 @@ function importRegistry(token: string, risk: number): void {
 
 describe('1. What the service does', () => {
   test('it receives a description of a session and returns a decision, a score and the rules that fired', async () => {
-    const { json } = await ask({ ...CALM, user_agent: HEADLESS, event_type: 'login' });
+    const { json } = await ask({ ...newcomer(), user_agent: HEADLESS, event_type: 'login' });
     expect(json).toMatchObject({ decision: 'REVIEW', score: 73, reasons: ['device_headless', 'journey_direct_hit'] });
   });
 
   test('the decision is one of five values, and each of them can be had', async () => {
     await putList(1, 'blocked-session', 'block');
     const bodies = [
-      CALM,
-      { ...CALM, ip: '10.0.0.1', entity_keys: { email: 'xq7rk2vw9zt4@mail.example' }, headers: { accept: '*/*' } },
-      { ...CALM, user_agent: BOT },
-      { ...CALM, user_agent: HEADLESS },
-      { ...CALM, session_token: 'blocked-session' },
+      newcomer(),
+      { ...newcomer(), ip: '10.0.0.1', entity_keys: { email: 'xq7rk2vw9zt4@mail.example' }, headers: { accept: '*/*' } },
+      { ...newcomer(), user_agent: BOT },
+      { ...newcomer(), user_agent: HEADLESS },
+      { ...newcomer(), session_token: 'blocked-session' },
     ];
     const decisions = [];
     for (const body of bodies) decisions.push((await ask(body)).json['decision']);
@@ -72,7 +72,7 @@ describe('1. What the service does', () => {
 
   test('the shared registry protects in the background, without being seen', async () => {
     importRegistry('known-bad', 90);
-    const { json } = await ask({ ...CALM, session_token: 'known-bad' });
+    const { json } = await ask({ ...newcomer(), session_token: 'known-bad' });
     expect(json).toMatchObject({ decision: 'REVIEW', score: 70, reasons: ['registry_known_bad'] });
     expect(JSON.stringify(json)).not.toMatch(/customer/i);
   });
@@ -80,30 +80,30 @@ describe('1. What the service does', () => {
   test('a list entry sits on top of the registry and never replaces it', async () => {
     importRegistry('trusted-here', 90);
     await putList(1, 'trusted-here', 'allow');
-    const here = await ask({ ...CALM, session_token: 'trusted-here' });
+    const here = await ask({ ...newcomer(), session_token: 'trusted-here' });
     expect(here.json).toMatchObject({ decision: 'ALLOW', score: 0, reasons: ['list_allow'] });
     const other = await newCustomer(server.url, server.dataDir);
-    const there = await decide(server.url, other.secretKey, { ...CALM, session_token: 'trusted-here' });
+    const there = await decide(server.url, other.secretKey, { ...newcomer(), session_token: 'trusted-here' });
     expect(there.json['reasons']).toEqual(['registry_known_bad']);
   });
 
   test("each customer's overlay is private", async () => {
     const other = await newCustomer(server.url, server.dataDir);
     await putList(1, 'private-block', 'block');
-    expect((await ask({ ...CALM, session_token: 'private-block' })).json['decision']).toBe('BLOCK');
-    const there = await decide(server.url, other.secretKey, { ...CALM, session_token: 'private-block' });
+    expect((await ask({ ...newcomer(), session_token: 'private-block' })).json['decision']).toBe('BLOCK');
+    const there = await decide(server.url, other.secretKey, { ...newcomer(), session_token: 'private-block' });
     expect(there.json).toMatchObject({ decision: 'ALLOW', reasons: [] });
   });
 
   test('block always denies, and the other rules are still reported', async () => {
     await putList(1, 'always-denied', 'block');
-    const { json } = await ask({ ...CALM, session_token: 'always-denied', user_agent: HEADLESS });
+    const { json } = await ask({ ...newcomer(), session_token: 'always-denied', user_agent: HEADLESS });
     expect(json).toMatchObject({ decision: 'BLOCK', score: 100, reasons: ['list_block', 'device_headless'] });
   });
 
   test('watch changes nothing in the answer', async () => {
     await putList(1, 'watched', 'watch');
-    const { json } = await ask({ ...CALM, session_token: 'watched' });
+    const { json } = await ask({ ...newcomer(), session_token: 'watched' });
     expect(json).toMatchObject({ decision: 'ALLOW', score: 0, reasons: [] });
   });
 
@@ -111,7 +111,7 @@ describe('1. What the service does', () => {
     for (let round = 0; round < 100; round++) {
       const action = round % 2 === 0 ? 'block' : 'allow';
       await putList(1, 'flip', action);
-      const { json } = await ask({ ...CALM, session_token: 'flip' });
+      const { json } = await ask({ ...newcomer(), session_token: 'flip' });
       expect(json['decision']).toBe(action === 'block' ? 'BLOCK' : 'ALLOW');
     }
   });
@@ -119,53 +119,53 @@ describe('1. What the service does', () => {
 
 describe('2.1 Decision request', () => {
   test('ip: omitting it does not error, and everything derived from it is disabled', async () => {
-    expect((await ask({ ...CALM, ip: '192.168.1.9' })).json['reasons']).toEqual(['ip_not_public']);
-    const { ip: _ip, ...without } = CALM;
+    expect((await ask({ ...newcomer(), ip: '192.168.1.9' })).json['reasons']).toEqual(['ip_not_public']);
+    const { ip: _ip, ...without } = newcomer();
     const { status, json } = await ask(without);
     expect([status, json['reasons']]).toEqual([200, []]);
   });
 
   test('ip: one that does not parse fires ip_invalid and is no error', async () => {
-    expect((await ask({ ...CALM, ip: '1.2.3' })).json['reasons']).toEqual(['ip_invalid']);
+    expect((await ask({ ...newcomer(), ip: '1.2.3' })).json['reasons']).toEqual(['ip_invalid']);
   });
 
   test('user_agent feeds the device rules', async () => {
-    expect((await ask({ ...CALM, user_agent: BOT })).json['reasons']).toEqual(['device_bot_user_agent']);
-    expect((await ask({ ...CALM, user_agent: '' })).json['reasons']).toEqual(['device_missing_user_agent']);
-    const { user_agent: _agent, ...without } = CALM;
+    expect((await ask({ ...newcomer(), user_agent: BOT })).json['reasons']).toEqual(['device_bot_user_agent']);
+    expect((await ask({ ...newcomer(), user_agent: '' })).json['reasons']).toEqual(['device_missing_user_agent']);
+    const { user_agent: _agent, ...without } = newcomer();
     expect((await ask(without)).json['reasons']).toEqual([]);
   });
 
   test('url and referrer are used for journey confidence and for direct hits', async () => {
-    const login = { ...CALM, event_type: 'login', url: 'https://shop.example/login' };
+    const login = { ...newcomer(), event_type: 'login', url: 'https://shop.example/login' };
     expect((await ask(login)).json['reasons']).toEqual(['journey_direct_hit']);
     expect((await ask({ ...login, referrer: 'https://shop.example/' })).json['reasons']).toEqual([]);
-    expect((await ask({ ...CALM, url: 'https://shop.example/.env' })).json['reasons']).toEqual(['journey_probe_url']);
+    expect((await ask({ ...newcomer(), url: 'https://shop.example/.env' })).json['reasons']).toEqual(['journey_probe_url']);
   });
 
   test.each([{}, { session_token: '' }, { session_token: ' \t' }, { session_token: null }])(
     'session_token: empty or missing (%o) is SOFT_CHALLENGE',
     async (token) => {
-      const { session_token: _token, ...without } = CALM;
+      const { session_token: _token, ...without } = newcomer();
       expect((await ask({ ...without, ...token })).json['decision']).toBe('SOFT_CHALLENGE');
     },
   );
 
   test('entity_keys: any keys that the customer chooses, numbers taken as text', async () => {
-    const { json } = await ask({ ...CALM, entity_keys: { whatever: 7, contact: 'a@mailinator.com' } });
+    const { json } = await ask({ ...newcomer(), entity_keys: { whatever: 7, contact: 'a@mailinator.com' } });
     expect(json['reasons']).toEqual(['identity_disposable_email']);
   });
 
   test('headers: passed through, names without case, array values joined', async () => {
-    const noLanguage = await ask({ ...CALM, headers: { Accept: ['text/html', '*/*'] } });
+    const noLanguage = await ask({ ...newcomer(), headers: { Accept: ['text/html', '*/*'] } });
     expect(noLanguage.json['reasons']).toEqual(['device_missing_accept_language']);
-    const tool = await ask({ ...CALM, headers: { 'X-SVC-JA3': TOOL_JA3, 'Accept-Language': 'en' } });
+    const tool = await ask({ ...newcomer(), headers: { 'X-SVC-JA3': TOOL_JA3, 'Accept-Language': 'en' } });
     expect(tool.json['reasons']).toContain('device_tls_tool');
   });
 
   test('event_type sets thresholds per action, without case; any text is taken', async () => {
     const decisionOf = async (eventType: string): Promise<unknown> =>
-      (await ask({ ...CALM, url: null, user_agent: BOT, event_type: eventType })).json['decision'];
+      (await ask({ ...newcomer(), url: null, user_agent: BOT, event_type: eventType })).json['decision'];
     expect(await decisionOf('login')).toBe('SOFT_CHALLENGE');
     expect(await decisionOf('payment')).toBe('REVIEW');
     expect(await decisionOf('PayMent')).toBe('REVIEW');
@@ -173,19 +173,19 @@ describe('2.1 Decision request', () => {
   });
 
   test.each([0, 1, -5, 9_007_199_254_740_991])('timestamp is informational only (%d)', async (timestamp) => {
-    expect((await ask({ ...CALM, timestamp })).json).toMatchObject({ decision: 'ALLOW', score: 0 });
+    expect((await ask({ ...newcomer(), timestamp })).json).toMatchObject({ decision: 'ALLOW', score: 0 });
   });
 });
 
 describe('2.2 Decision response', () => {
   test('request_id is unique per call', async () => {
-    const ids = await Promise.all(Array.from({ length: 50 }, async () => (await ask(CALM)).json['request_id']));
+    const ids = await Promise.all(Array.from({ length: 50 }, async () => (await ask(newcomer())).json['request_id']));
     expect(new Set(ids).size).toBe(50);
   });
 
   test('score is 0 to 100', async () => {
     const worst = {
-      ...CALM,
+      ...newcomer(),
       user_agent: HEADLESS,
       url: 'https://shop.example/.env',
       event_type: 'signup',
@@ -198,9 +198,9 @@ describe('2.2 Decision response', () => {
   });
 
   test('reasons is always an array, without duplicates', async () => {
-    expect((await ask(CALM)).json['reasons']).toEqual([]);
+    expect((await ask(newcomer())).json['reasons']).toEqual([]);
     const { json } = await ask({
-      ...CALM,
+      ...newcomer(),
       user_agent: HEADLESS,
       entity_keys: { a: 'x@mailinator.com', b: 'y@mailinator.com' },
     });
@@ -209,28 +209,28 @@ describe('2.2 Decision response', () => {
   });
 
   test('review_hint is one sentence for what a person may look at, else empty', async () => {
-    expect((await ask(CALM)).json['review_hint']).toBe('');
-    expect((await ask({ ...CALM, user_agent: HEADLESS })).json['review_hint']).toMatch(/^Strongest evidence: .+\.$/);
+    expect((await ask(newcomer())).json['review_hint']).toBe('');
+    expect((await ask({ ...newcomer(), user_agent: HEADLESS })).json['review_hint']).toMatch(/^Strongest evidence: .+\.$/);
   });
 
   test('latency_ms is an integer', async () => {
-    const latency = Number((await ask(CALM)).json['latency_ms']);
+    const latency = Number((await ask(newcomer())).json['latency_ms']);
     expect(Number.isInteger(latency) && latency >= 0).toBe(true);
   });
 
   test('session_mode: no_session, unverified and full', async () => {
     const collector = collectorToken(Math.floor(Date.now() / 1000) - 5);
     expect((await ask({})).json['session_mode']).toBe('no_session');
-    expect((await ask(CALM)).json['session_mode']).toBe('unverified');
-    expect((await ask({ ...CALM, session_token: collector })).json['session_mode']).toBe('full');
-    expect((await ask({ ...CALM, session_token: 'st1.garbage' })).json['session_mode']).toBe('unverified');
+    expect((await ask(newcomer())).json['session_mode']).toBe('unverified');
+    expect((await ask({ ...newcomer(), session_token: collector })).json['session_mode']).toBe('full');
+    expect((await ask({ ...newcomer(), session_token: 'st1.garbage' })).json['session_mode']).toBe('unverified');
   });
 
   test('shadow_routed is a boolean, and true closely under BLOCK', async () => {
-    expect(typeof (await ask(CALM)).json['shadow_routed']).toBe('boolean');
+    expect(typeof (await ask(newcomer())).json['shadow_routed']).toBe('boolean');
     // 0.70 headless, 0.20 old token, 0.20 private address, 0.10 direct hit: 82.7 under the 85 of a login.
     const near = {
-      ...CALM,
+      ...newcomer(),
       ip: '10.0.0.1',
       user_agent: HEADLESS,
       event_type: 'login',
@@ -255,11 +255,11 @@ describe('4.1 POST /v1/decide', () => {
 
   test('lists do not apply without a fingerprint', async () => {
     await putList(1, '', 'block');
-    expect((await ask({ ...CALM, session_token: '' })).json['decision']).toBe('SOFT_CHALLENGE');
+    expect((await ask({ ...newcomer(), session_token: '' })).json['decision']).toBe('SOFT_CHALLENGE');
   });
 
   test('the answer carries the rate-limit headers', async () => {
-    const { headers } = await ask(CALM);
+    const { headers } = await ask(newcomer());
     for (const name of ['x-svc-rl-limit', 'x-svc-rl-remaining', 'x-svc-rl-reset'])
       expect(headers[name]).toMatch(/^\d+$/);
   });
@@ -269,8 +269,8 @@ describe('5. Authentication', () => {
   test('a secret key signs with itself, a public key with its SHA-256 digest or that digest in hex', async () => {
     expect((await decide(server.url, server.secretKey)).status).toBe(200);
     expect((await decide(server.url, server.publicKey)).status).toBe(200);
-    const { createHmac, randomUUID } = await import('node:crypto');
-    const body = JSON.stringify(CALM);
+    const { createHmac } = await import('node:crypto');
+    const body = JSON.stringify(newcomer());
     const timestamp = String(Math.floor(Date.now() / 1000));
     const requestId = randomUUID();
     const bodyHash = createHash('sha256').update(body).digest('hex');
@@ -285,12 +285,12 @@ describe('5. Authentication', () => {
   });
 
   test('a failed signature check, or an unknown key, yields 401', async () => {
-    expect((await decide(server.url, server.secretKey, CALM, { signedBody: 'x' })).status).toBe(401);
+    expect((await decide(server.url, server.secretKey, newcomer(), { signedBody: 'x' })).status).toBe(401);
     expect((await decide(server.url, `sk_live_${'x'.repeat(38)}`)).status).toBe(401);
   });
 
   test('public-key integrity: the body cannot be changed', async () => {
-    expect((await decide(server.url, server.publicKey, CALM, { signedBody: '{}' })).status).toBe(401);
+    expect((await decide(server.url, server.publicKey, newcomer(), { signedBody: '{}' })).status).toBe(401);
   });
 });
 
@@ -305,9 +305,9 @@ describe('7. Errors', () => {
 describe('8. Limits', () => {
   test('every decide response carries the three rate-limit headers, errors too', async () => {
     const answers = [
-      await ask(CALM),
+      await ask(newcomer()),
       await decide(server.url, server.secretKey, '{'),
-      await decide(server.url, server.secretKey, CALM, { signedBody: 'x' }),
+      await decide(server.url, server.secretKey, newcomer(), { signedBody: 'x' }),
       await decide(server.url, 'unknown'),
       await decide(server.url, server.secretKey, 'x'.repeat(70_000)),
       await send(server.url, server.secretKey, { method: 'GET' }),
@@ -321,7 +321,7 @@ describe('8. Limits', () => {
   });
 
   test('X-SVC-Rl-Reset is the Unix second at which the window ends, and remaining falls within it', async () => {
-    const [first, second] = [await ask(CALM), await ask(CALM)];
+    const [first, second] = [await ask(newcomer()), await ask(newcomer())];
     const reset = Number(first.headers['x-svc-rl-reset']);
     const now = Date.now() / 1000;
     expect(reset).toBeGreaterThan(now - 1);
@@ -344,7 +344,7 @@ describe('what an operator sees', () => {
     const { status, json } = await get(server.url, '/readyz');
     expect(status).toBe(200);
     expect(Object.keys(json['layers'] as object).sort()).toEqual(
-      ['anonymiser', 'geoip_asn', 'geoip_city', 'model', 'store'].sort(),
+      ['anonymiser', 'geoip_asn', 'geoip_city', 'model', 'policy', 'store'].sort(),
     );
     expect(json).toMatchObject({ version: expect.any(String) as string, transport: expect.any(String) as string });
   });
@@ -353,7 +353,7 @@ describe('what an operator sees', () => {
     // The tests before may have used up this second's lines.
     await new Promise((done) => setTimeout(done, 1_100));
     const { json } = await ask({
-      ...CALM,
+      ...newcomer(),
       session_token: 'secret-session-token',
       entity_keys: { email: 'someone@private.example' },
     });
@@ -366,7 +366,7 @@ describe('what an operator sees', () => {
   });
 
   test('/metrics counts decisions, rules, refusals, batches and layers', async () => {
-    await ask({ ...CALM, user_agent: HEADLESS });
+    await ask({ ...newcomer(), user_agent: HEADLESS });
     const { text } = await get(server.url, '/metrics');
     for (const line of [
       /^gatehouse_decisions_total\{decision="REVIEW"\} [1-9]/m,

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { CALM, decide, get } from '../support/requests.ts';
+import { decide, get, newcomer } from '../support/requests.ts';
 import { installWithout, optionalPackages } from '../support/installation.ts';
 import { startServer, type RunningServer, type ServerOptions } from '../support/server.ts';
 
@@ -36,7 +36,7 @@ async function startAndDecide(options: ServerOptions): Promise<{
   decision: Record<string, unknown>;
 }> {
   server = await startServer(options);
-  const answer = await decide(server.url, server.secretKey, { ...CALM, event_type: 'login' });
+  const answer = await decide(server.url, server.secretKey, { ...newcomer(), event_type: 'login' });
   expect(answer.status).toBe(200);
   expect(answer.json['reasons']).toEqual(['journey_direct_hit']);
   const ready = await get(server.url, '/readyz');
@@ -129,7 +129,7 @@ describe('starts and decides', () => {
     server = await startServer({ env: { GATEHOUSE_MODELS_DIR: modelsDir } });
     const { url, secretKey } = server;
     const suspicious = {
-      ...CALM,
+      ...newcomer(),
       user_agent:
         'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/139.0.0.0 Safari/537.36',
     };

@@ -1,7 +1,7 @@
 import { appendFileSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { CALM, decide, get } from '../support/requests.ts';
+import { decide, get, newcomer } from '../support/requests.ts';
 import { installWithout } from '../support/installation.ts';
 import { startServer, type RunningServer } from '../support/server.ts';
 
@@ -43,7 +43,7 @@ describe('a poisoned request', () => {
   test.each(['trap-throw', 'trap-exit', 'trap-heap'])('%s costs itself only, and the pool comes back', async (trap) => {
     const { url, secretKey } = await startTrapped({ NODE_OPTIONS: '--max-old-space-size=200' });
     for (let round = 0; round < 3; round++) {
-      const bodies = Array.from({ length: 40 }, (_none, at) => ({ ...CALM, event_type: at === 20 ? trap : 'search' }));
+      const bodies = Array.from({ length: 40 }, (_none, at) => ({ ...newcomer(), event_type: at === 20 ? trap : 'search' }));
       const answers = await Promise.all(bodies.map((body) => decide(url, secretKey, body)));
       expect(answers.map(({ status }) => status)).toEqual(bodies.map((_body, at) => (at === 20 ? 500 : 200)));
       expect(answers[20]?.json).toMatchObject({ code: 'internal_error', detail: 'The decision failed.' });
@@ -56,7 +56,7 @@ describe('a poisoned request', () => {
 
   test('one that never ends brings the process down, for its supervisor to start it again', async () => {
     const { url, secretKey, pid } = await startTrapped({ GATEHOUSE_WORKERS: '1' });
-    await expect(decide(url, secretKey, { ...CALM, event_type: 'trap-loop' })).rejects.toThrow();
+    await expect(decide(url, secretKey, { ...newcomer(), event_type: 'trap-loop' })).rejects.toThrow();
     await expect
       .poll(() => {
         try {

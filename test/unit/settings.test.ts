@@ -23,6 +23,8 @@ describe('settings', () => {
       dataDir: resolve('data'),
       modelsDir: resolve('models'),
       geoipDir: resolve('data/geoip'),
+      policyFile: null,
+      velocityMb: 256,
       masterKey: null,
       logLevel: 'info',
       replayIds: 16_777_216,
@@ -40,6 +42,8 @@ describe('settings', () => {
       GATEHOUSE_PORT: '0',
       GATEHOUSE_DATA_DIR: '/var/lib/gatehouse',
       GATEHOUSE_MODELS_DIR: '/srv/models',
+      GATEHOUSE_POLICY_FILE: '/srv/policy.json',
+      GATEHOUSE_VELOCITY_MB: '1024',
       GATEHOUSE_MASTER_KEY: 'ab'.repeat(32),
       GATEHOUSE_LOG_LEVEL: 'debug',
       GATEHOUSE_REPLAY_IDS: '1024',
@@ -56,6 +60,8 @@ describe('settings', () => {
       dataDir: '/var/lib/gatehouse',
       modelsDir: '/srv/models',
       geoipDir: '/var/lib/gatehouse/geoip',
+      policyFile: '/srv/policy.json',
+      velocityMb: 1_024,
       masterKey: 'ab'.repeat(32),
       logLevel: 'debug',
       replayIds: 1_024,
@@ -85,7 +91,7 @@ describe('settings', () => {
     GATEHOUSE_TRANSPORT: 'http3',
     GATEHOUSE_TLS_CERT: '/srv/cert.pem',
     GATEHOUSE_SIMULATED_TIME: 'yes',
-    GATEHOUSE_POLICY_FILE: '/srv/policy.json',
+    GATEHOUSE_VELOCITY_MB: '15',
     GATEHOUSE_CLUSTER_URL: 'redis://somewhere',
   };
 
@@ -123,6 +129,15 @@ describe('settings', () => {
     ]) {
       expect(faults({ GATEHOUSE_MASTER_KEY: key })).toHaveLength(1);
     }
+  });
+
+  test('the file of the policy may be named from where the service starts', () => {
+    expect(read({ GATEHOUSE_POLICY_FILE: 'policy.json' }).settings.policyFile).toBe(resolve('policy.json'));
+  });
+
+  test('memory for counters has bounds', () => {
+    for (const mb of ['16', '65536']) expect(read({ GATEHOUSE_VELOCITY_MB: mb }).settings.velocityMb).toBe(Number(mb));
+    for (const mb of ['15', '65537', '256M', '1.5']) expect(faults({ GATEHOUSE_VELOCITY_MB: mb })).toHaveLength(1);
   });
 
   test('certificate and key go together', () => {

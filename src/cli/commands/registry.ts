@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { Option } from 'commander';
 import type { FingerprintHash } from '../../base/brand.ts';
-import { registryRiskAt } from '../../core/registry-risk.ts';
+import { effectiveEntry, promotedRisk, type Promotion } from '../../core/promotion.ts';
 import { messageOf } from '../../store/durable.ts';
 import type { Store } from '../../store/open-store.ts';
 import type { RegistryEntry } from '../../store/registry.ts';
@@ -12,7 +12,7 @@ import { readRows, type RowFormat } from '../registry-rows.ts';
 import { tableText, timeText } from '../table.ts';
 import { withStore } from '../with-store.ts';
 
-/** Choice: a write of so many holds the store's write lock for some 20 ms, which a server beside it does not notice. */
+/** Measured: a write of so many holds the store's write lock for some 30 ms, which a server beside it does not notice. */
 const ROWS_PER_WRITE = 5_000;
 /** Choice: enough to see what kind of fault it is. */
 const FAULTS_SHOWN_MAX = 10;
@@ -23,7 +23,7 @@ export function addRegistry(cli: Cli): void {
 
   registry
     .command('import <file>')
-    .description('add entries from a file; an entry that is there already is replaced')
+    .description('add entries from a file, in the place of what an earlier import said of them')
     .addOption(new Option('--format <format>', "the file's, told by its name unless given").choices(['ndjson', 'csv']))
     .action((file: string, options: { readonly format?: RowFormat }) =>
       cli.run(async () => {
@@ -34,12 +34,12 @@ export function addRegistry(cli: Cli): void {
 
   registry
     .command('show <hash>')
-    .description("show a fingerprint's entry, with its risk as of now")
+    .description("show a fingerprint's entry: its risk as of now, and where it came from")
     .action((hash: string) => cli.run(async () => forHash(cli, hash, showEntry)));
 
   registry
     .command('remove <hash>')
-    .description("remove a fingerprint's entry")
+    .description("remove a fingerprint's entry, and what customers had against it")
     .action((hash: string) => cli.run(async () => forHash(cli, hash, removeEntry)));
 }
 
@@ -53,28 +53,41 @@ async function forHash(
 }
 
 function showEntry(store: Store, hash: FingerprintHash): Outcome {
-  const entry = store.registry.get(hash);
-  if (entry === null) return failure('not_found', 'the registry does not have that fingerprint');
   const now = Math.floor(Date.now() / 1000);
-  const risk = Math.round(registryRiskAt(entry.risk, entry.lastSeenSeconds, now) * 10) / 10;
+  const origin = store.registry.get(hash);
+  const customersOfLate = store.sightings.customersOf(hash, now);
+  const entry = origin && effectiveEntry(origin.imported, origin.promotion, now);
+  if (origin === null || entry === null) {
+    const of = customersOfLate === 0 ? '' : `; ${customersOfLate} of its customers have blocked it within 30 days`;
+    return failure('not_found', `the registry does not have that fingerprint${of}`);
+  }
+  const { imported, promotion } = origin;
+  const risk = Math.round(entry.risk * 10) / 10;
+  const stored = Math.max(imported?.risk ?? 0, promotedRisk(promotion?.customers ?? 0));
+  const came = imported === null ? 'promoted' : promotion === null ? 'imported' : 'imported and promoted';
   return ok(
     {
       fingerprint_hash: hash,
       risk_score: risk,
-      stored_risk_score: entry.risk,
+      stored_risk_score: stored,
       customers_seen: entry.customers,
       first_seen: entry.firstSeenSeconds,
       last_seen: entry.lastSeenSeconds,
+      imported: imported && { risk_score: imported.risk, ...partJson(imported) },
+      promoted: promotion && { risk_score: promotedRisk(promotion.customers), ...partJson(promotion) },
+      customers_within_30_days: customersOfLate,
     },
     tableText(
-      ['Risk now', 'Risk stored', 'Customers', 'First seen', 'Last seen'],
+      ['Risk now', 'Risk stored', 'Customers', 'First seen', 'Last seen', 'Came by', 'Customers in 30 days'],
       [
         [
           String(risk),
-          String(entry.risk),
+          String(stored),
           String(entry.customers),
           timeText(entry.firstSeenSeconds),
           timeText(entry.lastSeenSeconds),
+          came,
+          String(customersOfLate),
         ],
       ],
       '',
@@ -82,11 +95,17 @@ function showEntry(store: Store, hash: FingerprintHash): Outcome {
   );
 }
 
+function partJson({ customers, firstSeenSeconds, lastSeenSeconds }: Promotion): object {
+  return { customers_seen: customers, first_seen: firstSeenSeconds, last_seen: lastSeenSeconds };
+}
+
 async function removeEntry(store: Store, hash: FingerprintHash): Promise<Outcome> {
-  const removed = await store.registry.remove(hash);
+  const removed = await store.sightings.forgetFingerprint(hash);
   if (removed.kind === 'fault') return failureOf(removed);
-  if (!removed.value) return failure('not_found', 'the registry does not have that fingerprint');
-  return ok({ fingerprint_hash: hash, removed: true }, `Removed ${hash}.`);
+  const { entry, customers } = removed.value;
+  if (!entry && customers === 0) return failure('not_found', 'the registry does not have that fingerprint');
+  const of = customers === 0 ? '' : ` and what ${customers} of its customers had against it`;
+  return ok({ fingerprint_hash: hash, removed: true, sightings_removed: customers }, `Removed ${hash}${of}.`);
 }
 
 async function importFile(store: Store, file: string, format: RowFormat): Promise<Outcome> {

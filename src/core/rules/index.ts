@@ -4,8 +4,10 @@ import { deviceAiAgent } from './device_ai_agent.ts';
 import { deviceBotUserAgent } from './device_bot_user_agent.ts';
 import { deviceHeadless } from './device_headless.ts';
 import { deviceHttpLibrary } from './device_http_library.ts';
+import { deviceManyEntities } from './device_many_entities.ts';
 import { deviceMissingAcceptLanguage } from './device_missing_accept_language.ts';
 import { deviceMissingUserAgent } from './device_missing_user_agent.ts';
+import { deviceNewForEntity } from './device_new_for_entity.ts';
 import { deviceOutdatedBrowser } from './device_outdated_browser.ts';
 import { deviceTimezoneMismatch } from './device_timezone_mismatch.ts';
 import { deviceTlsContradiction } from './device_tls_contradiction.ts';
@@ -25,12 +27,33 @@ import { ipWatchedCountry } from './ip_watched_country.ts';
 import { journeyDirectHit } from './journey_direct_hit.ts';
 import { journeyForeignReferrer } from './journey_foreign_referrer.ts';
 import { journeyProbeUrl } from './journey_probe_url.ts';
+import { journeySingleEvent } from './journey_single_event.ts';
+import { journeyTooFast } from './journey_too_fast.ts';
 import { listAllow } from './list_allow.ts';
 import { listBlock } from './list_block.ts';
 import { modelScore } from './model_score.ts';
 import { registryKnownBad } from './registry_known_bad.ts';
 import { registrySuspicious } from './registry_suspicious.ts';
+import { sessionAgentChange } from './session_agent_change.ts';
+import { sessionCountryChange } from './session_country_change.ts';
+import { sessionIpChange } from './session_ip_change.ts';
+import { sessionManyNetworks } from './session_many_networks.ts';
 import { sessionTokenOld } from './session_token_old.ts';
+import { travelImpossible } from './travel_impossible.ts';
+import { travelImprobable } from './travel_improbable.ts';
+import { velocityEntity1m } from './velocity_entity_1m.ts';
+import { velocityEntityCountries24h } from './velocity_entity_countries_24h.ts';
+import { velocityEntityDevices24h } from './velocity_entity_devices_24h.ts';
+import { velocityEntityIps1h } from './velocity_entity_ips_1h.ts';
+import { velocityEntityPayments1h } from './velocity_entity_payments_1h.ts';
+import { velocityIp1m } from './velocity_ip_1m.ts';
+import { velocityIpEntities1h } from './velocity_ip_entities_1h.ts';
+import { velocityIpLogins10m } from './velocity_ip_logins_10m.ts';
+import { velocityIpPayments1h } from './velocity_ip_payments_1h.ts';
+import { velocityIpSignups24h } from './velocity_ip_signups_24h.ts';
+import { velocityMachineRhythm } from './velocity_machine_rhythm.ts';
+import { velocitySession1m } from './velocity_session_1m.ts';
+import { velocitySessionPayments1h } from './velocity_session_payments_1h.ts';
 
 /**
  * All rules, by family in the order of the default rules. The position of a rule is its bit in the frames between threads, so
@@ -51,6 +74,8 @@ export const RULES: readonly Rule[] = [
   deviceMissingAcceptLanguage,
   deviceTlsTool,
   deviceTlsContradiction,
+  deviceManyEntities,
+  deviceNewForEntity,
   ipInvalid,
   ipNotPublic,
   ipTorExit,
@@ -61,9 +86,30 @@ export const RULES: readonly Rule[] = [
   ipRelay,
   ipWatchedCountry,
   ipWatchedAsn,
+  velocityIp1m,
+  velocityIpLogins10m,
+  velocityIpEntities1h,
+  velocityIpSignups24h,
+  velocityIpPayments1h,
+  velocityEntity1m,
+  velocityEntityPayments1h,
+  velocityEntityDevices24h,
+  velocitySession1m,
+  velocitySessionPayments1h,
+  velocityMachineRhythm,
+  travelImpossible,
+  travelImprobable,
+  velocityEntityIps1h,
+  velocityEntityCountries24h,
+  sessionIpChange,
+  sessionCountryChange,
+  sessionManyNetworks,
   deviceTimezoneMismatch,
+  sessionAgentChange,
   sessionTokenOld,
   journeyDirectHit,
+  journeySingleEvent,
+  journeyTooFast,
   journeyForeignReferrer,
   journeyProbeUrl,
   identityDisposableEmail,

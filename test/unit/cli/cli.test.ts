@@ -215,6 +215,89 @@ describe('registry', () => {
   });
 });
 
+describe('policy check', () => {
+  const CUSTOMER = 'cus_01ARZ3NDEKTSV4RRFFQ69G5FAV';
+  const put = (policy: unknown): string => {
+    const file = join(folder, 'policy.json');
+    writeFileSync(file, JSON.stringify(policy));
+    return file;
+  };
+
+  test('says that a file is valid, the bands that count, and what differs from the defaults', async () => {
+    const file = put({
+      version: 'v7',
+      bands: { block: 90 },
+      weights: { ip_vpn: 0.33, ip_proxy: 0.4 },
+      event_types: { refund: { bands: { block: 77 }, watched_countries: ['KP'] } },
+      customers: { [CUSTOMER]: { sample_rate: 0.5 } },
+      challenger: { rules_off: ['ip_vpn'] },
+    });
+    const ran = await cli(['policy', 'check', file]);
+    expect(ran).toMatchObject({ code: 0, err: '' });
+    expect(ran.out).toContain(`${file} is valid, version v7`);
+    expect(ran.out).toContain(`warning: /customers/${CUSTOMER} there is no such customer yet`);
+    const rows = ran.out.split('\n').map((line) =>
+      line
+        .split('│')
+        .map((cell) => cell.trim())
+        .slice(1, -1),
+    );
+    expect(rows).toContainEqual(['everybody', 'payment', '30', '45', '60', '85']);
+    expect(rows).toContainEqual(['everybody', 'refund', '30', '50', '65', '77']);
+    expect(rows).toContainEqual(['everybody', 'all others', '30', '50', '65', '90']);
+    expect(rows).toContainEqual(['everybody', 'all', 'weight ip_vpn', '0.2', '0.33']);
+    expect(rows).toContainEqual(['everybody', 'refund', 'watched countries', 'none', 'KP']);
+    expect(rows).toContainEqual([CUSTOMER, 'all', 'sample rate', '0.01', '0.5']);
+    expect(rows).toContainEqual(['challenger', 'all', 'rules off', 'none', 'ip_vpn']);
+    // It is what the rule has anyway.
+    expect(ran.out).not.toContain('weight ip_proxy');
+  });
+
+  test('with --json gives the same as data', async () => {
+    const file = put({ version: 'v7', customers: { [CUSTOMER]: {} } });
+    expect(await json(['policy', 'check', file])).toEqual({
+      code: 0,
+      value: {
+        valid: true,
+        version: 'v7',
+        errors: [],
+        warnings: [{ pointer: `/customers/${CUSTOMER}`, message: 'there is no such customer yet' }],
+      },
+    });
+  });
+
+  test('knows the customers of the data directory, and makes none', async () => {
+    const id = await someCustomer();
+    const known = put({ customers: { [id]: {} } });
+    expect((await json(['policy', 'check', known])).value['warnings']).toEqual([]);
+    const elsewhere = join(folder, 'nowhere');
+    const ran = await json(['--data-dir', elsewhere, 'policy', 'check', known]);
+    expect(ran).toMatchObject({ code: 0, value: { valid: true, warnings: [{ pointer: '/customers' }] } });
+    expect(existsSync(elsewhere)).toBe(false);
+  });
+
+  test('names everything that is wrong and exits with 1', async () => {
+    const file = put({ weights: { nope: 1 }, sample_rate: 2 });
+    const { code, value } = await json(['policy', 'check', file]);
+    expect(code).toBe(1);
+    expect(value).toMatchObject({ valid: false, version: null, warnings: [] });
+    expect(value['errors']).toEqual([
+      { pointer: '/weights/nope', message: expect.stringContaining('there is no rule "nope"') },
+      { pointer: '/sample_rate', message: 'must be a number from 0 to 1' },
+    ]);
+    const ran = await cli(['policy', 'check', file]);
+    expect(ran.code).toBe(1);
+    expect(ran.out).toContain('/sample_rate must be a number from 0 to 1');
+  });
+
+  test('a file that cannot be read is an error', async () => {
+    for (const name of ['absent.json', '.']) {
+      const ran = await json(['policy', 'check', join(folder, name)]);
+      expect(ran).toMatchObject({ code: 1, value: { error: { code: 'unreadable_file' } } });
+    }
+  });
+});
+
 describe('backup', () => {
   test('makes a copy, and refuses a folder that holds something', async () => {
     const target = join(folder, 'copy');

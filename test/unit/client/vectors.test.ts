@@ -56,9 +56,11 @@ function headOf(vector: Vector, overrides: Partial<RequestHead> = {}): RequestHe
     svcRequestId: vector.request_id,
     svcSignature: vector.signature,
     authorization: '',
+    contentType: 'application/json',
     contentLength: Buffer.byteLength(vector.body),
     lengthFault: null,
     formFault: null,
+    params: {},
     ...overrides,
   };
 }

@@ -1,9 +1,11 @@
+import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { FingerprintHash } from '../../../src/base/brand.ts';
 import type { Facts } from '../../../src/core/facts.ts';
 import { readIp } from '../../../src/core/ip.ts';
 import { FEATURES, fillFeatures, findColumn } from '../../../src/core/features.ts';
+import { history } from '../../support/history.ts';
 
 const BARE: Facts = {
   eventType: '',
@@ -105,6 +107,24 @@ describe('features', () => {
     ['registry:risk', { registry: { risk: Infinity, customers: 3 } }, 0],
     // Finite as a double, infinite in 32 bits.
     ['registry:risk', { registry: { risk: 1e300, customers: 3 } }, 0],
+    ['history:known', { history: history() }, 1],
+    ['history:known', {}, 0],
+    ['history:session_age_seconds', { history: history({ session: { ageMs: 1_500 } }) }, 1.5],
+    ['history:session_age_seconds', { history: history({ session: { ageMs: 9e9 } }) }, 86_400],
+    ['history:session_decisions_1m', { history: history({ session: { decisions1m: 7 } }) }, 7],
+    ['history:ip_decisions_1m', { history: history({ ip: { decisions1m: 9 } }) }, 9],
+    ['history:ip_decisions_1m', { history: history({ ip: null }) }, 0],
+    ['history:ip_cold_share_1h', { history: history({ ip: { coldShare1h: 0.5 } }) }, 0.5],
+    ['history:ip_cold_logins_10m', { history: history({ ip: { coldLogins10m: 11 } }) }, 11],
+    // Of several entities the largest.
+    ['history:entity_decisions_1m', { history: history({ entities: [{}, { decisions1m: 30 }, {}] }) }, 30],
+    ['history:entity_devices_24h', { history: history({ entities: [{ devices24h: 3 }, {}] }) }, 3],
+    ['history:entity_networks_1h', { history: history({ entities: [] }) }, 0],
+    ['history:entity_known_hours', { history: history({ entities: [{ knownForSeconds: 5_400 }] }) }, 1.5],
+    ['history:entity_known_hours', { history: history({ entities: [{ knownForSeconds: 9e9 }] }) }, 720],
+    ['history:entity_known_hours', { history: history({ entities: [{ knownForSeconds: NaN }] }) }, 0],
+    ['history:device_entities_24h', { history: history({ device: { entities24h: 4 } }) }, 4],
+    ['history:device_entities_24h', { history: history({ device: null }) }, 0],
     ['time:hour_cos', { nowSeconds: 0 }, 1],
     ['time:hour_cos', { nowSeconds: 43_200 }, -1],
     ['time:hour_sin', { nowSeconds: NaN }, 0],
@@ -115,6 +135,11 @@ describe('features', () => {
   it('tells which rules fired', () => {
     expect(compute('rule:device_headless', {}, (code) => code === 'device_headless')).toBe(1);
     expect(compute('rule:device_headless', {}, (code) => code === 'ip_vpn')).toBe(0);
+  });
+
+  it('has every column in its page', () => {
+    const page = readFileSync('docs/models.md', 'utf8');
+    expect(FEATURES.map(({ name }) => name).filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
   });
 
   it('writes 0 for a column that does not exist', () => {
@@ -136,6 +161,12 @@ describe('features', () => {
           token: { ...COLLECTOR, issuedAtSeconds },
           registry: { risk, customers: risk },
           geo: { ...GEO, latitude: nowSeconds },
+          history: history({
+            session: { ageMs: risk, decisions1m: risk },
+            ip: { decisions1m: risk, coldShare1h: risk, coldLogins10m: risk },
+            entities: [{ decisions1m: risk, devices24h: risk, networks1h: risk, knownForSeconds: risk }],
+            device: { entities24h: risk },
+          }),
         };
         fillFeatures(columns, facts, () => true, out, 0);
         expect(out.every((value) => Number.isFinite(value))).toBe(true);

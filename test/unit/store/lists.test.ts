@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LIST_ACTIONS } from '../../../src/core/decision.ts';
 import type { ListChange } from '../../../src/store/lists.ts';
+import { LIST_SCAN_ROWS_MAX } from '../../../src/store/tables.ts';
 import { customer, hashOf, open, tempFolder, tempStore, value } from './support.ts';
 
 const block = (seed: number, extra: Partial<ListChange> = {}): ListChange => ({
@@ -21,6 +22,7 @@ describe('lists', () => {
     const replaced = await value(lists.put(customer(1), block(1, { action: 'watch' }), 200));
     expect(replaced).toEqual({
       created: false,
+      previousAction: 'block',
       entry: {
         fingerprintHash: hashOf(1),
         action: 'watch',
@@ -44,12 +46,12 @@ describe('lists', () => {
     expect((await value(lists.put(customer(1), block(1), 600))).created).toBe(true);
   });
 
-  test('removing says whether there was one', async () => {
+  test('removing says what there was', async () => {
     const { lists } = tempStore();
     await value(lists.put(customer(1), block(1, { expiresAtSeconds: 500 }), 100));
-    expect(await value(lists.remove(customer(2), hashOf(1), 100))).toBe(false);
-    expect(await value(lists.remove(customer(1), hashOf(1), 100))).toBe(true);
-    expect(await value(lists.remove(customer(1), hashOf(1), 100))).toBe(false);
+    expect(await value(lists.remove(customer(2), hashOf(1), 100))).toBeNull();
+    expect(await value(lists.remove(customer(1), hashOf(1), 100))).toBe('block');
+    expect(await value(lists.remove(customer(1), hashOf(1), 100))).toBeNull();
     expect(lists.find(customer(1), hashOf(1), 100)).toBeNull();
   });
 
@@ -70,6 +72,58 @@ describe('lists', () => {
     }
   });
 
+  test('a page says that there is more only when there is', async () => {
+    const { lists } = tempStore();
+    const changes = Array.from({ length: 6 }, (_, i) => block(i, { action: i < 4 ? 'block' : 'allow' }));
+    await value(lists.putMany(customer(1), changes, 1));
+    expect(lists.page(customer(1), { after: null, limit: 4, action: 'block' }, 1).next).toBeNull();
+    expect(lists.page(customer(1), { after: null, limit: 3, action: 'block' }, 1).next).toBe(hashOf(2));
+    expect(lists.page(customer(1), { after: null, limit: 6, action: null }, 1).next).toBeNull();
+    // What has expired is no more either.
+    await value(lists.put(customer(1), block(3, { expiresAtSeconds: 5 }), 1));
+    expect(lists.page(customer(1), { after: null, limit: 3, action: 'block' }, 5).next).toBeNull();
+  });
+
+  test('a rare action is looked for in bounded steps, and is found', async () => {
+    const { lists } = tempStore();
+    const many = Array.from({ length: LIST_SCAN_ROWS_MAX + 5 }, (_, i) => block(i));
+    await value(lists.putMany(customer(1), [...many, block(LIST_SCAN_ROWS_MAX + 5, { action: 'allow' })], 1));
+    const first = lists.page(customer(1), { after: null, limit: 10, action: 'allow' }, 1);
+    expect(first).toEqual({ entries: [], next: hashOf(LIST_SCAN_ROWS_MAX - 1) });
+    const second = lists.page(customer(1), { after: first.next, limit: 10, action: 'allow' }, 1);
+    expect(second.entries).toHaveLength(1);
+    expect(second.next).toBeNull();
+  });
+
+  test('sweeps remove what has expired, of all customers, step by step and nothing else', async () => {
+    const { lists, state } = tempStore();
+    const rows = (): number =>
+      state.openDB({ name: 'lists', encoding: 'binary', keyEncoding: 'binary' }).getKeysCount();
+    for (const number of [1, 2]) {
+      const changes = Array.from({ length: 10 }, (_, i) => block(i, { expiresAtSeconds: i % 2 === 0 ? 50 : null }));
+      await value(lists.putMany(customer(number), changes, 1));
+    }
+    expect(await value(lists.sweepExpired(49, 100))).toBe(0);
+    expect(rows()).toBe(20);
+    const removed = [];
+    for (let step = 0; step < 6; step++) removed.push(await value(lists.sweepExpired(50, 7)));
+    // 20 rows in steps of 7, then the table's beginning again.
+    expect(removed).toEqual([4, 3, 3, 0, 0, 0]);
+    expect(rows()).toBe(10);
+    expect(lists.page(customer(2), all, 50).entries).toHaveLength(5);
+  });
+
+  test('a sweep leaves what was put anew while it ran', async () => {
+    const { lists } = tempStore();
+    await value(lists.put(customer(1), block(1, { expiresAtSeconds: 50 }), 1));
+    const [put, swept] = await Promise.all([
+      value(lists.put(customer(1), block(1), 60)),
+      value(lists.sweepExpired(60, 100)),
+    ]);
+    expect([put.created, swept]).toEqual([true, 0]);
+    expect(lists.find(customer(1), hashOf(1), 60)).toBe('block');
+  });
+
   test('no customer sees, lists or removes what is another one’s', async () => {
     const { lists } = tempStore();
     const numbers = fc.constantFrom(1, 2, 255, 256, 0x0100_0000, 0xffff_fffe, 0xffff_ffff);
@@ -86,7 +140,7 @@ describe('lists', () => {
           const key = `${number}/${seed}`;
           const existed = model.delete(key);
           const answer = remove
-            ? await value(lists.remove(customer(number), hashOf(seed), 1))
+            ? (await value(lists.remove(customer(number), hashOf(seed), 1))) !== null
             : !(await value(lists.put(customer(number), block(seed, { action }), 1))).created;
           if (!remove) model.set(key, action);
           expect(answer).toBe(existed);

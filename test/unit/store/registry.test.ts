@@ -1,45 +1,143 @@
+import { crc32 } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import type { Promotion } from '../../../src/core/promotion.ts';
+import { durably } from '../../../src/store/durable.ts';
+import type { Registry } from '../../../src/store/registry.ts';
+import type { Store } from '../../../src/store/open-store.ts';
+import { table } from '../../../src/store/open-store.ts';
 import { hashOf, tempStore, value } from './support.ts';
 
 const DAY = 86_400;
 
+function promote(store: Store, seed: number, promotion: Promotion | null): Promise<void> {
+  return value(durably(store.state, () => store.registry.setPromotion(hashOf(seed), promotion)));
+}
+
+function imported(seed: number, extra: Partial<Promotion & { risk: number }> = {}) {
+  return {
+    fingerprintHash: hashOf(seed),
+    risk: 60,
+    customers: 9,
+    firstSeenSeconds: 5,
+    lastSeenSeconds: 1000,
+    ...extra,
+  };
+}
+
+const PROMOTION: Promotion = { customers: 4, firstSeenSeconds: 500, lastSeenSeconds: 2000 };
+
 describe('registry', () => {
-  test('an entry comes back as stored, and with its half-life on the hot path', async () => {
+  test('an imported entry comes back as stored, and with its half-life on the hot path', async () => {
     const { registry } = tempStore();
-    const entry = { fingerprintHash: hashOf(1), risk: 87.3, customers: 3, firstSeenSeconds: 5, lastSeenSeconds: 1000 };
-    await value(registry.put(entry));
-    expect(registry.get(hashOf(1))).toEqual(entry);
+    const entry = { risk: 87.3, customers: 3, firstSeenSeconds: 5, lastSeenSeconds: 1000 };
+    await value(registry.put({ fingerprintHash: hashOf(1), ...entry }));
+    expect(registry.get(hashOf(1))).toEqual({ imported: entry, promotion: null });
     expect(registry.find(hashOf(1), 1000)?.customers).toBe(3);
     expect(registry.find(hashOf(1), 1000)?.risk).toBeCloseTo(87.3, 4);
     expect(registry.find(hashOf(1), 1000 + 21 * DAY)?.risk).toBeCloseTo(43.65, 4);
     expect(registry.find(hashOf(2), 1000)).toBeNull();
   });
 
-  test('many entries are written at once, replaced and removed', async () => {
+  test('many entries are written at once and replaced', async () => {
     const { registry } = tempStore();
-    const entries = Array.from({ length: 3000 }, (_, i) => ({
-      fingerprintHash: hashOf(i * 7919),
-      risk: i % 101,
-      customers: i,
-      firstSeenSeconds: i,
-      lastSeenSeconds: i + 1,
-    }));
+    const entries = Array.from({ length: 3000 }, (_, i) =>
+      imported(i * 7919, { risk: i % 101, customers: i, firstSeenSeconds: i, lastSeenSeconds: i + 1 }),
+    );
     await value(registry.putMany(entries));
     expect(registry.count()).toBe(3000);
-    for (const entry of entries) expect(registry.get(entry.fingerprintHash)).toEqual(entry);
-    await value(
-      registry.put({
-        ...entries[7],
-        fingerprintHash: hashOf(0),
-        risk: 1,
-        customers: 9,
-        firstSeenSeconds: 0,
-        lastSeenSeconds: 0,
-      }),
-    );
-    expect(registry.get(hashOf(0))?.customers).toBe(9);
-    expect(await value(registry.remove(hashOf(0)))).toBe(true);
-    expect(await value(registry.remove(hashOf(0)))).toBe(false);
-    expect(registry.count()).toBe(2999);
+    for (const { fingerprintHash, ...entry } of entries) expect(registry.get(fingerprintHash)?.imported).toEqual(entry);
+    await value(registry.put(imported(0, { customers: 9 })));
+    expect(registry.get(hashOf(0))?.imported?.customers).toBe(9);
+    expect(registry.count()).toBe(3000);
+  });
+
+  test('a promoted entry has the risk of its customers, from when it was last seen on', async () => {
+    const store = tempStore();
+    await promote(store, 1, PROMOTION);
+    expect(store.registry.get(hashOf(1))).toEqual({ imported: null, promotion: PROMOTION });
+    expect(store.registry.find(hashOf(1), 2000)).toEqual({ risk: 92, customers: 4 });
+    expect(store.registry.find(hashOf(1), 2000 + 7 * DAY)?.risk).toBe(92);
+    expect(store.registry.find(hashOf(1), 2000 + 21 * DAY)?.risk).toBeCloseTo(46, 9);
+    expect(store.registry.find(hashOf(1), 2000 + 35 * DAY)?.risk).toBeCloseTo(23, 9);
+  });
+
+  test.each(['the import first', 'the promotion first'])('both parts are one entry, %s', async (order) => {
+    const store = tempStore();
+    const writes = [() => value(store.registry.put(imported(1))), () => promote(store, 1, PROMOTION)];
+    if (order === 'the promotion first') writes.reverse();
+    for (const write of writes) await write();
+    const { fingerprintHash: _hash, ...part } = imported(1);
+    expect(store.registry.get(hashOf(1))).toEqual({ imported: part, promotion: PROMOTION });
+    // The higher risk, and never fewer customers than the import says.
+    expect(store.registry.find(hashOf(1), 2000)).toEqual({ risk: 92, customers: 9 });
+    await promote(store, 1, null);
+    expect(store.registry.get(hashOf(1))).toEqual({ imported: part, promotion: null });
+    expect(store.registry.find(hashOf(1), 2000)).toEqual({ risk: 60, customers: 9 });
+  });
+
+  test('a promotion does not lower an import’s higher risk', async () => {
+    const store = tempStore();
+    await value(store.registry.put(imported(1, { risk: 99, lastSeenSeconds: 2000 })));
+    await promote(store, 1, PROMOTION);
+    expect(store.registry.find(hashOf(1), 2000)?.risk).toBe(99);
+    // Nor the other way round, when the import has faded.
+    expect(store.registry.find(hashOf(1), 2000 + 30 * DAY)?.risk).toBeGreaterThan(20);
+  });
+
+  test('an import anew replaces what the last one said and leaves the promotion', async () => {
+    const store = tempStore();
+    await value(store.registry.put(imported(1)));
+    await promote(store, 1, PROMOTION);
+    await value(store.registry.put(imported(1, { risk: 10, customers: 0 })));
+    expect(store.registry.get(hashOf(1))).toMatchObject({ imported: { risk: 10, customers: 0 }, promotion: PROMOTION });
+    expect(store.registry.find(hashOf(1), 2000)).toEqual({ risk: 92, customers: 4 });
+  });
+
+  test('an entry that came from promotion alone goes with it', async () => {
+    const store = tempStore();
+    await promote(store, 1, PROMOTION);
+    await promote(store, 1, null);
+    expect([store.registry.get(hashOf(1)), store.registry.count()]).toEqual([null, 0]);
+  });
+
+  test('promotions that have faded to nothing are pruned, imports and fresh promotions stay', async () => {
+    const store = tempStore();
+    const now = 400 * DAY;
+    for (let seed = 0; seed < 30; seed++) {
+      if (seed % 2 === 0) await value(store.registry.put(imported(seed)));
+      if (seed % 3 === 0) await promote(store, seed, { ...PROMOTION, lastSeenSeconds: seed < 15 ? 1000 : now - DAY });
+    }
+    const before = store.registry.count();
+    let removed = 0;
+    for (let round = 0; round < 8; round++) removed += await value(store.registry.prune(now, 4));
+    expect(removed).toBe(5);
+    // Of 0, 3, 6, 9 and 12 the odd ones had nothing else.
+    expect(store.registry.count()).toBe(before - 2);
+    expect(promotedSeeds(store.registry)).toEqual([15, 18, 21, 24, 27]);
+    expect(await value(store.registry.prune(now, 1000))).toBe(0);
+  });
+
+  test('a value as older programs wrote it is an imported entry', async () => {
+    const store = tempStore();
+    const key = Buffer.from(hashOf(7), 'hex');
+    const old = Buffer.alloc(28);
+    old.writeFloatBE(80, 0);
+    old.writeUInt32BE(5, 4);
+    old.writeDoubleBE(10, 8);
+    old.writeDoubleBE(20, 16);
+    old.writeUInt32BE(crc32(old.subarray(0, 24), crc32(key)), 24);
+    const rows = table(store.state, 'registry');
+    await value(durably(store.state, () => void rows.put(key, old)));
+    expect(store.registry.find(hashOf(7), 20)).toEqual({ risk: 80, customers: 5 });
+    expect(store.registry.get(hashOf(7))?.imported).toEqual({
+      risk: 80,
+      customers: 5,
+      firstSeenSeconds: 10,
+      lastSeenSeconds: 20,
+    });
   });
 });
+
+function promotedSeeds(registry: Registry): number[] {
+  return Array.from({ length: 30 }, (_, seed) => seed).filter((seed) => registry.get(hashOf(seed))?.promotion != null);
+}

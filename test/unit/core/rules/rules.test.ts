@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { FingerprintHash } from '../../../../src/base/brand.ts';
 import { readAgent } from '../../../../src/core/agent.ts';
 import { readEmail } from '../../../../src/core/email.ts';
+import type { HistoryFacts } from '../../../../src/core/history.ts';
 import { readIp } from '../../../../src/core/ip.ts';
 import type { Facts, GeoFacts, TokenSignals } from '../../../../src/core/facts.ts';
 import { DEFAULT_POLICY, type Policy } from '../../../../src/core/policy.ts';
@@ -403,7 +404,11 @@ describe('the registry of rules', () => {
     expect(Object.keys(CASES).filter((code) => !RULE_INDEX.has(code))).toEqual([]);
   });
   it('a calm shopper fires nothing', () => {
-    expect(RULES.filter((rule) => rule.evaluate(facts(), DEFAULT_POLICY, rule.thresholds ?? {}) !== null).map(({ code }) => code)).toEqual([]);
+    expect(
+      RULES.filter((rule) => rule.evaluate(facts(), DEFAULT_POLICY, rule.thresholds ?? {}) !== null).map(
+        ({ code }) => code,
+      ),
+    ).toEqual([]);
   });
   it('weights are probabilities and hints are plain ASCII phrases', () => {
     for (const { weights, hint } of RULES) {
@@ -425,6 +430,54 @@ const text = fc.oneof(
   fc.constantFrom('', ' ', '%', '@', '%%%', 'https://', 'http://[', '../', 'Mozilla/5.0 (', 'a@b', '\0', '\uD800'),
 );
 const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | null> => fc.option(arbitrary, { nil: null });
+const hostile = fc.oneof(number, fc.constantFrom(NaN, Infinity, -Infinity));
+const anyPlace = fc.record({
+  latitude: hostile,
+  longitude: hostile,
+  accuracyKm: hostile,
+  country: maybe(fc.oneof(text, fc.constantFrom('US', 'DE'))),
+  ageSeconds: hostile,
+  sameSession: fc.boolean(),
+});
+const anyEntity = fc.record({
+  name: text,
+  decisions1m: hostile,
+  payments1h: hostile,
+  devices24h: hostile,
+  networks1h: hostile,
+  countries24h: hostile,
+  knownForSeconds: hostile,
+  deviceIsNew: fc.boolean(),
+  places: fc.array(anyPlace, { maxLength: 3 }),
+  placeIsFamiliar: fc.boolean(),
+});
+const anyHistory: fc.Arbitrary<HistoryFacts> = fc.record({
+  session: fc.record({
+    isFirstEvent: fc.boolean(),
+    ageMs: hostile,
+    decisions1m: hostile,
+    payments1h: hostile,
+    rhythm: maybe(fc.record({ events: hostile, variation: hostile })),
+    networkChanged: fc.boolean(),
+    previousCountry: maybe(text),
+    previousCountryAgeSeconds: hostile,
+    regions1h: hostile,
+    agentChanged: fc.boolean(),
+  }),
+  ip: maybe(
+    fc.record({
+      decisions1m: hostile,
+      signups24h: hostile,
+      coldLogins10m: hostile,
+      coldPayments1h: hostile,
+      coldEntities1h: hostile,
+      coldShare10m: hostile,
+      coldShare1h: hostile,
+    }),
+  ),
+  entities: fc.array(anyEntity, { maxLength: 3 }),
+  device: maybe(fc.record({ entities24h: hostile })),
+});
 const anyFacts: fc.Arbitrary<Facts> = fc
   .record({
     eventType: fc.oneof(fc.constantFrom('login', 'checkout', 'payment', 'signup', 'search', ''), text),
@@ -500,7 +553,7 @@ const anyFacts: fc.Arbitrary<Facts> = fc
     ),
     list: maybe(fc.constantFrom('block' as const, 'allow' as const, 'watch' as const)),
     registry: maybe(fc.record({ risk: number, customers: number })),
-    history: fc.constant(null),
+    history: maybe(anyHistory),
     nowSeconds: number,
   })
   .map((given) => ({
@@ -522,7 +575,7 @@ describe('properties', () => {
           expect(scale >= 0 && scale <= 1).toBe(true);
         }
       }),
-      { numRuns: 1_000 },
+      { seed: 1, numRuns: 1_000 },
     );
   });
 });

@@ -1,0 +1,141 @@
+import type { CustomerNumber } from '../../src/base/brand.ts';
+import { newId } from '../../src/base/ids.ts';
+import { encodeRecord } from '../../src/core/decision-record.ts';
+import { DECISION_SCAN_ROWS_MAX, FLAGGED_KEPT_MS } from '../../src/limits.ts';
+import type { DecisionLog } from '../../src/store/decision-log.ts';
+import { openStore, type Store } from '../../src/store/open-store.ts';
+import { calmFacts, CUSTOMER, makeFolder, NOW_SECONDS, removeFolder, sharedCopy } from './fixtures.ts';
+import { Ring, type Stage } from './stage.ts';
+
+const NOW_MS = NOW_SECONDS * 1000;
+/** A quarter of a second at 40,000 decisions/s. */
+const WRITE_ROWS = 10_000;
+const ANOTHER = 8 as CustomerNumber;
+
+export const decisionLog: Stage = {
+  name: 'decision log',
+  samplesMin: 8,
+  async add(tasks, { smoke }) {
+    const folder = makeFolder();
+    const rows = smoke ? 2_000 : 1_000_000;
+    const shared = Ring.of(1_024, (n) => sharedCopy(recordAt(NOW_MS + n, n)));
+
+    const { store: writing, log: fresh } = opened(`${folder}/writing`);
+    tasks.add('append', {
+      perSample: 4_096,
+      // What was written last goes, so that every sample begins with an empty log and used buffers.
+      prepare() {
+        fresh.prune(NOW_MS + 2 * FLAGGED_KEPT_MS);
+        void fresh.flush();
+      },
+      run(n) {
+        fresh.append(CUSTOMER, shared.at(n), 1.2);
+        return fresh;
+      },
+      isSane: (log) => log.stats().dropped === 0 && log.stats().rows === 4_096,
+    });
+    const handOverMs: number[] = [];
+    tasks.addAsync(`write ${WRITE_ROWS} behind the answers`, {
+      perSample: WRITE_ROWS,
+      prepare() {
+        for (let n = 0; n < WRITE_ROWS; n++) fresh.append(ANOTHER, shared.at(n), 1.2);
+      },
+      async run() {
+        const startedAtMs = performance.now();
+        const written = fresh.flush();
+        handOverMs.push(performance.now() - startedAtMs);
+        await written;
+        return fresh.broken;
+      },
+      isSane: (broken) => broken === null,
+    });
+
+    const full = `${folder}/full`;
+    const ids = await fill(full, rows);
+    const { store: reading, log } = opened(full);
+    tasks.addAsync(`open ${rows.toLocaleString('en')} decisions`, {
+      perSample: rows,
+      async run() {
+        const { store, log: again } = opened(full);
+        const found = again.stats().rows;
+        await store.close();
+        return found;
+      },
+      isSane: (found) => found === rows,
+    });
+    tasks.add(`find one of ${rows.toLocaleString('en')}`, {
+      perSample: 16,
+      run: (n) => log.find(CUSTOMER, ids.at(n * 7).id, NOW_MS),
+      isSane: (found) => found !== null,
+    });
+    const looked = Math.min(rows, DECISION_SCAN_ROWS_MAX);
+    const query = { decision: null, after: null, limit: 100, nowMs: NOW_MS };
+    for (const [name, text, isSane] of [
+      ['search, nothing matches', 'no such reason', (found: number) => found === 0],
+      ['search, a page', null, (found: number) => found === 100],
+    ] as const) {
+      tasks.addAsync(`${name}${text === null ? '' : `, ${looked.toLocaleString('en')} rows`}`, {
+        perSample: text === null ? 100 : looked,
+        async run() {
+          const page = await log.search(CUSTOMER, { ...query, text });
+          return page.kind === 'page' ? page.rows.length : -1;
+        },
+        isSane,
+      });
+    }
+    return {
+      notes() {
+        const { bytes, rows: kept } = log.stats();
+        const middle = handOverMs.sort((a, b) => a - b)[handOverMs.length >> 1] ?? 0;
+        return [
+          `decision log: ${(bytes / kept).toFixed(0)} bytes a decision; handing ${WRITE_ROWS} over takes the main thread ${middle.toFixed(2)} ms`,
+        ];
+      },
+      async close() {
+        await writing.close();
+        await reading.close();
+        removeFolder(folder);
+      },
+    };
+  },
+};
+
+function opened(folder: string): { readonly store: Store; readonly log: DecisionLog } {
+  const outcome = openStore({ dataDir: folder, readOnly: false });
+  if (outcome.kind === 'fault') throw new Error(outcome.detail);
+  return { store: outcome.store, log: outcome.store.openDecisionLog() };
+}
+
+/** A log with so many decisions, 40 in a millisecond; some of their ids. */
+async function fill(folder: string, rows: number): Promise<Ring<{ readonly id: string }>> {
+  const { store, log } = opened(folder);
+  const ids: { id: string }[] = [];
+  const firstMs = NOW_MS - Math.ceil(rows / 40);
+  for (let n = 0; n < rows; n++) {
+    const record = recordAt(firstMs + Math.floor(n / 40), n);
+    if (n % Math.floor(rows / 1_024) === 0 && ids.length < 1_024) ids.push({ id: record.latin1Slice(2, 32) });
+    log.append(CUSTOMER, record, 1.2);
+    if (n % WRITE_ROWS === 0) await log.flush();
+  }
+  await store.close();
+  return new Ring(ids);
+}
+
+function recordAt(occurredAtMs: number, n: number): Buffer {
+  return encodeRecord({
+    requestId: newId('req', occurredAtMs),
+    occurredAtMs,
+    verdict: { decision: n % 5 === 0 ? 'REVIEW' : 'ALLOW', score: 73.2, reasons: [], reviewHint: '' },
+    sessionMode: 'unverified',
+    shadow: null,
+    publicKey: false,
+    eventType: 'login',
+    facts: FACTS,
+    contributions: [
+      { rule: { code: 'device_http_library' }, weight: 0.62, evidence: 'curl/8.5.0' },
+      { rule: { code: 'journey_direct_hit' }, weight: 0.1, evidence: 'no referrer' },
+    ],
+  });
+}
+
+const FACTS = calmFacts();

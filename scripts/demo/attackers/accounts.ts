@@ -1,0 +1,159 @@
+import { ANDROIDS, CHROMIUM_DESKTOPS, EVERYDAY } from '../browsers.ts';
+import { makeDevice, makePerson } from '../people.ts';
+import { addressIn, AMERICA, AUSTRALIA, GERMAN_PROXIES, GERMANY, NIGERIA, PLACES, VIETNAM } from '../places.ts';
+import { momentAt, type Persona, type Step } from '../plan.ts';
+import { victimsOn } from '../shoppers/paying.ts';
+import { only, visit } from '../visit.ts';
+import { attacker, earlyUntil, eventsFrom, times } from './attacker.ts';
+
+/** Attackers who use what belongs to others: accounts, tokens, devices. */
+
+/** Owners log in at home around eight; an hour later at most somebody uses the account on another continent. */
+const TRAVELLER = attacker({
+  id: 'traveller',
+  title: 'Account thief, another continent',
+  history: "an account's places",
+  plan: (day, random) =>
+    victimsOn(day).map((owner, i) => {
+      const thief = makePerson(
+        random.pick([VIETNAM, NIGERIA, AUSTRALIA, AMERICA]),
+        random.pick(CHROMIUM_DESKTOPS),
+        random,
+      );
+      const steps: Step[] = [
+        { type: 'login', path: '/login', from: '/', afterSeconds: 0 },
+        { type: 'checkout', path: '/checkout', from: '/basket', afterSeconds: 70 },
+      ];
+      const stolen = { ...thief, userId: owner.userId, email: owner.email };
+      return visit(stolen, momentAt(day, 7.9, i * 120 + random.whole(0, 60)), steps, random);
+    }),
+});
+
+/** Guesses the password of one account, by another proxy each time, and goes on with the token that it was given first. */
+const TAKEOVER_ONE_TOKEN = attacker({
+  id: 'takeover_one_token',
+  title: 'Account takeover, one token',
+  history: "a session's networks",
+  expectation: eventsFrom('the 4th network'),
+  plan: (day, random) =>
+    times(3, (i) => {
+      const account = makePerson(GERMANY, random.pick(EVERYDAY), random);
+      const tries = GERMAN_PROXIES.map((network, n): Step => {
+        const ip = addressIn([network], random);
+        return { type: 'login', path: '/login', from: '/login', afterSeconds: n === 0 ? 0 : random.whole(15, 70), ip };
+      });
+      return visit(account, momentAt(day, 1 + i * 6, random.whole(0, 3_000)), earlyUntil(3, tries), random);
+    }),
+});
+
+/** The same with a browser, a token and a fingerprint of its own for each try, and with proxies of one country only. */
+const TAKEOVER_FRESH_TOKENS = attacker({
+  id: 'takeover_fresh_tokens',
+  title: 'Account takeover, new tokens',
+  history: "an account's networks and devices",
+  expectation: eventsFrom('the 6th network'),
+  days: [0, 1],
+  plan: (day, random) =>
+    times(2, (i) => {
+      const account = makePerson(GERMANY, random.pick(EVERYDAY), random);
+      const start = momentAt(day, 2 + i * 9, random.whole(0, 3_000));
+      return GERMAN_PROXIES.map((network, n) => {
+        const tried = { ...account, device: makeDevice(random.pick(EVERYDAY), GERMANY, random) };
+        const steps = earlyUntil(n < 5 ? 1 : 0, only('login', '/login', '/'));
+        const ip = addressIn([network], random);
+        return visit(tried, start + n * 120 + random.whole(0, 90), steps, random, { ip });
+      });
+    }).flat(),
+});
+
+/** One account that was sold to many: they log in from everywhere within the hour. */
+const SHARED_ACCOUNT = attacker({
+  id: 'account_sharing',
+  title: 'One account, people everywhere',
+  history: "an account's places",
+  expectation: eventsFrom('the 2nd place'),
+  days: [1, 2],
+  plan(day, random) {
+    const account = makePerson(GERMANY, random.pick(EVERYDAY), random);
+    const places = [GERMANY, AMERICA, AUSTRALIA, NIGERIA, VIETNAM, ...PLACES.slice(9, 13)];
+    return places.map((place, i) => {
+      const user = makePerson(place, random.pick(EVERYDAY), random);
+      const steps = earlyUntil(i === 0 ? 1 : 0, only('login', '/login', '/'));
+      const shared = { ...user, userId: account.userId, email: account.email };
+      return visit(shared, momentAt(day, 18, i * 330 + random.whole(0, 90)), steps, random);
+    });
+  },
+});
+
+/** A stolen session's token is sold and used from many networks, for account after account. */
+const TOKEN_REPLAY = attacker({
+  id: 'token_replay',
+  title: 'One session token, many networks',
+  history: "a session's networks",
+  expectation: eventsFrom('the 4th network'),
+  days: [0, 2],
+  plan: (day, random) =>
+    times(4, (i) => {
+      const victim = makePerson(GERMANY, random.pick(CHROMIUM_DESKTOPS), random);
+      const uses = GERMAN_PROXIES.slice(0, 10).map((network): Step => {
+        const who = makePerson(GERMANY, random.pick(EVERYDAY), random);
+        const ip = addressIn([network], random);
+        return { type: 'login', path: '/login', from: '/', afterSeconds: random.whole(20, 90), ip, who };
+      });
+      return visit(victim, momentAt(day, 15, i * 1_200), earlyUntil(3, uses), random);
+    }),
+});
+
+/** Takes a session over while it lasts: its token comes from another country and another browser within half an hour. */
+const HIJACK = attacker({
+  id: 'session_hijack',
+  title: 'Session hijacker',
+  history: "a session's country and browser",
+  days: [1, 2],
+  plan: (day, random) =>
+    times(8, (i) => {
+      const victim = makePerson(GERMANY, random.pick(CHROMIUM_DESKTOPS), random);
+      const thief = makePerson(random.pick([VIETNAM, NIGERIA]), random.pick(ANDROIDS), random);
+      const steps: Step[] = [
+        { type: 'search', path: '/search?q=tea', from: null, afterSeconds: 0 },
+        { type: 'login', path: '/login', from: '/search?q=tea', afterSeconds: random.whole(20, 60) },
+        {
+          type: 'checkout',
+          path: '/checkout',
+          from: '/basket',
+          afterSeconds: random.whole(120, 1_500),
+          ip: thief.ip,
+          device: thief.device,
+        },
+        { type: 'payment', path: '/checkout/payment', from: '/checkout', afterSeconds: 40, device: thief.device },
+      ];
+      return visit(victim, momentAt(day, 9 + i, random.whole(0, 1_500)), earlyUntil(2, steps), random);
+    }),
+});
+
+/** One machine with account after account; its proxies give each another address. */
+const DEVICE_FARM = attacker({
+  id: 'device_farm',
+  title: 'One device, many accounts',
+  history: "a device's accounts",
+  expectation: eventsFrom('the 6th account'),
+  days: [0, 2],
+  plan(day, random) {
+    const device = makeDevice(random.pick(CHROMIUM_DESKTOPS), GERMANY, random);
+    return GERMAN_PROXIES.map((network, i) => {
+      const account = makePerson(GERMANY, device.browser, random, addressIn([network], random));
+      const steps = earlyUntil(i < 5 ? 1 : 0, only('login', '/login', '/'));
+      return visit(account, momentAt(day, 12, i * 500 + random.whole(0, 300)), steps, random, { device });
+    });
+  },
+});
+
+export const ACCOUNT_ATTACKERS: readonly Persona[] = [
+  TRAVELLER,
+  TAKEOVER_ONE_TOKEN,
+  TAKEOVER_FRESH_TOKENS,
+  SHARED_ACCOUNT,
+  TOKEN_REPLAY,
+  HIJACK,
+  DEVICE_FARM,
+];

@@ -1,0 +1,158 @@
+import { DECISIONS } from './play.ts';
+import { share, totalsOf, type PersonaResult, type ReasonShare, type Report } from './report.ts';
+
+/** The report as text. Every line follows from the results, so it changes when the rules do. No colours: pipes stay plain. `width`: columns of the terminal. */
+
+const GROUPS: readonly (readonly [string, (result: PersonaResult) => boolean])[] = [
+  ['SHOPPERS', ({ kind }) => kind === 'shopper'],
+  ['ATTACKERS, each request shows them', ({ kind, history }) => kind === 'attacker' && history === null],
+  ['ATTACKERS, only history shows them', ({ kind, history }) => kind === 'attacker' && history !== null],
+  ['BROKEN INTEGRATIONS', ({ kind }) => kind === 'integration'],
+];
+
+/** Title and figures fit into 80 columns; what a terminal has beyond them goes to the reasons, this much or a line of its own. */
+const TITLE_WIDTH = 36;
+const REASONS_WIDTH_MIN = 38;
+const REASONS_SHOWN = 3;
+
+/** Every decision: how many events of each persona got it. */
+export function decisionsOf({ personas }: Report, width: number): string {
+  const widths = [4, 6, 5, 5, 6, 6, 5];
+  const names = ['Sess', 'Events', 'ALLOW', 'WATCH', 'CHALL.', 'REVIEW', 'BLOCK'];
+  const lines = [heading(row('Decisions', names, widths), 'most frequent reasons', width)];
+  for (const [group, belongs] of GROUPS) {
+    lines.push('', group);
+    for (const one of personas.filter(belongs)) {
+      const cells = [one.sessions, one.events, ...DECISIONS.map((name) => one.decisions[name] || '')].map(String);
+      lines.push(...withReasons(row(`  ${one.title}`, cells, widths), one.reasons, width));
+    }
+  }
+  return lines.join('\n');
+}
+
+/** The attackers: how many of their sessions were stopped, and of their events from the threshold on. */
+export function catchesOf({ personas }: Report, width: number): string {
+  const widths = [10, 7, 12, 7];
+  const lines = [
+    heading(row('Attackers stopped', ['sessions', '', 'due events', ''], widths), 'strongest reasons', width),
+  ];
+  for (const [group, belongs] of GROUPS.filter(([title]) => title.startsWith('ATTACKERS'))) {
+    lines.push('', group);
+    for (const one of personas.filter(belongs)) {
+      const ofSessions = ratio(one.stopped_sessions, one.sessions);
+      const ofDue = measuresEvents(one) ? ratio(one.stopped_due_events, one.due_events) : ['', ''];
+      const figures = row(`  ${one.title}`, [...ofSessions, ...ofDue], widths);
+      lines.push(...withReasons(figures, one.strongest_reasons, width));
+    }
+  }
+  return lines.join('\n');
+}
+
+/** The outcome in words. */
+export function readingOf({ personas, ...report }: Report): string {
+  const shoppers = personas.filter(({ kind }) => kind === 'shopper');
+  const attackers = personas.filter(({ kind }) => kind === 'attacker');
+  return [
+    ...falseAlarms(shoppers),
+    '',
+    ...catches(attackers, report.due_catch_rate),
+    ...thresholds(attackers),
+    ...missed(attackers),
+    ...surprises(personas),
+  ].join('\n');
+}
+
+function falseAlarms(shoppers: readonly PersonaResult[]): string[] {
+  const { events, sessions, stoppedEvents, stoppedSessions } = totalsOf(shoppers);
+  return [
+    `False alarms: ${ofTotal(stoppedEvents, events)} events of shoppers were challenged or worse,`,
+    `              in ${ofTotal(stoppedSessions, sessions)} sessions.`,
+    ...shoppers
+      .filter((one) => one.stopped_events > 0)
+      .map(
+        (one) =>
+          `  ${one.title}: ${one.stopped_events} of ${one.events} (${one.strongest_reasons.map(({ reason }) => reason).join(', ')})`,
+      ),
+  ];
+}
+
+function catches(attackers: readonly PersonaResult[], dueRate: number): string[] {
+  const { sessions, stoppedSessions, earlySessions } = totalsOf(attackers);
+  const hopeless = totalsOf(attackers.filter(({ expectation }) => expectation.kind === 'not_caught'));
+  const due = sessions - earlySessions - hopeless.sessions;
+  return [
+    `Catch rate:   ${ofTotal(stoppedSessions, sessions)} sessions of attackers were stopped.`,
+    `              ${earlySessions} sessions end before the threshold that stops their kind,`,
+    `              ${hopeless.sessions} are of kinds that rules do not tell from shoppers;`,
+    `              of the other ${due} sessions ${percent(dueRate)} were stopped.`,
+  ];
+}
+
+function thresholds(attackers: readonly PersonaResult[]): string[] {
+  return [
+    '',
+    'Due are the events from the threshold on of the rule that is to stop their kind:',
+    ...attackers.flatMap(({ title, expectation }) =>
+      expectation.kind === 'caught' && expectation.measure === 'events'
+        ? [`  ${title.padEnd(TITLE_WIDTH)}${expectation.from}`]
+        : [],
+    ),
+  ];
+}
+
+function missed(attackers: readonly PersonaResult[]): string[] {
+  return [
+    '',
+    'Not stopped, as rules go:',
+    ...attackers.flatMap(({ title, expectation }) =>
+      expectation.kind === 'not_caught' ? [`  ${title}:`, `    ${expectation.why}.`] : [],
+    ),
+  ];
+}
+
+/** What the demo expects of a persona and did not happen: a fault of the rules, of memory or of the persona. */
+function surprises(personas: readonly PersonaResult[]): string[] {
+  const unexpected = personas.filter((one) => !one.as_expected);
+  if (unexpected.length === 0) return [];
+  return ['', 'NOT AS EXPECTED:', ...unexpected.map(({ title, expectation }) => `  ${title} (${expectation.kind})`)];
+}
+
+/** Title to the left, cells to the right of their columns. */
+function row(title: string, cells: readonly string[], widths: readonly number[]): string {
+  return title.padEnd(TITLE_WIDTH) + cells.map((cell, i) => cell.padStart((widths[i] ?? 0) + 1)).join('');
+}
+
+/** `label` stands over the reasons where they have a column. */
+function heading(names: string, label: string, width: number): string {
+  return width - names.length - 2 < REASONS_WIDTH_MIN ? names.trimEnd() : `${names}  ${label}`;
+}
+
+/** As many reasons as fit behind the figures; in a narrow terminal one, on a line of its own. */
+function withReasons(figures: string, reasons: readonly ReasonShare[], width: number): string[] {
+  const [first, ...others] = reasons.slice(0, REASONS_SHOWN).map(({ reason, share }) => `${reason} ${percent(share)}`);
+  if (first === undefined) return [figures.trimEnd()];
+  const room = width - figures.length - 2;
+  if (room < REASONS_WIDTH_MIN) return [figures.trimEnd(), `      ${first}`];
+  let text = first;
+  for (const other of others) {
+    if (text.length + 2 + other.length > room) break;
+    text += `, ${other}`;
+  }
+  return [`${figures}  ${text}`];
+}
+
+function measuresEvents({ expectation }: PersonaResult): boolean {
+  return expectation.kind === 'caught' && expectation.measure === 'events';
+}
+
+function ratio(part: number, whole: number): [string, string] {
+  return [`${part} of ${whole}`, percent(share(part, whole))];
+}
+
+function ofTotal(part: number, whole: number): string {
+  return `${part} of ${whole} (${percent(share(part, whole))})`;
+}
+
+function percent(value: number): string {
+  return `${(value * 100).toFixed(value === 0 || value === 1 ? 0 : 1)} %`;
+}

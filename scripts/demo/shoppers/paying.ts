@@ -1,0 +1,73 @@
+import { CHROMIUM_DESKTOPS, EVERYDAY } from '../browsers.ts';
+import { makePerson, type Person } from '../people.ts';
+import { GERMANY, PLACES } from '../places.ts';
+import { momentAt, type Day, type Persona, type Step } from '../plan.ts';
+import { seeded, type Random } from '../random.ts';
+import { only, visit } from '../visit.ts';
+import { awake, shopper, visitorsOn } from './shopper.ts';
+
+/** People whose way to paying is short or unusual. */
+
+const anywhere = (random: Random): Person => makePerson(random.pick(PLACES), random.pick(EVERYDAY), random);
+
+const MAIL_LINK = shopper('shopper_mail_link', 'Straight to the till from a mail', (day, random) =>
+  visitorsOn(day, 'shopper_mail_link', { first: 10, joining: 5, make: anywhere }, random).map(({ person }) => {
+    const checkout: Step = { type: 'checkout', path: '/checkout?basket=kept', from: null, afterSeconds: 0 };
+    const payment: Step = {
+      type: 'payment',
+      path: '/checkout/payment',
+      from: '/checkout',
+      afterSeconds: random.whole(40, 200),
+    };
+    return visit(person, awake(day, person, random), [checkout, payment], random);
+  }),
+);
+
+/** The shop asks about payments and nothing else, so each session is one payment. */
+const PAYMENT_ONLY = shopper('shopper_payment_only', 'Shop that only asks at payments', (day, random) =>
+  visitorsOn(day, 'shopper_payment_only', { first: 40, joining: 25, returns: 0.3, make: anywhere }, random).map(
+    ({ person }) =>
+      visit(person, awake(day, person, random), only('payment', '/checkout/payment'), random, { token: 'opaque' }),
+  ),
+);
+
+/** Four presents, each paid for itself, within the hour. */
+const GIFTS = shopper('shopper_gifts', 'Gift buyer, four payments an hour', (day, random) =>
+  visitorsOn(day, 'shopper_gifts', { first: 6, joining: 2, returns: 0.5, make: anywhere }, random).map(({ person }) => {
+    const present = (i: number): Step[] => [
+      {
+        type: 'search',
+        path: `/search?q=present&page=${i + 1}`,
+        from: '/',
+        afterSeconds: i === 0 ? 0 : random.whole(120, 400),
+      },
+      { type: 'checkout', path: '/checkout', from: '/basket', afterSeconds: random.whole(60, 200) },
+      { type: 'payment', path: '/checkout/payment', from: '/checkout', afterSeconds: random.whole(30, 120) },
+    ];
+    return visit(person, awake(day, person, random), Array.from({ length: 4 }, (_, i) => present(i)).flat(), random);
+  }),
+);
+
+/** People whose accounts thieves will use: eight of them for each day. */
+export function accountOwners(): readonly Person[] {
+  return Array.from({ length: 24 }, (_, i) =>
+    makePerson(GERMANY, CHROMIUM_DESKTOPS[i % CHROMIUM_DESKTOPS.length] ?? HOME, seeded(`account owner ${i}`)),
+  );
+}
+
+const [HOME] = CHROMIUM_DESKTOPS as readonly [(typeof CHROMIUM_DESKTOPS)[number]];
+
+/** Owners whose accounts are used by thieves on that day. */
+export function victimsOn({ number }: Day): readonly Person[] {
+  return accountOwners().slice(number * 8, number * 8 + 8);
+}
+
+const OWNERS = shopper('shopper_account_owner', 'Account owners, at home', (day, random) =>
+  accountOwners().map((person, i) => {
+    const login: Step = { type: 'login', path: '/login', from: '/', afterSeconds: 0 };
+    const look: Step = { type: 'search', path: '/search?q=gift', from: '/account', afterSeconds: random.whole(20, 60) };
+    return visit(person, momentAt(day, 7, i * 120 + random.whole(0, 60)), [login, look], random);
+  }),
+);
+
+export const PAYING_SHOPPERS: readonly Persona[] = [MAIL_LINK, PAYMENT_ONLY, GIFTS, OWNERS];

@@ -1,0 +1,82 @@
+import {
+  BAND_NAMES,
+  bandsOf,
+  eventTypesOf,
+  layersOf,
+  type PolicyDocument,
+  type PolicyPart,
+  type PolicyScope,
+} from '../core/policy-document.ts';
+import { THRESHOLDS, WEIGHTS } from '../core/policy-names.ts';
+import { DEFAULT_POLICY } from '../core/policy.ts';
+import { tableText } from './table.ts';
+
+/** Choice: as much as still can be read; the check itself is about all of them. */
+const CUSTOMERS_SHOWN = 20;
+
+/** For people: the bands that count, and what the file changes. */
+export function policyReport(document: PolicyDocument): string {
+  const bands = bandRows('everybody', [document]);
+  const changes = scopeRows('everybody', document);
+  const shown = [...document.customers].slice(0, CUSTOMERS_SHOWN);
+  for (const [id, scope] of shown) {
+    const common = new Set(bands.map((row) => row.slice(1).join()));
+    bands.push(...bandRows(id, [document, scope]).filter((row) => !common.has(row.slice(1).join())));
+    changes.push(...scopeRows(id, scope));
+  }
+  if (document.challenger !== null) {
+    bands.push(...bandRows('challenger', [document, document.challenger]));
+    changes.push(...scopeRows('challenger', document.challenger));
+  }
+  const left = document.customers.size - shown.length;
+  return [
+    tableText(['For', 'Event type', 'ALLOW_WATCH', 'SOFT_CHALLENGE', 'REVIEW', 'BLOCK'], bands, ''),
+    '',
+    tableText(['For', 'Event type', 'What', 'Default', 'Here'], changes, 'Nothing else differs from the defaults.'),
+    ...(left > 0 ? [`... and ${left} more customers`] : []),
+  ].join('\n');
+}
+
+function bandRows(name: string, scopes: readonly PolicyScope[]): string[][] {
+  return [...eventTypesOf(scopes), ''].map((type) => {
+    const bands = bandsOf(layersOf(scopes, type), type);
+    return [name, type === '' ? 'all others' : type, ...BAND_NAMES.map((band) => String(bands[band]))];
+  });
+}
+
+function scopeRows(name: string, scope: PolicyScope): string[][] {
+  const rows = partRows(scope).map((row) => [name, 'all', ...row]);
+  for (const [type, part] of scope.eventTypes ?? []) rows.push(...partRows(part).map((row) => [name, type, ...row]));
+  return rows;
+}
+
+/** What, its default and what it is here; bands and shifts are in the other table. */
+function partRows(part: PolicyPart): string[][] {
+  const rows: string[][] = [];
+  const add = (what: string, before: Shown | undefined, now: Shown | undefined): void => {
+    if (now !== undefined && shown(before) !== shown(now)) rows.push([what, shown(before), shown(now)]);
+  };
+  for (const [name, weight] of Object.entries(part.weights ?? {}))
+    add(`weight ${name}`, WEIGHTS.get(name)?.value, weight);
+  for (const [name, value] of Object.entries(part.thresholds ?? {})) {
+    add(`threshold ${name}`, THRESHOLDS.get(name)?.value, value);
+  }
+  add('rules off', DEFAULT_POLICY.rulesOff, part.rulesOff);
+  add('ignored entity keys', DEFAULT_POLICY.ignoredEntityKeys, part.ignoredEntityKeys);
+  add('watched countries', [...DEFAULT_POLICY.watchedCountries], part.watchedCountries);
+  add('watched networks', [...DEFAULT_POLICY.watchedAsns], part.watchedAsns);
+  add('hosting networks', [...DEFAULT_POLICY.hostingAsns], part.hostingAsns);
+  add('relay networks', [...DEFAULT_POLICY.relayAsns], part.relayAsns);
+  add('sample rate', DEFAULT_POLICY.sampleRate, part.sampleRate);
+  return rows;
+}
+
+type Shown = number | readonly (number | string)[];
+
+/** Choice: the first three items tell which list it is. */
+function shown(value: Shown | undefined): string {
+  if (value === undefined) return '';
+  if (typeof value === 'number') return String(value);
+  if (value.length === 0) return 'none';
+  return value.length > 3 ? `${value.slice(0, 3).join(', ')} and ${value.length - 3} more` : value.join(', ');
+}

@@ -1,0 +1,60 @@
+import { childPointer } from './json-pointer.ts';
+import { BAND_NAMES, bandsOf, eventTypesOf, layersOf } from './policy-document.ts';
+import type { PolicyDocument, PolicyNote, PolicyScope } from './policy-document.ts';
+import { quoted } from './policy-names.ts';
+import type { Bands } from './policy.ts';
+
+/** Where bands do not rise, or leave 0 to 100, for somebody; once for each place that can be changed. */
+export function bandFaults(document: PolicyDocument): PolicyNote[] {
+  const faults = new Map<string, PolicyNote>();
+  const check = (id: string | null, scopes: readonly PolicyScope[], places: readonly string[]): void => {
+    for (const type of ['', ...eventTypesOf(scopes)]) {
+      const bands = bandsOf(layersOf(scopes, type), type);
+      if (isRising(bands)) continue;
+      const pointer = placeOf(scopes, places, type);
+      if (!faults.has(pointer)) faults.set(pointer, { pointer, message: notRising(bands, id, type) });
+    }
+  };
+  const { challenger } = document;
+  const checkWithChallenger = (id: string | null, scopes: readonly PolicyScope[], places: readonly string[]): void => {
+    check(id, scopes, places);
+    if (challenger !== null) check(id, [...scopes, challenger], [...places, '/challenger']);
+  };
+  checkWithChallenger(null, [document], ['']);
+  for (const [id, scope] of document.customers) {
+    if (saysBands(scope)) checkWithChallenger(id, [document, scope], ['', `/customers/${id}`]);
+  }
+  return [...faults.values()];
+}
+
+function saysBands({ bands, shifts, eventTypes }: PolicyScope): boolean {
+  if (bands !== undefined || shifts !== undefined) return true;
+  return [...(eventTypes?.values() ?? [])].some((part) => part.bands !== undefined);
+}
+
+function isRising({ allowWatch, softChallenge, review, block }: Bands): boolean {
+  return allowWatch >= 0 && allowWatch < softChallenge && softChallenge < review && review < block && block <= 100;
+}
+
+/** The most particular part that says something of these bands. */
+function placeOf(scopes: readonly PolicyScope[], places: readonly string[], eventType: string): string {
+  for (let at = scopes.length - 1; at >= 0; at--) {
+    const place = places[at] ?? '';
+    const scope = scopes[at];
+    const typePlace = childPointer(`${place}/event_types`, eventType);
+    if (scope?.eventTypes?.get(eventType)?.bands !== undefined) return `${typePlace}/bands`;
+    if (scope?.shifts?.has(eventType) === true) return childPointer(`${place}/shifts`, eventType);
+    if (scope?.bands !== undefined) return `${place}/bands`;
+  }
+  return '';
+}
+
+function notRising(bands: Bands, id: string | null, eventType: string): string {
+  const whom = [
+    ...(eventType === '' ? [] : [`the event type ${quoted(eventType)}`]),
+    ...(id === null ? [] : [`the customer ${id}`]),
+  ].join(' of ');
+  const [watch, challenge, review, block] = BAND_NAMES.map((name) => bands[name]);
+  const would = `allow_watch ${watch}, soft_challenge ${challenge}, review ${review}, block ${block}`;
+  return `bands must rise from 0 to 100, shifts included; ${whom === '' ? '' : `for ${whom} `}they would be ${would}`;
+}

@@ -1,0 +1,153 @@
+import { DEFAULT_POLICY, type Bands, type Policy } from './policy.ts';
+
+/**
+ * A policy file as it was read and checked: plain, so that it crosses between threads. An absent part changes nothing.
+ * Source: open points, section 2.
+ */
+export interface PolicyDocument extends PolicyScope {
+  /** The file's own, else the start of its content's hash. */
+  readonly version: string;
+  /** By customer id. */
+  readonly customers: ReadonlyMap<string, PolicyScope>;
+  /** A policy that decides nothing: where it would decide otherwise, the decision is copied to the shadow review queue. */
+  readonly challenger: Challenger | null;
+}
+
+export interface Challenger extends PolicyScope {
+  readonly version: string;
+}
+
+/** What may be said for everybody, for one customer and for the challenger. */
+export interface PolicyScope extends PolicyPart {
+  /** Event type, in lower case → what is added to its upper three bands. */
+  readonly shifts?: ReadonlyMap<string, number> | undefined;
+  /** Event type, in lower case → what is otherwise for it. */
+  readonly eventTypes?: ReadonlyMap<string, PolicyPart> | undefined;
+}
+
+/** What may be said for an event type too. The fields are those of `Policy`. */
+export interface PolicyPart {
+  readonly bands?: { readonly [Name in keyof Bands]?: number | undefined } | undefined;
+  readonly weights?: Policy['weights'] | undefined;
+  readonly thresholds?: Policy['thresholds'] | undefined;
+  readonly rulesOff?: readonly string[] | undefined;
+  readonly ignoredEntityKeys?: readonly string[] | undefined;
+  readonly watchedCountries?: readonly string[] | undefined;
+  readonly watchedAsns?: readonly number[] | undefined;
+  readonly hostingAsns?: readonly number[] | undefined;
+  readonly relayAsns?: readonly number[] | undefined;
+  readonly sampleRate?: number | undefined;
+}
+
+/** Something in a policy file. `pointer` is RFC 6901 into the file, `''` for all of it. */
+export interface PolicyNote {
+  readonly pointer: string;
+  readonly message: string;
+}
+
+/** One part in the order in which parts count: a later one goes before an earlier one. */
+export interface PolicyLayer {
+  readonly part: PolicyPart & Pick<PolicyScope, 'shifts'>;
+  /** It was said for this event type alone. */
+  readonly ofEventType: boolean;
+}
+
+/**
+ * The parts that count for an event type, from the least to the most particular: the file's top level, its event type, the
+ * customer, the customer's event type; behind them the challenger and its event type when it is asked for.
+ */
+export function layersOf(scopes: readonly PolicyScope[], eventType: string): readonly PolicyLayer[] {
+  const layers: PolicyLayer[] = [];
+  for (const scope of scopes) {
+    layers.push({ part: scope, ofEventType: false });
+    const part = scope.eventTypes?.get(eventType);
+    if (part !== undefined) layers.push({ part, ofEventType: true });
+  }
+  return layers;
+}
+
+/** Every event type for which these scopes say something of its own, those of the default shifts included. */
+export function eventTypesOf(scopes: readonly PolicyScope[]): ReadonlySet<string> {
+  const names = new Set(Object.keys(DEFAULT_POLICY.shifts));
+  for (const { shifts, eventTypes } of scopes) {
+    for (const name of shifts?.keys() ?? []) names.add(name);
+    for (const name of eventTypes?.keys() ?? []) names.add(name);
+  }
+  return names;
+}
+
+/** From the lowest to the highest. */
+export const BAND_NAMES = ['allowWatch', 'softChallenge', 'review', 'block'] as const;
+
+/**
+ * The bands of an event type with its shift in them. Choice: a band that the event type itself names is meant as it is written,
+ * so the shift is added to the other ones alone.
+ */
+export function bandsOf(layers: readonly PolicyLayer[], eventType: string): Bands {
+  const shift = shiftOf(layers, eventType);
+  return {
+    allowWatch: bandOf(layers, 'allowWatch', 0),
+    softChallenge: bandOf(layers, 'softChallenge', shift),
+    review: bandOf(layers, 'review', shift),
+    block: bandOf(layers, 'block', shift),
+  };
+}
+
+function bandOf(layers: readonly PolicyLayer[], name: keyof Bands, shift: number): number {
+  let value = DEFAULT_POLICY.bands[name];
+  let isExact = false;
+  for (const { part, ofEventType } of layers) {
+    const own = part.bands?.[name];
+    if (own === undefined) continue;
+    value = own;
+    isExact = ofEventType;
+  }
+  return isExact ? value : value + shift;
+}
+
+function shiftOf(layers: readonly PolicyLayer[], eventType: string): number {
+  const { shifts } = DEFAULT_POLICY;
+  let shift = Object.hasOwn(shifts, eventType) ? (shifts[eventType] ?? 0) : 0;
+  for (const { part } of layers) shift = part.shifts?.get(eventType) ?? shift;
+  return shift;
+}
+
+/** The policy that these layers make of the default one; its bands have the shift in them, so it has no shifts. */
+export function policyOf(
+  layers: readonly PolicyLayer[],
+  eventType: string,
+  version: string,
+  setOf: <T>(list: readonly T[]) => ReadonlySet<T>,
+): Policy {
+  const { watchedCountries, watchedAsns, hostingAsns, relayAsns } = DEFAULT_POLICY;
+  const set = <T>(list: readonly T[] | undefined, otherwise: ReadonlySet<T>): ReadonlySet<T> =>
+    list === undefined ? otherwise : setOf(list);
+  return {
+    version,
+    bands: bandsOf(layers, eventType),
+    shifts: NO_SHIFTS,
+    weights: merged(layers, 'weights'),
+    thresholds: merged(layers, 'thresholds'),
+    rulesOff: lastOf(layers, 'rulesOff') ?? DEFAULT_POLICY.rulesOff,
+    ignoredEntityKeys: lastOf(layers, 'ignoredEntityKeys') ?? DEFAULT_POLICY.ignoredEntityKeys,
+    watchedCountries: set(lastOf(layers, 'watchedCountries'), watchedCountries),
+    watchedAsns: set(lastOf(layers, 'watchedAsns'), watchedAsns),
+    hostingAsns: set(lastOf(layers, 'hostingAsns'), hostingAsns),
+    relayAsns: set(lastOf(layers, 'relayAsns'), relayAsns),
+    sampleRate: lastOf(layers, 'sampleRate') ?? DEFAULT_POLICY.sampleRate,
+  };
+}
+
+const NO_SHIFTS = {};
+
+/** Key by key. What nothing changes stays the default's own object. */
+function merged(layers: readonly PolicyLayer[], name: 'weights' | 'thresholds'): Readonly<Record<string, number>> {
+  const said = layers.filter(({ part }) => part[name] !== undefined);
+  if (said.length === 0) return DEFAULT_POLICY[name];
+  return Object.assign({}, DEFAULT_POLICY[name], ...said.map(({ part }) => part[name])) as Record<string, number>;
+}
+
+/** A list replaces the one before it. */
+function lastOf<Name extends keyof PolicyPart>(layers: readonly PolicyLayer[], name: Name): PolicyPart[Name] {
+  return layers.findLast(({ part }) => part[name] !== undefined)?.part[name];
+}

@@ -1,0 +1,185 @@
+import { z } from 'zod';
+import {
+  POLICY_COUNTRIES_MAX,
+  POLICY_CUSTOMERS_MAX,
+  POLICY_ENTITY_KEYS_MAX,
+  POLICY_EVENT_TYPES_MAX,
+  POLICY_NETWORKS_MAX,
+  ENTITY_NAME_CHARACTERS_MAX,
+} from '../limits.ts';
+import { RULE_CODES, THRESHOLDS, WEIGHTS, type RuleNumber } from './policy-names.ts';
+import { DEFAULT_POLICY } from './policy.ts';
+
+/** The form of a policy file, which is the published JSON Schema as well. What it cannot say is in `policy-check.ts`. */
+
+const CUSTOMER_ID = /^cus_[0-9A-HJKMNP-TV-Z]{26}$/;
+/** Source: RFC 6793, section 3: 32 bits. */
+const ASN_MAX = 2 ** 32 - 1;
+
+const fields = <Shape extends z.core.$ZodLooseShape>(shape: Shape) => z.strictObject(shape, 'must be an object');
+const amount = (min: number, max: number) => {
+  const message = `must be a number from ${min} to ${max}`;
+  return z.number(message).min(min, message).max(max, message);
+};
+const text = (max: number) => {
+  const message = `must be a text of 1 to ${max} characters`;
+  return z.string(message).min(1, message).max(max, message);
+};
+const list = <Item extends z.ZodType>(item: Item, max: number) =>
+  z.array(item, 'must be a list').max(max, `must have at most ${max} items`);
+const byName = <Key extends z.core.$ZodRecordKey, Value extends z.ZodType>(key: Key, value: Value, max: number) =>
+  z
+    .record(key, value, 'must be an object')
+    .refine((given) => Object.keys(given).length <= max, { error: `must have at most ${max} names`, abort: true });
+
+const eventTypeMessage = 'must be an event type: 1 to 64 characters, in lower case, without spaces around it';
+const eventType = z
+  .string()
+  .min(1, eventTypeMessage)
+  .max(64, eventTypeMessage)
+  .refine((given) => given === given.trim().toLowerCase(), eventTypeMessage);
+const customerId = z.string().regex(CUSTOMER_ID, 'must be a customer id, cus_ and 26 characters');
+const asnMessage = 'must be the number of a network, such as 64500 or "AS64500"';
+const asn = z
+  .union(
+    [
+      z.int(asnMessage).min(0, asnMessage).max(ASN_MAX, asnMessage),
+      z.string().regex(/^AS(?:0|[1-9]\d{0,9})$/, { error: asnMessage, abort: true }),
+    ],
+    asnMessage,
+  )
+  .refine((given) => asnOf(given) <= ASN_MAX, asnMessage);
+
+/** `AS64500` and 64500 are the same. */
+export function asnOf(given: number | string): number {
+  return typeof given === 'number' ? given : Number(given.slice('AS'.length));
+}
+
+function numbersByName(names: ReadonlyMap<string, RuleNumber>, max: number, what: string) {
+  const shape: Record<string, z.ZodOptional<z.ZodNumber>> = {};
+  for (const [name, { rule, value }] of names) {
+    const description = `${rule.code}: ${rule.hint}. ${what}`;
+    shape[name] = amount(0, max).optional().meta({ description, default: value });
+  }
+  return fields(shape);
+}
+
+const { bands } = DEFAULT_POLICY;
+const bandsSchema = fields({
+  allow_watch: amount(0, 100).optional().meta({ default: bands.allowWatch }),
+  soft_challenge: amount(0, 100).optional().meta({ default: bands.softChallenge }),
+  review: amount(0, 100).optional().meta({ default: bands.review }),
+  block: amount(0, 100).optional().meta({ default: bands.block }),
+}).meta({
+  id: 'bands',
+  description:
+    'Lowest scores of the decisions above ALLOW. They must rise, also with every shift. Those that an event type names are ' +
+    'meant as written; its shift is added to the others.',
+});
+const weightsSchema = numbersByName(WEIGHTS, 1, 'A probability; 0 keeps the reason and takes its weight.').meta({
+  id: 'weights',
+  description: 'Weights of rules, by code or by code and level.',
+});
+const thresholdsSchema = numbersByName(THRESHOLDS, 1e9, 'Its unit is in its name.').meta({
+  id: 'thresholds',
+  description: 'Numbers from which rules fire, by code and name.',
+});
+const asns = list(asn, POLICY_NETWORKS_MAX).meta({
+  id: 'networks',
+  description: 'Numbers of autonomous systems, as 64500 or "AS64500".',
+});
+
+/** What is wrong with it is told better by `unknownName`, which takes its time. */
+export const CODE_MESSAGE = 'must be the code of a rule';
+const codes = list(z.enum(RULE_CODES, CODE_MESSAGE), RULE_CODES.length).meta({
+  id: 'rules_off',
+  description: 'Codes of rules that are switched off.',
+});
+
+const part = {
+  bands: bandsSchema.optional(),
+  weights: weightsSchema.optional(),
+  thresholds: thresholdsSchema.optional(),
+  rules_off: codes.optional(),
+  ignored_entity_keys: list(text(ENTITY_NAME_CHARACTERS_MAX), POLICY_ENTITY_KEYS_MAX)
+    .optional()
+    .meta({ description: 'Names in entity_keys that name no person.', default: DEFAULT_POLICY.ignoredEntityKeys }),
+  watched_countries: list(
+    z.string().regex(/^[A-Z]{2}$/, 'must be a country, as two capital letters'),
+    POLICY_COUNTRIES_MAX,
+  )
+    .optional()
+    .meta({ description: 'Countries that ip_watched_country fires for, as ISO 3166-1 alpha-2.' }),
+  watched_asns: asns.optional().meta({ description: 'Networks that ip_watched_asn fires for.' }),
+  hosting_asns: asns.optional().meta({ description: 'Networks of hosting companies, in place of the default list.' }),
+  relay_asns: asns
+    .optional()
+    .meta({ description: 'Networks of private relays and satellites, in place of the default list.' }),
+  sample_rate: amount(0, 1).optional().meta({
+    description: 'Share of all decisions that is copied to the shadow review queue.',
+    default: DEFAULT_POLICY.sampleRate,
+  }),
+};
+const partSchema = fields(part).meta({ id: 'part', description: 'What is otherwise for one event type.' });
+
+const scope = {
+  ...part,
+  shifts: byName(eventType, amount(-100, 100), POLICY_EVENT_TYPES_MAX).optional().meta({
+    description: 'Event type to what is added to its bands soft_challenge, review and block.',
+    default: DEFAULT_POLICY.shifts,
+  }),
+  event_types: byName(eventType, partSchema, POLICY_EVENT_TYPES_MAX)
+    .optional()
+    .meta({ description: 'Event type to what is otherwise for it.' }),
+};
+const version = text(64)
+  .optional()
+  .meta({ description: 'A name for this version of the file; without one, the start of its SHA-256.' });
+
+export const POLICY_SCHEMA = fields({
+  $schema: z.string('must be a text').optional(),
+  version,
+  ...scope,
+  customers: byName(
+    customerId,
+    fields(scope).meta({ id: 'scope', description: 'What is otherwise for one customer.' }),
+    POLICY_CUSTOMERS_MAX,
+  )
+    .optional()
+    .meta({ description: 'Customer id to what is otherwise for it.' }),
+  challenger: fields({ version, ...scope })
+    .optional()
+    .meta({
+      description:
+        'A policy that decides nothing, laid over the one that does. Where it would decide otherwise, the decision is copied ' +
+        'to the shadow review queue.',
+    }),
+}).meta({
+  title: 'Gatehouse policy file',
+  description:
+    'All parts are optional. What counts for a decision, each before the one in front of it: the defaults, the top level, its ' +
+    'event type, the customer, the event type of the customer. Objects merge name by name, lists replace.',
+});
+
+const bandsPart = z.object({ bands: bandsSchema.optional() });
+const bandsScope = z.object({
+  bands: bandsSchema.optional(),
+  shifts: scope.shifts,
+  event_types: byName(eventType, bandsPart, POLICY_EVENT_TYPES_MAX).optional(),
+});
+
+/** What a file says of bands alone, so that they can be looked at beside what is wrong elsewhere. */
+export const BANDS_SCHEMA = z.object({
+  ...bandsScope.shape,
+  customers: byName(customerId, bandsScope, POLICY_CUSTOMERS_MAX).optional(),
+  challenger: bandsScope.optional(),
+});
+
+export type RawPolicy = z.infer<typeof POLICY_SCHEMA>;
+export type RawScope = Pick<RawPolicy, keyof typeof scope>;
+export type RawPart = z.infer<typeof partSchema>;
+
+/** JSON Schema, draft 2020-12. Published as docs/policy.schema.json. */
+export function policyJsonSchema(): object {
+  return z.toJSONSchema(POLICY_SCHEMA, { target: 'draft-2020-12', io: 'input' });
+}

@@ -1,0 +1,29 @@
+import type { EntityHistory } from '../history.ts';
+import { entityName, hit, withThresholds } from '../rule.ts';
+
+/**
+ * Fires when over 20 decisions were about one entity in 60 s: no person clicks that fast. Keys that name no person belong on the
+ * policy's list of ignored ones. Source of number and weight: the default rules.
+ */
+export const velocityEntity1m = withThresholds({
+  code: 'velocity_entity_1m',
+  family: 'entity_volume',
+  weights: { default: 0.3 },
+  thresholds: { decisions: 20 },
+  hint: 'the account makes very many requests',
+  evaluate({ history }, _policy, { decisions }) {
+    const entity = mostOf(history?.entities, 'decisions1m');
+    if (entity === null || !(entity.decisions1m > decisions)) return null;
+    return hit(`${entityName(entity)}: ${entity.decisions1m} decisions in 1 min (over ${decisions})`);
+  },
+});
+
+/** The counts of an entity. */
+type Count = 'decisions1m' | 'payments1h' | 'devices24h' | 'networks1h' | 'countries24h';
+
+/** The entity with the largest count, the first of equals; null without one. */
+export function mostOf(entities: readonly EntityHistory[] = [], count: Count): EntityHistory | null {
+  let most: EntityHistory | null = null;
+  for (const entity of entities) if (most === null || entity[count] > most[count]) most = entity;
+  return most;
+}

@@ -1,0 +1,19 @@
+import { entityName, hit, withThresholds } from '../rule.ts';
+import { mostOf } from './velocity_entity_1m.ts';
+
+/**
+ * Fires when one entity came from over 5 distinct networks (/24, /48) in 1 h. Networks count and not addresses, so that phones,
+ * which change those within one network, stay quiet. Source of number and weight: the default rules.
+ */
+export const velocityEntityIps1h = withThresholds({
+  code: 'velocity_entity_ips_1h',
+  family: 'movement',
+  weights: { default: 0.35 },
+  thresholds: { networks: 5 },
+  hint: 'the account is used from many networks',
+  evaluate({ history }, _policy, { networks }) {
+    const entity = mostOf(history?.entities, 'networks1h');
+    if (entity === null || !(entity.networks1h > networks)) return null;
+    return hit(`${entityName(entity)}: ${entity.networks1h} networks in 1 h (over ${networks})`);
+  },
+});

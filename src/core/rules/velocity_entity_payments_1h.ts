@@ -1,0 +1,19 @@
+import { entityName, hit, withThresholds } from '../rule.ts';
+import { mostOf } from './velocity_entity_1m.ts';
+
+/**
+ * Fires when one entity made 10 or more payments in 1 h. Nothing keeps it quiet; who sells to machines, by subscription or by
+ * the ride, raises the number. Source of number and weight: the default rules.
+ */
+export const velocityEntityPayments1h = withThresholds({
+  code: 'velocity_entity_payments_1h',
+  family: 'entity_volume',
+  weights: { default: 0.55 },
+  thresholds: { payments: 10 },
+  hint: 'the account makes many payments',
+  evaluate({ history }, _policy, { payments }) {
+    const entity = mostOf(history?.entities, 'payments1h');
+    if (entity === null || !(entity.payments1h >= payments)) return null;
+    return hit(`${entityName(entity)}: ${entity.payments1h} payments in 1 h (${payments} or more)`);
+  },
+});

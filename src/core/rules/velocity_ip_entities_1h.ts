@@ -1,0 +1,25 @@
+import { hit, withThresholds } from '../rule.ts';
+
+/** Source: the default rules. */
+const ACCOUNT_STEPS: ReadonlySet<string> = new Set(['login', 'signup', 'payment', 'checkout']);
+
+/**
+ * Fires on a login, sign-up, payment or checkout when cold events from its address in 1 h were by over 10 distinct entities of
+ * one key name. A cold event opens its session, by an entity that was not seen on that network before.
+ *
+ * Quiet while fewer than 70 % of the address's sessions in this hour are cold, as in an office or behind a carrier's gateway.
+ * Quiet without a public address. Source of numbers and weight: the default rules.
+ */
+export const velocityIpEntities1h = withThresholds({
+  code: 'velocity_ip_entities_1h',
+  family: 'ip_volume',
+  weights: { default: 0.35 },
+  thresholds: { entities: 10, coldShare: 0.7 },
+  hint: 'many unknown accounts are used from the IP address',
+  evaluate({ eventType, history }, _policy, { entities, coldShare }) {
+    const ip = history?.ip ?? null;
+    if (ip === null || !ACCOUNT_STEPS.has(eventType)) return null;
+    if (!(ip.coldEntities1h > entities) || !(ip.coldShare1h >= coldShare)) return null;
+    return hit(`${ip.coldEntities1h} cold entities from the address in 1 h (over ${entities})`);
+  },
+});

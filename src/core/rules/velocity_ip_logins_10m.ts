@@ -1,0 +1,23 @@
+import { hit, withThresholds } from '../rule.ts';
+
+/**
+ * Fires on a login when over 10 cold logins came from its address in 10 min, as in credential stuffing. A cold login opens its
+ * session, by an entity that was not seen on that network before.
+ *
+ * Quiet while fewer than 70 % of the address's sessions in these 10 min are cold: an office or a carrier's gateway comes back
+ * with known people and with sessions that began elsewhere. Quiet without a public address.
+ * Source of numbers and weight: the default rules.
+ */
+export const velocityIpLogins10m = withThresholds({
+  code: 'velocity_ip_logins_10m',
+  family: 'ip_volume',
+  weights: { default: 0.6 },
+  thresholds: { logins: 10, coldShare: 0.7 },
+  hint: 'many unknown accounts log in from the IP address',
+  evaluate({ eventType, history }, _policy, { logins, coldShare }) {
+    const ip = history?.ip ?? null;
+    if (ip === null || eventType !== 'login') return null;
+    if (!(ip.coldLogins10m > logins) || !(ip.coldShare10m >= coldShare)) return null;
+    return hit(`${ip.coldLogins10m} cold logins from the address in 10 min (over ${logins})`);
+  },
+});

@@ -1,0 +1,25 @@
+import { hit, withThresholds } from '../rule.ts';
+
+/** Source: the default rules. */
+const PAYING_STEPS: ReadonlySet<string> = new Set(['payment', 'checkout']);
+
+/**
+ * Fires on a payment or checkout when 10 or more cold ones came from its address in 1 h, as when stolen cards are tried out. A
+ * cold one opens its session, by an entity that was not seen on that network before.
+ *
+ * Quiet while fewer than 70 % of the address's sessions in this hour are cold, as in an office or behind a carrier's gateway.
+ * Quiet without a public address. Source of numbers and weight: the default rules.
+ */
+export const velocityIpPayments1h = withThresholds({
+  code: 'velocity_ip_payments_1h',
+  family: 'ip_volume',
+  weights: { default: 0.55 },
+  thresholds: { payments: 10, coldShare: 0.7 },
+  hint: 'many unknown payers pay from the IP address',
+  evaluate({ eventType, history }, _policy, { payments, coldShare }) {
+    const ip = history?.ip ?? null;
+    if (ip === null || !PAYING_STEPS.has(eventType)) return null;
+    if (!(ip.coldPayments1h >= payments) || !(ip.coldShare1h >= coldShare)) return null;
+    return hit(`${ip.coldPayments1h} cold payments from the address in 1 h (${payments} or more)`);
+  },
+});

@@ -1,0 +1,123 @@
+import type { RowView } from './block.ts';
+import type { BlockReader } from './block-reader.ts';
+import { BlockWalk } from './block-walk.ts';
+import type { CustomerLog } from './log-index.ts';
+import { unpackRecord } from './match.ts';
+import { comparePlaces, type Place } from './order.ts';
+import { readFingerprint } from './record-head.ts';
+import { isWanted, type LoggedDecision, type Wanted } from './search.ts';
+import type { Slices } from './turns.ts';
+
+export interface FingerprintRow {
+  /** The fingerprint's newest decision that matches. */
+  readonly newest: LoggedDecision;
+  /** How many match, of those that were looked at. */
+  readonly decisions: number;
+}
+
+export interface FingerprintPage {
+  readonly rows: readonly FingerprintRow[];
+  /** Fingerprints whose newest decision is older than this come next; null at the end. */
+  readonly next: Place | null;
+}
+
+/** A fingerprint's newest decision so far. */
+interface Seen {
+  newest: Place;
+  latencyMs: number;
+  /** The newest one's record, null where it belongs to an earlier page. */
+  record: Buffer | null;
+  decisions: number;
+}
+
+/**
+ * One row per fingerprint among the newest `scanRowsMax` rows, by its newest decision. Every page looks at the same rows, those
+ * that were there when the first page was asked for: so a fingerprint's place and its number are the same on all pages, it is
+ * on one of them only, and nothing need be kept between them.
+ *
+ * `wanted.before` chooses the page, not the rows.
+ */
+export async function searchFingerprints(
+  log: CustomerLog,
+  wanted: Wanted,
+  limit: number,
+  scanRowsMax: number,
+  reader: BlockReader,
+  slices: Slices,
+): Promise<FingerprintPage> {
+  const all: Wanted = { ...wanted, before: null };
+  const walk = new BlockWalk(log, all);
+  const seen = new Map<string, Seen>();
+  let looked = 0;
+  // Once the page is full of what is newer than all that is to come, further fingerprints are later pages'.
+  let isFull = false;
+  for (;;) {
+    const frontier = walk.newest();
+    if (frontier === null || looked >= scanRowsMax) break;
+    isFull ||= seen.size > limit && hasPage(seen, wanted.before, frontier, limit);
+    const block = walk.next();
+    const bytes = block === null ? null : reader.bytesOf(block);
+    looked += block?.rows ?? 0;
+    if (block !== null && bytes !== null && wanted.text?.mayMatch(bytes, 0, bytes.length) !== false) {
+      reader.walk(block, bytes, (row) => {
+        if (isWanted(row, block, all)) note(seen, fingerprintOf(bytes, row, wanted), bytes, row, wanted.before, isFull);
+        return false;
+      });
+    }
+    if (slices.isOver) await slices.begin();
+  }
+  return pageOf(seen, limit);
+}
+
+/** The row's fingerprint; null where it has none or does not match. */
+function fingerprintOf(bytes: Buffer, row: RowView, { text }: Wanted): string | null {
+  if (text?.mayMatch(bytes, row.recordAt, row.recordEnd) === false) return null;
+  const quick = text === null ? readFingerprint(bytes, row.recordAt) : undefined;
+  if (quick !== undefined) return quick;
+  const record = unpackRecord(bytes, row.recordAt, row.recordEnd);
+  return record !== null && (text === null || text.matches(record)) ? record.fingerprintHash : null;
+}
+
+function note(
+  seen: Map<string, Seen>,
+  fingerprint: string | null,
+  bytes: Buffer,
+  row: RowView,
+  before: Place | null,
+  isFull: boolean,
+): void {
+  if (fingerprint === null) return;
+  const known = seen.get(fingerprint);
+  if (known === undefined && isFull) return;
+  if (known !== undefined) {
+    known.decisions++;
+    if (comparePlaces(row, known.newest) <= 0) return;
+  }
+  const newest: Place = { occurredAtMs: row.occurredAtMs, arrival: row.arrival };
+  const isOfPage = before === null || comparePlaces(newest, before) < 0;
+  // A copy, because the bytes are borrowed.
+  const record = isOfPage ? Buffer.from(bytes.subarray(row.recordAt, row.recordEnd)) : null;
+  seen.set(fingerprint, { newest, latencyMs: row.latencyMs, record, decisions: known?.decisions ?? 1 });
+}
+
+/** Whether more fingerprints than the page holds are newer than all that is still to come. */
+function hasPage(seen: ReadonlyMap<string, Seen>, before: Place | null, frontier: Place, limit: number): boolean {
+  let count = 0;
+  for (const { newest } of seen.values()) {
+    const isOfPage = before === null || comparePlaces(newest, before) < 0;
+    if (isOfPage && comparePlaces(newest, frontier) > 0) count++;
+  }
+  return count > limit;
+}
+
+function pageOf(seen: ReadonlyMap<string, Seen>, limit: number): FingerprintPage {
+  const sorted = [...seen.values()]
+    .filter(({ record }) => record !== null)
+    .sort((a, b) => comparePlaces(b.newest, a.newest));
+  const rows: FingerprintRow[] = [];
+  for (const { record, latencyMs, decisions } of sorted.slice(0, limit)) {
+    const unpacked = record === null ? null : unpackRecord(record, 0, record.length);
+    if (unpacked !== null) rows.push({ newest: { record: unpacked, latencyMs }, decisions });
+  }
+  return { rows, next: sorted.length > limit ? (sorted[limit - 1]?.newest ?? null) : null };
+}

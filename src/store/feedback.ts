@@ -1,0 +1,93 @@
+import type { RootDatabase } from 'lmdb';
+import type { CustomerNumber } from '../base/brand.ts';
+import type { Label, ReviewVerdict } from '../core/judgement.ts';
+import { durably, type StoreWrite } from './durable.ts';
+import type { JudgedDecision, Labels, StoredLabel } from './labels.ts';
+import type { ShadowReview, ShadowReviews } from './shadow-reviews.ts';
+import type { SightingQueue } from './sighting-queue.ts';
+import type { Sightings } from './sightings.ts';
+
+export interface FeedbackTables {
+  readonly labels: Labels;
+  readonly shadowReviews: ShadowReviews;
+  readonly sightings: Sightings;
+  readonly sightingQueue: SightingQueue;
+}
+
+/**
+ * What customers say of their decisions, each time in one transaction: the label, the verdict of the queued copy, and what the
+ * registry makes of it. A verdict `fraud` or `legitimate` is a label, and a label is the verdict of a queued decision.
+ */
+export class Feedback {
+  readonly #root: RootDatabase<Buffer, Buffer>;
+  readonly #tables: FeedbackTables;
+
+  constructor(root: RootDatabase<Buffer, Buffer>, tables: FeedbackTables) {
+    this.#root = root;
+    this.#tables = tables;
+  }
+
+  /** `decision` must be the customer's own. */
+  label(
+    customer: CustomerNumber,
+    decision: JudgedDecision,
+    label: Label,
+    note: string | null,
+    nowSeconds: number,
+  ): Promise<StoreWrite<StoredLabel>> {
+    const { requestId, fingerprintHash, publicKey } = decision;
+    const stored: StoredLabel = { requestId, fingerprintHash, publicKey, label, note, createdAtSeconds: nowSeconds };
+    this.#forgetWaiting(customer, decision, label);
+    return durably(this.#root, () => {
+      this.#tables.shadowReviews.judgeInside(customer, requestId, label);
+      this.#putInside(customer, stored);
+      return stored;
+    });
+  }
+
+  /** The row with its verdict, null when the customer's queue has none. `unsure` leaves a label as it is. */
+  judge(
+    customer: CustomerNumber,
+    requestId: string,
+    verdict: ReviewVerdict,
+    nowSeconds: number,
+  ): Promise<StoreWrite<ShadowReview | null>> {
+    const queued = this.#tables.shadowReviews.find(customer, requestId);
+    if (queued !== null) this.#forgetWaiting(customer, queued, verdict);
+    return durably(this.#root, () => {
+      const row = this.#tables.shadowReviews.judgeInside(customer, requestId, verdict);
+      if (row === null || verdict === 'unsure') return row;
+      const { fingerprintHash, publicKey } = row;
+      // A verdict brings no note, so it takes none away.
+      const note = this.#tables.labels.find(customer, requestId)?.note ?? null;
+      this.#putInside(customer, {
+        requestId,
+        fingerprintHash,
+        publicKey,
+        label: verdict,
+        note,
+        createdAtSeconds: nowSeconds,
+      });
+      return row;
+    });
+  }
+
+  /**
+   * `legitimate` says that the service was wrong: it takes back what the customer's labels and the BLOCKs of its traffic said of
+   * that fingerprint, and not what its own list says.
+   */
+  #putInside(customer: CustomerNumber, label: StoredLabel): void {
+    const { labels, sightings } = this.#tables;
+    labels.putInside(customer, label);
+    const { fingerprintHash, createdAtSeconds: atSeconds } = label;
+    if (label.publicKey || fingerprintHash === null) return;
+    if (label.label === 'fraud') sightings.noteInside(customer, 'label', [{ fingerprintHash, atSeconds }], atSeconds);
+    else sightings.takeBackInside(customer, fingerprintHash, ['label', 'decision'], atSeconds);
+  }
+
+  /** Before the transaction is asked for: a BLOCK of before that still waits for its own write must not come in behind. */
+  #forgetWaiting(customer: CustomerNumber, decision: JudgedDecision, verdict: ReviewVerdict): void {
+    if (verdict !== 'legitimate' || decision.publicKey || decision.fingerprintHash === null) return;
+    this.#tables.sightingQueue.forget(customer, decision.fingerprintHash);
+  }
+}

@@ -1,0 +1,289 @@
+import type { Database, RootDatabase } from 'lmdb';
+import type { CustomerNumber, FingerprintHash } from '../base/brand.ts';
+import { afterSighting, isLive, promotionOf, type Sighting } from '../core/promotion.ts';
+import {
+  SIGHTING_REFRESH_SECONDS,
+  SIGHTINGS_AUTOMATIC_PER_CUSTOMER_MAX,
+  SIGHTINGS_PER_CUSTOMER_MAX,
+} from '../limits.ts';
+import { durably, type StoreWrite } from './durable.ts';
+import type { Registry } from './registry.ts';
+import type { Tallies } from './tallies.ts';
+import { withSum } from './value.ts';
+
+/**
+ * What makes one customer's evidence against a fingerprint: its own list's block, its own label `fraud`, or a BLOCK whose
+ * evidence was neither registry nor list. Source: open points, section 3. The order is that of the stored value.
+ */
+export const SIGHTING_KINDS = ['list', 'label', 'decision'] as const;
+export type SightingKind = (typeof SIGHTING_KINDS)[number];
+
+export interface NewSighting {
+  readonly fingerprintHash: FingerprintHash;
+  readonly atSeconds: number;
+}
+
+export interface Noted {
+  /** Sightings that were written. */
+  readonly written: number;
+  /** Sightings of fingerprints for which the customer has no room left. */
+  readonly refused: number;
+}
+
+export interface Forgotten {
+  /** Whether the registry had an entry. */
+  readonly entry: boolean;
+  /** Customers whose sightings are gone. */
+  readonly customers: number;
+}
+
+export interface SightingBounds {
+  readonly perCustomerMax: number;
+  readonly automaticPerCustomerMax: number;
+}
+
+const BOUNDS: SightingBounds = {
+  perCustomerMax: SIGHTINGS_PER_CUSTOMER_MAX,
+  automaticPerCustomerMax: SIGHTINGS_AUTOMATIC_PER_CUSTOMER_MAX,
+};
+
+const FINGERPRINT_BYTES = 32;
+const KEY_BYTES = FINGERPRINT_BYTES + 4;
+/** First seen u32, then when each kind was last seen, u32, 0 for never. */
+const VALUE_BYTES = 4 * (1 + SIGHTING_KINDS.length);
+
+type Times = Record<SightingKind, number>;
+
+interface Row {
+  firstSeenSeconds: number;
+  readonly times: Times;
+}
+
+/**
+ * Which customers have blocked a fingerprint of late: a row for each fingerprint and customer, so a customer counts once whatever
+ * it does. Every change decides anew, in its own transaction, what the registry says. The decide path never reads this, nor does
+ * any answer: there is nothing to be learnt of a fingerprint before its promotion, not even by time.
+ *
+ * A row that has run out counts as none, whether or not it was pruned yet.
+ */
+export class Sightings {
+  readonly #root: RootDatabase<Buffer, Buffer>;
+  readonly #table: Database<Buffer, Buffer>;
+  readonly #registry: Registry;
+  readonly #tallies: Tallies;
+  readonly #bounds: SightingBounds;
+  /** Where `prune` goes on. */
+  #pruneFrom: Buffer | null = null;
+
+  constructor(
+    root: RootDatabase<Buffer, Buffer>,
+    table: Database<Buffer, Buffer>,
+    registry: Registry,
+    tallies: Tallies,
+    bounds = BOUNDS,
+  ) {
+    this.#root = root;
+    this.#table = table;
+    this.#registry = registry;
+    this.#tallies = tallies;
+    this.#bounds = bounds;
+  }
+
+  /** The customer's list blocks these. */
+  noteBlocks(
+    customer: CustomerNumber,
+    fingerprintHashes: readonly FingerprintHash[],
+    nowSeconds: number,
+  ): Promise<StoreWrite<Noted>> {
+    const seen = fingerprintHashes.map((fingerprintHash) => ({ fingerprintHash, atSeconds: nowSeconds }));
+    return this.noteMany(customer, 'list', seen, nowSeconds);
+  }
+
+  /** The customer's list does not block these any more. */
+  forgetBlocks(
+    customer: CustomerNumber,
+    fingerprintHashes: readonly FingerprintHash[],
+    nowSeconds: number,
+  ): Promise<StoreWrite<void>> {
+    return durably(this.#root, () => {
+      for (const hash of new Set(fingerprintHashes)) this.takeBackInside(customer, hash, ['list'], nowSeconds);
+    });
+  }
+
+  /** A few hundred a call: the write lock is held for some 20 µs each. */
+  noteMany(
+    customer: CustomerNumber,
+    kind: SightingKind,
+    seen: readonly NewSighting[],
+    nowSeconds: number,
+  ): Promise<StoreWrite<Noted>> {
+    return durably(this.#root, () => this.noteInside(customer, kind, seen, nowSeconds));
+  }
+
+  /** Only inside a write transaction. */
+  noteInside(customer: CustomerNumber, kind: SightingKind, seen: readonly NewSighting[], nowSeconds: number): Noted {
+    const before = this.#tallies.get('sightings', customer);
+    const room = (kind === 'decision' ? this.#bounds.automaticPerCustomerMax : this.#bounds.perCustomerMax) - before;
+    const touched = new Set<FingerprintHash>();
+    let added = 0;
+    let refused = 0;
+    for (const { fingerprintHash, atSeconds } of seen) {
+      const key = keyOf(fingerprintHash, customer);
+      const stored = this.#table.getBinary(key);
+      if (stored === undefined && added >= room) {
+        refused++;
+        continue;
+      }
+      const row = stored === undefined ? null : livingRow(decode(stored), nowSeconds);
+      // A time that is not newer says nothing new. BLOCKs come by the thousand, so theirs need not be to the second.
+      const since = atSeconds - (row?.times[kind] ?? 0);
+      if (row !== null && since <= (kind === 'decision' ? SIGHTING_REFRESH_SECONDS : -1)) continue;
+      if (stored === undefined) added++;
+      this.#put(key, withTime(row, kind, atSeconds));
+      touched.add(fingerprintHash);
+    }
+    if (added > 0) this.#tallies.add('sightings', customer, added);
+    for (const hash of touched) {
+      const fresh = promotionOf(this.#of(hash), nowSeconds);
+      if (fresh !== null)
+        this.#registry.setPromotion(hash, afterSighting(this.#registry.get(hash)?.promotion ?? null, fresh));
+    }
+    return { written: touched.size, refused };
+  }
+
+  /**
+   * Only inside a write transaction. The customer takes evidence of these kinds back: without enough other customers the
+   * promotion ends with it, at once. What an import says stays.
+   */
+  takeBackInside(
+    customer: CustomerNumber,
+    fingerprintHash: FingerprintHash,
+    kinds: readonly SightingKind[],
+    nowSeconds: number,
+  ): void {
+    const key = keyOf(fingerprintHash, customer);
+    const stored = this.#table.getBinary(key);
+    const row = stored === undefined ? null : livingRow(decode(stored), nowSeconds);
+    if (row === null || !kinds.some((kind) => row.times[kind] > 0 && isLive(row.times[kind], nowSeconds))) return;
+    for (const kind of kinds) row.times[kind] = 0;
+    const rest = lastSeenOf(row);
+    if (rest > 0 && isLive(rest, nowSeconds)) this.#put(key, row);
+    else {
+      void this.#table.remove(key);
+      this.#tallies.add('sightings', customer, -1);
+    }
+    this.#registry.setPromotion(fingerprintHash, promotionOf(this.#of(fingerprintHash), nowSeconds));
+  }
+
+  /**
+   * The operator's word: the registry's entry and all sightings of the fingerprint go. Without the second, the next customer
+   * that blocks it would promote it again at once.
+   */
+  forgetFingerprint(fingerprintHash: FingerprintHash): Promise<StoreWrite<Forgotten>> {
+    return durably(this.#root, () => {
+      const customers = [...this.#of(fingerprintHash)].map((sighting) => sighting.customer as CustomerNumber);
+      for (const customer of customers) {
+        void this.#table.remove(keyOf(fingerprintHash, customer));
+        this.#tallies.add('sightings', customer, -1);
+      }
+      return { entry: this.#registry.removeInside(fingerprintHash), customers: customers.length };
+    });
+  }
+
+  /** Distinct customers within the window. For the operator's tools alone: no answer of the service may tell. */
+  customersOf(fingerprintHash: FingerprintHash, nowSeconds: number): number {
+    let customers = 0;
+    for (const sighting of this.#of(fingerprintHash)) if (isLive(sighting.lastSeenSeconds, nowSeconds)) customers++;
+    return customers;
+  }
+
+  /** Removes what has run out among the next `rowsMax` rows, and begins again after the last one. Gives how many went. */
+  async prune(nowSeconds: number, rowsMax: number): Promise<StoreWrite<number>> {
+    const old: Buffer[] = [];
+    let last: Buffer | null = null;
+    let rows = 0;
+    const range = this.#table.getRange({
+      ...(this.#pruneFrom !== null && { start: this.#pruneFrom, exclusiveStart: true }),
+      limit: rowsMax,
+    });
+    for (const { key, value } of range) {
+      rows++;
+      last = Buffer.from(key);
+      if (!isLive(lastSeenOf(decode(Buffer.from(value))), nowSeconds)) old.push(last);
+    }
+    this.#pruneFrom = rows < rowsMax ? null : last;
+    if (old.length === 0) return { kind: 'ok', value: 0 };
+    return durably(this.#root, () => this.#removeOld(old, nowSeconds));
+  }
+
+  #removeOld(keys: readonly Buffer[], nowSeconds: number): number {
+    const removed = new Map<CustomerNumber, number>();
+    for (const key of keys) {
+      // It may have been seen again since it was looked at.
+      const stored = this.#table.getBinary(key);
+      if (stored === undefined || isLive(lastSeenOf(decode(stored)), nowSeconds)) continue;
+      void this.#table.remove(key);
+      const customer = customerOf(key);
+      removed.set(customer, (removed.get(customer) ?? 0) + 1);
+    }
+    let all = 0;
+    for (const [customer, rows] of removed) {
+      this.#tallies.add('sightings', customer, -rows);
+      all += rows;
+    }
+    return all;
+  }
+
+  *#of(fingerprintHash: FingerprintHash): Generator<Sighting> {
+    const start = Buffer.from(fingerprintHash, 'hex');
+    const end = Buffer.alloc(KEY_BYTES + 1, 0xff);
+    start.copy(end);
+    for (const { key, value } of this.#table.getRange({ start, end })) {
+      const row = decode(Buffer.from(value));
+      yield {
+        customer: customerOf(Buffer.from(key)),
+        firstSeenSeconds: row.firstSeenSeconds,
+        lastSeenSeconds: lastSeenOf(row),
+      };
+    }
+  }
+
+  #put(key: Buffer, row: Row): void {
+    const value = Buffer.allocUnsafe(VALUE_BYTES);
+    value.writeUInt32BE(row.firstSeenSeconds, 0);
+    for (const [i, kind] of SIGHTING_KINDS.entries()) value.writeUInt32BE(row.times[kind], 4 * (i + 1));
+    void this.#table.put(key, withSum(key, value));
+  }
+}
+
+function keyOf(fingerprintHash: FingerprintHash, customer: CustomerNumber): Buffer {
+  const key = Buffer.allocUnsafe(KEY_BYTES);
+  key.write(fingerprintHash, 'hex');
+  key.writeUInt32BE(customer, FINGERPRINT_BYTES);
+  return key;
+}
+
+function customerOf(key: Buffer): CustomerNumber {
+  return key.readUInt32BE(FINGERPRINT_BYTES) as CustomerNumber;
+}
+
+function decode(stored: Buffer): Row {
+  return {
+    firstSeenSeconds: stored.readUInt32BE(0),
+    times: { list: stored.readUInt32BE(4), label: stored.readUInt32BE(8), decision: stored.readUInt32BE(12) },
+  };
+}
+
+function lastSeenOf({ times }: Row): number {
+  return Math.max(times.list, times.label, times.decision);
+}
+
+function livingRow(row: Row, nowSeconds: number): Row | null {
+  return isLive(lastSeenOf(row), nowSeconds) ? row : null;
+}
+
+function withTime(row: Row | null, kind: SightingKind, atSeconds: number): Row {
+  const times = { list: 0, label: 0, decision: 0, ...row?.times };
+  times[kind] = Math.max(times[kind], atSeconds);
+  return { firstSeenSeconds: Math.min(row?.firstSeenSeconds ?? atSeconds, atSeconds), times };
+}

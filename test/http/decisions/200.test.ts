@@ -1,0 +1,150 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bearer, call, fingerprintOf } from '../../support/manage.ts';
+import { CALM, decide, newCustomer, TRANSPORTS, type Answer } from '../../support/requests.ts';
+import { startServer, type RunningServer } from '../../support/server.ts';
+
+type Row = Record<string, unknown>;
+
+const CURL = { ...CALM, user_agent: 'curl/8.5.0' };
+
+async function decided(url: string, key: string, body: unknown): Promise<Row> {
+  const answer = await decide(url, key, body);
+  if (answer.status !== 200) throw new Error(`decide answered ${answer.status}`);
+  return answer.json;
+}
+
+function rowsOf(answer: Answer): Row[] {
+  expect(answer.status).toBe(200);
+  return answer.json['data'] as Row[];
+}
+
+describe.each(TRANSPORTS)('decisions answer 200 over %s', (transport) => {
+  let server: RunningServer;
+  beforeAll(async () => {
+    server = await startServer({ env: { GATEHOUSE_TRANSPORT: transport } });
+  });
+  afterAll(() => server.stop());
+
+  test('to the id of an answer: what was answered, what it was about and why', async () => {
+    const before = Math.floor(Date.now() / 1000);
+    const answer = await decided(server.url, server.secretKey, { ...CURL, event_type: 'LOGIN' });
+    const shown = await call(server.url, server.secretKey, 'GET', `/v1/decisions/${String(answer['request_id'])}`);
+    expect(shown.status).toBe(200);
+    expect(shown.json).toEqual({
+      ...answer,
+      fingerprint_hash: fingerprintOf(CALM.session_token),
+      ip: CALM.ip,
+      country: 'GB',
+      event_type: 'login',
+      occurred_at: expect.any(Number) as number,
+      contributions: expect.any(Array) as unknown[],
+      label: null,
+    });
+    expect(Object.keys(shown.json).slice(0, 8).sort()).toEqual(Object.keys(answer).sort());
+    expect(shown.json['occurred_at']).toBeGreaterThanOrEqual(before);
+    expect(shown.json['contributions']).toContainEqual({
+      reason: 'device_http_library',
+      family: 'client',
+      weight: 0.62,
+      evidence: expect.any(String) as string,
+    });
+  });
+
+  test('to one without a session token', async () => {
+    const answer = await decided(server.url, server.secretKey, {});
+    const shown = await bearer(server.url, server.secretKey, 'GET', `/v1/decisions/${String(answer['request_id'])}`);
+    expect(shown.json).toMatchObject({
+      ...answer,
+      decision: 'SOFT_CHALLENGE',
+      session_mode: 'no_session',
+      fingerprint_hash: null,
+      ip: null,
+      country: null,
+      contributions: [{ reason: 'missing_session_token', family: 'token', weight: 0.5, evidence: 'no session token' }],
+    });
+  });
+
+  test('as soon as it was answered, every time', async () => {
+    for (let i = 0; i < 100; i++) {
+      const { request_id: id } = await decided(server.url, server.secretKey, CALM);
+      const path = i % 2 === 0 ? `/v1/decisions/${String(id)}` : '/v1/decisions?limit=1';
+      const { status, json } = await bearer(server.url, server.secretKey, 'GET', path);
+      expect(status).toBe(200);
+      expect(i % 2 === 0 ? json['request_id'] : (json['data'] as Row[])[0]?.['request_id']).toBe(id);
+    }
+  });
+
+  test('to the list, newest first, in pages without a gap, a filter or a text', async () => {
+    const { secretKey, publicKey } = await newCustomer(server.url, server.dataDir);
+    const ids: { id: unknown; decision: unknown; ip: string }[] = [];
+    for (let i = 0; i < 12; i++) {
+      const ip = i % 4 === 0 ? '2.2.2.2' : CALM.ip;
+      const body = { ...(i % 3 === 0 ? CURL : CALM), ip, session_token: `session ${i}` };
+      const { request_id: id, decision } = await decided(server.url, i % 2 === 0 ? secretKey : publicKey, body);
+      ids.unshift({ id, decision, ip });
+    }
+    const all = await bearer(server.url, secretKey, 'GET', '/v1/decisions');
+    expect(rowsOf(all).map((row) => row['request_id'])).toEqual(ids.map(({ id }) => id));
+    expect(all.json).toMatchObject({ has_more: false, next_cursor: null });
+
+    const paged: unknown[] = [];
+    let path = '/v1/decisions?limit=5';
+    for (let page = 0; page < 3; page++) {
+      const answer = await call(server.url, secretKey, 'GET', path);
+      paged.push(...rowsOf(answer).map((row) => row['request_id']));
+      expect(answer.json['has_more']).toBe(page < 2);
+      path = `/v1/decisions?limit=5&cursor=${String(answer.json['next_cursor'])}`;
+    }
+    expect(paged).toEqual(ids.map(({ id }) => id));
+
+    const searched = async (query: string): Promise<unknown[]> =>
+      rowsOf(await bearer(server.url, secretKey, 'GET', `/v1/decisions?${query}`)).map((row) => row['request_id']);
+    const where = (isWanted: (row: (typeof ids)[number]) => boolean): unknown[] =>
+      ids.filter(isWanted).map(({ id }) => id);
+    expect(await searched('decision=ALLOW')).toEqual(where(({ decision }) => decision === 'ALLOW'));
+    expect(await searched('decision=REVIEW')).toEqual(where(({ decision }) => decision === 'REVIEW'));
+    expect(await searched('q=2.2.2')).toEqual(where(({ ip }) => ip === '2.2.2.2'));
+    expect(await searched('q=gb')).toEqual(where(({ ip }) => ip === CALM.ip));
+    expect(await searched('q=HTTP_Lib')).toEqual(where(({ decision }) => decision !== 'ALLOW'));
+    expect(await searched('q=HTTP_Lib&decision=ALLOW')).toEqual([]);
+    expect(await searched('q=')).toHaveLength(12);
+  });
+
+  test('shows the label that the customer gave', async () => {
+    const { request_id: id } = await decided(server.url, server.secretKey, CALM);
+    await call(server.url, server.secretKey, 'POST', '/v1/labels', { request_id: id, label: 'fraud' });
+    const shown = await bearer(server.url, server.secretKey, 'GET', `/v1/decisions/${String(id)}`);
+    expect(shown.json['label']).toBe('fraud');
+    const listed = await bearer(server.url, server.secretKey, 'GET', '/v1/decisions?limit=1');
+    expect(rowsOf(listed)[0]).toMatchObject({ request_id: id, label: 'fraud' });
+  });
+
+  test('shows nothing of the registry where the customer’s list allows', async () => {
+    const token = 'an allowed session';
+    const hash = fingerprintOf(token);
+    await call(server.url, server.secretKey, 'POST', '/v1/lists', { fingerprint_hash: hash, action: 'allow' });
+    const answer = await decided(server.url, server.secretKey, { ...CURL, session_token: token });
+    const shown = await bearer(server.url, server.secretKey, 'GET', `/v1/decisions/${String(answer['request_id'])}`);
+    expect(shown.json).toMatchObject({ ...answer, decision: 'ALLOW', review_hint: '' });
+  });
+});
+
+test('decisions are there after a restart', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'gatehouse-test-'));
+  const first = await startServer({ dataDir });
+  const { url, secretKey } = first;
+  const ids: unknown[] = [];
+  for (let i = 0; i < 20; i++) ids.unshift((await decided(url, secretKey, i % 2 === 0 ? CURL : CALM))['request_id']);
+  await first.stop();
+  const second = await startServer({ dataDir });
+  try {
+    const listed = await bearer(second.url, secretKey, 'GET', '/v1/decisions');
+    expect(rowsOf(listed).map((row) => row['request_id'])).toEqual(ids);
+  } finally {
+    await second.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  }
+});

@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bearer, call } from '../../support/manage.ts';
+import { decide, newCustomer, TRANSPORTS } from '../../support/requests.ts';
+import { startServer, type RunningServer } from '../../support/server.ts';
+
+describe.each(TRANSPORTS)('decisions over %s', (transport) => {
+  let server: RunningServer;
+  let requestId: string;
+  beforeAll(async () => {
+    server = await startServer({ env: { GATEHOUSE_TRANSPORT: transport } });
+    requestId = String((await decide(server.url, server.secretKey)).json['request_id']);
+  });
+  afterAll(() => server.stop());
+
+  test.each([
+    'decision=allow',
+    'decision=',
+    'decision=DENY',
+    'limit=0',
+    'limit=1001',
+    'limit=ten',
+    'cursor=abc',
+    'cursor=',
+    `q=${'x'.repeat(201)}`,
+    'q=a&q=b',
+  ])('answer 400 to ?%s', async (query) => {
+    for (const path of ['/v1/decisions', '/v1/lists/candidates']) {
+      const answer = await bearer(server.url, server.secretKey, 'GET', `${path}?${query}`);
+      expect([answer.status, answer.json['code']]).toEqual([400, 'invalid_request']);
+    }
+  });
+
+  test('answer 400 to the cursor of another customer and of another list', async () => {
+    await decide(server.url, server.secretKey);
+    const page = await bearer(server.url, server.secretKey, 'GET', '/v1/decisions?limit=1');
+    const cursor = String(page.json['next_cursor']);
+    expect(page.json['has_more']).toBe(true);
+    const other = await newCustomer(server.url, server.dataDir);
+    const statuses = await Promise.all([
+      bearer(server.url, server.secretKey, 'GET', `/v1/decisions?cursor=${cursor}`),
+      bearer(server.url, other.secretKey, 'GET', `/v1/decisions?cursor=${cursor}`),
+      bearer(server.url, server.secretKey, 'GET', `/v1/lists/candidates?cursor=${cursor}`),
+    ]);
+    expect(statuses.map(({ status }) => status)).toEqual([200, 400, 400]);
+  });
+
+  test.each(['/v1/decisions', '/v1/decisions/id', '/v1/lists/candidates'])('answer 401 and 403 on %s', async (path) => {
+    const at = path.replace('id', requestId);
+    const unknown = await bearer(server.url, `sk_live_${'x'.repeat(38)}`, 'GET', at);
+    expect([unknown.status, unknown.json['code']]).toEqual([401, 'unknown_key']);
+    const signature = await call(server.url, server.secretKey, 'GET', at, undefined, {
+      headers: { 'X-SVC-Sig': '0'.repeat(64) },
+    });
+    expect([signature.status, signature.json['code']]).toEqual([401, 'invalid_signature']);
+    const unsigned = await call(server.url, server.secretKey, 'GET', at, undefined, { headers: { 'X-SVC-Key': null } });
+    expect([unsigned.status, unsigned.json['code']]).toEqual([401, 'missing_credentials']);
+    for (const ask of [call, bearer]) {
+      const { status, json } = await ask(server.url, server.publicKey, 'GET', at);
+      expect([status, json['code']]).toEqual([403, 'key_not_allowed']);
+    }
+    const post = await call(server.url, server.secretKey, 'POST', at, {});
+    expect([post.status, post.json['code']]).toEqual([405, 'method_not_allowed']);
+  });
+
+  test('answer 404 to an id of another customer, to one that nobody has, and to what is none', async () => {
+    const other = await newCustomer(server.url, server.dataDir);
+    const own = await bearer(server.url, server.secretKey, 'GET', `/v1/decisions/${requestId}`);
+    expect(own.status).toBe(200);
+    const foreign = await bearer(server.url, other.secretKey, 'GET', `/v1/decisions/${requestId}`);
+    const nobodys = await bearer(server.url, other.secretKey, 'GET', `/v1/decisions/${requestId.slice(0, -1)}0`);
+    const fields = ({ status, json }: typeof own): unknown[] => [status, json['code'], json['detail']];
+    expect(fields(foreign)).toEqual(fields(nobodys));
+    for (const id of ['x', 'req_', requestId.toLowerCase(), `${requestId}0`, '%00', 'req_%C3%A9']) {
+      const answer = await bearer(server.url, server.secretKey, 'GET', `/v1/decisions/${id}`);
+      expect([id, answer.status, answer.json['code']]).toEqual([id, 404, 'not_found']);
+    }
+    const list = await bearer(server.url, other.secretKey, 'GET', '/v1/decisions');
+    expect(list.json['data']).toEqual([]);
+  });
+});

@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bearer, call } from '../../support/manage.ts';
+import { decided } from '../../support/reviews.ts';
+import { startServer, type RunningServer } from '../../support/server.ts';
+
+describe('POST /v1/labels answers 201', () => {
+  let server: RunningServer;
+  beforeAll(async () => {
+    server = await startServer();
+  });
+  afterAll(() => server.stop());
+
+  test('right after the decision, with all of the label and nothing else', async () => {
+    const before = Math.floor(Date.now() / 1000);
+    const requestId = await decided(server.url, server.secretKey);
+    const body = { request_id: requestId, label: 'fraud', note: 'chargeback', something: 'else' };
+    const answer = await call(server.url, server.secretKey, 'POST', '/v1/labels', body);
+    expect(answer.status).toBe(201);
+    const { created_at: created } = answer.json;
+    expect(created).toBeGreaterThanOrEqual(before);
+    expect(answer.json).toEqual({ request_id: requestId, label: 'fraud', note: 'chargeback', created_at: created });
+  });
+
+  test('to a label in the place of another one, for a decision of a public key too', async () => {
+    const requestId = await decided(server.url, server.publicKey);
+    for (const label of ['fraud', 'legitimate', 'fraud']) {
+      const body = { request_id: requestId, label };
+      const answer = await bearer(server.url, server.secretKey, 'POST', '/v1/labels', body);
+      expect([answer.status, answer.json['label'], answer.json['note']]).toEqual([201, label, null]);
+    }
+  });
+
+  test('a note may have 500 characters, and be empty or null', async () => {
+    const requestId = await decided(server.url, server.secretKey);
+    for (const note of ['😀'.repeat(500), '', null]) {
+      const body = { request_id: requestId, label: 'fraud', note };
+      const answer = await bearer(server.url, server.secretKey, 'POST', '/v1/labels', body);
+      expect([answer.status, answer.json['note']]).toEqual([201, note]);
+    }
+  });
+});

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bearer, call } from '../../support/manage.ts';
+import { newCustomer } from '../../support/requests.ts';
+import { decided } from '../../support/reviews.ts';
+import { startServer, type RunningServer } from '../../support/server.ts';
+
+describe('POST /v1/labels refuses', () => {
+  let server: RunningServer;
+  let requestId = '';
+  beforeAll(async () => {
+    server = await startServer();
+    requestId = await decided(server.url, server.secretKey);
+  });
+  afterAll(() => server.stop());
+
+  const post = (body: unknown, key = server.secretKey) => bearer(server.url, key, 'POST', '/v1/labels', body);
+
+  test.each(['', 'x', `req_${'0'.repeat(26)}`, `req_${'Z'.repeat(26)}`, 'cus_01ARZ3NDEKTSV4RRFFQ69G5FAV', '\u0000'])(
+    'an id that is nobody’s: %j is 404',
+    async (id) => {
+      const answer = await post({ request_id: id, label: 'fraud' });
+      expect(answer.json).toMatchObject({ status: 404, code: 'not_found' });
+    },
+  );
+
+  test('another customer’s id in the same words as nobody’s', async () => {
+    const { secretKey } = await newCustomer(server.url, server.dataDir);
+    const theirs = await post({ request_id: requestId, label: 'fraud' }, secretKey);
+    const nobodys = await post({ request_id: `${requestId.slice(0, -4)}0000`, label: 'fraud' }, secretKey);
+    expect(theirs.status).toBe(404);
+    expect({ ...theirs.json, request_id: '' }).toEqual({ ...nobodys.json, request_id: '' });
+  });
+
+  test.each([
+    [{ label: 'fraud' }, '/request_id', 'required'],
+    [{ request_id: 7, label: 'fraud' }, '/request_id', 'wrong_type'],
+    [{ request_id: 'x' }, '/label', 'required'],
+    [{ request_id: 'x', label: 'unsure' }, '/label', 'invalid_value'],
+    [{ request_id: 'x', label: 'FRAUD' }, '/label', 'invalid_value'],
+    [{ request_id: 'x', label: 'fraud', note: 7 }, '/note', 'wrong_type'],
+    [{ request_id: 'x', label: 'fraud', note: 'é'.repeat(501) }, '/note', 'too_long'],
+  ])('%j with 422 at %s', async (body, pointer, code) => {
+    const answer = await post(body);
+    expect(answer.json).toMatchObject({ status: 422, code: 'validation_failed', errors: [{ pointer, code }] });
+  });
+
+  test('no JSON with 400, a public key with 403, no key with 401, another method with 405', async () => {
+    expect((await post('{')).json).toMatchObject({ status: 400, code: 'malformed_json' });
+    const body = { request_id: requestId, label: 'fraud' };
+    expect((await post(body, server.publicKey)).json).toMatchObject({ status: 403, code: 'key_not_allowed' });
+    const headers = { 'X-SVC-Key': null };
+    const keyless = await call(server.url, server.secretKey, 'POST', '/v1/labels', body, { headers });
+    expect(keyless.json).toMatchObject({ status: 401, code: 'missing_credentials' });
+    const got = await bearer(server.url, server.secretKey, 'GET', '/v1/labels');
+    expect([got.status, got.headers['allow']]).toEqual([405, 'POST']);
+  });
+});

@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bearer, call, nthHash } from '../../support/manage.ts';
+import { raw, TRANSPORTS } from '../../support/requests.ts';
+import { startServer, type RunningServer } from '../../support/server.ts';
+
+describe.each(TRANSPORTS)('DELETE of a list entry answers 204 over %s', (transport) => {
+  let server: RunningServer;
+  beforeAll(async () => {
+    server = await startServer({ env: { GATEHOUSE_TRANSPORT: transport } });
+  });
+  afterAll(() => server.stop());
+
+  const add = async (n: number): Promise<void> => {
+    const entry = { fingerprint_hash: nthHash(n), action: 'block' };
+    expect((await call(server.url, server.secretKey, 'POST', '/v1/lists', entry)).status).toBe(201);
+  };
+
+  test('once, with either case and either kind of credentials, and 404 after that', async () => {
+    await add(10);
+    expect((await call(server.url, server.secretKey, 'DELETE', `/v1/lists/${nthHash(10).toUpperCase()}`)).status).toBe(
+      204,
+    );
+    expect((await call(server.url, server.secretKey, 'DELETE', `/v1/lists/${nthHash(10)}`)).status).toBe(404);
+    await add(11);
+    expect((await bearer(server.url, server.secretKey, 'DELETE', `/v1/lists/${nthHash(11)}`)).status).toBe(204);
+  });
+
+  test('without content: neither a type nor a length; with the rate-limit headers', async () => {
+    await add(12);
+    const { headers, text } = await bearer(server.url, server.secretKey, 'DELETE', `/v1/lists/${nthHash(12)}`);
+    expect(text).toBe('');
+    expect(headers['content-type']).toBeUndefined();
+    expect(headers['content-length']).toBeUndefined();
+    expect(headers).toMatchObject({ 'cache-control': 'no-store', 'x-svc-rl-limit': '6000' });
+  });
+
+  test('and the connection goes on with the next request', async () => {
+    await add(13);
+    const head = `Host: x\r\nAuthorization: Bearer ${server.secretKey}\r\n\r\n`;
+    const first = `DELETE /v1/lists/${nthHash(13)} HTTP/1.1\r\n${head}`;
+    const kept = await raw(server.url, first);
+    expect([kept.statuses, kept.closed]).toEqual([[204], false]);
+    for (let n = 20; n < 40; n++) {
+      await add(n);
+      expect((await bearer(server.url, server.secretKey, 'DELETE', `/v1/lists/${nthHash(n)}`)).status).toBe(204);
+    }
+  });
+});

@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bearer, call, nthHash } from '../../support/manage.ts';
+import { newCustomer } from '../../support/requests.ts';
+import { startServer, type RunningServer } from '../../support/server.ts';
+
+describe('lists answer 400', () => {
+  let server: RunningServer;
+  beforeAll(async () => {
+    server = await startServer();
+  });
+  afterAll(() => server.stop());
+
+  test.each([
+    ['no JSON', '{"fingerprint_hash":', 'malformed_json'],
+    ['no body', '', 'malformed_json'],
+    ['an array, but to a batch', '[]', 'invalid_request'],
+    ['a text', '"block"', 'invalid_request'],
+    ['a name twice', '{"action":"block","action":"allow"}', 'invalid_request'],
+  ])('to %s', async (_name, body, code) => {
+    const answer = await call(server.url, server.secretKey, 'POST', '/v1/lists', body);
+    expect(answer.json).toMatchObject({ status: 400, code });
+    expect(answer.headers['content-type']).toBe('application/problem+json');
+  });
+
+  test.each([
+    ['limit=0', '?limit'],
+    ['limit=1001', '?limit'],
+    ['limit=ten', '?limit'],
+    ['action=BLOCK', '?action'],
+    ['action=', '?action'],
+    ['cursor=broken', '?cursor'],
+  ])('to ?%s', async (query, pointer) => {
+    const answer = await bearer(server.url, server.secretKey, 'GET', `/v1/lists?${query}`);
+    expect(answer.json).toMatchObject({ status: 400, code: 'invalid_request', errors: [{ pointer }] });
+  });
+
+  test('to a parameter that is given twice; an unknown one is nothing', async () => {
+    const answer = await bearer(server.url, server.secretKey, 'GET', '/v1/lists?limit=1&limit=2');
+    expect(answer.json).toMatchObject({ status: 400, code: 'invalid_request' });
+    expect((await bearer(server.url, server.secretKey, 'GET', '/v1/lists?page=2')).status).toBe(200);
+  });
+
+  test('to a cursor of another customer', async () => {
+    const entries = [1, 2].map((n) => ({ fingerprint_hash: nthHash(n), action: 'watch' }));
+    await bearer(server.url, server.secretKey, 'POST', '/v1/lists/batch', entries);
+    const page = await bearer(server.url, server.secretKey, 'GET', '/v1/lists?limit=1');
+    const target = `/v1/lists?limit=1&cursor=${String(page.json['next_cursor'])}`;
+    expect((await bearer(server.url, server.secretKey, 'GET', target)).status).toBe(200);
+    const { secretKey } = await newCustomer(server.url, server.dataDir);
+    const other = await bearer(server.url, secretKey, 'GET', target);
+    expect(other.json).toMatchObject({ status: 400, code: 'invalid_request' });
+  });
+});

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bearer, call, UNSIGNED } from '../../support/manage.ts';
+import { TRANSPORTS } from '../../support/requests.ts';
+import { startServer, type RunningServer } from '../../support/server.ts';
+
+describe.each(TRANSPORTS)('lists answer 401 over %s', (transport) => {
+  let server: RunningServer;
+  beforeAll(async () => {
+    server = await startServer({ env: { GATEHOUSE_TRANSPORT: transport } });
+  });
+  afterAll(() => server.stop());
+
+  test.each([
+    ['no credentials', { ...UNSIGNED }, 'missing_credentials'],
+    ['another scheme', { ...UNSIGNED, authorization: 'Basic c2s6' }, 'missing_credentials'],
+    ['an unknown key', { ...UNSIGNED, authorization: `Bearer sk_live_${'x'.repeat(38)}` }, 'unknown_key'],
+    ['an unknown public key', { ...UNSIGNED, authorization: `Bearer pk_live_${'x'.repeat(38)}` }, 'unknown_key'],
+    ['a wrong signature', { 'X-SVC-Sig': '0'.repeat(64) }, 'invalid_signature'],
+    ['a malformed signature', { 'X-SVC-Sig': 'x' }, 'invalid_signature'],
+    ['a signature without its time', { 'X-SVC-Ts': null }, 'missing_credentials'],
+  ])('to %s, and says how to come in', async (_name, headers, code) => {
+    const answer = await call(server.url, server.secretKey, 'GET', '/v1/lists', undefined, { headers });
+    expect(answer.json).toMatchObject({ status: 401, code });
+    expect(answer.headers['www-authenticate']).toBe('Bearer');
+    expect(answer.headers['x-svc-rl-limit']).toBeDefined();
+  });
+
+  test('to a wrong signature beside a good Bearer key: there is no way down', async () => {
+    const headers = { authorization: `Bearer ${server.secretKey}`, 'X-SVC-Sig': '0'.repeat(64) };
+    const answer = await call(server.url, server.secretKey, 'GET', '/v1/lists', undefined, { headers });
+    expect(answer.json['code']).toBe('invalid_signature');
+  });
+
+  test('to a wrong signature by a public key', async () => {
+    const headers = { 'X-SVC-Sig': '0'.repeat(64) };
+    const answer = await call(server.url, server.publicKey, 'GET', '/v1/lists', undefined, { headers });
+    expect(answer.json['code']).toBe('invalid_signature');
+  });
+
+  test('to a signature over another body, path or query', async () => {
+    const entry = { fingerprint_hash: 'a'.repeat(64), action: 'block' };
+    const body = await call(server.url, server.secretKey, 'POST', '/v1/lists', entry, { signedBody: '{}' });
+    const path = await call(server.url, server.secretKey, 'GET', '/v1/lists', undefined, { signedPath: '/v1/list' });
+    const query = await call(server.url, server.secretKey, 'GET', '/v1/lists?limit=2', undefined, {
+      signedPath: '/v1/lists?limit=1',
+    });
+    expect([body, path, query].map(({ json }) => json['code'])).toEqual(Array(3).fill('invalid_signature'));
+    expect((await bearer(server.url, server.secretKey, 'GET', `/v1/lists/${'a'.repeat(64)}`)).status).toBe(404);
+  });
+
+  test('to a clock that is off, with the time of the server', async () => {
+    const now = Math.floor(Date.now() / 1000);
+    const answer = await call(server.url, server.secretKey, 'GET', '/v1/lists', undefined, {
+      timestampSeconds: now - 310,
+    });
+    expect(answer.json).toMatchObject({ code: 'timestamp_out_of_window', status: 401 });
+    expect(Math.abs(Number(answer.json['server_time']) - now)).toBeLessThan(5);
+  });
+
+  test('to a request id that was used before, on whatever endpoint', async () => {
+    const requestId = 'used-once';
+    const first = await call(server.url, server.secretKey, 'GET', '/v1/lists', undefined, { requestId });
+    const second = await call(server.url, server.secretKey, 'GET', '/v1/lists?limit=5', undefined, { requestId });
+    const decided = await call(server.url, server.secretKey, 'POST', '/v1/decide', {}, { requestId });
+    expect([first.status, second.json['code'], decided.json['code']]).toEqual([
+      200,
+      'replayed_request',
+      'replayed_request',
+    ]);
+  });
+});

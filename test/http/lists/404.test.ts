@@ -1,0 +1,27 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bearer } from '../../support/manage.ts';
+import { startServer, type RunningServer } from '../../support/server.ts';
+
+describe('lists answer 404', () => {
+  let server: RunningServer;
+  beforeAll(async () => {
+    server = await startServer();
+  });
+  afterAll(() => server.stop());
+
+  test.each([
+    ['a fingerprint without an entry', `/v1/lists/${'a'.repeat(64)}`],
+    ['a text that is no fingerprint', '/v1/lists/anything'],
+    ['63 digits', `/v1/lists/${'a'.repeat(63)}`],
+    ['65 digits', `/v1/lists/${'a'.repeat(65)}`],
+    ['a fingerprint and a line feed', `/v1/lists/${'a'.repeat(64)}%0A`],
+    ['malformed encoding', `/v1/lists/${'a'.repeat(63)}%`],
+    ['nothing', '/v1/lists/'],
+    ['one segment more', `/v1/lists/${'a'.repeat(64)}/b`],
+  ])('to %s', async (_name, path) => {
+    for (const method of ['GET', 'DELETE']) {
+      const answer = await bearer(server.url, server.secretKey, method, path);
+      expect(answer.json).toMatchObject({ status: 404, code: 'not_found' });
+    }
+  });
+});

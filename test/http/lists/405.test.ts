@@ -1,0 +1,26 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bearer } from '../../support/manage.ts';
+import { TRANSPORTS } from '../../support/requests.ts';
+import { startServer, type RunningServer } from '../../support/server.ts';
+
+describe.each(TRANSPORTS)('lists answer 405 over %s', (transport) => {
+  let server: RunningServer;
+  beforeAll(async () => {
+    server = await startServer({ env: { GATEHOUSE_TRANSPORT: transport } });
+  });
+  afterAll(() => server.stop());
+
+  test.each([
+    ['PUT', '/v1/lists', 'GET, POST'],
+    ['DELETE', '/v1/lists', 'GET, POST'],
+    ['GET', '/v1/lists/batch', 'POST'],
+    ['DELETE', '/v1/lists/batch', 'POST'],
+    ['PATCH', `/v1/lists/${'a'.repeat(64)}`, 'GET, DELETE'],
+    ['OPTIONS', `/v1/lists/${'a'.repeat(64)}`, 'GET, DELETE'],
+  ])('to %s %s, with what it takes', async (method, path, allow) => {
+    const answer = await bearer(server.url, server.secretKey, method, path);
+    expect(answer.json).toMatchObject({ status: 405, code: 'method_not_allowed' });
+    expect(answer.headers['allow']).toBe(allow);
+    expect(answer.headers['x-svc-rl-limit']).toBeDefined();
+  });
+});

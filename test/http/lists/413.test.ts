@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { call, nthHash } from '../../support/manage.ts';
+import { raw, TRANSPORTS } from '../../support/requests.ts';
+import { startServer, type RunningServer } from '../../support/server.ts';
+
+const MIB = 1_048_576;
+
+describe.each(TRANSPORTS)('lists answer 413 over %s', (transport) => {
+  let server: RunningServer;
+  beforeAll(async () => {
+    server = await startServer({ env: { GATEHOUSE_TRANSPORT: transport } });
+  });
+  afterAll(() => server.stop());
+
+  const bodyOf = (bytes: number): string => {
+    const start = `{"fingerprint_hash":"${nthHash(1)}","action":"watch","pad":"`;
+    return `${start}${'x'.repeat(bytes - start.length - 2)}"}`;
+  };
+
+  test('over 1 MiB exactly', async () => {
+    const fits = await call(server.url, server.secretKey, 'POST', '/v1/lists', bodyOf(MIB));
+    expect(fits.status).toBe(201);
+    const over = await call(server.url, server.secretKey, 'POST', '/v1/lists', bodyOf(MIB + 1));
+    expect(over.json).toMatchObject({ status: 413, code: 'body_too_large' });
+    expect(over.headers['x-svc-rl-limit']).toBeDefined();
+  });
+
+  test('before the body is read, and without looking at the credentials', async () => {
+    const answer = await raw(server.url, `POST /v1/lists HTTP/1.1\r\nHost: x\r\nContent-Length: ${MIB + 1}\r\n\r\n`);
+    expect([answer.statuses, answer.closed]).toEqual([[413], true]);
+  });
+
+  test('to a body where none is taken', async () => {
+    for (const start of ['GET /v1/lists', `DELETE /v1/lists/${nthHash(1)}`]) {
+      const answer = await raw(server.url, `${start} HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}`);
+      expect([answer.statuses, answer.closed]).toEqual([[413], true]);
+    }
+    expect((await call(server.url, server.secretKey, 'GET', `/v1/lists/${nthHash(1)}`)).status).toBe(200);
+  });
+});

@@ -1,0 +1,65 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bearer, call, fingerprintOf, nthHash } from '../../support/manage.ts';
+import { CALM, decide } from '../../support/requests.ts';
+import { startServer, type RunningServer } from '../../support/server.ts';
+
+describe('a server that was killed and started again', () => {
+  let dataDir: string;
+  let server: RunningServer;
+  let secretKey: string;
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'gatehouse-test-'));
+    server = await startServer({ dataDir });
+    ({ secretKey } = server);
+  });
+  afterAll(async () => {
+    await server.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  test('has every list entry that it answered for, the ids of signed calls, and takes its own cursors', async () => {
+    const blocked = { fingerprint_hash: fingerprintOf('kept-session'), action: 'block', note: 'kept' };
+    const made = await call(server.url, secretKey, 'POST', '/v1/lists', blocked);
+    const entries = Array.from({ length: 50 }, (_, n) => ({ fingerprint_hash: nthHash(n), action: 'watch' }));
+    await bearer(server.url, secretKey, 'POST', '/v1/lists/batch', entries);
+    await bearer(server.url, secretKey, 'DELETE', `/v1/lists/${nthHash(49)}`);
+    const page = await bearer(server.url, secretKey, 'GET', '/v1/lists?limit=10');
+    const signed = { requestId: 'before-the-end', timestampSeconds: Math.floor(Date.now() / 1000) };
+    expect((await call(server.url, secretKey, 'GET', '/v1/lists', undefined, signed)).status).toBe(200);
+
+    await server.stop('SIGKILL');
+    server = await startServer({ dataDir });
+
+    const replayed = await call(server.url, secretKey, 'GET', '/v1/lists', undefined, signed);
+    expect(replayed.json['code']).toBe('replayed_request');
+    const shown = await bearer(server.url, secretKey, 'GET', `/v1/lists/${blocked.fingerprint_hash}`);
+    expect(shown.json).toEqual(made.json);
+    const rest = await bearer(server.url, secretKey, 'GET', `/v1/lists?cursor=${String(page.json['next_cursor'])}`);
+    expect((rest.json['data'] as unknown[]).length).toBe(40);
+    const { json } = await decide(server.url, secretKey, { ...CALM, session_token: 'kept-session' });
+    expect(json['decision']).toBe('BLOCK');
+  });
+
+  test('answers what it took in before a SIGTERM ends it', async () => {
+    const writes = Array.from({ length: 40 }, (_, n) => {
+      const entry = { fingerprint_hash: nthHash(1_000 + n), action: 'allow' };
+      return bearer(server.url, secretKey, 'POST', '/v1/lists', entry).then(
+        ({ status }) => status,
+        () => 'refused' as const,
+      );
+    });
+    const first = await Promise.race(writes);
+    expect(first).toBe(201);
+    expect(await server.stop()).toBe(0);
+    const statuses = await Promise.all(writes);
+    server = await startServer({ dataDir });
+    for (const [n, status] of statuses.entries()) {
+      if (status !== 201) continue;
+      const { json } = await bearer(server.url, secretKey, 'GET', `/v1/lists/${nthHash(1_000 + n)}`);
+      expect(json['action']).toBe('allow');
+    }
+  });
+});

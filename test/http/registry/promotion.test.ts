@@ -1,0 +1,210 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { bearer, fingerprintOf } from '../../support/manage.ts';
+import { CALM, decide, gatehouse, newCustomer } from '../../support/requests.ts';
+import { decided } from '../../support/reviews.ts';
+import { startServer, type RunningServer } from '../../support/server.ts';
+
+const DAY = 86_400;
+
+/** A token as the collector makes it, with the fingerprint for its own name. */
+function collectorToken(fingerprint: string, iat: number): string {
+  const token = { v: 1, fp: fingerprint, sid: randomUUID(), iat, sig: {} };
+  return `st1.${Buffer.from(JSON.stringify(token)).toString('base64url')}`;
+}
+
+/** Of a fingerprint itself, or of a token that is not the collector's. */
+function hashOf(token: string): string {
+  return /^[0-9a-f]{64}$/.test(token) ? token : fingerprintOf(token);
+}
+
+/** What the customers of one server do, and what one who looks on learns of it. */
+class Scene {
+  readonly server: RunningServer;
+  readonly keys: readonly { readonly secretKey: string; readonly publicKey: string }[];
+
+  private constructor(server: RunningServer, keys: Scene['keys']) {
+    this.server = server;
+    this.keys = keys;
+  }
+
+  static async open(env: Record<string, string> = {}): Promise<Scene> {
+    const server = await startServer({ env });
+    const keys = [];
+    for (let i = 0; i < 4; i++) keys.push(await newCustomer(server.url, server.dataDir));
+    return new Scene(server, keys);
+  }
+
+  key(customer: number): string {
+    return this.keys[customer]?.secretKey ?? '';
+  }
+
+  async block(customer: number, token: string, action = 'block'): Promise<void> {
+    const entry = { fingerprint_hash: hashOf(token), action };
+    const { status } = await bearer(this.server.url, this.key(customer), 'POST', '/v1/lists', entry);
+    expect([200, 201]).toContain(status);
+  }
+
+  async unblock(customer: number, token: string): Promise<void> {
+    const path = `/v1/lists/${hashOf(token)}`;
+    expect((await bearer(this.server.url, this.key(customer), 'DELETE', path)).status).toBe(204);
+  }
+
+  async label(customer: number, token: string, label: string, key = this.key(customer)): Promise<void> {
+    const body = { request_id: await decided(this.server.url, key, token), label };
+    expect((await bearer(this.server.url, this.key(customer), 'POST', '/v1/labels', body)).status).toBe(201);
+  }
+
+  /** `shared_registry` as the demo customer, who has nothing to do with it, is shown it; null without one. */
+  async seen(token: string): Promise<unknown> {
+    const entry = { fingerprint_hash: hashOf(token), action: 'watch' };
+    const answer = await bearer(this.server.url, this.server.secretKey, 'POST', '/v1/lists', entry);
+    return answer.json['shared_registry'] ?? null;
+  }
+
+  /** What is written behind the answers is there soon. */
+  async expectSeen(token: string, wanted: unknown): Promise<void> {
+    await vi.waitFor(async () => expect(await this.seen(token)).toEqual(wanted), { timeout: 5_000, interval: 50 });
+  }
+
+  /** Simulated time goes on to this second. */
+  async goOnTo(timestampSeconds: number): Promise<void> {
+    const answer = await decide(this.server.url, this.server.secretKey, CALM, { timestampSeconds });
+    expect(answer.status).toBe(200);
+  }
+}
+
+describe('the registry grows by what customers say', () => {
+  let scene: Scene;
+  beforeAll(async () => {
+    scene = await Scene.open();
+  });
+  afterAll(() => scene.server.stop());
+
+  test('two customers who block promote nothing, the third does, and one who takes it back ends it', async () => {
+    const token = randomUUID();
+    await scene.block(0, token);
+    await scene.block(0, token);
+    await scene.block(1, token);
+    await scene.block(2, token, 'watch');
+    await scene.block(3, token, 'allow');
+    expect(await scene.seen(token)).toBeNull();
+    await scene.block(2, token);
+    await scene.expectSeen(token, { risk_score: 90, customers_seen: 3 });
+    const answer = await decide(scene.server.url, scene.server.secretKey, { ...CALM, session_token: token });
+    expect(answer.json['reasons']).toContain('registry_known_bad');
+    await scene.block(3, token);
+    await scene.expectSeen(token, { risk_score: 92, customers_seen: 4 });
+    await scene.unblock(1, token);
+    await scene.expectSeen(token, { risk_score: 90, customers_seen: 3 });
+    await scene.block(0, token, 'watch');
+    await scene.expectSeen(token, null);
+    const after = await decide(scene.server.url, scene.server.secretKey, { ...CALM, session_token: token });
+    expect(after.json['reasons']).not.toContain('registry_known_bad');
+  });
+
+  test('labels fraud count like blocks; a later legitimate takes one back', async () => {
+    const token = randomUUID();
+    await scene.label(0, token, 'fraud');
+    await scene.label(0, token, 'fraud');
+    await scene.label(1, token, 'fraud');
+    expect(await scene.seen(token)).toBeNull();
+    await scene.block(2, token);
+    await scene.expectSeen(token, { risk_score: 90, customers_seen: 3 });
+    await scene.label(1, token, 'legitimate');
+    await scene.expectSeen(token, null);
+  });
+
+  test('labels of public-key decisions feed nothing', async () => {
+    const token = randomUUID();
+    for (const i of [0, 1, 2, 3]) await scene.label(i, token, 'fraud', scene.keys[i]?.publicKey);
+    for (const i of [0, 1]) await scene.block(i, token);
+    expect(await scene.seen(token)).toBeNull();
+    await scene.block(2, token);
+    await scene.expectSeen(token, { risk_score: 90, customers_seen: 3 });
+  });
+
+  test('the operator’s removal takes the sightings along; an import beside them stays what it says', async () => {
+    const token = randomUUID();
+    for (const i of [0, 1, 2]) await scene.block(i, token);
+    await scene.expectSeen(token, { risk_score: 90, customers_seen: 3 });
+    expect(gatehouse(scene.server.dataDir, 'registry', 'show', hashOf(token))).toMatchObject({
+      imported: null,
+      promoted: { risk_score: 90, customers_seen: 3 },
+      customers_within_30_days: 3,
+    });
+    const removed = gatehouse(scene.server.dataDir, 'registry', 'remove', hashOf(token));
+    expect(removed).toMatchObject({ removed: true, sightings_removed: 3 });
+    expect(await scene.seen(token)).toBeNull();
+    await scene.block(3, token);
+    expect(await scene.seen(token)).toBeNull();
+  });
+});
+
+describe('the registry grows by what is blocked', () => {
+  let scene: Scene;
+  beforeAll(async () => {
+    scene = await Scene.open();
+  });
+  afterAll(() => scene.server.stop());
+
+  const hostile = { ...CALM, user_agent: CALM.user_agent.replace('Chrome/', 'HeadlessChrome/') };
+  const probe = { ...hostile, url: 'https://shop.example/.env' };
+
+  /** Decides and tells what came of it. */
+  async function ask(key: string, body: object, fingerprint: string): Promise<readonly [unknown, boolean]> {
+    const token = collectorToken(fingerprint, Math.floor(Date.now() / 1000) - 60);
+    const { json } = await decide(scene.server.url, key, { ...body, session_token: token });
+    return [json['decision'], (json['reasons'] as string[]).includes('registry_known_bad')];
+  }
+
+  test('by BLOCKs of three customers, however many each of them gives; a public key’s count for nothing', async () => {
+    const fingerprint = hashOf(randomUUID());
+    for (let round = 0; round < 3; round++) {
+      for (const i of [0, 1]) expect(await ask(scene.key(i), probe, fingerprint)).toEqual(['BLOCK', false]);
+      for (const { publicKey } of scene.keys) await ask(publicKey, probe, fingerprint);
+    }
+    // A block that takes the way of the others behind them, so that theirs are written when it is seen.
+    await scene.block(3, fingerprint);
+    await scene.expectSeen(fingerprint, { risk_score: 90, customers_seen: 3 });
+  });
+
+  test('never by what the registry itself or a list brought about', async () => {
+    const fingerprint = hashOf(randomUUID());
+    for (const i of [0, 1, 2]) await scene.block(i, fingerprint);
+    await scene.expectSeen(fingerprint, { risk_score: 90, customers_seen: 3 });
+    expect((await ask(scene.key(0), CALM, fingerprint))[0]).toBe('BLOCK');
+    expect(await ask(scene.key(3), hostile, fingerprint)).toEqual(['BLOCK', true]);
+    // One that stands by its own evidence, of another customer, is written with or behind that one.
+    expect(await ask(scene.server.secretKey, probe, fingerprint)).toEqual(['BLOCK', true]);
+    await scene.expectSeen(fingerprint, { risk_score: 92, customers_seen: 4 });
+  });
+});
+
+describe('the registry and time', () => {
+  let scene: Scene;
+  beforeAll(async () => {
+    scene = await Scene.open({ GATEHOUSE_SIMULATED_TIME: '1' });
+  });
+  afterAll(() => scene.server.stop());
+
+  test('has the window of 30 days and the half-life', async () => {
+    const start = Math.floor(Date.now() / 1000) + 60;
+    const [spread, token] = [randomUUID(), randomUUID()];
+    await scene.goOnTo(start);
+    await scene.block(0, spread);
+    for (const i of [0, 1, 2]) await scene.block(i, token);
+    await scene.expectSeen(token, { risk_score: 90, customers_seen: 3 });
+
+    await scene.goOnTo(start + 10 * DAY);
+    await scene.block(1, spread);
+    await scene.goOnTo(start + 21 * DAY);
+    await scene.expectSeen(token, { risk_score: 45, customers_seen: 3 });
+
+    await scene.goOnTo(start + 31 * DAY);
+    await scene.block(2, spread);
+    expect(await scene.seen(spread)).toBeNull();
+    await scene.block(3, spread);
+    await scene.expectSeen(spread, { risk_score: 90, customers_seen: 3 });
+  });
+});

@@ -1,0 +1,138 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { FingerprintHash } from '../../src/base/brand.ts';
+import { effectiveEntry, promotedRisk, promotionOf, type Sighting } from '../../src/core/promotion.ts';
+import { durably } from '../../src/store/durable.ts';
+import { SIGHTING_KINDS } from '../../src/store/sightings.ts';
+import { customer, tempStore, value } from '../unit/store/support.ts';
+
+const DAY = 86_400;
+const NOW = 20_000 * DAY;
+
+const sighting: fc.Arbitrary<Sighting> = fc
+  .record({ customer: fc.integer({ min: 1, max: 12 }), days: fc.nat(45), before: fc.nat(40) })
+  .map(({ customer, days, before }) => ({
+    customer,
+    firstSeenSeconds: NOW - (days + before) * DAY,
+    lastSeenSeconds: NOW - days * DAY,
+  }));
+
+describe('promotion', () => {
+  test('never comes from fewer than three customers, and counts each once', () => {
+    fc.assert(
+      fc.property(fc.array(sighting, { maxLength: 30 }), (sightings) => {
+        const live = new Set(sightings.filter((one) => NOW - one.lastSeenSeconds <= 30 * DAY).map((s) => s.customer));
+        expect(promotionOf(sightings, NOW)?.customers ?? 0).toBe(live.size < 3 ? 0 : live.size);
+        expect(promotionOf([...sightings, ...sightings], NOW)).toEqual(promotionOf(sightings, NOW));
+      }),
+    );
+  });
+
+  test('is the same in whatever order sightings come', () => {
+    const shuffled = fc
+      .array(sighting, { maxLength: 20 })
+      .chain((all) =>
+        fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length, maxLength: all.length })),
+      );
+    fc.assert(
+      fc.property(shuffled, ([all, other]) => {
+        expect(promotionOf(other, NOW)).toEqual(promotionOf(all, NOW));
+      }),
+    );
+  });
+
+  test('rises with every customer more, and never falls by one', () => {
+    fc.assert(
+      fc.property(fc.array(sighting, { maxLength: 20 }), sighting, (sightings, more) => {
+        const before = effectiveEntry(null, promotionOf(sightings, NOW), NOW);
+        const after = effectiveEntry(null, promotionOf([...sightings, more], NOW), NOW);
+        expect(after?.risk ?? 0).toBeGreaterThanOrEqual(before?.risk ?? 0);
+        expect(after?.customers ?? 0).toBeGreaterThanOrEqual(before?.customers ?? 0);
+      }),
+    );
+    for (let customers = 0; customers < 200; customers++) {
+      expect(promotedRisk(customers + 1)).toBeGreaterThanOrEqual(promotedRisk(customers));
+    }
+  });
+});
+
+describe('the registry', () => {
+  const step = fc.record({
+    customer: fc.integer({ min: 1, max: 6 }),
+    hash: fc.constantFrom('a', 'b'),
+    kind: fc.constantFrom(...SIGHTING_KINDS),
+    hours: fc.integer({ min: 2, max: 30 * 24 }),
+    takeBack: fc.boolean(),
+  });
+
+  test('says at every time what a model of its customers says', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
+        const store = tempStore();
+        const seen = new Map<string, number>();
+        let now = NOW;
+        for (const { customer: number, hash, kind, hours, takeBack } of steps) {
+          now += (hours / 5) * 3_600;
+          const fingerprintHash = hash.repeat(64) as FingerprintHash;
+          const at = Math.floor(now);
+          const key = `${hash} ${number} ${kind}`;
+          const since = at - (seen.get(key) ?? 0);
+          let changed: boolean;
+          if (takeBack) {
+            const { state, sightings } = store;
+            await value(durably(state, () => sightings.takeBackInside(customer(number), fingerprintHash, [kind], at)));
+            changed = since <= 30 * DAY;
+            seen.delete(key);
+          } else {
+            await value(store.sightings.noteMany(customer(number), kind, [{ fingerprintHash, atSeconds: at }], at));
+            // BLOCKs are written once an hour.
+            changed = kind !== 'decision' || since > 3_600;
+            if (changed) seen.set(key, at);
+          }
+          const customers = new Set<string>();
+          for (const [name, last] of seen) {
+            const [of = '', who = ''] = name.split(' ');
+            if (of === hash && at - last <= 30 * DAY) customers.add(who);
+          }
+          expect(store.sightings.customersOf(fingerprintHash, at)).toBe(customers.size);
+          // What changed nothing leaves the entry as it was when somebody last saw it.
+          if (!changed) continue;
+          const found = store.registry.find(fingerprintHash, at);
+          if (customers.size >= 3) expect(found?.customers).toBe(customers.size);
+          else if (takeBack) expect(found).toBeNull();
+          // A sighting just now leaves nothing faded.
+          if (customers.size >= 3 && !takeBack) expect(found?.risk).toBe(promotedRisk(customers.size));
+        }
+        await store.close();
+      }),
+      { numRuns: 25 },
+    );
+  }, 120_000);
+
+  test('comes to the same, in whatever order three customers and an import come', async () => {
+    const imported = {
+      fingerprintHash: 'c'.repeat(64) as FingerprintHash,
+      risk: 91,
+      customers: 2,
+      firstSeenSeconds: NOW - 5,
+      lastSeenSeconds: NOW,
+    };
+    const acts = [0, 1, 2, 3];
+    await fc.assert(
+      fc.asyncProperty(fc.shuffledSubarray(acts, { minLength: 4, maxLength: 4 }), async (order) => {
+        const store = tempStore();
+        for (const act of order) {
+          if (act === 0) await value(store.registry.put(imported));
+          else await value(store.sightings.noteBlocks(customer(act), [imported.fingerprintHash], NOW));
+        }
+        expect(store.registry.find(imported.fingerprintHash, NOW)).toEqual({ risk: 91, customers: 3 });
+        for (const act of order) {
+          if (act === 1) await value(store.sightings.forgetBlocks(customer(1), [imported.fingerprintHash], NOW));
+        }
+        expect(store.registry.find(imported.fingerprintHash, NOW)).toEqual({ risk: 91, customers: 2 });
+        await store.close();
+      }),
+      { numRuns: 12 },
+    );
+  });
+});

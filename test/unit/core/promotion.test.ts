@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest';
+import {
+  afterSighting,
+  effectiveEntry,
+  isLive,
+  promotedRisk,
+  promotionOf,
+  type Promotion,
+  type Sighting,
+} from '../../../src/core/promotion.ts';
+
+const DAY = 86_400;
+const NOW = 1_000 * DAY;
+
+function by(customer: number, lastSeenSeconds = NOW, firstSeenSeconds = lastSeenSeconds): Sighting {
+  return { customer, firstSeenSeconds, lastSeenSeconds };
+}
+
+describe('promotion', () => {
+  test.each([
+    [0, 0],
+    [1, 0],
+    [2, 0],
+    [3, 90],
+    [4, 92],
+    [5, 94],
+    [6, 96],
+    [7, 98],
+    [8, 98],
+    [5_000, 98],
+  ])('%i customers give risk %i', (customers, risk) => {
+    expect(promotedRisk(customers)).toBe(risk);
+    const sightings = Array.from({ length: customers }, (_, i) => by(i + 1));
+    expect(promotionOf(sightings, NOW)?.customers ?? 0).toBe(risk === 0 ? 0 : customers);
+  });
+
+  test('takes three customers within 30 days, both ends included', () => {
+    const old = by(3, NOW - 30 * DAY);
+    expect(promotionOf([by(1), by(2), old], NOW)?.customers).toBe(3);
+    expect(promotionOf([by(1), by(2), old], NOW + 1)).toBeNull();
+    expect([isLive(NOW, NOW), isLive(NOW + 5, NOW)]).toEqual([true, true]);
+  });
+
+  test('counts a customer once', () => {
+    expect(promotionOf([by(1), by(1, NOW - DAY), by(1, NOW - 2 * DAY), by(2)], NOW)).toBeNull();
+  });
+
+  test('tells when it was first and last seen by those who count', () => {
+    const sightings = [by(1, NOW - 5, NOW - 60 * DAY), by(2, NOW - 2 * DAY), by(3, NOW - 9, NOW - 10), by(4, 1, 1)];
+    expect(promotionOf(sightings, NOW)).toEqual({
+      customers: 3,
+      firstSeenSeconds: NOW - 60 * DAY,
+      lastSeenSeconds: NOW - 5,
+    });
+  });
+
+  test('after a sighting: the fresh one, with the first sight of the one before', () => {
+    const before: Promotion = { customers: 6, firstSeenSeconds: 10, lastSeenSeconds: 20 };
+    const fresh: Promotion = { customers: 3, firstSeenSeconds: 70, lastSeenSeconds: 90 };
+    expect(afterSighting(before, fresh)).toEqual({ customers: 3, firstSeenSeconds: 10, lastSeenSeconds: 90 });
+    expect(afterSighting(null, fresh)).toEqual(fresh);
+    expect(afterSighting(before, null)).toEqual(before);
+    expect(afterSighting(null, null)).toBeNull();
+  });
+
+  test('an entry of two parts has the higher risk of both as of now', () => {
+    const imported = { risk: 95, customers: 2, firstSeenSeconds: 100, lastSeenSeconds: NOW - 35 * DAY };
+    const promotion = { customers: 3, firstSeenSeconds: 90, lastSeenSeconds: NOW - 21 * DAY };
+    expect(effectiveEntry(imported, promotion, NOW)).toEqual({
+      risk: 45,
+      customers: 3,
+      firstSeenSeconds: 90,
+      lastSeenSeconds: NOW - 21 * DAY,
+    });
+    expect(effectiveEntry(imported, null, NOW)?.risk).toBeCloseTo(95 / 4, 9);
+    expect(effectiveEntry(null, promotion, NOW)?.risk).toBe(45);
+    expect(effectiveEntry(null, null, NOW)).toBeNull();
+  });
+});

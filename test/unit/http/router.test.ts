@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+import type { Exchange, PathParams, Route } from '../../../src/base/exchange.ts';
+import { createRouter } from '../../../src/http/router.ts';
+import { HEAD } from '../decide/support.ts';
+
+interface Seen {
+  readonly status: number;
+  readonly fields: string;
+  readonly path: string;
+  readonly params: PathParams;
+}
+
+/** What a request of these routes comes to: the route's own path with status 200, or the refusal. */
+function ask(path: string, method = 'GET'): Seen {
+  let seen: Seen = { status: 0, fields: '', path: '', params: {} };
+  const route = (routePath: string, methods: readonly string[]): Route => ({
+    path: routePath,
+    bodyBytesMax: 10,
+    methods: Object.fromEntries(
+      methods.map((name) => [
+        name,
+        (head) => void (seen = { status: 200, fields: '', path: routePath, params: head.params }),
+      ]),
+    ),
+  });
+  const router = createRouter(
+    [
+      route('/v1/lists/{fingerprint_hash}', ['GET', 'DELETE']),
+      route('/v1/lists', ['GET', 'POST']),
+      route('/v1/lists/batch', ['POST']),
+      route('/v1/things/{id}/parts/{part}', ['GET']),
+    ],
+    () => {},
+  );
+  const exchange: Exchange = {
+    aborted: false,
+    remoteAddress: () => '',
+    readBody: () => {},
+    send: (status, fields) => void (seen = { status, fields, path: '', params: {} }),
+  };
+  router({ ...HEAD, path, method, contentLength: -1 }, exchange);
+  return seen;
+}
+
+describe('the router', () => {
+  test('an exact path goes before one with names', () => {
+    expect(ask('/v1/lists')).toMatchObject({ path: '/v1/lists', params: {} });
+    expect(ask('/v1/lists/batch', 'POST')).toMatchObject({ path: '/v1/lists/batch', params: {} });
+    const refused = ask('/v1/lists/batch', 'GET');
+    expect(refused.status).toBe(405);
+    expect(refused.fields).toContain('\r\nAllow: POST');
+  });
+
+  test('what a path names is handed over, percent-decoded once', () => {
+    expect(ask('/v1/lists/abc').params).toEqual({ fingerprint_hash: 'abc' });
+    expect(ask('/v1/things/a%2Fb/parts/%2541%C3%BC').params).toEqual({ id: 'a/b', part: '%41ü' });
+  });
+
+  test.each([
+    ['malformed encoding', '/v1/lists/%zz'],
+    ['an encoding that is cut', '/v1/lists/%4'],
+    ['encoded bytes that are no UTF-8', '/v1/lists/%ff'],
+    ['an empty value', '/v1/lists/'],
+    ['a slash at the end', '/v1/lists/abc/'],
+    ['one segment more', '/v1/lists/abc/def'],
+    ['another fixed segment', '/v1/things/a/pieces/b'],
+    ['an encoded fixed segment', '/v1/%6cists/abc'],
+    ['the pattern of a longer path', '/v1/things/a'],
+  ])('%s is 404', (_name, path) => {
+    expect(ask(path).status).toBe(404);
+  });
+
+  test('another method on a path with names is 405 with Allow', () => {
+    for (const method of ['PUT', 'HEAD', 'OPTIONS', 'constructor']) {
+      const refused = ask('/v1/lists/abc', method);
+      expect(refused.status).toBe(405);
+      expect(refused.fields).toContain('\r\nAllow: GET, DELETE');
+    }
+  });
+});

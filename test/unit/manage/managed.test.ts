@@ -1,0 +1,373 @@
+import { describe, expect, test } from 'vitest';
+import type { Exchange, Handler, RequestHead } from '../../../src/base/exchange.ts';
+import { signRequest } from '../../../src/client/sign.ts';
+import type { Journal } from '../../../src/decide/journal.ts';
+import { Keyring } from '../../../src/decide/keyring.ts';
+import { LocalRateWindows } from '../../../src/decide/rate-windows.ts';
+import { LocalReplayGuard, type ReplayEntry } from '../../../src/decide/replay-guard.ts';
+import { RATE_FAILED_AUTHENTICATIONS, RATE_MANAGEMENT, RATE_WINDOW_SECONDS } from '../../../src/limits.ts';
+import {
+  createManaged,
+  type ManagedAnswer,
+  type ManagedHandler,
+  type ManagedOptions,
+  type ManagedRequest,
+} from '../../../src/manage/managed.ts';
+import { createLog } from '../../../src/observe/log.ts';
+import { fakeClock, HEAD, NOW_SECONDS, PUBLIC_KEY, SECRET_KEY, storedKey } from '../decide/support.ts';
+
+const OK: ManagedAnswer = { kind: 'json', status: 200, body: { fine: true } };
+const BEARER = {
+  svcKey: '',
+  svcTimestamp: '',
+  svcRequestId: '',
+  svcSignature: '',
+  authorization: `Bearer ${SECRET_KEY}`,
+};
+
+interface Sent {
+  readonly status: number;
+  readonly fields: string;
+  readonly json: Record<string, unknown>;
+}
+
+/** One set of management endpoints on a clock of its own; `ask` gives the answer of one call. */
+function setUp(log = createLog('silent')) {
+  const clock = fakeClock();
+  const keyring = new Keyring();
+  keyring.load([storedKey(SECRET_KEY), storedKey(PUBLIC_KEY)]);
+  const journalled: ReplayEntry[] = [];
+  const staged: ReplayEntry[] = [];
+  const journal: Journal = {
+    stage: (entry) => void staged.push({ ...entry }),
+    commit: () => void journalled.push(...staged.splice(0)),
+    prune: () => {},
+    broken: null,
+    close: () => {},
+  };
+  const replay = new LocalReplayGuard(1_000, Buffer.alloc(16));
+  const refused: string[] = [];
+  let stuck = 0;
+  let reads = 0;
+  const managed = createManaged({
+    clock,
+    keyring,
+    rates: new LocalRateWindows(),
+    replay,
+    journal,
+    log,
+    resetRead: () => void reads++,
+    onRefused: (code) => void refused.push(code),
+    onStoreStuck: () => void stuck++,
+  });
+
+  async function ask(
+    head: Partial<RequestHead>,
+    options: { readonly body?: string; readonly handler?: ManagedHandler; readonly managed?: ManagedOptions } = {},
+  ): Promise<Sent> {
+    const body = options.body ?? '';
+    const handler = managed(options.managed ?? {}, options.handler ?? (() => OK));
+    const sent = sendTo(
+      handler,
+      { ...HEAD, method: 'GET', path: '/v1/things', contentLength: body.length, ...head },
+      body,
+    );
+    await managed.drain();
+    return sent();
+  }
+
+  return { ask, clock, managed, journalled, replay, refused, stuck: () => stuck, reads: () => reads };
+}
+
+function sendTo(handler: Handler, head: RequestHead, body: string): () => Sent {
+  let sent: Sent | null = null;
+  const exchange: Exchange = {
+    aborted: false,
+    remoteAddress: () => '192.0.2.1',
+    readBody: (_max, done) => done(Buffer.from(body)),
+    send(status, fields, text) {
+      expect(sent).toBeNull();
+      sent = { status, fields, json: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>) };
+    },
+  };
+  handler(head, exchange);
+  return () => {
+    if (sent === null) throw new Error('there was no answer');
+    return sent;
+  };
+}
+
+let ids = 0;
+
+function signed(
+  changes: Partial<{ key: string; method: string; path: string; body: string; requestId: string }> = {},
+): Partial<RequestHead> {
+  const { key = SECRET_KEY, method = 'GET', path = '/v1/things', body = '', requestId = `id-${ids++}` } = changes;
+  const headers = signRequest({ key, method, path, body, timestampSeconds: NOW_SECONDS, requestId });
+  return {
+    method,
+    path: path.replace(/\?.*/, ''),
+    query: path.includes('?') ? path.slice(path.indexOf('?') + 1) : '',
+    svcKey: headers['X-SVC-Key'] ?? '',
+    svcTimestamp: headers['X-SVC-Ts'] ?? '',
+    svcRequestId: headers['X-SVC-Rid'] ?? '',
+    svcSignature: headers['X-SVC-Sig'] ?? '',
+  };
+}
+
+describe('authentication', () => {
+  test('a secret key is let in by its signature, query included or not, and as Bearer', async () => {
+    const { ask } = setUp();
+    expect((await ask(signed())).status).toBe(200);
+    expect((await ask(signed({ path: '/v1/things?limit=1' }))).status).toBe(200);
+    expect((await ask({ ...signed(), query: 'limit=1' })).status).toBe(200);
+    expect((await ask(BEARER)).status).toBe(200);
+    expect((await ask({ ...BEARER, authorization: `bearer  ${SECRET_KEY}` })).status).toBe(200);
+  });
+
+  test('a signature that is there must verify, whatever else is there', async () => {
+    const { ask } = setUp();
+    const { authorization } = BEARER;
+    for (const svcSignature of ['0'.repeat(64), 'x']) {
+      expect((await ask({ ...signed(), authorization, svcSignature })).json['code']).toBe('invalid_signature');
+    }
+    expect((await ask({ ...BEARER, svcSignature: '0'.repeat(64) })).json['code']).toBe('missing_credentials');
+  });
+
+  test('clock and replay count for a signature', async () => {
+    const { ask, clock } = setUp();
+    const twice = signed({ requestId: 'twice' });
+    expect((await ask(twice)).status).toBe(200);
+    expect((await ask(twice)).json['code']).toBe('replayed_request');
+    const late = signed();
+    clock.nowSeconds += 301;
+    expect((await ask(late)).json).toMatchObject({ code: 'timestamp_out_of_window', server_time: NOW_SECONDS + 301 });
+  });
+
+  test('an id is shared with decide, and in the journal before the handler runs', async () => {
+    const { ask, journalled, replay } = setUp();
+    let before = 0;
+    const handler: ManagedHandler = () => {
+      before = journalled.length;
+      return OK;
+    };
+    await ask(signed({ requestId: 'shared' }), { handler });
+    expect(before).toBe(1);
+    expect(replay.admit(1, 'shared', NOW_SECONDS, NOW_SECONDS)).toBe('replayed');
+    await ask(BEARER);
+    expect(journalled).toHaveLength(1);
+  });
+
+  test('a public key is 403 once its credentials verified, and 401 before; its id is not used up', async () => {
+    const { ask, journalled } = setUp();
+    const call = signed({ key: PUBLIC_KEY });
+    expect((await ask(call)).json).toMatchObject({ status: 403, code: 'key_not_allowed' });
+    expect((await ask(call)).json['code']).toBe('key_not_allowed');
+    expect((await ask({ ...call, svcSignature: '0'.repeat(64) })).json['code']).toBe('invalid_signature');
+    expect((await ask({ ...BEARER, authorization: `Bearer ${PUBLIC_KEY}` })).json['code']).toBe('key_not_allowed');
+    expect((await ask({ ...BEARER, authorization: 'Bearer pk_live_unknown' })).json['code']).toBe('unknown_key');
+    expect(journalled).toEqual([]);
+  });
+
+  test.each([
+    ['nothing at all', { ...BEARER, authorization: '' }, 'missing_credentials'],
+    ['another scheme', { ...BEARER, authorization: `Basic ${SECRET_KEY}` }, 'missing_credentials'],
+    ['no key', { ...BEARER, authorization: 'Bearer ' }, 'missing_credentials'],
+    ['two keys', { ...BEARER, authorization: `Bearer ${SECRET_KEY} ${SECRET_KEY}` }, 'missing_credentials'],
+    ['an unknown key', { ...BEARER, authorization: 'Bearer sk_live_unknown' }, 'unknown_key'],
+    ['a key without a signature', { ...BEARER, authorization: '', svcKey: SECRET_KEY }, 'missing_credentials'],
+  ])('%s is 401 with WWW-Authenticate', async (_name, head, code) => {
+    const { ask, refused } = setUp();
+    const answer = await ask(head);
+    expect([answer.status, answer.json['code']]).toEqual([401, code]);
+    expect(answer.fields).toContain('\r\nWWW-Authenticate: Bearer');
+    expect(answer.fields).toContain(`X-SVC-Rl-Limit: ${RATE_FAILED_AUTHENTICATIONS}`);
+    expect(refused).toEqual([code]);
+  });
+});
+
+describe('rates', () => {
+  test(`${RATE_MANAGEMENT} calls a window and key, then 429 with Retry-After until the window ends`, async () => {
+    const { ask, clock } = setUp();
+    const handler: ManagedHandler = () => OK;
+    for (let n = 1; n < RATE_MANAGEMENT; n++) await ask(BEARER, { handler });
+    const last = await ask(BEARER);
+    expect(last.fields).toContain(`X-SVC-Rl-Limit: ${RATE_MANAGEMENT}\r\nX-SVC-Rl-Remaining: 0\r\n`);
+    const call = signed();
+    const refused = await ask(call);
+    expect(refused.json).toMatchObject({ status: 429, code: 'rate_limited', retry_after: RATE_WINDOW_SECONDS });
+    expect(refused.fields).toContain(`\r\nRetry-After: ${RATE_WINDOW_SECONDS}`);
+    // Another key has a window of its own.
+    expect((await ask(signed({ key: PUBLIC_KEY }))).status).toBe(403);
+    clock.nowSeconds += RATE_WINDOW_SECONDS;
+    // Refused before the replay guard, so the same call may be sent again.
+    expect((await ask(call)).status).toBe(200);
+  });
+
+  test('an address has a bounded number of failed authentications; a good call still passes', async () => {
+    const { ask } = setUp();
+    const wrong = { ...BEARER, authorization: 'Bearer sk_live_unknown' };
+    for (let n = 0; n < RATE_FAILED_AUTHENTICATIONS; n++) await ask(wrong);
+    expect((await ask(wrong)).json).toMatchObject({ status: 429, code: 'rate_limited' });
+    expect((await ask(BEARER)).status).toBe(200);
+  });
+});
+
+describe('the body', () => {
+  const json = { managed: { body: 'json' } } as const;
+  const post = (contentType: string, body: string): Partial<RequestHead> => ({
+    ...signed({ method: 'POST', body }),
+    contentType,
+  });
+
+  test.each(['application/json', 'application/json; charset=utf-8', 'Application/JSON ;x=y'])(
+    'the type %s is taken',
+    async (type) => {
+      const { ask } = setUp();
+      let seen: unknown;
+      const handler: ManagedHandler = ({ body }) => {
+        seen = body;
+        return OK;
+      };
+      expect((await ask(post(type, '{"a":1}'), { ...json, handler, body: '{"a":1}' })).status).toBe(200);
+      expect(seen).toEqual({ a: 1 });
+    },
+  );
+
+  test.each(['', 'text/plain', 'application/jsonp', 'application/json-patch+json', 'text/application/json'])(
+    'the type "%s" is 415',
+    async (type) => {
+      const { ask } = setUp();
+      const answer = await ask(post(type, '{}'), { ...json, body: '{}' });
+      expect(answer.json).toMatchObject({ status: 415, code: 'unsupported_media_type' });
+    },
+  );
+
+  test.each([
+    ['nothing', '', 'malformed_json'],
+    ['no JSON', '{', 'malformed_json'],
+    ['an array', '[]', 'invalid_request'],
+    ['a text', '"a"', 'invalid_request'],
+    ['null', 'null', 'invalid_request'],
+    ['a name twice', '{"a":1,"a":1}', 'invalid_request'],
+    ['33 levels', `{"a":${'['.repeat(32)}${']'.repeat(32)}}`, 'invalid_request'],
+  ])('%s is 400', async (_name, body, code) => {
+    const { ask } = setUp();
+    expect((await ask(post('application/json', body), { ...json, body })).json).toMatchObject({ status: 400, code });
+  });
+
+  test('an array is taken where the route takes one', async () => {
+    const { ask } = setUp();
+    const either = { managed: { body: 'json_or_array' } } as const;
+    for (const body of ['[1]', '{"a":1}']) {
+      expect((await ask(post('application/json', body), { ...either, body })).status).toBe(200);
+    }
+    for (const body of ['1', '{"a":1,"a":2}']) {
+      expect((await ask(post('application/json', body), { ...either, body })).json['code']).toBe('invalid_request');
+    }
+  });
+
+  test('where none is taken, one byte is 413', async () => {
+    const { ask } = setUp();
+    expect((await ask(signed({ body: '{' }), { body: '{' })).json).toMatchObject({
+      status: 413,
+      code: 'body_too_large',
+    });
+  });
+
+  test('credentials go before the body, and the body before the query', async () => {
+    const { ask } = setUp();
+    const call = { ...post('text/plain', '{'), query: 'a=1&a=2' };
+    const wrong = await ask({ ...call, svcSignature: '0'.repeat(64) }, { ...json, body: '{' });
+    expect(wrong.status).toBe(401);
+    expect((await ask(call, { ...json, body: '{' })).status).toBe(415);
+    expect((await ask(post('application/json', '{'), { ...json, body: '{' })).json['code']).toBe('malformed_json');
+  });
+
+  test('a parameter that is given twice is 400, an unknown one is nothing', async () => {
+    const { ask } = setUp();
+    expect((await ask({ ...BEARER, query: 'x=1&y=2' })).status).toBe(200);
+    expect((await ask({ ...BEARER, query: 'x=1&%78=2' })).json['code']).toBe('invalid_request');
+  });
+});
+
+describe('the handler', () => {
+  test('is told who asks, when, and what the path names', async () => {
+    const { ask, reads } = setUp();
+    const seen: ManagedRequest[] = [];
+    const handler: ManagedHandler = (request) => {
+      seen.push(request);
+      return OK;
+    };
+    await ask({ ...BEARER, params: { id: 'x' }, query: 'a=b' }, { handler });
+    expect(seen[0]).toMatchObject({
+      params: { id: 'x' },
+      body: null,
+      nowSeconds: NOW_SECONDS,
+      nowMs: NOW_SECONDS * 1000,
+    });
+    expect(seen[0]?.caller).toMatchObject({ customer: 7, key: { kind: 'secret', number: 1 } });
+    expect(seen[0]?.query.get('a')).toBe('b');
+    expect(seen[0]?.requestId).toMatch(/^req_/);
+    expect(reads()).toBe(1);
+  });
+
+  test('answers JSON with its own fields, an empty 204, or a problem, never to be stored', async () => {
+    const { ask } = setUp();
+    const made = await ask(BEARER, {
+      handler: () => ({ kind: 'json', status: 201, body: [1], headers: { Location: '/v1/things/1' } }),
+    });
+    expect(made.status).toBe(201);
+    expect(made.fields).toMatch(/^application\/json\r\nCache-Control: no-store\r\n/);
+    expect(made.fields).toContain('\r\nLocation: /v1/things/1');
+    const gone = await ask(BEARER, { handler: async () => Promise.resolve({ kind: 'empty', status: 204 }) });
+    expect([gone.status, gone.json]).toEqual([204, {}]);
+    expect(gone.fields).toContain('\r\nRateLimit: ');
+  });
+
+  test.each([
+    ['that throws', (): never => bang()],
+    ['that rejects', async (): Promise<never> => Promise.reject(new Error('secret text'))],
+    ['whose answer is no JSON', (): ManagedAnswer => ({ kind: 'json', status: 200, body: 1n })],
+  ] as const)('%s is answered 500 without internal text', async (_name, handler) => {
+    const { ask, refused, stuck } = setUp();
+    const answer = await ask(BEARER, { handler });
+    expect(answer.json).toMatchObject({ status: 500, code: 'internal_error' });
+    expect(JSON.stringify(answer)).not.toContain('secret text');
+    expect(refused).toEqual(['internal_error']);
+    expect(stuck()).toBe(0);
+  });
+
+  test('a fault of the store is 500 without its detail; a stuck store ends the process', async () => {
+    const { ask, stuck } = setUp();
+    const fault = (code: 'store_write_failed' | 'store_stuck') => (): ManagedAnswer => ({
+      kind: 'fault',
+      code,
+      detail: 'secret text',
+    });
+    const failed = await ask(BEARER, { handler: fault('store_write_failed') });
+    expect(failed.json).toMatchObject({ status: 500, code: 'internal_error' });
+    expect(JSON.stringify(failed)).not.toContain('secret text');
+    expect(stuck()).toBe(0);
+    expect((await ask(BEARER, { handler: fault('store_stuck') })).status).toBe(500);
+    expect(stuck()).toBe(1);
+  });
+
+  test('is waited for by a drain', async () => {
+    const { managed } = setUp();
+    let finish = (_answer: ManagedAnswer): void => {};
+    const handler = managed({}, () => new Promise<ManagedAnswer>((done) => (finish = done)));
+    const sent = sendTo(handler, { ...HEAD, ...BEARER, method: 'GET', contentLength: -1 }, '');
+    let drained = false;
+    const drain = managed.drain().then(() => (drained = true));
+    await Promise.resolve();
+    expect(drained).toBe(false);
+    finish(OK);
+    await drain;
+    expect(sent().status).toBe(200);
+  });
+});
+
+function bang(): never {
+  throw new Error('secret text');
+}

@@ -1,0 +1,371 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { CustomerNumber } from '../../../src/base/brand.ts';
+import { openPolicyFile, type PolicyFile, type PolicyFileOptions } from '../../../src/pools/policy-file.ts';
+import { policyStartFaults } from '../../../src/pools/policy-read.ts';
+import { openWorkerPolicies, type WorkerPolicies } from '../../../src/score/policies.ts';
+import { until } from '../../support/layer-folders.ts';
+
+const CUSTOMER = 'cus_01ARZ3NDEKTSV4RRFFQ69G5FAV';
+const NUMBER = 7 as CustomerNumber;
+const OTHER = 8 as CustomerNumber;
+
+let folder = '';
+let file = '';
+let lines: string[] = [];
+let opened: { close(): unknown }[] = [];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'gatehouse-policy-'));
+  file = join(folder, 'policy.json');
+  lines = [];
+});
+afterEach(async () => {
+  for (const one of opened) await one.close();
+  opened = [];
+  rmSync(folder, { recursive: true });
+});
+
+/** Moves the file into place whole. */
+function put(policy: unknown): void {
+  writeFileSync(`${file}.new`, typeof policy === 'string' ? policy : JSON.stringify(policy));
+  renameSync(`${file}.new`, file);
+}
+
+function policy(block: number): object {
+  return { version: `v${block}`, bands: { block } };
+}
+
+async function tryOpen(options: Partial<PolicyFileOptions> = {}) {
+  const note = (fields: object, message: string): void => void lines.push(`${message} ${JSON.stringify(fields)}`);
+  return openPolicyFile({
+    file,
+    pollMs: 0,
+    log: { info: note, warn: note },
+    customerNumberOf: () => null,
+    ...options,
+  });
+}
+
+async function open(options: Partial<PolicyFileOptions> = {}): Promise<PolicyFile> {
+  const result = await tryOpen(options);
+  if (result.kind === 'faults') throw new Error(result.faults.join('\n'));
+  opened.unshift(result.policyFile);
+  return result.policyFile;
+}
+
+/** As a worker gets it: a copy of what is current, and then what the channel says. */
+function startWorker(policyFile: PolicyFile): WorkerPolicies {
+  const policies = openWorkerPolicies(structuredClone(policyFile.initial()));
+  opened.unshift(policies);
+  return policies;
+}
+
+/** A change counts from the second look that sees it. */
+async function settle(policyFile: PolicyFile): Promise<void> {
+  await policyFile.poll();
+  await policyFile.poll();
+}
+
+function blockOf(policies: WorkerPolicies, customer = OTHER): number {
+  return policies.current().of(customer, 'login').bands.block;
+}
+
+describe('at the start', () => {
+  test('no file that is set up leaves the defaults', async () => {
+    const policyFile = await open({ file: null });
+    expect(policyFile.status()).toMatchObject({ state: 'absent', version: null });
+    expect(blockOf(startWorker(policyFile))).toBe(85);
+    await policyFile.poll();
+    expect(lines).toEqual([]);
+  });
+
+  test('a file that is valid counts at once', async () => {
+    put(policy(90));
+    const policyFile = await open();
+    expect(policyFile.status()).toEqual({ state: 'ok', version: 'v90', detail: '' });
+    const worker = startWorker(policyFile);
+    expect(worker.current().version).toBe('v90');
+    expect(blockOf(worker)).toBe(90);
+  });
+
+  test.each([
+    ['one that is not there', () => {}, ['it is not there']],
+    ['a folder', () => mkdirSync(file), ['it is no file']],
+    ['one that is too large', () => put(' '.repeat(1_048_577)), ['it is larger than 1048576 bytes']],
+    ['one that is no text', () => writeFileSync(file, Buffer.from([0x22, 0xff, 0x22])), ['it is no UTF-8']],
+    [
+      'one with faults',
+      () => put({ bands: { block: 3 }, weights: { nope: 1 } }),
+      [/^\/weights\/nope there is no rule/, /^\/bands bands must rise/],
+    ],
+  ] as const)('%s is a fault that names the setting, each of its own', async (_name, make, expected) => {
+    make();
+    const result = await tryOpen();
+    const faults = result.kind === 'faults' ? result.faults : [];
+    expect(faults).toHaveLength(expected.length);
+    for (const [at, fault] of faults.entries()) {
+      const [, reason] = fault.split('GATEHOUSE_POLICY_FILE cannot be used: ');
+      const wanted = expected[at] ?? '';
+      if (typeof wanted === 'string') expect(reason).toBe(wanted);
+      else expect(reason).toMatch(wanted);
+    }
+    expect(await policyStartFaults(file)).toEqual(faults);
+  });
+});
+
+describe('a change', () => {
+  test('reaches workers that run and workers that start later', async () => {
+    put(policy(90));
+    const policyFile = await open();
+    const before = startWorker(policyFile);
+    put(policy(91));
+    await settle(policyFile);
+    await until(() => blockOf(before) === 91);
+    expect(before.current().version).toBe('v91');
+    expect(blockOf(startWorker(policyFile))).toBe(91);
+  });
+
+  test('is not taken while the file is still being written', async () => {
+    put(policy(90));
+    const policyFile = await open();
+    const text = JSON.stringify(policy(91));
+    for (let length = 1; length < text.length; length += 4) {
+      writeFileSync(file, text.slice(0, length));
+      await policyFile.poll();
+      expect(policyFile.status()).toMatchObject({ state: 'ok', version: 'v90' });
+    }
+    writeFileSync(file, text);
+    await settle(policyFile);
+    expect(policyFile.status()).toMatchObject({ state: 'ok', version: 'v91' });
+  });
+
+  test.each([
+    ['written in place', () => writeFileSync(file, JSON.stringify(policy(91)))],
+    ['moved into place', () => put(policy(91))],
+    [
+      'of the same size and time',
+      () => {
+        put(policy(91));
+        utimesSync(file, 1_000, 1_000);
+      },
+    ],
+    [
+      'written in place with its time set back',
+      () => {
+        writeFileSync(file, JSON.stringify(policy(91)));
+        utimesSync(file, 1_000, 1_000);
+      },
+    ],
+  ])('%s counts', async (_name, change) => {
+    put(policy(90));
+    utimesSync(file, 1_000, 1_000);
+    const policyFile = await open();
+    change();
+    await settle(policyFile);
+    expect(policyFile.status().version).toBe('v91');
+  });
+
+  test('of what a symbolic link leads to counts', async () => {
+    for (const block of [90, 91]) {
+      mkdirSync(join(folder, String(block)));
+      writeFileSync(join(folder, String(block), 'policy.json'), JSON.stringify(policy(block)));
+    }
+    symlinkSync('90', join(folder, 'data'));
+    symlinkSync('data/policy.json', file);
+    const policyFile = await open();
+    expect(policyFile.status().version).toBe('v90');
+    symlinkSync('91', join(folder, 'data.new'));
+    renameSync(join(folder, 'data.new'), join(folder, 'data'));
+    await settle(policyFile);
+    expect(policyFile.status().version).toBe('v91');
+  });
+
+  test('of the time alone is none', async () => {
+    put(policy(90));
+    const policyFile = await open();
+    const { generation } = policyFile.initial().content;
+    utimesSync(file, 1_000, 1_000);
+    await settle(policyFile);
+    expect(policyFile.initial().content.generation).toBe(generation);
+    expect(lines.filter((line) => line.startsWith('policy set'))).toHaveLength(1);
+  });
+
+  test('that came between a worker’s start and its first listening reaches it', async () => {
+    put(policy(90));
+    const policyFile = await open();
+    const seed = structuredClone(policyFile.initial());
+    put(policy(91));
+    await settle(policyFile);
+    const late = openWorkerPolicies(seed);
+    opened.unshift(late);
+    expect(blockOf(late)).toBe(90);
+    await until(() => blockOf(late) === 91);
+  });
+
+  test('is seen by itself when it is asked to look', async () => {
+    put(policy(90));
+    const policyFile = await open({ pollMs: 10 });
+    put(policy(91));
+    await until(() => policyFile.status().version === 'v91');
+    expect(lines.at(-1)).toContain('policy set');
+  });
+
+  test('of many is the last one', async () => {
+    put(policy(90));
+    const policyFile = await open();
+    const worker = startWorker(policyFile);
+    for (let block = 91; block < 100; block++) {
+      put({ ...policy(block), shifts: { search: 0 } });
+      await settle(policyFile);
+    }
+    await until(() => blockOf(worker) === 99);
+    expect(policyFile.status().version).toBe('v99');
+  });
+});
+
+describe('what is wrong later', () => {
+  test('keeps the old policy and says why, until it is right again', async () => {
+    put(policy(90));
+    const policyFile = await open();
+    const worker = startWorker(policyFile);
+    put({ bands: { block: 'high' }, rules: [] });
+    await settle(policyFile);
+    const { state, version, detail } = policyFile.status();
+    expect({ state, version }).toEqual({ state: 'broken', version: 'v90' });
+    expect(detail).toContain('/bands/block must be a number from 0 to 100, and 1 more');
+    expect(detail).not.toContain(folder);
+    const refused = lines.filter((line) => line.includes('refused'));
+    expect(refused).toHaveLength(1);
+    expect(refused[0]).toContain('"pointer":"/bands/block"');
+    expect(refused[0]).toContain('"pointer":"/rules"');
+    expect(blockOf(startWorker(policyFile))).toBe(90);
+
+    // Said once, not at every look.
+    await settle(policyFile);
+    expect(lines.filter((line) => line.includes('refused'))).toHaveLength(1);
+
+    put(policy(92));
+    await settle(policyFile);
+    expect(policyFile.status()).toEqual({ state: 'ok', version: 'v92', detail: '' });
+    await until(() => blockOf(worker) === 92);
+  });
+
+  test.each([
+    ['no text', () => writeFileSync(file, Buffer.from([0x22, 0xff, 0x22])), 'it is no UTF-8'],
+    ['too large', () => put(' '.repeat(1_048_577)), 'it is larger than'],
+    [
+      'a folder',
+      () => {
+        rmSync(file);
+        mkdirSync(file);
+      },
+      'it is no file',
+    ],
+  ])('may be that the file is %s', async (_name, change, why) => {
+    put(policy(90));
+    const policyFile = await open();
+    change();
+    await settle(policyFile);
+    expect(policyFile.status()).toMatchObject({ state: 'broken', version: 'v90' });
+    expect(policyFile.status().detail).toContain(why);
+  });
+
+  test('is right again with the old content, too', async () => {
+    put(policy(90));
+    const text = readFileSync(file, 'utf8');
+    const policyFile = await open();
+    put('{');
+    await settle(policyFile);
+    expect(policyFile.status().state).toBe('broken');
+    put(text);
+    await settle(policyFile);
+    expect(policyFile.status()).toEqual({ state: 'ok', version: 'v90', detail: '' });
+    expect(lines.at(-1)).toContain('whole again');
+  });
+
+  test('may be that the file is gone: the last good policy counts until it comes back', async () => {
+    put(policy(90));
+    const policyFile = await open();
+    rmSync(file);
+    await settle(policyFile);
+    expect(policyFile.status()).toMatchObject({ state: 'broken', version: 'v90' });
+    expect(policyFile.status().detail).toContain('it is not there');
+    expect(blockOf(startWorker(policyFile))).toBe(90);
+    put(policy(91));
+    await settle(policyFile);
+    expect(policyFile.status()).toEqual({ state: 'ok', version: 'v91', detail: '' });
+  });
+});
+
+describe('customers', () => {
+  const forOne = { version: 'v1', customers: { [CUSTOMER]: { bands: { block: 70 } } } };
+
+  test('have their own policy, others the common one', async () => {
+    put(forOne);
+    const worker = startWorker(await open({ customerNumberOf: (id) => (id === CUSTOMER ? NUMBER : null) }));
+    expect([blockOf(worker, NUMBER), blockOf(worker, OTHER)]).toEqual([70, 85]);
+  });
+
+  test('that are made after the file get theirs at the next look', async () => {
+    put(forOne);
+    let made = false;
+    const policyFile = await open({ customerNumberOf: () => (made ? NUMBER : null) });
+    const worker = startWorker(policyFile);
+    expect(policyFile.status()).toEqual({
+      state: 'ok',
+      version: 'v1',
+      detail: 'customers of the policy file that do not exist: 1',
+    });
+    expect(lines.join('\n')).toContain(CUSTOMER);
+    await policyFile.poll();
+    expect(blockOf(worker, NUMBER)).toBe(85);
+    made = true;
+    await policyFile.poll();
+    await until(() => blockOf(worker, NUMBER) === 70);
+    expect(policyFile.status().detail).toBe('');
+  });
+
+  test('that do not exist are looked up a few at a time, and each in its turn', async () => {
+    const ids = Array.from({ length: 1_000 }, (_, n) => `cus_${String(n).padStart(26, '0')}`);
+    put({ customers: Object.fromEntries(ids.map((id) => [id, {}])) });
+    const asked: string[] = [];
+    const policyFile = await open({
+      customerNumberOf: (id) => {
+        asked.push(id);
+        return null;
+      },
+    });
+    expect(asked).toHaveLength(1_000);
+    asked.length = 0;
+    await policyFile.poll();
+    expect(asked.length).toBeLessThanOrEqual(256);
+    for (let i = 0; i < 3; i++) await policyFile.poll();
+    expect(new Set(asked)).toEqual(new Set(ids));
+  });
+
+  test('are unknown while the store fails, which ends nothing', async () => {
+    put(forOne);
+    let fails = true;
+    const policyFile = await open({
+      customerNumberOf: () => {
+        if (fails) throw new Error('the store fails');
+        return NUMBER;
+      },
+    });
+    await policyFile.poll();
+    fails = false;
+    await policyFile.poll();
+    expect(policyFile.initial().content.customerNumbers).toEqual(new Map([[CUSTOMER, NUMBER]]));
+  });
+});

@@ -1,0 +1,251 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { CustomerNumber } from '../../../src/base/brand.ts';
+import type { ListAction } from '../../../src/core/decision.ts';
+import { decodeRecord, type DecisionRecord } from '../../../src/core/decision-record.ts';
+import type { RegistryFacts } from '../../../src/core/facts.ts';
+import type { HistoryEvent, HistoryFacts, Velocity } from '../../../src/core/history.ts';
+import { compilePolicies, DEFAULT_DOCUMENT, DEFAULT_POLICY_SET, type PolicySet } from '../../../src/core/policy-set.ts';
+import {
+  ANSWER_DEGRADED,
+  ANSWER_SHADOW_ROUTED,
+  ANSWER_SIGHTING,
+  AnswerReader,
+  AnswerWriter,
+  createFrame,
+  FrameReader,
+  FrameWriter,
+  REQUEST_PUBLIC_KEY,
+} from '../../../src/pools/frame.ts';
+import { Engine } from '../../../src/score/engine.ts';
+import { CALM_GEO } from '../../support/facts.ts';
+
+/** One engine over one frame, with memory, lists, registry and model as a test says. */
+
+const CUSTOMER = 7;
+const NOW_MS = Date.UTC(2026, 10, 21, 12);
+const FINGERPRINT = 'f'.repeat(64);
+const CALM = {
+  ip: '91.10.20.30',
+  user_agent:
+    'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/157.0.0.0 Safari/537.36',
+  session_token: collectorToken(),
+  event_type: 'login',
+};
+/** 1 - .3 · .25 = 92.5: a probe by a headless browser. */
+const HOSTILE = { ...CALM, user_agent: 'HeadlessChrome/157.0', url: 'https://shop.example/.env' };
+
+function collectorToken(sid = 'session-1'): string {
+  const body = { v: 1, fp: FINGERPRINT, sid, iat: NOW_MS / 1_000 - 60, sig: {} };
+  return `st1.${Buffer.from(JSON.stringify(body)).toString('base64url')}`;
+}
+
+interface World {
+  list: ListAction | null;
+  registry: RegistryFacts | null;
+  probability: number | null;
+  policies: PolicySet;
+  velocity: Velocity;
+  seen: HistoryEvent[];
+}
+
+let world: World;
+
+beforeEach(() => {
+  const seen: HistoryEvent[] = [];
+  const velocity: Velocity = {
+    observe(events) {
+      seen.push(...events);
+      return events.map(() => null);
+    },
+  };
+  world = { list: null, registry: null, probability: null, policies: DEFAULT_POLICY_SET, velocity, seen };
+});
+
+interface Scored {
+  readonly status: number;
+  readonly flags: number;
+  readonly text: string;
+  readonly record: DecisionRecord | null;
+}
+
+async function score(bodies: readonly unknown[], flags = 0): Promise<Scored[]> {
+  const frame = createFrame();
+  const writer = new FrameWriter(frame);
+  for (const body of bodies) {
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    writer.add(Buffer.from(text), CUSTOMER, flags, NOW_MS);
+  }
+  const { probability } = world;
+  const engine = new Engine({
+    sources: {
+      findList: () => world.list,
+      findRegistry: () => world.registry,
+      lookupGeo: () => CALM_GEO,
+      geoEpoch: () => 0,
+    },
+    model: {
+      current: () =>
+        probability === null
+          ? null
+          : { columns: [], run: (_rows, count) => Promise.resolve(new Float32Array(count).fill(probability)) },
+    } as ConstructorParameters<typeof Engine>[0]['model'],
+    policies: { current: () => world.policies },
+    velocity: { observe: (events) => world.velocity.observe(events) },
+    isDegraded: () => false,
+    takeStoreFailure: () => false,
+    onMemoryFailed: () => {},
+  });
+  await engine.scoreBatch(new FrameReader(frame), new AnswerWriter(frame), 0, bodies.length);
+  const answers = new AnswerReader(frame);
+  return bodies.map((_body, at) => ({
+    status: answers.status(at),
+    flags: answers.flags(at),
+    text: answers.text(at),
+    record: answers.status(at) === 200 ? decodeRecord(answers.record(at)) : null,
+  }));
+}
+
+async function scoreOne(body: unknown, flags = 0): Promise<Scored> {
+  const [scored] = await score([body], flags);
+  if (scored === undefined) throw new Error('no answer');
+  return scored;
+}
+
+const history = (over: Partial<HistoryFacts['session']>): HistoryFacts => ({
+  session: {
+    isFirstEvent: false,
+    ageMs: 60_000,
+    decisions1m: 1,
+    payments1h: 0,
+    rhythm: null,
+    networkChanged: false,
+    previousCountry: null,
+    previousCountryAgeSeconds: 0,
+    regions1h: 1,
+    agentChanged: false,
+    ...over,
+  },
+  ip: null,
+  entities: [],
+  device: null,
+});
+
+describe('memory', () => {
+  test('takes in what was decided, in order, and nothing that was refused or has no session', async () => {
+    await score([
+      CALM,
+      'no JSON',
+      { ...CALM, ip: 5 },
+      { ...CALM, session_token: '' },
+      { ...CALM, event_type: 'Payment', entity_keys: { user: 'u1', tenant: 't1' } },
+    ]);
+    expect(world.seen.map(({ eventType }) => eventType)).toEqual(['login', 'payment']);
+    expect(world.seen[1]).toMatchObject({
+      customer: CUSTOMER,
+      publicKey: false,
+      nowMs: NOW_MS,
+      sessionId: 'session-1',
+      device: FINGERPRINT,
+      networks: { host: '91.10.20.30', site: '91.10.20', region: '91.10' },
+      country: 'DE',
+      place: { latitude: 52.52, longitude: 13.4, accuracyKm: 20 },
+      entities: [{ name: 'user', value: 'u1' }],
+    });
+  });
+
+  test('counts a public key apart, and an opaque token as its hash, without a device', async () => {
+    await scoreOne({ ...CALM, session_token: 'opaque' }, REQUEST_PUBLIC_KEY);
+    expect(world.seen[0]).toMatchObject({ publicKey: true, device: null });
+    expect(world.seen[0]?.sessionId).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  test('is known to the rules of its request, and of no other', async () => {
+    world.velocity = { observe: () => [null, history({ regions1h: 4 })] };
+    const [first, second] = await score([CALM, CALM]);
+    expect(first?.record?.contributions.map(({ code }) => code)).not.toContain('session_many_networks');
+    expect(second?.record?.contributions.map(({ code }) => code)).toContain('session_many_networks');
+  });
+
+  test('may answer later, as one over a network does', async () => {
+    world.velocity = { observe: () => Promise.resolve([history({ regions1h: 4 })]) };
+    expect((await scoreOne(CALM)).record?.contributions.map(({ code }) => code)).toContain('session_many_networks');
+  });
+
+  test.each([
+    ['throws', { observe: (): never => { throw new Error('torn'); } }], // prettier-ignore
+    ['rejects', { observe: () => Promise.reject(new Error('gone')) }],
+  ] as const)('that %s leaves its rules quiet, and the answer says degraded', async (_how, velocity) => {
+    world.velocity = velocity;
+    const scored = await scoreOne(CALM);
+    expect(scored.status).toBe(200);
+    expect(scored.flags & ANSWER_DEGRADED).not.toBe(0);
+    expect(scored.record?.sessionMode).toBe('degraded');
+  });
+});
+
+describe('a BLOCK counts for the registry', () => {
+  const isSighting = async (body: unknown = HOSTILE, flags = 0): Promise<boolean> => {
+    const scored = await scoreOne(body, flags);
+    return (scored.flags & ANSWER_SIGHTING) !== 0;
+  };
+
+  test('when it stands by its own evidence', async () => {
+    expect((await scoreOne(HOSTILE)).record?.decision).toBe('BLOCK');
+    expect(await isSighting()).toBe(true);
+  });
+  test('also when the registry knows the fingerprint and was not needed', async () => {
+    world.registry = { risk: 95, customers: 3 };
+    expect(await isSighting()).toBe(true);
+  });
+  test('not when the registry made it', async () => {
+    world.registry = { risk: 95, customers: 3 };
+    const body = { ...CALM, user_agent: 'HeadlessChrome/157.0' };
+    expect((await scoreOne(body)).record?.decision).toBe('BLOCK');
+    expect(await isSighting(body)).toBe(false);
+  });
+  test('not when a model made it that had the registry before it', async () => {
+    world.registry = { risk: 40, customers: 3 };
+    world.probability = 1;
+    const body = { ...CALM, user_agent: 'HeadlessChrome/157.0' };
+    expect((await scoreOne(body)).record?.decision).toBe('BLOCK');
+    expect(await isSighting(body)).toBe(false);
+    world.registry = null;
+    expect(await isSighting(body)).toBe(true);
+  });
+  test('not when the customer’s own list made it', async () => {
+    world.list = 'block';
+    expect(await isSighting()).toBe(false);
+  });
+  test('not by a public key, not with a fingerprint of a token, not when it is no BLOCK', async () => {
+    expect(await isSighting(HOSTILE, REQUEST_PUBLIC_KEY)).toBe(false);
+    expect(await isSighting({ ...HOSTILE, session_token: 'opaque' })).toBe(false);
+    expect(await isSighting(CALM)).toBe(false);
+  });
+});
+
+describe('a challenger', () => {
+  const withChallenger = (weight: number): PolicySet =>
+    compilePolicies(
+      {
+        ...DEFAULT_DOCUMENT,
+        sampleRate: 0,
+        challenger: { version: 'next', sampleRate: 0, weights: { device_headless: weight } },
+      },
+      () => 1 as CustomerNumber,
+    );
+  const HEADLESS = { ...CALM, user_agent: 'HeadlessChrome/157.0' };
+
+  test('that lands in another band copies the decision to the review queue and changes nothing in it', async () => {
+    world.policies = withChallenger(0.1);
+    const scored = await scoreOne(HEADLESS);
+    expect(scored.flags & ANSWER_SHADOW_ROUTED).not.toBe(0);
+    expect(scored.record).toMatchObject({ decision: 'REVIEW', score: 70, shadow: 'challenger' });
+    expect(scored.text).toContain('"shadow_routed":true');
+  });
+  test('that lands in the same one does not', async () => {
+    world.policies = withChallenger(0.72);
+    const scored = await scoreOne(HEADLESS);
+    expect(scored.flags & ANSWER_SHADOW_ROUTED).toBe(0);
+    expect(scored.record?.shadow).toBeNull();
+  });
+});

@@ -1,0 +1,300 @@
+import { describe, expect, test } from 'vitest';
+import type { FingerprintHash } from '../../../src/base/brand.ts';
+import { durably } from '../../../src/store/durable.ts';
+import { type Store, table } from '../../../src/store/open-store.ts';
+import { SightingQueue } from '../../../src/store/sighting-queue.ts';
+import { type SightingKind, Sightings } from '../../../src/store/sightings.ts';
+import { Tallies } from '../../../src/store/tallies.ts';
+import { customer, hashOf, open, tempFolder, tempStore, value } from './support.ts';
+
+const DAY = 86_400;
+const NOW = 20_000 * DAY;
+const F = hashOf(1);
+
+async function block(store: Store, numbers: readonly number[], at = NOW, hash = F): Promise<void> {
+  for (const number of numbers) await value(store.sightings.noteBlocks(customer(number), [hash], at));
+}
+
+function takeBack(store: Store, number: number, kinds: readonly SightingKind[], at = NOW): Promise<void> {
+  return value(durably(store.state, () => store.sightings.takeBackInside(customer(number), F, kinds, at)));
+}
+
+function talliesOf(store: Store): Tallies {
+  return new Tallies(table(store.state, 'tallies'));
+}
+
+/** The store's sightings with other bounds. */
+function bounded(store: Store, perCustomerMax: number, automaticPerCustomerMax: number): Sightings {
+  const bounds = { perCustomerMax, automaticPerCustomerMax };
+  return new Sightings(store.state, table(store.state, 'sightings'), store.registry, talliesOf(store), bounds);
+}
+
+const one = (fingerprintHash: FingerprintHash, atSeconds = NOW) => [{ fingerprintHash, atSeconds }];
+
+describe('promotion by sightings', () => {
+  test('two customers promote nothing, the third does, each further one adds to the risk up to 98', async () => {
+    const store = tempStore();
+    const risks: (number | null)[] = [];
+    for (let number = 1; number <= 9; number++) {
+      await block(store, [number]);
+      risks.push(store.registry.find(F, NOW)?.risk ?? null);
+    }
+    expect(risks).toEqual([null, null, 90, 92, 94, 96, 98, 98, 98]);
+    expect(store.registry.find(F, NOW)?.customers).toBe(9);
+  });
+
+  test('the same customer counts once, whatever it does', async () => {
+    const store = tempStore();
+    for (let round = 0; round < 5; round++) {
+      for (const kind of ['list', 'label', 'decision'] as const) {
+        await value(store.sightings.noteMany(customer(1), kind, one(F, NOW + round), NOW + round));
+      }
+    }
+    await block(store, [2], NOW + 5);
+    expect(store.registry.get(F)).toBeNull();
+    expect(store.sightings.customersOf(F, NOW + 5)).toBe(2);
+    await value(store.sightings.noteMany(customer(3), 'decision', one(F, NOW + 5), NOW + 5));
+    expect(store.registry.get(F)?.promotion).toEqual({ customers: 3, firstSeenSeconds: NOW, lastSeenSeconds: NOW + 5 });
+  });
+
+  test('each kind of evidence counts, from three different customers', async () => {
+    const store = tempStore();
+    for (const [i, kind] of (['list', 'label', 'decision'] as const).entries()) {
+      expect(store.registry.find(F, NOW)).toBeNull();
+      await value(store.sightings.noteMany(customer(i + 1), kind, one(F), NOW));
+    }
+    expect(store.registry.find(F, NOW)).toEqual({ risk: 90, customers: 3 });
+  });
+
+  test('three within 30 days do, spread over more they do not', async () => {
+    const store = tempStore();
+    await block(store, [1], NOW);
+    await block(store, [2], NOW + 20 * DAY);
+    await block(store, [3], NOW + 30 * DAY + 1);
+    expect(store.registry.find(F, NOW + 30 * DAY + 1)).toBeNull();
+    await block(store, [1], NOW + 30 * DAY + 2);
+    expect(store.registry.find(F, NOW + 30 * DAY + 2)).toEqual({ risk: 90, customers: 3 });
+    // What ran out for the first customer is forgotten: it was first seen by the second.
+    expect(store.registry.get(F)?.promotion?.firstSeenSeconds).toBe(NOW + 20 * DAY);
+  });
+
+  test('risk halves from 7 days after the last sight on; a new sight of one of three sets it up again', async () => {
+    const store = tempStore();
+    await block(store, [1, 2, 3]);
+    expect(store.registry.find(F, NOW + 7 * DAY)?.risk).toBe(90);
+    expect(store.registry.find(F, NOW + 21 * DAY)?.risk).toBeCloseTo(45, 9);
+    await block(store, [2], NOW + 21 * DAY);
+    expect(store.registry.find(F, NOW + 21 * DAY)).toEqual({ risk: 90, customers: 3 });
+  });
+
+  test('one customer alone keeps an entry from fading no longer than the others count', async () => {
+    const store = tempStore();
+    await block(store, [1, 2, 3]);
+    const later = NOW + 35 * DAY;
+    await block(store, [1], later);
+    expect(store.registry.find(F, later)?.risk).toBeCloseTo(22.5, 9);
+    expect(store.registry.get(F)?.promotion?.lastSeenSeconds).toBe(NOW);
+  });
+
+  test('fingerprints are apart, neighbours too', async () => {
+    const store = tempStore();
+    const last = 'f'.repeat(64) as FingerprintHash;
+    await block(store, [1, 2], NOW, hashOf(1));
+    await block(store, [3, 0xffff_ffff], NOW, hashOf(2));
+    await block(store, [1, 0xffff_ffff], NOW, last);
+    expect(store.registry.count()).toBe(0);
+    await block(store, [3], NOW, last);
+    expect([store.registry.count(), store.registry.find(last, NOW)]).toEqual([1, { risk: 90, customers: 3 }]);
+  });
+
+  test('sightings and what they came to are there after a restart', async () => {
+    const folder = tempFolder();
+    const before = open(folder);
+    await block(before, [1, 2]);
+    await before.close();
+    const after = open(folder);
+    await block(after, [3]);
+    expect(after.registry.find(F, NOW)).toEqual({ risk: 90, customers: 3 });
+    await after.close();
+  });
+});
+
+describe('taking evidence back', () => {
+  test('ends a promotion at once when fewer than three customers are left', async () => {
+    const store = tempStore();
+    await block(store, [1, 2, 3, 4]);
+    await value(store.sightings.forgetBlocks(customer(4), [F], NOW));
+    expect(store.registry.find(F, NOW)).toEqual({ risk: 90, customers: 3 });
+    await value(store.sightings.forgetBlocks(customer(1), [F], NOW));
+    expect([store.registry.get(F), store.registry.count()]).toEqual([null, 0]);
+    await block(store, [1]);
+    expect(store.registry.find(F, NOW)).toEqual({ risk: 90, customers: 3 });
+  });
+
+  test('leaves what an import says', async () => {
+    const store = tempStore();
+    const part = { risk: 55, customers: 7, firstSeenSeconds: 1, lastSeenSeconds: NOW };
+    await value(store.registry.put({ fingerprintHash: F, ...part }));
+    await block(store, [1, 2, 3]);
+    expect(store.registry.find(F, NOW)).toEqual({ risk: 90, customers: 7 });
+    await value(store.sightings.forgetBlocks(customer(2), [F], NOW));
+    expect(store.registry.find(F, NOW)).toEqual({ risk: 55, customers: 7 });
+    expect(store.registry.get(F)).toEqual({ imported: part, promotion: null });
+  });
+
+  test('of one kind leaves the customer’s others, and other customers’', async () => {
+    const store = tempStore();
+    await block(store, [1, 2, 3]);
+    await value(store.sightings.noteMany(customer(1), 'decision', one(F), NOW));
+    await takeBack(store, 1, ['list']);
+    expect(store.registry.find(F, NOW)?.customers).toBe(3);
+    await takeBack(store, 4, ['list', 'label', 'decision']);
+    expect(store.registry.find(F, NOW)?.customers).toBe(3);
+    await takeBack(store, 1, ['label', 'decision']);
+    expect(store.registry.find(F, NOW)).toBeNull();
+  });
+
+  test('of what has run out changes nothing: the entry goes on fading, pruned or not', async () => {
+    for (const pruned of [false, true]) {
+      const store = tempStore();
+      await block(store, [1, 2, 3]);
+      const later = NOW + 31 * DAY;
+      if (pruned) expect(await value(store.sightings.prune(later, 100))).toBe(3);
+      await value(store.sightings.forgetBlocks(customer(1), [F], later));
+      expect(store.registry.find(F, later)?.customers).toBe(3);
+      await store.close();
+    }
+  });
+
+  test('the operator’s removal takes the sightings with it, so that the next one does not promote', async () => {
+    const store = tempStore();
+    await block(store, [1, 2, 3]);
+    await block(store, [1], NOW, hashOf(2));
+    expect(await value(store.sightings.forgetFingerprint(F))).toEqual({ entry: true, customers: 3 });
+    await block(store, [4]);
+    expect(store.registry.find(F, NOW)).toBeNull();
+    expect(await value(store.sightings.forgetFingerprint(F))).toEqual({ entry: false, customers: 1 });
+    expect(await value(store.sightings.forgetFingerprint(F))).toEqual({ entry: false, customers: 0 });
+    expect([1, 2, 3, 4].map((n) => talliesOf(store).get('sightings', customer(n)))).toEqual([1, 0, 0, 0]);
+  });
+});
+
+describe('bounds of sightings', () => {
+  test('a customer without room is refused new fingerprints and keeps its old ones', async () => {
+    const store = tempStore();
+    const sightings = bounded(store, 4, 2);
+    const note = (kind: SightingKind, seeds: readonly number[]) =>
+      value(
+        sightings.noteMany(
+          customer(1),
+          kind,
+          seeds.flatMap((seed) => one(hashOf(seed))),
+          NOW,
+        ),
+      );
+    expect(await note('decision', [1, 2, 3])).toEqual({ written: 2, refused: 1 });
+    expect(await note('list', [4, 5, 6])).toEqual({ written: 2, refused: 1 });
+    expect(await note('label', [1, 4])).toEqual({ written: 2, refused: 0 });
+    expect(await value(sightings.noteMany(customer(2), 'decision', one(F), NOW))).toEqual({ written: 1, refused: 0 });
+    await value(sightings.forgetBlocks(customer(1), [hashOf(5)], NOW));
+    expect(await note('list', [6])).toEqual({ written: 1, refused: 0 });
+  });
+
+  test('pruning removes what has run out, some rows at a time, and makes room', async () => {
+    const store = tempStore();
+    const sightings = bounded(store, 10, 10);
+    for (let seed = 0; seed < 10; seed++) {
+      await value(sightings.noteMany(customer(1), 'list', one(hashOf(seed), NOW + seed * DAY), NOW + seed * DAY));
+    }
+    const later = NOW + 34 * DAY + 1;
+    let removed = 0;
+    for (let round = 0; round < 4; round++) removed += await value(sightings.prune(later, 3));
+    expect(removed).toBe(5);
+    expect(talliesOf(store).get('sightings', customer(1))).toBe(5);
+    const five = Array.from({ length: 6 }, (_, i) => ({ fingerprintHash: hashOf(100 + i), atSeconds: later }));
+    expect(await value(sightings.noteMany(customer(1), 'list', five, later))).toEqual({ written: 5, refused: 1 });
+  });
+});
+
+describe('the queue of sightings by BLOCKs', () => {
+  const fill = (queue: SightingQueue, number: number, seeds: number, at = NOW): void => {
+    for (let seed = 0; seed < seeds; seed++) queue.noteDecision(customer(number), hashOf(seed), at);
+  };
+
+  test('writes each customer and fingerprint once a round, in bounded writes', async () => {
+    const store = tempStore();
+    const sizes: number[] = [];
+    const counting = {
+      noteMany: (...given: Parameters<Sightings['noteMany']>) => {
+        sizes.push(given[2].length);
+        return store.sightings.noteMany(...given);
+      },
+    };
+    const queue = new SightingQueue(counting, { waitingMax: 1000, perDayMax: 1000, perWrite: 40 });
+    for (let round = 0; round < 50; round++) for (const number of [1, 2, 3]) fill(queue, number, 100, NOW + round);
+    expect([queue.waiting, queue.dropped]).toEqual([300, 0]);
+    expect(await Promise.all([queue.flush(NOW + 50), queue.flush(NOW + 50)])).toEqual([null, null]);
+    expect(sizes).toEqual([40, 40, 20, 40, 40, 20, 40, 40, 20]);
+    expect(queue.waiting).toBe(0);
+    expect(store.registry.count()).toBe(100);
+  });
+
+  test('a fingerprint that goes on being blocked is written once an hour', async () => {
+    const store = tempStore();
+    const { sightingQueue: queue, sightings } = store;
+    const lastSeen = async (at: number): Promise<number | undefined> => {
+      for (const number of [1, 2, 3]) queue.noteDecision(customer(number), F, at);
+      await queue.flush(at);
+      return store.registry.get(F)?.promotion?.lastSeenSeconds;
+    };
+    expect(await lastSeen(NOW)).toBe(NOW);
+    expect(await lastSeen(NOW + 3_600)).toBe(NOW);
+    expect(await lastSeen(NOW + 3_601)).toBe(NOW + 3_601);
+    expect(sightings.customersOf(F, NOW)).toBe(3);
+  });
+
+  test('drops and counts what is too much, for all and for one customer in a day', async () => {
+    const store = tempStore();
+    const queue = new SightingQueue(store.sightings, { waitingMax: 15, perDayMax: 10, perWrite: 100 });
+    fill(queue, 1, 12);
+    expect([queue.waiting, queue.dropped]).toEqual([10, 2]);
+    fill(queue, 2, 8);
+    expect([queue.waiting, queue.dropped]).toEqual([15, 5]);
+    await queue.flush(NOW);
+    // The day's share is used up by what was written, and not by what is still waiting.
+    queue.noteDecision(customer(1), hashOf(500), NOW + 1);
+    queue.noteDecision(customer(2), hashOf(500), NOW + 1);
+    expect([queue.waiting, queue.dropped]).toEqual([1, 6]);
+    queue.noteDecision(customer(1), hashOf(500), NOW + DAY);
+    expect([queue.waiting, queue.dropped]).toEqual([2, 6]);
+  });
+
+  test('what could not be written waits for the next round', async () => {
+    const store = tempStore();
+    let broken = true;
+    const sometimes = {
+      noteMany: (...given: Parameters<Sightings['noteMany']>) =>
+        broken
+          ? Promise.resolve({ kind: 'fault', code: 'store_write_failed', detail: 'full' } as const)
+          : store.sightings.noteMany(...given),
+    };
+    const queue = new SightingQueue(sometimes);
+    fill(queue, 1, 3);
+    expect(await queue.flush(NOW)).toMatchObject({ code: 'store_write_failed' });
+    expect(queue.waiting).toBe(3);
+    broken = false;
+    expect(await queue.flush(NOW)).toBeNull();
+    expect([queue.waiting, store.sightings.customersOf(hashOf(2), NOW)]).toEqual([0, 1]);
+  });
+
+  test('what was taken back while it waited is not written', async () => {
+    const store = tempStore();
+    const { sightingQueue: queue } = store;
+    fill(queue, 1, 2);
+    queue.forget(customer(1), hashOf(0));
+    queue.forget(customer(2), hashOf(1));
+    expect(queue.waiting).toBe(1);
+    await queue.flush(NOW);
+    expect([0, 1].map((seed) => store.sightings.customersOf(hashOf(seed), NOW))).toEqual([0, 1]);
+  });
+});
