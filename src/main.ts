@@ -27,13 +27,16 @@ import { createMetrics, DecisionCounts } from './observe/metrics.ts';
 import type { LayerStatus } from './pools/layer-messages.ts';
 import { openLayers } from './pools/layers.ts';
 import { openPolicyFile } from './pools/policy-file.ts';
+import { policyStartFaults } from './pools/policy-read.ts';
 import { openScorePool } from './pools/score-pool.ts';
+import { readings } from './readings.ts';
 import { EXIT_SETTINGS, readSettings, type Settings } from './settings.ts';
 import type { StoreWrite } from './store/durable.ts';
 import { ensureUsable } from './store/ensure-usable.ts';
 import { deriveKey, openMasterKey } from './store/master-key.ts';
 import { openStore } from './store/open-store.ts';
 import { acquireServerLock } from './store/server-lock.ts';
+import { createVelocityMemory } from './velocity/memory.ts';
 import { keyPoller, reportFaults, startUpkeep } from './upkeep.ts';
 
 /** Wires everything and runs it until a signal ends it. Nothing imports this file but the command `serve`. */
@@ -58,7 +61,7 @@ const STORE_FAILED_MS = 10_000;
 export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   const startedAtMs = performance.now();
   const read = readSettings(env);
-  const faults = [...(read.kind === 'faults' ? read.faults : []), ...faultsOfMachine(env)];
+  const faults = [...(read.kind === 'faults' ? read.faults : []), ...(await faultsOfMachine(env))];
   if (read.kind === 'faults' || faults.length > 0) {
     for (const fault of faults) process.stderr.write(`gatehouse: ${fault}\n`);
     process.exitCode = EXIT_SETTINGS;
@@ -81,7 +84,7 @@ export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
 }
 
 /** Settings that are well formed and cannot be had on this machine, so that they are named together with the malformed ones. */
-function faultsOfMachine(env: NodeJS.ProcessEnv): string[] {
+async function faultsOfMachine(env: NodeJS.ProcessEnv): Promise<string[]> {
   const faults: string[] = [];
   const { GATEHOUSE_TLS_CERT: certFile, GATEHOUSE_TLS_KEY: keyFile } = env;
   if (certFile && keyFile) {
@@ -92,6 +95,8 @@ function faultsOfMachine(env: NodeJS.ProcessEnv): string[] {
       faults.push(`GATEHOUSE_TLS_CERT and GATEHOUSE_TLS_KEY cannot be used: ${detail}`);
     }
   }
+  const policyFile = env['GATEHOUSE_POLICY_FILE'];
+  if (policyFile) faults.push(...(await policyStartFaults(policyFile)));
   if (env['GATEHOUSE_TRANSPORT'] === 'uws') {
     const loaded = loadUws();
     if (loaded.kind === 'unavailable') faults.push(`GATEHOUSE_TRANSPORT is uws, but ${loaded.detail}`);
@@ -144,9 +149,10 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   });
   if (policies.kind === 'faults') throw new StartFault(policies.faults.join('\ngatehouse: '), EXIT_SETTINGS);
   const { policyFile } = policies;
+  const memory = createVelocityMemory(settings.velocityMb * 1_048_576, deriveKey(master.key, 'velocity-hash'));
   const pool = await openScorePool(
     settings.workers,
-    { dataDir, layers: layers.initial(), policies: policyFile.initial() },
+    { dataDir, layers: layers.initial(), policies: policyFile.initial(), velocity: memory },
     {
       onError: (error) => log.error({ err: error }, 'a score worker failed'),
       onWorkerEnded: (threadId) => layers.forgetWorker(threadId),
@@ -199,6 +205,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
       queued: decide.queued,
       keys: () => keyring.size,
       replayIds: () => replay.size,
+      readings: readings(memory, decisions, store),
       layers: () => Object.fromEntries(Object.entries(layerStates()).map(([name, { state }]) => [name, LEVEL[state]])),
     },
   );

@@ -53,8 +53,14 @@ export function startUpkeep({
   const timers = [
     setInterval(pollKeys, KEYS_POLL_MS),
     setInterval(() => sweep(replay, journal, clock), SWEEP_MS),
-    setInterval(once(() => ledger.flush(), log), FLUSH_MS),
-    setInterval(once(() => ledger.prune(), log), PRUNE_MS),
+    setInterval(
+      once(() => ledger.flush(), log),
+      FLUSH_MS,
+    ),
+    setInterval(
+      once(() => ledger.prune(), log),
+      PRUNE_MS,
+    ),
     setInterval(journalWatcher(journal, log), WATCH_MS),
     setInterval(() => watch(decide, log), WATCH_MS),
     setInterval(() => void backUp(store, dataDir, log), BACKUP_MS),

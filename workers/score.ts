@@ -1,5 +1,4 @@
 import { threadId, workerData } from 'node:worker_threads';
-import { ExactVelocity } from '../test/support/exact-velocity.ts';
 import { AnswerWriter, FrameReader } from '../src/pools/frame.ts';
 import type { ScorePost, ScoreTask, ScoreWorkerData } from '../src/pools/messages.ts';
 import { serveFrames } from '../src/pools/score-loop.ts';
@@ -8,6 +7,7 @@ import { openWorkerLayers } from '../src/score/layers.ts';
 import { openWorkerPolicies } from '../src/score/policies.ts';
 import { createSources } from '../src/score/sources.ts';
 import { openStore } from '../src/store/open-store.ts';
+import { LocalVelocity } from '../src/velocity/local-velocity.ts';
 
 /** A score worker: opens what scoring reads, then scores frames until the end. The work itself is in `src/score`. */
 
@@ -18,7 +18,7 @@ if (opened.kind === 'fault') throw new Error(opened.detail);
 const { store } = opened;
 const layers = await openWorkerLayers(data.layers, threadId);
 const policies = openWorkerPolicies(data.policies);
-const velocity = new ExactVelocity();
+const velocity = new LocalVelocity(data.velocity);
 const worker = createSources(store, layers.geo);
 const engine = new Engine({
   sources: worker.sources,

@@ -4,11 +4,15 @@ import { AnswerReader, AnswerWriter, createFrame, FrameReader, FrameWriter } fro
 import { Engine } from '../../src/score/engine.ts';
 import { createGeoIp } from '../../src/score/geoip.ts';
 import { createSources } from '../../src/score/sources.ts';
+import { LocalVelocity } from '../../src/velocity/local-velocity.ts';
+import { createVelocityMemory } from '../../src/velocity/memory.ts';
 import { CUSTOMER, makeStore, NOW_SECONDS, trafficBodies } from './fixtures.ts';
 import { loadPackages } from './geo.ts';
 import { Ring, type Stage } from './stage.ts';
 
 const SIZES = [16, 32, 64];
+/** As the service has it. */
+const VELOCITY_BYTES = 256 * 1_048_576;
 
 /**
  * A worker's whole way with a batch, without the hop to it: real store, installed databases, no model. Operations are requests.
@@ -23,7 +27,7 @@ export const engine: Stage = {
       sources: worker.sources,
       model: { current: () => null },
       policies: { current: () => DEFAULT_POLICY_SET },
-      velocity: { observe: (events) => events.map(() => null) },
+      velocity: new LocalVelocity(createVelocityMemory(VELOCITY_BYTES, Buffer.alloc(16, 7))),
       onMemoryFailed: () => {},
       isDegraded: () => false,
       takeStoreFailure: () => worker.takeStoreFailure(),

@@ -22,6 +22,7 @@ import { replay } from './replay.ts';
 import { rules } from './rules.ts';
 import type { Stage } from './stage.ts';
 import { token } from './token.ts';
+import { velocity } from './velocity.ts';
 import { verify } from './verify.ts';
 
 /** All stages that run anywhere, in the order of a request's way: main thread, worker, main thread. */
@@ -43,6 +44,7 @@ export const STAGES: readonly Stage[] = [
   gather,
   lmdb,
   geo,
+  velocity,
   rules,
   fuse,
   ids,

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { DEFAULT_DOCUMENT } from '../../src/core/policy-set.ts';
 import { openLayers } from '../../src/pools/layers.ts';
+import { createVelocityMemory } from '../../src/velocity/memory.ts';
 import { openScorePool, type ScorePool } from '../../src/pools/score-pool.ts';
 import { makeStore } from './fixtures.ts';
 import type { Stage } from './stage.ts';
@@ -20,7 +21,15 @@ export const poolHop: Stage = {
       log: { info: () => {}, warn: () => {} },
     });
     const errors: unknown[] = [];
-    const data = { dataDir: folder, layers: layers.initial(), policies: { channel: 'bench', content: { generation: 0, document: DEFAULT_DOCUMENT, customerNumbers: new Map() } } };
+    const data = {
+      dataDir: folder,
+      layers: layers.initial(),
+      policies: {
+        channel: 'gatehouse-bench-policy',
+        content: { generation: 0, document: DEFAULT_DOCUMENT, customerNumbers: new Map() },
+      },
+      velocity: createVelocityMemory(1_048_576, Buffer.alloc(16, 7)),
+    };
     const pool = await openScorePool(1, data, {
       onError: (error) => errors.push(error),
       onWorkerEnded: () => errors.push('a worker ended'),

@@ -9,6 +9,16 @@ export interface MetricSources {
   replayIds(): number;
   /** Layer → 1 ok, 0 absent, -1 broken. */
   layers(): Readonly<Record<string, number>>;
+  readonly readings: readonly Reading[];
+}
+
+/** One number that a part of the service tells of itself. */
+export interface Reading {
+  readonly name: string;
+  readonly help: string;
+  /** `level` goes up and down, `total` only up. */
+  readonly kind: 'level' | 'total';
+  read(): number;
 }
 
 /** Upper bounds of the latency histogram, seconds. */
@@ -94,6 +104,7 @@ export function createMetrics(counts: DecisionCounts, ruleCodes: readonly string
   gauge('gatehouse_queue_requests', 'Requests that wait for a score worker.', () => sources.queued());
   gauge('gatehouse_keys', 'API keys that are accepted.', () => sources.keys());
   gauge('gatehouse_replay_ids', 'Request ids that are remembered.', () => sources.replayIds());
+  for (const { name, help, kind, read } of sources.readings) (kind === 'level' ? gauge : total)(name, help, read);
   registry.registerMetric(
     new Gauge({
       name: 'gatehouse_layer_state',

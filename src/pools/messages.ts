@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Frame } from './frame.ts';
 import type { LayerSet } from './layer-messages.ts';
+import type { VelocityMemory } from '../velocity/memory.ts';
 import type { PolicySeed } from './policy-messages.ts';
 
 /**
@@ -14,6 +15,8 @@ export interface ScoreWorkerData {
   readonly frames: readonly Frame[];
   readonly layers: LayerSet;
   readonly policies: PolicySeed;
+  /** Shared by all workers. */
+  readonly velocity: VelocityMemory;
 }
 
 /** The one task of a worker: serve frames until the end. */

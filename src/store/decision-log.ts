@@ -245,14 +245,12 @@ export class DecisionLog {
     });
   }
 
-  /** Why nothing can be written; null while it can. Decisions go on, and are kept in memory as far as they fit. */
+  /**
+   * Why nothing can be written; null while it can. Decisions go on, and are kept in memory as far as they fit. LMDB may not come
+   * back to this process: closing the environment would hang, and so would `process.exit()`.
+   */
   get broken(): string | null {
     return this.#writer.broken;
-  }
-
-  /** LMDB will not come back to this process: closing its environment would hang. */
-  get isStuck(): boolean {
-    return this.#writer.isStuck;
   }
 
   stats(): DecisionLogStats {

@@ -95,8 +95,8 @@ export function openStore(options: StoreOptions): StoreOpened {
       async close() {
         await decisionLog?.close();
         await state.close();
-        // Of an environment that is stuck this would never return.
-        if (decisionLog?.isStuck !== true) await hot?.close();
+        // After a failed write this would never return.
+        if ((decisionLog?.broken ?? null) === null) await hot?.close();
       },
     };
     return { kind: 'ok', store };

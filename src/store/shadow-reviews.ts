@@ -105,7 +105,7 @@ export class ShadowReviews {
 
   /**
    * The hot path, for an answer that says `shadow_routed`: copies the decision record. Never refuses and never waits.
-   * Measured: 0.3 µs.
+   * Measured: 0.9 µs.
    */
   enqueue(customer: CustomerNumber, record: Uint8Array): void {
     if (record.length === 0 || this.#waitingRows >= this.#bounds.waitingMax) {
@@ -294,7 +294,7 @@ function rowOf(bytes: Buffer): ShadowReview | null {
 
 /**
  * The verdict's number, 0 for none, and that of why it is here, then the rest packed: a walk with a filter unpacks only what it
- * gives out. Measured: 10,000 rows in 20 ms in place of 90.
+ * gives out. Measured: 10,000 rows in 16 ms in place of some 90.
  */
 const REST_AT = 2;
 

@@ -110,7 +110,7 @@ export class Sightings {
     });
   }
 
-  /** A few hundred a call: the write lock is held for some 20 µs each. */
+  /** A few hundred a call: the write lock is held for some 10 µs each. */
   noteMany(
     customer: CustomerNumber,
     kind: SightingKind,

@@ -154,10 +154,11 @@ async function read(log: DecisionLog, model: Model, asked: Read): Promise<boolea
     got.push(...page.rows.map(idOf));
     after = page.next;
     // Newer than all that is there, so it belongs to no page of this walk.
-    if (after !== null) model.nowMs++;
+    if (after === null) break;
+    model.nowMs++;
     const made = { customer: asked.customer, decision: 'REVIEW', reason: 'ip_vpn' } as const;
-    for (let i = 0; i < asked.meanwhile && after !== null; i++) model.decide(log, made, 0);
-  } while (after !== null && got.length <= expected.length);
+    for (let i = 0; i < asked.meanwhile; i++) model.decide(log, made, 0);
+  } while (got.length <= expected.length);
   expect(got).toEqual(expected);
   for (const id of expected.slice(0, 20)) {
     expect(log.find(customer(asked.customer), id, nowMs)?.record.requestId).toBe(id);

@@ -18,13 +18,15 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   store: ['base', 'core', 'limits.ts'],
   pools: ['base', 'core', 'limits.ts'],
   observe: ['base', 'core', 'limits.ts', 'pools'],
-  score: ['base', 'core', 'limits.ts', 'pools', 'store'],
+  velocity: ['base', 'core', 'limits.ts'],
+  score: ['base', 'core', 'limits.ts', 'pools', 'store', 'velocity'],
   decide: ['base', 'core', 'limits.ts', 'pools'],
   http: ['base', 'limits.ts'],
   manage: ['base', 'core', 'decide', 'limits.ts', 'observe', 'pools', 'store'],
   'first-start.ts': ['base', 'store'],
+  'readings.ts': ['observe', 'store', 'velocity'],
   'ledger.ts': ['base', 'core', 'decide', 'pools', 'store'],
-  'upkeep.ts': ['base', 'decide', 'ledger.ts', 'limits.ts', 'observe', 'store'],
+  'upkeep.ts': ['base', 'decide', 'ledger.ts', 'limits.ts', 'observe', 'store', 'velocity'],
   'main.ts': [
     'base',
     'core',
@@ -36,14 +38,29 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'manage',
     'observe',
     'pools',
+    'readings.ts',
     'settings.ts',
     'store',
     'upkeep.ts',
+    'velocity',
   ],
   cli: ['base', 'client', 'core', 'limits.ts', 'store'],
-  workers: ['pools', 'score', 'store'],
+  workers: ['pools', 'score', 'store', 'velocity'],
   scripts: ['client', 'core'],
-  bench: ['base', 'client', 'core', 'decide', 'http', 'limits.ts', 'observe', 'pools', 'score', 'scripts', 'store'],
+  bench: [
+    'base',
+    'client',
+    'core',
+    'decide',
+    'http',
+    'limits.ts',
+    'observe',
+    'pools',
+    'score',
+    'scripts',
+    'store',
+    'velocity',
+  ],
 };
 
 /** Single files that may reach further than their place. */
@@ -54,7 +71,7 @@ const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Hot places never import cold ones, whatever the table above says. */
-const HOT = new Set(['decide', 'score', 'pools', 'http', 'core', 'base']);
+const HOT = new Set(['decide', 'score', 'velocity', 'pools', 'http', 'core', 'base']);
 const COLD = new Set(['manage', 'cli', 'web', 'extract', 'deliver', 'main.ts', 'first-start.ts', 'settings.ts']);
 
 /** npm package → the files and folders that may import it. */

@@ -12,7 +12,7 @@ import { readRows, type RowFormat } from '../registry-rows.ts';
 import { tableText, timeText } from '../table.ts';
 import { withStore } from '../with-store.ts';
 
-/** Measured: a write of so many holds the store's write lock for some 30 ms, which a server beside it does not notice. */
+/** Measured: a write of so many holds the store's write lock for some 20 ms, which a server beside it does not notice. */
 const ROWS_PER_WRITE = 5_000;
 /** Choice: enough to see what kind of fault it is. */
 const FAULTS_SHOWN_MAX = 10;

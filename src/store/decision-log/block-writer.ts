@@ -1,18 +1,19 @@
 import type { Database } from 'lmdb';
 import { STORE_WRITE_MS_MAX } from '../../limits.ts';
-import { reasonOf } from '../durable.ts';
+import { messageOf, reasonOf } from '../durable.ts';
 import type { Block } from './block.ts';
 import type { Buffers } from './buffers.ts';
 
-/** Choice: a disk that is full does not get room within a millisecond. */
-const RETRY_MS = 1_000;
+/** Choice: the first pause after a write that failed, and the longest; each is twice the one before. */
+const RETRY_MS_MIN = 1_000;
+const RETRY_MS_MAX = 60_000;
 
 /**
  * Writes blocks behind the back of the hot path. One write at a time is with LMDB, whose own thread copies and commits it; what
  * comes meanwhile waits here. Nothing waits for the disk: what is lost with the machine's power is the last second's.
  *
- * Direction of failure: open. A write that fails is tried again; one that is stuck keeps its blocks, readable, until the
- * process ends.
+ * Direction of failure: open. A write that fails is tried again, though LMDB may refuse all writes after it until the process
+ * ends; one that is stuck keeps its blocks, readable, until then.
  */
 export class BlockWriter {
   readonly #table: Database<Buffer, Buffer>;
@@ -24,6 +25,7 @@ export class BlockWriter {
   #writing: Promise<void> | null = null;
   #writingSinceMs = 0;
   #retryAtMs = 0;
+  #retryMs = RETRY_MS_MIN;
   #failure: string | null = null;
 
   constructor(table: Database<Buffer, Buffer>, buffers: Buffers) {
@@ -33,12 +35,12 @@ export class BlockWriter {
 
   /** Why nothing can be written; null while it can. */
   get broken(): string | null {
-    if (this.isStuck) return `a write has not been committed for over ${STORE_WRITE_MS_MAX} ms`;
+    if (this.#isStuck) return `a write has not been committed for over ${STORE_WRITE_MS_MAX} ms`;
     return this.#failure;
   }
 
   /** The write that is with LMDB will not come back; only a new process recovers. */
-  get isStuck(): boolean {
+  get #isStuck(): boolean {
     return this.#writing !== null && performance.now() - this.#writingSinceMs > STORE_WRITE_MS_MAX;
   }
 
@@ -94,8 +96,8 @@ export class BlockWriter {
   async #run(blocks: readonly Block[], removals: Buffer[]): Promise<void> {
     this.#inFlight = new Set(blocks);
     const keys: Buffer[] = [];
-    const commits = new Set<Promise<boolean>>();
-    let failure: string | null = null;
+    const commits = new Set<Promise<unknown>>();
+    let thrown: string | null = null;
     try {
       for (const block of blocks) {
         block.isWaiting = false;
@@ -107,15 +109,19 @@ export class BlockWriter {
       }
       for (const key of removals) commits.add(this.#table.remove(key));
     } catch (error) {
-      failure = await reasonOf(error);
+      thrown = messageOf(error);
     }
-    for (const commit of await Promise.allSettled(commits)) {
-      if (commit.status === 'rejected') failure ??= await reasonOf(commit.reason);
-    }
+    // Each is heard at once: one that rejects unheard would end the process.
+    const reasons = await Promise.all([...commits].map((commit) => commit.then(() => null, reasonOf)));
+    const failure = thrown ?? reasons.find((reason) => reason !== null) ?? null;
     this.#inFlight = new Set();
     this.#failure = failure;
-    if (failure === null) for (const [i, block] of blocks.entries()) this.#committed(block, keys[i] ?? null);
-    else this.#failed(blocks, removals);
+    if (failure !== null) {
+      this.#failed(blocks, removals);
+      return;
+    }
+    this.#retryMs = RETRY_MS_MIN;
+    for (const [i, block] of blocks.entries()) this.#committed(block, keys[i] ?? null);
   }
 
   #committed(block: Block, key: Buffer | null): void {
@@ -125,7 +131,8 @@ export class BlockWriter {
   }
 
   #failed(blocks: readonly Block[], removals: Buffer[]): void {
-    this.#retryAtMs = performance.now() + RETRY_MS;
+    this.#retryAtMs = performance.now() + this.#retryMs;
+    this.#retryMs = Math.min(RETRY_MS_MAX, 2 * this.#retryMs);
     const again = blocks.filter((block) => !block.isWaiting && !block.isGone);
     for (const block of again) block.isWaiting = true;
     for (const block of blocks) if (block.isGone) this.#free(block);

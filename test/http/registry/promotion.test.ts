@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { bearer, fingerprintOf } from '../../support/manage.ts';
 import { CALM, decide, gatehouse, newCustomer } from '../../support/requests.ts';
 import { decided } from '../../support/reviews.ts';
-import { startServer, type RunningServer } from '../../support/server.ts';
+import { startServer } from '../../support/server.ts';
 
 const DAY = 86_400;
 
@@ -19,65 +19,55 @@ function hashOf(token: string): string {
 }
 
 /** What the customers of one server do, and what one who looks on learns of it. */
-class Scene {
-  readonly server: RunningServer;
-  readonly keys: readonly { readonly secretKey: string; readonly publicKey: string }[];
+async function openScene(env: Record<string, string> = {}) {
+  const server = await startServer({ env });
+  const keys: { readonly secretKey: string; readonly publicKey: string }[] = [];
+  for (let i = 0; i < 4; i++) keys.push(await newCustomer(server.url, server.dataDir));
+  const key = (customer: number): string => keys[customer]?.secretKey ?? '';
 
-  private constructor(server: RunningServer, keys: Scene['keys']) {
-    this.server = server;
-    this.keys = keys;
-  }
-
-  static async open(env: Record<string, string> = {}): Promise<Scene> {
-    const server = await startServer({ env });
-    const keys = [];
-    for (let i = 0; i < 4; i++) keys.push(await newCustomer(server.url, server.dataDir));
-    return new Scene(server, keys);
-  }
-
-  key(customer: number): string {
-    return this.keys[customer]?.secretKey ?? '';
-  }
-
-  async block(customer: number, token: string, action = 'block'): Promise<void> {
+  async function block(customer: number, token: string, action = 'block'): Promise<void> {
     const entry = { fingerprint_hash: hashOf(token), action };
-    const { status } = await bearer(this.server.url, this.key(customer), 'POST', '/v1/lists', entry);
+    const { status } = await bearer(server.url, key(customer), 'POST', '/v1/lists', entry);
     expect([200, 201]).toContain(status);
   }
 
-  async unblock(customer: number, token: string): Promise<void> {
-    const path = `/v1/lists/${hashOf(token)}`;
-    expect((await bearer(this.server.url, this.key(customer), 'DELETE', path)).status).toBe(204);
+  async function unblock(customer: number, token: string): Promise<void> {
+    const answer = await bearer(server.url, key(customer), 'DELETE', `/v1/lists/${hashOf(token)}`);
+    expect(answer.status).toBe(204);
   }
 
-  async label(customer: number, token: string, label: string, key = this.key(customer)): Promise<void> {
-    const body = { request_id: await decided(this.server.url, key, token), label };
-    expect((await bearer(this.server.url, this.key(customer), 'POST', '/v1/labels', body)).status).toBe(201);
+  async function label(customer: number, token: string, label: string, decider = key(customer)): Promise<void> {
+    const body = { request_id: await decided(server.url, decider, token), label };
+    expect((await bearer(server.url, key(customer), 'POST', '/v1/labels', body)).status).toBe(201);
   }
 
   /** `shared_registry` as the demo customer, who has nothing to do with it, is shown it; null without one. */
-  async seen(token: string): Promise<unknown> {
+  async function seen(token: string): Promise<unknown> {
     const entry = { fingerprint_hash: hashOf(token), action: 'watch' };
-    const answer = await bearer(this.server.url, this.server.secretKey, 'POST', '/v1/lists', entry);
+    const answer = await bearer(server.url, server.secretKey, 'POST', '/v1/lists', entry);
     return answer.json['shared_registry'] ?? null;
   }
 
   /** What is written behind the answers is there soon. */
-  async expectSeen(token: string, wanted: unknown): Promise<void> {
-    await vi.waitFor(async () => expect(await this.seen(token)).toEqual(wanted), { timeout: 5_000, interval: 50 });
+  async function expectSeen(token: string, wanted: unknown): Promise<void> {
+    await vi.waitFor(async () => expect(await seen(token)).toEqual(wanted), { timeout: 5_000, interval: 50 });
   }
 
   /** Simulated time goes on to this second. */
-  async goOnTo(timestampSeconds: number): Promise<void> {
-    const answer = await decide(this.server.url, this.server.secretKey, CALM, { timestampSeconds });
+  async function goOnTo(timestampSeconds: number): Promise<void> {
+    const answer = await decide(server.url, server.secretKey, CALM, { timestampSeconds });
     expect(answer.status).toBe(200);
   }
+
+  return { server, keys, key, block, unblock, label, seen, expectSeen, goOnTo };
 }
+
+type Scene = Awaited<ReturnType<typeof openScene>>;
 
 describe('the registry grows by what customers say', () => {
   let scene: Scene;
   beforeAll(async () => {
-    scene = await Scene.open();
+    scene = await openScene();
   });
   afterAll(() => scene.server.stop());
 
@@ -144,7 +134,7 @@ describe('the registry grows by what customers say', () => {
 describe('the registry grows by what is blocked', () => {
   let scene: Scene;
   beforeAll(async () => {
-    scene = await Scene.open();
+    scene = await openScene();
   });
   afterAll(() => scene.server.stop());
 
@@ -184,7 +174,7 @@ describe('the registry grows by what is blocked', () => {
 describe('the registry and time', () => {
   let scene: Scene;
   beforeAll(async () => {
-    scene = await Scene.open({ GATEHOUSE_SIMULATED_TIME: '1' });
+    scene = await openScene({ GATEHOUSE_SIMULATED_TIME: '1' });
   });
   afterAll(() => scene.server.stop());
 

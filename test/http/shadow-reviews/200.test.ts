@@ -123,7 +123,7 @@ describe('a restart', () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'gatehouse-reviews-'));
     const first = await startSamplingServer(dataDir);
     const { secretKey } = first;
-    const [judged = '', open = ''] = [await decided(first.url, secretKey), await decided(first.url, secretKey)];
+    const [judged, open] = [await decided(first.url, secretKey), await decided(first.url, secretKey)];
     await bearer(first.url, secretKey, 'POST', `/v1/shadow-reviews/${judged}`, { verdict: 'fraud' });
     const before = await page(first, secretKey);
     await first.stop();

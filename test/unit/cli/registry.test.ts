@@ -124,8 +124,10 @@ describe('registry import', () => {
     const rows = 150_000;
     const file = join(server.dataDir, 'rows.ndjson');
     await writeRows(file, rows);
-    let done = false;
-    const importing = registry(server.dataDir, 'import', file).finally(() => (done = true));
+    const state = { done: false };
+    const importing = registry(server.dataDir, 'import', file).finally(() => {
+      state.done = true;
+    });
     const known = async (n: number): Promise<boolean> => {
       const answer = await decide(server.url, server.secretKey, { ...CALM, session_token: `token ${n}` });
       expect(answer.status).toBe(200);
@@ -133,7 +135,7 @@ describe('registry import', () => {
     };
     let answered = 0;
     let seenMeanwhile = false;
-    while (!done) {
+    while (!state.done) {
       const first = await known(0);
       seenMeanwhile ||= first && !(await known(rows - 1));
       answered++;

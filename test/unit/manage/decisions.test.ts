@@ -27,7 +27,7 @@ function setUp(log?: Partial<DecisionLog>) {
     decisions,
     cursors,
     label: (id: string) => void (labelled = id),
-    async ask(path: string, query = '', requestId = ''): Promise<ManagedAnswer> {
+    ask: async (path: string, query = '', requestId = ''): Promise<ManagedAnswer> => {
       const handler = handlers.get(path);
       if (handler === undefined) throw new Error(`there is no ${path}`);
       return handler({

@@ -8,6 +8,10 @@ const SOURCES: MetricSources = {
   keys: () => 4,
   replayIds: () => 5,
   layers: () => ({ store: 1, model: 0, geoip_city: -1 }),
+  readings: [
+    { name: 'gatehouse_some_records', help: 'Some.', kind: 'level' as const, read: () => 5 },
+    { name: 'gatehouse_some_total', help: 'Some.', kind: 'total' as const, read: () => 7 },
+  ],
 };
 
 interface Sample {

@@ -3,6 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { newId } from '../../../src/base/ids.ts';
 import { ALLOW_KEPT_MS, FLAGGED_KEPT_MS, STORE_WRITE_MS_MAX } from '../../../src/limits.ts';
 import { DecisionLog } from '../../../src/store/decision-log.ts';
+import { ensureUsable } from '../../../src/store/ensure-usable.ts';
 import type { Store } from '../../../src/store/open-store.ts';
 import { decide, idOf, idsOf, pageOf, query, recordOf } from './decision-log-support.ts';
 import { customer, open, tempFolder } from './support.ts';
@@ -228,7 +229,6 @@ describe('a disk', () => {
     expect(log.broken).toBeNull();
     await log.flush();
     expect(log.broken).toBe('no space left on device');
-    expect(log.isStuck).toBe(false);
     isFull = false;
     // It is not tried again at once.
     await log.flush();
@@ -257,7 +257,6 @@ describe('a disk', () => {
     expect(log.broken).toBeNull();
     vi.advanceTimersByTime(STORE_WRITE_MS_MAX + 1);
     expect(log.broken).toMatch(/has not been committed/);
-    expect(log.isStuck).toBe(true);
     const { rows, dropped } = log.stats();
     expect(dropped).toBeGreaterThan(40_000);
     expect(rows + dropped).toBe(50_001);
@@ -298,6 +297,28 @@ describe('a damaged block', () => {
     expect(await idsOf(log, ONE, { nowMs: NOW, limit: 3 })).toEqual(expected);
     expect(log.stats().damagedBlocks).toBe(1);
   });
+});
+
+test('a start sets a damaged log aside and begins a new one', async () => {
+  const folder = tempFolder();
+  const usable = { dataDir: folder, simulated: false, repair: true, nowMs: NOW };
+  await ensureUsable(usable);
+  const store = open(folder);
+  const log = store.openDecisionLog();
+  for (let i = 0; i < 1_000; i++) decide(log, ONE, { occurredAtMs: NOW + i });
+  await log.close();
+  const [key] = [...tableOf(store).getKeys()];
+  if (key === undefined) throw new Error('nothing was written');
+  await tableOf(store).put(key, Buffer.alloc(100));
+  await store.close();
+  expect(await ensureUsable(usable)).toMatchObject({ kind: 'ok', notices: [{ code: 'hot_begun_anew' }] });
+  const again = open(folder);
+  onTestFinished(() => again.close());
+  const begun = again.openDecisionLog();
+  expect(begun.stats().rows).toBe(0);
+  const id = decide(begun, ONE, { occurredAtMs: NOW });
+  await begun.flush();
+  expect(begun.find(ONE, id, NOW)).not.toBeNull();
 });
 
 test('of a block that a crash left twice the longer one counts, and the other is removed', async () => {

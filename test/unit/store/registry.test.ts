@@ -139,5 +139,7 @@ describe('registry', () => {
 });
 
 function promotedSeeds(registry: Registry): number[] {
-  return Array.from({ length: 30 }, (_, seed) => seed).filter((seed) => registry.get(hashOf(seed))?.promotion != null);
+  return Array.from({ length: 30 }, (_, seed) => seed).filter(
+    (seed) => (registry.get(hashOf(seed))?.promotion ?? null) !== null,
+  );
 }

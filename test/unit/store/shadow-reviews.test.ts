@@ -16,7 +16,7 @@ function record(requestId: string, extra: Partial<RecordParts> = {}, occurredAtM
   return encodeRecord({
     requestId,
     occurredAtMs,
-    verdict: { decision: 'REVIEW', score: 83.4, reasons: [], reviewHint: '' } as RecordParts['verdict'],
+    verdict: { decision: 'REVIEW', score: 83.4, reasons: [], reviewHint: '' },
     sessionMode: 'full',
     shadow: 'near_block',
     publicKey: false,

@@ -1,0 +1,73 @@
+import type { Table } from './table.ts';
+
+/**
+ * How many sessions arrived at an address, and how many of them by a cold event, in fifths of the window: a word each of
+ * epoch & 0xff << 24 | cold << 12 | all. A session that stays counts once in a window. The oldest fifth counts by the part of
+ * it that is in the window. A fifth with 4,095 arrivals takes in no more, so the share stays what it is.
+ */
+export const ARRIVAL_WORDS = 6;
+
+const FIFTHS = ARRIVAL_WORDS - 1;
+const COUNT_MASK = 0xfff;
+const EPOCH_MASK = 0xff;
+const COLD = 1 << 12;
+const TRIES_MAX = 64;
+
+/** Where the words are, and how long the window is. */
+export interface ArrivalsShape {
+  readonly at: number;
+  readonly windowMs: number;
+}
+
+export class Arrivals {
+  readonly #table: Table;
+  readonly #at: number;
+  readonly #windowMs: number;
+  readonly #widthMs: number;
+
+  constructor(table: Table, { at, windowMs }: ArrivalsShape) {
+    this.#table = table;
+    this.#at = at;
+    this.#windowMs = windowMs;
+    this.#widthMs = windowMs / FIFTHS;
+  }
+
+  add(record: number, isCold: boolean, nowMs: number): void {
+    const { words } = this.#table;
+    const epoch = Math.floor(nowMs / this.#widthMs);
+    const at = record + this.#at + (epoch % ARRIVAL_WORDS);
+    const by = isCold ? COLD + 1 : 1;
+    for (let n = 0; n < TRIES_MAX; n++) {
+      const word = words[at] ?? 0;
+      const now = word >>> 24 === (epoch & EPOCH_MASK) ? word & 0xffffff : 0;
+      if ((now & COUNT_MASK) === COUNT_MASK) return;
+      const next = (((epoch & EPOCH_MASK) << 24) | (now + by)) >>> 0;
+      if (Atomics.compareExchange(words, at, word, next) === word) return;
+    }
+    this.#table.lose();
+  }
+
+  /** Cold arrivals by arrivals, 0 to 1; 0 without any. Removes what is over, all of it after a rest of a window. */
+  share(record: number, nowMs: number, restSeconds: number): number {
+    const { words } = this.#table;
+    const epoch = Math.floor(nowMs / this.#widthMs);
+    const partOfOldest = 1 - (nowMs - epoch * this.#widthMs) / this.#widthMs;
+    const isOver = restSeconds * 1_000 > this.#windowMs || restSeconds * 1_000 < -this.#widthMs;
+    let all = 0;
+    let cold = 0;
+    for (let i = record + this.#at; i < record + this.#at + ARRIVAL_WORDS; i++) {
+      const word = words[i] ?? 0;
+      if (word === 0) continue;
+      const age = (epoch - (word >>> 24)) & EPOCH_MASK;
+      // The epochs of a clock that is a little behind: those of times to come.
+      const isAhead = age === EPOCH_MASK;
+      if (isOver || (age > FIFTHS && !isAhead)) Atomics.compareExchange(words, i, word, 0);
+      else {
+        const part = age === FIFTHS ? partOfOldest : 1;
+        all += part * (word & COUNT_MASK);
+        cold += part * ((word >>> 12) & COUNT_MASK);
+      }
+    }
+    return all === 0 ? 0 : Math.min(1, cold / all);
+  }
+}

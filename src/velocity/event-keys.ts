@@ -1,0 +1,82 @@
+import { KeyedHash } from '../base/keyed-hash.ts';
+import type { HistoryEvent } from '../core/history.ts';
+import { VELOCITY_ENTITIES_MAX } from '../limits.ts';
+import { mix } from './keys.ts';
+
+/** Choice: key names that are hashed once and kept; customers use a handful, and each name of a request must not be one more. */
+const NAMES_KEPT = 256;
+
+/**
+ * The hashes of all texts of an event, each made once. They hold customer and kind of key, so nothing meets anything of another
+ * customer. Halves are signed 32-bit numbers.
+ */
+export class EventKeys {
+  sessionLow = 0;
+  sessionHigh = 0;
+  hostLow = 0;
+  hostHigh = 0;
+  deviceLow = 0;
+  deviceHigh = 0;
+  /** 0 without networks. */
+  site = 0;
+  region = 0;
+  entities = 0;
+  readonly entityLow = new Int32Array(VELOCITY_ENTITIES_MAX);
+  readonly entityHigh = new Int32Array(VELOCITY_ENTITIES_MAX);
+  readonly nameHash = new Int32Array(VELOCITY_ENTITIES_MAX);
+  readonly #hash: KeyedHash;
+  readonly #names = new Map<string, number>();
+
+  /** `hashKey` holds at least 16 secret bytes. */
+  constructor(hashKey: Uint8Array) {
+    this.#hash = new KeyedHash(Buffer.from(hashKey));
+  }
+
+  read(event: HistoryEvent): void {
+    const hash = this.#hash;
+    const scope = event.publicKey ? ~event.customer : event.customer | 0;
+    hash.update(scope, event.sessionId);
+    this.sessionLow = hash.low | 0;
+    this.sessionHigh = hash.high | 0;
+    this.#readNetworks(event.networks, scope);
+    if (event.device !== null) {
+      hash.update(scope, event.device);
+      this.deviceLow = hash.low | 0;
+      this.deviceHigh = hash.high | 0;
+    }
+    this.entities = Math.min(event.entities.length, VELOCITY_ENTITIES_MAX);
+    for (let n = 0; n < this.entities; n++) {
+      const entity = event.entities[n];
+      if (entity === undefined) break;
+      const name = this.#name(entity.name);
+      this.nameHash[n] = name;
+      hash.update(mix(name, scope, 0), entity.value);
+      this.entityLow[n] = hash.low | 0;
+      this.entityHigh[n] = hash.high | 0;
+    }
+  }
+
+  #readNetworks(networks: HistoryEvent['networks'], scope: number): void {
+    this.site = 0;
+    this.region = 0;
+    if (networks === null) return;
+    const hash = this.#hash;
+    hash.update(scope, networks.host);
+    this.hostLow = hash.low | 0;
+    this.hostHigh = hash.high | 0;
+    hash.update(scope, networks.site);
+    this.site = hash.low | 0 || 1;
+    hash.update(scope, networks.region);
+    this.region = hash.low | 0 || 1;
+  }
+
+  #name(name: string): number {
+    const known = this.#names.get(name);
+    if (known !== undefined) return known;
+    this.#hash.update(0, name);
+    const hash = this.#hash.low | 0;
+    if (this.#names.size >= NAMES_KEPT) this.#names.clear();
+    this.#names.set(name, hash);
+    return hash;
+  }
+}

@@ -1,0 +1,163 @@
+import type { Place, PlaceHistory } from '../core/history.ts';
+import { distanceKm } from '../core/travel.ts';
+import {
+  VELOCITY_FAMILIAR_KM,
+  VELOCITY_FAMILIAR_SECONDS,
+  VELOCITY_KEEP_SECONDS,
+  VELOCITY_PLACE_KM,
+} from '../limits.ts';
+import { countryOfCode } from './country.ts';
+import type { Table } from './table.ts';
+
+/**
+ * A place takes three words:
+ *
+ *   0 latitude 15 bits << 16 | longitude 16 bits, in steps of 0.0055°
+ *   1 first seen, hours 11 bits << 21 | country 10 bits << 11 | accuracy, km 11 bits
+ *   2 session 15 bits << 17 | last seen, minutes 17 bits; 0: none, or being written
+ *
+ * Who writes one first changes word 2 to 0, and writes it last; who reads one looks at word 2 before and after. A writer that
+ * dies leaves an empty place. Minutes go round in 91 days, hours in 85, and what is kept was seen in the last 30.
+ */
+export const PLACE_WORDS = 3;
+
+const MINUTE_MASK = 2 ** 17 - 1;
+const HOUR_MASK = 2 ** 11 - 1;
+const ACCURACY_MASK = 2 ** 11 - 1;
+const SESSION_SHIFT = 17;
+const KEEP_MINUTES = VELOCITY_KEEP_SECONDS / 60;
+const FAMILIAR_HOURS = VELOCITY_FAMILIAR_SECONDS / 3_600;
+/** A degree of latitude is 111 km: what lies further north or south by these is not near. */
+const DEGREES_APART = (VELOCITY_FAMILIAR_KM / 111) * 1.05;
+const STEP_LATITUDE = 180 / 32_767;
+const STEP_LONGITUDE = 360 / 65_535;
+
+/** The present place, and what was found of it and of others. */
+export class Whereabouts {
+  here: Place = { latitude: 0, longitude: 0, accuracyKm: 0 };
+  position = 0;
+  country = 0;
+  session = 0;
+  minute = 0;
+  hour = 0;
+  /** The place is among those that were looked at. */
+  isKnown = false;
+  isFamiliar = false;
+  readonly others: PlaceHistory[] = [];
+
+  /** `country` as a code, `session` any hash. */
+  begin(here: Place, country: number, session: number, nowSeconds: number): void {
+    this.here = here;
+    this.position = positionOf(here);
+    this.country = country;
+    this.session = sessionOf(session);
+    this.minute = Math.floor(nowSeconds / 60) & MINUTE_MASK;
+    this.hour = Math.floor(nowSeconds / 3_600) & HOUR_MASK;
+    this.isKnown = false;
+    this.isFamiliar = false;
+    this.others.length = 0;
+  }
+
+  /** Looks at places from word `at` on; the present one is refreshed. */
+  look(table: Table, at: number, places: number): void {
+    for (let n = 0; n < places; n++) this.#lookAt(table.words, at + n * PLACE_WORDS);
+  }
+
+  /** Takes a place of those from `at` on for the present one: an empty one, else the one not seen for longest. */
+  put(table: Table, at: number, places: number): void {
+    const { words } = table;
+    let to = at;
+    let oldest = -1;
+    for (let n = 0; n < places; n++) {
+      const place = at + n * PLACE_WORDS;
+      const seen = words[place + 2] ?? 0;
+      const age = seen === 0 ? Infinity : this.#minutesSince(seen);
+      if (age <= oldest) continue;
+      to = place;
+      oldest = age;
+    }
+    const seen = words[to + 2] ?? 0;
+    if (Atomics.compareExchange(words, to + 2, seen, 0) !== seen) return table.lose();
+    const accuracy = Math.min(ACCURACY_MASK, Math.max(0, Math.round(this.here.accuracyKm) || 0));
+    Atomics.store(words, to, this.position);
+    Atomics.store(words, to + 1, ((this.hour << 21) | (this.country << 11) | accuracy) >>> 0);
+    Atomics.store(words, to + 2, this.#seenWord());
+  }
+
+  /** No place there that is still remembered. */
+  isFree({ words }: Table, at: number): boolean {
+    const seen = words[at + 2] ?? 0;
+    return seen === 0 || this.#minutesSince(seen) > KEEP_MINUTES;
+  }
+
+  #lookAt(words: Uint32Array, at: number): void {
+    const seen = Atomics.load(words, at + 2);
+    if (seen === 0) return;
+    const position = Atomics.load(words, at);
+    const rest = Atomics.load(words, at + 1);
+    const minutes = this.#minutesSince(seen);
+    if (minutes > KEEP_MINUTES || Atomics.load(words, at + 2) !== seen) return;
+    const km = position === this.position ? 0 : this.#kmTo(position);
+    const hours = (this.hour - (rest >>> 21)) & HOUR_MASK;
+    // What began in an hour to come began now.
+    if (km <= VELOCITY_FAMILIAR_KM && hours > FAMILIAR_HOURS && hours < HOUR_MASK - 1) this.isFamiliar = true;
+    if (km > VELOCITY_PLACE_KM) this.#addOther(position, rest, seen, minutes);
+    else {
+      this.isKnown = true;
+      const next = this.#seenWord();
+      // Another worker that refreshes it or throws it out meanwhile is as right.
+      if (seen !== next) Atomics.compareExchange(words, at + 2, seen, next);
+    }
+  }
+
+  /** Newest first. */
+  #addOther(position: number, rest: number, seen: number, minutes: number): void {
+    const place: PlaceHistory = {
+      latitude: latitudeOf(position),
+      longitude: longitudeOf(position),
+      accuracyKm: rest & ACCURACY_MASK,
+      country: countryOfCode((rest >>> 11) & 0x3ff),
+      ageSeconds: minutes * 60,
+      sameSession: seen >>> SESSION_SHIFT === this.session,
+    };
+    const { others } = this;
+    let to = others.length;
+    while (to > 0 && (others[to - 1]?.ageSeconds ?? 0) > place.ageSeconds) to--;
+    others.splice(to, 0, place);
+  }
+
+  /** Infinity for what is too far to matter. */
+  #kmTo(position: number): number {
+    const latitude = latitudeOf(position);
+    if (Math.abs(latitude - this.here.latitude) > DEGREES_APART) return Infinity;
+    return distanceKm(this.here, { latitude, longitude: longitudeOf(position) });
+  }
+
+  #minutesSince(seen: number): number {
+    const minutes = (this.minute - seen) & MINUTE_MASK;
+    return minutes > MINUTE_MASK - 1_440 ? 0 : minutes;
+  }
+
+  #seenWord(): number {
+    return ((this.session << SESSION_SHIFT) | this.minute) >>> 0;
+  }
+}
+
+function sessionOf(hash: number): number {
+  return hash & 0x7fff || 1;
+}
+
+/** Coordinates that are no numbers become 0. */
+function positionOf({ latitude, longitude }: Place): number {
+  const y = Math.min(32_767, Math.max(0, Math.round((latitude + 90) / STEP_LATITUDE) || 0));
+  const x = Math.min(65_535, Math.max(0, Math.round((longitude + 180) / STEP_LONGITUDE) || 0));
+  return (y << 16) | x;
+}
+
+function latitudeOf(position: number): number {
+  return (position >>> 16) * STEP_LATITUDE - 90;
+}
+
+function longitudeOf(position: number): number {
+  return (position & 0xffff) * STEP_LONGITUDE - 180;
+}

@@ -1,0 +1,108 @@
+import type { Rhythm } from '../core/history.ts';
+import { VELOCITY_RHYTHM_EVENTS_MIN } from '../limits.ts';
+import type { CounterRing } from './counter.ts';
+import type { Table } from './table.ts';
+
+/**
+ * The times of the last events, a word each: ms modulo 2^32, 0 for none, in no order. They stay when their window is over, for
+ * the rhythm of a session; those older than 24 days are removed.
+ */
+const AGE_MS_MAX = 2 ** 31;
+/** Choice: clocks of two workers, or one that steps back. */
+const AHEAD_MIN = 2 ** 32 - 60_000;
+const TRIES_MAX = 64;
+
+export class MsRing implements CounterRing {
+  pushedOutMs = -1;
+  readonly #table: Table;
+  readonly #at: number;
+  readonly #words: number;
+  readonly #windowMs: number;
+  readonly #agesMs: Float64Array;
+
+  constructor(table: Table, { at, words, windowMs }: { at: number; words: number; windowMs: number }) {
+    this.#table = table;
+    this.#at = at;
+    this.#words = words;
+    this.#windowMs = windowMs;
+    this.#agesMs = new Float64Array(words);
+  }
+
+  add(record: number, nowMs: number): number {
+    for (let n = 0; n < TRIES_MAX; n++) {
+      if (this.#tryAdd(record, nowMs)) return this.count(record, nowMs);
+    }
+    this.#table.lose();
+    return this.count(record, nowMs);
+  }
+
+  count(record: number, nowMs: number): number {
+    const { words } = this.#table;
+    const end = record + this.#at + this.#words;
+    let count = 0;
+    for (let i = record + this.#at; i < end; i++) {
+      const word = words[i] ?? 0;
+      if (word !== 0 && ageOf(word, nowMs) < this.#windowMs) count++;
+    }
+    return count;
+  }
+
+  /** null with under 8 events, and for those of one moment, which have no rhythm. */
+  rhythm(record: number, nowMs: number): Rhythm | null {
+    const { words } = this.#table;
+    const ages = this.#agesMs;
+    let events = 0;
+    for (let i = record + this.#at; i < record + this.#at + this.#words; i++) {
+      const word = words[i] ?? 0;
+      if (word === 0) continue;
+      const age = ageOf(word, nowMs);
+      let to = events++;
+      for (; to > 0 && (ages[to - 1] ?? 0) < age; to--) ages[to] = ages[to - 1] ?? 0;
+      ages[to] = age;
+    }
+    return events < VELOCITY_RHYTHM_EVENTS_MIN ? null : rhythmOf(ages, events);
+  }
+
+  #tryAdd(record: number, nowMs: number): boolean {
+    const { words } = this.#table;
+    const next = nowMs >>> 0 || 1;
+    const end = record + this.#at + this.#words;
+    let oldestAt = record + this.#at;
+    let oldestWord = 0;
+    let oldestAge = -1;
+    for (let i = oldestAt; i < end; i++) {
+      const word = words[i] ?? 0;
+      if (word === 0) {
+        oldestAt = i;
+        oldestWord = 0;
+        oldestAge = AGE_MS_MAX;
+        break;
+      }
+      const age = ageOf(word, nowMs);
+      if (age > AGE_MS_MAX) Atomics.compareExchange(words, i, word, 0);
+      if (age <= oldestAge) continue;
+      oldestAt = i;
+      oldestWord = word;
+      oldestAge = age;
+    }
+    if (oldestAge > AGE_MS_MAX) return false;
+    if (Atomics.compareExchange(words, oldestAt, oldestWord, next) !== oldestWord) return false;
+    this.pushedOutMs = oldestAge < this.#windowMs ? nowMs - oldestAge : -1;
+    return true;
+  }
+}
+
+/** Ages from the oldest to the newest. */
+function rhythmOf(ages: Float64Array, events: number): Rhythm | null {
+  const gaps = events - 1;
+  const mean = ((ages[0] ?? 0) - (ages[gaps] ?? 0)) / gaps;
+  if (mean === 0) return null;
+  let squares = 0;
+  for (let i = 0; i < gaps; i++) squares += ((ages[i] ?? 0) - (ages[i + 1] ?? 0) - mean) ** 2;
+  return { events, variation: Math.sqrt(squares / gaps) / mean };
+}
+
+function ageOf(word: number, nowMs: number): number {
+  const age = (nowMs - word) >>> 0;
+  return age >= AHEAD_MIN ? 0 : age;
+}

@@ -1,0 +1,30 @@
+import { HEAD_EVICTED, HEAD_GROUPS, HEAD_LOST, HEAD_MADE, HEAD_USED, HEAD_WORDS, WAYS } from './layout.ts';
+import type { VelocityMemory } from './memory.ts';
+
+export interface VelocityStats {
+  readonly bytes: number;
+  /** Records that the table has room for. */
+  readonly capacity: number;
+  /** Records in use; those that no window needs any more stay until their place is wanted. */
+  readonly used: number;
+  /** Records made since the table was. */
+  readonly made: number;
+  /** Records thrown out although they still counted: the table is too small for the traffic, or under attack. */
+  readonly evicted: number;
+  /** Counts that were not taken in because workers stood in each other's way. */
+  readonly lost: number;
+}
+
+/** For metrics; five words are read. */
+export function readVelocityStats({ words }: VelocityMemory): VelocityStats {
+  const head = new Uint32Array(words, 0, HEAD_WORDS);
+  const read = (at: number): number => Atomics.load(head, at);
+  return {
+    bytes: words.byteLength,
+    capacity: read(HEAD_GROUPS) * WAYS,
+    used: read(HEAD_USED),
+    made: read(HEAD_MADE),
+    evicted: read(HEAD_EVICTED),
+    lost: read(HEAD_LOST),
+  };
+}

@@ -1,0 +1,234 @@
+import { VELOCITY_KEEP_SECONDS } from '../limits.ts';
+import {
+  GROUP_WORDS,
+  HEAD_EVICTED,
+  HEAD_GROUPS,
+  HEAD_LOST,
+  HEAD_MADE,
+  HEAD_USED,
+  HEAD_WORDS,
+  idleSecondsOf,
+  LINE_WORDS,
+  RECORD_WORDS,
+  SEEN_MIN,
+  WAYS,
+} from './layout.ts';
+import type { VelocityMemory } from './memory.ts';
+
+/** Choice: some 20 µs, more than making a record takes, as long as its maker is not interrupted. */
+const SPINS_MAX = 2_000;
+/** Choice: making a record takes under 1 µs; after so long its maker is gone, and another one may have the place. */
+const CLAIM_SECONDS_MAX = 10;
+/** Choice: workers' clocks, which are one, differ by what a batch waits; by more the clock was set back, and states follow it. */
+const BACK_SECONDS_MAX = 5;
+const TAKES_MAX = 8;
+const LINE_END = WAYS * 2;
+
+/**
+ * Finds and makes records. One for each thread, over the same memory.
+ *
+ * Two workers that make the same record at once: each claims a place, publishes its tag there and looks whether the other did.
+ * One who finds a finished record, or one being made at a lower place, gives its own back. What gets lost, per record and only
+ * then: the events of those who wait for a maker that is interrupted (over some 20 µs); and an event or two when a worker uses
+ * a record in the very moment in which another throws it out, or touches it for the first time after a rest longer than its
+ * windows. A maker that dies leaves a place that is free for others after 10 s. `lost` in the statistics counts the former.
+ */
+export class Table {
+  readonly words: Uint32Array;
+  /** Whether the last `take` made the record. */
+  isNew = false;
+  /** Seconds since the record of the last `find` or `take` was seen before; negative where the clock has stepped back. */
+  restSeconds = 0;
+  readonly #groups: number;
+
+  constructor({ words }: VelocityMemory) {
+    this.words = new Uint32Array(words);
+    this.#groups = this.words[HEAD_GROUPS] ?? 0;
+  }
+
+  /** The record's first word, and it counts as seen now; 0 where there is none. */
+  find(low: number, high: number, kind: number, nowSeconds: number): number {
+    const tag = tagOf(high, kind);
+    const record = this.#look(this.#groupOfLow(low), tag, low >>> 0, nowSeconds);
+    return record === 0 ? this.#look(this.#groupOfHigh(high), tag, low >>> 0, nowSeconds) : record;
+  }
+
+  /** The record's first word, made where there was none; 0 where it cannot be had now, and then the event is lost to it. */
+  take(low: number, high: number, kind: number, nowSeconds: number): number {
+    for (let n = 0; n < TAKES_MAX; n++) {
+      const found = this.find(low, high, kind, nowSeconds);
+      if (found !== 0) {
+        this.isNew = false;
+        return found;
+      }
+      const made = this.#make(low >>> 0, high, kind, nowSeconds);
+      if (made !== 0) {
+        this.isNew = true;
+        this.restSeconds = 0;
+        return made;
+      }
+    }
+    this.lose();
+    return 0;
+  }
+
+  /** Counts an event that a record did not take in. */
+  lose(): void {
+    Atomics.add(this.words, HEAD_LOST, 1);
+  }
+
+  /** Reads the lines in which a key may be, so that memory fetches those of several keys at once. */
+  prefetch(low: number, high: number): number {
+    const words = this.words;
+    return (words[this.#groupOfLow(low)] ?? 0) ^ (words[this.#groupOfHigh(high)] ?? 0);
+  }
+
+  #groupOfLow(low: number): number {
+    return HEAD_WORDS + Math.floor((low >>> 0) * this.#groups * 2 ** -32) * GROUP_WORDS;
+  }
+
+  #groupOfHigh(high: number): number {
+    return HEAD_WORDS + Math.floor((high & 0xfffffff) * this.#groups * 2 ** -28) * GROUP_WORDS;
+  }
+
+  #look(line: number, tag: number, low: number, nowSeconds: number): number {
+    const words = this.words;
+    for (let way = 0; way < LINE_END; way += 2) {
+      if (words[line + way] !== tag) continue;
+      const record = recordOf(line, way);
+      if (words[record] === low && this.#touch(line + way, tag, nowSeconds)) return record;
+    }
+    return 0;
+  }
+
+  /** Marks the record as seen, so that nobody throws it out while it is used. false: it is not there, or not yet. */
+  #touch(at: number, tag: number, nowSeconds: number): boolean {
+    const words = this.words;
+    let seen = Atomics.load(words, at + 1);
+    if (seen < SEEN_MIN) seen = this.#await(at, tag, nowSeconds);
+    const rest = nowSeconds - seen;
+    if (seen < SEEN_MIN || rest > VELOCITY_KEEP_SECONDS) return false;
+    this.restSeconds = rest;
+    if (rest <= 0 && rest >= -BACK_SECONDS_MAX) return true;
+    const was = Atomics.compareExchange(words, at + 1, seen, nowSeconds);
+    return was === seen || (was >= SEEN_MIN && Atomics.load(words, at) === tag);
+  }
+
+  /** Waits for the record's maker. Returns the state, a time if it is made; a place that its maker left is not waited for. */
+  #await(at: number, tag: number, nowSeconds: number): number {
+    const words = this.words;
+    for (let n = 0; n < SPINS_MAX; n++) {
+      const state = Atomics.load(words, at + 1);
+      if (state >= SEEN_MIN || isLeft(state, nowSeconds) || Atomics.load(words, at) !== tag) return state;
+    }
+    return 0;
+  }
+
+  /** 0 where another was faster, or has made the same. */
+  #make(low: number, high: number, kind: number, nowSeconds: number): number {
+    const words = this.words;
+    const tag = tagOf(high, kind);
+    const one = this.#groupOfLow(low);
+    const other = this.#groupOfHigh(high);
+    const at = this.#place(one, other, nowSeconds);
+    if (at < 0) return 0;
+    const oldTag = words[at] ?? 0;
+    const old = Atomics.load(words, at + 1);
+    const claim = claimOf(nowSeconds);
+    if (old === claim || Atomics.compareExchange(words, at + 1, old, claim) !== old) return 0;
+    Atomics.store(words, at, 0);
+    const record = recordAt(at);
+    for (let i = record + RECORD_WORDS - 1; i > record; i--) words[i] = 0;
+    words[record] = low;
+    Atomics.store(words, at, tag);
+    if (old === 0) Atomics.add(words, HEAD_USED, 1);
+    const isDouble = this.#isMade(one, at, tag, low, nowSeconds) || this.#isMade(other, at, tag, low, nowSeconds);
+    if (isDouble) {
+      Atomics.store(words, at, 0);
+      if (Atomics.compareExchange(words, at + 1, claim, 0) === claim) Atomics.sub(words, HEAD_USED, 1);
+      return 0;
+    }
+    if (Atomics.compareExchange(words, at + 1, claim, nowSeconds) !== claim) return 0;
+    Atomics.add(words, HEAD_MADE, 1);
+    if (isLiving(oldTag, old, nowSeconds)) Atomics.add(words, HEAD_EVICTED, 1);
+    return record;
+  }
+
+  /**
+   * Where a new record goes: an empty place in the group that has more of them, else one whose record counts no more, else that
+   * of the least recently seen. Returns where its tag is; -1 where all are being made.
+   */
+  #place(one: number, other: number, nowSeconds: number): number {
+    const words = this.words;
+    let best = -1;
+    let bestAge = -1;
+    let empties = 0;
+    for (let n = 0; n < 2; n++) {
+      const line = n === 0 ? one : other;
+      let found = 0;
+      for (let way = 0; way < LINE_END; way += 2) {
+        const state = words[line + way + 1] ?? 0;
+        const age = ageOf(words[line + way] ?? 0, state, nowSeconds);
+        if (state === 0) found++;
+        if (age < bestAge || (age === bestAge && (state !== 0 || found <= empties))) continue;
+        best = line + way;
+        bestAge = age;
+      }
+      empties = found;
+    }
+    return best;
+  }
+
+  /** Another place of the group holds the same record, or will. */
+  #isMade(line: number, mine: number, tag: number, low: number, nowSeconds: number): boolean {
+    const words = this.words;
+    for (let way = 0; way < LINE_END; way += 2) {
+      const at = line + way;
+      if (at === mine || Atomics.load(words, at) !== tag || words[recordOf(line, way)] !== low) continue;
+      let state = Atomics.load(words, at + 1);
+      if (state < SEEN_MIN) {
+        if (isLeft(state, nowSeconds)) continue;
+        // The maker at the lower place stays, whoever was first: both see each other, or one is done before the other looks.
+        if (at < mine) return true;
+        state = this.#await(at, tag, nowSeconds);
+      }
+      if (state >= SEEN_MIN && nowSeconds - state <= VELOCITY_KEEP_SECONDS) return Atomics.load(words, at) === tag;
+    }
+    return false;
+  }
+}
+
+/** Tags, like states and words of records, are unsigned. */
+function tagOf(high: number, kind: number): number {
+  return ((high << 4) | kind) >>> 0;
+}
+
+function recordOf(line: number, way: number): number {
+  return line + LINE_WORDS + (way >> 1) * RECORD_WORDS;
+}
+
+function recordAt(at: number): number {
+  const way = (at - HEAD_WORDS) % GROUP_WORDS;
+  return recordOf(at - way, way);
+}
+
+function claimOf(nowSeconds: number): number {
+  return (nowSeconds & 0xffff) + 1;
+}
+
+/** A place that was claimed and then left by a worker that died. */
+function isLeft(state: number, nowSeconds: number): boolean {
+  return state !== 0 && state < SEEN_MIN && Math.abs(((nowSeconds - state + 1) << 16) >> 16) > CLAIM_SECONDS_MAX;
+}
+
+/** Of what is thrown out the oldest goes first; -1 for what may not be. */
+function ageOf(tag: number, state: number, nowSeconds: number): number {
+  if (state === 0) return Infinity;
+  if (state < SEEN_MIN) return isLeft(state, nowSeconds) ? 1e12 : -1;
+  const age = Math.max(0, nowSeconds - state);
+  return age > idleSecondsOf(tag) ? age + 1e11 : age;
+}
+
+function isLiving(tag: number, state: number, nowSeconds: number): boolean {
+  return state >= SEEN_MIN && nowSeconds - state <= idleSecondsOf(tag);
+}

@@ -1,0 +1,73 @@
+import type { CustomerNumber } from '../../../src/base/brand.ts';
+import type { HistoryEvent, HistoryFacts, Networks, Place } from '../../../src/core/history.ts';
+import { LocalVelocity } from '../../../src/velocity/local-velocity.ts';
+import { createVelocityMemory, type VelocityMemory } from '../../../src/velocity/memory.ts';
+
+export const NOW_MS = Date.UTC(2026, 10, 21, 12);
+export const SECOND = 1_000;
+export const MINUTE = 60 * SECOND;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+export const HASH_KEY = Buffer.from('0123456789abcdef');
+
+export const BERLIN: Place = { latitude: 52.52, longitude: 13.4, accuracyKm: 20 };
+export const POTSDAM: Place = { latitude: 52.4, longitude: 13.06, accuracyKm: 20 };
+export const MUNICH: Place = { latitude: 48.14, longitude: 11.58, accuracyKm: 10 };
+export const LISBON: Place = { latitude: 38.72, longitude: -9.14, accuracyKm: 50 };
+
+/** An IPv4 address as the service reads it. */
+export function networksOf(host: string): Networks {
+  const site = host.slice(0, host.lastIndexOf('.'));
+  return { host, site, region: site.slice(0, site.lastIndexOf('.')) };
+}
+
+export function event(fields: Partial<HistoryEvent> = {}): HistoryEvent {
+  return {
+    customer: 7 as CustomerNumber,
+    publicKey: false,
+    nowMs: NOW_MS,
+    eventType: 'search',
+    sessionId: 'session-1',
+    networks: networksOf('81.2.69.160'),
+    country: 'DE',
+    place: BERLIN,
+    agent: { browser: 'firefox', system: 'linux' },
+    entities: [{ name: 'user_id', value: 'u1' }],
+    device: 'device-1',
+    ...fields,
+  };
+}
+
+export function users(...values: readonly string[]): HistoryEvent['entities'] {
+  return values.map((value) => ({ name: 'user_id', value }));
+}
+
+/** A table, and a clock that the test moves. */
+export class World {
+  nowMs = NOW_MS;
+  readonly memory: VelocityMemory;
+  readonly velocity: LocalVelocity;
+
+  constructor(bytesMax = 4 * 2 ** 20, memory = createVelocityMemory(bytesMax, HASH_KEY)) {
+    this.memory = memory;
+    this.velocity = new LocalVelocity(this.memory);
+  }
+
+  see(fields: Partial<HistoryEvent> = {}): HistoryFacts {
+    const [facts] = this.velocity.observe([event({ nowMs: this.nowMs, ...fields })]);
+    if (facts === null || facts === undefined) throw new Error('the event was lost');
+    return facts;
+  }
+
+  /** So many events, one after the other; what the last one gives. */
+  times(count: number, fields: (n: number) => Partial<HistoryEvent>): HistoryFacts {
+    let facts = this.see(fields(0));
+    for (let n = 1; n < count; n++) facts = this.see(fields(n));
+    return facts;
+  }
+
+  wait(ms: number): this {
+    this.nowMs += ms;
+    return this;
+  }
+}
