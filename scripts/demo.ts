@@ -134,6 +134,11 @@ function readOptions(): { json: boolean; keep: boolean } {
   }
 }
 
+/** `2026-11-18 07:00`, in UTC. */
+function clock(atSeconds: number): string {
+  return new Date(atSeconds * 1_000).toISOString().slice(0, 16).replace('T', ' ');
+}
+
 interface Progress {
   update(done: number, atSeconds: number): void;
   stop(): void;
@@ -141,9 +146,7 @@ interface Progress {
 
 /** On standard error: a bar on a terminal, else a line, which a log can keep. */
 function createProgress(sessions: number, events: number): Progress {
-  say(
-    `Playing ${sessions} sessions, ${events} events, of ${DAYS} days from ${new Date(startSeconds * 1_000).toISOString().slice(0, 10)} on.\n`,
-  );
+  say(`Playing ${sessions} sessions, ${events} events, of ${DAYS} days from ${clock(startSeconds).slice(0, 10)} on.\n`);
   if (!process.stderr.isTTY) return { update: () => {}, stop: () => {} };
   const bar = new SingleBar({
     format: '{bar} {percentage}% | {clock} | {value} of {total} events',
@@ -154,8 +157,7 @@ function createProgress(sessions: number, events: number): Progress {
   });
   bar.start(events, 0, { clock: '' });
   return {
-    update: (done, atSeconds) =>
-      bar.update(done, { clock: new Date(atSeconds * 1_000).toISOString().slice(5, 16).replace('T', ' ') }),
+    update: (done, atSeconds) => bar.update(done, { clock: clock(atSeconds) }),
     stop: () => bar.stop(),
   };
 }

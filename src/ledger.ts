@@ -48,6 +48,7 @@ export function createLedger(store: Store, decisions: DecisionLog, clock: Clock)
         (now, rowsMax) => store.shadowReviews.prune(now, rowsMax),
         (now, rowsMax) => store.labels.prune(now, rowsMax),
         (now, rowsMax) => store.sightings.prune(now, rowsMax),
+        (now, rowsMax) => store.registry.prune(now, rowsMax),
       ];
       // One after the other, so that the write lock is free in between.
       for (const step of steps) {

@@ -31,9 +31,9 @@ import { policyStartFaults } from './pools/policy-read.ts';
 import { openScorePool } from './pools/score-pool.ts';
 import { readings } from './readings.ts';
 import { EXIT_SETTINGS, readSettings, type Settings } from './settings.ts';
-import type { StoreWrite } from './store/durable.ts';
 import { ensureUsable } from './store/ensure-usable.ts';
 import { deriveKey, openMasterKey } from './store/master-key.ts';
+import type { DecisionLog } from './store/decision-log.ts';
 import { openStore } from './store/open-store.ts';
 import { acquireServerLock } from './store/server-lock.ts';
 import { createVelocityMemory } from './velocity/memory.ts';
@@ -184,13 +184,10 @@ async function start(settings: Settings, log: Log): Promise<Running> {
     resetRead: () => store.resetRead(),
     onRefused: (code) => counts.refused(code),
   });
-  const reportWrite = (written: StoreWrite<unknown>): void => {
-    if (written.kind === 'fault') reportFaults([written], log);
-  };
   const cursors = new Cursors(deriveKey(master.key, 'cursor'));
 
   const layerStates = (): Record<string, LayerStatus> => ({
-    store: storeStatus(journal, recorder),
+    store: storeStatus(journal, recorder, decisions),
     ...layers.status(),
     policy: policyFile.status(),
   });
@@ -215,7 +212,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   const router = createRouter(
     [
       decide.route,
-      ...managementRoutes({ managed, cursors, store, decisions, onWritten: reportWrite }),
+      ...managementRoutes({ managed, cursors, store, decisions }),
       ...healthRoutes({
         version: versionOf(),
         transport: () => ({ name: transport?.name ?? '', detail: transportDetail }),
@@ -318,12 +315,15 @@ function openJournalAndClock(
   return { journal, clock: createSimulatedClock((read.newestExpirySeconds - REPLAY_KEEP_SECONDS) * 1000) };
 }
 
-function storeStatus(journal: Journal, recorder: DecisionRecorder): LayerStatus {
+function storeStatus(journal: Journal, recorder: DecisionRecorder, decisions: DecisionLog): LayerStatus {
   if (journal.broken !== null) {
     return { state: 'broken', version: null, detail: 'request ids cannot be written to the journal' };
   }
   if (performance.now() - recorder.storeFailedAtMs < STORE_FAILED_MS) {
     return { state: 'broken', version: null, detail: 'score workers cannot read the store' };
+  }
+  if (decisions.broken !== null) {
+    return { state: 'broken', version: null, detail: 'the log of decisions cannot be written' };
   }
   return { state: 'ok', version: 'lmdb', detail: '' };
 }

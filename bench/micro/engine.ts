@@ -1,6 +1,14 @@
 import { DEFAULT_POLICY_SET } from '../../src/core/policy-set.ts';
 import { BATCH_REQUESTS_MAX } from '../../src/limits.ts';
-import { AnswerReader, AnswerWriter, createFrame, FrameReader, FrameWriter } from '../../src/pools/frame.ts';
+import {
+  ANSWER_DEGRADED,
+  ANSWER_STORE_FAILED,
+  AnswerReader,
+  AnswerWriter,
+  createFrame,
+  FrameReader,
+  FrameWriter,
+} from '../../src/pools/frame.ts';
 import { Engine } from '../../src/score/engine.ts';
 import { createGeoIp } from '../../src/score/geoip.ts';
 import { createSources } from '../../src/score/sources.ts';
@@ -11,6 +19,9 @@ import { loadPackages } from './geo.ts';
 import { Ring, type Stage } from './stage.ts';
 
 const SIZES = [16, 32, 64];
+const FAILED = ANSWER_DEGRADED | ANSWER_STORE_FAILED;
+/** How fast the clock of the traffic runs. */
+const REQUESTS_PER_MS = 20;
 /** As the service has it. */
 const VELOCITY_BYTES = 256 * 1_048_576;
 
@@ -39,7 +50,7 @@ export const engine: Stage = {
       const fill = (): void => {
         for (const { writer, count } of frames) {
           writer.reset();
-          for (let i = 0; i < count; i++) writer.add(bodies.at(next++), CUSTOMER, 0, NOW_SECONDS * 1000);
+          for (let i = 0; i < count; i++) writer.add(bodies.at(next), CUSTOMER, 0, NOW_SECONDS * 1000 + next++ / REQUESTS_PER_MS);
         }
       };
       tasks.addAsync(frames.length === 1 ? `batch of ${size}` : `${size} in ${frames.length} batches`, {
@@ -84,7 +95,7 @@ function framesFor(size: number): readonly BatchFrame[] {
 
 function isAnswered({ answered, count }: BatchFrame): boolean {
   for (let at = 0; at < count; at++) {
-    if (answered.status(at) !== 200 || answered.flags(at) > 1) return false;
+    if (answered.status(at) !== 200 || (answered.flags(at) & FAILED) !== 0) return false;
     if (!answered.text(at).startsWith('{"request_id":"req_')) return false;
   }
   return true;

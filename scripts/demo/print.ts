@@ -1,7 +1,10 @@
 import { DECISIONS } from './play.ts';
 import { share, totalsOf, type PersonaResult, type ReasonShare, type Report } from './report.ts';
 
-/** The report as text. Every line follows from the results, so it changes when the rules do. No colours: pipes stay plain. `width`: columns of the terminal. */
+/**
+ * The report as text. Every line follows from the results, so it changes when the rules do. No colours: what is piped stays
+ * plain. `width` is the number of columns of the terminal.
+ */
 
 const GROUPS: readonly (readonly [string, (result: PersonaResult) => boolean])[] = [
   ['SHOPPERS', ({ kind }) => kind === 'shopper'],
@@ -69,10 +72,10 @@ function falseAlarms(shoppers: readonly PersonaResult[]): string[] {
     `              in ${ofTotal(stoppedSessions, sessions)} sessions.`,
     ...shoppers
       .filter((one) => one.stopped_events > 0)
-      .map(
-        (one) =>
-          `  ${one.title}: ${one.stopped_events} of ${one.events} (${one.strongest_reasons.map(({ reason }) => reason).join(', ')})`,
-      ),
+      .map((one) => {
+        const reasons = one.strongest_reasons.map(({ reason }) => reason).join(', ');
+        return `  ${one.title}: ${one.stopped_events} of ${one.events} (${reasons})`;
+      }),
   ];
 }
 

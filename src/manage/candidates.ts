@@ -7,6 +7,7 @@ import type { Lists } from '../store/lists.ts';
 import type { Registry } from '../store/registry.ts';
 import { readDecisionQuery, readPlace, writePlace } from './decision-query.ts';
 import { BUSY, FOREIGN_CURSOR, reasonsOf } from './decisions.ts';
+import { mapInSlices } from './in-slices.ts';
 import { sharedRegistry } from './lists.ts';
 import type { Managed, ManagedHandler, ManagedRequest } from './managed.ts';
 import { type Cursors, pageAnswer, readPage } from './paging.ts';
@@ -47,10 +48,8 @@ export function candidateRoutes(managed: Managed, { decisions, lists, registry, 
     if (found.kind === 'busy') return BUSY;
     const { next } = found;
     const place = next === null ? null : writePlace(found.arrivalEnd, next.occurredAtMs, next.arrival);
-    return pageAnswer(
-      found.rows.map((row) => show(row, request)),
-      place === null ? null : cursors.issue(ROUTE, customer, place),
-    );
+    const rows = await mapInSlices(found.rows, (row) => show(row, request));
+    return pageAnswer(rows, place === null ? null : cursors.issue(ROUTE, customer, place));
   };
 
   function show({ newest, decisions }: FingerprintRow, request: ManagedRequest): Record<string, unknown> {

@@ -10,6 +10,7 @@ import { DECISIONS_PAGE_ROWS_DEFAULT } from '../limits.ts';
 import type { DecisionLog } from '../store/decision-log.ts';
 import type { LoggedDecision } from '../store/decision-log/search.ts';
 import { readDecisionQuery, readPlace, writePlace } from './decision-query.ts';
+import { mapInSlices } from './in-slices.ts';
 import type { Managed, ManagedAnswer, ManagedHandler } from './managed.ts';
 import { badQuery, type Cursors, pageAnswer, readPage } from './paging.ts';
 
@@ -38,10 +39,8 @@ export function decisionRoutes(managed: Managed, { decisions, cursors, labelOf }
     if (found.kind === 'busy') return BUSY;
     const { next } = found;
     const cursor = next === null ? null : cursors.issue(ROUTE, customer, writePlace(next.occurredAtMs, next.arrival));
-    return pageAnswer(
-      found.rows.map((row) => show(row, labelOf(customer, row.record.requestId))),
-      cursor,
-    );
+    const rows = await mapInSlices(found.rows, (row) => show(row, labelOf(customer, row.record.requestId)));
+    return pageAnswer(rows, cursor);
   };
 
   const find: ManagedHandler = (request) => {

@@ -5,7 +5,8 @@ import type { Route } from '../base/exchange.ts';
 import { problem, type FieldError } from '../base/problem.ts';
 import { LIST_ACTIONS, type ListAction } from '../core/decision.ts';
 import { LIST_BATCH_ENTRIES_MAX, LISTS_PAGE_ROWS_DEFAULT, NOTE_CHARACTERS_MAX } from '../limits.ts';
-import { EXPIRY_MAX, type ListChange, type ListEntry, type Lists } from '../store/lists.ts';
+import type { StoreWrite } from '../store/durable.ts';
+import { EXPIRY_MAX, type ListChange, type ListEntry, type ListPut, type Lists } from '../store/lists.ts';
 import type { Registry } from '../store/registry.ts';
 import type { Managed, ManagedAnswer, ManagedHandler, ManagedRequest } from './managed.ts';
 import { badQuery, type Cursors, pageAnswer, readPage } from './paging.ts';
@@ -16,17 +17,16 @@ export interface ListParts {
   readonly lists: Lists;
   readonly registry: Registry;
   readonly cursors: Cursors;
-  /** A customer wrote these as `block`; the write is on the disk. What a block means to the registry is not decided here. */
-  readonly onBlocked: BlockChange;
-  /** These were `block` until now, and are not any more. */
-  readonly onUnblocked: BlockChange;
+  /**
+   * A customer wrote these as `block`; the write is on the disk. What a block means to the registry is not decided here, and
+   * nobody tells it when one ends: removing an entry never touches the registry (risk specification, 4.2).
+   */
+  readonly onBlocked: (
+    customer: CustomerNumber,
+    fingerprintHashes: readonly FingerprintHash[],
+    nowSeconds: number,
+  ) => Promise<StoreWrite<unknown>>;
 }
-
-type BlockChange = (
-  customer: CustomerNumber,
-  fingerprintHashes: readonly FingerprintHash[],
-  nowSeconds: number,
-) => void;
 
 const ROUTE = '/v1/lists';
 const HASH = /^[0-9a-fA-F]{64}$/;
@@ -73,7 +73,8 @@ export function listRoutes(managed: Managed, parts: ListParts): Route[] {
     if (read.kind === 'problem') return read;
     const written = await lists.put(request.caller.customer, read.value, request.nowSeconds);
     if (written.kind === 'fault') return written;
-    tell(request, [written.value]);
+    const told = await tell(request, [written.value]);
+    if (told.kind === 'fault') return told;
     const { created, entry } = written.value;
     return { kind: 'json', status: created ? 201 : 200, body: show(entry, request) };
   };
@@ -85,7 +86,8 @@ export function listRoutes(managed: Managed, parts: ListParts): Route[] {
     const changes = rows.flatMap(({ change }) => (change.kind === 'ok' ? [change.value] : []));
     const written = await lists.putMany(request.caller.customer, changes, request.nowSeconds);
     if (written.kind === 'fault') return written;
-    tell(request, written.value);
+    const told = await tell(request, written.value);
+    if (told.kind === 'fault') return told;
     const puts = written.value.values();
     const results = rows.map(({ given, change }) =>
       change.kind === 'ok'
@@ -101,28 +103,15 @@ export function listRoutes(managed: Managed, parts: ListParts): Route[] {
     const { customer } = request.caller;
     const removed = await lists.remove(customer, hash, request.nowSeconds);
     if (removed.kind === 'fault') return removed;
-    if (removed.value === 'block') parts.onUnblocked(customer, [hash], request.nowSeconds);
-    return removed.value === null ? NOT_FOUND : { kind: 'empty', status: 204 };
+    return removed.value ? { kind: 'empty', status: 204 } : NOT_FOUND;
   };
 
-  /** Of several changes to one fingerprint the first knows what was, and the last what is. */
-  function tell(
-    request: ManagedRequest,
-    puts: readonly { previousAction: ListAction | null; entry: ListEntry }[],
-  ): void {
-    const before = new Map<FingerprintHash, ListAction | null>();
-    const now = new Map<FingerprintHash, ListAction>();
-    for (const { previousAction, entry } of puts) {
-      if (!before.has(entry.fingerprintHash)) before.set(entry.fingerprintHash, previousAction);
-      now.set(entry.fingerprintHash, entry.action);
-    }
-    const { customer } = request.caller;
-    const blocked = [...now].filter(([, action]) => action === 'block').map(([hash]) => hash);
-    const unblocked = [...now]
-      .filter(([hash, action]) => action !== 'block' && before.get(hash) === 'block')
-      .map(([hash]) => hash);
-    if (blocked.length > 0) parts.onBlocked(customer, blocked, request.nowSeconds);
-    if (unblocked.length > 0) parts.onUnblocked(customer, unblocked, request.nowSeconds);
+  /** Resolves when the registry has heard of the blocks among these; of several changes to one fingerprint the last counts. */
+  async function tell(request: ManagedRequest, puts: readonly ListPut[]): Promise<StoreWrite<unknown>> {
+    const actions = new Map(puts.map(({ entry }) => [entry.fingerprintHash, entry.action]));
+    const blocked = [...actions].filter(([, action]) => action === 'block').map(([hash]) => hash);
+    if (blocked.length === 0) return { kind: 'ok', value: null };
+    return parts.onBlocked(request.caller.customer, blocked, request.nowSeconds);
   }
 
   /** The registry's part is there only when the registry knows the fingerprint; it names nobody. */

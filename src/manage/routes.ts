@@ -1,7 +1,8 @@
 import type { Route } from '../base/exchange.ts';
 import type { DecisionLog } from '../store/decision-log.ts';
-import type { StoreWrite } from '../store/durable.ts';
 import type { Store } from '../store/open-store.ts';
+import { candidateRoutes } from './candidates.ts';
+import { decisionRoutes } from './decisions.ts';
 import { labelRoutes } from './labels.ts';
 import { listRoutes } from './lists.ts';
 import type { Managed } from './managed.ts';
@@ -13,21 +14,23 @@ export interface ManagementParts {
   readonly cursors: Cursors;
   readonly store: Store;
   readonly decisions: DecisionLog;
-  /** Looks at the end of a write that no answer waits for. */
-  readonly onWritten: (written: StoreWrite<unknown>) => void;
 }
 
 /** Every endpoint of customers' own but decide. */
-export function managementRoutes({ managed, cursors, store, decisions, onWritten }: ManagementParts): Route[] {
-  const { lists, registry, sightings } = store;
+export function managementRoutes({ managed, cursors, store, decisions }: ManagementParts): Route[] {
+  const { lists, registry, sightings, labels } = store;
   return [
     ...listRoutes(managed, {
       lists,
       registry,
       cursors,
-      // The entry is on the disk by then; what it means to the registry may follow its answer.
-      onBlocked: (customer, hashes, now) => void sightings.noteBlocks(customer, hashes, now).then(onWritten),
-      onUnblocked: (customer, hashes, now) => void sightings.forgetBlocks(customer, hashes, now).then(onWritten),
+      onBlocked: (customer, hashes, now) => sightings.noteBlocks(customer, hashes, now),
+    }),
+    ...candidateRoutes(managed, { decisions, lists, registry, cursors }),
+    ...decisionRoutes(managed, {
+      decisions,
+      cursors,
+      labelOf: (customer, requestId) => labels.labelOf(customer, requestId),
     }),
     ...labelRoutes(managed, {
       store,

@@ -5,6 +5,7 @@ import { namesIn, stampOf, syncPath } from './files.ts';
 import { MARKER_NAME } from './marker.ts';
 import type { Store } from './open-store.ts';
 import { probe, PROBE_ALL_VALUES_MS } from './probe.ts';
+import type { EnvironmentName } from './tables.ts';
 
 export const BACKUPS_NAME = 'backups';
 const PARTIAL = '.partial-';
@@ -13,11 +14,16 @@ const FORM = /^\d{8}T\d{9}Z$/;
 export type BackupResult = { readonly kind: 'ok'; readonly folder: string; readonly bytes: number } | StoreFault;
 
 /**
- * Copies both environments, compacted, and the marker into `folder`, which must be new or empty. Each environment is a snapshot of
+ * Copies the environments, compacted, and the marker into `folder`, which must be new or empty. Each environment is a snapshot of
  * one moment; writers go on meanwhile, in this process and in others. The master key is not among it: kept beside the data
  * that it seals, it would protect nothing.
  */
-export async function backup(store: Store, dataDir: string, folder: string): Promise<BackupResult> {
+export async function backup(
+  store: Store,
+  dataDir: string,
+  folder: string,
+  names: readonly EnvironmentName[] = ['state', 'hot'],
+): Promise<BackupResult> {
   const target = resolve(folder);
   const partial = `${target}${PARTIAL}${process.pid}`;
   try {
@@ -27,10 +33,9 @@ export async function backup(store: Store, dataDir: string, folder: string): Pro
     if (store.hot === null) return fault('backup_refused', 'a store that was opened read-only is not backed up');
     rmSync(partial, { recursive: true, force: true });
     let bytes = 0;
-    for (const [name, environment] of [
-      ['state', store.state],
-      ['hot', store.hot],
-    ] as const) {
+    for (const name of names) {
+      const environment = store[name];
+      if (environment === null) continue;
       mkdirSync(join(partial, name), { recursive: true });
       await environment.backup(join(partial, name), true);
       const file = join(partial, name, 'data.mdb');
@@ -56,7 +61,8 @@ export async function backup(store: Store, dataDir: string, folder: string): Pro
  */
 export async function rotateBackups(store: Store, dataDir: string, keep: number, nowMs: number): Promise<BackupResult> {
   const folder = join(dataDir, BACKUPS_NAME);
-  const made = await backup(store, dataDir, join(folder, stampOf(nowMs)));
+  // The log of decisions may have gigabytes, and what is in `hot` can be made anew.
+  const made = await backup(store, dataDir, join(folder, stampOf(nowMs)), ['state']);
   if (made.kind === 'fault') return made;
   const probed = await probe(made.folder, ['state'], PROBE_ALL_VALUES_MS);
   if (probed.kind === 'fault') return probed;

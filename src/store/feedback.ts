@@ -5,7 +5,7 @@ import { durably, type StoreWrite } from './durable.ts';
 import type { JudgedDecision, Labels, StoredLabel } from './labels.ts';
 import type { ShadowReview, ShadowReviews } from './shadow-reviews.ts';
 import type { SightingQueue } from './sighting-queue.ts';
-import type { Sightings } from './sightings.ts';
+import { SIGHTING_KINDS, type Sightings } from './sightings.ts';
 
 export interface FeedbackTables {
   readonly labels: Labels;
@@ -73,8 +73,8 @@ export class Feedback {
   }
 
   /**
-   * `legitimate` says that the service was wrong: it takes back what the customer's labels and the BLOCKs of its traffic said of
-   * that fingerprint, and not what its own list says.
+   * `legitimate` says that the service was wrong: it takes back all that the customer has said of that fingerprint so far, by its
+   * list, by labels and by the BLOCKs of its traffic.
    */
   #putInside(customer: CustomerNumber, label: StoredLabel): void {
     const { labels, sightings } = this.#tables;
@@ -82,7 +82,7 @@ export class Feedback {
     const { fingerprintHash, createdAtSeconds: atSeconds } = label;
     if (label.publicKey || fingerprintHash === null) return;
     if (label.label === 'fraud') sightings.noteInside(customer, 'label', [{ fingerprintHash, atSeconds }], atSeconds);
-    else sightings.takeBackInside(customer, fingerprintHash, ['label', 'decision'], atSeconds);
+    else sightings.takeBackInside(customer, fingerprintHash, SIGHTING_KINDS, atSeconds);
   }
 
   /** Before the transaction is asked for: a BLOCK of before that still waits for its own write must not come in behind. */

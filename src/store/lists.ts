@@ -25,8 +25,6 @@ export interface ListChange {
 
 export interface ListPut {
   readonly created: boolean;
-  /** What counted until now. */
-  readonly previousAction: ListAction | null;
   readonly entry: ListEntry;
 }
 
@@ -100,9 +98,9 @@ export class Lists {
     customer: CustomerNumber,
     fingerprintHash: FingerprintHash,
     nowSeconds: number,
-  ): Promise<StoreWrite<ListAction | null>> {
+  ): Promise<StoreWrite<boolean>> {
     return durably(this.#root, () => {
-      const found = this.find(customer, fingerprintHash, nowSeconds);
+      const found = this.find(customer, fingerprintHash, nowSeconds) !== null;
       void this.#table.remove(keyOf(customer, fingerprintHash));
       return found;
     });
@@ -173,7 +171,7 @@ export class Lists {
     };
     const key = keyOf(customer, change.fingerprintHash);
     void this.#table.put(key, withSum(key, encode(entry)));
-    return { created: before === null, previousAction: before?.action ?? null, entry };
+    return { created: before === null, entry };
   }
 }
 

@@ -99,17 +99,6 @@ export class Sightings {
     return this.noteMany(customer, 'list', seen, nowSeconds);
   }
 
-  /** The customer's list does not block these any more. */
-  forgetBlocks(
-    customer: CustomerNumber,
-    fingerprintHashes: readonly FingerprintHash[],
-    nowSeconds: number,
-  ): Promise<StoreWrite<void>> {
-    return durably(this.#root, () => {
-      for (const hash of new Set(fingerprintHashes)) this.takeBackInside(customer, hash, ['list'], nowSeconds);
-    });
-  }
-
   /** A few hundred a call: the write lock is held for some 10 µs each. */
   noteMany(
     customer: CustomerNumber,

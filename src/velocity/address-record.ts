@@ -1,46 +1,54 @@
 import type { HistoryEvent, IpHistory } from '../core/history.ts';
 import { ARRIVAL_WORDS, Arrivals } from './arrivals.ts';
 import { Counter } from './counter.ts';
-import { DeskRecords, NO_DESK } from './desk-record.ts';
 import type { EventKeys } from './event-keys.ts';
 import { mix, SALT_COLD } from './keys.ts';
-import { KIND_ADDRESS, KIND_SET } from './layout.ts';
+import { KIND_ADDRESS, KIND_HOUR_SET } from './layout.ts';
 import { Ring } from './ring.ts';
 import { SetRecords } from './set-record.ts';
+import { SignupRecords } from './signup-record.ts';
 import type { Table } from './table.ts';
 import { HOUR_SET, memberOf } from './timed-set.ts';
 
 /**
- *   0 hash   1 flags   2-19 decisions, 36 of 1 min   20-25 arrivals of 10 min, 26-31 of 1 h (`arrivals.ts`)
+ *   0 hash   1 flags   2-7 decisions, 12 of 1 min   8-13 cold logins, 12 of 10 min   14-19 cold payments, 12 of 1 h
+ *   20-25 arrivals of 10 min, 26-31 of 1 h (`arrivals.ts`)
  *
- * What only some addresses have is in further records: sign-ups, cold logins and cold payments (`desk-record.ts`), and a set of
- * the entities of cold events for each name of their keys.
+ * In further records: sign-ups (`signup-record.ts`), and a set of the entities of cold events for each name of their keys.
  */
 const AT_FLAGS = 1;
-const AT_ARRIVALS_10M = 20;
-const FLAG_DECISIONS = 1;
-const FLAG_DESK = 2;
-const FLAG_COLD = 4;
+const AT_ARRIVALS = 20;
+const RING_WORDS = 6;
 
-const DESK_EVENTS: ReadonlySet<string> = new Set(['login', 'signup', 'payment', 'checkout']);
+const FLAG_SIGNUPS = 8;
+const FLAG_COLD = 16;
+
+/** Those that ask what strangers do at the address; the counts of others are 0, and their records are not touched. */
+const ACCOUNT_STEPS: ReadonlySet<string> = new Set(['login', 'signup', 'payment', 'checkout']);
 
 export class AddressRecords {
   readonly #table: Table;
   readonly #decisions: Counter;
+  readonly #coldLogins: Counter;
+  readonly #coldPayments: Counter;
   readonly #arrivals10m: Arrivals;
   readonly #arrivals1h: Arrivals;
-  readonly #desk: DeskRecords;
+  readonly #signups: SignupRecords;
   readonly #coldEntities: SetRecords;
 
   constructor(table: Table) {
     this.#table = table;
-    const windowMs = 60_000;
-    const ring = new Ring(table, { at: 2, words: 18, windowMs });
-    this.#decisions = new Counter(table, ring, { windowMs, flagsAt: AT_FLAGS, flag: FLAG_DECISIONS, counter: 0 });
-    this.#arrivals10m = new Arrivals(table, { at: AT_ARRIVALS_10M, windowMs: 600_000 });
-    this.#arrivals1h = new Arrivals(table, { at: AT_ARRIVALS_10M + ARRIVAL_WORDS, windowMs: 3_600_000 });
-    this.#desk = new DeskRecords(table);
-    this.#coldEntities = new SetRecords(table, KIND_SET, HOUR_SET);
+    const counter = (windowMs: number, n: number): Counter => {
+      const ring = new Ring(table, { at: 2 + n * RING_WORDS, words: RING_WORDS, windowMs });
+      return new Counter(table, ring, { windowMs, flagsAt: AT_FLAGS, flag: 1 << n, counter: n });
+    };
+    this.#decisions = counter(60_000, 0);
+    this.#coldLogins = counter(600_000, 1);
+    this.#coldPayments = counter(3_600_000, 2);
+    this.#arrivals10m = new Arrivals(table, { at: AT_ARRIVALS, windowMs: 600_000 });
+    this.#arrivals1h = new Arrivals(table, { at: AT_ARRIVALS + ARRIVAL_WORDS, windowMs: 3_600_000 });
+    this.#signups = new SignupRecords(table);
+    this.#coldEntities = new SetRecords(table, KIND_HOUR_SET, HOUR_SET);
   }
 
   /** null where the record cannot be had. */
@@ -57,23 +65,18 @@ export class AddressRecords {
     const record = table.take(low, high, KIND_ADDRESS, nowSeconds);
     if (record === 0) return null;
     const rest = table.restSeconds;
-    const share10m = this.#share(this.#arrivals10m, record, arrives.arrives10m, isCold, nowMs, rest);
-    const share1h = this.#share(this.#arrivals1h, record, arrives.arrives1h, isCold, nowMs, rest);
-    const decisions1m = this.#decisions.add(record, low, high, nowMs, rest);
-    const coldEntities1h = isCold ? this.#addCold(record, keys, nowMs) : this.#countCold(record, event, keys);
-    const flags = table.words[record + AT_FLAGS] ?? 0;
-    const desk = DESK_EVENTS.has(eventType)
-      ? this.#desk.observe(event, keys, isCold, (flags & FLAG_DESK) !== 0)
-      : NO_DESK;
-    if (desk.isThere && (flags & FLAG_DESK) === 0) Atomics.or(table.words, record + AT_FLAGS, FLAG_DESK);
+    const count = (counter: Counter, isAdded: boolean): number =>
+      isAdded ? counter.add(record, low, high, nowMs, rest) : counter.count(record, low, high, nowMs, rest);
+    const isPayment = eventType === 'payment' || eventType === 'checkout';
+    const isStep = ACCOUNT_STEPS.has(eventType);
     return {
-      decisions1m,
-      signups24h: desk.signups24h,
-      coldLogins10m: desk.coldLogins10m,
-      coldPayments1h: desk.coldPayments1h,
-      coldEntities1h,
-      coldShare10m: share10m,
-      coldShare1h: share1h,
+      decisions1m: count(this.#decisions, true),
+      coldLogins10m: count(this.#coldLogins, isCold && eventType === 'login'),
+      coldPayments1h: count(this.#coldPayments, isCold && isPayment),
+      coldShare10m: this.#share(this.#arrivals10m, record, arrives.arrives10m, isCold, nowMs, rest),
+      coldShare1h: this.#share(this.#arrivals1h, record, arrives.arrives1h, isCold, nowMs, rest),
+      signups24h: isStep ? this.#signupsOf(record, keys, eventType === 'signup', nowMs) : 0,
+      coldEntities1h: isCold ? this.#addCold(record, keys, nowMs) : isStep ? this.#countCold(record, keys, nowMs) : 0,
     };
   }
 
@@ -82,6 +85,11 @@ export class AddressRecords {
     if (!arrives) return share;
     arrivals.add(record, isCold, nowMs);
     return arrivals.share(record, nowMs, 0);
+  }
+
+  #signupsOf(record: number, keys: EventKeys, isSignup: boolean, nowMs: number): number {
+    if (isSignup) Atomics.or(this.#table.words, record + AT_FLAGS, FLAG_SIGNUPS);
+    return this.#has(record, FLAG_SIGNUPS) ? this.#signups.observe(keys, isSignup, nowMs) : 0;
   }
 
   #addCold(record: number, keys: EventKeys, nowMs: number): number {
@@ -94,14 +102,17 @@ export class AddressRecords {
     return most;
   }
 
-  #countCold(record: number, { eventType, nowMs }: HistoryEvent, keys: EventKeys): number {
-    const hasCold = ((this.#table.words[record + AT_FLAGS] ?? 0) & FLAG_COLD) !== 0;
-    if (!hasCold || !DESK_EVENTS.has(eventType)) return 0;
+  #countCold(record: number, keys: EventKeys, nowMs: number): number {
+    if (!this.#has(record, FLAG_COLD)) return 0;
     let most = 0;
     for (let n = 0; n < keys.entities; n++) {
       most = Math.max(most, this.#coldEntities.count(lowOf(keys, n), highOf(keys, n), nowMs));
     }
     return most;
+  }
+
+  #has(record: number, flag: number): boolean {
+    return ((this.#table.words[record + AT_FLAGS] ?? 0) & flag) !== 0;
   }
 }
 

@@ -1,10 +1,13 @@
 import { KeyedHash } from '../base/keyed-hash.ts';
 import type { HistoryEvent } from '../core/history.ts';
+import { parseV4 } from '../core/ip.ts';
 import { VELOCITY_ENTITIES_MAX } from '../limits.ts';
-import { mix } from './keys.ts';
+import { mix, SALT_HOST, SALT_REGION, SALT_SITE } from './keys.ts';
 
 /** Choice: key names that are hashed once and kept; customers use a handful, and each name of a request must not be one more. */
 const NAMES_KEPT = 256;
+/** Choice: a fingerprint is a SHA-256 in hexadecimal, and half of it tells it from all others. */
+const DEVICE_CHARACTERS = 32;
 
 /**
  * The hashes of all texts of an event, each made once. They hold customer and kind of key, so nothing meets anything of another
@@ -25,11 +28,17 @@ export class EventKeys {
   readonly entityHigh = new Int32Array(VELOCITY_ENTITIES_MAX);
   readonly nameHash = new Int32Array(VELOCITY_ENTITIES_MAX);
   readonly #hash: KeyedHash;
+  /** For what is hashed as a number. */
+  readonly #secretLow: number;
+  readonly #secretHigh: number;
   readonly #names = new Map<string, number>();
 
   /** `hashKey` holds at least 16 secret bytes. */
   constructor(hashKey: Uint8Array) {
-    this.#hash = new KeyedHash(Buffer.from(hashKey));
+    const key = Buffer.from(hashKey);
+    this.#hash = new KeyedHash(key);
+    this.#secretLow = key.readInt32LE(8);
+    this.#secretHigh = key.readInt32LE(12);
   }
 
   read(event: HistoryEvent): void {
@@ -40,7 +49,10 @@ export class EventKeys {
     this.sessionHigh = hash.high | 0;
     this.#readNetworks(event.networks, scope);
     if (event.device !== null) {
-      hash.update(scope, event.device);
+      hash.update(
+        scope,
+        event.device.length > DEVICE_CHARACTERS ? event.device.slice(0, DEVICE_CHARACTERS) : event.device,
+      );
       this.deviceLow = hash.low | 0;
       this.deviceHigh = hash.high | 0;
     }
@@ -60,6 +72,8 @@ export class EventKeys {
     this.site = 0;
     this.region = 0;
     if (networks === null) return;
+    const address = parseV4(networks.host);
+    if (address >= 0) return this.#readV4(address, scope);
     const hash = this.#hash;
     hash.update(scope, networks.host);
     this.hostLow = hash.low | 0;
@@ -68,6 +82,16 @@ export class EventKeys {
     this.site = hash.low | 0 || 1;
     hash.update(scope, networks.region);
     this.region = hash.low | 0 || 1;
+  }
+
+  /** Measured: 20 ns instead of 200 ns for the three texts (bench/micro). */
+  #readV4(address: number, scope: number): void {
+    const low = this.#secretLow ^ scope;
+    const high = this.#secretHigh ^ scope;
+    this.hostLow = mix(address, low, SALT_HOST);
+    this.hostHigh = mix(address, high, SALT_HOST + 1);
+    this.site = mix(address & 0xffffff00, low, SALT_SITE) || 1;
+    this.region = mix(address & 0xffff0000, low, SALT_REGION) || 1;
   }
 
   #name(name: string): number {

@@ -20,3 +20,6 @@ export const SALT_REGIONS = 3;
 export const SALT_DEVICES = 4;
 export const SALT_NETWORKS = 5;
 export const SALT_SKETCH = 6;
+export const SALT_HOST = 7;
+export const SALT_SITE = 9;
+export const SALT_REGION = 10;

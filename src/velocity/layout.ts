@@ -40,7 +40,7 @@ export const SEEN_MIN = 65_537;
 /** Kinds of records. */
 export const KIND_SESSION = 1;
 export const KIND_ADDRESS = 2;
-export const KIND_DESK = 3;
+export const KIND_SIGNUPS = 3;
 export const KIND_ENTITY = 4;
 export const KIND_TRAVELS = 5;
 /** Members of a set, of the last 24 h at most. */
@@ -49,6 +49,8 @@ export const KIND_SET = 6;
 export const KIND_LONG_SET = 7;
 export const KIND_BUSY = 8;
 export const KIND_SKETCH = 9;
+/** Members of a set of the last hour. */
+export const KIND_HOUR_SET = 10;
 export const KIND_MASK = 15;
 
 const HOUR = 3_600;
@@ -58,7 +60,7 @@ const DAY = 24 * HOUR;
  * Seconds after which a record of a kind is thrown out before others that were not seen for longer: nothing that it counts is
  * inside of a window any more. By kind; 0 is no kind.
  */
-const IDLE_SECONDS: readonly number[] = [0, DAY, DAY, DAY, 30 * DAY, 30 * DAY, DAY, 30 * DAY, HOUR, DAY];
+const IDLE_SECONDS: readonly number[] = [0, DAY, DAY, DAY, 30 * DAY, 30 * DAY, DAY, 30 * DAY, HOUR, DAY, HOUR];
 
 export function idleSecondsOf(tag: number): number {
   return IDLE_SECONDS[tag & KIND_MASK] ?? 0;

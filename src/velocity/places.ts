@@ -91,10 +91,10 @@ export class Whereabouts {
   }
 
   #lookAt(words: Uint32Array, at: number): void {
-    const seen = Atomics.load(words, at + 2);
+    const seen = words[at + 2] ?? 0;
     if (seen === 0) return;
-    const position = Atomics.load(words, at);
-    const rest = Atomics.load(words, at + 1);
+    const position = words[at] ?? 0;
+    const rest = words[at + 1] ?? 0;
     const minutes = this.#minutesSince(seen);
     if (minutes > KEEP_MINUTES || Atomics.load(words, at + 2) !== seen) return;
     const km = position === this.position ? 0 : this.#kmTo(position);

@@ -30,7 +30,8 @@ export class MsRing implements CounterRing {
 
   add(record: number, nowMs: number): number {
     for (let n = 0; n < TRIES_MAX; n++) {
-      if (this.#tryAdd(record, nowMs)) return this.count(record, nowMs);
+      const count = this.#tryAdd(record, nowMs);
+      if (count > 0) return count;
     }
     this.#table.lose();
     return this.count(record, nowMs);
@@ -63,32 +64,28 @@ export class MsRing implements CounterRing {
     return events < VELOCITY_RHYTHM_EVENTS_MIN ? null : rhythmOf(ages, events);
   }
 
-  #tryAdd(record: number, nowMs: number): boolean {
+  /** How many are in the window then; 0 where another worker was faster. */
+  #tryAdd(record: number, nowMs: number): number {
     const { words } = this.#table;
-    const next = nowMs >>> 0 || 1;
     const end = record + this.#at + this.#words;
-    let oldestAt = record + this.#at;
-    let oldestWord = 0;
-    let oldestAge = -1;
-    for (let i = oldestAt; i < end; i++) {
+    let to = -1;
+    let toWord = 0;
+    let toAge = -1;
+    let count = 0;
+    for (let i = record + this.#at; i < end; i++) {
       const word = words[i] ?? 0;
-      if (word === 0) {
-        oldestAt = i;
-        oldestWord = 0;
-        oldestAge = AGE_MS_MAX;
-        break;
-      }
-      const age = ageOf(word, nowMs);
+      const age = word === 0 ? AGE_MS_MAX : ageOf(word, nowMs);
+      if (age < this.#windowMs) count++;
       if (age > AGE_MS_MAX) Atomics.compareExchange(words, i, word, 0);
-      if (age <= oldestAge) continue;
-      oldestAt = i;
-      oldestWord = word;
-      oldestAge = age;
+      if (age <= toAge) continue;
+      to = i;
+      toWord = word;
+      toAge = age;
     }
-    if (oldestAge > AGE_MS_MAX) return false;
-    if (Atomics.compareExchange(words, oldestAt, oldestWord, next) !== oldestWord) return false;
-    this.pushedOutMs = oldestAge < this.#windowMs ? nowMs - oldestAge : -1;
-    return true;
+    if (toAge > AGE_MS_MAX || Atomics.compareExchange(words, to, toWord, nowMs >>> 0 || 1) !== toWord) return 0;
+    const isPushed = toAge < this.#windowMs;
+    this.pushedOutMs = isPushed ? nowMs - toAge : -1;
+    return isPushed ? count : count + 1;
   }
 }
 

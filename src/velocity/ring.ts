@@ -30,72 +30,74 @@ export class Ring implements CounterRing {
   readonly #table: Table;
   readonly #at: number;
   readonly #end: number;
-  readonly #windowMs: number;
   readonly #tickMs: number;
+  /** What the last pass over the words found to put an event at: a word, as it was, which half of it, and the age there. */
+  #to = 0;
+  #toWord = 0;
+  #toShift = 0;
+  #toAge = 0;
 
   constructor(table: Table, { at, words, windowMs }: RingShape) {
     this.#table = table;
     this.#at = at;
     this.#end = at + words;
-    this.#windowMs = windowMs;
     this.#tickMs = windowMs / TICKS;
   }
 
   /** Events in the window; `restSeconds` since the record was used before. */
   count(record: number, nowMs: number, restSeconds: number): number {
-    const words = this.#table.words;
-    const now = this.#tick(nowMs);
-    const isOver = restSeconds * 1_000 > this.#windowMs || restSeconds * 1_000 < -AHEAD_TICKS * this.#tickMs;
-    let count = 0;
-    for (let i = record + this.#at; i < record + this.#end; i++) {
-      const word = words[i] ?? 0;
-      if (word === 0) continue;
-      const low = isOver ? 0 : this.#kept(word & MASK, now);
-      const high = isOver ? 0 : this.#kept(word >>> 16, now);
-      // One who changes the word at the same time has cleaned it, or added an event that must stay.
-      if ((word & MASK) !== low || word >>> 16 !== high) {
-        Atomics.compareExchange(words, i, word, ((high << 16) | low) >>> 0);
-      }
-      count += (low === 0 ? 0 : 1) + (high === 0 ? 0 : 1);
-    }
-    return count;
+    return this.#pass(record, this.#tick(nowMs), this.#isOver(restSeconds));
   }
 
   /** Adds an event and counts, the present one included. */
   add(record: number, nowMs: number, restSeconds: number): number {
-    const count = this.count(record, nowMs, restSeconds);
-    this.pushedOutMs = -1;
+    const { words } = this.#table;
+    const now = this.#tick(nowMs);
+    const isOver = this.#isOver(restSeconds);
     for (let n = 0; n < TRIES_MAX; n++) {
-      if (this.#tryAdd(record, nowMs)) return this.pushedOutMs < 0 ? count + 1 : count;
+      const count = this.#pass(record, now, isOver && n === 0);
+      const word = this.#toWord;
+      const next = ((word & ~(MASK << this.#toShift)) | (now << this.#toShift)) >>> 0;
+      if (Atomics.compareExchange(words, this.#to, word, next) !== word) continue;
+      this.pushedOutMs = this.#toAge < TICKS ? nowMs - this.#toAge * this.#tickMs : -1;
+      return this.#toAge < TICKS ? count : count + 1;
     }
+    this.pushedOutMs = -1;
     this.#table.lose();
+    return this.#pass(record, now, false);
+  }
+
+  /** Looks at all words, removes what is over, and counts the rest. */
+  #pass(record: number, now: number, isOver: boolean): number {
+    const { words } = this.#table;
+    const end = record + this.#end;
+    let count = 0;
+    this.#toAge = -1;
+    for (let i = record + this.#at; i < end; i++) {
+      let word = words[i] ?? 0;
+      if (word !== 0) {
+        const low = isOver ? 0 : kept(word & MASK, now);
+        const high = isOver ? 0 : kept(word >>> 16, now);
+        const clean = ((high << 16) | low) >>> 0;
+        // One who changes the word at the same time has cleaned it, or added an event that must stay.
+        if (clean !== word && Atomics.compareExchange(words, i, word, clean) === word) word = clean;
+        count += (low === 0 ? 0 : 1) + (high === 0 ? 0 : 1);
+      }
+      if (this.#toAge < TICKS) this.#offer(i, word, now);
+    }
     return count;
   }
 
-  /** Puts the event where there is none, else in place of the oldest. */
-  #tryAdd(record: number, nowMs: number): boolean {
-    const words = this.#table.words;
-    const now = this.#tick(nowMs);
-    let oldestAt = record + this.#at;
-    let oldestWord = 0;
-    let oldestShift = 0;
-    let oldestAge = -1;
-    for (let i = record + this.#at; i < record + this.#end; i++) {
-      const word = words[i] ?? 0;
-      const shift = (word & MASK) === 0 ? 0 : 16;
-      if (((word >>> shift) & MASK) === 0) return replace(words, i, word, shift, now);
-      for (let side = 0; side <= 16; side += 16) {
-        const age = ageOf((word >>> side) & MASK, now);
-        if (age <= oldestAge) continue;
-        oldestAt = i;
-        oldestWord = word;
-        oldestShift = side;
-        oldestAge = age;
-      }
-    }
-    if (!replace(words, oldestAt, oldestWord, oldestShift, now)) return false;
-    if (oldestAge < TICKS) this.pushedOutMs = nowMs - oldestAge * this.#tickMs;
-    return true;
+  /** An empty half is the best place, else that of the oldest event. */
+  #offer(at: number, word: number, now: number): void {
+    const lowAge = (word & MASK) === 0 ? TICKS : ageOf(word & MASK, now);
+    const highAge = word >>> 16 === 0 ? TICKS : ageOf(word >>> 16, now);
+    const age = Math.max(lowAge, highAge);
+    if (age <= this.#toAge) return;
+    this.#to = at;
+    this.#toWord = word;
+    this.#toShift = lowAge >= highAge ? 0 : 16;
+    this.#toAge = age;
   }
 
   /** 0 is no event, so that tick is taken for the next. */
@@ -103,17 +105,16 @@ export class Ring implements CounterRing {
     return Math.floor(nowMs / this.#tickMs) & MASK || 1;
   }
 
-  #kept(tick: number, now: number): number {
-    return tick !== 0 && ageOf(tick, now) < TICKS ? tick : 0;
+  #isOver(restSeconds: number): boolean {
+    return restSeconds * 1_000 > TICKS * this.#tickMs || restSeconds * 1_000 < -AHEAD_TICKS * this.#tickMs;
   }
+}
+
+function kept(tick: number, now: number): number {
+  return tick !== 0 && ageOf(tick, now) < TICKS ? tick : 0;
 }
 
 function ageOf(tick: number, now: number): number {
   const age = (now - tick) & MASK;
   return age >= AHEAD_MIN ? 0 : age;
-}
-
-function replace(words: Uint32Array, at: number, word: number, shift: number, tick: number): boolean {
-  const next = ((word & ~(MASK << shift)) | (tick << shift)) >>> 0;
-  return Atomics.compareExchange(words, at, word, next) === word;
 }

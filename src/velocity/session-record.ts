@@ -1,3 +1,4 @@
+import type { BrowserFamily, SystemFamily } from '../core/facts.ts';
 import type { HistoryEvent, SessionHistory } from '../core/history.ts';
 import { Counter } from './counter.ts';
 import { ageOfCountry, codeOfCountry, codeOfWord, countryOfCode, countryWord } from './country.ts';
@@ -30,8 +31,16 @@ const FLAG_PAYMENTS = 2;
 const FLAG_REGIONS = 4;
 const MS_SHIFT = 22;
 
-const BROWSERS = ['chromium', 'firefox', 'safari', 'other'] as const;
-const SYSTEMS = ['windows', 'macos', 'linux', 'android', 'ios', 'chromeos', 'other'] as const;
+const BROWSERS: Readonly<Record<BrowserFamily, number>> = { chromium: 1, firefox: 2, safari: 3, other: 4 };
+const SYSTEMS: Readonly<Record<SystemFamily, number>> = {
+  windows: 1,
+  macos: 2,
+  linux: 3,
+  android: 4,
+  ios: 5,
+  chromeos: 6,
+  other: 7,
+};
 const AGENT_MASK = 0xff;
 const SITE_MASK = 0xfffff;
 
@@ -79,7 +88,8 @@ export class SessionRecords {
     if (this.isFirst) this.#begin(record, nowMs, nowSeconds);
     this.arrives10m = keys.site !== 0 && this.#arrives(record + AT_ARRIVALS_10M, keys.hostHigh, nowMs, 600_000);
     this.arrives1h = keys.site !== 0 && this.#arrives(record + AT_ARRIVALS_1H, keys.hostHigh, nowMs, 3_600_000);
-    const before = Atomics.exchange(table.words, record + AT_BEFORE, wordOf(event, keys));
+    const now = wordOf(event, keys);
+    const before = Atomics.exchange(table.words, record + AT_BEFORE, now);
     const country = this.#country(record, event, nowSeconds);
     const isPayment = event.eventType === 'payment';
     return {
@@ -90,14 +100,14 @@ export class SessionRecords {
         ? this.#payments.add(record, low, high, nowMs, rest)
         : this.#payments.count(record, low, high, nowMs, rest),
       rhythm: this.#events.rhythm(record, nowMs),
-      networkChanged: differs(before >>> 8, wordOf(event, keys) >>> 8),
+      networkChanged: differs(before >>> 8, now >>> 8),
       previousCountry: countryOfCode(codeOfWord(country)),
       previousCountryAgeSeconds: codeOfWord(country) === 0 ? 0 : ageOfCountry(country, nowSeconds),
       regions1h:
         keys.region === 0
           ? this.#regions.count(record, low, high, nowMs, rest)
           : this.#regions.see(record, low, high, memberOf(keys.region), nowMs, rest),
-      agentChanged: differs(before & AGENT_MASK, wordOf(event, keys) & AGENT_MASK),
+      agentChanged: differs(before & AGENT_MASK, now & AGENT_MASK),
     };
   }
 
@@ -153,8 +163,8 @@ export class SessionRecords {
 }
 
 function wordOf({ agent }: HistoryEvent, { site }: EventKeys): number {
-  const system = agent === null ? 0 : SYSTEMS.indexOf(agent.system) + 1;
-  const browser = agent === null ? 0 : BROWSERS.indexOf(agent.browser) + 1;
+  const system = agent === null ? 0 : SYSTEMS[agent.system];
+  const browser = agent === null ? 0 : BROWSERS[agent.browser];
   const network = site === 0 ? 0 : site & SITE_MASK || 1;
   return (network << 8) | (browser << 4) | system;
 }

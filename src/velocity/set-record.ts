@@ -1,4 +1,4 @@
-import { KIND_SET, KIND_SKETCH } from './layout.ts';
+import { KIND_SKETCH } from './layout.ts';
 import { mix, SALT_SKETCH } from './keys.ts';
 import { CELLS_PER_RECORD, countEmptyCells, estimate, markCell, SKETCH_RECORDS } from './sketch.ts';
 import type { Table } from './table.ts';
@@ -96,7 +96,7 @@ export class SetRecords {
   }
 
   #sketch(low: number, high: number, part: number, nowMs: number, makes: boolean): number {
-    const salt = SALT_SKETCH + (part << 8) + (this.#kind === KIND_SET ? 0 : 1 << 16);
+    const salt = SALT_SKETCH + (part << 8);
     const ownLow = mix(low, high, salt);
     const ownHigh = mix(high, low, salt);
     const nowSeconds = Math.floor(nowMs / 1_000);

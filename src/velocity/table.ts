@@ -83,6 +83,14 @@ export class Table {
     return (words[this.#groupOfLow(low)] ?? 0) ^ (words[this.#groupOfHigh(high)] ?? 0);
   }
 
+  /** For records that are put back: where one goes, -1 where only records stand that were seen later. */
+  placeFor(low: number, high: number, tag: number, seen: number, nowSeconds: number): number {
+    const words = this.words;
+    const at = this.#place(this.#groupOfLow(low), this.#groupOfHigh(high), nowSeconds);
+    const age = at < 0 ? -1 : ageOf(words[at] ?? 0, words[at + 1] ?? 0, nowSeconds);
+    return age > ageOf(tag, seen, nowSeconds) ? at : -1;
+  }
+
   #groupOfLow(low: number): number {
     return HEAD_WORDS + Math.floor((low >>> 0) * this.#groups * 2 ** -32) * GROUP_WORDS;
   }
@@ -104,7 +112,7 @@ export class Table {
   /** Marks the record as seen, so that nobody throws it out while it is used. false: it is not there, or not yet. */
   #touch(at: number, tag: number, nowSeconds: number): boolean {
     const words = this.words;
-    let seen = Atomics.load(words, at + 1);
+    let seen = words[at + 1] ?? 0;
     if (seen < SEEN_MIN) seen = this.#await(at, tag, nowSeconds);
     const rest = nowSeconds - seen;
     if (seen < SEEN_MIN || rest > VELOCITY_KEEP_SECONDS) return false;
@@ -133,7 +141,7 @@ export class Table {
     const at = this.#place(one, other, nowSeconds);
     if (at < 0) return 0;
     const oldTag = words[at] ?? 0;
-    const old = Atomics.load(words, at + 1);
+    const old = words[at + 1] ?? 0;
     const claim = claimOf(nowSeconds);
     if (old === claim || Atomics.compareExchange(words, at + 1, old, claim) !== old) return 0;
     Atomics.store(words, at, 0);
@@ -207,7 +215,8 @@ function recordOf(line: number, way: number): number {
   return line + LINE_WORDS + (way >> 1) * RECORD_WORDS;
 }
 
-function recordAt(at: number): number {
+/** The record of a place in a line. */
+export function recordAt(at: number): number {
   const way = (at - HEAD_WORDS) % GROUP_WORDS;
   return recordOf(at - way, way);
 }

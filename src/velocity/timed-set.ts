@@ -52,6 +52,10 @@ export class TimedSet {
   readonly #windowTicks: number;
   readonly #keepTicks: number;
   readonly #replaces: boolean;
+  /** What the last pass over the words found: where the member is, an empty word, the oldest member; -1 for none. */
+  #found = -1;
+  #free = -1;
+  #oldest = -1;
 
   /** `replaces`: a new member takes the place of the oldest that is not in the window. */
   constructor(table: Table, { at, words, span }: SetShape, replaces: boolean) {
@@ -67,89 +71,98 @@ export class TimedSet {
 
   /** Adds or refreshes a member. Returns how many are in the window, this one included if there is room for it. */
   see(record: number, member: number, nowMs: number, restSeconds: number): number {
-    this.#clean(record, nowMs, restSeconds);
+    const now = this.#tick(nowMs);
+    const isOver = this.#isOver(restSeconds);
     for (let n = 0; n < TRIES_MAX; n++) {
-      if (this.#trySee(record, member, this.#tick(nowMs))) return this.#count(record, nowMs);
+      const others = this.#pass(record, member, now, isOver && n === 0);
+      this.wasKnown = this.#found >= 0;
+      const to = this.#target(now);
+      this.isFull = to < 0;
+      if (this.isFull) return others;
+      const old = this.#table.words[to] ?? 0;
+      const next = ((member << TICK_BITS) | now) >>> 0;
+      // A word that has changed since the pass belongs to another worker's member, unless it is this one.
+      const isMine = this.wasKnown ? old >>> TICK_BITS === member : this.#mayReplace(old, now);
+      if (isMine && (old === next || Atomics.compareExchange(this.#table.words, to, old, next) === old))
+        return others + 1;
     }
     this.#table.lose();
-    return this.#count(record, nowMs);
+    return this.#pass(record, member, now, false) + 1;
   }
 
   /** Members in the window; those of `but` (first word, words) are left out. */
   count(record: number, nowMs: number, restSeconds: number, but = 0, butWords = 0): number {
-    this.#clean(record, nowMs, restSeconds);
-    return this.#count(record, nowMs, but, butWords);
+    const now = this.#tick(nowMs);
+    const count = this.#pass(record, 0, now, this.#isOver(restSeconds));
+    if (butWords === 0 || count === 0) return count;
+    const { words } = this.#table;
+    let both = 0;
+    for (let i = but; i < but + butWords; i++) {
+      const word = words[i] ?? 0;
+      if (word !== 0 && this.#counts(record, word >>> TICK_BITS, now)) both++;
+    }
+    return count - both;
   }
 
   /** Whether the member is there, in the window or not. */
   has(record: number, member: number, nowMs: number, restSeconds: number): boolean {
-    this.#clean(record, nowMs, restSeconds);
-    const words = this.#table.words;
-    for (let i = record + this.#at; i < record + this.#end; i++) {
-      if ((words[i] ?? 0) >>> TICK_BITS === member) return true;
-    }
-    return false;
+    this.#pass(record, member, this.#tick(nowMs), this.#isOver(restSeconds));
+    return this.#found >= 0;
   }
 
-  /** Removes members that are kept no longer. */
-  #clean(record: number, nowMs: number, restSeconds: number): void {
-    const words = this.#table.words;
-    const now = this.#tick(nowMs);
-    const isOver = restSeconds * 1_000 > this.#keepMs || restSeconds * 1_000 < -AHEAD_TICKS * this.#tickMs;
-    for (let i = record + this.#at; i < record + this.#end; i++) {
-      const word = words[i] ?? 0;
-      if (word !== 0 && (isOver || ageOf(word, now) >= this.#keepTicks)) Atomics.compareExchange(words, i, word, 0);
-    }
-  }
-
-  /** false where another worker was faster. */
-  #trySee(record: number, member: number, now: number): boolean {
-    const words = this.#table.words;
-    const next = ((member << TICK_BITS) | now) >>> 0;
-    let free = -1;
-    let oldest = -1;
-    let oldestAge = this.#windowTicks - 1;
-    this.wasKnown = false;
-    this.isFull = false;
-    for (let i = record + this.#at; i < record + this.#end; i++) {
+  /** Looks at all words, removes members that are kept no longer, and counts those in the window but for `member`. */
+  #pass(record: number, member: number, now: number, isOver: boolean): number {
+    const { words } = this.#table;
+    const end = record + this.#end;
+    const windowTicks = this.#windowTicks;
+    let count = 0;
+    let oldestAge = -1;
+    this.#found = -1;
+    this.#free = -1;
+    this.#oldest = -1;
+    for (let i = record + this.#at; i < end; i++) {
       const word = words[i] ?? 0;
       if (word === 0) {
-        if (free < 0) free = i;
+        this.#free = i;
         continue;
       }
       const age = ageOf(word, now);
-      if (word >>> TICK_BITS === member) {
-        this.wasKnown = true;
-        return age === 0 || Atomics.compareExchange(words, i, word, next) === word;
+      if (isOver || age >= this.#keepTicks) {
+        if (Atomics.compareExchange(words, i, word, 0) === word) this.#free = i;
+      } else if (word >>> TICK_BITS === member) this.#found = i;
+      else {
+        if (age < windowTicks) count++;
+        if (age > oldestAge) {
+          oldestAge = age;
+          this.#oldest = i;
+        }
       }
-      if (age > oldestAge) {
-        oldest = i;
-        oldestAge = age;
-      }
-    }
-    if (free >= 0) return Atomics.compareExchange(words, free, 0, next) === 0;
-    this.isFull = !this.#replaces || oldest < 0;
-    if (this.isFull) return true;
-    const old = words[oldest] ?? 0;
-    return ageOf(old, now) === oldestAge && Atomics.compareExchange(words, oldest, old, next) === old;
-  }
-
-  #count(record: number, nowMs: number, but = 0, butWords = 0): number {
-    const words = this.#table.words;
-    const now = this.#tick(nowMs);
-    let count = 0;
-    for (let i = record + this.#at; i < record + this.#end; i++) {
-      const word = words[i] ?? 0;
-      if (word === 0 || ageOf(word, now) >= this.#windowTicks) continue;
-      if (butWords === 0 || !this.#isAmong(word >>> TICK_BITS, but, butWords)) count++;
     }
     return count;
   }
 
-  #isAmong(member: number, but: number, butWords: number): boolean {
-    const words = this.#table.words;
-    for (let i = but; i < but + butWords; i++) if ((words[i] ?? 0) >>> TICK_BITS === member) return true;
+  /** The word to write; -1 for none. */
+  #target(now: number): number {
+    if (this.#found >= 0) return this.#found;
+    if (this.#free >= 0 || !this.#replaces) return this.#free;
+    return this.#mayReplace(this.#table.words[this.#oldest] ?? 0, now) ? this.#oldest : -1;
+  }
+
+  #mayReplace(word: number, now: number): boolean {
+    return word === 0 || (this.#replaces && ageOf(word, now) >= this.#windowTicks);
+  }
+
+  #counts(record: number, member: number, now: number): boolean {
+    const { words } = this.#table;
+    for (let i = record + this.#at; i < record + this.#end; i++) {
+      const word = words[i] ?? 0;
+      if (word >>> TICK_BITS === member && word !== 0) return ageOf(word, now) < this.#windowTicks;
+    }
     return false;
+  }
+
+  #isOver(restSeconds: number): boolean {
+    return restSeconds * 1_000 > this.#keepMs || restSeconds * 1_000 < -AHEAD_TICKS * this.#tickMs;
   }
 
   #tick(nowMs: number): number {

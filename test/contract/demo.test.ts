@@ -98,15 +98,23 @@ describe('the demo', () => {
   );
 
   it.each(idsOf((expectation) => expectation.kind === 'caught' && expectation.measure === 'events'))(
-    'stops the events of %s from its threshold on, and has some before it',
+    'stops the events of %s from its threshold on, and none before it',
     (id) => {
-      const { events, early_events: early, due_events: due, stopped_due_events: stopped, caught } = resultOf(id);
+      const { early_events: early, due_events: due, stopped_due_events: stopped, caught, ...all } = resultOf(id);
       expect(early).toBeGreaterThan(0);
-      expect(early + due).toBe(events);
+      expect(early + due).toBe(all.events);
+      expect(all.stopped_events).toBe(stopped);
       expect(stopped / due).toBeGreaterThanOrEqual(CAUGHT_SHARE_MIN);
       expect(caught).toBeCloseTo(stopped / due, 3);
     },
   );
+
+  it('sees a sign-up farm from the 4th sign-up on, of 24 on each of its days', () => {
+    expect(resultOf('signup_farm_patient').reasons).toContainEqual({
+      reason: 'velocity_ip_signups_24h',
+      share: 21 / 24,
+    });
+  });
 
   it.each(idsOf(({ kind }) => kind === 'not_caught'))('says that %s is not caught', (id) => {
     const { kind, sessions, stopped_sessions: stopped } = resultOf(id);

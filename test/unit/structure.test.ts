@@ -16,7 +16,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'settings.ts': ['limits.ts'],
   core: ['base', 'limits.ts'],
   store: ['base', 'core', 'limits.ts'],
-  pools: ['base', 'core', 'limits.ts'],
+  pools: ['base', 'core', 'limits.ts', 'velocity'],
   observe: ['base', 'core', 'limits.ts', 'pools'],
   velocity: ['base', 'core', 'limits.ts'],
   score: ['base', 'core', 'limits.ts', 'pools', 'store', 'velocity'],

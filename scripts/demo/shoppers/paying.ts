@@ -49,13 +49,12 @@ const GIFTS = shopper('shopper_gifts', 'Gift buyer, four payments an hour', (day
 );
 
 /** People whose accounts thieves will use: eight of them for each day. */
-export function accountOwners(): readonly Person[] {
-  return Array.from({ length: 24 }, (_, i) =>
-    makePerson(GERMANY, CHROMIUM_DESKTOPS[i % CHROMIUM_DESKTOPS.length] ?? HOME, seeded(`account owner ${i}`)),
-  );
+function accountOwners(): readonly Person[] {
+  return Array.from({ length: 24 }, (_, i) => {
+    const random = seeded(`account owner ${i}`);
+    return makePerson(GERMANY, random.pick(CHROMIUM_DESKTOPS), random);
+  });
 }
-
-const [HOME] = CHROMIUM_DESKTOPS as readonly [(typeof CHROMIUM_DESKTOPS)[number]];
 
 /** Owners whose accounts are used by thieves on that day. */
 export function victimsOn({ number }: Day): readonly Person[] {

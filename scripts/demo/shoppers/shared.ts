@@ -70,7 +70,7 @@ const SALE = shopper('shopper_sale', 'Office of 50, hour of the sale', (day, ran
 /** Choice: of a day's strangers behind one gateway few open an account. */
 const GATEWAY_SIGNUPS = 3;
 
-/** Phones of hundreds of people leave through one address; many of them are new to it, and some come by a bookmark of their account. */
+/** Phones of hundreds of people leave through one address. Many are new to it, and some go straight to their account. */
 const GATEWAY = shopper('shopper_mobile_gateway', 'Mobile gateway, hundreds of users', (day, random) => {
   const make = behind(GATEWAY_IP, [...IPHONES, ...ANDROIDS], AMERICA);
   const crowd: Crowd = { first: 90, joining: 65, returns: 0.25, make };

@@ -19,8 +19,7 @@ const LATENCY_MS_MAX = 0xffff;
 /** Bytes that a block takes on the disk beside its rows: key, check sum and LMDB's own. */
 export const BLOCK_EXTRA_BYTES = 64;
 
-/** ALLOW is kept for another time than all else. */
-export const STREAMS = ['allow', 'flagged'] as const;
+/** 0 is ALLOW, which is kept for another time than all else, 1. */
 export type Stream = 0 | 1;
 
 /** What a block covers: no row of it is newer than (`newestMs`, `lastArrival`), none older than `oldestMs`. */

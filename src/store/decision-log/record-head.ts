@@ -4,7 +4,7 @@ import { DECISIONS } from '../../core/decision.ts';
 /**
  * Reads what comes first in a record's bytes without unpacking them: msgpack of an array that begins with the request id (30
  * characters), the time (float64) and the decision (one byte). A record of any other form is unpacked instead.
- * Measured: 20 ns against 550 ns.
+ * Measured: 30 ns against 550 ns.
  */
 export interface RecordHead {
   /** Position in `DECISIONS`. */

@@ -34,7 +34,10 @@ export interface SearchPage {
 }
 
 interface Hit extends Place {
-  readonly row: LoggedDecision;
+  readonly block: Block;
+  readonly latencyMs: number;
+  /** Its bytes are unpacked only when it comes onto the page. */
+  readonly record: DecisionRecord | Buffer;
 }
 
 /**
@@ -57,12 +60,12 @@ export async function searchRows(
     const frontier = walk.newest();
     takeNewer(found, frontier, page, limit + 1);
     // One row more than the page holds tells that there is a next page.
-    if (page.length > limit) return pageOf(page.slice(0, limit), page[limit - 1] ?? null);
-    if (frontier === null) return pageOf(page, null);
+    if (page.length > limit) return pageOf(page.slice(0, limit), page[limit - 1] ?? null, reader);
+    if (frontier === null) return pageOf(page, null, reader);
     // Each page gets on, however many newer blocks reach down to where it begins.
     const next = justAbove(frontier);
     const getsOn = wanted.before === null || comparePlaces(next, wanted.before) < 0;
-    if (looked >= scanRowsMax && getsOn) return pageOf(page, next);
+    if (looked >= scanRowsMax && getsOn) return pageOf(page, next, reader);
     const block = walk.next();
     if (block === null) continue;
     looked += block.rows;
@@ -87,12 +90,16 @@ function collect(block: Block, wanted: Wanted, reader: BlockReader, found: Hit[]
   reader.walk(block, bytes, (row) => {
     if (!isWanted(row, block, wanted) || wanted.text?.mayMatch(bytes, row.recordAt, row.recordEnd) === false)
       return false;
+    const { occurredAtMs, arrival, latencyMs } = row;
+    if (wanted.text === null) {
+      // A copy, because the bytes are borrowed; most rows are another page's and need not be unpacked.
+      const record = Buffer.from(bytes.subarray(row.recordAt, row.recordEnd));
+      found.push({ occurredAtMs, arrival, block, latencyMs, record });
+      return false;
+    }
     const record = unpackRecord(bytes, row.recordAt, row.recordEnd);
     if (record === null) reader.countDamaged(block);
-    else if (wanted.text === null || wanted.text.matches(record)) {
-      const { occurredAtMs, arrival, latencyMs } = row;
-      found.push({ occurredAtMs, arrival, row: { record, latencyMs } });
-    }
+    else if (wanted.text.matches(record)) found.push({ occurredAtMs, arrival, block, latencyMs, record });
     return false;
   });
 }
@@ -104,11 +111,14 @@ export function isWanted(row: RowView, block: Block, wanted: Wanted): boolean {
   return wanted.before === null || comparePlaces(row, wanted.before) < 0;
 }
 
-function pageOf(hits: readonly Hit[], next: Place | null): SearchPage {
-  return {
-    rows: hits.map((hit) => hit.row),
-    next: next === null ? null : { occurredAtMs: next.occurredAtMs, arrival: next.arrival },
-  };
+function pageOf(hits: readonly Hit[], next: Place | null, reader: BlockReader): SearchPage {
+  const rows: LoggedDecision[] = [];
+  for (const { block, latencyMs, record } of hits) {
+    const unpacked = Buffer.isBuffer(record) ? unpackRecord(record, 0, record.length) : record;
+    if (unpacked === null) reader.countDamaged(block);
+    else rows.push({ record: unpacked, latencyMs });
+  }
+  return { rows, next: next === null ? null : { occurredAtMs: next.occurredAtMs, arrival: next.arrival } };
 }
 
 /** Rows at this place and older ones come next. */

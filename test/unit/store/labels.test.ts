@@ -155,7 +155,7 @@ describe('labels and the registry', () => {
     expect(store.registry.find(F, NOW)).toBeNull();
   });
 
-  test('legitimate takes back what the customer’s BLOCKs said, waiting ones too, and not what its list says', async () => {
+  test('legitimate takes back what the customer’s BLOCKs said, waiting ones too, and what its list did', async () => {
     const store = tempStore();
     const { sightings, sightingQueue: queue } = store;
     for (const number of [1, 2, 3]) queue.noteDecision(customer(number), F, NOW);
@@ -167,8 +167,9 @@ describe('labels and the registry', () => {
     await queue.flush(NOW);
     expect(sightings.customersOf(F, NOW)).toBe(2);
     await value(sightings.noteBlocks(customer(1), [F], NOW));
-    await label(store, 1, decision(), 'legitimate');
     expect(store.registry.find(F, NOW)?.customers).toBe(3);
+    await label(store, 1, decision(), 'legitimate');
+    expect(store.registry.find(F, NOW)).toBeNull();
   });
 
   test('labels of public-key decisions feed nothing, either way', async () => {

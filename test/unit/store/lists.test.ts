@@ -22,7 +22,6 @@ describe('lists', () => {
     const replaced = await value(lists.put(customer(1), block(1, { action: 'watch' }), 200));
     expect(replaced).toEqual({
       created: false,
-      previousAction: 'block',
       entry: {
         fingerprintHash: hashOf(1),
         action: 'watch',
@@ -49,9 +48,9 @@ describe('lists', () => {
   test('removing says what there was', async () => {
     const { lists } = tempStore();
     await value(lists.put(customer(1), block(1, { expiresAtSeconds: 500 }), 100));
-    expect(await value(lists.remove(customer(2), hashOf(1), 100))).toBeNull();
-    expect(await value(lists.remove(customer(1), hashOf(1), 100))).toBe('block');
-    expect(await value(lists.remove(customer(1), hashOf(1), 100))).toBeNull();
+    expect(await value(lists.remove(customer(2), hashOf(1), 100))).toBe(false);
+    expect(await value(lists.remove(customer(1), hashOf(1), 100))).toBe(true);
+    expect(await value(lists.remove(customer(1), hashOf(1), 100))).toBe(false);
     expect(lists.find(customer(1), hashOf(1), 100)).toBeNull();
   });
 
@@ -140,7 +139,7 @@ describe('lists', () => {
           const key = `${number}/${seed}`;
           const existed = model.delete(key);
           const answer = remove
-            ? (await value(lists.remove(customer(number), hashOf(seed), 1))) !== null
+            ? await value(lists.remove(customer(number), hashOf(seed), 1))
             : !(await value(lists.put(customer(number), block(seed, { action }), 1))).created;
           if (!remove) model.set(key, action);
           expect(answer).toBe(existed);

@@ -123,9 +123,9 @@ describe('taking evidence back', () => {
   test('ends a promotion at once when fewer than three customers are left', async () => {
     const store = tempStore();
     await block(store, [1, 2, 3, 4]);
-    await value(store.sightings.forgetBlocks(customer(4), [F], NOW));
+    await takeBack(store, 4, ['list']);
     expect(store.registry.find(F, NOW)).toEqual({ risk: 90, customers: 3 });
-    await value(store.sightings.forgetBlocks(customer(1), [F], NOW));
+    await takeBack(store, 1, ['list']);
     expect([store.registry.get(F), store.registry.count()]).toEqual([null, 0]);
     await block(store, [1]);
     expect(store.registry.find(F, NOW)).toEqual({ risk: 90, customers: 3 });
@@ -137,7 +137,7 @@ describe('taking evidence back', () => {
     await value(store.registry.put({ fingerprintHash: F, ...part }));
     await block(store, [1, 2, 3]);
     expect(store.registry.find(F, NOW)).toEqual({ risk: 90, customers: 7 });
-    await value(store.sightings.forgetBlocks(customer(2), [F], NOW));
+    await takeBack(store, 2, ['list']);
     expect(store.registry.find(F, NOW)).toEqual({ risk: 55, customers: 7 });
     expect(store.registry.get(F)).toEqual({ imported: part, promotion: null });
   });
@@ -160,7 +160,7 @@ describe('taking evidence back', () => {
       await block(store, [1, 2, 3]);
       const later = NOW + 31 * DAY;
       if (pruned) expect(await value(store.sightings.prune(later, 100))).toBe(3);
-      await value(store.sightings.forgetBlocks(customer(1), [F], later));
+      await takeBack(store, 1, ['list'], later);
       expect(store.registry.find(F, later)?.customers).toBe(3);
       await store.close();
     }
@@ -196,7 +196,7 @@ describe('bounds of sightings', () => {
     expect(await note('list', [4, 5, 6])).toEqual({ written: 2, refused: 1 });
     expect(await note('label', [1, 4])).toEqual({ written: 2, refused: 0 });
     expect(await value(sightings.noteMany(customer(2), 'decision', one(F), NOW))).toEqual({ written: 1, refused: 0 });
-    await value(sightings.forgetBlocks(customer(1), [hashOf(5)], NOW));
+    await value(durably(store.state, () => sightings.takeBackInside(customer(1), hashOf(5), ['list'], NOW)));
     expect(await note('list', [6])).toEqual({ written: 1, refused: 0 });
   });
 

@@ -1,0 +1,130 @@
+import { mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { VELOCITY_KEEP_SECONDS } from '../limits.ts';
+import { GROUP_WORDS, HEAD_WORDS, LINE_WORDS, RECORD_WORDS, SEEN_MIN, WAYS } from './layout.ts';
+import type { VelocityMemory } from './memory.ts';
+import { SNAPSHOT_NAME } from './snapshot.ts';
+import {
+  BLOCK_BYTES_MAX,
+  BLOCK_ENTRIES_MAX,
+  BLOCK_HEAD_BYTES,
+  ENTRY_WORDS,
+  endOf,
+  headOf,
+  sealBlock,
+} from './snapshot-format.ts';
+
+export type SnapshotSaved =
+  | { readonly kind: 'saved'; readonly records: number; readonly bytes: number }
+  /** The snapshot before stays what it was. */
+  | { readonly kind: 'failed'; readonly detail: string };
+
+/** Choice: groups looked at in one turn where few records are in use; under 1 ms. */
+const GROUPS_PER_TURN = 4_096;
+const COPIES_MAX = 3;
+
+/**
+ * Saves the table beside its use: block by block, and between two of them others have their turn. Workers go on writing, so a
+ * record is copied again when it changed under the copy, up to three times. After that it may hold one event more in one
+ * counter than in another, or (a place that was written in that moment, three times over) the coordinates of one place with
+ * the time of another; every word is whole, and each says by itself what it means.
+ *
+ * The file takes its name only when it is whole.
+ */
+export class SnapshotWriter {
+  readonly #folder: string;
+  readonly #memory: VelocityMemory;
+  readonly #words: Uint32Array;
+  readonly #block = Buffer.from(new ArrayBuffer(BLOCK_HEAD_BYTES + BLOCK_BYTES_MAX));
+  readonly #entries: Uint32Array;
+  #last: Promise<unknown> = Promise.resolve();
+  #waiting: Promise<SnapshotSaved> | null = null;
+
+  constructor(folder: string, memory: VelocityMemory) {
+    this.#folder = folder;
+    this.#memory = memory;
+    this.#words = new Uint32Array(memory.words);
+    this.#entries = new Uint32Array(this.#block.buffer, BLOCK_HEAD_BYTES);
+  }
+
+  /** Never rejects. A call during another one saves once more after it, together with all others that came meanwhile. */
+  save(nowMs: number): Promise<SnapshotSaved> {
+    if (this.#waiting !== null) return this.#waiting;
+    const saved = this.#last.then(() => {
+      this.#waiting = null;
+      return this.#run(nowMs);
+    });
+    this.#waiting = saved;
+    this.#last = saved;
+    return saved;
+  }
+
+  async #run(nowMs: number): Promise<SnapshotSaved> {
+    const part = join(this.#folder, `${SNAPSHOT_NAME}.part`);
+    try {
+      await mkdir(this.#folder, { recursive: true });
+      const file = await open(part, 'w', 0o600);
+      const saved = await this.#write(file, Math.floor(nowMs / 1_000)).finally(() => file.close());
+      await rename(part, join(this.#folder, SNAPSHOT_NAME));
+      return saved;
+    } catch (error) {
+      await rm(part, { force: true }).catch(() => {});
+      return { kind: 'failed', detail: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  async #write(file: FileHandle, nowSeconds: number): Promise<SnapshotSaved> {
+    await file.write(headOf(this.#memory.hashKey, nowSeconds));
+    const words = this.#words;
+    let records = 0;
+    let count = 0;
+    let groups = 0;
+    for (let line = HEAD_WORDS; line < words.length; line += GROUP_WORDS) {
+      for (let way = 0; way < WAYS; way++) {
+        if (this.#copy(line, way, count * ENTRY_WORDS, nowSeconds)) count++;
+      }
+      const isFull = count > BLOCK_ENTRIES_MAX - WAYS;
+      if (isFull) {
+        await this.#flush(file, count);
+        records += count;
+        count = 0;
+      } else if (++groups % GROUPS_PER_TURN === 0) await setImmediate();
+    }
+    if (count > 0) await this.#flush(file, count);
+    records += count;
+    await file.write(endOf(records));
+    await file.datasync();
+    const { size } = await file.stat();
+    return { kind: 'saved', records, bytes: size };
+  }
+
+  /** Copies a record into the block; false where there is none to keep. */
+  #copy(line: number, way: number, to: number, nowSeconds: number): boolean {
+    const words = this.#words;
+    const entries = this.#entries;
+    const at = line + 2 * way;
+    const record = line + LINE_WORDS + way * RECORD_WORDS;
+    const tag = Atomics.load(words, at);
+    const seen = Atomics.load(words, at + 1);
+    if (tag === 0 || seen < SEEN_MIN || nowSeconds - seen > VELOCITY_KEEP_SECONDS) return false;
+    entries[to] = tag;
+    entries[to + 1] = seen;
+    for (let n = 0; n < COPIES_MAX; n++) {
+      let changed = 0;
+      for (let i = 0; i < RECORD_WORDS; i++) {
+        const word = words[record + i] ?? 0;
+        if (n === 0 || entries[to + 2 + i] !== word) changed++;
+        entries[to + 2 + i] = word;
+      }
+      if (changed === 0) break;
+    }
+    return Atomics.load(words, at) === tag && Atomics.load(words, at + 1) >= SEEN_MIN;
+  }
+
+  async #flush(file: FileHandle, count: number): Promise<void> {
+    const block = this.#block.subarray(0, BLOCK_HEAD_BYTES + count * ENTRY_WORDS * 4);
+    sealBlock(block);
+    await file.write(block);
+  }
+}

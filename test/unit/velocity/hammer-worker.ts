@@ -1,0 +1,51 @@
+/** One of several threads that put events into one table at the same time. */
+import { parentPort, workerData } from 'node:worker_threads';
+import type { CustomerNumber } from '../../../src/base/brand.ts';
+import { LocalVelocity } from '../../../src/velocity/local-velocity.ts';
+import type { VelocityMemory } from '../../../src/velocity/memory.ts';
+
+export interface HammerTask {
+  readonly memory: VelocityMemory;
+  /** All threads wait until it is 1. */
+  readonly start: SharedArrayBuffer;
+  readonly thread: number;
+  readonly events: number;
+  /** `hot`: all at one session; `first`: each event at a new session, the same ones for all; `own`: nobody's but the thread's. */
+  readonly aim: 'hot' | 'first' | 'own';
+  readonly nowMs: number;
+}
+
+export interface HammerResult {
+  readonly firsts: number;
+  readonly nulls: number;
+}
+
+const { memory, start, thread, events, aim, nowMs } = workerData as HammerTask;
+const velocity = new LocalVelocity(memory);
+const gate = new Int32Array(start);
+parentPort?.postMessage('ready');
+Atomics.wait(gate, 0, 0);
+
+let firsts = 0;
+let nulls = 0;
+for (let n = 0; n < events; n++) {
+  const key = aim === 'hot' ? 'hot' : aim === 'first' ? `key-${n}` : `key-${thread}-${n}`;
+  const [facts] = velocity.observe([
+    {
+      customer: 7 as CustomerNumber,
+      publicKey: false,
+      nowMs: nowMs + Math.floor((n * 10_000) / events),
+      eventType: 'payment',
+      sessionId: key,
+      networks: aim === 'hot' ? { host: '81.2.69.1', site: '81.2.69', region: '81.2' } : null,
+      country: null,
+      place: null,
+      agent: null,
+      entities: [{ name: 'user_id', value: key }],
+      device: aim === 'hot' ? `device-${thread}-${n % 5}` : null,
+    },
+  ]);
+  if (facts === null || facts === undefined) nulls++;
+  else if (facts.session.isFirstEvent) firsts++;
+}
+parentPort?.postMessage({ firsts, nulls } satisfies HammerResult);
