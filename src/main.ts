@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
+import { unreachable } from './base/brand.ts';
 import { createSimulatedClock, systemClock, type Clock } from './base/clock.ts';
 import { problem } from './base/problem.ts';
 import { sendProblem } from './base/reply.ts';
@@ -36,7 +37,9 @@ import { deriveKey, openMasterKey } from './store/master-key.ts';
 import type { DecisionLog } from './store/decision-log.ts';
 import { openStore } from './store/open-store.ts';
 import { acquireServerLock } from './store/server-lock.ts';
-import { createVelocityMemory } from './velocity/memory.ts';
+import { createVelocityMemory, type VelocityMemory } from './velocity/memory.ts';
+import { SnapshotWriter } from './velocity/snapshot-writer.ts';
+import { loadSnapshot } from './velocity/snapshot.ts';
 import { keyPoller, reportFaults, startUpkeep } from './upkeep.ts';
 
 /** Wires everything and runs it until a signal ends it. Nothing imports this file but the command `serve`. */
@@ -149,7 +152,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   });
   if (policies.kind === 'faults') throw new StartFault(policies.faults.join('\ngatehouse: '), EXIT_SETTINGS);
   const { policyFile } = policies;
-  const memory = createVelocityMemory(settings.velocityMb * 1_048_576, deriveKey(master.key, 'velocity-hash'));
+  const { memory, snapshots } = openMemory(settings, deriveKey(master.key, 'velocity-hash'), clock, log);
   const pool = await openScorePool(
     settings.workers,
     { dataDir, layers: layers.initial(), policies: policyFile.initial(), velocity: memory },
@@ -249,7 +252,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
     log.warn({ detail: transportDetail }, 'serving by node:http, which takes about two thirds of the load');
   }
 
-  const stopUpkeep = startUpkeep({ store, dataDir, replay, journal, clock, decide, ledger, pollKeys, log });
+  const stopUpkeep = startUpkeep({ store, dataDir, replay, journal, clock, decide, ledger, snapshots, pollKeys, log });
 
   const scheme = settings.tls === null ? 'http' : 'https';
   const url = `${scheme}://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${bound.port}`;
@@ -276,6 +279,8 @@ async function start(settings: Settings, log: Log): Promise<Running> {
       await new Promise((done) => setTimeout(done, 100));
       journal.close();
       await pool.close();
+      const saved = await snapshots.save(clock.nowMs());
+      if (saved.kind === 'failed') log.error({ detail: saved.detail }, 'memory could not be saved');
       await layers.close();
       await policyFile.close();
       await store.close();
@@ -313,6 +318,36 @@ function openJournalAndClock(
   if (!settings.simulatedTime) return { journal, clock: systemClock };
   log.warn('SIMULATED TIME: the clock follows X-SVC-Ts. For demos, tests and replays only, never for real traffic.');
   return { journal, clock: createSimulatedClock((read.newestExpirySeconds - REPLAY_KEEP_SECONDS) * 1000) };
+}
+
+/** Memory as the last snapshot has it; what came after that snapshot, 30 s at most, is forgotten. */
+function openMemory(
+  settings: Settings,
+  hashKey: Uint8Array,
+  clock: Clock,
+  log: Log,
+): { memory: VelocityMemory; snapshots: SnapshotWriter } {
+  const folder = join(settings.dataDir, 'hot', 'velocity');
+  const memory = createVelocityMemory(settings.velocityMb * 1_048_576, hashKey);
+  const startedAtMs = performance.now();
+  const loaded = loadSnapshot(folder, memory, clock.nowMs());
+  const ms = Math.round(performance.now() - startedAtMs);
+  switch (loaded.kind) {
+    case 'absent':
+      break;
+    case 'loaded':
+      log.info({ records: loaded.records, skipped: loaded.skipped, age_s: loaded.ageSeconds, ms }, 'memory loaded');
+      break;
+    case 'set_aside':
+      log.warn({ detail: loaded.detail, file: loaded.file }, 'the snapshot of memory was set aside; memory begins anew');
+      break;
+    case 'failed':
+      log.error({ detail: loaded.detail }, 'the snapshot of memory cannot be read; memory begins anew');
+      break;
+    default:
+      unreachable(loaded);
+  }
+  return { memory, snapshots: new SnapshotWriter(folder, memory) };
 }
 
 function storeStatus(journal: Journal, recorder: DecisionRecorder, decisions: DecisionLog): LayerStatus {

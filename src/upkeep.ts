@@ -9,6 +9,7 @@ import type { Ledger } from './ledger.ts';
 import { rotateBackups } from './store/backup.ts';
 import type { StoreFault } from './store/durable.ts';
 import type { Store } from './store/open-store.ts';
+import type { SnapshotWriter } from './velocity/snapshot-writer.ts';
 
 /**
  * What the server does by the clock, beside answering: polls keys, sweeps ids, writes what decisions leave behind, watches its
@@ -23,6 +24,8 @@ const WATCH_MS = 1_000;
 /** Choice: what a process that is killed may lose of the log; at 40,000 decisions a second some 2 MB wait. */
 const FLUSH_MS = 250;
 const PRUNE_MS = 1_000;
+/** Choice: what a process that is killed forgets of velocity. */
+const SNAPSHOT_MS = 30_000;
 const BACKUP_MS = 3_600_000;
 const BACKUPS_KEPT = 3;
 
@@ -34,6 +37,7 @@ export interface UpkeepParts {
   readonly clock: Clock;
   readonly decide: DecidePipeline;
   readonly ledger: Ledger;
+  readonly snapshots: SnapshotWriter;
   readonly pollKeys: () => void;
   readonly log: Log;
 }
@@ -47,6 +51,7 @@ export function startUpkeep({
   clock,
   decide,
   ledger,
+  snapshots,
   pollKeys,
   log,
 }: UpkeepParts): () => void {
@@ -61,6 +66,7 @@ export function startUpkeep({
       once(() => ledger.prune(), log),
       PRUNE_MS,
     ),
+    setInterval(snapshotSaver(snapshots, clock, log), SNAPSHOT_MS),
     setInterval(journalWatcher(journal, log), WATCH_MS),
     setInterval(() => watch(decide, log), WATCH_MS),
     setInterval(() => void backUp(store, dataDir, log), BACKUP_MS),
@@ -110,6 +116,17 @@ export function reportFaults(faults: readonly StoreFault[], log: Log): void {
     log.fatal('the store is stuck; the process ends, so that its supervisor starts it again');
     log.flush(() => process.kill(process.pid, 'SIGKILL'));
   }
+}
+
+/** Says once when snapshots fail and once when they are saved again. */
+function snapshotSaver(snapshots: SnapshotWriter, clock: Clock, log: Log): () => void {
+  let failing = false;
+  return () =>
+    void snapshots.save(clock.nowMs()).then((saved) => {
+      if (saved.kind === 'failed' && !failing) log.error({ detail: saved.detail }, 'memory cannot be saved');
+      if (saved.kind === 'saved' && failing) log.info('memory is saved again');
+      failing = saved.kind === 'failed';
+    });
 }
 
 /** Says once when the journal breaks and once when it is whole again. */

@@ -31,11 +31,6 @@ export class Ring implements CounterRing {
   readonly #at: number;
   readonly #end: number;
   readonly #tickMs: number;
-  /** What the last pass over the words found to put an event at: a word, as it was, which half of it, and the age there. */
-  #to = 0;
-  #toWord = 0;
-  #toShift = 0;
-  #toAge = 0;
 
   constructor(table: Table, { at, words, windowMs }: RingShape) {
     this.#table = table;
@@ -44,60 +39,57 @@ export class Ring implements CounterRing {
     this.#tickMs = windowMs / TICKS;
   }
 
-  /** Events in the window; `restSeconds` since the record was used before. */
+  /** Events in the window; `restSeconds` since the record was used before. Removes those that are over. */
   count(record: number, nowMs: number, restSeconds: number): number {
-    return this.#pass(record, this.#tick(nowMs), this.#isOver(restSeconds));
-  }
-
-  /** Adds an event and counts, the present one included. */
-  add(record: number, nowMs: number, restSeconds: number): number {
     const { words } = this.#table;
     const now = this.#tick(nowMs);
     const isOver = this.#isOver(restSeconds);
-    for (let n = 0; n < TRIES_MAX; n++) {
-      const count = this.#pass(record, now, isOver && n === 0);
-      const word = this.#toWord;
-      const next = ((word & ~(MASK << this.#toShift)) | (now << this.#toShift)) >>> 0;
-      if (Atomics.compareExchange(words, this.#to, word, next) !== word) continue;
-      this.pushedOutMs = this.#toAge < TICKS ? nowMs - this.#toAge * this.#tickMs : -1;
-      return this.#toAge < TICKS ? count : count + 1;
-    }
-    this.pushedOutMs = -1;
-    this.#table.lose();
-    return this.#pass(record, now, false);
-  }
-
-  /** Looks at all words, removes what is over, and counts the rest. */
-  #pass(record: number, now: number, isOver: boolean): number {
-    const { words } = this.#table;
     const end = record + this.#end;
     let count = 0;
-    this.#toAge = -1;
     for (let i = record + this.#at; i < end; i++) {
-      let word = words[i] ?? 0;
-      if (word !== 0) {
-        const low = isOver ? 0 : kept(word & MASK, now);
-        const high = isOver ? 0 : kept(word >>> 16, now);
-        const clean = ((high << 16) | low) >>> 0;
-        // One who changes the word at the same time has cleaned it, or added an event that must stay.
-        if (clean !== word && Atomics.compareExchange(words, i, word, clean) === word) word = clean;
-        count += (low === 0 ? 0 : 1) + (high === 0 ? 0 : 1);
-      }
-      if (this.#toAge < TICKS) this.#offer(i, word, now);
+      const word = words[i] ?? 0;
+      if (word === 0) continue;
+      const clean = isOver ? 0 : cleaned(word, now);
+      // One who changes the word at the same time has cleaned it, or added an event that must stay.
+      if (clean !== word) Atomics.compareExchange(words, i, word, clean);
+      count += ((clean & MASK) === 0 ? 0 : 1) + (clean >>> 16 === 0 ? 0 : 1);
     }
     return count;
   }
 
-  /** An empty half is the best place, else that of the oldest event. */
-  #offer(at: number, word: number, now: number): void {
-    const lowAge = (word & MASK) === 0 ? TICKS : ageOf(word & MASK, now);
-    const highAge = word >>> 16 === 0 ? TICKS : ageOf(word >>> 16, now);
-    const age = Math.max(lowAge, highAge);
-    if (age <= this.#toAge) return;
-    this.#to = at;
-    this.#toWord = word;
-    this.#toShift = lowAge >= highAge ? 0 : 16;
-    this.#toAge = age;
+  /** Adds an event and counts, the present one included. */
+  add(record: number, nowMs: number, restSeconds: number): number {
+    const now = this.#tick(nowMs);
+    for (let n = 0; n < TRIES_MAX; n++) {
+      const count = this.count(record, nowMs, n === 0 ? restSeconds : 0);
+      const age = this.#put(record, now);
+      if (age < 0) continue;
+      this.pushedOutMs = age < TICKS ? nowMs - age * this.#tickMs : -1;
+      return age < TICKS ? count : count + 1;
+    }
+    this.pushedOutMs = -1;
+    this.#table.lose();
+    return this.count(record, nowMs, 0);
+  }
+
+  /** Puts an event in an empty half, else in place of the oldest. Its age in ticks, from 24,000 on if none; -1: try again. */
+  #put(record: number, now: number): number {
+    const { words } = this.#table;
+    const end = record + this.#end;
+    let to = record + this.#at;
+    let toWord = 0;
+    let toAge = -1;
+    for (let i = to; i < end && toAge < TICKS; i++) {
+      const word = words[i] ?? 0;
+      const age = Math.max(ageOrFree(word & MASK, now), ageOrFree(word >>> 16, now));
+      if (age <= toAge) continue;
+      to = i;
+      toWord = word;
+      toAge = age;
+    }
+    const shift = ageOrFree(toWord & MASK, now) === toAge ? 0 : 16;
+    const next = ((toWord & ~(MASK << shift)) | (now << shift)) >>> 0;
+    return Atomics.compareExchange(words, to, toWord, next) === toWord ? toAge : -1;
   }
 
   /** 0 is no event, so that tick is taken for the next. */
@@ -110,8 +102,15 @@ export class Ring implements CounterRing {
   }
 }
 
-function kept(tick: number, now: number): number {
-  return tick !== 0 && ageOf(tick, now) < TICKS ? tick : 0;
+/** The word without events that are over. */
+function cleaned(word: number, now: number): number {
+  const low = ageOf(word & MASK, now) < TICKS ? word & MASK : 0;
+  const high = ageOf(word >>> 16, now) < TICKS ? word & ~MASK : 0;
+  return (high | low) >>> 0;
+}
+
+function ageOrFree(tick: number, now: number): number {
+  return tick === 0 ? TICKS : ageOf(tick, now);
 }
 
 function ageOf(tick: number, now: number): number {

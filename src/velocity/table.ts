@@ -140,11 +140,11 @@ export class Table {
     const other = this.#groupOfHigh(high);
     const at = this.#place(one, other, nowSeconds);
     if (at < 0) return 0;
-    const oldTag = words[at] ?? 0;
     const old = words[at + 1] ?? 0;
     const claim = claimOf(nowSeconds);
-    if (old === claim || Atomics.compareExchange(words, at + 1, old, claim) !== old) return 0;
-    Atomics.store(words, at, 0);
+    const isOthers = old !== 0 && old < SEEN_MIN && !isLeft(old, nowSeconds);
+    if (isOthers || Atomics.compareExchange(words, at + 1, old, claim) !== old) return 0;
+    const oldTag = Atomics.exchange(words, at, 0);
     const record = recordAt(at);
     for (let i = record + RECORD_WORDS - 1; i > record; i--) words[i] = 0;
     words[record] = low;

@@ -116,28 +116,32 @@ export class TimedSet {
     const end = record + this.#end;
     const windowTicks = this.#windowTicks;
     let count = 0;
+    const keepTicks = isOver ? 0 : this.#keepTicks;
+    let found = -1;
+    let free = -1;
+    let oldest = -1;
     let oldestAge = -1;
-    this.#found = -1;
-    this.#free = -1;
-    this.#oldest = -1;
     for (let i = record + this.#at; i < end; i++) {
       const word = words[i] ?? 0;
       if (word === 0) {
-        this.#free = i;
+        free = i;
         continue;
       }
       const age = ageOf(word, now);
-      if (isOver || age >= this.#keepTicks) {
-        if (Atomics.compareExchange(words, i, word, 0) === word) this.#free = i;
-      } else if (word >>> TICK_BITS === member) this.#found = i;
+      if (age >= keepTicks) {
+        if (Atomics.compareExchange(words, i, word, 0) === word) free = i;
+      } else if (word >>> TICK_BITS === member) found = i;
       else {
         if (age < windowTicks) count++;
         if (age > oldestAge) {
           oldestAge = age;
-          this.#oldest = i;
+          oldest = i;
         }
       }
     }
+    this.#found = found;
+    this.#free = free;
+    this.#oldest = oldest;
     return count;
   }
 
