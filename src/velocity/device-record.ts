@@ -8,18 +8,10 @@ import { DAY_SET, memberOf } from './timed-set.ts';
 
 /** A collector's fingerprint: for each name of an entity's key a set of entities (`set-record.ts`), 24 h. */
 export class DeviceRecords {
-  readonly #table: Table;
   readonly #entities: SetRecords;
 
   constructor(table: Table) {
-    this.#table = table;
     this.#entities = new SetRecords(table, KIND_SET, DAY_SET);
-  }
-
-  /** As `Table.prefetch`, for the event's entity at `n`. */
-  prefetch({ deviceLow, deviceHigh, nameHash }: EventKeys, n: number): number {
-    const name = nameHash[n] ?? 0;
-    return this.#table.prefetch(mix(deviceLow, name, SALT_DEVICE), mix(deviceHigh, name, SALT_DEVICE));
   }
 
   observe({ deviceLow, deviceHigh, entities, nameHash, entityHigh }: EventKeys, nowMs: number): DeviceHistory {

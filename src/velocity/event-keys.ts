@@ -84,7 +84,7 @@ export class EventKeys {
     this.region = hash.low | 0 || 1;
   }
 
-  /** Measured: 20 ns instead of 200 ns for the three texts (bench/micro). */
+  /** Four mixes of one number instead of three texts; an IPv4 network is a part of its address. */
   #readV4(address: number, scope: number): void {
     const low = this.#secretLow ^ scope;
     const high = this.#secretHigh ^ scope;

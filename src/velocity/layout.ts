@@ -1,7 +1,9 @@
 /**
  * The velocity table: what is remembered of sessions, addresses, entities and devices, in one piece of shared memory that all
- * workers read and write. 137 bytes a record; a usual session, address, entity takes one record, a device one for each name of
- * an entity's key (see `…-record.ts` for what is in them, and which few need more).
+ * workers read and write. 137 bytes a record. A session, an address and an entity take one record each, a device one for each name of
+ * an entity's key; `…-record.ts` say what is in them. Few need more: an address one for each name of strangers' keys (for an hour),
+ * one for sign-ups; an entity one for travels, and one each for devices over 5 and networks over 8 in 30 days; a session one for
+ * regions over 5; any of them one for over 12 events in a window.
  *
  *   head    64 bytes: 0 magic   1 version   2 groups   3 records in use   4 records made   5 living records thrown out
  *           6 events lost   7-15 unused

@@ -11,11 +11,22 @@ import { Table } from './table.ts';
  * The memory of a single node: one for each thread, all over the same table. What it counts, how exactly and in how much
  * memory is in the files of its records; the order of reading is `layout.ts`, `table.ts`, `session-record.ts`.
  *
+ * Windows are half-open and slide. The bounds of their errors:
+ * - counts are exact up to 12 events in the window (sign-ups up to 30), but for an edge that is up to 1/24,000 of the window early;
+ *   beyond, those in the oldest ninth of the window count by the part of it that is inside (`ring.ts`, `buckets.ts`);
+ * - distinct numbers are exact up to 30 and more, but for an edge that is early by up to 1 s (windows of 1 h), 2 s (of a day) or
+ *   45 s (an entity's devices and networks), and for two members taken for one in 1 of 32,767 (`timed-set.ts`); beyond, a
+ *   sketch errs by 5 to 11 % and ends at some 1,370 (`sketch.ts`);
+ * - cold shares count by fifths of the window (`arrivals.ts`); places are known to 0.003° and a minute (`places.ts`);
+ * - what workers that stand in each other's way lose is at `Table`: measured, under 1 in 1,000 first touches by four threads at
+ *   once, and nothing of hot subjects.
+ *
+ * Times before 3 January 1970 are none. Measured: 2.6 µs a usual event in cache, 6.9 µs in a full table of 256 MB (bench/micro,
+ * two cores shared with others); 300,000 strangers a day fit into 256 MB, of 1,000,000 every other record goes early.
+ *
  * Direction of failure: open. A record that cannot be had leaves out its part; without the session's record an event gives null.
  */
 export class LocalVelocity implements Velocity {
-  /** Nobody reads it; it keeps the reads of `#prefetch` from being left out. */
-  #prefetched = 0;
   readonly #keys: EventKeys;
   readonly #table: Table;
   readonly #sessions: SessionRecords;
@@ -32,19 +43,6 @@ export class LocalVelocity implements Velocity {
     this.#devices = new DeviceRecords(this.#table);
   }
 
-  /** Measured: in a table of 256 MB TODO. */
-  #prefetch({ networks, device }: HistoryEvent): number {
-    const keys = this.#keys;
-    const table = this.#table;
-    let read = table.prefetch(keys.sessionLow, keys.sessionHigh);
-    if (networks !== null) read ^= table.prefetch(keys.hostLow, keys.hostHigh);
-    for (let n = 0; n < keys.entities; n++) {
-      read ^= table.prefetch(keys.entityLow[n] ?? 0, keys.entityHigh[n] ?? 0);
-      if (device !== null) read ^= this.#devices.prefetch(keys, n);
-    }
-    return read;
-  }
-
   observe(events: readonly HistoryEvent[]): (HistoryFacts | null)[] {
     return events.map((event) => this.#observe(event));
   }
@@ -52,7 +50,6 @@ export class LocalVelocity implements Velocity {
   #observe(event: HistoryEvent): HistoryFacts | null {
     const keys = this.#keys;
     keys.read(event);
-    this.#prefetched ^= this.#prefetch(event);
     const nowSeconds = Math.floor(event.nowMs / 1_000);
     const session = this.#sessions.observe(event, keys, nowSeconds);
     const entities: EntityHistory[] = [];

@@ -46,6 +46,8 @@ export class Restorer {
 
   /** Empties the table, for a snapshot that turns out to be damaged. */
   clear(): void {
+    // Memory that nothing was written to is not even taken from the system.
+    if (this.records + this.skipped === 0) return;
     const { words } = this.#table;
     for (let at = HEAD_WORDS; at < words.length; at += GROUP_WORDS) words.fill(0, at, at + GROUP_WORDS);
     for (const counter of [HEAD_USED, HEAD_MADE, HEAD_EVICTED, HEAD_LOST]) words[counter] = 0;

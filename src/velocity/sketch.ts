@@ -4,7 +4,7 @@ import type { Table } from './table.ts';
  * Counts many members of a set by the cells that none of them falls into (linear counting), with a time in each cell, so that
  * the window slides. A record holds 124 cells of 8 bits: 0 nobody, else the time in ticks of 1/100 of the window; a set has two.
  *
- * Error: 4 % at 60 members, 6 % at 500, 11 % at 1,000 (standard deviation); it ends at some 1,370, where all cells are taken.
+ * Error: 5 % at 60 members, 7 % at 500, 11 % at 1,000 (standard deviation); it ends at some 1,370, where all cells are taken.
  * The window ends up to a hundredth early.
  */
 export const CELLS_PER_RECORD = 124;

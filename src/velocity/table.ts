@@ -77,12 +77,6 @@ export class Table {
     Atomics.add(this.words, HEAD_LOST, 1);
   }
 
-  /** Reads the lines in which a key may be, so that memory fetches those of several keys at once. */
-  prefetch(low: number, high: number): number {
-    const words = this.words;
-    return (words[this.#groupOfLow(low)] ?? 0) ^ (words[this.#groupOfHigh(high)] ?? 0);
-  }
-
   /** For records that are put back: where one goes, -1 where only records stand that were seen later. */
   placeFor(low: number, high: number, tag: number, seen: number, nowSeconds: number): number {
     const words = this.words;

@@ -128,7 +128,11 @@ describe('the registry', () => {
         expect(store.registry.find(imported.fingerprintHash, NOW)).toEqual({ risk: 91, customers: 3 });
         for (const act of order) {
           if (act !== 1) continue;
-          await value(durably(store.state, () => store.sightings.takeBackInside(customer(1), imported.fingerprintHash, ['list'], NOW)));
+          await value(
+            durably(store.state, () =>
+              store.sightings.takeBackInside(customer(1), imported.fingerprintHash, ['list'], NOW),
+            ),
+          );
         }
         expect(store.registry.find(imported.fingerprintHash, NOW)).toEqual({ risk: 91, customers: 2 });
         await store.close();

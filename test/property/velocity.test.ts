@@ -14,6 +14,7 @@ const step = fc.oneof(
   { weight: 12, arbitrary: fc.integer({ min: 0, max: 3_000 }) },
   { weight: 4, arbitrary: fc.integer({ min: 3_000, max: 90_000 }) },
   { weight: 3, arbitrary: fc.integer({ min: 60_000, max: 5_000_000 }) },
+  { weight: 2, arbitrary: fc.integer({ min: 400_000, max: 700_000 }) },
   { weight: 1, arbitrary: fc.integer({ min: 3_000_000, max: 2 * 86_400_000 }) },
 );
 
@@ -25,8 +26,10 @@ const command = fc.record({
   publicKey: fc.constantFrom(false, false, false, true),
   eventType: fc.constantFrom('search', 'login', 'signup', 'payment', 'checkout'),
   session: fc.nat(12),
-  host: fc.oneof({ weight: 1, arbitrary: fc.constant(-1) }, { weight: 9, arbitrary: fc.nat(15) }),
+  host: fc.oneof({ weight: 1, arbitrary: fc.constant(-1) }, { weight: 9, arbitrary: fc.nat(9) }),
   user: fc.nat(14),
+  /** A session and a user that never came before. */
+  isStranger: fc.boolean(),
   email: fc.nat(5),
   entities: fc.nat(2),
   device: fc.integer({ min: -1, max: 7 }),
@@ -35,14 +38,15 @@ const command = fc.record({
 
 type Command = typeof command extends fc.Arbitrary<infer T> ? T : never;
 
-function eventOf(one: Command, nowMs: number): HistoryEvent {
+/** `serial` is another one for each event. */
+function eventOf(one: Command, nowMs: number, serial: number): HistoryEvent {
   const { host } = one;
   return {
     customer: one.customer as CustomerNumber,
     publicKey: one.publicKey,
     nowMs,
     eventType: one.eventType,
-    sessionId: `session-${one.session}`,
+    sessionId: one.isStranger ? `stranger-${serial}` : `session-${one.session}`,
     networks:
       host < 0
         ? null
@@ -55,7 +59,7 @@ function eventOf(one: Command, nowMs: number): HistoryEvent {
     place: null,
     agent: null,
     entities: [
-      { name: 'user_id', value: `user-${one.user}` },
+      { name: 'user_id', value: one.isStranger ? `stranger-${serial}` : `user-${one.user}` },
       { name: 'email', value: `email-${one.email}` },
     ].slice(0, one.entities),
     device: one.device < 0 ? null : `device-${one.device}`,
@@ -99,10 +103,11 @@ describe('the velocity table', () => {
         const velocity = new LocalVelocity(createVelocityMemory(2 ** 20, HASH_KEY));
         const model = new VelocityModel();
         let nowMs = NOW_MS;
+        let serial = 0;
         for (const one of commands) {
           for (let n = 0; n < one.repeat; n++) {
             nowMs += one.repeat > 1 ? one.step % 3_000 : one.step;
-            const event = eventOf(one, nowMs);
+            const event = eventOf(one, nowMs, serial++);
             const bounds = model.observe(event);
             const [facts] = velocity.observe([event]);
             expect(facts === null || facts === undefined ? ['lost'] : outside(facts, bounds, event)).toEqual([]);

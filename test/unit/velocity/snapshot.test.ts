@@ -169,9 +169,9 @@ describe('a snapshot', () => {
   test('taken while events go on is whole, and what was known before is in it', async () => {
     const world = busyWorld();
     const known = usedOf(world.memory);
-    let isDone = false;
-    const saving = new SnapshotWriter(folder, world.memory).save(world.nowMs).finally(() => (isDone = true));
-    for (let n = 0; !isDone; n++) {
+    const progress = { isDone: false };
+    const saving = new SnapshotWriter(folder, world.memory).save(world.nowMs).finally(() => (progress.isDone = true));
+    for (let n = 0; !progress.isDone; n++) {
       for (let i = 0; i < 50; i++) world.see(visitor((n + i) % 500));
       await new Promise((resolve) => setImmediate(resolve));
     }
