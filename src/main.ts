@@ -37,7 +37,7 @@ import { deriveKey, openMasterKey } from './store/master-key.ts';
 import type { DecisionLog } from './store/decision-log.ts';
 import { openStore } from './store/open-store.ts';
 import { acquireServerLock } from './store/server-lock.ts';
-import { createVelocityMemory, type VelocityMemory } from './velocity/memory.ts';
+import { createVelocityMemory, touchPages, type VelocityMemory } from './velocity/memory.ts';
 import { SnapshotWriter } from './velocity/snapshot-writer.ts';
 import { loadSnapshot } from './velocity/snapshot.ts';
 import { keyPoller, reportFaults, startUpkeep } from './upkeep.ts';
@@ -252,6 +252,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
     log.warn({ detail: transportDetail }, 'serving by node:http, which takes about two thirds of the load');
   }
 
+  void touchPages(memory, () => !stopping);
   const stopUpkeep = startUpkeep({ store, dataDir, replay, journal, clock, decide, ledger, snapshots, pollKeys, log });
 
   const scheme = settings.tls === null ? 'http' : 'https';

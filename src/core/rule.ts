@@ -68,7 +68,19 @@ export function withThresholds<Name extends string>(rule: ThresholdRule<Name>): 
   const names = Object.keys(own);
   const complete = (given: Thresholds): typeof own =>
     names.every((name) => given[name] !== undefined) ? given : { ...own, ...given };
-  return { ...rule, evaluate: (facts, policy, given) => rule.evaluate(facts, policy, complete(given)) };
+  // One policy asks with the same object again and again.
+  let last: Thresholds = own;
+  let completed = own;
+  return {
+    ...rule,
+    evaluate(facts, policy, given) {
+      if (given !== last) {
+        completed = complete(given);
+        last = given;
+      }
+      return rule.evaluate(facts, policy, completed);
+    },
+  };
 }
 
 /** The name of an entity's key for evidence, which never tells its value. Choice: the client's text is cut at 64 characters. */

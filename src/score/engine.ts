@@ -1,7 +1,7 @@
 import type { CustomerNumber } from '../base/brand.ts';
 import { newId } from '../base/ids.ts';
 import { DECISIONS, type Decision } from '../core/decision.ts';
-import { encodeRecord } from '../core/decision-record.ts';
+import { writeRecord } from '../core/decision-record.ts';
 import { parseDecideRequest } from '../core/decide-request.ts';
 import { addHit, evaluateRules, hasFired, type Evaluated } from '../core/evaluate.ts';
 import { fillFeatures } from '../core/features.ts';
@@ -182,6 +182,17 @@ export class Engine {
     const publicKey = (meta.flags & REQUEST_PUBLIC_KEY) !== 0;
     const isSighting =
       decision === 'BLOCK' && !publicKey && isOwnEvidence(evaluated.contributions, facts, active.bands);
+    const { bytes: record, length: recordBytes } = writeRecord({
+      requestId,
+      occurredAtMs: meta.nowMs,
+      verdict,
+      sessionMode: mode,
+      shadow,
+      publicKey,
+      eventType: facts.eventType,
+      facts,
+      contributions: evaluated.contributions,
+    });
     answers.write(at, {
       status: 200,
       decision: DECISIONS.indexOf(decision),
@@ -190,17 +201,8 @@ export class Engine {
       rulesLow: evaluated.rulesLow,
       rulesHigh: evaluated.rulesHigh,
       text: decisionText(requestId, verdict, mode, shadow !== null),
-      record: encodeRecord({
-        requestId,
-        occurredAtMs: meta.nowMs,
-        verdict,
-        sessionMode: mode,
-        shadow,
-        publicKey,
-        eventType: facts.eventType,
-        facts,
-        contributions: evaluated.contributions,
-      }),
+      record,
+      recordBytes,
     });
   }
 
@@ -215,6 +217,17 @@ export class Engine {
     const requestId = newId('req', meta.nowMs);
     const { decision, score } = NO_SESSION;
     const shadow = shadowReason(requestId, decision, score, bands, policy.sampleRate);
+    const { bytes: record, length: recordBytes } = writeRecord({
+      requestId,
+      occurredAtMs: meta.nowMs,
+      verdict: NO_SESSION,
+      sessionMode: 'no_session',
+      shadow,
+      publicKey: (meta.flags & REQUEST_PUBLIC_KEY) !== 0,
+      eventType,
+      facts: null,
+      contributions: NO_SESSION_CONTRIBUTIONS,
+    });
     answers.write(at, {
       ...NO_DECISION,
       status: 200,
@@ -222,26 +235,19 @@ export class Engine {
       flags: shadow === null ? 0 : ANSWER_SHADOW_ROUTED,
       score,
       text: decisionText(requestId, NO_SESSION, 'no_session', shadow !== null),
-      record: encodeRecord({
-        requestId,
-        occurredAtMs: meta.nowMs,
-        verdict: NO_SESSION,
-        sessionMode: 'no_session',
-        shadow,
-        publicKey: (meta.flags & REQUEST_PUBLIC_KEY) !== 0,
-        eventType,
-        facts: null,
-        contributions: NO_SESSION_CONTRIBUTIONS,
-      }),
+      record,
+      recordBytes,
     });
   }
 }
 
-function evaluate(gathered: Gathered): Scored {
-  const { facts, active } = gathered;
+function evaluate({ at, meta, facts, active }: Gathered): Scored {
   const { challenger } = active;
   return {
-    ...gathered,
+    at,
+    meta,
+    facts,
+    active,
     evaluated: evaluateRules(active.rules, facts, active.policy),
     challenger: challenger === null ? null : evaluateRules(challenger.rules, facts, challenger.policy),
   };

@@ -22,6 +22,11 @@ const RING_WORDS = 6;
 
 const FLAG_SIGNUPS = 8;
 const FLAG_COLD = 16;
+/**
+ * Choice: no entity is cold twice on a network, so a few cold events are that many entities, whatever their names; only from
+ * more on are the sets of the names asked. Most addresses never get there, and save two records a request.
+ */
+const COLD_TAKEN_MAX = 3;
 
 /** Those that ask what strangers do at the address; the counts of others are 0, and their records are not touched. */
 const ACCOUNT_STEPS: ReadonlySet<string> = new Set(['login', 'signup', 'payment', 'checkout']);
@@ -104,6 +109,8 @@ export class AddressRecords {
 
   #countCold(record: number, keys: EventKeys, nowMs: number): number {
     if (!this.#has(record, FLAG_COLD)) return 0;
+    const { coldMost } = this.#arrivals1h;
+    if (coldMost <= COLD_TAKEN_MAX) return coldMost;
     let most = 0;
     for (let n = 0; n < keys.entities; n++) {
       most = Math.max(most, this.#coldEntities.count(lowOf(keys, n), highOf(keys, n), nowMs));

@@ -20,6 +20,8 @@ export interface ArrivalsShape {
 }
 
 export class Arrivals {
+  /** Cold arrivals that the last `share` saw, the oldest fifth in full: no fewer than there are in the window. */
+  coldMost = 0;
   readonly #table: Table;
   readonly #at: number;
   readonly #windowMs: number;
@@ -55,6 +57,7 @@ export class Arrivals {
     const isOver = restSeconds * 1_000 > this.#windowMs || restSeconds * 1_000 < -this.#widthMs;
     let all = 0;
     let cold = 0;
+    let coldMost = 0;
     for (let i = record + this.#at; i < record + this.#at + ARRIVAL_WORDS; i++) {
       const word = words[i] ?? 0;
       if (word === 0) continue;
@@ -66,8 +69,10 @@ export class Arrivals {
         const part = age === FIFTHS ? partOfOldest : 1;
         all += part * (word & COUNT_MASK);
         cold += part * ((word >>> 12) & COUNT_MASK);
+        coldMost += (word >>> 12) & COUNT_MASK;
       }
     }
+    this.coldMost = coldMost;
     return all === 0 ? 0 : Math.min(1, cold / all);
   }
 }

@@ -1,27 +1,71 @@
 import type { DeviceHistory } from '../core/history.ts';
 import type { EventKeys } from './event-keys.ts';
 import { mix, SALT_DEVICE } from './keys.ts';
-import { KIND_SET } from './layout.ts';
+import { KIND_DEVICE, KIND_SET } from './layout.ts';
+import { OverflowingSet } from './overflowing-set.ts';
 import { SetRecords } from './set-record.ts';
 import type { Table } from './table.ts';
 import { DAY_SET, memberOf } from './timed-set.ts';
 
-/** A collector's fingerprint: for each name of an entity's key a set of entities (`set-record.ts`), 24 h. */
+/**
+ * A collector's fingerprint: for each name of an entity's key a set of entities, 24 h.
+ *
+ *   0 hash   1 flags   2-11, 12-21, 22-31 of a name each: its hash, nine entities (`timed-set.ts`)
+ *
+ * Further entities of a name are in a record of their own, and so are those of a fourth name.
+ */
+const AT_FLAGS = 1;
+const AT_NAMES = 2;
+const NAMES = 3;
+const NAME_WORDS = 10;
+/** Choice: more than there are workers that could claim a name's words at the same time. */
+const CLAIMS_MAX = 64;
+
 export class DeviceRecords {
-  readonly #entities: SetRecords;
+  readonly #table: Table;
+  readonly #sets: readonly OverflowingSet[];
+  readonly #further: SetRecords;
 
   constructor(table: Table) {
-    this.#entities = new SetRecords(table, KIND_SET, DAY_SET);
+    this.#table = table;
+    this.#sets = Array.from({ length: NAMES }, (_none, n) => {
+      const at = AT_NAMES + n * NAME_WORDS + 1;
+      const place = { at, words: NAME_WORDS - 1, flagsAt: AT_FLAGS, flag: 1 << n, salt: SALT_DEVICE + (n << 8) };
+      return new OverflowingSet(table, { ...place, span: DAY_SET, kind: KIND_SET });
+    });
+    this.#further = new SetRecords(table, KIND_SET, DAY_SET);
   }
 
-  observe({ deviceLow, deviceHigh, entities, nameHash, entityHigh }: EventKeys, nowMs: number): DeviceHistory {
+  observe(keys: EventKeys, nowMs: number): DeviceHistory {
+    const { deviceLow: low, deviceHigh: high, entities, nameHash, entityHigh } = keys;
+    const table = this.#table;
     let most = 0;
+    const record = entities === 0 ? 0 : table.take(low, high, KIND_DEVICE, Math.floor(nowMs / 1_000));
+    if (record === 0) return { entities24h: 0 };
+    const rest = table.restSeconds;
     for (let n = 0; n < entities; n++) {
-      const name = nameHash[n] ?? 0;
-      const low = mix(deviceLow, name, SALT_DEVICE);
-      const high = mix(deviceHigh, name, SALT_DEVICE);
-      most = Math.max(most, this.#entities.see(low, high, memberOf(entityHigh[n] ?? 0), nowMs));
+      const name = (nameHash[n] ?? 0) >>> 0 || 1;
+      const member = memberOf(entityHigh[n] ?? 0);
+      const set = this.#setOf(record, name);
+      const count =
+        set === undefined
+          ? this.#further.see(mix(low, name, SALT_DEVICE), mix(high, name, SALT_DEVICE), member, nowMs)
+          : set.see(record, low, high, member, nowMs, rest);
+      most = Math.max(most, count);
     }
     return { entities24h: most };
+  }
+
+  /** The set of a name, claimed where the name is new; undefined where other names have all of them. */
+  #setOf(record: number, name: number): OverflowingSet | undefined {
+    const { words } = this.#table;
+    for (let n = 0, tries = 0; n < NAMES && tries < CLAIMS_MAX; tries++) {
+      const at = record + AT_NAMES + n * NAME_WORDS;
+      const word = words[at] ?? 0;
+      if (word === name) return this.#sets[n];
+      if (word !== 0) n++;
+      else if (Atomics.compareExchange(words, at, 0, name) === 0) return this.#sets[n];
+    }
+    return undefined;
   }
 }

@@ -31,14 +31,15 @@ export class EventKeys {
   /** For what is hashed as a number. */
   readonly #secretLow: number;
   readonly #secretHigh: number;
-  readonly #names = new Map<string, number>();
+  readonly #names: Map<string, number>;
 
-  /** `hashKey` holds at least 16 secret bytes. */
-  constructor(hashKey: Uint8Array) {
+  /** `hashKey` holds at least 16 secret bytes; `names` keeps the hashes of key names, for all that share it. */
+  constructor(hashKey: Uint8Array, names: Map<string, number>) {
     const key = Buffer.from(hashKey);
     this.#hash = new KeyedHash(key);
     this.#secretLow = key.readInt32LE(8);
     this.#secretHigh = key.readInt32LE(12);
+    this.#names = names;
   }
 
   read(event: HistoryEvent): void {

@@ -1,7 +1,7 @@
 /**
  * The velocity table: what is remembered of sessions, addresses, entities and devices, in one piece of shared memory that all
- * workers read and write. 137 bytes a record. A session, an address and an entity take one record each, a device one for each name of
- * an entity's key; `…-record.ts` say what is in them. Few need more: an address one for each name of strangers' keys (for an hour),
+ * workers read and write. 137 bytes a record. A session, an address, an entity and a device take one record each;
+ * `…-record.ts` say what is in them. Few need more: an address one for each name of strangers' keys (for an hour),
  * one for sign-ups; an entity one for travels, and one each for devices over 5 and networks over 8 in 30 days; a session one for
  * regions over 5; any of them one for over 12 events in a window.
  *
@@ -20,7 +20,7 @@
  * two words must fit together, but for those of a place (`places.ts`). Bounds of what this loses are at `Table`.
  */
 export const MAGIC = 0x31544856; // "VHT1"
-export const LAYOUT_VERSION = 1;
+export const LAYOUT_VERSION = 2;
 
 export const HEAD_WORDS = 16;
 export const HEAD_MAGIC = 0;
@@ -53,6 +53,7 @@ export const KIND_BUSY = 8;
 export const KIND_SKETCH = 9;
 /** Members of a set of the last hour. */
 export const KIND_HOUR_SET = 10;
+export const KIND_DEVICE = 11;
 export const KIND_MASK = 15;
 
 const HOUR = 3_600;
@@ -62,7 +63,7 @@ const DAY = 24 * HOUR;
  * Seconds after which a record of a kind is thrown out before others that were not seen for longer: nothing that it counts is
  * inside of a window any more. By kind; 0 is no kind.
  */
-const IDLE_SECONDS: readonly number[] = [0, DAY, DAY, DAY, 30 * DAY, 30 * DAY, DAY, 30 * DAY, HOUR, DAY, HOUR];
+const IDLE_SECONDS: readonly number[] = [0, DAY, DAY, DAY, 30 * DAY, 30 * DAY, DAY, 30 * DAY, HOUR, DAY, HOUR, DAY];
 
 export function idleSecondsOf(tag: number): number {
   return IDLE_SECONDS[tag & KIND_MASK] ?? 0;

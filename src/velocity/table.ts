@@ -72,6 +72,23 @@ export class Table {
     return 0;
   }
 
+  /** Where the key's two groups begin: by `low`, and by `high`. */
+  firstGroupOf(low: number): number {
+    return this.#groupOfLow(low);
+  }
+
+  secondGroupOf(high: number): number {
+    return this.#groupOfHigh(high);
+  }
+
+  /** Where the record of a key stands in a group, as far as one look tells; 0 where it does not. Nothing is changed. */
+  recordIn(group: number, high: number, kind: number): number {
+    const words = this.words;
+    const tag = tagOf(high, kind);
+    for (let way = 0; way < LINE_END; way += 2) if (words[group + way] === tag) return recordOf(group, way);
+    return 0;
+  }
+
   /** Counts an event that a record did not take in. */
   lose(): void {
     Atomics.add(this.words, HEAD_LOST, 1);
