@@ -1,6 +1,6 @@
 import type { Clock } from './base/clock.ts';
 import type { CustomerNumber, FingerprintHash } from './base/brand.ts';
-import { decodeRecord } from './core/decision-record.ts';
+import { fingerprintOf } from './core/decision-record.ts';
 import type { DecisionLedger } from './decide/ledger.ts';
 import { ANSWER_SHADOW_ROUTED, ANSWER_SIGHTING } from './pools/frame.ts';
 import type { DecisionLog } from './store/decision-log.ts';
@@ -24,12 +24,13 @@ const PRUNE_ROWS = 500;
 export function createLedger(store: Store, decisions: DecisionLog, clock: Clock): Ledger {
   const nowSeconds = (): number => Math.floor(clock.nowMs() / 1000);
   return {
-    decided(customer: CustomerNumber, record: Uint8Array, flags: number, latencyMs: number): void {
+    decided(customer: CustomerNumber, record: Buffer, flags: number, latencyMs: number): void {
       decisions.append(customer, record, latencyMs);
       if ((flags & ANSWER_SHADOW_ROUTED) !== 0) store.shadowReviews.enqueue(customer, record);
       if ((flags & ANSWER_SIGHTING) !== 0 && record.length > 0) {
-        const { fingerprintHash } = decodeRecord(record);
-        store.sightingQueue.noteDecision(customer, fingerprintHash as FingerprintHash, nowSeconds());
+        const fingerprint = fingerprintOf(record);
+        if (fingerprint !== null)
+          store.sightingQueue.noteDecision(customer, fingerprint as FingerprintHash, nowSeconds());
       }
     },
     async flush() {

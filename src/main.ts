@@ -340,7 +340,10 @@ function openMemory(
       log.info({ records: loaded.records, skipped: loaded.skipped, age_s: loaded.ageSeconds, ms }, 'memory loaded');
       break;
     case 'set_aside':
-      log.warn({ detail: loaded.detail, file: loaded.file }, 'the snapshot of memory was set aside; memory begins anew');
+      log.warn(
+        { detail: loaded.detail, file: loaded.file },
+        'the snapshot of memory was set aside; memory begins anew',
+      );
       break;
     case 'failed':
       log.error({ detail: loaded.detail }, 'the snapshot of memory cannot be read; memory begins anew');

@@ -58,7 +58,7 @@ const SCHEMA = z.object({
   GATEHOUSE_MODELS_DIR: text.default('./models'),
   GATEHOUSE_GEOIP_DIR: text.optional(),
   GATEHOUSE_POLICY_FILE: text.optional(),
-  GATEHOUSE_VELOCITY_MB: whole(16, 65_536).default(256),
+  GATEHOUSE_VELOCITY_MB: whole(16, 8_192).default(256),
   GATEHOUSE_MASTER_KEY: masterKey.optional(),
   GATEHOUSE_LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
   GATEHOUSE_REPLAY_IDS: whole(1_024, 268_435_456).default(REPLAY_IDS_DEFAULT),

@@ -13,7 +13,7 @@ import { Engine } from '../../src/score/engine.ts';
 import { createGeoIp } from '../../src/score/geoip.ts';
 import { createSources } from '../../src/score/sources.ts';
 import { LocalVelocity } from '../../src/velocity/local-velocity.ts';
-import { createVelocityMemory } from '../../src/velocity/memory.ts';
+import { createVelocityMemory, touchPages } from '../../src/velocity/memory.ts';
 import { CUSTOMER, makeStore, NOW_SECONDS, trafficBodies } from './fixtures.ts';
 import { loadPackages } from './geo.ts';
 import { Ring, type Stage } from './stage.ts';
@@ -34,11 +34,13 @@ export const engine: Stage = {
   async add(tasks, { smoke }) {
     const { store, close } = await makeStore(smoke ? 1_000 : 100_000);
     const worker = createSources(store, createGeoIp(await loadPackages()));
+    const memory = createVelocityMemory(VELOCITY_BYTES, Buffer.alloc(16, 7));
+    await touchPages(memory, () => true);
     const scorer = new Engine({
       sources: worker.sources,
       model: { current: () => null },
       policies: { current: () => DEFAULT_POLICY_SET },
-      velocity: new LocalVelocity(createVelocityMemory(VELOCITY_BYTES, Buffer.alloc(16, 7))),
+      velocity: new LocalVelocity(memory),
       onMemoryFailed: () => {},
       isDegraded: () => false,
       takeStoreFailure: () => worker.takeStoreFailure(),
@@ -50,7 +52,8 @@ export const engine: Stage = {
       const fill = (): void => {
         for (const { writer, count } of frames) {
           writer.reset();
-          for (let i = 0; i < count; i++) writer.add(bodies.at(next), CUSTOMER, 0, NOW_SECONDS * 1000 + next++ / REQUESTS_PER_MS);
+          for (let i = 0; i < count; i++)
+            writer.add(bodies.at(next), CUSTOMER, 0, NOW_SECONDS * 1000 + next++ / REQUESTS_PER_MS);
         }
       };
       tasks.addAsync(frames.length === 1 ? `batch of ${size}` : `${size} in ${frames.length} batches`, {

@@ -1,7 +1,7 @@
 /**
  * Writes msgpack into bytes that are there already: for the hot path, where making an array to pack and a buffer to hold it would
  * cost more than writing. Reads back by `unpack`.
- * Measured: 0.35 µs for a decision record, against 1.1 µs and 200 bytes of garbage by the library (bench/micro).
+ * Measured: 0.5 µs for a decision record of 190 bytes, against 1.4 µs by the library, which makes garbage besides.
  */
 export class PackWriter {
   readonly bytes: Buffer;

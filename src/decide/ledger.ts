@@ -6,5 +6,5 @@ import type { CustomerNumber } from '../base/brand.ts';
  */
 export interface DecisionLedger {
   /** `record` is borrowed until the call returns; empty where a record outgrew its place. `flags` are the answer's. */
-  decided(customer: CustomerNumber, record: Uint8Array, flags: number, latencyMs: number): void;
+  decided(customer: CustomerNumber, record: Buffer, flags: number, latencyMs: number): void;
 }

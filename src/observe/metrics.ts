@@ -18,7 +18,7 @@ export interface Reading {
   readonly help: string;
   /** `level` goes up and down, `total` only up. */
   readonly kind: 'level' | 'total';
-  read(): number;
+  readonly read: () => number;
 }
 
 /** Upper bounds of the latency histogram, seconds. */

@@ -41,7 +41,7 @@ export interface SessionMemo {
 }
 
 /** Choice: with the longest tokens that are kept some 16 MB a worker; usual ones take 4 MB. */
-const PLACES = 8_192;
+const PLACES = 32_768;
 const KEPT_CHARACTERS_MAX = 1_024;
 /** Characters that choose the place, spread over the token: its beginning and end are alike in all of one collector's. */
 const SAMPLES = 32;

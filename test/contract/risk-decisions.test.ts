@@ -60,7 +60,12 @@ describe('1. What the service does', () => {
     await putList(1, 'blocked-session', 'block');
     const bodies = [
       newcomer(),
-      { ...newcomer(), ip: '10.0.0.1', entity_keys: { email: 'xq7rk2vw9zt4@mail.example' }, headers: { accept: '*/*' } },
+      {
+        ...newcomer(),
+        ip: '10.0.0.1',
+        entity_keys: { email: 'xq7rk2vw9zt4@mail.example' },
+        headers: { accept: '*/*' },
+      },
       { ...newcomer(), user_agent: BOT },
       { ...newcomer(), user_agent: HEADLESS },
       { ...newcomer(), session_token: 'blocked-session' },
@@ -140,7 +145,9 @@ describe('2.1 Decision request', () => {
     const login = { ...newcomer(), event_type: 'login', url: 'https://shop.example/login' };
     expect((await ask(login)).json['reasons']).toEqual(['journey_direct_hit']);
     expect((await ask({ ...login, referrer: 'https://shop.example/' })).json['reasons']).toEqual([]);
-    expect((await ask({ ...newcomer(), url: 'https://shop.example/.env' })).json['reasons']).toEqual(['journey_probe_url']);
+    expect((await ask({ ...newcomer(), url: 'https://shop.example/.env' })).json['reasons']).toEqual([
+      'journey_probe_url',
+    ]);
   });
 
   test.each([{}, { session_token: '' }, { session_token: ' \t' }, { session_token: null }])(
@@ -210,7 +217,9 @@ describe('2.2 Decision response', () => {
 
   test('review_hint is one sentence for what a person may look at, else empty', async () => {
     expect((await ask(newcomer())).json['review_hint']).toBe('');
-    expect((await ask({ ...newcomer(), user_agent: HEADLESS })).json['review_hint']).toMatch(/^Strongest evidence: .+\.$/);
+    expect((await ask({ ...newcomer(), user_agent: HEADLESS })).json['review_hint']).toMatch(
+      /^Strongest evidence: .+\.$/,
+    );
   });
 
   test('latency_ms is an integer', async () => {

@@ -43,7 +43,10 @@ describe('a poisoned request', () => {
   test.each(['trap-throw', 'trap-exit', 'trap-heap'])('%s costs itself only, and the pool comes back', async (trap) => {
     const { url, secretKey } = await startTrapped({ NODE_OPTIONS: '--max-old-space-size=200' });
     for (let round = 0; round < 3; round++) {
-      const bodies = Array.from({ length: 40 }, (_none, at) => ({ ...newcomer(), event_type: at === 20 ? trap : 'search' }));
+      const bodies = Array.from({ length: 40 }, (_none, at) => ({
+        ...newcomer(),
+        event_type: at === 20 ? trap : 'search',
+      }));
       const answers = await Promise.all(bodies.map((body) => decide(url, secretKey, body)));
       expect(answers.map(({ status }) => status)).toEqual(bodies.map((_body, at) => (at === 20 ? 500 : 200)));
       expect(answers[20]?.json).toMatchObject({ code: 'internal_error', detail: 'The decision failed.' });

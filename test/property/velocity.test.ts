@@ -82,7 +82,8 @@ function outside(facts: HistoryFacts, bounds: Bounds, event: HistoryEvent): stri
     check('ip.coldLogins10m', ip.coldLogins10m, bounds.coldLogins());
     check('ip.coldPayments1h', ip.coldPayments1h, bounds.coldPayments());
     if (event.eventType !== 'search') check('ip.signups24h', ip.signups24h, bounds.signups());
-    if (event.eventType !== 'search') check('ip.coldEntities1h', ip.coldEntities1h, atLeastThree(bounds.coldEntities()));
+    if (event.eventType !== 'search')
+      check('ip.coldEntities1h', ip.coldEntities1h, atLeastThree(bounds.coldEntities()));
     if (!(ip.coldShare10m >= 0 && ip.coldShare10m <= 1)) found.push('ip.coldShare10m');
   }
   facts.entities.forEach((entity, n) => {

@@ -52,7 +52,12 @@ export function newcomer(): typeof CALM {
 }
 
 /** A signed decide request. */
-export function decide(url: string, key: string, body: unknown = newcomer(), options: SendOptions = {}): Promise<Answer> {
+export function decide(
+  url: string,
+  key: string,
+  body: unknown = newcomer(),
+  options: SendOptions = {},
+): Promise<Answer> {
   const text = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
   return send(url, key, { body: text, ...options });
 }

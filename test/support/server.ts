@@ -40,7 +40,13 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'gatehouse-test-')));
   const ownsDataDir = options.dataDir === undefined;
   const child = spawn(process.execPath, [options.main ?? MAIN, 'serve'], {
-    env: { ...foreignEnvironment(), GATEHOUSE_PORT: '0', ...options.env, GATEHOUSE_DATA_DIR: dataDir },
+    env: {
+      ...foreignEnvironment(),
+      GATEHOUSE_PORT: '0',
+      GATEHOUSE_VELOCITY_MB: '16',
+      ...options.env,
+      GATEHOUSE_DATA_DIR: dataDir,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   // A test file that ends early must leave nothing behind.

@@ -82,9 +82,7 @@ describe('what the registry is told of a list', () => {
     for (const seed of [1, 2, 3]) await put(seed, 'block');
     told.length = 0;
     await batch([1, 'allow'], [2, 'watch'], [2, 'block'], [4, 'block'], [5, 'block'], [5, 'allow'], [6, 'deny']);
-    expect(told).toEqual([
-      [7, [hashOf(2), hashOf(4)], 100],
-    ]);
+    expect(told).toEqual([[7, [hashOf(2), hashOf(4)], 100]]);
   });
 
   test('no end of a block, however it comes', async () => {

@@ -1,0 +1,390 @@
+import { randomUUID } from 'node:crypto';
+import { Agent } from 'node:http';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CALM, decide, newCustomer, newcomer, type SendOptions } from '../support/requests.ts';
+import { startServer, type RunningServer } from '../support/server.ts';
+import { collectorToken, contribution, stranger, visit, type Decided, type Visit } from '../support/visits.ts';
+
+/** What memory promises, seen from outside: the default rules about sessions, addresses, entities and devices. */
+
+const MINUTE = 60;
+const HOUR = 3_600;
+const DAY = 86_400;
+const LONDON = '81.2.69.160';
+const SYDNEY = '1.1.1.1';
+const FIREFOX_ON_MAC = 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10.15; rv:150.0) Gecko/20100101 Firefox/150.0';
+
+let server: RunningServer;
+let other: { readonly secretKey: string };
+let scarce: { readonly secretKey: string };
+/** The customers' own time, which the server's clock follows; it never runs back. */
+let now = Math.ceil(Date.now() / 1000 / DAY) * DAY;
+let days = 0;
+
+beforeAll(async () => {
+  server = await startServer({ env: { GATEHOUSE_SIMULATED_TIME: '1', GATEHOUSE_WORKERS: '2' } });
+  // Before time moves away from this machine's.
+  other = await newCustomer(server.url, server.dataDir);
+  scarce = await newCustomer(server.url, server.dataDir, 10);
+});
+afterAll(() => server.stop());
+
+/** An address of a /24 of its own, at the start of a day on which everything but the longest memory is over. */
+function anotherDay(): string {
+  days++;
+  now += 3 * DAY - (now % DAY);
+  return `81.2.${64 + days}.7`;
+}
+
+function seen(body: unknown, key = server.secretKey, options: SendOptions = {}): Promise<Decided> {
+  return visit(server.url, key, body, { timestampSeconds: now, ...options });
+}
+
+function why({ requestId }: Decided, reason: string, key = server.secretKey): ReturnType<typeof contribution> {
+  return contribution(server.url, key, requestId, reason);
+}
+
+/** So many strangers from one address, in turn; gives the reasons of all of them. */
+async function strangers(count: number, ip: string, eventType = 'login', key = server.secretKey): Promise<string[]> {
+  const reasons: string[] = [];
+  for (let n = 0; n < count; n++) reasons.push(...(await seen(stranger(ip, eventType), key)).reasons);
+  return reasons;
+}
+
+/** A decide that has to be refused. */
+async function refused(code: string, body: unknown, options: SendOptions = {}, key = server.secretKey): Promise<void> {
+  const { json } = await decide(server.url, key, body, { timestampSeconds: now, ...options });
+  expect(json['code']).toBe(code);
+}
+
+describe('logins of strangers from one address', () => {
+  test('are quiet up to the 10th in 10 min, fire from the 11th on, and are quiet 10 min after', async () => {
+    const ip = anotherDay();
+    expect(await strangers(10, ip)).toEqual([]);
+    const eleventh = await seen(stranger(ip));
+    expect(eleventh.reasons).toContain('velocity_ip_logins_10m');
+    expect(eleventh.score).toBeGreaterThanOrEqual(60);
+    expect(await why(eleventh, 'velocity_ip_logins_10m')).toMatchObject({
+      weight: 0.6,
+      evidence: '11 cold logins from the address in 10 min (over 10)',
+    });
+    now += 10 * MINUTE - 1;
+    const last = await seen(stranger(ip));
+    expect((await why(last, 'velocity_ip_logins_10m')).evidence).toMatch(/^12 cold logins/);
+    now += 1;
+    expect((await seen(stranger(ip))).reasons).not.toContain('velocity_ip_logins_10m');
+  });
+
+  test('are held against no other address and no other event', async () => {
+    const ip = anotherDay();
+    await strangers(11, ip);
+    expect((await seen(stranger(anotherAddress(ip)))).reasons).toEqual([]);
+    expect((await seen(stranger(ip, 'search'))).reasons).toEqual([]);
+  });
+
+  test('do not count when they are refused, whatever for, nor when they are sent again', async () => {
+    const ip = anotherDay();
+    for (let n = 0; n < 10; n++) {
+      const requestId = randomUUID();
+      expect((await seen(stranger(ip), server.secretKey, { requestId })).reasons).toEqual([]);
+      await refused('replayed_request', stranger(ip), { requestId });
+      await refused('invalid_signature', stranger(ip), { headers: { 'X-SVC-Sig': '0'.repeat(64) } });
+      await refused('invalid_signature', stranger(ip), { signedBody: '{}' });
+      await refused('timestamp_out_of_window', stranger(ip), { timestampSeconds: now - 301 });
+      await refused('unknown_key', stranger(ip), {}, `sk_live_${'x'.repeat(38)}`);
+      await refused('malformed_json', `${JSON.stringify(stranger(ip))}}`);
+      await refused('invalid_request', { ...stranger(ip), timestamp: 'now' });
+    }
+    const eleventh = await seen(stranger(ip));
+    expect((await why(eleventh, 'velocity_ip_logins_10m')).evidence).toMatch(/^11 cold logins/);
+  });
+
+  test('do not count when the key’s allowance is used up', async () => {
+    const ip = anotherDay();
+    const { secretKey } = scarce;
+    expect(await strangers(10, ip, 'login', secretKey)).toEqual([]);
+    for (let n = 0; n < 5; n++) await refused('rate_limited', stranger(ip), {}, secretKey);
+    now += MINUTE;
+    const eleventh = await seen(stranger(ip), secretKey);
+    expect((await why(eleventh, 'velocity_ip_logins_10m', secretKey)).evidence).toMatch(/^11 cold logins/);
+  });
+
+  test('by a public key, by a secret key and by another customer count apart', async () => {
+    const ip = anotherDay();
+    const keys = [server.secretKey, server.publicKey, other.secretKey];
+    for (let n = 0; n < 10; n++) {
+      // The same people in the same sessions at all three, as anybody could send who knows the public key.
+      const body = stranger(ip);
+      for (const key of keys) expect((await seen(body, key)).reasons).toEqual([]);
+    }
+    const readers = [server.secretKey, server.secretKey, other.secretKey];
+    for (const [n, key] of keys.entries()) {
+      const eleventh = await seen(stranger(ip), key);
+      expect((await why(eleventh, 'velocity_ip_logins_10m', readers[n])).evidence).toMatch(/^11 cold logins/);
+    }
+  });
+});
+
+describe('other steps of strangers from one address', () => {
+  test('sign-ups fire from the 4th in 24 h, weigh more from the 7th, and are quiet 24 h after', async () => {
+    const ip = anotherDay();
+    expect(await strangers(3, ip, 'signup')).toEqual([]);
+    const fourth = await seen(stranger(ip, 'signup'));
+    expect(await why(fourth, 'velocity_ip_signups_24h')).toMatchObject({ weight: 0.25 });
+    await strangers(2, ip, 'signup');
+    const seventh = await seen(stranger(ip, 'signup'));
+    expect(await why(seventh, 'velocity_ip_signups_24h')).toMatchObject({
+      weight: 0.6,
+      evidence: '7 sign-ups from the address in 24 h (over 6)',
+    });
+    now += DAY - MINUTE;
+    expect((await seen(stranger(ip, 'signup'))).reasons).toEqual(['velocity_ip_signups_24h']);
+    now += MINUTE;
+    expect((await seen(stranger(ip, 'signup'))).reasons).toEqual([]);
+  });
+
+  test('payments and checkouts fire from the 10th in 1 h, and are quiet 1 h after', async () => {
+    const ip = anotherDay();
+    const nine = [...(await strangers(5, ip, 'payment')), ...(await strangers(4, ip, 'checkout'))];
+    expect(nine).toEqual(Array.from({ length: 5 }, () => 'journey_single_event'));
+    const tenth = await seen(stranger(ip, 'payment'));
+    expect(await why(tenth, 'velocity_ip_payments_1h')).toMatchObject({
+      weight: 0.55,
+      evidence: '10 cold payments from the address in 1 h (10 or more)',
+    });
+    now += HOUR - 1;
+    expect((await seen(stranger(ip, 'checkout'))).reasons).toContain('velocity_ip_payments_1h');
+    now += 1;
+    expect((await seen(stranger(ip, 'checkout'))).reasons).toEqual([]);
+  });
+});
+
+describe('people who share an address', () => {
+  test('an office of known people stays quiet, visitors among them too', async () => {
+    const ip = anotherDay();
+    const people = Array.from({ length: 20 }, () => stranger(ip));
+    // The first day they come one by one.
+    for (const person of people) {
+      now += 15 * MINUTE;
+      expect((await seen(person)).reasons).toEqual([]);
+    }
+    now += DAY - (now % DAY) + 9 * HOUR;
+    for (const [n, person] of people.entries()) {
+      const morning = await seen({ ...person, session_token: `morning-${n}` });
+      expect(morning.reasons).toEqual([]);
+      now += 5;
+    }
+    // Over ten of them, and a minority still.
+    for (let n = 0; n < 12; n++) expect((await seen(stranger(ip))).score).toBeLessThan(28);
+    const payments = people.slice(0, 12).map((person, n) => ({ ...person, session_token: `noon-${n}` }));
+    for (const body of payments) {
+      now += MINUTE;
+      await seen({ ...body, event_type: 'search' });
+      now += 10;
+      expect((await seen({ ...body, event_type: 'payment' })).score).toBeLessThan(28);
+    }
+  });
+
+  test('sessions that began elsewhere stay quiet, as behind a carrier’s gateway', async () => {
+    const ip = anotherDay();
+    for (let n = 0; n < 15; n++) {
+      const person = stranger(ip);
+      await seen({ ...person, ip: `81.2.${105 + n}.1`, event_type: 'search' });
+      expect((await seen(person)).reasons).toEqual(['session_ip_change']);
+    }
+  });
+});
+
+describe('an entity in two places', () => {
+  test('is impossible travel when nobody is that fast, and the log shows both places, the way and the time', async () => {
+    anotherDay();
+    const person = stranger(LONDON);
+    expect((await seen(person)).reasons).toEqual([]);
+    now += HOUR;
+    const arrived = await seen({ ...person, ip: SYDNEY, session_token: randomUUID() });
+    expect(arrived).toMatchObject({ score: 62, reasons: ['travel_impossible'] });
+    const { weight, evidence } = await why(arrived, 'travel_impossible');
+    expect(weight).toBe(0.62);
+    const said = /^user_id: from GB 51\.5,-0\.1 to AU -33\.9,151\.2, (\d+) km beyond both radii in 1 h$/.exec(evidence);
+    // 16,990 km from centre to centre, and 200 km off at each end.
+    expect(Math.abs(Number(said?.[1]) - 16_590)).toBeLessThan(30);
+  });
+
+  test('is improbable travel at the speed of an airliner, and none after 24 h', async () => {
+    anotherDay();
+    const person = stranger(LONDON);
+    await seen(person);
+    now += 20 * HOUR;
+    expect((await seen({ ...person, ip: SYDNEY, session_token: randomUUID() })).reasons).toEqual(['travel_improbable']);
+    const slow = stranger(LONDON);
+    await seen(slow);
+    now += 25 * HOUR;
+    expect((await seen({ ...slow, ip: SYDNEY, session_token: randomUUID() })).reasons).toEqual([]);
+  });
+
+  test('is quiet within one session, which has rules of its own', async () => {
+    anotherDay();
+    const person = stranger(LONDON);
+    await seen(person);
+    now += HOUR;
+    const { reasons } = await seen({ ...person, ip: SYDNEY });
+    expect(reasons).toEqual(['session_ip_change']);
+    now += MINUTE;
+    expect((await seen({ ...person, ip: LONDON })).reasons).toEqual(['session_ip_change', 'session_country_change']);
+  });
+
+  test('is quiet near a place that it used before the last 24 h', async () => {
+    anotherDay();
+    const person = stranger(SYDNEY);
+    await seen(person);
+    now += 26 * HOUR;
+    expect((await seen({ ...person, ip: LONDON, session_token: randomUUID() })).reasons).toEqual([]);
+    now += HOUR;
+    expect((await seen({ ...person, ip: SYDNEY, session_token: randomUUID() })).reasons).toEqual([]);
+  });
+
+  test('is somebody else’s at another customer, and by another kind of key', async () => {
+    anotherDay();
+    const person = stranger(LONDON);
+    await seen(person);
+    now += HOUR;
+    const there = { ...person, ip: SYDNEY, session_token: randomUUID() };
+    expect((await seen(there, other.secretKey)).reasons).toEqual([]);
+    expect((await seen(there, server.publicKey)).reasons).toEqual([]);
+    expect((await seen(there)).reasons).toEqual(['travel_impossible']);
+  });
+});
+
+describe('a session', () => {
+  test('that changes its browser or system fires at that event, and a newer version of the browser does not', async () => {
+    const person = stranger(anotherDay(), 'search');
+    await seen(person);
+    const newer = CALM.user_agent.replace('Chrome/149', 'Chrome/150');
+    expect((await seen({ ...person, user_agent: newer })).reasons).toEqual([]);
+    expect((await seen({ ...person, user_agent: FIREFOX_ON_MAC })).reasons).toEqual(['session_agent_change']);
+    expect((await seen({ ...person, user_agent: FIREFOX_ON_MAC })).reasons).toEqual([]);
+    expect((await seen({ ...person, user_agent: newer })).reasons).toEqual(['session_agent_change']);
+  });
+
+  test('fires on its 4th network within an hour', async () => {
+    const person = stranger(anotherDay(), 'search');
+    const at = async (ip: string): Promise<readonly string[]> => (await seen({ ...person, ip })).reasons;
+    await seen(person);
+    // Of the same /16.
+    for (let n = 0; n < 5; n++) expect(await at(`81.2.${200 + n}.1`)).not.toContain('session_many_networks');
+    expect(await at('86.1.1.1')).not.toContain('session_many_networks');
+    expect(await at('82.2.1.1')).not.toContain('session_many_networks');
+    const fourth = await seen({ ...person, ip: '90.200.1.1' });
+    expect(await why(fourth, 'session_many_networks')).toMatchObject({
+      weight: 0.62,
+      evidence: '4 networks in 1 h (over 3)',
+    });
+    now += HOUR;
+    expect(await at('90.200.1.1')).toEqual([]);
+  });
+
+  test('that a payment opens is told from one where anything was seen before', async () => {
+    const ip = anotherDay();
+    expect((await seen(stranger(ip, 'payment'))).reasons).toEqual(['journey_single_event']);
+    const person = stranger(ip, 'search');
+    await seen(person);
+    now += MINUTE;
+    expect((await seen({ ...person, event_type: 'payment' })).reasons).toEqual([]);
+  });
+
+  test('that pays within 3 s of its first event is too fast, and after 4 s is not', async () => {
+    const ip = anotherDay();
+    const fast = stranger(ip, 'search');
+    const slow = stranger(ip, 'search');
+    await seen(fast);
+    await seen(slow);
+    now += 3;
+    expect((await seen({ ...fast, event_type: 'payment' })).reasons).toEqual(['journey_too_fast']);
+    now += 1;
+    expect((await seen({ ...slow, event_type: 'checkout' })).reasons).toEqual([]);
+  });
+});
+
+describe('a device', () => {
+  const onDevice = (device: string, person: Visit): Visit => ({
+    ...person,
+    session_token: collectorToken(device, randomUUID(), now),
+  });
+
+  test('fires with its 6th entity in 24 h, where all names of one person are one entity', async () => {
+    const ip = anotherDay();
+    const people = Array.from({ length: 6 }, (_, n) => {
+      const person = stranger(ip, 'search');
+      return { ...person, entity_keys: { ...person.entity_keys, email: `person.${n}@mail.example` } };
+    });
+    for (const person of people.slice(0, 5)) {
+      expect((await seen(onDevice('family tablet', person))).reasons).toEqual([]);
+      expect((await seen(onDevice('family tablet', person))).reasons).toEqual([]);
+    }
+    const [sixth = stranger(ip)] = people.slice(5);
+    const answer = await seen(onDevice('family tablet', sixth));
+    expect(await why(answer, 'device_many_entities')).toMatchObject({
+      weight: 0.5,
+      evidence: '6 entities on this device in 24 h (over 5)',
+    });
+    expect((await seen(onDevice('another tablet', sixth))).reasons).toEqual([]);
+    now += DAY + MINUTE;
+    expect((await seen(onDevice('family tablet', stranger(ip, 'search')))).reasons).toEqual([]);
+  });
+
+  test('is new for an entity that is known for over 24 h, and not on its first day', async () => {
+    const person = stranger(anotherDay(), 'search');
+    const on = async (device: string): Promise<readonly string[]> => (await seen(onDevice(device, person))).reasons;
+    expect(await on('laptop')).toEqual([]);
+    now += DAY;
+    expect(await on('phone')).toEqual([]);
+    now += 1;
+    expect(await on('laptop')).toEqual([]);
+    expect(await on('stolen phone')).toEqual(['device_new_for_entity']);
+    expect(await on('stolen phone')).toEqual([]);
+  });
+});
+
+describe('two workers', () => {
+  test('share their counts: no decision of a session or an address is lost or counted twice', async () => {
+    anotherDay();
+    const agent = new Agent({ keepAlive: true, maxSockets: 32 });
+    const sessions = Array.from({ length: 8 }, () => newcomer());
+    for (const body of sessions) {
+      // One after the other until all that a busy session keeps has been made.
+      for (let n = 0; n < 14; n++) await seen(body, server.secretKey, { agent });
+    }
+    const all = Array.from({ length: 46 }, () => sessions).flat();
+    const answers = await Promise.all(all.map((body) => seen(body, server.secretKey, { agent })));
+    expect(answers.flatMap(({ reasons }) => reasons)).toEqual([]);
+    for (const body of sessions) {
+      const answer = await seen(body, server.secretKey, { agent });
+      expect(await why(answer, 'velocity_session_1m')).toMatchObject({
+        weight: 0.35,
+        evidence: expect.stringMatching(/^61 decisions/) as string,
+      });
+    }
+    now += MINUTE;
+    for (const body of sessions) expect((await seen(body)).reasons).toEqual([]);
+    agent.destroy();
+  });
+
+  test('know of each other’s cold logins', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 9 });
+    const first = anotherDay();
+    const addresses = Array.from({ length: 8 }, (_, n) => first.replace(/\d+$/, String(10 + n)));
+    for (const ip of addresses) await seen(stranger(ip));
+    const logins = Array.from({ length: 9 }, () => addresses.map((ip) => stranger(ip))).flat();
+    const answers = await Promise.all(logins.map((body) => seen(body, server.secretKey, { agent })));
+    expect(answers.flatMap(({ reasons }) => reasons)).toEqual([]);
+    for (const ip of addresses) {
+      const eleventh = await seen(stranger(ip));
+      expect((await why(eleventh, 'velocity_ip_logins_10m')).evidence).toMatch(/^11 cold logins/);
+    }
+    agent.destroy();
+  });
+});
+
+function anotherAddress(ip: string): string {
+  return ip.replace(/\d+$/, '8');
+}
