@@ -1,12 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
-import { unreachable } from './base/brand.ts';
-import { createSimulatedClock, systemClock, type Clock } from './base/clock.ts';
 import { problem } from './base/problem.ts';
 import { sendProblem } from './base/reply.ts';
 import { RULES } from './core/rules/index.ts';
-import { openJournal, type Journal } from './decide/journal.ts';
+import type { Journal } from './decide/journal.ts';
 import { Keyring } from './decide/keyring.ts';
 import { createDecidePipeline } from './decide/pipeline.ts';
 import { LocalRateWindows } from './decide/rate-windows.ts';
@@ -17,7 +14,6 @@ import { loadUws } from './http/load-uws.ts';
 import { createRouter } from './http/router.ts';
 import type { Transport } from './http/transport.ts';
 import { createLedger } from './ledger.ts';
-import { REPLAY_KEEP_SECONDS } from './limits.ts';
 import { healthRoutes } from './manage/health.ts';
 import { createManaged } from './manage/managed.ts';
 import { Cursors } from './manage/paging.ts';
@@ -31,15 +27,14 @@ import { openPolicyFile } from './pools/policy-file.ts';
 import { policyStartFaults } from './pools/policy-read.ts';
 import { openScorePool } from './pools/score-pool.ts';
 import { readings } from './readings.ts';
+import { openJournalAndClock, openMemory } from './reload.ts';
 import { EXIT_SETTINGS, readSettings, type Settings } from './settings.ts';
 import { ensureUsable } from './store/ensure-usable.ts';
 import { deriveKey, openMasterKey } from './store/master-key.ts';
 import type { DecisionLog } from './store/decision-log.ts';
 import { openStore } from './store/open-store.ts';
 import { acquireServerLock } from './store/server-lock.ts';
-import { createVelocityMemory, touchPages, type VelocityMemory } from './velocity/memory.ts';
-import { SnapshotWriter } from './velocity/snapshot-writer.ts';
-import { loadSnapshot } from './velocity/snapshot.ts';
+import { touchPages } from './velocity/memory.ts';
 import { keyPoller, reportFaults, startUpkeep } from './upkeep.ts';
 
 /** Wires everything and runs it until a signal ends it. Nothing imports this file but the command `serve`. */
@@ -291,68 +286,6 @@ async function start(settings: Settings, log: Log): Promise<Running> {
 }
 
 const LEVEL = { ok: 1, absent: 0, broken: -1 } as const;
-
-/** Reads the journal back; simulated time goes on where it stood. */
-function openJournalAndClock(
-  settings: Settings,
-  replay: LocalReplayGuard,
-  log: Log,
-): { journal: Journal; clock: Clock } {
-  const folder = join(settings.dataDir, 'hot', 'replay');
-  const nowSeconds = settings.simulatedTime ? 0 : Math.floor(Date.now() / 1000);
-  const startedAtMs = performance.now();
-  const restorer = replay.restorer();
-  const { journal, read } = openJournal(
-    folder,
-    nowSeconds,
-    (entry) => restorer.add(entry),
-    (ids) => restorer.reserve(ids),
-  );
-  restorer.done();
-  if (read.damagedFiles > 0) log.warn({ files: read.damagedFiles }, 'journal files were read up to their damage');
-  if (read.entries > 0) {
-    log.info(
-      { ids: read.entries, ms: Math.round(performance.now() - startedAtMs) },
-      'request ids read from the journal',
-    );
-  }
-  if (!settings.simulatedTime) return { journal, clock: systemClock };
-  log.warn('SIMULATED TIME: the clock follows X-SVC-Ts. For demos, tests and replays only, never for real traffic.');
-  return { journal, clock: createSimulatedClock((read.newestExpirySeconds - REPLAY_KEEP_SECONDS) * 1000) };
-}
-
-/** Memory as the last snapshot has it; what came after that snapshot, 30 s at most, is forgotten. */
-function openMemory(
-  settings: Settings,
-  hashKey: Uint8Array,
-  clock: Clock,
-  log: Log,
-): { memory: VelocityMemory; snapshots: SnapshotWriter } {
-  const folder = join(settings.dataDir, 'hot', 'velocity');
-  const memory = createVelocityMemory(settings.velocityMb * 1_048_576, hashKey);
-  const startedAtMs = performance.now();
-  const loaded = loadSnapshot(folder, memory, clock.nowMs());
-  const ms = Math.round(performance.now() - startedAtMs);
-  switch (loaded.kind) {
-    case 'absent':
-      break;
-    case 'loaded':
-      log.info({ records: loaded.records, skipped: loaded.skipped, age_s: loaded.ageSeconds, ms }, 'memory loaded');
-      break;
-    case 'set_aside':
-      log.warn(
-        { detail: loaded.detail, file: loaded.file },
-        'the snapshot of memory was set aside; memory begins anew',
-      );
-      break;
-    case 'failed':
-      log.error({ detail: loaded.detail }, 'the snapshot of memory cannot be read; memory begins anew');
-      break;
-    default:
-      unreachable(loaded);
-  }
-  return { memory, snapshots: new SnapshotWriter(folder, memory) };
-}
 
 function storeStatus(journal: Journal, recorder: DecisionRecorder, decisions: DecisionLog): LayerStatus {
   if (journal.broken !== null) {

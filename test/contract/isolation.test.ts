@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bearer, fingerprintOf, nthHash } from '../support/manage.ts';
 import { CALM, decide, newCustomer, type Answer } from '../support/requests.ts';
-import { startServer, type RunningServer } from '../support/server.ts';
+import { startSamplingServer } from '../support/reviews.ts';
+import type { RunningServer } from '../support/server.ts';
+import { collectorToken, stranger, visit, type Visit } from '../support/visits.ts';
 
-/** What is one customer's is nobody else's: on every management route, and in decisions. */
+/** What is one customer's is nobody else's: on every management route, in decisions, and in what memory says of them. */
 
 const TOKEN = 'a-session-of-both';
 const HASH = fingerprintOf(TOKEN);
@@ -11,7 +13,7 @@ const HASH = fingerprintOf(TOKEN);
 let server: RunningServer;
 let otherKey: string;
 beforeAll(async () => {
-  server = await startServer();
+  server = await startSamplingServer();
   ({ secretKey: otherKey } = await newCustomer(server.url, server.dataDir));
 });
 afterAll(() => server.stop());
@@ -20,6 +22,11 @@ const mine = (method: string, path: string, body?: unknown): Promise<Answer> =>
   bearer(server.url, server.secretKey, method, path, body);
 const theirs = (method: string, path: string, body?: unknown): Promise<Answer> =>
   bearer(server.url, otherKey, method, path, body);
+/** Nothing tells what is another's from what is nobody's. */
+const expectNobodys = (answer: Answer, nobodys: Answer): void => {
+  expect(answer.json).toMatchObject({ status: 404, code: 'not_found' });
+  expect({ ...answer.json, request_id: '' }).toEqual({ ...nobodys.json, request_id: '' });
+};
 const decided = async (key: string): Promise<unknown> =>
   (await decide(server.url, key, { ...CALM, session_token: TOKEN })).json['decision'];
 
@@ -40,9 +47,7 @@ describe('lists', () => {
     for (const method of ['GET', 'DELETE']) {
       const answer = await theirs(method, `/v1/lists/${HASH}`);
       const unknown = await theirs(method, `/v1/lists/${'f'.repeat(64)}`);
-      expect(answer.status).toBe(404);
-      // Nothing tells an entry that is another's from one that is nobody's.
-      expect({ ...answer.json, request_id: '' }).toEqual({ ...unknown.json, request_id: '' });
+      expectNobodys(answer, unknown);
     }
     expect((await mine('GET', `/v1/lists/${HASH}`)).json['note']).toBe('mine alone');
   });
@@ -70,5 +75,133 @@ describe('lists', () => {
     const made = await theirs('POST', '/v1/lists', { fingerprint_hash: other, action: 'watch' });
     expect(Object.keys(made.json)).not.toContain('shared_registry');
     expect(JSON.stringify(made.json)).not.toMatch(/customer|cus_/);
+  });
+});
+
+describe('decisions, candidates, labels and shadow reviews', () => {
+  const CURL = 'curl/8.5.0';
+  const PATHS = ['/v1/decisions', '/v1/lists/candidates', '/v1/shadow-reviews'] as const;
+  const NOBODYS = 'req_01KAJ8Q5W0V4T0M2Y8Z3N6R7DC';
+  let quietKey: string;
+  let ownIds: readonly string[] = [];
+  let foreignIds: readonly string[] = [];
+  let ownHashes: readonly string[] = [];
+  const quiet = (method: string, path: string, body?: unknown): Promise<Answer> =>
+    bearer(server.url, quietKey, method, path, body);
+  const rows = ({ json }: Answer): Record<string, unknown>[] => json['data'] as Record<string, unknown>[];
+
+  beforeAll(async () => {
+    ({ secretKey: quietKey } = await newCustomer(server.url, server.dataDir));
+    // In turn, so that the rows of both lie next to each other.
+    for (let n = 0; n < 6; n++) {
+      const own = { ...stranger('86.1.1.1', 'search'), user_agent: CURL };
+      const foreign = { ...stranger('86.1.1.1', 'search'), user_agent: CURL };
+      ownIds = [(await visit(server.url, server.secretKey, own)).requestId, ...ownIds];
+      ownHashes = [fingerprintOf(own.session_token), ...ownHashes];
+      foreignIds = [(await visit(server.url, otherKey, foreign)).requestId, ...foreignIds];
+    }
+  });
+
+  test.each(PATHS)('%s shows a customer’s own rows, searched or not, and to one without any none', async (path) => {
+    const has = path === '/v1/shadow-reviews' ? '?why=sample' : '?q=86.1.1.1&decision=REVIEW';
+    for (const query of ['', has]) {
+      const all = JSON.stringify((await mine('GET', path + query)).json);
+      for (const id of ownIds) expect(all).toContain(id);
+      for (const id of foreignIds) expect(all).not.toContain(id);
+      const others = JSON.stringify((await theirs('GET', path + query)).json);
+      for (const id of foreignIds) expect(others).toContain(id);
+      for (const id of ownIds) expect(others).not.toContain(id);
+      expect((await quiet('GET', path + query)).json).toEqual({ data: [], has_more: false, next_cursor: null });
+    }
+  });
+
+  test.each(PATHS)('%s refuses another customer’s cursor', async (path) => {
+    const page = await mine('GET', `${path}?limit=2`);
+    expect(rows(page)).toHaveLength(2);
+    const target = `${path}?limit=2&cursor=${String(page.json['next_cursor'])}`;
+    expect(rows(await mine('GET', target))).toHaveLength(2);
+    for (const ask of [theirs, quiet]) {
+      expect((await ask('GET', target)).json).toMatchObject({ status: 400, code: 'invalid_request' });
+    }
+  });
+
+  test('another customer’s decision is not found', async () => {
+    const nobodys = await theirs('GET', `/v1/decisions/${NOBODYS}`);
+    for (const id of ownIds) {
+      expectNobodys(await theirs('GET', `/v1/decisions/${id}`), nobodys);
+      expect((await mine('GET', `/v1/decisions/${id}`)).json['request_id']).toBe(id);
+    }
+  });
+
+  test('another customer’s decision is neither labelled nor reviewed', async () => {
+    const [id = ''] = ownIds;
+    const label = { request_id: id, label: 'fraud' };
+    const nobodys = await theirs('POST', '/v1/labels', { ...label, request_id: NOBODYS });
+    expectNobodys(await theirs('POST', '/v1/labels', label), nobodys);
+    const verdict = { verdict: 'fraud' };
+    const unknown = await theirs('POST', `/v1/shadow-reviews/${NOBODYS}`, verdict);
+    expectNobodys(await theirs('POST', `/v1/shadow-reviews/${id}`, verdict), unknown);
+    expect((await mine('GET', `/v1/decisions/${id}`)).json['label']).toBeNull();
+    expect(rows(await mine('GET', '/v1/shadow-reviews?verdict=fraud'))).toEqual([]);
+
+    // Nor when its own customer has done so: neither is found, nor replaced.
+    expect((await mine('POST', '/v1/labels', { ...label, label: 'legitimate' })).status).toBe(201);
+    expectNobodys(await theirs('POST', '/v1/labels', label), nobodys);
+    expectNobodys(await theirs('POST', `/v1/shadow-reviews/${id}`, verdict), unknown);
+    expect((await mine('GET', `/v1/decisions/${id}`)).json['label']).toBe('legitimate');
+    const reviewed = rows(await mine('GET', '/v1/shadow-reviews?verdict=legitimate'));
+    expect(reviewed.map((row) => row['request_id'])).toEqual([id]);
+    expect(rows(await theirs('GET', '/v1/shadow-reviews?verdict=legitimate'))).toEqual([]);
+  });
+
+  test('a candidate says what is on the caller’s own list', async () => {
+    const [hash = ''] = ownHashes;
+    expect((await theirs('POST', '/v1/lists', { fingerprint_hash: hash, action: 'watch' })).status).toBe(201);
+    const found = rows(await mine('GET', '/v1/lists/candidates')).find((row) => row['fingerprint_hash'] === hash);
+    expect(found).toMatchObject({ list_action: null });
+  });
+});
+
+describe('velocity', () => {
+  const reasonsOf = async (key: string, body: unknown): Promise<readonly string[]> =>
+    (await visit(server.url, key, body)).reasons;
+
+  test('what the same people do at one customer fires at no other', async () => {
+    const ip = '82.2.1.1';
+    for (let n = 0; n < 10; n++) {
+      const person = stranger(ip);
+      expect(await reasonsOf(server.secretKey, person)).toEqual([]);
+      expect(await reasonsOf(otherKey, person)).toEqual([]);
+    }
+    const eleventh = stranger(ip);
+    expect(await reasonsOf(server.secretKey, eleventh)).toContain('velocity_ip_logins_10m');
+    for (let n = 0; n < 20; n++) await reasonsOf(server.secretKey, stranger(ip, 'signup'));
+    expect(await reasonsOf(otherKey, stranger(ip, 'signup'))).toEqual([]);
+  });
+
+  test('one customer’s session, device and entity are new to another', async () => {
+    const nowSeconds = Math.floor(Date.now() / 1000);
+    const token = collectorToken('a device of both', 'a visit of both', nowSeconds);
+    const person: Visit = { ...stranger('81.2.69.160', 'search'), session_token: token };
+    for (let n = 0; n < 70; n++) {
+      const entity_keys = n < 40 ? person.entity_keys : { user_id: `user-${n}` };
+      await reasonsOf(server.secretKey, { ...person, entity_keys });
+    }
+    // Another browser, another continent and a payment, of whom the other customer knows nothing.
+    const fox = 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10.15; rv:150.0) Gecko/20100101 Firefox/150.0';
+    const moved = { ...person, ip: '1.1.1.1', user_agent: fox, event_type: 'payment' };
+    expect(await reasonsOf(otherKey, moved)).toEqual(['journey_single_event']);
+    const known = await reasonsOf(server.secretKey, moved);
+    expect(known).toEqual(
+      expect.arrayContaining([
+        'device_many_entities',
+        'velocity_session_1m',
+        'velocity_entity_1m',
+        'session_ip_change',
+        'session_country_change',
+        'session_agent_change',
+        'journey_too_fast',
+      ]),
+    );
   });
 });
