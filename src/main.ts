@@ -248,7 +248,19 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   }
 
   void touchPages(memory, () => !stopping);
-  const stopUpkeep = startUpkeep({ store, dataDir, replay, journal, clock, decide, ledger, snapshots, pollKeys, log });
+  const stopUpkeep = startUpkeep({
+    store,
+    dataDir,
+    replay,
+    journal,
+    clock,
+    decide,
+    ledger,
+    decisions,
+    snapshots,
+    pollKeys,
+    log,
+  });
 
   const scheme = settings.tls === null ? 'http' : 'https';
   const url = `${scheme}://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${bound.port}`;

@@ -7,6 +7,7 @@ import { BATCH_STUCK_MS } from './limits.ts';
 import type { Log } from './observe/log.ts';
 import type { Ledger } from './ledger.ts';
 import { rotateBackups } from './store/backup.ts';
+import type { DecisionLog } from './store/decision-log.ts';
 import type { StoreFault } from './store/durable.ts';
 import type { Store } from './store/open-store.ts';
 import type { SnapshotWriter } from './velocity/snapshot-writer.ts';
@@ -37,6 +38,7 @@ export interface UpkeepParts {
   readonly clock: Clock;
   readonly decide: DecidePipeline;
   readonly ledger: Ledger;
+  readonly decisions: Pick<DecisionLog, 'broken'>;
   readonly snapshots: SnapshotWriter;
   readonly pollKeys: () => void;
   readonly log: Log;
@@ -51,6 +53,7 @@ export function startUpkeep({
   clock,
   decide,
   ledger,
+  decisions,
   snapshots,
   pollKeys,
   log,
@@ -67,7 +70,19 @@ export function startUpkeep({
       PRUNE_MS,
     ),
     setInterval(snapshotSaver(snapshots, clock, log), SNAPSHOT_MS),
-    setInterval(journalWatcher(journal, log), WATCH_MS),
+    setInterval(
+      watcher(
+        () => journal.broken,
+        'request ids cannot be written; a restart would forget them',
+        'request ids are written again',
+        log,
+      ),
+      WATCH_MS,
+    ),
+    setInterval(
+      watcher(() => decisions.broken, 'decisions cannot be logged; they go on', 'decisions are logged again', log),
+      WATCH_MS,
+    ),
     setInterval(() => watch(decide, log), WATCH_MS),
     setInterval(() => void backUp(store, dataDir, log), BACKUP_MS),
   ];
@@ -129,15 +144,15 @@ function snapshotSaver(snapshots: SnapshotWriter, clock: Clock, log: Log): () =>
     });
 }
 
-/** Says once when the journal breaks and once when it is whole again. */
-function journalWatcher(journal: Journal, log: Log): () => void {
+/** Says once when something breaks and once when it is whole again. */
+function watcher(broken: () => string | null, breaks: string, heals: string, log: Log): () => void {
   let wasBroken = false;
   return () => {
-    const isBroken = journal.broken !== null;
-    if (isBroken === wasBroken) return;
-    wasBroken = isBroken;
-    if (isBroken) log.error({ detail: journal.broken }, 'request ids cannot be written; a restart would forget them');
-    else log.info('request ids are written again');
+    const detail = broken();
+    if ((detail !== null) === wasBroken) return;
+    wasBroken = detail !== null;
+    if (detail === null) log.info(heals);
+    else log.error({ detail }, breaks);
   };
 }
 

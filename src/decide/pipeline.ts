@@ -18,7 +18,7 @@ import { checkCredentialForm, verifyRequest } from './verify.ts';
 /**
  * The way of one decision, on the main thread:
  *
- *   receive → verify → admit → batch → (score, in a worker) → journal → respond
+ *   receive → verify → admit → batch → (score, in a worker) → journal → ledger → respond
  *
  * Each stage is one function below or one file beside this one; what they share is handed in.
  */

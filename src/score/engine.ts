@@ -84,27 +84,32 @@ export class Engine {
     answers.reset();
     const gathered: Gathered[] = [];
     for (let at = from; at < from + count; at++) {
-      this.#guarded(answers, at, () => this.#gather(requests, answers, at, gathered));
+      try {
+        this.#gather(requests, answers, at, gathered);
+      } catch (error) {
+        answerFailed(answers, at, error);
+      }
     }
     const remembered = await this.#remember(gathered);
     const scored: Scored[] = [];
-    for (const one of gathered) this.#guarded(answers, one.at, () => scored.push(evaluate(one)));
+    for (const one of gathered) {
+      try {
+        scored.push(evaluate(one));
+      } catch (error) {
+        answerFailed(answers, one.at, error);
+      }
+    }
     await this.#addModel(scored);
     const storeFailed = this.#parts.takeStoreFailure();
     const degraded = storeFailed || !remembered || this.#parts.isDegraded();
     const flags = (degraded ? ANSWER_DEGRADED : 0) | (storeFailed ? ANSWER_STORE_FAILED : 0);
     for (const one of scored) {
       const own = (one.meta.flags & REQUEST_DEGRADED) === 0 ? flags : flags | ANSWER_DEGRADED;
-      this.#guarded(answers, one.at, () => this.#answer(answers, one, own));
-    }
-  }
-
-  #guarded(answers: AnswerWriter, at: number, work: () => void): void {
-    try {
-      work();
-    } catch (error) {
-      const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
-      answers.write(at, { ...NO_DECISION, status: 500, text: '', record: Buffer.from(detail) });
+      try {
+        this.#answer(answers, one, own);
+      } catch (error) {
+        answerFailed(answers, one.at, error);
+      }
     }
   }
 
@@ -239,6 +244,12 @@ export class Engine {
       recordBytes,
     });
   }
+}
+
+/** A request whose scoring throws gets a 500 of its own. */
+function answerFailed(answers: AnswerWriter, at: number, error: unknown): void {
+  const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  answers.write(at, { ...NO_DECISION, status: 500, text: '', record: Buffer.from(detail) });
 }
 
 function evaluate({ at, meta, facts, active }: Gathered): Scored {

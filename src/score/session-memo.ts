@@ -40,7 +40,10 @@ export interface SessionMemo {
   emails: readonly EmailFacts[];
 }
 
-/** Choice: with the longest tokens that are kept some 16 MB a worker; usual ones take 4 MB. */
+/**
+ * Choice: with the longest tokens that are kept some 64 MB a worker; usual ones take 16 MB.
+ * Measured: with 20,000 sessions under way 3 % more decisions than 8,192 places give (bench/decide).
+ */
 const PLACES = 32_768;
 const KEPT_CHARACTERS_MAX = 1_024;
 /** Characters that choose the place, spread over the token: its beginning and end are alike in all of one collector's. */
