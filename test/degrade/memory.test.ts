@@ -128,7 +128,7 @@ describe('an orderly stop and a start', () => {
 });
 
 describe('a server that was killed', () => {
-  test('has lists, labels and reviews as they were answered, and the log but for its last 250 ms', async () => {
+  test('has lists and labels as they were answered, and the log but for its last 250 ms', async () => {
     server = await startSamplingServer(dataDir);
     ({ secretKey } = server);
     const paths = await leaveTraces();

@@ -49,7 +49,7 @@ export async function visit(url: string, key: string, body: unknown, options: Se
   };
 }
 
-export interface Contribution {
+interface Contribution {
   readonly reason: string;
   readonly weight: number;
   readonly evidence: string;
