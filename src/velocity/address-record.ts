@@ -70,14 +70,18 @@ export class AddressRecords {
     const record = table.take(low, high, KIND_ADDRESS, nowSeconds);
     if (record === 0) return null;
     const rest = table.restSeconds;
-    const count = (counter: Counter, isAdded: boolean): number =>
-      isAdded ? counter.add(record, low, high, nowMs, rest) : counter.count(record, low, high, nowMs, rest);
     const isPayment = eventType === 'payment' || eventType === 'checkout';
     const isStep = ACCOUNT_STEPS.has(eventType);
     return {
-      decisions1m: count(this.#decisions, true),
-      coldLogins10m: count(this.#coldLogins, isCold && eventType === 'login'),
-      coldPayments1h: count(this.#coldPayments, isCold && isPayment),
+      decisions1m: this.#decisions.add(record, low, high, nowMs, rest),
+      coldLogins10m:
+        isCold && eventType === 'login'
+          ? this.#coldLogins.add(record, low, high, nowMs, rest)
+          : this.#coldLogins.count(record, low, high, nowMs, rest),
+      coldPayments1h:
+        isCold && isPayment
+          ? this.#coldPayments.add(record, low, high, nowMs, rest)
+          : this.#coldPayments.count(record, low, high, nowMs, rest),
       coldShare10m: this.#share(this.#arrivals10m, record, arrives.arrives10m, isCold, nowMs, rest),
       coldShare1h: this.#share(this.#arrivals1h, record, arrives.arrives1h, isCold, nowMs, rest),
       signups24h: isStep ? this.#signupsOf(record, keys, eventType === 'signup', nowMs) : 0,
