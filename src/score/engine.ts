@@ -6,7 +6,7 @@ import { parseDecideRequest } from '../core/decide-request.ts';
 import { addHit, evaluateRules, hasFired, type Evaluated } from '../core/evaluate.ts';
 import { fillFeatures } from '../core/features.ts';
 import { fuse, fusedScore, sessionMode, type Contribution, type Verdict } from '../core/fuse.ts';
-import type { Velocity } from '../core/history.ts';
+import type { HistoryEvent, Velocity } from '../core/history.ts';
 import type { Bands } from '../core/policy.ts';
 import type { ActivePolicy } from '../core/policy-set.ts';
 import { shadowReason } from '../core/shadow.ts';
@@ -135,14 +135,16 @@ export class Engine {
    */
   async #remember(gathered: readonly Gathered[]): Promise<boolean> {
     try {
-      const events = gathered.map(({ facts, meta, active }) => {
+      const events: HistoryEvent[] = [];
+      for (const { facts, meta, active } of gathered) {
         const publicKey = (meta.flags & REQUEST_PUBLIC_KEY) !== 0;
-        return historyEvent(facts, meta.customerNumber as CustomerNumber, publicKey, meta.nowMs, active);
-      });
+        events.push(historyEvent(facts, meta.customerNumber as CustomerNumber, publicKey, meta.nowMs, active));
+      }
       const answered = this.#parts.velocity.observe(events);
       // A promise costs every batch a turn of the microtask queue, so what is there at once is taken at once.
       const histories = answered instanceof Promise ? await answered : answered;
-      for (const [i, { facts }] of gathered.entries()) facts.history = histories[i] ?? null;
+      let at = 0;
+      for (const { facts } of gathered) facts.history = histories[at++] ?? null;
       return true;
     } catch (error) {
       this.#parts.onMemoryFailed(error);

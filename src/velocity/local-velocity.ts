@@ -53,13 +53,16 @@ export class LocalVelocity implements Velocity {
   observe(events: readonly HistoryEvent[]): (HistoryFacts | null)[] {
     const warmer = this.#warmer;
     warmer.begin();
-    for (const [i, event] of events.entries()) {
-      const keys = this.#keysAt(i);
+    let at = 0;
+    for (const event of events) {
+      const keys = this.#keysAt(at++);
       keys.read(event);
       warmer.note(keys, event.networks !== null, event.device !== null);
     }
     warmer.warm();
-    return events.map((event, i) => this.#observe(event, this.#keysAt(i)));
+    const facts: (HistoryFacts | null)[] = [];
+    for (const event of events) facts.push(this.#observe(event, this.#keysAt(facts.length)));
+    return facts;
   }
 
   #keysAt(i: number): EventKeys {
