@@ -5,6 +5,7 @@ import { LIST_ACTIONS, type ListAction } from '../core/decision.ts';
 import { durably, type StoreWrite } from './durable.ts';
 import { LIST_SCAN_ROWS_MAX } from './tables.ts';
 import { u32Key, withoutSum, withSum } from './value.ts';
+import { TableWalk } from './table-walk.ts';
 
 export interface ListEntry {
   readonly fingerprintHash: FingerprintHash;
@@ -48,7 +49,6 @@ const EXPIRY_AT = 1;
 const REST_AT = 5;
 /** Choice: expiries are kept in 32 bits, which last until the year 2106. */
 export const EXPIRY_MAX = 0xffff_ffff;
-const FIRST_KEY = Buffer.alloc(1);
 
 /** Each customer's own list. A key begins with the customer's number, and no method takes a key: nobody reads another's list. */
 export class Lists {
@@ -56,12 +56,12 @@ export class Lists {
   readonly #table: Database<Buffer, Buffer>;
   /** Choice: `find` writes its key here instead of making a buffer for each call; it is never kept across an await. */
   readonly #scratch = Buffer.alloc(KEY_BYTES);
-  /** Where the last sweep ended; `null` at the beginning of the table. */
-  #sweptTo: Buffer | null = null;
+  readonly #walk: TableWalk;
 
   constructor(root: RootDatabase<Buffer, Buffer>, table: Database<Buffer, Buffer>) {
     this.#root = root;
     this.#table = table;
+    this.#walk = new TableWalk(table);
   }
 
   /** The hot path. Measured: 1.7 µs with 1,000,000 entries in each of two tables, keys in random order. */
@@ -111,20 +111,7 @@ export class Lists {
    * on behind them, and at the end begins anew. Writes only where something has expired. Measured: 0.4 µs a row.
    */
   async sweepExpired(nowSeconds: number, rowsMax: number): Promise<StoreWrite<number>> {
-    const expired: Buffer[] = [];
-    let last: Buffer | null = null;
-    let rows = 0;
-    const from = this.#sweptTo;
-    for (const { key, value } of this.#table.getRange({
-      start: from ?? FIRST_KEY,
-      exclusiveStart: from !== null,
-      limit: rowsMax,
-    })) {
-      rows++;
-      last = Buffer.from(key);
-      if (!counts(value, nowSeconds)) expired.push(last);
-    }
-    this.#sweptTo = rows < rowsMax ? null : last;
+    const expired = this.#walk.next(rowsMax, (value) => !counts(value, nowSeconds));
     if (expired.length === 0) return { kind: 'ok', value: 0 };
     return durably(this.#root, () => {
       // Since they were read, the customer may have put them anew.

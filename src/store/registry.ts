@@ -6,6 +6,7 @@ import { registryRiskAt } from '../core/registry-risk.ts';
 import { PROMOTION_KEEP_SECONDS } from '../limits.ts';
 import { durably, type StoreWrite } from './durable.ts';
 import { SUM_BYTES, withSum } from './value.ts';
+import { TableWalk } from './table-walk.ts';
 
 /** What an import says of a fingerprint. */
 export interface RegistryEntry extends RegistryPart {
@@ -38,12 +39,12 @@ export class Registry {
   readonly #table: Database<Buffer, Buffer>;
   /** Choice: `find` writes its key here instead of making a buffer for each call; it is never kept across an await. */
   readonly #scratch = Buffer.alloc(KEY_BYTES);
-  /** Where `prune` goes on. */
-  #pruneFrom: Buffer | null = null;
+  readonly #walk: TableWalk;
 
   constructor(root: RootDatabase<Buffer, Buffer>, table: Database<Buffer, Buffer>) {
     this.#root = root;
     this.#table = table;
+    this.#walk = new TableWalk(table);
   }
 
   /** The hot path: the entry with its risk after the half-life. Measured: 1.8 µs with 1,000,000 entries. */
@@ -117,23 +118,12 @@ export class Registry {
    * beginning again after the last one. Gives how many. Imported entries fade too, and stay until the operator removes them.
    */
   async prune(nowSeconds: number, rowsMax: number): Promise<StoreWrite<number>> {
-    const faded: FingerprintHash[] = [];
-    let last: Buffer | null = null;
-    let rows = 0;
-    const range = this.#table.getRange({
-      ...(this.#pruneFrom !== null && { start: this.#pruneFrom, exclusiveStart: true }),
-      limit: rowsMax,
-    });
-    for (const { key, value } of range) {
-      rows++;
-      last = Buffer.from(key);
-      if (isFaded(decode(Buffer.from(value)), nowSeconds)) faded.push(last.toString('hex') as FingerprintHash);
-    }
-    this.#pruneFrom = rows < rowsMax ? null : last;
+    const faded = this.#walk.next(rowsMax, (value) => isFaded(decode(Buffer.from(value)), nowSeconds));
     if (faded.length === 0) return { kind: 'ok', value: 0 };
     return durably(this.#root, () => {
       let removed = 0;
-      for (const hash of faded) {
+      for (const key of faded) {
+        const hash = key.toString('hex') as FingerprintHash;
         // It may have been promoted anew since it was looked at.
         if (!isFaded(this.get(hash) ?? NOTHING, nowSeconds)) continue;
         this.setPromotion(hash, null);

@@ -10,6 +10,7 @@ import { durably, type StoreWrite } from './durable.ts';
 import type { Registry } from './registry.ts';
 import type { Tallies } from './tallies.ts';
 import { withSum } from './value.ts';
+import { TableWalk } from './table-walk.ts';
 
 /**
  * What makes one customer's evidence against a fingerprint: its own list's block, its own label `fraud`, or a BLOCK whose
@@ -72,8 +73,7 @@ export class Sightings {
   readonly #registry: Registry;
   readonly #tallies: Tallies;
   readonly #bounds: SightingBounds;
-  /** Where `prune` goes on. */
-  #pruneFrom: Buffer | null = null;
+  readonly #walk: TableWalk;
 
   constructor(
     root: RootDatabase<Buffer, Buffer>,
@@ -84,6 +84,7 @@ export class Sightings {
   ) {
     this.#root = root;
     this.#table = table;
+    this.#walk = new TableWalk(table);
     this.#registry = registry;
     this.#tallies = tallies;
     this.#bounds = bounds;
@@ -188,19 +189,7 @@ export class Sightings {
 
   /** Removes what has run out among the next `rowsMax` rows, and begins again after the last one. Gives how many went. */
   async prune(nowSeconds: number, rowsMax: number): Promise<StoreWrite<number>> {
-    const old: Buffer[] = [];
-    let last: Buffer | null = null;
-    let rows = 0;
-    const range = this.#table.getRange({
-      ...(this.#pruneFrom !== null && { start: this.#pruneFrom, exclusiveStart: true }),
-      limit: rowsMax,
-    });
-    for (const { key, value } of range) {
-      rows++;
-      last = Buffer.from(key);
-      if (!isLive(lastSeenOf(decode(Buffer.from(value))), nowSeconds)) old.push(last);
-    }
-    this.#pruneFrom = rows < rowsMax ? null : last;
+    const old = this.#walk.next(rowsMax, (value) => !isLive(lastSeenOf(decode(Buffer.from(value))), nowSeconds));
     if (old.length === 0) return { kind: 'ok', value: 0 };
     return durably(this.#root, () => this.#removeOld(old, nowSeconds));
   }
