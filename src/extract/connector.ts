@@ -1,0 +1,144 @@
+import type { FailureReason } from '../core/extraction.ts';
+
+/**
+ * What a connector is. One file a connector in `connectors/`, registered in the ordered table of `connectors/index.ts`; how to add
+ * one: `docs/connectors.md`.
+ *
+ * A connector never touches the network, the store or a clock by itself: it is given a `Source`, reads one step's page or pages
+ * through it and says what it found and what is to be read next. Steps are plain JSON, kept in the store; a job that was killed goes
+ * on with the steps that were not done. So a step must hold all that its work needs, and be small: under 4 KiB.
+ */
+export interface Connector {
+  /** Lower case, for example `mediawiki`. */
+  readonly id: string;
+  readonly title: string;
+  /** One or two sentences: which sites, by which interface. */
+  readonly description: string;
+  readonly docsUrl: string;
+  /** What the source asks of those who use it: limits, terms, attribution. */
+  readonly terms: SourceTerms;
+  readonly operations: readonly Operation[];
+}
+
+export interface SourceTerms {
+  readonly termsUrl: string | null;
+  readonly attribution: string | null;
+  /** For people, for example "60 requests an hour without a key". */
+  readonly ratePolicy: string;
+}
+
+/** `basic`: public API or feed; `standard`: pages. Source: open points, section 5. */
+export type Tier = 'basic' | 'standard';
+
+export interface Operation {
+  /** `<entity>.<kind>` */
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema (2020-12) of `input`; an object with `additionalProperties: false`. Held before any fetch. */
+  readonly input: JsonSchema;
+  /** JSON Schema of a record without `_meta`; every property is required, an unknown value is null. Its order is that of CSV. */
+  readonly record: JsonSchema;
+  readonly example: { readonly input: JsonObject; readonly record: JsonObject };
+  readonly tier: Tier;
+  /** For people: how the source pages. */
+  readonly paging: string;
+  /** The first steps. Pure. `input` holds to the schema; what the schema cannot say is answered as a fault. */
+  start(input: JsonObject): StartResult;
+  /** Reads one step. Throws `SourceFailure` alone. */
+  run(step: JsonObject, source: Source, want: Wanted): Promise<StepResult>;
+}
+
+export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
+export interface JsonObject {
+  readonly [name: string]: JsonValue;
+}
+export type JsonSchema = JsonObject;
+
+export type StartResult =
+  | { readonly kind: 'steps'; readonly steps: readonly Step[] }
+  /** `pointer` into `input`. */
+  | { readonly kind: 'fault'; readonly pointer: string; readonly message: string };
+
+export interface Step {
+  /** Two steps of a job with the same key are one; so a crawl names the URL here, and a page chain its page. */
+  readonly key: string;
+  readonly state: JsonObject;
+}
+
+/** How much the job still wants, so that a step asks for no larger page than that. */
+export interface Wanted {
+  /** Records; Infinity with `collect.mode: all` up to the operator's bound. */
+  readonly recordsLeft: number;
+}
+
+export interface StepResult {
+  readonly records: readonly FoundRecord[];
+  /** Further steps, in the order in which they are to be taken. */
+  readonly next: readonly Step[];
+  /** What the source announces in all, where it does; null else. */
+  readonly total: number | null;
+}
+
+export interface FoundRecord {
+  /** Stable over runs and unique in the source: a duplicate in a job is dropped and counted. */
+  readonly id: string;
+  readonly sourceUrl: string;
+  /** Holds to the operation's record schema. */
+  readonly fields: JsonObject;
+}
+
+/** The one way to the outside: polite, guarded, retried, counted. */
+export interface Source {
+  /** A page, its text decoded; robots.txt holds. Tier `standard`. */
+  page(url: string): Promise<Page>;
+  /** A JSON interface; robots.txt does not hold for published APIs. Tier `basic`. */
+  json(url: string, options?: JsonRequest): Promise<JsonAnswer>;
+  /** A feed, a sitemap (gz is opened), any text of a published interface. Tier `basic`. */
+  text(url: string, options?: TextRequest): Promise<Page>;
+  /** Tells a connector's base address where an operator has set another one: `GATEHOUSE_CONNECTOR_BASE_<ID>` or a test. */
+  base(fallback: string): string;
+}
+
+export interface JsonRequest {
+  readonly headers?: Readonly<Record<string, string>>;
+  /** These statuses are answers and no failures. */
+  readonly allowStatuses?: readonly number[];
+}
+
+export interface TextRequest {
+  readonly accept?: string;
+  readonly allowStatuses?: readonly number[];
+  /** robots.txt holds for it, as for sitemaps and feeds found on pages. Default true. */
+  readonly robots?: boolean;
+}
+
+export interface Page {
+  /** After redirects. */
+  readonly url: string;
+  readonly status: number;
+  /** Lower case, without parameters; '' when none was given. */
+  readonly contentType: string;
+  readonly text: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface JsonAnswer {
+  readonly url: string;
+  readonly status: number;
+  readonly body: JsonValue;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Why a source could not be read; the class says what a caller may do. `detail` is for the operator alone. */
+export class SourceFailure extends Error {
+  readonly reason: FailureReason;
+  /** Whether the same job may succeed later. */
+  readonly retryable: boolean;
+
+  constructor(reason: FailureReason, detail: string, retryable: boolean) {
+    super(detail);
+    this.name = 'SourceFailure';
+    this.reason = reason;
+    this.retryable = retryable;
+  }
+}
