@@ -1,10 +1,9 @@
 import { newId } from '../../src/base/ids.ts';
 import { evaluateRules, tuneRules } from '../../src/core/evaluate.ts';
-import type { Facts } from '../../src/core/facts.ts';
 import { fuse, type Verdict } from '../../src/core/fuse.ts';
 import { DEFAULT_POLICY } from '../../src/core/policy.ts';
 import { RULES } from '../../src/core/rules/index.ts';
-import { decisionText } from '../../src/score/answer-text.ts';
+import { DECISION_HEAD, decisionTail, DecisionTails } from '../../src/score/answer-text.ts';
 import { calmFacts, hostileFacts, NOW_SECONDS } from './fixtures.ts';
 import { Ring, type Stage } from './stage.ts';
 
@@ -18,11 +17,24 @@ export const answerText: Stage = {
       ['calm', calmFacts()],
       ['hostile', hostileFacts()],
     ] as const) {
-      const verdict = verdictOf(facts);
+      const evaluated = evaluateRules(tuneRules(RULES, DEFAULT_POLICY), facts, DEFAULT_POLICY);
+      const verdict = fuse(evaluated.contributions, facts, DEFAULT_POLICY);
+      const tails = new DecisionTails();
       const isSane = (bytes: number): boolean => isAnswer(`${out.latin1Slice(0, bytes)}3}`, verdict);
-      tasks.add(`${name}, decisionText`, {
+      tasks.add(`${name}, written anew`, {
         perSample: 256,
-        run: (n) => out.latin1Write(decisionText(ids.at(n), verdict, 'full', false), 0),
+        run: (n) => out.latin1Write(DECISION_HEAD + ids.at(n) + decisionTail(verdict, 'full', false), 0),
+        isSane,
+      });
+      tasks.add(`${name}, kept`, {
+        perSample: 256,
+        run: (n) => {
+          let bytes = out.latin1Write(DECISION_HEAD, 0);
+          bytes += out.latin1Write(ids.at(n), bytes);
+          return (
+            bytes + out.latin1Write(tails.get(verdict, evaluated.rulesLow, evaluated.rulesHigh, 'full', false), bytes)
+          );
+        },
         isSane,
       });
       tasks.add(`${name}, JSON.stringify`, {
@@ -30,25 +42,10 @@ export const answerText: Stage = {
         run: (n) => out.latin1Write(withoutEnd(stringified(ids.at(n), verdict)), 0),
         isSane,
       });
-      tasks.add(`${name}, decisionText, not written out`, {
-        perSample: 256,
-        run: (n) => decisionText(ids.at(n), verdict, 'full', false),
-        isSane: (text) => isAnswer(`${text}3}`, verdict),
-      });
-      tasks.add(`${name}, JSON.stringify, not written out`, {
-        perSample: 256,
-        run: (n) => stringified(ids.at(n), verdict),
-        isSane: (text) => isAnswer(text, verdict),
-      });
     }
     return {};
   },
 };
-
-function verdictOf(facts: Facts): Verdict {
-  const { contributions } = evaluateRules(tuneRules(RULES, DEFAULT_POLICY), facts, DEFAULT_POLICY);
-  return fuse(contributions, facts, DEFAULT_POLICY);
-}
 
 function stringified(requestId: string, { decision, score, reasons, reviewHint }: Verdict): string {
   return JSON.stringify({

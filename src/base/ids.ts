@@ -6,11 +6,17 @@ export type IdPrefix = 'req' | 'wh' | 'dlv' | 'ext' | 'ses' | 'cus';
 const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const POOL_BYTES = 4096;
 const RANDOM_BYTES = 10;
+const TIME_CHARACTERS = 10;
+/** Behind the longest prefix and its underscore. */
+const TIME_AT = 4;
 
+const ALPHABET = Buffer.from(CROCKFORD);
+/** The id being made, as far as its prefix; made flat, since what is joined is copied once more by whoever reads it. */
+const scratch = Buffer.alloc(30);
 let pool = Buffer.alloc(0);
 let poolAt = 0;
 let stampMs = -1;
-let stampText = '';
+let stampPrefix = '';
 
 /**
  * A new id: the prefix, an underscore, 10 characters of time (48 bits of milliseconds) and 16 of randomness (80 bits), in
@@ -20,29 +26,33 @@ let stampText = '';
 export function newId(prefix: IdPrefix, nowMs: number): string {
   if (nowMs !== stampMs) {
     stampMs = nowMs;
-    stampText = timeText(nowMs);
+    scratch.latin1Write(timeText(nowMs), TIME_AT);
   }
   if (poolAt + RANDOM_BYTES > pool.length) {
     pool = randomFillSync(Buffer.allocUnsafe(POOL_BYTES));
     poolAt = 0;
   }
-  let random = '';
+  let to = TIME_AT + TIME_CHARACTERS;
   for (let half = 0; half < 2; half++) {
     // Five bytes are eight characters of five bits: 32 bits, then 8, kept apart because bit operations end at 32.
     const high = pool.readUInt32BE(poolAt);
-    const low = pool.readUInt8(poolAt + 4);
+    const low = pool[poolAt + 4] ?? 0;
     poolAt += 5;
-    random +=
-      CROCKFORD.charAt(high >>> 27) +
-      CROCKFORD.charAt((high >>> 22) & 31) +
-      CROCKFORD.charAt((high >>> 17) & 31) +
-      CROCKFORD.charAt((high >>> 12) & 31) +
-      CROCKFORD.charAt((high >>> 7) & 31) +
-      CROCKFORD.charAt((high >>> 2) & 31) +
-      CROCKFORD.charAt(((high & 3) << 3) | (low >>> 5)) +
-      CROCKFORD.charAt(low & 31);
+    scratch[to++] = ALPHABET[high >>> 27] ?? 0;
+    scratch[to++] = ALPHABET[(high >>> 22) & 31] ?? 0;
+    scratch[to++] = ALPHABET[(high >>> 17) & 31] ?? 0;
+    scratch[to++] = ALPHABET[(high >>> 12) & 31] ?? 0;
+    scratch[to++] = ALPHABET[(high >>> 7) & 31] ?? 0;
+    scratch[to++] = ALPHABET[(high >>> 2) & 31] ?? 0;
+    scratch[to++] = ALPHABET[((high & 3) << 3) | (low >>> 5)] ?? 0;
+    scratch[to++] = ALPHABET[low & 31] ?? 0;
   }
-  return `${prefix}_${stampText}${random}`;
+  const from = TIME_AT - 1 - prefix.length;
+  if (prefix !== stampPrefix) {
+    stampPrefix = prefix;
+    scratch.latin1Write(`${prefix}_`, from);
+  }
+  return scratch.latin1Slice(from, to);
 }
 
 function timeText(nowMs: number): string {

@@ -39,22 +39,15 @@ export function parseDecideRequest(bytes: Buffer): ParsedRequest {
 
 function readFields(fields: JsonObject): ParsedRequest {
   const errors: FieldError[] = [];
-  const text = (name: string): string | null => {
-    const value = fields[name];
-    if (value === undefined || value === null) return null;
-    if (typeof value === 'string') return value;
-    errors.push(wrongType(`/${name}`, 'a string'));
-    return null;
-  };
   const request: DecideRequest = {
-    ip: text('ip'),
-    userAgent: text('user_agent'),
-    url: text('url'),
-    referrer: text('referrer'),
-    sessionToken: text('session_token') ?? '',
+    ip: textField(fields, 'ip', errors),
+    userAgent: textField(fields, 'user_agent', errors),
+    url: textField(fields, 'url', errors),
+    referrer: textField(fields, 'referrer', errors),
+    sessionToken: textField(fields, 'session_token', errors) ?? '',
     entities: readEntities(fields['entity_keys'], errors),
     headers: readHeaders(fields['headers'], errors),
-    eventType: text('event_type')?.trim().toLowerCase() ?? '',
+    eventType: textField(fields, 'event_type', errors)?.trim().toLowerCase() ?? '',
   };
   const timestamp = fields['timestamp'];
   if (timestamp !== undefined && timestamp !== null && !Number.isInteger(timestamp)) {
@@ -64,6 +57,14 @@ function readFields(fields: JsonObject): ParsedRequest {
     return { kind: 'fault', problem: problem('invalid_request', 'A field has the wrong type.', { errors }) };
   }
   return { kind: 'request', request };
+}
+
+function textField(fields: JsonObject, name: string, errors: FieldError[]): string | null {
+  const value = fields[name];
+  if (value === undefined || value === null) return null;
+  if (typeof value === 'string') return value;
+  errors.push(wrongType(`/${name}`, 'a string'));
+  return null;
 }
 
 function readEntities(value: unknown, errors: FieldError[]): readonly Entity[] {

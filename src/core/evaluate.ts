@@ -10,6 +10,8 @@ export interface TunedRule {
   readonly index: number;
   readonly weights: Readonly<Record<string, number>>;
   readonly thresholds: Thresholds;
+  /** The rule's own, for thresholds that are complete. */
+  readonly evaluate: Rule['evaluate'];
 }
 
 /** The rules that are on, with the policy's weights in place of their own. */
@@ -20,6 +22,7 @@ export function tuneRules(rules: readonly Rule[], policy: Policy): readonly Tune
       index,
       weights: tunedWeights(rule, policy),
       thresholds: tunedThresholds(rule, policy),
+      evaluate: rule.evaluateComplete ?? rule.evaluate,
     }))
     .filter(({ rule }) => !policy.rulesOff.includes(rule.code));
 }
@@ -49,7 +52,7 @@ export interface Evaluated {
 export function evaluateRules(rules: readonly TunedRule[], facts: Facts, policy: Policy): Evaluated {
   const evaluated: Evaluated = { contributions: [], rulesLow: 0, rulesHigh: 0 };
   for (const tuned of rules) {
-    const hit = tuned.rule.evaluate(facts, policy, tuned.thresholds);
+    const hit = tuned.evaluate(facts, policy, tuned.thresholds);
     if (hit !== null) addHit(evaluated, tuned, hit.level ?? 'default', hit.scale ?? 1, hit.evidence);
   }
   return evaluated;

@@ -42,8 +42,10 @@ export function fuse(
 /** Noisy-or over families, 0 to 100, rounded to one decimal. Adding a contribution never lowers it. */
 export function fusedScore(contributions: readonly Contribution[]): number {
   let calm = 1;
-  for (const [at, { rule, weight }] of contributions.entries()) {
+  let at = 0;
+  for (const { rule, weight } of contributions) {
     if (isStrongestOfFamily(contributions, at, rule.family, weight)) calm *= 1 - clampUnit(weight);
+    at++;
   }
   // First to 12 places, so that a half in tenths goes up although products of binary fractions fall a hair short of it.
   return Math.round(Math.round((1 - calm) * 1e12) / 1e9) / 10;
@@ -51,7 +53,9 @@ export function fusedScore(contributions: readonly Contribution[]): number {
 
 /** Few rules fire at once, so a scan over the others costs less than a map would. The first of equals counts. */
 function isStrongestOfFamily(all: readonly Contribution[], at: number, family: Family, weight: number): boolean {
-  for (const [other, contribution] of all.entries()) {
+  let other = -1;
+  for (const contribution of all) {
+    other++;
     if (other === at || contribution.rule.family !== family) continue;
     if (contribution.weight > weight || (contribution.weight === weight && other < at)) return false;
   }

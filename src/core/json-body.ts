@@ -49,7 +49,9 @@ function parseJson(bytes: Buffer): Parsed {
 
 /** JSON.parse keeps the last of equal names, so fewer names than colons at the top level means that one came twice. */
 function checkNames(value: JsonObject, topLevelNames: number): ParsedJson<JsonObject> {
-  if (Object.keys(value).length === topLevelNames) return { kind: 'json', value };
+  let names = 0;
+  for (const _name in value) names++;
+  if (names === topLevelNames) return { kind: 'json', value };
   return fault('invalid_request', 'The body has a top-level name twice.');
 }
 

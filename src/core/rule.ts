@@ -36,7 +36,9 @@ export interface Rule {
   /** Completes the sentence "Strongest evidence: …" for a reviewer; plain ASCII, no text of the client's. */
   readonly hint: string;
   /** `thresholds` has every name of the rule's own, with the policy's numbers in place of its own. */
-  evaluate(facts: Facts, policy: Policy, thresholds: Thresholds): Hit | null;
+  readonly evaluate: (facts: Facts, policy: Policy, thresholds: Thresholds) => Hit | null;
+  /** The same for a caller whose `thresholds` has every name: one call less on the hot path. */
+  readonly evaluateComplete?: (facts: Facts, policy: Policy, thresholds: Thresholds) => Hit | null;
 }
 
 export type Thresholds = Readonly<Record<string, number>>;
@@ -59,7 +61,7 @@ export function hit(evidence: string, level?: string): Hit {
 /** A rule with thresholds, as its file writes it: `evaluate` gets each of them by its name. */
 interface ThresholdRule<Name extends string> extends Omit<Rule, 'thresholds' | 'evaluate'> {
   readonly thresholds: Readonly<Record<Name, number>>;
-  evaluate(facts: Facts, policy: Policy, thresholds: Readonly<Record<Name, number>>): Hit | null;
+  readonly evaluate: (facts: Facts, policy: Policy, thresholds: Readonly<Record<Name, number>>) => Hit | null;
 }
 
 /** Makes the rule of it. A threshold that the caller leaves out is the rule's own. */
@@ -73,6 +75,7 @@ export function withThresholds<Name extends string>(rule: ThresholdRule<Name>): 
   let completed = own;
   return {
     ...rule,
+    evaluateComplete: (facts, policy, given) => rule.evaluate(facts, policy, given),
     evaluate(facts, policy, given) {
       if (given !== last) {
         completed = complete(given);

@@ -131,8 +131,10 @@ export interface Answer {
   readonly score: number;
   readonly rulesLow: number;
   readonly rulesHigh: number;
-  /** ASCII. Of a 200: the JSON up to and without the value of `latency_ms`. Of any other status: the problem as JSON. */
+  /** ASCII, three pieces of one text. Of a 200: the JSON up to and without the value of `latency_ms`. Of any other status: the problem as JSON. */
   readonly text: string;
+  readonly id?: string;
+  readonly tail?: string;
   /** Of a 200: the decision record. Of a 500: why, internal text in UTF-8. Else empty. */
   readonly record: Uint8Array;
   /** How much of `record` it is; all of it when absent. */
@@ -155,9 +157,14 @@ export class AnswerWriter {
   }
 
   write(at: number, answer: Answer): void {
-    if (this.#end + answer.text.length > OUTPUT_BYTES) throw new Error('an answer outgrew its frame');
+    const { text, id = '', tail = '' } = answer;
+    if (this.#end + text.length + id.length + tail.length > OUTPUT_BYTES)
+      throw new Error('an answer outgrew its frame');
     const word = at * WORDS;
-    const textBytes = this.#bytes.latin1Write(answer.text, this.#end);
+    // Choice: piece by piece, since joining them would make the text twice.
+    let textBytes = this.#bytes.latin1Write(text, this.#end);
+    if (id !== '') textBytes += this.#bytes.latin1Write(id, this.#end + textBytes);
+    if (tail !== '') textBytes += this.#bytes.latin1Write(tail, this.#end + textBytes);
     this.#words[word] = this.#end;
     this.#words[word + 1] = textBytes;
     this.#words[word + 2] = answer.status | (answer.decision << 16) | (answer.flags << 24);

@@ -1,18 +1,64 @@
 import type { Problem } from '../base/problem.ts';
-import type { SessionMode } from '../core/decision.ts';
+import type { Decision, SessionMode } from '../core/decision.ts';
 import type { Verdict } from '../core/fuse.ts';
 
+/** Before the id, which alone is new in every answer. */
+export const DECISION_HEAD = '{"request_id":"';
+
+/** Choice: most answers are one of a few dozen; what falls on a place that is taken is written anew. */
+const PLACES = 1_024;
+
+interface Tail {
+  readonly rulesLow: number;
+  readonly rulesHigh: number;
+  readonly decision: Decision;
+  readonly score: number;
+  readonly mode: SessionMode;
+  readonly shadowRouted: boolean;
+  readonly reviewHint: string;
+  readonly text: string;
+}
+
 /**
- * The decision's JSON up to and without the value of `latency_ms`, which the main thread adds with the closing brace.
- * ASCII: ids, codes and hints are our own words. Written by hand, since every value but the hint needs no escaping.
- * Measured: 0.22 µs against 0.70 µs by JSON.stringify (bench/micro).
+ * The decision's JSON from behind its id up to and without the value of `latency_ms`, which the main thread adds with the closing
+ * brace. Made once for what was answered alike before: the rules that fired tell the reasons.
+ * Measured: 0.12 µs with the writing out, whatever fired; anew 0.10 µs without a reason and 0.56 µs with some, and 0.7 kB of
+ * garbage more a decision (bench/micro).
  */
-export function decisionText(requestId: string, verdict: Verdict, mode: SessionMode, shadowRouted: boolean): string {
+export class DecisionTails {
+  readonly #places: (Tail | undefined)[] = Array.from({ length: PLACES }, () => undefined);
+
+  get(verdict: Verdict, rulesLow: number, rulesHigh: number, mode: SessionMode, shadowRouted: boolean): string {
+    const { decision, score, reviewHint } = verdict;
+    const mixed =
+      Math.imul(rulesLow ^ Math.imul(rulesHigh, 0x9e3779b1), 0x85ebca6b) ^ Math.imul(score * 10, 0x2c1b3c6d);
+    const at = (mixed ^ (mixed >>> 15)) & (PLACES - 1);
+    const kept = this.#places[at];
+    if (
+      kept !== undefined &&
+      kept.rulesLow === rulesLow &&
+      kept.rulesHigh === rulesHigh &&
+      kept.score === score &&
+      kept.decision === decision &&
+      kept.mode === mode &&
+      kept.shadowRouted === shadowRouted &&
+      kept.reviewHint === reviewHint
+    ) {
+      return kept.text;
+    }
+    const text = decisionTail(verdict, mode, shadowRouted);
+    this.#places[at] = { rulesLow, rulesHigh, decision, score, mode, shadowRouted, reviewHint, text };
+    return text;
+  }
+}
+
+/** ASCII: ids, codes and hints are our own words. Written by hand, since every value but the hint needs no escaping. */
+export function decisionTail(verdict: Verdict, mode: SessionMode, shadowRouted: boolean): string {
   const { decision, score, reasons, reviewHint } = verdict;
   const list = reasons.length === 0 ? '[]' : `["${reasons.join('","')}"]`;
   const hint = reviewHint === '' ? '""' : JSON.stringify(reviewHint);
   return (
-    `{"request_id":"${requestId}","decision":"${decision}","score":${score},"reasons":${list},"review_hint":${hint},` +
+    `","decision":"${decision}","score":${score},"reasons":${list},"review_hint":${hint},` +
     `"session_mode":"${mode}","shadow_routed":${shadowRouted ? 'true' : 'false'},"latency_ms":`
   );
 }

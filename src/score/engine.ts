@@ -21,7 +21,7 @@ import {
   REQUEST_PUBLIC_KEY,
   type RequestMeta,
 } from '../pools/frame.ts';
-import { decisionText, problemText } from './answer-text.ts';
+import { DECISION_HEAD, DecisionTails, decisionTail, problemText } from './answer-text.ts';
 import { Gatherer, type GatheredFacts, type Sources } from './gather.ts';
 import { historyEvent } from './history-event.ts';
 import type { ModelLayer } from './model.ts';
@@ -53,19 +53,18 @@ const NO_DECISION = {
   record: new Uint8Array(0),
 } as const;
 
-/** A request whose facts are gathered. */
-interface Gathered {
+/** A request whose facts are gathered, and what the rules then say of it. */
+interface Scored {
   readonly at: number;
   readonly meta: RequestMeta;
   readonly facts: GatheredFacts;
   readonly active: ActivePolicy;
+  evaluated: Evaluated;
+  /** The same facts under the challenger's policy; null without one. */
+  challenger: Evaluated | null;
 }
 
-interface Scored extends Gathered {
-  readonly evaluated: Evaluated;
-  /** The same facts under the challenger's policy; null without one. */
-  readonly challenger: Evaluated | null;
-}
+const NOT_EVALUATED: Evaluated = { contributions: [], rulesLow: 0, rulesHigh: 0 };
 
 /**
  * Scores batches in a worker: gather all facts of the batch, then rules → model (one run for the batch) → fuse → band.
@@ -74,6 +73,7 @@ interface Scored extends Gathered {
 export class Engine {
   readonly #parts: EngineParts;
   readonly #gatherer: Gatherer;
+  readonly #tails = new DecisionTails();
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
@@ -82,7 +82,7 @@ export class Engine {
 
   async scoreBatch(requests: FrameReader, answers: AnswerWriter, from: number, count: number): Promise<void> {
     answers.reset();
-    const gathered: Gathered[] = [];
+    const gathered: Scored[] = [];
     for (let at = from; at < from + count; at++) {
       try {
         this.#gather(requests, answers, at, gathered);
@@ -94,7 +94,8 @@ export class Engine {
     const scored: Scored[] = [];
     for (const one of gathered) {
       try {
-        scored.push(evaluate(one));
+        evaluate(one);
+        scored.push(one);
       } catch (error) {
         answerFailed(answers, one.at, error);
       }
@@ -113,7 +114,7 @@ export class Engine {
     }
   }
 
-  #gather(requests: FrameReader, answers: AnswerWriter, at: number, into: Gathered[]): void {
+  #gather(requests: FrameReader, answers: AnswerWriter, at: number, into: Scored[]): void {
     const meta = requests.meta(at);
     const parsed = parseDecideRequest(requests.body(at));
     if (parsed.kind === 'fault') {
@@ -126,14 +127,14 @@ export class Engine {
     const active = this.#parts.policies.current().of(customer, request.eventType);
     const gathered = this.#gatherer.gather(request, customer, meta.nowMs);
     if (gathered.kind === 'no_session') this.#answerNoSession(answers, at, meta, request.eventType, active);
-    else into.push({ at, meta, facts: gathered.facts, active });
+    else into.push({ at, meta, facts: gathered.facts, active, evaluated: NOT_EVALUATED, challenger: null });
   }
 
   /**
    * Counts the batch's events and adds what is then known to their facts. Only what was verified and admitted gets here, so
    * nothing refused or replayed counts. False when memory could not be asked.
    */
-  async #remember(gathered: readonly Gathered[]): Promise<boolean> {
+  async #remember(gathered: readonly Scored[]): Promise<boolean> {
     try {
       const events: HistoryEvent[] = [];
       for (const { facts, meta, active } of gathered) {
@@ -207,7 +208,9 @@ export class Engine {
       score,
       rulesLow: evaluated.rulesLow,
       rulesHigh: evaluated.rulesHigh,
-      text: decisionText(requestId, verdict, mode, shadow !== null),
+      text: DECISION_HEAD,
+      id: requestId,
+      tail: this.#tails.get(verdict, evaluated.rulesLow, evaluated.rulesHigh, mode, shadow !== null),
       record,
       recordBytes,
     });
@@ -241,7 +244,9 @@ export class Engine {
       decision: DECISIONS.indexOf(decision),
       flags: shadow === null ? 0 : ANSWER_SHADOW_ROUTED,
       score,
-      text: decisionText(requestId, NO_SESSION, 'no_session', shadow !== null),
+      text: DECISION_HEAD,
+      id: requestId,
+      tail: decisionTail(NO_SESSION, 'no_session', shadow !== null),
       record,
       recordBytes,
     });
@@ -254,16 +259,11 @@ function answerFailed(answers: AnswerWriter, at: number, error: unknown): void {
   answers.write(at, { ...NO_DECISION, status: 500, text: '', record: Buffer.from(detail) });
 }
 
-function evaluate({ at, meta, facts, active }: Gathered): Scored {
+function evaluate(one: Scored): void {
+  const { facts, active } = one;
   const { challenger } = active;
-  return {
-    at,
-    meta,
-    facts,
-    active,
-    evaluated: evaluateRules(active.rules, facts, active.policy),
-    challenger: challenger === null ? null : evaluateRules(challenger.rules, facts, challenger.policy),
-  };
+  one.evaluated = evaluateRules(active.rules, facts, active.policy);
+  if (challenger !== null) one.challenger = evaluateRules(challenger.rules, facts, challenger.policy);
 }
 
 /** The challenger's policy lands in another band. */

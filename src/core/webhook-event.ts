@@ -1,0 +1,35 @@
+import type { Decision } from './decision.ts';
+
+/** What an event tells of a decision. */
+export interface EventInput {
+  readonly requestId: string;
+  readonly decision: Decision;
+  /** 0 to 100, one decimal. */
+  readonly score: number;
+  readonly reasons: readonly string[];
+  /** The decision's time, Unix ms. */
+  readonly occurredAtMs: number;
+}
+
+/**
+ * The body of a decision's event: exactly six fields, `timestamp` in Unix seconds. Serialise it once; its bytes are what is signed
+ * and sent on every attempt. Source: risk specification, section 6.
+ */
+export function eventBody({ requestId, decision, score, reasons, occurredAtMs }: EventInput): string {
+  const timestamp = Math.floor(occurredAtMs / 1000);
+  return JSON.stringify({ event: decision, request_id: requestId, decision, score, reasons, timestamp });
+}
+
+/** Scores and reasons that go together under the default policy. */
+const EXAMPLES: Readonly<Record<Decision, Pick<EventInput, 'score' | 'reasons'>>> = {
+  ALLOW: { score: 0, reasons: [] },
+  ALLOW_WATCH: { score: 35, reasons: ['velocity_session_1m'] },
+  SOFT_CHALLENGE: { score: 62, reasons: ['device_http_library'] },
+  REVIEW: { score: 73, reasons: ['device_headless', 'journey_direct_hit'] },
+  BLOCK: { score: 100, reasons: ['list_block'] },
+};
+
+/** The body that a test sends: like a decision's, and of no decision. */
+export function exampleEvent(nowSeconds: number, requestId: string, decision: Decision): string {
+  return eventBody({ requestId, decision, occurredAtMs: nowSeconds * 1000, ...EXAMPLES[decision] });
+}
