@@ -1,0 +1,182 @@
+import type { Dispatcher } from 'undici';
+import { codeOf, type EgressError, faultOf } from './faults.ts';
+import type { Line } from './line.ts';
+import type { EgressHeaders, EgressOutcome, EgressRequest } from './outcome.ts';
+import type { Target } from './target.ts';
+import type { Deadline } from './timer-wheel.ts';
+
+/** Choice: bytes of header names and values in one answer; browsers and servers stop at 8 to 256 KiB. */
+export const HEADER_BYTES_MAX = 65_536;
+/**
+ * Choice: bytes over the wire for each byte of body that is let in. A body in chunks of one byte takes six; extensions of chunks
+ * and endless informational answers are not in the body and would count nowhere.
+ */
+const WIRE_BYTES_PER_BODY_BYTE = 8;
+
+/** What an exchange needs of the pool that runs it. */
+export interface ExchangeHost {
+  nowMs(): number;
+  /** It is over and its line may serve another. */
+  onDone(exchange: Exchange, line: Line): void;
+  /** It is over without an answer; its line, if it had one, is to be closed. */
+  onFailed(exchange: Exchange, line: Line | null): void;
+  /** The line was gone before the request had any effect there. */
+  onLineLost(exchange: Exchange, wasSent: boolean): void;
+}
+
+/** One request from its first moment to its outcome, on one line or, after one was lost, on another. */
+export class Exchange implements Dispatcher.DispatchHandler {
+  readonly target: Target;
+  readonly request: EgressRequest;
+  deadline: Deadline | null = null;
+  /** While a connection is made for it. */
+  dialling: AbortController | null = null;
+  /** It was sent once already. */
+  isSecondSending = false;
+  isSettled = false;
+  readonly #host: ExchangeHost;
+  readonly #startedAtMs: number;
+  readonly #resolve: (outcome: EgressOutcome) => void;
+  readonly #reject: (error: Error) => void;
+  #line: Line | null = null;
+  #isSent = false;
+  #status = 0;
+  #headers: EgressHeaders = {};
+  #chunks: Buffer[] = [];
+  #bodyBytes = 0;
+
+  constructor(target: Target, request: EgressRequest, host: ExchangeHost, settled: Settled) {
+    this.target = target;
+    this.request = request;
+    this.#host = host;
+    this.#startedAtMs = host.nowMs();
+    this.#resolve = settled.resolve;
+    this.#reject = settled.reject;
+  }
+
+  runOn(line: Line): void {
+    const { method, headers = {}, body = null, responseBytesMax } = this.request;
+    this.#line = line;
+    this.#isSent = false;
+    const options = { path: this.target.path, method, headers: sendable(headers), body };
+    const wireBytesMax = WIRE_BYTES_PER_BODY_BYTE * responseBytesMax + 4 * HEADER_BYTES_MAX;
+    line.run(options, this, wireBytesMax, () => this.fail('response_too_large', 'more bytes than any such answer has'));
+  }
+
+  fail(error: EgressError, detail: string): void {
+    if (this.isSettled) return;
+    this.isSettled = true;
+    const line = this.#line;
+    this.#line = null;
+    this.#chunks = [];
+    this.#host.onFailed(this, line);
+    this.#resolve({ kind: 'failed', error, detail, durationMs: this.#host.nowMs() - this.#startedAtMs });
+  }
+
+  onRequestStart(): void {
+    this.#isSent = true;
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: EgressHeaders): void {
+    if (this.isSettled || status < 200) return;
+    this.#status = status;
+    this.#headers = headers;
+    const announced = Number(headers['content-length'] ?? 0);
+    const hasBody = this.request.method !== 'HEAD' && status !== 204 && status !== 304;
+    if (hasBody && announced > this.request.responseBytesMax)
+      this.fail('response_too_large', `${announced} bytes of body announced`);
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.isSettled) return;
+    this.#bodyBytes += chunk.length;
+    if (this.#bodyBytes > this.request.responseBytesMax)
+      this.fail('response_too_large', `more than ${this.request.responseBytesMax} bytes of body`);
+    else if (this.request.discardBody !== true) this.#chunks.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    // undici closes a line that the server wants closed after this call; only then can it be said whether it may go on.
+    queueMicrotask(() => this.#succeed());
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+    const line = this.#line;
+    if (this.isSettled || line === null) return;
+    if (!this.#isSent && CALLER_FAULTS.has(codeOf(error))) {
+      this.#refuse(line, error);
+      return;
+    }
+    const isUntouched = line.uses > 1 && line.bytesReceived === 0;
+    const fault = faultOf(error, 'exchange');
+    if (isUntouched && fault.error === 'connection_reset' && this.#maySendAgain()) {
+      this.#line = null;
+      line.close();
+      this.#host.onLineLost(this, this.#isSent);
+    } else this.fail(fault.error, fault.detail);
+  }
+
+  /** What never left may always be sent again: each time costs a kept connection, so it ends with a new one. */
+  #maySendAgain(): boolean {
+    return !this.#isSent || (this.request.idempotent === true && !this.isSecondSending);
+  }
+
+  #succeed(): void {
+    const line = this.#line;
+    if (this.isSettled || line === null) return;
+    this.isSettled = true;
+    this.#line = null;
+    const body = this.#chunks.length === 1 ? (this.#chunks[0] ?? EMPTY) : Buffer.concat(this.#chunks);
+    const durationMs = this.#host.nowMs() - this.#startedAtMs;
+    this.#host.onDone(this, line);
+    this.#resolve({
+      kind: 'response',
+      status: this.#status,
+      headers: this.#headers,
+      body,
+      durationMs,
+      reused: line.uses > 1,
+      remoteAddress: line.remoteAddress,
+    });
+  }
+
+  /** A header or method that cannot be sent is the caller's error, not the network's. */
+  #refuse(line: Line, error: Error): void {
+    this.isSettled = true;
+    this.#line = null;
+    this.#host.onDone(this, line);
+    this.#reject(new TypeError(`This request cannot be sent: ${error.message}`));
+  }
+}
+
+export interface Settled {
+  readonly resolve: (outcome: EgressOutcome) => void;
+  readonly reject: (error: Error) => void;
+}
+
+const EMPTY = Buffer.alloc(0);
+const CALLER_FAULTS = new Set(['UND_ERR_INVALID_ARG', 'UND_ERR_NOT_SUPPORTED', 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH']);
+
+/** Names that belong to the connection, and the host: another one than the URL's would reach another site behind one address. */
+const NOT_THE_CALLERS = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'http2-settings',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+function sendable(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const sent: Record<string, string> = {};
+  for (const name in headers) {
+    const value = headers[name];
+    if (value !== undefined && !NOT_THE_CALLERS.has(name.toLowerCase())) sent[name] = value;
+  }
+  return sent;
+}

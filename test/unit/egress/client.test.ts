@@ -1,0 +1,296 @@
+import { Socket } from 'node:net';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createGuardedClient, type GuardedClient, type GuardedClientOptions } from '../../../src/egress/client.ts';
+import type { EgressOutcome, EgressRequest } from '../../../src/egress/outcome.ts';
+import {
+  answer,
+  type HostileServer,
+  type Respond,
+  startForgetful,
+  startHostile,
+  startResponder,
+} from '../../support/hostile-server.ts';
+
+const open: { close(): unknown }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0)) await one.close();
+});
+
+async function kept<T extends { close(): unknown }>(made: T | Promise<T>): Promise<T> {
+  const one = await made;
+  open.push(one);
+  return one;
+}
+
+const ok: Respond = (socket) => answer(socket, '200 OK', 'ok');
+const serve = (respond: Respond = ok, host?: string): Promise<HostileServer> => kept(startResponder(respond, host));
+const client = (options: GuardedClientOptions = {}): Promise<GuardedClient> =>
+  kept(createGuardedClient({ allow: ['127.0.0.0/8'], ...options }));
+
+const post = (url: string, more: Partial<EgressRequest> = {}): EgressRequest => ({
+  url,
+  method: 'POST',
+  body: '{"score":97}',
+  timeoutMs: 3_000,
+  connectMs: 1_000,
+  responseBytesMax: 65_536,
+  ...more,
+});
+
+const statusOf = (outcome: EgressOutcome): number | string =>
+  outcome.kind === 'response' ? outcome.status : outcome.error;
+
+describe('a request', () => {
+  test('goes out as it was given and comes back whole', async () => {
+    const server = await serve((socket) =>
+      socket.write(
+        'HTTP/1.1 201 Created\r\nX-Part: a\r\nx-part: b\r\nX-One: c\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n',
+      ),
+    );
+    const guarded = await client();
+    const headers = {
+      'Content-Type': 'application/json',
+      'X-SVC-Sig': 'abc',
+      Host: 'elsewhere.test',
+      connection: 'upgrade',
+    };
+    const outcome = await guarded.request(
+      post(`${server.url}/a/b?c=d%20e#part`, { headers, body: Buffer.from('{"a":"é"}') }),
+    );
+    expect(outcome).toMatchObject({ kind: 'response', status: 201, reused: false, remoteAddress: '127.0.0.1' });
+    if (outcome.kind !== 'response') return;
+    expect(outcome.headers).toMatchObject({ 'x-part': ['a', 'b'], 'x-one': 'c' });
+    expect(outcome.body.toString()).toBe('abcde');
+    const [sent] = server.requests();
+    expect(sent?.head.split('\r\n')).toEqual([
+      'POST /a/b?c=d%20e HTTP/1.1',
+      `host: 127.0.0.1:${server.port}`,
+      'connection: keep-alive',
+      'Content-Type: application/json',
+      'X-SVC-Sig: abc',
+      'content-length: 10',
+    ]);
+    expect(sent?.body.toString()).toBe('{"a":"é"}');
+  });
+
+  test('that discards the body counts it and keeps nothing', async () => {
+    const server = await serve((socket) => answer(socket, '200 OK', 'x'.repeat(5000)));
+    const guarded = await client();
+    const kept = await guarded.request(post(server.url, { discardBody: true, responseBytesMax: 5000 }));
+    expect(kept.kind === 'response' && kept.body.length).toBe(0);
+    expect(statusOf(await guarded.request(post(server.url, { discardBody: true, responseBytesMax: 4999 })))).toBe(
+      'response_too_large',
+    );
+  });
+
+  test('takes a body of exactly its bound, announced or in chunks, and none that is a byte longer', async () => {
+    const chunked: Respond = (socket) =>
+      socket.write(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(3000)}0\r\n\r\n`);
+    for (const respond of [chunked, ((socket) => answer(socket, '200 OK', 'x'.repeat(3000))) as Respond]) {
+      const server = await serve(respond);
+      const guarded = await client();
+      expect(statusOf(await guarded.request(post(server.url, { responseBytesMax: 3000 })))).toBe(200);
+      expect(statusOf(await guarded.request(post(server.url, { responseBytesMax: 2999 })))).toBe('response_too_large');
+    }
+  });
+
+  test('with HEAD has no body, whatever length is announced', async () => {
+    const server = await serve((socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n'));
+    const guarded = await client();
+    expect(await guarded.request(post(server.url, { method: 'HEAD', body: null }))).toMatchObject({ status: 200 });
+  });
+
+  test('whose header cannot be sent is an error of the caller, and costs no connection', async () => {
+    const server = await serve();
+    const guarded = await client();
+    for (const headers of [{ 'x-a': 'b\r\nx-c: d' }, { 'x a': 'b' }, { 'x-a': 'b\u0000' }])
+      await expect(guarded.request(post(server.url, { headers }))).rejects.toThrow(TypeError);
+    expect(statusOf(await guarded.request(post(server.url)))).toBe(200);
+    expect(guarded.stats()).toMatchObject({ inFlight: 0, sockets: 1, connectionsOpened: 1 });
+  });
+});
+
+describe('connections', () => {
+  test('are kept and used again', async () => {
+    const server = await serve();
+    const guarded = await client();
+    const reused: boolean[] = [];
+    for (let i = 0; i < 20; i++) {
+      const outcome = await guarded.request(post(server.url));
+      if (outcome.kind === 'response') reused.push(outcome.reused);
+    }
+    expect(reused).toEqual([false, ...Array.from({ length: 19 }, () => true)]);
+    expect(server.connections()).toBe(1);
+    expect(guarded.stats()).toEqual({
+      connectionsOpened: 1,
+      connectionsReused: 19,
+      blockedAddresses: 0,
+      inFlight: 0,
+      sockets: 1,
+      origins: 1,
+    });
+  });
+
+  test('to one origin are never more than allowed; the rest waits in order', async () => {
+    const order: string[] = [];
+    const server = await serve((socket, { body }) => {
+      order.push(body.toString());
+      setTimeout(() => answer(socket, '200 OK', ''), 5);
+    });
+    const guarded = await client({ connectionsPerOriginMax: 3 });
+    const bodies = Array.from({ length: 30 }, (_, i) => String(i).padStart(2, '0'));
+    const all = Promise.all(bodies.map((body) => guarded.request(post(server.url, { body }))));
+    expect(guarded.stats()).toMatchObject({ inFlight: 30, sockets: 3 });
+    expect((await all).map(statusOf)).toEqual(bodies.map(() => 200));
+    expect(server.connections()).toBe(3);
+    expect(order.slice(3)).toEqual(order.slice(3).toSorted());
+  });
+
+  test('that are all taken by a hanging receiver let the waiting requests go in their own time', async () => {
+    const server = await serve(() => {});
+    const healthy = await serve();
+    const guarded = await client({ connectionsPerOriginMax: 2 });
+    const hanging = Array.from({ length: 6 }, () => guarded.request(post(server.url, { timeoutMs: 200 })));
+    expect(statusOf(await guarded.request(post(healthy.url)))).toBe(200);
+    const outcomes = await Promise.all(hanging);
+    expect(outcomes.map(statusOf)).toEqual(outcomes.map(() => 'timeout'));
+    for (const { durationMs } of outcomes) expect(durationMs).toBeLessThan(1_000);
+    expect(guarded.stats().inFlight).toBe(0);
+  });
+
+  test('of a thousand origins are bounded in number', async () => {
+    const server = await serve(ok, '0.0.0.0');
+    const guarded = await client({ idleSocketsMax: 50 });
+    const hosts = Array.from({ length: 1000 }, (_, i) => `127.1.${i >> 8}.${i & 255}`);
+    for (let from = 0; from < hosts.length; from += 100) {
+      const some = hosts.slice(from, from + 100).map((host) => guarded.request(post(`http://${host}:${server.port}/`)));
+      expect(new Set((await Promise.all(some)).map(statusOf))).toEqual(new Set([200]));
+      expect(guarded.stats().sockets).toBeLessThanOrEqual(50);
+      expect(guarded.stats().origins).toBeLessThanOrEqual(50);
+    }
+    expect(guarded.stats().connectionsOpened).toBe(1000);
+    await expect.poll(() => server.open()).toBeLessThanOrEqual(50);
+  });
+
+  test('that come to nothing leave nothing behind, of however many origins', async () => {
+    const guarded = await client({ connect: () => new Socket().destroy(new Error('no route')) });
+    for (let from = 0; from < 20_000; from += 1000) {
+      const some = Array.from({ length: 1000 }, (_, i) => {
+        const number = from + i;
+        return guarded.request(post(`http://8.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}/`));
+      });
+      await Promise.all(some);
+    }
+    expect(guarded.stats()).toMatchObject({ sockets: 0, origins: 0, inFlight: 0 });
+  });
+
+  test('that the server wants closed are not kept', async () => {
+    const server = await serve((socket) => answer(socket, '200 OK', 'ok', 'Connection: close\r\n'));
+    const guarded = await client();
+    for (let i = 0; i < 3; i++)
+      expect(await guarded.request(post(server.url))).toMatchObject({ status: 200, reused: false });
+    expect(guarded.stats()).toMatchObject({ sockets: 0, origins: 0, connectionsOpened: 3 });
+  });
+
+  test('that the server closes while they rest are forgotten, and the next request does not notice', async () => {
+    const server = await serve((socket) => {
+      answer(socket, '200 OK', 'ok');
+      setTimeout(() => socket.destroy(), 10);
+    });
+    const guarded = await client();
+    expect(statusOf(await guarded.request(post(server.url)))).toBe(200);
+    await expect.poll(() => guarded.stats().sockets).toBe(0);
+    expect(statusOf(await guarded.request(post(server.url)))).toBe(200);
+  });
+});
+
+describe('a kept connection that ends before an answer begins', () => {
+  test('costs an idempotent request nothing: it is sent once more on a new one', async () => {
+    const server = await kept(startForgetful(1));
+    const guarded = await client();
+    for (let i = 0; i < 4; i++)
+      expect(await guarded.request(post(server.url, { idempotent: true }))).toMatchObject({
+        status: 200,
+        reused: false,
+      });
+    expect(server.connections()).toBe(4);
+    expect(server.requests()).toHaveLength(7);
+  });
+
+  test('fails a request that is not', async () => {
+    const server = await kept(startForgetful(1));
+    const guarded = await client();
+    expect(statusOf(await guarded.request(post(server.url)))).toBe(200);
+    expect(statusOf(await guarded.request(post(server.url)))).toBe('connection_reset');
+    expect(server.requests()).toHaveLength(2);
+  });
+
+  test('is no reason to send a third time, nor to try a new connection twice', async () => {
+    const server = await serve((socket, { number }) =>
+      number === 1 ? answer(socket, '200 OK', '') : socket.destroy(),
+    );
+    const guarded = await client();
+    await guarded.request(post(server.url, { idempotent: true }));
+    expect(statusOf(await guarded.request(post(server.url, { idempotent: true })))).toBe('connection_reset');
+    expect(server.requests()).toHaveLength(3);
+    expect(statusOf(await guarded.request(post(server.url, { idempotent: true })))).toBe('connection_reset');
+    expect(server.requests()).toHaveLength(4);
+  });
+
+  test('is one thing, and one that ends within the answer another', async () => {
+    const server = await serve((socket, { numberOnConnection }) => {
+      if (numberOnConnection === 1) answer(socket, '200 OK', '');
+      else socket.end('HTTP/1.1 200 OK\r\nContent-Le');
+    });
+    const guarded = await client();
+    await guarded.request(post(server.url, { idempotent: true }));
+    expect(statusOf(await guarded.request(post(server.url, { idempotent: true })))).toBe('connection_reset');
+    expect(server.requests()).toHaveLength(2);
+  });
+
+  test('leaves the second sending only what is left of the deadline', async () => {
+    const server = await serve((socket, { number, numberOnConnection }) => {
+      if (number === 1) answer(socket, '200 OK', '');
+      else if (numberOnConnection > 1) setTimeout(() => socket.destroy(), 150);
+    });
+    const guarded = await client();
+    await guarded.request(post(server.url));
+    const outcome = await guarded.request(post(server.url, { idempotent: true, timeoutMs: 300 }));
+    expect(statusOf(outcome)).toBe('timeout');
+    expect(outcome.durationMs).toBeLessThan(1_000);
+    expect(server.requests()).toHaveLength(3);
+  });
+});
+
+describe('the client', () => {
+  test('does not call its own service, though loopback is allowed', async () => {
+    const own = await kept(startHostile('answers'));
+    const other = await kept(startHostile('answers'));
+    const guarded = await client();
+    expect(statusOf(await guarded.request(post(own.url)))).toBe(200);
+    guarded.setForbidden([{ host: '127.0.0.1', port: own.port }]);
+    const spellings = ['127.0.0.1', '127.1', '2130706433', '[::ffff:127.0.0.1]', '0.0.0.0', 'localhost'];
+    for (const host of spellings) {
+      const outcome = await guarded.request(post(`http://${host}:${own.port}/`));
+      expect([host, statusOf(outcome)]).toEqual([host, 'blocked_address']);
+    }
+    expect(own.requests()).toHaveLength(1);
+    expect(statusOf(await guarded.request(post(other.url)))).toBe(200);
+  });
+
+  test('that is closed ends what is under way and what waits, and takes nothing more', async () => {
+    const server = await serve(() => {});
+    const guarded = await client({ connectionsPerOriginMax: 1 });
+    const underWay = [guarded.request(post(server.url)), guarded.request(post(server.url))];
+    await expect.poll(() => server.requests().length).toBe(1);
+    const connecting = guarded.request(post('http://127.0.0.1:1/'));
+    guarded.close();
+    expect((await Promise.all([...underWay, connecting])).map(statusOf)).toEqual(['shutdown', 'shutdown', 'shutdown']);
+    expect(statusOf(await guarded.request(post(server.url)))).toBe('shutdown');
+    await expect.poll(() => [server.open(), guarded.stats().sockets]).toEqual([0, 0]);
+  });
+
+  test('refuses to be made with a network that cannot be read', () => {
+    expect(() => createGuardedClient({ allow: ['10/8'] })).toThrow(TypeError);
+  });
+});

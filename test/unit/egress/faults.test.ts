@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest';
+import { DELIVERY_ERRORS } from '../../../src/core/webhook.ts';
+import { faultOf, type Phase } from '../../../src/egress/faults.ts';
+
+const failure = (code: string): Error => Object.assign(new Error('text that says timeout, TLS and refused'), { code });
+
+const CASES: readonly (readonly [phase: Phase, code: string, error: string])[] = [
+  ['connect', 'ECONNREFUSED', 'connection_refused'],
+  ['connect', 'EHOSTUNREACH', 'connection_refused'],
+  ['connect', 'ENETUNREACH', 'connection_refused'],
+  ['connect', 'EACCES', 'connection_refused'],
+  ['connect', 'EMFILE', 'connection_refused'],
+  ['connect', 'ETIMEDOUT', 'connect_timeout'],
+  ['connect', 'ECONNRESET', 'connection_reset'],
+  ['connect', 'ENEVERSEEN', 'connection_refused'],
+  ['tls', 'ECONNRESET', 'connection_reset'],
+  ['tls', 'EPROTO', 'tls_error'],
+  ['tls', 'ERR_TLS_CERT_ALTNAME_INVALID', 'tls_error'],
+  ['tls', 'ERR_SSL_WRONG_VERSION_NUMBER', 'tls_error'],
+  ['tls', 'DEPTH_ZERO_SELF_SIGNED_CERT', 'tls_error'],
+  ['tls', 'CERT_HAS_EXPIRED', 'tls_error'],
+  ['tls', 'A_NEW_CODE', 'tls_error'],
+  ['tls', '', 'tls_error'],
+  ['exchange', 'ECONNRESET', 'connection_reset'],
+  ['exchange', 'EPIPE', 'connection_reset'],
+  ['exchange', 'ETIMEDOUT', 'timeout'],
+  ['exchange', 'UND_ERR_SOCKET', 'connection_reset'],
+  ['exchange', 'UND_ERR_HEADERS_OVERFLOW', 'response_too_large'],
+  ['exchange', 'UND_ERR_HEADERS_TIMEOUT', 'timeout'],
+  ['exchange', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'connection_reset'],
+  ['exchange', 'HPE_INVALID_CONSTANT', 'connection_reset'],
+  ['exchange', 'HPE_INVALID_CHUNK_SIZE', 'connection_reset'],
+  ['exchange', 'ERR_SSL_SSLV3_ALERT_BAD_RECORD_MAC', 'tls_error'],
+  ['exchange', '', 'connection_reset'],
+];
+
+describe('a fault', () => {
+  test.each(CASES)('in %s of code %j is %s', (phase, code, error) => {
+    expect(faultOf(failure(code), phase).error).toBe(error);
+    expect(DELIVERY_ERRORS).toContain(error);
+  });
+
+  test('of several attempts is that of the first', () => {
+    const all = new AggregateError([failure('ECONNREFUSED'), failure('ENETUNREACH')]);
+    expect(faultOf(all, 'connect')).toMatchObject({ error: 'connection_refused' });
+  });
+
+  test('that is no error at all is told as well, and what a peer wrote is cut', () => {
+    expect(faultOf('why', 'exchange')).toEqual({ error: 'connection_reset', detail: 'why' });
+    expect(faultOf(new Error('x'.repeat(10_000)), 'exchange').detail.length).toBeLessThanOrEqual(300);
+  });
+});

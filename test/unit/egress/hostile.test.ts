@@ -1,0 +1,184 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { createGuardedClient, type GuardedClient } from '../../../src/egress/client.ts';
+import type { EgressError } from '../../../src/egress/faults.ts';
+import type { EgressOutcome, EgressRequest } from '../../../src/egress/outcome.ts';
+import { type HostileConduct, type HostileServer, startHostile, TEST_AUTHORITY } from '../../support/hostile-server.ts';
+
+const TIMEOUT_MS = 700;
+/** Two ticks of the wheel, and what a busy machine takes. */
+const LATE_MS_MAX = 600;
+const BODY_BYTES_MAX = 65_536;
+/** What may lie in the buffers of a socket on both sides beyond what was read. */
+const BUFFERED_BYTES_MAX = 8 * 2 ** 20;
+
+const open: { close(): unknown }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0)) await one.close();
+});
+
+async function receiver(conduct: HostileConduct): Promise<HostileServer> {
+  const server = await startHostile(conduct);
+  open.push(server);
+  return server;
+}
+
+function client(): GuardedClient {
+  const made = createGuardedClient({ allow: ['127.0.0.0/8'], ca: TEST_AUTHORITY });
+  open.push(made);
+  return made;
+}
+
+function post(url: string, more: Partial<EgressRequest> = {}): EgressRequest {
+  return {
+    url,
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"score":97}',
+    timeoutMs: TIMEOUT_MS,
+    connectMs: 400,
+    responseBytesMax: BODY_BYTES_MAX,
+    ...more,
+  };
+}
+
+function shortly(outcome: EgressOutcome): EgressError | number {
+  return outcome.kind === 'failed' ? outcome.error : outcome.status;
+}
+
+const MATRIX: readonly (readonly [conduct: HostileConduct, expected: EgressError | number])[] = [
+  ['answers', 200],
+  ['no_content', 204],
+  ['server_error', 500],
+  ['gone', 410],
+  ['refuses', 'connection_refused'],
+  ['resets_at_accept', 'connection_reset'],
+  ['resets_on_request', 'connection_reset'],
+  ['closes_on_request', 'connection_reset'],
+  ['resets_mid_body', 'connection_reset'],
+  ['closes_mid_body', 'connection_reset'],
+  ['never_answers', 'timeout'],
+  ['drips_headers', 'timeout'],
+  ['drips_body', 'response_too_large'],
+  ['huge_body', 'response_too_large'],
+  ['huge_chunked_body', 'response_too_large'],
+  ['huge_announced_body', 'response_too_large'],
+  ['huge_chunk_extensions', 'response_too_large'],
+  ['tiny_chunks_with_extensions', 'response_too_large'],
+  ['huge_trailers', 'response_too_large'],
+  ['gzip_bomb', 200],
+  ['huge_headers', 'response_too_large'],
+  ['redirects_302', 302],
+  ['redirects_307', 307],
+  ['garbage', 'connection_reset'],
+  ['garbage_at_accept', 'connection_reset'],
+  ['continue_flood', 'connection_reset'],
+  ['early_hints_flood', 'response_too_large'],
+  ['bad_chunks', 'connection_reset'],
+  ['conflicting_lengths', 'connection_reset'],
+  ['two_answers', 200],
+  ['upgrades', 'connection_reset'],
+  ['tls_answers', 200],
+  ['tls_self_signed', 'tls_error'],
+  ['tls_wrong_host', 'tls_error'],
+  ['tls_plain', 'tls_error'],
+  ['tls_silent', 'timeout'],
+];
+
+describe('a receiver that', () => {
+  test.each(MATRIX)('%s gives %s, in time and in bounds', async (conduct, expected) => {
+    const server = await receiver(conduct);
+    const guarded = client();
+    const startedAtMs = performance.now();
+    const outcome = await guarded.request(post(`${server.url}/hook?a=1`));
+    const tookMs = performance.now() - startedAtMs;
+    expect([shortly(outcome), outcome.kind === 'failed' ? outcome.detail : '']).toEqual([expected, expect.any(String)]);
+    expect(tookMs).toBeLessThan(TIMEOUT_MS + LATE_MS_MAX);
+    expect(outcome.durationMs).toBeLessThanOrEqual(tookMs);
+    expect(server.bytesTaken()).toBeLessThan(BUFFERED_BYTES_MAX);
+    expect(server.requests().length).toBeLessThanOrEqual(1);
+    expect(guarded.stats().inFlight).toBe(0);
+    if (outcome.kind === 'failed') await expect.poll(() => guarded.stats().sockets).toBe(0);
+  });
+
+  test.each(['drips_body', 'never_answers', 'tls_silent', 'drips_headers'] as const)(
+    '%s is given up at the deadline and not before it',
+    async (conduct) => {
+      const server = await receiver(conduct);
+      const outcome = await client().request(post(server.url, { responseBytesMax: 10 ** 7 }));
+      expect(shortly(outcome)).toBe('timeout');
+      expect(outcome.durationMs).toBeGreaterThanOrEqual(TIMEOUT_MS);
+    },
+  );
+
+  test('is given up loses its connection at once', async () => {
+    const server = await receiver('drips_body');
+    await client().request(post(server.url, { responseBytesMax: 10 ** 7, timeoutMs: 200 }));
+    await expect.poll(() => server.open()).toBe(0);
+  });
+
+  test('sends a gigabyte is not read on after the bound', async () => {
+    const server = await receiver('huge_body');
+    await client().request(post(server.url));
+    await expect.poll(() => server.open()).toBe(0);
+    expect(server.bytesTaken()).toBeLessThan(BUFFERED_BYTES_MAX);
+  });
+
+  test('sends gzip is answered with the bytes of the wire', async () => {
+    const server = await receiver('gzip_bomb');
+    const outcome = await client().request(post(server.url, { method: 'GET', body: null }));
+    expect(outcome).toMatchObject({ kind: 'response', headers: { 'content-encoding': 'gzip' } });
+    const body = outcome.kind === 'response' ? outcome.body : Buffer.alloc(0);
+    expect([body.length < BODY_BYTES_MAX, body[0], body[1]]).toEqual([true, 0x1f, 0x8b]);
+  });
+
+  test('redirects is not followed', async () => {
+    const server = await receiver('redirects_307');
+    const outcome = await client().request(post(server.url));
+    expect(outcome).toMatchObject({ status: 307, headers: { location: `${server.url}/moved` } });
+    expect(server.requests().map(({ head }) => head.split('\r\n')[0])).toEqual(['POST / HTTP/1.1']);
+  });
+
+  test('answers twice has its second answer thrown away with the connection', async () => {
+    const server = await receiver('two_answers');
+    const guarded = client();
+    for (let i = 0; i < 3; i++)
+      expect(await guarded.request(post(server.url))).toMatchObject({ status: 200, reused: false });
+    expect(server.connections()).toBe(3);
+  });
+});
+
+describe('TLS', () => {
+  const lookup = (): Promise<readonly string[]> => Promise.resolve(['127.0.0.1']);
+
+  test('takes a name that the certificate has, and sends it to the server', async () => {
+    const server = await receiver('tls_answers');
+    const guarded = createGuardedClient({ allow: ['127.0.0.0/8'], ca: TEST_AUTHORITY, lookup });
+    open.push(guarded);
+    const outcome = await guarded.request(post(`https://a.receiver.test:${server.port}/`));
+    expect(outcome).toMatchObject({ kind: 'response', status: 200, remoteAddress: '127.0.0.1' });
+    expect(server.requests()[0]?.head).toContain(`host: a.receiver.test:${server.port}`);
+  });
+
+  test('refuses a name that the certificate lacks', async () => {
+    const server = await receiver('tls_answers');
+    const guarded = createGuardedClient({ allow: ['127.0.0.0/8'], ca: TEST_AUTHORITY, lookup });
+    open.push(guarded);
+    expect(shortly(await guarded.request(post(`https://elsewhere.test:${server.port}/`)))).toBe('tls_error');
+    expect(server.requests()).toEqual([]);
+  });
+
+  test('trusts no authority of a test when it is not told to', async () => {
+    const server = await receiver('tls_answers');
+    const guarded = createGuardedClient({ allow: ['127.0.0.0/8'] });
+    open.push(guarded);
+    expect(shortly(await guarded.request(post(server.url)))).toBe('tls_error');
+  });
+
+  test('keeps connections as plain HTTP does', async () => {
+    const server = await receiver('tls_answers');
+    const guarded = client();
+    await guarded.request(post(server.url));
+    expect(await guarded.request(post(server.url))).toMatchObject({ status: 200, reused: true });
+    expect(server.connections()).toBe(1);
+  });
+});

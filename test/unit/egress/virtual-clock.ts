@@ -1,0 +1,52 @@
+import type { Ticking, WheelClock } from '../../../src/egress/timer-wheel.ts';
+
+/** A clock that a test moves on, with the ticks that fall into the time. */
+export interface VirtualClock extends WheelClock {
+  /** Tick by tick, as a healthy event loop does. */
+  pass(ms: number): void;
+  /** All at once with one tick at the end, as a blocked event loop does. */
+  jump(ms: number): void;
+  isTicking(): boolean;
+  isHeld(): boolean;
+}
+
+export function virtualClock(): VirtualClock {
+  let nowMs = 1000.5;
+  let ticker: { everyMs: number; nextMs: number; tick: () => void } | null = null;
+  let isHeld = false;
+  const startTicking = (everyMs: number, tick: () => void): Ticking => {
+    ticker = { everyMs, nextMs: nowMs + everyMs, tick };
+    isHeld = true;
+    return {
+      stop: () => {
+        ticker = null;
+        isHeld = false;
+      },
+      hold: (held) => {
+        isHeld = held;
+      },
+    };
+  };
+  return {
+    nowMs: () => nowMs,
+    startTicking,
+    isTicking: () => ticker !== null,
+    isHeld: () => isHeld,
+    pass(ms) {
+      const endMs = nowMs + ms;
+      // A tick may stop the timer, and start another.
+      for (let due = ticker; due !== null && due.nextMs <= endMs; due = ticker) {
+        nowMs = due.nextMs;
+        due.nextMs += due.everyMs;
+        due.tick();
+      }
+      nowMs = endMs;
+    },
+    jump(ms) {
+      nowMs += ms;
+      if (ticker === null) return;
+      ticker.nextMs = nowMs + ticker.everyMs;
+      ticker.tick();
+    },
+  };
+}
