@@ -92,3 +92,32 @@ export interface ExtractionDelivery {
   readonly batchSize: number | null;
   readonly s3: { readonly endpoint: string; readonly bucket: string; readonly region: string; readonly prefix: string } | null;
 }
+
+/** A session without what it holds, which is never told. Times are Unix milliseconds. */
+export interface BrowserSession {
+  /** `ses_…` */
+  readonly id: string;
+  readonly customer: CustomerNumber;
+  readonly host: string;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number;
+}
+
+/** What an operator is told of a request's job that failed, in whole or in parts. */
+export interface FailureDetail {
+  readonly requestId: string;
+  readonly jobId: ExtractionId;
+  readonly customer: CustomerNumber;
+  /** The oldest first; of many the first ones and the last. */
+  readonly entries: readonly FailureEntry[];
+  /** All that there were, those that are not told included. */
+  readonly count: number;
+}
+
+export interface FailureEntry {
+  readonly atMs: number;
+  readonly reason: FailureReason;
+  /** The step's key, which is mostly a URL; '' where the whole job is meant. */
+  readonly step: string;
+  readonly detail: string;
+}

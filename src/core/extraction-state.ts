@@ -1,0 +1,124 @@
+import type { Collect, ExtractionCounts, ExtractionDelivery, ExtractionStatus, FailureReason } from './extraction.ts';
+
+/** What of a job changes while it is worked on. Times are Unix milliseconds. */
+export interface ExtractionState {
+  readonly status: ExtractionStatus;
+  readonly tier: 'basic' | 'standard' | 'rendered';
+  readonly failure: Failure | null;
+  /** Of the first step that failed; the job's own when nothing was collected. */
+  readonly firstFailure: Failure | null;
+  readonly delivery: ExtractionDelivery['status'];
+  readonly collected: number;
+  /** What the source says it has in all; null before it says so. */
+  readonly announced: number | null;
+  readonly pages: number;
+  readonly errors: number;
+  readonly duplicates: number;
+  readonly credits: number;
+  /** Of the stored records. */
+  readonly recordBytes: number;
+  /** The number of the next step that is found. */
+  readonly nextStep: number;
+  readonly openSteps: number;
+  /** Whether there were ever two open steps: a crawl, and no chain of pages. */
+  readonly isWide: boolean;
+  /** The source asks to be left alone until then; 0 without a wish. */
+  readonly pausedUntilMs: number;
+  readonly startedAtMs: number | null;
+  readonly finishedAtMs: number | null;
+  readonly expiresAtMs: number | null;
+}
+
+export interface Failure {
+  readonly reason: FailureReason;
+  readonly retryable: boolean;
+}
+
+/** The bounds that an ended job met, and for how long it is kept. */
+export interface CollectBounds {
+  /** Records of a job that collects all. Source: open points, section 5. */
+  readonly recordsMax: number;
+  /** Source: extraction specification, section 8. */
+  readonly syncRecordsMax: number;
+  readonly recordBytesMax: number;
+}
+
+export function queuedState(): ExtractionState {
+  return {
+    status: 'queued',
+    tier: 'basic',
+    failure: null,
+    firstFailure: null,
+    delivery: 'pending',
+    collected: 0,
+    announced: null,
+    pages: 0,
+    errors: 0,
+    duplicates: 0,
+    credits: 0,
+    recordBytes: 0,
+    nextStep: 0,
+    openSteps: 0,
+    isWide: false,
+    pausedUntilMs: 0,
+    startedAtMs: null,
+    finishedAtMs: null,
+    expiresAtMs: null,
+  };
+}
+
+export function hasEnded({ status }: Pick<ExtractionState, 'status'>): boolean {
+  return status === 'succeeded' || status === 'failed';
+}
+
+/** A job that is not queued any more stays as it is. */
+export function begun(state: ExtractionState, nowMs: number): ExtractionState {
+  return state.status === 'queued' ? { ...state, status: 'running', startedAtMs: nowMs } : state;
+}
+
+/** A job that has ended stays as it is, whatever comes later. */
+export function ended(state: ExtractionState, failure: Failure | null, nowMs: number, keepMs: number): ExtractionState {
+  if (hasEnded(state)) return state;
+  return {
+    ...state,
+    status: failure === null ? 'succeeded' : 'failed',
+    failure,
+    startedAtMs: state.startedAtMs ?? nowMs,
+    finishedAtMs: nowMs,
+    expiresAtMs: nowMs + keepMs,
+  };
+}
+
+/** How many records a job may have. One more than that ends a job that collects all as `limit_reached`. */
+export function recordsMaxOf(
+  { collect, delivery }: { readonly collect: Collect; readonly delivery: Pick<ExtractionDelivery, 'kind'> },
+  bounds: CollectBounds,
+): number {
+  if (collect.mode === 'limit') return collect.limit;
+  return delivery.kind === 'sync' ? Math.min(bounds.syncRecordsMax, bounds.recordsMax) : bounds.recordsMax;
+}
+
+/**
+ * What a step that failed does to its job; null: it goes on.
+ *
+ * A chain of pages ends with its one step: what would have followed is lost, and half of it must not look like the whole. In a crawl,
+ * which is a job that ever had two open steps, a page is one of many, and counts as an error; the job fails with the first of them
+ * only when it ends with nothing. Some failures are the whole job's: a session that has expired, and what does not hold to a
+ * schema that must be held to.
+ */
+export function verdictOfFailure(state: ExtractionState, failure: Failure): Failure | null {
+  if (failure.reason === 'session_expired' || failure.reason === 'schema_mismatch') return failure;
+  return state.isWide ? null : failure;
+}
+
+/** What a job that has no step left comes to; null for success. */
+export function verdictOfEnd(state: ExtractionState): Failure | null {
+  return state.collected === 0 ? state.firstFailure : null;
+}
+
+/** Source: open points, section 5: on success the target is what was collected, and before it the larger of the two. */
+export function countsOf(state: ExtractionState, collect: Collect): ExtractionCounts {
+  const { status, collected, announced, pages, errors, duplicates } = state;
+  const hoped = collect.mode === 'limit' ? collect.limit : Math.max(announced ?? 0, collected);
+  return { collected, target: status === 'succeeded' ? collected : hoped, pages, errors, duplicates };
+}

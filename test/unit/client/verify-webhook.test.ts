@@ -1,0 +1,371 @@
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { verifyWebhook, type VerifyInput } from '../../../src/client/verify-webhook.ts';
+
+interface Vector {
+  readonly name: string;
+  readonly secret: string;
+  readonly previous_secret: string | null;
+  readonly timestamp: number;
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const read = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
+const VECTORS = JSON.parse(read('test/contract/webhook-vectors.json')) as readonly Vector[];
+
+/** A delivery as it reaches a receiver, and what each signature is then worth. Header names are in lower case. */
+interface Case {
+  readonly name: string;
+  readonly secrets: readonly string[];
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly now: number;
+  /** `webhook-signature` and its time. */
+  readonly standard: boolean;
+  /** `X-SVC-Webhook-Signature` without a look at any time. */
+  readonly bodyOnly: boolean;
+}
+
+const OTHER = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
+
+/** One vector, as sent and with all that can go wrong with it. */
+function casesOf(vector: Vector): Case[] {
+  const headers = Object.fromEntries(
+    Object.entries(vector.headers).map(([name, value]) => [name.toLowerCase(), value]),
+  );
+  const signature = headers['webhook-signature'] ?? '';
+  const inFirst = vector.previous_secret ?? vector.secret;
+  const sent = {
+    secrets: [inFirst],
+    headers,
+    body: vector.body,
+    now: vector.timestamp,
+    standard: true,
+    bodyOnly: true,
+  };
+  const changed = (name: string, values: Record<string, string>) => ({
+    ...sent,
+    name,
+    headers: { ...headers, ...values },
+    standard: false,
+  });
+  const list: Case[] = [
+    { ...sent, name: 'as sent' },
+    { ...sent, name: 'the new secret', secrets: [vector.secret], bodyOnly: inFirst === vector.secret },
+    { ...sent, name: 'among other secrets', secrets: [OTHER, inFirst] },
+    { ...sent, name: 'another secret', secrets: [OTHER], standard: false, bodyOnly: false },
+    { ...sent, name: 'no secret', secrets: [], standard: false, bodyOnly: false },
+    { ...sent, name: 'another body', body: `${vector.body} `, standard: false, bodyOnly: false },
+    { ...sent, name: 'at the end of the window', now: vector.timestamp + 300 },
+    { ...sent, name: 'at the start of the window', now: vector.timestamp - 300 },
+    { ...sent, name: 'too late', now: vector.timestamp + 301, standard: false },
+    { ...sent, name: 'too early', now: vector.timestamp - 301, standard: false },
+    {
+      ...changed('behind a signature of another version', { 'webhook-signature': `v2,xyz ${signature}` }),
+      standard: true,
+    },
+    { ...changed('behind a wrong signature', { 'webhook-signature': `v1,AAAA ${signature}` }), standard: true },
+    changed('another id', { 'webhook-id': 'dlv_2' }),
+    changed('another time', { 'webhook-timestamp': String(vector.timestamp + 1) }),
+    changed('a time that is no number', { 'webhook-timestamp': `${vector.timestamp}x` }),
+    changed('a time with a sign', { 'webhook-timestamp': `+${vector.timestamp}` }),
+    changed('a time of hundreds of digits', { 'webhook-timestamp': '1'.repeat(500) }),
+    changed('an id, a time and a signature that are empty', {
+      'webhook-id': '',
+      'webhook-timestamp': '',
+      'webhook-signature': '',
+    }),
+    changed('a signature of another version', { 'webhook-signature': signature.replaceAll('v1,', 'v1a,') }),
+    changed('a signature that is cut off', { 'webhook-signature': signature.slice(0, 46) }),
+    changed('a signature without its version', { 'webhook-signature': signature.replaceAll('v1,', '') }),
+    changed('a signature that is not ASCII', { 'webhook-signature': 'v1,ÿÿÿÿ' }),
+    {
+      ...changed('a wrong first signature', { 'x-svc-webhook-signature': '0'.repeat(64) }),
+      standard: true,
+      bodyOnly: false,
+    },
+    { ...changed('no first signature', { 'x-svc-webhook-signature': '' }), standard: true, bodyOnly: false },
+  ];
+  return list.map((one) => ({ ...one, name: `${vector.name}: ${one.name}` }));
+}
+
+const CASES = VECTORS.flatMap(casesOf);
+
+/** The outcome of our own verifier in the terms of a case. */
+function judge(given: Case, scheme: 'standard' | 'body'): boolean {
+  const { headers, body, secrets, now } = given;
+  return verifyWebhook({ headers, body: Buffer.from(body), secrets, scheme, nowMs: now * 1_000 }).kind === 'verified';
+}
+
+const FIRST = VECTORS[0] as Vector;
+
+function check(overrides: Partial<VerifyInput> = {}): unknown {
+  return verifyWebhook({
+    headers: FIRST.headers,
+    body: FIRST.body,
+    secrets: FIRST.secret,
+    nowMs: FIRST.timestamp * 1_000,
+    ...overrides,
+  });
+}
+
+const without = (...names: readonly string[]): Record<string, string> =>
+  Object.fromEntries(Object.entries(FIRST.headers).filter(([name]) => !names.includes(name)));
+
+const refused = (reason: string): object => ({ kind: 'refused', reason });
+const BY_STANDARD = {
+  kind: 'verified',
+  scheme: 'standard',
+  id: 'dlv_01KB2R4T01AAAAAAAAAAAAAAAA',
+  timestampSeconds: 1_795_996_800,
+};
+const BY_BODY = { ...BY_STANDARD, scheme: 'body', id: null };
+
+describe('verifyWebhook', () => {
+  test.each(CASES)('$name', (given) => {
+    expect(judge(given, 'standard')).toBe(given.standard);
+    // It looks at the time of the first signature, too, though nothing proves that.
+    const isFresh = Math.abs(given.now - Number(given.headers['x-svc-webhook-ts'])) <= 300;
+    expect(judge(given, 'body')).toBe(given.bodyOnly && isFresh);
+  });
+
+  test('says what it verified, from bytes or text, by the preferred signature unless told', () => {
+    expect(check()).toEqual(BY_STANDARD);
+    expect(check({ body: Buffer.from(FIRST.body) })).toEqual(BY_STANDARD);
+    expect(check({ body: new Uint8Array(Buffer.from(FIRST.body)) })).toEqual(BY_STANDARD);
+    expect(check({ scheme: 'body' })).toEqual(BY_BODY);
+  });
+
+  test('takes headers in any case, as arrays of one, or as those of fetch', () => {
+    const upper = Object.fromEntries(Object.entries(FIRST.headers).map(([name, value]) => [name.toUpperCase(), value]));
+    const arrays = Object.fromEntries(Object.entries(FIRST.headers).map(([name, value]) => [name, [value]]));
+    for (const headers of [upper, arrays, new Headers(FIRST.headers)]) {
+      expect(check({ headers })).toEqual(BY_STANDARD);
+      expect(check({ headers, scheme: 'body' })).toEqual(BY_BODY);
+    }
+  });
+
+  test('takes the hex signature in either case', () => {
+    const signature = FIRST.headers['X-SVC-Webhook-Signature'] ?? '';
+    const headers = { ...FIRST.headers, 'X-SVC-Webhook-Signature': signature.toUpperCase() };
+    expect(check({ headers, scheme: 'body' })).toEqual(BY_BODY);
+  });
+
+  test('by `any` requires the preferred signature where there is one, and takes the other where there is none', () => {
+    expect(check({ scheme: 'any' })).toEqual(BY_STANDARD);
+    expect(check({ scheme: 'any', headers: without('webhook-signature') })).toEqual(BY_BODY);
+    const wrong = { ...FIRST.headers, 'webhook-signature': 'v1,AAAA' };
+    expect(check({ scheme: 'any', headers: wrong })).toEqual(refused('signature_mismatch'));
+  });
+
+  test('never falls back to the weaker signature unless told', () => {
+    expect(check({ headers: without('webhook-signature') })).toEqual(refused('missing_header'));
+  });
+
+  test.each([
+    ['webhook-id', 'standard'],
+    ['webhook-timestamp', 'standard'],
+    ['webhook-signature', 'standard'],
+    ['X-SVC-Webhook-Signature', 'body'],
+    ['X-SVC-Webhook-Ts', 'body'],
+  ] as const)('misses %s for %s, when it is absent, empty or there twice', (name, scheme) => {
+    const value = FIRST.headers[name] ?? '';
+    const twice = { ...FIRST.headers, [name]: [value, value] };
+    const alsoTwice = { ...FIRST.headers, [name.toUpperCase()]: value, [name]: value, [name.toLowerCase()]: value };
+    for (const headers of [without(name), { ...FIRST.headers, [name]: '' }, twice, alsoTwice])
+      expect(check({ headers, scheme })).toEqual(refused('missing_header'));
+  });
+
+  test.each([
+    ['webhook-timestamp', 'standard', '1795996800.5'],
+    ['webhook-timestamp', 'standard', '1795996800000'],
+    ['webhook-signature', 'standard', 'v2,abc'],
+    ['X-SVC-Webhook-Ts', 'body', 'now'],
+    ['X-SVC-Webhook-Signature', 'body', 'abc'],
+    ['X-SVC-Webhook-Signature', 'body', 'g'.repeat(64)],
+  ] as const)('calls %s for %s malformed when it is %s', (name, scheme, value) => {
+    expect(check({ headers: { ...FIRST.headers, [name]: value }, scheme })).toEqual(refused('malformed_header'));
+  });
+
+  test('says which way the time is wrong, and honours another tolerance', () => {
+    const at = (seconds: number, toleranceSeconds?: number) =>
+      check({
+        nowMs: (FIRST.timestamp + seconds) * 1_000,
+        ...(toleranceSeconds === undefined ? {} : { toleranceSeconds }),
+      });
+    expect(at(301)).toEqual(refused('timestamp_too_old'));
+    expect(at(-301)).toEqual(refused('timestamp_too_new'));
+    expect(at(11, 10)).toEqual(refused('timestamp_too_old'));
+    expect(at(10, 10)).toEqual(BY_STANDARD);
+    expect(at(86_400, 86_400)).toEqual(BY_STANDARD);
+    expect(at(0, Number.NaN)).toEqual(refused('timestamp_too_old'));
+  });
+
+  test('goes by the system’s clock unless told', () => {
+    const { nowMs: _, ...input } = { headers: FIRST.headers, body: FIRST.body, secrets: FIRST.secret, nowMs: 0 };
+    const ageSeconds = Math.floor(Date.now() / 1_000) - FIRST.timestamp;
+    const reason = ageSeconds < 0 ? 'timestamp_too_new' : 'timestamp_too_old';
+    expect(verifyWebhook(input)).toEqual(Math.abs(ageSeconds) <= 300 ? BY_STANDARD : refused(reason));
+  });
+
+  test('tells a wrong signature from a wrong time: who cannot sign learns nothing of the clock', () => {
+    expect(check({ body: 'x', nowMs: 0 })).toEqual(refused('signature_mismatch'));
+  });
+
+  test.each([
+    ['none', []],
+    ['an empty one', ''],
+    ['the prefix alone', 'whsec_'],
+    ['a short one', `whsec_${Buffer.alloc(23, 1).toString('base64')}`],
+    ['one without its prefix', FIRST.secret.slice(6)],
+    ['a masked one', 'whsec_****************HyA='],
+    ['a right one beside an empty one', [FIRST.secret, '']],
+    ['a setting that is not there', undefined as unknown as string],
+  ])('refuses all with a secret that is %s', (_, secrets) => {
+    expect(check({ secrets })).toEqual(refused('invalid_secret'));
+    expect(check({ secrets, scheme: 'body' })).toEqual(refused('invalid_secret'));
+  });
+
+  test('refuses a body that was parsed already', () => {
+    const body = JSON.parse(FIRST.body) as string;
+    expect(check({ body })).toEqual(refused('body_not_raw'));
+  });
+
+  test('verifies a body that is not UTF-8 by its bytes', () => {
+    const body = Buffer.from([0xff, 0xfe, 0x00, 0x80]);
+    expect(check({ body })).toEqual(refused('signature_mismatch'));
+  });
+
+  test('looks at the first 16 signatures of a header', () => {
+    const right = FIRST.headers['webhook-signature'] ?? '';
+    const behind = (n: number) => [...Array.from({ length: n }, () => 'v1,AAAA'), right].join(' ');
+    const at = (n: number) => check({ headers: { ...FIRST.headers, 'webhook-signature': behind(n) } });
+    expect(at(15)).toEqual(BY_STANDARD);
+    expect(at(16)).toEqual(refused('signature_mismatch'));
+  });
+
+  test('throws for nothing that is sent', () => {
+    for (let i = 0; i < 500; i++) {
+      const noise = () => randomBytes(i % 90).toString('latin1');
+      const headers = Object.fromEntries(Object.keys(FIRST.headers).map((name) => [name, noise()]));
+      for (const scheme of ['standard', 'body', 'any'] as const)
+        expect(check({ headers, body: noise(), scheme })).toMatchObject({ kind: 'refused' });
+    }
+  });
+});
+
+const PAGE = read('docs/webhooks.md');
+const example = (language: string): string => PAGE.split(`\`\`\`${language}\n`)[1]?.split('```')[0] ?? '';
+const isThere = (program: string, ...args: readonly string[]): boolean => spawnSync(program, args).status === 0;
+
+const PYTHON = `
+import json, sys
+def judge(case):
+    body = case["body"].encode()
+    by_body = [verify_body(secret, case["headers"], body) for secret in case["secrets"]]
+    return [verify(case["secrets"], case["headers"], body, case["now"]), any(by_body)]
+print(json.dumps([judge(case) for case in json.load(sys.stdin)]))
+`;
+
+const PHP = `
+$judge = function (array $case): array {
+    $byBody = false;
+    foreach ($case['secrets'] as $secret) {
+        $byBody = verify_body($secret, $case['headers'], $case['body']) || $byBody;
+    }
+    return [verify($case['secrets'], $case['headers'], $case['body'], $case['now']), $byBody];
+};
+echo json_encode(array_map($judge, json_decode(stream_get_contents(STDIN), true)));
+`;
+
+const GO = `package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"time"
+)
+
+type testCase struct {
+	Secrets []string          \`json:"secrets"\`
+	Headers map[string]string \`json:"headers"\`
+	Body    string            \`json:"body"\`
+	Now     int64             \`json:"now"\`
+}
+
+func main() {
+	var cases []testCase
+	if err := json.NewDecoder(os.Stdin).Decode(&cases); err != nil {
+		panic(err)
+	}
+	judged := [][2]bool{}
+	for _, c := range cases {
+		header, byBody := http.Header{}, false
+		for name, value := range c.Headers {
+			header.Set(name, value)
+		}
+		for _, secret := range c.Secrets {
+			byBody = VerifyBody(secret, header, []byte(c.Body)) || byBody
+		}
+		byStandard := Verify(c.Secrets, header, []byte(c.Body), time.Unix(c.Now, 0), 300*time.Second)
+		judged = append(judged, [2]bool{byStandard, byBody})
+	}
+	json.NewEncoder(os.Stdout).Encode(judged)
+}
+`;
+
+function run(program: string, args: readonly string[], cwd?: string): unknown {
+  const { status, stdout, stderr } = spawnSync(program, args, { input: JSON.stringify(CASES), encoding: 'utf8', cwd });
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  return JSON.parse(stdout);
+}
+
+describe('docs/webhooks.md', () => {
+  const judged = CASES.map(({ standard, bodyOnly }) => [standard, bodyOnly]);
+
+  test('judges every case right with its verifiers for Python', () => {
+    expect(run('python3', ['-c', example('python') + PYTHON])).toEqual(judged);
+  });
+
+  test('refuses an empty secret in Python rather than let anybody sign', () => {
+    const code = `${example('python')}
+verify([""], {"webhook-id": "a", "webhook-timestamp": "1"}, b"", 1)`;
+    const { status, stderr } = spawnSync('python3', ['-c', code], { encoding: 'utf8' });
+    expect(status).toBe(1);
+    expect(stderr).toContain('ValueError: this is no webhook secret');
+  });
+
+  test('judges every case right with its verifiers for PHP', (context) => {
+    if (!isThere('php', '--version')) context.skip('PHP is not installed');
+    expect(run('php', ['-r', example('php') + PHP])).toEqual(judged);
+  });
+
+  test('judges every case right with its verifiers for Go', { timeout: 120_000 }, (context) => {
+    if (!isThere('go', 'version')) context.skip('Go is not installed');
+    const folder = mkdtempSync(join(tmpdir(), 'gatehouse-go-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    writeFileSync(join(folder, 'verify.go'), example('go'));
+    writeFileSync(join(folder, 'main.go'), GO);
+    expect(run('go', ['run', 'verify.go', 'main.go'], folder)).toEqual(judged);
+  });
+
+  test.each(VECTORS.filter((vector, i) => i === 0 || vector.previous_secret !== null))(
+    'shows the vector "$name" as it is',
+    ({ secret, previous_secret: previous, body, headers }) => {
+      for (const text of [secret, previous ?? secret, body, ...Object.values(headers)]) expect(PAGE).toContain(text);
+    },
+  );
+
+  test('names every reason of the verifier', () => {
+    const source = read('src/client/verify-webhook.ts');
+    const reasons = [...new Set([...source.matchAll(/refused\(.*?'(\w+)'/g)].map((match) => match[1] ?? ''))];
+    expect(reasons.length).toBeGreaterThanOrEqual(6);
+    for (const reason of reasons) expect(PAGE).toContain(`\`${reason}\``);
+  });
+});
