@@ -1,0 +1,33 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bearer } from '../../support/manage.ts';
+import { startServer, type RunningServer } from '../../support/server.ts';
+
+describe('deliveries answer 400', () => {
+  let server: RunningServer;
+  beforeAll(async () => {
+    server = await startServer();
+  });
+  afterAll(() => server.stop());
+
+  test.each([
+    ['status=done', '?status'],
+    ['status=', '?status'],
+    ['event=block', '?event'],
+    ['webhook_id=', '?webhook_id'],
+    ['webhook_id=a%20b', '?webhook_id'],
+    [`request_id=${'x'.repeat(3_000)}`, '?request_id'],
+    ['limit=0', '?limit'],
+    ['limit=1001', '?limit'],
+    ['cursor=broken', '?cursor'],
+  ])('to ?%s', async (query, pointer) => {
+    const answer = await bearer(server.url, server.secretKey, 'GET', `/v1/webhooks/deliveries?${query}`);
+    expect(answer.json).toMatchObject({ status: 400, code: 'invalid_request', errors: [{ pointer }] });
+  });
+
+  test('to a parameter that is given twice; an unknown one is nothing', async () => {
+    const ask = (query: string): ReturnType<typeof bearer> =>
+      bearer(server.url, server.secretKey, 'GET', `/v1/webhooks/deliveries?${query}`);
+    expect((await ask('limit=1&limit=2')).json).toMatchObject({ status: 400, code: 'invalid_request' });
+    expect((await ask('page=2')).json).toEqual({ data: [], has_more: false, next_cursor: null });
+  });
+});

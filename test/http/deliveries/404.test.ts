@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bearer } from '../../support/manage.ts';
+import type { RunningServer } from '../../support/server.ts';
+import {
+  NOBODYS_DELIVERY,
+  NOBODYS_WEBHOOK,
+  startDeliveringServer,
+  startReceiver,
+  webhookClient,
+} from '../../support/webhooks.ts';
+
+describe('deliveries answer 404', () => {
+  let server: RunningServer;
+  beforeAll(async () => {
+    server = await startDeliveringServer();
+  });
+  afterAll(() => server.stop());
+
+  test.each([
+    ['an id that nobody has', NOBODYS_DELIVERY],
+    ['the id of a webhook', NOBODYS_WEBHOOK],
+    ['a text that is no id', 'test'],
+    ['a text that is longer than a key of the store', 'x'.repeat(3_000)],
+  ])('to %s', async (_name, id) => {
+    const path = `/v1/webhooks/deliveries/${id}`;
+    const found = await bearer(server.url, server.secretKey, 'GET', path);
+    const retried = await bearer(server.url, server.secretKey, 'POST', `${path}/retry`);
+    expect([found.json['code'], retried.json['code']]).toEqual(['not_found', 'not_found']);
+  });
+
+  test('to a retry when the webhook is gone, although the delivery is still in the log', async () => {
+    const receiver = await startReceiver();
+    const client = webhookClient(server.url, server.secretKey);
+    const { id } = await client.create(receiver.url, 'BLOCK');
+    const { id: deliveryId } = await client.ask('POST', `/v1/webhooks/${id}/test`);
+    await client.ask('DELETE', `/v1/webhooks/${id}`);
+    const path = `/v1/webhooks/deliveries/${String(deliveryId)}`;
+    expect((await client.ask('GET', path))['webhook_id']).toBe(id);
+    const retried = await bearer(server.url, server.secretKey, 'POST', `${path}/retry`);
+    expect(retried.json).toMatchObject({ status: 404, code: 'not_found' });
+    expect(receiver.arrivals).toHaveLength(1);
+    await receiver.close();
+  });
+});

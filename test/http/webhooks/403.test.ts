@@ -1,0 +1,33 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bearer, call } from '../../support/manage.ts';
+import type { RunningServer } from '../../support/server.ts';
+import { NOBODYS_DELIVERY, startDeliveringServer, webhookClient } from '../../support/webhooks.ts';
+
+describe('webhooks and deliveries answer 403 to a public key', () => {
+  let server: RunningServer;
+  let id: string;
+  beforeAll(async () => {
+    server = await startDeliveringServer();
+    ({ id } = await webhookClient(server.url, server.secretKey).create('http://127.0.0.1:9/', 'BLOCK'));
+  });
+  afterAll(() => server.stop());
+
+  test.each([
+    ['GET', '/v1/webhooks', undefined],
+    ['POST', '/v1/webhooks', { url: 'https://shop.example/events', event_types: ['BLOCK'] }],
+    ['GET', '/v1/webhooks/{id}', undefined],
+    ['DELETE', '/v1/webhooks/{id}', undefined],
+    ['POST', '/v1/webhooks/{id}/test', undefined],
+    ['POST', '/v1/webhooks/{id}/rotate', {}],
+    ['GET', '/v1/webhooks/deliveries', undefined],
+    ['GET', `/v1/webhooks/deliveries/${NOBODYS_DELIVERY}`, undefined],
+    ['POST', `/v1/webhooks/deliveries/${NOBODYS_DELIVERY}/retry`, undefined],
+  ])('on %s %s, signed or as Bearer, and nothing is done', async (method, path, body) => {
+    const before = (await bearer(server.url, server.secretKey, 'GET', '/v1/webhooks')).json;
+    for (const ask of [call, bearer]) {
+      const answer = await ask(server.url, server.publicKey, method, path.replace('{id}', id), body);
+      expect(answer.json).toMatchObject({ status: 403, code: 'key_not_allowed' });
+    }
+    expect((await bearer(server.url, server.secretKey, 'GET', '/v1/webhooks')).json).toEqual(before);
+  });
+});

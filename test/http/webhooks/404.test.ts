@@ -1,0 +1,39 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bearer } from '../../support/manage.ts';
+import { startServer, type RunningServer } from '../../support/server.ts';
+import { NOBODYS_DELIVERY, NOBODYS_WEBHOOK } from '../../support/webhooks.ts';
+
+describe('webhooks answer 404', () => {
+  let server: RunningServer;
+  beforeAll(async () => {
+    server = await startServer();
+  });
+  afterAll(() => server.stop());
+
+  test.each([
+    ['an id that nobody has', NOBODYS_WEBHOOK],
+    ['the id of a delivery', NOBODYS_DELIVERY],
+    ['a text that is no id', 'anything'],
+    ['an id in small letters', NOBODYS_WEBHOOK.toLowerCase()],
+    ['an id and a line feed', `${NOBODYS_WEBHOOK}%0A`],
+    ['a text that is longer than a key of the store', 'x'.repeat(3_000)],
+  ])('to %s, whatever is asked of it', async (_name, id) => {
+    for (const [method, rest] of [
+      ['GET', ''],
+      ['DELETE', ''],
+      ['POST', '/test'],
+      ['POST', '/rotate'],
+    ] as const) {
+      const answer = await bearer(server.url, server.secretKey, method, `/v1/webhooks/${id}${rest}`);
+      expect(answer.json).toMatchObject({ status: 404, code: 'not_found' });
+    }
+  });
+
+  test.each(['/v1/webhooks/', `/v1/webhooks/${NOBODYS_WEBHOOK}/secret`, `/v1/webhooks/${NOBODYS_WEBHOOK}/test/again`])(
+    'to %s, where there is nothing',
+    async (path) => {
+      const answer = await bearer(server.url, server.secretKey, 'GET', path);
+      expect(answer.json).toMatchObject({ status: 404, code: 'not_found' });
+    },
+  );
+});

@@ -1,0 +1,29 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bearer } from '../../support/manage.ts';
+import { TRANSPORTS } from '../../support/requests.ts';
+import { startServer, type RunningServer } from '../../support/server.ts';
+import { NOBODYS_DELIVERY, NOBODYS_WEBHOOK } from '../../support/webhooks.ts';
+
+describe.each(TRANSPORTS)('webhooks and deliveries answer 405 over %s', (transport) => {
+  let server: RunningServer;
+  beforeAll(async () => {
+    server = await startServer({ env: { GATEHOUSE_TRANSPORT: transport } });
+  });
+  afterAll(() => server.stop());
+
+  test.each([
+    ['PUT', '/v1/webhooks', 'GET, POST'],
+    ['PATCH', `/v1/webhooks/${NOBODYS_WEBHOOK}`, 'GET, DELETE'],
+    ['GET', `/v1/webhooks/${NOBODYS_WEBHOOK}/test`, 'POST'],
+    ['GET', `/v1/webhooks/${NOBODYS_WEBHOOK}/rotate`, 'POST'],
+    ['POST', '/v1/webhooks/deliveries', 'GET'],
+    // `deliveries` is no webhook's id, so it cannot be deleted.
+    ['DELETE', '/v1/webhooks/deliveries', 'GET'],
+    ['DELETE', `/v1/webhooks/deliveries/${NOBODYS_DELIVERY}`, 'GET'],
+    ['GET', `/v1/webhooks/deliveries/${NOBODYS_DELIVERY}/retry`, 'POST'],
+  ])('to %s %s, with what it takes', async (method, path, allow) => {
+    const answer = await bearer(server.url, server.secretKey, method, path);
+    expect(answer.json).toMatchObject({ status: 405, code: 'method_not_allowed' });
+    expect(answer.headers['allow']).toBe(allow);
+  });
+});

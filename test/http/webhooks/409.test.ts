@@ -1,0 +1,22 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bearer } from '../../support/manage.ts';
+import { startServer, type RunningServer } from '../../support/server.ts';
+
+describe('webhooks answer 409', () => {
+  let server: RunningServer;
+  beforeAll(async () => {
+    server = await startServer();
+  });
+  afterAll(() => server.stop());
+
+  test('past 20 of a customer, also when they come all at once', async () => {
+    const body = { url: 'https://shop.example/events', event_types: ['BLOCK'] };
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, () => bearer(server.url, server.secretKey, 'POST', '/v1/webhooks', body)),
+    );
+    const refused = answers.filter(({ status }) => status !== 201);
+    expect(refused).toHaveLength(10);
+    for (const { json } of refused) expect(json).toMatchObject({ status: 409, code: 'limit_reached' });
+    expect((await bearer(server.url, server.secretKey, 'GET', '/v1/webhooks')).json['data']).toHaveLength(20);
+  });
+});

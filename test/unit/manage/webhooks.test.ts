@@ -1,0 +1,290 @@
+import { describe, expect, test } from 'vitest';
+import { newId } from '../../../src/base/ids.ts';
+import { PUBLIC_KEY } from '../decide/support.ts';
+import { NEXT_SECRET, NOW_MS, OTHER_KEY, SECRET, setUp, webhook } from './webhook-support.ts';
+
+const GOOD = { url: 'https://shop.example/events', event_types: ['REVIEW', 'BLOCK'] };
+const NOBODYS = newId('wh', NOW_MS);
+const FAULT = { kind: 'fault', code: 'store_write_failed', detail: 'MDB_PROBLEM inside' } as const;
+
+describe('creating a webhook', () => {
+  test('hands over what was given, and shows the whole secret and where it is', async () => {
+    const { ask, calls } = setUp();
+    const made = await ask('POST', '/v1/webhooks', { ...GOOD, description: 'to the desk', secret: 'of my own' });
+    expect(made.status).toBe(201);
+    expect(made.json).toMatchObject({ ...GOOD, description: 'to the desk', secret: SECRET });
+    expect(made.fields).toContain('\r\nCache-Control: no-store');
+    expect(made.fields).toContain(`\r\nLocation: /v1/webhooks/${String(made.json['id'])}`);
+    const { url, event_types: eventTypes } = GOOD;
+    expect(calls).toEqual([['create', { customer: 7, url, eventTypes, description: 'to the desk' }]]);
+  });
+
+  test('keeps the url as it was written', async () => {
+    const { ask, calls } = setUp();
+    const urls = [
+      'http://127.0.0.1:8080',
+      'HTTPS://Shop.Example/Events?to=desk&at=10%20am',
+      'https://shop.example?x',
+      'https://[2606:4700:4700::1111]:8443/a@b',
+      'https://bücher.example/ä',
+      `https://shop.example/${'x'.repeat(2_048 - 21)}`,
+    ];
+    for (const url of urls) expect((await ask('POST', '/v1/webhooks', { ...GOOD, url })).json['url']).toBe(url);
+    expect(calls).toHaveLength(urls.length);
+  });
+
+  test.each([
+    ['no url', { url: undefined }, '/url', 'required'],
+    ['null as url', { url: null }, '/url', 'required'],
+    ['a number as url', { url: 7 }, '/url', 'wrong_type'],
+    ['an empty url', { url: '' }, '/url', 'invalid_value'],
+    ['a relative url', { url: '/events' }, '/url', 'invalid_value'],
+    ['a url without a scheme', { url: 'shop.example/events' }, '/url', 'invalid_value'],
+    ['a url without a host', { url: 'https://' }, '/url', 'invalid_value'],
+    ['a url without slashes', { url: 'https:shop.example' }, '/url', 'invalid_value'],
+    ['a url with one slash', { url: 'https:/shop.example' }, '/url', 'invalid_value'],
+    ['a url with three slashes', { url: 'https:///shop.example' }, '/url', 'invalid_value'],
+    ['backslashes', { url: String.raw`https:\\shop.example` }, '/url', 'invalid_value'],
+    ['a backslash behind the host', { url: String.raw`https://shop.example\@inside.example` }, '/url', 'invalid_value'],
+    ['another scheme', { url: 'ftp://shop.example/' }, '/url', 'invalid_value'],
+    ['a file', { url: 'file:///etc/passwd' }, '/url', 'invalid_value'],
+    ['a user', { url: 'https://user@shop.example/' }, '/url', 'invalid_value'],
+    ['a user and a password', { url: 'https://user:pass@shop.example/' }, '/url', 'invalid_value'],
+    ['an empty user', { url: 'https://@shop.example/' }, '/url', 'invalid_value'],
+    ['a fragment', { url: 'https://shop.example/#events' }, '/url', 'invalid_value'],
+    ['an empty fragment', { url: 'https://shop.example/#' }, '/url', 'invalid_value'],
+    ['a port that is none', { url: 'https://shop.example:70000/' }, '/url', 'invalid_value'],
+    ['a broken host', { url: 'https://[::1/' }, '/url', 'invalid_value'],
+    ['a space before', { url: ' https://shop.example/' }, '/url', 'invalid_value'],
+    ['a line feed within', { url: 'https://shop.ex\nample/' }, '/url', 'invalid_value'],
+    ['a line feed behind', { url: 'https://shop.example/\n' }, '/url', 'invalid_value'],
+    ['a url of 2,049 characters', { url: `https://shop.example/${'x'.repeat(2_028)}` }, '/url', 'too_long'],
+    ['no event types', { event_types: undefined }, '/event_types', 'required'],
+    ['none of the event types', { event_types: [] }, '/event_types', 'too_few'],
+    ['a text in place of event types', { event_types: 'BLOCK' }, '/event_types', 'wrong_type'],
+    ['an unknown event type', { event_types: ['BLOCK', 'DENY'] }, '/event_types/1', 'invalid_value'],
+    ['an event type in small letters', { event_types: ['block'] }, '/event_types/0', 'invalid_value'],
+    ['an event type twice', { event_types: ['BLOCK', 'ALLOW', 'BLOCK'] }, '/event_types/2', 'invalid_value'],
+    ['null among the event types', { event_types: [null] }, '/event_types/0', 'required'],
+    ['six event types', { event_types: Array(6).fill('BLOCK') }, '/event_types', 'too_many'],
+    ['a description that is no text', { description: 7 }, '/description', 'wrong_type'],
+    ['a description of 501 characters', { description: 'x'.repeat(501) }, '/description', 'too_long'],
+  ])('refuses %s, and does nothing', async (_name, changes, pointer, code) => {
+    const { ask, calls } = setUp();
+    const refused = await ask('POST', '/v1/webhooks', { ...GOOD, ...changes });
+    expect(refused.json).toMatchObject({ status: 422, code: 'validation_failed', errors: [{ pointer, code }] });
+    expect(refused.json['errors']).toHaveLength(1);
+    expect(calls).toEqual([]);
+  });
+
+  test('names all that is wrong at once', async () => {
+    const { ask } = setUp();
+    const { json } = await ask('POST', '/v1/webhooks', { url: 'x', event_types: ['y'], description: 1 });
+    const pointers = (json['errors'] as { pointer: string }[]).map(({ pointer }) => pointer);
+    expect(pointers).toEqual(['/url', '/event_types/0', '/description']);
+  });
+
+  test('looks at five event types at most, however many there are', async () => {
+    const { ask } = setUp();
+    const { json } = await ask('POST', '/v1/webhooks', { ...GOOD, event_types: Array(200_000).fill('x') });
+    expect(json['errors']).toMatchObject([{ pointer: '/event_types', code: 'too_many' }]);
+  });
+
+  test.each([
+    'http://10.1.2.3/',
+    'http://[::1]/',
+    'http://169.254.169.254/latest/meta-data/',
+    'http://0x0a010203/',
+    'http://[::ffff:10.1.2.3]/',
+  ])('refuses %s, which may not be reached, and does nothing', async (url) => {
+    const { ask, calls } = setUp();
+    const refused = await ask('POST', '/v1/webhooks', { ...GOOD, url });
+    expect(refused.json).toMatchObject({
+      status: 422,
+      code: 'blocked_url',
+      errors: [{ pointer: '/url', code: 'blocked_url' }],
+    });
+    expect(calls).toEqual([]);
+  });
+
+  test('names what is wrong with other fields before it says that a target is blocked', async () => {
+    const { ask } = setUp();
+    const { json } = await ask('POST', '/v1/webhooks', { url: 'http://10.1.2.3/', event_types: [] });
+    expect(json).toMatchObject({ code: 'validation_failed', errors: [{ pointer: '/event_types', code: 'too_few' }] });
+  });
+
+  test('answers 409 when there are as many as may be', async () => {
+    const { ask, control } = setUp();
+    control.create = () => Promise.resolve({ kind: 'limit_reached' });
+    expect((await ask('POST', '/v1/webhooks', GOOD)).json).toMatchObject({ status: 409, code: 'limit_reached' });
+  });
+
+  test('answers 500 to a fault of the store, without its words', async () => {
+    const { ask, control } = setUp();
+    control.create = () => Promise.resolve(FAULT);
+    const failed = await ask('POST', '/v1/webhooks', GOOD);
+    expect(failed.json).toMatchObject({ status: 500, code: 'internal_error' });
+    expect(JSON.stringify(failed.json)).not.toContain('MDB');
+  });
+});
+
+describe('reading webhooks', () => {
+  test('shows them page by page, masked', async () => {
+    const { ask, webhooks } = setUp();
+    webhooks.push(...Array.from({ length: 5 }, (_, n) => webhook({ createdAtMs: NOW_MS - n * 1_000 })));
+    const seen: unknown[] = [];
+    let cursor: string | null = null;
+    do {
+      const page = await ask('GET', `/v1/webhooks?limit=2${cursor === null ? '' : `&cursor=${cursor}`}`);
+      const rows = page.json['data'] as Record<string, unknown>[];
+      seen.push(...rows.map(({ id }) => id));
+      for (const { secret } of rows) expect(secret).toBe(`whsec_****************${SECRET.slice(-4)}`);
+      cursor = page.json['next_cursor'] as string | null;
+      expect(page.json['has_more']).toBe(cursor !== null);
+    } while (cursor !== null);
+    expect(seen).toEqual(webhooks.map(({ id }) => id));
+  });
+
+  test('shows one by its id, and a mask alone where its secret cannot be read', async () => {
+    const { ask, webhooks, state } = setUp();
+    const own = webhook();
+    webhooks.push(own);
+    expect((await ask('GET', `/v1/webhooks/${own.id}`)).json).toMatchObject({ id: own.id, url: own.url });
+    state.secrets = false;
+    const unreadable = await ask('GET', `/v1/webhooks/${own.id}`);
+    expect([unreadable.status, unreadable.json['secret']]).toEqual([200, 'whsec_****************']);
+  });
+
+  test.each(['limit=0', 'limit=1001', 'limit=x', 'cursor=broken'])('refuses ?%s', async (query) => {
+    const { ask } = setUp();
+    expect((await ask('GET', `/v1/webhooks?${query}`)).json).toMatchObject({ status: 400, code: 'invalid_request' });
+  });
+
+  test('refuses a cursor of the deliveries', async () => {
+    const { ask, webhooks } = setUp();
+    webhooks.push(webhook(), webhook());
+    const page = await ask('GET', '/v1/webhooks?limit=1');
+    const target = `?limit=1&cursor=${String(page.json['next_cursor'])}`;
+    expect((await ask('GET', `/v1/webhooks${target}`)).status).toBe(200);
+    expect((await ask('GET', `/v1/webhooks/deliveries${target}`)).status).toBe(400);
+  });
+});
+
+describe('changing a webhook', () => {
+  test('removing answers 204 and nothing else', async () => {
+    const { ask, calls } = setUp();
+    expect(await ask('DELETE', `/v1/webhooks/${NOBODYS}`)).toMatchObject({ status: 204, json: {} });
+    expect(calls).toEqual([['remove', 7, NOBODYS]]);
+  });
+
+  test('rotating shows the new secret whole, once', async () => {
+    const { ask } = setUp();
+    const rotated = await ask('POST', `/v1/webhooks/${NOBODYS}/rotate`, { grace_seconds: 60 });
+    expect([rotated.status, rotated.json['secret'], rotated.json['id']]).toEqual([200, NEXT_SECRET, NOBODYS]);
+    expect(rotated.fields).toContain('\r\nCache-Control: no-store');
+  });
+
+  test.each([
+    [undefined, 86_400],
+    [{}, 86_400],
+    [{ grace_seconds: null }, 86_400],
+    [{ grace_seconds: 0 }, 0],
+    [{ grace_seconds: 604_800 }, 604_800],
+  ])('rotating with %j keeps the old secret for %i s', async (body, graceSeconds) => {
+    const { ask, calls } = setUp();
+    expect((await ask('POST', `/v1/webhooks/${NOBODYS}/rotate`, body)).status).toBe(200);
+    expect(calls).toEqual([['rotate', 7, NOBODYS, graceSeconds]]);
+  });
+
+  test.each([
+    [-1, 'too_small'],
+    [604_801, 'too_large'],
+    [1.5, 'wrong_type'],
+    ['60', 'wrong_type'],
+  ])('rotating refuses a grace of %j s', async (grace, code) => {
+    const { ask, calls } = setUp();
+    const refused = await ask('POST', `/v1/webhooks/${NOBODYS}/rotate`, { grace_seconds: grace });
+    expect(refused.json).toMatchObject({ status: 422, errors: [{ pointer: '/grace_seconds', code }] });
+    expect(calls).toEqual([]);
+  });
+
+  test('testing shows the delivery, with and without a body', async () => {
+    const { ask, calls } = setUp();
+    for (const body of [undefined, {}]) {
+      const tested = await ask('POST', `/v1/webhooks/${NOBODYS}/test`, body);
+      expect(tested).toMatchObject({ status: 200, json: { webhook_id: NOBODYS, trigger: 'test' } });
+    }
+    expect(calls).toEqual([
+      ['test', 7, NOBODYS],
+      ['test', 7, NOBODYS],
+    ]);
+  });
+
+  test('testing answers 429 when too much is under way', async () => {
+    const { ask, control } = setUp();
+    control.test = () => Promise.resolve({ kind: 'busy' });
+    const busy = await ask('POST', `/v1/webhooks/${NOBODYS}/test`);
+    expect(busy.json).toMatchObject({ status: 429, code: 'overloaded', retry_after: 1 });
+  });
+
+  test('a fault of the store is 500 on each', async () => {
+    const { ask, control } = setUp();
+    control.remove = () => Promise.resolve(FAULT);
+    control.rotate = () => Promise.resolve(FAULT);
+    control.test = () => Promise.resolve(FAULT);
+    const answers = [
+      await ask('DELETE', `/v1/webhooks/${NOBODYS}`),
+      await ask('POST', `/v1/webhooks/${NOBODYS}/rotate`),
+      await ask('POST', `/v1/webhooks/${NOBODYS}/test`),
+    ];
+    expect(answers.map(({ json }) => json['code'])).toEqual(Array(3).fill('internal_error'));
+  });
+});
+
+describe('whose a webhook is', () => {
+  const CALLS = [
+    ['GET', ''],
+    ['DELETE', ''],
+    ['POST', '/test'],
+    ['POST', '/rotate'],
+  ] as const;
+
+  test.each(CALLS)('%s …%s asks by the caller’s own customer', async (method, rest) => {
+    const { ask, calls, webhooks } = setUp();
+    const own = webhook();
+    webhooks.push(own);
+    const answer = await ask(method, `/v1/webhooks/${own.id}${rest}`, undefined, OTHER_KEY);
+    if (method === 'GET') expect(answer.json).toMatchObject({ status: 404, code: 'not_found' });
+    else expect(calls.map(([, customer]) => customer)).toEqual([8]);
+  });
+
+  test('what is not there is 404 on each', async () => {
+    const { ask, control } = setUp();
+    const none = (): Promise<{ kind: 'not_found' }> => Promise.resolve({ kind: 'not_found' });
+    Object.assign(control, { remove: none, rotate: none, test: none });
+    for (const [method, rest] of CALLS) {
+      const answer = await ask(method, `/v1/webhooks/${NOBODYS}${rest}`);
+      expect(answer.json).toMatchObject({ status: 404, code: 'not_found' });
+    }
+  });
+
+  test('what is no id is 404, and nobody is asked', async () => {
+    const { ask, calls } = setUp();
+    for (const id of ['x', 'wh_', `dlv_${NOBODYS.slice(3)}`, 'x'.repeat(3_000), `${NOBODYS}%0A`]) {
+      for (const [method, rest] of CALLS) {
+        expect((await ask(method, `/v1/webhooks/${id}${rest}`)).json).toMatchObject({ status: 404, code: 'not_found' });
+      }
+    }
+    expect(calls).toEqual([]);
+  });
+
+  test('a public key is 403 on each', async () => {
+    const { ask, calls } = setUp();
+    const answers = [await ask('POST', '/v1/webhooks', GOOD, PUBLIC_KEY)];
+    for (const [method, rest] of CALLS) {
+      answers.push(await ask(method, `/v1/webhooks/${NOBODYS}${rest}`, undefined, PUBLIC_KEY));
+    }
+    expect(answers.map(({ json }) => json['code'])).toEqual(Array(5).fill('key_not_allowed'));
+    expect(calls).toEqual([]);
+  });
+});
