@@ -77,6 +77,8 @@ export interface StepResult {
   readonly next: readonly Step[];
   /** What the source announces in all, where it does; null else. */
   readonly total: number | null;
+  /** Seconds for which the source asks to be left alone before `next`; absent where it asks for nothing. At most 3,600. */
+  readonly pauseSeconds?: number;
 }
 
 export interface FoundRecord {
@@ -95,6 +97,8 @@ export interface Source {
   json(url: string, options?: JsonRequest): Promise<JsonAnswer>;
   /** A feed, a sitemap (gz is opened), any text of a published interface. Tier `basic`. */
   text(url: string, options?: TextRequest): Promise<Page>;
+  /** What the `Sitemap` lines of the robots.txt of the URL's origin say, absolute; empty where there are none. Never fails. */
+  robotsSitemaps(url: string): Promise<readonly string[]>;
   /** Tells a connector's base address where an operator has set another one: `GATEHOUSE_CONNECTOR_BASE_<ID>` or a test. */
   base(fallback: string): string;
 }

@@ -1,0 +1,379 @@
+import {
+  SourceFailure,
+  type Connector,
+  type FoundRecord,
+  type JsonAnswer,
+  type JsonObject,
+  type JsonValue,
+  type Source,
+} from '../connector.ts';
+import { address, type Query } from './kit/address.ts';
+import { chained, type ChainStart, type PageResult, type Turn } from './kit/chain.ts';
+import { isoFromText } from './kit/dates.ts';
+import { at, flagOf, givenText, idOf, integerOf, listIn, readEach, textOf, textsOf, urlOf } from './kit/json.ts';
+import { nextQuery } from './kit/link-header.ts';
+import * as schema from './kit/schema.ts';
+
+const BASE = 'https://api.github.com';
+/** Source: "Using pagination in the REST API". */
+const PAGE_SIZE_MAX = 100;
+/** The `User-Agent`, without which GitHub answers 403, is the service's own and comes with every request. */
+const HEADERS = { accept: 'application/vnd.github+json', 'x-github-api-version': '2022-11-28' };
+
+interface Args extends JsonObject {
+  readonly path: readonly string[];
+  readonly query: { readonly [name: string]: string | null };
+  /** Of issues: whether pull requests, which GitHub lists among them, are kept. */
+  readonly keepsPulls: boolean;
+}
+
+const AUTHOR = schema.authorField('The account; its name is its login.');
+const REPOSITORY = schema.recordSchema({
+  id: schema.idField('Number of the repository.'),
+  url: schema.urlField('The repository.'),
+  name: schema.textField('Without its owner.'),
+  full_name: schema.textField('`owner/name`.'),
+  description: schema.textField('One line.'),
+  homepage_url: schema.urlField('Its website.'),
+  language: schema.textField('The one that most of it is in.'),
+  topics: schema.textsField('As its owner tags it.'),
+  license: schema.textField('SPDX identifier.'),
+  stars: schema.countField('Accounts that starred it.'),
+  forks: schema.countField('Forks.'),
+  open_issues: schema.countField('Open issues and pull requests.'),
+  is_fork: schema.flagField('Whether it is a fork itself.'),
+  is_archived: schema.flagField('Whether nobody can write to it any more.'),
+  default_branch: schema.textField('Name of the branch.'),
+  created_at: schema.dateField('When it was made.'),
+  updated_at: schema.dateField('When what is told here last changed.'),
+  pushed_at: schema.dateField('When it was last pushed to.'),
+});
+const ISSUE = schema.recordSchema({
+  id: schema.idField('Number of the issue over all of GitHub.'),
+  url: schema.urlField('The issue.'),
+  number: schema.countField('Number of the issue in its repository.'),
+  title: schema.textField('As it was written.'),
+  text: schema.textField('Markdown.'),
+  author: AUTHOR,
+  state: schema.textField('`open` or `closed`.'),
+  state_reason: schema.textField('Why it is in that state, for example `completed`.'),
+  labels: schema.textsField('Names.'),
+  assignees: schema.textsField('Logins.'),
+  milestone: schema.textField('Its title.'),
+  comments: schema.countField('Comments.'),
+  is_pull_request: schema.flagField('Whether it is a pull request.'),
+  published_at: schema.dateField('When it was opened.'),
+  updated_at: schema.dateField('When it last changed.'),
+  closed_at: schema.dateField('When it was closed.'),
+});
+const RELEASE = schema.recordSchema({
+  id: schema.idField('Number of the release.'),
+  url: schema.urlField('The release.'),
+  title: schema.textField('Its name.'),
+  tag: schema.textField('The tag that it was made from.'),
+  text: schema.textField('Markdown.'),
+  author: AUTHOR,
+  is_prerelease: schema.flagField('Whether it is called unfinished.'),
+  published_at: schema.dateField('When it was published.'),
+  created_at: schema.dateField('When the commit was made.'),
+  assets: schema.objectsField('Files that come with it.', {
+    name: schema.textField('Of the file.'),
+    url: schema.urlField('The file.'),
+    bytes: schema.countField('Its size.'),
+    downloads: schema.countField('Times it was fetched.'),
+  }),
+});
+
+async function readPage(
+  { args, at: cursor, size }: Turn<Args>,
+  source: Source,
+  read: (item: JsonObject) => FoundRecord | null,
+): Promise<PageResult<Args>> {
+  // Of the link to the next page only the query is taken: some lists count pages there, some have cursors.
+  const query: Query =
+    cursor === null
+      ? { ...args.query, per_page: size }
+      : Object.fromEntries(new URLSearchParams(String(cursor)).entries());
+  const answer = await source.json(address(source.base(BASE), args.path, query), {
+    headers: HEADERS,
+    allowStatuses: [403],
+  });
+  if (answer.status === 403) throw refusal(answer);
+  const items = listIn(answer.body, 'the list');
+  const kept = args.keepsPulls ? items : items.filter((item) => !isPull(item));
+  return {
+    kind: 'page',
+    records: readEach(kept, read),
+    next: items.length === 0 ? null : (nextQuery(answer.headers['link'])?.toString() ?? null),
+    total: null,
+    ...restOfWindow(answer),
+  };
+}
+
+/** GitHub says 403 to those who ask too much, too. Source: "Rate limits for the REST API", "Exceeding the rate limit". */
+function refusal({ headers, body, url }: JsonAnswer): SourceFailure {
+  const isTooMuch =
+    headers['x-ratelimit-remaining'] === '0' ||
+    headers['retry-after'] !== undefined ||
+    /rate limit/i.test(textOf(at(body, 'message')) ?? '');
+  return isTooMuch
+    ? new SourceFailure('rate_limited_by_source', `403 from ${url}: rate limit`, true)
+    : new SourceFailure('access_denied', `403 from ${url}`, false);
+}
+
+/** Where this was the last request that the window allows: the time until the next one opens, by the source's own clock. */
+function restOfWindow({ headers }: JsonAnswer): { readonly pauseSeconds?: number } {
+  const reset = integerOf(headers['x-ratelimit-reset']);
+  const now = Date.parse(headers['date'] ?? '') / 1_000;
+  return headers['x-ratelimit-remaining'] === '0' && reset !== null && reset > now ? { pauseSeconds: reset - now } : {};
+}
+
+function readRepository(item: JsonObject): FoundRecord | null {
+  const id = idOf(item['id']);
+  const url = urlOf(item['html_url']);
+  if (id === null || url === null) return null;
+  return {
+    id,
+    sourceUrl: url,
+    fields: {
+      id,
+      url,
+      name: textOf(item['name']),
+      full_name: textOf(item['full_name']),
+      description: textOf(item['description']),
+      homepage_url: urlOf(item['homepage']),
+      language: textOf(item['language']),
+      topics: textsOf(item['topics']),
+      license: textOf(at(item, 'license', 'spdx_id')),
+      stars: integerOf(item['stargazers_count']),
+      forks: integerOf(item['forks_count']),
+      open_issues: integerOf(item['open_issues_count']),
+      is_fork: flagOf(item['fork']),
+      is_archived: flagOf(item['archived']),
+      default_branch: textOf(item['default_branch']),
+      created_at: isoFromText(item['created_at']),
+      updated_at: isoFromText(item['updated_at']),
+      pushed_at: isoFromText(item['pushed_at']),
+    },
+  };
+}
+
+function readIssue(item: JsonObject): FoundRecord | null {
+  const id = idOf(item['id']);
+  const url = urlOf(item['html_url']);
+  if (id === null || url === null) return null;
+  return {
+    id,
+    sourceUrl: url,
+    fields: {
+      id,
+      url,
+      number: integerOf(item['number']),
+      title: textOf(item['title']),
+      text: textOf(item['body']),
+      author: account(item['user']),
+      state: textOf(item['state']),
+      state_reason: textOf(item['state_reason']),
+      labels: textsOf(item['labels'], (label) => textOf(label) ?? textOf(at(label, 'name'))),
+      assignees: textsOf(item['assignees'], (person) => textOf(at(person, 'login'))),
+      milestone: textOf(at(item, 'milestone', 'title')),
+      comments: integerOf(item['comments']),
+      is_pull_request: isPull(item),
+      published_at: isoFromText(item['created_at']),
+      updated_at: isoFromText(item['updated_at']),
+      closed_at: isoFromText(item['closed_at']),
+    },
+  };
+}
+
+function readRelease(item: JsonObject): FoundRecord | null {
+  const id = idOf(item['id']);
+  const url = urlOf(item['html_url']);
+  if (id === null || url === null) return null;
+  const assets = item['assets'];
+  return {
+    id,
+    sourceUrl: url,
+    fields: {
+      id,
+      url,
+      title: textOf(item['name']),
+      tag: textOf(item['tag_name']),
+      text: textOf(item['body']),
+      author: account(item['author']),
+      is_prerelease: flagOf(item['prerelease']),
+      published_at: isoFromText(item['published_at']),
+      created_at: isoFromText(item['created_at']),
+      assets: Array.isArray(assets) ? (assets as readonly JsonValue[]).map(readAsset) : null,
+    },
+  };
+}
+
+function readAsset(asset: JsonValue): JsonObject {
+  return {
+    name: textOf(at(asset, 'name')),
+    url: urlOf(at(asset, 'browser_download_url')),
+    bytes: integerOf(at(asset, 'size')),
+    downloads: integerOf(at(asset, 'download_count')),
+  };
+}
+
+function isPull(item: JsonValue): boolean {
+  const pull = at(item, 'pull_request');
+  return pull !== undefined && pull !== null;
+}
+
+function account(value: JsonValue | undefined): JsonObject | null {
+  return schema.author(textOf(at(value, 'login')), urlOf(at(value, 'html_url')));
+}
+
+function beginIssues(input: JsonObject): ChainStart<Args> {
+  const given = input['updated_after'];
+  const since = isoFromText(given);
+  if (given !== undefined && since === null)
+    return { kind: 'fault', pointer: '/updated_after', message: 'This must be a date.' };
+  const query = { state: textOf(input['state']) ?? 'all', since, sort: 'created', direction: 'desc' };
+  const keepsPulls = input['with_pull_requests'] === true;
+  return { kind: 'args', args: { path: repositoryPath(input, 'issues'), query, keepsPulls } };
+}
+
+function repositoryPath(input: JsonObject, list: string): readonly string[] {
+  return ['repos', givenText(input, 'owner'), givenText(input, 'repo'), list];
+}
+
+const LOGIN = '^[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?$';
+const OWNER = schema.nameInput('Login of the account or organisation.', LOGIN, 60);
+const REPO = schema.nameInput('Name of the repository.', '^(?!\\.{1,2}$)[A-Za-z0-9._-]+$', 100);
+const EXAMPLE_AUTHOR = { name: 'mira', url: 'https://github.com/mira' };
+const COMMON = { tier: 'basic', pageSizeMax: PAGE_SIZE_MAX, sizing: 'fixed' } as const;
+const PAGING = 'By the `Link` header, 100 a page; no total is announced.';
+
+export const github: Connector = {
+  id: 'github',
+  title: 'GitHub',
+  description: 'Public repositories of organisations, and the issues and releases of repositories.',
+  docsUrl: 'https://docs.github.com/en/rest',
+  terms: {
+    termsUrl: 'https://docs.github.com/en/site-policy/github-terms/github-terms-of-service#h-api-terms',
+    attribution: null,
+    ratePolicy:
+      '60 requests an hour from one address without a key; at the end of the window the next one is waited for.',
+  },
+  operations: [
+    chained<Args>({
+      ...COMMON,
+      name: 'org.repos',
+      description: 'The public repositories of an organisation, the newest first.',
+      paging: PAGING,
+      input: schema.inputSchema({ org: schema.nameInput('Login of the organisation.', LOGIN, 60) }, ['org']),
+      record: REPOSITORY,
+      example: {
+        input: { org: 'example-tea' },
+        record: {
+          id: '7001',
+          url: 'https://github.com/example-tea/kettle',
+          name: 'kettle',
+          full_name: 'example-tea/kettle',
+          description: 'A kettle that logs',
+          homepage_url: 'https://kettle.example/',
+          language: 'TypeScript',
+          topics: ['tea'],
+          license: 'Apache-2.0',
+          stars: 41,
+          forks: 3,
+          open_issues: 5,
+          is_fork: false,
+          is_archived: false,
+          default_branch: 'main',
+          created_at: '2023-01-15T10:00:00.000Z',
+          updated_at: '2024-05-01T12:00:00.000Z',
+          pushed_at: '2024-05-01T11:58:00.000Z',
+        },
+      },
+      begin: (input) => ({
+        kind: 'args',
+        args: {
+          path: ['orgs', givenText(input, 'org'), 'repos'],
+          query: { type: 'public', sort: 'created', direction: 'desc' },
+          keepsPulls: true,
+        },
+      }),
+      read: (turn, source) => readPage(turn, source, readRepository),
+    }),
+    chained<Args>({
+      ...COMMON,
+      name: 'repo.issues',
+      description: 'The issues of a repository, the newest first; pull requests only where they are asked for.',
+      paging: PAGING,
+      input: schema.inputSchema(
+        {
+          owner: OWNER,
+          repo: REPO,
+          state: schema.choiceInput('Which issues.', ['open', 'closed', 'all'], 'all'),
+          updated_after: schema.dateInput('Only what changed after this time.'),
+          with_pull_requests: schema.flagInput('Keeps pull requests, which GitHub lists among issues.'),
+        },
+        ['owner', 'repo'],
+      ),
+      record: ISSUE,
+      example: {
+        input: { owner: 'example-tea', repo: 'kettle', state: 'open' },
+        record: {
+          id: '88001',
+          url: 'https://github.com/example-tea/kettle/issues/12',
+          number: 12,
+          title: 'It whistles twice',
+          text: 'Since **2.0** it whistles twice.',
+          author: EXAMPLE_AUTHOR,
+          state: 'open',
+          state_reason: null,
+          labels: ['bug'],
+          assignees: ['noor'],
+          milestone: '2.1',
+          comments: 4,
+          is_pull_request: false,
+          published_at: '2024-04-20T09:00:00.000Z',
+          updated_at: '2024-04-22T16:40:00.000Z',
+          closed_at: null,
+        },
+      },
+      begin: beginIssues,
+      read: (turn, source) => readPage(turn, source, readIssue),
+    }),
+    chained<Args>({
+      ...COMMON,
+      name: 'repo.releases',
+      description: 'The published releases of a repository, the newest first.',
+      paging: PAGING,
+      input: schema.inputSchema({ owner: OWNER, repo: REPO }, ['owner', 'repo']),
+      record: RELEASE,
+      example: {
+        input: { owner: 'example-tea', repo: 'kettle' },
+        record: {
+          id: '9301',
+          url: 'https://github.com/example-tea/kettle/releases/tag/v2.0.0',
+          title: 'Kettle 2.0',
+          tag: 'v2.0.0',
+          text: 'It whistles.',
+          author: EXAMPLE_AUTHOR,
+          is_prerelease: false,
+          published_at: '2024-04-18T14:00:00.000Z',
+          created_at: '2024-04-18T13:30:00.000Z',
+          assets: [
+            {
+              name: 'kettle.tgz',
+              url: 'https://github.com/example-tea/kettle/releases/download/v2.0.0/kettle.tgz',
+              bytes: 120400,
+              downloads: 310,
+            },
+          ],
+        },
+      },
+      begin: (input) => ({
+        kind: 'args',
+        args: { path: repositoryPath(input, 'releases'), query: {}, keepsPulls: true },
+      }),
+      read: (turn, source) => readPage(turn, source, readRelease),
+    }),
+  ],
+};

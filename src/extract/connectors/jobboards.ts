@@ -1,0 +1,248 @@
+import type { Connector, FoundRecord, JsonObject, JsonValue, Source } from '../connector.ts';
+import { address } from './kit/address.ts';
+import { chained, type PageResult, type Turn } from './kit/chain.ts';
+import { isoFromMs, isoFromText } from './kit/dates.ts';
+import { htmlToText, plainText, textOfHtml } from './kit/html.ts';
+import {
+  at,
+  flagOf,
+  givenText,
+  idOf,
+  integerOf,
+  itemsOf,
+  listIn,
+  numberOf,
+  readEach,
+  textOf,
+  urlOf,
+} from './kit/json.ts';
+import * as schema from './kit/schema.ts';
+
+const GREENHOUSE = 'https://boards-api.greenhouse.io';
+const LEVER = 'https://api.lever.co';
+const ASHBY = 'https://api.ashbyhq.com';
+/** Choice: Lever states no maximum. The other two send all of a board at once. */
+const PAGE_SIZE_MAX = 100;
+
+type Board = 'greenhouse' | 'lever' | 'ashby';
+
+interface Args extends JsonObject {
+  readonly board: Board;
+  readonly company: string;
+}
+
+const JOB = schema.recordSchema({
+  id: schema.idField('The number or name of the job on its board.'),
+  url: schema.urlField('The job.'),
+  apply_url: schema.urlField('Where to apply.'),
+  title: schema.textField('As it is posted.'),
+  company: schema.textField("The company's name on the board."),
+  department: schema.textField('As the company divides itself.'),
+  team: schema.textField('Within the department.'),
+  location: schema.textField('The first one.'),
+  locations: schema.textsField('All of them.'),
+  is_remote: schema.flagField('Whether it can be done from anywhere; null where the board does not say.'),
+  employment_type: schema.textField('As the board says it, for example `FullTime`.'),
+  compensation: schema.textField('What is paid, in one line.'),
+  text: schema.textField('The description as text.'),
+  html: schema.textField('The description as HTML.'),
+  published_at: schema.dateField('When it was posted.'),
+  updated_at: schema.dateField('When it was last changed.'),
+});
+
+async function readPage(turn: Turn<Args>, source: Source): Promise<PageResult<Args>> {
+  switch (turn.args.board) {
+    case 'greenhouse':
+      return readGreenhouse(turn, source);
+    case 'lever':
+      return readLever(turn, source);
+    case 'ashby':
+      return readAshby(turn, source);
+  }
+}
+
+async function readGreenhouse({ args }: Turn<Args>, source: Source): Promise<PageResult<Args>> {
+  const path = ['v1', 'boards', args.company, 'jobs'];
+  const { body } = await source.json(address(source.base(GREENHOUSE), path, { content: true }));
+  const items = listIn(at(body, 'jobs'), 'jobs');
+  const records = readEach(items, (item) => readGreenhouseJob(item, args.company));
+  return { kind: 'page', records, next: null, total: integerOf(at(body, 'meta', 'total')) ?? items.length };
+}
+
+async function readLever({ args, at: offset, size }: Turn<Args>, source: Source): Promise<PageResult<Args>> {
+  const skip = Number(offset ?? 0);
+  const path = ['v0', 'postings', args.company];
+  const { body } = await source.json(address(source.base(LEVER), path, { mode: 'json', skip, limit: size }));
+  const items = listIn(body, 'the postings');
+  const records = readEach(items, (item) => readLeverJob(item, args.company));
+  return { kind: 'page', records, next: items.length >= size ? skip + items.length : null, total: null };
+}
+
+async function readAshby({ args }: Turn<Args>, source: Source): Promise<PageResult<Args>> {
+  const path = ['posting-api', 'job-board', args.company];
+  const { body } = await source.json(address(source.base(ASHBY), path, { includeCompensation: true }));
+  // What is not listed is for those alone who were given its address.
+  const items = listIn(at(body, 'jobs'), 'jobs').filter((item) => at(item, 'isListed') !== false);
+  const records = readEach(items, (item) => readAshbyJob(item, args.company));
+  return { kind: 'page', records, next: null, total: items.length };
+}
+
+function readGreenhouseJob(item: JsonObject, company: string): FoundRecord | null {
+  const id = idOf(item['id']);
+  const url = urlOf(item['absolute_url']);
+  if (id === null || url === null) return null;
+  // The description is HTML whose signs are written as entities once more.
+  const content = textOf(item['content']);
+  const html = content === null || content.includes('<') ? content : htmlToText(content);
+  const offices = namesOf(item['offices']);
+  const location = textOf(at(item, 'location', 'name'));
+  return job(id, url, {
+    apply_url: url,
+    title: textOf(item['title']),
+    company: textOf(item['company_name']) ?? company,
+    department: namesOf(item['departments'])?.[0] ?? null,
+    team: null,
+    location,
+    locations: offices === null || offices.length === 0 ? listOf(location) : offices,
+    is_remote: null,
+    employment_type: null,
+    compensation: null,
+    text: textOfHtml(html),
+    html,
+    published_at: isoFromText(item['first_published']),
+    updated_at: isoFromText(item['updated_at']),
+  });
+}
+
+function readLeverJob(item: JsonObject, company: string): FoundRecord | null {
+  const id = idOf(item['id']);
+  const url = urlOf(item['hostedUrl']);
+  if (id === null || url === null) return null;
+  const lists = itemsOf(item['lists']).map(
+    (list) => `<h3>${textOf(at(list, 'text')) ?? ''}</h3><ul>${textOf(at(list, 'content')) ?? ''}</ul>`,
+  );
+  const html = [textOf(item['description']), ...lists, textOf(item['additional'])].join('') || null;
+  const location = textOf(at(item, 'categories', 'location'));
+  const all = itemsOf(at(item, 'categories', 'allLocations')).flatMap((name) => textOf(name) ?? []);
+  const workplace = textOf(item['workplaceType']);
+  return job(id, url, {
+    apply_url: urlOf(item['applyUrl']),
+    title: textOf(item['text']),
+    company,
+    department: textOf(at(item, 'categories', 'department')),
+    team: textOf(at(item, 'categories', 'team')),
+    location,
+    locations: all.length === 0 ? listOf(location) : all,
+    is_remote: workplace === null || workplace === 'unspecified' ? null : workplace === 'remote',
+    employment_type: textOf(at(item, 'categories', 'commitment')),
+    compensation: salaryOf(item['salaryRange']),
+    text: textOfHtml(html),
+    html,
+    published_at: isoFromMs(item['createdAt']),
+    updated_at: isoFromMs(item['updatedAt']),
+  });
+}
+
+function readAshbyJob(item: JsonObject, company: string): FoundRecord | null {
+  const url = urlOf(item['jobUrl']);
+  const id = idOf(item['id']) ?? url;
+  if (id === null || url === null) return null;
+  const location = textOf(item['location']);
+  const others = itemsOf(item['secondaryLocations']).flatMap((place) => textOf(at(place, 'location')) ?? []);
+  const html = textOf(item['descriptionHtml']);
+  return job(id, url, {
+    apply_url: urlOf(item['applyUrl']),
+    title: textOf(item['title']),
+    company,
+    department: textOf(item['department']),
+    team: textOf(item['team']),
+    location,
+    locations: location === null ? others : [location, ...others],
+    is_remote: flagOf(item['isRemote']),
+    employment_type: textOf(item['employmentType']),
+    compensation: textOf(at(item, 'compensation', 'compensationTierSummary')),
+    text: textOf(item['descriptionPlain']) ?? textOfHtml(html),
+    html,
+    published_at: isoFromText(item['publishedAt']),
+    updated_at: isoFromText(item['updatedAt']),
+  });
+}
+
+function job(id: string, url: string, fields: JsonObject): FoundRecord {
+  return { id, sourceUrl: url, fields: { id, url, ...fields } };
+}
+
+function namesOf(value: JsonValue | undefined): readonly string[] | null {
+  return Array.isArray(value) ? itemsOf(value).flatMap((item) => plainText(textOf(at(item, 'name'))) ?? []) : null;
+}
+
+function listOf(value: string | null): readonly string[] {
+  return value === null ? [] : [value];
+}
+
+/** For example `80000–95000 EUR per-year-salary`. */
+function salaryOf(range: JsonValue | undefined): string | null {
+  const ends = [numberOf(at(range, 'min')), numberOf(at(range, 'max'))].filter((end) => end !== null);
+  const words = [ends.join('–'), textOf(at(range, 'currency')), textOf(at(range, 'interval'))];
+  return ends.length === 0 ? null : words.filter(Boolean).join(' ');
+}
+
+export const jobboards: Connector = {
+  id: 'jobboards',
+  title: 'Job boards',
+  description: 'Open jobs of companies that post them with Greenhouse, Lever or Ashby.',
+  docsUrl: 'https://developers.greenhouse.io/job-board.html',
+  terms: {
+    termsUrl: null,
+    attribution: null,
+    ratePolicy: 'Boards are public and need no key; requests are spaced per registrable domain.',
+  },
+  operations: [
+    chained<Args>({
+      name: 'company.jobs',
+      description: 'All open jobs of a company, with their descriptions.',
+      paging: 'Greenhouse and Ashby send all at once and so announce the total; Lever pages by offset, 100 a page.',
+      tier: 'basic',
+      pageSizeMax: PAGE_SIZE_MAX,
+      sizing: 'free',
+      input: schema.inputSchema(
+        {
+          board: { type: 'string', enum: ['greenhouse', 'lever', 'ashby'], description: 'Where the company posts.' },
+          company: schema.nameInput(
+            "The company's name in the board's addresses, for example `example` in `boards.greenhouse.io/example`.",
+            '^(?!\\.{1,2}$)[\\p{L}\\p{N}][\\p{L}\\p{N} ._+&-]*$',
+            100,
+          ),
+        },
+        ['board', 'company'],
+      ),
+      record: JOB,
+      example: {
+        input: { board: 'greenhouse', company: 'exampletea' },
+        record: {
+          id: '127817',
+          url: 'https://boards.greenhouse.io/exampletea/jobs/127817',
+          apply_url: 'https://boards.greenhouse.io/exampletea/jobs/127817',
+          title: 'Tea taster',
+          company: 'Example Tea',
+          department: 'Quality',
+          team: null,
+          location: 'Hamburg',
+          locations: ['Hamburg', 'Colombo'],
+          is_remote: null,
+          employment_type: null,
+          compensation: null,
+          text: 'You taste tea.',
+          html: '<p>You taste tea.</p>',
+          published_at: '2024-04-01T07:00:00.000Z',
+          updated_at: '2024-05-02T08:00:00.000Z',
+        },
+      },
+      begin: (input) => ({
+        kind: 'args',
+        args: { board: givenText(input, 'board') as Board, company: givenText(input, 'company') },
+      }),
+      read: readPage,
+    }),
+  ],
+};

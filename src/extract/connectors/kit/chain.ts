@@ -1,0 +1,150 @@
+import { hash } from 'node:crypto';
+import {
+  SourceFailure,
+  type FoundRecord,
+  type JsonObject,
+  type Operation,
+  type Source,
+  type StartResult,
+  type Step,
+  type StepResult,
+  type Wanted,
+} from '../../connector.ts';
+import { unreadable } from './json.ts';
+
+/** Choice: a job's 1,000,000 records in the smallest pages of these interfaces. A chain that is longer is a source gone wrong. */
+const PAGES_MAX = 100_000;
+/** Choice: pages in a row of which nothing is kept, after which there is nothing to be found. */
+const EMPTY_PAGES_MAX = 50;
+/** Choice: a step is under 4 KiB; the longest cursors of these interfaces have some hundred characters. */
+const CURSOR_CHARACTERS_MAX = 1_000;
+/** Choice: attempts at one page that the source puts off. */
+const WAITS_MAX = 5;
+/** Choice: an hour is what GitHub's window lasts; a source that wants more is asked again then. */
+const WAIT_SECONDS_MAX = 3_600;
+
+/** Where the next page begins: a page's number, an offset or a cursor; null for the first. */
+export type Cursor = string | number | null;
+
+/** What a page is asked for with. */
+export interface Turn<Args extends JsonObject> {
+  readonly args: Args;
+  readonly at: Cursor;
+  /** Records to ask for, from 1 to `pageSizeMax`. */
+  readonly size: number;
+}
+
+export type PageResult<Args extends JsonObject> =
+  | {
+      readonly kind: 'page';
+      readonly records: readonly FoundRecord[];
+      /** Null after the last page. */
+      readonly next: Cursor;
+      readonly total: number | null;
+      /** For the pages to come, where more is known now, such as which interface answered. */
+      readonly args?: Args;
+      /** The source's wish to be left alone for so long before the next page. */
+      readonly pauseSeconds?: number;
+    }
+  /** The source puts this page off; it is asked for again, some times at most. */
+  | { readonly kind: 'later'; readonly pauseSeconds: number; readonly detail: string };
+
+export type ChainStart<Args extends JsonObject> =
+  | { readonly kind: 'args'; readonly args: Args }
+  | Extract<StartResult, { readonly kind: 'fault' }>;
+
+/** An operation that reads one page after another, of which each says where the next begins. */
+export interface Chain<Args extends JsonObject> extends Omit<Operation, 'start' | 'run'> {
+  readonly pageSizeMax: number;
+  /**
+   * `fixed`: the size of the first page stays, because pages have numbers and another size would move them all. `free`: each page
+   * may have its own, as with cursors and offsets.
+   */
+  readonly sizing: 'fixed' | 'free';
+  /** Pure. What of the input every page needs. */
+  readonly begin: (input: JsonObject) => ChainStart<Args>;
+  /** Throws `SourceFailure` alone. */
+  readonly read: (turn: Turn<Args>, source: Source) => Promise<PageResult<Args>>;
+}
+
+/** The state of a chain's step. `turn` counts pages from 1; `mark` stands for an earlier page, see `isPowerOfTwo`. */
+interface ChainState<Args extends JsonObject> {
+  readonly args: Args;
+  readonly at: Cursor;
+  readonly size: number | null;
+  readonly turn: number;
+  readonly mark: string;
+  readonly empty: number;
+  readonly waits: number;
+  readonly total: number | null;
+}
+
+export function chained<Args extends JsonObject>(chain: Chain<Args>): Operation {
+  const { pageSizeMax, sizing, begin, read, ...operation } = chain;
+  return {
+    ...operation,
+    start(input: JsonObject): StartResult {
+      const begun = begin(input);
+      if (begun.kind === 'fault') return begun;
+      const state = { args: begun.args, at: null, size: null, turn: 1, mark: '', empty: 0, waits: 0, total: null };
+      return { kind: 'steps', steps: [stepOf(state)] };
+    },
+    async run(step: JsonObject, source: Source, want: Wanted): Promise<StepResult> {
+      const state = step as unknown as ChainState<Args>;
+      const size = state.size ?? Math.max(1, Math.min(pageSizeMax, Math.trunc(want.recordsLeft)));
+      const page = await read({ args: state.args, at: state.at, size }, source);
+      return advance({ ...state, size: sizing === 'fixed' ? size : null }, page);
+    },
+  };
+}
+
+/** State + page → what the step found, and the next step. */
+function advance<Args extends JsonObject>(state: ChainState<Args>, page: PageResult<Args>): StepResult {
+  if (page.kind === 'later') return putOff(state, page.pauseSeconds, page.detail);
+  const { records } = page;
+  const total = page.total ?? state.total;
+  const found = { records, total, next: [] };
+  const mark = hash('sha256', records.map(({ id }) => id).join('\n'), 'hex').slice(0, 16);
+  const empty = records.length === 0 ? state.empty + 1 : 0;
+  const isOver = page.next === null || page.next === state.at || state.turn >= PAGES_MAX || empty > EMPTY_PAGES_MAX;
+  if (isOver || (records.length > 0 && mark === state.mark)) return found;
+  const turn = state.turn + 1;
+  const next = {
+    ...state,
+    args: page.args ?? state.args,
+    at: page.next,
+    turn,
+    mark: records.length > 0 && isPowerOfTwo(state.turn) ? mark : state.mark,
+    empty,
+    waits: 0,
+    total,
+  };
+  return { ...found, next: [stepOf(next)], ...pause(page.pauseSeconds) };
+}
+
+/**
+ * Sources that begin again after their last page, or that send the same page under every cursor, would be read for ever. So the
+ * mark of one page is kept, and replaced at every turn that is a power of two: a round of any length is met again within three
+ * times its length. Source: Brent's algorithm for cycles.
+ */
+function isPowerOfTwo(turn: number): boolean {
+  return Number.isInteger(Math.log2(turn));
+}
+
+function putOff<Args extends JsonObject>(state: ChainState<Args>, seconds: number, detail: string): StepResult {
+  if (state.waits >= WAITS_MAX) throw new SourceFailure('source_unavailable', detail, true);
+  return { records: [], total: state.total, next: [stepOf({ ...state, waits: state.waits + 1 })], ...pause(seconds) };
+}
+
+function pause(seconds: number | undefined): { readonly pauseSeconds?: number } {
+  return seconds !== undefined && seconds > 0 ? { pauseSeconds: Math.min(Math.ceil(seconds), WAIT_SECONDS_MAX) } : {};
+}
+
+/** The key is the cursor's, so that a cursor that was met before leads nowhere: two steps with one key are one. */
+function stepOf<Args extends JsonObject>(state: ChainState<Args>): Step {
+  const cursor = String(state.at ?? '');
+  if (cursor.length > CURSOR_CHARACTERS_MAX) throw unreadable(`a cursor of ${cursor.length} characters`);
+  const name = cursor.length <= 100 ? cursor : hash('sha256', cursor, 'hex');
+  const key = `${state.at === null ? 'first' : `at:${name}`}${state.waits === 0 ? '' : `#${state.waits}`}`;
+  return { key, state: { ...state } };
+}

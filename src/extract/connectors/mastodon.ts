@@ -1,0 +1,213 @@
+import { SourceFailure, type Connector, type FoundRecord, type JsonObject, type Source } from '../connector.ts';
+import { address, type Query } from './kit/address.ts';
+import { chained, type PageResult, type Turn } from './kit/chain.ts';
+import { isoFromText } from './kit/dates.ts';
+import { textOfHtml } from './kit/html.ts';
+import {
+  at,
+  givenText,
+  idOf,
+  integerOf,
+  listIn,
+  objectOf,
+  readEach,
+  textOf,
+  textsOf,
+  unreadable,
+  urlOf,
+} from './kit/json.ts';
+import { nextQuery } from './kit/link-header.ts';
+import * as schema from './kit/schema.ts';
+import { beginAt } from './kit/sites.ts';
+
+/** Source: the methods "accounts" and "timelines", parameter `limit`. */
+const PAGE_SIZE_MAX = 40;
+
+interface Args extends JsonObject {
+  readonly site: string;
+  /** `user` or `user@host`; the tag without its `#`. */
+  readonly what: string;
+  /** Number of the account on this server; null while it was not looked up, and for tags. */
+  readonly accountId: string | null;
+  readonly query: { readonly [name: string]: boolean };
+}
+
+const POST = schema.recordSchema({
+  id: schema.idField('Number of the post on the server that was asked.'),
+  url: schema.urlField('The post on the server where it was written.'),
+  author: schema.authorField('Who wrote it, or who passed it on.'),
+  account: schema.textField('Address of the author: `user`, or `user@host` for another server.'),
+  text: schema.textField('As text; of a post that was passed on, the text of that.'),
+  html: schema.textField('As HTML.'),
+  content_warning: schema.textField('What its author puts before it.'),
+  language: schema.textField('ISO 639 code.'),
+  published_at: schema.dateField('When it was posted.'),
+  updated_at: schema.dateField('When it was last changed; null where it never was.'),
+  tags: schema.textsField('Without `#`.'),
+  reply_to_id: schema.textField('Number of the post that it answers.'),
+  reposted_url: schema.urlField('The post that is passed on; null for one of their own.'),
+  replies: schema.countField('Answers that this server knows of.'),
+  reposts: schema.countField('Times it was passed on.'),
+  favourites: schema.countField('Times it was liked.'),
+  media_urls: schema.textsField('Pictures, sounds and films.'),
+  link_url: schema.urlField('The address of which it shows a preview.'),
+});
+
+async function readAccount(turn: Turn<Args>, source: Source): Promise<PageResult<Args>> {
+  const { site, what } = turn.args;
+  const accountId = turn.args.accountId ?? (await lookUp(site, what, source));
+  return readPage(['accounts', accountId, 'statuses'], { ...turn, args: { ...turn.args, accountId } }, source);
+}
+
+async function lookUp(site: string, account: string, source: Source): Promise<string> {
+  const { body } = await source.json(address(site, ['api', 'v1', 'accounts', 'lookup'], { acct: account }));
+  const id = idOf(at(body, 'id'));
+  if (id === null) throw unreadable('an account without a number');
+  return id;
+}
+
+async function readPage(path: readonly string[], turn: Turn<Args>, source: Source): Promise<PageResult<Args>> {
+  const { args, at: cursor, size } = turn;
+  const query: Query = { limit: size, ...args.query, max_id: cursor };
+  // Servers that show their timelines to members alone answer 422.
+  const answer = await source.json(address(args.site, ['api', 'v1', ...path], query), { allowStatuses: [422] });
+  if (answer.status === 422) throw new SourceFailure('login_required', `422 from ${answer.url}`, false);
+  const items = listIn(answer.body, 'the timeline');
+  const next = nextQuery(answer.headers['link'])?.get('max_id') ?? null;
+  return { kind: 'page', records: readEach(items, readPost), next: items.length > 0 ? next : null, total: null, args };
+}
+
+function readPost(item: JsonObject): FoundRecord | null {
+  const id = idOf(item['id']);
+  const url = urlOf(item['url']) ?? urlOf(item['uri']);
+  if (id === null || url === null) return null;
+  // A post that passes another one on is empty itself.
+  const original = objectOf(item['reblog']);
+  const shown = original ?? item;
+  const html = textOf(shown['content']);
+  return {
+    id,
+    sourceUrl: url,
+    fields: {
+      id,
+      url,
+      author: schema.author(
+        textOf(at(item, 'account', 'display_name')) ?? textOf(at(item, 'account', 'username')),
+        urlOf(at(item, 'account', 'url')),
+      ),
+      account: textOf(at(item, 'account', 'acct')),
+      text: textOfHtml(html),
+      html,
+      content_warning: textOf(shown['spoiler_text']),
+      language: textOf(shown['language']),
+      published_at: isoFromText(item['created_at']),
+      updated_at: isoFromText(item['edited_at']),
+      tags: textsOf(shown['tags'], (tag) => textOf(at(tag, 'name'))),
+      reply_to_id: idOf(item['in_reply_to_id']),
+      reposted_url: original === null ? null : (urlOf(original['url']) ?? urlOf(original['uri'])),
+      replies: integerOf(shown['replies_count']),
+      reposts: integerOf(shown['reblogs_count']),
+      favourites: integerOf(shown['favourites_count']),
+      media_urls: textsOf(
+        shown['media_attachments'],
+        (media) => urlOf(at(media, 'url')) ?? urlOf(at(media, 'remote_url')),
+      ),
+      link_url: urlOf(at(shown, 'card', 'url')),
+    },
+  };
+}
+
+const SERVER = schema.siteInput('Host name or URL of the server, for example `mastodon.social`.');
+const EXAMPLE_POST = {
+  id: '112400000000000001',
+  url: 'https://social.example/@mira/112400000000000001',
+  author: { name: 'Mira', url: 'https://social.example/@mira' },
+  account: 'mira',
+  text: 'Tea time. #tea',
+  html: '<p>Tea time. <a href="https://social.example/tags/tea">#<span>tea</span></a></p>',
+  content_warning: null,
+  language: 'en',
+  published_at: '2024-05-02T08:00:00.000Z',
+  updated_at: null,
+  tags: ['tea'],
+  reply_to_id: null,
+  reposted_url: null,
+  replies: 2,
+  reposts: 1,
+  favourites: 9,
+  media_urls: [],
+  link_url: null,
+};
+const COMMON = {
+  record: POST,
+  tier: 'basic',
+  pageSizeMax: PAGE_SIZE_MAX,
+  sizing: 'free',
+  paging: "By the server's `Link` header, 40 a page; no total is announced.",
+} as const;
+
+export const mastodon: Connector = {
+  id: 'mastodon',
+  title: 'Mastodon',
+  description: 'Public posts of accounts and tags on any Mastodon server, and on servers that speak its interface.',
+  docsUrl: 'https://docs.joinmastodon.org/methods/',
+  terms: {
+    termsUrl: null,
+    attribution: null,
+    ratePolicy:
+      '300 requests in five minutes from one address by default. Some servers show timelines to members alone.',
+  },
+  operations: [
+    chained<Args>({
+      ...COMMON,
+      name: 'account.posts',
+      description: 'The public posts of an account, newest first.',
+      input: schema.inputSchema(
+        {
+          site: SERVER,
+          account: schema.nameInput(
+            '`user` on that server, or `user@host`, with or without an `@` before it.',
+            '^@?[A-Za-z0-9_.-]+(?:@[A-Za-z0-9.-]+(?::[0-9]{1,5})?)?$',
+          ),
+          without_replies: schema.flagInput('Leaves out answers to others.'),
+          without_reposts: schema.flagInput('Leaves out what the account only passes on.'),
+        },
+        ['site', 'account'],
+      ),
+      example: { input: { site: 'social.example', account: '@mira' }, record: EXAMPLE_POST },
+      begin: (input) =>
+        beginAt(input, (site) => ({
+          site,
+          what: givenText(input, 'account').replace(/^@/, ''),
+          accountId: null,
+          query: {
+            exclude_replies: input['without_replies'] === true,
+            exclude_reblogs: input['without_reposts'] === true,
+          },
+        })),
+      read: readAccount,
+    }),
+    chained<Args>({
+      ...COMMON,
+      name: 'tag.posts',
+      description: 'The public posts with a tag that a server knows of, newest first.',
+      input: schema.inputSchema(
+        {
+          site: SERVER,
+          tag: schema.nameInput('The tag, with or without its `#`.', '^#?[^\\s/?#.&]+$', 100),
+          only_local: schema.flagInput('Only posts that were written on this server.'),
+        },
+        ['site', 'tag'],
+      ),
+      example: { input: { site: 'social.example', tag: 'tea' }, record: EXAMPLE_POST },
+      begin: (input) =>
+        beginAt(input, (site) => ({
+          site,
+          what: givenText(input, 'tag').replace(/^#/, ''),
+          accountId: null,
+          query: { local: input['only_local'] === true },
+        })),
+      read: (turn, source) => readPage(['timelines', 'tag', turn.args.what], turn, source),
+    }),
+  ],
+};

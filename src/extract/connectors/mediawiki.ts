@@ -1,0 +1,456 @@
+import {
+  SourceFailure,
+  type Connector,
+  type FoundRecord,
+  type JsonObject,
+  type JsonValue,
+  type Operation,
+  type Source,
+} from '../connector.ts';
+import { address, withQuery, type Query } from './kit/address.ts';
+import { chained, type PageResult } from './kit/chain.ts';
+import { isoFromText } from './kit/dates.ts';
+import { plainText, textOfHtml } from './kit/html.ts';
+import {
+  at,
+  flagOf,
+  givenText,
+  idOf,
+  integerOf,
+  listIn,
+  objectIn,
+  objectOf,
+  readEach,
+  textOf,
+  textsOf,
+  unreadable,
+  urlOf,
+} from './kit/json.ts';
+import * as schema from './kit/schema.ts';
+import { beginAt, firstThatAnswers } from './kit/sites.ts';
+
+/** Source: API:Etiquette and the limits of `list=` modules for those without the right `apihighlimits`. */
+const PAGE_SIZE_MAX = 500;
+/** Seconds that the wiki's databases may lag behind for a request without haste. Source: Manual:Maxlag parameter. */
+const LAG_SECONDS_MAX = 5;
+/** Source: Manual:Maxlag parameter, the least wait where the answer names none. */
+const LAG_WAIT_SECONDS = 5;
+/** With it a list tells the wiki's own pattern of addresses too. */
+const SITE_INFO = { meta: 'siteinfo', siprop: 'general' };
+/** What no title holds. Source: Manual:$wgLegalTitleChars. */
+const NAME_PATTERN = '^[^\\u0000-\\u001F|#<>\\[\\]{}]+$';
+
+interface Args extends JsonObject {
+  /** Addresses at which `api.php` may stand, the likeliest first. */
+  readonly apis: readonly string[];
+  /** The query, the title or the category. */
+  readonly what: string;
+}
+
+type Answer =
+  | { readonly kind: 'answer'; readonly body: JsonObject }
+  | Extract<PageResult<Args>, { readonly kind: 'later' }>;
+
+/** What one operation asks of the wiki, and how its answer is read. */
+interface Reading {
+  readonly name: string;
+  readonly description: string;
+  readonly paging: string;
+  readonly pageSizeMax: number;
+  readonly input: Operation['input'];
+  readonly record: Operation['record'];
+  readonly example: Operation['example'];
+  /** The input that names what is read. */
+  readonly whatIn: string;
+  readonly query: (what: string, size: number) => Query;
+  readonly readBody: (
+    body: JsonObject,
+    api: string,
+  ) => { readonly records: readonly FoundRecord[]; readonly total: number | null };
+}
+
+function operation(reading: Reading): Operation {
+  const { whatIn, query, readBody, ...operation } = reading;
+  return chained<Args>({
+    ...operation,
+    tier: 'basic',
+    sizing: 'free',
+    begin: (input) => beginAt(input, (site) => ({ apis: apisOf(site), what: givenText(input, whatIn) })),
+    read: async ({ args, at: cursor, size }, source) => {
+      const asked = { ...continuation(cursor), ...query(args.what, size) };
+      const { api, answer } = await firstThatAnswers(args.apis, async (api: string) => ({
+        api,
+        answer: await ask(source, api, asked),
+      }));
+      if (answer.kind === 'later') return answer;
+      return {
+        kind: 'page',
+        ...readBody(answer.body, api),
+        next: cursorOf(answer.body),
+        args: { ...args, apis: [api] },
+      };
+    },
+  });
+}
+
+/** Wikis stand at the top of their host, in `/w`, or in a folder; an address of `api.php` itself is taken as it is. */
+function apisOf(site: string): readonly string[] {
+  if (site.endsWith('/api.php')) return [site];
+  const { origin } = new URL(site);
+  return [...new Set([`${origin}/w/api.php`, `${site}/api.php`, `${origin}/api.php`])];
+}
+
+async function ask(source: Source, api: string, query: Query): Promise<Answer> {
+  const fixed = { format: 'json', formatversion: 2, maxlag: LAG_SECONDS_MAX };
+  const { body, headers } = await source.json(withQuery(api, { ...query, ...fixed }));
+  const answer = objectIn(body, 'the answer');
+  const code = textOf(at(answer, 'error', 'code'));
+  if (code === 'maxlag') {
+    const pauseSeconds = integerOf(headers['retry-after']) ?? LAG_WAIT_SECONDS;
+    return { kind: 'later', pauseSeconds, detail: `${api}: the databases of the wiki lag` };
+  }
+  if (answer['error'] !== undefined) throw failureOf(code, api);
+  return { kind: 'answer', body: answer };
+}
+
+/** Source: API:Errors and warnings, "Standard error messages". */
+function failureOf(code: string | null, api: string): SourceFailure {
+  const detail = `${api} answers the error ${code}`;
+  if (code === null) return unreadable(detail);
+  if (/^(?:missingtitle|nosuch|invalidtitle|cminvalidcategory|invalidcategory)/.test(code))
+    return new SourceFailure('source_not_found', detail, false);
+  if (code === 'readapidenied') return new SourceFailure('login_required', detail, false);
+  if (/denied|blocked/.test(code)) return new SourceFailure('access_denied', detail, false);
+  if (code === 'ratelimited') return new SourceFailure('rate_limited_by_source', detail, true);
+  if (/^(?:internal_api_error|readonly|timeout|search-error)/.test(code))
+    return new SourceFailure('source_unavailable', detail, true);
+  return new SourceFailure('unsupported_content', detail, false);
+}
+
+/** What the next page is asked for with; the whole of `continue` goes back as it came. Source: API:Continue. */
+function cursorOf(body: JsonObject): string | null {
+  const tokens = Object.entries(objectOf(body['continue']) ?? {}).filter(
+    ([, value]) => typeof value === 'string' || typeof value === 'number',
+  );
+  return tokens.length === 0 ? null : JSON.stringify(Object.fromEntries(tokens));
+}
+
+function continuation(cursor: string | number | null): Query {
+  return cursor === null ? {} : (JSON.parse(String(cursor)) as Query);
+}
+
+/** The address of a page: by the wiki's own pattern where it tells it, else by the script beside `api.php`. */
+function pageUrl(title: string, api: string, general?: JsonValue): string {
+  const name = title.replaceAll(' ', '_');
+  const server = urlOf(at(general, 'server'), api);
+  const pattern = textOf(at(general, 'articlepath'));
+  const path = pattern?.startsWith('/') === true ? pattern.replace('$1', () => encodeName(name)) : null;
+  return (
+    (server === null || path === null ? null : urlOf(path, server)) ??
+    withQuery(api.replace(/api\.php$/, 'index.php'), { title: name })
+  );
+}
+
+/** Slashes and colons stay readable, as wikis write them. */
+function encodeName(name: string): string {
+  return address('', [name]).slice(1).replaceAll('%2F', '/').replaceAll('%3A', ':');
+}
+
+function readHit(item: JsonObject, api: string, general: JsonValue | undefined): FoundRecord | null {
+  const id = idOf(item['pageid']);
+  const title = textOf(item['title']);
+  if (id === null || title === null) return null;
+  const url = pageUrl(title, api, general);
+  return {
+    id,
+    sourceUrl: url,
+    fields: {
+      id,
+      url,
+      title,
+      snippet: plainText(textOf(item['snippet'])),
+      namespace: integerOf(item['ns']),
+      words: integerOf(item['wordcount']),
+      bytes: integerOf(item['size']),
+      updated_at: isoFromText(item['timestamp']),
+    },
+  };
+}
+
+function readContent(body: JsonObject, api: string): FoundRecord {
+  const page = objectIn(body['parse'], 'parse');
+  const id = idOf(page['pageid']);
+  const title = textOf(page['title']);
+  const html = textOf(page['text']);
+  if (id === null || title === null) throw unreadable(`${api}: a page without a number or a title`);
+  const url = pageUrl(title, api);
+  return {
+    id,
+    sourceUrl: url,
+    fields: {
+      id,
+      url,
+      title,
+      display_title: plainText(textOf(page['displaytitle'])),
+      text: textOfHtml(html),
+      html,
+      wikitext: textOf(page['wikitext']),
+      revision_id: idOf(page['revid']),
+      categories: textsOf(page['categories'], (item) =>
+        at(item, 'hidden') === true ? null : (textOf(at(item, 'category'))?.replaceAll('_', ' ') ?? null),
+      ),
+      external_links: textsOf(page['externallinks'], (link) => urlOf(link, api)),
+    },
+  };
+}
+
+function readRevision(item: JsonObject, title: string | null, api: string): FoundRecord | null {
+  const id = idOf(item['revid']);
+  if (id === null) return null;
+  const index = api.replace(/api\.php$/, 'index.php');
+  const url = withQuery(index, { oldid: id });
+  const user = textOf(item['user']);
+  return {
+    id,
+    sourceUrl: url,
+    fields: {
+      id,
+      url,
+      page_title: title,
+      parent_id: item['parentid'] === 0 ? null : idOf(item['parentid']),
+      author: schema.author(user, user === null ? null : withQuery(index, { title: `User:${user}` })),
+      comment: textOf(item['comment']),
+      is_minor: flagOf(item['minor']),
+      bytes: integerOf(item['size']),
+      tags: textsOf(item['tags']),
+      published_at: isoFromText(item['timestamp']),
+    },
+  };
+}
+
+function readMember(item: JsonObject, api: string, general: JsonValue | undefined): FoundRecord | null {
+  const id = idOf(item['pageid']);
+  const title = textOf(item['title']);
+  if (id === null || title === null) return null;
+  const url = pageUrl(title, api, general);
+  return {
+    id,
+    sourceUrl: url,
+    fields: {
+      id,
+      url,
+      title,
+      kind: textOf(item['type']),
+      namespace: integerOf(item['ns']),
+      added_at: isoFromText(item['timestamp']),
+    },
+  };
+}
+
+const SITE = schema.siteInput(
+  'Host name or URL of the wiki, or the URL of its `api.php`. For example `en.wikipedia.org`.',
+);
+const EXAMPLE_PAGE = {
+  id: '312',
+  url: 'https://wiki.example.org/wiki/Earl_Grey',
+  title: 'Earl Grey',
+};
+
+export const mediawiki: Connector = {
+  id: 'mediawiki',
+  title: 'MediaWiki',
+  description:
+    'Pages, their revisions and categories of any wiki that runs MediaWiki 1.25 or newer, such as Wikipedia.',
+  docsUrl: 'https://www.mediawiki.org/wiki/API:Main_page',
+  terms: {
+    termsUrl: 'https://www.mediawiki.org/wiki/API:Etiquette',
+    attribution: "Each wiki states its licence; Wikipedia's text is CC BY-SA 4.0 and asks for its authors to be named.",
+    ratePolicy: 'One request after another. A wiki whose databases lag by over 5 s is waited for.',
+  },
+  operations: [
+    operation({
+      name: 'search.pages',
+      description: "Pages that a wiki's own full-text search finds, as it ranks them.",
+      paging: "By the wiki's own continuation, 500 a page; it announces the total. Large wikis end at 10,000.",
+      pageSizeMax: PAGE_SIZE_MAX,
+      input: schema.inputSchema({ site: SITE, query: schema.queryInput('Words to look for.') }, ['site', 'query']),
+      record: schema.recordSchema({
+        id: schema.idField('Number of the page in its wiki.'),
+        url: schema.urlField('The page.'),
+        title: schema.textField('With its namespace, if it has one.'),
+        snippet: schema.textField('The part of it that matches, as text.'),
+        namespace: schema.countField('Number of the namespace; 0 holds articles.'),
+        words: schema.countField('Words in it.'),
+        bytes: schema.countField('Bytes of its wikitext.'),
+        updated_at: schema.dateField('When it was last changed.'),
+      }),
+      example: {
+        input: { site: 'wiki.example.org', query: 'bergamot' },
+        record: {
+          ...EXAMPLE_PAGE,
+          snippet: 'black tea with oil of bergamot',
+          namespace: 0,
+          words: 812,
+          bytes: 6104,
+          updated_at: '2024-05-01T12:00:00.000Z',
+        },
+      },
+      whatIn: 'query',
+      query: (what, size) => ({
+        action: 'query',
+        list: 'search',
+        srsearch: what,
+        srlimit: size,
+        srprop: 'size|wordcount|timestamp|snippet',
+        ...SITE_INFO,
+      }),
+      readBody: (body, api) => ({
+        records: readEach(listIn(at(body, 'query', 'search'), 'query.search'), (item) =>
+          readHit(item, api, at(body, 'query', 'general')),
+        ),
+        total: integerOf(at(body, 'query', 'searchinfo', 'totalhits')),
+      }),
+    }),
+    operation({
+      name: 'page.content',
+      description: 'One page: its text, its HTML and its wikitext. Redirects of the wiki are followed.',
+      paging: 'One page.',
+      pageSizeMax: 1,
+      input: schema.inputSchema({ site: SITE, title: schema.nameInput('Title of the page.', NAME_PATTERN, 255) }, [
+        'site',
+        'title',
+      ]),
+      record: schema.recordSchema({
+        id: schema.idField('Number of the page in its wiki.'),
+        url: schema.urlField('The page.'),
+        title: schema.textField('With its namespace, if it has one.'),
+        display_title: schema.textField('As the page shows it.'),
+        text: schema.textField('As text.'),
+        html: schema.textField('As the wiki renders it.'),
+        wikitext: schema.textField('As it was written.'),
+        revision_id: schema.textField('Number of the revision.'),
+        categories: schema.textsField('Names, without hidden ones.'),
+        external_links: schema.textsField('Addresses outside of the wiki.'),
+      }),
+      example: {
+        input: { site: 'https://wiki.example.org', title: 'Earl Grey' },
+        record: {
+          ...EXAMPLE_PAGE,
+          url: 'https://wiki.example.org/w/index.php?title=Earl_Grey',
+          display_title: 'Earl Grey',
+          text: 'Earl Grey is a tea.',
+          html: '<p><b>Earl Grey</b> is a tea.</p>',
+          wikitext: "'''Earl Grey''' is a tea.",
+          revision_id: '9001',
+          categories: ['Black tea'],
+          external_links: ['https://tea.example/'],
+        },
+      },
+      whatIn: 'title',
+      query: (what) => ({
+        action: 'parse',
+        page: what,
+        redirects: 1,
+        prop: 'text|wikitext|revid|categories|displaytitle|externallinks',
+        disableeditsection: 1,
+        disabletoc: 1,
+      }),
+      readBody: (body, api) => ({ records: [readContent(body, api)], total: 1 }),
+    }),
+    operation({
+      name: 'page.revisions',
+      description: 'The history of a page, newest first, without the texts.',
+      paging: "By the wiki's own continuation, 500 a page; no total is announced.",
+      pageSizeMax: PAGE_SIZE_MAX,
+      input: schema.inputSchema({ site: SITE, title: schema.nameInput('Title of the page.', NAME_PATTERN, 255) }, [
+        'site',
+        'title',
+      ]),
+      record: schema.recordSchema({
+        id: schema.idField('Number of the revision.'),
+        url: schema.urlField('The page as it was then.'),
+        page_title: schema.textField('Of the page.'),
+        parent_id: schema.textField('Number of the revision before it; null for the first.'),
+        author: schema.authorField('Who made it; null where that was hidden.'),
+        comment: schema.textField('What its author says about it, as wikitext.'),
+        is_minor: schema.flagField('Whether its author calls it a small one.'),
+        bytes: schema.countField('Bytes of the wikitext.'),
+        tags: schema.textsField('As the wiki tags it.'),
+        published_at: schema.dateField('When it was made.'),
+      }),
+      example: {
+        input: { site: 'wiki.example.org', title: 'Earl Grey' },
+        record: {
+          id: '9001',
+          url: 'https://wiki.example.org/w/index.php?oldid=9001',
+          page_title: 'Earl Grey',
+          parent_id: '8990',
+          author: { name: 'Lio', url: 'https://wiki.example.org/w/index.php?title=User%3ALio' },
+          comment: 'typo',
+          is_minor: true,
+          bytes: 6104,
+          tags: ['mobile edit'],
+          published_at: '2024-05-01T12:00:00.000Z',
+        },
+      },
+      whatIn: 'title',
+      query: (what, size) => ({
+        action: 'query',
+        prop: 'revisions',
+        titles: what,
+        redirects: 1,
+        rvlimit: size,
+        rvprop: 'ids|timestamp|user|comment|size|flags|tags',
+      }),
+      readBody: (body, api) => {
+        const [page] = listIn(at(body, 'query', 'pages'), 'query.pages');
+        if (at(page, 'missing') === true || at(page, 'invalid') === true)
+          throw new SourceFailure('source_not_found', `${api}: no such page`, false);
+        const title = textOf(at(page, 'title'));
+        const items = listIn(at(page, 'revisions'), 'revisions');
+        return { records: readEach(items, (item) => readRevision(item, title, api)), total: null };
+      },
+    }),
+    operation({
+      name: 'category.pages',
+      description: 'The pages, files and further categories that are in a category.',
+      paging: "By the wiki's own continuation, 500 a page; no total is announced.",
+      pageSizeMax: PAGE_SIZE_MAX,
+      input: schema.inputSchema(
+        {
+          site: SITE,
+          category: schema.nameInput('Name of the category, with or without `Category:`.', NAME_PATTERN, 255),
+        },
+        ['site', 'category'],
+      ),
+      record: schema.recordSchema({
+        id: schema.idField('Number of the page in its wiki.'),
+        url: schema.urlField('The page.'),
+        title: schema.textField('With its namespace, if it has one.'),
+        kind: schema.textField('`page`, `file` or `subcat`.'),
+        namespace: schema.countField('Number of the namespace; 0 holds articles.'),
+        added_at: schema.dateField('When it was put into the category.'),
+      }),
+      example: {
+        input: { site: 'wiki.example.org', category: 'Black tea' },
+        record: { ...EXAMPLE_PAGE, kind: 'page', namespace: 0, added_at: '2023-11-20T08:15:00.000Z' },
+      },
+      whatIn: 'category',
+      query: (what, size) => ({
+        action: 'query',
+        list: 'categorymembers',
+        // Every wiki takes the English name of the namespace, and one in its own language comes with its colon.
+        cmtitle: what.includes(':') ? what : `Category:${what}`,
+        cmlimit: size,
+        cmprop: 'ids|title|type|timestamp',
+        ...SITE_INFO,
+      }),
+      readBody: (body, api) => ({
+        records: readEach(listIn(at(body, 'query', 'categorymembers'), 'query.categorymembers'), (item) =>
+          readMember(item, api, at(body, 'query', 'general')),
+        ),
+        total: null,
+      }),
+    }),
+  ],
+};

@@ -1,0 +1,161 @@
+import type { Connector, FoundRecord, JsonObject, JsonValue, Source } from '../connector.ts';
+import { address } from './kit/address.ts';
+import { chained, type PageResult, type Turn } from './kit/chain.ts';
+import { at, givenText, idOf, integerOf, itemsOf, listIn, numberOf, readEach, textOf, textsOf } from './kit/json.ts';
+import * as schema from './kit/schema.ts';
+
+const BASE = 'https://openlibrary.org';
+const SITE = 'https://openlibrary.org';
+/** Source: the search's default; more makes it slow. */
+const PAGE_SIZE_MAX = 100;
+/** What is asked for; the answer has only these. */
+const FIELDS =
+  'key,title,subtitle,author_name,author_key,first_publish_year,edition_count,language,subject,publisher,isbn,number_of_pages_median,ratings_average,ratings_count,cover_i,ebook_access';
+
+interface Args extends JsonObject {
+  readonly query: string;
+  readonly author: string | null;
+  readonly sort: string | null;
+}
+
+const WORK = schema.recordSchema({
+  id: schema.idField('Open Library number of the work, for example `OL27448W`.'),
+  url: schema.urlField('The work.'),
+  title: schema.textField('Of the work.'),
+  subtitle: schema.textField('Of the work.'),
+  authors: schema.objectsField('In their order.', {
+    name: schema.textField('As the library writes it.'),
+    url: schema.urlField('Their page.'),
+  }),
+  first_published_year: schema.countField('Year of the first edition.'),
+  editions: schema.countField('Editions that the library knows.'),
+  languages: schema.textsField('Three-letter codes.'),
+  subjects: schema.textsField('Names.'),
+  publishers: schema.textsField('Of all editions.'),
+  isbns: schema.textsField('Of all editions.'),
+  pages: schema.countField('The median over all editions.'),
+  rating: schema.numberField('The mean, from 1 to 5.'),
+  ratings: schema.countField('Ratings.'),
+  cover_url: schema.urlField('A picture.'),
+  ebook_access: schema.textField('`no_ebook`, `printdisabled`, `borrowable` or `public`.'),
+});
+
+async function readPage({ args, at: cursor, size }: Turn<Args>, source: Source): Promise<PageResult<Args>> {
+  const offset = Number(cursor ?? 0);
+  const url = address(source.base(BASE), ['search.json'], {
+    q: args.query,
+    author: args.author,
+    sort: args.sort,
+    fields: FIELDS,
+    offset,
+    limit: size,
+  });
+  const { body } = await source.json(url);
+  const items = listIn(at(body, 'docs'), 'docs');
+  const total = integerOf(at(body, 'numFound')) ?? integerOf(at(body, 'num_found'));
+  const isMore = items.length > 0 && (total === null ? items.length >= size : offset + items.length < total);
+  return { kind: 'page', records: readEach(items, readWork), next: isMore ? offset + items.length : null, total };
+}
+
+function readWork(item: JsonObject): FoundRecord | null {
+  const id = textOf(item['key'])?.split('/').at(-1) ?? '';
+  if (!/^OL\d+[A-Z]$/.test(id)) return null;
+  const url = address(SITE, ['works', id]);
+  const cover = idOf(item['cover_i']);
+  return {
+    id,
+    sourceUrl: url,
+    fields: {
+      id,
+      url,
+      title: textOf(item['title']),
+      subtitle: textOf(item['subtitle']),
+      authors: authorsOf(item['author_name'], item['author_key']),
+      first_published_year: integerOf(item['first_publish_year']),
+      editions: integerOf(item['edition_count']),
+      languages: textsOf(item['language']),
+      subjects: textsOf(item['subject']),
+      publishers: textsOf(item['publisher']),
+      isbns: textsOf(item['isbn']),
+      pages: integerOf(item['number_of_pages_median']),
+      rating: numberOf(item['ratings_average']),
+      ratings: integerOf(item['ratings_count']),
+      cover_url:
+        cover === null || cover === '-1'
+          ? null
+          : `https://covers.openlibrary.org/b/id/${encodeURIComponent(cover)}-L.jpg`,
+      ebook_access: textOf(item['ebook_access']),
+    },
+  };
+}
+
+/** Names and keys are two lists of the same order. */
+function authorsOf(names: JsonValue | undefined, keys: JsonValue | undefined): readonly JsonObject[] | null {
+  if (!Array.isArray(names)) return null;
+  const byPlace = itemsOf(keys);
+  return itemsOf(names).map((name, place) => {
+    const key = textOf(byPlace[place]);
+    return { name: textOf(name), url: key !== null && /^OL\d+A$/.test(key) ? address(SITE, ['authors', key]) : null };
+  });
+}
+
+export const openlibrary: Connector = {
+  id: 'openlibrary',
+  title: 'Open Library',
+  description: "Books of the Internet Archive's Open Library, a work at a time.",
+  docsUrl: 'https://openlibrary.org/dev/docs/api/search',
+  terms: {
+    termsUrl: 'https://openlibrary.org/developers/api',
+    attribution: null,
+    ratePolicy: 'Without a key; it asks not to be used for bulk downloads, for which it publishes dumps.',
+  },
+  operations: [
+    chained<Args>({
+      name: 'search.works',
+      description: 'Works that match words in titles, authors, subjects and more.',
+      paging: 'By offset, 100 a page; the total is announced.',
+      tier: 'basic',
+      pageSizeMax: PAGE_SIZE_MAX,
+      sizing: 'free',
+      input: schema.inputSchema(
+        {
+          query: schema.queryInput("Words to look for; the library's own query language works, such as `subject:tea`."),
+          author: schema.queryInput('Only works of authors whose names match.'),
+          sort: schema.choiceInput('What comes first.', ['relevance', 'new', 'old', 'rating', 'editions'], 'relevance'),
+        },
+        ['query'],
+      ),
+      record: WORK,
+      example: {
+        input: { query: 'history of tea' },
+        record: {
+          id: 'OL27448W',
+          url: 'https://openlibrary.org/works/OL27448W',
+          title: 'A history of tea',
+          subtitle: null,
+          authors: [{ name: 'Ada Park', url: 'https://openlibrary.org/authors/OL26320A' }],
+          first_published_year: 1954,
+          editions: 12,
+          languages: ['eng', 'ger'],
+          subjects: ['Tea', 'Drinks'],
+          publishers: ['Example Press'],
+          isbns: ['9780261103252'],
+          pages: 310,
+          rating: 4.2,
+          ratings: 51,
+          cover_url: 'https://covers.openlibrary.org/b/id/258027-L.jpg',
+          ebook_access: 'borrowable',
+        },
+      },
+      begin: (input) => ({
+        kind: 'args',
+        args: {
+          query: givenText(input, 'query'),
+          author: textOf(input['author']),
+          sort: input['sort'] === 'relevance' ? null : textOf(input['sort']),
+        },
+      }),
+      read: readPage,
+    }),
+  ],
+};

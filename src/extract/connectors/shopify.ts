@@ -1,0 +1,223 @@
+import type { Connector, FoundRecord, JsonObject, JsonValue, Source } from '../connector.ts';
+import { address } from './kit/address.ts';
+import { chained, type PageResult, type Turn } from './kit/chain.ts';
+import { isoFromText } from './kit/dates.ts';
+import { plainText, textOfHtml } from './kit/html.ts';
+import { at, flagOf, givenText, idOf, itemsOf, listIn, readEach, textOf, textsOf, urlOf } from './kit/json.ts';
+import * as schema from './kit/schema.ts';
+import { beginAt } from './kit/sites.ts';
+
+/** What storefronts take as `limit` of `products.json`; more is read as 250. */
+const PAGE_SIZE_MAX = 250;
+/** Source: Predictive Search API reference, `resources[limit]`. */
+const SEARCH_SIZE_MAX = 10;
+
+interface Args extends JsonObject {
+  readonly site: string;
+  /** Of the collection, or of the search; null for the whole store. */
+  readonly what: string | null;
+}
+
+const PRODUCT = schema.recordSchema({
+  id: schema.idField('Number of the product in Shopify.'),
+  url: schema.urlField('The product in the store.'),
+  handle: schema.textField('Its name in addresses.'),
+  title: schema.textField('As the store shows it.'),
+  text: schema.textField('The description as text.'),
+  html: schema.textField('The description as the store renders it.'),
+  vendor: schema.textField('Brand or maker.'),
+  product_type: schema.textField('As the store sorts it.'),
+  price_min: schema.textField("Of the cheapest variant: a decimal number in the store's currency."),
+  price_max: schema.textField("Of the dearest variant: a decimal number in the store's currency."),
+  available: schema.flagField('Whether any variant can be bought.'),
+  tags: schema.textsField('As the store tags it.'),
+  image_url: schema.urlField('The first image.'),
+  image_urls: schema.textsField('All images.'),
+  variants: schema.objectsField('What can be bought; null where the interface does not tell, as in searches.', {
+    id: schema.textField('Number of the variant.'),
+    title: schema.textField('For example a size.'),
+    sku: schema.textField("The store's own number."),
+    price: schema.textField('A decimal number.'),
+    compare_at_price: schema.textField('The price before a reduction.'),
+    available: schema.flagField('Whether it can be bought.'),
+  }),
+  published_at: schema.dateField('When it was put into the store; null in searches.'),
+  created_at: schema.dateField('When it was made; null in searches.'),
+  updated_at: schema.dateField('When it was last changed; null in searches.'),
+});
+
+const STORE = schema.siteInput('Host name or URL of the store, for example `shop.example.com`.');
+
+async function readList({ args, at: page, size }: Turn<Args>, source: Source): Promise<PageResult<Args>> {
+  const number = Number(page ?? 1);
+  const path = args.what === null ? ['products.json'] : ['collections', args.what, 'products.json'];
+  const { body } = await source.json(address(args.site, path, { limit: size, page: number }));
+  const items = listIn(at(body, 'products'), 'products');
+  return {
+    kind: 'page',
+    records: readEach(items, (item) => readProduct(item, args.site)),
+    next: items.length >= size ? number + 1 : null,
+    total: null,
+  };
+}
+
+async function readSearch({ args, size }: Turn<Args>, source: Source): Promise<PageResult<Args>> {
+  const query = { q: args.what, 'resources[type]': 'product', 'resources[limit]': size };
+  const { body } = await source.json(address(args.site, ['search', 'suggest.json'], query));
+  const items = listIn(at(body, 'resources', 'results', 'products'), 'resources.results.products');
+  const records = readEach(items, (item) => readProduct(item, args.site));
+  return { kind: 'page', records, next: null, total: null };
+}
+
+/** A product of either interface: the search has `body`, `type` and prices where the list has `body_html`, `product_type` and variants. */
+function readProduct(item: JsonObject, site: string): FoundRecord | null {
+  const id = idOf(item['id']);
+  const handle = textOf(item['handle']);
+  if (id === null || handle === null) return null;
+  const url = address(site, ['products', handle]);
+  const html = textOf(item['body_html']) ?? textOf(item['body']);
+  const variants = Array.isArray(item['variants']) ? itemsOf(item['variants']).map(readVariant) : [];
+  const prices = variants.flatMap(({ price }) => price ?? []).toSorted((a, b) => Number(a) - Number(b));
+  const images = textsOf(item['images'], (image) => urlOf(at(image, 'src') ?? image, url));
+  return {
+    id,
+    sourceUrl: url,
+    fields: {
+      id,
+      url,
+      handle,
+      title: plainText(textOf(item['title'])),
+      text: textOfHtml(html),
+      html,
+      vendor: textOf(item['vendor']),
+      product_type: textOf(item['product_type']) ?? textOf(item['type']),
+      price_min: prices.at(0) ?? decimalOf(item['price_min']),
+      price_max: prices.at(-1) ?? decimalOf(item['price_max']),
+      available: flagOf(item['available']) ?? anyAvailable(variants),
+      tags: tagsOf(item['tags']),
+      image_url: images?.[0] ?? urlOf(item['image'], url),
+      image_urls: images,
+      variants: variants.length === 0 ? null : variants,
+      published_at: isoFromText(item['published_at']),
+      created_at: isoFromText(item['created_at']),
+      updated_at: isoFromText(item['updated_at']),
+    },
+  };
+}
+
+function readVariant(variant: JsonValue) {
+  return {
+    id: idOf(at(variant, 'id')),
+    title: textOf(at(variant, 'title')),
+    sku: textOf(at(variant, 'sku')),
+    price: decimalOf(at(variant, 'price')),
+    compare_at_price: decimalOf(at(variant, 'compare_at_price')),
+    available: flagOf(at(variant, 'available')),
+  };
+}
+
+function anyAvailable(variants: readonly { readonly available: boolean | null }[]): boolean | null {
+  const known = variants.flatMap(({ available }) => available ?? []);
+  return known.length === 0 ? null : known.includes(true);
+}
+
+/** Prices stay text, as money does not survive binary fractions. */
+function decimalOf(value: JsonValue | undefined): string | null {
+  const text = typeof value === 'number' ? String(value) : value;
+  return typeof text === 'string' && /^\d{1,15}(?:\.\d{1,6})?$/.test(text) ? text : null;
+}
+
+/** Storefronts list tags; some write them in one text with commas. */
+function tagsOf(value: JsonValue | undefined): readonly string[] | null {
+  if (typeof value !== 'string') return textsOf(value);
+  return value.split(',').flatMap((tag) => textOf(tag.trim()) ?? []);
+}
+
+const EXAMPLE_PRODUCT = {
+  id: '4748985237567',
+  url: 'https://shop.example.com/products/tea-cup',
+  handle: 'tea-cup',
+  title: 'Tea cup',
+  text: 'Holds 0.3 l.',
+  html: '<p>Holds 0.3 l.</p>',
+  vendor: 'Example Pottery',
+  product_type: 'Cups',
+  price_min: '12.50',
+  price_max: '14.00',
+  available: true,
+  tags: ['kitchen', 'tea'],
+  image_url: 'https://cdn.shopify.com/s/files/1/0001/cup.jpg',
+  image_urls: ['https://cdn.shopify.com/s/files/1/0001/cup.jpg'],
+  variants: [
+    { id: '11', title: 'White', sku: 'CUP-W', price: '12.50', compare_at_price: null, available: true },
+    { id: '12', title: 'Blue', sku: 'CUP-B', price: '14.00', compare_at_price: '16.00', available: false },
+  ],
+  published_at: '2024-03-01T09:00:00.000Z',
+  created_at: '2024-02-20T14:00:00.000Z',
+  updated_at: '2024-05-11T07:45:00.000Z',
+};
+
+const LIST = { record: PRODUCT, tier: 'basic', pageSizeMax: PAGE_SIZE_MAX, sizing: 'fixed', read: readList } as const;
+const LIST_PAGING = 'By page number, 250 a page; the store announces no total.';
+
+export const shopify: Connector = {
+  id: 'shopify',
+  title: 'Shopify',
+  description:
+    'Products of any store on Shopify, by the JSON that storefronts publish. Stores behind a password have none.',
+  docsUrl: 'https://shopify.dev/docs/api/ajax',
+  terms: {
+    termsUrl: 'https://www.shopify.com/legal/api-terms',
+    attribution: null,
+    ratePolicy: 'No key; storefronts answer 429 to many requests. Requests are spaced per registrable domain.',
+  },
+  operations: [
+    chained<Args>({
+      ...LIST,
+      name: 'store.products',
+      description: 'All products of a store.',
+      paging: LIST_PAGING,
+      input: schema.inputSchema({ site: STORE }, ['site']),
+      example: { input: { site: 'shop.example.com' }, record: EXAMPLE_PRODUCT },
+      begin: (input) => beginAt(input, (site) => ({ site, what: null })),
+    }),
+    chained<Args>({
+      ...LIST,
+      name: 'collection.products',
+      description: 'The products of one collection of a store.',
+      paging: LIST_PAGING,
+      input: schema.inputSchema(
+        {
+          site: STORE,
+          collection: schema.nameInput('Its handle: what follows `/collections/` in its address.', '^[^\\s/?#]+$'),
+        },
+        ['site', 'collection'],
+      ),
+      example: { input: { site: 'shop.example.com', collection: 'tea-time' }, record: EXAMPLE_PRODUCT },
+      begin: (input) => beginAt(input, (site) => ({ site, what: givenText(input, 'collection') })),
+    }),
+    chained<Args>({
+      name: 'search.products',
+      description: "The products that a store's own search suggests first for some words; at most 10.",
+      paging: 'One page of at most 10; the interface has no further ones.',
+      tier: 'basic',
+      pageSizeMax: SEARCH_SIZE_MAX,
+      sizing: 'free',
+      input: schema.inputSchema({ site: STORE, query: schema.queryInput('Words to look for.') }, ['site', 'query']),
+      record: PRODUCT,
+      example: {
+        input: { site: 'shop.example.com', query: 'tea cup' },
+        record: {
+          ...EXAMPLE_PRODUCT,
+          image_urls: null,
+          variants: null,
+          published_at: null,
+          created_at: null,
+          updated_at: null,
+        },
+      },
+      begin: (input) => beginAt(input, (site) => ({ site, what: givenText(input, 'query') })),
+      read: readSearch,
+    }),
+  ],
+};

@@ -1,0 +1,365 @@
+import type { Connector, FoundRecord, JsonObject, JsonSchema, Operation, Source } from '../connector.ts';
+import { address, parseSite, withQuery, type Query } from './kit/address.ts';
+import { chained, type ChainStart, type PageResult, type Turn } from './kit/chain.ts';
+import { isoFromText } from './kit/dates.ts';
+import { plainText, textOfHtml } from './kit/html.ts';
+import { at, idOf, integerOf, itemsOf, listIn, readEach, textOf, unreadable, urlOf } from './kit/json.ts';
+import * as schema from './kit/schema.ts';
+import { beginAt, firstThatAnswers } from './kit/sites.ts';
+
+/** Source: the REST API handbook, "Pagination": `per_page` is at most 100. */
+const PAGE_SIZE_MAX = 100;
+const JSON_OF_POSTS = '_embed=author,wp:term,wp:featuredmedia';
+
+interface Args extends JsonObject {
+  /** Addresses at which the site's WordPress may stand, the likeliest first. */
+  readonly sites: readonly string[];
+  /** Whether the interface is asked by `?rest_route=`, as where addresses are not rewritten; null while unknown. */
+  readonly byRoute: boolean | null;
+  readonly collection: 'posts' | 'pages' | 'comments';
+  readonly search: string | null;
+  readonly after: string | null;
+  readonly before: string | null;
+}
+
+interface Place {
+  readonly site: string;
+  readonly byRoute: boolean;
+}
+
+const AUTHOR = schema.authorField('Who wrote it, where the site shows its authors.');
+
+const POST = schema.recordSchema({
+  id: schema.idField('Number of the post on its site.'),
+  url: schema.urlField('The post.'),
+  title: schema.textField('Without markup.'),
+  excerpt: schema.textField('As text.'),
+  text: schema.textField('The whole content as text.'),
+  html: schema.textField('The whole content as the site renders it.'),
+  author: AUTHOR,
+  published_at: schema.dateField('When it was published.'),
+  updated_at: schema.dateField('When it was last changed.'),
+  categories: schema.textsField('Names.'),
+  tags: schema.textsField('Names.'),
+  image_url: schema.urlField('The featured image.'),
+});
+
+const PAGE = schema.recordSchema({
+  id: schema.idField('Number of the page on its site.'),
+  url: schema.urlField('The page.'),
+  title: schema.textField('Without markup.'),
+  excerpt: schema.textField('As text.'),
+  text: schema.textField('The whole content as text.'),
+  html: schema.textField('The whole content as the site renders it.'),
+  author: AUTHOR,
+  published_at: schema.dateField('When it was published.'),
+  updated_at: schema.dateField('When it was last changed.'),
+  parent_id: schema.textField('Number of the page above it; null at the top.'),
+  image_url: schema.urlField('The featured image.'),
+});
+
+const COMMENT = schema.recordSchema({
+  id: schema.idField('Number of the comment on its site.'),
+  url: schema.urlField('The comment.'),
+  post_id: schema.textField('Number of the post that it is about.'),
+  parent_id: schema.textField('Number of the comment that it answers; null where it answers none.'),
+  author: schema.authorField('Who wrote it.'),
+  text: schema.textField('As text.'),
+  html: schema.textField('As the site renders it.'),
+  published_at: schema.dateField('When it was written.'),
+});
+
+const SITE = schema.siteInput(
+  'Host name or URL of the site; with its path where WordPress stands in a folder. For example `wordpress.org/news`.',
+);
+const SPAN = {
+  published_after: schema.dateInput('Only what was published after this time.'),
+  published_before: schema.dateInput('Only what was published before this time.'),
+};
+
+interface Kind {
+  readonly name: string;
+  readonly description: string;
+  readonly collection: Args['collection'];
+  readonly input: JsonSchema;
+  readonly record: JsonSchema;
+  readonly example: Operation['example'];
+  /** The input that holds the address. */
+  readonly addressIn: string;
+  readonly sites: (site: string) => readonly string[];
+  readonly readRecord: (item: JsonObject) => FoundRecord | null;
+}
+
+function operation(kind: Kind): Operation {
+  const { name, description, input, record, example } = kind;
+  return chained<Args>({
+    name,
+    description,
+    input,
+    record,
+    example,
+    tier: 'basic',
+    paging: 'By page number, 100 a page; the site announces the total.',
+    pageSizeMax: PAGE_SIZE_MAX,
+    sizing: 'fixed',
+    begin: (given) => begin(kind, given),
+    read: (turn, source) => readPage(kind, turn, source),
+  });
+}
+
+function begin(kind: Kind, input: JsonObject): ChainStart<Args> {
+  const span: Record<'after' | 'before', string | null> = { after: null, before: null };
+  for (const end of ['after', 'before'] as const) {
+    const given = input[`published_${end}`];
+    if (given === undefined) continue;
+    span[end] = isoFromText(given);
+    if (span[end] === null) return { kind: 'fault', pointer: `/published_${end}`, message: 'This must be a date.' };
+  }
+  const argsOf = (site: string): Args => ({
+    sites: kind.sites(site),
+    byRoute: null,
+    collection: kind.collection,
+    search: textOf(input['query']),
+    ...span,
+  });
+  return beginAt(input, argsOf, kind.addressIn);
+}
+
+async function readPage(kind: Kind, { args, at: page, size }: Turn<Args>, source: Source): Promise<PageResult<Args>> {
+  const number = Number(page ?? 1);
+  const places = args.sites.flatMap((site) =>
+    (args.byRoute === null ? [false, true] : [args.byRoute]).map((byRoute) => ({ site, byRoute })),
+  );
+  const { place, url, answer } = await firstThatAnswers(places, async (place: Place) => {
+    const url = urlOfPage(place, args, number, size);
+    // 400 is also what a site answers for a page behind its last one.
+    const answer = await source.json(url, { allowStatuses: [400] });
+    if (answer.status !== 400) listIn(answer.body, 'the collection');
+    return { place, url, answer };
+  });
+  if (answer.status === 400) {
+    if (at(answer.body, 'code') !== 'rest_post_invalid_page_number') throw unreadable(`400 from ${url}`);
+    return { kind: 'page', records: [], next: null, total: null };
+  }
+  const items = listIn(answer.body, 'the collection');
+  const pages = integerOf(answer.headers['x-wp-totalpages']);
+  return {
+    kind: 'page',
+    records: readEach(items, (item) => kind.readRecord(item)),
+    next: items.length > 0 && (pages === null ? items.length >= size : number < pages) ? number + 1 : null,
+    total: integerOf(answer.headers['x-wp-total']),
+    args: { ...args, sites: [place.site], byRoute: place.byRoute },
+  };
+}
+
+function urlOfPage({ site, byRoute }: Place, args: Args, page: number, size: number): string {
+  const query: Query = {
+    per_page: size,
+    page,
+    search: args.search,
+    after: args.after,
+    before: args.before,
+    orderby: args.search === null ? 'date' : 'relevance',
+    order: 'desc',
+  };
+  const route = `/wp/v2/${args.collection}`;
+  const url = byRoute
+    ? withQuery(`${site}/`, { rest_route: route, ...query })
+    : address(site, ['wp-json', 'wp', 'v2', args.collection], query);
+  return args.collection === 'comments' ? url : `${url}&${JSON_OF_POSTS}`;
+}
+
+function readPost(item: JsonObject): FoundRecord | null {
+  const article = readArticle(item);
+  if (article === null) return null;
+  const { image_url, ...fields } = article.fields;
+  const terms = itemsOf(at(item, '_embedded', 'wp:term')).flatMap((group) => itemsOf(group));
+  return {
+    ...article,
+    fields: { ...fields, categories: termsOf(terms, 'category'), tags: termsOf(terms, 'post_tag'), image_url },
+  };
+}
+
+function readSitePage(item: JsonObject): FoundRecord | null {
+  const article = readArticle(item);
+  if (article === null) return null;
+  const { image_url, ...fields } = article.fields;
+  return { ...article, fields: { ...fields, parent_id: parentOf(item), image_url } };
+}
+
+/** What posts and pages have in common. */
+function readArticle(
+  item: JsonObject,
+): (FoundRecord & { readonly fields: { readonly image_url: string | null } }) | null {
+  const id = idOf(item['id']);
+  const url = urlOf(item['link']);
+  if (id === null || url === null) return null;
+  const html = textOf(at(item, 'content', 'rendered'));
+  const [writer] = itemsOf(at(item, '_embedded', 'author'));
+  const [image] = itemsOf(at(item, '_embedded', 'wp:featuredmedia'));
+  return {
+    id: `${textOf(item['type']) ?? 'post'}:${id}`,
+    sourceUrl: url,
+    fields: {
+      id,
+      url,
+      title: plainText(textOf(at(item, 'title', 'rendered'))),
+      excerpt: plainText(textOf(at(item, 'excerpt', 'rendered'))),
+      text: textOfHtml(html),
+      html,
+      author: schema.author(plainText(textOf(at(writer, 'name'))), urlOf(at(writer, 'link'))),
+      published_at: isoFromText(item['date_gmt']),
+      updated_at: isoFromText(item['modified_gmt']),
+      image_url: urlOf(at(image, 'source_url'), url),
+    },
+  };
+}
+
+function readComment(item: JsonObject): FoundRecord | null {
+  const id = idOf(item['id']);
+  const url = urlOf(item['link']);
+  if (id === null || url === null) return null;
+  const html = textOf(at(item, 'content', 'rendered'));
+  return {
+    id: `comment:${id}`,
+    sourceUrl: url,
+    fields: {
+      id,
+      url,
+      post_id: idOf(item['post']),
+      parent_id: parentOf(item),
+      author: schema.author(plainText(textOf(item['author_name'])), urlOf(item['author_url'])),
+      text: textOfHtml(html),
+      html,
+      published_at: isoFromText(item['date_gmt']),
+    },
+  };
+}
+
+/** Null where terms were not embedded at all; the names of the taxonomy else. */
+function termsOf(terms: readonly JsonObject[string][], taxonomy: string): readonly string[] | null {
+  if (terms.length === 0) return null;
+  return terms.flatMap((term) =>
+    at(term, 'taxonomy') === taxonomy ? (plainText(textOf(at(term, 'name'))) ?? []) : [],
+  );
+}
+
+function parentOf(item: JsonObject): string | null {
+  return item['parent'] === 0 ? null : idOf(item['parent']);
+}
+
+/** A company's blog stands beside its own pages, which other software often serves. */
+function companySites(site: string): readonly string[] {
+  const company = parseSite(site);
+  return company.kind === 'fault' ? [] : [company.url, `${company.url}/blog`, `${company.url}/news`];
+}
+
+const EXAMPLE_ARTICLE = {
+  id: '17',
+  url: 'https://blog.example.com/2024/05/opening-hours/',
+  title: 'Opening hours & holidays',
+  excerpt: 'We are open again.',
+  text: 'We are open again.\n\nMonday to Friday.',
+  html: '<p>We are open again.</p><p>Monday to Friday.</p>',
+  author: { name: 'Ada Park', url: 'https://blog.example.com/author/ada/' },
+  published_at: '2024-05-02T08:00:00.000Z',
+  updated_at: '2024-05-03T10:30:00.000Z',
+};
+const EXAMPLE_POST = {
+  ...EXAMPLE_ARTICLE,
+  categories: ['News'],
+  tags: ['holidays'],
+  image_url: 'https://blog.example.com/wp-content/uploads/door.jpg',
+};
+
+export const wordpress: Connector = {
+  id: 'wordpress',
+  title: 'WordPress',
+  description:
+    'Posts, pages and comments of any site that runs WordPress 4.7 or newer and leaves its REST interface open, as it is by default.',
+  docsUrl: 'https://developer.wordpress.org/rest-api/reference/',
+  terms: {
+    termsUrl: null,
+    attribution: null,
+    ratePolicy: 'Each site its own; requests are spaced per registrable domain.',
+  },
+  operations: [
+    operation({
+      name: 'site.posts',
+      description: 'All posts of a site, newest first.',
+      collection: 'posts',
+      input: schema.inputSchema({ site: SITE, ...SPAN }, ['site']),
+      record: POST,
+      example: { input: { site: 'blog.example.com' }, record: EXAMPLE_POST },
+      addressIn: 'site',
+      sites: (site) => [site],
+      readRecord: readPost,
+    }),
+    operation({
+      name: 'site.pages',
+      description: 'All pages of a site, newest first.',
+      collection: 'pages',
+      input: schema.inputSchema({ site: SITE }, ['site']),
+      record: PAGE,
+      example: {
+        input: { site: 'https://blog.example.com' },
+        record: { ...EXAMPLE_ARTICLE, parent_id: null, image_url: null },
+      },
+      addressIn: 'site',
+      sites: (site) => [site],
+      readRecord: readSitePage,
+    }),
+    operation({
+      name: 'site.comments',
+      description: 'All published comments of a site, newest first.',
+      collection: 'comments',
+      input: schema.inputSchema({ site: SITE, ...SPAN }, ['site']),
+      record: COMMENT,
+      example: {
+        input: { site: 'blog.example.com' },
+        record: {
+          id: '204',
+          url: 'https://blog.example.com/2024/05/opening-hours/#comment-204',
+          post_id: '17',
+          parent_id: null,
+          author: { name: 'Noor', url: null },
+          text: 'Thank you!',
+          html: '<p>Thank you!</p>',
+          published_at: '2024-05-02T09:12:00.000Z',
+        },
+      },
+      addressIn: 'site',
+      sites: (site) => [site],
+      readRecord: readComment,
+    }),
+    operation({
+      name: 'search.posts',
+      description: "Posts of a site that match words, as the site's own search ranks them.",
+      collection: 'posts',
+      input: schema.inputSchema({ site: SITE, query: schema.queryInput('Words to look for.'), ...SPAN }, [
+        'site',
+        'query',
+      ]),
+      record: POST,
+      example: { input: { site: 'blog.example.com', query: 'holidays' }, record: EXAMPLE_POST },
+      addressIn: 'site',
+      sites: (site) => [site],
+      readRecord: readPost,
+    }),
+    operation({
+      name: 'company.posts',
+      description:
+        "Posts of a company's blog, given its website: WordPress is looked for there, then under `/blog` and `/news`.",
+      collection: 'posts',
+      input: schema.inputSchema(
+        { company: schema.siteInput("Host name or URL of the company's website, for example `example.com`."), ...SPAN },
+        ['company'],
+      ),
+      record: POST,
+      example: { input: { company: 'blog.example.com' }, record: EXAMPLE_POST },
+      addressIn: 'company',
+      sites: companySites,
+      readRecord: readPost,
+    }),
+  ],
+};

@@ -1,0 +1,384 @@
+import { Validator } from '@cfworker/json-schema';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  SourceFailure,
+  type FoundRecord,
+  type JsonObject,
+  type JsonSchema,
+  type JsonValue,
+  type Operation,
+} from '../../src/extract/connector.ts';
+import { CONNECTORS } from '../../src/extract/connectors/index.ts';
+import { SOURCE_CASES } from '../sources/index.ts';
+import { json, type SourceCase, type World } from '../sources/source-case.ts';
+import { fakeSource, type FakeReply } from '../support/fake-source.ts';
+import { runOperation } from './run-operation.ts';
+
+/** Enough for three pages of the largest size, but for the one of 1,000, which gets two. */
+const MANY = 1_203;
+const FEW = 3;
+/** What the cursor of a later page adds to a step. */
+const CURSOR_BYTES_MAX = 1_100;
+
+const OPERATIONS = CONNECTORS.flatMap((connector) =>
+  connector.operations.map((operation) => ({ name: `${connector.id} ${operation.name}`, connector, operation })),
+);
+const CASES = SOURCE_CASES.map((given) => ({
+  ...given,
+  name: `${given.connector} ${given.operation} ${JSON.stringify(given.input)}`,
+  does: operationOf(given),
+}));
+
+function operationOf({ connector, operation }: SourceCase): Operation {
+  const found = OPERATIONS.find(({ name }) => name === `${connector} ${operation}`);
+  if (found === undefined) throw new Error(`no operation ${connector} ${operation}`);
+  return found.operation;
+}
+
+const VALIDATORS = new WeakMap<JsonSchema, Validator>();
+
+function faultsOf(schema: JsonSchema, value: JsonValue): readonly string[] {
+  const validator = VALIDATORS.get(schema) ?? new Validator(schema, '2020-12', false);
+  VALIDATORS.set(schema, validator);
+  const { errors } = validator.validate(value);
+  return errors.map(({ instanceLocation, error }) => `${instanceLocation}: ${error}`);
+}
+
+function propertiesOf(schema: JsonSchema): JsonObject {
+  return schema['properties'] as JsonObject;
+}
+
+/** Holds what every record must. One assertion for all of them, as there are many. */
+function expectRecords(operation: Operation, records: readonly FoundRecord[]): void {
+  const columns = Object.keys(propertiesOf(operation.record)).join();
+  const wrong = records.flatMap(({ id, sourceUrl, fields }) => [
+    ...faultsOf(operation.record, fields),
+    ...(Object.keys(fields).join() === columns ? [] : [`columns ${Object.keys(fields).join()}`]),
+    ...(id !== '' && /^https?:\/\/[^/]/.test(sourceUrl) ? [] : [`id ${id}, source ${sourceUrl}`]),
+  ]);
+  expect(wrong).toEqual([]);
+  const [first] = records;
+  expect(JSON.parse(JSON.stringify(first?.fields ?? null))).toEqual(first?.fields ?? null);
+}
+
+/** What became of a run that may fail: the reason, or null. */
+async function reasonOf(operation: Operation, input: JsonObject, world: World): Promise<string | null> {
+  try {
+    const { records } = await runOperation(operation, input, fakeSource(world), { stepsMax: 8 });
+    expectRecords(operation, records);
+    return null;
+  } catch (error) {
+    if (error instanceof SourceFailure) return error.reason;
+    throw error;
+  }
+}
+
+describe('the table of connectors', () => {
+  it('has no id twice, and no operation twice in a connector', () => {
+    const ids = CONNECTORS.map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    const names = OPERATIONS.map(({ name }) => name);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  it('has a source of the real shape for each operation', () => {
+    const tried = new Set(SOURCE_CASES.map(({ connector, operation }) => `${connector} ${operation}`));
+    expect(OPERATIONS.map(({ name }) => name).filter((name) => !tried.has(name))).toEqual([]);
+  });
+
+  it.each(CONNECTORS.map((connector) => [connector.id, connector] as const))('%s says what it is', (id, connector) => {
+    expect(id).toMatch(/^[a-z][a-z0-9]*$/);
+    expect(new URL(connector.docsUrl).protocol).toBe('https:');
+    expect(connector.terms.termsUrl ?? 'https://none.invalid').toMatch(/^https:\/\//);
+    for (const text of [connector.title, connector.description, connector.terms.ratePolicy]) expect(text).not.toBe('');
+    expect(connector.operations.length).toBeGreaterThan(0);
+  });
+});
+
+describe.each(OPERATIONS)('$name', ({ operation }) => {
+  it('is named as entity and kind, and says what it does and how it pages', () => {
+    expect(operation.name).toMatch(/^[a-z]+\.[a-z]+$/);
+    for (const text of [operation.description, operation.paging]) expect(text).toMatch(/\.$/);
+  });
+
+  it('has schemas in which every property is described and every property of a record is required', () => {
+    expect(operation.input).toMatchObject({ type: 'object', additionalProperties: false });
+    expect(operation.record['required']).toEqual(Object.keys(propertiesOf(operation.record)));
+    for (const schema of [operation.input, operation.record])
+      for (const property of Object.values(propertiesOf(schema)))
+        expect(property).toMatchObject({ description: expect.stringMatching(/\S/) });
+  });
+
+  it('has an example whose input and record hold to the schemas', () => {
+    expect(faultsOf(operation.input, operation.example.input)).toEqual([]);
+    expect(operation.start(operation.example.input).kind).toBe('steps');
+    const record = operation.example.record;
+    expectRecords(operation, [{ id: 'x', sourceUrl: 'https://x.example/', fields: record }]);
+  });
+});
+
+describe.each(CASES)('$name', ({ does, input, world, sizeAsked, announcesTotal, ...given }) => {
+  const { recordsMax = Infinity, emptyIsMissing = false } = given;
+
+  it('takes this input', () => {
+    expect(faultsOf(does.input, input)).toEqual([]);
+  });
+
+  it('begins with the same steps every time, of keys that differ, and leaves its input alone', () => {
+    const frozen = freeze(structuredClone(input));
+    const begun = does.start(frozen);
+    expect(does.start(frozen)).toEqual(begun);
+    const keys = begun.kind === 'steps' ? begun.steps.map(({ key }) => key) : [];
+    expect(keys.length).toBeGreaterThan(0);
+    expect(new Set(keys).size).toBe(keys.length);
+  });
+
+  it('begins with small steps, however long the input is', () => {
+    const address = `wiki.example.org/${'x'.repeat(770)}`;
+    const longest = Object.entries(propertiesOf(does.input)).flatMap(([name, schema]) => {
+      if (hostIn(input[name] ?? null) !== null) return [[name, address] as const];
+      const { maxLength = 0, description = '' } = schema as {
+        readonly maxLength?: number;
+        readonly description?: string;
+      };
+      if (maxLength === 0 || description.endsWith('ISO 8601.')) return [];
+      const texts = ['漢', 'x'].map((character) => character.repeat(maxLength));
+      const text = texts.find((one) => faultsOf(does.input, { ...input, [name]: one }).length === 0);
+      return text === undefined ? [] : [[name, text] as const];
+    });
+    const begun = does.start({ ...input, ...Object.fromEntries(longest) });
+    const steps = begun.kind === 'steps' ? begun.steps : [];
+    expect(steps.length).toBeGreaterThan(0);
+    for (const step of steps) expect(Buffer.byteLength(JSON.stringify(step))).toBeLessThan(4_096 - CURSOR_BYTES_MAX);
+  });
+
+  it.each([0, 1, FEW, 100, 200, MANY])('finds each of %i records once and ends', async (count) => {
+    const source = fakeSource(world(count));
+    const run = runOperation(does, input, source);
+    if (count === 0 && emptyIsMissing) return expect(run).rejects.toMatchObject({ reason: 'source_not_found' });
+    const { records, isDone } = await run;
+    expect(records).toHaveLength(Math.min(count, recordsMax));
+    expect(isDone).toBe(true);
+    expectRecords(does, records);
+  });
+
+  it('asks for no larger page than the job still wants', async () => {
+    const source = fakeSource(world(MANY));
+    const { records } = await runOperation(does, input, source, { limit: FEW });
+    expect(records).toHaveLength(Math.min(FEW, recordsMax));
+    for (const url of source.urls) expect(sizeAsked(new URL(url)) ?? 0).toBeLessThanOrEqual(FEW);
+  });
+
+  it('asks where the operator says, or where the input says, and nowhere else', async () => {
+    const usual = fakeSource(world(FEW));
+    const moved = fakeSource(world(FEW), { base: 'http://127.0.0.1:9' });
+    await runOperation(does, input, usual);
+    await runOperation(does, input, moved, { stepsMax: 1 }).catch(() => null);
+    const asked = new URL(moved.urls[0] ?? '').origin;
+    const isGiven = Object.values(input).some((value) => new URL(usual.urls[0] ?? '').host === hostIn(value));
+    expect(asked).toBe(isGiven ? new URL(usual.urls[0] ?? '').origin : 'http://127.0.0.1:9');
+    expect(new Set(usual.urls.map((url) => new URL(url).origin)).size).toBe(1);
+  });
+
+  it('tells the total where the source announces it, from the first page to the last', async () => {
+    const count = Math.min(MANY, recordsMax);
+    for (const limit of [FEW, Infinity]) {
+      const { total } = await runOperation(does, input, fakeSource(world(MANY)), { limit });
+      expect(total).toBe(announcesTotal ? count : null);
+    }
+  });
+
+  it('ends where the source sends the same page under every cursor', async () => {
+    const { isDone, stepCount } = await runOperation(does, input, fakeSource(inRounds(world(MANY), 1)));
+    expect(isDone).toBe(true);
+    expect(stepCount).toBeLessThanOrEqual(3);
+  });
+
+  it('ends where the source goes round and round', async () => {
+    const { isDone, stepCount } = await runOperation(does, input, fakeSource(inRounds(world(MANY), 3)));
+    expect(isDone).toBe(true);
+    expect(stepCount).toBeLessThanOrEqual(16);
+  });
+
+  it.each(STRANGE_ANSWERS)('answers %s with a reason or with fewer records', async (_, reply) => {
+    const reason = await reasonOf(does, input, () => reply);
+    expect(['parse_failed', 'unsupported_content', null]).toContain(reason);
+  });
+
+  it('survives any change in a part of the answer', async () => {
+    const replies = await repliesOf(does, input, world(FEW));
+    await fc.assert(
+      fc.asyncProperty(fc.nat(), fc.constantFrom(...STRANGE_VALUES), fc.nat(), async (place, value, reply) => {
+        const changed = reply % replies.length;
+        let asked = -1;
+        const reason = await reasonOf(does, input, (request) => {
+          asked += 1;
+          const real = world(FEW)(request);
+          return asked === changed ? withChange(real, place, value) : real;
+        });
+        expect(['parse_failed', 'unsupported_content', 'source_not_found', null]).toContain(reason);
+      }),
+      { numRuns: 60, seed: 7 },
+    );
+  });
+
+  it.each([
+    [404, 'source_not_found'],
+    [410, 'source_not_found'],
+    [401, 'login_required'],
+    [403, 'access_denied'],
+    [429, 'rate_limited_by_source'],
+    [503, 'source_unavailable'],
+  ])('calls a status of %i %s', async (status, reason) => {
+    const refused: World = () => json({ message: 'No' }, {}, status);
+    expect(await reasonOf(does, input, refused)).toBe(reason);
+  });
+
+  it('lets nothing of the input lead to another host or another place there', async () => {
+    const usual = await firstPlace(does, input, world(FEW));
+    for (const name of freeTextsOf(does, input)) {
+      for (const text of TREACHEROUS_TEXTS) {
+        const hostile = { ...input, [name]: text };
+        if (faultsOf(does.input, hostile).length > 0) continue;
+        const place = await firstPlace(does, hostile, world(FEW));
+        expect([name, text, place ?? usual]).toEqual([name, text, usual]);
+      }
+    }
+  });
+});
+
+const STRANGE_VALUES: readonly JsonValue[] = [
+  null,
+  true,
+  0,
+  -1,
+  1.5,
+  Number.MAX_VALUE,
+  '',
+  'x',
+  '\uD800',
+  '0000-00-00T00:00:00',
+  'http://[',
+  'javascript:alert(1)',
+  '..',
+  [],
+  [[]],
+  [null],
+  {},
+  { constructor: null },
+];
+
+const STRANGE_ANSWERS: readonly (readonly [string, FakeReply])[] = [
+  ['null', json(null)],
+  ['an empty list', json([])],
+  ['an empty object', json({})],
+  ['a text', json('hello')],
+  ['a number', json(5)],
+  ['a list of anything', json([null, 5, 'x', {}, [], { id: {} }])],
+  [
+    'objects of wrong types',
+    json({ items: 5, posts: {}, hits: 'x', docs: null, jobs: [[]], query: [], message: { items: {} } }),
+  ],
+  ['HTML', '<!DOCTYPE html><title>Welcome</title><p>Nothing here</p>'],
+  ['nothing', { body: '' }],
+  ['broken JSON', { body: '{"items":[', headers: { 'content-type': 'application/json' } }],
+];
+
+const TREACHEROUS_TEXTS = [
+  '..',
+  '.',
+  '../../admin',
+  '@evil.example',
+  '//evil.example/',
+  'https://evil.example/',
+  'x/../../../y',
+  '..\\..\\x',
+  'x?site=y#z',
+  'a&b=c',
+  '%2e%2e%2f',
+  'ü ñ 漢',
+  '\uD800',
+  '\u0000',
+  'x\'y"z',
+];
+
+/** The host of an input that is an address; null for any other. */
+function hostIn(value: JsonValue): string | null {
+  const text = typeof value === 'string' && value.includes('.') ? value : '';
+  const url = text.startsWith('http') ? text : `https://${text}`;
+  return URL.canParse(url) ? new URL(url).host : null;
+}
+
+function freeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) for (const part of Object.values(value)) freeze(part);
+  return Object.freeze(value);
+}
+
+/** The names of inputs that take free text, but for the addresses of sites, which are there to name a host. */
+function freeTextsOf(operation: Operation, input: JsonObject): readonly string[] {
+  const places = ['site', 'company'].filter((name) => hostIn(input[name] ?? null) !== null);
+  return Object.entries(propertiesOf(operation.input)).flatMap(([name, schema]) =>
+    (schema as JsonObject)['type'] === 'string' && !('enum' in (schema as JsonObject)) && !places.includes(name)
+      ? [name]
+      : [],
+  );
+}
+
+/** Host, depth of the path and names in the query of the first request; null where nothing was asked. */
+async function firstPlace(operation: Operation, input: JsonObject, world: World): Promise<string | null> {
+  const source = fakeSource(world);
+  if (operation.start(input).kind === 'fault') return null;
+  await runOperation(operation, input, source, { stepsMax: 1 }).catch((error: unknown) => {
+    if (!(error instanceof SourceFailure)) throw error;
+  });
+  if (source.urls[0] === undefined) return null;
+  const url = new URL(source.urls[0]);
+  return `${url.host} ${url.pathname.split('/').length} ${url.username}${url.hash}`;
+}
+
+/** The first `length` answers of each path over and over, whatever is asked there. */
+function inRounds(world: World, length: number): World {
+  const met = new Map<string, FakeReply[]>();
+  const turns = new Map<string, number>();
+  return (request) => {
+    const { pathname } = new URL(request.url);
+    const replies = met.get(pathname) ?? [];
+    met.set(pathname, replies);
+    const turn = turns.get(pathname) ?? 0;
+    turns.set(pathname, turn + 1);
+    if (replies.length < length) replies.push(world(request));
+    return replies[turn % length];
+  };
+}
+
+async function repliesOf(operation: Operation, input: JsonObject, world: World): Promise<readonly FakeReply[]> {
+  const replies: FakeReply[] = [];
+  const recorded: World = (request) => {
+    const reply = world(request);
+    replies.push(reply);
+    return reply;
+  };
+  await runOperation(operation, input, fakeSource(recorded));
+  return replies;
+}
+
+/** The reply with one part of its body, counted through, replaced, or left out where the value is `''`. */
+function withChange(reply: FakeReply, place: number, value: JsonValue): FakeReply {
+  if (reply === null || reply === undefined || typeof reply === 'string' || reply instanceof SourceFailure)
+    return reply;
+  const count = partsIn(reply.body);
+  let left = place % count;
+  const change = (part: JsonValue): JsonValue => {
+    if (left-- === 0) return value;
+    if (Array.isArray(part)) return (part as readonly JsonValue[]).map(change);
+    if (typeof part !== 'object' || part === null) return part;
+    return Object.fromEntries(Object.entries(part).map(([name, inner]) => [name, change(inner)]));
+  };
+  return { ...reply, body: change(reply.body), headers: { 'content-type': 'application/json', ...reply.headers } };
+}
+
+function partsIn(value: JsonValue): number {
+  if (typeof value !== 'object' || value === null) return 1;
+  return Object.values(value).reduce<number>((sum, part) => sum + partsIn(part), 1);
+}

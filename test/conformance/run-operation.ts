@@ -1,0 +1,61 @@
+import { expect } from 'vitest';
+import type { FoundRecord, JsonObject, Operation, Source, Step } from '../../src/extract/connector.ts';
+
+export interface Run {
+  /** As a job keeps them: no two of one id, and no more than the limit. */
+  readonly records: readonly FoundRecord[];
+  readonly stepCount: number;
+  /** As the last step tells it. */
+  readonly total: number | null;
+  /** Whether no step was left when it ended. */
+  readonly isDone: boolean;
+  readonly pauses: readonly number[];
+}
+
+/** Source: what a step may weigh; see `Connector`. */
+const STEP_BYTES_MAX = 4_096;
+
+/** Runs an operation as a job does: steps in order, each key once, until there are none, or enough records, or `stepsMax` steps. */
+export async function runOperation(
+  operation: Operation,
+  input: JsonObject,
+  source: Source,
+  { limit = Infinity, stepsMax = 200 }: { readonly limit?: number; readonly stepsMax?: number } = {},
+): Promise<Run> {
+  const keys = new Set<string>();
+  const records = new Map<string, FoundRecord>();
+  const pauses: number[] = [];
+  let waiting: readonly Step[] = firstSteps(operation, input);
+  let stepCount = 0;
+  let total: number | null = null;
+  while (waiting.length > 0 && records.size < limit && stepCount < stepsMax) {
+    const [step, ...others] = waiting;
+    if (step === undefined) break;
+    waiting = others;
+    if (keys.has(step.key)) continue;
+    keys.add(step.key);
+    stepCount += 1;
+    const found = await operation.run(stored(step), source, { recordsLeft: limit - records.size });
+    for (const record of found.records) if (records.size < limit) records.set(record.id, record);
+    total = found.total;
+    if (found.pauseSeconds !== undefined) pauses.push(found.pauseSeconds);
+    waiting = [...waiting, ...found.next];
+  }
+  const isDone = !waiting.some(({ key }) => !keys.has(key));
+  return { records: [...records.values()], stepCount, total, isDone, pauses };
+}
+
+function firstSteps(operation: Operation, input: JsonObject): readonly Step[] {
+  const begun = operation.start(input);
+  if (begun.kind === 'fault') throw new Error(`${begun.pointer}: ${begun.message}`);
+  return begun.steps;
+}
+
+/** The state as it comes back from the store. Holds what every step must: plain JSON of a bounded size. */
+function stored({ key, state }: Step): JsonObject {
+  const text = JSON.stringify({ key, state });
+  expect(Buffer.byteLength(text)).toBeLessThan(STEP_BYTES_MAX);
+  const back = (JSON.parse(text) as Step).state;
+  expect(back).toEqual(state);
+  return back;
+}

@@ -1,0 +1,27 @@
+import { crossrefCases } from './crossref.ts';
+import { discourseCases } from './discourse.ts';
+import { githubCases } from './github.ts';
+import { hackernewsCases } from './hackernews.ts';
+import { jobboardsCases } from './jobboards.ts';
+import { mastodonCases } from './mastodon.ts';
+import { mediawikiCases } from './mediawiki.ts';
+import { openlibraryCases } from './openlibrary.ts';
+import { shopifyCases } from './shopify.ts';
+import type { SourceCase } from './source-case.ts';
+import { stackexchangeCases } from './stackexchange.ts';
+import { wordpressCases } from './wordpress.ts';
+
+/** At least one of each operation. */
+export const SOURCE_CASES: readonly SourceCase[] = [
+  ...discourseCases,
+  ...mastodonCases,
+  ...mediawikiCases,
+  ...shopifyCases,
+  ...wordpressCases,
+  ...crossrefCases,
+  ...githubCases,
+  ...hackernewsCases,
+  ...jobboardsCases,
+  ...openlibraryCases,
+  ...stackexchangeCases,
+];

@@ -1,0 +1,107 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { address, parseSite } from '../../../../../src/extract/connectors/kit/address.ts';
+import { nextQuery } from '../../../../../src/extract/connectors/kit/link-header.ts';
+
+describe('the address of a site', () => {
+  it.each([
+    ['example.com', 'https://example.com'],
+    ['Example.COM:8443/Blog/', 'https://example.com:8443/Blog'],
+    [' http://example.com/?page=2#top ', 'http://example.com'],
+    ['https://example.com/a/../b', 'https://example.com/b'],
+    ['bücher.example', 'https://xn--bcher-kva.example'],
+    ['localhost:8080', 'https://localhost:8080'],
+  ])('%s is %s', (text, url) => expect(parseSite(text)).toEqual({ kind: 'site', url }));
+
+  it.each([
+    '',
+    '/etc/passwd',
+    '//example.com',
+    'ftp://example.com',
+    'javascript:alert(1)',
+    'file:///etc/passwd',
+    'https://',
+    'https://user:secret@example.com',
+    'user@example.com',
+    'https://example.com\\@evil.example',
+    'exa mple.com',
+    'example.com\nevil.example',
+    'https://[::1',
+    `example.com/${'x'.repeat(900)}`,
+  ])('is none in %j', (text) => expect(parseSite(text).kind).toBe('fault'));
+
+  it('is absolute and has neither user, query nor fragment, whatever was given', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.webUrl({ withFragments: true, withQueryParameters: true })), (text) => {
+        const site = parseSite(text);
+        if (site.kind === 'fault') return;
+        const url = new URL(site.url);
+        expect([url.protocol === 'http:' || url.protocol === 'https:', url.username, url.search, url.hash]).toEqual([
+          true,
+          '',
+          '',
+          '',
+        ]);
+      }),
+      { seed: 7 },
+    );
+  });
+});
+
+describe('an address under a base', () => {
+  it('encodes names and values, and leaves out what is null', () => {
+    const url = address('https://example.com/blog/', ['a/b', 'ü?#'], { q: 'x & y', page: 2, none: null });
+    expect(url).toBe('https://example.com/blog/a%2Fb/%C3%BC%3F%23?q=x+%26+y&page=2');
+  });
+
+  it('stays under its base, whatever the names are', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('..', '.', '', '%2e%2e', '\uD800')), {
+          minLength: 1,
+          maxLength: 4,
+        }),
+        (names) => {
+          const isNameless = names.some((name) => ['', '.', '..'].includes(name));
+          if (isNameless) {
+            expect(() => address('https://example.com/blog', names)).toThrow('is no name');
+            return;
+          }
+          const url = new URL(address('https://example.com/blog', names));
+          expect(url.origin).toBe('https://example.com');
+          expect(url.pathname.split('/').slice(0, 2)).toEqual(['', 'blog']);
+          // `%2e%2e` in a name is encoded once more and so stays a name.
+          expect(url.pathname.split('/')).toHaveLength(2 + names.length);
+        },
+      ),
+      { seed: 7 },
+    );
+  });
+});
+
+describe('a Link header', () => {
+  it.each([
+    [
+      '<https://x.example/a?page=2&per_page=5>; rel="next", <https://x.example/a?page=9>; rel="last"',
+      'page=2&per_page=5',
+    ],
+    ['<https://x.example/a?max_id=5>; rel=next', 'max_id=5'],
+    ['</a?cursor=x%2Cy>; title="a, b"; rel="prev next"', 'cursor=x%2Cy'],
+    ['<https://x.example/a?page=1>;rel="prev",<https://x.example/a?page=3>;rel="next"', 'page=3'],
+  ])('of %s leads on with %s', (header, query) => expect(nextQuery(header)?.toString()).toBe(query));
+
+  it.each([
+    undefined,
+    '',
+    'x',
+    '<a>; rel="prev"',
+    '<https://x.example/?a>; rel="nextish"',
+    `<${'x'.repeat(9_000)}>; rel="next"`,
+  ])('of %j leads nowhere', (header) => expect(nextQuery(header)).toBeNull());
+
+  it('takes no more than a moment, whatever it is', () => {
+    const began = performance.now();
+    for (const part of ['<', '<>;', ';rel=', '<>; a="', ' ', '<>;a=b;']) nextQuery(part.repeat(8_192 / part.length));
+    expect(performance.now() - began).toBeLessThan(500);
+  });
+});

@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import type { FoundRecord, JsonObject, Operation } from '../../../../../src/extract/connector.ts';
+import { chained, type Cursor, type PageResult, type Turn } from '../../../../../src/extract/connectors/kit/chain.ts';
+import { inputSchema, recordSchema } from '../../../../../src/extract/connectors/kit/schema.ts';
+import { runOperation } from '../../../../conformance/run-operation.ts';
+import { fakeSource } from '../../../../support/fake-source.ts';
+
+const SOURCE = fakeSource(() => null);
+
+function chainOf(
+  read: (turn: Turn<JsonObject>) => PageResult<JsonObject>,
+  sizing: 'fixed' | 'free' = 'free',
+): Operation {
+  return chained<JsonObject>({
+    name: 'site.posts',
+    description: 'Posts.',
+    paging: 'Pages.',
+    tier: 'basic',
+    input: inputSchema({}, []),
+    record: recordSchema({}),
+    example: { input: {}, record: {} },
+    pageSizeMax: 100,
+    sizing,
+    begin: () => ({ kind: 'args', args: {} }),
+    read: (turn) => Promise.resolve(read(turn)),
+  });
+}
+
+function page(ids: readonly (string | number)[], next: Cursor): PageResult<JsonObject> {
+  const records = ids.map((id): FoundRecord => ({ id: String(id), sourceUrl: 'https://x.example/', fields: {} }));
+  return { kind: 'page', records, next, total: null };
+}
+
+describe('a chain of pages', () => {
+  it('asks for sizes that fit what is wanted, each page its own where it may', async () => {
+    const sizes: number[] = [];
+    const read = ({ at, size }: Turn<JsonObject>) => {
+      sizes.push(size);
+      const from = Number(at ?? 0);
+      return page(
+        Array.from({ length: size }, (_, place) => from + place),
+        from + size,
+      );
+    };
+    await runOperation(chainOf(read), {}, SOURCE, { limit: 250 });
+    expect(sizes.splice(0)).toEqual([100, 100, 50]);
+    await runOperation(chainOf(read, 'fixed'), {}, SOURCE, { limit: 130 });
+    expect(sizes.splice(0)).toEqual([100, 100]);
+    await runOperation(chainOf(read, 'fixed'), {}, SOURCE, { limit: 30 });
+    expect(sizes).toEqual([30]);
+  });
+
+  it.each([1, 2, 3, 5, 7, 8, 9, 31, 64, 100])('notices a source that goes round in %i pages', async (length) => {
+    const read = ({ at }: Turn<JsonObject>) => page([Number(at ?? 0) % length], Number(at ?? 0) + 1);
+    const { isDone, records, stepCount } = await runOperation(chainOf(read), {}, SOURCE, { stepsMax: 1_000 });
+    expect([isDone, records.length]).toEqual([true, length]);
+    expect(stepCount).toBeLessThanOrEqual(3 * length + 2);
+  });
+
+  it('does not take pages of which nothing is kept for a round, and gives up after many', async () => {
+    const late = ({ at }: Turn<JsonObject>) =>
+      page(Number(at ?? 0) === 40 ? ['x'] : [], Number(at ?? 0) === 40 ? null : Number(at ?? 0) + 1);
+    expect((await runOperation(chainOf(late), {}, SOURCE)).records).toHaveLength(1);
+    const never = ({ at }: Turn<JsonObject>) => page([], Number(at ?? 0) + 1);
+    const { isDone, stepCount } = await runOperation(chainOf(never), {}, SOURCE);
+    expect([isDone, stepCount]).toEqual([true, 51]);
+  });
+
+  it('ends where a cursor leads back to one that was met', async () => {
+    const read = ({ at }: Turn<JsonObject>) => page([`${at}-${Math.random()}`], at === 'b' ? 'a' : 'b');
+    expect(await runOperation(chainOf(read), {}, SOURCE)).toMatchObject({ isDone: true, stepCount: 3 });
+  });
+
+  it('refuses a cursor that would make its step too large', async () => {
+    const run = runOperation(
+      chainOf(() => page(['x'], 'c'.repeat(2_000))),
+      {},
+      SOURCE,
+    );
+    await expect(run).rejects.toMatchObject({ reason: 'parse_failed' });
+  });
+
+  it('bounds the pause that a source asks for', async () => {
+    const read = ({ at }: Turn<JsonObject>): PageResult<JsonObject> =>
+      at === null ? { ...page(['x'], 'y'), pauseSeconds: 1e9 } : page(['z'], null);
+    expect((await runOperation(chainOf(read), {}, SOURCE)).pauses).toEqual([3_600]);
+  });
+});

@@ -1,0 +1,333 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject, Operation } from '../../../../src/extract/connector.ts';
+import { CONNECTORS } from '../../../../src/extract/connectors/index.ts';
+import { runOperation } from '../../../conformance/run-operation.ts';
+import { crossrefWorld } from '../../../sources/crossref.ts';
+import { githubWorld } from '../../../sources/github.ts';
+import { hackernewsWorld } from '../../../sources/hackernews.ts';
+import { jobboardsWorld } from '../../../sources/jobboards.ts';
+import { mastodonWorld } from '../../../sources/mastodon.ts';
+import { lagging, mediawikiWorld } from '../../../sources/mediawiki.ts';
+import { openlibraryWorld } from '../../../sources/openlibrary.ts';
+import { shopifyWorld } from '../../../sources/shopify.ts';
+import { json, type World } from '../../../sources/source-case.ts';
+import { stackexchangeError, stackexchangeWorld } from '../../../sources/stackexchange.ts';
+import { wordpressWorld } from '../../../sources/wordpress.ts';
+import { fakeSource, type FakeReply } from '../../../support/fake-source.ts';
+
+function operation(name: string): Operation {
+  const [id, operationName] = name.split(' ');
+  const found = CONNECTORS.find((connector) => connector.id === id)?.operations.find(
+    (one) => one.name === operationName,
+  );
+  if (found === undefined) throw new Error(`no operation ${name}`);
+  return found;
+}
+
+async function recordOf(name: string, input: JsonObject, world: World): Promise<JsonObject> {
+  const { records } = await runOperation(operation(name), input, fakeSource(world), { limit: 1 });
+  const [record] = records;
+  if (record === undefined) throw new Error('no record');
+  return record.fields;
+}
+
+/** A world in which the first answers are others. */
+function first(replies: readonly FakeReply[], world: World): World {
+  let asked = 0;
+  return (request) => {
+    asked += 1;
+    return asked <= replies.length ? replies[asked - 1] : world(request);
+  };
+}
+
+describe('wordpress', () => {
+  it('reads a post whole: entities, author, terms, image, times in UTC', async () => {
+    expect(await recordOf('wordpress site.posts', { site: 'blog.example.com' }, wordpressWorld(1))).toEqual({
+      id: '1000',
+      url: 'https://blog.example.com/entry-0/',
+      title: 'Entry ‘0’ & more',
+      excerpt: 'First…',
+      text: 'First 0.\n\nSecond.',
+      html: '<p>First 0.</p>\n<script>x()</script><p>Second.</p>',
+      author: { name: 'Ada Park', url: 'https://blog.example.com/author/ada/' },
+      published_at: '2024-05-02T08:00:00.000Z',
+      updated_at: '2024-05-03T10:30:00.000Z',
+      categories: ['News & dates'],
+      tags: ['tea'],
+      image_url: 'https://blog.example.com/wp-content/uploads/door.jpg',
+    });
+  });
+
+  it('asks by rest_route where addresses are not rewritten, and remembers that', async () => {
+    const source = fakeSource(wordpressWorld(150, { isPlain: true }));
+    const { records } = await runOperation(operation('wordpress site.posts'), { site: 'blog.example.com' }, source);
+    expect(records).toHaveLength(150);
+    expect(source.urls.map((url) => new URL(url).searchParams.has('rest_route'))).toEqual([false, true, true]);
+  });
+
+  it('looks for the blog of a company beside its website, and remembers where it was', async () => {
+    const source = fakeSource(wordpressWorld(150, { prefix: '/news' }));
+    await runOperation(operation('wordpress company.posts'), { company: 'example.com' }, source);
+    const paths = source.urls.map((url) => new URL(url).pathname);
+    expect(paths.filter((path) => path === '/news/wp-json/wp/v2/posts')).toHaveLength(2);
+    expect(paths.at(-1)).toBe('/news/wp-json/wp/v2/posts');
+    expect(paths).toHaveLength(6);
+  });
+
+  it('does not look further where it is refused', async () => {
+    const source = fakeSource(() => json({ code: 'rest_forbidden' }, {}, 403));
+    await expect(
+      runOperation(operation('wordpress company.posts'), { company: 'example.com' }, source),
+    ).rejects.toThrow('403');
+    expect(source.urls).toHaveLength(1);
+  });
+
+  it.each([
+    [{ site: 'ftp://example.com' }, '/site'],
+    [{ site: 'example.com', published_after: 'soon' }, '/published_after'],
+  ])('calls %j a fault at %s', (input, pointer) => {
+    expect(operation('wordpress site.posts').start(input)).toMatchObject({ kind: 'fault', pointer });
+  });
+});
+
+describe.each([
+  ['hackernews search.posts', { query: 'kettle' }, hackernewsWorld(2_000), 1_000, 1],
+  ['hackernews search.posts', { query: 'kettle', sort: 'newest' }, hackernewsWorld(2_000), 2_000, 3],
+  ['stackexchange search.posts', { query: 'limescale', site: 'cooking' }, stackexchangeWorld(2_700), 2_500, 25],
+  ['crossref search.works', { query: 'limescale' }, crossrefWorld(250), 250, 2],
+  ['openlibrary search.works', { query: 'tea' }, openlibraryWorld(200), 200, 2],
+  ['wordpress site.posts', { site: 'blog.example.com' }, wordpressWorld(200), 200, 2],
+  ['github org.repos', { org: 'example-tea' }, githubWorld(200), 200, 2],
+] as const)('%s %j', (name, input, world, recordCount, requestCount) => {
+  it(`finds ${recordCount} records in ${requestCount} requests`, async () => {
+    const source = fakeSource(world);
+    const { records } = await runOperation(operation(name), input, source);
+    expect([records.length, source.urls.length]).toEqual([recordCount, requestCount]);
+  });
+});
+
+describe('shopify', () => {
+  it('tells the range of prices and whether any variant can be bought', async () => {
+    const record = await recordOf('shopify store.products', { site: 'shop.example.com' }, shopifyWorld(1));
+    expect(record).toMatchObject({ price_min: '9.50', price_max: '14.00', available: true, text: 'Holds 0.3\u00A0l.' });
+    expect(record['published_at']).toBe('2024-03-01T09:00:00.000Z');
+  });
+});
+
+describe('mediawiki', () => {
+  const input = { site: 'wiki.example.org', query: 'tea' };
+
+  it('waits for a wiki whose databases lag, for as long as that asks', async () => {
+    const source = fakeSource(first([lagging(7), lagging(3)], mediawikiWorld(4)));
+    const { records, pauses } = await runOperation(operation('mediawiki search.pages'), input, source);
+    expect(records).toHaveLength(4);
+    expect(pauses).toEqual([7, 3]);
+  });
+
+  it('gives up on a wiki that lags for ever', async () => {
+    const run = runOperation(
+      operation('mediawiki search.pages'),
+      input,
+      fakeSource(() => lagging(5)),
+    );
+    await expect(run).rejects.toMatchObject({ reason: 'source_unavailable', retryable: true });
+  });
+
+  it.each([
+    ['readapidenied', 'login_required'],
+    ['ratelimited', 'rate_limited_by_source'],
+    ['internal_api_error_DBQueryError', 'source_unavailable'],
+    ['unknown_action', 'unsupported_content'],
+  ])('calls the error %s %s', async (code, reason) => {
+    const run = runOperation(
+      operation('mediawiki search.pages'),
+      input,
+      fakeSource(() => json({ error: { code } })),
+    );
+    await expect(run).rejects.toMatchObject({ reason });
+  });
+
+  it('names pages by the pattern of the wiki', async () => {
+    expect(await recordOf('mediawiki search.pages', input, mediawikiWorld(1))).toMatchObject({
+      url: 'https://wiki.example.org/wiki/Tea_0',
+      snippet: 'black tea & oil',
+    });
+  });
+
+  it('finds the interface once and keeps to it', async () => {
+    const source = fakeSource(mediawikiWorld(1_203, '/api.php'));
+    await runOperation(operation('mediawiki search.pages'), input, source);
+    expect(source.urls.map((url) => new URL(url).pathname)).toEqual(['/w/api.php', '/api.php', '/api.php', '/api.php']);
+  });
+
+  it('reads text, HTML and visible categories of a page', async () => {
+    const record = await recordOf(
+      'mediawiki page.content',
+      { site: 'wiki.example.org', title: 'x' },
+      mediawikiWorld(1),
+    );
+    expect(record).toMatchObject({
+      text: 'Earl Grey is a tea.',
+      display_title: 'Earl Grey',
+      categories: ['Black tea'],
+    });
+    expect(record['external_links']).toEqual(['https://tea.example/']);
+  });
+});
+
+describe('mastodon', () => {
+  it('looks an account up once', async () => {
+    const source = fakeSource(mastodonWorld(90));
+    await runOperation(operation('mastodon account.posts'), { site: 'social.example', account: 'mira' }, source);
+    expect(source.urls.map((url) => new URL(url).pathname.split('/').at(-1))).toEqual([
+      'lookup',
+      'statuses',
+      'statuses',
+      'statuses',
+    ]);
+  });
+
+  it('shows the text of what is passed on, and where it is from', async () => {
+    const input = { site: 'social.example', account: 'mira' };
+    const { records } = await runOperation(operation('mastodon account.posts'), input, fakeSource(mastodonWorld(4)));
+    expect(records[3]?.fields).toMatchObject({ text: 'Tea time.', reposted_url: 'https://other.example/@noor/1' });
+    expect(records[0]?.fields).toMatchObject({
+      author: { name: 'mira', url: 'https://social.example/@mira' },
+      reposted_url: null,
+    });
+  });
+
+  it('calls 422, which closed servers answer, login_required', async () => {
+    const run = runOperation(
+      operation('mastodon tag.posts'),
+      { site: 'social.example', tag: 'tea' },
+      fakeSource(() => json({}, {}, 422)),
+    );
+    await expect(run).rejects.toMatchObject({ reason: 'login_required' });
+  });
+});
+
+describe('stackexchange', () => {
+  const input = { query: 'limescale', site: 'cooking' };
+
+  it('passes on the pause that the source asks for', async () => {
+    const world: World = (request) => {
+      const reply = stackexchangeWorld(150)(request);
+      if (typeof reply !== 'object' || reply === null || !('body' in reply)) return reply;
+      return json({ ...(reply.body as JsonObject), backoff: 10 });
+    };
+    const { pauses } = await runOperation(operation('stackexchange search.posts'), input, fakeSource(world));
+    expect(pauses).toEqual([10]);
+  });
+
+  it.each([
+    [502, 'throttle_violation', 'rate_limited_by_source'],
+    [503, 'temporarily_unavailable', 'source_unavailable'],
+    [403, 'access_denied', 'access_denied'],
+    [404, 'no_method', 'source_not_found'],
+    [400, 'bad_parameter', 'parse_failed'],
+  ])('calls the error %i %s %s', async (id, name, reason) => {
+    const run = runOperation(
+      operation('stackexchange search.posts'),
+      input,
+      fakeSource(() => stackexchangeError(id, name, 'no')),
+    );
+    await expect(run).rejects.toMatchObject({ reason });
+  });
+
+  it('calls a site that there is not source_not_found', async () => {
+    const run = runOperation(
+      operation('stackexchange search.posts'),
+      { query: 'x', site: 'nowhere' },
+      fakeSource(stackexchangeWorld(1)),
+    );
+    await expect(run).rejects.toMatchObject({ reason: 'source_not_found' });
+  });
+
+  it.each([
+    [undefined, 'stackoverflow.com'],
+    ['superuser', 'superuser.com'],
+    ['meta.stackoverflow', 'meta.stackoverflow.com'],
+    ['mathoverflow', 'mathoverflow.net'],
+    ['cooking', 'cooking.stackexchange.com'],
+    ['cooking.stackexchange.com', 'cooking.stackexchange.com'],
+  ])('of %s has answers on %s', async (site, host) => {
+    const world: World = (request) =>
+      stackexchangeWorld(1)({ ...request, url: request.url.replace(/site=[^&]*/, 'site=cooking') });
+    const record = await recordOf(
+      'stackexchange question.answers',
+      site === undefined ? { question: 5501 } : { question: 5501, site },
+      world,
+    );
+    expect(record['url']).toBe(`https://${host}/a/6000`);
+  });
+});
+
+describe('github', () => {
+  const input = { owner: 'example-tea', repo: 'kettle' };
+
+  it.each([
+    [{ 'x-ratelimit-remaining': '0' }, 'rate_limited_by_source', true],
+    [{ 'retry-after': '60' }, 'rate_limited_by_source', true],
+    [{}, 'access_denied', false],
+  ])('tells by %j whether 403 is %s', async (headers, reason, retryable) => {
+    const run = runOperation(
+      operation('github repo.issues'),
+      input,
+      fakeSource(() => json({ message: 'No' }, headers, 403)),
+    );
+    await expect(run).rejects.toMatchObject({ reason, retryable });
+  });
+
+  it('waits for the next window where this was the last request of one, by the clock of the source', async () => {
+    const world: World = (request) => {
+      const reply = githubWorld(150)(request);
+      if (typeof reply !== 'object' || reply === null || !('body' in reply)) return reply;
+      const limits = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(Date.UTC(2024, 4, 2, 8, 20) / 1_000) };
+      return { ...reply, headers: { ...reply.headers, ...limits } };
+    };
+    const { pauses } = await runOperation(operation('github repo.releases'), input, fakeSource(world));
+    expect(pauses).toEqual([1_200]);
+  });
+
+  it('leaves out pull requests unless they are asked for', async () => {
+    const without = await runOperation(operation('github repo.issues'), input, fakeSource(githubWorld(10)));
+    const asked = { ...input, with_pull_requests: true };
+    const withPulls = await runOperation(operation('github repo.issues'), asked, fakeSource(githubWorld(10)));
+    expect([without.records.length, withPulls.records.length]).toEqual([10, 20]);
+  });
+
+  it('follows links that name other hosts and paths on its own host and path', async () => {
+    const source = fakeSource(githubWorld(250), { base: 'http://127.0.0.1:9' });
+    await runOperation(operation('github repo.releases'), input, source);
+    expect(source.urls.map((url) => new URL(url).origin + new URL(url).pathname)).toEqual(
+      Array.from({ length: 3 }, () => 'http://127.0.0.1:9/repos/example-tea/kettle/releases'),
+    );
+  });
+});
+
+describe('jobboards', () => {
+  it.each([
+    [
+      'greenhouse',
+      {
+        html: '<p>You taste tea &amp; more.</p>',
+        text: 'You taste tea & more.',
+        published_at: '2024-04-01T07:00:00.000Z',
+      },
+    ],
+    [
+      'lever',
+      {
+        text: 'You taste tea.\n\nYou have\n\na tongue\n\nWrite to us.',
+        is_remote: false,
+        compensation: '40000–52000 EUR per-year-salary',
+      },
+    ],
+    ['ashby', { locations: ['Hamburg', 'Colombo'], is_remote: false, compensation: '€40K – €52K' }],
+  ])('reads a job of %s', async (board, expected) => {
+    expect(await recordOf('jobboards company.jobs', { board, company: 'exampletea' }, jobboardsWorld(1))).toMatchObject(
+      expected,
+    );
+  });
+});
