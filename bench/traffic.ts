@@ -69,16 +69,19 @@ export function createTraffic(seed: number, nowSeconds: number, shape: Partial<T
   const random = randomOf(seed);
   const sessions: Session[] = [];
   let serial = 0;
-  const pick = <T>(list: readonly T[], otherwise: T): T => list[Math.floor(random() * list.length)] ?? otherwise;
-  const octet = (): number => 1 + Math.floor(random() * 254);
+  const pick = <T>(list: readonly T[], drawn: number, otherwise: T): T =>
+    list[Math.floor(drawn * list.length)] ?? otherwise;
+  const octet = (drawn: number): number => 1 + Math.floor(drawn * 254);
   const begin = (): Session => {
     const person = Math.floor(random() * PEOPLE);
     const isCollector = random() < collectorShare;
+    // A home of one's own: whoever comes back comes from there, with the same browser.
+    const home = randomOf(person);
     serial++;
     return {
       person,
-      ip: `${pick(FIRST_OCTETS, 81)}.${octet()}.${octet()}.${octet()}`,
-      agent: pick(AGENTS, ''),
+      ip: `${pick(FIRST_OCTETS, home(), 81)}.${octet(home())}.${octet(home())}.${octet(home())}`,
+      agent: pick(AGENTS, home(), ''),
       token: isCollector ? collectorToken(person, serial, nowSeconds) : `session-${seed}-${serial}`,
       passesHeaders: random() < headersShare,
       left: 1 + Math.floor(random() * 2 * EVENTS_PER_SESSION),
@@ -89,7 +92,7 @@ export function createTraffic(seed: number, nowSeconds: number, shape: Partial<T
     let session = sessions[at];
     if (session === undefined || session.left === 0) session = sessions[at] = begin();
     session.left--;
-    const event = pick(EVENTS, 'login');
+    const event = pick(EVENTS, random(), 'login');
     return JSON.stringify({
       ip: session.ip,
       user_agent: session.agent,
