@@ -1,0 +1,50 @@
+import type { JsonSchema } from '../../connector.ts';
+import * as schema from '../kit/schema.ts';
+import { PAGE_URL_CHARACTERS_MAX } from './address.ts';
+
+/** Choice: patterns in one list and characters of each, so that a step that carries them stays under 4 KiB. */
+const PATTERNS_MAX = 10;
+const PATTERN_CHARACTERS_MAX = 64;
+
+export const PAGE_URL: JsonSchema = {
+  type: 'string',
+  minLength: 1,
+  maxLength: PAGE_URL_CHARACTERS_MAX,
+  description: 'Address of the page; a bare host name means https.',
+};
+
+function patterns(description: string): JsonSchema {
+  // Addresses are ASCII once they are encoded, and patterns are held against those.
+  const items = { type: 'string', minLength: 1, maxLength: PATTERN_CHARACTERS_MAX, pattern: '^[!-~]+$' };
+  return { type: 'array', items, maxItems: PATTERNS_MAX, description };
+}
+
+/** What operations on whole sites take. */
+export const SITE_INPUT = schema.inputSchema(
+  {
+    url: { ...PAGE_URL, description: 'Where to begin; a bare host name means https.' },
+    max_depth: {
+      type: 'integer',
+      minimum: 0,
+      maximum: 20,
+      description:
+        'Follow links at most this far from the beginning, 0 being that page alone. When it is given, links are followed even where the site has a list of its pages; when not, at most 10.',
+    },
+    path_prefix: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 200,
+      pattern: '^/[!-~]*$',
+      description:
+        'Only paths that begin with this. When it is not given: the folder of `url`; for products the whole site.',
+    },
+    include: patterns(
+      'Only paths that fit one of these: beginnings of paths, or with `*` for any characters whole paths with their query.',
+    ),
+    exclude: patterns('No paths that fit one of these, written as in `include`.'),
+    subdomains: schema.flagInput('Whether other hosts of the same registrable domain belong to the site.'),
+  },
+  ['url'],
+);
+
+export const PAGE_INPUT = schema.inputSchema({ url: PAGE_URL }, ['url']);

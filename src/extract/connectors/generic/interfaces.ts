@@ -1,0 +1,199 @@
+import { SourceFailure, type FoundRecord, type JsonObject, type JsonValue } from '../../connector.ts';
+import { isoDate } from '../../read/dates.ts';
+import { linesOf, plainText, readHtml } from '../../read/html.ts';
+import { decimalOf } from '../../read/products.ts';
+import { orNull, wordCount } from '../../read/text.ts';
+import { absoluteUrl, normalisedUrl } from '../../read/urls.ts';
+import { at, idOf, integerOf, itemsOf, listIn, objectOf, readEach, textOf } from '../kit/json.ts';
+import type { PageFields, ProductFields } from './site-records.ts';
+import type { Entry, List, ListState } from './walk.ts';
+
+/** Source: REST API handbook, "Pagination". */
+const WORDPRESS_PAGE_SIZE = 100;
+/** Source: API:Allpages, limit for those who are not logged in. */
+const MEDIAWIKI_PAGE_SIZE = 500;
+/** What storefronts take as `limit` of `products.json`. */
+const SHOPIFY_PAGE_SIZE = 250;
+
+/** Pages, then posts, of WordPress. The cursor is `pages 1`, `posts 1` and so on. */
+export const wordpressPages: List = async (state, source) => {
+  const [kind = '', number = ''] = (state.cursor === '' ? 'pages 1' : state.cursor).split(' ');
+  const url = wordpressUrl(state.url, `wp/v2/${kind}`, {
+    per_page: WORDPRESS_PAGE_SIZE,
+    page: number,
+    _fields: 'id,link,title,excerpt,content,date_gmt',
+  });
+  const { body, headers } = await source.json(url);
+  const pages = integerOf(headers['x-wp-totalpages']) ?? 1;
+  const further = Number(number) < pages ? [`${kind} ${Number(number) + 1}`] : [];
+  return {
+    records: readEach(listIn(body, kind), (item) => wordpressPage(item, state)),
+    entries: [],
+    cursors: state.cursor === '' ? [...further, 'posts 1'] : further,
+    total: null,
+  };
+};
+
+/** Sites without readable addresses name their interface by a parameter. */
+function wordpressUrl(base: string, path: string, query: Readonly<Record<string, string | number>>): string {
+  const url = new URL(base);
+  const route = url.searchParams.get('rest_route');
+  if (route === null) url.pathname = `${url.pathname.replace(/\/*$/, '/')}${path}`;
+  else url.searchParams.set('rest_route', `${route.replace(/\/*$/, '/')}${path}`);
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value));
+  return url.href;
+}
+
+function wordpressPage(item: JsonObject, { language, url: base }: ListState): FoundRecord | null {
+  const url = absoluteUrl(textOf(item['link']), base);
+  if (url === null) return null;
+  return pageRecord({
+    url,
+    title: plain(at(item['title'], 'rendered')),
+    description: plain(at(item['excerpt'], 'rendered')),
+    text: lines(at(item['content'], 'rendered')),
+    language,
+    published_at: isoDate(textOf(item['date_gmt'])),
+  });
+}
+
+type Given = Pick<PageFields, 'url' | 'title' | 'description' | 'text' | 'language' | 'published_at'>;
+
+function pageRecord({ url, title, description, text, language, published_at }: Given): FoundRecord {
+  const words = text === null ? null : wordCount(text);
+  const fields: PageFields = { url, title, description, text, language, status: 200, published_at, word_count: words };
+  return { id: normalisedUrl(url), sourceUrl: url, fields };
+}
+
+function plain(value: JsonValue | undefined): string | null {
+  const text = textOf(value);
+  return text === null ? null : orNull(plainText(text));
+}
+
+function lines(value: JsonValue | undefined): string | null {
+  const text = textOf(value);
+  return text === null ? null : orNull(linesOf(readHtml(text, 'about:blank').root));
+}
+
+/** Addresses of all pages of a wiki. The cursor is MediaWiki's own. */
+export const mediawikiPages: List = async (state, source) => {
+  const url = new URL(state.url);
+  const query = {
+    action: 'query',
+    format: 'json',
+    formatversion: 2,
+    generator: 'allpages',
+    gaplimit: MEDIAWIKI_PAGE_SIZE,
+    gapfilterredir: 'nonredirects',
+    prop: 'info',
+    inprop: 'url',
+    ...(state.cursor === '' ? {} : { gapcontinue: state.cursor }),
+  };
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value));
+  const { body } = await source.json(url.href);
+  if (objectOf(at(body, 'error')) !== null)
+    throw new SourceFailure('access_denied', `${state.url} answers an error`, false);
+  const cursor = textOf(at(body, 'continue', 'gapcontinue'));
+  return {
+    records: [],
+    entries: itemsOf(at(body, 'query', 'pages')).flatMap((item) =>
+      entryOf(at(item, 'fullurl'), at(item, 'touched'), state),
+    ),
+    cursors: cursor === null || cursor === state.cursor ? [] : [cursor],
+    total: null,
+  };
+};
+
+function entryOf(link: JsonValue | undefined, date: JsonValue | undefined, state: ListState): Entry[] {
+  const url = absoluteUrl(textOf(link), state.url);
+  return url === null ? [] : [{ url, lastModified: isoDate(textOf(date)), foundIn: 'interface' }];
+}
+
+/** Addresses of a forum's topics. The cursor is the page's number. */
+export const discourseTopics: List = async (state, source) => {
+  const page = Number(state.cursor);
+  const { body } = await source.json(new URL(`latest.json?page=${page}`, state.url).href);
+  const topics = listIn(at(body, 'topic_list', 'topics'), 'topic_list.topics');
+  const isLast = topics.length === 0 || textOf(at(body, 'topic_list', 'more_topics_url')) === null;
+  return {
+    records: [],
+    entries: topics.flatMap((topic) => {
+      const [id, slug] = [idOf(at(topic, 'id')), textOf(at(topic, 'slug')) ?? 'topic'];
+      const link = id === null ? null : `t/${encodeURIComponent(slug)}/${id}`;
+      return entryOf(link, at(topic, 'last_posted_at'), state);
+    }),
+    cursors: isLast ? [] : [String(page + 1)],
+    total: null,
+  };
+};
+
+/** Topics of a forum with their first posts. The cursor is the page's number, or `topic` and the topic's. */
+export const discoursePages: List = async (state, source, want) => {
+  if (/^topic \d+$/.test(state.cursor)) return discourseTopic(state, source);
+  const { entries, cursors } = await discourseTopics(state, source, want);
+  const topics = entries.map(({ url }) => `topic ${url.slice(url.lastIndexOf('/') + 1)}`);
+  return { records: [], entries: [], cursors: [...topics, ...cursors], total: null };
+};
+
+const discourseTopic = async (state: ListState, source: Parameters<List>[1]): ReturnType<List> => {
+  const id = state.cursor.slice('topic '.length);
+  const { body } = await source.json(new URL(`t/${id}.json`, state.url).href, { allowStatuses: [403, 404, 410] });
+  const posts = itemsOf(at(body, 'post_stream', 'posts'));
+  const texts = posts.flatMap((post) => lines(at(post, 'cooked')) ?? []);
+  const link = `t/${encodeURIComponent(textOf(at(body, 'slug')) ?? 'topic')}/${id}`;
+  const url = absoluteUrl(link, state.url);
+  const record =
+    url === null || posts.length === 0
+      ? []
+      : [
+          pageRecord({
+            url,
+            title: plain(at(body, 'title')),
+            description: texts[0]?.slice(0, 300) ?? null,
+            text: orNull(texts.join('\n')),
+            language: state.language,
+            published_at: isoDate(textOf(at(body, 'created_at'))),
+          }),
+        ];
+  return { records: record, entries: [], cursors: [], total: null };
+};
+
+/** Products of a store. The cursor is the page's number. */
+export const shopifyProducts: List = async (state, source) => {
+  const page = state.cursor === '' ? 1 : Number(state.cursor);
+  const { body } = await source.json(new URL(`products.json?limit=${SHOPIFY_PAGE_SIZE}&page=${page}`, state.url).href);
+  const items = listIn(at(body, 'products'), 'products');
+  return {
+    records: readEach(items, (item) => shopifyProduct(item, state)),
+    entries: [],
+    cursors: items.length < SHOPIFY_PAGE_SIZE ? [] : [String(page + 1)],
+    total: null,
+  };
+};
+
+function shopifyProduct(item: JsonObject, { url: base, currency }: ListState): FoundRecord | null {
+  const handle = textOf(item['handle']);
+  const url = handle === null ? null : absoluteUrl(`products/${encodeURIComponent(handle)}`, base);
+  if (url === null) return null;
+  const variants = itemsOf(item['variants']);
+  const prices = variants
+    .flatMap((variant) => decimalOf(idOf(at(variant, 'price'))) ?? [])
+    .toSorted((a, b) => Number(a) - Number(b));
+  const available = variants.flatMap((variant) => at(variant, 'available') ?? []);
+  const fields: ProductFields = {
+    url,
+    name: plain(item['title']),
+    description: lines(item['body_html']),
+    sku: textOf(at(variants[0], 'sku')),
+    gtin: textOf(at(variants[0], 'barcode')),
+    brand: textOf(item['vendor']),
+    price: prices.at(0) ?? null,
+    price_max: prices.at(-1) ?? null,
+    currency,
+    availability: available.length === 0 ? null : available.includes(true) ? 'in_stock' : 'out_of_stock',
+    image_url: absoluteUrl(textOf(at(itemsOf(item['images'])[0], 'src')), base),
+    rating: null,
+    review_count: null,
+  };
+  return { id: normalisedUrl(url), sourceUrl: url, fields };
+}

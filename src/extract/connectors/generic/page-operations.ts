@@ -1,0 +1,183 @@
+import { SourceFailure, type FoundRecord, type JsonObject, type Operation } from '../../connector.ts';
+import { registrableDomain } from '../../../core/registrable-domain.ts';
+import { readArticle } from '../../read/article.ts';
+import { readLinks } from '../../read/links.ts';
+import { readStructured, typesOf } from '../../read/structured.ts';
+import { readTables, type PageTable } from '../../read/tables.ts';
+import { normalisedUrl } from '../../read/urls.ts';
+import * as schema from '../kit/schema.ts';
+import { singlePage } from './single-page.ts';
+
+const URL_FIELD = schema.urlField('The page, after redirects.');
+
+export const pageArticle: Operation = singlePage({
+  name: 'page.article',
+  description: 'What a page has to read: its text without menus and advertisements, and what it says of itself.',
+  record: schema.recordSchema({
+    url: URL_FIELD,
+    canonical_url: schema.urlField('Where the page says that it stands.'),
+    title: schema.textField('Without markup.'),
+    byline: schema.textField('Who wrote it; several are parted by commas.'),
+    published_at: schema.dateField('When it was published.'),
+    modified_at: schema.dateField('When it was last changed.'),
+    site_name: schema.textField('Who publishes it.'),
+    language: schema.textField('BCP 47 tag.'),
+    excerpt: schema.textField('In a few words.'),
+    text: schema.textField('Plain text, a line for each paragraph.'),
+    word_count: schema.countField('Words of the text.'),
+    image_url: schema.urlField('Its main picture.'),
+  }),
+  example: {
+    url: 'https://www.example.com/news/harbour',
+    canonical_url: 'https://www.example.com/news/harbour',
+    title: 'Harbour bridge reopens',
+    byline: 'Ada Quist, Ben Ruiz',
+    published_at: '2026-03-02T07:30:00Z',
+    modified_at: null,
+    site_name: 'The Coast Courier',
+    language: 'en-GB',
+    excerpt: 'Traffic flows again across the harbour.',
+    text: 'The harbour bridge carried its first cars on Monday.',
+    word_count: 9,
+    image_url: 'https://www.example.com/img/bridge.jpg',
+  },
+  read(html, page) {
+    const article = readArticle(html, page.headers);
+    if (article === null) throw new SourceFailure('parse_failed', `${page.url} has nothing to read`, false);
+    const fields = {
+      url: page.url,
+      canonical_url: article.canonicalUrl,
+      title: article.title,
+      byline: article.byline,
+      published_at: article.publishedAt,
+      modified_at: article.modifiedAt,
+      site_name: article.siteName,
+      language: article.language,
+      excerpt: article.excerpt,
+      text: article.text,
+      word_count: article.wordCount,
+      image_url: article.imageUrl,
+    };
+    return [{ id: normalisedUrl(page.url), sourceUrl: page.url, fields }];
+  },
+});
+
+export const pageStructured: Operation = singlePage({
+  name: 'page.structured',
+  description:
+    'What a page says for machines: JSON-LD, microdata, Open Graph and Twitter cards; one record for each thing. RDFa other than Open Graph is not read.',
+  record: schema.recordSchema({
+    url: URL_FIELD,
+    format: schema.textField('`json_ld`, `microdata`, `open_graph` or `twitter`.'),
+    types: schema.textsField('Short names of its types, for example `Product`.'),
+    thing_id: schema.textField('By which the page names it.'),
+    data: { type: ['object', 'null'], description: 'The thing as the page has it; microdata in the form of JSON-LD.' },
+  }),
+  example: {
+    url: 'https://www.example.com/news/harbour',
+    format: 'json_ld',
+    types: ['Product'],
+    thing_id: null,
+    data: { '@type': 'Product', name: 'Tea cup', offers: { price: '12.50', priceCurrency: 'EUR' } },
+  },
+  read(html, { url }) {
+    const data = readStructured(html);
+    return [
+      ...things(url, 'json_ld', data.jsonLd),
+      ...things(url, 'microdata', data.microdata),
+      ...things(url, 'open_graph', single(data.openGraph)),
+      ...things(url, 'twitter', single(data.twitter)),
+    ];
+  },
+});
+
+function single(thing: JsonObject | null): readonly JsonObject[] {
+  return thing === null ? [] : [thing];
+}
+
+function things(url: string, format: string, list: readonly JsonObject[]): FoundRecord[] {
+  return list.map((data, at) => {
+    const id = typeof data['@id'] === 'string' ? data['@id'] : null;
+    const fields = { url, format, types: typesOf(data), thing_id: id, data };
+    return { id: `${normalisedUrl(url)} ${format} ${at}`, sourceUrl: url, fields };
+  });
+}
+
+export const pageLinks: Operation = singlePage({
+  name: 'page.links',
+  description: 'The links of a page, each address once.',
+  record: schema.recordSchema({
+    page_url: URL_FIELD,
+    url: schema.urlField('Where the link leads.'),
+    text: schema.textField('What is seen of it.'),
+    rel: schema.textsField('How the page relates to it, in lower case.'),
+    nofollow: schema.flagField('Whether the page does not vouch for it: `nofollow`, `ugc` or `sponsored`.'),
+    internal: schema.flagField('Whether it leads to the same registrable domain.'),
+  }),
+  example: {
+    page_url: 'https://www.example.com/news/harbour',
+    url: 'https://www.example.com/sport',
+    text: 'Sport',
+    rel: [],
+    nofollow: false,
+    internal: true,
+  },
+  read(html, page) {
+    const home = domainOf(page.url);
+    return readLinks(html).map(({ url, text, rel, nofollow }) => ({
+      id: normalisedUrl(url),
+      sourceUrl: page.url,
+      fields: {
+        page_url: page.url,
+        url,
+        text: text === '' ? null : text,
+        rel,
+        nofollow,
+        internal: domainOf(url) === home,
+      },
+    }));
+  },
+});
+
+function domainOf(url: string): string {
+  const { hostname } = new URL(url);
+  return registrableDomain(hostname) ?? hostname;
+}
+
+export const pageTables: Operation = singlePage({
+  name: 'page.tables',
+  description: 'The tables of a page; one record for each row. Cells that span rows or columns stand in each of them.',
+  record: schema.recordSchema({
+    page_url: URL_FIELD,
+    table: schema.countField('Number of the table on the page, from 0.'),
+    caption: schema.textField('Of the table.'),
+    row: schema.countField('Number of the row in the table, from 0, headers left out.'),
+    values: {
+      type: ['object', 'null'],
+      additionalProperties: { type: ['string', 'null'] },
+      description: 'Header → text of the cell; `column_1` and on where the table names none.',
+    },
+    cells: {
+      type: ['array', 'null'],
+      items: { type: ['string', 'null'] },
+      description: 'The same in the order of the columns.',
+    },
+  }),
+  example: {
+    page_url: 'https://www.example.com/news/harbour',
+    table: 0,
+    caption: 'Boats for hire',
+    row: 0,
+    values: { Boat: 'Dinghy', 'Price / Hour': '10' },
+    cells: ['Dinghy', '10'],
+  },
+  read: (html, page) => readTables(html).flatMap((table) => rowRecords(table, page.url)),
+});
+
+function rowRecords({ index, caption, headers, rows }: PageTable, url: string): FoundRecord[] {
+  return rows.map((cells, row) => {
+    const values = Object.fromEntries(headers.map((header, column) => [header, cells[column] ?? null]));
+    const fields = { page_url: url, table: index, caption, row, values, cells };
+    return { id: `${normalisedUrl(url)} ${index} ${row}`, sourceUrl: url, fields };
+  });
+}

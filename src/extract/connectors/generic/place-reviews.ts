@@ -1,0 +1,56 @@
+import { hash } from 'node:crypto';
+import type { Operation } from '../../connector.ts';
+import { readReviews, type Review } from '../../read/reviews.ts';
+import { readStructured } from '../../read/structured.ts';
+import { normalisedUrl } from '../../read/urls.ts';
+import * as schema from '../kit/schema.ts';
+import { singlePage } from './single-page.ts';
+
+export const placeReviews: Operation = singlePage({
+  name: 'place.reviews',
+  description:
+    'The reviews that a page carries by schema.org, in JSON-LD or microdata: of a place, a product or anything else.',
+  record: schema.recordSchema({
+    subject: schema.textField('What is reviewed.'),
+    author: schema.textField('Who wrote it.'),
+    rating: schema.numberField('As it was given.'),
+    best_rating: schema.numberField('The best that it could have been; 5 where the page does not say.'),
+    title: schema.textField('Of the review.'),
+    text: schema.textField('Plain text.'),
+    published_at: schema.dateField('When it was written.'),
+    url: schema.urlField('The review, else the page that carries it.'),
+  }),
+  example: {
+    subject: 'Harbour Café',
+    author: 'Ada Quist',
+    rating: 4,
+    best_rating: 5,
+    title: 'Good soup',
+    text: 'Small, warm, and the soup is good.',
+    published_at: '2026-01-02T00:00:00Z',
+    url: 'https://www.example.com/places/harbour-cafe',
+  },
+  read: (html, page) =>
+    readReviews(readStructured(html), html.baseUrl).map((review) => ({
+      id: idOf(review, page.url),
+      sourceUrl: page.url,
+      fields: {
+        subject: review.subject,
+        author: review.author,
+        rating: review.rating,
+        best_rating: review.bestRating,
+        title: review.title,
+        text: review.text,
+        published_at: review.publishedAt,
+        url: review.url ?? page.url,
+      },
+    })),
+});
+
+/** Reviews have no names of their own, so what they say is what tells them apart. */
+function idOf({ subject, author, title, text, publishedAt }: Review, url: string): string {
+  return hash('sha256', JSON.stringify([normalisedUrl(url), subject, author, title, text, publishedAt]), 'hex').slice(
+    0,
+    32,
+  );
+}

@@ -1,0 +1,100 @@
+import type { JsonObject } from '../../connector.ts';
+import { registrableDomain } from '../../../core/registrable-domain.ts';
+import { PAGE_URL_CHARACTERS_MAX } from './address.ts';
+
+/** Which pages of a site are wanted. Part of every step, so it is small. */
+export interface Scope extends JsonObject {
+  /** The host without `www.`, or with `subdomains` the registrable domain; with the port where it is not the usual one. */
+  readonly site: string;
+  readonly subdomains: boolean;
+  /** Paths begin with it. */
+  readonly prefix: string;
+  /** One of these has to fit, if there are any. */
+  readonly include: readonly string[];
+  /** None of these may fit. */
+  readonly exclude: readonly string[];
+}
+
+/** Choice: a name within a path; files that are no pages are not fetched in a crawl. */
+const FILES =
+  /\.(?:7z|avi|bin|bmp|css|dmg|docx?|eot|epub|exe|gif|gz|ico|iso|jpe?g|js|m4a|m4v|mov|mp3|mp4|mpe?g|msi|ods|odt|ogg|otf|pdf|png|pptx?|rar|rpm|svg|tar|tgz|tiff?|ttf|wav|webm|webp|woff2?|xlsx?|zip)$/i;
+
+/** Of the address at which a walk through a site begins, and what the input says of it. `whole`: not only the folder of the address. */
+export function scopeOf(url: string, input: JsonObject, whole: boolean): Scope {
+  const subdomains = input['subdomains'] === true;
+  const prefix = input['path_prefix'];
+  return {
+    site: siteOf(url, subdomains),
+    subdomains,
+    prefix: typeof prefix === 'string' ? prefix : whole ? '/' : folderOf(url),
+    include: textsOf(input['include']),
+    exclude: textsOf(input['exclude']),
+  };
+}
+
+/** The same wishes at the address to which the beginning sent us on: another site, or another folder of the same. */
+export function movedScope(scope: Scope, from: string, to: string): Scope {
+  if (to.length > PAGE_URL_CHARACTERS_MAX) return scope;
+  const isInside = new URL(to).pathname.startsWith(scope.prefix);
+  const prefix = scope.prefix === folderOf(from) && !isInside ? folderOf(to) : scope.prefix;
+  return { ...scope, site: siteOf(to, scope.subdomains), prefix };
+}
+
+function siteOf(url: string, subdomains: boolean): string {
+  const { hostname, port } = new URL(url);
+  const host = subdomains ? (registrableDomain(hostname) ?? hostname) : hostname.replace(/^www\./, '');
+  return port === '' ? host : `${host}:${port}`;
+}
+
+/** The folder in which a page stands: `/docs/` of `/docs/intro` and of `/docs/`. */
+function folderOf(url: string): string {
+  const { pathname } = new URL(url);
+  return pathname.slice(0, pathname.lastIndexOf('/') + 1);
+}
+
+function textsOf(value: JsonObject[string] | undefined): readonly string[] {
+  return Array.isArray(value) ? value.filter((item: unknown) => typeof item === 'string') : [];
+}
+
+/** Whether a page is wanted. Takes an absolute URL. */
+export function isWanted(url: string, scope: Scope): boolean {
+  if (url.length > PAGE_URL_CHARACTERS_MAX || siteOf(url, scope.subdomains) !== scope.site) return false;
+  const { pathname, search } = new URL(url);
+  if (!pathname.startsWith(scope.prefix)) return false;
+  const path = pathname + search;
+  const isIncluded = scope.include.length === 0 || scope.include.some((pattern) => fits(path, pattern));
+  return isIncluded && !scope.exclude.some((pattern) => fits(path, pattern));
+}
+
+/** Whether links lead to pages of the same site through it, wanted or not: a page that is not wanted may lead to some that are. */
+export function isOfSite(url: string, scope: Scope): boolean {
+  if (url.length > PAGE_URL_CHARACTERS_MAX || siteOf(url, scope.subdomains) !== scope.site) return false;
+  const { pathname, search } = new URL(url);
+  if (!pathname.startsWith(scope.prefix) || FILES.test(pathname) || isTrap(pathname)) return false;
+  return !scope.exclude.some((pattern) => fits(pathname + search, pattern));
+}
+
+/** Choice: a name this often in one path is that of a link that leads deeper into itself for ever. */
+const SAME_NAMES_MAX = 3;
+
+function isTrap(pathname: string): boolean {
+  const counts = new Map<string, number>();
+  for (const name of pathname.split('/').filter(Boolean)) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return [...counts.values()].some((count) => count > SAME_NAMES_MAX);
+}
+
+/** A pattern with `*`, which stands for any characters, fits a whole path; one without fits what begins with it. */
+export function fits(path: string, pattern: string): boolean {
+  const parts = pattern.split('*');
+  const [first = '', ...rest] = parts;
+  if (!path.startsWith(first)) return false;
+  const last = rest.pop();
+  if (last === undefined) return true;
+  let at = first.length;
+  for (const part of rest) {
+    const found = path.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return path.length - last.length >= at && path.endsWith(last);
+}

@@ -1,0 +1,40 @@
+import type { FoundRecord, JsonObject, JsonSchema, Operation, Page } from '../../connector.ts';
+import { readHtml, type HtmlPage } from '../../read/html.ts';
+import { normalisedUrl } from '../../read/urls.ts';
+import { parseAddress } from './address.ts';
+import { PAGE_INPUT } from './fields.ts';
+
+interface Reading {
+  readonly name: string;
+  readonly description: string;
+  readonly record: JsonSchema;
+  readonly example: JsonObject;
+  readonly read: (html: HtmlPage, page: Page) => readonly FoundRecord[];
+}
+
+interface PageStep extends JsonObject {
+  readonly url: string;
+}
+
+/** An operation that reads the one page that it is given, in one step. */
+export function singlePage({ name, description, record, example, read }: Reading): Operation {
+  return {
+    name,
+    description,
+    input: PAGE_INPUT,
+    record,
+    example: { input: { url: 'https://www.example.com/news/harbour' }, record: example },
+    tier: 'standard',
+    paging: 'One page is read.',
+    start(input) {
+      const address = parseAddress(input);
+      if (address.kind === 'fault') return { kind: 'fault', pointer: '/url', message: address.message };
+      return { kind: 'steps', steps: [{ key: normalisedUrl(address.url), state: { url: address.url } }] };
+    },
+    async run(step, source, want) {
+      const page = await source.page((step as PageStep).url);
+      const records = read(readHtml(page.text, page.url), page);
+      return { records: records.slice(0, want.recordsLeft), next: [], total: records.length };
+    },
+  };
+}

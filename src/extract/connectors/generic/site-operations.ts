@@ -1,0 +1,118 @@
+import type { JsonObject, JsonSchema, Operation } from '../../connector.ts';
+import { parseAddress } from './address.ts';
+import { SITE_INPUT } from './fields.ts';
+import { discoursePages, discourseTopics, mediawikiPages, shopifyProducts, wordpressPages } from './interfaces.ts';
+import { scopeOf } from './scope.ts';
+import { PAGE_RECORD, pageRecord, PRODUCT_RECORD, productRecords, URL_RECORD, urlRecord } from './site-records.ts';
+import { runWalk } from './walk-steps.ts';
+import { toStep, type Walk, type WalkState } from './walk.ts';
+
+interface Told {
+  readonly name: string;
+  readonly description: string;
+  readonly record: JsonSchema;
+  readonly example: { readonly input: JsonObject; readonly record: JsonObject };
+  readonly paging: string;
+  /** Whether the walk is not bound to the folder in which it begins. */
+  readonly whole: boolean;
+  readonly walk: Walk;
+}
+
+function siteWalk({ whole, walk, ...told }: Told): Operation {
+  return {
+    ...told,
+    input: SITE_INPUT,
+    tier: 'standard',
+    start(input) {
+      const address = parseAddress(input);
+      if (address.kind === 'fault') return { kind: 'fault', pointer: '/url', message: address.message };
+      const depthMax = typeof input['max_depth'] === 'number' ? input['max_depth'] : null;
+      const scope = scopeOf(address.url, input, whole);
+      return { kind: 'steps', steps: [toStep({ does: 'begin', url: address.url, scope, depthMax })] };
+    },
+    run: (step, source, want) => runWalk(walk, step as WalkState, source, want),
+  };
+}
+
+export const siteUrls: Operation = siteWalk({
+  name: 'site.urls',
+  description:
+    'Addresses of the pages of a site: those that its sitemaps name; where it has none, those that its software (MediaWiki, Discourse) lists; else those that its pages link to.',
+  record: URL_RECORD,
+  example: {
+    input: { url: 'https://www.example.com/', exclude: ['/tag/'] },
+    record: { url: 'https://www.example.com/about', last_modified: '2026-01-02T00:00:00Z', found_in: 'sitemap' },
+  },
+  paging: 'Sitemap by sitemap, each of at most 50,000 addresses; links page by page.',
+  whole: false,
+  walk: {
+    ways: ['sitemaps', 'interface'],
+    interfaces: { mediawiki: mediawikiPages, discourse: discourseTopics },
+    firstSitemaps: null,
+    read: (_html, page) => [urlRecord({ url: page.url, lastModified: null, foundIn: 'link' })],
+    named: urlRecord,
+  },
+});
+
+export const sitePages: Operation = siteWalk({
+  name: 'site.pages',
+  description:
+    'The pages of a site with their text. Sites that run WordPress, MediaWiki or Discourse are asked for their pages; of others, links are followed within the same host and folder.',
+  record: PAGE_RECORD,
+  example: {
+    input: { url: 'https://www.example.com/docs/', max_depth: 3 },
+    record: {
+      url: 'https://www.example.com/docs/setup',
+      title: 'Setting it up',
+      description: 'Five steps to a running service.',
+      text: 'Setting it up\nFive steps lead to a running service.',
+      language: 'en',
+      status: 200,
+      published_at: null,
+      word_count: 10,
+    },
+  },
+  paging: 'A page at a time; 100 a call where WordPress is asked.',
+  whole: false,
+  walk: {
+    ways: ['interface'],
+    interfaces: { wordpress: wordpressPages, mediawiki: mediawikiPages, discourse: discoursePages },
+    firstSitemaps: null,
+    read: (html, page, meta) => [pageRecord(html, page, meta)],
+    named: null,
+  },
+});
+
+export const siteProducts: Operation = siteWalk({
+  name: 'site.products',
+  description:
+    'The products of a shop. Stores that run Shopify are asked for them; of others, the pages that sitemaps name or links lead to are read for schema.org products in JSON-LD or microdata.',
+  record: PRODUCT_RECORD,
+  example: {
+    input: { url: 'https://shop.example.com/' },
+    record: {
+      url: 'https://shop.example.com/products/tea-cup',
+      name: 'Tea cup',
+      description: 'Holds 0.3 l.',
+      sku: 'CUP-W',
+      gtin: '4006381333931',
+      brand: 'Example Pottery',
+      price: '12.50',
+      price_max: '14.00',
+      currency: 'EUR',
+      availability: 'in_stock',
+      image_url: 'https://shop.example.com/img/cup.jpg',
+      rating: 4.5,
+      review_count: 12,
+    },
+  },
+  paging: 'A page at a time; 250 products a call where Shopify is asked.',
+  whole: true,
+  walk: {
+    ways: ['interface', 'sitemaps'],
+    interfaces: { shopify: shopifyProducts },
+    firstSitemaps: /product|item|shop/i,
+    read: productRecords,
+    named: null,
+  },
+});

@@ -1,0 +1,131 @@
+import type { FoundRecord, JsonObject, Page } from '../../connector.ts';
+import { readArticle } from '../../read/article.ts';
+import { linesOf, type HtmlPage } from '../../read/html.ts';
+import type { PageMeta } from '../../read/meta.ts';
+import { readProducts, type Product } from '../../read/products.ts';
+import { readStructured } from '../../read/structured.ts';
+import { orNull, wordCount } from '../../read/text.ts';
+import { normalisedUrl } from '../../read/urls.ts';
+import * as schema from '../kit/schema.ts';
+import type { Entry } from './walk.ts';
+
+export const PAGE_RECORD = schema.recordSchema({
+  url: schema.urlField('The page, after redirects.'),
+  title: schema.textField('Without markup.'),
+  description: schema.textField('In a few words.'),
+  text: schema.textField('Plain text, a line for each paragraph.'),
+  language: schema.textField('BCP 47 tag.'),
+  status: schema.countField('HTTP status with which it was answered.'),
+  published_at: schema.dateField('When it was published.'),
+  word_count: schema.countField('Words of the text.'),
+});
+
+export interface PageFields extends JsonObject {
+  readonly url: string;
+  readonly title: string | null;
+  readonly description: string | null;
+  readonly text: string | null;
+  readonly language: string | null;
+  readonly status: number | null;
+  readonly published_at: string | null;
+  readonly word_count: number | null;
+}
+
+/** A page with no article is read whole: in a walk through a site a list of products or an address is wanted too. */
+export function pageRecord(html: HtmlPage, page: Page, meta: PageMeta): FoundRecord {
+  const article = readArticle(html, page.headers);
+  const text = article?.text ?? orNull(linesOf(html.root));
+  const fields: PageFields = {
+    url: page.url,
+    title: article?.title ?? meta.title,
+    description: meta.description ?? article?.excerpt ?? null,
+    text,
+    language: article?.language ?? meta.language,
+    status: page.status,
+    published_at: article?.publishedAt ?? null,
+    word_count: text === null ? null : wordCount(text),
+  };
+  return { id: idOf(page.url, meta.canonicalUrl), sourceUrl: page.url, fields };
+}
+
+/**
+ * A page that differs from its canonical address in the query alone is that page. Canonical addresses that lead elsewhere are wrong
+ * too often, many sites name their first page on all others.
+ */
+function idOf(url: string, canonical: string | null): string {
+  const isSame = canonical !== null && bare(canonical) === bare(url);
+  return normalisedUrl(isSame ? canonical : url);
+}
+
+function bare(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return origin + pathname;
+}
+
+export const URL_RECORD = schema.recordSchema({
+  url: schema.urlField('A page of the site.'),
+  last_modified: schema.dateField('When the site says that it last changed.'),
+  found_in: schema.textField('`sitemap`, `feed`, `interface` (of the software that the site runs) or `link`.'),
+});
+
+export function urlRecord({ url: address, lastModified, foundIn }: Entry): FoundRecord {
+  const [url = address] = address.split('#', 1);
+  return { id: normalisedUrl(url), sourceUrl: url, fields: { url, last_modified: lastModified, found_in: foundIn } };
+}
+
+export const PRODUCT_RECORD = schema.recordSchema({
+  url: schema.urlField('The product in the shop.'),
+  name: schema.textField('As the shop shows it.'),
+  description: schema.textField('Plain text.'),
+  sku: schema.textField("The shop's own number; of several variants the first one's."),
+  gtin: schema.textField('EAN, UPC or ISBN: digits.'),
+  brand: schema.textField('Brand or maker.'),
+  price: schema.textField('Of the cheapest offer: a decimal number.'),
+  price_max: schema.textField('Of the dearest offer: a decimal number.'),
+  currency: schema.textField('ISO 4217 code.'),
+  availability: schema.textField("schema.org's word: `in_stock`, `out_of_stock`, `pre_order` and others."),
+  image_url: schema.urlField('The first image.'),
+  rating: schema.numberField('The average.'),
+  review_count: schema.countField('Reviews or ratings that it is made of.'),
+});
+
+export interface ProductFields extends JsonObject {
+  readonly url: string;
+  readonly name: string | null;
+  readonly description: string | null;
+  readonly sku: string | null;
+  readonly gtin: string | null;
+  readonly brand: string | null;
+  readonly price: string | null;
+  readonly price_max: string | null;
+  readonly currency: string | null;
+  readonly availability: string | null;
+  readonly image_url: string | null;
+  readonly rating: number | null;
+  readonly review_count: number | null;
+}
+
+/** The product that the page is of; those that it only recommends or lists have pages of their own. */
+export function productRecords(html: HtmlPage, page: Page, meta: PageMeta): readonly FoundRecord[] {
+  const products = readProducts(readStructured(html), html.baseUrl);
+  const isPages = ({ url }: Product): boolean =>
+    url === null || bare(url) === bare(page.url) || url === meta.canonicalUrl;
+  const product = products.find(isPages) ?? (products.length === 1 ? products[0] : undefined);
+  if (product === undefined) return [];
+  const fields: ProductFields = {
+    url: page.url,
+    name: product.name,
+    description: product.description,
+    sku: product.sku,
+    gtin: product.gtin,
+    brand: product.brand,
+    price: product.price,
+    price_max: product.priceMax,
+    currency: product.currency,
+    availability: product.availability,
+    image_url: product.imageUrl,
+    rating: product.rating,
+    review_count: product.reviewCount,
+  };
+  return [{ id: idOf(page.url, meta.canonicalUrl), sourceUrl: page.url, fields }];
+}

@@ -1,0 +1,127 @@
+import { unreachable } from '../../../base/brand.ts';
+import type { FoundRecord, JsonObject, Page, Source, Step, StepResult, Wanted } from '../../connector.ts';
+import type { HtmlPage } from '../../read/html.ts';
+import type { PageMeta } from '../../read/meta.ts';
+import type { Platform } from '../../read/platform.ts';
+import { normalisedUrl } from '../../read/urls.ts';
+import { isWanted, type Scope } from './scope.ts';
+
+/**
+ * A walk through a site. Its first step reads the page at which it begins and chooses the way: an interface that the site's software
+ * publishes, its sitemaps, or its links from page to page. The steps carry the choice.
+ */
+export interface Walk {
+  /** Ways that are tried before links are followed, in order; each that is not there leads to the next. */
+  readonly ways: readonly ('interface' | 'sitemaps')[];
+  /** Interfaces that serve this walk. */
+  readonly interfaces: Readonly<Partial<Record<Platform['kind'], List>>>;
+  /** Sitemaps whose address fits are read first. */
+  readonly firstSitemaps: RegExp | null;
+  /** What a page that was read gives. */
+  read(html: HtmlPage, page: Page, meta: PageMeta): readonly FoundRecord[];
+  /** What an address that a list names gives by itself; null where its page is to be read. */
+  readonly named: ((entry: Entry) => FoundRecord) | null;
+}
+
+/** A page that a list of the site names. */
+export interface Entry {
+  readonly url: string;
+  /** ISO 8601. */
+  readonly lastModified: string | null;
+  readonly foundIn: 'sitemap' | 'feed' | 'interface' | 'link';
+}
+
+/** One page of an interface's list: records that are complete, pages that are to be read, and where the list goes on. */
+export interface Listed {
+  readonly records: readonly FoundRecord[];
+  readonly entries: readonly Entry[];
+  readonly cursors: readonly string[];
+  readonly total: number | null;
+}
+
+/** Reads one page of a list; the first is that of the cursor `''`. Throws `SourceFailure`. */
+export type List = (state: ListState, source: Source, want: Wanted) => Promise<Listed>;
+
+interface Common extends JsonObject {
+  /** Absolute. Of the page, of the sitemap, or of the interface. */
+  readonly url: string;
+  readonly scope: Scope;
+}
+
+/** Where a walk begins. `depthMax` null: the way is free to choose; else links are followed that far. */
+export interface BeginState extends Common {
+  readonly does: 'begin';
+  readonly depthMax: number | null;
+}
+
+/** One page. `depthLeft`: links are followed this far from here; 0 for pages that a list named. */
+export interface PageState extends Common {
+  readonly does: 'page';
+  readonly depthLeft: number;
+}
+
+/** One sitemap, from its entry `from`. `nested`: indexes above it. */
+export interface SitemapState extends Common {
+  readonly does: 'sitemap';
+  readonly from: number;
+  readonly nested: number;
+}
+
+/** One page of an interface's list. */
+export interface ListState extends Common {
+  readonly does: 'list';
+  readonly kind: Platform['kind'];
+  readonly cursor: string;
+  /** What the first page said, for records that can't know it by themselves. */
+  readonly language: string | null;
+  readonly currency: string | null;
+}
+
+export type WalkState = BeginState | PageState | SitemapState | ListState;
+
+export function toStep(state: WalkState): Step {
+  return { key: keyOf(state), state };
+}
+
+function keyOf(state: WalkState): string {
+  switch (state.does) {
+    case 'begin':
+      return 'begin';
+    case 'page':
+      return normalisedUrl(state.url);
+    case 'sitemap':
+      return `sitemap ${state.from} ${state.url}`;
+    case 'list':
+      return `list ${state.kind} ${state.cursor}`;
+    default:
+      return unreachable(state);
+  }
+}
+
+/** Choice: pages to be read that one step may add; a list with more is read again from there. */
+const STEPS_MAX = 2_000;
+/** Choice: records that one step gives of addresses in a list. */
+const NAMED_MAX = 10_000;
+
+/** What a list's entries give: records at once, or steps to their pages; no more than the job can use. `taken` is how many were. */
+export function fromEntries(
+  entries: readonly Entry[],
+  scope: Scope,
+  walk: Walk,
+  { recordsLeft }: Wanted,
+): { readonly result: StepResult; readonly taken: number } {
+  const { named } = walk;
+  // A page may turn out to give no record, so twice as many are lined up as are wanted.
+  const countMax = named === null ? Math.min(STEPS_MAX, 2 * recordsLeft + 20) : Math.min(NAMED_MAX, recordsLeft);
+  const wanted: Entry[] = [];
+  let taken = 0;
+  for (const entry of entries) {
+    if (wanted.length >= countMax) break;
+    taken++;
+    if (isWanted(entry.url, scope)) wanted.push(entry);
+  }
+  const steps = wanted.map(({ url }) => toStep({ does: 'page', url, scope, depthLeft: 0 }));
+  const result =
+    named === null ? { records: [], next: steps, total: null } : { records: wanted.map(named), next: [], total: null };
+  return { result, taken };
+}

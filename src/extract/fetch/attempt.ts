@@ -1,0 +1,90 @@
+import { registrableDomain } from '../../core/registrable-domain.ts';
+import type { EgressHeaders, EgressOutcome } from '../../egress/outcome.ts';
+import { FetchFailure, networkFault, RETRIES_MAX, retriesOf, statusFault, type Fault } from './failures.ts';
+import type { FetchParts } from './parts.ts';
+import { backoffMs, parseRetryAfter, RETRY_AFTER_MS_MAX } from './retry-wait.ts';
+
+/** Choice: all of one attempt, so that a page that drips never holds a step for long. */
+const ATTEMPT_MS_MAX = 20_000;
+/** Choice: what connects at all connects within this; the rest of the time is the page's. */
+const CONNECT_MS_MAX = 5_000;
+
+export interface AttemptRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Over the wire. */
+  readonly bytesMax: number;
+  readonly hasSession: boolean;
+  /** Of statuses that are neither success nor redirect: those that are an answer all the same. */
+  readonly isAnswer: (status: number) => boolean;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: EgressHeaders;
+  readonly body: Buffer;
+}
+
+type Attempt =
+  | ({ readonly kind: 'answer' } & Answer)
+  | { readonly kind: 'fault'; readonly fault: Fault; readonly detail: string; readonly retryAfterMs: number | null };
+
+/** What domains are polite by: the registrable domain, or the host itself where it has none. */
+export function politeDomain(url: string): string {
+  const { hostname } = new URL(url);
+  return registrableDomain(hostname) ?? hostname;
+}
+
+/** One request, with the retries that its faults' policies allow. Rejects with a `FetchFailure` alone, or as the permit did. */
+export async function fetchPatiently(parts: FetchParts, request: AttemptRequest): Promise<Answer> {
+  for (let retry = 0; ; retry++) {
+    const attempt = await attemptOnce(parts, request);
+    if (attempt.kind === 'answer') return attempt;
+    const { fault, detail, retryAfterMs } = attempt;
+    if (retryAfterMs !== null) parts.polite.report(politeDomain(request.url), { retryAfterMs });
+    const isTooLong = (retryAfterMs ?? 0) > RETRY_AFTER_MS_MAX;
+    if (isTooLong || retry >= Math.min(RETRIES_MAX, retriesOf(fault))) throw new FetchFailure(fault, detail);
+    await parts.clock.wait((retryAfterMs ?? 0) + backoffMs(retry, parts.random));
+  }
+}
+
+async function attemptOnce(parts: FetchParts, request: AttemptRequest): Promise<Attempt> {
+  const { url } = request;
+  const domain = politeDomain(url);
+  await parts.polite.permit(domain, url);
+  try {
+    const outcome = await parts.client.request({
+      url,
+      method: 'GET',
+      headers: request.headers,
+      timeoutMs: ATTEMPT_MS_MAX,
+      connectMs: CONNECT_MS_MAX,
+      responseBytesMax: request.bytesMax,
+      idempotent: true,
+    });
+    return judge(outcome, request, parts.clock.nowMs());
+  } catch (error) {
+    return { kind: 'fault', fault: 'unsendable', detail: `${url}: ${String(error)}`, retryAfterMs: null };
+  } finally {
+    parts.polite.release(domain);
+  }
+}
+
+function judge(outcome: EgressOutcome, { url, hasSession, isAnswer }: AttemptRequest, nowMs: number): Attempt {
+  if (outcome.kind === 'failed') {
+    const detail = `${url}: ${outcome.error}: ${outcome.detail}`;
+    return { kind: 'fault', fault: networkFault(outcome.error), detail, retryAfterMs: null };
+  }
+  const { status, headers, body } = outcome;
+  if (status < 400 || isAnswer(status)) return { kind: 'answer', status, headers, body };
+  const fault = statusFault(status, hasSession);
+  const mayWait = fault === 'rate_limited' || fault === 'server_error';
+  const retryAfterMs = mayWait ? parseRetryAfter(headerOf(headers, 'retry-after'), nowMs) : null;
+  return { kind: 'fault', fault, detail: `${url}: status ${status}`, retryAfterMs };
+}
+
+/** The first of several. */
+export function headerOf(headers: EgressHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === 'object' ? value[0] : value;
+}

@@ -1,0 +1,165 @@
+import type { EgressHeaders } from '../../egress/outcome.ts';
+import { fetchPatiently, headerOf, type Answer } from './attempt.ts';
+import type { CachedBody } from './body-cache.ts';
+import { ACCEPTED_ENCODINGS, decompress, openGzip, type Decompressed } from './decompress.ts';
+import { FetchFailure } from './failures.ts';
+import { isLoginPage, isRedirect, keepsTrust, redirectTarget } from './redirects.ts';
+import type { FetchParts } from './parts.ts';
+import type { SessionJar } from './session.ts';
+
+/** Source: RFC 9309, section 2.3.1.2, for robots.txt. Choice: for everything else as well. */
+const REDIRECTS_MAX = 5;
+
+export interface FollowRequest {
+  readonly url: string;
+  readonly accept: string;
+  /** The caller's own, lower case; those that are credentials go no further than the first URL's origin. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Of the body, on the wire and unpacked. */
+  readonly bytesMax: number;
+  readonly session: SessionJar | null;
+  /** Called before each hop; its rejection ends the fetch. */
+  readonly beforeHop: (url: string) => Promise<void>;
+  readonly isAnswer: (status: number) => boolean;
+  /** A body that is a gzip file is opened. */
+  readonly opensGzip: boolean;
+  /** Of each body, as it came over the wire. */
+  readonly onBytes: (bytes: number) => void;
+}
+
+export type Followed =
+  | {
+      readonly kind: 'answer';
+      /** After redirects. */
+      readonly url: string;
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string>>;
+      /** The header's whole value; '' where there is none. */
+      readonly contentType: string;
+      readonly body: Buffer;
+    }
+  /** The redirects are too many, go round or lead nowhere. */
+  | { readonly kind: 'astray'; readonly detail: string };
+
+/** Fetches a URL and follows its redirects. Rejects with a `FetchFailure`, or as `beforeHop` and permits do. */
+export async function follow(parts: FetchParts, request: FollowRequest): Promise<Followed> {
+  const { session } = request;
+  const seen = new Set<string>();
+  let url = request.url;
+  let isTrusted = true;
+  for (let hops = 0; hops <= REDIRECTS_MAX; hops++) {
+    if (seen.has(url)) return { kind: 'astray', detail: `${request.url}: the redirects go round at ${url}` };
+    seen.add(url);
+    await request.beforeHop(url);
+    const { answer, cached } = await hop(parts, request, url, isTrusted);
+    if (isTrusted) session?.take(url, listOf(answer.headers['set-cookie']));
+    if (!isRedirect(answer.status) || request.isAnswer(answer.status))
+      return await finish(parts, request, url, answer, cached);
+    const next = redirectTarget(url, headerOf(answer.headers, 'location'));
+    if (next === null) return { kind: 'astray', detail: `${url}: a redirect that leads nowhere` };
+    if (isLoginPage(next) && !isLoginPage(request.url))
+      throw new FetchFailure(session === null ? 'login' : 'session', `${url} leads to ${next}`);
+    isTrusted &&= keepsTrust(url, next, session);
+    url = next;
+  }
+  return { kind: 'astray', detail: `${request.url}: more than ${REDIRECTS_MAX} redirects` };
+}
+
+async function hop(
+  parts: FetchParts,
+  request: FollowRequest,
+  url: string,
+  isTrusted: boolean,
+): Promise<{ readonly answer: Answer; readonly cached: CachedBody | null }> {
+  const { session, bytesMax, accept } = request;
+  const cached = mayCache(request) ? parts.bodies.find(cacheKey(request, url)) : null;
+  const headers = {
+    'user-agent': parts.userAgent,
+    accept,
+    'accept-encoding': ACCEPTED_ENCODINGS,
+    ...validators(cached),
+    ...ownHeaders(request.headers, url === request.url || (isTrusted && isSameOrigin(url, request.url))),
+    ...(isTrusted ? session?.headersFor(url) : undefined),
+  };
+  const hasSession = session !== null && isTrusted && session.covers(url);
+  const answer = await fetchPatiently(parts, { url, headers, bytesMax, hasSession, isAnswer: request.isAnswer });
+  request.onBytes(answer.body.length);
+  return { answer, cached };
+}
+
+async function finish(
+  parts: FetchParts,
+  request: FollowRequest,
+  url: string,
+  answer: Answer,
+  cached: CachedBody | null,
+): Promise<Followed> {
+  const { status } = answer;
+  if (status === 304) {
+    if (cached === null) throw new FetchFailure('refused', `${url}: 304 to a request without a validator`);
+    const { contentType, headers, body } = cached;
+    return { kind: 'answer', url, status: 200, headers, contentType, body };
+  }
+  const { bytesMax } = request;
+  const encoding = listOf(answer.headers['content-encoding']).join(',');
+  let unpacked = opened(url, await decompress(answer.body, encoding, bytesMax));
+  if (request.opensGzip) unpacked = opened(url, await openGzip(unpacked, bytesMax));
+  const contentType = headerOf(answer.headers, 'content-type') ?? '';
+  const headers = plainHeaders(answer.headers);
+  if (status === 200 && mayCache(request)) {
+    const { etag = null, 'last-modified': lastModified = null, 'cache-control': control = '' } = headers;
+    const isKept = !/no-store|private/i.test(control);
+    const key = cacheKey(request, url);
+    if (isKept) parts.bodies.keep(key, { etag, lastModified, contentType, headers, body: unpacked });
+    else parts.bodies.drop(key);
+  }
+  return { kind: 'answer', url, status, headers, contentType, body: unpacked };
+}
+
+function opened(url: string, result: Decompressed): Buffer {
+  if (result.kind === 'ok') return result.body;
+  if (result.kind === 'too_large') throw new FetchFailure('too_large', `${url}: unpacks to more than it may`);
+  throw new FetchFailure('content', `${url}: ${result.detail}`);
+}
+
+/** Choice: what a session or a caller's key opened is nobody else's, and is kept for nobody. */
+function mayCache({ session, headers }: FollowRequest): boolean {
+  return session === null && Object.keys(headers).length === 0;
+}
+
+function cacheKey({ accept, opensGzip }: FollowRequest, url: string): string {
+  return `${opensGzip ? 'open' : 'plain'} ${accept} ${url}`;
+}
+
+function validators(cached: CachedBody | null): Record<string, string> {
+  if (cached === null) return {};
+  const { etag, lastModified } = cached;
+  return {
+    ...(etag !== null && { 'if-none-match': etag }),
+    ...(lastModified !== null && { 'if-modified-since': lastModified }),
+  };
+}
+
+/** Choice: names under which keys and tokens are sent; all others, such as `accept-language`, may go anywhere. */
+const CREDENTIALS = /^(?:authorization|proxy-authorization|cookie)$|key|token|secret|auth|session/;
+
+function ownHeaders(headers: Readonly<Record<string, string>>, mayHaveCredentials: boolean): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => mayHaveCredentials || !CREDENTIALS.test(name)));
+}
+
+function isSameOrigin(a: string, b: string): boolean {
+  return new URL(a).origin === new URL(b).origin;
+}
+
+function plainHeaders(headers: EgressHeaders): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers)
+      .filter(([name]) => name !== 'set-cookie')
+      .map(([name, value]) => [name, listOf(value).join(', ')]),
+  );
+}
+
+function listOf(value: string | string[] | undefined): readonly string[] {
+  if (value === undefined) return [];
+  return typeof value === 'string' ? [value] : value;
+}

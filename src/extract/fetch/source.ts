@@ -1,0 +1,141 @@
+import type { JsonAnswer, JsonRequest, Page, Source, TextRequest } from '../connector.ts';
+import { decodeText } from '../read/charset.ts';
+import { mediaType, parseJsonBody, requirePage, requireText } from './content.ts';
+import { FetchFailure } from './failures.ts';
+import { follow, type Followed, type FollowRequest } from './follow.ts';
+import type { FetchParts, SourceUsage } from './parts.ts';
+import { readFetchUrl } from './redirects.ts';
+import { findRobots, holdToRobots } from './robots.ts';
+import { createSessionJar, type SessionCookie, type SourceSession } from './session.ts';
+
+/** Of a page or an API's answer, on the wire and unpacked. Choice: the largest pages of usual sites have some 5 MiB. */
+const PAGE_BYTES_MAX = 10 * 1_048_576;
+/** Of a feed or a sitemap. Source: the sitemaps protocol's 50 MB. */
+const TEXT_BYTES_MAX = 50 * 1_048_576;
+
+export interface SourceParts extends FetchParts {
+  /** null: nobody is logged in. */
+  readonly session: SourceSession | null;
+  /** Another base address of the connector, which an operator or a test has set; null: its own. */
+  readonly base: string | null;
+}
+
+/** A source for the steps of one job, or for one step. */
+export interface CountedSource extends Source {
+  usage(): SourceUsage;
+  /** The session's cookies, where the source has changed them since they were last taken; null else. */
+  takeCookies(): readonly SessionCookie[] | null;
+}
+
+type Answered = Extract<Followed, { kind: 'answer' }>;
+
+/**
+ * The way to the outside of one job: polite, guarded, retried, counted. Its methods reject with `SourceFailure`s, and as the permit
+ * does where that rejects.
+ * Credits: one for each page and each API call that succeeded, also where the source answered that it has not changed: what a job
+ * costs must not depend on what was fetched before. What a connector takes as an answer although its status is an error is free.
+ */
+export function createSource(parts: SourceParts): CountedSource {
+  const session = parts.session === null ? null : createSessionJar(parts.session);
+  const usage = { pages: 0, credits: 0, errors: 0, bytes: 0 };
+  let tier: SourceUsage['tier'] = null;
+
+  const onBytes = (bytes: number): void => {
+    usage.bytes += bytes;
+  };
+  const byRobots = (url: string): Promise<void> => holdToRobots(parts, url, onBytes);
+
+  /** Fetches and reads; what fails on the way counts as one error. */
+  async function fetched<T>(url: string, ask: Ask, read: (answer: Answered) => T): Promise<T> {
+    try {
+      const answer = await answerOf(url, ask);
+      const value = read(answer);
+      if (answer.status >= 200 && answer.status < 300) {
+        usage.pages++;
+        usage.credits++;
+        if (tier !== 'standard') tier = ask.tier;
+      }
+      return value;
+    } catch (error) {
+      usage.errors++;
+      throw error;
+    }
+  }
+
+  async function answerOf(url: string, { robots, allowStatuses, ...ask }: Ask): Promise<Answered> {
+    const target = readFetchUrl(url);
+    if (target === null) throw new FetchFailure('content', `${url}: no http or https URL`);
+    const beforeHop = robots ? byRobots : () => Promise.resolve();
+    const isAnswer = (status: number): boolean => allowStatuses.includes(status);
+    const followed = await follow(parts, { ...ask, url: target, session, beforeHop, isAnswer, onBytes });
+    if (followed.kind === 'astray') throw new FetchFailure('refused', followed.detail);
+    const isSuccess = followed.status >= 200 && followed.status < 300;
+    if (isSuccess || isAnswer(followed.status)) return followed;
+    throw new FetchFailure('refused', `${followed.url}: status ${followed.status}`);
+  }
+
+  return {
+    page: (url) =>
+      fetched(url, PAGE, (answer) => {
+        requirePage(answer.url, answer.contentType, answer.body);
+        return toPage(answer);
+      }),
+    json: (url, options = {}) =>
+      fetched(url, jsonAsk(options), ({ body, contentType, ...answer }): JsonAnswer => ({
+        url: answer.url,
+        status: answer.status,
+        body: parseJsonBody(answer.url, contentType, body),
+        headers: answer.headers,
+      })),
+    text: (url, options = {}) =>
+      fetched(url, textAsk(options), (answer) => {
+        requireText(answer.url, answer.contentType, answer.body);
+        return toPage(answer);
+      }),
+    async robotsSitemaps(url) {
+      const target = readFetchUrl(url);
+      if (target === null) return [];
+      const answer = await findRobots(parts, target, onBytes).catch(() => null);
+      return answer?.kind === 'rules' ? answer.rules.sitemaps : [];
+    },
+    base: (fallback) => parts.base ?? fallback,
+    usage: () => ({ ...usage, tier }),
+    takeCookies: () => session?.takeCookies() ?? null,
+  };
+}
+
+interface Ask extends Pick<FollowRequest, 'accept' | 'headers' | 'bytesMax' | 'opensGzip'> {
+  readonly robots: boolean;
+  readonly allowStatuses: readonly number[];
+  readonly tier: 'basic' | 'standard';
+}
+
+const PAGE: Ask = {
+  accept: 'text/html, application/xhtml+xml;q=0.9, application/xml;q=0.8, text/*;q=0.7, */*;q=0.1',
+  headers: {},
+  bytesMax: PAGE_BYTES_MAX,
+  opensGzip: false,
+  robots: true,
+  allowStatuses: [],
+  tier: 'standard',
+};
+
+function jsonAsk({ headers = {}, allowStatuses = [] }: JsonRequest): Ask {
+  const { accept = 'application/json', ...own } = Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
+  );
+  return { ...PAGE, accept, headers: own, robots: false, allowStatuses, tier: 'basic' };
+}
+
+function textAsk({
+  accept = 'text/*, application/xml, */*;q=0.5',
+  allowStatuses = [],
+  robots = true,
+}: TextRequest): Ask {
+  return { ...PAGE, accept, bytesMax: TEXT_BYTES_MAX, opensGzip: true, robots, allowStatuses, tier: 'basic' };
+}
+
+function toPage({ url, status, headers, contentType, body }: Answered): Page {
+  const { text } = decodeText(body, contentType === '' ? null : contentType);
+  return { url, status, contentType: mediaType(contentType), text, headers };
+}

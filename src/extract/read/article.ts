@@ -1,0 +1,175 @@
+import { Readability } from '@mozilla/readability';
+import { isTag, isText, type ParentNode } from 'domhandler';
+import { getOuterHTML } from 'domutils';
+import { parseHTML } from 'linkedom';
+import type { JsonObject } from '../connector.ts';
+import { isoDate } from './dates.ts';
+import { attribute, elementsNamed, findElements, linesOf, plainText, readHtml, textOf, type HtmlPage } from './html.ts';
+import { isList } from './jsonld.ts';
+import { readMeta, type PageMeta } from './meta.ts';
+import { addressOfValue, readStructured, textOfValue, thingsOfType, type StructuredData } from './structured.ts';
+import { languageTag, orNull, wordCount } from './text.ts';
+import { absoluteUrl } from './urls.ts';
+
+/** What a page has to read, without menus and advertisements. */
+export interface Article {
+  readonly canonicalUrl: string | null;
+  readonly title: string | null;
+  readonly byline: string | null;
+  /** ISO 8601. */
+  readonly publishedAt: string | null;
+  readonly modifiedAt: string | null;
+  readonly siteName: string | null;
+  readonly language: string | null;
+  readonly excerpt: string | null;
+  /** One line for each paragraph. Choice: no markup is given, so that none of a foreign page's can do harm where records are shown. */
+  readonly text: string;
+  readonly wordCount: number;
+  readonly imageUrl: string | null;
+}
+
+/**
+ * Choice: elements that the search for the text is made over. It reads the text of nested elements again and again; a page with more
+ * is read without it.
+ */
+const SEARCHED_ELEMENTS_MAX = 20_000;
+/**
+ * Choice: characters of text, each as often as elements stand around it, for the same reason. A long page has 100,000 characters
+ * fifteen deep.
+ */
+const SEARCHED_CHARACTERS_DEEP_MAX = 25_000_000;
+/** Choice: characters of markup that are searched. Measured: 4,194,304 `<` took 65 s without a bound. */
+const SEARCHED_MARKUP_CHARACTERS_MAX = 1_048_576;
+/** Choice: an excerpt that is taken from the text. */
+const EXCERPT_CHARACTERS = 300;
+
+/** Null where there is nothing to read. `headers` are those of the answer. */
+export function readArticle(page: HtmlPage, headers: Readonly<Record<string, string>> = {}): Article | null {
+  const data = readStructured(page);
+  const said = saidOf(data);
+  const found = searched(page);
+  const text = found?.text ?? orNull(plainLines(said?.['articleBody'])) ?? plainBody(page);
+  if (text === null) return null;
+  return described(page, text, found, data, readMeta(page, headers));
+}
+
+/** Where it is said for machines, it is taken from there: JSON-LD first, then Open Graph, then what the search guesses. */
+function described(page: HtmlPage, text: string, found: Found | null, data: StructuredData, meta: PageMeta): Article {
+  const said = saidOf(data) ?? {};
+  const open = data.openGraph ?? {};
+  const image =
+    addressOfValue(said['image']) ?? addressOfValue(open['image']) ?? addressOfValue(data.twitter?.['image']);
+  return {
+    canonicalUrl: meta.canonicalUrl,
+    title: field(said['headline'] ?? said['name']) ?? field(open['title']) ?? found?.title ?? meta.title,
+    byline: authors(said) ?? found?.byline ?? byMeta(page, 'author'),
+    publishedAt:
+      isoDate(textOfValue(said['datePublished'] ?? said['dateCreated'])) ??
+      isoDate(textOfValue(open['article_published_time'])) ??
+      isoDate(found?.publishedTime) ??
+      isoDate(byMeta(page, 'date') ?? byMeta(page, 'dc.date') ?? byMeta(page, 'citation_publication_date')) ??
+      firstTime(page),
+    modifiedAt: isoDate(textOfValue(said['dateModified'])) ?? isoDate(textOfValue(open['article_modified_time'])),
+    siteName: field(said['publisher']) ?? field(open['site_name']) ?? found?.siteName ?? null,
+    language: languageTag(textOfValue(said['inLanguage'])) ?? meta.language,
+    excerpt: field(said['description']) ?? meta.description ?? orNull(text.slice(0, EXCERPT_CHARACTERS)),
+    text,
+    wordCount: wordCount(text),
+    imageUrl: absoluteUrl(image, page.baseUrl),
+  };
+}
+
+/** What JSON-LD or microdata says of the page's article; the first, as later ones are those that it recommends. */
+function saidOf(data: StructuredData): JsonObject | undefined {
+  return thingsOfType(data, (type) => /(?:Article|BlogPosting|^Report)$/.test(type)).find(
+    (thing) =>
+      thing['headline'] !== undefined || thing['articleBody'] !== undefined || thing['datePublished'] !== undefined,
+  );
+}
+
+function field(value: Parameters<typeof textOfValue>[0]): string | null {
+  const text = textOfValue(value);
+  return text === null ? null : orNull(plainText(text), 5_000);
+}
+
+function authors(said: JsonObject): string | null {
+  const author = said['author'];
+  const names = (isList(author) ? author : [author]).map(field).filter((name) => name !== null);
+  return names.length === 0 ? null : [...new Set(names)].join(', ');
+}
+
+function byMeta(page: HtmlPage, name: string): string | null {
+  const meta = elementsNamed(page, 'meta').find((element) => attribute(element, 'name')?.toLowerCase() === name);
+  return attribute(meta, 'content');
+}
+
+/** The first date that the page marks as one. */
+function firstTime(page: HtmlPage): string | null {
+  for (const time of elementsNamed(page, 'time')) {
+    const date = isoDate(attribute(time, 'datetime') ?? textOf(time));
+    if (date !== null) return date;
+  }
+  return null;
+}
+
+interface Found {
+  readonly title: string | null;
+  readonly byline: string | null;
+  readonly siteName: string | null;
+  readonly publishedTime: string | null;
+  readonly text: string;
+}
+
+/** Mozilla's Readability over a copy of the page; null where it finds no text. */
+function searched(page: HtmlPage): Found | null {
+  if (!isSearchable(page)) return null;
+  const markup = getOuterHTML(page.root);
+  if (markup.length > SEARCHED_MARKUP_CHARACTERS_MAX) return null;
+  try {
+    const { document } = parseHTML(markup);
+    const result = new Readability(document, { disableJSONLD: true }).parse();
+    const text = orNull(plainLines(result?.content));
+    if (result === null || text === null) return null;
+    return {
+      title: orNull(result.title),
+      byline: orNull(plainText(result.byline ?? '')),
+      siteName: orNull(result.siteName),
+      publishedTime: result.publishedTime ?? null,
+      text,
+    };
+  } catch {
+    // It is not made for every tree that a page can be; such a page has no article.
+    return null;
+  }
+}
+
+function isSearchable(page: HtmlPage): boolean {
+  let elements = 0;
+  let characters = 0;
+  const measure = (node: ParentNode, depth: number): void => {
+    for (const child of node.children) {
+      if (isText(child)) characters += child.data.length * depth;
+      if (elements > SEARCHED_ELEMENTS_MAX || !isTag(child)) continue;
+      elements++;
+      measure(child, depth + 1);
+    }
+  };
+  measure(page.root, 1);
+  return elements <= SEARCHED_ELEMENTS_MAX && characters <= SEARCHED_CHARACTERS_DEEP_MAX;
+}
+
+function plainLines(markup: JsonObject[string] | undefined): string | null {
+  return typeof markup === 'string' ? linesOf(readHtml(markup, 'about:blank').root) : null;
+}
+
+const AROUND = new Set(['nav', 'header', 'footer', 'aside', 'form', 'button', 'select', 'dialog', 'menu']);
+
+/** The whole page's text without what stands around it; only of pages that say where that is. */
+function plainBody(page: HtmlPage): string | null {
+  const main = findElements(
+    page.root,
+    ({ name, attribs }) => name === 'main' || name === 'article' || attribs['role'] === 'main',
+    1,
+  )[0];
+  return main === undefined ? null : orNull(linesOf(main, ({ name }) => AROUND.has(name)));
+}

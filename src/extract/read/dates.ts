@@ -1,0 +1,139 @@
+/**
+ * Dates as the web writes them, to ISO 8601 in UTC. Nothing here depends on the machine's time zone: what names none is UTC.
+ * Choice: a date without a time is its midnight.
+ */
+
+/** ISO 8601 and RFC 3339, also with a space for the `T`, a short zone and any length of fraction. */
+const ISO =
+  /^(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?:[T\s]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*(Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?)?)?$/i;
+/** `20260131` and `20260131T101500Z`. */
+const COMPACT = /^(\d{4})(\d{2})(\d{2})(?:T?(\d{2})(\d{2})(\d{2})?(Z|[+-]\d{4})?)?$/i;
+/** RFC 822 and its kin: `Sat, 31 Jan 26 10:15 GMT`, `31 January 2026`. */
+const DAY_FIRST =
+  /^(?:[a-z]{3,9}\.?,?\s+)?(\d{1,2})(?:st|nd|rd|th)?[\s-]+([a-z]{3,9})\.?,?[\s-]+(\d{4}|\d{2})(?:,?\s+(?:at\s+)?(\d{1,2}):(\d{2})(?::(\d{2}))?\s*([ap]\.?m\.?)?\s*([a-z]{1,5}|(?:GMT|UTC)?[+-]\d{2}:?\d{2})?)?$/i;
+/** `January 31, 2026 10:15 am`, `Sat Jan 31 10:15:00 2026` is left out: its year stands last. */
+const MONTH_FIRST =
+  /^(?:[a-z]{3,9}\.?,?\s+)?([a-z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})(?:,?\s+(?:at\s+)?(\d{1,2}):(\d{2})(?::(\d{2}))?\s*([ap]\.?m\.?)?\s*([a-z]{1,5}|(?:GMT|UTC)?[+-]\d{2}:?\d{2})?)?$/i;
+
+const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+
+/** Minutes east of UTC. Source: RFC 822, section 5.1, and Europe's. RFC 2822 says to take names that are unknown as UTC. */
+const ZONES: Readonly<Record<string, number>> = {
+  est: -300,
+  edt: -240,
+  cst: -360,
+  cdt: -300,
+  mst: -420,
+  mdt: -360,
+  pst: -480,
+  pdt: -420,
+  bst: 60,
+  cet: 60,
+  cest: 120,
+  eet: 120,
+  eest: 180,
+  msk: 180,
+  jst: 540,
+};
+
+/** Choice: no way of writing a date is longer. */
+const CHARACTERS_MAX = 64;
+
+/** Null where the text is no date that is certain, `31/01/2026` for one. */
+export function isoDate(text: string | null | undefined): string | null {
+  if (text === null || text === undefined || text.length > CHARACTERS_MAX) return null;
+  const value = text.replaceAll(/\s+/g, ' ').trim();
+  return fromIso(ISO.exec(value)) ?? fromCompact(COMPACT.exec(value)) ?? fromDayFirst(value) ?? fromMonthFirst(value);
+}
+
+/** Unix seconds, as JSON interfaces give them. */
+export function isoFromUnixSeconds(seconds: number): string | null {
+  return isoFromMs(seconds * 1_000);
+}
+
+function fromIso(match: RegExpExecArray | null): string | null {
+  if (match === null) return null;
+  const [, year, month, day = '1', hour, minute, second, fraction = '', zone] = match;
+  return utc(
+    { year, month: Number(month), day, hour, minute, second, ms: Number(fraction.slice(0, 3).padEnd(3, '0')) },
+    zone,
+  );
+}
+
+function fromCompact(match: RegExpExecArray | null): string | null {
+  if (match === null) return null;
+  const [, year, month, day, hour, minute, second, zone] = match;
+  return utc({ year, month: Number(month), day, hour, minute, second, ms: 0 }, zone);
+}
+
+function fromDayFirst(value: string): string | null {
+  const match = DAY_FIRST.exec(value);
+  if (match === null) return null;
+  const [, day, month = '', year = '', hour, minute, second, half, zone] = match;
+  return utc(
+    { year: fullYear(year), month: monthOf(month), day, hour: hourOf(hour, half), minute, second, ms: 0 },
+    zone,
+  );
+}
+
+function fromMonthFirst(value: string): string | null {
+  const match = MONTH_FIRST.exec(value);
+  if (match === null) return null;
+  const [, month = '', day, year, hour, minute, second, half, zone] = match;
+  return utc({ year, month: monthOf(month), day, hour: hourOf(hour, half), minute, second, ms: 0 }, zone);
+}
+
+/** 0 for what is no month in English. */
+function monthOf(name: string): number {
+  return MONTHS.indexOf(name.slice(0, 3).toLowerCase()) + 1;
+}
+
+/** Source: RFC 2822, section 4.3, years of two digits. */
+function fullYear(year: string): string {
+  if (year.length === 4) return year;
+  return Number(year) < 50 ? `20${year}` : `19${year}`;
+}
+
+function hourOf(hour: string | undefined, half: string | undefined): string | undefined {
+  if (hour === undefined || half === undefined) return hour;
+  const twelve = Number(hour) % 12;
+  return String(half.toLowerCase().startsWith('p') ? twelve + 12 : twelve);
+}
+
+type Digits = string | undefined;
+
+interface DateParts {
+  readonly year: Digits;
+  /** 1 to 12. */
+  readonly month: number;
+  readonly day: Digits;
+  readonly hour: Digits;
+  readonly minute: Digits;
+  readonly second: Digits;
+  readonly ms: number;
+}
+
+function utc(parts: DateParts, zone: string | undefined): string | null {
+  const [year, day] = [Number(parts.year), Number(parts.day)];
+  const [hour, minute, second] = [Number(parts.hour ?? 0), Number(parts.minute ?? 0), Number(parts.second ?? 0)];
+  const isTime = hour < 24 && minute < 60 && second <= 60;
+  if (year < 1_000 || parts.month < 1 || parts.month > 12 || !isTime) return null;
+  const midnight = new Date(Date.UTC(year, parts.month - 1, day));
+  if (midnight.getUTCDate() !== day || midnight.getUTCMonth() !== parts.month - 1) return null;
+  const ms = midnight.getTime() + ((hour * 60 + minute - zoneMinutes(zone)) * 60 + second) * 1_000 + parts.ms;
+  return isoFromMs(ms);
+}
+
+function zoneMinutes(zone: string | undefined): number {
+  const offset = /([+-])(\d{2}):?(\d{2})?$/.exec(zone ?? '');
+  if (offset === null) return ZONES[zone?.toLowerCase() ?? ''] ?? 0;
+  const minutes = Number(offset[2]) * 60 + Number(offset[3] ?? 0);
+  return offset[1] === '-' ? -minutes : minutes;
+}
+
+/** Without milliseconds where there are none. */
+function isoFromMs(ms: number): string | null {
+  const date = new Date(ms);
+  if (Number.isNaN(date.getTime()) || date.getUTCFullYear() < 1_000 || date.getUTCFullYear() > 9_999) return null;
+  return date.toISOString().replace('.000Z', 'Z');
+}

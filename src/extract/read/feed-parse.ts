@@ -1,0 +1,90 @@
+import { parseFeed } from 'feedsmith';
+
+/** Choice: characters of one feed; podcasts with all of their episodes have some 5,000,000. */
+const CHARACTERS_MAX = 8_388_608;
+/** Choice: items of one feed. */
+const ITEMS_MAX = 5_000;
+
+/** Dates are left as the feed writes them, for our own reader of dates. */
+const parse = (text: string) => parseFeed(text, { maxItems: ITEMS_MAX, parseDateFn: (date): string => date });
+
+export type ParsedFeed = ReturnType<typeof parse>;
+export type FeedOf<F extends ParsedFeed['format']> = Extract<ParsedFeed, { readonly format: F }>['feed'];
+export type RssItem = NonNullable<FeedOf<'rss'>['items']>[number];
+export type RdfItem = NonNullable<FeedOf<'rdf'>['items']>[number];
+export type AtomEntry = NonNullable<FeedOf<'atom'>['entries']>[number];
+export type JsonItem = NonNullable<FeedOf<'json'>['items']>[number];
+
+/** Whether a text begins as a feed does; cheap. */
+export function looksLikeFeed(text: string): boolean {
+  const head = text.slice(0, 4_096).trimStart();
+  if (head.startsWith('{')) return /"version"\s*:\s*"https?:\\?\/\\?\/(?:www\.)?jsonfeed\.org/.test(head);
+  return !/<(?:!doctype html|html)[\s>]/i.test(head) && /<(?:rss|(?:[\w-]+:)?rdf|(?:[\w-]+:)?feed)[\s>]/i.test(head);
+}
+
+/** A feed in the shape of its format; null where the text is none or is too long. What is broken in it costs the items that are. */
+export function parseAnyFeed(text: string): ParsedFeed | null {
+  if (text.length > CHARACTERS_MAX) return null;
+  const body = fromRoot(text);
+  return tryParse(body) ?? piecewise(body);
+}
+
+function tryParse(text: string): ParsedFeed | null {
+  try {
+    return parse(text);
+  } catch {
+    return null;
+  }
+}
+
+const ROOT = /<(?:\?xml\s|rss[\s>]|(?:[\w-]+:)?RDF[\s>]|(?:[\w-]+:)?feed[\s>])/i;
+
+/** Without what programs print before it. */
+function fromRoot(text: string): string {
+  const at = text.slice(0, 65_536).search(ROOT);
+  return at > 0 && !text.trimStart().startsWith('{') ? text.slice(at) : text;
+}
+
+/** Each item alone, so that one that is broken or cut off costs itself only. */
+function piecewise(text: string): ParsedFeed | null {
+  const tag = /<(item|entry)[\s>]/i.exec(text)?.[1];
+  const root = /<((?:rss|(?:[\w-]+:)?RDF|(?:[\w-]+:)?feed))(?:\s[^>]*)?>/i.exec(text);
+  if (tag === undefined || root === null) return null;
+  const [open, name = ''] = root;
+  const [before, after] = /^rss$/i.test(name) ? [`${open}<channel>`, `</channel></${name}>`] : [open, `</${name}>`];
+  let whole: ParsedFeed | null = null;
+  for (const piece of itemTexts(text, tag)) {
+    const one = tryParse(`${before}${piece}${after}`);
+    whole = whole === null ? one : one === null ? whole : joined(whole, one);
+  }
+  return whole;
+}
+
+/** Linear: the place of the next closing tag is looked for once, not once for each opening one. */
+function itemTexts(text: string, tag: string): string[] {
+  const close = `</${tag}>`;
+  const pieces: string[] = [];
+  let end = text.indexOf(close);
+  for (let at = text.indexOf(`<${tag}`); at !== -1 && end !== -1 && pieces.length < ITEMS_MAX;) {
+    const next = text.indexOf(`<${tag}`, at + 1);
+    if (end < at) end = text.indexOf(close, at);
+    if (end !== -1 && (next === -1 || end < next)) pieces.push(text.slice(at, end + close.length));
+    at = next;
+  }
+  return pieces;
+}
+
+/** Adds the items of the second to the first. Both come from one file, so they are of one format. */
+function joined(whole: ParsedFeed, one: ParsedFeed): ParsedFeed {
+  if (whole.format === 'atom' && one.format === 'atom')
+    whole.feed.entries = pushed(whole.feed.entries, one.feed.entries);
+  else if (whole.format === 'rss' && one.format === 'rss') whole.feed.items = pushed(whole.feed.items, one.feed.items);
+  else if (whole.format === 'rdf' && one.format === 'rdf') whole.feed.items = pushed(whole.feed.items, one.feed.items);
+  return whole;
+}
+
+function pushed<T>(list: T[] | undefined, more: readonly T[] | undefined): T[] {
+  const all = list ?? [];
+  all.push(...(more ?? []));
+  return all;
+}

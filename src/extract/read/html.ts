@@ -1,0 +1,181 @@
+import {
+  DomHandler,
+  hasChildren,
+  isTag,
+  isText,
+  type ChildNode,
+  type Document,
+  type Element,
+  type ParentNode,
+} from 'domhandler';
+import { Parser } from 'htmlparser2';
+import { collapse } from './text.ts';
+import { absoluteUrl } from './urls.ts';
+
+/** A page as the readers take it. Its tree has bounds, so what walks through it has them too. */
+export interface HtmlPage {
+  readonly root: Document;
+  /** Where the page was read from. */
+  readonly url: string;
+  /** What its relative links are relative to. */
+  readonly baseUrl: string;
+}
+
+/** Choice: characters of a page that are read; the longest pages of large sites have about 2,000,000. */
+export const HTML_CHARACTERS_MAX = 4_194_304;
+/** Choice: about 40 MB of tree. */
+const NODES_MAX = 250_000;
+/** Choice: deeper elements become siblings. Browsers draw the line at 512; ours keeps recursion in libraries far from the stack's end. */
+const DEPTH_MAX = 256;
+/**
+ * Choice: the parser looks through its open tags at every closing one, so nesting alone can cost quadratic time.
+ * Measured: 1,048,576 nested tags took 408 s without a bound. A page with more open tags is read up to there.
+ */
+const OPEN_TAGS_MAX = 512;
+
+/** Reads any text as HTML. Never throws; what lies beyond the bounds is left out. */
+export function readHtml(text: string, url: string): HtmlPage {
+  const handler = new BoundedHandler();
+  const parser = new Parser(handler);
+  handler.stop = () => parser.pause();
+  parser.write(text.slice(0, HTML_CHARACTERS_MAX));
+  if (!handler.stopped) parser.end();
+  const root = handler.root;
+  return { root, url, baseUrl: baseOf(root, url) };
+}
+
+/** Builds the tree within the bounds above. */
+class BoundedHandler extends DomHandler {
+  stop: () => void = () => {};
+  stopped = false;
+  private nodes = 0;
+
+  override onopentag(name: string, attributes: { [name: string]: string }): void {
+    const parent = this.tagStack.at(-1);
+    super.onopentag(name, attributes);
+    if (this.tagStack.length > DEPTH_MAX && parent !== undefined) this.tagStack[this.tagStack.length - 1] = parent;
+    if (this.tagStack.length > OPEN_TAGS_MAX) this.halt();
+  }
+
+  protected override addNode(node: ChildNode): void {
+    this.nodes++;
+    if (this.nodes > NODES_MAX) this.halt();
+    super.addNode(node);
+  }
+
+  private halt(): void {
+    this.stopped = true;
+    this.stop();
+  }
+}
+
+/** Of the first `base` that has an address. */
+function baseOf(root: Document, url: string): string {
+  const base = findElements(root, (element) => element.name === 'base' && attribute(element, 'href') !== null, 1)[0];
+  return absoluteUrl(attribute(base, 'href'), url) ?? url;
+}
+
+/** The attribute's value, trimmed; null where it is absent or empty. */
+export function attribute(element: Element | undefined, name: string): string | null {
+  const value = element?.attribs[name]?.trim();
+  return value === undefined || value === '' ? null : value;
+}
+
+/** The attribute's words in lower case. */
+export function words(element: Element, name: string): readonly string[] {
+  return attribute(element, name)?.toLowerCase().split(/\s+/) ?? [];
+}
+
+/** Elements below a node that pass, in document order; at most `countMax`. */
+export function findElements(
+  below: ParentNode,
+  passes: (element: Element) => boolean,
+  countMax = Number.POSITIVE_INFINITY,
+): Element[] {
+  const found: Element[] = [];
+  walk(below, (node) => {
+    if (found.length >= countMax) return 'stop';
+    if (isTag(node) && passes(node)) found.push(node);
+    return 'enter';
+  });
+  return found;
+}
+
+export function elementsNamed(page: HtmlPage, name: string): Element[] {
+  return findElements(page.root, (element) => element.name === name);
+}
+
+/** Goes through all nodes below one, in document order. The visitor says whether the node's own children are wanted. */
+export function walk(below: ParentNode, visit: (node: ChildNode) => 'enter' | 'skip' | 'stop'): void {
+  let node: ChildNode | null = below.children[0] ?? null;
+  while (node !== null) {
+    const wish = visit(node);
+    if (wish === 'stop') return;
+    const child: ChildNode | null = wish === 'enter' && hasChildren(node) ? (node.children[0] ?? null) : null;
+    node = child ?? nextOf(node, below);
+  }
+}
+
+/** The node after this one and all that it holds, within `below`. */
+function nextOf(node: ChildNode, below: ParentNode): ChildNode | null {
+  let at: ChildNode | ParentNode | null = node;
+  while (at !== null && at !== below) {
+    if (at.next !== null) return at.next;
+    at = at.parent;
+  }
+  return null;
+}
+
+/** Elements that do not break a line: what stands in them belongs to the words around. */
+const INLINE = new Set(
+  'a abbr b bdi bdo big cite code data del dfn em font i ins kbd label mark q ruby s samp small span strike strong sub sup time tt u var wbr'.split(
+    ' ',
+  ),
+);
+/** Elements whose text nobody sees. */
+const UNSEEN = new Set(['script', 'style', 'noscript', 'template', 'head', 'title', 'svg', 'iframe', 'object']);
+
+/**
+ * What a reader sees of a node, white space collapsed: one line for each block, lines parted by `\n`. `skips` leaves out further
+ * elements with all that they hold.
+ */
+export function linesOf(node: ParentNode, skips: (element: Element) => boolean = () => false): string {
+  const seen: Seen = { parts: [], charactersLeft: SEEN_CHARACTERS_MAX };
+  gather(node, skips, seen);
+  return seen.parts.join('').split('\n').map(collapse).filter(Boolean).join('\n');
+}
+
+/** Choice: characters that are read of one node; more than any text field takes. */
+const SEEN_CHARACTERS_MAX = 1_048_576;
+
+interface Seen {
+  readonly parts: string[];
+  charactersLeft: number;
+}
+
+/** The same in one line. */
+export function textOf(node: ParentNode, skips?: (element: Element) => boolean): string {
+  return linesOf(node, skips).replaceAll('\n', ' ');
+}
+
+/** Recursive: the depth of the tree has a bound. */
+function gather(node: ParentNode, skips: (element: Element) => boolean, seen: Seen): void {
+  for (const child of node.children) {
+    if (seen.charactersLeft <= 0) return;
+    if (isText(child)) {
+      const text = child.data.slice(0, seen.charactersLeft);
+      seen.charactersLeft -= text.length;
+      seen.parts.push(text.replaceAll(/\s+/g, ' '));
+    }
+    if (!isTag(child) || UNSEEN.has(child.name) || skips(child)) continue;
+    const edge = INLINE.has(child.name) ? '' : '\n';
+    seen.parts.push(edge);
+    gather(child, skips, seen);
+    seen.parts.push(edge);
+  }
+}
+
+/** The text of markup or of text with entities, in one line; for fields that are said to be text and are often not. */
+export function plainText(value: string): string {
+  return /[<&]/.test(value) ? textOf(readHtml(value, 'about:blank').root) : collapse(value);
+}

@@ -1,0 +1,58 @@
+import { textContent } from 'domutils';
+import type { JsonObject, JsonValue } from '../connector.ts';
+import { attribute, elementsNamed, type HtmlPage } from './html.ts';
+import { parseLooseJson } from './json-repair.ts';
+
+/** Choice: blocks of one page, and things in all of them together. */
+const BLOCKS_MAX = 100;
+const NODES_MAX = 5_000;
+
+/** The things that a page's JSON-LD names at its top: members of arrays and of `@graph` each for itself. */
+export function readJsonLd(page: HtmlPage): readonly JsonObject[] {
+  const nodes: JsonObject[] = [];
+  const blocks = elementsNamed(page, 'script').filter((element) =>
+    /^application\/ld\+json\b/i.test(attribute(element, 'type') ?? ''),
+  );
+  for (const block of blocks.slice(0, BLOCKS_MAX)) {
+    const value = parseLooseJson(textContent(block));
+    if (value !== undefined) addNodes(value, nodes);
+  }
+  return nodes.slice(0, NODES_MAX);
+}
+
+/** Recursive: the depth of what was parsed has a bound. */
+function addNodes(value: JsonValue, nodes: JsonObject[]): void {
+  if (isList(value)) for (const one of value) addNodes(one, nodes);
+  if (!isObject(value) || nodes.length > NODES_MAX) return;
+  const graph = value['@graph'];
+  const { length } = Object.keys(value).filter((name) => name !== '@context' && name !== '@graph');
+  if (length > 0) nodes.push(cleaned(value));
+  if (graph !== undefined) addNodes(graph, nodes);
+}
+
+/** Without `@graph`, whose members stand for themselves, and without names that could change an object's nature. */
+function cleaned(node: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(node)
+      .filter(([name]) => name !== '@graph' && name !== '__proto__')
+      .map(([name, value]) => [name, harmless(value)]),
+  );
+}
+
+function harmless(value: JsonValue): JsonValue {
+  if (isList(value)) return value.map(harmless);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([name]) => name !== '__proto__')
+      .map(([name, inner]) => [name, harmless(inner)]),
+  );
+}
+
+export function isList(value: JsonValue | undefined): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}
+
+export function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

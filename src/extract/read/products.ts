@@ -1,0 +1,141 @@
+import type { JsonObject, JsonValue } from '../connector.ts';
+import { plainText } from './html.ts';
+import { isList, isObject } from './jsonld.ts';
+import { addressOfValue, textOfValue, thingsOfType, type StructuredData } from './structured.ts';
+import { orNull } from './text.ts';
+import { absoluteUrl } from './urls.ts';
+
+/** A product as a shop's page names it. */
+export interface Product {
+  readonly name: string | null;
+  readonly url: string | null;
+  readonly description: string | null;
+  readonly sku: string | null;
+  readonly gtin: string | null;
+  readonly brand: string | null;
+  /** Of the cheapest offer; a decimal number as text, since money does not survive binary fractions. */
+  readonly price: string | null;
+  readonly priceMax: string | null;
+  /** ISO 4217. */
+  readonly currency: string | null;
+  /** schema.org's word in snake case, `in_stock` for one. */
+  readonly availability: string | null;
+  readonly imageUrl: string | null;
+  readonly rating: number | null;
+  readonly reviewCount: number | null;
+}
+
+/** Products of a page by schema.org; those without a name are left out. `base` resolves links. */
+export function readProducts(data: StructuredData, base: string): readonly Product[] {
+  return thingsOfType(data, isProduct)
+    .map((thing) => toProduct(thing, base))
+    .filter((product) => product.name !== null);
+}
+
+function isProduct(type: string): boolean {
+  return /^(?:Product|ProductGroup|IndividualProduct|ProductModel)$/.test(type);
+}
+
+function toProduct(thing: JsonObject, base: string): Product {
+  const variants = objectsIn(thing['hasVariant']);
+  const [first = {}] = variants;
+  const offers = [thing, ...variants].flatMap((one) => objectsIn(one['offers'])).flatMap(withInner);
+  const rating = objectsIn(thing['aggregateRating'])[0] ?? {};
+  const prices = offers.flatMap(pricesOf).toSorted((a, b) => Number(a) - Number(b));
+  return {
+    name: plain(thing['name']),
+    url: absoluteUrl(addressOfValue(thing['url']) ?? addressOfValue(offers[0]?.['url']), base),
+    description: plain(thing['description']),
+    sku: plain(thing['sku'] ?? first['sku'] ?? thing['productGroupID']),
+    gtin: gtinOf(thing) ?? gtinOf(first),
+    brand: plain(thing['brand'] ?? thing['manufacturer']),
+    price: prices.at(0) ?? null,
+    priceMax: prices.at(-1) ?? null,
+    currency: firstOf(offers.map(currencyOf)),
+    availability: availabilityOf(offers),
+    imageUrl: absoluteUrl(addressOfValue(thing['image'] ?? first['image']), base),
+    rating: numberOf(rating['ratingValue']),
+    reviewCount: countOf(rating['reviewCount'] ?? rating['ratingCount']),
+  };
+}
+
+/** Choice: offers of one product. */
+const OFFERS_MAX = 500;
+
+export function objectsIn(value: JsonValue | undefined): readonly JsonObject[] {
+  const list = isList(value) ? value : [value];
+  return list.filter(isObject).slice(0, OFFERS_MAX);
+}
+
+/** An offer and those that it holds. */
+function withInner(offer: JsonObject): JsonObject[] {
+  return [offer, ...objectsIn(offer['offers']), ...objectsIn(offer['priceSpecification'])];
+}
+
+function plain(value: JsonValue | undefined): string | null {
+  const text = textOfValue(value);
+  return text === null ? null : orNull(plainText(text));
+}
+
+function firstOf(values: readonly (string | null)[]): string | null {
+  return values.find((value) => value !== null) ?? null;
+}
+
+function gtinOf(thing: JsonObject): string | null {
+  const names = ['gtin', 'gtin13', 'gtin14', 'gtin12', 'gtin8', 'isbn'];
+  const digits = names.map((name) => textOfValue(thing[name])?.replaceAll(/[\s-]/g, '') ?? '');
+  return digits.find((text) => /^(?:\d{8}|\d{12,14}|\d{9}[\dXx])$/.test(text)) ?? null;
+}
+
+function pricesOf(offer: JsonObject): readonly string[] {
+  const values = [offer['price'], offer['lowPrice'], offer['highPrice']].map((value) => decimalOf(textOfValue(value)));
+  return values.filter((value) => value !== null);
+}
+
+function currencyOf(offer: JsonObject): string | null {
+  const text = textOfValue(offer['priceCurrency'])?.toUpperCase() ?? '';
+  return /^[A-Z]{3}$/.test(text) ? text : null;
+}
+
+/** Something to be had counts over what is not. */
+function availabilityOf(offers: readonly JsonObject[]): string | null {
+  const words = offers.map((offer) =>
+    snake(textOfValue(offer['availability']) ?? addressOfValue(offer['availability'])),
+  );
+  return words.includes('in_stock') ? 'in_stock' : firstOf(words);
+}
+
+/** `InStock`, `https://schema.org/InStock` and `in stock` are one. */
+function snake(text: string | null): string | null {
+  const word = (text?.split(/[/#:]/).at(-1) ?? '').trim();
+  if (!/^[A-Za-z][A-Za-z _-]{0,40}$/.test(word)) return null;
+  return word
+    .replaceAll(/([a-z])([A-Z])/g, '$1_$2')
+    .replaceAll(/[ _-]+/g, '_')
+    .toLowerCase();
+}
+
+/**
+ * `1299.00` of `1,299.00`, `1.299,00`, `1 299` and `€ 1299`. The last mark is that of the fraction, unless it stands before three
+ * digits and is the only kind there is.
+ */
+export function decimalOf(text: string | null): string | null {
+  const digits = text?.replaceAll(/[^\d.,]/g, '').replace(/[.,]+$/, '') ?? '';
+  if (!/^\d/.test(digits) || digits.length > 20) return null;
+  const last = Math.max(digits.lastIndexOf('.'), digits.lastIndexOf(','));
+  if (last === -1) return digits;
+  const [mark = '', fraction] = [digits[last], digits.slice(last + 1)];
+  const isGrouping = digits.split(mark).length > 2 || (fraction.length === 3 && mark === ',');
+  const whole = digits.slice(0, last).replaceAll(/[.,]/g, '');
+  return isGrouping ? whole + fraction : `${whole}.${fraction}`;
+}
+
+export function numberOf(value: JsonValue | undefined): number | null {
+  const number = Number.parseFloat(textOfValue(value)?.replace(',', '.') ?? '');
+  return Number.isFinite(number) ? number : null;
+}
+
+function countOf(value: JsonValue | undefined): number | null {
+  const text = textOfValue(value)?.replaceAll(/[\s.,]/g, '') ?? '';
+  return /^\d{1,15}$/.test(text) ? Number(text) : null;
+}

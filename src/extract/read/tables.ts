@@ -1,0 +1,176 @@
+import { isTag, type Element, type ParentNode } from 'domhandler';
+import { attribute, elementsNamed, findElements, textOf, words, type HtmlPage } from './html.ts';
+import { orNull } from './text.ts';
+
+/** A table as a grid: cells that span rows or columns stand in each of them. */
+export interface PageTable {
+  /** From 0, in the order of the page. */
+  readonly index: number;
+  readonly caption: string | null;
+  /** As many as the grid is wide, each once; `column_1` and on where the table names none. */
+  readonly headers: readonly string[];
+  /** Without those of the headers; each as wide as `headers`, null where there is no cell. */
+  readonly rows: readonly (readonly (string | null)[])[];
+}
+
+/** Choice: tables of one page, columns of one table and cells of all tables of a page. */
+const TABLES_MAX = 1_000;
+const COLUMNS_MAX = 200;
+const CELLS_MAX = 200_000;
+/** Choice: characters of one cell. */
+const CELL_CHARACTERS_MAX = 10_000;
+
+/** The page's tables that have a row; those that say that they are for layout are left out. */
+export function readTables(page: HtmlPage): readonly PageTable[] {
+  const tables: PageTable[] = [];
+  const budget: Budget = { cellsLeft: CELLS_MAX };
+  for (const element of elementsNamed(page, 'table').filter((table) => !isLayout(table))) {
+    if (tables.length >= TABLES_MAX || budget.cellsLeft <= 0) break;
+    const table = readTable(element, tables.length, budget);
+    if (table !== null) tables.push(table);
+  }
+  return tables;
+}
+
+interface Budget {
+  cellsLeft: number;
+}
+
+function isLayout(table: Element): boolean {
+  return words(table, 'role').some((role) => role === 'presentation' || role === 'none');
+}
+
+function readTable(table: Element, index: number, budget: Budget): PageTable | null {
+  const rows = rowsOf(table);
+  const grid = gridOf(rows, budget);
+  const width = Math.max(0, ...grid.map((cells) => cells.length));
+  const headerRows = headerRowsOf(rows);
+  const body = grid
+    .slice(headerRows)
+    .filter((cells) => cells.some((cell) => cell !== null && cell !== ''))
+    .map((cells) => Array.from({ length: width }, (_, at) => cells[at] ?? null));
+  if (body.length === 0) return null;
+  const caption = findElements(table, ({ name }) => name === 'caption', 1)[0];
+  const isOwn = caption !== undefined && caption.parent === table;
+  return {
+    index,
+    caption: isOwn ? orNull(textOf(caption), CELL_CHARACTERS_MAX) : null,
+    headers: headersOf(grid.slice(0, headerRows), width),
+    rows: body,
+  };
+}
+
+interface Row {
+  readonly element: Element;
+  /** Of `thead`. */
+  readonly isHead: boolean;
+  /** Rows up to the end of its group, itself included. */
+  groupRowsLeft: number;
+}
+
+/** The table's own rows, not those of tables within it; the head first and the foot last, wherever they stand. */
+function rowsOf(table: Element): readonly Row[] {
+  const groups: { readonly name: string; readonly rows: Element[] }[] = [];
+  for (const child of elementsIn(table)) {
+    if (child.name === 'tr') {
+      const last = groups.at(-1);
+      if (last?.name === 'tr') last.rows.push(child);
+      else groups.push({ name: 'tr', rows: [child] });
+    } else if (['thead', 'tbody', 'tfoot'].includes(child.name))
+      groups.push({ name: child.name, rows: elementsIn(child).filter(({ name }) => name === 'tr') });
+  }
+  return groups
+    .sort((a, b) => rank(a.name) - rank(b.name))
+    .flatMap(({ name, rows }) =>
+      rows.map((element, at) => ({ element, isHead: name === 'thead', groupRowsLeft: rows.length - at })),
+    );
+}
+
+function rank(group: string): number {
+  return group === 'thead' ? 0 : group === 'tfoot' ? 2 : 1;
+}
+
+function elementsIn(parent: ParentNode): Element[] {
+  return parent.children.filter(isTag);
+}
+
+interface Spanning {
+  readonly text: string;
+  rowsLeft: number;
+}
+
+/** Fills the grid row by row; a cell goes to the first column that no cell from above still covers. */
+function gridOf(rows: readonly Row[], budget: Budget): (string | null)[][] {
+  let above: (Spanning | undefined)[] = [];
+  const grid: (string | null)[][] = [];
+  for (const row of rows) {
+    const line: (string | null)[] = [];
+    const below: (Spanning | undefined)[] = [];
+    above.forEach((spanning, column) => {
+      if (spanning === undefined) return;
+      line[column] = spanning.text;
+      budget.cellsLeft--;
+      if (spanning.rowsLeft > 1) below[column] = { ...spanning, rowsLeft: spanning.rowsLeft - 1 };
+    });
+    for (const cell of elementsIn(row.element).filter(isCell)) placeCell(cell, row, line, below, budget);
+    grid.push(Array.from(line, (text) => text ?? null));
+    above = below;
+    if (budget.cellsLeft <= 0) break;
+  }
+  return grid;
+}
+
+function isCell(element: Element): boolean {
+  return element.name === 'td' || element.name === 'th';
+}
+
+function placeCell(
+  cell: Element,
+  row: Row,
+  line: (string | null)[],
+  below: (Spanning | undefined)[],
+  budget: Budget,
+): void {
+  let column = 0;
+  while (line[column] !== undefined) column++;
+  const text = textOf(cell, ({ name }) => name === 'table').slice(0, CELL_CHARACTERS_MAX);
+  const columns = Math.max(1, span(cell, 'colspan'));
+  const wanted = span(cell, 'rowspan');
+  const rows = Math.min(wanted === 0 ? row.groupRowsLeft : wanted, row.groupRowsLeft);
+  for (let i = 0; i < columns && column + i < COLUMNS_MAX && line[column + i] === undefined; i++) {
+    line[column + i] = text;
+    if (rows > 1) below[column + i] = { text, rowsLeft: rows - 1 };
+    budget.cellsLeft--;
+  }
+}
+
+/** 1 where it says nothing sensible; 0 is sensible for rows: to the end of the group. */
+function span(cell: Element, name: 'colspan' | 'rowspan'): number {
+  const value = Number.parseInt(attribute(cell, name) ?? '1', 10);
+  return Number.isNaN(value) || value < 0 ? 1 : value;
+}
+
+/** Rows of `thead`; else those at the top that hold header cells only, if they hold more than one and a row is left below. */
+function headerRowsOf(rows: readonly Row[]): number {
+  const heads = rows.filter(({ isHead }) => isHead).length;
+  if (heads > 0) return heads;
+  const isHeader = ({ element }: Row): boolean => {
+    const cells = elementsIn(element).filter(isCell);
+    return cells.length > 0 && cells.every(({ name }) => name === 'th');
+  };
+  const first = rows.findIndex((row) => !isHeader(row));
+  return first === -1 ? 0 : first;
+}
+
+/** Headers of several rows are joined; the second of two alike gets a number, so that a row can be an object. */
+function headersOf(rows: readonly (readonly (string | null)[])[], width: number): readonly string[] {
+  const taken = new Set<string>();
+  return Array.from({ length: width }, (_, column) => {
+    const parts = [...new Set(rows.map((cells) => cells[column] ?? '').filter(Boolean))];
+    const name = parts.join(' / ') || `column_${column + 1}`;
+    let unique = name;
+    for (let copy = 2; taken.has(unique); copy++) unique = `${name}_${copy}`;
+    taken.add(unique);
+    return unique;
+  });
+}

@@ -1,0 +1,31 @@
+/** Choice: characters of one text field of a record; a long novel's chapter has 50,000. */
+export const TEXT_CHARACTERS_MAX = 500_000;
+
+/** White space, line breaks included, becomes single spaces; none at the ends. */
+export function collapse(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').trim();
+}
+
+/** The text, cut to its bound; null where nothing is left of it. */
+export function orNull(text: string | null | undefined, charactersMax = TEXT_CHARACTERS_MAX): string | null {
+  const cut = text?.slice(0, charactersMax).trim();
+  return cut === undefined || cut === '' ? null : cut;
+}
+
+/** Words of languages that part them by spaces; of those that do not, each character of their scripts is one. */
+export function wordCount(text: string): number {
+  const characters = text.match(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/gu)?.length ?? 0;
+  const rest = text.replaceAll(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/gu, ' ');
+  return characters + (rest.match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}'’.-]*/gu)?.length ?? 0);
+}
+
+/** A language tag in its usual form (`en_us` → `en-US`); null when it is none. */
+export function languageTag(text: string | null | undefined): string | null {
+  const tag = text?.trim().replaceAll('_', '-') ?? '';
+  if (!/^[a-z]{2,3}(?:-[a-z0-9]{1,8}){0,4}$/i.test(tag)) return null;
+  try {
+    return Intl.getCanonicalLocales(tag)[0] ?? null;
+  } catch {
+    return null;
+  }
+}

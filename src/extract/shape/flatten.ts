@@ -1,0 +1,73 @@
+import type { JsonObject, JsonSchema, JsonValue } from '../connector.ts';
+import { asObject, closedMembers, isArraySchema, memberOf } from './record-paths.ts';
+import { own, type Selection } from './selection.ts';
+
+/** One leaf of a shaped record: a column of CSV, a dotted member of a flat record. */
+export interface Leaf {
+  /** `author.name`. */
+  readonly name: string;
+  readonly path: readonly string[];
+}
+
+/** Choice: deeper than any record; what lies below stays an object. */
+const DEPTH_MAX = 16;
+
+/**
+ * The leaves of a member, by its schema: objects whose members are known are gone into, arrays and open objects are leaves. So they
+ * are the same for every record.
+ */
+export function leavesOf(path: readonly string[], selection: Selection, schema: JsonSchema): readonly Leaf[] {
+  if (isArraySchema(schema)) return [leaf(path)];
+  const members = chosenMembers(selection, schema);
+  if (members === null || path.length > DEPTH_MAX) return [leaf(path)];
+  return members.flatMap(([name, inner, innerSchema]) => leavesOf([...path, name], inner, innerSchema));
+}
+
+function chosenMembers(
+  selection: Selection,
+  schema: JsonSchema,
+): readonly (readonly [name: string, selection: Selection, schema: JsonSchema])[] | null {
+  if (selection === 'whole') {
+    return closedMembers(schema)?.map(([name, inner]) => [name, 'whole', inner] as const) ?? null;
+  }
+  return [...selection].map(([name, inner]) => {
+    const member = memberOf(schema, name);
+    return [name, inner, member.kind === 'known' ? member.schema : {}] as const;
+  });
+}
+
+function leaf(path: readonly string[]): Leaf {
+  return { name: path.join('.'), path };
+}
+
+/**
+ * A record without objects in it: `{"a":{"b":1}}` is `{"a.b":1}`. The leaves stand first and are never absent; an open object gives
+ * its own members in place of its leaf, and null where it has none. Arrays stay. Where an open object's own names have dots and
+ * make a name that is there already, the first stays.
+ */
+export function flattened(record: JsonObject, leaves: readonly Leaf[]): JsonObject {
+  const flat = new Map<string, JsonValue>();
+  for (const { name, path } of leaves) spread(flat, name, valueAt(record, path), 0);
+  return Object.fromEntries(flat);
+}
+
+function spread(flat: Map<string, JsonValue>, name: string, value: JsonValue, depth: number): void {
+  const object = depth < DEPTH_MAX ? asObject(value) : null;
+  const entries = object === null ? [] : Object.entries(object);
+  if (entries.length === 0) {
+    if (!flat.has(name)) flat.set(name, object === null ? value : null);
+    return;
+  }
+  for (const [key, inner] of entries) spread(flat, `${name}.${key}`, inner, depth + 1);
+}
+
+/** Null where there is nothing. Of arrays there are no leaves inside, so none is passed through. */
+export function valueAt(record: JsonObject, path: readonly string[]): JsonValue {
+  let value: JsonValue = record;
+  for (const name of path) {
+    const object = asObject(value);
+    if (object === null) return null;
+    value = own(object, name) ?? null;
+  }
+  return value;
+}

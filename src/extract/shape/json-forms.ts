@@ -1,0 +1,36 @@
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+export function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
+}
+
+/** The names in a list of names, or of an object's members. */
+export function namesOf(value: unknown): readonly string[] {
+  if (isObject(value)) return Object.keys(value);
+  return isNames(value) ? value : [];
+}
+
+export function isNames(value: unknown): value is readonly string[] {
+  return isList(value) && value.every((item) => typeof item === 'string');
+}
+
+/** What a JSON pointer, as a URI fragment has it, leads to; undefined where that is nothing. */
+export function targetOf(root: unknown, pointer: string): unknown {
+  let at = root;
+  for (const part of pointer.split('/').slice(1)) {
+    const name = decoded(part).replaceAll('~1', '/').replaceAll('~0', '~');
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, name)) return undefined;
+    at = (at as Readonly<Record<string, unknown>>)[name];
+  }
+  return at;
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

@@ -1,0 +1,83 @@
+import type { FieldError } from '../../base/problem.ts';
+import { unreachable } from '../../base/brand.ts';
+import type { OutputOptions } from '../../core/extraction.ts';
+import type { JsonObject, JsonSchema, JsonValue } from '../connector.ts';
+import { flattened, leavesOf, type Leaf } from './flatten.ts';
+import { planOutput, type OutputMember } from './plan.ts';
+import { createRecordCheck, type RecordCheck } from './record-check.ts';
+import { META, type RecordMeta } from './record-meta.ts';
+import { compileSchema } from './schema-compile.ts';
+import { pick, project } from './selection.ts';
+
+export type Shaped =
+  /** `_meta` is its last member. */
+  | { readonly kind: 'record'; readonly value: JsonObject }
+  /** It does not hold to the schema, and such records are left out. `detail` is for the operator alone. */
+  | { readonly kind: 'dropped'; readonly detail: string }
+  /** The same, and the job ends with `schema_mismatch`. */
+  | { readonly kind: 'failed'; readonly detail: string };
+
+export type FullRecord = JsonObject & { readonly [META]: RecordMeta };
+
+export interface Shaper {
+  /** `record` holds to the record schema, `_meta` aside. */
+  shape(record: FullRecord): Shaped;
+  /** The leaves of all its records but `_meta`'s, in order: CSV's columns. */
+  readonly columns: readonly Leaf[];
+}
+
+export type CreatedShaper =
+  | { readonly kind: 'ok'; readonly shaper: Shaper }
+  | { readonly kind: 'faults'; readonly errors: readonly FieldError[] };
+
+/**
+ * Makes what shapes the records of one job: fields, then new names, then flattening, then the customer's schema, which is held
+ * against the record without `_meta`. All that can be wrong with the options is said here, before anything is fetched; pointers
+ * start at the request's body.
+ */
+export function createShaper(output: OutputOptions, recordSchema: JsonSchema): CreatedShaper {
+  const planned = planOutput(output, recordSchema);
+  const check = checkOf(output);
+  if (planned.kind === 'faults' || check.kind === 'faults') {
+    return { kind: 'faults', errors: [planned, check].flatMap((part) => (part.kind === 'faults' ? part.errors : [])) };
+  }
+  const { members } = planned;
+  const columns = members.flatMap(({ name, selection, schema }) => leavesOf([name], selection, schema));
+  return { kind: 'ok', shaper: { columns, shape: (record) => shape(record, output, members, columns, check.check) } };
+}
+
+type Check = { readonly kind: 'ok'; readonly check: RecordCheck } | Extract<CreatedShaper, { kind: 'faults' }>;
+
+function checkOf(output: OutputOptions): Check {
+  if (output.schema === null) return { kind: 'ok', check: () => null };
+  const result = compileSchema(output.schema, '/output/schema');
+  return result.kind === 'faults' ? result : { kind: 'ok', check: createRecordCheck(result.compiled) };
+}
+
+function shape(
+  record: FullRecord,
+  output: OutputOptions,
+  members: readonly OutputMember[],
+  columns: readonly Leaf[],
+  check: RecordCheck,
+): Shaped {
+  const fields = Object.fromEntries(members.map((member) => [member.name, memberValue(record, member)]));
+  const value = output.flatten ? flattened(fields, columns) : fields;
+  const detail = check(value);
+  const whole = { ...value, [META]: record[META] };
+  if (detail === null) return { kind: 'record', value: whole };
+  switch (output.onInvalid) {
+    case 'keep':
+      return { kind: 'record', value: whole };
+    case 'drop':
+      return { kind: 'dropped', detail };
+    case 'fail':
+      return { kind: 'failed', detail };
+    default:
+      return unreachable(output.onInvalid);
+  }
+}
+
+function memberValue(record: JsonObject, { path, selection }: OutputMember): JsonValue {
+  return project(pick(record, path), selection);
+}

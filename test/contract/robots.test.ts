@@ -1,0 +1,194 @@
+import { describe, expect, test } from 'vitest';
+import { parseRobots, ROBOTS_BYTES_MAX, type RobotsRules } from '../../src/extract/fetch/robots-rules.ts';
+
+/** Titles name the sections of RFC 9309; our product token takes the place of the example's. */
+
+const ORIGIN = 'https://www.example.com';
+
+function rules(text: string): RobotsRules {
+  return parseRobots(ORIGIN, Buffer.from(text));
+}
+
+function allows(text: string, path: string): boolean {
+  return rules(text).allows(`${ORIGIN}${path}`);
+}
+
+describe('2.2.1: the User-Agent line', () => {
+  const groups = `
+User-agent: gatehouse
+Disallow: /a
+
+User-agent: OtherBot
+Disallow: /b
+
+User-agent: *
+Disallow: /c
+
+User-agent: Gatehouse/2.0 (the same token)
+Disallow: /d
+`;
+
+  test('is compared without case, up to the end of the token, and groups of one token are one', () => {
+    expect(['/a', '/b', '/c', '/d'].map((path) => allows(groups, path))).toEqual([false, true, true, false]);
+  });
+
+  test('of a longer token is another crawler’s', () => {
+    expect(allows('User-agent: GatehouseNews\nDisallow: /', '/')).toBe(true);
+    expect(allows('User-agent: Gate\nDisallow: /', '/')).toBe(true);
+  });
+
+  test('with * stands for those that no group names, and without it they have no rules', () => {
+    expect(allows('User-agent: *\nDisallow: /x', '/x')).toBe(false);
+    expect(allows('User-agent: OtherBot\nDisallow: /', '/')).toBe(true);
+  });
+
+  test('may stand several times above one group', () => {
+    expect(allows('User-agent: OtherBot\nUser-agent: Gatehouse\nDisallow: /x', '/x')).toBe(false);
+  });
+});
+
+describe('2.2.2: the Allow and Disallow lines', () => {
+  const simple = 'User-agent: *\nDisallow: *.gif$\nDisallow: /example/\nAllow: /publications/\n';
+
+  test('of the simple example', () => {
+    expect(
+      ['/a.gif', '/a.gif?x', '/example/', '/example', '/publications/a', '/'].map((path) => allows(simple, path)),
+    ).toEqual([false, true, false, true, true, true]);
+  });
+
+  test('decide by the longest match, and Allow where two are as long', () => {
+    const longest = 'User-agent: Gatehouse\nAllow: /example/page/\nDisallow: /example/page/disallowed.gif\n';
+    expect(allows(longest, '/example/page/a.gif')).toBe(true);
+    expect(allows(longest, '/example/page/disallowed.gif')).toBe(false);
+    expect(allows('User-agent: *\nDisallow: /p\nAllow: /p', '/p')).toBe(true);
+  });
+
+  test('are case-sensitive, begin at the path’s first octet, and an empty one says nothing', () => {
+    expect(allows('User-agent: *\nDisallow: /A', '/a')).toBe(true);
+    expect(allows('User-agent: *\nDisallow: /b', '/a/b')).toBe(true);
+    expect(allows('User-agent: *\nDisallow:', '/')).toBe(true);
+    expect(allows('User-agent: Gatehouse\n\nUser-agent: *\nDisallow: /x', '/x')).toBe(false);
+  });
+
+  test('never refuse robots.txt itself', () => {
+    expect(allows('User-agent: *\nDisallow: /', '/robots.txt')).toBe(true);
+    expect(allows('User-agent: *\nDisallow: /', '/robots.txt.bak')).toBe(false);
+  });
+
+  test.each([
+    ['/foo/bar?baz=quz', '/foo/bar?baz=quz'],
+    ['/foo/bar?baz=http://foo.bar', '/foo/bar?baz=http%3A%2F%2Ffoo.bar'],
+    ['/foo/bar?baz=http%3a%2F%2ffoo.bar', '/foo/bar?baz=http://foo.bar'],
+    ['/foo/bar/ツ', '/foo/bar/%E3%83%84'],
+    ['/foo/bar/%E3%83%84', '/foo/bar/%E3%83%84'],
+    ['/foo/bar/%e3%83%84', '/foo/bar/ツ'],
+    ['/foo/bar/%62%61%7A', '/foo/bar/baz'],
+    ['/foo/bar/baz', '/foo/bar/%62%61%7A'],
+    ['/a[b]|c', '/a[b]|c'],
+  ])('%s refuses %s, which means the same', (rule, path) => {
+    expect(allows(`User-agent: *\nDisallow: ${rule}`, path)).toBe(false);
+  });
+
+  test('tell an escaped slash in a path from a slash', () => {
+    expect(allows('User-agent: *\nDisallow: /a%2Fb', '/a/b')).toBe(true);
+    expect(allows('User-agent: *\nDisallow: /a%2fb', '/a%2Fb')).toBe(false);
+  });
+});
+
+describe('2.2.3: special characters', () => {
+  test.each([
+    ['# end of line', '/#x', '/', false],
+    ['/this/path/exactly$', '', '/this/path/exactly', false],
+    ['/this/path/exactly$', '', '/this/path/exactly/more', true],
+    ['/this/*/exactly', '', '/this/long/path/exactly', false],
+    ['/path/file-with-a-%2A.html', '', '/path/file-with-a-*.html', true],
+    ['/path/file-with-a-%2A.html', '', '/path/file-with-a-%2A.html', false],
+    ['/path/foo-%24', '', '/path/foo-%24', false],
+  ])('%s %s for %s', (rule, comment, path, allowed) => {
+    const line = rule.startsWith('#') ? `Disallow: / ${rule}` : `Disallow: ${rule} # ${comment}`;
+    expect(allows(`User-agent: *\n${line}`, path)).toBe(allowed);
+  });
+});
+
+describe('2.2.4: other records', () => {
+  test('do not part a group', () => {
+    const text = `User-agent: Gatehouse
+Sitemap: https://www.example.com/map.xml
+Host: example.com
+Crawl-delay: 7
+Noindex: /
+User-agent: OtherBot
+Disallow: /x`;
+    expect(allows(text, '/x')).toBe(false);
+  });
+
+  test('Sitemap is read, absolute, and once', () => {
+    const text =
+      'Sitemap: /a.xml\nsitemap:https://cdn.example/b.xml#part\nSitemap: /a.xml\nSitemap: ftp://x/\nSitemap: http://%\n';
+    expect(rules(text).sitemaps).toEqual([`${ORIGIN}/a.xml`, 'https://cdn.example/b.xml']);
+  });
+
+  test.each([
+    ['User-agent: *\nCrawl-delay: 1.5', 1_500],
+    ['User-agent: Gatehouse\nDisallow: /x\nCrawl-delay: 3\n\nUser-agent: *\nCrawl-delay: 9', 3_000],
+    ['User-agent: *\nCrawl-delay: soon', null],
+    ['User-agent: *\nCrawl-delay: -1', null],
+    ['User-agent: OtherBot\nCrawl-delay: 5', null],
+  ])('Crawl-delay of %j is %j ms', (text, delay) => {
+    expect(rules(text).crawlDelayMs).toBe(delay);
+  });
+});
+
+describe('2.3 and 2.5: files as they are', () => {
+  test('with a byte order mark, other line ends, no end, and lines that are nothing', () => {
+    expect(allows('\uFEFFUser-agent: *\rDisallow: /x\r\nnonsense\n: \nDisallow /y\n  Disallow  :  /z  ', '/z')).toBe(
+      false,
+    );
+    expect(allows('\uFEFFUser-agent: *\rDisallow: /x', '/x')).toBe(false);
+  });
+
+  test('an HTML page in its place has no rules', () => {
+    expect(allows('<!doctype html><title>User-agent: *</title>\n<p>Disallow: /</p>', '/')).toBe(true);
+  });
+
+  test('rules are read within the first 500 KiB, and not beyond what is read', () => {
+    const filler = '#'.repeat(511_000);
+    expect(ROBOTS_BYTES_MAX).toBeGreaterThanOrEqual(500 * 1024);
+    expect(allows(`User-agent: *\n${filler}\nDisallow: /x`, '/x')).toBe(false);
+    expect(allows(`User-agent: *\n${filler}${filler}\nDisallow: /x`, '/x')).toBe(true);
+  });
+
+  test('cut in the middle of a line are read without that line', () => {
+    const head = 'User-agent: *\nDisallow: /x\n';
+    const cut = `${head}${'#'.repeat(ROBOTS_BYTES_MAX - head.length - 12)}\nDisallow: /private`;
+    expect(cut.slice(0, ROBOTS_BYTES_MAX).endsWith('Disallow: /')).toBe(true);
+    expect(allows(cut, '/y')).toBe(true);
+    expect(allows(cut, '/x')).toBe(false);
+  });
+
+  test.each([
+    ['wildcards', (index: number) => `/${index}${'*a'.repeat(8)}b$`],
+    ['a wildcard in front of long rules', (index: number) => `/*${'a'.repeat(200)}${index}`],
+    ['long rules', (index: number) => `/${'a'.repeat(1_990)}${index}`],
+  ])('made to be slow by %s are checked in bounded time', (_name, pattern) => {
+    let text = 'User-agent: *\n';
+    for (let index = 0; text.length < 500_000; index++) text += `Disallow: ${pattern(index)}\n`;
+    const parsed = rules(text);
+    const started = performance.now();
+    parsed.allows(`${ORIGIN}/${'a'.repeat(2_000)}`);
+    expect(performance.now() - started).toBeLessThan(2_000);
+  });
+
+  test('with more wildcards than are looked at refuse more, never less', () => {
+    let text = 'User-agent: *\nAllow: /*/open\n';
+    for (let index = 0; index < 4_000; index++)
+      text += `Disallow: /shop${index}/*/buy\nAllow: /shop${index}/*/buy/help\n`;
+    expect(
+      ['/x/open', '/shop1/a/buy', '/shop1/a/see', '/shop1/a/buy/help', '/shop3999/a/buy'].map((path) =>
+        allows(text, path),
+      ),
+    ).toEqual([true, false, true, true, false]);
+    expect(allows(text, '/shop3999/a/see')).toBe(false);
+    expect(allows(text, '/other')).toBe(true);
+  });
+});

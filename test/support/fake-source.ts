@@ -1,0 +1,142 @@
+import {
+  SourceFailure,
+  type JsonAnswer,
+  type JsonRequest,
+  type JsonValue,
+  type Page,
+  type Source,
+  type TextRequest,
+} from '../../src/extract/connector.ts';
+
+/**
+ * A `Source` without a network, for the tests of connectors. It answers from a map of URL → answer or from a function, keeps what it
+ * was asked, and fails as the real one does. A URL that it does not know is a 404.
+ */
+export interface FakeSource extends Source {
+  /** In the order in which they were asked. */
+  readonly requests: readonly FakeRequest[];
+  /** URLs of the requests, in order. */
+  readonly urls: readonly string[];
+}
+
+export interface FakeRequest {
+  readonly method: 'page' | 'json' | 'text';
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** What a `text` request asks for; null with the others. */
+  readonly accept: string | null;
+  /** Whether robots.txt holds for it. */
+  readonly robots: boolean;
+}
+
+export interface FakeAnswer {
+  /** Default 200. */
+  readonly status?: number;
+  /** Names in lower case. The content type is taken from here; default: JSON for objects, HTML for text. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Text as it stands; anything else is sent as JSON. */
+  readonly body: JsonValue;
+  /** Where redirects led; default the URL that was asked. */
+  readonly url?: string;
+}
+
+/** A plain text is short for a 200 with that text; a thrown or returned SourceFailure is the failure itself. */
+export type FakeReply = FakeAnswer | SourceFailure | string | null | undefined;
+
+export type FakeAnswers = ReadonlyMap<string, FakeReply> | ((request: FakeRequest) => FakeReply);
+
+export interface FakeSourceOptions {
+  /** URLs that begin with one of these are refused by robots.txt, for requests for which it holds. */
+  readonly disallowed?: readonly string[];
+  /** What the `Sitemap` lines of robots.txt say. */
+  readonly sitemaps?: readonly string[];
+  /** What `base` answers instead of the connector's own address. */
+  readonly base?: string;
+}
+
+/** Content types that a page may have; anything else is `unsupported_content`. */
+const PAGE_TYPE = /^(?:|text\/.*|application\/(?:xhtml\+xml|xml|[a-z.-]+\+xml))$/;
+
+export function fakeSource(answers: FakeAnswers, options: FakeSourceOptions = {}): FakeSource {
+  const requests: FakeRequest[] = [];
+  const answer = (request: FakeRequest, allowStatuses: readonly number[] = []): Page => {
+    requests.push(request);
+    if (request.robots && (options.disallowed ?? []).some((prefix) => request.url.startsWith(prefix)))
+      throw new SourceFailure('robots_disallowed', `robots.txt refuses ${request.url}`, false);
+    const reply = typeof answers === 'function' ? answers(request) : answers.get(request.url);
+    const page = toPage(request.url, reply);
+    const isAnswer = (page.status >= 200 && page.status < 300) || allowStatuses.includes(page.status);
+    if (!isAnswer) throw failureOf(page.status, request.url);
+    return page;
+  };
+  return {
+    requests,
+    get urls() {
+      return requests.map(({ url }) => url);
+    },
+    page: (url: string) =>
+      settle(() => {
+        const page = answer({ method: 'page', url, headers: {}, accept: null, robots: true });
+        if (!PAGE_TYPE.test(page.contentType))
+          throw new SourceFailure('unsupported_content', `${url} is ${page.contentType}`, false);
+        return page;
+      }),
+    json: (url: string, { headers = {}, allowStatuses = [] }: JsonRequest = {}) =>
+      settle(() => toJson(answer({ method: 'json', url, headers, accept: null, robots: false }, allowStatuses))),
+    text: (url: string, { accept = null, allowStatuses = [], robots = true }: FakeTextRequest = {}) =>
+      settle(() => answer({ method: 'text', url, headers: {}, accept, robots }, allowStatuses)),
+    base: (fallback: string) => options.base ?? fallback,
+    robotsSitemaps: () => Promise.resolve(options.sitemaps ?? []),
+  };
+}
+
+type FakeTextRequest = Omit<TextRequest, 'accept'> & { readonly accept?: string | null };
+
+/** Async like the real one, so that a failure is always a rejection. */
+async function settle<T>(read: () => T): Promise<T> {
+  await Promise.resolve();
+  return read();
+}
+
+function toPage(url: string, reply: FakeReply): Page {
+  if (reply instanceof SourceFailure) throw reply;
+  const given: FakeAnswer =
+    reply === null || reply === undefined
+      ? { status: 404, body: '' }
+      : typeof reply === 'string'
+        ? { body: reply }
+        : reply;
+  const isText = typeof given.body === 'string';
+  const headers = { 'content-type': isText ? 'text/html; charset=utf-8' : 'application/json', ...given.headers };
+  return {
+    url: given.url ?? url,
+    status: given.status ?? 200,
+    contentType: (headers['content-type'].split(';', 1)[0] ?? '').trim().toLowerCase(),
+    text: typeof given.body === 'string' ? given.body : JSON.stringify(given.body),
+    headers,
+  };
+}
+
+function toJson(page: Page): JsonAnswer {
+  try {
+    return {
+      url: page.url,
+      status: page.status,
+      body: page.text === '' ? null : (JSON.parse(page.text) as JsonValue),
+      headers: page.headers,
+    };
+  } catch {
+    const isPage = page.text.trimStart().startsWith('<') || page.contentType.includes('html');
+    throw new SourceFailure(isPage ? 'unsupported_content' : 'parse_failed', `${page.url} is not JSON`, false);
+  }
+}
+
+/** The failure that a status means once retries are used up. */
+function failureOf(status: number, url: string): SourceFailure {
+  const detail = `${status} from ${url}`;
+  if (status === 401) return new SourceFailure('login_required', detail, false);
+  if (status === 403 || status === 451) return new SourceFailure('access_denied', detail, false);
+  if (status === 404 || status === 410) return new SourceFailure('source_not_found', detail, false);
+  if (status === 429) return new SourceFailure('rate_limited_by_source', detail, true);
+  return new SourceFailure('source_unavailable', detail, status >= 500);
+}

@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest';
+import { SourceFailure } from '../../../../src/extract/connector.ts';
+import { feed } from '../../../../src/extract/connectors/feed.ts';
+import type { FakeReply } from '../../../support/fake-source.ts';
+import { pageText } from '../../../support/pages.ts';
+import { ran } from './operation-runs.ts';
+
+const [items, posts] = feed.operations;
+if (items === undefined || posts === undefined) throw new Error('two operations');
+
+const XML = { 'content-type': 'application/rss+xml' };
+const rss = (...names: readonly string[]): FakeReply => ({
+  headers: XML,
+  body: `<rss version="2.0"><channel><title>F</title>${names.map((name) => `<item><title>${name}</title><link>/${name}</link></item>`).join('')}</channel></rss>`,
+});
+const answers = (all: Readonly<Record<string, FakeReply>>): ReadonlyMap<string, FakeReply> =>
+  new Map(Object.entries(all));
+
+describe('feed.items', () => {
+  test('reads a feed and its further pages', async () => {
+    const world = answers({
+      'https://coast.example/feed': { headers: XML, body: pageText('feed/rss.xml') },
+      'https://coast.example/feed?page=2': rss('old'),
+    });
+    const { fields, source } = await ran(items, { url: 'coast.example/feed' }, world);
+    expect(fields.map(({ id }) => id)).toEqual([
+      'coast-1',
+      'https://coast.example/news/2',
+      'https://coast.example/old',
+    ]);
+    expect(fields[0]).toMatchObject({
+      feed_url: 'https://coast.example/feed',
+      feed_title: 'Harbour & coast',
+      categories: ['Ferries', 'Weather'],
+    });
+    expect(source.urls).toHaveLength(2);
+    expect((await ran(items, { url: 'coast.example/feed' }, world, { limit: 2 })).source.urls).toHaveLength(1);
+  });
+
+  test('ends where a feed names itself as its next page', async () => {
+    const body = JSON.stringify({
+      version: 'https://jsonfeed.org/version/1.1',
+      title: 'x',
+      next_url: 'https://x.example/f',
+      items: [{ id: 1 }],
+    });
+    const { source } = await ran(
+      items,
+      { url: 'https://x.example/f' },
+      answers({ 'https://x.example/f': { headers: { 'content-type': 'application/feed+json' }, body } }),
+    );
+    expect(source.urls).toEqual(['https://x.example/f']);
+  });
+
+  test('finds the feed that a page names, past one that is gone', async () => {
+    const page =
+      '<link rel="alternate" type="application/rss+xml" href="/gone"><link rel="alternate" type="application/atom+xml" href="/atom">';
+    const { fields } = await ran(
+      items,
+      { url: 'https://x.example/blog' },
+      answers({
+        'https://x.example/blog': page,
+        'https://x.example/atom': { headers: XML, body: pageText('feed/atom.xml') },
+      }),
+    );
+    expect(fields.map(({ title }) => title)).toEqual(['Un', 'Deux']);
+  });
+
+  test('of items without names and addresses gives each an id that stays', async () => {
+    const body =
+      '<rss version="2.0"><channel><item><title>a</title></item><item><title>b</title></item></channel></rss>';
+    const world = answers({ 'https://x.example/f': { headers: XML, body } });
+    const first = await ran(items, { url: 'https://x.example/f' }, world);
+    expect(new Set(first.records.map(({ id }) => id)).size).toBe(2);
+    expect((await ran(items, { url: 'https://x.example/f' }, world)).records).toEqual(first.records);
+  });
+
+  test('fails where a page names none, and looks nowhere else', async () => {
+    const world = answers({ 'https://x.example/': '<p>hello</p>', 'https://x.example/feed': rss('a') });
+    await expect(ran(items, { url: 'https://x.example/' }, world)).rejects.toMatchObject({
+      reason: 'source_not_found',
+    });
+  });
+});
+
+describe('company.posts', () => {
+  test('looks where feeds usually are, those of the folder first', async () => {
+    const world = answers({
+      'https://x.example/blog': '<p>hello</p>',
+      'https://x.example/blog/rss.xml': rss('blog'),
+      'https://x.example/feed': rss('root'),
+    });
+    const { fields, source } = await ran(posts, { url: 'https://x.example/blog' }, world);
+    expect(fields.map(({ title }) => title)).toEqual(['blog']);
+    expect(source.urls).toEqual([
+      'https://x.example/blog',
+      'https://x.example/blog/feed',
+      'https://x.example/blog/feed/',
+      'https://x.example/blog/rss.xml',
+    ]);
+  });
+
+  test('takes no page that answers everything for a feed', async () => {
+    await expect(ran(posts, { url: 'x.example' }, () => '<!doctype html><p>Welcome')).rejects.toMatchObject({
+      reason: 'source_not_found',
+    });
+  });
+
+  test('fails as something that may work later where a place may come back', async () => {
+    const world = ({ url }: { readonly url: string }): FakeReply =>
+      url === 'https://x.example/' ? '<p>' : new SourceFailure('timeout', 'slow', true);
+    await expect(ran(posts, { url: 'x.example' }, world)).rejects.toMatchObject({ reason: 'timeout', retryable: true });
+  });
+});

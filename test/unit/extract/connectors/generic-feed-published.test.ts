@@ -1,0 +1,45 @@
+import { Validator } from '@cfworker/json-schema';
+import { describe, expect, test } from 'vitest';
+import type { JsonObject } from '../../../../src/extract/connector.ts';
+import { feed } from '../../../../src/extract/connectors/feed.ts';
+import { generic } from '../../../../src/extract/connectors/generic.ts';
+
+const OPERATIONS = [generic, feed].flatMap(({ id, operations }) => operations.map((operation) => ({ id, operation })));
+
+test('the connectors that read any site offer what is promised', () => {
+  expect(OPERATIONS.map(({ id, operation }) => `${id} ${operation.name}`)).toEqual([
+    'generic page.article',
+    'generic page.structured',
+    'generic page.links',
+    'generic page.tables',
+    'generic site.urls',
+    'generic site.pages',
+    'generic site.products',
+    'generic place.reviews',
+    'feed feed.items',
+    'feed company.posts',
+  ]);
+});
+
+describe.each(OPERATIONS)('$id $operation.name', ({ operation }) => {
+  const { input, record, example } = operation;
+
+  test('describes every property, requires every one of a record, and takes no other input', () => {
+    expect(record['required']).toEqual(Object.keys(record['properties'] as JsonObject));
+    expect(input).toMatchObject({ type: 'object', additionalProperties: false, required: ['url'] });
+    for (const schema of [input, record])
+      for (const property of Object.values(schema['properties'] as JsonObject))
+        expect(property).toMatchObject({ description: expect.stringMatching(/\.$/) });
+  });
+
+  test('has an example that holds to both schemas, and begins with one small step', () => {
+    expect(new Validator(input, '2020-12', false).validate(example.input)).toMatchObject({ valid: true });
+    expect(new Validator(record, '2020-12', false).validate(example.record)).toMatchObject({ valid: true });
+    expect(Object.keys(example.record)).toEqual(Object.keys(record['properties'] as JsonObject));
+    const longest = { ...example.input, url: `https://x.example/${'a'.repeat(700)}/${'b'.repeat(80)}` };
+    const begun = operation.start(longest);
+    const steps = begun.kind === 'steps' ? begun.steps : [];
+    expect(steps).toHaveLength(1);
+    expect(JSON.stringify(steps).length).toBeLessThan(3_000);
+  });
+});

@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest';
+import { generic } from '../../../../src/extract/connectors/generic.ts';
+import type { Operation } from '../../../../src/extract/connector.ts';
+import { pageText } from '../../../support/pages.ts';
+import { ran } from './operation-runs.ts';
+
+export function operation(name: string): Operation {
+  const found = generic.operations.find((one) => one.name === name);
+  if (found === undefined) throw new Error(name);
+  return found;
+}
+
+const URL_OF = 'https://courier.example/news/bridge';
+const at = (text: string): ReadonlyMap<string, string> => new Map([[URL_OF, text]]);
+
+describe('one page', () => {
+  test('as an article', async () => {
+    const { records } = await ran(operation('page.article'), { url: URL_OF }, at(pageText('article/news.page')));
+    expect(records).toEqual([
+      expect.objectContaining({
+        id: URL_OF,
+        fields: expect.objectContaining({
+          url: URL_OF,
+          byline: 'Ada Quist, Ben Ruiz',
+          published_at: '2026-03-02T07:30:00Z',
+        }),
+      }),
+    ]);
+  });
+
+  test('with nothing to read fails as parse_failed', async () => {
+    const run = ran(operation('page.article'), { url: URL_OF }, at(pageText('article/menu-only.page')));
+    await expect(run).rejects.toMatchObject({ reason: 'parse_failed', retryable: false });
+  });
+
+  test('as what it says for machines', async () => {
+    const { fields } = await ran(operation('page.structured'), { url: URL_OF }, at(pageText('article/news.page')));
+    expect(fields.map(({ format, types }) => [format, types])).toEqual([
+      ['json_ld', ['WebPage']],
+      ['json_ld', ['NewsArticle']],
+      ['json_ld', ['Organization']],
+      ['open_graph', []],
+    ]);
+  });
+
+  test('as its links', async () => {
+    const { fields, records } = await ran(
+      operation('page.links'),
+      { url: URL_OF },
+      at(
+        '<a href="/a#x">A</a><a href="https://www.courier.example/b"></a><a href="https://x.example/" rel="nofollow">X</a>',
+      ),
+    );
+    expect(records.map(({ id }) => id)).toEqual([
+      'https://courier.example/a',
+      'https://www.courier.example/b',
+      'https://x.example/',
+    ]);
+    expect(fields.map(({ internal, nofollow, text }) => [internal, nofollow, text])).toEqual([
+      [true, false, 'A'],
+      [true, false, null],
+      [false, true, 'X'],
+    ]);
+  });
+
+  test('as the rows of its tables', async () => {
+    const { fields } = await ran(operation('page.tables'), { url: URL_OF }, at(pageText('tables/tables.page')));
+    expect(fields[0]).toEqual({
+      page_url: URL_OF,
+      table: 0,
+      caption: 'Boats for hire',
+      row: 0,
+      values: { Boat: 'Dinghy', 'Price / Hour': '10 euros', 'Price / Day': '60' },
+      cells: ['Dinghy', '10 euros', '60'],
+    });
+  });
+
+  test('as its reviews, each with an id that stays', async () => {
+    const review = { '@type': 'Review', reviewBody: 'Good', author: 'Ada', itemReviewed: { name: 'Café' } };
+    const text = `<script type="application/ld+json">${JSON.stringify([review, { ...review, author: 'Ben' }])}</script>`;
+    const first = await ran(operation('place.reviews'), { url: URL_OF }, at(text));
+    const again = await ran(operation('place.reviews'), { url: URL_OF }, at(text));
+    expect(first.fields.map(({ subject, author, url }) => [subject, author, url])).toEqual([
+      ['Café', 'Ada', URL_OF],
+      ['Café', 'Ben', URL_OF],
+    ]);
+    expect(new Set(first.records.map(({ id }) => id)).size).toBe(2);
+    expect(again.records).toEqual(first.records);
+  });
+
+  test('no more than is wanted', async () => {
+    const { records } = await ran(operation('page.links'), { url: URL_OF }, at('<a href=1>1<a href=2>2<a href=3>3'), {
+      limit: 2,
+    });
+    expect(records).toHaveLength(2);
+  });
+});
+
+test('an address that can’t be one is a fault at its place', () => {
+  for (const one of generic.operations)
+    expect(one.start({ url: 'mailto:a@b.example' })).toMatchObject({ kind: 'fault', pointer: '/url' });
+});

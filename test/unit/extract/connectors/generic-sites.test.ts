@@ -1,0 +1,378 @@
+import { describe, expect, test } from 'vitest';
+import { SourceFailure, type JsonValue, type Operation } from '../../../../src/extract/connector.ts';
+import { siteProducts, sitePages, siteUrls } from '../../../../src/extract/connectors/generic/site-operations.ts';
+import type { FakeReply } from '../../../support/fake-source.ts';
+import { pageText } from '../../../support/pages.ts';
+import { ran } from './operation-runs.ts';
+
+const HOME = 'https://site.example/';
+const answers = (all: Readonly<Record<string, FakeReply>>): ReadonlyMap<string, FakeReply> =>
+  new Map(Object.entries(all));
+const urls = (fields: readonly Readonly<Record<string, JsonValue>>[]): readonly JsonValue[] =>
+  fields.map(({ url }) => url ?? null);
+const XML = { 'content-type': 'application/xml' };
+const sitemap = (...paths: readonly string[]): FakeReply => ({
+  headers: XML,
+  body: `<urlset>${paths.map((path) => `<url><loc>${new URL(path, HOME).href}</loc></url>`).join('')}</urlset>`,
+});
+const index = (...paths: readonly string[]): FakeReply => ({
+  headers: XML,
+  body: `<sitemapindex>${paths.map((path) => `<sitemap><loc>${new URL(path, HOME).href}</loc></sitemap>`).join('')}</sitemapindex>`,
+});
+const links = (...paths: readonly string[]): string =>
+  `<html lang=en><title>T</title><body>${paths.map((path) => `<a href="${path}">x</a>`).join(' ')}</body></html>`;
+
+describe('site.urls', () => {
+  test('reads the sitemaps that robots.txt names, and those that an index names', async () => {
+    const { fields, source } = await ran(
+      siteUrls,
+      { url: HOME },
+      answers({
+        [HOME]: links('/unlisted'),
+        'https://site.example/s.xml': index('/s1.xml', '/gone.xml', '/s2.xml'),
+        'https://site.example/s1.xml': sitemap('/a', 'https://other.example/b', '/a#again'),
+        'https://site.example/s2.xml': sitemap('/c'),
+      }),
+      { sitemaps: ['https://site.example/s.xml'] },
+    );
+    expect(urls(fields)).toEqual(['https://site.example/a', 'https://site.example/c']);
+    expect(fields[0]?.['found_in']).toBe('sitemap');
+    expect(source.urls).not.toContain('https://site.example/sitemap.xml');
+  });
+
+  test('looks where sitemaps usually are', async () => {
+    const { fields } = await ran(
+      siteUrls,
+      { url: HOME },
+      answers({ [HOME]: links(), 'https://site.example/sitemap.xml': sitemap('/a') }),
+    );
+    expect(urls(fields)).toEqual(['https://site.example/a']);
+  });
+
+  test('follows links where there is no sitemap', async () => {
+    const { fields } = await ran(
+      siteUrls,
+      { url: HOME, max_depth: 1 },
+      answers({
+        [HOME]: links('/a', '/file.pdf', 'https://other.example/'),
+        'https://site.example/a': links('/b', '/'),
+        'https://site.example/b': links('/c'),
+      }),
+    );
+    expect(urls(fields)).toEqual([
+      HOME,
+      'https://site.example/a',
+      'https://site.example/file.pdf',
+      'https://site.example/b',
+    ]);
+  });
+
+  test('takes a feed or a sitemap as its beginning', async () => {
+    const feedAt = 'https://coast.example/feed';
+    const { fields } = await ran(
+      siteUrls,
+      { url: feedAt, path_prefix: '/' },
+      answers({ [feedAt]: { headers: XML, body: pageText('feed/rss.xml') } }),
+    );
+    expect(fields.map(({ url, found_in }) => [url, found_in])).toEqual([
+      ['https://coast.example/news/1', 'feed'],
+      ['https://coast.example/news/2', 'feed'],
+    ]);
+  });
+
+  test('asks a wiki that has no sitemap for its pages, all of them', async () => {
+    const page = (name: string): JsonValue => ({
+      fullurl: `https://wiki.example/wiki/${name}`,
+      touched: '2026-01-02T03:04:05Z',
+    });
+    const { fields, source } = await ran(siteUrls, { url: 'https://wiki.example/' }, ({ url }) => {
+      if (url === 'https://wiki.example/') return pageText('platform/mediawiki.page');
+      if (!url.startsWith('https://wiki.example/w/api.php')) return null;
+      const more = new URL(url).searchParams.get('gapcontinue');
+      return {
+        body:
+          more === null
+            ? { continue: { gapcontinue: 'B' }, query: { pages: [page('A')] } }
+            : { query: { pages: [page('B')] } },
+      };
+    });
+    expect(fields).toEqual(
+      ['A', 'B'].map((name) => ({
+        url: `https://wiki.example/wiki/${name}`,
+        last_modified: '2026-01-02T03:04:05Z',
+        found_in: 'interface',
+      })),
+    );
+    expect(source.requests.filter(({ method }) => method === 'json')).toHaveLength(2);
+  });
+
+  test('gives no more than is wanted of a large sitemap', async () => {
+    const all = Array.from({ length: 5_000 }, (_, at) => `/${at}`);
+    const world = answers({ [HOME]: links(), 'https://site.example/sitemap.xml': sitemap(...all) });
+    expect((await ran(siteUrls, { url: HOME }, world, { limit: 7 })).fields).toHaveLength(7);
+    expect((await ran(siteUrls, { url: HOME }, world)).fields).toHaveLength(5_000);
+  });
+});
+
+describe('site.pages', () => {
+  const long = 'Some words that are long enough to be read, and a few more of them. '.repeat(8);
+  const text = (title: string, more: string): string =>
+    `<html lang="en"><title>${title}</title><body><nav>Menu</nav><article><p>${long}</p></article>${more}</body></html>`;
+
+  test('follows links within the folder, and no further than asked', async () => {
+    const root = 'https://site.example/docs/';
+    const { fields, source } = await ran(
+      sitePages,
+      { url: root, max_depth: 1 },
+      answers({
+        [root]: text('Root', links('a', '/news', 'b?utm_source=x', '/docs/c', 'gone')),
+        [`${root}a`]: text('A', links('deeper')),
+        [`${root}b?utm_source=x`]: text('B', links('.')),
+        [`${root}c`]: { body: text('C', ''), url: 'https://elsewhere.example/c' },
+      }),
+    );
+    expect(fields.map(({ title }) => title)).toEqual(['Root', 'A', 'B']);
+    expect(fields[1]).toMatchObject({ url: `${root}a`, language: 'en', status: 200, text: long.trim() });
+    expect(source.urls).not.toContain(`${root}deeper`);
+    expect(source.urls).not.toContain('https://site.example/news');
+  });
+
+  test('respects what pages and links ask of crawlers', async () => {
+    const { fields, source } = await ran(
+      sitePages,
+      { url: HOME },
+      answers({
+        [HOME]: text(
+          'Home',
+          '<a href="/noindex">1</a><a href="/nofollow">2</a><a href="/unvouched" rel="nofollow">3</a><a href="/robots">4</a>',
+        ),
+        'https://site.example/noindex': text('No', '<meta name="robots" content="noindex"><a href="/found">f</a>'),
+        'https://site.example/nofollow': {
+          headers: { 'x-robots-tag': 'nofollow', 'content-type': 'text/html' },
+          body: text('Yes', '<a href="/hidden">h</a>'),
+        },
+        'https://site.example/found': text('Found', ''),
+        'https://site.example/robots': text('Refused', ''),
+      }),
+      { disallowed: ['https://site.example/robots'] },
+    );
+    expect(fields.map(({ title }) => title)).toEqual(['Home', 'Yes', 'Found']);
+    expect(source.urls).not.toContain('https://site.example/hidden');
+    expect(source.urls).not.toContain('https://site.example/unvouched');
+  });
+
+  test('reads one page under several addresses once, where it says so', async () => {
+    const same = text('One', '<link rel="canonical" href="/one">');
+    const wrong = text('Two', '<link rel="canonical" href="/">');
+    const { fields } = await ran(
+      sitePages,
+      { url: HOME },
+      answers({
+        [HOME]: text('Home', links('/one', '/one?sort=1', '/two')),
+        'https://site.example/one': same,
+        'https://site.example/one?sort=1': same,
+        'https://site.example/two': wrong,
+      }),
+    );
+    expect(fields.map(({ title }) => title)).toEqual(['Home', 'One', 'Two']);
+  });
+
+  test('keeps to what is included, but looks through the rest', async () => {
+    const { fields } = await ran(
+      sitePages,
+      { url: HOME, include: ['/p/*'], exclude: ['*draft*'] },
+      answers({
+        [HOME]: text('Home', links('/list')),
+        'https://site.example/list': text('List', links('/p/1', '/p/draft')),
+        'https://site.example/p/1': text('P1', ''),
+      }),
+    );
+    expect(fields.map(({ title }) => title)).toEqual(['P1']);
+  });
+
+  test('fails where its beginning does, or where a page may come back', async () => {
+    await expect(ran(sitePages, { url: HOME }, answers({}))).rejects.toMatchObject({ reason: 'source_not_found' });
+    const world = answers({
+      [HOME]: text('Home', links('/a')),
+      'https://site.example/a': new SourceFailure('source_unavailable', 'down', true),
+    });
+    await expect(ran(sitePages, { url: HOME }, world)).rejects.toMatchObject({ reason: 'source_unavailable' });
+  });
+
+  const POST = {
+    id: 1,
+    link: 'https://wp.example/blog/post',
+    title: { rendered: 'Post &amp; more' },
+    excerpt: { rendered: '<p>Short</p>' },
+    content: { rendered: '<p>One</p><p>Two</p>' },
+    date_gmt: '2026-01-02T03:04:05',
+  };
+  const wordpress =
+    (isOpen: boolean) =>
+    ({ url }: { readonly url: string }): FakeReply => {
+      if (url === 'https://wp.example/blog/')
+        return pageText('platform/wordpress.page').replace('<body>', '<body><a href="linked">x</a>');
+      if (url === 'https://wp.example/blog/linked') return text('Linked', '');
+      if (!isOpen || !url.startsWith('https://wp.example/blog/wp-json/wp/v2/')) return null;
+      const page = Number(new URL(url).searchParams.get('page'));
+      const isPosts = url.includes('/posts?');
+      return {
+        headers: { 'content-type': 'application/json', 'x-wp-totalpages': isPosts ? '2' : '1' },
+        body: isPosts ? [{ ...POST, link: `${POST.link}-${page}` }] : [],
+      };
+    };
+
+  test('asks WordPress for its pages and posts', async () => {
+    const { fields, source } = await ran(sitePages, { url: 'https://wp.example/blog/' }, wordpress(true));
+    expect(fields).toEqual(
+      [1, 2].map((page) => ({
+        url: `https://wp.example/blog/post-${page}`,
+        title: 'Post & more',
+        description: 'Short',
+        text: 'One\nTwo',
+        language: null,
+        status: 200,
+        published_at: '2026-01-02T03:04:05Z',
+        word_count: 2,
+      })),
+    );
+    expect(source.urls).not.toContain('https://wp.example/blog/linked');
+  });
+
+  test('follows links where WordPress does not answer, and where a depth is given', async () => {
+    const closed = await ran(sitePages, { url: 'https://wp.example/blog/' }, wordpress(false));
+    const deep = await ran(sitePages, { url: 'https://wp.example/blog/', max_depth: 1 }, wordpress(true));
+    for (const { fields } of [closed, deep]) expect(urls(fields)).toContain('https://wp.example/blog/linked');
+    expect(deep.source.requests.some(({ method }) => method === 'json')).toBe(false);
+  });
+
+  test('asks a forum for its topics', async () => {
+    const { fields } = await ran(sitePages, { url: 'https://site.example/forum/' }, ({ url }) => {
+      if (url === 'https://site.example/forum/') return pageText('platform/discourse.page');
+      if (url.endsWith('/latest.json?page=0'))
+        return { body: { topic_list: { more_topics_url: '/latest?page=1', topics: [{ id: 5, slug: 'hello' }] } } };
+      if (url.endsWith('/latest.json?page=1')) return { body: { topic_list: { topics: [{ id: 6, slug: 'gone' }] } } };
+      if (url.endsWith('/t/5.json'))
+        return {
+          body: {
+            slug: 'hello',
+            title: 'Hello',
+            created_at: '2026-01-02T03:04:05.678Z',
+            post_stream: { posts: [{ cooked: '<p>First</p>' }, { cooked: '<p>Second</p>' }] },
+          },
+        };
+      return { status: 404, body: {} };
+    });
+    expect(fields).toEqual([
+      expect.objectContaining({
+        url: 'https://site.example/forum/t/hello/5',
+        title: 'Hello',
+        text: 'First\nSecond',
+        published_at: '2026-01-02T03:04:05.678Z',
+      }),
+    ]);
+  });
+});
+
+describe('site.products', () => {
+  const product = (name: string, more: object = {}): string =>
+    `<title>${name}</title><script type="application/ld+json">${JSON.stringify({ '@type': 'Product', name, offers: { price: '5.00', priceCurrency: 'EUR' }, ...more })}</script>`;
+
+  test('reads the pages that sitemaps name, those of products first', async () => {
+    const { fields, source } = await ran(
+      siteProducts,
+      { url: HOME },
+      answers({
+        [HOME]: links('/cup'),
+        'https://site.example/s.xml': index('/pages.xml', '/products.xml'),
+        'https://site.example/pages.xml': sitemap('/about'),
+        'https://site.example/products.xml': sitemap('/cup', '/pot', '/gone'),
+        'https://site.example/about': links('/'),
+        'https://site.example/cup': product('Cup', { url: '/cup?ref=1' }) + product('Recommended', { url: '/pot' }),
+        'https://site.example/pot': product('Pot'),
+      }),
+      { sitemaps: ['https://site.example/s.xml'] },
+    );
+    expect(fields.map(({ url, name, price, currency }) => [url, name, price, currency])).toEqual([
+      ['https://site.example/cup', 'Cup', '5.00', 'EUR'],
+      ['https://site.example/pot', 'Pot', '5.00', 'EUR'],
+    ]);
+    const order = source.urls.filter((url) => url.endsWith('s.xml') && url !== 'https://site.example/s.xml');
+    expect(order).toEqual(['https://site.example/products.xml', 'https://site.example/pages.xml']);
+  });
+
+  test('follows links of the whole site where there is no sitemap', async () => {
+    const { fields } = await ran(
+      siteProducts,
+      { url: 'https://site.example/shop/' },
+      answers({ 'https://site.example/shop/': links('/p/1'), 'https://site.example/p/1': product('One') }),
+    );
+    expect(fields.map(({ name }) => name)).toEqual(['One']);
+  });
+
+  const cups =
+    (count: number, isOpen = true) =>
+    ({ url }: { readonly url: string }): FakeReply => {
+      if (url === 'https://cups.example/') return pageText('platform/shopify.page');
+      if (url === 'https://cups.example/sitemap.xml')
+        return { headers: XML, body: '<urlset><url><loc>https://cups.example/x</loc></url></urlset>' };
+      if (url === 'https://cups.example/x') return product('By page');
+      if (!isOpen || !url.startsWith('https://cups.example/products.json?limit=250&page=')) return null;
+      const page = Number(new URL(url).searchParams.get('page'));
+      const ids = Array.from({ length: count }, (_, at) => at).slice((page - 1) * 250, page * 250);
+      return {
+        body: {
+          products: ids.map((id) => ({
+            id,
+            handle: `cup-${id}`,
+            title: 'Cup',
+            vendor: 'V',
+            body_html: '<p>Nice</p>',
+            variants: [
+              { sku: 'a', price: '10.00', available: false },
+              { sku: 'b', price: '9.00', available: true },
+            ],
+            images: [{ src: 'https://cdn.example/1.jpg' }],
+          })),
+        },
+      };
+    };
+
+  test('asks Shopify for all of them', async () => {
+    const { fields, source } = await ran(siteProducts, { url: 'https://cups.example/' }, cups(600));
+    expect(fields).toHaveLength(600);
+    expect(fields[0]).toEqual({
+      url: 'https://cups.example/products/cup-0',
+      name: 'Cup',
+      description: 'Nice',
+      sku: 'a',
+      gtin: null,
+      brand: 'V',
+      price: '9.00',
+      price_max: '10.00',
+      currency: 'GBP',
+      availability: 'in_stock',
+      image_url: 'https://cdn.example/1.jpg',
+      rating: null,
+      review_count: null,
+    });
+    expect(source.requests).toHaveLength(4);
+  });
+
+  test('reads pages where Shopify does not answer', async () => {
+    const { fields } = await ran(siteProducts, { url: 'https://cups.example/' }, cups(5, false));
+    expect(fields.map(({ name }) => name)).toEqual(['By page']);
+  });
+});
+
+test.each([siteUrls, sitePages, siteProducts] satisfies readonly Operation[])(
+  '$name stays within a step’s size, whatever is asked',
+  async (operation) => {
+    const pattern = '/'.padEnd(64, 'x');
+    const deep = `https://${'a.'.repeat(20)}site.example/${'d'.repeat(300)}/`;
+    const input = { url: deep, include: [], exclude: Array.from({ length: 10 }, () => pattern), max_depth: 1 };
+    const page = links('p'.repeat(400));
+    const { source } = await ran(operation, input, ({ url }) => (url.startsWith(deep) ? page : null));
+    expect(source.requests.length).toBeGreaterThan(1);
+  },
+);

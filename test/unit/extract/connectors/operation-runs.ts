@@ -1,0 +1,30 @@
+import { Validator } from '@cfworker/json-schema';
+import type { FoundRecord, JsonObject, Operation } from '../../../../src/extract/connector.ts';
+import { fakeSource, type FakeAnswers, type FakeSource, type FakeSourceOptions } from '../../../support/fake-source.ts';
+import { runOperation } from '../../../conformance/run-operation.ts';
+
+export interface Ran {
+  readonly records: readonly FoundRecord[];
+  readonly fields: readonly JsonObject[];
+  readonly source: FakeSource;
+}
+
+/** Runs an operation as a job does; throws where a record does not hold to the published schema. */
+export async function ran(
+  operation: Operation,
+  input: JsonObject,
+  answers: FakeAnswers,
+  options: FakeSourceOptions & { readonly limit?: number } = {},
+): Promise<Ran> {
+  const source = fakeSource(answers, options);
+  const { limit = Number.POSITIVE_INFINITY } = options;
+  const { records } = await runOperation(operation, input, source, { limit });
+  const validator = new Validator(operation.record, '2020-12', false);
+  for (const { id, fields } of records) {
+    const { valid, errors } = validator.validate(fields);
+    if (!valid || id === '') throw new Error(`${id}: ${JSON.stringify(errors)}`);
+    const missing = (operation.record['required'] as readonly string[]).filter((name) => !(name in fields));
+    if (missing.length > 0) throw new Error(`${id} lacks ${missing.join()}`);
+  }
+  return { records, fields: records.map(({ fields }) => fields), source };
+}

@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest';
+import { parseAddress } from '../../../../src/extract/connectors/generic/address.ts';
+import { fits, isOfSite, isWanted, movedScope, scopeOf } from '../../../../src/extract/connectors/generic/scope.ts';
+
+describe('an address', () => {
+  test.each([
+    ['https://x.example/a?b=1#c', 'https://x.example/a?b=1#c'],
+    [' x.example ', 'https://x.example/'],
+    ['x.example:8080/a', 'https://x.example:8080/a'],
+    ['localhost:3000', 'https://localhost:3000/'],
+  ])('%s is taken', (url, read) => expect(parseAddress({ url })).toEqual({ kind: 'url', url: read }));
+
+  test.each([
+    '',
+    'ftp://x.example/',
+    'javascript:alert(1)',
+    'https://',
+    'https://me:secret@x.example/',
+    `x.example/${'a'.repeat(800)}`,
+  ])('%s is refused', (url) => expect(parseAddress({ url }).kind).toBe('fault'));
+});
+
+describe('a pattern fits', () => {
+  test.each([
+    ['/blog/one', '/blog', true],
+    ['/blog/one', '/news', false],
+    ['/blog/one', '/blog/*', true],
+    ['/a/b/c', '/a/*/c', true],
+    ['/a/b/d', '/a/*/c', false],
+    ['/a?page=2', '*page=*', true],
+    ['/a.pdf', '*.pdf', true],
+    ['/a.pdf.html', '*.pdf', false],
+    ['/aa', '/a*a', true],
+    ['/a', '/a*a', false],
+    ['/(a+)+$', '/(a+)+$', true],
+  ])('%s by %s: %s', (path, pattern, fitting) => expect(fits(path, pattern)).toBe(fitting));
+
+  test('in linear time', () => {
+    const begin = performance.now();
+    expect(fits(`/${'a'.repeat(800)}`, `${'*a'.repeat(30)}b`)).toBe(false);
+    expect(performance.now() - begin).toBeLessThan(100);
+  });
+});
+
+describe('a scope', () => {
+  const scope = scopeOf('https://www.site.example/docs/intro', { include: ['/docs/a'], exclude: ['*private*'] }, false);
+
+  test('is the host, with or without www, and the folder', () => {
+    expect(isWanted('https://site.example/docs/a1', scope)).toBe(true);
+    expect(isWanted('https://site.example/docs/b', scope)).toBe(false);
+    expect(isOfSite('https://site.example/docs/b', scope)).toBe(true);
+    for (const other of [
+      'https://site.example/docs',
+      'https://blog.site.example/docs/a',
+      'https://site.example.evil/docs/a',
+      'https://site.example:8443/docs/a',
+      'https://site.example/docs/a/private',
+    ])
+      expect([other, isWanted(other, scope)]).toEqual([other, false]);
+  });
+
+  test('takes in subdomains when that is asked for', () => {
+    const wide = scopeOf('https://shop.site.co.uk/', { subdomains: true }, false);
+    expect(isWanted('https://blog.site.co.uk/x', wide)).toBe(true);
+    expect(isWanted('https://other.co.uk/x', wide)).toBe(false);
+  });
+
+  test('does not lead into files nor deeper into itself for ever', () => {
+    const all = scopeOf('https://site.example/', {}, false);
+    expect(isOfSite('https://site.example/a.PDF', all)).toBe(false);
+    expect(isOfSite('https://site.example/a/b/a/b/a/b/a/b', all)).toBe(false);
+    expect(isOfSite('https://site.example/a/b/a/b/a/b', all)).toBe(true);
+  });
+
+  test('moves with its beginning', () => {
+    const begun = scopeOf('https://old.example/docs/', {}, false);
+    expect(movedScope(begun, 'https://old.example/docs/', 'https://new.example/en/docs/')).toMatchObject({
+      site: 'new.example',
+      prefix: '/en/docs/',
+    });
+    expect(movedScope(begun, 'https://old.example/docs/', 'https://old.example/docs/start')).toEqual(begun);
+  });
+});

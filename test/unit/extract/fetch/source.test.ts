@@ -1,0 +1,494 @@
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import type { GuardedClient } from '../../../../src/egress/client.ts';
+import type { EgressError } from '../../../../src/egress/faults.ts';
+import { startHostile, type HostileConduct } from '../../../support/hostile-server.ts';
+import {
+  failureOf,
+  loopbackClient,
+  START_MS,
+  startSite,
+  testSource,
+  type Site,
+  type SiteTable,
+  type TestSource,
+} from './site.ts';
+
+const client = loopbackClient();
+
+function failingClient(fault: EgressError): Pick<GuardedClient, 'request'> {
+  return { request: () => Promise.resolve({ kind: 'failed', error: fault, detail: '', durationMs: 0 }) };
+}
+
+const sites: Site[] = [];
+afterEach(async () => {
+  await Promise.all(sites.splice(0).map((site) => site.close()));
+});
+afterAll(() => client.close());
+
+async function serve(
+  table: SiteTable,
+  more: Parameters<typeof testSource>[1] = {},
+): Promise<TestSource & { readonly site: Site; readonly url: string }> {
+  const site = await startSite(table);
+  sites.push(site);
+  return { ...testSource(client, more), site, url: site.at('www.shop.example') };
+}
+
+describe('a page', () => {
+  test('is read with our name, decoded by its charset, and costs a credit of tier standard', async () => {
+    const body = Buffer.from('caf\xe9', 'latin1');
+    const { source, site, url, permits, open } = await serve({
+      '/a': {
+        headers: { 'content-type': 'Text/HTML; charset=ISO-8859-1', 'x-list': ['a', 'b'], 'set-cookie': 'a=b' },
+        body,
+      },
+    });
+    const page = await source.page(`${url}/a#part`);
+    expect(page).toMatchObject({ url: `${url}/a`, status: 200, contentType: 'text/html', text: 'café' });
+    expect(page.headers['x-list']).toBe('a, b');
+    expect(page.headers['set-cookie']).toBeUndefined();
+    expect(site.paths()).toEqual(['/robots.txt', '/a']);
+    expect(site.seen[1]?.headers).toMatchObject({
+      'user-agent': 'Gatehouse/0.1',
+      'accept-encoding': 'gzip, deflate, br',
+    });
+    expect(source.usage()).toEqual({
+      pages: 1,
+      credits: 1,
+      tier: 'standard',
+      errors: 0,
+      bytes: 4 + 'nothing here'.length,
+    });
+    expect(permits).toEqual(['shop.example', 'shop.example']);
+    expect(open()).toBe(0);
+  });
+
+  test.each([
+    ['gzip', gzipSync('tea')],
+    ['x-gzip', gzipSync('tea')],
+    ['deflate', deflateSync('tea')],
+    ['deflate', deflateRawSync('tea')],
+    ['br', brotliCompressSync('tea')],
+    ['identity', Buffer.from('tea')],
+    ['deflate, gzip', gzipSync(deflateSync('tea'))],
+    ['gzip', Buffer.alloc(0)],
+  ])('is unpacked from %s', async (coding, body) => {
+    const { source, url } = await serve({ '/': { headers: { 'content-encoding': coding }, body } });
+    expect((await source.page(url)).text).toBe(body.length === 0 ? '' : 'tea');
+  });
+
+  test.each([
+    ['an unknown coding', 'zip', Buffer.from('x')],
+    ['half a stream', 'gzip', gzipSync('tea'.repeat(100)).subarray(0, 20)],
+    ['too many codings', 'gzip, gzip, gzip', gzipSync(gzipSync(gzipSync('tea')))],
+    ['a bomb', 'gzip', gzipSync(Buffer.alloc(9 * 2 ** 20))],
+    ['a bomb of another kind', 'br', brotliCompressSync(Buffer.alloc(9 * 2 ** 20))],
+    ['a bomb in a bomb', 'gzip, gzip', gzipSync(gzipSync(Buffer.alloc(64 * 2 ** 20)))],
+    ['more than a page may have', 'identity', Buffer.alloc(10 * 2 ** 20 + 1, 0x61)],
+  ])('is refused when it is %s', async (_name, coding, body) => {
+    const { source, url } = await serve({ '/': { headers: { 'content-encoding': coding }, body } });
+    expect(await failureOf(source.page(url))).toEqual(['unsupported_content', false]);
+    expect(source.usage()).toMatchObject({ pages: 0, credits: 0, errors: 1, tier: null });
+  });
+
+  test.each([
+    ['image/png', 'x', false],
+    ['application/pdf', 'x', false],
+    ['application/json', '{}', false],
+    ['text/html', 'a\0b', false],
+    ['', '\x89PNG\r\n\0\0', false],
+    ['', '<p>', true],
+    ['application/xhtml+xml', '<p>', true],
+    ['application/atom+xml', '<p>', true],
+    ['text/plain', 'tea', true],
+    ['text/html', Buffer.from('\uFEFF<p>', 'utf16le'), true],
+  ])('of the type %j with %j: taken %j', async (type, body, isTaken) => {
+    const { source, url } = await serve({ '/': { headers: { 'content-type': type }, body } });
+    const outcome = source.page(url).then(
+      () => true,
+      (error: { reason: string }) => error.reason,
+    );
+    expect(await outcome).toBe(isTaken ? true : 'unsupported_content');
+  });
+
+  test.each(['file:///etc/passwd', 'ftp://a.example/', 'nonsense', `http://a.example/${'a'.repeat(9_000)}`])(
+    'of the address %.20s is never asked for',
+    async (url) => {
+      const { source, permits } = testSource(client);
+      expect(await failureOf(source.page(url))).toEqual(['unsupported_content', false]);
+      expect(permits).toEqual([]);
+    },
+  );
+});
+
+describe('a status', () => {
+  test.each([
+    [400, 'source_unavailable', false],
+    [401, 'login_required', false],
+    [402, 'access_denied', false],
+    [403, 'access_denied', false],
+    [404, 'source_not_found', false],
+    [410, 'source_not_found', false],
+    [418, 'source_unavailable', false],
+    [429, 'rate_limited_by_source', true],
+    [451, 'access_denied', false],
+    [500, 'source_unavailable', true],
+    [503, 'source_unavailable', true],
+    [304, 'source_unavailable', false],
+    [302, 'source_unavailable', false],
+  ])('%i is %s', async (status, reason, retryable) => {
+    const { source, url, site } = await serve({ '/': { status } });
+    expect(await failureOf(source.json(url))).toEqual([reason, retryable]);
+    expect(site.seen).toHaveLength(retryable ? 4 : 1);
+    expect(source.usage()).toMatchObject({ pages: 0, credits: 0, errors: 1 });
+  });
+
+  test('that the caller takes as an answer is one, and is free', async () => {
+    const { source, url } = await serve({
+      '/': { status: 404, headers: { 'content-type': 'application/json' }, body: '{"a":1}' },
+    });
+    expect(await source.json(url, { allowStatuses: [404] })).toMatchObject({ status: 404, body: { a: 1 } });
+    expect(source.usage()).toMatchObject({ pages: 0, credits: 0, errors: 0, tier: null });
+  });
+});
+
+describe('an attempt that failed', () => {
+  test('is tried again after waits that grow, and costs one credit in all', async () => {
+    const { source, url, waits, permits } = await serve({
+      '/': (_seen, times) => (times < 3 ? { status: 500 } : 'tea'),
+    });
+    expect((await source.text(url, { robots: false })).text).toBe('tea');
+    expect(waits).toEqual([250, 500, 1_000]);
+    expect(permits).toHaveLength(4);
+    expect(source.usage()).toMatchObject({ pages: 1, credits: 1, errors: 0, tier: 'basic' });
+  });
+
+  test.each([
+    ['7', 7_000],
+    [new Date(START_MS + 9_000).toUTCString(), 9_000],
+    [new Date(START_MS - 9_000).toUTCString(), 0],
+  ])('waits as long as Retry-After says: %s', async (value, ms) => {
+    const { source, url, waits, reports } = await serve({
+      '/': (_seen, times) => (times < 1 ? { status: 429, headers: { 'retry-after': value } } : '{}'),
+    });
+    await source.json(url);
+    expect(waits).toEqual([ms + 250]);
+    expect(reports).toEqual([['shop.example', { retryAfterMs: ms }]]);
+  });
+
+  test.each(['soon', '-1', '1.5', '2026-11-21'])('passes over the Retry-After %s', async (value) => {
+    const { source, url, waits } = await serve({
+      '/': (_seen, times) => (times < 1 ? { status: 503, headers: { 'retry-after': value } } : '{}'),
+    });
+    await source.json(url);
+    expect(waits).toEqual([250]);
+  });
+
+  test('is the job’s to try again when the source asks for more than a minute, and the polite clock is told', async () => {
+    const { source, url, waits, reports } = await serve({ '/': { status: 429, headers: { 'retry-after': '61' } } });
+    expect(await failureOf(source.json(url))).toEqual(['rate_limited_by_source', true]);
+    expect(waits).toEqual([]);
+    expect(reports).toEqual([['shop.example', { retryAfterMs: 61_000 }]]);
+  });
+
+  test.each<[EgressError, string, boolean, number]>([
+    ['dns_error', 'source_unavailable', true, 4],
+    ['connection_refused', 'source_unavailable', true, 4],
+    ['connection_reset', 'source_unavailable', true, 4],
+    ['connect_timeout', 'timeout', true, 2],
+    ['timeout', 'timeout', true, 2],
+    ['tls_error', 'source_unavailable', false, 1],
+    ['blocked_address', 'access_denied', false, 1],
+    ['response_too_large', 'unsupported_content', false, 1],
+    ['shutdown', 'source_unavailable', true, 1],
+  ])('by %s is %s', async (error, reason, retryable, attempts) => {
+    const { source, permits, open } = testSource(failingClient(error));
+    expect(await failureOf(source.json('https://a.example/'))).toEqual([reason, retryable]);
+    expect(permits).toHaveLength(attempts);
+    expect(open()).toBe(0);
+  });
+
+  test('at an address that may not be reached, is told apart for the operator alone', async () => {
+    const { source } = testSource(client);
+    expect(await failureOf(source.page('http://10.1.2.3/'))).toEqual(['access_denied', false]);
+    expect(await failureOf(source.json('http://[::1]:80/'))).toEqual(['access_denied', false]);
+  });
+
+  test.each<[HostileConduct, string]>([
+    ['refuses', 'source_unavailable'],
+    ['resets_at_accept', 'source_unavailable'],
+    ['resets_mid_body', 'source_unavailable'],
+    ['closes_mid_body', 'source_unavailable'],
+    ['garbage', 'source_unavailable'],
+    ['bad_chunks', 'source_unavailable'],
+    ['server_error', 'source_unavailable'],
+    ['huge_body', 'unsupported_content'],
+    ['huge_chunked_body', 'unsupported_content'],
+    ['huge_headers', 'unsupported_content'],
+    ['gzip_bomb', 'unsupported_content'],
+    ['tls_self_signed', 'source_unavailable'],
+    ['tls_plain', 'source_unavailable'],
+  ])('because the source %s ends as %s, with every permit given back', async (conduct, reason) => {
+    const server = await startHostile(conduct);
+    const { source, open } = testSource(client);
+    expect((await failureOf(source.json(server.url)))[0]).toBe(reason);
+    expect(open()).toBe(0);
+    await server.close();
+  });
+
+  test('lets a permit that is refused end it as it is', async () => {
+    const refusal = new Error('stopped');
+    const polite = { permit: () => Promise.reject(refusal), release: () => {}, report: () => {} };
+    await expect(testSource(client, { polite }).source.json('http://a.example/')).rejects.toBe(refusal);
+  });
+});
+
+describe('redirects', () => {
+  const to = (location: string, status = 302): { status: number; headers: { location: string } } => ({
+    status,
+    headers: { location },
+  });
+
+  test('are followed five times, and the page knows where it came from', async () => {
+    const { source, url, permits } = await serve({
+      '/1': to('/2', 301),
+      '/2': to('/3', 303),
+      '/3': to('/4', 307),
+      '/4': to('/5', 308),
+      '/5': to(Buffer.from('6?a=ü').toString('latin1')),
+      '/6?a=%C3%BC': 'tea',
+    });
+    expect(await source.text(`${url}/1`, { robots: false })).toMatchObject({ url: `${url}/6?a=%C3%BC`, text: 'tea' });
+    expect(permits).toHaveLength(6);
+    expect(source.usage().credits).toBe(1);
+  });
+
+  test.each([
+    [
+      'go on',
+      { '/1': to('/2'), '/2': to('/3'), '/3': to('/4'), '/4': to('/5'), '/5': to('/6'), '/6': to('/7'), '/7': 'tea' },
+    ],
+    ['go round', { '/1': to('/2'), '/2': to('/1') }],
+    ['lead to themselves', { '/1': to('/1') }],
+    ['lead nowhere', { '/1': { status: 302 } }],
+    ['lead out of the web', { '/1': to('file:///etc/passwd') }],
+  ])('that %s end the fetch', async (_name, table) => {
+    const { source, url, site } = await serve(table);
+    expect(await failureOf(source.text(`${url}/1`, { robots: false }))).toEqual(['source_unavailable', false]);
+    expect(site.seen.length).toBeLessThanOrEqual(6);
+  });
+
+  test('to an address that may not be reached are not followed', async () => {
+    const { source, url } = await serve({ '/': to('http://169.254.169.254/latest/meta-data/') });
+    expect(await failureOf(source.json(url))).toEqual(['access_denied', false]);
+  });
+
+  test('to a login page say that one is needed', async () => {
+    const { source, url } = await serve({
+      '/a': to('/users/sign_in?next=%2Fa'),
+      '/login': to('/login2'),
+      '/login2': '{}',
+    });
+    expect(await failureOf(source.json(`${url}/a`))).toEqual(['login_required', false]);
+    expect((await source.json(`${url}/login`)).status).toBe(200);
+  });
+
+  test('carry a caller’s key within its origin only, and other headers anywhere', async () => {
+    const { source, site, url } = await serve({
+      '/1': to('/2'),
+      '/2': (seen) => (seen.host === 'other.example' ? '{}' : to(`http://other.example:${site.port}/2`)),
+    });
+    await source.json(`${url}/1`, {
+      headers: {
+        Authorization: 'Bearer x',
+        'X-Api-Key': 'k',
+        'Accept-Language': 'en',
+        Accept: 'application/vnd.x+json',
+      },
+    });
+    expect(
+      site.seen.map(({ headers }) => [
+        headers.authorization,
+        headers['x-api-key'],
+        headers['accept-language'],
+        headers.accept,
+      ]),
+    ).toEqual([
+      ['Bearer x', 'k', 'en', 'application/vnd.x+json'],
+      ['Bearer x', 'k', 'en', 'application/vnd.x+json'],
+      [undefined, undefined, 'en', 'application/vnd.x+json'],
+    ]);
+  });
+});
+
+describe('JSON', () => {
+  test.each([
+    ['{"a":[1]}', { a: [1] }],
+    ['\uFEFF {"a":1}\n', { a: 1 }],
+    ['', null],
+    ['5', 5],
+  ])('%j is read', async (body, value) => {
+    const { source, url } = await serve({ '/': { headers: { 'content-type': 'text/plain' }, body } });
+    expect((await source.json(url)).body).toEqual(value);
+  });
+
+  test.each([
+    ['{"a":', 'application/json', 'parse_failed'],
+    ['['.repeat(65) + ']'.repeat(65), 'application/json', 'parse_failed'],
+    ['['.repeat(100_000) + ']'.repeat(100_000), 'application/json', 'parse_failed'],
+    ['<!doctype html>', 'application/json', 'unsupported_content'],
+    ['Log in, please', 'text/html', 'unsupported_content'],
+  ])('that is %.20j as %s is %s', async (body, type, reason) => {
+    const { source, url } = await serve({ '/': { headers: { 'content-type': type }, body } });
+    expect(await failureOf(source.json(url))).toEqual([reason, false]);
+    expect(source.usage()).toMatchObject({ credits: 0, errors: 1 });
+  });
+
+  test('is not held to robots.txt, as the interface is published', async () => {
+    const { source, url, site } = await serve({ '/robots.txt': 'User-agent: *\nDisallow: /', '/a': '{}' });
+    expect((await source.json(`${url}/a`)).body).toEqual({});
+    expect(site.paths()).toEqual(['/a']);
+  });
+});
+
+describe('a text', () => {
+  test('that is a gzip file is opened, whatever it is called', async () => {
+    const { source, url } = await serve({
+      '/map.xml.gz': { headers: { 'content-type': 'application/x-gzip' }, body: gzipSync('<urlset/>') },
+    });
+    expect((await source.text(`${url}/map.xml.gz`)).text).toBe('<urlset/>');
+  });
+
+  test('may be larger than a page, and not without end', async () => {
+    const { source, url } = await serve({
+      '/large': Buffer.alloc(12 * 2 ** 20, 0x61).toString(),
+      '/huge': { headers: { 'content-encoding': 'gzip' }, body: gzipSync(gzipSync(Buffer.alloc(60 * 2 ** 20))) },
+    });
+    expect((await source.text(`${url}/large`)).text).toHaveLength(12 * 2 ** 20);
+    expect(await failureOf(source.text(`${url}/huge`))).toEqual(['unsupported_content', false]);
+  });
+});
+
+describe('a page that was fetched before', () => {
+  const table: SiteTable = {
+    '/': ({ headers }) =>
+      headers['if-none-match'] === '"v1"'
+        ? { status: 304 }
+        : { headers: { etag: '"v1"', 'last-modified': 'x', 'content-encoding': 'gzip' }, body: gzipSync('tea') },
+  };
+
+  test('is asked for with its validators, and its body is given where it has not changed', async () => {
+    const { source, url, site } = await serve(table);
+    const first = await source.page(url);
+    expect(await source.page(url)).toEqual(first);
+    expect(site.seen.at(-1)?.headers).toMatchObject({ 'if-none-match': '"v1"', 'if-modified-since': 'x' });
+    expect(source.usage()).toMatchObject({ pages: 2, credits: 2 });
+  });
+
+  test('is not kept where it is private, nor when a session or a key opened it', async () => {
+    const { source, url, site } = await serve({
+      '/p': { headers: { etag: '"v1"', 'cache-control': 'no-store' }, body: '{}', status: 200 },
+      '/k': { headers: { etag: '"v1"', 'content-type': 'application/json' }, body: '{}' },
+    });
+    for (let i = 0; i < 2; i++) await source.text(`${url}/p`, { robots: false });
+    for (let i = 0; i < 2; i++) await source.json(`${url}/k`, { headers: { authorization: 'a' } });
+    expect(site.seen.filter(({ headers }) => headers['if-none-match'] !== undefined)).toEqual([]);
+  });
+});
+
+describe('robots.txt', () => {
+  test('is asked for once an origin and day, and holds for pages and texts', async () => {
+    const { source, url, site, pass } = await serve({
+      '/robots.txt': 'User-agent: *\nDisallow: /no\nSitemap: /map.xml',
+      '/a': 'a',
+      '/b': 'b',
+    });
+    await Promise.all([source.page(`${url}/a`), source.page(`${url}/b`)]);
+    expect(await failureOf(source.page(`${url}/no`))).toEqual(['robots_disallowed', false]);
+    expect(await failureOf(source.text(`${url}/no`))).toEqual(['robots_disallowed', false]);
+    expect(await source.robotsSitemaps(`${url}/x`)).toEqual([`${url}/map.xml`]);
+    const asked = (): number => site.paths().filter((path) => path === '/robots.txt').length;
+    expect(asked()).toBe(1);
+    expect(site.paths()).not.toContain('/no');
+    pass(86_400_000);
+    await source.page(`${url}/a`);
+    expect(asked()).toBe(2);
+    expect(source.usage().credits).toBe(3);
+  });
+
+  test('holds at every hop of a redirect, each by its own origin’s', async () => {
+    const { source, url, site } = await serve({
+      'other.example/robots.txt': 'User-agent: Gatehouse\nDisallow: /secret',
+      '/a': ({ host }) => ({
+        status: 302,
+        headers: { location: `http://other.example:${site.port}/${host === 'other.example' ? 'x' : 'secret'}` },
+      }),
+    });
+    expect(await failureOf(source.page(`${url}/a`))).toEqual(['robots_disallowed', false]);
+    expect(site.paths()).not.toContain('/secret');
+  });
+
+  test.each([
+    [404, true],
+    [401, true],
+    [403, true],
+    [410, true],
+  ])('with status %i allows everything', async (status) => {
+    const { source, url } = await serve({ '/robots.txt': { status }, '/a': 'tea' });
+    expect((await source.page(`${url}/a`)).text).toBe('tea');
+  });
+
+  test('is followed over five redirects, also to another host, and counts as none after more', async () => {
+    const hop = (n: number): { status: number; headers: { location: string } } => ({
+      status: 301,
+      headers: { location: `/r${n}` },
+    });
+    const five: SiteTable = {
+      '/robots.txt': hop(1),
+      '/r1': hop(2),
+      '/r2': hop(3),
+      '/r3': hop(4),
+      '/r4': hop(5),
+      '/r5': 'User-agent: *\nDisallow: /a',
+      '/a': 'tea',
+    };
+    const within = await serve(five);
+    expect(await failureOf(within.source.page(`${within.url}/a`))).toEqual(['robots_disallowed', false]);
+    const beyond = await serve({ ...five, '/r5': hop(6), '/r6': 'User-agent: *\nDisallow: /a' });
+    expect((await beyond.source.page(`${beyond.url}/a`)).text).toBe('tea');
+  });
+
+  test('that is a server error refuses everything for a minute', async () => {
+    let isBroken = true;
+    const { source, url, pass, site } = await serve({
+      '/robots.txt': () => (isBroken ? { status: 503 } : ''),
+      '/a': 'tea',
+    });
+    expect(await failureOf(source.page(`${url}/a`))).toEqual(['robots_disallowed', true]);
+    const asked = site.seen.length;
+    isBroken = false;
+    expect(await failureOf(source.page(`${url}/a`))).toEqual(['robots_disallowed', true]);
+    expect(site.seen).toHaveLength(asked);
+    pass(60_000);
+    expect((await source.page(`${url}/a`)).text).toBe('tea');
+  });
+
+  test('that cannot be reached at all says why, and nothing else is asked for', async () => {
+    const server = await startHostile('refuses');
+    const { source, permits } = testSource(client);
+    expect(await failureOf(source.page(`${server.url}/a`))).toEqual(['source_unavailable', true]);
+    expect(permits).toHaveLength(4);
+    expect(await source.robotsSitemaps(server.url)).toEqual([]);
+  });
+
+  test('tells the polite clock its delay, with every page', async () => {
+    const { source, url, reports } = await serve({ '/robots.txt': 'User-agent: *\nCrawl-delay: 2', '/a': 'tea' });
+    await source.page(`${url}/a`);
+    await source.page(`${url}/a`);
+    expect(reports).toEqual([
+      ['shop.example', { crawlDelayMs: 2_000 }],
+      ['shop.example', { crawlDelayMs: 2_000 }],
+    ]);
+  });
+});

@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest';
+import { readArticle } from '../../../../src/extract/read/article.ts';
+import { markup, page } from '../../../support/pages.ts';
+
+describe('an article', () => {
+  const article = readArticle(page('article/news.page', 'https://courier.example/news/2026/bridge?from=mail'));
+
+  test('takes what JSON-LD says over what other marks say and what is guessed', () => {
+    expect(article).toMatchObject({
+      title: 'Harbour bridge reopens after nine months & three days',
+      byline: 'Ada Quist, Ben Ruiz',
+      publishedAt: '2026-03-02T07:30:00Z',
+      modifiedAt: '2026-03-02T12:00:00Z',
+      siteName: 'The Coast Courier Ltd',
+      language: 'en-GB',
+      excerpt: 'Traffic flows again across the harbour.',
+      imageUrl: 'https://courier.example/img/bridge.jpg',
+      canonicalUrl: 'https://courier.example/news/2026/bridge?utm_source=front',
+    });
+  });
+
+  test('has its paragraphs and nothing of what stands around them', () => {
+    expect(article?.text).toMatch(
+      /^.*The harbour bridge carried its first cars[\s\S]*\nEngineers replaced[\s\S]*western approach\.$/m,
+    );
+    for (const other of ['Sport', 'cookies', 'tracker', 'Most read', 'Copyright'])
+      expect(article?.text).not.toContain(other);
+    expect(article?.wordCount).toBeGreaterThan(110);
+    expect(article?.wordCount).toBeLessThan(150);
+  });
+
+  test('without any marks is found by its text', () => {
+    const plain = readArticle(page('article/plain-blog.page'));
+    expect(plain).toMatchObject({
+      title: 'Sourdough in winter',
+      language: 'de-AT',
+      publishedAt: '2025-12-24T00:00:00Z',
+    });
+    expect(plain?.text).toContain('Kachelofen');
+    expect(plain?.text).not.toContain('Über mich');
+    expect(plain?.excerpt?.length).toBeLessThanOrEqual(300);
+  });
+
+  test('is null where there is nothing to read', () => {
+    expect(readArticle(page('article/menu-only.page'))).toBeNull();
+    expect(readArticle(markup(''))).toBeNull();
+    expect(readArticle(markup('\u0000\uFFFD<'))).toBeNull();
+  });
+
+  test('gives no markup', () => {
+    const text = 'Words and &lt;b&gt;more&lt;/b&gt; words, so that this is long enough to be read. '.repeat(20);
+    expect(readArticle(markup(`<article><p>${text}</p><p onclick="x()">${text}</p></article>`))?.text).not.toMatch(
+      /onclick|<p/,
+    );
+  });
+
+  test('of a page too large to be searched is its main part', () => {
+    const found = readArticle(markup(`<nav>menu</nav><main><header>head</header>${'<p>line'.repeat(30_000)}</main>`));
+    expect(found?.text.startsWith('line\nline')).toBe(true);
+    expect(found?.text).not.toContain('head');
+  });
+});

@@ -1,0 +1,59 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { isoDate, isoFromUnixSeconds } from '../../../../src/extract/read/dates.ts';
+
+describe('a date becomes ISO 8601 in UTC', () => {
+  test.each([
+    ['2026-01-31T10:15:30Z', '2026-01-31T10:15:30Z'],
+    ['2026-01-31T10:15:30.123456+01:00', '2026-01-31T09:15:30.123Z'],
+    ['2026-01-31 10:15', '2026-01-31T10:15:00Z'],
+    ['2026-01-31T23:30:00-0130', '2026-02-01T01:00:00Z'],
+    ['2026-01-31T10:15:30+01', '2026-01-31T09:15:30Z'],
+    ['2026-01-31', '2026-01-31T00:00:00Z'],
+    ['2026-01', '2026-01-01T00:00:00Z'],
+    ['20260131T101530Z', '2026-01-31T10:15:30Z'],
+    ['20260131', '2026-01-31T00:00:00Z'],
+    ['Sat, 31 Jan 2026 10:15:30 GMT', '2026-01-31T10:15:30Z'],
+    ['31 Jan 26 10:15 EST', '2026-01-31T15:15:00Z'],
+    ['Sat, 31 Jan 1999 10:15:30 +0200', '1999-01-31T08:15:30Z'],
+    ['Sat, 31 Jan 2026 10:15:30 XYZ', '2026-01-31T10:15:30Z'],
+    ['  January 31st,\n 2026 ', '2026-01-31T00:00:00Z'],
+    ['Jan 31, 2026 at 12:05 am', '2026-01-31T00:05:00Z'],
+    ['31 January 2026, 12:05 p.m. CEST', '2026-01-31T10:05:00Z'],
+  ])('%s', (text, iso) => expect(isoDate(text)).toBe(iso));
+});
+
+describe('what is no date that is certain is null', () => {
+  test.each([
+    '',
+    'yesterday',
+    '31/01/2026',
+    '01.02.2026',
+    '2026',
+    '2026-02-30',
+    '2026-13-01',
+    '2026-01-31T25:00:00Z',
+    '31 Foo 2026',
+    '0000-00-00 00:00:00',
+    `2026-01-31${' '.repeat(100)}`,
+  ])('%s', (text) => expect(isoDate(text)).toBeNull());
+
+  test('nothing given', () => expect([isoDate(null), isoDate(undefined)]).toEqual([null, null]));
+});
+
+test('every moment that a Date writes is read back', () => {
+  const moments = fc.date({ min: new Date('1000-01-01T00:00:00Z'), max: new Date('9999-12-31'), noInvalidDate: true });
+  fc.assert(
+    fc.property(moments, (date) => {
+      expect(isoDate(date.toISOString())).toBe(date.toISOString().replace('.000Z', 'Z'));
+      expect(isoDate(date.toUTCString())).toBe(date.toISOString().replace(/\.\d+Z/, 'Z'));
+    }),
+    { seed: 7 },
+  );
+});
+
+test('Unix seconds, and none for what is out of range', () => {
+  expect(isoFromUnixSeconds(1_700_000_000)).toBe('2023-11-14T22:13:20Z');
+  expect(isoFromUnixSeconds(Number.NaN)).toBeNull();
+  expect(isoFromUnixSeconds(1e18)).toBeNull();
+});

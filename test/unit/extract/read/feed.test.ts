@@ -1,0 +1,135 @@
+import { describe, expect, test } from 'vitest';
+import { SourceFailure } from '../../../../src/extract/connector.ts';
+import { readFeedLinks } from '../../../../src/extract/read/feed-links.ts';
+import { looksLikeFeed } from '../../../../src/extract/read/feed-parse.ts';
+import { readFeed } from '../../../../src/extract/read/feed.ts';
+import { page, pageText } from '../../../support/pages.ts';
+
+describe('a feed of each format has one shape', () => {
+  test('RSS', () => {
+    const feed = readFeed(pageText('feed/rss.xml'), 'https://coast.example/feed');
+    expect(feed).toMatchObject({
+      format: 'rss',
+      title: 'Harbour & coast',
+      siteUrl: 'https://coast.example/',
+      language: 'en-US',
+      nextUrl: 'https://coast.example/feed?page=2',
+    });
+    expect(feed.items).toEqual([
+      {
+        id: 'coast-1',
+        url: 'https://coast.example/news/1',
+        title: 'Ferries delayed & cancelled',
+        authors: ['Ada Quist'],
+        publishedAt: '2026-03-02T13:15:00Z',
+        updatedAt: null,
+        summary: 'Fog on the sound.',
+        text: 'Fog on the sound.\nNo boats till noon.',
+        categories: ['Ferries', 'Weather'],
+        imageUrl: 'https://coast.example/img/1.jpg',
+        enclosures: [{ url: 'https://coast.example/audio/1.mp3', type: 'audio/mpeg', bytes: 1_234 }],
+      },
+      expect.objectContaining({
+        id: 'https://coast.example/news/2',
+        url: 'https://coast.example/news/2',
+        publishedAt: null,
+      }),
+    ]);
+  });
+
+  test('Atom, its links relative to xml:base', () => {
+    const feed = readFeed(pageText('feed/atom.xml'), 'https://elsewhere.example/feed.atom');
+    expect(feed).toMatchObject({ format: 'atom', title: 'Le blog', siteUrl: 'https://blog.example/', language: 'fr' });
+    expect(feed.items).toEqual([
+      {
+        id: 'tag:blog.example,2026:1',
+        url: 'https://blog.example/posts/2026/un.html',
+        title: 'Un',
+        authors: ['Équipe'],
+        publishedAt: '2026-02-01T00:30:00Z',
+        updatedAt: '2026-02-01T10:00:00.250Z',
+        summary: 'Court & bon',
+        text: 'Long texte',
+        categories: ['Pain'],
+        imageUrl: 'https://blog.example/posts/2026/photo.png',
+        enclosures: [{ url: 'https://blog.example/posts/2026/photo.png', type: 'image/png', bytes: 99 }],
+      },
+      expect.objectContaining({
+        authors: ['Zoé'],
+        url: 'https://blog.example/posts/deux.html',
+        publishedAt: '2026-02-02T00:00:00Z',
+      }),
+    ]);
+  });
+
+  test('RDF', () => {
+    expect(readFeed(pageText('feed/rdf.xml'), 'https://old.example/rdf').items).toEqual([
+      expect.objectContaining({
+        id: 'https://old.example/1',
+        url: 'https://old.example/1',
+        title: 'One',
+        authors: ['Jo'],
+        publishedAt: '2004-05-06T07:08:09Z',
+        categories: ['Rocks'],
+      }),
+    ]);
+  });
+
+  test('JSON Feed', () => {
+    const feed = readFeed(pageText('feed/feed.jsonfeed'), 'https://json.example/feed.json');
+    expect(feed).toMatchObject({ format: 'json', nextUrl: 'https://json.example/feed.json?page=2' });
+    expect(feed.items).toEqual([
+      expect.objectContaining({
+        id: '7',
+        url: 'https://json.example/seven',
+        authors: ['Whole team'],
+        publishedAt: '2025-12-31T23:00:00Z',
+        text: 'a\nb',
+        imageUrl: 'https://json.example/seven.png',
+        enclosures: [{ url: 'https://json.example/a.pdf', type: 'application/pdf', bytes: 5 }],
+      }),
+      expect.objectContaining({ id: '8', url: 'https://else.example/8', authors: ['Kim'], text: 'plain < text' }),
+    ]);
+  });
+});
+
+describe('a broken feed', () => {
+  test('loses the items that are broken and no other', () => {
+    const feed = readFeed(pageText('feed/broken.xml'), 'https://b.example/feed');
+    expect(feed.items.map(({ title, url }) => [title, url])).toEqual([
+      ['First & foremost', 'https://b.example/?a=1&b=2'],
+      ['Third one', 'https://b.example/3'],
+    ]);
+  });
+
+  test.each(['', 'hello', '<html><body>404</body></html>', '{"version":"1"}', '<rss>', '<feed'])(
+    '%s is a parse_failed',
+    (text) => {
+      expect(() => readFeed(text, 'https://x.example/')).toThrow(SourceFailure);
+    },
+  );
+
+  test('with entities that grow stays small', () => {
+    const bomb = `<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>`;
+    const text = `${bomb}<rss version="2.0"><channel><item><title>&b;&b;</title><link>/x</link></item></channel></rss>`;
+    expect(readFeed(text, 'https://x.example/').items[0]?.title?.length).toBeLessThan(10);
+  });
+});
+
+describe('feeds are recognised', () => {
+  test.each(['rss.xml', 'atom.xml', 'rdf.xml', 'feed.jsonfeed', 'broken.xml'])('%s', (name) => {
+    expect(looksLikeFeed(pageText(`feed/${name}`))).toBe(true);
+  });
+
+  test('and pages are not', () => {
+    expect(looksLikeFeed('<!doctype html><html><body><rss></body></html>')).toBe(false);
+    expect(looksLikeFeed('{"items":[]}')).toBe(false);
+  });
+
+  test('on pages, those of comments last and other alternates left out', () => {
+    expect(readFeedLinks(page('platform/wordpress.page', 'https://wp.example/blog/'))).toEqual([
+      { url: 'https://wp.example/blog/feed/', title: 'Blog' },
+      { url: 'https://wp.example/blog/comments/feed/', title: 'Blog » Comments Feed' },
+    ]);
+  });
+});

@@ -1,0 +1,130 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { SourceFailure } from '../../../../src/extract/connector.ts';
+import { readArticle } from '../../../../src/extract/read/article.ts';
+import { decodeText } from '../../../../src/extract/read/charset.ts';
+import { readFeedLinks } from '../../../../src/extract/read/feed-links.ts';
+import { readFeed } from '../../../../src/extract/read/feed.ts';
+import { readHtml } from '../../../../src/extract/read/html.ts';
+import { parseLooseJson } from '../../../../src/extract/read/json-repair.ts';
+import { readLinks } from '../../../../src/extract/read/links.ts';
+import { readMeta } from '../../../../src/extract/read/meta.ts';
+import { detectPlatform } from '../../../../src/extract/read/platform.ts';
+import { readSitemap } from '../../../../src/extract/read/sitemap.ts';
+import { readStructured } from '../../../../src/extract/read/structured.ts';
+import { readTables } from '../../../../src/extract/read/tables.ts';
+import { pageText } from '../../../support/pages.ts';
+
+const URL_OF = 'https://site.example/page';
+
+const READERS: readonly (readonly [name: string, read: (text: string) => unknown])[] = [
+  ['article', (text) => readArticle(readHtml(text, URL_OF))],
+  ['structured', (text) => readStructured(readHtml(text, URL_OF))],
+  ['links', (text) => readLinks(readHtml(text, URL_OF))],
+  ['tables', (text) => readTables(readHtml(text, URL_OF))],
+  ['meta', (text) => readMeta(readHtml(text, URL_OF))],
+  ['platform', (text) => detectPlatform(readHtml(text, URL_OF))],
+  ['feed links', (text) => readFeedLinks(readHtml(text, URL_OF))],
+  ['feed', (text) => readFeed(text, URL_OF)],
+  ['sitemap', (text) => readSitemap(text, URL_OF)],
+  ['JSON', (text) => parseLooseJson(text)],
+];
+
+const PAGES = [
+  'article/news.page',
+  'structured/broken-json-ld.page',
+  'structured/microdata.page',
+  'tables/tables.page',
+  'links/links.page',
+  'feed/rss.xml',
+  'feed/atom.xml',
+  'feed/rdf.xml',
+  'feed/feed.jsonfeed',
+  'sitemap/urlset.xml',
+].map(pageText);
+
+/** A page with a part cut out, doubled or replaced by noise. */
+const mutated = fc
+  .tuple(
+    fc.constantFrom(...PAGES),
+    fc.nat(),
+    fc.nat({ max: 200 }),
+    fc.string({ unit: 'binary', maxLength: 20 }),
+    fc.nat({ max: 3 }),
+  )
+  .map(([text, place, length, noise, times]) => {
+    const at = place % text.length;
+    return text.slice(0, at) + text.slice(at, at + length).repeat(times) + noise + text.slice(at + length);
+  });
+
+/** What a reader may do with any text: give something that can be written as JSON, or fail as a source does. */
+function holds(read: (text: string) => unknown, text: string): boolean {
+  const outcome = outcomeOf(read, text);
+  if (outcome instanceof SourceFailure) return outcome.reason === 'parse_failed';
+  return JSON.stringify({ outcome }) !== '';
+}
+
+function outcomeOf(read: (text: string) => unknown, text: string): unknown {
+  try {
+    return read(text);
+  } catch (error) {
+    if (error instanceof SourceFailure) return error;
+    throw error;
+  }
+}
+
+describe.each(READERS)('the reader of %s', (_name, read) => {
+  test('takes any text', () => {
+    const run = fc.check(
+      fc.property(fc.string({ unit: 'binary', maxLength: 500 }), (text) => holds(read, text)),
+      { seed: 1, numRuns: 100 },
+    );
+    expect(fc.defaultReportMessage(run) ?? 'holds').toBe('holds');
+  });
+
+  test('takes any bytes, decoded', () => {
+    const bytes = fc.uint8Array({ maxLength: 300 });
+    const run = fc.check(
+      fc.property(bytes, (data) => holds(read, decodeText(data, null).text)),
+      { seed: 2, numRuns: 100 },
+    );
+    expect(fc.defaultReportMessage(run) ?? 'holds').toBe('holds');
+  });
+
+  test('takes damaged pages', () => {
+    const run = fc.check(
+      fc.property(mutated, (text) => holds(read, text)),
+      { seed: 3, numRuns: 150 },
+    );
+    expect(fc.defaultReportMessage(run) ?? 'holds').toBe('holds');
+  });
+});
+
+const HOSTILE: readonly (readonly [name: string, text: string])[] = [
+  ['100,000 nested tags', '<div>'.repeat(100_000)],
+  ['a megabyte of one attribute', `<a href="${'x'.repeat(1_048_576)}">x</a>`],
+  ['50,000 tables', '<table><tr><td>1</td></tr></table>'.repeat(50_000)],
+  ['closing tags of nothing', `${'<div>'.repeat(500)}${'</x>'.repeat(400_000)}`],
+  ['only opening brackets', '<'.repeat(1_000_000)],
+  ['text under many elements', `${'<div>'.repeat(250)}${'<p>some words, and more</p>'.repeat(10_000)}`],
+  [
+    'things that share a part',
+    `<div id=x>${'<b itemprop=a>1</b>'.repeat(5_000)}</div>${'<div itemscope itemref=x></div>'.repeat(5_000)}`,
+  ],
+  ['cells that span', `<table>${`<tr>${'<td colspan=1000 rowspan=65534>x'.repeat(100)}`.repeat(300)}`],
+  ['items that never end', `<rss version="2.0"><channel>${'<item>'.repeat(100_000)}${'</item>'.repeat(100_000)}`],
+  ['nested elements in XML', `<urlset>${'<a>'.repeat(100_000)}`],
+  ['quotes and escapes', String.raw`\"`.repeat(200_000)],
+  ['comments that never end', '/*'.repeat(300_000)],
+];
+
+/** Choice: a second is the promise; it is measured several times as fast, and this machine may be busy. */
+const MS_MAX = 3_000;
+
+describe.each(HOSTILE)('%s', (_name, text) => {
+  test.each(READERS)('end soon for the reader of %s', (_reader, read) => {
+    const begin = performance.now();
+    expect(holds(read, text)).toBe(true);
+    expect(performance.now() - begin).toBeLessThan(MS_MAX);
+  });
+});

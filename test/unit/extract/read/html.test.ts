@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest';
+import { findElements, linesOf, plainText, readHtml, textOf } from '../../../../src/extract/read/html.ts';
+import { markup } from '../../../support/pages.ts';
+
+describe('a page’s text', () => {
+  test('has a line for each block and no white space more', () => {
+    const { root } = markup('<h1> One\n <b>bold</b>er </h1><p>two<br>three</p>\n\n<ul><li>four<li>five</ul>&nbsp;six');
+    expect(linesOf(root)).toBe('One bolder\ntwo\nthree\nfour\nfive\nsix');
+    expect(textOf(root)).toBe('One bolder two three four five six');
+  });
+
+  test('leaves out what nobody sees', () => {
+    const { root } = markup(
+      '<head><title>t</title></head>a<script>b</script><style>c</style><!-- d --><template>e</template><noscript>f</noscript>g',
+    );
+    expect(textOf(root)).toBe('ag');
+  });
+
+  test('is cut where it is longer than any field', () => {
+    expect(linesOf(markup(`<p>${'word '.repeat(400_000)}`).root).length).toBeLessThanOrEqual(1_048_576);
+  });
+});
+
+test('text with markup or entities becomes plain, other text stays', () => {
+  expect(plainText('Tom &amp; <b>Jerry</b>')).toBe('Tom & Jerry');
+  expect(plainText(' 3 > 2\n')).toBe('3 > 2');
+  expect(plainText('1 < 2')).toBe('1 < 2');
+});
+
+describe('the base of links', () => {
+  test.each([
+    ['', 'https://site.example/dir/page'],
+    ['<base href="/other/">', 'https://site.example/other/'],
+    ['<base target="_top"><base href="x/">', 'https://site.example/dir/x/'],
+    ['<base href="javascript:x">', 'https://site.example/dir/page'],
+    ['<base href="http://[">', 'https://site.example/dir/page'],
+  ])('of %s', (text, base) => expect(markup(text).baseUrl).toBe(base));
+});
+
+describe('hostile pages end within their bounds', () => {
+  test('elements that nest without end keep their text and overflow no stack', () => {
+    const { root } = readHtml(`${'<div>'.repeat(400)}deep${'</div>'.repeat(400)}after`, 'https://x.example/');
+    expect(linesOf(root)).toBe('deep\nafter');
+    const read = readHtml('<b>'.repeat(1_000_000), 'https://x.example/');
+    expect(findElements(read.root, () => true).length).toBeLessThan(1_000);
+  });
+
+  test('more nodes than the bound are left out', () => {
+    const { root } = readHtml('<br>'.repeat(600_000), 'https://x.example/');
+    expect(findElements(root, () => true).length).toBeLessThanOrEqual(250_001);
+  });
+});

@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest';
+import { readLinks } from '../../../../src/extract/read/links.ts';
+import { readMeta } from '../../../../src/extract/read/meta.ts';
+import { markup, page } from '../../../support/pages.ts';
+
+describe('links', () => {
+  const links = readLinks(page('links/links.page', 'https://site.example/dir/page'));
+
+  test('are absolute, each once, and lead to pages only', () => {
+    expect(links.map(({ url }) => url)).toEqual([
+      'https://site.example/docs/intro',
+      'http://other.example/Path',
+      'https://cdn.example/x',
+      'https://site.example/pics',
+      'https://site.example/label',
+      'http://host.example/',
+      'https://site.example/area',
+    ]);
+  });
+
+  test('have the text that is seen of them, or what stands for it', () => {
+    expect(links.map(({ text }) => text)).toEqual([
+      'Introduction first',
+      'other',
+      'paid',
+      'Pictures',
+      'Labelled',
+      'credentials',
+      'Area',
+    ]);
+  });
+
+  test('say whether the page vouches for them', () => {
+    expect(links[1]).toMatchObject({ rel: ['nofollow', 'noopener'], nofollow: true });
+    expect(links[2]?.nofollow).toBe(true);
+    expect(links[0]).toMatchObject({ rel: [], nofollow: false });
+  });
+});
+
+describe('what a page says of itself', () => {
+  test('is its title and not that of a drawing', () => {
+    expect(readMeta(markup('<svg><title>icon</title></svg><title> The\n page </title>')).title).toBe('The page');
+    expect(readMeta(markup('<title> </title><meta property="og:title" content="Open"><h1>Head</h1>')).title).toBe(
+      'Open',
+    );
+    expect(readMeta(markup('<h1>Head <b>line</b></h1>')).title).toBe('Head line');
+  });
+
+  test('is its language, wherever it stands', () => {
+    expect(readMeta(markup('<html lang="pt-br">')).language).toBe('pt-BR');
+    expect(readMeta(markup('<html lang="??"><meta property="og:locale" content="en_GB">')).language).toBe('en-GB');
+    expect(readMeta(markup('<p>none')).language).toBeNull();
+  });
+
+  test('is its canonical address, absolute', () => {
+    expect(readMeta(markup('<link rel="Canonical" href="/c">')).canonicalUrl).toBe('https://site.example/c');
+    expect(readMeta(markup('<link rel="canonical" href="javascript:x">')).canonicalUrl).toBeNull();
+  });
+
+  test.each([
+    ['', '', false, false],
+    ['<meta name="ROBOTS" content="NoIndex, follow">', '', true, false],
+    ['<meta name="robots" content="none">', '', true, true],
+    ['<meta name="googlebot" content="noindex">', '', false, false],
+    ['<meta name="gatehouse" content="nofollow">', '', false, true],
+    ['', 'noindex, nofollow', true, true],
+    ['', 'googlebot: noindex, nofollow', false, false],
+    ['', 'noindex, otherbot: nofollow', true, false],
+    ['', 'otherbot: noindex, gatehouse: nofollow', false, true],
+    ['', 'max-snippet: 10, noindex', true, false],
+  ])('%s and the header "%s" ask for noindex %s, nofollow %s', (text, header, noindex, nofollow) => {
+    expect(readMeta(markup(text), { 'x-robots-tag': header }).robots).toEqual({ noindex, nofollow });
+  });
+});

@@ -1,0 +1,62 @@
+import { expect, test } from 'vitest';
+import { readTables } from '../../../../src/extract/read/tables.ts';
+import { markup, page } from '../../../support/pages.ts';
+
+const tables = readTables(page('tables/tables.page'));
+
+test('cells that span rows and columns stand in each; headers of several rows are joined; the foot comes last', () => {
+  expect(tables[0]).toEqual({
+    index: 0,
+    caption: 'Boats for hire',
+    headers: ['Boat', 'Price / Hour', 'Price / Day'],
+    rows: [
+      ['Dinghy', '10 euros', '60'],
+      ['Dinghy', '12', '70'],
+      ['Skiff', 'ask us', 'ask us'],
+      ['All prices with tax', 'All prices with tax', 'All prices with tax'],
+    ],
+  });
+});
+
+test('columns without headers are numbered, missing cells are null', () => {
+  expect(tables[1]).toMatchObject({
+    headers: ['column_1', 'column_2'],
+    rows: [
+      ['a', 'b'],
+      ['c', null],
+    ],
+  });
+});
+
+test('headers of the same name are told apart', () => {
+  expect(tables[2]).toMatchObject({ headers: ['Name', 'Name_2', 'column_3'], rows: [['x', 'y', 'z']] });
+});
+
+test('a table within a table is one of its own', () => {
+  expect(tables[3]).toMatchObject({ headers: ['column_1'], rows: [['before after']] });
+  expect(tables[4]).toMatchObject({ headers: ['K'], rows: [['v']] });
+});
+
+test('a header cell beside a value is a cell of its row', () => {
+  expect(tables[5]?.rows).toEqual([
+    ['Length', '4 m'],
+    ['Built', '1987'],
+  ]);
+});
+
+test('layout and emptiness are left out; cells that overlap and spans that make no sense do no harm', () => {
+  expect(tables).toHaveLength(7);
+  expect(tables[6]?.rows).toEqual([
+    ['A', '1', null],
+    ['A', '2', '2'],
+    ['3', null, null],
+  ]);
+});
+
+test('spans do not grow beyond what there is', () => {
+  const [table] = readTables(
+    markup('<table><tr><td colspan="1000000" rowspan="65534">x</td></tr><tr><td>y</td></tr></table>'),
+  );
+  expect(table?.rows).toHaveLength(2);
+  expect(table?.headers).toHaveLength(200);
+});

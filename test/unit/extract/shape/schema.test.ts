@@ -1,0 +1,154 @@
+import { describe, expect, test } from 'vitest';
+import type { JsonObject, JsonValue } from '../../../../src/extract/connector.ts';
+import { faultsOf, RECORD, shaperOf } from './records.ts';
+
+/** Whether a record with this title and score holds to the schema. */
+function holds(schema: JsonObject, record: { readonly [name: string]: JsonValue } = {}): boolean {
+  const result = shaperOf({ schema, on_invalid: 'drop' }).shape({ ...RECORD, ...record });
+  return result.kind === 'record';
+}
+
+const title = (schema: JsonObject): JsonObject => ({ properties: { title: schema } });
+
+describe('a customer’s schema', () => {
+  test('is held against the shaped record, without `_meta`', () => {
+    const schema = { properties: { key: { const: 'a1' } }, required: ['key'], additionalProperties: false };
+    expect(shaperOf({ schema, on_invalid: 'fail', fields: ['id'], rename: { id: 'key' } }).shape(RECORD).kind).toBe(
+      'record',
+    );
+    expect(shaperOf({ schema, on_invalid: 'fail', fields: ['id'] }).shape(RECORD).kind).toBe('failed');
+  });
+
+  test.each([
+    ['drop', 'dropped'],
+    ['keep', 'record'],
+    ['fail', 'failed'],
+  ])('with on_invalid %s makes of a record that does not hold to it: %s', (onInvalid, kind) => {
+    const result = shaperOf({ schema: title({ type: 'number' }), on_invalid: onInvalid }).shape(RECORD);
+    expect(result.kind).toBe(kind);
+    if ('detail' in result) expect(result.detail).toContain('#/title');
+  });
+
+  test('puts references in place, also into definitions and behind escapes', () => {
+    const schema = { ...title({ $ref: '#/$defs/a~1%62', minLength: 3 }), $defs: { 'a/b': { type: 'string' } } };
+    expect(holds(schema)).toBe(true);
+    expect(holds(schema, { title: 'Te' })).toBe(false);
+    expect(holds(schema, { title: 5 })).toBe(false);
+  });
+
+  test('of draft 7 passes over what stands beside a reference', () => {
+    const draft = { $schema: 'http://json-schema.org/draft-07/schema#', definitions: { t: { type: 'string' } } };
+    expect(holds({ ...draft, ...title({ $ref: '#/definitions/t', minLength: 99 }) })).toBe(true);
+  });
+
+  test('of draft 4 has its own exclusive bounds', () => {
+    const draft = { $schema: 'http://json-schema.org/draft-04/schema#' };
+    const schema = { ...draft, properties: { score: { minimum: -5, exclusiveMinimum: true } } };
+    expect(holds(schema)).toBe(false);
+    expect(holds(schema, { score: -4 })).toBe(true);
+  });
+
+  test('checks formats, and takes unknown ones as annotations', () => {
+    const date = title({ format: 'date-time' });
+    expect(holds(date, { title: '2026-11-21T06:00:00Z' })).toBe(true);
+    expect(holds(date, { title: 'yesterday' })).toBe(false);
+    expect(holds(title({ format: 'url' }), { title: `http://${'a'.repeat(40)}!` })).toBe(true);
+  });
+
+  test('runs patterns wherever they stand, by an engine that never hangs', () => {
+    expect(holds(title({ pattern: '^Tea' }))).toBe(true);
+    expect(holds(title({ anyOf: [{ pattern: '^Coffee' }, { pattern: 'green"$' }] }))).toBe(true);
+    expect(holds(title({ not: { pattern: '\\u0022' } }))).toBe(false);
+    expect(holds({ propertyNames: { pattern: '^[a-z]+$' } })).toBe(true);
+    const started = performance.now();
+    expect(holds(title({ pattern: '^(a+)+$' }), { title: `${'a'.repeat(50_000)}!` })).toBe(false);
+    expect(performance.now() - started).toBeLessThan(2_000);
+  });
+
+  test('has steps for its patterns, and what takes more does not hold', () => {
+    expect(holds(title({ pattern: '(?:a?){400}a{100}' }), { title: 'a'.repeat(100_000) })).toBe(false);
+  });
+
+  test('two schemas with patterns do not disturb each other', () => {
+    const tea = shaperOf({ schema: title({ pattern: '^Tea' }) });
+    const coffee = shaperOf({ schema: title({ pattern: '^Coffee' }) });
+    expect([tea, coffee, tea].map((shaper) => shaper.shape(RECORD).kind)).toEqual(['record', 'dropped', 'record']);
+  });
+
+  test('takes plain patterns of names', () => {
+    const schema = {
+      properties: { data: { patternProperties: { '^x_[a-z]*$': { type: 'number' } }, additionalProperties: false } },
+    };
+    expect(holds(schema, { data: { x_a: 1 } })).toBe(true);
+    expect(holds(schema, { data: { x_a: 'a' } })).toBe(false);
+    expect(holds(schema, { data: { y: 1 } })).toBe(false);
+  });
+
+  test('tells long lists’ items apart only up to a thousand', () => {
+    const schema = { properties: { tags: { uniqueItems: true } } };
+    const list = (length: number): number[] => Array.from({ length }, (_, index) => index);
+    expect(holds(schema, { tags: list(1_000) })).toBe(true);
+    expect(holds(schema, { tags: [...list(9), 3] })).toBe(false);
+    expect(holds(schema, { tags: list(1_001) })).toBe(false);
+  });
+
+  test('may have names that objects inherit', () => {
+    const properties = JSON.parse('{"__proto__":{"type":"string"},"toString":{"type":"string"}}') as JsonObject;
+    expect(holds({ properties })).toBe(true);
+  });
+
+  const doubling = Object.fromEntries(
+    Array.from({ length: 30 }, (_, index) => [
+      `d${index}`,
+      { allOf: [{ $ref: `#/$defs/d${index + 1}` }, { $ref: `#/$defs/d${index + 1}` }] },
+    ]),
+  );
+
+  test.each<[string, JsonObject, string, string]>([
+    ['of an unknown draft', { $schema: 'https://example.com/mine' }, '/$schema', 'unsupported_schema'],
+    [
+      'that refers elsewhere',
+      title({ $ref: 'https://example.com/s.json' }),
+      '/properties/title/$ref',
+      'unsupported_schema',
+    ],
+    ['that refers to a name', title({ $ref: '#name' }), '/properties/title/$ref', 'unsupported_schema'],
+    ['that refers to nothing', title({ $ref: '#/$defs/a' }), '/properties/title/$ref', 'invalid_schema'],
+    ['that refers to itself', title({ $ref: '#' }), '/properties/title/$ref', 'unsupported_schema'],
+    [
+      'with references that go round',
+      { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } },
+      '/$ref/$ref/$ref',
+      'unsupported_schema',
+    ],
+    ['with a type that is none', title({ type: 'text' }), '/properties/title/type', 'invalid_schema'],
+    ['with a keyword of another form', { required: 'title' }, '/required', 'invalid_schema'],
+    ['with a count below 0', title({ minLength: -1 }), '/properties/title/minLength', 'invalid_schema'],
+    ['with a part that is no schema', { allOf: [5] }, '/allOf/0', 'invalid_schema'],
+    ['with look-ahead', title({ pattern: '(?=x)' }), '/properties/title/pattern', 'unsupported_pattern'],
+    ['with a back reference', title({ pattern: '(a)\\1' }), '/properties/title/pattern', 'unsupported_pattern'],
+    ['with a pattern that is broken', title({ pattern: '(' }), '/properties/title/pattern', 'unsupported_pattern'],
+    [
+      'with a pattern that is too large',
+      title({ pattern: '[ab]{600}x{600}' }),
+      '/properties/title/pattern',
+      'unsupported_pattern',
+    ],
+    [
+      'with a pattern of names that could hang',
+      { patternProperties: { '^(a+)+$': {} } },
+      '/patternProperties/^(a+)+$',
+      'unsupported_pattern',
+    ],
+    ['with a dynamic reference', { $dynamicRef: '#a' }, '/$dynamicRef', 'unsupported_schema'],
+  ])('is refused: one %s', (_name, schema, pointer, code) => {
+    expect(faultsOf({ schema })).toEqual([[`/output/schema${pointer}`, code]]);
+  });
+
+  test('is refused when its references double it over and over, and soon', () => {
+    const started = performance.now();
+    const faults = faultsOf({ schema: { $ref: '#/$defs/d0', $defs: { ...doubling, d30: {} } } });
+    expect(faults.map(([, code]) => code)).toEqual(['unsupported_schema']);
+    expect(performance.now() - started).toBeLessThan(1_000);
+  });
+});
