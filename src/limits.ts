@@ -197,6 +197,37 @@ export const VELOCITY_RHYTHM_EVENTS_MIN = 8;
 /** Choice: snapshots that were set aside and are kept for a look at them. */
 export const VELOCITY_ASIDE_MAX = 3;
 
+// Webhooks and what else is delivered. Source for what is sent, how often and for how long: open points, section 4.
+
+/** Source: open points, section 4: bytes of a receiver's answer that are read. */
+export const DELIVERY_RESPONSE_BYTES_MAX = 65_536;
+/** Source: open points, section 4: time for a connection, within the attempt's own. */
+export const DELIVERY_CONNECT_MS = 2_000;
+/** Choice: attempts of the whole worker that are in flight; a few hundred sockets are far from any limit of descriptors. */
+export const ATTEMPTS_IN_FLIGHT_MAX = 512;
+/** Choice: an endpoint begins here, gets one more with each success and half after a time-out. */
+export const ENDPOINT_ATTEMPTS_START = 4;
+export const ENDPOINT_ATTEMPTS_MAX = 16;
+export const ENDPOINT_ATTEMPTS_MIN = 2;
+/** Choice: attempts at one host and port, whoever's endpoints they are. */
+export const HOST_ATTEMPTS_MAX = 32;
+/** Choice: deliveries that the worker holds of one endpoint, in flight, waiting their turn or waiting for a retry. */
+export const DELIVERIES_HELD_PER_ENDPOINT_MAX = 64;
+/** Choice: and of all endpoints, some 20 MB. The rest stays in the store. */
+export const DELIVERIES_HELD_MAX = 20_000;
+/** Choice: of these so many at most for endpoints whose last attempt failed, so that dead ones never shut out the others. */
+export const DELIVERIES_HELD_TROUBLED_MAX = 16_000;
+/** Choice: some 600 MB on the disk. Past it a decision's delivery is recorded as skipped. */
+export const DELIVERIES_PENDING_MAX = 1_000_000;
+/** Choice: of one endpoint; three minutes of 500 decisions a second that it does not keep up with. */
+export const DELIVERIES_PENDING_PER_ENDPOINT_MAX = 100_000;
+/** Choice: deliveries that wait for their row's write, some 40 MB; past it they are in the journal alone, until the next start. */
+export const DELIVERIES_WAITING_MAX = 50_000;
+/** Choice: rows a second that tell of decisions skipped for unhealthy webhooks; past it they are counted only. */
+export const SKIPPED_ROWS_PER_SECOND_MAX = 1_000;
+/** Choice: tests under way of all customers; each takes an attempt's time at most. */
+export const WEBHOOK_TESTS_MAX = 64;
+
 // Store
 
 /** Choice: a write that has not committed by then will not: the disk is full or gone, and the environment with it. */
@@ -206,3 +237,7 @@ if (BATCH_BODY_BYTES_MAX < DECIDE_BODY_BYTES_MAX) throw new Error('a frame must 
 if (REPLAY_KEEP_SECONDS <= TIMESTAMP_WINDOW_SECONDS) throw new Error('ids must outlive the timestamp window');
 if (TRANSPORT_HEADER_BYTES_MAX <= HEADER_BYTES_MAX)
   throw new Error('the transport must take in more than the gate allows');
+if (DELIVERIES_HELD_TROUBLED_MAX >= DELIVERIES_HELD_MAX)
+  throw new Error('dead endpoints must leave room for the others');
+if (DELIVERIES_HELD_PER_ENDPOINT_MAX < ENDPOINT_ATTEMPTS_MAX)
+  throw new Error('an endpoint must be handed what it may send');

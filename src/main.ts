@@ -8,6 +8,7 @@ import { Keyring } from './decide/keyring.ts';
 import { createDecidePipeline } from './decide/pipeline.ts';
 import { LocalRateWindows } from './decide/rate-windows.ts';
 import { LocalReplayGuard } from './decide/replay-guard.ts';
+import { deliveryReadings } from './deliver/readings.ts';
 import { makeDemoCustomer, printDemoKeys } from './first-start.ts';
 import { listen } from './http/listen.ts';
 import { loadUws } from './http/load-uws.ts';
@@ -36,6 +37,7 @@ import { openStore } from './store/open-store.ts';
 import { acquireServerLock } from './store/server-lock.ts';
 import { touchPages } from './velocity/memory.ts';
 import { keyPoller, reportFaults, startUpkeep } from './upkeep.ts';
+import { openDispatcher, webhookParts } from './webhooks.ts';
 
 /** Wires everything and runs it until a signal ends it. Nothing imports this file but the command `serve`. */
 
@@ -133,7 +135,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   if (master.kind === 'fault') throw new StartFault(master.detail, settings.masterKey === null ? 1 : EXIT_SETTINGS);
 
   const replay = new LocalReplayGuard(settings.replayIds, deriveKey(master.key, 'replay-hash'));
-  const { journal, clock } = openJournalAndClock(settings, replay, log);
+  const { journal, clock, due } = openJournalAndClock(settings, replay, store.deliveries.storedUpToSequence(), log);
   const demo = usable.firstStart ? await makeDemoCustomer(store, nowMs) : null;
   const keyring = new Keyring();
   const pollKeys = keyPoller(store, keyring);
@@ -158,6 +160,9 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   );
   const decisions = store.openDecisionLog();
   const ledger = createLedger(store, decisions, clock);
+  const webhookKey = deriveKey(master.key, 'webhook-secrets');
+  const dispatcher = openDispatcher({ store, key: webhookKey, journal, egressAllow: settings.egressAllow, log });
+  await dispatcher.start(due);
   const counts = new DecisionCounts(RULES.length);
   const recorder = new DecisionRecorder(counts, log);
   const rates = new LocalRateWindows();
@@ -169,6 +174,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
     journal,
     pool,
     ledger,
+    due: dispatcher,
     observer: recorder,
   });
 
@@ -187,6 +193,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   const layerStates = (): Record<string, LayerStatus> => ({
     store: storeStatus(journal, recorder, decisions),
     ...layers.status(),
+    webhooks: dispatcher.status,
     policy: policyFile.status(),
   });
   const isDegraded = (): boolean => {
@@ -200,7 +207,10 @@ async function start(settings: Settings, log: Log): Promise<Running> {
       queued: decide.queued,
       keys: () => keyring.size,
       replayIds: () => replay.size,
-      readings: readings(memory, decisions, store),
+      readings: [
+        ...readings(memory, decisions, store),
+        ...deliveryReadings(dispatcher, store.deliveries, () => Date.now()),
+      ],
       layers: () => Object.fromEntries(Object.entries(layerStates()).map(([name, { state }]) => [name, LEVEL[state]])),
     },
   );
@@ -210,7 +220,13 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   const router = createRouter(
     [
       decide.route,
-      ...managementRoutes({ managed, cursors, store, decisions }),
+      ...managementRoutes({
+        managed,
+        cursors,
+        store,
+        decisions,
+        webhooks: webhookParts({ store, key: webhookKey, dispatcher, egressAllow: settings.egressAllow }),
+      }),
       ...healthRoutes({
         version: versionOf(),
         transport: () => ({ name: transport?.name ?? '', detail: transportDetail }),
@@ -243,6 +259,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   }
   ({ transport, detail: transportDetail } = listening);
   const bound = transport;
+  await dispatcher.listens([{ host: settings.host, port: bound.port }]);
   if (transport.name === 'node' && settings.transport === 'auto') {
     log.warn({ detail: transportDetail }, 'serving by node:http, which takes about two thirds of the load');
   }
@@ -281,7 +298,8 @@ async function start(settings: Settings, log: Log): Promise<Running> {
       stopUpkeep();
       bound.drain();
       await decide.drain();
-      await managed.drain();
+      // Calls that wait for a test's end get it from the dispatcher, at the latest when its grace is over.
+      await Promise.all([dispatcher.stop(), managed.drain()]);
       reportFaults(await ledger.flush(), log);
       // Answers that were just written still have to leave the socket.
       await new Promise((done) => setTimeout(done, 100));

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { parseEgressAllow } from './egress/allow-list.ts';
 import { REPLAY_IDS_DEFAULT } from './limits.ts';
 
 /** Every setting, read once from the environment. Source: open points, section 6. */
@@ -16,6 +17,14 @@ export interface Settings {
   /** Memory for counters of the rules about volume and movement. */
   readonly velocityMb: number;
   readonly masterKey: string | null;
+  /** Networks that webhooks and extractions may reach although they are not public, canonical. */
+  readonly egressAllow: readonly string[];
+  /** Between the starts of two requests to one registrable domain, of all extractions together. */
+  readonly extractHostGapMs: number;
+  /** Requests to one registrable domain at the same time. */
+  readonly extractHostConcurrency: number;
+  /** Connector → another base address of its source, without a slash at its end. */
+  readonly connectorBases: Readonly<Record<string, string>>;
   readonly logLevel: LogLevel;
   readonly replayIds: number;
   readonly workers: number;
@@ -46,10 +55,23 @@ const text = z.string().min(1, 'must not be empty');
 const masterKey = z
   .string()
   .regex(/^([0-9a-fA-F]{64}|[A-Za-z0-9+/_-]{43}=?)$/, 'must be 32 bytes, as 64 hex digits or as base64');
+const networks = z.string().transform((value, context): readonly string[] => {
+  const read = parseEgressAllow(value);
+  if (read.kind === 'ok') return read.cidrs;
+  context.addIssue({
+    code: 'custom',
+    message: `must be networks like 10.0.0.0/8, separated by commas: ${read.detail}`,
+  });
+  return z.NEVER;
+});
 const secret = z.string().min(16, 'must have at least 16 characters');
 
 /** Choice: more score workers than this only wait for the one main thread. */
 const WORKERS_MAX = 64;
+/** Choice: who wants to be slower than a page a minute wants no extraction. */
+const HOST_GAP_MS_MAX = 60_000;
+/** Choice: what the guarded client opens to one origin. */
+const HOST_CONCURRENCY_MAX = 64;
 
 const SCHEMA = z.object({
   GATEHOUSE_HOST: text.default('127.0.0.1'),
@@ -60,6 +82,9 @@ const SCHEMA = z.object({
   GATEHOUSE_POLICY_FILE: text.optional(),
   GATEHOUSE_VELOCITY_MB: whole(16, 8_192).default(256),
   GATEHOUSE_MASTER_KEY: masterKey.optional(),
+  GATEHOUSE_EGRESS_ALLOW: networks.optional(),
+  GATEHOUSE_EXTRACT_HOST_GAP_MS: whole(0, HOST_GAP_MS_MAX).default(250),
+  GATEHOUSE_EXTRACT_HOST_CONCURRENCY: whole(1, HOST_CONCURRENCY_MAX).default(2),
   GATEHOUSE_LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
   GATEHOUSE_REPLAY_IDS: whole(1_024, 268_435_456).default(REPLAY_IDS_DEFAULT),
   GATEHOUSE_WORKERS: whole(1, WORKERS_MAX).optional(),
@@ -72,12 +97,9 @@ const SCHEMA = z.object({
 
 /** Settings of the contract that would change decisions and are not there yet: to pass over one in silence would be a lie. */
 const REFUSED = ['GATEHOUSE_CLUSTER_URL'];
-/** Settings of the contract whose part of the service is not there yet: without effect, and said so. */
-const WITHOUT_EFFECT = [
-  'GATEHOUSE_EGRESS_ALLOW',
-  'GATEHOUSE_EXTRACT_HOST_GAP_MS',
-  'GATEHOUSE_EXTRACT_HOST_CONCURRENCY',
-];
+
+/** One setting for each connector, in capitals, for example `GATEHOUSE_CONNECTOR_BASE_GITHUB`. */
+const CONNECTOR_BASE = /^GATEHOUSE_CONNECTOR_BASE_([A-Z][A-Z0-9]*)$/;
 
 /** Reads all settings and names every fault at once. An empty value is an absent one. */
 export function readSettings(env: NodeJS.ProcessEnv): ReadSettings {
@@ -91,11 +113,18 @@ export function readSettings(env: NodeJS.ProcessEnv): ReadSettings {
     for (const issue of parsed.error.issues) faults.push(`${issue.path.join('.')} ${issue.message}`);
   }
   for (const name of Object.keys(given)) {
-    if (Object.hasOwn(SCHEMA.shape, name)) continue;
+    if (Object.hasOwn(SCHEMA.shape, name) || CONNECTOR_BASE.test(name)) continue;
     if (REFUSED.includes(name)) faults.push(`${name} is not supported by this version`);
-    else if (WITHOUT_EFFECT.includes(name)) warnings.push(`${name} has no effect in this version`);
     // Not a fault: an orchestrator puts names of its own beside ours when the service is called gatehouse.
     else warnings.push(`${name} is not a setting`);
+  }
+  const connectorBases: Record<string, string> = {};
+  for (const [name, value] of Object.entries(given)) {
+    const connector = CONNECTOR_BASE.exec(name)?.[1]?.toLowerCase();
+    if (connector === undefined) continue;
+    const base = baseAddress(value);
+    if (base === null) faults.push(`${name} must be an http or https URL without query, user name and password`);
+    else connectorBases[connector] = base;
   }
   const certFile = given['GATEHOUSE_TLS_CERT'];
   const keyFile = given['GATEHOUSE_TLS_KEY'];
@@ -107,10 +136,10 @@ export function readSettings(env: NodeJS.ProcessEnv): ReadSettings {
     faults.push('GATEHOUSE_SIMULATED_TIME is only allowed with a loopback address in GATEHOUSE_HOST');
   }
   if (!parsed.success || faults.length > 0) return { kind: 'faults', faults };
-  return { kind: 'settings', settings: toSettings(parsed.data), warnings };
+  return { kind: 'settings', settings: { ...toSettings(parsed.data), connectorBases }, warnings };
 }
 
-function toSettings(values: z.infer<typeof SCHEMA>): Settings {
+function toSettings(values: z.infer<typeof SCHEMA>): Omit<Settings, 'connectorBases'> {
   const dataDir = resolve(values.GATEHOUSE_DATA_DIR);
   const { GATEHOUSE_TLS_CERT: certFile, GATEHOUSE_TLS_KEY: keyFile } = values;
   return {
@@ -123,6 +152,9 @@ function toSettings(values: z.infer<typeof SCHEMA>): Settings {
     policyFile: values.GATEHOUSE_POLICY_FILE === undefined ? null : resolve(values.GATEHOUSE_POLICY_FILE),
     velocityMb: values.GATEHOUSE_VELOCITY_MB,
     masterKey: values.GATEHOUSE_MASTER_KEY ?? null,
+    egressAllow: values.GATEHOUSE_EGRESS_ALLOW ?? [],
+    extractHostGapMs: values.GATEHOUSE_EXTRACT_HOST_GAP_MS,
+    extractHostConcurrency: values.GATEHOUSE_EXTRACT_HOST_CONCURRENCY,
     logLevel: values.GATEHOUSE_LOG_LEVEL,
     replayIds: values.GATEHOUSE_REPLAY_IDS,
     workers: values.GATEHOUSE_WORKERS ?? Math.max(1, availableParallelism() - 1),
@@ -134,6 +166,13 @@ function toSettings(values: z.infer<typeof SCHEMA>): Settings {
         : null,
     simulatedTime: values.GATEHOUSE_SIMULATED_TIME === '1',
   };
+}
+
+function baseAddress(value: string | undefined): string | null {
+  if (value === undefined || !URL.canParse(value)) return null;
+  const { protocol, username, password, search, hash, href } = new URL(value);
+  if (!/^https?:$/.test(protocol) || `${username}${password}${search}${hash}` !== '') return null;
+  return href.replace(/\/+$/, '');
 }
 
 export function isLoopback(host: string): boolean {

@@ -25,6 +25,8 @@ const WATCH_MS = 1_000;
 /** Choice: what a process that is killed may lose of the log; at 40,000 decisions a second some 2 MB wait. */
 const FLUSH_MS = 250;
 const PRUNE_MS = 1_000;
+/** Choice: 1,000,000 rows that have run out are gone within an hour. */
+const DELIVERIES_PRUNE_ROWS = 500;
 /** Choice: what a process that is killed forgets of velocity. */
 const SNAPSHOT_MS = 30_000;
 const BACKUP_MS = 3_600_000;
@@ -67,6 +69,10 @@ export function startUpkeep({
     ),
     setInterval(
       once(() => ledger.prune(), log),
+      PRUNE_MS,
+    ),
+    setInterval(
+      once(() => pruneDeliveries(store), log),
       PRUNE_MS,
     ),
     setInterval(snapshotSaver(snapshots, clock, log), SNAPSHOT_MS),
@@ -131,6 +137,12 @@ export function reportFaults(faults: readonly StoreFault[], log: Log): void {
     log.fatal('the store is stuck; the process ends, so that its supervisor starts it again');
     log.flush(() => process.kill(process.pid, 'SIGKILL'));
   }
+}
+
+/** Their age is real time's, whatever the service's clock says. */
+async function pruneDeliveries({ deliveries }: Store): Promise<readonly StoreFault[]> {
+  const pruned = await deliveries.prune(Date.now(), DELIVERIES_PRUNE_ROWS);
+  return pruned.kind === 'fault' ? [pruned] : [];
 }
 
 /** Says once when snapshots fail and once when they are saved again. */

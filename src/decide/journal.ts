@@ -1,4 +1,14 @@
-import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { BATCH_REQUESTS_MAX } from '../limits.ts';
@@ -6,65 +16,122 @@ import type { ReplayEntry } from './replay-guard.ts';
 
 /**
  * The batch's journal: one append a batch, not synced, before the batch's answers leave. The kernel holds what was written, so
- * the end of the process, SIGKILL included, forgets nothing; the end of the machine may forget the last seconds.
+ * the end of the process, SIGKILL included, forgets nothing; the end of the machine may forget the last seconds. It holds the
+ * request ids that were accepted, and what the batch's decisions owe to webhooks until that is in the store.
  *
  *   block   magic (u32)   payload bytes (u32)   CRC-32 of the payload (u32)   payload
- *   payload entries of 16 bytes: hash low, hash high, expiry in Unix seconds, key number (u32 each, little-endian)
+ *   "GHJ1"  entries of 16 bytes: hash low, hash high, expiry in Unix seconds, key number (u32 each)
+ *   "GHD1"  due entries: sequence (f64)   bytes (u32)   bytes
  *
- * A block that is cut or damaged ends the reading of its file. Files are numbered; one is removed when all in it has run out.
+ * All numbers are little-endian. A batch is one block of ids, behind it one of due entries where there are any. A block that is
+ * cut or damaged ends the reading of its file. Files are numbered; one is removed when all ids in it have run out and all of its
+ * due entries are stored.
  */
 export interface Journal {
   /** Adds to the block that the next `commit` writes. */
   stage(entry: ReplayEntry): void;
   /** Writes the block. Direction of failure: open; the answers leave, and `broken` says so until a write succeeds. */
   commit(nowSeconds: number): void;
-  /** Removes files whose ids have all run out. */
+  /** Removes files that nothing needs any more. */
   prune(nowSeconds: number): void;
   readonly broken: string | null;
   close(): void;
 }
 
-const MAGIC = 0x314a4847; // "GHJ1"
+/** The part of the journal that holds what is owed to webhooks. */
+export interface DueJournal {
+  /**
+   * Copies an entry into what the next `commit` writes; sequences rise. False where it is too large or there are too many: that
+   * one is in memory alone until the store has it. When the write fails, that is so for all of the batch.
+   * Measured: 0.1 µs for 700 bytes, and 12 µs to write a batch of 16 with them.
+   */
+  stageDue(sequence: number, bytes: Uint8Array): boolean;
+  /** The entries up to this sequence are in the store. */
+  dueStored(upToSequence: number): void;
+}
+
+export interface DueEntryRead {
+  readonly sequence: number;
+  readonly bytes: Buffer;
+}
+
+const MAGIC_IDS = 0x314a4847; // "GHJ1"
+const MAGIC_DUE = 0x31444847; // "GHD1"
 const HEAD_BYTES = 12;
 const ENTRY_BYTES = 16;
+const DUE_HEAD_BYTES = 12;
+/** Choice: an event and its twenty targets have some 2 KB; a larger entry than this is not journalled. */
+const DUE_ENTRY_BYTES_MAX = 65_536;
+/** Choice: room for a batch of entries of the usual size; it grows where they are larger, and stays so. */
+const DUE_BYTES_MIN = 65_536;
+const DUE_BYTES_MAX = HEAD_BYTES + BATCH_REQUESTS_MAX * (DUE_HEAD_BYTES + DUE_ENTRY_BYTES_MAX);
+/** Where due entries are staged: behind the room for a batch's ids. */
+const DUE_AT = HEAD_BYTES + BATCH_REQUESTS_MAX * ENTRY_BYTES;
 /** Choice: a file a minute or every 32 MiB, so that disk space comes back soon after ids have run out. */
 const FILE_SECONDS = 60;
 const FILE_BYTES = 32 * 1024 * 1024;
 const FILE_NAME = /^replay-(\d{10})\.log$/;
+/** Choice: some hundred batches, which tell what share of a file is ids. */
+const SAMPLE_BYTES = 65_536;
 
 export interface JournalRead {
   readonly entries: number;
   /** The newest expiry seen, Unix seconds; 0 without any. */
   readonly newestExpirySeconds: number;
   readonly damagedFiles: number;
+  /**
+   * What is owed and not in the store yet, in the order of the sequences. Choice: no bound; it is what came while the store took
+   * no write, 2 s at most before the process ends, or while the disk was full and the journal took nothing either.
+   */
+  readonly due: readonly DueEntryRead[];
+  /** The first sequence that neither the store nor the journal has. */
+  readonly nextSequence: number;
 }
 
-/** Reads all files, then begins a new one. Measured: 5,000,000 ids into the replay guard in 0.92 s. */
+/** What decides how long a file is kept. */
+interface FileState {
+  readonly newestExpirySeconds: number;
+  /** The newest sequence of its due entries, 0 without any. */
+  readonly newestDue: number;
+}
+
+/**
+ * Reads all files, then begins a new one. `dueStoredUpTo` is the sequence up to which due entries are in the store.
+ * Measured: 5,000,000 ids into the replay guard in 0.92 s; 100 MB of due entries in 0.14 s where they are stored, in 0.3 s
+ * where they are not.
+ */
 export function openJournal(
   folder: string,
   nowSeconds: number,
   visit: (entry: ReplayEntry) => void,
   reserve: (entriesMax: number) => void = () => {},
-): { readonly journal: Journal; readonly read: JournalRead } {
+  dueStoredUpTo = 0,
+): { readonly journal: Journal & DueJournal; readonly read: JournalRead } {
   mkdirSync(folder, { recursive: true });
-  const files = new Map<number, number>();
+  const files = new Map<number, FileState>();
+  const due: DueEntryRead[] = [];
   let entries = 0;
   let newest = 0;
+  let newestDue = dueStoredUpTo;
   let damagedFiles = 0;
   let next = 1;
   const found = listFiles(folder);
-  reserve(found.reduce((bytes, { name }) => bytes + statSync(join(folder, name)).size, 0) / ENTRY_BYTES);
+  reserve(found.reduce((ids, { name }) => ids + idsIn(join(folder, name)), 0));
   for (const { number, name } of found) {
-    const result = readFile(join(folder, name), nowSeconds, visit);
-    files.set(number, result.newestExpirySeconds);
+    const result = readFile(join(folder, name), nowSeconds, visit, (sequence, bytes) => {
+      if (sequence > dueStoredUpTo) due.push({ sequence, bytes: Buffer.from(bytes) });
+    });
+    files.set(number, result);
     next = number + 1;
     entries += result.entries;
     newest = Math.max(newest, result.newestExpirySeconds);
+    newestDue = Math.max(newestDue, result.newestDue);
     if (result.damaged) damagedFiles++;
   }
+  due.sort((a, b) => a.sequence - b.sequence);
   return {
-    journal: new FileJournal(folder, next, files),
-    read: { entries, newestExpirySeconds: newest, damagedFiles },
+    journal: new FileJournal(folder, next, files, dueStoredUpTo),
+    read: { entries, newestExpirySeconds: newest, damagedFiles, due, nextSequence: newestDue + 1 },
   };
 }
 
@@ -77,23 +144,52 @@ function listFiles(folder: string): { number: number; name: string }[] {
   return found.sort((a, b) => a.number - b.number);
 }
 
+/** About how many ids a file holds, by its beginning. */
+function idsIn(file: string): number {
+  const size = statSync(file).size;
+  const sample = Buffer.alloc(Math.min(size, SAMPLE_BYTES));
+  const descriptor = openSync(file, 'r');
+  try {
+    readSync(descriptor, sample, 0, sample.length, 0);
+  } finally {
+    closeSync(descriptor);
+  }
+  let ids = 0;
+  let at = 0;
+  while (at + HEAD_BYTES <= sample.length) {
+    const payloadBytes = sample.readUInt32LE(at + 4);
+    if (sample.readUInt32LE(at) === MAGIC_IDS) ids += payloadBytes / ENTRY_BYTES;
+    at += HEAD_BYTES + payloadBytes;
+  }
+  // A damaged beginning says anything; more than this fits into no file.
+  return at === 0 ? 0 : Math.min(Math.ceil((ids * size) / at), size / ENTRY_BYTES);
+}
+
 function readFile(
   file: string,
   nowSeconds: number,
   visit: (entry: ReplayEntry) => void,
-): { entries: number; newestExpirySeconds: number; damaged: boolean } {
+  visitDue: (sequence: number, bytes: Buffer) => void,
+): FileState & { entries: number; damaged: boolean } {
   const bytes = readFileSync(file);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   let entries = 0;
   let newestExpirySeconds = 0;
+  let newestDue = 0;
   let at = 0;
   const entry = { hashLow: 0, hashHigh: 0, expiresAtSeconds: 0, keyNumber: 0 };
   while (at + HEAD_BYTES <= bytes.length) {
+    const magic = view.getUint32(at, true);
     const size = view.getUint32(at + 4, true);
     const from = at + HEAD_BYTES;
-    const whole = view.getUint32(at, true) === MAGIC && from + size <= bytes.length;
+    const whole = (magic === MAGIC_IDS || magic === MAGIC_DUE) && from + size <= bytes.length;
     if (!whole || crc32(bytes.subarray(from, from + size)) !== view.getUint32(at + 8, true)) break;
-    for (let i = from; i + ENTRY_BYTES <= from + size; i += ENTRY_BYTES) {
+    at = from + size;
+    if (magic === MAGIC_DUE) {
+      newestDue = Math.max(newestDue, readDue(bytes.subarray(from, at), visitDue));
+      continue;
+    }
+    for (let i = from; i + ENTRY_BYTES <= at; i += ENTRY_BYTES) {
       entry.expiresAtSeconds = view.getUint32(i + 8, true);
       if (entry.expiresAtSeconds > newestExpirySeconds) newestExpirySeconds = entry.expiresAtSeconds;
       if (entry.expiresAtSeconds <= nowSeconds) continue;
@@ -103,31 +199,50 @@ function readFile(
       entries++;
       visit(entry);
     }
-    at = from + size;
   }
-  return { entries, newestExpirySeconds, damaged: at < bytes.length };
+  return { entries, newestExpirySeconds, newestDue, damaged: at < bytes.length };
 }
 
-class FileJournal implements Journal {
+/** Gives the newest sequence of a block's payload. */
+function readDue(payload: Buffer, visit: (sequence: number, bytes: Buffer) => void): number {
+  let newest = 0;
+  let at = 0;
+  while (at + DUE_HEAD_BYTES <= payload.length) {
+    const sequence = payload.readDoubleLE(at);
+    const from = at + DUE_HEAD_BYTES;
+    at = from + payload.readUInt32LE(from - 4);
+    newest = Math.max(newest, sequence);
+    visit(sequence, payload.subarray(from, at));
+  }
+  return newest;
+}
+
+class FileJournal implements Journal, DueJournal {
   broken: string | null = null;
   readonly #folder: string;
-  /** File number → newest expiry in it. */
-  readonly #files: Map<number, number>;
-  readonly #block = Buffer.alloc(HEAD_BYTES + BATCH_REQUESTS_MAX * ENTRY_BYTES);
+  /** By the number of the file. */
+  readonly #files: Map<number, FileState>;
+  /** The block of ids from 0 on, that of due entries from `DUE_AT` on. */
+  #block = Buffer.alloc(DUE_AT + DUE_BYTES_MIN);
   #end = HEAD_BYTES;
+  #dueEnd = DUE_AT + HEAD_BYTES;
   #newestStaged = 0;
+  #newestDueStaged = 0;
+  #dueStoredUpTo: number;
   #number: number;
   #descriptor: number | null = null;
   #openedAtSeconds = 0;
   #written = 0;
 
-  constructor(folder: string, number: number, files: Map<number, number>) {
+  constructor(folder: string, number: number, files: Map<number, FileState>, dueStoredUpTo: number) {
     this.#folder = folder;
     this.#number = number;
     this.#files = files;
+    this.#dueStoredUpTo = dueStoredUpTo;
   }
 
   stage(entry: ReplayEntry): void {
+    if (this.#end === DUE_AT) throw new Error(`a block has room for ${BATCH_REQUESTS_MAX} ids`);
     const block = this.#block;
     block.writeUInt32LE(entry.hashLow, this.#end);
     block.writeUInt32LE(entry.hashHigh, this.#end + 4);
@@ -137,19 +252,33 @@ class FileJournal implements Journal {
     if (entry.expiresAtSeconds > this.#newestStaged) this.#newestStaged = entry.expiresAtSeconds;
   }
 
+  stageDue(sequence: number, bytes: Uint8Array): boolean {
+    const end = this.#dueEnd + DUE_HEAD_BYTES + bytes.length;
+    if (bytes.length > DUE_ENTRY_BYTES_MAX || !this.#hasRoom(end)) return false;
+    this.#block.writeDoubleLE(sequence, this.#dueEnd);
+    this.#block.writeUInt32LE(bytes.length, this.#dueEnd + 8);
+    this.#block.set(bytes, this.#dueEnd + DUE_HEAD_BYTES);
+    this.#dueEnd = end;
+    if (sequence > this.#newestDueStaged) this.#newestDueStaged = sequence;
+    return true;
+  }
+
+  dueStored(upToSequence: number): void {
+    this.#dueStoredUpTo = Math.max(this.#dueStoredUpTo, upToSequence);
+  }
+
   commit(nowSeconds: number): void {
-    if (this.#end === HEAD_BYTES) return;
-    const block = this.#block.subarray(0, this.#end);
-    const payload = block.subarray(HEAD_BYTES);
-    block.writeUInt32LE(MAGIC, 0);
-    block.writeUInt32LE(payload.length, 4);
-    block.writeUInt32LE(crc32(payload), 8);
-    this.#end = HEAD_BYTES;
+    const blocks = this.#seal();
+    if (blocks.length === 0) return;
     try {
       const descriptor = this.#descriptorFor(nowSeconds);
-      if (writeSync(descriptor, block) !== block.length) throw new Error('the journal was written in part');
-      this.#written += block.length;
-      this.#files.set(this.#number, Math.max(this.#files.get(this.#number) ?? 0, this.#newestStaged));
+      if (writeSync(descriptor, blocks) !== blocks.length) throw new Error('the journal was written in part');
+      this.#written += blocks.length;
+      const before = this.#files.get(this.#number) ?? NOTHING;
+      this.#files.set(this.#number, {
+        newestExpirySeconds: Math.max(before.newestExpirySeconds, this.#newestStaged),
+        newestDue: Math.max(before.newestDue, this.#newestDueStaged),
+      });
       this.broken = null;
     } catch (error) {
       // A file with half a block at its end is read up to there, so what comes next goes into another one.
@@ -157,6 +286,33 @@ class FileJournal implements Journal {
       this.#closeFile();
     }
     this.#newestStaged = 0;
+    this.#newestDueStaged = 0;
+  }
+
+  /** Whether the buffer reaches to `end`, which it grows for. */
+  #hasRoom(end: number): boolean {
+    if (end <= this.#block.length) return true;
+    if (end > DUE_AT + DUE_BYTES_MAX) return false;
+    const larger = Buffer.alloc(DUE_AT + Math.min(DUE_BYTES_MAX, 2 * (end - DUE_AT)));
+    larger.set(this.#block);
+    this.#block = larger;
+    return true;
+  }
+
+  /** The bytes of what is staged, borrowed until the next one is; nothing is staged then. */
+  #seal(): Buffer {
+    const block = this.#block;
+    const [end, dueEnd] = [this.#end, this.#dueEnd];
+    this.#end = HEAD_BYTES;
+    this.#dueEnd = DUE_AT + HEAD_BYTES;
+    const hasIds = end > HEAD_BYTES;
+    if (hasIds) writeHead(block.subarray(0, end), MAGIC_IDS);
+    if (dueEnd === DUE_AT + HEAD_BYTES) return block.subarray(0, hasIds ? end : 0);
+    writeHead(block.subarray(DUE_AT, dueEnd), MAGIC_DUE);
+    if (!hasIds) return block.subarray(DUE_AT, dueEnd);
+    // The ids move up to the due entries, so that one write takes both.
+    block.copyWithin(DUE_AT - end, 0, end);
+    return block.subarray(DUE_AT - end, dueEnd);
   }
 
   #descriptorFor(nowSeconds: number): number {
@@ -166,7 +322,7 @@ class FileJournal implements Journal {
       this.#descriptor = openSync(join(this.#folder, fileName(this.#number)), 'ax', 0o600);
       this.#openedAtSeconds = nowSeconds;
       // Known from now on, so that a file whose first write fails is removed too.
-      this.#files.set(this.#number, 0);
+      this.#files.set(this.#number, NOTHING);
     }
     return this.#descriptor;
   }
@@ -184,9 +340,9 @@ class FileJournal implements Journal {
   }
 
   prune(nowSeconds: number): void {
-    for (const [number, newestExpirySeconds] of this.#files) {
+    for (const [number, { newestExpirySeconds, newestDue }] of this.#files) {
       const current = number === this.#number && this.#descriptor !== null;
-      if (current || newestExpirySeconds > nowSeconds) continue;
+      if (current || newestExpirySeconds > nowSeconds || newestDue > this.#dueStoredUpTo) continue;
       rmSync(join(this.#folder, fileName(number)), { force: true });
       this.#files.delete(number);
     }
@@ -195,6 +351,15 @@ class FileJournal implements Journal {
   close(): void {
     this.#closeFile();
   }
+}
+
+const NOTHING: FileState = { newestExpirySeconds: 0, newestDue: 0 };
+
+function writeHead(block: Buffer, magic: number): void {
+  const payload = block.subarray(HEAD_BYTES);
+  block.writeUInt32LE(magic, 0);
+  block.writeUInt32LE(payload.length, 4);
+  block.writeUInt32LE(crc32(payload), 8);
 }
 
 function fileName(number: number): string {

@@ -6,6 +6,7 @@ import { DECIDE_BODY_BYTES_MAX } from '../limits.ts';
 import { type AnswerReader, REQUEST_DEGRADED, REQUEST_PUBLIC_KEY } from '../pools/frame.ts';
 import type { ScorePool } from '../pools/score-pool.ts';
 import { Batcher } from './batcher.ts';
+import type { DueDeliveries } from './due.ts';
 import type { Journal } from './journal.ts';
 import type { Key, Keyring } from './keyring.ts';
 import type { DecisionLedger } from './ledger.ts';
@@ -18,7 +19,7 @@ import { checkCredentialForm, verifyRequest } from './verify.ts';
 /**
  * The way of one decision, on the main thread:
  *
- *   receive → verify → admit → batch → (score, in a worker) → journal → ledger → respond
+ *   receive → verify → admit → batch → (score, in a worker) → journal → ledger → respond → deliver, behind it (src/deliver)
  *
  * Each stage is one function below or one file beside this one; what they share is handed in.
  */
@@ -30,6 +31,7 @@ export interface DecideParts {
   readonly journal: Journal;
   readonly pool: ScorePool;
   readonly ledger: DecisionLedger;
+  readonly due: DueDeliveries;
   readonly observer: DecideObserver;
 }
 
@@ -39,6 +41,8 @@ export interface Pending {
   readonly key: Key;
   readonly rate: RateState;
   readonly replay: ReplayEntry;
+  /** The decision's time, Unix ms. */
+  readonly occurredAtMs: number;
   /** `performance.now()` at its arrival. */
   readonly startedAtMs: number;
   /** How many decisions its log line stands for; 0 without a line. */
@@ -55,7 +59,7 @@ export interface DecidePipeline {
 }
 
 export function createDecidePipeline(parts: DecideParts): DecidePipeline {
-  const { clock, keyring, rates, replay, journal, pool, ledger, observer } = parts;
+  const { clock, keyring, rates, replay, journal, pool, ledger, due, observer } = parts;
   const nowSeconds = (): number => Math.floor(clock.nowMs() / 1000);
 
   const batcher = new Batcher<Pending>({
@@ -106,20 +110,25 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     }
     const admitted = replay.admit(key.number, head.svcRequestId, timestampSeconds, now);
     if (admitted === 'accepted') {
-      batch(body, { exchange, key, rate, replay: { ...replay.last }, startedAtMs, logged: observer.sampleLine() });
+      const occurredAtMs = clock.nowMs();
+      const logged = observer.sampleLine();
+      batch(body, { exchange, key, rate, replay: { ...replay.last }, occurredAtMs, startedAtMs, logged });
     } else if (admitted === 'replayed') {
       refuse(exchange, problem('replayed_request', 'X-SVC-Rid was already accepted for this key.'), rate);
     } else refuse(exchange, overloaded('No more request ids can be remembered at the moment.'), rate);
   }
 
   function batch(body: Uint8Array, pending: Pending): void {
-    const { key } = pending;
+    const { key, occurredAtMs } = pending;
     const flags = (key.kind === 'public' ? REQUEST_PUBLIC_KEY : 0) | (journal.broken === null ? 0 : REQUEST_DEGRADED);
-    batcher.add(body, key.customer, flags, clock.nowMs(), pending);
+    batcher.add(body, key.customer, flags, occurredAtMs, pending);
   }
 
   function respond(batchOf: readonly Pending[], answers: AnswerReader, from: number, failed = false): void {
-    for (const pending of batchOf) journal.stage(pending.replay);
+    for (const [i, pending] of batchOf.entries()) {
+      journal.stage(pending.replay);
+      if (!failed && answers.status(from + i) === 200) owe(pending, answers, from + i);
+    }
     journal.commit(nowSeconds());
     for (const [i, pending] of batchOf.entries()) {
       try {
@@ -130,6 +139,15 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
         observer.batchFailed(error);
         refuseFailed(pending);
       }
+    }
+  }
+
+  /** What the decision owes to webhooks goes into the same write as its request id, so that neither is ever lost without the other. */
+  function owe({ key, occurredAtMs }: Pending, answers: AnswerReader, at: number): void {
+    try {
+      due.decided(key.customer, occurredAtMs, answers, at);
+    } catch (error) {
+      observer.batchFailed(error);
     }
   }
 

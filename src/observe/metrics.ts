@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { unreachable } from '../base/brand.ts';
 import { DECISIONS } from '../core/decision.ts';
 import { BATCH_REQUESTS_MAX } from '../limits.ts';
 
@@ -12,14 +13,21 @@ export interface MetricSources {
   readonly readings: readonly Reading[];
 }
 
-/** One number that a part of the service tells of itself. */
-export interface Reading {
-  readonly name: string;
-  readonly help: string;
-  /** `level` goes up and down, `total` only up. */
-  readonly kind: 'level' | 'total';
-  readonly read: () => number;
-}
+/** What a part of the service tells of itself. */
+export type Reading = { readonly name: string; readonly help: string } & (
+  | {
+      /** `level` goes up and down, `total` only up. */
+      readonly kind: 'level' | 'total';
+      readonly read: () => number;
+    }
+  /** A total for each value of the label. */
+  | {
+      readonly kind: 'totals';
+      readonly label: string;
+      readonly read: () => Iterable<readonly [string, number]>;
+    }
+  | { readonly kind: 'histogram'; readonly read: () => Buckets }
+);
 
 /** Upper bounds of the latency histogram, seconds. */
 const LATENCY_BOUNDS = [0.000_5, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1];
@@ -104,7 +112,7 @@ export function createMetrics(counts: DecisionCounts, ruleCodes: readonly string
   gauge('gatehouse_queue_requests', 'Requests that wait for a score worker.', () => sources.queued());
   gauge('gatehouse_keys', 'API keys that are accepted.', () => sources.keys());
   gauge('gatehouse_replay_ids', 'Request ids that are remembered.', () => sources.replayIds());
-  for (const { name, help, kind, read } of sources.readings) (kind === 'level' ? gauge : total)(name, help, read);
+  for (const reading of sources.readings) register(reading);
   registry.registerMetric(
     new Gauge({
       name: 'gatehouse_layer_state',
@@ -116,6 +124,26 @@ export function createMetrics(counts: DecisionCounts, ruleCodes: readonly string
       },
     }),
   );
+
+  function register(reading: Reading): void {
+    const { name, help } = reading;
+    switch (reading.kind) {
+      case 'level':
+        gauge(name, help, reading.read);
+        break;
+      case 'total':
+        total(name, help, reading.read);
+        break;
+      case 'totals':
+        counter(name, help, reading.label, reading.read);
+        break;
+      case 'histogram':
+        registry.registerMetric(cumulative(name, help, reading.read));
+        break;
+      default:
+        unreachable(reading);
+    }
+  }
 
   function counter(name: string, help: string, label: string, read: () => Iterable<readonly [string, number]>): void {
     registry.registerMetric(
@@ -162,7 +190,7 @@ export function createMetrics(counts: DecisionCounts, ruleCodes: readonly string
   return { contentType: registry.contentType, text: () => registry.metrics() };
 }
 
-interface Buckets {
+export interface Buckets {
   readonly bounds: readonly number[];
   /** One more than there are bounds. */
   readonly counts: ArrayLike<number>;

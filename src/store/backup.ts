@@ -22,7 +22,7 @@ export async function backup(
   store: Store,
   dataDir: string,
   folder: string,
-  names: readonly EnvironmentName[] = ['state', 'hot'],
+  names: readonly Exclude<EnvironmentName, 'extract'>[] = ['state', 'hot'],
 ): Promise<BackupResult> {
   const target = resolve(folder);
   const partial = `${target}${PARTIAL}${process.pid}`;

@@ -45,28 +45,49 @@ const REASON_MS_MAX = 100;
  */
 export async function durably<T>(root: RootDatabase<Buffer, Buffer>, change: () => T): Promise<StoreWrite<T>> {
   // The flush must be asked for in the same turn: later it would be that of a later transaction.
-  let committed: Promise<T>;
+  let committing: Promise<T>;
   let flushed: Promise<unknown>;
   try {
-    committed = root.transaction(change);
+    committing = root.transaction(change);
     flushed = root.flushed.then(() => true);
   } catch (error) {
     return fault('store_write_failed', messageOf(error));
   }
   // A flush that fails after its commit failed is the same fault told twice.
   flushed.catch(() => {});
+  return inTime(
+    committing.then(async (value) => {
+      await flushed;
+      return value;
+    }),
+  );
+}
+
+/**
+ * As `durably`, but answers when the write is committed: every reader sees it and the end of the process does not undo it; the
+ * end of the machine may undo the last ones, in their order. For what is written with every event and is told again by another
+ * record.
+ */
+export async function committed<T>(root: RootDatabase<Buffer, Buffer>, change: () => T): Promise<StoreWrite<T>> {
+  let committing: Promise<T>;
+  try {
+    committing = root.transaction(change);
+  } catch (error) {
+    return fault('store_write_failed', messageOf(error));
+  }
+  return inTime(committing);
+}
+
+/** What came of a write; `store_stuck` when that is not known within `STORE_WRITE_MS_MAX`. */
+async function inTime<T>(writing: Promise<T>): Promise<StoreWrite<T>> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<'late'>((resolve) => {
     timer = setTimeout(() => resolve('late'), STORE_WRITE_MS_MAX);
   });
   try {
-    const done = committed.then(async (value) => {
-      await flushed;
-      return { value };
-    });
-    const outcome = await Promise.race([done, late]);
+    const outcome = await Promise.race([writing.then((value) => ({ value })), late]);
     if (outcome !== 'late') return { kind: 'ok', value: outcome.value };
-    done.catch(() => {});
+    writing.catch(() => {});
     return fault('store_stuck', `the store did not take a write within ${STORE_WRITE_MS_MAX} ms`);
   } catch (error) {
     return fault('store_write_failed', await reasonOf(error));

@@ -22,7 +22,7 @@ export interface UsableOptions {
 
 /** What was done to make the store usable; each belongs in the log. */
 export interface StoreNotice {
-  readonly code: 'first_start' | 'state_restored' | 'hot_begun_anew';
+  readonly code: 'first_start' | 'state_restored' | 'hot_begun_anew' | 'extract_begun_anew';
   readonly detail: string;
 }
 
@@ -49,7 +49,7 @@ const LEAPING: readonly CounterName[] = ['customers', 'keyNumbers', 'keysVersion
  * Makes sure, before anything opens it, that the store in `dataDir` can be used. A directory without a marker is a first start.
  * A damaged or missing `state` is set aside as `state.damaged-<time>` and the newest usable automatic backup takes its place; without
  * one it is a fault and nothing is touched, because an empty store would forget keys, lists and registry in silence. A damaged
- * `hot` begins anew; the replay journal beside its database files stays where it is.
+ * `hot` or `extract` begins anew; the replay journal beside `hot`'s database files stays where it is.
  */
 export async function ensureUsable(options: UsableOptions): Promise<Usable> {
   try {
@@ -70,10 +70,9 @@ async function check(options: UsableOptions): Promise<Usable> {
   let unchecked = 0;
   const began = namesIn(join(dataDir, 'state')).includes('data.mdb') || listBackups(dataDir).length > 0;
   if (!firstStart || began) {
-    const probed = await probe(dataDir, ['state', 'hot'], PROBE_VALUES_MS);
+    const probed = await probe(dataDir, ['state', 'hot', 'extract'], PROBE_VALUES_MS);
     if (probed.kind === 'fault') return probed;
     const state = probed.results.get('state');
-    const hot = probed.results.get('hot');
     if (state?.kind === 'usable') unchecked += state.unchecked;
     if (state?.kind === 'damaged') {
       if (firstStart && isUnborn(dataDir)) {
@@ -85,16 +84,12 @@ async function check(options: UsableOptions): Promise<Usable> {
         notices.push(restored.notice);
       }
     }
-    if (hot?.kind === 'damaged' && firstStart) removeDataFiles(dataDir, 'hot');
-    else if (hot?.kind === 'damaged') {
-      if (!options.repair) {
-        return fault('store_unusable', `hot is damaged (${hot.detail}); a start of the server repairs it`);
-      }
-      const aside = setAside(dataDir, 'hot', nowMs);
-      notices.push({
-        code: 'hot_begun_anew',
-        detail: `${hot.detail}; it begins anew, the old files are in ${aside}`,
-      });
+    for (const name of ['hot', 'extract'] as const) {
+      const result = probed.results.get(name);
+      if (result?.kind !== 'damaged') continue;
+      const begun = beginAnew(options, name, firstStart, result.detail);
+      if (begun.kind === 'fault') return begun;
+      notices.push(...begun.notices);
     }
   }
   if (firstStart) {
@@ -104,6 +99,24 @@ async function check(options: UsableOptions): Promise<Usable> {
     notices.push({ code: 'first_start', detail: `${dataDir} is a new data directory` });
   }
   return { kind: 'ok', firstStart, notices, unchecked };
+}
+
+type Anew = { readonly kind: 'ok'; readonly notices: readonly StoreNotice[] } | StoreFault;
+
+/** What is damaged of what an installation can do without. */
+function beginAnew(options: UsableOptions, name: 'hot' | 'extract', firstStart: boolean, why: string): Anew {
+  const { dataDir, repair, nowMs } = options;
+  if (firstStart) {
+    removeDataFiles(dataDir, name);
+    return { kind: 'ok', notices: [] };
+  }
+  // A version without it, or a backup that was put in place, has none; any opening makes it.
+  const isMissing = !existsSync(join(dataDir, name, 'data.mdb'));
+  if (!repair && name === 'extract' && isMissing) return { kind: 'ok', notices: [] };
+  if (!repair) return fault('store_unusable', `${name} is damaged (${why}); a start of the server repairs it`);
+  const aside = setAside(dataDir, name, nowMs);
+  const detail = `${why}; it begins anew, the old files are in ${aside}`;
+  return { kind: 'ok', notices: [{ code: `${name}_begun_anew`, detail }] };
 }
 
 function refusal(read: MarkerRead, { dataDir, simulated }: UsableOptions): StoreFault | null {
@@ -199,7 +212,7 @@ async function leap(dataDir: string, coming: string): Promise<StoreFault | null>
   return null;
 }
 
-/** Moves `state`, or of `hot` only the database files, to `<name>.damaged-<time>` and answers that name. */
+/** Moves `state`, or of the others only the database files, to `<name>.damaged-<time>` and answers that name. */
 function setAside(dataDir: string, name: EnvironmentName, nowMs: number): string {
   let aside = `${name}.damaged-${stampOf(nowMs)}`;
   while (existsSync(join(dataDir, aside))) aside += '-2';

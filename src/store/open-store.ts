@@ -5,7 +5,9 @@ import { ApiKeys } from './api-keys.ts';
 import { Counters } from './counters.ts';
 import { Customers } from './customers.ts';
 import { DecisionLog, type DecisionLogOptions } from './decision-log.ts';
+import { Deliveries } from './deliveries.ts';
 import { fault, messageOf, type StoreFault } from './durable.ts';
+import { createExtractStore, type ExtractStore } from './extract-store.ts';
 import { Feedback } from './feedback.ts';
 import { Labels } from './labels.ts';
 import { Lists } from './lists.ts';
@@ -15,6 +17,7 @@ import { SightingQueue } from './sighting-queue.ts';
 import { Sightings } from './sightings.ts';
 import { type EnvironmentName, type TableName, TABLES_MAX } from './tables.ts';
 import { Tallies } from './tallies.ts';
+import { Webhooks } from './webhooks.ts';
 
 export interface StoreOptions {
   readonly dataDir: string;
@@ -33,6 +36,10 @@ export interface Store {
   readonly labels: Labels;
   readonly shadowReviews: ShadowReviews;
   readonly feedback: Feedback;
+  readonly webhooks: Webhooks;
+  readonly deliveries: Deliveries;
+  /** Jobs of extraction and what belongs to them; null when opened read-only. */
+  readonly extract: ExtractStore | null;
   /** The environments, for `backup.ts`; `hot` is null when opened read-only. */
   readonly state: RootDatabase<Buffer, Buffer>;
   readonly hot: RootDatabase<Buffer, Buffer> | null;
@@ -66,8 +73,13 @@ export function openStore(options: StoreOptions): StoreOpened {
     const labels = new Labels(state, table(state, 'labels'), tallies);
     const shadowReviews = new ShadowReviews(state, table(state, 'shadow-reviews'), tallies);
     const feedback = new Feedback(state, { labels, shadowReviews, sightings, sightingQueue });
+    const webhooks = new Webhooks(state, table(state, 'webhooks'));
+    const deliveryTables = { rows: table(state, 'deliveries'), pending: table(state, 'deliveries-pending') };
+    const deliveries = new Deliveries(state, deliveryTables, tallies, counters);
     const hot = options.readOnly ? null : openEnvironment(options.dataDir, 'hot', false);
     if (hot !== null) table(hot, 'hot-meta');
+    const extractRoot = options.readOnly ? null : openEnvironment(options.dataDir, 'extract', false);
+    const extract = extractRoot === null ? null : createExtractStore(extractRoot, (name) => table(extractRoot, name));
     const decisions = hot === null ? null : table(hot, 'decisions');
     let decisionLog: DecisionLog | null = null;
     const store: Store = {
@@ -81,6 +93,9 @@ export function openStore(options: StoreOptions): StoreOpened {
       labels,
       shadowReviews,
       feedback,
+      webhooks,
+      deliveries,
+      extract,
       state,
       hot,
       openDecisionLog(given) {
@@ -94,6 +109,7 @@ export function openStore(options: StoreOptions): StoreOpened {
       },
       async close() {
         await decisionLog?.close();
+        await extract?.root.close();
         await state.close();
         // After a failed write this would never return.
         if ((decisionLog?.broken ?? null) === null) await hot?.close();

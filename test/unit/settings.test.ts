@@ -26,6 +26,10 @@ describe('settings', () => {
       policyFile: null,
       velocityMb: 256,
       masterKey: null,
+      egressAllow: [],
+      extractHostGapMs: 250,
+      extractHostConcurrency: 2,
+      connectorBases: {},
       logLevel: 'info',
       replayIds: 16_777_216,
       metricsToken: null,
@@ -45,6 +49,9 @@ describe('settings', () => {
       GATEHOUSE_POLICY_FILE: '/srv/policy.json',
       GATEHOUSE_VELOCITY_MB: '1024',
       GATEHOUSE_MASTER_KEY: 'ab'.repeat(32),
+      GATEHOUSE_EXTRACT_HOST_GAP_MS: '0',
+      GATEHOUSE_EXTRACT_HOST_CONCURRENCY: '64',
+      GATEHOUSE_CONNECTOR_BASE_GITHUB: 'https://github-proxy.internal/api/',
       GATEHOUSE_LOG_LEVEL: 'debug',
       GATEHOUSE_REPLAY_IDS: '1024',
       GATEHOUSE_WORKERS: '3',
@@ -63,6 +70,10 @@ describe('settings', () => {
       policyFile: '/srv/policy.json',
       velocityMb: 1_024,
       masterKey: 'ab'.repeat(32),
+      egressAllow: [],
+      extractHostGapMs: 0,
+      extractHostConcurrency: 64,
+      connectorBases: { github: 'https://github-proxy.internal/api' },
       logLevel: 'debug',
       replayIds: 1_024,
       workers: 3,
@@ -140,6 +151,30 @@ describe('settings', () => {
     for (const mb of ['15', '8193', '256M', '1.5']) expect(faults({ GATEHOUSE_VELOCITY_MB: mb })).toHaveLength(1);
   });
 
+  test('politeness towards sources has bounds', () => {
+    const { settings } = read({ GATEHOUSE_EXTRACT_HOST_GAP_MS: '60000', GATEHOUSE_EXTRACT_HOST_CONCURRENCY: '1' });
+    expect([settings.extractHostGapMs, settings.extractHostConcurrency]).toEqual([60_000, 1]);
+    for (const gap of ['-1', '60001', '250ms', '0.5'])
+      expect(faults({ GATEHOUSE_EXTRACT_HOST_GAP_MS: gap })).toEqual([
+        'GATEHOUSE_EXTRACT_HOST_GAP_MS must be a whole number from 0 to 60000',
+      ]);
+    for (const concurrency of ['0', '65', 'two'])
+      expect(faults({ GATEHOUSE_EXTRACT_HOST_CONCURRENCY: concurrency })).toEqual([
+        'GATEHOUSE_EXTRACT_HOST_CONCURRENCY must be a whole number from 1 to 64',
+      ]);
+  });
+
+  test('another address of a connector’s source is an http or https URL and no more', () => {
+    expect(read({ GATEHOUSE_CONNECTOR_BASE_FEED: 'http://127.0.0.1:8081' }).settings.connectorBases).toEqual({
+      feed: 'http://127.0.0.1:8081',
+    });
+    for (const base of ['proxy.internal', 'ftp://x', 'https://a:b@x', 'https://x/?y=1', 'https://x/#y'])
+      expect(faults({ GATEHOUSE_CONNECTOR_BASE_FEED: base })).toEqual([
+        expect.stringMatching(/^GATEHOUSE_CONNECTOR_BASE_FEED must be an http or https URL/),
+      ]);
+    expect(read({ GATEHOUSE_CONNECTOR_BASE_: 'x' }).warnings).toEqual(['GATEHOUSE_CONNECTOR_BASE_ is not a setting']);
+  });
+
   test('certificate and key go together', () => {
     for (const name of ['GATEHOUSE_TLS_CERT', 'GATEHOUSE_TLS_KEY']) {
       const [fault] = faults({ [name]: '/srv/file.pem' });
@@ -160,16 +195,28 @@ describe('settings', () => {
     }
   });
 
-  test('a name that is none, or that has no effect, is a warning', () => {
+  test('networks that may be reached are read strictly, and none is the default', () => {
+    expect(read({}).settings.egressAllow).toEqual([]);
+    expect(read({ GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8, 10.1.2.3 fd00::/8' }).settings.egressAllow).toEqual([
+      '127.0.0.0/8',
+      '10.1.2.3/32',
+      'fd00::/8',
+    ]);
+    for (const wrong of ['10/8', '10.0.0.1/8', '10.0.0.0/33', 'localhost', '10.0.0.0/8;::1']) {
+      expect(faults({ GATEHOUSE_EGRESS_ALLOW: wrong })).toEqual([
+        expect.stringMatching(/^GATEHOUSE_EGRESS_ALLOW must be networks/),
+      ]);
+    }
+  });
+
+  test('a name that is none is a warning', () => {
     const { warnings } = read({
       GATEHOUSE_PROT: '80',
-      GATEHOUSE_EGRESS_ALLOW: '10.0.0.0/8',
       GATEHOUSE_PORT_80_TCP: 'tcp://x',
       constructor: 'x',
     });
     expect(warnings).toEqual([
       'GATEHOUSE_PROT is not a setting',
-      'GATEHOUSE_EGRESS_ALLOW has no effect in this version',
       'GATEHOUSE_PORT_80_TCP is not a setting',
     ]);
   });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Exchange, RequestHead } from '../../../src/base/exchange.ts';
+import type { DueDeliveries } from '../../../src/decide/due.ts';
 import type { Journal } from '../../../src/decide/journal.ts';
 import { Keyring } from '../../../src/decide/keyring.ts';
 import type { DecisionLedger } from '../../../src/decide/ledger.ts';
@@ -145,9 +146,17 @@ function setUp(options: SetUp = {}) {
   const ledger: DecisionLedger = {
     decided: (customer, record, flags) => void remembered.push({ customer, record: String(record), flags }),
   };
+  const owed: { customer: number; occurredAtMs: number; text: string; writes: number }[] = [];
+  const due: DueDeliveries = {
+    decided(customer, occurredAtMs, answers, at) {
+      const text = answers.text(at);
+      owed.push({ customer, occurredAtMs, text, writes: committed.length });
+      if (text.includes('no-webhooks-today')) throw new Error('webhooks failed');
+    },
+  };
   const rates = new LocalRateWindows();
   const replay = new LocalReplayGuard(options.idsMax ?? 10_000, Buffer.alloc(16, 1));
-  const pipeline = createDecidePipeline({ clock, keyring, rates, replay, journal, pool, ledger, observer });
+  const pipeline = createDecidePipeline({ clock, keyring, rates, replay, journal, pool, ledger, due, observer });
   const receive = pipeline.route.methods['POST'];
   if (receive === undefined) throw new Error('no handler');
   let id = 0;
@@ -156,6 +165,7 @@ function setUp(options: SetUp = {}) {
     events,
     remembered,
     committed,
+    owed,
     pool,
     pipeline,
     replay,
@@ -245,6 +255,27 @@ describe('a decision', () => {
     expect(atFirstAnswer).toBe(1);
     expect(service.committed.map((batch) => batch.length)).toEqual([3]);
     expect(new Set(service.committed.flat().map(({ hashLow }) => hashLow)).size).toBe(3);
+  });
+
+  test('tells what it owes to webhooks before the journal is written, and only if it was decided', async () => {
+    const service = setUp();
+    service.good();
+    service.good('bad');
+    service.good('crash');
+    await service.pipeline.drain();
+    expect(service.owed).toEqual([
+      { customer: 7, occurredAtMs: NOW_SECONDS * 1000, text: expect.stringContaining('"req_x"') as string, writes: 0 },
+    ]);
+    expect(service.committed).toHaveLength(1);
+  });
+
+  test('is answered although its webhooks fail', async () => {
+    const service = setUp();
+    const exchange = service.good('no-webhooks-today');
+    const other = service.good();
+    await service.pipeline.drain();
+    expect([exchange.answer.status, other.answer.status]).toEqual([200, 200]);
+    expect(service.committed.map((batch) => batch.length)).toEqual([2]);
   });
 
   test('that the worker refuses is a problem with its status, and its internal text stays inside', async () => {

@@ -1,0 +1,161 @@
+import { randomBytes } from 'node:crypto';
+import type { CustomerNumber } from '../base/brand.ts';
+import { newId } from '../base/ids.ts';
+import { exampleEvent } from '../core/webhook-event.ts';
+import { HEALTHY } from '../core/webhook-health.ts';
+import type { Decision } from '../core/decision.ts';
+import type { Delivery, DeliveryId, Webhook, WebhookId } from '../core/webhook.ts';
+import { WEBHOOK_TESTS_MAX } from '../limits.ts';
+import type { StoreFault, StoreWrite } from '../store/durable.ts';
+import type { Dispatcher } from './dispatcher.ts';
+import { newRow } from './due.ts';
+import type { Deliveries } from '../store/deliveries.ts';
+
+/** What the control writes to the table of webhooks. */
+export interface WebhookTable {
+  create(webhook: Webhook, secret: string): Promise<StoreWrite<'created' | 'limit_reached'>>;
+  remove(customer: CustomerNumber, id: WebhookId): Promise<StoreWrite<boolean>>;
+  rotate(
+    customer: CustomerNumber,
+    id: WebhookId,
+    change: { readonly secret: string; readonly previousUntilMs: number | null; readonly nowMs: number },
+  ): Promise<StoreWrite<Webhook | null>>;
+}
+
+export interface ControlParts {
+  readonly dispatcher: Dispatcher;
+  readonly webhooks: WebhookTable;
+  readonly deliveries: Pick<Deliveries, 'find'>;
+  nowMs(): number;
+}
+
+/** What a customer asks of its webhooks, where the sender must hear of it. Outcomes are data; faults are the store's. */
+export class Control {
+  readonly #parts: ControlParts;
+  #tests = 0;
+
+  constructor(parts: ControlParts) {
+    this.#parts = parts;
+  }
+
+  async create(given: {
+    readonly customer: CustomerNumber;
+    readonly url: string;
+    readonly eventTypes: readonly Decision[];
+    readonly description: string | null;
+  }): Promise<
+    | { readonly kind: 'created'; readonly webhook: Webhook; readonly secret: string }
+    | { readonly kind: 'limit_reached' }
+    | StoreFault
+  > {
+    const nowMs = this.#parts.nowMs();
+    const id = newId('wh', nowMs) as WebhookId;
+    const webhook: Webhook = { ...given, id, health: HEALTHY, createdAtMs: nowMs, updatedAtMs: nowMs };
+    const secret = newSecret();
+    const made = await this.#parts.webhooks.create(webhook, secret);
+    if (made.kind === 'fault') return made;
+    if (made.value === 'limit_reached') return { kind: 'limit_reached' };
+    this.#parts.dispatcher.subscribers.add(webhook);
+    return { kind: 'created', webhook, secret };
+  }
+
+  async remove(
+    customer: CustomerNumber,
+    id: WebhookId,
+  ): Promise<{ readonly kind: 'removed' } | { readonly kind: 'not_found' } | StoreFault> {
+    if (this.#find(customer, id) === null) return { kind: 'not_found' };
+    const removed = await this.#parts.webhooks.remove(customer, id);
+    if (removed.kind === 'fault') return removed;
+    const { dispatcher } = this.#parts;
+    dispatcher.subscribers.remove(id);
+    dispatcher.handOut.giveUp(id, 'gone', true);
+    return { kind: removed.value ? 'removed' : 'not_found' };
+  }
+
+  async rotate(
+    customer: CustomerNumber,
+    id: WebhookId,
+    graceSeconds: number,
+  ): Promise<
+    | { readonly kind: 'rotated'; readonly webhook: Webhook; readonly secret: string }
+    | { readonly kind: 'not_found' }
+    | StoreFault
+  > {
+    const nowMs = this.#parts.nowMs();
+    const secret = newSecret();
+    const previousUntilMs = graceSeconds === 0 ? null : nowMs + graceSeconds * 1_000;
+    const rotated = await this.#parts.webhooks.rotate(customer, id, { secret, previousUntilMs, nowMs });
+    if (rotated.kind === 'fault') return rotated;
+    const subscriber = this.#parts.dispatcher.subscribers.find(id);
+    if (rotated.value === null || subscriber === undefined) return { kind: 'not_found' };
+    // The health in memory is ahead of the store's.
+    subscriber.webhook = { ...rotated.value, health: subscriber.webhook.health };
+    this.#parts.dispatcher.handOut.changed(id);
+    return { kind: 'rotated', webhook: subscriber.webhook, secret };
+  }
+
+  async test(
+    customer: CustomerNumber,
+    id: WebhookId,
+  ): Promise<
+    | { readonly kind: 'done'; readonly delivery: Delivery }
+    | { readonly kind: 'not_found' }
+    | { readonly kind: 'busy' }
+    | StoreFault
+  > {
+    const webhook = this.#find(customer, id);
+    const [event] = webhook?.eventTypes ?? [];
+    if (webhook === null || event === undefined) return { kind: 'not_found' };
+    // Somebody waits for the end of it, so it is not begun where none can be seen.
+    const canSend = this.#parts.dispatcher.status.state === 'ok';
+    if (!canSend || this.#tests >= WEBHOOK_TESTS_MAX) return { kind: 'busy' };
+    const createdAtMs = this.#parts.nowMs();
+    const requestId = newId('req', createdAtMs);
+    const body = Buffer.from(exampleEvent(Math.floor(createdAtMs / 1_000), requestId, event));
+    const deliveryId = newId('dlv', createdAtMs) as DeliveryId;
+    const row = newRow({ customer, requestId, event, createdAtMs, body }, deliveryId, webhook, 'test');
+    this.#tests++;
+    try {
+      const ended = this.#parts.dispatcher.ended(deliveryId);
+      if (!this.#parts.dispatcher.add(row)) return { kind: 'busy' };
+      await ended;
+    } finally {
+      this.#tests--;
+    }
+    return { kind: 'done', delivery: this.#parts.deliveries.find(customer, deliveryId) ?? row };
+  }
+
+  async retry(
+    customer: CustomerNumber,
+    id: DeliveryId,
+  ): Promise<
+    | { readonly kind: 'queued'; readonly delivery: Delivery }
+    | { readonly kind: 'not_found' }
+    | { readonly kind: 'pending' }
+    | { readonly kind: 'endpoint_gone' }
+    | { readonly kind: 'busy' }
+    | StoreFault
+  > {
+    const { dispatcher, deliveries } = this.#parts;
+    const before = deliveries.find(customer, id);
+    if (before === null) return { kind: 'not_found' };
+    if (before.status === 'pending') return { kind: 'pending' };
+    const webhook = this.#find(customer, before.endpointId);
+    if (webhook === null) return { kind: 'endpoint_gone' };
+    const createdAtMs = this.#parts.nowMs();
+    const row = newRow({ ...before, createdAtMs }, newId('dlv', createdAtMs) as DeliveryId, webhook, 'manual');
+    if (!dispatcher.add(row)) return { kind: 'busy' };
+    await dispatcher.settled();
+    return { kind: 'queued', delivery: row };
+  }
+
+  #find(customer: CustomerNumber, id: string): Webhook | null {
+    const webhook = this.#parts.dispatcher.subscribers.find(id)?.webhook;
+    return webhook?.customer === customer ? webhook : null;
+  }
+}
+
+/** Source: open points, section 4. */
+function newSecret(): string {
+  return `whsec_${randomBytes(32).toString('base64')}`;
+}

@@ -1,0 +1,349 @@
+import type { CustomerNumber } from '../base/brand.ts';
+import type { Delivery, Webhook, WebhookSecrets } from '../core/webhook.ts';
+import { ATTEMPTS_IN_FLIGHT_MAX, DELIVERIES_PENDING_PER_ENDPOINT_MAX } from '../limits.ts';
+import { DeliveryCounts } from '../observe/deliveries.ts';
+import type { Log } from '../observe/log.ts';
+import type { DeliverOrder, DeliverResult, DeliverStats, DeliverWorkerData } from '../pools/deliver-messages.ts';
+import type { DeliverPool, DeliverPoolEvents } from '../pools/deliver-pool.ts';
+import type { AnswerReader } from '../pools/frame.ts';
+import type { LayerStatus } from '../pools/layer-messages.ts';
+import type { StoreFault, StoreWrite } from '../store/durable.ts';
+import { decodeDue, newRow, Subscribers } from './due.ts';
+import { HandOut } from './hand-out.ts';
+import { HealthBook } from './health-book.ts';
+import { Intake } from './intake.ts';
+import { PendingCounts } from './pending-counts.ts';
+import { ResultWriter, type Arrived } from './result-writer.ts';
+import { RowWriter } from './row-writer.ts';
+import type { Deliveries } from '../store/deliveries.ts';
+import { Windows } from './windows.ts';
+
+export interface DispatcherParts {
+  readonly webhooks: {
+    loadAll(): readonly Webhook[];
+    secretsOf(webhook: Webhook): WebhookSecrets | null;
+    healthChanged(webhooks: readonly Webhook[]): Promise<StoreWrite<unknown>>;
+  };
+  readonly deliveries: Deliveries;
+  readonly journal: {
+    stageDue(sequence: number, bytes: Uint8Array): void;
+    /** The rows of all entries up to this one are in the store. */
+    dueStored(upToSequence: number): void;
+  };
+  readonly egressAllow: readonly string[];
+  readonly log: Log;
+  /** Real time, Unix ms, whatever the service's clock says. */
+  nowMs(): number;
+  openPool(data: DeliverWorkerData, events: DeliverPoolEvents): Promise<DeliverPool>;
+  /** The store failed; `store_stuck` must end the process. */
+  onStoreFaults(faults: readonly StoreFault[]): void;
+}
+
+/** An entry of the journal whose rows the store does not have. */
+export interface DueRead {
+  readonly sequence: number;
+  readonly bytes: Uint8Array;
+}
+
+export interface ListeningAt {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Choice: attempts in flight at a stop may go on for so long, well inside the time that a stop has. */
+const STOP_GRACE_MS = 2_000;
+/** Choice: rows of the last run that are inserted before others are waited for. */
+const RECOVER_ROWS = 10_000;
+
+/**
+ * The main thread's side of deliveries: from a decision to rows in the store, from there to the worker, and from its results back to
+ * the store and to the health of webhooks. The one writer of both tables.
+ */
+export class Dispatcher {
+  readonly subscribers = new Subscribers();
+  readonly windows = new Windows();
+  readonly pending = new PendingCounts();
+  readonly counts = new DeliveryCounts();
+  readonly handOut: HandOut;
+  readonly health: HealthBook;
+  readonly rows: RowWriter;
+  readonly #parts: DispatcherParts;
+  readonly #results: ResultWriter;
+  /** Who waits for the end of a delivery. */
+  readonly #waiters = new Map<string, () => void>();
+  #intake: Intake;
+  #pool: DeliverPool | null = null;
+  /** Where this service listens, which no delivery may reach; nothing is handed out before that is known. */
+  #listening: readonly ListeningAt[] | null = null;
+  #stopping = false;
+  /** Of workers that are no more, and of the one that is. */
+  #statsBefore = NO_STATS;
+  #stats = NO_STATS;
+
+  constructor(parts: DispatcherParts) {
+    this.#parts = parts;
+    const { subscribers, windows } = this;
+    const { deliveries, webhooks, journal, log } = parts;
+    const nowMs = (): number => parts.nowMs();
+    const onFault = (fault: StoreFault): void => parts.onStoreFaults([fault]);
+    this.health = new HealthBook({
+      subscribers,
+      log,
+      nowMs,
+      save: (changed) => webhooks.healthChanged(changed),
+      onUnhealthy: (id) => this.handOut.giveUp(id, 'unhealthy', false),
+      onFault,
+    });
+    this.handOut = new HandOut({
+      subscribers,
+      windows,
+      deliveries,
+      nowMs,
+      send: (order) => this.#send(order),
+      secretsOf: (webhook) => webhooks.secretsOf(webhook),
+      onSkipped: (rows) => this.#skippedInStore(rows),
+      onFault,
+    });
+    const stored = deliveries.storedUpToSequence();
+    this.rows = new RowWriter(
+      {
+        insert: (rows, upTo) => deliveries.insert(rows, upTo),
+        onStored: (rows, upTo) => {
+          journal.dueStored(upTo);
+          this.handOut.offer(rows);
+        },
+        onFault,
+      },
+      stored,
+    );
+    this.#results = new ResultWriter({ deliveries, onApplied: (arrived) => this.#applied(arrived), onFault });
+    this.#intake = this.#intakeFrom(stored);
+  }
+
+  #intakeFrom(sequence: number): Intake {
+    const { subscribers, pending, rows } = this;
+    return new Intake(
+      {
+        subscribers,
+        nowMs: () => this.#parts.nowMs(),
+        stage: (at, bytes) => this.#parts.journal.stageDue(at, bytes),
+        take: (given, at) => {
+          pending.added(given);
+          rows.add(given, at);
+        },
+        pending: (endpointId) => pending.of(endpointId),
+        pendingInAll: () => this.#parts.deliveries.pendingCount() + rows.waiting,
+        onSkipped: () => this.counts.ended('skipped'),
+        onProbe: (subscriber) => this.health.changed(subscriber),
+      },
+      sequence,
+    );
+  }
+
+  /** The port of the decide path. */
+  decided(customer: CustomerNumber, occurredAtMs: number, answers: AnswerReader, at: number): void {
+    this.#intake.decided(customer, occurredAtMs, answers, at);
+  }
+
+  /** Takes up what the last run left: entries of the journal that are not in the store yet, then what is pending. */
+  async start(due: readonly DueRead[]): Promise<void> {
+    const { webhooks, deliveries, egressAllow } = this.#parts;
+    this.subscribers.load(webhooks.loadAll());
+    this.health.forgetProbes();
+    for (const endpointId of deliveries.endpointsWithPending()) this.handOut.look(endpointId);
+    this.#intake = this.#intakeFrom(await this.#recover(due));
+    this.#pool = await this.#parts.openPool(
+      { egressAllow, attemptsInFlightMax: ATTEMPTS_IN_FLIGHT_MAX },
+      {
+        onReady: () => void this.#ready(),
+        onResults: (results, stats) => this.#arrived(results, stats),
+        onEnded: (error) => this.#ended(error),
+      },
+    );
+  }
+
+  /** The service listens there: deliveries go out from now on. */
+  listens(addresses: readonly ListeningAt[]): Promise<void> {
+    this.#listening = addresses;
+    return this.#ready();
+  }
+
+  /** Gives the newest sequence that is taken. */
+  async #recover(due: readonly DueRead[]): Promise<number> {
+    let newest = this.#parts.deliveries.storedUpToSequence();
+    let rows: Delivery[] = [];
+    let count = 0;
+    for (const { sequence, bytes } of due) {
+      const entry = decodeDue(bytes);
+      for (const { webhookId, deliveryId, trigger } of entry.targets) {
+        const webhook = this.subscribers.find(webhookId)?.webhook;
+        // What was deleted since gets nothing, and what is there already is not inserted twice.
+        if (webhook === undefined || this.#parts.deliveries.find(entry.customer, deliveryId) !== null) continue;
+        rows.push(newRow(entry, deliveryId, webhook, trigger));
+        count++;
+      }
+      newest = Math.max(newest, sequence);
+      if (rows.length < RECOVER_ROWS) continue;
+      this.rows.add(rows, newest);
+      rows = [];
+      await this.rows.settled();
+    }
+    this.pending.added(rows);
+    this.rows.add(rows, newest);
+    await this.rows.settled();
+    if (count > 0) this.#parts.log.info({ deliveries: count }, 'deliveries read from the journal');
+    return newest;
+  }
+
+  get status(): LayerStatus {
+    if (this.#pool?.up === true) return { state: 'ok', version: null, detail: '' };
+    return { state: 'broken', version: null, detail: 'the deliver worker ended and is not back yet' };
+  }
+
+  get workerStats(): DeliverStats {
+    return this.#stats;
+  }
+
+  /** Since the start, over all workers. */
+  total(name: 'connectionsOpened' | 'connectionsReused' | 'blockedAddresses'): number {
+    return this.#statsBefore[name] + this.#stats[name];
+  }
+
+  get intake(): Pick<Intake, 'skippedUnrecorded'> {
+    return this.#intake;
+  }
+
+  /** The webhook with its newest health. */
+  newest(webhook: Webhook): Webhook {
+    return this.subscribers.find(webhook.id)?.webhook ?? webhook;
+  }
+
+  /** A delivery that no decision owes: it is stored and goes out. Says whether there was room. */
+  add(row: Delivery): boolean {
+    if (this.#stopping || this.pending.of(row.endpointId) >= DELIVERIES_PENDING_PER_ENDPOINT_MAX) return false;
+    if (!this.rows.add([row], 0)) return false;
+    this.pending.added([row]);
+    return true;
+  }
+
+  /** Resolves when deliveries of decisions that were answered before this call can be read. */
+  settled(): Promise<void> {
+    return this.rows.settled();
+  }
+
+  /** Resolves when the delivery has ended or the service stops. */
+  ended(deliveryId: string): Promise<void> {
+    return new Promise((resolve) => this.#waiters.set(deliveryId, resolve));
+  }
+
+  /** Ends orderly: attempts in flight get a grace, every result is stored. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.handOut.close();
+    await this.rows.close();
+    await this.#pool?.close(STOP_GRACE_MS);
+    await this.#results.close();
+    await this.health.save();
+    for (const resolve of this.#waiters.values()) resolve();
+    this.#waiters.clear();
+  }
+
+  #send(order: DeliverOrder): boolean {
+    return this.#pool?.send(order) ?? false;
+  }
+
+  /** Results of a worker that is dead are stored before what it held is read again. */
+  async #ready(): Promise<void> {
+    await this.#results.drained();
+    if (this.#stopping || this.#listening === null || this.#pool?.up !== true) return;
+    this.#send({ kind: 'listening', addresses: this.#listening });
+    this.windows.loseAll();
+    this.handOut.open();
+  }
+
+  #ended(error: unknown): void {
+    this.handOut.close();
+    this.#statsBefore = {
+      ...NO_STATS,
+      connectionsOpened: this.total('connectionsOpened'),
+      connectionsReused: this.total('connectionsReused'),
+      blockedAddresses: this.total('blockedAddresses'),
+    };
+    this.#stats = NO_STATS;
+    if (!this.#stopping) this.#parts.log.error({ err: error }, 'the deliver worker ended; another takes its place');
+  }
+
+  #arrived(results: readonly DeliverResult[], stats: DeliverStats): void {
+    this.#stats = stats;
+    const arrived: Arrived[] = [];
+    for (const result of results) {
+      const window = this.windows.find(result.endpointId);
+      const delivery = window?.held.get(result.deliveryId);
+      if (window === undefined || delivery === undefined) continue;
+      if (result.attempt !== null) {
+        this.windows.learn(window, result.attempt.error !== null);
+        this.counts.attempted(result.attempt.error ?? 'succeeded');
+      }
+      arrived.push({ result, delivery });
+    }
+    if (arrived.length > 0) this.#results.add(arrived);
+  }
+
+  /** The store has them: their places are free, and what they say of their webhooks counts. */
+  #applied(arrived: readonly Arrived[]): void {
+    for (const { result, delivery } of arrived) {
+      const { outcome, endpointId } = result;
+      if (outcome.kind === 'waiting') continue;
+      const window = this.windows.find(endpointId);
+      if (window !== undefined) this.windows.finish(window, delivery.id);
+      if (outcome.kind !== 'kept') this.#count({ result, delivery });
+      const subscriber = this.subscribers.find(endpointId);
+      if (subscriber !== undefined && (outcome.kind === 'succeeded' || outcome.kind === 'failed'))
+        this.health.apply(subscriber, { result: outcome.kind, trigger: delivery.trigger });
+      this.#waiters.get(delivery.id)?.();
+      this.#waiters.delete(delivery.id);
+    }
+    this.handOut.refillSoon();
+  }
+
+  #count({ result, delivery }: Arrived): void {
+    const { outcome, completedAtMs, elapsedMs, endpointId } = result;
+    this.pending.ended(endpointId);
+    this.counts.ended(outcome.kind);
+    if (outcome.kind === 'succeeded') this.counts.delivered(Math.max(0, completedAtMs - delivery.createdAtMs) / 1_000);
+    if (outcome.kind !== 'failed') return;
+    const { id, customer, requestId: request_id, trigger, attempts } = delivery;
+    this.#parts.log.warn(
+      {
+        event: 'delivery_failed',
+        delivery: id,
+        webhook: endpointId,
+        customer,
+        request_id,
+        trigger,
+        attempts,
+        error: outcome.error,
+        status_code: result.attempt?.statusCode ?? null,
+        elapsed_ms: elapsedMs,
+      },
+      'a delivery failed for good',
+    );
+  }
+
+  #skippedInStore(rows: readonly Delivery[]): void {
+    for (const { endpointId, id } of rows) {
+      this.pending.ended(endpointId);
+      this.counts.ended('skipped');
+      this.#waiters.get(id)?.();
+      this.#waiters.delete(id);
+    }
+  }
+}
+
+const NO_STATS: DeliverStats = {
+  connectionsOpened: 0,
+  connectionsReused: 0,
+  blockedAddresses: 0,
+  attemptsInFlight: 0,
+  held: 0,
+};

@@ -1,0 +1,199 @@
+import { PLANS } from '../core/webhook-schedule.ts';
+import type { Delivery, DeliveryError, WebhookSecrets, Webhook } from '../core/webhook.ts';
+import type { DeliverOrder, DeliverTask } from '../pools/deliver-messages.ts';
+import type { StoreFault } from '../store/durable.ts';
+import type { Subscribers } from './due.ts';
+import type { DeliveryUpdate } from '../store/deliveries/row.ts';
+import type { Deliveries } from '../store/deliveries.ts';
+import type { EndpointWindow, Windows } from './windows.ts';
+
+export interface HandOutParts {
+  readonly subscribers: Subscribers;
+  readonly windows: Windows;
+  readonly deliveries: Pick<Deliveries, 'pendingOf' | 'apply'>;
+  nowMs(): number;
+  /** To the worker; says whether one is there. */
+  send(order: DeliverOrder): boolean;
+  /** null where they cannot be read. */
+  secretsOf(webhook: Webhook): WebhookSecrets | null;
+  /** Rows ended as skipped in the store. */
+  onSkipped(rows: readonly Delivery[]): void;
+  onFault(fault: StoreFault): void;
+}
+
+/** Choice: endpoints that a turn of the event loop reads from the store for; some 64 rows each, a millisecond in all. */
+const ENDPOINTS_PER_TURN = 4;
+/** Choice: rows that are skipped in one transaction, some 2 ms of the main thread. */
+const SKIPS_PER_WRITE = 256;
+/** Choice: how long a store that refused a write is left alone. */
+const RETRY_MS = 1_000;
+
+/** From the store to the worker: what is stored is handed out as the windows allow, the rest in turns. */
+export class HandOut {
+  readonly #parts: HandOutParts;
+  /** Endpoints that the worker has been told. */
+  readonly #known = new Set<string>();
+  /** Endpoints whose rows are being skipped. */
+  readonly #skipping = new Set<string>();
+  #open = false;
+  #refilling = false;
+
+  constructor(parts: HandOutParts) {
+    this.#parts = parts;
+  }
+
+  /** A worker is up, and knows nothing yet. */
+  open(): void {
+    this.#known.clear();
+    this.#open = true;
+    this.refillSoon();
+  }
+
+  /** Nothing more is handed out until `open`. */
+  close(): void {
+    this.#open = false;
+  }
+
+  /** Rows that were just stored. */
+  offer(rows: readonly Delivery[]): void {
+    const taken: Delivery[] = [];
+    for (const row of rows) {
+      if (row.status !== 'pending') continue;
+      const window = this.windowOf(row.endpointId);
+      if (window.held.has(row.id)) continue;
+      if (this.#mayGoAtOnce(window, row)) this.#take(window, row, taken);
+      else this.#parts.windows.line(window);
+    }
+    this.#send(taken);
+    this.refillSoon();
+  }
+
+  /** Somebody waits for tests and probes, so they pass by what is in line. */
+  #mayGoAtOnce(window: EndpointWindow, { endpointId, trigger }: Delivery): boolean {
+    if (!this.#open) return false;
+    const urgent = trigger === 'test' || trigger === 'probe';
+    if (!urgent && (window.overflowing || this.#parts.windows.room(window) === 0)) return false;
+    if (trigger === 'decision' && this.#skipErrorOf(endpointId) !== null) return false;
+    return this.#meet(endpointId) === 'met';
+  }
+
+  windowOf(endpointId: string): EndpointWindow {
+    const health = this.#parts.subscribers.find(endpointId)?.webhook.health;
+    return this.#parts.windows.of(endpointId, (health?.consecutiveFailures ?? 0) > 0);
+  }
+
+  /** The endpoint has something in the store that may be handed out or is to be skipped. */
+  look(endpointId: string): void {
+    this.#parts.windows.line(this.windowOf(endpointId));
+    this.refillSoon();
+  }
+
+  /** Its pending deliveries are to end as skipped: those of decisions, or all when the endpoint is gone. */
+  giveUp(endpointId: string, error: DeliveryError, all: boolean): void {
+    if (this.#known.has(endpointId)) this.#parts.send({ kind: 'skip', endpointId, error, all });
+    if (all && this.#known.delete(endpointId)) this.#parts.send({ kind: 'forget', endpointId });
+    this.look(endpointId);
+  }
+
+  /** Its address or secrets changed. */
+  changed(endpointId: string): void {
+    if (this.#known.delete(endpointId)) this.#meet(endpointId);
+  }
+
+  refillSoon(): void {
+    if (this.#refilling || !this.#open) return;
+    this.#refilling = true;
+    setImmediate(() => this.#refill());
+  }
+
+  #refill(): void {
+    this.#refilling = false;
+    for (let turn = 0; this.#open && turn < ENDPOINTS_PER_TURN; turn++) {
+      const window = this.#parts.windows.next();
+      if (window === null) return;
+      if (!this.#skipping.has(window.id)) this.#readBack(window);
+    }
+    this.refillSoon();
+  }
+
+  /** Reads what the endpoint has pending and hands it out, or skips it. */
+  #readBack(window: EndpointWindow): void {
+    const { windows, deliveries } = this.#parts;
+    const error = this.#skipErrorOf(window.id);
+    const room = error === null ? windows.room(window) : SKIPS_PER_WRITE;
+    const limit = window.held.size + room;
+    const rows = deliveries.pendingOf(window.id, null, limit);
+    const waiting = rows.filter(({ id }) => !window.held.has(id));
+    if (error !== null) {
+      const skipped = waiting.filter(({ trigger }) => error === 'gone' || trigger === 'decision');
+      if (skipped.length > 0) {
+        void this.#skip(window, skipped, error);
+        return;
+      }
+    }
+    if (waiting.length > 0 && this.#meet(window.id) !== 'met') return;
+    const taken: Delivery[] = [];
+    for (const row of waiting.slice(0, windows.room(window))) this.#take(window, row, taken);
+    if (rows.length < limit && taken.length === waiting.length) windows.drained(window);
+    else if (windows.room(window) > 0) windows.line(window);
+    this.#send(taken);
+  }
+
+  /** Why decisions are not to be sent there; null when they are. */
+  #skipErrorOf(endpointId: string): DeliveryError | null {
+    const subscriber = this.#parts.subscribers.find(endpointId);
+    if (subscriber === undefined || this.#meet(endpointId) === 'unreadable') return 'gone';
+    return subscriber.webhook.health.status === 'unhealthy' ? 'unhealthy' : null;
+  }
+
+  async #skip(window: EndpointWindow, rows: readonly Delivery[], error: DeliveryError): Promise<void> {
+    this.#skipping.add(window.id);
+    const completedAtMs = this.#parts.nowMs();
+    const updates = rows.map(({ customer, id, elapsedMs }): DeliveryUpdate => {
+      return { customer, id, elapsedMs, status: 'skipped', attempt: null, error, completedAtMs, nextAttemptAtMs: null };
+    });
+    const done = await this.#parts.deliveries.apply(updates);
+    if (done.kind === 'ok') this.#parts.onSkipped(rows);
+    else {
+      this.#parts.onFault(done);
+      await new Promise((resume) => setTimeout(resume, RETRY_MS));
+    }
+    this.#skipping.delete(window.id);
+    this.look(window.id);
+  }
+
+  /** Tells the worker of the endpoint where it has not heard of it. */
+  #meet(endpointId: string): 'met' | 'gone' | 'unreadable' | 'no_worker' {
+    if (this.#known.has(endpointId)) return 'met';
+    const webhook = this.#parts.subscribers.find(endpointId)?.webhook;
+    if (webhook === undefined) return 'gone';
+    const secrets = this.#parts.secretsOf(webhook);
+    if (secrets === null) return 'unreadable';
+    if (!this.#parts.send({ kind: 'endpoint', endpoint: { endpointId, url: webhook.url, secrets } }))
+      return 'no_worker';
+    this.#known.add(endpointId);
+    return 'met';
+  }
+
+  #take(window: EndpointWindow, row: Delivery, taken: Delivery[]): void {
+    const { customer, id, trigger, requestId, createdAtMs, attempts } = row;
+    this.#parts.windows.take(window, { customer, id, trigger, requestId, createdAtMs, attempts: attempts.length });
+    taken.push(row);
+  }
+
+  #send(rows: readonly Delivery[]): void {
+    if (rows.length === 0) return;
+    const nowMs = this.#parts.nowMs();
+    this.#parts.send({ kind: 'deliver', tasks: rows.map((row) => taskOf(row, nowMs)) });
+  }
+}
+
+/** An attempt that a stop cut short is none of those that a delivery has. */
+function taskOf(row: Delivery, nowMs: number): DeliverTask {
+  const { id, endpointId, trigger, body, attempts, elapsedMs, nextAttemptAtMs } = row;
+  const attemptsMade = attempts.filter(({ error }) => error !== 'shutdown').length;
+  // A clock that was put back must not make a wait longer than the plan's.
+  const waitMs = PLANS[trigger].waitsMs[attemptsMade - 1] ?? 0;
+  const notBeforeMs = nextAttemptAtMs === null ? 0 : Math.min(nextAttemptAtMs, nowMs + waitMs);
+  return { deliveryId: id, endpointId, trigger, body, attemptsMade, elapsedMs, notBeforeMs };
+}

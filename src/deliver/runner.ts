@@ -1,0 +1,413 @@
+import { unreachable } from '../base/brand.ts';
+import { afterAttempt, attemptError, attemptLimitMs, PLANS, type AttemptOutcome } from '../core/webhook-schedule.ts';
+import type { DeliveryAttempt, DeliveryError, WebhookSecrets } from '../core/webhook.ts';
+import type {
+  DeliverOrder,
+  DeliverResult,
+  DeliverStats,
+  DeliverTask,
+  EndpointMessage,
+} from '../pools/deliver-messages.ts';
+import { EndpointQueue, Host, type Held } from './endpoint-queue.ts';
+import { FairRing } from './fair-ring.ts';
+import { Slots, STANDINGS, type AttemptPace, type Standing } from './slots.ts';
+
+/** One attempt, as the sender needs it. */
+export interface AttemptRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+  readonly timeoutMs: number;
+}
+
+/** How an attempt ended. */
+export interface AttemptEnd {
+  readonly outcome: AttemptOutcome;
+  readonly statusCode: number | null;
+  readonly durationMs: number;
+}
+
+export interface RunnerParts {
+  readonly attemptsInFlightMax: number;
+  /** Unix ms, for records and retries. */
+  nowMs(): number;
+  /** For durations. */
+  monotonicMs(): number;
+  /** Calls back once after so long; what it gives calls that off. */
+  after(ms: number, then: () => void): () => void;
+  /** Calls back at the end of this turn of the event loop. */
+  endOfTurn(then: () => void): void;
+  headersFor(delivery: {
+    readonly deliveryId: string;
+    readonly body: Uint8Array;
+    readonly secrets: WebhookSecrets;
+    readonly nowMs: number;
+  }): Readonly<Record<string, string>>;
+  send(request: AttemptRequest): Promise<AttemptEnd>;
+  connections(): Pick<DeliverStats, 'connectionsOpened' | 'connectionsReused' | 'blockedAddresses'>;
+  onResults(results: readonly DeliverResult[], stats: DeliverStats): void;
+  /** All that was in flight has ended after `stop`, and every result has been given. */
+  onStopped(): void;
+  /** A fault of our own, which costs one attempt. */
+  onFault(error: unknown): void;
+}
+
+interface Attempt {
+  readonly held: Held;
+  readonly number: number;
+  readonly startedAtMs: number;
+  readonly startedMs: number;
+  readonly standing: Standing;
+  readonly host: Host;
+}
+
+/**
+ * The worker's side of deliveries: queues for each endpoint, turns among endpoints, attempts on their schedule. It knows neither
+ * the network nor the clock; both are handed in. What it holds is what it was handed, so the other side bounds its memory.
+ *
+ * An endpoint gets its turn when it has something due, its allowance and its host's have room, and its standing has slots. A
+ * delivery that waits for its retry holds none of them.
+ */
+export class Runner {
+  readonly #parts: RunnerParts;
+  readonly #slots: Slots;
+  readonly #queues = new Map<string, EndpointQueue>();
+  readonly #hosts = new Map<string, Host>();
+  readonly #rings: Readonly<Record<Standing, FairRing<EndpointQueue>>> = {
+    proven: new FairRing(),
+    unproven: new FairRing(),
+    slow: new FairRing(),
+  };
+  readonly #held = new Map<string, Held>();
+  readonly #attempts = new Set<Attempt>();
+  #results: DeliverResult[] = [];
+  #flushing = false;
+  #turn = 0;
+  #stopping = false;
+  #stopped = false;
+
+  constructor(parts: RunnerParts) {
+    this.#parts = parts;
+    this.#slots = new Slots(parts.attemptsInFlightMax);
+  }
+
+  /** `listening` is not for here: it is about addresses. */
+  order(order: Exclude<DeliverOrder, { kind: 'listening' }>): void {
+    switch (order.kind) {
+      case 'endpoint':
+        this.#meet(order.endpoint);
+        break;
+      case 'deliver':
+        for (const task of order.tasks) this.#accept(task);
+        this.#pump();
+        break;
+      case 'skip':
+        this.#skip(order.endpointId, order.error, order.all);
+        break;
+      case 'forget':
+        this.#forget(order.endpointId);
+        break;
+      case 'stop':
+        this.#stop(order.graceMs);
+        break;
+      default:
+        unreachable(order);
+    }
+  }
+
+  #meet(endpoint: EndpointMessage): void {
+    const host = this.#hostOf(endpoint.url);
+    const queue = this.#queues.get(endpoint.endpointId);
+    if (queue === undefined) {
+      this.#queues.set(endpoint.endpointId, new EndpointQueue(endpoint, host));
+      return;
+    }
+    queue.url = endpoint.url;
+    queue.secrets = endpoint.secrets;
+    queue.host = host;
+  }
+
+  #hostOf(url: string): Host {
+    const { origin } = new URL(url);
+    let host = this.#hosts.get(origin);
+    if (host === undefined) {
+      host = new Host();
+      this.#hosts.set(origin, host);
+    }
+    return host;
+  }
+
+  #accept(task: DeliverTask): void {
+    const queue = this.#queues.get(task.endpointId);
+    if (queue === undefined) throw new Error('a delivery came before its endpoint');
+    if (this.#stopping || this.#held.has(task.deliveryId)) return;
+    const { attemptsMade, elapsedMs } = task;
+    const countingSinceMs = attemptsMade > 0 ? this.#parts.monotonicMs() : null;
+    const held: Held = {
+      task,
+      queue,
+      attemptsMade,
+      elapsedMs,
+      countingSinceMs,
+      lastError: null,
+      skip: null,
+      cancelWait: null,
+    };
+    this.#held.set(task.deliveryId, held);
+    const waitMs = task.notBeforeMs - this.#parts.nowMs();
+    if (waitMs > 0) this.#wait(held, waitMs);
+    else if (task.trigger === 'test' || task.trigger === 'probe') this.#enqueue(held, queue.urgent);
+    else this.#enqueue(held, attemptsMade > 0 ? queue.due : queue.fresh);
+  }
+
+  #enqueue(held: Held, list: Held[]): void {
+    list.push(held);
+    this.#line(held.queue);
+  }
+
+  /** Puts the queue in line where it has something to begin. */
+  #line(queue: EndpointQueue): void {
+    if (queue.mayBegin && !queue.host.parked.has(queue)) this.#rings[queue.standing].add(queue);
+  }
+
+  #wait(held: Held, waitMs: number): void {
+    held.cancelWait = this.#parts.after(waitMs, () => {
+      held.cancelWait = null;
+      this.#enqueue(held, held.queue.due);
+      this.#pump();
+    });
+  }
+
+  /** Begins what has slots. */
+  #pump(): void {
+    for (;;) {
+      const queue = this.#stopping ? null : this.#next();
+      if (queue === null) return;
+      if (!queue.mayBegin) continue;
+      if (!queue.host.hasRoom) {
+        queue.host.parked.add(queue);
+        continue;
+      }
+      const held = queue.take();
+      if (held !== null) this.#begin(held);
+      this.#line(queue);
+      this.#unpark(queue.host);
+    }
+  }
+
+  /** The queue whose turn it is: standings take turns, and in each of them its queues. */
+  #next(): EndpointQueue | null {
+    for (let tried = 0; tried < STANDINGS.length; tried++) {
+      const standing = STANDINGS[this.#turn++ % STANDINGS.length] ?? 'proven';
+      if (this.#rings[standing].size > 0 && this.#slots.hasRoom(standing)) return this.#rings[standing].take();
+    }
+    return null;
+  }
+
+  #begin(held: Held): void {
+    const { task, queue } = held;
+    const startedMs = this.#parts.monotonicMs();
+    held.countingSinceMs ??= startedMs;
+    const timeoutMs = attemptLimitMs(PLANS[task.trigger], elapsedAt(held, startedMs));
+    const isOver = held.attemptsMade > PLANS[task.trigger].waitsMs.length;
+    if (timeoutMs <= 0 || isOver) {
+      this.#end(held, null, { kind: 'failed', error: held.lastError ?? 'timeout' });
+      return;
+    }
+    const number = held.attemptsMade + 1;
+    const { standing, host } = queue;
+    const attempt: Attempt = { held, number, startedAtMs: this.#parts.nowMs(), startedMs, standing, host };
+    this.#attempts.add(attempt);
+    this.#slots.take(standing);
+    queue.inFlight++;
+    host.inFlight++;
+    void this.#send(attempt, timeoutMs).then((ended) => this.#finish(attempt, ended));
+  }
+
+  async #send({ held: { task, queue }, startedAtMs, startedMs }: Attempt, timeoutMs: number): Promise<AttemptEnd> {
+    const { deliveryId, body } = task;
+    try {
+      const headers = this.#parts.headersFor({ deliveryId, body, secrets: queue.secrets, nowMs: startedAtMs });
+      return await this.#parts.send({ url: queue.url, headers, body, timeoutMs });
+    } catch (error) {
+      this.#parts.onFault(error);
+      const durationMs = this.#parts.monotonicMs() - startedMs;
+      return { outcome: { kind: 'failed', error: 'connection_reset' }, statusCode: null, durationMs };
+    }
+  }
+
+  #finish(attempt: Attempt, ended: AttemptEnd): void {
+    // After the grace of a stop it has been given up already.
+    if (!this.#attempts.delete(attempt)) return;
+    const { held } = attempt;
+    const { queue } = held;
+    this.#release(attempt);
+    held.attemptsMade = attempt.number;
+    const elapsedMs = elapsedAt(held, this.#parts.monotonicMs());
+    const { attemptsMade } = held;
+    const next = afterAttempt(PLANS[held.task.trigger], { attemptsMade, elapsedMs, outcome: ended.outcome });
+    const error = attemptError(ended.outcome);
+    held.lastError = error;
+    this.#learn(queue, paceOf(error));
+    const record = recordOf(attempt, ended, error);
+    switch (next.kind) {
+      case 'succeeded':
+        this.#end(held, record, { kind: 'succeeded' });
+        break;
+      case 'failed':
+        this.#end(held, record, { kind: 'failed', error: next.error });
+        break;
+      case 'waiting':
+        this.#retryLater(held, record, next.waitMs);
+        break;
+      default:
+        unreachable(next);
+    }
+    this.#pump();
+    this.#stoppedWhenIdle();
+  }
+
+  #retryLater(held: Held, record: DeliveryAttempt, waitMs: number): void {
+    if (held.skip !== null) {
+      this.#end(held, record, { kind: 'skipped', error: held.skip });
+      return;
+    }
+    const nextAttemptAtMs = this.#parts.nowMs() + waitMs;
+    this.#report(held, record, { kind: 'waiting', nextAttemptAtMs });
+    if (this.#stopping) this.#held.delete(held.task.deliveryId);
+    else this.#wait(held, waitMs);
+  }
+
+  /** Gives back what an attempt took, and lines up who waited for it. */
+  #release({ held: { queue }, standing, host }: Attempt): void {
+    this.#slots.give(standing);
+    queue.inFlight--;
+    host.inFlight--;
+    this.#unpark(host);
+  }
+
+  /** Lines up the longest waiting queue that has something to send; each that begins an attempt calls the next. */
+  #unpark(host: Host): void {
+    while (host.hasRoom) {
+      const queue = host.unpark();
+      if (queue === null) return;
+      if (!queue.mayBegin) continue;
+      this.#line(queue);
+      return;
+    }
+  }
+
+  #learn(queue: EndpointQueue, pace: AttemptPace): void {
+    const before = queue.standing;
+    queue.learn(pace);
+    if (queue.standing !== before) this.#rings[before].delete(queue);
+    this.#line(queue);
+  }
+
+  #end(held: Held, attempt: DeliveryAttempt | null, outcome: DeliverResult['outcome']): void {
+    this.#held.delete(held.task.deliveryId);
+    this.#report(held, attempt, outcome);
+  }
+
+  #report(held: Held, attempt: DeliveryAttempt | null, outcome: DeliverResult['outcome']): void {
+    const { deliveryId, endpointId } = held.task;
+    const elapsedMs = Math.round(elapsedAt(held, this.#parts.monotonicMs()));
+    const completedAtMs = this.#parts.nowMs();
+    this.#results.push({ deliveryId, endpointId, attempt, outcome, elapsedMs, completedAtMs });
+    if (this.#flushing) return;
+    this.#flushing = true;
+    this.#parts.endOfTurn(() => this.#flush());
+  }
+
+  #flush(): void {
+    this.#flushing = false;
+    const results = this.#results;
+    this.#results = [];
+    if (results.length > 0) this.#parts.onResults(results, this.stats());
+  }
+
+  stats(): DeliverStats {
+    return { ...this.#parts.connections(), attemptsInFlight: this.#attempts.size, held: this.#held.size };
+  }
+
+  #skip(endpointId: string, error: DeliveryError, all: boolean): void {
+    const inFlight = new Set([...this.#attempts].map(({ held }) => held));
+    for (const held of this.#heldOf(endpointId)) {
+      if (!all && held.task.trigger !== 'decision') continue;
+      if (inFlight.has(held)) held.skip = error;
+      else {
+        this.#drop(held);
+        this.#end(held, null, { kind: 'skipped', error });
+      }
+    }
+  }
+
+  #heldOf(endpointId: string): Held[] {
+    return [...this.#held.values()].filter(({ task }) => task.endpointId === endpointId);
+  }
+
+  #drop(held: Held): void {
+    held.cancelWait?.();
+    held.cancelWait = null;
+    held.queue.remove(held);
+  }
+
+  #forget(endpointId: string): void {
+    const queue = this.#queues.get(endpointId);
+    if (queue === undefined || this.#heldOf(endpointId).some(({ skip }) => skip === null)) return;
+    this.#queues.delete(endpointId);
+    this.#rings[queue.standing].delete(queue);
+    queue.host.parked.delete(queue);
+    this.#forgetHosts();
+  }
+
+  /** Hosts without an endpoint go. */
+  #forgetHosts(): void {
+    if (this.#hosts.size <= 2 * this.#queues.size) return;
+    const used = new Set([...this.#queues.values()].map(({ host }) => host));
+    for (const [origin, host] of this.#hosts) if (!used.has(host) && host.inFlight === 0) this.#hosts.delete(origin);
+  }
+
+  /** What waits stays with the other side, which has it in the store. */
+  #stop(graceMs: number): void {
+    this.#stopping = true;
+    for (const held of this.#held.values()) this.#drop(held);
+    this.#parts.after(graceMs, () => this.#giveUp());
+    this.#stoppedWhenIdle();
+  }
+
+  /** The attempts that the grace was not long enough for. */
+  #giveUp(): void {
+    for (const attempt of this.#attempts) {
+      const durationMs = this.#parts.monotonicMs() - attempt.startedMs;
+      const record = recordOf(attempt, { statusCode: null, durationMs }, 'shutdown');
+      this.#attempts.delete(attempt);
+      this.#end(attempt.held, record, { kind: 'kept' });
+    }
+    this.#stoppedWhenIdle();
+  }
+
+  #stoppedWhenIdle(): void {
+    if (!this.#stopping || this.#stopped || this.#attempts.size > 0) return;
+    this.#stopped = true;
+    this.#flush();
+    this.#parts.onStopped();
+  }
+}
+
+function elapsedAt({ elapsedMs, countingSinceMs }: Held, nowMs: number): number {
+  return countingSinceMs === null ? elapsedMs : elapsedMs + nowMs - countingSinceMs;
+}
+
+function recordOf(
+  { number, startedAtMs }: Attempt,
+  { statusCode, durationMs }: Pick<AttemptEnd, 'statusCode' | 'durationMs'>,
+  error: DeliveryError | null,
+): DeliveryAttempt {
+  return { attempt: number, startedAtMs, durationMs: Math.round(durationMs), statusCode, error };
+}
+
+function paceOf(error: DeliveryError | null): AttemptPace {
+  if (error === null) return 'succeeded';
+  return error === 'timeout' || error === 'connect_timeout' ? 'timed_out' : 'failed';
+}

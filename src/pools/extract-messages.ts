@@ -1,0 +1,108 @@
+import type { MessagePort } from 'node:worker_threads';
+import type { FailureReason, OutputOptions } from '../core/extraction.ts';
+
+/** Everything that crosses between the main thread, which keeps jobs, and the extract workers, which fetch and read. */
+
+/** Handed to a worker's one endless task. */
+export interface ExtractPost {
+  readonly port: MessagePort;
+}
+
+/** What an extract worker is started with. */
+export interface ExtractWorkerData {
+  /** CIDRs that may be reached although they are not public. */
+  readonly egressAllow: readonly string[];
+  /** Begins with the product token. */
+  readonly userAgent: string;
+  /** Connector → another base address of its source. */
+  readonly bases: Readonly<Record<string, string>>;
+}
+
+/** A job as a worker needs it. Sent before its first step, and again when its session changes. */
+export interface ExtractJobMessage {
+  readonly job: number;
+  readonly connector: string;
+  readonly operation: string;
+  readonly output: OutputOptions;
+  /** JSON of the session; null without one. */
+  readonly sessionJson: string | null;
+}
+
+export interface ExtractStepMessage {
+  readonly lease: number;
+  readonly job: number;
+  readonly stateJson: string;
+  /** Infinity where the job takes all. */
+  readonly recordsLeft: number;
+}
+
+export type ExtractOrder =
+  | { readonly kind: 'listening'; readonly addresses: readonly { readonly host: string; readonly port: number }[] }
+  | { readonly kind: 'job'; readonly job: ExtractJobMessage }
+  /** The job is over: its steps are given up, and nobody waits for their results. */
+  | { readonly kind: 'forget'; readonly job: number }
+  | { readonly kind: 'steps'; readonly steps: readonly ExtractStepMessage[] }
+  /** These requests may begin. */
+  | { readonly kind: 'permitted'; readonly permits: readonly number[] }
+  /** No new requests. The worker answers `stopped` and its task ends; steps that were not done are done after the next start. */
+  | { readonly kind: 'stop' };
+
+/** What came of a step. */
+export interface ExtractResult {
+  readonly kind: 'result';
+  readonly lease: number;
+  /** A line for each record, its length, and 16 bytes of SHA-256 of its id. */
+  readonly ndjson: Uint8Array;
+  readonly lineBytes: Uint32Array;
+  readonly hashes: Uint8Array;
+  readonly next: ExtractNext;
+  readonly total: number | null;
+  readonly pauseMs: number;
+  /** Pages and API calls that succeeded, and what they cost. */
+  readonly pages: number;
+  readonly credits: number;
+  readonly tier: 'basic' | 'standard' | null;
+  /** Fetches that failed, and records that were dropped. */
+  readonly errors: number;
+  /** Over the wire. */
+  readonly bytes: number;
+  /** null: the step was done. */
+  readonly failure: ExtractFailure | null;
+  /** What the operator is told beside it. */
+  readonly notes: readonly Pick<ExtractFailure, 'reason' | 'detail'>[];
+  /** The session as the source left it; null where it has not changed. */
+  readonly sessionJson: string | null;
+}
+
+export interface ExtractNext {
+  readonly keys: readonly string[];
+  readonly statesJson: readonly string[];
+  /** 16 bytes of SHA-256 of each whole key. */
+  readonly hashes: Uint8Array;
+}
+
+export interface ExtractFailure {
+  readonly reason: FailureReason;
+  readonly retryable: boolean;
+  readonly detail: string;
+}
+
+export type ExtractEvent =
+  | ExtractResult
+  /** A step wishes to begin a request. `permit` is the worker's own number for it. */
+  | { readonly kind: 'permit'; readonly permit: number; readonly lease: number; readonly domain: string }
+  /** That request is over, or the wish is withdrawn. */
+  | { readonly kind: 'release'; readonly permit: number }
+  | {
+      readonly kind: 'report';
+      readonly domain: string;
+      readonly wish: { readonly retryAfterMs?: number; readonly crawlDelayMs?: number };
+    };
+
+export type ExtractSignal =
+  | { readonly kind: 'ready' }
+  /** In the order in which they happened. */
+  | { readonly kind: 'events'; readonly events: readonly ExtractEvent[] }
+  /** The thread is not stuck. */
+  | { readonly kind: 'alive' }
+  | { readonly kind: 'stopped' };

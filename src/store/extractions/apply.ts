@@ -1,0 +1,154 @@
+import type { FailureEntry } from '../../core/extraction.ts';
+import {
+  type CollectBounds,
+  ended,
+  type ExtractionState,
+  type Failure,
+  hasEnded,
+  recordsMaxOf,
+  verdictOfEnd,
+  verdictOfFailure,
+} from '../../core/extraction-state.ts';
+import type { ExtractionRecords, FoundRecords, RecordRange } from '../extraction-records.ts';
+import type { ExtractionSteps, NewStep } from '../extraction-steps.ts';
+import type { Job } from './job-row.ts';
+
+/** What of a job its results are written by. */
+export type JobFacts = Pick<
+  Job,
+  'number' | 'id' | 'customer' | 'requestId' | 'connector' | 'operation' | 'collect' | 'delivery' | 'session'
+>;
+
+/**
+ * A part of what came of a step. Large results are written in several parts, each in a transaction of its own, so that none holds the
+ * main thread for long. Between two parts the step is still open: a process that ends there does it again, and what is there already is
+ * known by its key.
+ */
+export interface StepPart {
+  readonly job: JobFacts;
+  readonly step: number;
+  readonly records: { readonly found: FoundRecords; readonly range: RecordRange } | null;
+  readonly next: readonly NewStep[];
+  /** With it the step is done. */
+  readonly isLast: boolean;
+  /** Of the whole step, the same in each part. */
+  readonly outcome: StepOutcome;
+}
+
+export interface StepOutcome {
+  readonly pages: number;
+  readonly credits: number;
+  readonly tier: 'basic' | 'standard' | null;
+  readonly errors: number;
+  /** What the source says it has in all. */
+  readonly total: number | null;
+  /** Unix ms; 0 where the source asks for no pause. */
+  readonly pausedUntilMs: number;
+  readonly failure: Failure | null;
+  readonly entries: readonly FailureEntry[];
+}
+
+/** Choice: of a job, done ones included; a site of so many pages is more than a job may collect. */
+const STEPS_PER_JOB_MAX = 2_000_000;
+
+export interface ApplyParts {
+  readonly steps: ExtractionSteps;
+  readonly records: ExtractionRecords;
+  readonly bounds: CollectBounds;
+  readonly keepMs: number;
+}
+
+const LIMIT_REACHED: Failure = { reason: 'limit_reached', retryable: false };
+
+/**
+ * Only inside a write transaction: writes a part's records and steps, and gives the state that the job has then; null where the job
+ * has ended or the step was done before, and nothing was written.
+ */
+export function applyPart(
+  { steps, records, bounds, keepMs }: ApplyParts,
+  state: ExtractionState,
+  part: StepPart,
+  nowMs: number,
+): ExtractionState | null {
+  const { job, outcome } = part;
+  if (hasEnded(state) || !steps.has(job.number, part.step)) return null;
+  const max = recordsMaxOf(job, bounds);
+  const kept = keepRecords(records, state, part, max);
+  let next = kept.state;
+  const isFull = job.collect.mode === 'limit' && next.collected >= max;
+  if (!isFull) next = addSteps(steps, next, part);
+  const isOver = kept.isOver || next.recordBytes > bounds.recordBytesMax || (next.announced ?? 0) > announcedMax(job, max);
+  // The verdict on the job: undefined while it goes on, null for success.
+  let verdict = isFull ? null : isOver ? LIMIT_REACHED : undefined;
+  if (part.isLast || verdict !== undefined) next = withUsage(next, outcome);
+  if (part.isLast) {
+    steps.remove(job.number, part.step);
+    next = stepDone(next, outcome);
+    if (verdict === undefined && outcome.failure !== null) verdict = verdictOfFailure(next, outcome.failure) ?? undefined;
+    if (verdict === undefined && next.openSteps === 0) verdict = verdictOfEnd(next);
+  }
+  if (verdict === undefined) return next;
+  // Source: open points, section 5, "Sync": nothing is charged for what the caller does not get.
+  const isRefused = verdict === LIMIT_REACHED && job.delivery.kind === 'sync';
+  return ended(isRefused ? { ...next, credits: 0 } : next, verdict, nowMs, keepMs);
+}
+
+/** An announced total over this ends the job: it is known by then that the caller cannot have it all. */
+function announcedMax({ collect, delivery }: JobFacts, recordsMax: number): number {
+  return collect.mode === 'all' && delivery.kind === 'sync' ? recordsMax : Infinity;
+}
+
+function keepRecords(
+  records: ExtractionRecords,
+  state: ExtractionState,
+  { job, records: found, outcome }: StepPart,
+  max: number,
+): { readonly state: ExtractionState; readonly isOver: boolean } {
+  const announced = outcome.total === null ? state.announced : Math.max(state.announced ?? 0, outcome.total);
+  if (found === null) return { state: { ...state, announced }, isOver: false };
+  const place = { firstSeq: state.collected, max: max - state.collected };
+  const kept = records.keep(job.number, found.found, found.range, place);
+  return {
+    isOver: kept.isOver,
+    state: {
+      ...state,
+      announced,
+      collected: state.collected + kept.records,
+      duplicates: state.duplicates + kept.duplicates,
+      recordBytes: state.recordBytes + kept.bytes,
+    },
+  };
+}
+
+function addSteps(steps: ExtractionSteps, state: ExtractionState, { job, next }: StepPart): ExtractionState {
+  let { nextStep, openSteps } = state;
+  for (const step of next) {
+    if (nextStep >= STEPS_PER_JOB_MAX) break;
+    if (!steps.add(job.number, nextStep, step)) continue;
+    nextStep++;
+    openSteps++;
+  }
+  return { ...state, nextStep, openSteps };
+}
+
+function withUsage(state: ExtractionState, { pages, credits, errors, tier }: StepOutcome): ExtractionState {
+  return {
+    ...state,
+    pages: state.pages + pages,
+    credits: state.credits + credits,
+    errors: state.errors + errors,
+    // Source: open points, section 5: the dearest that was used.
+    tier: tier === 'standard' && state.tier === 'basic' ? 'standard' : state.tier,
+  };
+}
+
+function stepDone(state: ExtractionState, { failure, pausedUntilMs }: StepOutcome): ExtractionState {
+  const openSteps = state.openSteps - 1;
+  return {
+    ...state,
+    openSteps,
+    isWide: state.isWide || openSteps > 1,
+    firstFailure: state.firstFailure ?? failure,
+    pausedUntilMs: Math.max(state.pausedUntilMs, pausedUntilMs),
+  };
+}

@@ -1,0 +1,79 @@
+import { Control } from './deliver/control.ts';
+import { Dispatcher, type DispatcherParts } from './deliver/dispatcher.ts';
+import { egressPolicy } from './egress/address.ts';
+import { checkTarget } from './egress/target.ts';
+import type { WebhookManagementParts } from './manage/routes.ts';
+import type { Log } from './observe/log.ts';
+import { openDeliverPool } from './pools/deliver-pool.ts';
+import type { Store } from './store/open-store.ts';
+import { reportFaults } from './upkeep.ts';
+
+/** Wires webhooks: the store's tables, the worker that sends, and what customers ask of both. */
+
+interface WebhookWiring {
+  readonly store: Store;
+  /** Seals the secrets. */
+  readonly key: Uint8Array;
+  readonly egressAllow: readonly string[];
+}
+
+/** Deliveries and their health go by real time, even where the service's own is simulated. */
+const nowMs = (): number => Date.now();
+
+export function openDispatcher(
+  parts: WebhookWiring & { readonly journal: DispatcherParts['journal']; readonly log: Log },
+): Dispatcher {
+  const { store, key, journal, egressAllow, log } = parts;
+  const { webhooks, deliveries } = store;
+  return new Dispatcher({
+    webhooks: {
+      loadAll: () => webhooks.loadAll(),
+      secretsOf: (webhook) => webhooks.secretsOf(key, webhook),
+      healthChanged: (changed) => webhooks.healthChanged(changed),
+    },
+    deliveries,
+    journal,
+    egressAllow,
+    log,
+    nowMs,
+    openPool: openDeliverPool,
+    onStoreFaults: (faults) => reportFaults(faults, log),
+  });
+}
+
+/** What the endpoints of webhooks and of their deliveries need. Health is shown from memory, which is ahead of the store. */
+export function webhookParts(parts: WebhookWiring & { readonly dispatcher: Dispatcher }): WebhookManagementParts {
+  const { store, key, egressAllow, dispatcher } = parts;
+  const { webhooks, deliveries } = store;
+  const newest: typeof dispatcher.newest = (webhook) => dispatcher.newest(webhook);
+  const policy = egressPolicy(egressAllow);
+  return {
+    webhooks: {
+      find(customer, id) {
+        const found = webhooks.find(customer, id);
+        return found === null ? null : newest(found);
+      },
+      page(customer, query) {
+        const { rows, next } = webhooks.page(customer, query);
+        return { rows: rows.map(newest), next };
+      },
+      secretsOf: (webhook) => webhooks.secretsOf(key, webhook),
+    },
+    deliveries: {
+      settled: () => dispatcher.settled(),
+      find: (customer, id) => deliveries.find(customer, id),
+      page: (customer, query) => deliveries.page(customer, query),
+    },
+    control: new Control({
+      dispatcher,
+      webhooks: {
+        create: (webhook, secret) => webhooks.create(key, webhook, secret),
+        remove: (customer, id) => webhooks.remove(customer, id),
+        rotate: (customer, id, change) => webhooks.rotate(key, customer, id, change),
+      },
+      deliveries,
+      nowMs,
+    }),
+    checkTarget: (url) => checkTarget(url, policy),
+  };
+}

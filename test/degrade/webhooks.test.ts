@@ -1,0 +1,161 @@
+import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { startHostile, type HostileConduct, type HostileServer } from '../support/hostile-server.ts';
+import { installWithout } from '../support/installation.ts';
+import { get } from '../support/requests.ts';
+import { startServer, type RunningServer } from '../support/server.ts';
+import {
+  decideTo,
+  eventually,
+  startDeliveringServer,
+  startReceiver,
+  webhookClient,
+  type Receiver,
+} from '../support/webhooks.ts';
+
+/** Receivers that do what none should, and a worker that dies: one endpoint's trouble stays that endpoint's. */
+
+let server: RunningServer;
+let receiver: Receiver;
+let hostile: HostileServer[] = [];
+let folder = '';
+afterEach(async () => {
+  await server.stop();
+  await receiver.close();
+  for (const one of hostile) await one.close();
+  hostile = [];
+  if (folder !== '') rmSync(folder, { recursive: true, force: true });
+  folder = '';
+});
+
+interface Case {
+  readonly conduct: HostileConduct;
+  readonly error: string;
+}
+
+const CASES: readonly Case[] = [
+  { conduct: 'refuses', error: 'connection_refused' },
+  { conduct: 'resets_at_accept', error: 'connection_reset' },
+  { conduct: 'resets_on_request', error: 'connection_reset' },
+  { conduct: 'never_answers', error: 'timeout' },
+  { conduct: 'drips_headers', error: 'timeout' },
+  { conduct: 'drips_body', error: 'response_too_large' },
+  { conduct: 'huge_body', error: 'response_too_large' },
+  { conduct: 'huge_chunked_body', error: 'response_too_large' },
+  { conduct: 'redirects_302', error: 'redirect_blocked' },
+  { conduct: 'tls_self_signed', error: 'tls_error' },
+  { conduct: 'server_error', error: 'http_status' },
+];
+
+describe('hostile receivers', () => {
+  test('get four attempts at most, 2, 4 and 8 s apart, and one that answers notices nothing', async () => {
+    server = await startDeliveringServer();
+    receiver = await startReceiver();
+    const { url, secretKey } = server;
+    const { create, ended } = webhookClient(url, secretKey);
+    const cases: { readonly given: Case; readonly id: string; readonly server: HostileServer }[] = [];
+    for (const given of CASES) {
+      const one = await startHostile(given.conduct);
+      hostile.push(one);
+      cases.push({ given, id: (await create(`${one.url}/hook`, 'ALLOW')).id, server: one });
+    }
+    const outside = await create('https://receiver.invalid/hook', 'ALLOW');
+    await create(receiver.url, 'ALLOW');
+    const answeredMs = Date.now();
+    const { json } = await decideTo(url, secretKey, 'ALLOW');
+    const [arrival] = await receiver.arrived(1);
+    expect((arrival?.atMs ?? Number.POSITIVE_INFINITY) - answeredMs).toBeLessThan(500);
+
+    const requestId = String(json['request_id']);
+    for (const { given, id, server: one } of cases) {
+      const row = await ended(`?webhook_id=${id}&request_id=${requestId}`);
+      expect([given.conduct, row.status, row.last_error]).toEqual([given.conduct, 'failed', given.error]);
+      expect(row.attempt_count).toBeGreaterThanOrEqual(3);
+      expect(row.attempt_count).toBeLessThanOrEqual(4);
+      expect(one.connections()).toBeLessThanOrEqual(4);
+      const record = await deliveryOf(url, secretKey, row.id);
+      expect(Math.max(...record.attempts.map(({ duration_ms }) => duration_ms))).toBeLessThan(5_300);
+      expect(record.attempts.at(-1)?.started_at).toBeLessThanOrEqual((record.attempts[0]?.started_at ?? 0) + 20);
+    }
+    expect(await ended(`?webhook_id=${outside.id}`)).toMatchObject({ status: 'failed', last_error: 'dns_error' });
+    // The gzip of nothing and the redirect's target were never asked for.
+    for (const one of hostile) expect(one.requests().every(({ head }) => head.startsWith('POST /hook '))).toBe(true);
+  }, 90_000);
+
+  test('on a private address are not reached at all, not even where they were once allowed', async () => {
+    folder = mkdtempSync(join(tmpdir(), 'gatehouse-webhooks-'));
+    receiver = await startReceiver();
+    server = await startServer({ dataDir: folder, env: { GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8' } });
+    const { secretKey } = server;
+    const { id } = await webhookClient(server.url, secretKey).create(receiver.url, 'ALLOW');
+    await server.stop();
+    server = await startServer({ dataDir: folder });
+    const { ask, create } = webhookClient(server.url, secretKey);
+    const tested = await ask('POST', `/v1/webhooks/${id}/test`);
+    expect(tested).toMatchObject({ status: 'failed', last_error: 'blocked_address', attempt_count: 1 });
+    for (const target of [receiver.url, receiver.url.replace('127.0.0.1', 'localhost')])
+      await expect(create(target, 'ALLOW')).rejects.toThrow(/blocked_url/);
+    expect(receiver.arrivals).toEqual([]);
+    expect((await get(server.url, '/metrics')).text).toMatch(/^gatehouse_webhook_blocked_addresses_total [1-9]/m);
+  }, 60_000);
+
+  test('that are the service itself are not reached, whatever is allowed', async () => {
+    server = await startDeliveringServer();
+    receiver = await startReceiver();
+    const { url, secretKey } = server;
+    const { ask, create } = webhookClient(url, secretKey);
+    const { id } = await create(`${url}/v1/decide`, 'ALLOW');
+    expect(await ask('POST', `/v1/webhooks/${id}/test`)).toMatchObject({ last_error: 'blocked_address' });
+  });
+});
+
+async function deliveryOf(
+  url: string,
+  key: string,
+  id: string,
+): Promise<{ attempts: readonly { duration_ms: number; started_at: number }[] }> {
+  return (await webhookClient(url, key).ask('GET', `/v1/webhooks/deliveries/${id}`)) as {
+    attempts: { duration_ms: number; started_at: number }[];
+  };
+}
+
+const TRAP = `
+const real = Runner.prototype.order;
+Runner.prototype.order = function (order) {
+  if (order.kind === 'endpoint' && order.endpoint.url.includes('/trap')) setTimeout(() => process.exit(9), 300);
+  return real.call(this, order);
+};
+`;
+
+describe('the deliver worker', () => {
+  test('that dies is replaced, and every delivery goes on', async () => {
+    const main = installWithout(() => false);
+    folder = join(dirname(main), '../../..');
+    appendFileSync(join(folder, 'dist/src/deliver/runner.js'), TRAP);
+    server = await startServer({ main, env: { GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8' } });
+    receiver = await startReceiver();
+    const { url, secretKey } = server;
+    const { ask, create, deliveries } = webhookClient(url, secretKey);
+    const { id } = await create(`${receiver.url}/trap`, 'REVIEW');
+    await create(receiver.url, 'ALLOW');
+    for (let i = 0; i < 20; i++) await decideTo(url, secretKey, 'ALLOW');
+    // The worker dies 300 ms after it hears of that endpoint, for as long as there is something to send to it.
+    await decideTo(url, secretKey, 'REVIEW');
+    await eventually('the death of the worker', () =>
+      Promise.resolve(server.stdout().includes('the deliver worker ended') ? true : null),
+    );
+    for (let i = 0; i < 20; i++) await decideTo(url, secretKey, 'ALLOW');
+    await ask('DELETE', `/v1/webhooks/${id}`).catch(() => null);
+    await eventually('all deliveries', async () =>
+      (await deliveries('?status=succeeded&event=ALLOW')).length === 40 ? true : null,
+    );
+    await eventually('the worker’s return', async () => {
+      const { json } = await get(url, '/readyz');
+      const { webhooks } = json['layers'] as Record<string, { state: string }>;
+      return webhooks?.state === 'ok' ? true : null;
+    });
+    expect((await get(url, '/metrics')).text).toMatch(/^gatehouse_webhook_attempts_total\{result="succeeded"\} 4\d$/m);
+  }, 60_000);
+});

@@ -1,0 +1,178 @@
+import { onTestFinished, vi } from 'vitest';
+import type { CustomerNumber } from '../../../src/base/brand.ts';
+import { DECISIONS, type Decision } from '../../../src/core/decision.ts';
+import { HEALTHY } from '../../../src/core/webhook-health.ts';
+import type { DeliveryError, Webhook, WebhookId } from '../../../src/core/webhook.ts';
+import { Control } from '../../../src/deliver/control.ts';
+import { Dispatcher, type DueRead } from '../../../src/deliver/dispatcher.ts';
+import { createLog } from '../../../src/observe/log.ts';
+import type { DeliverOrder, DeliverResult, DeliverTask } from '../../../src/pools/deliver-messages.ts';
+import type { DeliverPoolEvents } from '../../../src/pools/deliver-pool.ts';
+import { AnswerReader, AnswerWriter, createFrame } from '../../../src/pools/frame.ts';
+import type { Store } from '../../../src/store/open-store.ts';
+
+export const CUSTOMER = 7 as CustomerNumber;
+const KEY = Buffer.alloc(32, 1);
+const STATS = { connectionsOpened: 0, connectionsReused: 0, blockedAddresses: 0, attemptsInFlight: 0, held: 0 };
+let ids = 0;
+
+/** An id of its own for each call, in their order. */
+function idOf(prefix: string): string {
+  return `${prefix}_01KAJ8Q5W0${String(ids++).padStart(16, '0')}`;
+}
+
+/** A dispatcher over a real store, with a worker that does what the test says. */
+export class DispatcherBench {
+  readonly store: Store;
+  readonly dispatcher: Dispatcher;
+  readonly control: Control;
+  readonly orders: DeliverOrder[] = [];
+  readonly staged: DueRead[] = [];
+  storedUpTo = 0;
+  up = true;
+  closed = 0;
+  nowMs = 1_800_000_000_000;
+  #events: DeliverPoolEvents | null = null;
+  /** What the worker does at a stop. */
+  onClose: () => void = () => {};
+
+  constructor(store: Store) {
+    this.store = store;
+    const { webhooks, deliveries } = store;
+    const nowMs = (): number => this.nowMs;
+    this.dispatcher = new Dispatcher({
+      webhooks: {
+        loadAll: () => webhooks.loadAll(),
+        secretsOf: (webhook) => webhooks.secretsOf(KEY, webhook),
+        healthChanged: (changed) => webhooks.healthChanged(changed),
+      },
+      deliveries,
+      journal: {
+        stageDue: (sequence, bytes) => void this.staged.push({ sequence, bytes: Buffer.from(bytes) }),
+        dueStored: (upTo) => void (this.storedUpTo = upTo),
+      },
+      egressAllow: [],
+      log: createLog('silent'),
+      nowMs,
+      openPool: (_data, events) => {
+        this.#events = events;
+        const isUp = (): boolean => this.up;
+        return Promise.resolve({
+          get up() {
+            return isUp();
+          },
+          send: (order: DeliverOrder) => {
+            if (this.up) this.orders.push(order);
+            return this.up;
+          },
+          close: () => {
+            this.closed++;
+            this.onClose();
+            return Promise.resolve();
+          },
+        });
+      },
+      onStoreFaults: (faults) => {
+        throw new Error(faults.map(({ detail }) => detail).join());
+      },
+    });
+    this.control = new Control({
+      dispatcher: this.dispatcher,
+      webhooks: {
+        create: (webhook, secret) => webhooks.create(KEY, webhook, secret),
+        remove: (customer, id) => webhooks.remove(customer, id),
+        rotate: (customer, id, change) => webhooks.rotate(KEY, customer, id, change),
+      },
+      deliveries,
+      nowMs,
+    });
+    onTestFinished(() => this.dispatcher.stop());
+  }
+
+  async start(due: readonly DueRead[] = []): Promise<this> {
+    await this.dispatcher.start(due);
+    await this.dispatcher.listens([{ host: '127.0.0.1', port: 8080 }]);
+    return this;
+  }
+
+  async webhook(...eventTypes: readonly Decision[]): Promise<Webhook> {
+    const id = idOf('wh') as WebhookId;
+    const times = { createdAtMs: this.nowMs, updatedAtMs: this.nowMs };
+    const url = `https://${id.toLowerCase().slice(-4)}.test/hook`;
+    const webhook: Webhook = { id, customer: CUSTOMER, url, eventTypes, description: null, health: HEALTHY, ...times };
+    const secret = `whsec_${Buffer.alloc(32, 2).toString('base64')}`;
+    const made = await this.store.webhooks.create(KEY, webhook, secret);
+    if (made.kind === 'fault') throw new Error(made.detail);
+    this.dispatcher.subscribers.add(webhook);
+    return webhook;
+  }
+
+  /** Decides `count` times, as the decide path tells it. */
+  decide(decision: Decision, count = 1): string[] {
+    return Array.from({ length: count }, () => {
+      const frame = createFrame();
+      const requestId = idOf('req');
+      const rest = { flags: 0, score: 91.5, rulesLow: 0, rulesHigh: 0, record: new Uint8Array(0) };
+      const text =
+        `{"request_id":"${requestId}","decision":"${decision}","score":91.5,"reasons":["list_block"],"review_hint":"",` +
+        `"session_mode":"full","shadow_routed":false,"latency_ms":`;
+      new AnswerWriter(frame).write(0, { status: 200, decision: DECISIONS.indexOf(decision), text, ...rest });
+      this.dispatcher.decided(CUSTOMER, this.nowMs, new AnswerReader(frame), 0);
+      return requestId;
+    });
+  }
+
+  /** Everything handed out so far. */
+  tasks(): DeliverTask[] {
+    return this.orders.flatMap((order) => (order.kind === 'deliver' ? order.tasks : []));
+  }
+
+  /** Resolves when so many have been handed out in all. */
+  async handedOut(count: number): Promise<DeliverTask[]> {
+    await vi.waitFor(() => {
+      if (this.tasks().length < count) throw new Error(`${this.tasks().length} of ${count} were handed out`);
+    }, 5_000);
+    return this.tasks();
+  }
+
+  /** The worker tells what came of an attempt. */
+  tell(task: DeliverTask, outcome: DeliverResult['outcome'], error: DeliveryError | null = null): void {
+    const statusCode = error === null ? 200 : 500;
+    const attempt = { attempt: task.attemptsMade + 1, startedAtMs: this.nowMs, durationMs: 5, statusCode, error };
+    const { deliveryId, endpointId } = task;
+    const result = { deliveryId, endpointId, attempt, outcome, elapsedMs: 5, completedAtMs: this.nowMs };
+    this.#events?.onResults([result], STATS);
+  }
+
+  fail(task: DeliverTask): void {
+    this.tell(task, { kind: 'failed', error: 'http_status' }, 'http_status');
+  }
+
+  /** The worker dies; another comes when `revive` is called. */
+  kill(): void {
+    this.up = false;
+    this.#events?.onEnded(new Error('killed'));
+  }
+
+  revive(): void {
+    this.up = true;
+    this.orders.length = 0;
+    this.#events?.onReady();
+  }
+
+  rows(status: 'pending' | 'succeeded' | 'failed' | 'skipped') {
+    const none = { after: null, webhookId: null, requestId: null, event: null };
+    return this.store.deliveries.page(CUSTOMER, { ...none, limit: 1_000, status }).rows;
+  }
+
+  async until(status: 'pending' | 'succeeded' | 'failed' | 'skipped', count: number): Promise<void> {
+    await vi.waitFor(() => {
+      const found = this.rows(status).length;
+      if (found !== count) throw new Error(`${found} of ${count} are ${status}`);
+    }, 5_000);
+  }
+
+  health(webhook: Webhook) {
+    return this.dispatcher.newest(webhook).health;
+  }
+}

@@ -1,0 +1,275 @@
+import { describe, expect, test } from 'vitest';
+import { decodeDue } from '../../../src/deliver/due.ts';
+import { DELIVERIES_HELD_PER_ENDPOINT_MAX } from '../../../src/limits.ts';
+import { open, tempFolder, tempStore } from '../store/support.ts';
+import { CUSTOMER, DispatcherBench } from './dispatcher-support.ts';
+
+const setUp = (): Promise<DispatcherBench> => new DispatcherBench(tempStore()).start();
+
+describe('a decision', () => {
+  test('is staged into the journal, then stored, then handed out with its endpoint', async () => {
+    const bench = await setUp();
+    const webhook = await bench.webhook('BLOCK');
+    const [requestId] = bench.decide('BLOCK');
+    expect(bench.staged).toHaveLength(1);
+    expect(bench.tasks()).toEqual([]);
+    const [task] = await bench.handedOut(1);
+    expect(bench.orders.map(({ kind }) => kind)).toEqual(['listening', 'endpoint', 'deliver']);
+    expect(task).toMatchObject({ endpointId: webhook.id, trigger: 'decision', attemptsMade: 0, notBeforeMs: 0 });
+    expect(JSON.parse(String(task?.body))).toEqual({
+      event: 'BLOCK',
+      request_id: requestId,
+      decision: 'BLOCK',
+      score: 91.5,
+      reasons: ['list_block'],
+      timestamp: Math.floor(bench.nowMs / 1000),
+    });
+    expect(bench.storedUpTo).toBe(bench.staged[0]?.sequence);
+    expect(decodeDue(bench.staged[0]?.bytes ?? Buffer.alloc(0)).requestId).toBe(requestId);
+    expect(bench.rows('pending')).toMatchObject([{ id: task?.deliveryId, status: 'pending', requestId }]);
+  });
+
+  test('that nobody waits for leaves nothing', async () => {
+    const bench = await setUp();
+    await bench.webhook('BLOCK');
+    bench.decide('ALLOW', 3);
+    await bench.dispatcher.settled();
+    expect([bench.staged, bench.rows('pending')]).toEqual([[], []]);
+  });
+
+  test('can be read as soon as `settled` resolves', async () => {
+    const bench = await setUp();
+    await bench.webhook('BLOCK');
+    await bench.webhook('BLOCK', 'REVIEW');
+    bench.decide('BLOCK', 50);
+    await bench.dispatcher.settled();
+    expect(bench.rows('pending')).toHaveLength(100);
+  });
+});
+
+describe('hand-out', () => {
+  test('an endpoint gets its window, the rest stays in the store and follows, oldest first', async () => {
+    const bench = await setUp();
+    await bench.webhook('BLOCK');
+    const requestIds = bench.decide('BLOCK', 300);
+    let told = 0;
+    while (told < 300) {
+      const tasks = await bench.handedOut(told + 1);
+      expect(tasks.length - told).toBeLessThanOrEqual(DELIVERIES_HELD_PER_ENDPOINT_MAX);
+      for (const task of tasks.slice(told)) bench.tell(task, { kind: 'succeeded' });
+      told = tasks.length;
+    }
+    await bench.until('succeeded', 300);
+    const sent = bench.tasks().map(({ body }) => (JSON.parse(String(body)) as { request_id: string }).request_id);
+    expect(new Set(sent)).toEqual(new Set(requestIds));
+    expect(sent).toHaveLength(300);
+    expect(bench.dispatcher.windows.held).toBe(0);
+  });
+
+  test('one with a full window does not keep others from theirs', async () => {
+    const bench = await setUp();
+    await bench.webhook('BLOCK');
+    bench.decide('BLOCK', 200);
+    await bench.handedOut(DELIVERIES_HELD_PER_ENDPOINT_MAX);
+    const other = await bench.webhook('REVIEW');
+    bench.decide('REVIEW');
+    const tasks = await bench.handedOut(DELIVERIES_HELD_PER_ENDPOINT_MAX + 1);
+    expect(tasks.at(-1)?.endpointId).toBe(other.id);
+  });
+
+  test('an attempt on record is one less after the worker’s death, and nothing is handed out twice before it', async () => {
+    const bench = await setUp();
+    await bench.webhook('BLOCK');
+    bench.decide('BLOCK', 3);
+    const [first, second] = await bench.handedOut(3);
+    if (first === undefined || second === undefined) throw new Error('none');
+    bench.tell(first, { kind: 'waiting', nextAttemptAtMs: bench.nowMs + 2_000 }, 'timeout');
+    bench.tell(second, { kind: 'succeeded' });
+    bench.kill();
+    expect(bench.dispatcher.status.state).toBe('broken');
+    bench.decide('BLOCK');
+    await bench.dispatcher.settled();
+    bench.revive();
+    const tasks = await bench.handedOut(3);
+    expect(bench.dispatcher.status.state).toBe('ok');
+    expect(tasks).toHaveLength(3);
+    expect(tasks.find(({ deliveryId }) => deliveryId === first.deliveryId)).toMatchObject({
+      attemptsMade: 1,
+      elapsedMs: 5,
+      notBeforeMs: bench.nowMs + 2_000,
+    });
+    expect(tasks.map(({ deliveryId }) => deliveryId)).not.toContain(second.deliveryId);
+  });
+});
+
+describe('health', () => {
+  test('ten failed deliveries in a row make it unhealthy; what is pending is skipped, what comes is recorded as skipped', async () => {
+    const bench = await setUp();
+    const webhook = await bench.webhook('BLOCK');
+    bench.decide('BLOCK', 200);
+    const tasks = await bench.handedOut(DELIVERIES_HELD_PER_ENDPOINT_MAX);
+    for (const task of tasks.slice(0, 10)) bench.fail(task);
+    await bench.until('failed', 10);
+    expect(bench.health(webhook)).toMatchObject({ status: 'unhealthy', consecutiveFailures: 10 });
+    // The worker is told, and gives back what it holds.
+    await expect.poll(() => bench.orders.some(({ kind }) => kind === 'skip')).toBe(true);
+    for (const task of tasks.slice(10)) bench.tell(task, { kind: 'skipped', error: 'unhealthy' }, 'timeout');
+    await bench.until('skipped', 190);
+    bench.decide('BLOCK');
+    await bench.until('skipped', 191);
+    expect(bench.rows('skipped')[0]).toMatchObject({ error: 'unhealthy', attempts: [] });
+    expect(bench.staged).toHaveLength(200);
+    expect(bench.rows('pending')).toEqual([]);
+    expect(bench.store.webhooks.find(CUSTOMER, webhook.id)?.health.status).toBe('unhealthy');
+  });
+
+  test('after the cool-down one decision goes out as a probe, and its success heals', async () => {
+    const bench = await setUp();
+    const webhook = await bench.webhook('BLOCK');
+    bench.decide('BLOCK', 10);
+    for (const task of await bench.handedOut(10)) bench.fail(task);
+    await bench.until('failed', 10);
+    bench.nowMs += 15_000;
+    bench.decide('BLOCK', 3);
+    const probe = (await bench.handedOut(11)).at(-1);
+    expect(probe?.trigger).toBe('probe');
+    await bench.until('skipped', 2);
+    if (probe !== undefined) bench.tell(probe, { kind: 'succeeded' });
+    await bench.until('succeeded', 1);
+    expect(bench.health(webhook)).toMatchObject({ status: 'healthy', consecutiveFailures: 0 });
+    bench.decide('BLOCK');
+    expect((await bench.handedOut(12)).at(-1)?.trigger).toBe('decision');
+  });
+});
+
+describe('control', () => {
+  test('a webhook that is removed has its deliveries skipped, and hears nothing more', async () => {
+    const bench = await setUp();
+    const webhook = await bench.webhook('BLOCK');
+    bench.decide('BLOCK', 100);
+    const tasks = await bench.handedOut(DELIVERIES_HELD_PER_ENDPOINT_MAX);
+    expect(await bench.control.remove(CUSTOMER, webhook.id)).toEqual({ kind: 'removed' });
+    expect(await bench.control.remove(CUSTOMER, webhook.id)).toEqual({ kind: 'not_found' });
+    expect(bench.orders.slice(-2)).toEqual([
+      { kind: 'skip', endpointId: webhook.id, error: 'gone', all: true },
+      { kind: 'forget', endpointId: webhook.id },
+    ]);
+    for (const task of tasks) bench.tell(task, { kind: 'skipped', error: 'gone' }, 'timeout');
+    bench.decide('BLOCK');
+    await bench.until('skipped', 100);
+    expect(bench.tasks()).toHaveLength(DELIVERIES_HELD_PER_ENDPOINT_MAX);
+  });
+
+  test('a test passes by a full window and answers with its end', async () => {
+    const bench = await setUp();
+    const webhook = await bench.webhook('BLOCK');
+    bench.decide('BLOCK', 100);
+    await bench.handedOut(DELIVERIES_HELD_PER_ENDPOINT_MAX);
+    const testing = bench.control.test(CUSTOMER, webhook.id);
+    const task = (await bench.handedOut(DELIVERIES_HELD_PER_ENDPOINT_MAX + 1)).at(-1);
+    if (task === undefined) throw new Error('none');
+    expect(task.trigger).toBe('test');
+    bench.fail(task);
+    expect(await testing).toMatchObject({
+      kind: 'done',
+      delivery: {
+        status: 'failed',
+        trigger: 'test',
+        attempts: [{ attempt: 1, statusCode: 500, error: 'http_status' }],
+      },
+    });
+    expect(bench.health(webhook).consecutiveFailures).toBe(0);
+  });
+
+  test('a retry is a new delivery of the same bytes, and goes out although the webhook is unhealthy', async () => {
+    const bench = await setUp();
+    const webhook = await bench.webhook('BLOCK');
+    bench.decide('BLOCK', 10);
+    const tasks = await bench.handedOut(10);
+    const [first] = tasks;
+    const id = bench.rows('pending').find((row) => row.id === first?.deliveryId)?.id;
+    if (first === undefined || id === undefined) throw new Error('none');
+    expect(await bench.control.retry(CUSTOMER, id)).toEqual({ kind: 'pending' });
+    for (const task of tasks) bench.fail(task);
+    await bench.until('failed', 10);
+    const retried = await bench.control.retry(CUSTOMER, id);
+    expect(retried).toMatchObject({ kind: 'queued', delivery: { trigger: 'manual', status: 'pending' } });
+    const task = (await bench.handedOut(11)).at(-1);
+    expect(task).toMatchObject({ trigger: 'manual', attemptsMade: 0 });
+    expect(Buffer.from(task?.body ?? []).equals(Buffer.from(first.body))).toBe(true);
+    await bench.control.remove(CUSTOMER, webhook.id);
+    expect(await bench.control.retry(CUSTOMER, id)).toEqual({ kind: 'endpoint_gone' });
+  });
+
+  test('a rotation is told to the worker', async () => {
+    const bench = await setUp();
+    const webhook = await bench.webhook('BLOCK');
+    bench.decide('BLOCK');
+    await bench.handedOut(1);
+    const rotated = await bench.control.rotate(CUSTOMER, webhook.id, 60);
+    if (rotated.kind !== 'rotated') throw new Error(rotated.kind);
+    expect(bench.orders.at(-1)).toMatchObject({
+      kind: 'endpoint',
+      endpoint: { secrets: { current: rotated.secret, previousUntilMs: bench.nowMs + 60_000 } },
+    });
+  });
+});
+
+describe('the end and the next start', () => {
+  test('an attempt that a stop cut short is on record and none of the four', async () => {
+    const folder = tempFolder();
+    const bench = await new DispatcherBench(open(folder)).start();
+    await bench.webhook('BLOCK');
+    bench.decide('BLOCK', 2);
+    const [first] = await bench.handedOut(2);
+    if (first === undefined) throw new Error('none');
+    bench.onClose = () => bench.tell(first, { kind: 'kept' }, 'shutdown');
+    await bench.dispatcher.stop();
+    await bench.store.close();
+
+    const store = open(folder);
+    const next = await new DispatcherBench(store).start();
+    const tasks = await next.handedOut(2);
+    const again = tasks.find(({ deliveryId }) => deliveryId === first.deliveryId);
+    expect(again).toMatchObject({ attemptsMade: 0 });
+    if (again !== undefined) next.tell(again, { kind: 'succeeded' });
+    await next.until('succeeded', 1);
+    expect(next.rows('succeeded')[0]?.attempts).toMatchObject([
+      { attempt: 1, error: 'shutdown' },
+      { attempt: 2, error: null },
+    ]);
+    await next.dispatcher.stop();
+    await store.close();
+  });
+
+  test('what was only journalled goes out after the next start, once', async () => {
+    const folder = tempFolder();
+    const store = open(folder);
+    const bench = await new DispatcherBench(store).start();
+    const webhook = await bench.webhook('BLOCK');
+    bench.decide('BLOCK', 3);
+    await bench.handedOut(3);
+    // The second of them is in the store already, and the mark says nothing of it.
+    const due = bench.staged.map(({ sequence, bytes }) => ({ sequence: sequence + 3, bytes }));
+    const fresh = bench.staged.slice(0, 1).map(({ bytes }) => {
+      const entry = Buffer.from(bytes);
+      const [target] = decodeDue(entry).targets;
+      // Another delivery: the last character of its id changes.
+      const at = entry.indexOf(target?.deliveryId ?? '') + (target?.deliveryId.length ?? 0) - 1;
+      entry[at] = entry[at] === 0x5a ? 0x59 : 0x5a;
+      return { sequence: 9, bytes: entry };
+    });
+    await bench.dispatcher.stop();
+
+    const next = await new DispatcherBench(store).start([...due, ...fresh]);
+    const tasks = await next.handedOut(4);
+    expect(new Set(tasks.map(({ deliveryId }) => deliveryId)).size).toBe(4);
+    expect(tasks).toHaveLength(4);
+    expect(store.deliveries.storedUpToSequence()).toBe(9);
+    next.decide('BLOCK');
+    expect(next.staged[0]?.sequence).toBe(10);
+    expect(webhook.id).toBe(tasks[0]?.endpointId);
+    await next.dispatcher.stop();
+    await store.close();
+  });
+});

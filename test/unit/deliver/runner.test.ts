@@ -1,0 +1,314 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { DeliveryTrigger } from '../../../src/core/webhook.ts';
+import {
+  ENDPOINT_ATTEMPTS_MAX,
+  ENDPOINT_ATTEMPTS_MIN,
+  ENDPOINT_ATTEMPTS_START,
+  HOST_ATTEMPTS_MAX,
+} from '../../../src/limits.ts';
+import { RunnerBench, type Answer } from './runner-support.ts';
+
+describe('the schedule of a delivery', () => {
+  test('an endpoint that refuses gets four attempts, at 0, 2, 6 and 14 s', async () => {
+    const bench = new RunnerBench(() => 'refused');
+    bench.meet('a');
+    bench.deliver('a');
+    await bench.time.pass(60_000);
+    expect(bench.attemptsOf('a/0')).toEqual([0, 2_000, 6_000, 14_000]);
+    expect(bench.results.map(({ outcome }) => outcome.kind)).toEqual(['waiting', 'waiting', 'waiting', 'failed']);
+    expect(bench.results.map(({ attempt }) => attempt?.attempt)).toEqual([1, 2, 3, 4]);
+    expect(bench.results.at(-1)).toMatchObject({ outcome: { error: 'connection_refused' }, elapsedMs: 14_000 });
+  });
+
+  test('an endpoint that hangs keeps a delivery for 19 s at most, and the fourth attempt falls away', async () => {
+    const bench = new RunnerBench(() => 'never');
+    bench.meet('a');
+    bench.deliver('a');
+    await bench.time.pass(60_000);
+    // Waits follow the ends of attempts of 5 s; the third has the 3 s that are left.
+    expect(bench.attemptsOf('a/0')).toEqual([0, 7_000, 16_000]);
+    expect(bench.results.at(-1)).toMatchObject({ outcome: { kind: 'failed', error: 'timeout' }, elapsedMs: 19_000 });
+    expect(bench.results.at(-1)?.attempt?.durationMs).toBe(3_000);
+  });
+
+  test('a success ends it, whichever attempt it is', async () => {
+    const bench = new RunnerBench((_request, attempt) => (attempt < 3 ? { status: 503 } : { status: 204 }));
+    bench.meet('a');
+    bench.deliver('a');
+    await bench.time.pass(60_000);
+    expect(bench.attemptsOf('a/0')).toHaveLength(3);
+    expect(bench.results.map(({ attempt }) => attempt?.error)).toEqual(['http_status', 'http_status', null]);
+    expect(bench.ends().map(({ outcome }) => outcome)).toEqual([{ kind: 'succeeded' }]);
+  });
+
+  test.each(['test', 'probe'] as const)('a %s has one attempt', async (trigger) => {
+    const bench = new RunnerBench(() => 'refused');
+    bench.meet('a');
+    bench.deliver('a', 1, { trigger });
+    await bench.time.pass(60_000);
+    expect(bench.attemptsOf('a/0')).toEqual([0]);
+  });
+
+  test('one that is taken up again goes on where it was: attempts, deadline and time of the next', async () => {
+    const bench = new RunnerBench(() => 'refused');
+    bench.meet('a', 'b');
+    bench.deliver('a', 1, { attemptsMade: 2, elapsedMs: 6_000, notBeforeMs: bench.time.nowMs + 1_500 });
+    bench.deliver('b', 1, { attemptsMade: 2, elapsedMs: 12_000 });
+    await bench.time.pass(60_000);
+    expect(bench.attemptsOf('a/0')).toEqual([1_500, 9_500]);
+    expect(bench.results.filter(({ endpointId }) => endpointId === 'a').map(({ attempt }) => attempt?.attempt)).toEqual(
+      [3, 4],
+    );
+    // Its retry would begin at 20 s.
+    expect(bench.attemptsOf('b/0')).toEqual([0]);
+  });
+
+  test('one whose attempts are used up or whose time is over ends without another', async () => {
+    const bench = new RunnerBench(() => ({ status: 200 }));
+    bench.meet('a');
+    bench.deliver('a', 1, { attemptsMade: 4, elapsedMs: 14_000 });
+    await bench.time.pass(1);
+    bench.deliver('a', 1, { attemptsMade: 1, elapsedMs: 19_000 });
+    await bench.time.pass(1);
+    expect(bench.seen).toEqual([]);
+    expect(bench.results.map(({ outcome, attempt }) => [outcome.kind, attempt])).toEqual([
+      ['failed', null],
+      ['failed', null],
+    ]);
+  });
+
+  test('whatever the receiver does, at most four attempts, waits of 2, 4 and 8 s, and an end within 19 s', async () => {
+    const answer: fc.Arbitrary<Answer> = fc.oneof(
+      fc.constantFrom<Answer>('refused', 'never'),
+      fc.record({ status: fc.constantFrom(200, 301, 404, 410, 500), afterMs: fc.nat(4_000) }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(answer, { minLength: 4, maxLength: 4 }), async (answers) => {
+        const bench = new RunnerBench((_request, attempt) => answers[attempt - 1] ?? 'refused');
+        bench.meet('a');
+        bench.deliver('a');
+        await bench.time.pass(60_000);
+        const attempts = bench.results.map(({ attempt }) => attempt);
+        expect(bench.seen.length).toBeLessThanOrEqual(4);
+        expect(attempts).toHaveLength(bench.seen.length);
+        for (const [at, attempt] of attempts.entries()) {
+          const next = attempts[at + 1];
+          if (next === undefined || next === null || attempt === null) continue;
+          expect(next.startedAtMs - attempt.startedAtMs - attempt.durationMs).toBe(2_000 * 2 ** at);
+        }
+        expect(bench.ends()).toHaveLength(1);
+        expect(bench.ends()[0]?.elapsedMs).toBeLessThanOrEqual(19_000);
+        expect(bench.runner.stats()).toMatchObject({ held: 0, attemptsInFlight: 0 });
+      }),
+      { numRuns: 100, seed: 7 },
+    );
+  });
+});
+
+describe('slots', () => {
+  test('an endpoint begins with a few, and has more with every success', async () => {
+    const bench = new RunnerBench(() => ({ status: 200, afterMs: 10 }));
+    bench.meet('a');
+    bench.deliver('a', 64);
+    expect(bench.inFlight).toBe(ENDPOINT_ATTEMPTS_START);
+    await bench.time.pass(1_000);
+    expect(bench.inFlightMost).toBe(ENDPOINT_ATTEMPTS_MAX);
+    expect(bench.ends()).toHaveLength(64);
+  });
+
+  test('one that hangs comes down to its least', async () => {
+    const bench = new RunnerBench(() => 'never');
+    bench.meet('a');
+    bench.deliver('a', 64);
+    await bench.time.pass(5_001);
+    expect(bench.inFlight).toBe(ENDPOINT_ATTEMPTS_MIN);
+  });
+
+  test('retries go before what is new', async () => {
+    const bench = new RunnerBench(({ headers }, attempt) =>
+      headers['webhook-id'] === 'a/0' && attempt === 1 ? 'refused' : { status: 200, afterMs: 400 },
+    );
+    bench.meet('a');
+    bench.deliver('a', 64);
+    await bench.time.pass(2_400);
+    const [, second] = bench.attemptsOf('a/0');
+    expect(second).toBeLessThanOrEqual(2_400);
+  });
+
+  test('one host has so many at most, whoever’s endpoints are there, and all get their turn', async () => {
+    const bench = new RunnerBench(() => ({ status: 200, afterMs: 100 }));
+    const ids = Array.from({ length: 40 }, (_none, at) => `e${at}`);
+    for (const id of ids) bench.meetAt(id, `http://shared.test:81/${id}`);
+    for (const id of ids) bench.deliver(id, 8);
+    await bench.time.pass(10_000);
+    expect(bench.inFlightMost).toBe(HOST_ATTEMPTS_MAX);
+    expect(bench.ends()).toHaveLength(320);
+    // Every endpoint had its first turn before half of the work was done.
+    const firstHalf = new Set(bench.seen.slice(0, 160).map(({ deliveryId }) => deliveryId.split('/')[0]));
+    expect(firstHalf.size).toBe(40);
+  });
+
+  test('an endpoint that is skipped while it waits for its host leaves the host to others', async () => {
+    const bench = new RunnerBench(() => ({ status: 200, afterMs: 100 }));
+    const ids = Array.from({ length: 12 }, (_none, at) => `e${at}`);
+    for (const id of ids) bench.meetAt(id, `http://shared.test:81/${id}`);
+    for (const id of ids) bench.deliver(id, 8);
+    for (const id of ids.slice(8, 11)) bench.runner.order({ kind: 'skip', endpointId: id, error: 'gone', all: true });
+    await bench.time.pass(10_000);
+    expect(bench.ends().filter(({ outcome }) => outcome.kind === 'succeeded')).toHaveLength(72);
+    expect(bench.ends().filter(({ outcome }) => outcome.kind === 'skipped')).toHaveLength(24);
+  });
+
+  test('never more than the worker’s own number', async () => {
+    const bench = new RunnerBench(() => ({ status: 200, afterMs: 50 }), 20);
+    const ids = Array.from({ length: 30 }, (_none, at) => `e${at}`);
+    bench.meet(...ids);
+    for (const id of ids) bench.deliver(id, 4);
+    await bench.time.pass(10_000);
+    expect(bench.inFlightMost).toBeLessThanOrEqual(20);
+    expect(bench.ends()).toHaveLength(120);
+  });
+});
+
+describe('fairness', () => {
+  test('one endpoint that hangs does not delay nine others', async () => {
+    const bench = new RunnerBench(({ url }) => (url.includes('dead') ? 'never' : { status: 200, afterMs: 5 }), 32);
+    const others = Array.from({ length: 9 }, (_none, at) => `e${at}`);
+    bench.meet('dead', ...others);
+    bench.deliver('dead', 64);
+    for (const id of others) bench.deliver(id, 20);
+    await bench.time.pass(200);
+    expect(bench.ends()).toHaveLength(180);
+  });
+
+  test('500 endpoints that hang leave slots to one that has answered', async () => {
+    const bench = new RunnerBench(({ url }) => (url.includes('dead') ? 'never' : { status: 200, afterMs: 5 }), 64);
+    const dead = Array.from({ length: 500 }, (_none, at) => `dead${at}`);
+    bench.meet('good', ...dead);
+    bench.deliver('good');
+    await bench.time.pass(10);
+    for (const id of dead) bench.deliver(id, 8);
+    for (let round = 0; round < 20; round++) {
+      await bench.time.pass(500);
+      const sinceMs = bench.time.nowMs;
+      const tasks = [
+        { deliveryId: `good/${round + 1}`, endpointId: 'good', trigger: 'decision' as const, body: Buffer.alloc(2) },
+      ];
+      bench.runner.order({
+        kind: 'deliver',
+        tasks: tasks.map((task) => ({ ...task, attemptsMade: 0, elapsedMs: 0, notBeforeMs: 0 })),
+      });
+      await bench.time.pass(20);
+      const end = bench.ends().find(({ deliveryId }) => deliveryId === `good/${round + 1}`);
+      expect(end?.completedAtMs).toBe(sinceMs + 5);
+    }
+  });
+
+  test('a test passes by what its endpoint has in line', async () => {
+    const bench = new RunnerBench(() => 'never');
+    bench.meet('a');
+    bench.deliver('a', 64);
+    await bench.time.pass(100);
+    const trigger: DeliveryTrigger = 'test';
+    bench.runner.order({
+      kind: 'deliver',
+      tasks: [
+        {
+          deliveryId: 't',
+          endpointId: 'a',
+          trigger,
+          body: Buffer.alloc(2),
+          attemptsMade: 0,
+          elapsedMs: 0,
+          notBeforeMs: 0,
+        },
+      ],
+    });
+    expect(bench.attemptsOf('t')).toEqual([100]);
+  });
+});
+
+describe('an endpoint that is given up', () => {
+  test('has what waits skipped at once, and what is in flight after its attempt', async () => {
+    const bench = new RunnerBench(() => 'never');
+    bench.meet('a');
+    bench.deliver('a', 10);
+    await bench.time.pass(1_000);
+    bench.runner.order({ kind: 'skip', endpointId: 'a', error: 'unhealthy', all: false });
+    await bench.time.pass(0);
+    expect(bench.ends()).toHaveLength(6);
+    await bench.time.pass(60_000);
+    expect(bench.ends().map(({ outcome }) => outcome)).toEqual(
+      Array.from({ length: 10 }, () => ({ kind: 'skipped', error: 'unhealthy' })),
+    );
+    expect(bench.seen).toHaveLength(4);
+    expect(bench.runner.stats().held).toBe(0);
+  });
+
+  test('keeps its tests, probes and what was sent by hand, unless it is gone', async () => {
+    const bench = new RunnerBench(() => 'refused');
+    bench.meet('a');
+    const triggers: readonly DeliveryTrigger[] = ['decision', 'manual'];
+    for (const trigger of triggers) {
+      const task = { deliveryId: trigger, endpointId: 'a', trigger, body: Buffer.alloc(2) };
+      bench.runner.order({ kind: 'deliver', tasks: [{ ...task, attemptsMade: 0, elapsedMs: 0, notBeforeMs: 0 }] });
+    }
+    await bench.time.pass(1_000);
+    bench.runner.order({ kind: 'skip', endpointId: 'a', error: 'unhealthy', all: false });
+    await bench.time.pass(0);
+    expect(bench.ends().map(({ deliveryId }) => deliveryId)).toEqual(['decision']);
+    bench.runner.order({ kind: 'skip', endpointId: 'a', error: 'gone', all: true });
+    bench.runner.order({ kind: 'forget', endpointId: 'a' });
+    await bench.time.pass(60_000);
+    expect(bench.ends().map(({ deliveryId }) => deliveryId)).toEqual(['decision', 'manual']);
+    expect(bench.time.timers).toBe(0);
+  });
+});
+
+describe('a stop', () => {
+  test('with nothing in flight ends at once; what waits is left to the store', async () => {
+    const bench = new RunnerBench(() => 'refused');
+    bench.meet('a');
+    bench.deliver('a', 3);
+    await bench.time.pass(1_000);
+    bench.runner.order({ kind: 'stop', graceMs: 2_000 });
+    expect(bench.stopped).toBe(1);
+    await bench.time.pass(60_000);
+    expect(bench.seen).toHaveLength(3);
+    expect(bench.ends()).toEqual([]);
+    expect(bench.stopped).toBe(1);
+  });
+
+  test('gives attempts in flight their grace, then keeps their deliveries', async () => {
+    const bench = new RunnerBench(({ headers }) =>
+      headers['webhook-id'] === 'a/0' ? { status: 200, afterMs: 1_500 } : 'never',
+    );
+    bench.meet('a');
+    bench.deliver('a', 6);
+    await bench.time.pass(500);
+    bench.runner.order({ kind: 'stop', graceMs: 2_000 });
+    await bench.time.pass(1_999);
+    expect(bench.stopped).toBe(0);
+    await bench.time.pass(1);
+    expect(bench.stopped).toBe(1);
+    expect(bench.ends().map(({ outcome }) => outcome.kind)).toEqual(['succeeded', 'kept', 'kept', 'kept']);
+    expect(bench.ends().at(-1)?.attempt).toMatchObject({ attempt: 1, error: 'shutdown', durationMs: 2_500 });
+    await bench.time.pass(60_000);
+    expect(bench.seen).toHaveLength(4);
+    expect(bench.ends()).toHaveLength(4);
+  });
+});
+
+test('results come in batches, and nothing is left behind', async () => {
+  const bench = new RunnerBench(() => ({ status: 200, afterMs: 10 }));
+  const ids = Array.from({ length: 100 }, (_none, at) => `e${at}`);
+  bench.meet(...ids);
+  for (const id of ids) bench.deliver(id, 4);
+  await bench.time.pass(1_000);
+  expect(bench.results).toHaveLength(400);
+  expect(bench.batches.length).toBeLessThan(200);
+  expect(bench.runner.stats()).toMatchObject({ held: 0, attemptsInFlight: 0 });
+  for (const id of ids) bench.runner.order({ kind: 'forget', endpointId: id });
+  expect(() => bench.deliver('e1')).toThrow(/before its endpoint/);
+});

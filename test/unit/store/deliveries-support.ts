@@ -1,0 +1,77 @@
+import { newId } from '../../../src/base/ids.ts';
+import type { Delivery, DeliveryId } from '../../../src/core/webhook.ts';
+import { Deliveries, type DeliveryBounds, type DeliveryQuery } from '../../../src/store/deliveries.ts';
+import type { DeliveryUpdate } from '../../../src/store/deliveries/row.ts';
+import { type Store, table } from '../../../src/store/open-store.ts';
+import { Tallies } from '../../../src/store/tallies.ts';
+import { customer } from './support.ts';
+
+export const NOW = 1_790_000_000_000;
+export const ALL: DeliveryQuery = {
+  after: null,
+  limit: 1_000,
+  webhookId: null,
+  status: null,
+  requestId: null,
+  event: null,
+};
+
+/** A pending delivery of a decision to a webhook of its own. */
+export function delivery(number: number, extra: Partial<Delivery> = {}, atMs = NOW): Delivery {
+  return {
+    id: newId('dlv', atMs) as DeliveryId,
+    customer: customer(number),
+    endpointId: newId('wh', NOW),
+    url: 'https://hooks.example.com/gatehouse',
+    event: 'BLOCK',
+    requestId: newId('req', atMs),
+    status: 'pending',
+    trigger: 'decision',
+    attempts: [],
+    error: null,
+    elapsedMs: 0,
+    createdAtMs: atMs,
+    completedAtMs: null,
+    nextAttemptAtMs: null,
+    body: Buffer.from('{"decision":"BLOCK"}'),
+    ...extra,
+  };
+}
+
+/** The end of a delivery with one attempt more. */
+export function success(row: Delivery, atMs = NOW + 50): DeliveryUpdate {
+  const attempt = row.attempts.length + 1;
+  return {
+    customer: row.customer,
+    id: row.id,
+    attempt: { attempt, startedAtMs: atMs - 12, durationMs: 12, statusCode: 204, error: null },
+    status: 'succeeded',
+    error: null,
+    elapsedMs: 12,
+    completedAtMs: atMs,
+    nextAttemptAtMs: null,
+  };
+}
+
+/** The store's tables under other bounds. Only one may write them at a time. */
+export function bounded(store: Store, bounds: Partial<DeliveryBounds> = {}): Deliveries {
+  const tables = { rows: table(store.state, 'deliveries'), pending: table(store.state, 'deliveries-pending') };
+  const all = { endedPerCustomerMax: 10_000, keepMs: 30 * 86_400_000, perWrite: 256, scanRowsMax: 10_000, ...bounds };
+  return new Deliveries(store.state, tables, new Tallies(table(store.state, 'tallies')), store.counters, all);
+}
+
+export function idsOf(deliveries: Deliveries, number: number, query: Partial<DeliveryQuery> = {}): string[] {
+  return deliveries.page(customer(number), { ...ALL, ...query }).rows.map(({ id }) => id);
+}
+
+/** The ids of all pages. */
+export function walk(deliveries: Deliveries, number: number, query: Partial<DeliveryQuery> = {}): string[] {
+  const seen: string[] = [];
+  let after: DeliveryId | null = null;
+  do {
+    const page = deliveries.page(customer(number), { ...ALL, ...query, after });
+    seen.push(...page.rows.map(({ id }) => id));
+    after = page.next;
+  } while (after !== null);
+  return seen;
+}

@@ -1,0 +1,382 @@
+import { describe, expect, test, vi } from 'vitest';
+import { newId } from '../../../src/base/ids.ts';
+import type { Delivery, DeliveryId } from '../../../src/core/webhook.ts';
+import type { SkipOrder, Skipped } from '../../../src/store/deliveries.ts';
+import { table } from '../../../src/store/open-store.ts';
+import { bounded, delivery, idsOf, ALL, NOW, success, walk } from './deliveries-support.ts';
+import { customer, open, tempFolder, tempStore, value } from './support.ts';
+
+const DAY = 86_400_000;
+const WH = newId('wh', NOW);
+const EXT = newId('ext', NOW);
+
+/** Deliveries to one endpoint, a second apart, oldest first. */
+function series(number: number, count: number, extra: Partial<Delivery> = {}, atMs = NOW): Delivery[] {
+  return Array.from({ length: count }, (_, i) => delivery(number, { endpointId: WH, ...extra }, atMs + i * 1_000));
+}
+
+const skipped = { status: 'skipped', error: 'unhealthy', completedAtMs: NOW } as const;
+
+describe('a delivery', () => {
+  test('comes back with all that was written, also after a restart', async () => {
+    const folder = tempFolder();
+    const store = open(folder);
+    const rows = [
+      delivery(1, { url: 'https://exämple.com/?a=1', body: Buffer.alloc(100_000, 'x') }),
+      delivery(1, {
+        endpointId: EXT,
+        event: 'extraction.completed',
+        trigger: 'extraction',
+        status: 'failed',
+        error: 'shutdown',
+        elapsedMs: 7_512_345,
+        completedAtMs: NOW + 1,
+        nextAttemptAtMs: NOW + 2,
+        body: Buffer.alloc(0),
+        attempts: [
+          { attempt: 1, startedAtMs: NOW, durationMs: 5_000, statusCode: null, error: 'dns_error' },
+          { attempt: 2, startedAtMs: NOW + 9_000, durationMs: 0, statusCode: 503, error: 'http_status' },
+        ],
+      }),
+      delivery(0xffff_ffff, skipped),
+    ];
+    await value(store.deliveries.insert(rows, 3));
+    for (const row of rows) expect(store.deliveries.find(row.customer, row.id)).toEqual(row);
+    await store.close();
+    const again = open(folder);
+    const { deliveries } = again;
+    for (const row of rows) expect(deliveries.find(row.customer, row.id)).toEqual(row);
+    expect(deliveries.storedUpToSequence()).toBe(3);
+    expect(deliveries.endpointsWithPending()).toEqual([rows[0]?.endpointId]);
+    await again.close();
+  });
+
+  test('can be read when what was handed over before has settled, without waiting for the call itself', async () => {
+    const { deliveries } = tempStore();
+    const rows = series(1, 600);
+    const writing = deliveries.insert(rows, 1);
+    await deliveries.settled();
+    expect(idsOf(deliveries, 1)).toHaveLength(600);
+    await writing;
+  });
+
+  test('belongs to its customer alone', async () => {
+    const { deliveries } = tempStore();
+    const row = delivery(2);
+    await value(deliveries.insert([row], 0));
+    for (const number of [1, 3]) {
+      expect(deliveries.find(customer(number), row.id)).toBeNull();
+      expect(idsOf(deliveries, number)).toEqual([]);
+      await value(deliveries.apply([{ ...success(row), customer: customer(number) }]));
+    }
+    expect(deliveries.find(row.customer, row.id)?.status).toBe('pending');
+    expect(deliveries.find(row.customer, 'dlv_x' as DeliveryId)).toBeNull();
+  });
+
+  test('goes through its attempts to its end, and then stays as it is', async () => {
+    const { deliveries } = tempStore();
+    const row = delivery(1);
+    await value(deliveries.insert([row], 0));
+    const first = {
+      attempt: 1,
+      startedAtMs: NOW + 5,
+      durationMs: 31.6,
+      statusCode: 500,
+      error: 'http_status',
+    } as const;
+    const waiting = {
+      ...success(row),
+      attempt: first,
+      status: 'pending',
+      completedAtMs: null,
+      nextAttemptAtMs: NOW + 2_000,
+      elapsedMs: 40,
+    } as const;
+    await value(deliveries.apply([waiting]));
+    const attempts = [{ ...first, durationMs: 32 }];
+    const after = { ...row, attempts, nextAttemptAtMs: NOW + 2_000, elapsedMs: 40 };
+    expect(deliveries.find(row.customer, row.id)).toEqual(after);
+    expect(deliveries.pendingOf(row.endpointId, null, 10)).toEqual([after]);
+    const second = success(after);
+    await value(deliveries.apply([second]));
+    const ended = {
+      ...after,
+      status: 'succeeded',
+      attempts: [...attempts, second.attempt],
+      nextAttemptAtMs: null,
+      completedAtMs: NOW + 50,
+      elapsedMs: 12,
+    };
+    expect(deliveries.find(row.customer, row.id)).toEqual(ended);
+    expect(deliveries.pendingOf(row.endpointId, null, 10)).toEqual([]);
+    await value(deliveries.apply([{ ...waiting, status: 'failed', error: 'timeout' }]));
+    expect(deliveries.find(row.customer, row.id)).toEqual(ended);
+  });
+
+  test('that is inserted again stays as it is', async () => {
+    const { deliveries } = tempStore();
+    const row = delivery(1);
+    await value(deliveries.insert([row], 1));
+    await value(deliveries.apply([success(row)]));
+    await value(deliveries.insert([row], 2));
+    expect(deliveries.find(row.customer, row.id)?.status).toBe('succeeded');
+    expect(deliveries.pendingCount()).toBe(0);
+  });
+
+  test.each([
+    ['id', { id: 'dlv_1' as DeliveryId }],
+    ['endpoint', { endpointId: 'req_01ARZ3NDEKTSV4RRFFQ69G5FAV' }],
+    ['request id', { requestId: 'x' }],
+  ])('without a proper %s is refused before anything is written', async (_, extra) => {
+    const { deliveries } = tempStore();
+    await expect(deliveries.insert([delivery(1), delivery(1, extra)], 9)).rejects.toThrow('needs');
+    expect([idsOf(deliveries, 1), deliveries.storedUpToSequence()]).toEqual([[], 0]);
+  });
+});
+
+describe('the mark', () => {
+  test('rises with the rows of its call and never falls', async () => {
+    const { deliveries } = tempStore();
+    expect(deliveries.storedUpToSequence()).toBe(0);
+    await value(deliveries.insert([delivery(1)], 2 ** 40));
+    await value(deliveries.insert([], 5));
+    expect(deliveries.storedUpToSequence()).toBe(2 ** 40);
+    await value(deliveries.insert([], 2 ** 40 + 1));
+    expect(deliveries.storedUpToSequence()).toBe(2 ** 40 + 1);
+  });
+
+  test('of calls that overlap is never ahead of their rows', async () => {
+    const store = tempStore();
+    const deliveries = bounded(store, { perWrite: 4 });
+    const marks: { mark: number; rows: number }[] = [];
+    const calls = Array.from({ length: 9 }, (_, i) => deliveries.insert(series(1, 7), i + 1));
+    const watch = setInterval(() => {
+      marks.push({ mark: deliveries.storedUpToSequence(), rows: idsOf(deliveries, 1).length });
+    });
+    await Promise.all(calls.map(value));
+    clearInterval(watch);
+    for (const { mark, rows } of marks) expect(rows).toBeGreaterThanOrEqual(7 * mark);
+    expect([deliveries.storedUpToSequence(), idsOf(deliveries, 1).length]).toEqual([9, 63]);
+  });
+});
+
+describe('a write that the store refuses', () => {
+  test('is told, costs only its own call, and leaves the counts right', async () => {
+    const store = tempStore();
+    const deliveries = bounded(store, { perWrite: 4, endedPerCustomerMax: 5 });
+    await value(deliveries.insert(series(1, 3), 1));
+    const refusing = vi.spyOn(store.state, 'transaction').mockRejectedValueOnce(new Error('MDB_MAP_FULL'));
+    const first = deliveries.insert(series(1, 6), 2);
+    const second = deliveries.insert(series(1, 2), 3);
+    expect(await first).toMatchObject({ kind: 'fault', code: 'store_write_failed' });
+    expect((await second).kind).toBe('ok');
+    refusing.mockRestore();
+    await deliveries.settled();
+    expect([deliveries.pendingCount(), idsOf(deliveries, 1).length]).toEqual([5, 5]);
+    expect(deliveries.storedUpToSequence()).toBe(3);
+  });
+});
+
+describe('a page', () => {
+  test('is newest first and a part at a time', async () => {
+    const { deliveries } = tempStore();
+    const rows = series(1, 25);
+    await value(deliveries.insert([...rows, ...series(2, 3)], 0));
+    const ids = rows.map(({ id }) => id).reverse();
+    for (const limit of [1, 4, 25, 26]) expect(walk(deliveries, 1, { limit })).toEqual(ids);
+    expect(idsOf(deliveries, 1, { after: ids[9] as DeliveryId, limit: 2 })).toEqual([ids[10], ids[11]]);
+  });
+
+  test.each([10_000, 3])('is filtered, where a call looks at %i rows', async (scanRowsMax) => {
+    const store = tempStore();
+    const deliveries = bounded(store, { scanRowsMax });
+    const block = series(1, 9);
+    const review = series(1, 8, { event: 'REVIEW', endpointId: newId('wh', NOW) }, NOW + 500);
+    const extraction = series(1, 4, { event: 'extraction.records', endpointId: EXT }, NOW + 700);
+    const retried = delivery(1, { requestId: block[2]?.requestId ?? '', trigger: 'manual' }, NOW + DAY);
+    await value(deliveries.insert([...block, ...review, ...extraction, retried], 0));
+    await value(deliveries.apply(review.slice(0, 3).map((row) => success(row))));
+    const ids = (rows: readonly (Delivery | undefined)[]): string[] =>
+      rows
+        .map((row) => row?.id ?? '')
+        .sort()
+        .reverse();
+    expect(walk(deliveries, 1)).toEqual(ids([...block, ...review, ...extraction, retried]));
+    expect(walk(deliveries, 1, { event: 'REVIEW', limit: 2 })).toEqual(ids(review));
+    expect(walk(deliveries, 1, { webhookId: WH })).toEqual(ids(block));
+    expect(walk(deliveries, 1, { webhookId: EXT, limit: 1 })).toEqual(ids(extraction));
+    expect(walk(deliveries, 1, { status: 'succeeded' })).toEqual(ids(review.slice(0, 3)));
+    expect(walk(deliveries, 1, { status: 'pending', event: 'REVIEW' })).toEqual(ids(review.slice(3)));
+    expect(walk(deliveries, 1, { requestId: block[2]?.requestId ?? '' })).toEqual(ids([block[2], retried]));
+    for (const none of [
+      { webhookId: 'x' },
+      { requestId: 'wh_x' },
+      { webhookId: newId('wh', 1) },
+      { status: 'failed' as const },
+    ]) {
+      expect(walk(deliveries, 1, none)).toEqual([]);
+    }
+    expect(walk(deliveries, 2)).toEqual([]);
+  });
+});
+
+describe('what is pending', () => {
+  test('is given by endpoint, oldest first, a part at a time', async () => {
+    const { deliveries } = tempStore();
+    const mine = series(1, 7);
+    const other = series(2, 2, { endpointId: EXT });
+    await value(deliveries.insert([...mine.toReversed(), ...other, delivery(1, { endpointId: WH, ...skipped })], 0));
+    expect(deliveries.pendingOf(WH, null, 100)).toEqual(mine);
+    expect(deliveries.pendingOf(WH, null, 2)).toEqual(mine.slice(0, 2));
+    expect(deliveries.pendingOf(WH, mine[1]?.id ?? null, 3)).toEqual(mine.slice(2, 5));
+    expect(deliveries.pendingOf(EXT, null, 100)).toEqual(other);
+    expect(deliveries.pendingOf(newId('wh', 1), null, 100)).toEqual([]);
+    expect(deliveries.pendingOf('nothing', null, 100)).toEqual([]);
+    expect([...deliveries.endpointsWithPending()].sort()).toEqual([EXT, WH].sort());
+    await value(deliveries.apply(other.map((row) => success(row))));
+    expect(deliveries.endpointsWithPending()).toEqual([WH]);
+  });
+
+  test('is counted, and the oldest known, with and without a restart', async () => {
+    const folder = tempFolder();
+    const store = open(folder);
+    const { deliveries } = store;
+    expect([deliveries.pendingCount(), deliveries.oldestPendingMs()]).toEqual([0, null]);
+    const rows = series(1, 5, {}, NOW + 400);
+    await value(deliveries.insert(rows.toReversed(), 0));
+    expect([deliveries.pendingCount(), deliveries.oldestPendingMs()]).toEqual([5, NOW]);
+    await value(deliveries.apply(rows.slice(0, 2).map((row) => success(row))));
+    expect([deliveries.pendingCount(), deliveries.oldestPendingMs()]).toEqual([3, NOW + 2_000]);
+    await store.close();
+    const again = open(folder);
+    expect([again.deliveries.pendingCount(), again.deliveries.oldestPendingMs()]).toEqual([3, NOW + 2_000]);
+    await value(again.deliveries.apply(rows.slice(2).map((row) => success(row))));
+    expect([again.deliveries.pendingCount(), again.deliveries.oldestPendingMs()]).toEqual([0, null]);
+    await again.close();
+  });
+
+  test('ends as skipped in bounded parts, but for what is to stay', async () => {
+    const { deliveries } = tempStore();
+    const rows = series(1, 10);
+    const probe = delivery(1, { endpointId: WH, trigger: 'probe' }, NOW + 3_500);
+    const other = delivery(1, {}, NOW);
+    await value(deliveries.insert([...rows, probe, other], 0));
+    await value(deliveries.apply([{ ...success(rows[4] as Delivery), status: 'pending', completedAtMs: null }]));
+    let after: DeliveryId | null = null;
+    const counts: number[] = [];
+    do {
+      const order: SkipOrder = { error: 'unhealthy', nowMs: NOW + 9, rowsMax: 4, after };
+      const isSkipped = ({ trigger }: Pick<Delivery, 'trigger'>): boolean => trigger !== 'probe';
+      const part: Skipped = await value(deliveries.skipPending(WH, { ...order, isSkipped }));
+      counts.push(part.count);
+      after = part.next;
+    } while (after !== null);
+    expect(counts).toEqual([4, 3, 3]);
+    const end = { status: 'skipped', error: 'unhealthy', completedAtMs: NOW + 9 };
+    expect(deliveries.find(customer(1), rows[0]?.id as DeliveryId)).toEqual({ ...rows[0], ...end });
+    expect(deliveries.find(customer(1), rows[4]?.id as DeliveryId)).toMatchObject({
+      ...end,
+      attempts: [{ attempt: 1 }],
+    });
+    expect(deliveries.pendingOf(WH, null, 10)).toEqual([probe]);
+    const all = { error: 'gone', nowMs: NOW, rowsMax: 100, after: null } as const;
+    expect(await value(deliveries.skipPending(WH, all))).toEqual({ count: 1, next: null });
+    expect(deliveries.endpointsWithPending()).toEqual([other.endpointId]);
+  });
+});
+
+describe('the bound of a customer’s log', () => {
+  test('takes the oldest that have ended and never a pending one', async () => {
+    const store = tempStore();
+    const deliveries = bounded(store, { endedPerCustomerMax: 4, perWrite: 3 });
+    const rows = series(1, 12);
+    const apart = series(2, 5);
+    await value(deliveries.insert([...rows, ...apart], 0));
+    expect(idsOf(deliveries, 1)).toHaveLength(12);
+    const finish = (numbers: readonly number[]): Promise<null> =>
+      value(deliveries.apply(numbers.map((n) => success(rows[n] as Delivery))));
+    const left = (): number[] => idsOf(deliveries, 1).map((id) => rows.findIndex((row) => row.id === id));
+    await finish([11, 10, 9, 8, 7]);
+    expect(left()).toEqual([11, 10, 9, 8, 6, 5, 4, 3, 2, 1, 0]);
+    // Older than what went already.
+    await finish([2, 0]);
+    expect(left()).toEqual([11, 10, 9, 8, 6, 5, 4, 3, 1]);
+    await finish([6, 1, 5]);
+    expect(left()).toEqual([11, 10, 9, 8, 4, 3]);
+    expect(deliveries.evicted).toBe(6);
+    expect(idsOf(deliveries, 2)).toHaveLength(5);
+    await value(deliveries.insert(series(1, 2, skipped, NOW + DAY), 0));
+    expect(left()).toEqual([-1, -1, 11, 10, 4, 3]);
+  });
+
+  test('costs no more with very many pending ones in front', async () => {
+    const store = tempStore();
+    const deliveries = bounded(store, { endedPerCustomerMax: 10 });
+    const rows = table(store.state, 'deliveries');
+    await value(deliveries.insert(series(1, 3_000), 0));
+    await value(deliveries.insert(series(1, 12, skipped, NOW + DAY), 0));
+    // Beside those that go, a call looks at a bounded number of rows and goes on there.
+    await value(deliveries.insert(series(1, 12, skipped, NOW + DAY), 0));
+    await value(deliveries.insert(series(1, 12, skipped, NOW + DAY), 0));
+    await value(deliveries.insert(series(1, 12, skipped, NOW + DAY), 0));
+    expect(idsOf(deliveries, 1, { status: 'skipped' })).toHaveLength(10);
+    const getRange = vi.spyOn(rows.constructor.prototype as typeof rows, 'getRange');
+    const late = series(1, 30, skipped, NOW - DAY);
+    await value(deliveries.insert(late, 0));
+    expect(getRange).not.toHaveBeenCalled();
+    getRange.mockRestore();
+    expect(idsOf(deliveries, 1, { status: 'skipped' }).some((id) => late.some((row) => row.id === id))).toBe(false);
+  });
+});
+
+describe('age', () => {
+  test('takes what has ended and is over 30 days old, in bounded steps; what is pending stays', async () => {
+    const { deliveries } = tempStore();
+    const old = series(1, 10);
+    const young = series(1, 3, {}, NOW + 5 * DAY);
+    const others = series(9, 4);
+    await value(deliveries.insert([...old, ...young, ...others], 0));
+    await value(deliveries.apply([...old.slice(3), ...young, ...others].map((row) => success(row))));
+    const at = NOW + 30 * DAY + 20_000;
+    expect(await value(deliveries.prune(NOW + 30 * DAY, 100))).toBe(0);
+    let removed = 0;
+    for (let round = 0; round < 12; round++) {
+      const some = await value(deliveries.prune(at, 5));
+      expect(some).toBeLessThanOrEqual(5);
+      removed += some;
+    }
+    expect(removed).toBe(11);
+    expect(idsOf(deliveries, 1)).toEqual([...old.slice(0, 3), ...young].map(({ id }) => id).reverse());
+    expect(idsOf(deliveries, 9)).toEqual([]);
+  });
+
+  test('does not stand still at a customer whose old rows are all pending', async () => {
+    const { deliveries } = tempStore();
+    const others = series(9, 4);
+    await value(deliveries.insert([...series(1, 10), ...others], 0));
+    await value(deliveries.apply(others.map((row) => success(row))));
+    for (let round = 0; round < 6; round++) await deliveries.prune(NOW + 31 * DAY, 5);
+    expect([idsOf(deliveries, 1).length, idsOf(deliveries, 9).length]).toEqual([10, 0]);
+  });
+});
+
+describe('a data directory from before there were deliveries', () => {
+  test('opens, gets its tables, and then opens read-only as well', async () => {
+    const folder = tempFolder();
+    const before = open(folder);
+    const account = await value(before.customers.create('Acme', NOW / 1_000));
+    for (const name of ['webhooks', 'deliveries', 'deliveries-pending'] as const)
+      await table(before.state, name).drop();
+    await before.close();
+    const store = open(folder);
+    expect(store.customers.findById(account.id)).not.toBeNull();
+    const row = delivery(1);
+    await value(store.deliveries.insert([row], 1));
+    const reader = open(folder, true);
+    expect(reader.deliveries.find(row.customer, row.id)).toEqual(row);
+    expect(reader.webhooks.loadAll()).toEqual([]);
+    expect(idsOf(reader.deliveries, 1, ALL)).toEqual([row.id]);
+    await reader.close();
+    await store.close();
+  });
+});

@@ -1,0 +1,196 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { newId } from '../../../src/base/ids.ts';
+import type { Webhook, WebhookHealth, WebhookId } from '../../../src/core/webhook.ts';
+import { HEALTHY } from '../../../src/core/webhook-health.ts';
+import { table } from '../../../src/store/open-store.ts';
+import { rowKey } from '../../../src/store/request-rows.ts';
+import { withoutSum, withSum } from '../../../src/store/value.ts';
+import type { Webhooks } from '../../../src/store/webhooks.ts';
+import { customer, open, tempFolder, tempStore, value } from './support.ts';
+
+const NOW = 1_790_000_000_123;
+const KEY = randomBytes(32);
+const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+const OTHER = `whsec_${Buffer.alloc(32, 8).toString('base64')}`;
+
+function webhook(number: number, extra: Partial<Webhook> = {}, atMs = NOW): Webhook {
+  return {
+    id: newId('wh', atMs) as WebhookId,
+    customer: customer(number),
+    url: 'https://hooks.example.com/gatehouse?ü=1',
+    eventTypes: ['BLOCK', 'REVIEW'],
+    description: null,
+    health: HEALTHY,
+    createdAtMs: atMs,
+    updatedAtMs: atMs,
+    ...extra,
+  };
+}
+
+async function created(webhooks: Webhooks, number: number, extra: Partial<Webhook> = {}, atMs = NOW): Promise<Webhook> {
+  const made = webhook(number, extra, atMs);
+  expect(await value(webhooks.create(KEY, made, SECRET))).toBe('created');
+  return made;
+}
+
+const SICK: WebhookHealth = {
+  status: 'unhealthy',
+  consecutiveFailures: 11,
+  unhealthySinceMs: NOW - 5.5,
+  cooldownMs: 30_000,
+  nextProbeAtMs: null,
+  lastSuccessAtMs: 0,
+  lastFailureAtMs: NOW,
+};
+
+describe('webhooks', () => {
+  test('come back as they were made, with their secret, also after a restart', async () => {
+    const folder = tempFolder();
+    const store = open(folder);
+    const plain = await created(store.webhooks, 1);
+    const full = await created(store.webhooks, 2, {
+      description: 'für die Kasse',
+      health: SICK,
+      eventTypes: ['ALLOW'],
+    });
+    await store.close();
+    const again = open(folder);
+    const { webhooks } = again;
+    expect(webhooks.find(plain.customer, plain.id)).toEqual(plain);
+    expect(webhooks.find(full.customer, full.id)).toEqual(full);
+    expect(webhooks.loadAll()).toEqual([plain, full]);
+    expect(webhooks.secretsOf(KEY, plain)).toEqual({ current: SECRET, previous: null, previousUntilMs: null });
+    await again.close();
+  });
+
+  test('are each customer’s own', async () => {
+    const { webhooks } = tempStore();
+    const made = await created(webhooks, 2);
+    for (const number of [1, 3]) {
+      expect(webhooks.find(customer(number), made.id)).toBeNull();
+      expect(webhooks.page(customer(number), { after: null, limit: 10 })).toEqual({ rows: [], next: null });
+      expect(await value(webhooks.remove(customer(number), made.id))).toBe(false);
+      const change = { secret: OTHER, previousUntilMs: null, nowMs: NOW };
+      expect(await value(webhooks.rotate(KEY, customer(number), made.id, change))).toBeNull();
+      expect(webhooks.secretsOf(KEY, { customer: customer(number), id: made.id })).toBeNull();
+    }
+    expect(webhooks.find(customer(2), made.id)).toEqual(made);
+  });
+
+  test('are listed newest first, a page at a time', async () => {
+    const { webhooks } = tempStore();
+    const ids: string[] = [];
+    for (let i = 0; i < 7; i++) ids.unshift((await created(webhooks, 1, {}, NOW + i)).id);
+    await created(webhooks, 2);
+    for (const limit of [1, 3, 7, 8]) {
+      const seen: string[] = [];
+      let after: WebhookId | null = null;
+      do {
+        const page = webhooks.page(customer(1), { after, limit });
+        expect(page.rows.length).toBeLessThanOrEqual(limit);
+        seen.push(...page.rows.map(({ id }) => id));
+        after = page.next;
+      } while (after !== null);
+      expect(seen).toEqual(ids);
+    }
+  });
+
+  test('are 20 at most of one customer, however many are made at once', async () => {
+    const { webhooks } = tempStore();
+    const last = customer(0xffff_ffff);
+    const made = await Promise.all(
+      Array.from({ length: 25 }, () => value(webhooks.create(KEY, webhook(last), SECRET))),
+    );
+    expect(made.filter((outcome) => outcome === 'created')).toHaveLength(20);
+    expect(made.filter((outcome) => outcome === 'limit_reached')).toHaveLength(5);
+    expect([webhooks.count(last), webhooks.count(customer(1))]).toEqual([20, 0]);
+    const [row] = webhooks.page(last, { after: null, limit: 1 }).rows;
+    expect(await value(webhooks.remove(last, row?.id ?? ('' as WebhookId)))).toBe(true);
+    await created(webhooks, last);
+    await created(webhooks, 1);
+  });
+
+  test('are gone when they are removed', async () => {
+    const { webhooks } = tempStore();
+    const made = await created(webhooks, 1);
+    expect(await value(webhooks.remove(made.customer, made.id))).toBe(true);
+    expect(await value(webhooks.remove(made.customer, made.id))).toBe(false);
+    expect(await value(webhooks.remove(made.customer, 'wh_x' as WebhookId))).toBe(false);
+    expect(webhooks.find(made.customer, made.id)).toBeNull();
+    expect(webhooks.secretsOf(KEY, made)).toBeNull();
+    expect(webhooks.loadAll()).toEqual([]);
+  });
+});
+
+describe('a secret', () => {
+  test('is not stored as it is, and opens under its own key, for its own webhook alone', async () => {
+    const store = tempStore();
+    const { webhooks } = store;
+    const made = await created(webhooks, 1);
+    const rows = table(store.state, 'webhooks');
+    const key = rowKey('wh', made.customer, made.id) ?? Buffer.alloc(0);
+    const stored = rows.getBinary(key) ?? Buffer.alloc(0);
+    expect(stored.includes(SECRET) || stored.includes(Buffer.alloc(32, 7))).toBe(false);
+    expect(webhooks.secretsOf(randomBytes(32), made)).toBeNull();
+    expect(webhooks.find(made.customer, made.id)).toEqual(made);
+    // Moved to another webhook, it does not open.
+    const other = await created(webhooks, 1, {}, NOW + 1);
+    const place = rowKey('wh', other.customer, other.id) ?? Buffer.alloc(0);
+    await rows.put(place, withSum(place, withoutSum(stored)));
+    expect(webhooks.secretsOf(KEY, other)).toBeNull();
+  });
+
+  test('that is replaced counts beside the new one, and the one before it no longer', async () => {
+    const { webhooks } = tempStore();
+    const made = await created(webhooks, 1);
+    const until = NOW + 1_000;
+    const first = { secret: OTHER, previousUntilMs: until, nowMs: NOW + 5 };
+    const rotated = await value(webhooks.rotate(KEY, made.customer, made.id, first));
+    expect(rotated).toEqual({ ...made, updatedAtMs: NOW + 5 });
+    expect(webhooks.find(made.customer, made.id)).toEqual(rotated);
+    expect(webhooks.secretsOf(KEY, made)).toEqual({ current: OTHER, previous: SECRET, previousUntilMs: until });
+    await value(
+      webhooks.rotate(KEY, made.customer, made.id, { ...first, secret: 'third', previousUntilMs: until + 1 }),
+    );
+    expect(webhooks.secretsOf(KEY, made)).toEqual({ current: 'third', previous: OTHER, previousUntilMs: until + 1 });
+    await value(webhooks.rotate(KEY, made.customer, made.id, { ...first, secret: 'fourth', previousUntilMs: null }));
+    expect(webhooks.secretsOf(KEY, made)).toEqual({ current: 'fourth', previous: null, previousUntilMs: null });
+  });
+
+  test('that cannot be opened any more is replaced all the same', async () => {
+    const { webhooks } = tempStore();
+    const made = await created(webhooks, 1);
+    const other = randomBytes(32);
+    await value(webhooks.rotate(other, made.customer, made.id, { secret: OTHER, previousUntilMs: NOW, nowMs: NOW }));
+    expect(webhooks.secretsOf(other, made)).toEqual({ current: OTHER, previous: null, previousUntilMs: null });
+  });
+});
+
+describe('a change of health', () => {
+  test('of many comes in one write, and leaves all else as it is', async () => {
+    const { webhooks } = tempStore();
+    const made = [await created(webhooks, 1, { description: 'a' }), await created(webhooks, 2)];
+    await value(
+      webhooks.rotate(KEY, customer(1), made[0]?.id ?? ('' as WebhookId), {
+        secret: OTHER,
+        previousUntilMs: NOW,
+        nowMs: NOW,
+      }),
+    );
+    await value(webhooks.healthChanged(made.map((one) => ({ ...one, url: 'https://stale.example', health: SICK }))));
+    expect(webhooks.loadAll()).toEqual(made.map((one) => ({ ...one, health: SICK })));
+    expect(made.map((one) => webhooks.secretsOf(KEY, one)?.current)).toEqual([OTHER, SECRET]);
+    await value(webhooks.healthChanged(made.map((one) => ({ ...one, health: HEALTHY }))));
+    expect(webhooks.loadAll()).toEqual(made);
+  });
+
+  test('brings back no webhook that was removed', async () => {
+    const { webhooks } = tempStore();
+    const made = await created(webhooks, 1);
+    const removed = webhooks.remove(made.customer, made.id);
+    await value(webhooks.healthChanged([{ ...made, health: SICK }]));
+    await removed;
+    expect(webhooks.loadAll()).toEqual([]);
+  });
+});

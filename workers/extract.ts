@@ -1,0 +1,71 @@
+import { workerData } from 'node:worker_threads';
+import { createGuardedClient } from '../src/egress/client.ts';
+import { CONNECTORS } from '../src/extract/connectors/index.ts';
+import { BodyCache } from '../src/extract/fetch/body-cache.ts';
+import { RobotsCache } from '../src/extract/fetch/robots-cache.ts';
+import { StepRunner } from '../src/extract/step-runner.ts';
+import type {
+  ExtractEvent,
+  ExtractOrder,
+  ExtractPost,
+  ExtractSignal,
+  ExtractWorkerData,
+} from '../src/pools/extract-messages.ts';
+
+/** An extract worker: does the steps that it is handed until it is told to stop. The work itself is in `src/extract`. */
+
+/** Choice: twelve of them pass before a worker that says nothing counts as stuck. */
+const ALIVE_MS = 5_000;
+
+const data = workerData as ExtractWorkerData;
+const client = createGuardedClient({ allow: data.egressAllow });
+
+const runnerFor = (emit: (event: ExtractEvent) => void): StepRunner =>
+  new StepRunner({
+    connectors: CONNECTORS,
+    bases: data.bases,
+    fetch: {
+      client,
+      robots: new RobotsCache(),
+      bodies: new BodyCache(),
+      clock: { nowMs: () => Date.now(), wait: (ms) => new Promise((done) => setTimeout(done, ms)) },
+      random: Math.random,
+      userAgent: data.userAgent,
+    },
+    monotonicMs: () => performance.now(),
+    after(ms, then) {
+      const timer = setTimeout(then, ms);
+      return () => clearTimeout(timer);
+    },
+    emit,
+  });
+
+export default async function post({ port }: ExtractPost): Promise<void> {
+  const signal = (message: ExtractSignal): void => port.postMessage(message);
+  let events: ExtractEvent[] = [];
+  const flush = (): void => {
+    signal({ kind: 'events', events });
+    events = [];
+  };
+  // What happens in one turn of the event loop goes over in one message.
+  const runner = runnerFor((event) => {
+    if (events.push(event) === 1) setImmediate(flush);
+  });
+  const alive = setInterval(() => signal({ kind: 'alive' }), ALIVE_MS);
+  await new Promise<void>((stop) => {
+    port.on('message', (order: ExtractOrder) => {
+      if (order.kind === 'listening') client.setForbidden(order.addresses);
+      else if (order.kind === 'stop') stop();
+      else runner.order(order);
+    });
+    signal({ kind: 'ready' });
+  });
+  clearInterval(alive);
+  client.close();
+  // The task must not end before its last word was heard, which the other side says by closing the port.
+  const heard = new Promise<void>((done) => {
+    port.once('close', done);
+  });
+  signal({ kind: 'stopped' });
+  await heard;
+}
