@@ -9,6 +9,7 @@ import { createDecidePipeline } from './decide/pipeline.ts';
 import { LocalRateWindows } from './decide/rate-windows.ts';
 import { LocalReplayGuard } from './decide/replay-guard.ts';
 import { deliveryReadings } from './deliver/readings.ts';
+import { extractRoutes, openExtractions } from './extractions.ts';
 import { makeDemoCustomer, printDemoKeys } from './first-start.ts';
 import { listen } from './http/listen.ts';
 import { loadUws } from './http/load-uws.ts';
@@ -163,6 +164,8 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   const webhookKey = deriveKey(master.key, 'webhook-secrets');
   const dispatcher = openDispatcher({ store, key: webhookKey, journal, egressAllow: settings.egressAllow, log });
   await dispatcher.start(due);
+  const extractions = openExtractions({ store, settings, key: deriveKey(master.key, 'extraction-secrets'), log });
+  await extractions.start();
   const counts = new DecisionCounts(RULES.length);
   const recorder = new DecisionRecorder(counts, log);
   const rates = new LocalRateWindows();
@@ -210,6 +213,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
       readings: [
         ...readings(memory, decisions, store),
         ...deliveryReadings(dispatcher, store.deliveries, () => Date.now()),
+        ...extractions.readings,
       ],
       layers: () => Object.fromEntries(Object.entries(layerStates()).map(([name, { state }]) => [name, LEVEL[state]])),
     },
@@ -227,6 +231,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
         decisions,
         webhooks: webhookParts({ store, key: webhookKey, dispatcher, egressAllow: settings.egressAllow }),
       }),
+      ...extractRoutes(managed, { extractions, cursors, egressAllow: settings.egressAllow }),
       ...healthRoutes({
         version: versionOf(),
         transport: () => ({ name: transport?.name ?? '', detail: transportDetail }),
@@ -259,7 +264,9 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   }
   ({ transport, detail: transportDetail } = listening);
   const bound = transport;
-  await dispatcher.listens([{ host: settings.host, port: bound.port }]);
+  const own = [{ host: settings.host, port: bound.port }];
+  await dispatcher.listens(own);
+  extractions.listens(own);
   if (transport.name === 'node' && settings.transport === 'auto') {
     log.warn({ detail: transportDetail }, 'serving by node:http, which takes about two thirds of the load');
   }
@@ -298,8 +305,9 @@ async function start(settings: Settings, log: Log): Promise<Running> {
       stopUpkeep();
       bound.drain();
       await decide.drain();
-      // Calls that wait for a test's end get it from the dispatcher, at the latest when its grace is over.
-      await Promise.all([dispatcher.stop(), managed.drain()]);
+      // Calls that wait for a test's end get it from the dispatcher, at the latest when its grace is over; those that wait for a
+      // job get it as it stands.
+      await Promise.all([dispatcher.stop(), extractions.stop(), managed.drain()]);
       reportFaults(await ledger.flush(), log);
       // Answers that were just written still have to leave the socket.
       await new Promise((done) => setTimeout(done, 100));

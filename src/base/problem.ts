@@ -42,15 +42,21 @@ export const PROBLEMS = {
   method_not_allowed: [405, 'Method not allowed'],
   not_ready: [409, 'Not ready'],
   limit_reached: [409, 'Limit reached'],
+  records_delivered: [409, 'Records already delivered'],
+  idempotency_conflict: [409, 'Idempotency key already used'],
   length_required: [411, 'Length required'],
   body_too_large: [413, 'Body too large'],
   unsupported_media_type: [415, 'Unsupported media type'],
   validation_failed: [422, 'Validation failed'],
   blocked_url: [422, 'URL not allowed'],
+  unknown_connector: [422, 'Unknown connector'],
+  unknown_operation: [422, 'Unknown operation'],
+  sync_limit_exceeded: [422, 'Too many records for an inline answer'],
   rate_limited: [429, 'Rate limit exceeded'],
   overloaded: [429, 'Overloaded'],
   headers_too_large: [431, 'Request header fields too large'],
   internal_error: [500, 'Internal error'],
+  queue_full: [503, 'Queue full'],
 } as const satisfies Record<string, readonly [status: number, title: string]>;
 
 export type ProblemCode = keyof typeof PROBLEMS;

@@ -1,18 +1,18 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
 import { addBackup } from './commands/backup.ts';
+import { addConnectors } from './commands/connectors.ts';
 import { addCustomers } from './commands/customers.ts';
 import { addDecide } from './commands/decide.ts';
+import { addExtract } from './commands/extract.ts';
+import { addFailures } from './commands/failures.ts';
 import { addKeys } from './commands/keys.ts';
 import { addModels } from './commands/models.ts';
 import { addPolicy } from './commands/policy.ts';
 import { addRegistry } from './commands/registry.ts';
 import { addServe } from './commands/serve.ts';
 import type { Cli, GlobalOptions } from './context.ts';
-import { printError, printOutcome } from './outcome.ts';
-
-/** Exit codes: 0 done, 1 not done or not all good, 2 called wrongly. */
-const USAGE_EXIT = 2;
+import { printError, printOutcome, USAGE_EXIT } from './outcome.ts';
 
 async function main(): Promise<void> {
   // Looked for by hand as well, because a usage error ends commander before it knows its options.
@@ -35,7 +35,7 @@ async function main(): Promise<void> {
 
 function createCli(json: boolean): Cli {
   const program = new Command('gatehouse')
-    .description('Self-hosted risk decisions for logins, checkouts and sign-ups')
+    .description('Self-hosted risk decisions for logins, checkouts and sign-ups, and extraction of records from sites')
     .option('--json', 'print one JSON object on standard output', false)
     .option('--data-dir <folder>', 'the data directory', process.env['GATEHOUSE_DATA_DIR'] || './data')
     .exitOverride()
@@ -54,8 +54,20 @@ function createCli(json: boolean): Cli {
       if (outcome.kind === 'error' && outcome.code === 'store_stuck') process.kill(process.pid, 'SIGKILL');
     },
   };
-  for (const add of [addServe, addCustomers, addKeys, addDecide, addRegistry, addModels, addPolicy, addBackup])
-    add(cli);
+  const commands = [
+    addServe,
+    addExtract,
+    addConnectors,
+    addFailures,
+    addCustomers,
+    addKeys,
+    addDecide,
+    addRegistry,
+    addModels,
+    addPolicy,
+    addBackup,
+  ];
+  for (const add of commands) add(cli);
   return cli;
 }
 

@@ -1,5 +1,9 @@
 import { writeSync } from 'node:fs';
+import type { FieldError } from '../base/problem.ts';
 import type { StoreFault } from '../store/durable.ts';
+
+/** Exit codes: 0 done, 1 not done or not all good, 2 called wrongly. */
+export const USAGE_EXIT = 2;
 
 /** What a command has to say: `json` is the one object of `--json`, `text` is what a person reads. */
 export type Outcome =
@@ -9,8 +13,20 @@ export type Outcome =
       readonly text: string;
       /** The work was done, but not all of it was good: the output is as usual and the exit code 1. */
       readonly failed?: boolean;
+      /** Standard output is taken by something else, so the text goes to standard error. */
+      readonly isBeside?: boolean;
     }
-  | { readonly kind: 'error'; readonly code: string; readonly message: string };
+  | {
+      readonly kind: 'error';
+      readonly code: string;
+      readonly message: string;
+      /** Called wrongly: the exit code is 2. */
+      readonly isUsage?: boolean;
+      /** What is wrong with which part of what was given. */
+      readonly errors?: readonly FieldError[];
+      /** Lines for people alone: what to do next. */
+      readonly hints?: readonly string[];
+    };
 
 export function ok(json: object, text: string, failed = false): Outcome {
   return { kind: 'ok', json, text, failed };
@@ -20,6 +36,15 @@ export function failure(code: string, message: string): Outcome {
   return { kind: 'error', code, message };
 }
 
+/** The command was called wrongly. */
+export function usage(
+  code: string,
+  message: string,
+  more: { readonly errors?: readonly FieldError[]; readonly hints?: readonly string[] } = {},
+): Outcome {
+  return { kind: 'error', code, message, isUsage: true, ...more };
+}
+
 export function failureOf(fault: StoreFault): Outcome {
   return failure(fault.code, fault.detail);
 }
@@ -27,16 +52,22 @@ export function failureOf(fault: StoreFault): Outcome {
 /** Prints an outcome and answers the exit code. Output goes out at once, so that an end by signal right after loses nothing. */
 export function printOutcome(outcome: Outcome, json: boolean): number {
   if (outcome.kind === 'ok') {
-    write(1, json ? JSON.stringify(outcome.json) : outcome.text);
+    if (json) write(1, JSON.stringify(outcome.json));
+    else write(outcome.isBeside === true ? 2 : 1, outcome.text);
     return outcome.failed === true ? 1 : 0;
   }
-  printError(outcome.code, outcome.message, json);
-  return 1;
+  const { code, message, isUsage = false, errors = [], hints = [] } = outcome;
+  if (json) write(1, JSON.stringify({ error: { code, message, ...(errors.length > 0 && { errors }) } }));
+  else write(2, [`error: ${message}`, ...errors.map(errorText), ...hints].join('\n'));
+  return isUsage ? USAGE_EXIT : 1;
+}
+
+function errorText(error: FieldError): string {
+  return `  ${error.pointer}: ${error.message}`;
 }
 
 export function printError(code: string, message: string, json: boolean): void {
-  if (json) write(1, JSON.stringify({ error: { code, message } }));
-  else write(2, `error: ${message}`);
+  printOutcome({ kind: 'error', code, message }, json);
 }
 
 function write(file: 1 | 2, text: string): void {

@@ -90,7 +90,12 @@ export interface ExtractionDelivery {
   readonly waitSeconds: number | null;
   readonly url: string | null;
   readonly batchSize: number | null;
-  readonly s3: { readonly endpoint: string; readonly bucket: string; readonly region: string; readonly prefix: string } | null;
+  readonly s3: {
+    readonly endpoint: string;
+    readonly bucket: string;
+    readonly region: string;
+    readonly prefix: string;
+  } | null;
 }
 
 /** A session without what it holds, which is never told. Times are Unix milliseconds. */

@@ -1,5 +1,5 @@
 import type { DeliveryError, WebhookSecrets } from '../core/webhook.ts';
-import { ENDPOINT_ATTEMPTS_START, HOST_ATTEMPTS_MAX } from '../limits.ts';
+import { ENDPOINT_ATTEMPTS_START, HOST_ATTEMPTS_MAX, HOST_LATE_ATTEMPTS_MAX } from '../limits.ts';
 import type { DeliverTask, EndpointMessage } from '../pools/deliver-messages.ts';
 import { allowanceAfter, standingAfter, type AttemptPace, type Standing } from './slots.ts';
 
@@ -19,14 +19,19 @@ export interface Held {
   cancelWait: (() => void) | null;
 }
 
-/** One host and port, with all endpoints there. */
-export class Host {
+/** A part of what a host is sent at once. */
+export class Lane {
   inFlight = 0;
-  /** Queues that would send if the host had room; the longest wait first. */
+  /** Queues that would send if the lane had room; the longest wait first. */
   readonly parked = new Set<EndpointQueue>();
+  readonly #max: number;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
 
   get hasRoom(): boolean {
-    return this.inFlight < HOST_ATTEMPTS_MAX;
+    return this.inFlight < this.#max;
   }
 
   /** Takes out the queue that has waited for the longest. */
@@ -36,6 +41,16 @@ export class Host {
       return queue;
     }
     return null;
+  }
+}
+
+/** One host and port, with all endpoints there. Attempts that take long have a lane of their own, so quick ones pass them by. */
+export class Host {
+  readonly prompt = new Lane(HOST_ATTEMPTS_MAX);
+  readonly late = new Lane(HOST_LATE_ATTEMPTS_MAX);
+
+  get inFlight(): number {
+    return this.prompt.inFlight + this.late.inFlight;
   }
 }
 
@@ -64,6 +79,11 @@ export class EndpointQueue {
   get mayBegin(): boolean {
     if (this.urgent.length > 0) return true;
     return this.inFlight < this.allowance && this.due.length + this.fresh.length > 0;
+  }
+
+  /** Where its next attempt belongs. */
+  get lane(): Lane {
+    return this.standing === 'slow' ? this.host.late : this.host.prompt;
   }
 
   /** Takes the next delivery out; the caller has asked `mayBegin`. */

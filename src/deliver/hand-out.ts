@@ -122,8 +122,7 @@ export class HandOut {
     const error = this.#skipErrorOf(window.id);
     const room = error === null ? windows.room(window) : SKIPS_PER_WRITE;
     const limit = window.held.size + room;
-    const rows = deliveries.pendingOf(window.id, null, limit);
-    const waiting = rows.filter(({ id }) => !window.held.has(id));
+    const waiting = deliveries.pendingOf(window.id, null, limit, window.held);
     if (error !== null) {
       const skipped = waiting.filter(({ trigger }) => error === 'gone' || trigger === 'decision');
       if (skipped.length > 0) {
@@ -134,7 +133,7 @@ export class HandOut {
     if (waiting.length > 0 && this.#meet(window.id) !== 'met') return;
     const taken: Delivery[] = [];
     for (const row of waiting.slice(0, windows.room(window))) this.#take(window, row, taken);
-    if (rows.length < limit && taken.length === waiting.length) windows.drained(window);
+    if (waiting.length < room && taken.length === waiting.length) windows.drained(window);
     else if (windows.room(window) > 0) windows.line(window);
     this.#send(taken);
   }

@@ -1,6 +1,7 @@
 import { unreachable } from '../base/brand.ts';
 import { afterAttempt, attemptError, attemptLimitMs, PLANS, type AttemptOutcome } from '../core/webhook-schedule.ts';
 import type { DeliveryAttempt, DeliveryError, WebhookSecrets } from '../core/webhook.ts';
+import { ATTEMPT_LATE_MS } from '../limits.ts';
 import type {
   DeliverOrder,
   DeliverResult,
@@ -8,7 +9,7 @@ import type {
   DeliverTask,
   EndpointMessage,
 } from '../pools/deliver-messages.ts';
-import { EndpointQueue, Host, type Held } from './endpoint-queue.ts';
+import { EndpointQueue, Host, type Held, type Lane } from './endpoint-queue.ts';
 import { FairRing } from './fair-ring.ts';
 import { Slots, STANDINGS, type AttemptPace, type Standing } from './slots.ts';
 
@@ -57,16 +58,23 @@ interface Attempt {
   readonly number: number;
   readonly startedAtMs: number;
   readonly startedMs: number;
-  readonly standing: Standing;
-  readonly host: Host;
+  /** What it holds. */
+  standing: Standing;
+  lane: Lane;
 }
+
+/** Choice: ms between two messages with results at least, so that thousands a second make few messages and few writes. */
+const FLUSH_GAP_MS = 4;
+/** Choice: how often attempts are looked through for those that take long, ms; some 10 µs. */
+const LATE_CHECK_MS = 50;
 
 /**
  * The worker's side of deliveries: queues for each endpoint, turns among endpoints, attempts on their schedule. It knows neither
  * the network nor the clock; both are handed in. What it holds is what it was handed, so the other side bounds its memory.
  *
  * An endpoint gets its turn when it has something due, its allowance and its host's have room, and its standing has slots. A
- * delivery that waits for its retry holds none of them.
+ * delivery that waits for its retry holds none of them. An endpoint whose attempt takes long is slow from then on, not only when
+ * that attempt has ended, and until one succeeds: what hangs must not hold for seconds what those that answer need.
  */
 export class Runner {
   readonly #parts: RunnerParts;
@@ -82,6 +90,8 @@ export class Runner {
   readonly #attempts = new Set<Attempt>();
   #results: DeliverResult[] = [];
   #flushing = false;
+  #flushedMs = Number.NEGATIVE_INFINITY;
+  #watching = false;
   #turn = 0;
   #stopping = false;
   #stopped = false;
@@ -167,7 +177,7 @@ export class Runner {
 
   /** Puts the queue in line where it has something to begin. */
   #line(queue: EndpointQueue): void {
-    if (queue.mayBegin && !queue.host.parked.has(queue)) this.#rings[queue.standing].add(queue);
+    if (queue.mayBegin && !queue.lane.parked.has(queue)) this.#rings[queue.standing].add(queue);
   }
 
   #wait(held: Held, waitMs: number): void {
@@ -184,14 +194,15 @@ export class Runner {
       const queue = this.#stopping ? null : this.#next();
       if (queue === null) return;
       if (!queue.mayBegin) continue;
-      if (!queue.host.hasRoom) {
-        queue.host.parked.add(queue);
+      const { lane } = queue;
+      if (!lane.hasRoom) {
+        lane.parked.add(queue);
         continue;
       }
       const held = queue.take();
       if (held !== null) this.#begin(held);
       this.#line(queue);
-      this.#unpark(queue.host);
+      this.#unpark(lane);
     }
   }
 
@@ -215,12 +226,13 @@ export class Runner {
       return;
     }
     const number = held.attemptsMade + 1;
-    const { standing, host } = queue;
-    const attempt: Attempt = { held, number, startedAtMs: this.#parts.nowMs(), startedMs, standing, host };
+    const { standing, lane } = queue;
+    const attempt: Attempt = { held, number, startedAtMs: this.#parts.nowMs(), startedMs, standing, lane };
     this.#attempts.add(attempt);
     this.#slots.take(standing);
     queue.inFlight++;
-    host.inFlight++;
+    lane.inFlight++;
+    this.#watch();
     void this.#send(attempt, timeoutMs).then((ended) => this.#finish(attempt, ended));
   }
 
@@ -278,18 +290,52 @@ export class Runner {
     else this.#wait(held, waitMs);
   }
 
+  /** Looks for attempts that take long, as long as there are attempts. */
+  #watch(): void {
+    if (this.#watching || this.#attempts.size === 0) return;
+    this.#watching = true;
+    this.#parts.after(LATE_CHECK_MS, () => {
+      this.#watching = false;
+      this.#findLate();
+      this.#watch();
+    });
+  }
+
+  #findLate(): void {
+    const lateSinceMs = this.#parts.monotonicMs() - ATTEMPT_LATE_MS;
+    // In the order in which they began.
+    for (const attempt of this.#attempts) {
+      if (attempt.startedMs > lateSinceMs) break;
+      this.#slowDown(attempt);
+    }
+    this.#pump();
+  }
+
+  /** Moves an attempt over to the slow ones, as far as they have room. */
+  #slowDown(attempt: Attempt): void {
+    const { queue } = attempt.held;
+    const { prompt, late } = queue.host;
+    if (queue.standing !== 'slow') this.#restand(queue, () => (queue.standing = 'slow'));
+    if (attempt.standing !== 'slow') attempt.standing = this.#slots.slowDown(attempt.standing);
+    if (attempt.lane !== prompt || !late.hasRoom) return;
+    prompt.inFlight--;
+    late.inFlight++;
+    attempt.lane = late;
+    this.#unpark(prompt);
+  }
+
   /** Gives back what an attempt took, and lines up who waited for it. */
-  #release({ held: { queue }, standing, host }: Attempt): void {
+  #release({ held: { queue }, standing, lane }: Attempt): void {
     this.#slots.give(standing);
     queue.inFlight--;
-    host.inFlight--;
-    this.#unpark(host);
+    lane.inFlight--;
+    this.#unpark(lane);
   }
 
   /** Lines up the longest waiting queue that has something to send; each that begins an attempt calls the next. */
-  #unpark(host: Host): void {
-    while (host.hasRoom) {
-      const queue = host.unpark();
+  #unpark(lane: Lane): void {
+    while (lane.hasRoom) {
+      const queue = lane.unpark();
       if (queue === null) return;
       if (!queue.mayBegin) continue;
       this.#line(queue);
@@ -298,9 +344,17 @@ export class Runner {
   }
 
   #learn(queue: EndpointQueue, pace: AttemptPace): void {
-    const before = queue.standing;
-    queue.learn(pace);
-    if (queue.standing !== before) this.#rings[before].delete(queue);
+    this.#restand(queue, () => queue.learn(pace));
+  }
+
+  /** A change of its standing takes the queue out of the line that it stands in, and into that of the new one. */
+  #restand(queue: EndpointQueue, change: () => void): void {
+    const { standing, lane } = queue;
+    change();
+    if (queue.standing !== standing) {
+      this.#rings[standing].delete(queue);
+      if (queue.lane !== lane) lane.parked.delete(queue);
+    }
     this.#line(queue);
   }
 
@@ -309,6 +363,7 @@ export class Runner {
     this.#report(held, attempt, outcome);
   }
 
+  /** Results of a turn go together; in a hurry those of some turns do. */
   #report(held: Held, attempt: DeliveryAttempt | null, outcome: DeliverResult['outcome']): void {
     const { deliveryId, endpointId } = held.task;
     const elapsedMs = Math.round(elapsedAt(held, this.#parts.monotonicMs()));
@@ -316,11 +371,14 @@ export class Runner {
     this.#results.push({ deliveryId, endpointId, attempt, outcome, elapsedMs, completedAtMs });
     if (this.#flushing) return;
     this.#flushing = true;
-    this.#parts.endOfTurn(() => this.#flush());
+    const sinceMs = this.#parts.monotonicMs() - this.#flushedMs;
+    if (sinceMs >= FLUSH_GAP_MS) this.#parts.endOfTurn(() => this.#flush());
+    else this.#parts.after(FLUSH_GAP_MS - sinceMs, () => this.#flush());
   }
 
   #flush(): void {
     this.#flushing = false;
+    this.#flushedMs = this.#parts.monotonicMs();
     const results = this.#results;
     this.#results = [];
     if (results.length > 0) this.#parts.onResults(results, this.stats());
@@ -357,7 +415,7 @@ export class Runner {
     if (queue === undefined || this.#heldOf(endpointId).some(({ skip }) => skip === null)) return;
     this.#queues.delete(endpointId);
     this.#rings[queue.standing].delete(queue);
-    queue.host.parked.delete(queue);
+    queue.lane.parked.delete(queue);
     this.#forgetHosts();
   }
 

@@ -1,8 +1,8 @@
 import { ENDPOINT_ATTEMPTS_MAX, ENDPOINT_ATTEMPTS_MIN } from '../limits.ts';
 
 /**
- * How much of the worker an endpoint may take, by what its last attempt showed. `slow` is one whose attempt ran into its time
- * limit: each of its attempts holds a slot for seconds. `unproven` has shown nothing yet, or failed quickly.
+ * How much of the worker an endpoint may take, by what its last attempt showed. `slow` is one whose attempt takes long
+ * or ran into its time limit: each of its attempts holds a slot for seconds. `unproven` has shown nothing yet, or failed quickly.
  */
 export const STANDINGS = ['proven', 'unproven', 'slow'] as const;
 export type Standing = (typeof STANDINGS)[number];
@@ -61,7 +61,16 @@ export class Slots {
     this.#taken[standing]++;
   }
 
-  /** `standing` is what it was taken with. */
+  /** An attempt that was taken otherwise turns out to be slow; it stays what it was where slow ones have no room. */
+  slowDown(standing: Exclude<Standing, 'slow'>): Standing {
+    if (this.#taken.slow >= this.#max.slow) return standing;
+    if (standing === 'proven' && this.#taken.unproven + this.#taken.slow >= this.#max.unproven) return standing;
+    this.#taken[standing]--;
+    this.#taken.slow++;
+    return 'slow';
+  }
+
+  /** `standing` is what it was taken with, or what `slowDown` gave. */
   give(standing: Standing): void {
     this.#taken[standing]--;
   }

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { HOST_ATTEMPTS_MAX, HOST_LATE_ATTEMPTS_MAX } from '../limits.ts';
 import { egressPolicy, type ListeningAddress } from './address.ts';
 import { dialTcp, type TcpOptions } from './dial.ts';
 import { Exchange } from './exchange.ts';
@@ -43,8 +44,8 @@ export interface GuardedClientOptions {
   readonly clock?: WheelClock;
 }
 
-/** Choice: what one receiver is given at most; webhooks go up to 16 for an endpoint and a host may have several. */
-const CONNECTIONS_PER_ORIGIN_MAX = 64;
+/** Choice: what one receiver is given at most; not less than deliveries have at one host, where they would wait unseen. */
+const CONNECTIONS_PER_ORIGIN_MAX = HOST_ATTEMPTS_MAX + HOST_LATE_ATTEMPTS_MAX;
 /** Choice: a few hundred busy receivers keep theirs; each costs some 50 KiB and a file descriptor. */
 const IDLE_SOCKETS_MAX = 512;
 

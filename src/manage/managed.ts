@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { CustomerNumber } from '../base/brand.ts';
 import { unreachable } from '../base/brand.ts';
 import type { Clock } from '../base/clock.ts';
@@ -38,6 +39,18 @@ export interface ManagedRequest {
   readonly requestId: string;
   readonly nowMs: number;
   readonly nowSeconds: number;
+  /** The header `Idempotency-Key` as sent; '' without one. */
+  readonly idempotencyKey: string;
+  /** For handlers that wait for something before they answer. */
+  readonly waiting: Waiting;
+}
+
+/** When a handler that waits must go on at once: nobody wants what it waits for any more. */
+export interface Waiting {
+  /** Fires when the service begins to stop; has fired for all calls that come then. */
+  readonly stopping: AbortSignal;
+  /** The client has gone away. It is not told to anyone, so it must be asked from time to time. */
+  isClientGone(): boolean;
 }
 
 /** Always a secret key. */
@@ -52,6 +65,14 @@ export type ManagedAnswer =
       readonly status: number;
       readonly body: unknown;
       /** Further header fields; text of our own only. */
+      readonly headers?: Readonly<Record<string, string>>;
+    }
+  /** A body that is written already. */
+  | {
+      readonly kind: 'text';
+      readonly status: number;
+      readonly contentType: string;
+      readonly body: string;
       readonly headers?: Readonly<Record<string, string>>;
     }
   | { readonly kind: 'empty'; readonly status: 204 }
@@ -85,7 +106,7 @@ export interface ManagedParts {
 export interface Managed {
   (options: ManagedOptions, handler: ManagedHandler): Handler;
   route(path: string, methods: Readonly<Record<string, Handler>>): Route;
-  /** Resolves when every call that was taken in has its answer. */
+  /** Ends all waiting, now and of calls that still come, and resolves when every call that was taken in has its answer. */
   drain(): Promise<void>;
 }
 
@@ -105,6 +126,9 @@ export function createManaged(parts: ManagedParts): Managed {
   const windows: RateWindows = new LocalRateWindows();
   const running = new Set<Promise<void>>();
   const nowSeconds = (): number => Math.floor(clock.nowMs() / 1000);
+  const stop = new AbortController();
+  // As many calls may wait at once as their handlers let.
+  setMaxListeners(0, stop.signal);
 
   function managed(options: ManagedOptions, handler: ManagedHandler): Handler {
     const content = options.body ?? 'none';
@@ -158,6 +182,8 @@ export function createManaged(parts: ManagedParts): Managed {
         requestId: newId('req', nowMs),
         nowMs,
         nowSeconds: Math.floor(nowMs / 1000),
+        idempotencyKey: idempotencyKeyOf(head),
+        waiting: { stopping: stop.signal, isClientGone: () => exchange.aborted },
       };
       const run = answer(call, request, handler).finally(() => running.delete(run));
       running.add(run);
@@ -197,6 +223,13 @@ export function createManaged(parts: ManagedParts): Managed {
             given.status,
             JSON_FIELDS + rateFields(rate) + linesOf(given.headers),
             JSON.stringify(given.body),
+          );
+          break;
+        case 'text':
+          exchange.send(
+            given.status,
+            `${given.contentType}\r\nCache-Control: no-store${rateFields(rate)}${linesOf(given.headers)}`,
+            given.body,
           );
           break;
         case 'empty':
@@ -278,9 +311,15 @@ export function createManaged(parts: ManagedParts): Managed {
       refusalFields: (exchange) => rateFields(sourceRate(exchange)),
     }),
     async drain(): Promise<void> {
+      stop.abort();
       while (running.size > 0) await Promise.all(running);
     },
   });
+}
+
+/** The heads of requests carry it from the gate on; those that were built without it have none. */
+function idempotencyKeyOf(head: RequestHead & { readonly idempotencyKey?: string }): string {
+  return head.idempotencyKey ?? '';
 }
 
 type Content = NonNullable<ManagedOptions['body']>;

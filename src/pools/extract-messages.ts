@@ -74,10 +74,10 @@ export interface ExtractResult {
   readonly sessionJson: string | null;
 }
 
+/** As the store wants them: rows of key and state, their lengths, and 16 bytes of SHA-256 of each whole key. */
 export interface ExtractNext {
-  readonly keys: readonly string[];
-  readonly statesJson: readonly string[];
-  /** 16 bytes of SHA-256 of each whole key. */
+  readonly rows: Uint8Array;
+  readonly rowBytes: Uint32Array;
   readonly hashes: Uint8Array;
 }
 

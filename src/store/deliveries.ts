@@ -75,6 +75,8 @@ const BOUNDS: DeliveryBounds = {
   scanRowsMax: 10_000,
 };
 
+const NOTHING: ReadonlySet<string> = new Set();
+
 /** A new row as its bytes, so that the write lock is not held while they are made. */
 interface NewRow {
   readonly kind: 'new';
@@ -190,10 +192,19 @@ export class Deliveries {
     return { rows, next: null };
   }
 
-  /** What is still to be sent to an endpoint, oldest first, behind `after`. */
-  pendingOf(endpointId: string, after: DeliveryId | null, limit: number): readonly Delivery[] {
+  /**
+   * What is still to be sent to an endpoint, oldest first, behind `after`. Of the `limit` rows that are looked at those in `known`
+   * are passed over unread.
+   */
+  pendingOf(
+    endpointId: string,
+    after: DeliveryId | null,
+    limit: number,
+    known: Pick<ReadonlySet<string>, 'has' | 'size'> = NOTHING,
+  ): readonly Delivery[] {
     const rows: Delivery[] = [];
     for (const { key } of this.#pendingRows(endpointId, after, limit)) {
+      if (known.size > 0 && known.has(idOf(key))) continue;
       const stored = this.#table.getBinary(key);
       if (stored !== undefined) rows.push(decodeRow(key, stored));
     }
@@ -284,12 +295,13 @@ export class Deliveries {
 
   #update(update: DeliveryUpdate): void {
     const key = deliveryKey(update.customer, update.id);
-    const stored = key === null ? undefined : this.#table.getBinary(key);
+    // Borrowed: it holds until the next read.
+    const stored = key === null ? undefined : this.#table.getBinaryFast(key);
     if (key === null || stored === undefined || !isPending(stored)) return;
     const value = updateRow(key, stored, update);
     void this.#table.put(key, value);
     if (isPending(value)) return;
-    const place = pendingKey(endpointOf(stored), key);
+    const place = pendingKey(endpointOf(value), key);
     void this.#index.remove(place);
     this.#counts().add(place, -1);
     this.#eviction.ended(update.customer, key);

@@ -1,5 +1,14 @@
 import type { Database } from 'lmdb';
-import { type JobNumber, endOfJob, HASH_BYTES, hashedKey, numberedKey, putMark, removeOfJob } from './extractions/keys.ts';
+import {
+  type FoundRange,
+  type JobNumber,
+  endOfJob,
+  HASH_BYTES,
+  hashedKey,
+  numberedKey,
+  putMark,
+  removeOfJob,
+} from './extractions/keys.ts';
 import { withoutSum, withSum } from './value.ts';
 
 /** Records as a step found them. */
@@ -65,12 +74,12 @@ export class ExtractionRecords {
    * Only inside a write transaction. Keeps the records `from` to `to` of what was found that the job does not have, `max` of them at
    * most, as one chunk whose first record is `firstSeq`.
    */
-  keep(job: JobNumber, found: FoundRecords, range: RecordRange, place: { firstSeq: number; max: number }): Kept {
+  keep(job: JobNumber, found: FoundRecords, range: FoundRange, place: { firstSeq: number; max: number }): Kept {
     const lines: Uint8Array[] = [];
     let records = 0;
     let duplicates = 0;
     let isOver = false;
-    let at = offsetOf(found, range.from);
+    let { at } = range;
     for (let i = range.from; i < range.to; i++) {
       const end = at + (found.lineBytes[i] ?? 0);
       const mark = hashedKey(job, found.hashes.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES));
@@ -107,16 +116,4 @@ export class ExtractionRecords {
   cleanChunks(job: JobNumber, rowsMax: number): number {
     return removeOfJob(this.#chunks, job, rowsMax);
   }
-}
-
-export interface RecordRange {
-  readonly from: number;
-  /** Exclusive. */
-  readonly to: number;
-}
-
-function offsetOf({ lineBytes }: FoundRecords, record: number): number {
-  let at = 0;
-  for (let i = 0; i < record; i++) at += lineBytes[i] ?? 0;
-  return at;
 }

@@ -1,5 +1,14 @@
 import type { Database } from 'lmdb';
-import { type JobNumber, endOfJob, hashedKey, numberedKey, putMark, removeOfJob } from './extractions/keys.ts';
+import {
+  type FoundRange,
+  type JobNumber,
+  endOfJob,
+  HASH_BYTES,
+  hashedKey,
+  numberedKey,
+  putMark,
+  removeOfJob,
+} from './extractions/keys.ts';
 import { withoutSum, withSum } from './value.ts';
 
 /** A step that is still to be done. */
@@ -10,13 +19,14 @@ export interface OpenStep {
   readonly stateJson: string;
 }
 
-/** A step that was found. */
-export interface NewStep {
-  /** Under 64 KiB. */
-  readonly key: string;
-  /** Of the key, `HASH_BYTES` of SHA-256. */
-  readonly hash: Uint8Array;
-  readonly stateJson: string;
+/** Steps as another step found them, packed, because there may be 100,000 of them. */
+export interface FoundSteps {
+  /** One behind the other: the length of its key, u16; its key; its state as JSON. As they are stored. */
+  readonly rows: Uint8Array;
+  /** Of each row. */
+  readonly rowBytes: Uint32Array;
+  /** `HASH_BYTES` for each: SHA-256 of its whole key. */
+  readonly hashes: Uint8Array;
 }
 
 /** The open steps of jobs, in the order in which they were found, and the keys of all that a job has met. */
@@ -36,7 +46,11 @@ export class ExtractionSteps {
   /** Steps from a number on. A job with any number of them is read a few at a time. */
   from(job: JobNumber, step: number, limit: number): readonly OpenStep[] {
     const found: OpenStep[] = [];
-    for (const { key, value } of this.#steps.getRange({ start: numberedKey(job, step, 6), end: endOfJob(job), limit })) {
+    for (const { key, value } of this.#steps.getRange({
+      start: numberedKey(job, step, 6),
+      end: endOfJob(job),
+      limit,
+    })) {
       const row = Buffer.from(withoutSum(value));
       const stateAt = 2 + row.readUInt16BE(0);
       found.push({
@@ -48,17 +62,25 @@ export class ExtractionSteps {
     return found;
   }
 
-  /** Only inside a write transaction. False: the job has met the key before, and nothing was written. */
-  add(job: JobNumber, step: number, { key, hash, stateJson }: NewStep): boolean {
-    const mark = hashedKey(job, hash);
-    if (this.#keys.doesExist(mark)) return false;
-    putMark(this.#keys, mark);
-    const place = numberedKey(job, step, 6);
-    const head = Buffer.allocUnsafe(2);
-    const name = Buffer.from(key);
-    head.writeUInt16BE(name.length);
-    void this.#steps.put(place, withSum(place, Buffer.concat([head, name, Buffer.from(stateJson)])));
-    return true;
+  /**
+   * Only inside a write transaction. Adds those that the job has not met, numbered from `firstStep` on and up to `lastStep`, which is
+   * not used; says how many.
+   */
+  add(job: JobNumber, { rows, rowBytes, hashes }: FoundSteps, range: FoundRange, firstStep: number, lastStep: number): number {
+    let step = firstStep;
+    let at = range.at;
+    for (let i = range.from; i < range.to && step < lastStep; i++) {
+      const end = at + (rowBytes[i] ?? 0);
+      const mark = hashedKey(job, hashes.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES));
+      if (!this.#keys.doesExist(mark)) {
+        putMark(this.#keys, mark);
+        const place = numberedKey(job, step, 6);
+        void this.#steps.put(place, withSum(place, rows.subarray(at, end)));
+        step++;
+      }
+      at = end;
+    }
+    return step - firstStep;
   }
 
   /** Only inside a write transaction. */

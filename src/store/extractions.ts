@@ -1,7 +1,16 @@
 import type { Database, RootDatabase } from 'lmdb';
 import type { CustomerNumber } from '../base/brand.ts';
 import type { Extraction, ExtractionId, ExtractionStatus, FailureEntry } from '../core/extraction.ts';
-import { begun, type CollectBounds, ended, type ExtractionState, type Failure, hasEnded, queuedState, recordsMaxOf } from '../core/extraction-state.ts';
+import {
+  begun,
+  type CollectBounds,
+  ended,
+  type ExtractionState,
+  type Failure,
+  hasEnded,
+  queuedState,
+  recordsMaxOf,
+} from '../core/extraction-state.ts';
 import type { Counters } from './counters.ts';
 import { committed, durably, type StoreWrite } from './durable.ts';
 import { applyPart, type JobFacts, type StepPart } from './extractions/apply.ts';
@@ -10,7 +19,7 @@ import type { JobNumber } from './extractions/keys.ts';
 import { type EndedJob, Retention, type RetentionBounds } from './extractions/retention.ts';
 import { decodeState, encodeState } from './extractions/state-row.ts';
 import type { ExtractionRecords } from './extraction-records.ts';
-import type { ExtractionSteps, NewStep } from './extraction-steps.ts';
+import type { ExtractionSteps, FoundSteps } from './extraction-steps.ts';
 import type { Failures } from './failures.ts';
 import type { Idempotency, IdempotentFound, IdempotentKey } from './idempotency.ts';
 import { endOfCustomer, rowIdOf } from './request-rows.ts';
@@ -64,7 +73,7 @@ export interface StoredJob {
 
 export interface NewJob {
   readonly job: Omit<Job, 'number'>;
-  readonly steps: readonly NewStep[];
+  readonly steps: FoundSteps;
   readonly idempotency: {
     readonly sealing: Uint8Array;
     readonly request: IdempotentKey;
@@ -72,7 +81,9 @@ export interface NewJob {
   } | null;
 }
 
-export type JobCreated = { readonly kind: 'created'; readonly stored: StoredJob } | Exclude<IdempotentFound, { kind: 'new' }>;
+export type JobCreated =
+  | { readonly kind: 'created'; readonly stored: StoredJob }
+  | Exclude<IdempotentFound, { kind: 'new' }>;
 
 /** A part with what is to be written beside it. */
 export interface Result extends StepPart {
@@ -151,8 +162,8 @@ export class Extractions {
       void this.#tables.jobs.put(key, withSum(key, encodeJob(job)));
       const place = u32Key(job.number);
       void this.#tables.open.put(place, withSum(place, key));
-      let found = 0;
-      for (const step of steps) if (this.#parts.steps.add(job.number, found, step)) found++;
+      const range = { from: 0, to: steps.rowBytes.length, at: 0 };
+      const found = this.#parts.steps.add(job.number, steps, range, 0, Infinity);
       const state = { ...queuedState(), nextStep: found, openSteps: found, isWide: found > 1 };
       this.#putState(job.number, state);
       if (idempotency !== null) {
@@ -251,8 +262,8 @@ export class Extractions {
     if (first === undefined) return Promise.resolve({ kind: 'ok', value: 0 });
     return this.#write(committed, () => {
       let rows = 0;
-      for (const { key, value } of [...this.#tables.cleanup.getRange({ limit: CLEAN_JOBS_MAX })]) {
-        rows += this.#cleanJob(Buffer.from(key), value.readUInt8(0), rowsMax - rows);
+      for (const [key, what] of this.#toClean()) {
+        rows += this.#cleanJob(key, what, rowsMax - rows);
         if (rows >= rowsMax) break;
       }
       return rows;
@@ -302,7 +313,10 @@ export class Extractions {
 
   /** Jobs lie in the order in which they were made, and few of a customer's are open. */
   #oldestEnded(customer: CustomerNumber): EndedJob | null {
-    for (const { key, value } of this.#tables.jobs.getRange({ start: u32Key(customer), end: endOfCustomer(customer) })) {
+    for (const { key, value } of this.#tables.jobs.getRange({
+      start: u32Key(customer),
+      end: endOfCustomer(customer),
+    })) {
       const { number } = decodeJob(Buffer.from(key), Buffer.from(value));
       const state = this.stateOf(number);
       if (state === null || !hasEnded(state)) continue;
@@ -315,6 +329,11 @@ export class Extractions {
   #markForCleaning(job: JobNumber, what: number): void {
     const key = u32Key(job);
     void this.#tables.cleanup.put(key, withSum(key, Buffer.from([what])));
+  }
+
+  #toClean(): readonly (readonly [key: Buffer, what: number])[] {
+    const rows = this.#tables.cleanup.getRange({ limit: CLEAN_JOBS_MAX });
+    return Array.from(rows, ({ key, value }) => [Buffer.from(key), value.readUInt8(0)] as const);
   }
 
   #cleanJob(key: Buffer, what: number, rowsMax: number): number {

@@ -33,7 +33,11 @@ export class Sessions {
   }
 
   /** Those that have expired count as well until they are swept. */
-  create(key: Uint8Array, session: BrowserSession, content: Uint8Array): Promise<StoreWrite<'created' | 'limit_reached'>> {
+  create(
+    key: Uint8Array,
+    session: BrowserSession,
+    content: Uint8Array,
+  ): Promise<StoreWrite<'created' | 'limit_reached'>> {
     const { customer } = session;
     return durably(this.#root, () => {
       const count = this.#table.getKeysCount({ start: u32Key(customer), end: endOfCustomer(customer) });

@@ -54,7 +54,7 @@ function propertiesOf(schema: JsonSchema): readonly (readonly [string, JsonObjec
 function typeOf(schema: JsonObject): string {
   const type = [schema['type']].flat()[0];
   if (type === 'array') return `list of ${typeOf(schema['items'] as JsonObject)}`;
-  if (type === 'object')
+  if (type === 'object' && 'properties' in schema)
     return `{${propertiesOf(schema)
       .map(([name]) => name)
       .join(', ')}}`;

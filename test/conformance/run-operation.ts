@@ -20,7 +20,7 @@ export async function runOperation(
   operation: Operation,
   input: JsonObject,
   source: Source,
-  { limit = Infinity, stepsMax = 200 }: { readonly limit?: number; readonly stepsMax?: number } = {},
+  { limit = Infinity, stepsMax = 2_000 }: { readonly limit?: number; readonly stepsMax?: number } = {},
 ): Promise<Run> {
   const keys = new Set<string>();
   const records = new Map<string, FoundRecord>();

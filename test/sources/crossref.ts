@@ -57,7 +57,9 @@ export const crossrefCases: readonly SourceCase[] = [
     operation: 'search.works',
     input: { query: 'limescale', published_from: '2020-01', kind: 'journal-article' },
     world: crossrefWorld,
+    paging: 'cursor',
     sizeAsked: sizeIn('rows'),
+    hostIn: null,
     announcesTotal: true,
   },
 ];

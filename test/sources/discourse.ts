@@ -2,11 +2,13 @@ import type { JsonObject } from '../../src/extract/connector.ts';
 import { json, many, numberIn, type SourceCase, type World } from './source-case.ts';
 
 /** A forum. Shapes: docs.discourse.org, "Get the latest topics", "Get a single topic", "Search for a term", "Get a specific tag". */
-export function discourseWorld(records: number): World {
+export function discourseWorld(records: number, folder = ''): World {
   return ({ url: text }) => {
-    const url = new URL(text);
+    if (!new URL(text).pathname.startsWith(`${folder}/`)) return null;
+    const url = new URL(text.replace(folder, ''));
     if (url.pathname === '/latest.json' || url.pathname === '/tag/tea.json') return topics(url, records);
     if (url.pathname === '/t/57.json') return posts(url, records);
+    if (/^\/t\/\d+\.json$/.test(url.pathname)) return posts(url, 1);
     return url.pathname === '/search.json' ? hits(url, records) : null;
   };
 }
@@ -107,7 +109,13 @@ function hit(place: number): JsonObject {
   };
 }
 
-const COMMON = { connector: 'discourse', world: discourseWorld, sizeAsked: () => null };
+const COMMON = {
+  connector: 'discourse',
+  world: discourseWorld,
+  paging: 'cursor',
+  sizeAsked: null,
+  hostIn: 'site',
+} as const;
 
 export const discourseCases: readonly SourceCase[] = [
   { ...COMMON, operation: 'site.topics', input: { site: 'forum.example.com', tag: 'tea' }, announcesTotal: false },

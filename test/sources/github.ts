@@ -104,7 +104,14 @@ function release(place: number): JsonObject {
   };
 }
 
-const COMMON = { connector: 'github', world: githubWorld, sizeAsked: sizeIn('per_page'), announcesTotal: false };
+const COMMON = {
+  connector: 'github',
+  world: githubWorld,
+  paging: 'cursor',
+  sizeAsked: sizeIn('per_page'),
+  hostIn: null,
+  announcesTotal: false,
+} as const;
 
 export const githubCases: readonly SourceCase[] = [
   { ...COMMON, operation: 'org.repos', input: { org: 'example-tea' } },

@@ -69,9 +69,11 @@ function comment(place: number): JsonObject {
 const COMMON = {
   connector: 'hackernews',
   world: hackernewsWorld,
+  paging: 'cursor',
   sizeAsked: sizeIn('hitsPerPage'),
+  hostIn: null,
   announcesTotal: true,
-};
+} as const;
 
 export const hackernewsCases: readonly SourceCase[] = [
   { ...COMMON, operation: 'search.posts', input: { query: 'kettle' }, recordsMax: SHOWN_MAX },

@@ -1,5 +1,7 @@
 import { crossrefCases } from './crossref.ts';
 import { discourseCases } from './discourse.ts';
+import { feedCases } from './feed.ts';
+import { genericCases } from './generic.ts';
 import { githubCases } from './github.ts';
 import { hackernewsCases } from './hackernews.ts';
 import { jobboardsCases } from './jobboards.ts';
@@ -13,6 +15,8 @@ import { wordpressCases } from './wordpress.ts';
 
 /** At least one of each operation. */
 export const SOURCE_CASES: readonly SourceCase[] = [
+  ...genericCases,
+  ...feedCases,
   ...discourseCases,
   ...mastodonCases,
   ...mediawikiCases,

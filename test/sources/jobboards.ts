@@ -87,10 +87,28 @@ function ashby(place: number): JsonObject {
   };
 }
 
-const COMMON = { connector: 'jobboards', operation: 'company.jobs', world: jobboardsWorld, sizeAsked: sizeIn('limit') };
+const COMMON = { connector: 'jobboards', operation: 'company.jobs', world: jobboardsWorld, hostIn: null } as const;
 
 export const jobboardsCases: readonly SourceCase[] = [
-  { ...COMMON, input: { board: 'greenhouse', company: 'exampletea' }, announcesTotal: true },
-  { ...COMMON, input: { board: 'lever', company: 'exampletea' }, announcesTotal: false },
-  { ...COMMON, input: { board: 'ashby', company: 'exampletea' }, announcesTotal: true },
+  {
+    ...COMMON,
+    input: { board: 'greenhouse', company: 'exampletea' },
+    paging: 'none',
+    sizeAsked: null,
+    announcesTotal: true,
+  },
+  {
+    ...COMMON,
+    input: { board: 'lever', company: 'exampletea' },
+    paging: 'cursor',
+    sizeAsked: sizeIn('limit'),
+    announcesTotal: false,
+  },
+  {
+    ...COMMON,
+    input: { board: 'ashby', company: 'exampletea' },
+    paging: 'none',
+    sizeAsked: null,
+    announcesTotal: true,
+  },
 ];

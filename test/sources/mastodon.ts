@@ -49,7 +49,14 @@ function status(place: number): JsonObject & { readonly id: string } {
   };
 }
 
-const COMMON = { connector: 'mastodon', world: mastodonWorld, sizeAsked: sizeIn('limit'), announcesTotal: false };
+const COMMON = {
+  connector: 'mastodon',
+  world: mastodonWorld,
+  paging: 'cursor',
+  sizeAsked: sizeIn('limit'),
+  hostIn: 'site',
+  announcesTotal: false,
+} as const;
 
 export const mastodonCases: readonly SourceCase[] = [
   { ...COMMON, operation: 'account.posts', input: { site: 'social.example', account: '@mira', without_replies: true } },

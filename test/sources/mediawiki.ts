@@ -6,7 +6,7 @@ import { json, many, numberIn, sizeIn, type SourceCase, type World } from './sou
  * A wiki. Shapes: API:Search, API:Revisions, API:Categorymembers, API:Parsing wikitext, API:Siteinfo and API:Continue of
  * mediawiki.org, all in `formatversion=2`; errors: API:Errors and warnings; lag: Manual:Maxlag parameter.
  */
-export function mediawikiWorld(records: number, path = '/w/api.php'): World {
+export function mediawikiWorld(records: number, path = '/w/api.php', host = 'wiki.example.org'): World {
   return ({ url: text }) => {
     const url = new URL(text);
     if (url.pathname !== path) return null;
@@ -14,6 +14,15 @@ export function mediawikiWorld(records: number, path = '/w/api.php'): World {
     if (query.get('format') !== 'json' || query.get('formatversion') !== '2')
       return '<!DOCTYPE html><title>API</title>';
     if (query.get('action') === 'parse') return records > 0 ? json({ parse: CONTENT }) : missing();
+    if (query.get('generator') === 'allpages') {
+      const from = numberIn(url, 'gapcontinue', 0);
+      const { items, next } = cut(
+        many(records, (place) => listed(place, host)),
+        from,
+        numberIn(url, 'gaplimit', 10),
+      );
+      return list({ pages: items }, next === null ? null : { gapcontinue: String(next) });
+    }
     if (query.get('list') === 'search') {
       const from = numberIn(url, 'sroffset', 0);
       const { items, next } = cut(many(records, hit), from, numberIn(url, 'srlimit', 10));
@@ -85,6 +94,11 @@ function member(place: number): JsonObject {
   return { pageid: 500 + place, ns: 0, title: `Tea ${place}`, type: 'page', timestamp: '2023-11-20T08:15:00Z' };
 }
 
+function listed(place: number, host: string): JsonObject {
+  const fullurl = `https://${host}/wiki/Tea_${place}`;
+  return { ...member(place), touched: '2024-05-01T12:00:00Z', lastrevid: 9000, length: 6104, fullurl };
+}
+
 function revision(place: number): JsonObject {
   const user = place % 5 === 3 ? { userhidden: true } : { user: 'Lio' };
   return {
@@ -113,7 +127,12 @@ const CONTENT = {
   externallinks: ['//tea.example/'],
 };
 
-const COMMON = { connector: 'mediawiki', world: (records: number) => mediawikiWorld(records) };
+const COMMON = {
+  connector: 'mediawiki',
+  world: (records: number) => mediawikiWorld(records),
+  paging: 'cursor',
+  hostIn: 'site',
+} as const;
 
 export const mediawikiCases: readonly SourceCase[] = [
   {
@@ -128,7 +147,8 @@ export const mediawikiCases: readonly SourceCase[] = [
     operation: 'page.content',
     input: { site: 'wiki.example.org', title: 'Earl Grey' },
     world: (records) => mediawikiWorld(Math.min(1, records), '/api.php'),
-    sizeAsked: () => null,
+    paging: 'none',
+    sizeAsked: null,
     announcesTotal: true,
     recordsMax: 1,
     emptyIsMissing: true,

@@ -45,7 +45,9 @@ export const openlibraryCases: readonly SourceCase[] = [
     operation: 'search.works',
     input: { query: 'history of tea', sort: 'new' },
     world: openlibraryWorld,
+    paging: 'cursor',
     sizeAsked: sizeIn('limit'),
+    hostIn: null,
     announcesTotal: true,
   },
 ];

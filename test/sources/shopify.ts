@@ -62,7 +62,14 @@ function suggestion(place: number): JsonObject {
   };
 }
 
-const COMMON = { connector: 'shopify', world: shopifyWorld, announcesTotal: false, sizeAsked: sizeIn('limit') };
+const COMMON = {
+  connector: 'shopify',
+  world: shopifyWorld,
+  paging: 'cursor',
+  announcesTotal: false,
+  sizeAsked: sizeIn('limit'),
+  hostIn: 'site',
+} as const;
 
 export const shopifyCases: readonly SourceCase[] = [
   { ...COMMON, operation: 'store.products', input: { site: 'shop.example.com' } },
@@ -71,6 +78,7 @@ export const shopifyCases: readonly SourceCase[] = [
     ...COMMON,
     operation: 'search.products',
     input: { site: 'shop.example.com', query: 'cup' },
+    paging: 'none',
     sizeAsked: sizeIn('resources[limit]'),
     recordsMax: 10,
   },

@@ -8,14 +8,25 @@ export interface SourceCase {
   readonly input: JsonObject;
   /** A source that holds so many records of this operation. */
   readonly world: (records: number) => World;
-  /** How many records a page is asked for; null where an address does not say. */
-  readonly sizeAsked: (url: URL) => number | null;
+  /**
+   * `cursor`: each page names the next one, so that a source could name pages for ever. `walk`: pages are read whose addresses
+   * others name, as many as there are. `none`: all is read at once.
+   */
+  readonly paging: 'cursor' | 'walk' | 'none';
+  /** How many records a page is asked for, null where an address does not say; null for sources that take no size. */
+  readonly sizeAsked: ((url: URL) => number | null) | null;
+  /** The input that names the host that is asked; null where the operator's base address or the connector's own is. */
+  readonly hostIn: 'site' | 'company' | 'url' | null;
+  /** What a large source holds; less than others where each record is a page that takes its time. */
+  readonly largeCount?: number;
   /** Records that one run can find at most, whatever the source holds. */
   readonly recordsMax?: number;
   /** Whether a source that holds none says that there is no such thing. */
   readonly emptyIsMissing?: boolean;
   /** Whether the source says how many there are. */
   readonly announcesTotal: boolean;
+  /** Whether what is asked for is searched in what the source answers, so that an answer of another kind is a source that lacks it. */
+  readonly searches?: boolean;
 }
 
 export type World = (request: FakeRequest) => FakeReply;

@@ -69,10 +69,12 @@ function answer(place: number): JsonObject {
 const COMMON = {
   connector: 'stackexchange',
   world: stackexchangeWorld,
+  paging: 'cursor',
   sizeAsked: sizeIn('pagesize'),
+  hostIn: null,
   announcesTotal: false,
   recordsMax: 2_500,
-};
+} as const;
 
 export const stackexchangeCases: readonly SourceCase[] = [
   { ...COMMON, operation: 'search.posts', input: { query: 'limescale', site: 'cooking', tag: 'cleaning' } },

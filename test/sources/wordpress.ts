@@ -8,20 +8,25 @@ import { json, many, numberIn, sizeIn, type SourceCase, type World } from './sou
  */
 export function wordpressWorld(
   records: number,
-  options: { readonly prefix?: string; readonly isPlain?: boolean } = {},
+  options: { readonly prefix?: string; readonly isPlain?: boolean; readonly host?: string } = {},
 ): World {
-  const { prefix = '', isPlain = false } = options;
+  const { prefix = '', isPlain = false, host = 'blog.example.com' } = options;
   return ({ url: text }) => {
     const url = new URL(text);
     const route = isPlain
       ? url.pathname === `${prefix}/` && url.searchParams.get('rest_route')
       : url.pathname.startsWith(`${prefix}/wp-json/`) && url.pathname.slice(`${prefix}/wp-json`.length);
     const item = ITEMS.get(typeof route === 'string' ? route : '');
-    return item === undefined ? null : page(url, many(records, item));
+    return item === undefined
+      ? null
+      : page(
+          url,
+          many(records, (place) => item(place, host)),
+        );
   };
 }
 
-const ITEMS: ReadonlyMap<string, (place: number) => JsonObject> = new Map([
+const ITEMS: ReadonlyMap<string, (place: number, host: string) => JsonObject> = new Map([
   ['/wp/v2/posts', post],
   ['/wp/v2/pages', sitePage],
   ['/wp/v2/comments', comment],
@@ -38,18 +43,18 @@ function page(url: URL, items: readonly JsonObject[]): FakeReply {
   return json(items.slice((number - 1) * size, number * size), headers);
 }
 
-function article(place: number, type: string): JsonObject {
+function article(place: number, type: string, host: string): JsonObject {
   return {
     id: 1000 + place,
     date: '2024-05-02T10:00:00',
     date_gmt: '2024-05-02T08:00:00',
-    guid: { rendered: `https://blog.example.com/?p=${1000 + place}` },
+    guid: { rendered: `https://${host}/?p=${1000 + place}` },
     modified: '2024-05-03T12:30:00',
     modified_gmt: '2024-05-03T10:30:00',
     slug: `entry-${place}`,
     status: 'publish',
     type,
-    link: `https://blog.example.com/entry-${place}/`,
+    link: `https://${host}/entry-${place}/`,
     title: { rendered: `Entry &#8216;${place}&#8217; &amp; more` },
     content: { rendered: `<p>First ${place}.</p>\n<script>x()</script><p>Second.</p>`, protected: false },
     excerpt: { rendered: '<p>First&hellip;</p>\n', protected: false },
@@ -66,15 +71,15 @@ function article(place: number, type: string): JsonObject {
   };
 }
 
-function post(place: number): JsonObject {
-  return { ...article(place, 'post'), categories: [1], tags: [5], sticky: false, format: 'standard' };
+function post(place: number, host: string): JsonObject {
+  return { ...article(place, 'post', host), categories: [1], tags: [5], sticky: false, format: 'standard' };
 }
 
-function sitePage(place: number): JsonObject {
-  return { ...article(place, 'page'), parent: place % 2 === 0 ? 0 : 1000, menu_order: 0 };
+function sitePage(place: number, host: string): JsonObject {
+  return { ...article(place, 'page', host), parent: place % 2 === 0 ? 0 : 1000, menu_order: 0 };
 }
 
-function comment(place: number): JsonObject {
+function comment(place: number, host: string): JsonObject {
   return {
     id: 1 + place,
     post: 1000,
@@ -85,7 +90,7 @@ function comment(place: number): JsonObject {
     date: '2024-05-02T11:12:00',
     date_gmt: '2024-05-02T09:12:00',
     content: { rendered: '<p>Thank you!</p>\n' },
-    link: `https://blog.example.com/entry-0/#comment-${1 + place}`,
+    link: `https://${host}/entry-0/#comment-${1 + place}`,
     status: 'approved',
     type: 'comment',
   };
@@ -94,9 +99,11 @@ function comment(place: number): JsonObject {
 const COMMON = {
   connector: 'wordpress',
   world: (records: number) => wordpressWorld(records),
+  paging: 'cursor',
   sizeAsked: sizeIn('per_page'),
+  hostIn: 'site',
   announcesTotal: true,
-};
+} as const;
 
 export const wordpressCases: readonly SourceCase[] = [
   { ...COMMON, operation: 'site.posts', input: { site: 'blog.example.com', published_after: '2020-01-01' } },
@@ -107,6 +114,7 @@ export const wordpressCases: readonly SourceCase[] = [
     ...COMMON,
     operation: 'company.posts',
     input: { company: 'example.com' },
+    hostIn: 'company',
     world: (records) => wordpressWorld(records, { prefix: '/blog' }),
   },
 ];

@@ -215,9 +215,6 @@ describe('settings', () => {
       GATEHOUSE_PORT_80_TCP: 'tcp://x',
       constructor: 'x',
     });
-    expect(warnings).toEqual([
-      'GATEHOUSE_PROT is not a setting',
-      'GATEHOUSE_PORT_80_TCP is not a setting',
-    ]);
+    expect(warnings).toEqual(['GATEHOUSE_PROT is not a setting', 'GATEHOUSE_PORT_80_TCP is not a setting']);
   });
 });

@@ -25,6 +25,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   http: ['base', 'limits.ts'],
   manage: ['base', 'core', 'decide', 'limits.ts', 'observe', 'pools', 'store'],
   deliver: ['base', 'core', 'egress', 'limits.ts', 'observe', 'pools', 'store'],
+  extract: ['base', 'core', 'egress', 'limits.ts', 'manage', 'observe', 'pools', 'store'],
   'first-start.ts': ['base', 'store'],
   'reload.ts': ['base', 'decide', 'limits.ts', 'observe', 'settings.ts', 'velocity'],
   'readings.ts': ['observe', 'store', 'velocity'],
@@ -51,8 +52,8 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'webhooks.ts',
   ],
   'webhooks.ts': ['deliver', 'egress', 'manage', 'observe', 'pools', 'store', 'upkeep.ts'],
-  cli: ['base', 'client', 'core', 'limits.ts', 'store'],
-  workers: ['deliver', 'egress', 'limits.ts', 'pools', 'score', 'store', 'velocity'],
+  cli: ['base', 'client', 'core', 'egress', 'extract', 'limits.ts', 'settings.ts', 'store'],
+  workers: ['deliver', 'egress', 'extract', 'limits.ts', 'pools', 'score', 'store', 'velocity'],
   scripts: ['client', 'core'],
   bench: [
     'base',
@@ -77,36 +78,63 @@ const EXCEPTIONS: Readonly<Record<string, readonly string[]>> = {
   'src/cli/commands/policy.ts': ['pools'],
 };
 
+/**
+ * Folders of a place that know less than it does: beside their own files they import these alone. Connectors and readers are given
+ * what they read, so that none of them reaches the network, the store or a clock.
+ */
+const WITHIN: Readonly<Record<string, readonly string[]>> = {
+  'src/extract/connectors/': ['src/base/', 'src/core/', 'src/extract/connector.ts', 'src/extract/read/'],
+  'src/extract/fetch/': ['src/base/', 'src/core/', 'src/egress/', 'src/extract/connector.ts', 'src/extract/read/'],
+  'src/extract/read/': ['src/base/', 'src/extract/connector.ts'],
+  'src/extract/shape/': ['src/base/', 'src/core/', 'src/extract/connector.ts', 'src/manage/validate.ts'],
+};
+
 /** Hot places never import cold ones, whatever the table above says. */
 const HOT = new Set(['decide', 'score', 'velocity', 'pools', 'http', 'core', 'base']);
 const COLD = new Set(['manage', 'cli', 'web', 'extract', 'deliver', 'main.ts', 'first-start.ts', 'settings.ts']);
 
 /** npm package → the files and folders that may import it. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  '@cfworker/json-schema': ['src/extract/request/input.ts', 'src/extract/shape/'],
+  '@mozilla/readability': ['src/extract/read/article.ts'],
+  aws4: ['src/extract/deliver/'],
   'baseline-browser-mapping': ['scripts/'],
   'cli-progress': ['src/cli/', 'scripts/'],
   'cli-table3': ['src/cli/', 'scripts/'],
   commander: ['src/cli/'],
   'crawler-user-agents': ['src/core/agent.ts'],
   'csv-parse': ['src/cli/'],
+  'csv-stringify': ['src/extract/shape/'],
   'disposable-email-domains-js': ['src/core/email.ts'],
+  domhandler: ['src/extract/read/'],
+  domutils: ['src/extract/read/'],
+  feedsmith: ['src/extract/read/feed-parse.ts'],
+  htmlparser2: ['src/extract/read/html.ts'],
   'ipaddr.js': ['src/egress/'],
   isbot: ['src/core/agent.ts'],
+  linkedom: ['src/extract/read/article.ts'],
   lmdb: ['src/store/'],
   maxmind: ['src/pools/mmdb.ts'],
   msgpackr: ['src/base/pack.ts'],
   'onnx-proto': ['scripts/'],
   'onnxruntime-node': ['src/score/model-session.ts'],
   pino: ['src/observe/'],
-  piscina: ['src/pools/deliver-pool.ts', 'src/pools/score-pool.ts'],
+  piscina: ['src/pools/deliver-pool.ts', 'src/pools/extract-pool.ts', 'src/pools/score-pool.ts'],
   'prom-client': ['src/observe/', 'bench/micro/metrics.ts'],
+  re2js: ['src/extract/shape/'],
+  'robots-parser': ['src/extract/fetch/'],
+  saxes: ['src/extract/deliver/', 'src/extract/read/sitemap.ts'],
   tinybench: ['bench/micro/'],
   tldts: ['src/core/registrable-domain.ts'],
+  'tough-cookie': ['src/extract/fetch/'],
   'uWebSockets.js': ['src/http/'],
   undici: ['src/client/', 'src/egress/'],
   zod: [
     'src/core/policy-check.ts',
     'src/core/policy-schema.ts',
+    'src/extract/request.ts',
+    'src/extract/request/',
+    'src/extract/shape/',
     'src/manage/',
     'src/settings.ts',
     'src/score/model-manifest.ts',
@@ -169,6 +197,9 @@ function violations(files: readonly SourceFile[]): string[] {
       if (specifier.startsWith('.')) {
         const target = relative('/', resolve('/', dirname(path), specifier));
         const to = placeOf(target);
+        for (const [folder, places] of Object.entries(WITHIN))
+          if (path.startsWith(folder) && !isWithin(target, [folder, ...places]))
+            found.push(`${path}: ${folder} may not import ${target}`);
         if (to === place) continue;
         const excepted = EXCEPTIONS[path]?.includes(to) ?? false;
         if (!excepted && !allowed?.includes(to)) found.push(`${path}: ${place} may not import ${to} (${target})`);
@@ -251,6 +282,8 @@ describe('the check of the arrows finds', () => {
     ['the main file imported by another command', 'src/cli/commands/keys.ts', "import { serve } from '../../main.ts';"],
     ['the main file imported by a worker', 'workers/x.ts', "import { serve } from '../src/main.ts';"],
     ['the store in the decide path', 'src/decide/x.ts', "import { openStore } from '../store/open-store.ts';"],
+    ['the network in a connector', 'src/extract/connectors/x.ts', "import { a } from '../fetch/source.ts';"],
+    ['the store in a reader', 'src/extract/read/x.ts', "import { openStore } from '../../store/open-store.ts';"],
     ['a place that is not in the table', 'src/elsewhere/x.ts', ''],
     ['a file beside the places', 'src/x.ts', ''],
     ['the transport elsewhere', 'src/decide/x.ts', "import uws from 'uWebSockets.js';"],

@@ -1,8 +1,8 @@
 import type { Connector, FoundRecord, JsonObject, JsonValue, Source } from '../connector.ts';
+import { isoDate } from '../read/dates.ts';
+import { plainText, textOfHtml } from '../read/html.ts';
 import { address } from './kit/address.ts';
 import { chained, type ChainStart, type PageResult, type Turn } from './kit/chain.ts';
-import { isoFromText } from './kit/dates.ts';
-import { plainText, textOfHtml } from './kit/html.ts';
 import { at, givenText, idOf, integerOf, itemsOf, listIn, readEach, textOf, textsOf, urlOf } from './kit/json.ts';
 import * as schema from './kit/schema.ts';
 
@@ -80,7 +80,7 @@ function readWork(item: JsonObject): FoundRecord | null {
       container: firstText(item['container-title']),
       publisher: plainText(textOf(item['publisher'])),
       published_on: dayOf(item['published']) ?? dayOf(item['issued']),
-      updated_at: isoFromText(at(item, 'indexed', 'date-time')),
+      updated_at: isoDate(at(item, 'indexed', 'date-time')),
       volume: idOf(item['volume']),
       issue: idOf(item['issue']),
       pages: idOf(item['page']),
@@ -185,7 +185,7 @@ export const crossref: Connector = {
           container: 'Journal of Kettles',
           publisher: 'Example Press',
           published_on: '2024-05',
-          updated_at: '2024-05-03T10:30:00.000Z',
+          updated_at: '2024-05-03T10:30:00Z',
           volume: '5',
           issue: '2',
           pages: '12-19',

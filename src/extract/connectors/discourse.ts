@@ -1,8 +1,8 @@
 import type { Connector, FoundRecord, JsonObject, JsonValue, Source } from '../connector.ts';
+import { isoDate } from '../read/dates.ts';
+import { plainText, textOfHtml } from '../read/html.ts';
 import { address } from './kit/address.ts';
 import { chained, type PageResult, type Turn } from './kit/chain.ts';
-import { isoFromText } from './kit/dates.ts';
-import { plainText, textOfHtml } from './kit/html.ts';
 import { at, flagOf, givenText, idOf, integerOf, itemsOf, listIn, readEach, textOf, textsOf } from './kit/json.ts';
 import * as schema from './kit/schema.ts';
 import { beginAt } from './kit/sites.ts';
@@ -124,8 +124,8 @@ function readTopic(item: JsonObject, users: readonly JsonValue[], site: string):
       title: plainText(textOf(item['title'])),
       excerpt: plainText(textOf(item['excerpt'])),
       author: writer(starter, site),
-      published_at: isoFromText(item['created_at']),
-      updated_at: isoFromText(item['last_posted_at']),
+      published_at: isoDate(item['created_at']),
+      updated_at: isoDate(item['last_posted_at']),
       category_id: idOf(item['category_id']),
       tags: tagsOf(item['tags']),
       posts: integerOf(item['posts_count']),
@@ -149,8 +149,8 @@ function readPost(item: JsonObject, topicTitle: string | null, site: string): Fo
       ...head.fields,
       text: textOfHtml(html),
       html,
-      published_at: isoFromText(item['created_at']),
-      updated_at: isoFromText(item['updated_at']),
+      published_at: isoDate(item['created_at']),
+      updated_at: isoDate(item['updated_at']),
       reply_to_number: integerOf(item['reply_to_post_number']),
       likes: Array.isArray(item['actions_summary']) ? (integerOf(at(likes, 'count')) ?? 0) : null,
     },
@@ -165,7 +165,7 @@ function readHit(item: JsonObject, topic: JsonValue | undefined, site: string): 
     fields: {
       ...head.fields,
       text: textOfHtml(textOf(item['blurb'])),
-      published_at: isoFromText(item['created_at']),
+      published_at: isoDate(item['created_at']),
       likes: integerOf(item['like_count']),
       tags: tagsOf(at(topic, 'tags')),
     },
@@ -238,8 +238,8 @@ export const discourse: Connector = {
           title: 'Which kettle?',
           excerpt: 'Mine broke, and I wonder…',
           author: EXAMPLE_AUTHOR,
-          published_at: '2024-04-01T10:00:00.000Z',
-          updated_at: '2024-04-03T18:20:00.000Z',
+          published_at: '2024-04-01T10:00:00Z',
+          updated_at: '2024-04-03T18:20:00Z',
           category_id: '4',
           tags: ['kitchen'],
           posts: 12,
@@ -266,8 +266,8 @@ export const discourse: Connector = {
           ...EXAMPLE_HEAD,
           text: 'The blue one.',
           html: '<p>The blue one.</p>',
-          published_at: '2024-04-01T10:05:00.000Z',
-          updated_at: '2024-04-01T10:06:00.000Z',
+          published_at: '2024-04-01T10:05:00Z',
+          updated_at: '2024-04-01T10:06:00Z',
           reply_to_number: 1,
           likes: 3,
         },
@@ -288,7 +288,7 @@ export const discourse: Connector = {
         record: {
           ...EXAMPLE_HEAD,
           text: 'The blue one.',
-          published_at: '2024-04-01T10:05:00.000Z',
+          published_at: '2024-04-01T10:05:00Z',
           likes: 3,
           tags: ['kitchen'],
         },

@@ -7,9 +7,9 @@ import {
   type JsonValue,
   type Source,
 } from '../connector.ts';
+import { isoDate } from '../read/dates.ts';
 import { address, type Query } from './kit/address.ts';
 import { chained, type ChainStart, type PageResult, type Turn } from './kit/chain.ts';
-import { isoFromText } from './kit/dates.ts';
 import { at, flagOf, givenText, idOf, integerOf, listIn, readEach, textOf, textsOf, urlOf } from './kit/json.ts';
 import { nextQuery } from './kit/link-header.ts';
 import * as schema from './kit/schema.ts';
@@ -151,9 +151,9 @@ function readRepository(item: JsonObject): FoundRecord | null {
       is_fork: flagOf(item['fork']),
       is_archived: flagOf(item['archived']),
       default_branch: textOf(item['default_branch']),
-      created_at: isoFromText(item['created_at']),
-      updated_at: isoFromText(item['updated_at']),
-      pushed_at: isoFromText(item['pushed_at']),
+      created_at: isoDate(item['created_at']),
+      updated_at: isoDate(item['updated_at']),
+      pushed_at: isoDate(item['pushed_at']),
     },
   };
 }
@@ -179,9 +179,9 @@ function readIssue(item: JsonObject): FoundRecord | null {
       milestone: textOf(at(item, 'milestone', 'title')),
       comments: integerOf(item['comments']),
       is_pull_request: isPull(item),
-      published_at: isoFromText(item['created_at']),
-      updated_at: isoFromText(item['updated_at']),
-      closed_at: isoFromText(item['closed_at']),
+      published_at: isoDate(item['created_at']),
+      updated_at: isoDate(item['updated_at']),
+      closed_at: isoDate(item['closed_at']),
     },
   };
 }
@@ -202,8 +202,8 @@ function readRelease(item: JsonObject): FoundRecord | null {
       text: textOf(item['body']),
       author: account(item['author']),
       is_prerelease: flagOf(item['prerelease']),
-      published_at: isoFromText(item['published_at']),
-      created_at: isoFromText(item['created_at']),
+      published_at: isoDate(item['published_at']),
+      created_at: isoDate(item['created_at']),
       assets: Array.isArray(assets) ? (assets as readonly JsonValue[]).map(readAsset) : null,
     },
   };
@@ -229,7 +229,7 @@ function account(value: JsonValue | undefined): JsonObject | null {
 
 function beginIssues(input: JsonObject): ChainStart<Args> {
   const given = input['updated_after'];
-  const since = isoFromText(given);
+  const since = isoDate(given);
   if (given !== undefined && since === null)
     return { kind: 'fault', pointer: '/updated_after', message: 'This must be a date.' };
   const query = { state: textOf(input['state']) ?? 'all', since, sort: 'created', direction: 'desc' };
@@ -285,9 +285,9 @@ export const github: Connector = {
           is_fork: false,
           is_archived: false,
           default_branch: 'main',
-          created_at: '2023-01-15T10:00:00.000Z',
-          updated_at: '2024-05-01T12:00:00.000Z',
-          pushed_at: '2024-05-01T11:58:00.000Z',
+          created_at: '2023-01-15T10:00:00Z',
+          updated_at: '2024-05-01T12:00:00Z',
+          pushed_at: '2024-05-01T11:58:00Z',
         },
       },
       begin: (input) => ({
@@ -332,8 +332,8 @@ export const github: Connector = {
           milestone: '2.1',
           comments: 4,
           is_pull_request: false,
-          published_at: '2024-04-20T09:00:00.000Z',
-          updated_at: '2024-04-22T16:40:00.000Z',
+          published_at: '2024-04-20T09:00:00Z',
+          updated_at: '2024-04-22T16:40:00Z',
           closed_at: null,
         },
       },
@@ -357,8 +357,8 @@ export const github: Connector = {
           text: 'It whistles.',
           author: EXAMPLE_AUTHOR,
           is_prerelease: false,
-          published_at: '2024-04-18T14:00:00.000Z',
-          created_at: '2024-04-18T13:30:00.000Z',
+          published_at: '2024-04-18T14:00:00Z',
+          created_at: '2024-04-18T13:30:00Z',
           assets: [
             {
               name: 'kettle.tgz',

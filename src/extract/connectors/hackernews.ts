@@ -1,8 +1,8 @@
 import type { Connector, FoundRecord, JsonObject, Source } from '../connector.ts';
+import { isoDate, isoFromSeconds } from '../read/dates.ts';
+import { plainText, textOfHtml } from '../read/html.ts';
 import { address } from './kit/address.ts';
 import { chained, type ChainStart, type Cursor, type PageResult, type Turn } from './kit/chain.ts';
-import { isoFromSeconds, isoFromText } from './kit/dates.ts';
-import { plainText, textOfHtml } from './kit/html.ts';
 import { at, givenText, idOf, integerOf, listIn, readEach, textOf, textsOf, urlOf } from './kit/json.ts';
 import * as schema from './kit/schema.ts';
 
@@ -109,7 +109,7 @@ function readPost(hit: JsonObject): FoundRecord | null {
       points: integerOf(hit['points']),
       comments: integerOf(hit['num_comments']),
       published_at: timeOf(hit),
-      updated_at: isoFromText(hit['updated_at']),
+      updated_at: isoDate(hit['updated_at']),
       tags: textsOf(hit['_tags']),
     },
   };
@@ -143,7 +143,7 @@ function writer(hit: JsonObject): JsonObject | null {
 }
 
 function timeOf(hit: JsonObject): string | null {
-  return isoFromSeconds(hit['created_at_i']) ?? isoFromText(hit['created_at']);
+  return isoFromSeconds(hit['created_at_i']) ?? isoDate(hit['created_at']);
 }
 
 function begin(input: JsonObject, tags: string): ChainStart<Args> {
@@ -151,7 +151,7 @@ function begin(input: JsonObject, tags: string): ChainStart<Args> {
   for (const end of ['after', 'before'] as const) {
     const given = input[`published_${end}`];
     if (given === undefined) continue;
-    const iso = isoFromText(given);
+    const iso = isoDate(given);
     if (iso === null) return { kind: 'fault', pointer: `/published_${end}`, message: 'This must be a date.' };
     seconds[end] = Math.floor(Date.parse(iso) / 1_000);
   }
@@ -171,8 +171,8 @@ const EXAMPLE_POST = {
   author: { name: 'mira', url: 'https://news.ycombinator.com/user?id=mira' },
   points: 120,
   comments: 45,
-  published_at: '2024-05-02T08:00:00.000Z',
-  updated_at: '2024-05-03T10:30:00.000Z',
+  published_at: '2024-05-02T08:00:00Z',
+  updated_at: '2024-05-03T10:30:00Z',
   tags: ['story', 'author_mira', 'story_40000001', 'show_hn'],
 };
 const COMMON = { tier: 'basic', pageSizeMax: PAGE_SIZE_MAX } as const;
@@ -232,7 +232,7 @@ export const hackernews: Connector = {
           author: { name: 'noor', url: 'https://news.ycombinator.com/user?id=noor' },
           text: 'Does it rotate?',
           html: 'Does it <i>rotate</i>?',
-          published_at: '2024-05-02T08:20:00.000Z',
+          published_at: '2024-05-02T08:20:00Z',
         },
       },
       begin: (input) => begin({}, `comment,story_${givenText(input, 'post')}`),

@@ -1,6 +1,8 @@
 import type { Connector } from '../connector.ts';
 import { crossref } from './crossref.ts';
 import { discourse } from './discourse.ts';
+import { feed } from './feed.ts';
+import { generic } from './generic.ts';
 import { github } from './github.ts';
 import { hackernews } from './hackernews.ts';
 import { jobboards } from './jobboards.ts';
@@ -16,7 +18,8 @@ import { wordpress } from './wordpress.ts';
  * sources by their ids.
  */
 export const CONNECTORS: readonly Connector[] = [
-  // PLACE OF `generic` AND `feed`: import `generic` from './generic.ts' and `feed` from './feed.ts', and name them here first.
+  generic,
+  feed,
   discourse,
   mastodon,
   mediawiki,

@@ -1,8 +1,8 @@
 import type { Connector, FoundRecord, JsonObject, JsonValue, Source } from '../connector.ts';
+import { isoDate, isoFromMs } from '../read/dates.ts';
+import { plainText, textOfHtml } from '../read/html.ts';
 import { address } from './kit/address.ts';
 import { chained, type PageResult, type Turn } from './kit/chain.ts';
-import { isoFromMs, isoFromText } from './kit/dates.ts';
-import { htmlToText, plainText, textOfHtml } from './kit/html.ts';
 import {
   at,
   flagOf,
@@ -93,7 +93,7 @@ function readGreenhouseJob(item: JsonObject, company: string): FoundRecord | nul
   if (id === null || url === null) return null;
   // The description is HTML whose signs are written as entities once more.
   const content = textOf(item['content']);
-  const html = content === null || content.includes('<') ? content : htmlToText(content);
+  const html = content === null || content.includes('<') ? content : textOfHtml(content);
   const offices = namesOf(item['offices']);
   const location = textOf(at(item, 'location', 'name'));
   return job(id, url, {
@@ -109,8 +109,8 @@ function readGreenhouseJob(item: JsonObject, company: string): FoundRecord | nul
     compensation: null,
     text: textOfHtml(html),
     html,
-    published_at: isoFromText(item['first_published']),
-    updated_at: isoFromText(item['updated_at']),
+    published_at: isoDate(item['first_published']),
+    updated_at: isoDate(item['updated_at']),
   });
 }
 
@@ -163,8 +163,8 @@ function readAshbyJob(item: JsonObject, company: string): FoundRecord | null {
     compensation: textOf(at(item, 'compensation', 'compensationTierSummary')),
     text: textOf(item['descriptionPlain']) ?? textOfHtml(html),
     html,
-    published_at: isoFromText(item['publishedAt']),
-    updated_at: isoFromText(item['updatedAt']),
+    published_at: isoDate(item['publishedAt']),
+    updated_at: isoDate(item['updatedAt']),
   });
 }
 
@@ -234,8 +234,8 @@ export const jobboards: Connector = {
           compensation: null,
           text: 'You taste tea.',
           html: '<p>You taste tea.</p>',
-          published_at: '2024-04-01T07:00:00.000Z',
-          updated_at: '2024-05-02T08:00:00.000Z',
+          published_at: '2024-04-01T07:00:00Z',
+          updated_at: '2024-05-02T08:00:00Z',
         },
       },
       begin: (input) => ({

@@ -1,8 +1,8 @@
 import { SourceFailure, type Connector, type FoundRecord, type JsonObject, type Source } from '../connector.ts';
+import { isoDate } from '../read/dates.ts';
+import { textOfHtml } from '../read/html.ts';
 import { address, type Query } from './kit/address.ts';
 import { chained, type PageResult, type Turn } from './kit/chain.ts';
-import { isoFromText } from './kit/dates.ts';
-import { textOfHtml } from './kit/html.ts';
 import {
   at,
   givenText,
@@ -100,8 +100,8 @@ function readPost(item: JsonObject): FoundRecord | null {
       html,
       content_warning: textOf(shown['spoiler_text']),
       language: textOf(shown['language']),
-      published_at: isoFromText(item['created_at']),
-      updated_at: isoFromText(item['edited_at']),
+      published_at: isoDate(item['created_at']),
+      updated_at: isoDate(item['edited_at']),
       tags: textsOf(shown['tags'], (tag) => textOf(at(tag, 'name'))),
       reply_to_id: idOf(item['in_reply_to_id']),
       reposted_url: original === null ? null : (urlOf(original['url']) ?? urlOf(original['uri'])),
@@ -127,7 +127,7 @@ const EXAMPLE_POST = {
   html: '<p>Tea time. <a href="https://social.example/tags/tea">#<span>tea</span></a></p>',
   content_warning: null,
   language: 'en',
-  published_at: '2024-05-02T08:00:00.000Z',
+  published_at: '2024-05-02T08:00:00Z',
   updated_at: null,
   tags: ['tea'],
   reply_to_id: null,

@@ -7,10 +7,10 @@ import {
   type Operation,
   type Source,
 } from '../connector.ts';
+import { isoDate } from '../read/dates.ts';
+import { plainText, textOfHtml } from '../read/html.ts';
 import { address, withQuery, type Query } from './kit/address.ts';
 import { chained, type PageResult } from './kit/chain.ts';
-import { isoFromText } from './kit/dates.ts';
-import { plainText, textOfHtml } from './kit/html.ts';
 import {
   at,
   flagOf,
@@ -172,7 +172,7 @@ function readHit(item: JsonObject, api: string, general: JsonValue | undefined):
       namespace: integerOf(item['ns']),
       words: integerOf(item['wordcount']),
       bytes: integerOf(item['size']),
-      updated_at: isoFromText(item['timestamp']),
+      updated_at: isoDate(item['timestamp']),
     },
   };
 }
@@ -223,7 +223,7 @@ function readRevision(item: JsonObject, title: string | null, api: string): Foun
       is_minor: flagOf(item['minor']),
       bytes: integerOf(item['size']),
       tags: textsOf(item['tags']),
-      published_at: isoFromText(item['timestamp']),
+      published_at: isoDate(item['timestamp']),
     },
   };
 }
@@ -242,7 +242,7 @@ function readMember(item: JsonObject, api: string, general: JsonValue | undefine
       title,
       kind: textOf(item['type']),
       namespace: integerOf(item['ns']),
-      added_at: isoFromText(item['timestamp']),
+      added_at: isoDate(item['timestamp']),
     },
   };
 }
@@ -292,7 +292,7 @@ export const mediawiki: Connector = {
           namespace: 0,
           words: 812,
           bytes: 6104,
-          updated_at: '2024-05-01T12:00:00.000Z',
+          updated_at: '2024-05-01T12:00:00Z',
         },
       },
       whatIn: 'query',
@@ -390,7 +390,7 @@ export const mediawiki: Connector = {
           is_minor: true,
           bytes: 6104,
           tags: ['mobile edit'],
-          published_at: '2024-05-01T12:00:00.000Z',
+          published_at: '2024-05-01T12:00:00Z',
         },
       },
       whatIn: 'title',
@@ -433,7 +433,7 @@ export const mediawiki: Connector = {
       }),
       example: {
         input: { site: 'wiki.example.org', category: 'Black tea' },
-        record: { ...EXAMPLE_PAGE, kind: 'page', namespace: 0, added_at: '2023-11-20T08:15:00.000Z' },
+        record: { ...EXAMPLE_PAGE, kind: 'page', namespace: 0, added_at: '2023-11-20T08:15:00Z' },
       },
       whatIn: 'category',
       query: (what, size) => ({

@@ -1,8 +1,8 @@
 import type { Connector, FoundRecord, JsonObject, JsonValue, Source } from '../connector.ts';
+import { isoDate } from '../read/dates.ts';
+import { plainText, textOfHtml } from '../read/html.ts';
 import { address } from './kit/address.ts';
 import { chained, type PageResult, type Turn } from './kit/chain.ts';
-import { isoFromText } from './kit/dates.ts';
-import { plainText, textOfHtml } from './kit/html.ts';
 import { at, flagOf, givenText, idOf, itemsOf, listIn, readEach, textOf, textsOf, urlOf } from './kit/json.ts';
 import * as schema from './kit/schema.ts';
 import { beginAt } from './kit/sites.ts';
@@ -98,9 +98,9 @@ function readProduct(item: JsonObject, site: string): FoundRecord | null {
       image_url: images?.[0] ?? urlOf(item['image'], url),
       image_urls: images,
       variants: variants.length === 0 ? null : variants,
-      published_at: isoFromText(item['published_at']),
-      created_at: isoFromText(item['created_at']),
-      updated_at: isoFromText(item['updated_at']),
+      published_at: isoDate(item['published_at']),
+      created_at: isoDate(item['created_at']),
+      updated_at: isoDate(item['updated_at']),
     },
   };
 }
@@ -152,9 +152,9 @@ const EXAMPLE_PRODUCT = {
     { id: '11', title: 'White', sku: 'CUP-W', price: '12.50', compare_at_price: null, available: true },
     { id: '12', title: 'Blue', sku: 'CUP-B', price: '14.00', compare_at_price: '16.00', available: false },
   ],
-  published_at: '2024-03-01T09:00:00.000Z',
-  created_at: '2024-02-20T14:00:00.000Z',
-  updated_at: '2024-05-11T07:45:00.000Z',
+  published_at: '2024-03-01T09:00:00Z',
+  created_at: '2024-02-20T14:00:00Z',
+  updated_at: '2024-05-11T07:45:00Z',
 };
 
 const LIST = { record: PRODUCT, tier: 'basic', pageSizeMax: PAGE_SIZE_MAX, sizing: 'fixed', read: readList } as const;

@@ -6,10 +6,10 @@ import {
   type JsonValue,
   type Source,
 } from '../connector.ts';
+import { isoFromSeconds } from '../read/dates.ts';
+import { plainText, textOfHtml } from '../read/html.ts';
 import { address, type Query } from './kit/address.ts';
 import { chained, type PageResult, type Turn } from './kit/chain.ts';
-import { isoFromSeconds } from './kit/dates.ts';
-import { plainText, textOfHtml } from './kit/html.ts';
 import {
   at,
   flagOf,
@@ -177,7 +177,7 @@ const SITE = schema.nameInput(
   60,
 );
 const EXAMPLE_AUTHOR = { name: 'Mira', url: 'https://cooking.stackexchange.com/users/17/mira' };
-const EXAMPLE_TIMES = { published_at: '2024-05-02T08:00:00.000Z', updated_at: '2024-05-03T10:30:00.000Z' };
+const EXAMPLE_TIMES = { published_at: '2024-05-02T08:00:00Z', updated_at: '2024-05-03T10:30:00Z' };
 const COMMON = { tier: 'basic', pageSizeMax: PAGE_SIZE_MAX, sizing: 'fixed' } as const;
 const PAGING = 'By page number, 100 a page, at most 25 pages without a key; no total is announced.';
 

@@ -1,8 +1,8 @@
 import type { Connector, FoundRecord, JsonObject, JsonSchema, Operation, Source } from '../connector.ts';
+import { isoDate } from '../read/dates.ts';
+import { plainText, textOfHtml } from '../read/html.ts';
 import { address, parseSite, withQuery, type Query } from './kit/address.ts';
 import { chained, type ChainStart, type PageResult, type Turn } from './kit/chain.ts';
-import { isoFromText } from './kit/dates.ts';
-import { plainText, textOfHtml } from './kit/html.ts';
 import { at, idOf, integerOf, itemsOf, listIn, readEach, textOf, unreadable, urlOf } from './kit/json.ts';
 import * as schema from './kit/schema.ts';
 import { beginAt, firstThatAnswers } from './kit/sites.ts';
@@ -112,7 +112,7 @@ function begin(kind: Kind, input: JsonObject): ChainStart<Args> {
   for (const end of ['after', 'before'] as const) {
     const given = input[`published_${end}`];
     if (given === undefined) continue;
-    span[end] = isoFromText(given);
+    span[end] = isoDate(given);
     if (span[end] === null) return { kind: 'fault', pointer: `/published_${end}`, message: 'This must be a date.' };
   }
   const argsOf = (site: string): Args => ({
@@ -208,8 +208,8 @@ function readArticle(
       text: textOfHtml(html),
       html,
       author: schema.author(plainText(textOf(at(writer, 'name'))), urlOf(at(writer, 'link'))),
-      published_at: isoFromText(item['date_gmt']),
-      updated_at: isoFromText(item['modified_gmt']),
+      published_at: isoDate(item['date_gmt']),
+      updated_at: isoDate(item['modified_gmt']),
       image_url: urlOf(at(image, 'source_url'), url),
     },
   };
@@ -231,7 +231,7 @@ function readComment(item: JsonObject): FoundRecord | null {
       author: schema.author(plainText(textOf(item['author_name'])), urlOf(item['author_url'])),
       text: textOfHtml(html),
       html,
-      published_at: isoFromText(item['date_gmt']),
+      published_at: isoDate(item['date_gmt']),
     },
   };
 }
@@ -259,11 +259,11 @@ const EXAMPLE_ARTICLE = {
   url: 'https://blog.example.com/2024/05/opening-hours/',
   title: 'Opening hours & holidays',
   excerpt: 'We are open again.',
-  text: 'We are open again.\n\nMonday to Friday.',
+  text: 'We are open again.\nMonday to Friday.',
   html: '<p>We are open again.</p><p>Monday to Friday.</p>',
   author: { name: 'Ada Park', url: 'https://blog.example.com/author/ada/' },
-  published_at: '2024-05-02T08:00:00.000Z',
-  updated_at: '2024-05-03T10:30:00.000Z',
+  published_at: '2024-05-02T08:00:00Z',
+  updated_at: '2024-05-03T10:30:00Z',
 };
 const EXAMPLE_POST = {
   ...EXAMPLE_ARTICLE,
@@ -325,7 +325,7 @@ export const wordpress: Connector = {
           author: { name: 'Noor', url: null },
           text: 'Thank you!',
           html: '<p>Thank you!</p>',
-          published_at: '2024-05-02T09:12:00.000Z',
+          published_at: '2024-05-02T09:12:00Z',
         },
       },
       addressIn: 'site',

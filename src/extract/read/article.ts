@@ -88,8 +88,7 @@ function saidOf(data: StructuredData): JsonObject | undefined {
 }
 
 function field(value: Parameters<typeof textOfValue>[0]): string | null {
-  const text = textOfValue(value);
-  return text === null ? null : orNull(plainText(text), 5_000);
+  return orNull(plainText(textOfValue(value)), 5_000);
 }
 
 function authors(said: JsonObject): string | null {
@@ -132,7 +131,7 @@ function searched(page: HtmlPage): Found | null {
     if (result === null || text === null) return null;
     return {
       title: orNull(result.title),
-      byline: orNull(plainText(result.byline ?? '')),
+      byline: plainText(result.byline),
       siteName: orNull(result.siteName),
       publishedTime: result.publishedTime ?? null,
       text,

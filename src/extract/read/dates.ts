@@ -1,5 +1,7 @@
+import type { JsonValue } from '../connector.ts';
+
 /**
- * Dates as the web writes them, to ISO 8601 in UTC. Nothing here depends on the machine's time zone: what names none is UTC.
+ * Dates as the web and its interfaces write them, to ISO 8601 in UTC. Nothing here depends on the machine's time zone: what names none is UTC.
  * Choice: a date without a time is its midnight.
  */
 
@@ -39,16 +41,16 @@ const ZONES: Readonly<Record<string, number>> = {
 /** Choice: no way of writing a date is longer. */
 const CHARACTERS_MAX = 64;
 
-/** Null where the text is no date that is certain, `31/01/2026` for one. */
-export function isoDate(text: string | null | undefined): string | null {
-  if (text === null || text === undefined || text.length > CHARACTERS_MAX) return null;
-  const value = text.replaceAll(/\s+/g, ' ').trim();
+/** Null where it is no text that is a date for certain: nothing at all for one, or `31/01/2026`. */
+export function isoDate(given: JsonValue | undefined): string | null {
+  if (typeof given !== 'string' || given.length > CHARACTERS_MAX) return null;
+  const value = given.replaceAll(/\s+/g, ' ').trim();
   return fromIso(ISO.exec(value)) ?? fromCompact(COMPACT.exec(value)) ?? fromDayFirst(value) ?? fromMonthFirst(value);
 }
 
-/** Unix seconds, as JSON interfaces give them. */
-export function isoFromUnixSeconds(seconds: number): string | null {
-  return isoFromMs(seconds * 1_000);
+/** Of Unix seconds. */
+export function isoFromSeconds(seconds: JsonValue | undefined): string | null {
+  return typeof seconds === 'number' ? isoFromMs(seconds * 1_000) : null;
 }
 
 function fromIso(match: RegExpExecArray | null): string | null {
@@ -131,8 +133,9 @@ function zoneMinutes(zone: string | undefined): number {
   return offset[1] === '-' ? -minutes : minutes;
 }
 
-/** Without milliseconds where there are none. */
-function isoFromMs(ms: number): string | null {
+/** Of Unix milliseconds; written without them where there are none. */
+export function isoFromMs(ms: JsonValue | undefined): string | null {
+  if (typeof ms !== 'number') return null;
   const date = new Date(ms);
   if (Number.isNaN(date.getTime()) || date.getUTCFullYear() < 1_000 || date.getUTCFullYear() > 9_999) return null;
   return date.toISOString().replace('.000Z', 'Z');

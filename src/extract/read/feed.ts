@@ -10,7 +10,7 @@ import {
   type RdfItem,
   type RssItem,
 } from './feed-parse.ts';
-import { linesOf, plainText, readHtml } from './html.ts';
+import { plainText, textOfHtml } from './html.ts';
 import { languageTag, orNull } from './text.ts';
 import { absoluteUrl } from './urls.ts';
 
@@ -87,7 +87,7 @@ function fromRss(feed: FeedOf<'rss'>, url: string): Feed {
   const base = absoluteUrl(feed.xml?.base ?? null, url) ?? url;
   return {
     format: 'rss',
-    title: plain(feed.title),
+    title: plainText(feed.title),
     siteUrl: absoluteUrl(feed.link, base),
     language: languageTag(feed.language),
     nextUrl: nextOf(feed.atom?.links, base),
@@ -103,7 +103,7 @@ function rssItem(item: RssItem, feedBase: string): FeedItem {
   return {
     id: orNull(guid ?? url),
     url,
-    title: plain(item.title ?? item.media?.title?.value),
+    title: plainText(item.title ?? item.media?.title?.value),
     authors: names([
       ...(item.authors ?? []).map((person) => person.name ?? person.email),
       ...(item.dc?.creators ?? []),
@@ -124,7 +124,7 @@ function fromRdf(feed: FeedOf<'rdf'>, url: string): Feed {
   const base = absoluteUrl(feed.xml?.base ?? null, url) ?? url;
   return {
     format: 'rdf',
-    title: plain(feed.title),
+    title: plainText(feed.title),
     siteUrl: absoluteUrl(feed.link, base),
     language: languageTag(feed.dc?.languages?.[0]),
     nextUrl: nextOf(feed.atom?.links, base),
@@ -138,7 +138,7 @@ function rdfItem(item: RdfItem, feedBase: string): FeedItem {
   return {
     id: orNull(item.rdf?.about ?? url),
     url,
-    title: plain(item.title),
+    title: plainText(item.title),
     authors: names(item.dc?.creators ?? []),
     publishedAt: isoDate(item.dc?.dates?.[0]),
     updatedAt: null,
@@ -154,7 +154,7 @@ function fromAtom(feed: FeedOf<'atom'>, url: string): Feed {
   const authors = (feed.authors ?? []).map((person) => person.name);
   return {
     format: 'atom',
-    title: plain(feed.title?.value),
+    title: plainText(feed.title?.value),
     siteUrl: absoluteUrl(linkOf(feed.links), base),
     language: languageTag(feed.xml?.lang),
     nextUrl: nextOf(feed.links, base),
@@ -170,7 +170,7 @@ function atomItem(entry: AtomEntry, feedBase: string, feedAuthors: readonly Text
   return {
     id: orNull(entry.id ?? url),
     url,
-    title: plain(entry.title?.value ?? entry.media?.title?.value),
+    title: plainText(entry.title?.value ?? entry.media?.title?.value),
     authors: names(own.length > 0 ? own.map(({ name }) => name) : feedAuthors),
     publishedAt: isoDate(entry.published ?? entry.dc?.dates?.[0] ?? entry.updated),
     updatedAt: isoDate(entry.updated),
@@ -190,7 +190,7 @@ function fromJson(feed: FeedOf<'json'>, url: string): Feed {
   const authors = (feed.authors ?? []).map(({ name }) => name);
   return {
     format: 'json',
-    title: plain(feed.title),
+    title: plainText(feed.title),
     siteUrl: absoluteUrl(feed.home_page_url, url),
     language: languageTag(feed.language),
     nextUrl: absoluteUrl(feed.next_url, url),
@@ -204,12 +204,12 @@ function jsonItem(item: JsonItem, base: string, feedAuthors: readonly Text[]): F
   return {
     id: orNull(item.id ?? url),
     url,
-    title: plain(item.title),
+    title: plainText(item.title),
     authors: names(own.length > 0 ? own.map(({ name }) => name) : feedAuthors),
     publishedAt: isoDate(item.date_published),
     updatedAt: isoDate(item.date_modified),
-    summary: plain(item.summary),
-    text: lines(item.content_html) ?? orNull(item.content_text),
+    summary: plainText(item.summary),
+    text: textOfHtml(item.content_html) ?? orNull(item.content_text),
     categories: names(item.tags ?? []),
     imageUrl: absoluteUrl(item.image ?? item.banner_image, base),
     enclosures: (item.attachments ?? [])
@@ -220,21 +220,12 @@ function jsonItem(item: JsonItem, base: string, feedAuthors: readonly Text[]): F
 
 type Text = string | undefined;
 
-/** Titles and summaries carry markup and entities in all formats. */
-function plain(value: Text): string | null {
-  return value === undefined ? null : orNull(plainText(value));
-}
-
-function lines(value: Text): string | null {
-  return value === undefined ? null : orNull(linesOf(readHtml(value, 'about:blank').root));
-}
-
 function contents(summary: Text, content: Text): { readonly summary: string | null; readonly text: string | null } {
-  return { summary: plain(summary), text: lines(content) };
+  return { summary: plainText(summary), text: textOfHtml(content) };
 }
 
 function names(values: readonly Text[]): readonly string[] {
-  const all = values.slice(0, LIST_MAX).map(plain);
+  const all = values.slice(0, LIST_MAX).map(plainText);
   return [...new Set(all.filter((name) => name !== null))];
 }
 

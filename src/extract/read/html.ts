@@ -9,7 +9,7 @@ import {
   type ParentNode,
 } from 'domhandler';
 import { Parser } from 'htmlparser2';
-import { collapse } from './text.ts';
+import { collapse, orNull } from './text.ts';
 import { absoluteUrl } from './urls.ts';
 
 /** A page as the readers take it. Its tree has bounds, so what walks through it has them too. */
@@ -132,6 +132,8 @@ const INLINE = new Set(
     ' ',
   ),
 );
+/** These stand beside each other in the line of their row. */
+const CELLS = new Set(['td', 'th']);
 /** Elements whose text nobody sees. */
 const UNSEEN = new Set(['script', 'style', 'noscript', 'template', 'head', 'title', 'svg', 'iframe', 'object']);
 
@@ -168,14 +170,20 @@ function gather(node: ParentNode, skips: (element: Element) => boolean, seen: Se
       seen.parts.push(text.replaceAll(/\s+/g, ' '));
     }
     if (!isTag(child) || UNSEEN.has(child.name) || skips(child)) continue;
-    const edge = INLINE.has(child.name) ? '' : '\n';
+    const edge = INLINE.has(child.name) ? '' : CELLS.has(child.name) ? ' ' : '\n';
     seen.parts.push(edge);
     gather(child, skips, seen);
     seen.parts.push(edge);
   }
 }
 
+/** The text of a piece of markup, in lines as above; null where it holds none. */
+export function textOfHtml(markup: string | null | undefined): string | null {
+  return markup === null || markup === undefined ? null : orNull(linesOf(readHtml(markup, 'about:blank').root));
+}
+
 /** The text of markup or of text with entities, in one line; for fields that are said to be text and are often not. */
-export function plainText(value: string): string {
-  return /[<&]/.test(value) ? textOf(readHtml(value, 'about:blank').root) : collapse(value);
+export function plainText(value: string | null | undefined): string | null {
+  if (value === null || value === undefined) return null;
+  return orNull(/[<&]/.test(value) ? textOf(readHtml(value, 'about:blank').root) : collapse(value));
 }

@@ -2,7 +2,6 @@ import type { JsonObject, JsonValue } from '../connector.ts';
 import { plainText } from './html.ts';
 import { isList, isObject } from './jsonld.ts';
 import { addressOfValue, textOfValue, thingsOfType, type StructuredData } from './structured.ts';
-import { orNull } from './text.ts';
 import { absoluteUrl } from './urls.ts';
 
 /** A product as a shop's page names it. */
@@ -73,8 +72,7 @@ function withInner(offer: JsonObject): JsonObject[] {
 }
 
 function plain(value: JsonValue | undefined): string | null {
-  const text = textOfValue(value);
-  return text === null ? null : orNull(plainText(text));
+  return plainText(textOfValue(value));
 }
 
 function firstOf(values: readonly (string | null)[]): string | null {

@@ -3,7 +3,6 @@ import { isoDate } from './dates.ts';
 import { plainText } from './html.ts';
 import { numberOf, objectsIn } from './products.ts';
 import { addressOfValue, textOfValue, thingsOfType, typesOf, type StructuredData } from './structured.ts';
-import { orNull } from './text.ts';
 import { absoluteUrl } from './urls.ts';
 
 /** A review as a page carries it. */
@@ -70,6 +69,5 @@ function toReview(thing: JsonObject, subjects: ReadonlyMap<string, string>, base
 }
 
 function plain(value: JsonObject[string] | undefined): string | null {
-  const text = textOfValue(value);
-  return text === null ? null : orNull(plainText(text));
+  return plainText(textOfValue(value));
 }

@@ -54,7 +54,7 @@ function readTable(table: Element, index: number, budget: Budget): PageTable | n
   const isOwn = caption !== undefined && caption.parent === table;
   return {
     index,
-    caption: isOwn ? orNull(textOf(caption), CELL_CHARACTERS_MAX) : null,
+    caption: isOwn ? orNull(textOf(caption, isOfRows), CELL_CHARACTERS_MAX) : null,
     headers: headersOf(grid.slice(0, headerRows), width),
     rows: body,
   };
@@ -71,12 +71,12 @@ interface Row {
 /** The table's own rows, not those of tables within it; the head first and the foot last, wherever they stand. */
 function rowsOf(table: Element): readonly Row[] {
   const groups: { readonly name: string; readonly rows: Element[] }[] = [];
-  for (const child of elementsIn(table)) {
+  for (const child of partsOf(table)) {
     if (child.name === 'tr') {
       const last = groups.at(-1);
       if (last?.name === 'tr') last.rows.push(child);
       else groups.push({ name: 'tr', rows: [child] });
-    } else if (['thead', 'tbody', 'tfoot'].includes(child.name))
+    } else if (isOfRows(child))
       groups.push({ name: child.name, rows: elementsIn(child).filter(({ name }) => name === 'tr') });
   }
   return groups
@@ -84,6 +84,20 @@ function rowsOf(table: Element): readonly Row[] {
     .flatMap(({ name, rows }) =>
       rows.map((element, at) => ({ element, isHead: name === 'thead', groupRowsLeft: rows.length - at })),
     );
+}
+
+/**
+ * What a table is made of. Captions and groups of columns may leave out their end tags, and the parser then puts the rows into
+ * them. Recursive: the depth of the tree has a bound.
+ */
+function partsOf(parent: ParentNode): Element[] {
+  return elementsIn(parent).flatMap((child) =>
+    child.name === 'caption' || child.name === 'colgroup' ? partsOf(child) : [child],
+  );
+}
+
+function isOfRows({ name }: Element): boolean {
+  return ['tr', 'thead', 'tbody', 'tfoot'].includes(name);
 }
 
 function rank(group: string): number {

@@ -9,9 +9,10 @@ import {
   verdictOfEnd,
   verdictOfFailure,
 } from '../../core/extraction-state.ts';
-import type { ExtractionRecords, FoundRecords, RecordRange } from '../extraction-records.ts';
-import type { ExtractionSteps, NewStep } from '../extraction-steps.ts';
+import type { ExtractionRecords, FoundRecords } from '../extraction-records.ts';
+import type { ExtractionSteps, FoundSteps } from '../extraction-steps.ts';
 import type { Job } from './job-row.ts';
+import type { FoundRange } from './keys.ts';
 
 /** What of a job its results are written by. */
 export type JobFacts = Pick<
@@ -27,8 +28,8 @@ export type JobFacts = Pick<
 export interface StepPart {
   readonly job: JobFacts;
   readonly step: number;
-  readonly records: { readonly found: FoundRecords; readonly range: RecordRange } | null;
-  readonly next: readonly NewStep[];
+  readonly records: { readonly found: FoundRecords; readonly range: FoundRange } | null;
+  readonly next: { readonly found: FoundSteps; readonly range: FoundRange } | null;
   /** With it the step is done. */
   readonly isLast: boolean;
   /** Of the whole step, the same in each part. */
@@ -77,14 +78,16 @@ export function applyPart(
   let next = kept.state;
   const isFull = job.collect.mode === 'limit' && next.collected >= max;
   if (!isFull) next = addSteps(steps, next, part);
-  const isOver = kept.isOver || next.recordBytes > bounds.recordBytesMax || (next.announced ?? 0) > announcedMax(job, max);
+  const isOver =
+    kept.isOver || next.recordBytes > bounds.recordBytesMax || (next.announced ?? 0) > announcedMax(job, max);
   // The verdict on the job: undefined while it goes on, null for success.
   let verdict = isFull ? null : isOver ? LIMIT_REACHED : undefined;
   if (part.isLast || verdict !== undefined) next = withUsage(next, outcome);
   if (part.isLast) {
     steps.remove(job.number, part.step);
     next = stepDone(next, outcome);
-    if (verdict === undefined && outcome.failure !== null) verdict = verdictOfFailure(next, outcome.failure) ?? undefined;
+    if (verdict === undefined && outcome.failure !== null)
+      verdict = verdictOfFailure(next, outcome.failure) ?? undefined;
     if (verdict === undefined && next.openSteps === 0) verdict = verdictOfEnd(next);
   }
   if (verdict === undefined) return next;
@@ -121,14 +124,10 @@ function keepRecords(
 }
 
 function addSteps(steps: ExtractionSteps, state: ExtractionState, { job, next }: StepPart): ExtractionState {
-  let { nextStep, openSteps } = state;
-  for (const step of next) {
-    if (nextStep >= STEPS_PER_JOB_MAX) break;
-    if (!steps.add(job.number, nextStep, step)) continue;
-    nextStep++;
-    openSteps++;
-  }
-  return { ...state, nextStep, openSteps };
+  if (next === null) return state;
+  const { nextStep, openSteps } = state;
+  const added = steps.add(job.number, next.found, next.range, nextStep, STEPS_PER_JOB_MAX);
+  return { ...state, nextStep: nextStep + added, openSteps: openSteps + added };
 }
 
 function withUsage(state: ExtractionState, { pages, credits, errors, tier }: StepOutcome): ExtractionState {

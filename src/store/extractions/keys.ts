@@ -9,6 +9,15 @@ export const HASH_BYTES = 16;
 const NOTHING = Buffer.alloc(0);
 const JOB_MAX = 0xffff_ffff;
 
+/** Some of what a step found. */
+export interface FoundRange {
+  readonly from: number;
+  /** Exclusive. */
+  readonly to: number;
+  /** Where the first of them begins in the bytes of all. */
+  readonly at: number;
+}
+
 /** The job's number and a number in the job, of `bytes` bytes. */
 export function numberedKey(job: JobNumber, number: number, bytes: 4 | 6): Buffer {
   const key = Buffer.allocUnsafe(4 + bytes);

@@ -90,7 +90,9 @@ export class Retention {
   }
 
   #oldest(end: Buffer, limit: number): readonly EndedJob[] {
-    return [...this.#ended.getRange({ end, limit })].map(({ key, value }) => read(Buffer.from(key), Buffer.from(value)));
+    return [...this.#ended.getRange({ end, limit })].map(({ key, value }) =>
+      read(Buffer.from(key), Buffer.from(value)),
+    );
   }
 
   #loaded(): Map<CustomerNumber, Usage> {
@@ -98,7 +100,8 @@ export class Retention {
     const usage = new Map<CustomerNumber, Usage>();
     this.#usage = usage;
     this.#bytes = 0;
-    for (const { key, value } of this.#ended.getRange()) this.#count(usage, read(Buffer.from(key), Buffer.from(value)), 1);
+    for (const { key, value } of this.#ended.getRange())
+      this.#count(usage, read(Buffer.from(key), Buffer.from(value)), 1);
     return usage;
   }
 

@@ -29,7 +29,8 @@ export function encodeState(state: ExtractionState): Buffer {
   const { collected, announced, pages, errors, duplicates, credits, recordBytes, nextStep, openSteps } = state;
   const numbers = [collected, announced, pages, errors, duplicates, credits, recordBytes, nextStep, openSteps];
   const times = [state.pausedUntilMs, state.startedAtMs, state.finishedAtMs, state.expiresAtMs];
-  for (const [i, number] of [...numbers, ...times].entries()) row.writeDoubleBE(number ?? Number.NaN, NUMBERS_AT + 8 * i);
+  for (const [i, number] of [...numbers, ...times].entries())
+    row.writeDoubleBE(number ?? Number.NaN, NUMBERS_AT + 8 * i);
   return row;
 }
 

@@ -17,14 +17,23 @@ const STATUS: Readonly<Record<ProblemCode, number>> = {
   key_not_allowed: 403,
   not_found: 404,
   method_not_allowed: 405,
+  not_ready: 409,
+  limit_reached: 409,
+  records_delivered: 409,
+  idempotency_conflict: 409,
   length_required: 411,
   body_too_large: 413,
   unsupported_media_type: 415,
   validation_failed: 422,
+  blocked_url: 422,
+  unknown_connector: 422,
+  unknown_operation: 422,
+  sync_limit_exceeded: 422,
   rate_limited: 429,
   overloaded: 429,
   headers_too_large: 431,
   internal_error: 500,
+  queue_full: 503,
 };
 
 function sent(): { exchange: Exchange; calls: { status: number; fields: string; body: string; close: boolean }[] } {

@@ -6,6 +6,7 @@ import {
   ENDPOINT_ATTEMPTS_MIN,
   ENDPOINT_ATTEMPTS_START,
   HOST_ATTEMPTS_MAX,
+  HOST_LATE_ATTEMPTS_MAX,
 } from '../../../src/limits.ts';
 import { RunnerBench, type Answer } from './runner-support.ts';
 
@@ -151,13 +152,47 @@ describe('slots', () => {
 
   test('an endpoint that is skipped while it waits for its host leaves the host to others', async () => {
     const bench = new RunnerBench(() => ({ status: 200, afterMs: 100 }));
-    const ids = Array.from({ length: 12 }, (_none, at) => `e${at}`);
+    // Half of them fill the host with their first attempts.
+    const count = (2 * HOST_ATTEMPTS_MAX) / ENDPOINT_ATTEMPTS_START;
+    const ids = Array.from({ length: count }, (_none, at) => `e${at}`);
     for (const id of ids) bench.meetAt(id, `http://shared.test:81/${id}`);
     for (const id of ids) bench.deliver(id, 8);
-    for (const id of ids.slice(8, 11)) bench.runner.order({ kind: 'skip', endpointId: id, error: 'gone', all: true });
+    const skipped = ids.slice(-3);
+    for (const endpointId of skipped) bench.runner.order({ kind: 'skip', endpointId, error: 'gone', all: true });
     await bench.time.pass(10_000);
-    expect(bench.ends().filter(({ outcome }) => outcome.kind === 'succeeded')).toHaveLength(72);
+    expect(bench.ends().filter(({ outcome }) => outcome.kind === 'succeeded')).toHaveLength(8 * (count - 3));
     expect(bench.ends().filter(({ outcome }) => outcome.kind === 'skipped')).toHaveLength(24);
+  });
+
+  test('endpoints of a host that begin to hang leave it to one that answers, before their attempts are over', async () => {
+    let down = false;
+    const bench = new RunnerBench(({ url }) =>
+      down && url.includes('/hangs') ? 'never' : { status: 200, afterMs: 1 },
+    );
+    const hanging = Array.from({ length: 100 }, (_none, at) => `hangs${at}`);
+    for (const id of [...hanging, 'well']) bench.meetAt(id, `http://shared.test:81/${id}`);
+    // All are known to answer.
+    for (const id of [...hanging, 'well']) bench.deliver(id, 2);
+    await bench.time.pass(1_000);
+    down = true;
+    for (const id of hanging) bench.deliver(id, 2);
+    // An attempt takes long after 200 ms; two rounds of what the host takes at once are over by then.
+    await bench.time.pass(1_000);
+    const before = bench.ends().filter(({ endpointId }) => endpointId === 'well').length;
+    bench.deliver('well', 20);
+    await bench.time.pass(100);
+    expect(bench.ends().filter(({ endpointId }) => endpointId === 'well')).toHaveLength(before + 20);
+    expect(bench.inFlight).toBeLessThanOrEqual(HOST_ATTEMPTS_MAX + HOST_LATE_ATTEMPTS_MAX);
+    expect(bench.inFlight).toBeGreaterThan(HOST_LATE_ATTEMPTS_MAX);
+  });
+
+  test('an endpoint whose attempts take long, and succeed, goes on with all it may have in flight', async () => {
+    const bench = new RunnerBench(() => ({ status: 200, afterMs: 1_000 }));
+    bench.meet('a');
+    bench.deliver('a', 64);
+    await bench.time.pass(5_900);
+    // 4 at once, then more with each success up to 16: 4, 8, 16, 16, 16.
+    expect(bench.ends()).toHaveLength(60);
   });
 
   test('never more than the worker’s own number', async () => {

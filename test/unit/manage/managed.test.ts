@@ -97,6 +97,18 @@ function sendTo(handler: Handler, head: RequestHead, body: string): () => Sent {
   };
 }
 
+/** Keeps what is sent as it stands. */
+function exchangeOf() {
+  const sent: (readonly [status: number, fields: string, body: string])[] = [];
+  return {
+    aborted: false,
+    sent,
+    remoteAddress: () => '192.0.2.1',
+    readBody: (_max: number, done: (body: Uint8Array | null) => void) => done(Buffer.alloc(0)),
+    send: (status: number, fields: string, body: string) => void sent.push([status, fields, body]),
+  };
+}
+
 let ids = 0;
 
 function signed(
@@ -323,6 +335,47 @@ describe('the handler', () => {
     const gone = await ask(BEARER, { handler: async () => Promise.resolve({ kind: 'empty', status: 204 }) });
     expect([gone.status, gone.json]).toEqual([204, {}]);
     expect(gone.fields).toContain('\r\nRateLimit: ');
+  });
+
+  test('answers a text of another type as it stands, with its own fields, never to be stored', async () => {
+    const { managed } = setUp();
+    const body = '\uFEFFid,title\r\n1,"a ""tea"", é"\r\n';
+    const handler = managed({}, () => ({
+      kind: 'text',
+      status: 200,
+      contentType: 'text/csv; charset=utf-8',
+      body,
+      headers: { 'X-Next-Cursor': 'abc' },
+    }));
+    const exchange = exchangeOf();
+    handler({ ...HEAD, ...BEARER, method: 'GET', contentLength: -1 }, exchange);
+    await managed.drain();
+    const [[status, fields, sent] = []] = exchange.sent;
+    expect([status, sent]).toEqual([200, body]);
+    expect(fields).toMatch(/^text\/csv; charset=utf-8\r\nCache-Control: no-store\r\n/);
+    expect(fields).toContain('\r\nRateLimit: ');
+    expect(fields).toMatch(/\r\nX-Next-Cursor: abc$/);
+  });
+
+  test('is told the Idempotency-Key, whether the client is gone, and when the service stops', async () => {
+    const { ask, managed } = setUp();
+    const seen: ManagedRequest[] = [];
+    const handler: ManagedHandler = (request) => {
+      seen.push(request);
+      return OK;
+    };
+    const exchange = exchangeOf();
+    const head = { ...HEAD, ...BEARER, method: 'GET', contentLength: -1, idempotencyKey: 'once' };
+    managed({}, handler)(head, exchange);
+    const [request] = seen;
+    expect(request?.idempotencyKey).toBe('once');
+    expect([request?.waiting.isClientGone(), request?.waiting.stopping.aborted]).toEqual([false, false]);
+    exchange.aborted = true;
+    expect(request?.waiting.isClientGone()).toBe(true);
+    await managed.drain();
+    expect(request?.waiting.stopping.aborted).toBe(true);
+    await ask(BEARER, { handler });
+    expect([seen[1]?.idempotencyKey, seen[1]?.waiting.stopping.aborted]).toEqual(['', true]);
   });
 
   test.each([

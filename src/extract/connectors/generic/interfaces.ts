@@ -1,6 +1,6 @@
 import { SourceFailure, type FoundRecord, type JsonObject, type JsonValue } from '../../connector.ts';
 import { isoDate } from '../../read/dates.ts';
-import { linesOf, plainText, readHtml } from '../../read/html.ts';
+import { plainText, textOfHtml } from '../../read/html.ts';
 import { decimalOf } from '../../read/products.ts';
 import { orNull, wordCount } from '../../read/text.ts';
 import { absoluteUrl, normalisedUrl } from '../../read/urls.ts';
@@ -29,6 +29,7 @@ export const wordpressPages: List = async (state, source) => {
   return {
     records: readEach(listIn(body, kind), (item) => wordpressPage(item, state)),
     entries: [],
+    things: [],
     cursors: state.cursor === '' ? [...further, 'posts 1'] : further,
     total: null,
   };
@@ -53,7 +54,7 @@ function wordpressPage(item: JsonObject, { language, url: base }: ListState): Fo
     description: plain(at(item['excerpt'], 'rendered')),
     text: lines(at(item['content'], 'rendered')),
     language,
-    published_at: isoDate(textOf(item['date_gmt'])),
+    published_at: isoDate(item['date_gmt']),
   });
 }
 
@@ -66,13 +67,11 @@ function pageRecord({ url, title, description, text, language, published_at }: G
 }
 
 function plain(value: JsonValue | undefined): string | null {
-  const text = textOf(value);
-  return text === null ? null : orNull(plainText(text));
+  return plainText(textOf(value));
 }
 
 function lines(value: JsonValue | undefined): string | null {
-  const text = textOf(value);
-  return text === null ? null : orNull(linesOf(readHtml(text, 'about:blank').root));
+  return textOfHtml(textOf(value));
 }
 
 /** Addresses of all pages of a wiki. The cursor is MediaWiki's own. */
@@ -99,6 +98,7 @@ export const mediawikiPages: List = async (state, source) => {
     entries: itemsOf(at(body, 'query', 'pages')).flatMap((item) =>
       entryOf(at(item, 'fullurl'), at(item, 'touched'), state),
     ),
+    things: [],
     cursors: cursor === null || cursor === state.cursor ? [] : [cursor],
     total: null,
   };
@@ -106,7 +106,7 @@ export const mediawikiPages: List = async (state, source) => {
 
 function entryOf(link: JsonValue | undefined, date: JsonValue | undefined, state: ListState): Entry[] {
   const url = absoluteUrl(textOf(link), state.url);
-  return url === null ? [] : [{ url, lastModified: isoDate(textOf(date)), foundIn: 'interface' }];
+  return url === null ? [] : [{ url, lastModified: isoDate(date), foundIn: 'interface' }];
 }
 
 /** Addresses of a forum's topics. The cursor is the page's number. */
@@ -122,6 +122,7 @@ export const discourseTopics: List = async (state, source) => {
       const link = id === null ? null : `t/${encodeURIComponent(slug)}/${id}`;
       return entryOf(link, at(topic, 'last_posted_at'), state);
     }),
+    things: [],
     cursors: isLast ? [] : [String(page + 1)],
     total: null,
   };
@@ -132,7 +133,7 @@ export const discoursePages: List = async (state, source, want) => {
   if (/^topic \d+$/.test(state.cursor)) return discourseTopic(state, source);
   const { entries, cursors } = await discourseTopics(state, source, want);
   const topics = entries.map(({ url }) => `topic ${url.slice(url.lastIndexOf('/') + 1)}`);
-  return { records: [], entries: [], cursors: [...topics, ...cursors], total: null };
+  return { records: [], entries: [], things: topics, cursors, total: null };
 };
 
 const discourseTopic = async (state: ListState, source: Parameters<List>[1]): ReturnType<List> => {
@@ -152,10 +153,10 @@ const discourseTopic = async (state: ListState, source: Parameters<List>[1]): Re
             description: texts[0]?.slice(0, 300) ?? null,
             text: orNull(texts.join('\n')),
             language: state.language,
-            published_at: isoDate(textOf(at(body, 'created_at'))),
+            published_at: isoDate(at(body, 'created_at')),
           }),
         ];
-  return { records: record, entries: [], cursors: [], total: null };
+  return { records: record, entries: [], things: [], cursors: [], total: null };
 };
 
 /** Products of a store. The cursor is the page's number. */
@@ -166,6 +167,7 @@ export const shopifyProducts: List = async (state, source) => {
   return {
     records: readEach(items, (item) => shopifyProduct(item, state)),
     entries: [],
+    things: [],
     cursors: items.length < SHOPIFY_PAGE_SIZE ? [] : [String(page + 1)],
     total: null,
   };

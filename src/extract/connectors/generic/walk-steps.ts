@@ -14,6 +14,7 @@ import { readLinks } from '../../read/links.ts';
 import { readMeta, type PageMeta } from '../../read/meta.ts';
 import { detectPlatform } from '../../read/platform.ts';
 import { absoluteUrl } from '../../read/urls.ts';
+import { onward, TRAIL_START } from '../kit/trail.ts';
 import { PAGE_URL_CHARACTERS_MAX } from './address.ts';
 import { isOfSite, isWanted, movedScope, type Scope } from './scope.ts';
 import { readEntries, type Entries } from './sitemaps.ts';
@@ -125,19 +126,22 @@ async function byInterface(
   const { kind, apiBase, currency } = platform;
   // A page can name any address for its interface; only one of its own site is asked.
   if (!isWanted(apiBase, { ...scope, prefix: '/', include: [], exclude: [] })) return NOTHING;
-  const state: ListState = { does: 'list', kind, url: apiBase, scope, cursor: '', language: meta.language, currency };
+  const of = { kind, url: apiBase, scope, language: meta.language, currency };
+  const state: ListState = { does: 'list', ...of, cursor: '', trail: TRAIL_START };
   return orNothing(() => readList(walk, state, source, want));
 }
 
 async function readList(walk: Walk, state: ListState, source: Source, want: Wanted): Promise<StepResult> {
   const list = walk.interfaces[state.kind];
   if (list === undefined) return NOTHING;
-  const { records, entries, cursors, total } = await list(state, source, want);
+  const { records, entries, things, cursors, total } = await list(state, source, want);
   const { result } = fromEntries(entries, state.scope, walk, { recordsLeft: Number.POSITIVE_INFINITY });
   const isWhole = state.scope.prefix === '/' && state.scope.include.length + state.scope.exclude.length === 0;
+  const trail = onward(state.trail, [...records.map(({ id }) => id), ...entries.map(({ url }) => url), ...things]);
+  const further = trail === null ? [] : [...things, ...cursors].map((cursor) => toStep({ ...state, cursor, trail }));
   return {
     records: [...records.filter(({ sourceUrl }) => isWanted(sourceUrl, state.scope)), ...result.records],
-    next: [...result.next, ...cursors.map((cursor) => toStep({ ...state, cursor }))],
+    next: [...result.next, ...further],
     total: isWhole ? total : null,
   };
 }

@@ -4,6 +4,7 @@ import type { HtmlPage } from '../../read/html.ts';
 import type { PageMeta } from '../../read/meta.ts';
 import type { Platform } from '../../read/platform.ts';
 import { normalisedUrl } from '../../read/urls.ts';
+import type { Trail } from '../kit/trail.ts';
 import { isWanted, type Scope } from './scope.ts';
 
 /**
@@ -35,6 +36,8 @@ export interface Entry {
 export interface Listed {
   readonly records: readonly FoundRecord[];
   readonly entries: readonly Entry[];
+  /** Cursors of single things that the page names, for interfaces that are asked for each of them. */
+  readonly things: readonly string[];
   readonly cursors: readonly string[];
   readonly total: number | null;
 }
@@ -72,6 +75,7 @@ export interface ListState extends Common {
   readonly does: 'list';
   readonly kind: Platform['kind'];
   readonly cursor: string;
+  readonly trail: Trail;
   /** What the first page said, for records that can't know it by themselves. */
   readonly language: string | null;
   readonly currency: string | null;

@@ -11,11 +11,8 @@ import {
   type Wanted,
 } from '../../connector.ts';
 import { unreadable } from './json.ts';
+import { onward, TRAIL_START, type Trail } from './trail.ts';
 
-/** Choice: a job's 1,000,000 records in the smallest pages of these interfaces. A chain that is longer is a source gone wrong. */
-const PAGES_MAX = 100_000;
-/** Choice: pages in a row of which nothing is kept, after which there is nothing to be found. */
-const EMPTY_PAGES_MAX = 50;
 /** Choice: a step is under 4 KiB; the longest cursors of these interfaces have some hundred characters. */
 const CURSOR_CHARACTERS_MAX = 1_000;
 /** Choice: attempts at one page that the source puts off. */
@@ -67,14 +64,12 @@ export interface Chain<Args extends JsonObject> extends Omit<Operation, 'start' 
   readonly read: (turn: Turn<Args>, source: Source) => Promise<PageResult<Args>>;
 }
 
-/** The state of a chain's step. `turn` counts pages from 1; `mark` stands for an earlier page, see `isPowerOfTwo`. */
+/** The state of a chain's step. */
 interface ChainState<Args extends JsonObject> {
   readonly args: Args;
   readonly at: Cursor;
   readonly size: number | null;
-  readonly turn: number;
-  readonly mark: string;
-  readonly empty: number;
+  readonly trail: Trail;
   readonly waits: number;
   readonly total: number | null;
 }
@@ -86,7 +81,7 @@ export function chained<Args extends JsonObject>(chain: Chain<Args>): Operation 
     start(input: JsonObject): StartResult {
       const begun = begin(input);
       if (begun.kind === 'fault') return begun;
-      const state = { args: begun.args, at: null, size: null, turn: 1, mark: '', empty: 0, waits: 0, total: null };
+      const state = { args: begun.args, at: null, size: null, trail: TRAIL_START, waits: 0, total: null };
       return { kind: 'steps', steps: [stepOf(state)] };
     },
     async run(step: JsonObject, source: Source, want: Wanted): Promise<StepResult> {
@@ -104,31 +99,20 @@ function advance<Args extends JsonObject>(state: ChainState<Args>, page: PageRes
   const { records } = page;
   const total = page.total ?? state.total;
   const found = { records, total, next: [] };
-  const mark = hash('sha256', records.map(({ id }) => id).join('\n'), 'hex').slice(0, 16);
-  const empty = records.length === 0 ? state.empty + 1 : 0;
-  const isOver = page.next === null || page.next === state.at || state.turn >= PAGES_MAX || empty > EMPTY_PAGES_MAX;
-  if (isOver || (records.length > 0 && mark === state.mark)) return found;
-  const turn = state.turn + 1;
+  const trail = onward(
+    state.trail,
+    records.map(({ id }) => id),
+  );
+  if (page.next === null || page.next === state.at || trail === null) return found;
   const next = {
     ...state,
     args: page.args ?? state.args,
     at: page.next,
-    turn,
-    mark: records.length > 0 && isPowerOfTwo(state.turn) ? mark : state.mark,
-    empty,
+    trail,
     waits: 0,
     total,
   };
   return { ...found, next: [stepOf(next)], ...pause(page.pauseSeconds) };
-}
-
-/**
- * Sources that begin again after their last page, or that send the same page under every cursor, would be read for ever. So the
- * mark of one page is kept, and replaced at every turn that is a power of two: a round of any length is met again within three
- * times its length. Source: Brent's algorithm for cycles.
- */
-function isPowerOfTwo(turn: number): boolean {
-  return Number.isInteger(Math.log2(turn));
 }
 
 function putOff<Args extends JsonObject>(state: ChainState<Args>, seconds: number, detail: string): StepResult {

@@ -94,5 +94,5 @@ export function flagInput(description: string): JsonSchema {
 }
 
 export function dateInput(description: string): JsonSchema {
-  return { type: 'string', minLength: 4, maxLength: 40, description: `${description} ISO 8601.` };
+  return { type: 'string', minLength: 7, maxLength: 40, description: `${description} ISO 8601.` };
 }

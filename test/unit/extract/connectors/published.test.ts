@@ -47,11 +47,11 @@ describe('wordpress', () => {
       url: 'https://blog.example.com/entry-0/',
       title: 'Entry ‘0’ & more',
       excerpt: 'First…',
-      text: 'First 0.\n\nSecond.',
+      text: 'First 0.\nSecond.',
       html: '<p>First 0.</p>\n<script>x()</script><p>Second.</p>',
       author: { name: 'Ada Park', url: 'https://blog.example.com/author/ada/' },
-      published_at: '2024-05-02T08:00:00.000Z',
-      updated_at: '2024-05-03T10:30:00.000Z',
+      published_at: '2024-05-02T08:00:00Z',
+      updated_at: '2024-05-03T10:30:00Z',
       categories: ['News & dates'],
       tags: ['tea'],
       image_url: 'https://blog.example.com/wp-content/uploads/door.jpg',
@@ -109,8 +109,8 @@ describe.each([
 describe('shopify', () => {
   it('tells the range of prices and whether any variant can be bought', async () => {
     const record = await recordOf('shopify store.products', { site: 'shop.example.com' }, shopifyWorld(1));
-    expect(record).toMatchObject({ price_min: '9.50', price_max: '14.00', available: true, text: 'Holds 0.3\u00A0l.' });
-    expect(record['published_at']).toBe('2024-03-01T09:00:00.000Z');
+    expect(record).toMatchObject({ price_min: '9.50', price_max: '14.00', available: true, text: 'Holds 0.3 l.' });
+    expect(record['published_at']).toBe('2024-03-01T09:00:00Z');
   });
 });
 
@@ -313,13 +313,13 @@ describe('jobboards', () => {
       {
         html: '<p>You taste tea &amp; more.</p>',
         text: 'You taste tea & more.',
-        published_at: '2024-04-01T07:00:00.000Z',
+        published_at: '2024-04-01T07:00:00Z',
       },
     ],
     [
       'lever',
       {
-        text: 'You taste tea.\n\nYou have\n\na tongue\n\nWrite to us.',
+        text: 'You taste tea.\nYou have\na tongue\nWrite to us.',
         is_remote: false,
         compensation: '40000–52000 EUR per-year-salary',
       },

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isoDate, isoFromUnixSeconds } from '../../../../src/extract/read/dates.ts';
+import { isoDate, isoFromMs, isoFromSeconds } from '../../../../src/extract/read/dates.ts';
 
 describe('a date becomes ISO 8601 in UTC', () => {
   test.each([
@@ -9,6 +9,7 @@ describe('a date becomes ISO 8601 in UTC', () => {
     ['2026-01-31 10:15', '2026-01-31T10:15:00Z'],
     ['2026-01-31T23:30:00-0130', '2026-02-01T01:00:00Z'],
     ['2026-01-31T10:15:30+01', '2026-01-31T09:15:30Z'],
+    ['2026-01-31T10:15:30', '2026-01-31T10:15:30Z'],
     ['2026-01-31', '2026-01-31T00:00:00Z'],
     ['2026-01', '2026-01-01T00:00:00Z'],
     ['20260131T101530Z', '2026-01-31T10:15:30Z'],
@@ -35,10 +36,11 @@ describe('what is no date that is certain is null', () => {
     '2026-01-31T25:00:00Z',
     '31 Foo 2026',
     '0000-00-00 00:00:00',
+    '+275000-01-01T00:00:00Z',
     `2026-01-31${' '.repeat(100)}`,
   ])('%s', (text) => expect(isoDate(text)).toBeNull());
 
-  test('nothing given', () => expect([isoDate(null), isoDate(undefined)]).toEqual([null, null]));
+  test.each([null, undefined, 5, true, {}, ['2026-01-31']])('%j', (value) => expect(isoDate(value)).toBeNull());
 });
 
 test('every moment that a Date writes is read back', () => {
@@ -52,8 +54,11 @@ test('every moment that a Date writes is read back', () => {
   );
 });
 
-test('Unix seconds, and none for what is out of range', () => {
-  expect(isoFromUnixSeconds(1_700_000_000)).toBe('2023-11-14T22:13:20Z');
-  expect(isoFromUnixSeconds(Number.NaN)).toBeNull();
-  expect(isoFromUnixSeconds(1e18)).toBeNull();
+test('Unix seconds and milliseconds, and null for what no date has', () => {
+  expect(isoFromSeconds(1_700_000_000)).toBe('2023-11-14T22:13:20Z');
+  expect(isoFromMs(0)).toBe('1970-01-01T00:00:00Z');
+  expect(isoFromMs(1_700_000_000_250)).toBe('2023-11-14T22:13:20.250Z');
+  for (const value of [Number.NaN, Infinity, 1e18, 8.64e15, -8.64e15, '5', null, undefined]) {
+    expect([isoFromMs(value), isoFromSeconds(value)]).toEqual([null, null]);
+  }
 });

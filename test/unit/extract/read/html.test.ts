@@ -1,5 +1,6 @@
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { findElements, linesOf, plainText, readHtml, textOf } from '../../../../src/extract/read/html.ts';
+import { findElements, linesOf, plainText, readHtml, textOf, textOfHtml } from '../../../../src/extract/read/html.ts';
 import { markup } from '../../../support/pages.ts';
 
 describe('a page’s text', () => {
@@ -21,10 +22,50 @@ describe('a page’s text', () => {
   });
 });
 
+describe('the text of a piece of markup', () => {
+  test.each([
+    ['<p>One.</p><p>Two.</p>', 'One.\nTwo.'],
+    ['One<br>two<br/>three', 'One\ntwo\nthree'],
+    ['<ul><li>tea</li><li>cup</li></ul>', 'tea\ncup'],
+    ['<table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>', 'a b\nc'],
+    ['a &amp; b &#8216;c&#8217; &hellip;&nbsp;d', 'a & b ‘c’ … d'],
+    ['<p>a<script>alert("<p>x</p>")</script><style>p{}</style>b</p>', 'ab'],
+    ['<svg/><b>after</b>', 'after'],
+    ['<svg><path/>no<br/>no</svg>after', 'after'],
+    ['  many \n\n   spaces  ', 'many spaces'],
+    ['5 < 6 & 7 > 6', '5 < 6 & 7 > 6'],
+    ['<p title="a > b">x</p><!-- <p>y</p> -->', 'x'],
+    ['<p>never closed', 'never closed'],
+    ['<p> </p>', null],
+    [null, null],
+  ])('%j is %j', (html, text) => expect(textOfHtml(html)).toBe(text));
+
+  test('can always be told, and has no tag of a known name', () => {
+    const pieces = fc.constantFrom(
+      ...['<p>', '</p>', '<b', '>', '&', 'amp;', '<!--', '-->', '<script>', '</script>'],
+      ...['x', ' ', '\n', '<![CDATA[', '\uD800'],
+    );
+    fc.assert(
+      fc.property(fc.array(pieces, { maxLength: 40 }), (parts) => {
+        expect(textOfHtml(parts.join('')) ?? '').not.toContain('<p>');
+      }),
+      { seed: 7, numRuns: 500 },
+    );
+  });
+
+  test('takes time in proportion to its length, however deep it is', () => {
+    const began = performance.now();
+    expect(textOfHtml('<i>'.repeat(100_000) + '</b>'.repeat(100_000))).toBeNull();
+    expect(performance.now() - began).toBeLessThan(2_000);
+  });
+});
+
 test('text with markup or entities becomes plain, other text stays', () => {
   expect(plainText('Tom &amp; <b>Jerry</b>')).toBe('Tom & Jerry');
   expect(plainText(' 3 > 2\n')).toBe('3 > 2');
   expect(plainText('1 < 2')).toBe('1 < 2');
+  expect(plainText('<p>Opening\n hours</p><p>&amp; more</p>')).toBe('Opening hours & more');
+  expect(['<img src=x>', ' ', null].map((value) => plainText(value))).toEqual([null, null, null]);
 });
 
 describe('the base of links', () => {

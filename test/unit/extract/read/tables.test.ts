@@ -18,6 +18,13 @@ test('cells that span rows and columns stand in each; headers of several rows ar
   });
 });
 
+test('a caption and a group of columns without end tags hold no rows', () => {
+  const page = markup('<table><caption>Boats<colgroup><col><tr><th>Boat<th>Price<tr><td>Skiff<td>10</table>');
+  expect(readTables(page)).toEqual([
+    { index: 0, caption: 'Boats', headers: ['Boat', 'Price'], rows: [['Skiff', '10']] },
+  ]);
+});
+
 test('columns without headers are numbered, missing cells are null', () => {
   expect(tables[1]).toMatchObject({
     headers: ['column_1', 'column_2'],

@@ -1,0 +1,40 @@
+import { Pool } from 'undici';
+import { newId } from '../../src/base/ids.ts';
+import { signedHeaders } from '../../src/deliver/sign.ts';
+import { bodyOf, newSecret } from './seed.ts';
+
+/**
+ * What deliveries are measured against: the same bodies, signed and sent by an undici pool, with no store, no queue and no guard.
+ * Arguments: port, deliveries, paths, connections. Ends when the last answer is in.
+ */
+const [port, count, paths, connections] = process.argv.slice(2).map(Number);
+if (port === undefined || count === undefined || paths === undefined || connections === undefined)
+  throw new Error('usage: bare-sender.js <port> <deliveries> <paths> <connections>');
+
+const pool = new Pool(`http://127.0.0.1:${port}`, { connections, pipelining: 1, headersTimeout: 5_000 });
+const secrets = Array.from({ length: paths }, () => ({ current: newSecret(), previous: null, previousUntilMs: null }));
+const prepared = Array.from({ length: count }, () => {
+  const nowMs = Date.now();
+  return { deliveryId: newId('dlv', nowMs), body: bodyOf(newId('req', nowMs)) };
+});
+let next = 0;
+await Promise.all(Array.from({ length: connections }, sendOn));
+await pool.close();
+
+async function sendOn(): Promise<void> {
+  for (;;) {
+    const at = next++;
+    const delivery = prepared[at];
+    const secret = secrets[at % secrets.length];
+    if (delivery === undefined || secret === undefined) return;
+    const headers = signedHeaders({ ...delivery, secrets: secret, nowMs: Date.now() });
+    const answer = await pool.request({
+      path: `/hook/${at % secrets.length}`,
+      method: 'POST',
+      headers,
+      body: delivery.body,
+    });
+    await answer.body.dump();
+    if (answer.statusCode !== 204) throw new Error(`the receiver answered ${answer.statusCode}`);
+  }
+}

@@ -1,0 +1,72 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+
+/** The processes of a bench: each is started here and ended by its own id. */
+
+const SAID_CHARACTERS_MAX = 10_000;
+const CLI = new URL('../../src/cli/main.js', import.meta.url).pathname;
+
+export interface Server {
+  readonly port: number;
+  readonly child: ChildProcess;
+}
+
+export class Children {
+  readonly #started: ChildProcess[] = [];
+
+  /** One of the files beside this one. */
+  spawn(file: string, ...words: readonly string[]): ChildProcess {
+    return this.#spawn([new URL(file, import.meta.url).pathname, ...words], {});
+  }
+
+  /** The built server on a free port; it may deliver to this machine. */
+  async serve(dataDir: string, nodeFlags: readonly string[]): Promise<Server> {
+    const child = this.#spawn([...nodeFlags, CLI, 'serve'], {
+      GATEHOUSE_DATA_DIR: dataDir,
+      GATEHOUSE_PORT: '0',
+      GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8',
+      // A large one is filled at the start, while a backlog is sent already.
+      GATEHOUSE_VELOCITY_MB: '32',
+    });
+    const line = await lineOf(child, (text) => text.includes('"msg":"serving"'));
+    const { url } = JSON.parse(line) as { url: string };
+    return { port: Number(new URL(url).port), child };
+  }
+
+  #spawn(words: readonly string[], env: Readonly<Record<string, string>>): ChildProcess {
+    const child = spawn(process.execPath, words, {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    });
+    // A server's greeting has keys; what a process says is shown only when it fails.
+    let said = '';
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-SAID_CHARACTERS_MAX)));
+    child.once('exit', (code) => {
+      if (code !== 0 && code !== null) console.error(said);
+    });
+    this.#started.push(child);
+    return child;
+  }
+
+  async endAll(): Promise<void> {
+    await Promise.all(this.#started.map(end));
+  }
+}
+
+export async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+}
+
+/** The first line that fits. What comes after it is read and dropped, so that the child never waits for its output. */
+export function lineOf(child: ChildProcess, fits: (text: string) => boolean): Promise<string> {
+  return new Promise((resolve, reject) => {
+    if (child.stdout === null) return;
+    createInterface({ input: child.stdout }).on('line', (text) => {
+      if (fits(text)) resolve(text);
+    });
+    child.once('exit', (code) => reject(new Error(`a process ended with ${code}`)));
+  });
+}

@@ -1,0 +1,69 @@
+import { loadUws } from '../../src/http/load-uws.ts';
+import { nowMs } from './clock.ts';
+import type { Arrival, ReceiverOrder, Received } from './receiver-client.ts';
+
+/**
+ * A receiver as fast as one can be: takes the body, answers 204, writes down when. It hangs where it is told to: there the request
+ * is read and never answered. Prints its port.
+ */
+const loaded = loadUws();
+if (loaded.kind === 'unavailable') throw new Error(loaded.detail);
+const { uws } = loaded;
+
+const REQUEST_ID = Buffer.from('"request_id":"');
+const ID_CHARACTERS = 30;
+let hanging = new Set<string>();
+let isRecording = false;
+let arrivals: Arrival[] = [];
+let count = 0;
+let firstMs = 0;
+let lastMs = 0;
+
+uws
+  .App()
+  .any('/*', (res, req) => {
+    const atMs = nowMs();
+    const path = req.getUrl();
+    const hangs = hanging.has(path);
+    res.onAborted(() => {});
+    res.onData((chunk, isLast) => {
+      if (isRecording) record(path, Buffer.from(chunk), atMs);
+      if (!isLast || hangs) return;
+      count++;
+      if (firstMs === 0) firstMs = atMs;
+      lastMs = atMs;
+      res.cork(() => res.writeStatus('204 No Content').endWithoutBody());
+    });
+  })
+  .listen('127.0.0.1', 0, uws.LIBUS_LISTEN_EXCLUSIVE_PORT, (socket) => {
+    if (socket === false) throw new Error('no port to listen on');
+    console.log(uws.us_socket_local_port(socket));
+  });
+
+function record(path: string, body: Buffer, atMs: number): void {
+  const at = body.indexOf(REQUEST_ID) + REQUEST_ID.length;
+  arrivals.push({ path, requestId: body.latin1Slice(at, at + ID_CHARACTERS), atMs });
+}
+
+process.on('message', (order: ReceiverOrder) => {
+  switch (order.kind) {
+    case 'hang':
+      hanging = new Set(order.paths);
+      break;
+    case 'record':
+      isRecording = true;
+      break;
+    case 'reset':
+      hanging = new Set();
+      isRecording = false;
+      arrivals = [];
+      count = 0;
+      firstMs = 0;
+      lastMs = 0;
+      break;
+    case 'report':
+      process.send?.({ count, firstMs, lastMs, arrivals } satisfies Received);
+      arrivals = [];
+      break;
+  }
+});

@@ -1,0 +1,106 @@
+import { randomBytes } from 'node:crypto';
+import type { CustomerNumber } from '../../src/base/brand.ts';
+import { newId } from '../../src/base/ids.ts';
+import { DECISIONS } from '../../src/core/decision.ts';
+import { eventBody } from '../../src/core/webhook-event.ts';
+import { HEALTHY } from '../../src/core/webhook-health.ts';
+import type { DeliveryId, Webhook, WebhookId } from '../../src/core/webhook.ts';
+import { newRow } from '../../src/deliver/due.ts';
+import { openStore, type Store } from '../../src/store/open-store.ts';
+import { deriveKey, openMasterKey } from '../../src/store/master-key.ts';
+import type { StoreWrite } from '../../src/store/durable.ts';
+
+/** A data directory with customers, webhooks and what is still to be delivered, made before its server starts. */
+
+export interface SeededCustomer {
+  readonly number: CustomerNumber;
+  readonly secretKey: string;
+  readonly webhooks: readonly Webhook[];
+}
+
+/** Decisions a minute that a key of a bench may make. */
+const RATE_LIMIT = 100_000_000;
+/** Rows of one write. */
+const SLICE = 1_000;
+
+/** Each customer has a webhook for each of its URLs, for every decision. */
+export async function seedCustomers(
+  dataDir: string,
+  urlsOfEach: readonly (readonly string[])[],
+): Promise<readonly SeededCustomer[]> {
+  const key = openMasterKey(dataDir, undefined);
+  if (key.kind === 'fault') throw new Error(key.detail);
+  const secretsKey = deriveKey(key.key, 'webhook-secrets');
+  return withStore(dataDir, (store) =>
+    Promise.all(urlsOfEach.map((urls, n) => seedCustomer(store, secretsKey, `bench ${n}`, urls))),
+  );
+}
+
+async function seedCustomer(
+  store: Store,
+  secretsKey: Uint8Array,
+  name: string,
+  urls: readonly string[],
+): Promise<SeededCustomer> {
+  const nowMs = Date.now();
+  const customer = valueOf(await store.customers.create(name, nowMs)).number;
+  const pair = valueOf(await store.apiKeys.createPair(customer, RATE_LIMIT, Math.floor(nowMs / 1_000)));
+  const webhooks = urls.map((url): Webhook => {
+    const id = newId('wh', nowMs) as WebhookId;
+    const times = { createdAtMs: nowMs, updatedAtMs: nowMs };
+    return { id, customer, url, eventTypes: DECISIONS, description: null, health: HEALTHY, ...times };
+  });
+  const made = webhooks.map((webhook) => store.webhooks.create(secretsKey, webhook, newSecret()));
+  for (const one of await Promise.all(made)) valueOf(one);
+  return { number: customer, secretKey: pair.secret.text, webhooks };
+}
+
+/** Pending deliveries, one after the other over all webhooks, with the bodies of `bodyOf`. */
+export async function seedDeliveries(
+  dataDir: string,
+  customers: readonly SeededCustomer[],
+  count: number,
+): Promise<void> {
+  const webhooks = customers.flatMap((customer) => customer.webhooks);
+  await withStore(dataDir, async ({ deliveries }) => {
+    for (let first = 0; first < count; first += SLICE) {
+      const size = Math.min(SLICE, count - first);
+      const rows = Array.from({ length: size }, (_, i) => rowOf(webhooks, first + i));
+      valueOf(await deliveries.insert(rows, 0));
+    }
+  });
+}
+
+function rowOf(webhooks: readonly Webhook[], n: number): ReturnType<typeof newRow> {
+  const webhook = webhooks[n % webhooks.length];
+  if (webhook === undefined) throw new Error('deliveries need a webhook');
+  const createdAtMs = Date.now();
+  const requestId = newId('req', createdAtMs);
+  const due = { customer: webhook.customer, requestId, event: 'ALLOW', createdAtMs, body: bodyOf(requestId) } as const;
+  return newRow(due, newId('dlv', createdAtMs) as DeliveryId, webhook, 'decision');
+}
+
+/** An event of the usual size. */
+export function bodyOf(requestId: string): Buffer {
+  const event = { requestId, decision: 'ALLOW', score: 12.5, reasons: ['velocity_session_1m'] } as const;
+  return Buffer.from(eventBody({ ...event, occurredAtMs: Date.now() }));
+}
+
+export function newSecret(): string {
+  return `whsec_${randomBytes(32).toString('base64')}`;
+}
+
+async function withStore<T>(dataDir: string, use: (store: Store) => Promise<T>): Promise<T> {
+  const opened = openStore({ dataDir, readOnly: false });
+  if (opened.kind === 'fault') throw new Error(opened.detail);
+  try {
+    return await use(opened.store);
+  } finally {
+    await opened.store.close();
+  }
+}
+
+function valueOf<T>(written: StoreWrite<T>): T {
+  if (written.kind === 'fault') throw new Error(written.detail);
+  return written.value;
+}

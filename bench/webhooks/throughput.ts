@@ -1,0 +1,66 @@
+import { once } from 'node:events';
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Children, end } from './children.ts';
+import type { Received, Receiver } from './receiver-client.ts';
+import { seedCustomers, seedDeliveries } from './seed.ts';
+import { median, print, type BenchOptions } from './report.ts';
+
+/**
+ * Deliveries a second, from the first arrival to the last, of a backlog that a server finds in its store when it starts, against a
+ * bare sender of as many. Neither has anything else to do meanwhile: the server decides nothing.
+ */
+const SECONDS_MAX = 60;
+const WEBHOOKS_EACH = 20;
+/** As many as the service has at one host. */
+const CONNECTIONS = 64;
+
+export async function benchThroughput(options: BenchOptions, children: Children, receiver: Receiver): Promise<void> {
+  const { deliveries, rounds } = options;
+  const endpoints = Math.min(options.endpoints, 100);
+  console.log(`throughput: ${deliveries} deliveries that wait for ${endpoints} endpoints, ${rounds} rounds`);
+  print('', 'bare/s', 'service/s', 'ratio');
+  const ratios: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const bare = await runBare(children, receiver, deliveries, endpoints);
+    const service = await runService(options, children, receiver, endpoints);
+    ratios.push(service / bare);
+    print(`round ${round + 1}`, bare.toFixed(0), service.toFixed(0), (service / bare).toFixed(3));
+  }
+  console.log(`ratio service / bare sender, median of ${rounds}: ${median(ratios).toFixed(3)} (at least 0.5)`);
+}
+
+async function runBare(children: Children, receiver: Receiver, count: number, paths: number): Promise<number> {
+  receiver.order({ kind: 'reset' });
+  const words = [receiver.port, count, paths, CONNECTIONS].map(String);
+  const sender = children.spawn('bare-sender.js', ...words);
+  const [code] = (await once(sender, 'exit')) as [number | null];
+  if (code !== 0) throw new Error(`the bare sender ended with ${code}`);
+  return rateOf(await receiver.counted(count, 1));
+}
+
+async function runService(
+  { deliveries, folder, nodeFlags }: BenchOptions,
+  children: Children,
+  receiver: Receiver,
+  endpoints: number,
+): Promise<number> {
+  const dataDir = join(folder, 'throughput');
+  mkdirSync(dataDir);
+  const urls = Array.from({ length: endpoints }, (_, n) => receiver.url(`/hook/${n}`));
+  const groups = Array.from({ length: Math.ceil(endpoints / WEBHOOKS_EACH) }, (_, n) =>
+    urls.slice(n * WEBHOOKS_EACH, (n + 1) * WEBHOOKS_EACH),
+  );
+  const customers = await seedCustomers(dataDir, groups);
+  await seedDeliveries(dataDir, customers, deliveries);
+  receiver.order({ kind: 'reset' });
+  const { child } = await children.serve(dataDir, nodeFlags);
+  const received = await receiver.counted(deliveries, SECONDS_MAX);
+  await end(child);
+  rmSync(dataDir, { recursive: true });
+  return rateOf(received);
+}
+
+function rateOf({ count, firstMs, lastMs }: Received): number {
+  return (count / (lastMs - firstMs)) * 1_000;
+}

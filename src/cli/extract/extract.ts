@@ -1,0 +1,105 @@
+import { CONNECTORS } from '../../extract/connectors/index.ts';
+import { runLocal, type LocalEnd } from '../../extract/run-local.ts';
+import type { CheckedRequest } from '../../extract/request.ts';
+import { createShaper } from '../../extract/shape/shaper.ts';
+import { createWriter, type RecordWriter } from '../../extract/shape/writers.ts';
+import { readSettings, type Settings } from '../../settings.ts';
+import { failure, usage, type Outcome } from '../outcome.ts';
+import { openFetching } from './fetching.ts';
+import type { ExtractOptions } from './options.ts';
+import { createExtractProgress } from './progress.ts';
+import { reportOf } from './report.ts';
+import { readRequest } from './request.ts';
+import { holdRecords, openFile, SinkFault, standardOutput, type Sink } from './sinks.ts';
+import { stopSignal } from './stop-signal.ts';
+
+/** Source: extraction specification, section 8, of what goes inline. Choice: the same in the one object of `--json`. */
+const HELD_RECORDS_MAX = 1_000;
+
+/** Runs one job as the command line says. Nothing is fetched, and no file opened, before all that can be checked is. */
+export async function extract(options: ExtractOptions, json: boolean): Promise<Outcome> {
+  const read = readSettings(process.env);
+  if (read.kind === 'faults') return usage('invalid_settings', `wrong settings: ${read.faults.join('; ')}`);
+  for (const warning of read.warnings) process.stderr.write(`warning: ${warning}\n`);
+  const asked = await readRequest(options, CONNECTORS, read.settings.egressAllow);
+  if (asked.kind === 'wrong') return asked.outcome;
+  const { request } = asked;
+  const isHeld = json && options.out === undefined;
+  if (isHeld && (options.format === 'csv' || recordsMaxOf(request) > HELD_RECORDS_MAX)) {
+    const message = `with --json standard output has one JSON object, with ${HELD_RECORDS_MAX} records at most and none as CSV`;
+    return usage('usage', message, { hints: ['Give --out for the records, or leave --json away.'] });
+  }
+  const held = isHeld ? holdRecords() : null;
+  try {
+    const sink = held ?? (options.out === undefined ? standardOutput() : await openFile(options.out));
+    const writer = writerOf(request, isHeld);
+    const startedMs = performance.now();
+    const end = await gather(request, read.settings, sink, writer, options.out === undefined && !isHeld);
+    const durationMs = performance.now() - startedMs;
+    return reportOf({ request, end, durationMs, out: options.out ?? null, records: held?.records() ?? null });
+  } catch (error) {
+    if (error instanceof SinkFault) return failure('output_failed', error.message);
+    throw error;
+  }
+}
+
+function recordsMaxOf({ collect }: CheckedRequest): number {
+  return collect.mode === 'limit' ? collect.limit : Infinity;
+}
+
+/** The records of the one object are NDJSON until it is put together. */
+function writerOf({ operation, output }: CheckedRequest, isHeld: boolean): RecordWriter {
+  const created = createShaper(output, operation.record);
+  const columns = created.kind === 'ok' ? created.shaper.columns : [];
+  return createWriter({ format: isHeld ? 'ndjson' : output.format, csv: output.csv, columns, page: null });
+}
+
+async function gather(
+  request: CheckedRequest,
+  settings: Settings,
+  sink: Sink,
+  writer: RecordWriter,
+  isShown: boolean,
+): Promise<LocalEnd> {
+  const fetching = openFetching(settings.egressAllow);
+  const progress = createExtractProgress(isShown && process.stdout.isTTY);
+  const stop = stopSignal();
+  const { connector, operation, output, collect, steps } = request;
+  let collected = 0;
+  try {
+    await sink.write(writer.begin(true));
+    const job = { connector: connector.id, operation: operation.name, output, collect, steps };
+    const end = await runLocal(job, {
+      connectors: CONNECTORS,
+      fetch: fetching.parts,
+      bases: settings.connectorBases,
+      polite: { gapMs: settings.extractHostGapMs, concurrency: settings.extractHostConcurrency },
+      signal: stop.signal,
+      after(ms, then) {
+        const timer = setTimeout(then, ms);
+        return () => clearTimeout(timer);
+      },
+      monotonicMs: () => performance.now(),
+      async write(ndjson, firstSeq) {
+        await sink.write(writer.records(ndjson, firstSeq));
+        collected = firstSeq;
+      },
+      onProgress(state) {
+        const target = collect.mode === 'limit' ? collect.limit : (state.announced ?? 0);
+        progress.update({ records: state.collected, target, pages: state.pages, errors: state.errors });
+      },
+    });
+    await sink.write(writer.end());
+    // A file of text ends in a line feed; the other formats have theirs.
+    if (writer.contentType === 'application/json') await sink.write(Buffer.from('\n'));
+    await sink.close(end.state.status === 'succeeded' || collected > 0);
+    return end;
+  } catch (error) {
+    await sink.close(false).catch(() => {});
+    throw error;
+  } finally {
+    progress.stop();
+    stop.end();
+    fetching.close();
+  }
+}

@@ -1,0 +1,236 @@
+import type { CustomerNumber } from '../base/brand.ts';
+import { newId } from '../base/ids.ts';
+import type { BrowserSession, Extraction, ExtractionId, FailureDetail } from '../core/extraction.ts';
+import { hasEnded } from '../core/extraction-state.ts';
+import type { StoreFault } from '../store/durable.ts';
+import type { ExtractStore } from '../store/extract-store.ts';
+import { seal, unseal } from '../store/sealed.ts';
+import { extractionOf, type Job } from '../store/extractions/job-row.ts';
+import type { JobCreated, StoredJob } from '../store/extractions.ts';
+import type {
+  CancelOutcome,
+  CreateOutcome,
+  ExtractionControl,
+  ExtractionQuery,
+  IdempotentOutcome,
+  IdempotentRequest,
+  NewExtraction,
+  NewSession,
+  RecordChunk,
+  RecordPage,
+  RecordQuery,
+  SessionControl,
+  SessionOutcome,
+} from './jobs-port.ts';
+import { packSteps } from './pack-steps.ts';
+import type { Scheduler } from './scheduler.ts';
+import { sliceRecords } from './shape/writers.ts';
+import type { Waiters } from './waiters.ts';
+
+export interface ControlParts {
+  readonly store: ExtractStore;
+  readonly scheduler: Scheduler;
+  readonly waiters: Waiters;
+  /** Seals what must be read back: sessions, delivery secrets, first answers. */
+  readonly sealing: Uint8Array;
+  nowMs(): number;
+  /** A queued or running job was ended by its customer. */
+  onCancelled(stored: StoredJob): void;
+}
+
+/** Choice: what a full queue has worked off in the meantime is a few jobs. */
+const RETRY_AFTER_SECONDS = 15;
+/** Choice: a login seldom lasts longer. */
+const SESSION_KEEP_MS_MAX = 90 * 86_400_000;
+
+/** What customers ask of jobs and sessions. Outcomes are data; faults are the store's. */
+export class Control implements ExtractionControl {
+  readonly sessions: SessionControl;
+  readonly #parts: ControlParts;
+  /** Jobs that are being written, of which the queue does not know yet. */
+  readonly #coming = new Map<CustomerNumber, number>();
+  #comingCount = 0;
+
+  constructor(parts: ControlParts) {
+    this.#parts = parts;
+    this.sessions = createSessions(parts);
+  }
+
+  async create(given: NewExtraction): Promise<CreateOutcome> {
+    const { store, scheduler, sealing } = this.#parts;
+    const nowMs = this.#parts.nowMs();
+    const { customer, idempotency } = given;
+    // Also where the queue is full: the answer was given once.
+    const found = idempotency === null ? NEW : this.findIdempotent(customer, idempotency);
+    if (found.kind !== 'new') return found;
+    if (given.session !== null && store.sessions.find(customer, given.session, nowMs) === null)
+      return { kind: 'unknown_session' };
+    if (!this.#hasRoom(customer)) return { kind: 'queue_full', retryAfterSeconds: RETRY_AFTER_SECONDS };
+    const job = newJob(given, sealing, nowMs);
+    const request = idempotency === null ? null : { customer, ...idempotency };
+    this.#count(customer, 1);
+    const written = await store.extractions.create(
+      {
+        job,
+        steps: packSteps(given.steps),
+        idempotency: request === null ? null : { sealing, request, answer: (made) => request.answer(made) },
+      },
+      nowMs,
+    );
+    this.#count(customer, -1);
+    if (written.kind === 'fault') return written;
+    const created: JobCreated = written.value;
+    if (created.kind !== 'created') return created;
+    const { stored } = created;
+    scheduler.enqueue(stored.job);
+    return { kind: 'created', job: extractionOf(stored.job, stored.state) };
+  }
+
+  find(customer: CustomerNumber, id: ExtractionId): Extraction | null {
+    const stored = this.#parts.store.extractions.find(customer, id);
+    return stored === null ? null : extractionOf(stored.job, stored.state);
+  }
+
+  page(
+    customer: CustomerNumber,
+    query: ExtractionQuery,
+  ): { readonly rows: readonly Extraction[]; readonly next: ExtractionId | null } {
+    return this.#parts.store.extractions.page(customer, query);
+  }
+
+  async cancel(customer: CustomerNumber, id: ExtractionId): Promise<CancelOutcome> {
+    const { store, scheduler, waiters } = this.#parts;
+    const stored = store.extractions.find(customer, id);
+    if (stored === null) return { kind: 'not_found' };
+    const { job } = stored;
+    if (hasEnded(stored.state)) return { kind: 'ended', job: extractionOf(job, stored.state) };
+    const written = await store.extractions.end(
+      job,
+      { reason: 'cancelled', retryable: false },
+      [],
+      this.#parts.nowMs(),
+    );
+    if (written.kind === 'fault') return written;
+    const { state, isEnd } = written.value;
+    if (state === null) return { kind: 'not_found' };
+    if (!isEnd) return { kind: 'ended', job: extractionOf(job, state) };
+    scheduler.drop(job);
+    this.#parts.onCancelled({ job, state });
+    waiters.tell(job.id);
+    return { kind: 'cancelled', job: extractionOf(job, state) };
+  }
+
+  async waitFor(customer: CustomerNumber, id: ExtractionId, timeoutMs: number): Promise<Extraction | null> {
+    const found = this.find(customer, id);
+    if (found === null || hasEnded(found) || timeoutMs <= 0) return found;
+    await this.#parts.waiters.wait(id, timeoutMs);
+    return this.find(customer, id);
+  }
+
+  records(customer: CustomerNumber, id: ExtractionId, { fromSeq, recordsMax, bytesMax }: RecordQuery): RecordPage {
+    const stored = this.#parts.store.extractions.find(customer, id);
+    if (stored === null) return { chunks: [], nextSeq: null };
+    const end = stored.state.collected;
+    const chunks: RecordChunk[] = [];
+    let seq = fromSeq;
+    let bytesLeft = bytesMax;
+    for (const chunk of this.#parts.store.records.from(stored.job.number, seq)) {
+      if (seq >= Math.min(end, fromSeq + recordsMax)) break;
+      const skipped = seq - chunk.firstSeq;
+      if (skipped < 0 || skipped >= chunk.records) break;
+      const wanted = Math.min(chunk.records - skipped, fromSeq + recordsMax - seq);
+      const taken = cut(sliceRecords(chunk.bytes, skipped, wanted), chunks.length === 0 ? 1 : 0, bytesLeft);
+      if (taken.records > 0) chunks.push({ firstSeq: seq, ...taken });
+      seq += taken.records;
+      bytesLeft -= taken.bytes.length;
+      if (taken.records < wanted) break;
+    }
+    return { chunks, nextSeq: seq < end ? seq : null };
+  }
+
+  findIdempotent(customer: CustomerNumber, request: IdempotentRequest): IdempotentOutcome {
+    return this.#parts.store.idempotency.find(this.#parts.sealing, { customer, ...request }, this.#parts.nowMs());
+  }
+
+  failureOf(requestId: string): FailureDetail | null {
+    return this.#parts.store.failures.find(requestId);
+  }
+
+  /** What the job's delivery needs and is never told; null where there is nothing, or where it was sealed under another key. */
+  deliverySecretsOf(customer: CustomerNumber, id: ExtractionId): Readonly<Record<string, string>> | null {
+    const sealed = this.#parts.store.extractions.find(customer, id)?.job.sealedSecrets ?? null;
+    const plain = sealed === null ? null : unseal(this.#parts.sealing, sealed, secretsContext(customer, id));
+    return plain === null ? null : (JSON.parse(plain.toString('utf8')) as Record<string, string>);
+  }
+
+  #hasRoom(customer: CustomerNumber): boolean {
+    const { scheduler } = this.#parts;
+    const coming = { own: this.#coming.get(customer) ?? 0, all: this.#comingCount };
+    return !scheduler.isPaused && scheduler.queue.hasRoom(customer, coming);
+  }
+
+  #count(customer: CustomerNumber, by: 1 | -1): void {
+    const own = (this.#coming.get(customer) ?? 0) + by;
+    if (own > 0) this.#coming.set(customer, own);
+    else this.#coming.delete(customer);
+    this.#comingCount += by;
+  }
+}
+
+const NEW: IdempotentOutcome = { kind: 'new' };
+
+function newJob(given: NewExtraction, sealing: Uint8Array, nowMs: number): Omit<Job, 'number'> {
+  const { steps: _steps, idempotency: _idempotency, deliverySecrets, ...job } = given;
+  const id = newId('ext', nowMs) as ExtractionId;
+  const sealedSecrets =
+    deliverySecrets === null
+      ? null
+      : seal(sealing, Buffer.from(JSON.stringify(deliverySecrets)), secretsContext(given.customer, id));
+  return { ...job, id, sealedSecrets, createdAtMs: nowMs };
+}
+
+function secretsContext(customer: CustomerNumber, id: ExtractionId): string {
+  return `extraction/${customer}/${id}`;
+}
+
+/** As many whole lines as fit, and `recordsMin` in any case. */
+function cut(bytes: Uint8Array, recordsMin: number, bytesMax: number): { bytes: Uint8Array; records: number } {
+  let end = 0;
+  let records = 0;
+  while (end < bytes.length) {
+    const next = bytes.indexOf(0x0a, end) + 1;
+    if (next === 0 || (next > bytesMax && records >= recordsMin)) break;
+    end = next;
+    records++;
+  }
+  return { bytes: bytes.subarray(0, end), records };
+}
+
+function createSessions(parts: ControlParts): SessionControl {
+  const { sealing } = parts;
+  const { sessions } = parts.store;
+  const nowMs = (): number => parts.nowMs();
+  return {
+    async create({ customer, session: content, expiresAtMs }: NewSession): Promise<SessionOutcome> {
+      const createdAtMs = nowMs();
+      const latestMs = createdAtMs + SESSION_KEEP_MS_MAX;
+      const session: BrowserSession = {
+        id: newId('ses', createdAtMs),
+        customer,
+        host: content.host,
+        createdAtMs,
+        expiresAtMs: Math.min(latestMs, expiresAtMs ?? latestMs),
+      };
+      const written = await sessions.create(sealing, session, Buffer.from(JSON.stringify(content)));
+      if (written.kind === 'fault') return written;
+      return written.value === 'created' ? { kind: 'created', session } : { kind: 'limit_reached' };
+    },
+    find: (customer, id) => sessions.find(customer, id, nowMs()),
+    page: (customer, query) => sessions.page(customer, query, nowMs()),
+    async remove(customer, id): Promise<{ kind: 'removed' } | { kind: 'not_found' } | StoreFault> {
+      const written = await sessions.remove(customer, id);
+      if (written.kind === 'fault') return written;
+      return written.value ? { kind: 'removed' } : { kind: 'not_found' };
+    },
+  };
+}

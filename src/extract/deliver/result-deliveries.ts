@@ -1,0 +1,299 @@
+import { unreachable, type CustomerNumber } from '../../base/brand.ts';
+import type { Extraction, ExtractionId } from '../../core/extraction.ts';
+import { hasEnded } from '../../core/extraction-state.ts';
+import { PLANS } from '../../core/webhook-schedule.ts';
+import type { Delivery, DeliveryId } from '../../core/webhook.ts';
+import type { RecordReader } from './batches.ts';
+import { finalFault, type ResultFault } from './outcome.ts';
+import type { Sent } from './s3.ts';
+import { afterUpload, FIRST_UPLOAD, type UploadState } from './upload.ts';
+import { type RowState, webhookTurn, type WebhookParts, type WebhookState } from './webhook.ts';
+
+export interface JobRef {
+  readonly customer: CustomerNumber;
+  readonly id: ExtractionId;
+}
+
+/** What is kept of a delivery that has not ended; plain JSON. */
+export type DeliveryState = WebhookState | UploadState;
+
+/** Rejections of these are the store's, and are tried again. */
+export interface ResultDeliveriesParts {
+  /** null for a job that is not there any more. */
+  find(ref: JobRef): Extraction | null;
+  /** What was saved last; null before the first. */
+  stateOf(ref: JobRef): DeliveryState | null;
+  save(ref: JobRef, state: DeliveryState): Promise<void>;
+  /** The delivery has ended: its state is not needed any more. */
+  finish(ref: JobRef, status: 'delivered' | 'failed'): Promise<void>;
+  reader(ref: JobRef): RecordReader;
+  /** The log of deliveries, and what sends from it. */
+  readonly log: DeliveryLog;
+  /** One attempt, in a worker: `upload` of `upload.ts`. It ends as `shutdown` when the service stops. */
+  upload(
+    job: Extraction,
+    uploadId: string | null,
+    saveUpload: (uploadId: string | null) => Promise<void>,
+  ): Promise<Sent>;
+  newDeliveryId(): DeliveryId;
+  /** Real time, Unix ms. */
+  nowMs(): number;
+  /** Gives what cancels it. */
+  after(ms: number, run: () => void): () => void;
+  /** Lets the event loop turn. */
+  pause(): Promise<void>;
+  note(line: DeliveryLine): void;
+}
+
+export interface DeliveryLog {
+  /** Rows that were added before are found. */
+  find(customer: CustomerNumber, id: DeliveryId): Promise<RowState | null>;
+  /** False when there is no room. */
+  add(row: Delivery): boolean;
+  /** Resolves when the row has ended or the service stops. */
+  ended(id: DeliveryId): Promise<void>;
+}
+
+/** One line for each attempt at a destination that failed, and for the end of each delivery. */
+export interface DeliveryLine {
+  readonly event: 'extraction_delivered' | 'extraction_delivery_failed' | 'extraction_delivery_waits';
+  readonly extraction: ExtractionId;
+  readonly customer: CustomerNumber;
+  readonly request_id: string;
+  readonly kind: Extraction['delivery']['kind'];
+  readonly error: string | null;
+  readonly detail: string;
+  /** Since the job ended. */
+  readonly elapsed_ms: number;
+}
+
+/** Choice: results that are sent to destinations at once; one is 16 to 64 MiB of a worker's memory. */
+const UPLOADS_MAX = 2;
+/** Choice: how long a log without room, or a store that refused something, is left alone. */
+const RETRY_MS = 5_000;
+/** Choice: how often a row that is out is looked at although nothing was heard of it. */
+const LOOK_MS = 300_000;
+/** The longest that a delivery may have to wait. */
+const WAIT_MS_MAX = Math.max(...PLANS.extraction.waitsMs);
+
+/** What one turn of a job's delivery came to. */
+type Turn =
+  | { readonly kind: 'delivered'; readonly detail: string }
+  | { readonly kind: 'row'; readonly id: DeliveryId }
+  | { readonly kind: 'wait'; readonly ms: number }
+  | { readonly kind: 'stopped' }
+  | ResultFault;
+
+/**
+ * Takes the results of finished jobs to where they are to go. Main thread: a webhook's batches are made here, one at a time with a turn
+ * of the event loop between; whole results are sent by workers. All it knows is in the store before it acts on it, so after the end of
+ * the process `add` goes on where it stood. A job that waits costs a promise and a timer.
+ */
+export class ResultDeliveries {
+  readonly #parts: ResultDeliveriesParts;
+  readonly #running = new Map<ExtractionId, Promise<void>>();
+  /** Of those that wait for something. */
+  readonly #wakers = new Set<() => void>();
+  #isStopping = false;
+  #lane: Promise<unknown> = Promise.resolve();
+  #uploads = 0;
+  readonly #forUpload: (() => void)[] = [];
+
+  constructor(parts: ResultDeliveriesParts) {
+    this.#parts = parts;
+  }
+
+  /** Deliveries that have not ended. */
+  get size(): number {
+    return this.#running.size;
+  }
+
+  /** The job has ended and its delivery has not; of no effect when it is known already. */
+  add(ref: JobRef): void {
+    if (this.#isStopping || this.#running.has(ref.id)) return;
+    const run = this.#drive(ref).finally(() => this.#running.delete(ref.id));
+    this.#running.set(ref.id, run);
+  }
+
+  /** Resolves when nothing is done any more; uploads in flight are the workers' to end. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    for (const wake of this.#wakers) wake();
+    for (const resume of this.#forUpload.splice(0)) resume();
+    await Promise.all(this.#running.values());
+  }
+
+  async #drive(ref: JobRef): Promise<void> {
+    while (!this.#isStopping) {
+      try {
+        if (await this.#step(ref)) return;
+      } catch (error) {
+        const job = this.#parts.find(ref);
+        if (job === null) return;
+        this.#note(job, 'extraction_delivery_waits', 'internal_error', String(error));
+        await this.#wait(RETRY_MS);
+      }
+    }
+  }
+
+  /** Says whether nothing is left to do. */
+  async #step(ref: JobRef): Promise<boolean> {
+    const job = this.#parts.find(ref);
+    if (job === null || !hasEnded(job) || job.delivery.status !== 'pending') return true;
+    const turn = await this.#turn(ref, job);
+    switch (turn.kind) {
+      case 'delivered':
+      case 'failed':
+        await this.#end(ref, job, turn);
+        return true;
+      case 'row':
+        await this.#wait(LOOK_MS, this.#parts.log.ended(turn.id));
+        return false;
+      case 'wait':
+        await this.#wait(turn.ms);
+        return false;
+      case 'stopped':
+        return true;
+      default:
+        return unreachable(turn);
+    }
+  }
+
+  #turn(ref: JobRef, job: Extraction): Promise<Turn> {
+    const { kind } = job.delivery;
+    switch (kind) {
+      case 'store':
+      case 'sync':
+        return Promise.resolve({ kind: 'delivered', detail: 'records are in the store' });
+      case 'webhook':
+        return this.#inLane(() => this.#webhook(ref, job));
+      case 's3':
+      case 'http_put':
+        return job.status === 'failed'
+          ? Promise.resolve(finalFault('job_failed', `the job failed: ${job.failure?.reason ?? ''}`))
+          : this.#upload(ref, job);
+      default:
+        return unreachable(kind);
+    }
+  }
+
+  async #webhook(ref: JobRef, job: Extraction): Promise<Turn> {
+    const { log } = this.#parts;
+    const parts: WebhookParts = {
+      reader: this.#parts.reader(ref),
+      findRow: (id) => log.find(ref.customer, id),
+      save: (state) => this.#parts.save(ref, state),
+      enqueue: (row) => log.add(row),
+      newDeliveryId: () => this.#parts.newDeliveryId(),
+      nowMs: () => this.#parts.nowMs(),
+    };
+    const state = this.#parts.stateOf(ref);
+    const turn = await webhookTurn(job, state?.kind === 'webhook' ? state : null, parts);
+    switch (turn.kind) {
+      case 'delivered':
+        return { kind: 'delivered', detail: `${job.counts.collected} records` };
+      case 'sending':
+        return { kind: 'row', id: turn.state.deliveryId };
+      case 'no_room':
+        return { kind: 'wait', ms: RETRY_MS };
+      case 'failed':
+        return turn;
+      default:
+        return unreachable(turn);
+    }
+  }
+
+  /** One payload after the other, so that many that are due at once do not hold the thread. */
+  async #inLane<T>(work: () => Promise<T>): Promise<T> {
+    const before = this.#lane;
+    const run = (async () => {
+      await before;
+      await this.#parts.pause();
+      return work();
+    })();
+    this.#lane = run.catch(() => {});
+    return run;
+  }
+
+  async #upload(ref: JobRef, job: Extraction): Promise<Turn> {
+    const stored = this.#parts.stateOf(ref);
+    let state = stored?.kind === 'upload' ? stored : FIRST_UPLOAD;
+    const earlyMs = state.nextAttemptAtMs - this.#parts.nowMs();
+    // A clock that was put back must not make a wait longer than the plan's.
+    if (earlyMs > 0) return { kind: 'wait', ms: Math.min(earlyMs, WAIT_MS_MAX) };
+    if (!(await this.#takeSlot())) return { kind: 'stopped' };
+    try {
+      const sent = await this.#parts.upload(job, state.uploadId, async (uploadId) => {
+        state = { ...state, uploadId };
+        await this.#parts.save(ref, state);
+      });
+      return await this.#afterUpload(ref, job, state, sent);
+    } finally {
+      this.#uploads--;
+      this.#forUpload.shift()?.();
+    }
+  }
+
+  async #afterUpload(ref: JobRef, job: Extraction, state: UploadState, sent: Sent): Promise<Turn> {
+    const turn = afterUpload(state, sent, this.#parts.nowMs());
+    switch (turn.kind) {
+      case 'delivered':
+        return { kind: 'delivered', detail: `${turn.bytes} bytes at attempt ${turn.attempts}` };
+      case 'waiting':
+        await this.#parts.save(ref, turn.state);
+        this.#note(job, 'extraction_delivery_waits', turn.fault.error, turn.fault.detail);
+        return { kind: 'wait', ms: turn.state.nextAttemptAtMs - this.#parts.nowMs() };
+      case 'stopped':
+        return { kind: 'stopped' };
+      case 'failed':
+        return turn;
+      default:
+        return unreachable(turn);
+    }
+  }
+
+  /** False when the service stops before there is one. */
+  async #takeSlot(): Promise<boolean> {
+    while (this.#uploads >= UPLOADS_MAX && !this.#isStopping)
+      await new Promise<void>((resolve) => this.#forUpload.push(resolve));
+    if (this.#isStopping) return false;
+    this.#uploads++;
+    return true;
+  }
+
+  async #end(ref: JobRef, job: Extraction, turn: Extract<Turn, { kind: 'delivered' | 'failed' }>): Promise<void> {
+    await this.#parts.finish(ref, turn.kind);
+    if (turn.kind === 'delivered') this.#note(job, 'extraction_delivered', null, turn.detail);
+    else this.#note(job, 'extraction_delivery_failed', turn.error, turn.detail);
+  }
+
+  /** Until so much time has passed, what is waited for has come, or the service stops. */
+  async #wait(ms: number, event?: Promise<void>): Promise<void> {
+    if (this.#isStopping) return;
+    await new Promise<void>((resolve) => {
+      const wake = (): void => {
+        cancel();
+        this.#wakers.delete(wake);
+        resolve();
+      };
+      const cancel = this.#parts.after(Math.max(0, ms), wake);
+      this.#wakers.add(wake);
+      void event?.then(wake);
+    });
+  }
+
+  #note(job: Extraction, event: DeliveryLine['event'], error: string | null, detail: string): void {
+    const { id, customer, requestId, delivery, finishedAtMs } = job;
+    const elapsed_ms = this.#parts.nowMs() - (finishedAtMs ?? job.createdAtMs);
+    this.#parts.note({
+      event,
+      extraction: id,
+      customer,
+      request_id: requestId,
+      kind: delivery.kind,
+      error,
+      detail,
+      elapsed_ms,
+    });
+  }
+}

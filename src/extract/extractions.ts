@@ -1,0 +1,173 @@
+import { statfs } from 'node:fs/promises';
+import { hasEnded } from '../core/extraction-state.ts';
+import type { Log } from '../observe/log.ts';
+import type { Reading } from '../observe/metrics.ts';
+import type { ExtractWorkerData } from '../pools/extract-messages.ts';
+import type { ExtractPool, ExtractPoolEvents } from '../pools/extract-pool.ts';
+import type { StoreFault } from '../store/durable.ts';
+import type { ExtractStore } from '../store/extract-store.ts';
+import type { StoredJob } from '../store/extractions.ts';
+import { Control } from './control.ts';
+import { Janitor } from './janitor.ts';
+import type { ExtractionControl } from './jobs-port.ts';
+import type { PoliteSettings } from './politeness.ts';
+import { extractionReadings } from './readings.ts';
+import { Scheduler, SCHEDULER_BOUNDS, type SchedulerBounds } from './scheduler.ts';
+import { Waiters } from './waiters.ts';
+
+export interface ExtractionsParts {
+  readonly store: ExtractStore;
+  /** The folder whose disk must have room. */
+  readonly dataDir: string;
+  /** One of `deriveKey`, for what extraction seals. */
+  readonly sealing: Uint8Array;
+  readonly workers: number;
+  readonly worker: ExtractWorkerData;
+  readonly polite: PoliteSettings;
+  readonly bounds?: Partial<SchedulerBounds>;
+  readonly log: Log;
+  openPool(workers: number, data: ExtractWorkerData, events: ExtractPoolEvents): Promise<ExtractPool>;
+  /** The store failed; `store_stuck` must end the process. */
+  onStoreFaults(faults: readonly StoreFault[]): void;
+  /** A job ended: what delivers its records hears of it. */
+  onEnded?(stored: StoredJob): void;
+}
+
+export interface Extractions {
+  readonly control: ExtractionControl & Pick<Control, 'deliverySecretsOf'>;
+  readonly readings: readonly Reading[];
+  /** Opens the workers; what the last run of the process left goes on at once. Rejects when a worker cannot start. */
+  start(): Promise<void>;
+  /** Where this service listens, which no job may reach. Nothing is fetched before it is told. */
+  listens(addresses: readonly { readonly host: string; readonly port: number }[]): void;
+  /** Nothing is begun any more, callers that wait get their jobs as they stand, what arrived is written, the workers end. */
+  stop(): Promise<void>;
+}
+
+/** Choice: pauses are whole seconds. */
+const TICK_MS = 500;
+/** Choice: what is too old is gone within seconds. */
+const JANITOR_MS = 2_000;
+const DISK_MS = 5_000;
+/** Choice: as for the log of decisions: with less room than this nothing is fetched. */
+const DISK_FREE_BYTES_MIN = 512 * 1_048_576;
+
+/** Jobs and their records go by real time, even where the service's own is simulated. */
+const nowMs = (): number => Date.now();
+const after = (ms: number, then: () => void): (() => void) => {
+  const timer = setTimeout(then, ms);
+  return () => clearTimeout(timer);
+};
+const breathe = (): Promise<void> => new Promise((done) => setImmediate(done));
+
+/** Wires extraction on the main thread: the store's tables, the workers, the scheduler between them, and what customers ask. */
+export function createExtractions(parts: ExtractionsParts): Extractions {
+  const { store, sealing, log } = parts;
+  let pool: ExtractPool | null = null;
+  let listening: readonly { readonly host: string; readonly port: number }[] | null = null;
+  const waiters = new Waiters(after);
+  const onStoreFault = (fault: StoreFault): void => parts.onStoreFaults([fault]);
+  const ended = (stored: StoredJob): void => {
+    logEnd(log, stored);
+    waiters.tell(stored.job.id);
+    parts.onEnded?.(stored);
+  };
+  const scheduler = new Scheduler({
+    store,
+    sealing,
+    polite: parts.polite,
+    bounds: { ...SCHEDULER_BOUNDS, ...parts.bounds },
+    nowMs,
+    monotonicMs: () => performance.now(),
+    after,
+    send: (worker, order) => pool?.send(worker, order) ?? false,
+    restartWorker(worker) {
+      log.error({ worker }, 'an extract worker is stuck; it is ended and another takes its place');
+      pool?.restart(worker);
+    },
+    onEnded: (job, state) => ended({ job, state }),
+    onStoreFault,
+  });
+  const control = new Control({ store, scheduler, waiters, sealing, nowMs, onCancelled: ended });
+  const janitor = new Janitor({ store, nowMs, breathe, onStoreFault });
+
+  /** A worker that is up is used when it knows what it may not reach. */
+  const ready = (worker: number): void => {
+    if (listening === null || pool === null) return;
+    pool.send(worker, { kind: 'listening', addresses: listening });
+    scheduler.workerReady(worker);
+  };
+  const events: ExtractPoolEvents = {
+    onReady: ready,
+    onEvents: (worker, heard) => scheduler.hear(worker, heard),
+    onAlive: (worker) => scheduler.workerAlive(worker),
+    onEnded(worker, error) {
+      log.error({ err: error, worker }, 'an extract worker died; its steps are done again');
+      scheduler.workerEnded(worker);
+    },
+  };
+  const timers: NodeJS.Timeout[] = [];
+  return {
+    control,
+    readings: extractionReadings(scheduler, store.extractions),
+    async start() {
+      pool = await parts.openPool(parts.workers, parts.worker, events);
+      await lookAtDisk(parts, scheduler);
+      scheduler.resume();
+      timers.push(
+        setInterval(() => scheduler.tick(), TICK_MS),
+        setInterval(() => void janitor.run(), JANITOR_MS),
+        setInterval(() => void lookAtDisk(parts, scheduler), DISK_MS),
+      );
+    },
+    listens(addresses) {
+      const isFirst = listening === null;
+      listening = addresses;
+      for (let worker = 0; worker < (pool?.workers ?? 0); worker++) {
+        if (isFirst) ready(worker);
+        else pool?.send(worker, { kind: 'listening', addresses });
+      }
+    },
+    async stop() {
+      for (const timer of timers) clearInterval(timer);
+      waiters.tellAll();
+      const stopped = scheduler.stop();
+      await pool?.close();
+      await Promise.all([stopped, janitor.stop()]);
+    },
+  };
+}
+
+async function lookAtDisk({ dataDir, log }: ExtractionsParts, scheduler: Scheduler): Promise<void> {
+  const isFull = await statfs(dataDir).then(
+    ({ bavail, bsize }) => bavail * bsize < DISK_FREE_BYTES_MIN,
+    () => false,
+  );
+  if (isFull === scheduler.isPaused) return;
+  scheduler.isPaused = isFull;
+  if (isFull) log.error({ bytes_min: DISK_FREE_BYTES_MIN }, 'the disk is nearly full; extraction waits');
+  else log.info('the disk has room again; extraction goes on');
+  scheduler.pump();
+}
+
+/** One line for each job that ended. */
+function logEnd(log: Log, { job, state }: StoredJob): void {
+  if (!hasEnded(state)) return;
+  log.info(
+    {
+      id: job.id,
+      customer: job.customer,
+      request_id: job.requestId,
+      connector: job.connector,
+      operation: job.operation,
+      status: state.status,
+      reason: state.failure?.reason ?? null,
+      records: state.collected,
+      pages: state.pages,
+      errors: state.errors,
+      credits: state.credits,
+      duration_ms: (state.finishedAtMs ?? 0) - (state.startedAtMs ?? 0),
+    },
+    'extraction',
+  );
+}

@@ -1,0 +1,88 @@
+import type { ExtractionState } from '../core/extraction-state.ts';
+import type { OpenStep } from '../store/extraction-steps.ts';
+import type { Job } from '../store/extractions/job-row.ts';
+
+/** A step that a worker has. */
+export interface Lease {
+  readonly number: number;
+  readonly run: JobRun;
+  readonly step: OpenStep;
+  readonly worker: number;
+  /** The worker has nothing else meanwhile, because this step may be what ends it. */
+  readonly isAlone: boolean;
+  /** Requests that wait for their turn at a domain. */
+  waiting: number;
+}
+
+/** Choice: open steps that are read at a time; a job with any number of them has so many in memory. */
+const STEPS_READ = 32;
+/** Choice: steps of one job that wait for their turn at a domain; more would only stand in line for it, in others' places. */
+const WAITING_MAX = 2;
+
+/** A running job in memory: where it stands in its steps, and which of them are with workers. */
+export class JobRun {
+  readonly job: Job;
+  state: ExtractionState;
+  readonly leases = new Set<Lease>();
+  /** Workers that know the job. */
+  readonly workers = new Set<number>();
+  /** Those of them that know its session as it was before. */
+  readonly outdated = new Set<number>();
+  /** Of steps: the workers that died while they had it. */
+  readonly deaths = new Map<number, number>();
+  /** It is over, or about to be: nothing of it is begun any more. */
+  isOver = false;
+  readonly #recordsMax: number;
+  readonly #again: OpenStep[] = [];
+  #read: OpenStep[] = [];
+  #nextStep = 0;
+  #isExhausted = false;
+
+  constructor(job: Job, state: ExtractionState, recordsMax: number) {
+    this.job = job;
+    this.state = state;
+    this.#recordsMax = recordsMax;
+  }
+
+  /** Infinity where the job takes all. */
+  get recordsLeft(): number {
+    return this.job.collect.mode === 'all' ? Infinity : Math.max(1, this.#recordsMax - this.state.collected);
+  }
+
+  /** The state after a commit. */
+  update(state: ExtractionState): void {
+    this.state = state;
+    if (state.nextStep > this.#nextStep) this.#isExhausted = false;
+  }
+
+  /** Whether another step may begin. No more at once than records are wanted: each may well give one. */
+  mayLease(nowMs: number, stepsMax: number): boolean {
+    if (this.isOver || this.state.pausedUntilMs > nowMs) return false;
+    if (this.leases.size >= Math.min(stepsMax, this.recordsLeft)) return false;
+    if (this.#again.length === 0 && this.#read.length === 0 && this.#isExhausted) return false;
+    return this.#waiting() < WAITING_MAX;
+  }
+
+  /** The next step that nobody has; null where there is none just now. */
+  takeStep(from: (step: number, limit: number) => readonly OpenStep[]): OpenStep | null {
+    const again = this.#again.shift();
+    if (again !== undefined) return again;
+    if (this.#read.length === 0) {
+      this.#read = [...from(this.#nextStep, STEPS_READ)];
+      this.#nextStep = (this.#read.at(-1)?.step ?? this.#nextStep - 1) + 1;
+      this.#isExhausted = this.#read.length < STEPS_READ;
+    }
+    return this.#read.shift() ?? null;
+  }
+
+  /** The step's worker is no more, or never heard of it. */
+  giveBack(step: OpenStep): void {
+    this.#again.push(step);
+  }
+
+  #waiting(): number {
+    let waiting = 0;
+    for (const lease of this.leases) if (lease.waiting > 0) waiting++;
+    return waiting;
+  }
+}

@@ -1,0 +1,83 @@
+import type { ExtractNext } from '../pools/extract-messages.ts';
+
+export interface LocalStep {
+  readonly key: string;
+  readonly stateJson: string;
+}
+
+export interface LocalStepBounds {
+  /** Of the keys and states of all steps that wait. */
+  readonly waitingCharactersMax: number;
+  /** Steps that are told apart, done ones included. */
+  readonly knownMax: number;
+}
+
+const BOUNDS: LocalStepBounds = {
+  /** Choice: 64 MiB; a step of a crawl has some 300 characters, so 200,000 pages may wait. */
+  waitingCharactersMax: 67_108_864,
+  /** Choice: as many pages as a job may have records. Measured: each takes 52 bytes here, so 52 MB at most. */
+  knownMax: 1_000_000,
+};
+
+/** Bytes of a key's hash. */
+const HASH_BYTES = 16;
+
+/** The steps of one job that is kept in memory: in the order in which they were found, each key once, bounded. */
+export class LocalSteps {
+  readonly #bounds: LocalStepBounds;
+  readonly #known = new Set<string>();
+  #waiting: LocalStep[] = [];
+  /** Of the next step in `#waiting`; those before it are done, and go with the next tidying. */
+  #at = 0;
+  #characters = 0;
+  #leftOut = 0;
+
+  constructor(bounds: Partial<LocalStepBounds> = {}) {
+    this.#bounds = { ...BOUNDS, ...bounds };
+  }
+
+  get waiting(): number {
+    return this.#waiting.length - this.#at;
+  }
+
+  /** Steps for which there was no room. */
+  get leftOut(): number {
+    return this.#leftOut;
+  }
+
+  /** Adds those whose key was not met before. */
+  add({ keys, statesJson, hashes }: ExtractNext): void {
+    const bytes = Buffer.from(hashes.buffer, hashes.byteOffset, hashes.byteLength);
+    for (const [i, key] of keys.entries()) {
+      const mark = bytes.toString('latin1', i * HASH_BYTES, (i + 1) * HASH_BYTES);
+      if (!this.#known.has(mark)) this.#append(mark, { key, stateJson: statesJson[i] ?? '{}' });
+    }
+  }
+
+  take(): LocalStep | null {
+    const step = this.#waiting[this.#at];
+    if (step === undefined) return null;
+    this.#at++;
+    this.#characters -= charactersOf(step);
+    if (this.#at * 2 > this.#waiting.length) {
+      this.#waiting = this.#waiting.slice(this.#at);
+      this.#at = 0;
+    }
+    return step;
+  }
+
+  #append(mark: string, step: LocalStep): void {
+    const characters = this.#characters + charactersOf(step);
+    if (characters > this.#bounds.waitingCharactersMax || this.#known.size >= this.#bounds.knownMax) {
+      this.#leftOut++;
+      return;
+    }
+    this.#known.add(mark);
+    this.#characters = characters;
+    this.#waiting.push(step);
+  }
+}
+
+function charactersOf({ key, stateJson }: LocalStep): number {
+  return key.length + stateJson.length;
+}

@@ -1,0 +1,142 @@
+import { hash } from 'node:crypto';
+import { unreachable } from '../../base/brand.ts';
+import { problem } from '../../base/problem.ts';
+import type { Extraction, ExtractionId } from '../../core/extraction.ts';
+import type { ManagedAnswer, ManagedHandler, ManagedRequest } from '../../manage/managed.ts';
+import type { CreateOutcome, ExtractionControl, IdempotentRequest, NewExtraction } from '../jobs-port.ts';
+import { checkRequest, type CheckedRequest, NO_SUCH_SESSION, type RequestParts } from '../request.ts';
+import { createdJson, isExtractionId } from '../wire.ts';
+import { type InlineParts, inlineAnswer } from './sync.ts';
+
+/** Takes a job on. Source: extraction specification, 4.1; open points, section 5. */
+export interface CreateParts extends RequestParts, InlineParts {
+  readonly control: Pick<ExtractionControl, 'create' | 'findIdempotent' | 'records'>;
+}
+
+export function createHandler(parts: CreateParts): ManagedHandler {
+  const { control } = parts;
+
+  return async (request) => {
+    const idempotent = readIdempotency(request);
+    if (idempotent === 'malformed') return BAD_KEY;
+    if (idempotent !== null) {
+      // Before anything is looked at: what was accepted once is not refused when it is sent again.
+      const earlier = control.findIdempotent(request.caller.customer, idempotent);
+      if (earlier.kind !== 'new') return answerEarlier(earlier, request);
+    }
+    const checked = checkRequest(request.body, parts);
+    if (checked.kind === 'problem') return checked;
+    const outcome = await control.create(newExtraction(request, checked.value, idempotent));
+    return answerOf(outcome, checked.value, request);
+  };
+
+  function answerOf(
+    outcome: CreateOutcome,
+    checked: CheckedRequest,
+    request: ManagedRequest,
+  ): ManagedAnswer | Promise<ManagedAnswer> {
+    switch (outcome.kind) {
+      case 'created': {
+        const { id, delivery } = outcome.job;
+        if (delivery.waitSeconds !== null) return inlineAnswer(id, delivery.waitSeconds, request, parts);
+        return sendFirst(firstAnswer(outcome.job, checked.newSecret));
+      }
+      case 'queue_full':
+        return queueFull(outcome.retryAfterSeconds);
+      case 'unknown_session':
+        return UNKNOWN_SESSION;
+      case 'replay':
+      case 'conflict':
+        return answerEarlier(outcome, request);
+      case 'fault':
+        return outcome;
+      default:
+        return unreachable(outcome);
+    }
+  }
+
+  function answerEarlier(
+    earlier: Extract<CreateOutcome, { readonly kind: 'replay' | 'conflict' }>,
+    request: ManagedRequest,
+  ): ManagedAnswer | Promise<ManagedAnswer> {
+    if (earlier.kind === 'conflict') return CONFLICT;
+    const first = decodeFirst(earlier.answer);
+    return first.waitSeconds === null ? sendFirst(first) : inlineAnswer(first.id, first.waitSeconds, request, parts);
+  }
+}
+
+function newExtraction(
+  request: ManagedRequest,
+  checked: CheckedRequest,
+  idempotent: IdempotentRequest | null,
+): NewExtraction {
+  const { connector, operation, newSecret, ...rest } = checked;
+  return {
+    ...rest,
+    customer: request.caller.customer,
+    requestId: request.requestId,
+    connector: connector.id,
+    operation: operation.name,
+    idempotency: idempotent === null ? null : { ...idempotent, answer: (job) => encodeFirst(job, newSecret) },
+  };
+}
+
+/**
+ * What is kept under an `Idempotency-Key`: the answer itself, or for inline answers the job, whose outcome is the answer and does
+ * not change once it is there. So the records are not stored twice.
+ */
+interface FirstAnswer {
+  readonly id: ExtractionId;
+  readonly waitSeconds: number | null;
+  readonly body: string;
+}
+
+function firstAnswer(job: Extraction, newSecret: string | null): FirstAnswer {
+  const { waitSeconds } = job.delivery;
+  return { id: job.id, waitSeconds, body: waitSeconds === null ? JSON.stringify(createdJson(job, newSecret)) : '' };
+}
+
+function encodeFirst(job: Extraction, newSecret: string | null): Uint8Array {
+  return Buffer.from(JSON.stringify(firstAnswer(job, newSecret)));
+}
+
+function decodeFirst(bytes: Uint8Array): FirstAnswer {
+  const { id, waitSeconds, body } = JSON.parse(Buffer.from(bytes).toString()) as FirstAnswer;
+  if (!isExtractionId(id)) throw new Error('what is kept under an idempotency key is no answer');
+  return { id, waitSeconds, body };
+}
+
+function sendFirst({ id, body }: FirstAnswer): ManagedAnswer {
+  const headers = { Location: `/v1/extractions/${id}` };
+  return { kind: 'text', status: 202, contentType: 'application/json', body, headers };
+}
+
+/** Source: open points, section 5. Choice: the bounds of most services that have it; blanks are left out of visible ASCII. */
+const IDEMPOTENCY_KEY = /^[!-~]{1,255}$/;
+
+/** null where none was sent. Choice: equal bodies are those of the same JSON text once blanks between its parts are gone. */
+function readIdempotency({ idempotencyKey: key, body }: ManagedRequest): IdempotentRequest | null | 'malformed' {
+  if (key === '') return null;
+  if (!IDEMPOTENCY_KEY.test(key)) return 'malformed';
+  return { key, bodySha256: hash('sha256', JSON.stringify(body), 'buffer') };
+}
+
+const BAD_KEY: ManagedAnswer = {
+  kind: 'problem',
+  problem: problem('invalid_request', 'Idempotency-Key must be 1 to 255 visible ASCII characters.'),
+};
+
+const UNKNOWN_SESSION: ManagedAnswer = {
+  kind: 'problem',
+  problem: problem('validation_failed', 'A field is not valid.', { errors: [NO_SUCH_SESSION] }),
+};
+
+const CONFLICT: ManagedAnswer = {
+  kind: 'problem',
+  problem: problem('idempotency_conflict', 'Another body was sent under this Idempotency-Key in the last 24 hours.'),
+};
+
+function queueFull(retryAfterSeconds: number): ManagedAnswer {
+  const detail = 'As many extractions are queued as the service takes at once.';
+  return { kind: 'problem', problem: problem('queue_full', detail, { retryAfterSeconds }) };
+}

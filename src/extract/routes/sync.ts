@@ -1,0 +1,64 @@
+import type { Extraction, ExtractionId } from '../../core/extraction.ts';
+import type { ManagedAnswer, ManagedRequest } from '../../manage/managed.ts';
+import type { Cursors } from '../../manage/paging.ts';
+import type { ExtractionControl } from '../jobs-port.ts';
+import { RECORD_BYTES_MAX, recordsJson, RECORDS_MAX, recordsRoute } from '../record-page.ts';
+import { syncLimitExceeded } from '../request.ts';
+import { createdJson, extractionJson } from '../wire.ts';
+import { JOB_NOT_FOUND } from './jobs.ts';
+import { hasEnded, type Waits } from './waits.ts';
+
+export interface InlineParts {
+  readonly control: Pick<ExtractionControl, 'records'>;
+  readonly cursors: Cursors;
+  readonly waits: Waits;
+}
+
+/** Choice: most jobs that took longer than the wait are done by then. */
+const RETRY_SECONDS = 5;
+
+/**
+ * The job and its records in one answer, once it has ended; 202 where that takes longer than the caller waits. Source: open points,
+ * section 5, "Sync". Choice: JSON whatever `output.format` says, since the job stands around the records.
+ */
+export async function inlineAnswer(
+  id: ExtractionId,
+  waitSeconds: number,
+  request: ManagedRequest,
+  parts: InlineParts,
+): Promise<ManagedAnswer> {
+  const job = await parts.waits.until(request, id, waitSeconds * 1000);
+  if (job === null) return JOB_NOT_FOUND;
+  if (!hasEnded(job)) return goesOn(job);
+  if (isOverLimit(job)) return { kind: 'problem', problem: syncLimitExceeded() };
+  const { records, next } = job.status === 'succeeded' ? await firstPage(job, parts) : NO_RECORDS;
+  const told = JSON.stringify(extractionJson(job)).slice(0, -1);
+  const body = `${told},"records":${records},"next_cursor":${JSON.stringify(next)}}`;
+  return { kind: 'text', status: 200, contentType: 'application/json', body, headers: locationOf(job) };
+}
+
+const NO_RECORDS = { records: '[]', next: null };
+
+/** More records than fit inline: the limit is checked before, so it can only be a job of mode `all`. */
+function isOverLimit({ collect, failure }: Extraction): boolean {
+  return collect.mode === 'all' && failure?.reason === 'limit_reached';
+}
+
+async function firstPage(job: Extraction, { control, cursors }: InlineParts) {
+  const page = control.records(job.customer, job.id, {
+    fromSeq: 0,
+    recordsMax: RECORDS_MAX,
+    bytesMax: RECORD_BYTES_MAX,
+  });
+  const next = page.nextSeq === null ? null : cursors.issue(recordsRoute(job.id), job.customer, String(page.nextSeq));
+  return { records: await recordsJson(page.chunks), next };
+}
+
+function goesOn(job: Extraction): ManagedAnswer {
+  const headers = { ...locationOf(job), 'Retry-After': String(RETRY_SECONDS) };
+  return { kind: 'json', status: 202, body: createdJson(job, null), headers };
+}
+
+function locationOf({ id }: Extraction): Readonly<Record<string, string>> {
+  return { Location: `/v1/extractions/${id}` };
+}

@@ -1,0 +1,257 @@
+import type { Collect, FailureEntry, OutputOptions } from '../core/extraction.ts';
+import {
+  begun,
+  ended,
+  type ExtractionState,
+  type Failure,
+  queuedState,
+  verdictOfEnd,
+  verdictOfFailure,
+} from '../core/extraction-state.ts';
+import type { ExtractEvent, ExtractResult } from '../pools/extract-messages.ts';
+import type { Connector, Step } from './connector.ts';
+import type { FetchParts } from './fetch/parts.ts';
+import { LocalRecords } from './local-records.ts';
+import { LocalSteps } from './local-steps.ts';
+import { PoliteGate } from './polite-gate.ts';
+import type { PoliteSettings } from './politeness.ts';
+import { hashesOf } from './run-step.ts';
+import { StepRunner } from './step-runner.ts';
+
+export interface LocalJob {
+  readonly connector: string;
+  readonly operation: string;
+  readonly output: OutputOptions;
+  readonly collect: Collect;
+  /** What `Operation.start` said of the input. */
+  readonly steps: readonly Step[];
+}
+
+export interface LocalParts {
+  readonly connectors: readonly Connector[];
+  readonly fetch: Omit<FetchParts, 'polite'>;
+  /** Connector → another base address. */
+  readonly bases: Readonly<Record<string, string>>;
+  readonly polite: PoliteSettings;
+  /** Ends the job as `cancelled`. */
+  readonly signal: AbortSignal;
+  /** Calls `then` once, later; the result calls it off. */
+  after(ms: number, then: () => void): () => void;
+  /** For durations. */
+  monotonicMs(): number;
+  /** NDJSON without `_meta.seq`; `firstSeq` is that of its first record, from 1. The job goes on when it resolves, and ends when it rejects. */
+  write(ndjson: Uint8Array, firstSeq: number): Promise<void>;
+  onProgress(state: ExtractionState): void;
+}
+
+export interface LocalEnd {
+  /** Succeeded or failed. */
+  readonly state: ExtractionState;
+  /** Why it failed; null where it did not, or was cancelled. */
+  readonly detail: string | null;
+  /** Pages that were found and for which there was no room. */
+  readonly stepsLeftOut: number;
+  /** What went wrong on the way, the first of it. */
+  readonly entries: readonly FailureEntry[];
+}
+
+/** Source: open points, section 5: what a job that collects all may have. */
+const RECORDS_MAX = 1_000_000;
+const DURATION_MS_MAX = 86_400_000;
+/** Choice: what goes wrong first tells most. */
+const ENTRIES_MAX = 8;
+
+const JOB = 0;
+const WORKER = 0;
+const CANCELLED: Failure = { reason: 'cancelled', retryable: true };
+const TIMEOUT: Failure = { reason: 'timeout', retryable: true };
+const LIMIT_REACHED: Failure = { reason: 'limit_reached', retryable: false };
+
+/**
+ * Runs one job in this process, without a store: the worker's side of steps and the service's polite clock, put together directly.
+ * What a job of the service keeps on the disk is in memory here: the steps that wait and hashes of what was met, 200 MB at the very
+ * most, for a crawl of a million pages. Records are written as they come and not kept. Rejects only as `write` does.
+ */
+export async function runLocal(job: LocalJob, parts: LocalParts): Promise<LocalEnd> {
+  const run = new LocalRun(job, parts);
+  try {
+    return await run.run();
+  } finally {
+    run.close();
+  }
+}
+
+class LocalRun {
+  readonly #job: LocalJob;
+  readonly #parts: LocalParts;
+  readonly #steps = new LocalSteps();
+  readonly #records: LocalRecords;
+  readonly #gate: PoliteGate;
+  readonly #runner: StepRunner;
+  /** Lease → the key of its step. */
+  readonly #leases = new Map<number, string>();
+  readonly #results: ExtractResult[] = [];
+  readonly #entries: FailureEntry[] = [];
+  readonly #endsAtMs: number;
+  #state: ExtractionState;
+  #nextLease = 1;
+  #wake: () => void = () => {};
+
+  constructor(job: LocalJob, parts: LocalParts) {
+    this.#job = job;
+    this.#parts = parts;
+    this.#records = new LocalRecords(job.collect.mode === 'limit' ? job.collect.limit : RECORDS_MAX);
+    this.#gate = new PoliteGate({
+      settings: parts.polite,
+      monotonicMs: () => parts.monotonicMs(),
+      after: (ms, then) => parts.after(ms, then),
+      grant: (_worker, permits) => this.#runner.order({ kind: 'permitted', permits }),
+      waits: () => {},
+    });
+    this.#runner = new StepRunner({ ...parts, emit: (event) => this.#hear(event) });
+    const { connector, operation, output, steps } = job;
+    this.#runner.order({ kind: 'job', job: { job: JOB, connector, operation, output, sessionJson: null } });
+    this.#steps.add({
+      keys: steps.map(({ key }) => key),
+      statesJson: steps.map(({ state }) => JSON.stringify(state)),
+      hashes: hashesOf(steps.map(({ key }) => key)),
+    });
+    const state = begun(queuedState(), parts.fetch.clock.nowMs());
+    this.#state = { ...state, openSteps: this.#steps.waiting, isWide: this.#steps.waiting > 1 };
+    this.#endsAtMs = parts.monotonicMs() + DURATION_MS_MAX;
+  }
+
+  async run(): Promise<LocalEnd> {
+    const { signal } = this.#parts;
+    signal.addEventListener('abort', () => this.#wake(), { once: true });
+    for (;;) {
+      if (signal.aborted) return this.#end(CANCELLED, null);
+      if (this.#parts.monotonicMs() >= this.#endsAtMs) return this.#end(TIMEOUT, 'a job has 24 hours');
+      const result = this.#results.shift();
+      if (result !== undefined) {
+        const end = await this.#take(result);
+        if (end !== null) return end;
+        continue;
+      }
+      this.#begin();
+      if (this.#state.openSteps === 0) return this.#endOfSteps();
+      await this.#somethingHappens();
+    }
+  }
+
+  /** Nothing of it goes on: steps are given up, and so are their requests' turns. */
+  close(): void {
+    this.#runner.order({ kind: 'forget', job: JOB });
+    this.#gate.stop();
+  }
+
+  #hear(event: ExtractEvent): void {
+    if (event.kind === 'result') {
+      this.#results.push(event);
+      this.#wake();
+      return;
+    }
+    if (event.kind === 'permit') this.#gate.wish(WORKER, event.permit, event.lease, JOB, event.domain);
+    else if (event.kind === 'release') this.#gate.release(WORKER, event.permit);
+    else this.#gate.report(event.domain, event.wish);
+    this.#gate.pump();
+  }
+
+  /** As many steps at once as requests to one domain, and no more than records are wanted. */
+  #begin(): void {
+    if (this.#state.pausedUntilMs > this.#parts.fetch.clock.nowMs()) return;
+    const recordsLeft = this.#job.collect.mode === 'all' ? Infinity : this.#records.left;
+    const leasesMax = Math.min(this.#parts.polite.concurrency, recordsLeft);
+    while (this.#leases.size < leasesMax) {
+      const step = this.#steps.take();
+      if (step === null) return;
+      const lease = this.#nextLease++;
+      this.#leases.set(lease, step.key);
+      this.#runner.order({ kind: 'steps', steps: [{ lease, job: JOB, stateJson: step.stateJson, recordsLeft }] });
+    }
+  }
+
+  /** Takes in what a step came to. Null: the job goes on. */
+  async #take(result: ExtractResult): Promise<LocalEnd | null> {
+    const { collect } = this.#job;
+    const key = this.#leases.get(result.lease) ?? '';
+    this.#leases.delete(result.lease);
+    const firstSeq = this.#state.collected + 1;
+    const kept = this.#records.keep(result);
+    this.#state = {
+      ...this.#state,
+      collected: this.#state.collected + kept.records,
+      duplicates: this.#state.duplicates + kept.duplicates,
+    };
+    if (kept.records > 0) await this.#parts.write(kept.ndjson, firstSeq);
+    const isFull = collect.mode === 'limit' && this.#records.left === 0;
+    if (!isFull) this.#steps.add(result.next);
+    this.#note(key, result);
+    this.#state = stepDone(
+      this.#state,
+      result,
+      this.#steps.waiting + this.#leases.size,
+      this.#parts.fetch.clock.nowMs(),
+    );
+    this.#parts.onProgress(this.#state);
+    if (isFull) return this.#end(null, null);
+    if (kept.isOver) return this.#end(LIMIT_REACHED, `there are more than ${RECORDS_MAX} records`);
+    const failure = result.failure && verdictOfFailure(this.#state, result.failure);
+    return failure === null ? null : this.#end(failure, result.failure?.detail ?? null);
+  }
+
+  #note(step: string, { failure, notes }: ExtractResult): void {
+    const atMs = this.#parts.fetch.clock.nowMs();
+    for (const { reason, detail } of failure === null ? notes : [failure, ...notes]) {
+      if (this.#entries.length < ENTRIES_MAX) this.#entries.push({ atMs, reason, step, detail });
+    }
+  }
+
+  #endOfSteps(): LocalEnd {
+    const failure = verdictOfEnd(this.#state);
+    if (failure !== null) {
+      return this.#end(failure, this.#entries.find(({ reason }) => reason === failure.reason)?.detail ?? null);
+    }
+    const { leftOut } = this.#steps;
+    return leftOut === 0
+      ? this.#end(null, null)
+      : this.#end(LIMIT_REACHED, `${leftOut} pages were found for which there was no room`);
+  }
+
+  #end(failure: Failure | null, detail: string | null): LocalEnd {
+    const state = ended(this.#state, failure, this.#parts.fetch.clock.nowMs(), 0);
+    return { state, detail, stepsLeftOut: this.#steps.leftOut, entries: this.#entries };
+  }
+
+  /** A result, the end of a pause, the end of the job's time, or a cancellation. */
+  async #somethingHappens(): Promise<void> {
+    if (this.#results.length > 0) return;
+    const pauseMs = this.#steps.waiting === 0 ? 0 : this.#state.pausedUntilMs - this.#parts.fetch.clock.nowMs();
+    const endMs = this.#endsAtMs - this.#parts.monotonicMs();
+    await new Promise<void>((resolve) => {
+      const callOff = this.#parts.after(Math.max(1, pauseMs > 0 ? Math.min(pauseMs, endMs) : endMs), resolve);
+      this.#wake = () => {
+        callOff();
+        resolve();
+      };
+    });
+    this.#wake = () => {};
+  }
+}
+
+/** The state after a step; `openSteps` are those that are left. */
+function stepDone(state: ExtractionState, result: ExtractResult, openSteps: number, nowMs: number): ExtractionState {
+  const { pages, credits, errors, tier, total, pauseMs, failure } = result;
+  return {
+    ...state,
+    openSteps,
+    isWide: state.isWide || openSteps > 1,
+    pages: state.pages + pages,
+    credits: state.credits + credits,
+    errors: state.errors + errors,
+    tier: tier === 'standard' ? tier : state.tier,
+    announced: total === null ? state.announced : Math.max(state.announced ?? 0, total),
+    pausedUntilMs: pauseMs > 0 ? Math.max(state.pausedUntilMs, nowMs + pauseMs) : state.pausedUntilMs,
+    firstFailure: state.firstFailure ?? failure,
+  };
+}

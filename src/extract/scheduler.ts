@@ -1,0 +1,469 @@
+import { unreachable } from '../base/brand.ts';
+import type { FailureEntry } from '../core/extraction.ts';
+import { type ExtractionState, type Failure, hasEnded } from '../core/extraction-state.ts';
+import type { ExtractEvent, ExtractOrder, ExtractResult, ExtractStepMessage } from '../pools/extract-messages.ts';
+import type { StoreFault } from '../store/durable.ts';
+import type { ExtractStore } from '../store/extract-store.ts';
+import type { Job } from '../store/extractions/job-row.ts';
+import type { Applied, Result } from '../store/extractions.ts';
+import { ExtractionCounts } from './counts.ts';
+import { FairTurns } from './fair-turns.ts';
+import { JobQueue, type QueueBounds } from './job-queue.ts';
+import { JobRun, type Lease } from './job-run.ts';
+import { packSteps } from './pack-steps.ts';
+import { PoliteGate } from './polite-gate.ts';
+import type { PoliteSettings } from './politeness.ts';
+import { partsOf } from './result-parts.ts';
+import { ResultWriter } from './result-writer.ts';
+import { WorkerBook } from './worker-book.ts';
+
+export interface SchedulerBounds extends QueueBounds {
+  /** Steps of one job that are with workers. */
+  readonly stepsPerJobMax: number;
+  /** Steps of all jobs that are being worked on; those that only wait for their turn at a domain are not. */
+  readonly stepsActiveMax: number;
+  /** With those that wait. */
+  readonly stepsHeldMax: number;
+  readonly jobMsMax: number;
+}
+
+export const SCHEDULER_BOUNDS: SchedulerBounds = {
+  /** Choice: one customer's jobs at a time; more wait. */
+  runningPerCustomerMax: 10,
+  /** Choice: each has some 50 KB in memory. */
+  runningMax: 200,
+  /** Choice: at ten at a time, an hour's work and more. */
+  queuedPerCustomerMax: 100,
+  queuedMax: 10_000,
+  /** Choice: what one site is asked at the same time is bounded by the polite clock, so this is for jobs of many sites. */
+  stepsPerJobMax: 8,
+  /** Choice: pages that are in memory at the same time. */
+  stepsActiveMax: 64,
+  stepsHeldMax: 512,
+  /** Source: open points, section 5: 24 h. */
+  jobMsMax: 86_400_000,
+};
+
+export interface SchedulerParts {
+  readonly store: Pick<ExtractStore, 'extractions' | 'steps' | 'sessions'>;
+  /** Seals and unseals sessions. */
+  readonly sealing: Uint8Array;
+  readonly polite: PoliteSettings;
+  readonly bounds: SchedulerBounds;
+  /** Real time, Unix ms. */
+  nowMs(): number;
+  /** For durations. */
+  monotonicMs(): number;
+  /** Calls `then` once, later; the result calls it off. */
+  after(ms: number, then: () => void): () => void;
+  send(worker: number, order: ExtractOrder): boolean;
+  restartWorker(worker: number): void;
+  onEnded(job: Job, state: ExtractionState): void;
+  onStoreFault(fault: StoreFault): void;
+}
+
+/** Choice: the death of its worker may be another step's doing; that of three may not. */
+const DEATHS_MAX = 3;
+/** Choice: a step whose workers died twice gets one to itself, so that it takes no other step along. */
+const DEATHS_ALONE = 2;
+/** Choice: workers say every five seconds that they are there; one that has not for so long is in a loop. */
+const WORKER_SILENT_MS_MAX = 60_000;
+
+const SESSION_GONE: Failure = { reason: 'session_expired', retryable: false };
+const TOO_LONG: Failure = { reason: 'limit_reached', retryable: false };
+const REFUSED: Failure = { reason: 'internal_error', retryable: true };
+
+/**
+ * Hands the steps of jobs to workers and writes down what they find. What is here is memory alone: leases, places, counts. All
+ * that a job is stands in the store, so after any end of the process its open steps are leased again.
+ *
+ * flow: `enqueue` → `pump` (queued jobs begin, steps are leased) → `hear` (results arrive) → `ResultWriter` → `#applied` → `pump`
+ */
+export class Scheduler {
+  readonly counts = new ExtractionCounts();
+  readonly queue: JobQueue<Job>;
+  readonly gate: PoliteGate;
+  readonly #parts: SchedulerParts;
+  readonly #runs = new Map<number, JobRun>();
+  readonly #turns = new FairTurns<JobRun>();
+  readonly #leases = new Map<number, Lease>();
+  readonly #workers = new WorkerBook();
+  readonly #writer: ResultWriter;
+  /** Jobs whose next step waits for a worker of its own. */
+  readonly #heldBack = new Set<JobRun>();
+  /** Writes under way that are not the writer's. */
+  readonly #writes = new Set<Promise<unknown>>();
+  #nextLease = 1;
+  #waitingLeases = 0;
+  #isStopping = false;
+  /** Choice of an operator, or of a full disk: nothing is begun meanwhile. */
+  isPaused = false;
+
+  constructor(parts: SchedulerParts) {
+    this.#parts = parts;
+    this.queue = new JobQueue(parts.bounds);
+    this.gate = new PoliteGate({
+      settings: parts.polite,
+      monotonicMs: () => parts.monotonicMs(),
+      after: (ms, then) => parts.after(ms, then),
+      grant: (worker, permits) => void parts.send(worker, { kind: 'permitted', permits }),
+      waits: (lease, by) => this.#waits(lease, by),
+    });
+    this.#writer = new ResultWriter({
+      apply: (results) => parts.store.extractions.apply(results, parts.nowMs()),
+      onApplied: (result, applied) => this.#applied(result, applied),
+      onWritten: () => this.pump(),
+      onFault: (fault) => parts.onStoreFault(fault),
+      onRefused: (result) => this.#keep(this.#refused(result)),
+      after: (ms, then) => parts.after(ms, then),
+    });
+  }
+
+  get stepsInFlight(): number {
+    return this.#leases.size;
+  }
+
+  get resultsWaiting(): number {
+    return this.#writer.waiting;
+  }
+
+  /** What the store holds of the last run of the process: running jobs go on, queued ones wait as they did. */
+  resume(): void {
+    for (const { job, state } of this.#parts.store.extractions.open()) {
+      if (state.status === 'queued') this.queue.add(job.customer, job.number, job);
+      else if (!hasEnded(state)) {
+        this.queue.began(job.customer);
+        this.#run(job, state);
+      }
+    }
+    this.pump();
+  }
+
+  enqueue(job: Job): void {
+    this.queue.add(job.customer, job.number, job);
+    this.pump();
+  }
+
+  /** The job has been ended by somebody else, and the store knows it. */
+  drop(job: Job): void {
+    this.queue.remove(job.customer, job.number);
+    const run = this.#runs.get(job.number);
+    if (run !== undefined) this.#forget(run);
+    this.pump();
+  }
+
+  workerReady(worker: number): void {
+    this.#workers.up(worker, this.#parts.monotonicMs());
+    this.pump();
+  }
+
+  workerAlive(worker: number): void {
+    this.#workers.heard(worker, this.#parts.monotonicMs());
+  }
+
+  /** Its steps go to others. One that was there whenever a worker died fails. */
+  workerEnded(worker: number): void {
+    this.counts.workersLost++;
+    this.#workers.down(worker);
+    this.#heldBack.clear();
+    this.gate.forget(worker);
+    for (const run of this.#runs.values()) run.workers.delete(worker);
+    for (const lease of this.#leases.values()) if (lease.worker === worker) this.#lost(lease);
+    this.gate.pump();
+    this.pump();
+  }
+
+  hear(worker: number, events: readonly ExtractEvent[]): void {
+    this.#workers.heard(worker, this.#parts.monotonicMs());
+    for (const event of events) this.#hearOne(worker, event);
+    this.gate.pump();
+    this.pump();
+  }
+
+  /** To be called twice a second: pauses end, and jobs and workers that take too long. */
+  tick(): void {
+    const nowMs = this.#parts.nowMs();
+    for (const run of this.#runs.values()) {
+      if (nowMs - (run.state.startedAtMs ?? nowMs) >= this.#parts.bounds.jobMsMax && !run.isOver)
+        this.#keep(this.#end(run, TOO_LONG, 'the job ran for as long as one may'));
+    }
+    for (const worker of this.#workers.silent(this.#parts.monotonicMs() - WORKER_SILENT_MS_MAX))
+      this.#parts.restartWorker(worker);
+    this.pump();
+  }
+
+  /** Begins what may begin. */
+  pump(): void {
+    if (this.#isStopping || this.isPaused) return;
+    this.#beginJobs();
+    const nowMs = this.#parts.nowMs();
+    const orders = new Map<number, ExtractStepMessage[]>();
+    for (;;) {
+      const lease = this.#leaseOne(nowMs);
+      if (lease === null) break;
+      const { run, step, worker } = lease;
+      const message = {
+        lease: lease.number,
+        job: run.job.number,
+        stateJson: step.stateJson,
+        recordsLeft: run.recordsLeft,
+      };
+      const steps = orders.get(worker);
+      if (steps === undefined) orders.set(worker, [message]);
+      else steps.push(message);
+    }
+    for (const [worker, steps] of orders) this.#parts.send(worker, { kind: 'steps', steps });
+  }
+
+  /** Nothing is begun any more; what has arrived is written. What workers still have is done after the next start. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    this.gate.stop();
+    await this.#writer.stop();
+    await Promise.all(this.#writes);
+  }
+
+  #keep(write: Promise<unknown>): void {
+    this.#writes.add(write);
+    void write.finally(() => this.#writes.delete(write));
+  }
+
+  #beginJobs(): void {
+    const taken: Job[] = [];
+    for (let job = this.queue.take(); job !== null; job = this.queue.take()) taken.push(job);
+    if (taken.length > 0) this.#keep(this.#begin(taken));
+  }
+
+  async #begin(jobs: readonly Job[]): Promise<void> {
+    const { extractions } = this.#parts.store;
+    const begun = await extractions.begin(
+      jobs.map(({ number }) => number),
+      this.#parts.nowMs(),
+    );
+    if (begun.kind === 'fault') this.#parts.onStoreFault(begun);
+    for (const job of jobs) {
+      const state = extractions.stateOf(job.number);
+      if (state?.status === 'running') this.#run(job, state);
+      else {
+        // It was cancelled meanwhile, or the store takes nothing: then it waits again.
+        this.queue.ended(job.customer);
+        if (state?.status === 'queued') this.#parts.after(1_000, () => this.#requeue(job));
+      }
+    }
+    this.pump();
+  }
+
+  #requeue(job: Job): void {
+    if (this.#parts.store.extractions.stateOf(job.number)?.status === 'queued') this.enqueue(job);
+  }
+
+  #run(job: Job, state: ExtractionState): void {
+    const run = new JobRun(job, state, this.#parts.store.extractions.recordsMaxOf(job));
+    this.#runs.set(job.number, run);
+    this.#turns.add(job.customer, run);
+  }
+
+  #leaseOne(nowMs: number): Lease | null {
+    const { stepsActiveMax, stepsHeldMax, stepsPerJobMax } = this.#parts.bounds;
+    const active = this.#leases.size - this.#waitingLeases;
+    if (active >= stepsActiveMax || this.#leases.size >= stepsHeldMax || !this.#writer.hasRoom) return null;
+    for (;;) {
+      if (!this.#workers.hasRoom()) return null;
+      const run = this.#turns.next((run) => !this.#heldBack.has(run) && run.mayLease(nowMs, stepsPerJobMax));
+      if (run === null) return null;
+      const lease = this.#leaseOf(run, nowMs);
+      if (lease !== null) return lease;
+    }
+  }
+
+  /** null: the job has no step to give just now. */
+  #leaseOf(run: JobRun, nowMs: number): Lease | null {
+    const { number } = run.job;
+    const step = run.takeStep((from, limit) => this.#parts.store.steps.from(number, from, limit));
+    if (step === null) return null;
+    const isAlone = (run.deaths.get(step.step) ?? 0) >= DEATHS_ALONE;
+    const worker = isAlone ? this.#workers.chooseAlone() : this.#workers.choose();
+    if (worker === null || !this.#introduce(run, worker, nowMs)) {
+      run.giveBack(step);
+      // Waits for a worker of its own; other jobs go on.
+      if (worker === null) this.#heldBack.add(run);
+      return null;
+    }
+    const lease: Lease = { number: this.#nextLease++, run, step, worker, isAlone, waiting: 0 };
+    this.#leases.set(lease.number, lease);
+    run.leases.add(lease);
+    this.#workers.leased(worker);
+    return lease;
+  }
+
+  /** Tells the worker of the job, where it does not know it. False: the job is over, because its session is. */
+  #introduce(run: JobRun, worker: number, nowMs: number): boolean {
+    const { job } = run;
+    const { sessions } = this.#parts.store;
+    if (job.session !== null && sessions.find(job.customer, job.session, nowMs) === null) {
+      this.#keep(this.#end(run, SESSION_GONE, 'the session was removed, or its time is over'));
+      return false;
+    }
+    if (run.workers.has(worker) && !run.outdated.has(worker)) return true;
+    const content =
+      job.session === null ? null : sessions.contentOf(this.#parts.sealing, job.customer, job.session, nowMs);
+    if (job.session !== null && content === null) {
+      this.#keep(this.#end(run, SESSION_GONE, 'the session cannot be opened: it was sealed under another key'));
+      return false;
+    }
+    const { number, connector, operation, output } = job;
+    const sessionJson = content === null ? null : content.toString('utf8');
+    this.#parts.send(worker, { kind: 'job', job: { job: number, connector, operation, output, sessionJson } });
+    run.workers.add(worker);
+    run.outdated.delete(worker);
+    return true;
+  }
+
+  #hearOne(worker: number, event: ExtractEvent): void {
+    switch (event.kind) {
+      case 'result':
+        this.#arrived(event);
+        break;
+      case 'permit': {
+        const job = this.#leases.get(event.lease)?.run.job.number ?? 0;
+        this.gate.wish(worker, event.permit, event.lease, job, event.domain);
+        break;
+      }
+      case 'release':
+        this.gate.release(worker, event.permit);
+        break;
+      case 'report':
+        this.gate.report(event.domain, event.wish);
+        break;
+      default:
+        unreachable(event);
+    }
+  }
+
+  #arrived(result: ExtractResult): void {
+    const lease = this.#leases.get(result.lease);
+    if (lease === undefined) return;
+    this.#release(lease);
+    // The workers' requests are ended at a stop, which is no failure of the steps.
+    if (this.#isStopping && result.failure !== null) return;
+    const { run, step } = lease;
+    run.deaths.delete(step.step);
+    if (run.isOver) return;
+    const { connector } = run.job;
+    this.counts.count('bytes', connector, result.bytes);
+    this.counts.count('errors', connector, result.errors);
+    this.#writer.add(partsOf(run.job, step, result, { sealing: this.#parts.sealing, nowMs: this.#parts.nowMs() }));
+  }
+
+  #lost(lease: Lease): void {
+    this.#release(lease);
+    const { run, step } = lease;
+    const deaths = (run.deaths.get(step.step) ?? 0) + 1;
+    if (deaths < DEATHS_MAX) {
+      run.deaths.set(step.step, deaths);
+      run.giveBack(step);
+      return;
+    }
+    run.deaths.delete(step.step);
+    this.#writer.add(partsOf(run.job, step, KILLER, { sealing: this.#parts.sealing, nowMs: this.#parts.nowMs() }));
+  }
+
+  #release(lease: Lease): void {
+    this.#leases.delete(lease.number);
+    lease.run.leases.delete(lease);
+    if (lease.waiting > 0) this.#waitingLeases--;
+    this.#workers.released(lease.worker, lease.isAlone);
+    this.#heldBack.clear();
+  }
+
+  #waits(number: number, by: 1 | -1): void {
+    const lease = this.#leases.get(number);
+    if (lease === undefined) return;
+    const wasWaiting = lease.waiting > 0;
+    lease.waiting += by;
+    const isWaiting = lease.waiting > 0;
+    if (wasWaiting !== isWaiting) this.#waitingLeases += isWaiting ? 1 : -1;
+  }
+
+  #applied(result: Result, { state, isTaken, isEnd }: Applied): void {
+    const run = this.#runs.get(result.job.number);
+    if (run === undefined) return;
+    const { connector } = run.job;
+    if (isTaken && state !== null) {
+      this.counts.count('records', connector, state.collected - run.state.collected);
+      this.counts.count('pages', connector, state.pages - run.state.pages);
+      run.update(state);
+      // The workers are told of the session as it is now, with their next step.
+      if (result.session !== null) for (const worker of run.workers) run.outdated.add(worker);
+    }
+    if (state === null) this.#forget(run);
+    else if (isEnd) this.#ended(run, state);
+  }
+
+  async #refused({ job, step }: Result): Promise<void> {
+    const run = this.#runs.get(job.number);
+    if (run === undefined) return;
+    if (await this.#end(run, REFUSED, `the store does not take what step ${step} found`)) return;
+    // It takes nothing at all: after it has recovered, the step is done again.
+    run.isOver = false;
+    this.#forget(run);
+    const state = this.#parts.store.extractions.stateOf(job.number);
+    if (state === null || hasEnded(state)) return;
+    this.queue.began(job.customer);
+    this.#run(run.job, state);
+  }
+
+  /** Whether the store took it. */
+  async #end(run: JobRun, failure: Failure, detail: string): Promise<boolean> {
+    run.isOver = true;
+    const nowMs = this.#parts.nowMs();
+    const entry: FailureEntry = { atMs: nowMs, reason: failure.reason, step: '', detail };
+    const written = await this.#parts.store.extractions.end(run.job, failure, [entry], nowMs);
+    if (written.kind === 'fault') {
+      this.#parts.onStoreFault(written);
+      run.isOver = false;
+      return false;
+    }
+    const { state, isEnd } = written.value;
+    if (isEnd && state !== null) this.#ended(run, state);
+    return true;
+  }
+
+  #ended(run: JobRun, state: ExtractionState): void {
+    this.#forget(run);
+    this.counts.ended(state.failure?.reason ?? state.status);
+    this.#parts.onEnded(run.job, state);
+  }
+
+  /** What its steps still find is passed over. */
+  #forget(run: JobRun): void {
+    const { customer, number } = run.job;
+    if (this.#runs.get(number) !== run) return;
+    run.isOver = true;
+    this.#runs.delete(number);
+    this.#turns.delete(customer, run);
+    this.queue.ended(customer);
+    for (const lease of run.leases) this.#release(lease);
+    for (const worker of run.workers) this.#parts.send(worker, { kind: 'forget', job: number });
+  }
+}
+
+/** What came of a step that ended its workers. */
+const KILLER: ExtractResult = {
+  kind: 'result',
+  lease: 0,
+  ndjson: new Uint8Array(0),
+  lineBytes: new Uint32Array(0),
+  hashes: new Uint8Array(0),
+  next: packSteps([]),
+  total: null,
+  pauseMs: 0,
+  pages: 0,
+  credits: 0,
+  tier: null,
+  errors: 1,
+  bytes: 0,
+  failure: { reason: 'internal_error', retryable: false, detail: `${DEATHS_MAX} workers died with the step` },
+  notes: [],
+  sessionJson: null,
+};

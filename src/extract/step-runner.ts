@@ -1,0 +1,206 @@
+import { unreachable } from '../base/brand.ts';
+import type {
+  ExtractEvent,
+  ExtractFailure,
+  ExtractJobMessage,
+  ExtractOrder,
+  ExtractStepMessage,
+} from '../pools/extract-messages.ts';
+import type { Connector } from './connector.ts';
+import { SourceFailure } from './connector.ts';
+import type { FetchParts, PolitePermits } from './fetch/parts.ts';
+import type { SourceSession } from './fetch/session.ts';
+import { failedResult, runStep, type RunnableJob } from './run-step.ts';
+import { createShaper } from './shape/shaper.ts';
+
+export interface StepRunnerParts {
+  readonly connectors: readonly Connector[];
+  readonly fetch: Omit<FetchParts, 'polite'>;
+  /** Connector → another base address. */
+  readonly bases: Readonly<Record<string, string>>;
+  /** Calls `then` once, later; the result calls it off. */
+  after(ms: number, then: () => void): () => void;
+  /** For durations. */
+  monotonicMs(): number;
+  emit(event: ExtractEvent): void;
+}
+
+/** Choice: a step's own work, the time that it waits for its turn at a domain aside. Its requests have bounds of 20 s each. */
+const STEP_MS_MAX = 300_000;
+
+interface Running {
+  readonly job: number;
+  giveUp(): void;
+}
+
+interface Permit {
+  readonly grant: () => void;
+}
+
+/** The worker's side of the scheduler: does the steps that it is handed, as many at once as there are. */
+export class StepRunner {
+  readonly #parts: StepRunnerParts;
+  readonly #jobs = new Map<number, RunnableJob | ExtractFailure>();
+  readonly #running = new Map<number, Running>();
+  readonly #permits = new Map<number, Permit>();
+  #nextPermit = 1;
+
+  constructor(parts: StepRunnerParts) {
+    this.#parts = parts;
+  }
+
+  order(order: Exclude<ExtractOrder, { readonly kind: 'listening' | 'stop' }>): void {
+    switch (order.kind) {
+      case 'job':
+        this.#jobs.set(order.job.job, prepare(order.job, this.#parts));
+        break;
+      case 'forget':
+        this.#forget(order.job);
+        break;
+      case 'steps':
+        for (const step of order.steps) this.#begin(step);
+        break;
+      case 'permitted':
+        for (const permit of order.permits) this.#permits.get(permit)?.grant();
+        break;
+      default:
+        unreachable(order);
+    }
+  }
+
+  #forget(job: number): void {
+    this.#jobs.delete(job);
+    for (const running of this.#running.values()) if (running.job === job) running.giveUp();
+  }
+
+  #begin({ lease, job: number, stateJson, recordsLeft }: ExtractStepMessage): void {
+    const job = this.#jobs.get(number) ?? internal('the job is not known to its worker');
+    if (!('operation' in job)) {
+      this.#parts.emit({ kind: 'result', lease, ...failedResult(job) });
+      return;
+    }
+    const turn = new StepTurn(this.#parts, lease, this.#permits, () => this.#nextPermit++);
+    this.#running.set(lease, { job: number, giveUp: () => turn.giveUp(GIVEN_UP) });
+    const fetch = { ...this.#parts.fetch, polite: turn };
+    void Promise.race([runStep(job, fetch, { stateJson, recordsLeft }), turn.givenUp.then(failedResult)]).then(
+      (result) => {
+        turn.end();
+        this.#running.delete(lease);
+        this.#parts.emit({ kind: 'result', lease, ...result });
+      },
+    );
+  }
+}
+
+const GIVEN_UP: ExtractFailure = { reason: 'cancelled', retryable: false, detail: 'the job is over' };
+const TOO_LONG: ExtractFailure = { reason: 'timeout', retryable: true, detail: 'the step took too long' };
+
+/** One step while it runs: its permits, and its time. */
+class StepTurn implements PolitePermits {
+  readonly givenUp: Promise<ExtractFailure>;
+  readonly #parts: StepRunnerParts;
+  readonly #lease: number;
+  readonly #waiting: Map<number, Permit>;
+  readonly #number: () => number;
+  /** Domain → the permits that this step has there. */
+  readonly #held = new Map<string, number[]>();
+  readonly #refusals = new Map<number, (error: unknown) => void>();
+  #failure: ExtractFailure | null = null;
+  #giveUp: (failure: ExtractFailure) => void = () => {};
+  #startedAtMs: number;
+  #waitedMs = 0;
+  #callOff: () => void;
+
+  constructor(parts: StepRunnerParts, lease: number, waiting: Map<number, Permit>, number: () => number) {
+    this.#parts = parts;
+    this.#lease = lease;
+    this.#waiting = waiting;
+    this.#number = number;
+    this.#startedAtMs = parts.monotonicMs();
+    this.givenUp = new Promise((resolve) => {
+      this.#giveUp = resolve;
+    });
+    this.#callOff = parts.after(STEP_MS_MAX, () => this.#look());
+  }
+
+  permit(domain: string): Promise<void> {
+    if (this.#failure !== null) return Promise.reject(asError(this.#failure));
+    const permit = this.#number();
+    const askedAtMs = this.#parts.monotonicMs();
+    this.#held.set(domain, [...(this.#held.get(domain) ?? []), permit]);
+    return new Promise<void>((resolve, reject) => {
+      this.#refusals.set(permit, reject);
+      this.#waiting.set(permit, {
+        grant: () => {
+          this.#waiting.delete(permit);
+          this.#refusals.delete(permit);
+          this.#waitedMs += this.#parts.monotonicMs() - askedAtMs;
+          resolve();
+        },
+      });
+      this.#parts.emit({ kind: 'permit', permit, lease: this.#lease, domain });
+    });
+  }
+
+  release(domain: string): void {
+    const held = this.#held.get(domain) ?? [];
+    // Of several at one domain it does not matter which, but one that still waits is not over.
+    const at = held.findIndex((permit) => !this.#refusals.has(permit));
+    const permit = held[at];
+    if (permit === undefined) return;
+    held.splice(at, 1);
+    this.#parts.emit({ kind: 'release', permit });
+  }
+
+  report(domain: string, wish: { readonly retryAfterMs?: number; readonly crawlDelayMs?: number }): void {
+    this.#parts.emit({ kind: 'report', domain, wish });
+  }
+
+  giveUp(failure: ExtractFailure): void {
+    this.#failure ??= failure;
+    for (const refuse of this.#refusals.values()) refuse(asError(failure));
+    this.#giveUp(failure);
+  }
+
+  /** What the step still has goes back. */
+  end(): void {
+    this.#callOff();
+    this.#failure ??= GIVEN_UP;
+    for (const permit of this.#refusals.keys()) this.#waiting.delete(permit);
+    this.#refusals.clear();
+    for (const held of this.#held.values()) {
+      for (const permit of held) this.#parts.emit({ kind: 'release', permit });
+    }
+    this.#held.clear();
+  }
+
+  /** Time that it waited for permits is not its own. What waits just now is looked at again. */
+  #look(): void {
+    const workedMs = this.#parts.monotonicMs() - this.#startedAtMs - this.#waitedMs;
+    if (this.#refusals.size === 0 && workedMs >= STEP_MS_MAX) this.giveUp(TOO_LONG);
+    else this.#callOff = this.#parts.after(Math.max(1_000, STEP_MS_MAX - workedMs), () => this.#look());
+  }
+}
+
+function asError({ reason, retryable, detail }: ExtractFailure): SourceFailure {
+  return new SourceFailure(reason, detail, retryable);
+}
+
+/** What all steps of a job share; a failure where it cannot be worked on. */
+function prepare(
+  { connector: id, operation: name, output, sessionJson }: ExtractJobMessage,
+  { connectors, bases }: StepRunnerParts,
+): RunnableJob | ExtractFailure {
+  const operation = connectors
+    .find((connector) => connector.id === id)
+    ?.operations.find((known) => known.name === name);
+  if (operation === undefined) return internal(`there is no ${id} ${name} any more`);
+  const shaper = createShaper(output, operation.record);
+  if (shaper.kind === 'faults') return internal(`the output cannot be shaped: ${JSON.stringify(shaper.errors)}`);
+  const session = sessionJson === null ? null : (JSON.parse(sessionJson) as SourceSession);
+  return { operation, shaper: shaper.shaper, session, base: bases[id] ?? null };
+}
+
+function internal(detail: string): ExtractFailure {
+  return { reason: 'internal_error', retryable: false, detail };
+}

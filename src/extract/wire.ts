@@ -1,0 +1,110 @@
+import { unreachable } from '../base/brand.ts';
+import type { BrowserSession, Extraction, ExtractionDelivery, ExtractionId } from '../core/extraction.ts';
+import type { Connector, Operation } from './connector.ts';
+
+/** Jobs, sessions and connectors as they stand on the wire, field by field and in that order. Source: open points, section 5. */
+
+/** What the answer that made a job shows of it. */
+export function createdJson(job: Extraction, newSecret: string | null): Record<string, unknown> {
+  return {
+    id: job.id,
+    status: job.status,
+    connector: job.connector,
+    operation: job.operation,
+    request_id: job.requestId,
+    ...(newSecret !== null && { delivery: { type: wireType(job.delivery), secret: newSecret } }),
+  };
+}
+
+/** `failure` is there for failed jobs alone. */
+export function extractionJson(job: Extraction): Record<string, unknown> {
+  const { collected, target, pages, errors, duplicates } = job.counts;
+  return {
+    id: job.id,
+    status: job.status,
+    connector: job.connector,
+    operation: job.operation,
+    counts: { collected, target, pages, errors, duplicates },
+    usage: { credits: job.usage.credits, tier: job.usage.tier },
+    request_id: job.requestId,
+    created_at: seconds(job.createdAtMs),
+    started_at: secondsOrNull(job.startedAtMs),
+    finished_at: secondsOrNull(job.finishedAtMs),
+    expires_at: secondsOrNull(job.expiresAtMs),
+    ...(job.failure !== null && { failure: { reason: job.failure.reason, retryable: job.failure.retryable } }),
+    delivery: { type: wireType(job.delivery), status: job.delivery.status },
+  };
+}
+
+function wireType({ kind }: ExtractionDelivery): 'store' | 'sync' | 'webhook' | 'destination' {
+  switch (kind) {
+    case 'store':
+    case 'sync':
+    case 'webhook':
+      return kind;
+    case 's3':
+    case 'http_put':
+      return 'destination';
+    default:
+      return unreachable(kind);
+  }
+}
+
+/** Never what it holds. */
+export function sessionJson(session: BrowserSession): Record<string, unknown> {
+  return {
+    id: session.id,
+    host: session.host,
+    created_at: seconds(session.createdAtMs),
+    expires_at: seconds(session.expiresAtMs),
+  };
+}
+
+/** An entry of the catalogue. */
+export function connectorJson(connector: Connector): Record<string, unknown> {
+  const { termsUrl, attribution, ratePolicy } = connector.terms;
+  return {
+    id: connector.id,
+    title: connector.title,
+    description: connector.description,
+    docs_url: connector.docsUrl,
+    rate_policy: ratePolicy,
+    terms_url: termsUrl,
+    attribution,
+    operations: connector.operations.map(operationJson),
+  };
+}
+
+function operationJson(operation: Operation): Record<string, unknown> {
+  return {
+    name: operation.name,
+    description: operation.description,
+    tier: operation.tier,
+    paging: operation.paging,
+    input_schema: operation.input,
+    record_schema: operation.record,
+    example: { input: operation.example.input, record: operation.example.record },
+  };
+}
+
+/** 26 digits of Crockford's base 32 that hold 128 bits, so the first is 7 at most. */
+const ID_DIGITS = '[0-7][0-9A-HJKMNP-TV-Z]{25}';
+const EXTRACTION_ID = new RegExp(`^ext_${ID_DIGITS}$`);
+const SESSION_ID = new RegExp(`^ses_${ID_DIGITS}$`);
+
+/** Whether a text has the form of such an id; the store is asked for no other, whatever its length. */
+export function isExtractionId(text: string): text is ExtractionId {
+  return EXTRACTION_ID.test(text);
+}
+
+export function isSessionId(text: string): boolean {
+  return SESSION_ID.test(text);
+}
+
+function seconds(ms: number): number {
+  return Math.floor(ms / 1000);
+}
+
+function secondsOrNull(ms: number | null): number | null {
+  return ms === null ? null : seconds(ms);
+}

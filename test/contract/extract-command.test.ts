@@ -1,0 +1,382 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'csv-parse/sync';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startSite, type Site } from '../unit/extract/fetch/site.ts';
+
+/** `gatehouse extract`, as an operator runs it, against a site of its own. Open points, section 6. */
+
+const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
+const ITEMS = 30;
+const FEED_PAGES = 3;
+
+const SETTINGS = { GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8', GATEHOUSE_EXTRACT_HOST_GAP_MS: '0' };
+
+let site: Site;
+let folder = '';
+beforeAll(async () => {
+  site = await startSite({
+    '/robots.txt': { headers: { 'content-type': 'text/plain' }, body: 'User-agent: *\nDisallow: /private\n' },
+    '/article': article('Harbour bridge reopens', []),
+    '/private/a': article('Secret', []),
+    '/feed': { headers: { 'content-type': 'application/rss+xml' }, body: feed() },
+    ...Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`/crawl/${i}`, () => crawled(i)])),
+    ...Object.fromEntries(
+      Array.from({ length: FEED_PAGES }, (_, i) => [
+        `/paged/${i}`,
+        { headers: { 'content-type': 'application/atom+xml' }, body: feedPage(i) },
+      ]),
+    ),
+  });
+});
+afterAll(() => site.close());
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'gatehouse-extract-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function article(title: string, links: readonly string[]): string {
+  const line = 'The harbour bridge carried its first cars on Monday, and the whole town was there to see it happen.';
+  return `<!doctype html><html lang="en"><head><title>${title}</title></head><body><article><h1>${title}</h1>
+    ${Array.from({ length: 5 }, (_, i) => `<p>${i}: ${line}</p>`).join('')}</article>
+    ${links.map((link) => `<a href="${link}">more</a>`).join(' ')}</body></html>`;
+}
+
+/** When pages of the crawl were asked for. */
+const crawledAtMs: number[] = [];
+
+function crawled(page: number): string {
+  crawledAtMs.push(performance.now());
+  return article(`Page ${page}`, linksOf(page));
+}
+
+function linksOf(page: number): readonly string[] {
+  return [2 * page + 1, 2 * page + 2].filter((next) => next < 40).map((next) => `/crawl/${next}`);
+}
+
+function feed(): string {
+  const items = Array.from(
+    { length: ITEMS },
+    (_, i) => `<item><guid>g${i}</guid><title>=Item ${i}, "new"</title><link>https://x.example/${i}</link></item>`,
+  );
+  return `<?xml version="1.0"?><rss version="2.0"><channel><title>F</title>${items.join('')}</channel></rss>`;
+}
+
+/** One page of a feed that goes on, by RFC 5005. */
+function feedPage(page: number): string {
+  const next = page + 1 < FEED_PAGES ? `<link rel="next" href="/paged/${page + 1}"/>` : '';
+  const entries = Array.from({ length: ITEMS }, (_, i) => {
+    const number = page * ITEMS + i;
+    return `<entry><id>e${number}</id><title>Entry ${number}</title><link href="https://x.example/${number}"/></entry>`;
+  });
+  return `<feed xmlns="http://www.w3.org/2005/Atom"><title>P</title><id>p</id>${next}${entries.join('')}</feed>`;
+}
+
+interface Ran {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+interface RunOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Sends SIGINT when so much has come on standard output. */
+  readonly stopAfterBytes?: number;
+}
+
+async function gatehouse(
+  args: readonly string[],
+  { env = {}, stopAfterBytes = Infinity }: RunOptions = {},
+): Promise<Ran> {
+  const child = spawn(process.execPath, [MAIN, ...args], {
+    cwd: folder,
+    env: {
+      ...SETTINGS,
+      PATH: process.env['PATH'],
+      ...env,
+    },
+  });
+  let bytes = 0;
+  child.stdout.on('data', (more: Buffer) => {
+    bytes += more.length;
+    if (bytes >= stopAfterBytes) child.kill('SIGINT');
+  });
+  const closed = new Promise<number | null>((resolve) => {
+    child.on('close', resolve);
+  });
+  const [code, out, err] = await Promise.all([closed, text(child.stdout), text(child.stderr)]);
+  return { code, out, err };
+}
+
+function extract(
+  operation: string,
+  input: object,
+  more: readonly string[] = [],
+  options: RunOptions = {},
+): Promise<Ran> {
+  const connector = operation.startsWith('feed.') ? 'feed' : 'generic';
+  const args = ['extract', '--connector', connector, '--operation', operation, '--input', JSON.stringify(input)];
+  return gatehouse([...args, ...more], options);
+}
+
+function recordsOf(out: string): readonly Readonly<Record<string, unknown>>[] {
+  return out
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+/** Reads all 40 pages. */
+function crawl(): string[] {
+  const input = JSON.stringify({ url: at('/crawl/0') });
+  return [
+    'extract',
+    '--connector',
+    'generic',
+    '--operation',
+    'site.pages',
+    '--input',
+    input,
+    '--fields',
+    'title',
+    '--all',
+  ];
+}
+
+function at(path: string): string {
+  return `${site.at('127.0.0.1')}${path}`;
+}
+
+describe('records on standard output', () => {
+  test('of an article: one line of NDJSON, and on standard error what became of the job', async () => {
+    const { code, out, err } = await extract('page.article', { url: at('/article') });
+    expect(code).toBe(0);
+    expect(recordsOf(out)).toEqual([
+      expect.objectContaining({
+        title: 'Harbour bridge reopens',
+        text: expect.stringContaining('first cars on Monday'),
+        _meta: { id: expect.any(String), seq: 1, source_url: at('/article'), fetched_at: expect.any(String) },
+      }),
+    ]);
+    expect(err).toMatch(/^1 record from 1 page in \d+\.\d s\n$/);
+  });
+
+  test('of a feed: as many as the limit, with the fields that were named', async () => {
+    const { code, out, err } = await extract('feed.items', { url: at('/feed') }, [
+      '--limit',
+      '3',
+      '--fields',
+      'title,id',
+    ]);
+    expect(code).toBe(0);
+    const records = recordsOf(out);
+    expect(records.map((record) => Object.keys(record))).toEqual([0, 1, 2].map(() => ['title', 'id', '_meta']));
+    expect(err).toContain('The limit of 3 is reached');
+  });
+
+  test('as CSV: a header, guarded against formulas', async () => {
+    const { out } = await extract('feed.items', { url: at('/feed') }, [
+      '--format',
+      'csv',
+      '--fields',
+      'title',
+      '--all',
+    ]);
+    const rows = parse(out);
+    expect(rows).toHaveLength(ITEMS + 1);
+    expect(rows[0]).toEqual(['title', '_meta.id', '_meta.seq', '_meta.source_url', '_meta.fetched_at']);
+    expect(rows[1]?.[0]).toBe(`'=Item 0, "new"`);
+  });
+
+  test('as JSON: one array, also where there is nothing', async () => {
+    const { out } = await extract('feed.items', { url: at('/feed') }, ['--format', 'json']);
+    expect(JSON.parse(out)).toHaveLength(ITEMS);
+    const nothing = await extract('page.tables', { url: at('/article') }, ['--format', 'json']);
+    expect([nothing.code, nothing.out]).toEqual([0, '[]\n']);
+  });
+
+  test('of a crawl: each page once, however often it is linked', async () => {
+    const { code, out } = await extract('site.pages', { url: at('/crawl/0') }, ['--all', '--fields', 'title']);
+    expect(code).toBe(0);
+    const titles = recordsOf(out).map(({ title }) => title);
+    expect(titles).toHaveLength(40);
+    expect(new Set(titles)).toEqual(new Set(Array.from({ length: 40 }, (_, i) => `Page ${i}`)));
+    expect(recordsOf(out).map((record) => (record['_meta'] as { readonly seq: number }).seq)).toEqual(
+      Array.from({ length: 40 }, (_, i) => i + 1),
+    );
+  });
+
+  test('of a source that pages: all of them, or exactly as many as the limit', async () => {
+    const all = await extract('feed.items', { url: at('/paged/0') }, ['--all', '--fields', 'title']);
+    expect(recordsOf(all.out).map(({ title }) => title)).toEqual(
+      Array.from({ length: ITEMS * FEED_PAGES }, (_, i) => `Entry ${i}`),
+    );
+    const before = site.paths().length;
+    const some = await extract('feed.items', { url: at('/paged/0') }, ['--limit', String(ITEMS + 1)]);
+    expect(recordsOf(some.out)).toHaveLength(ITEMS + 1);
+    expect(site.paths().slice(before)).toEqual(['/robots.txt', '/paged/0', '/paged/1']);
+  });
+
+  test('whose reader goes away end the job', async () => {
+    const child = spawn('sh', ['-c', `"$0" "$@" | head -n 1`, process.execPath, MAIN, ...crawl()], {
+      env: { ...SETTINGS, PATH: process.env['PATH'], GATEHOUSE_EXTRACT_HOST_GAP_MS: '50' },
+    });
+    const before = site.paths().length;
+    const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
+    expect(recordsOf(out)).toHaveLength(1);
+    expect(err).toBe('error: the reader of standard output has gone\n');
+    expect(site.paths().length - before).toBeLessThan(10);
+  });
+});
+
+describe('--out', () => {
+  test('writes the file, and nothing else', async () => {
+    const { code, out, err } = await extract('feed.items', { url: at('/feed') }, [
+      '--out',
+      'items.csv',
+      '--format',
+      'csv',
+    ]);
+    expect([code, err]).toEqual([0, '']);
+    expect(out).toMatch(/^30 records from 1 page in .* s, in items\.csv\n$/);
+    expect(parse(readFileSync(join(folder, 'items.csv')))).toHaveLength(ITEMS + 1);
+    expect(readdirSync(folder)).toEqual(['items.csv']);
+  });
+
+  test('leaves an earlier file as it was when nothing was gathered', async () => {
+    await extract('page.article', { url: at('/article') }, ['--out', 'a.ndjson']);
+    const before = readFileSync(join(folder, 'a.ndjson'), 'utf8');
+    expect((await extract('page.article', { url: at('/none') }, ['--out', 'a.ndjson'])).code).toBe(1);
+    expect(readFileSync(join(folder, 'a.ndjson'), 'utf8')).toBe(before);
+    expect(readdirSync(folder)).toEqual(['a.ndjson']);
+  });
+
+  test('that cannot be written is an error, and nothing is fetched', async () => {
+    const before = site.paths().length;
+    const { code, err } = await extract('page.article', { url: at('/article') }, ['--out', 'none/a.ndjson']);
+    expect([code, err]).toEqual([1, expect.stringContaining('none/a.ndjson cannot be written')]);
+    expect(site.paths().length).toBe(before);
+  });
+});
+
+describe('--json', () => {
+  async function json(
+    args: readonly string[],
+  ): Promise<{ readonly code: number | null; readonly value: Record<string, unknown> }> {
+    const { code, out, err } = await gatehouse(['--json', ...args]);
+    expect(out.trim().split('\n')).toHaveLength(1);
+    expect(err).toBe('');
+    return { code, value: JSON.parse(out) as Record<string, unknown> };
+  }
+  const command = (operation: string, input: object): string[] => [
+    'extract',
+    '--connector',
+    'generic',
+    '--operation',
+    operation,
+    '--input',
+    JSON.stringify(input),
+  ];
+
+  test('prints one object, with the records in it', async () => {
+    const { code, value } = await json(command('page.article', { url: at('/article') }));
+    expect(code).toBe(0);
+    expect(value).toMatchObject({
+      status: 'succeeded',
+      counts: { collected: 1, target: 1, pages: 1, errors: 0, duplicates: 0 },
+      usage: { credits: 1, tier: 'standard' },
+      failure: null,
+      records: [{ title: 'Harbour bridge reopens', _meta: { seq: 1 } }],
+    });
+  });
+
+  test('with --out has the file’s name in place of the records', async () => {
+    const { value } = await json([...crawl(), '--out', 'pages.ndjson']);
+    expect(value).toMatchObject({ status: 'succeeded', counts: { collected: 40 }, out: 'pages.ndjson' });
+    expect(value).not.toHaveProperty('records');
+    expect(recordsOf(readFileSync(join(folder, 'pages.ndjson'), 'utf8'))).toHaveLength(40);
+  });
+
+  test('without --out has no more than 1,000 records', async () => {
+    const limited = [...command('page.article', { url: at('/article') }), '--limit'];
+    expect((await json([...limited, '1000'])).code).toBe(0);
+    expect(await json([...limited, '1001'])).toMatchObject({ code: 2, value: { error: { code: 'usage' } } });
+    expect(await json(crawl())).toMatchObject({ code: 2, value: { error: { code: 'usage' } } });
+  });
+
+  test('tells failures and wrong calls by their codes', async () => {
+    expect(await json(command('page.article', { url: at('/private/a') }))).toMatchObject({
+      code: 1,
+      value: { status: 'failed', failure: { reason: 'robots_disallowed', retryable: false }, records: [] },
+    });
+    expect(await json(command('page.article', { address: 'x' }))).toMatchObject({
+      code: 2,
+      value: { error: { code: 'validation_failed', errors: [{ pointer: '/input/url', code: 'required' }, {}] } },
+    });
+    expect(await json(['extract'])).toMatchObject({ code: 2, value: { error: { code: 'usage' } } });
+  });
+});
+
+describe('exit codes', () => {
+  test('1 with the reason: what robots.txt forbids is not fetched', async () => {
+    const before = site.paths().length;
+    const { code, out, err } = await extract('page.article', { url: at('/private/a') });
+    expect([code, out]).toEqual([1, '']);
+    expect(err).toContain(`error: robots_disallowed: robots.txt refuses ${at('/private/a')}\n`);
+    expect(site.paths().slice(before)).toEqual(['/robots.txt']);
+  });
+
+  test('2 with the pointer: nothing is fetched', async () => {
+    const before = site.paths().length;
+    const wrong = await extract('page.article', { url: 'ftp://x.example/' });
+    expect([wrong.code, wrong.out]).toEqual([2, '']);
+    expect(wrong.err).toContain('  /input/url: This must be an absolute http or https URL or a host name.\n');
+    const blocked = await extract('page.article', { url: at('/article') }, [], { env: { GATEHOUSE_EGRESS_ALLOW: '' } });
+    expect([blocked.code, blocked.out]).toEqual([2, '']);
+    expect(blocked.err).toContain('GATEHOUSE_EGRESS_ALLOW');
+    const settings = await extract('page.article', { url: at('/article') }, [], {
+      env: { GATEHOUSE_EXTRACT_HOST_GAP_MS: '60001' },
+    });
+    expect([settings.code, settings.out]).toEqual([2, '']);
+    expect(settings.err).toContain('GATEHOUSE_EXTRACT_HOST_GAP_MS must be a whole number from 0 to 60000');
+    expect(site.paths().length).toBe(before);
+  });
+
+  test('1 after SIGINT, and what was gathered is whole', async () => {
+    const began = performance.now();
+    const { code, out, err } = await gatehouse([...crawl(), '--format', 'json'], {
+      env: { GATEHOUSE_EXTRACT_HOST_GAP_MS: '200', GATEHOUSE_EXTRACT_HOST_CONCURRENCY: '1' },
+      stopAfterBytes: 300,
+    });
+    expect(code).toBe(1);
+    const records = JSON.parse(out) as readonly object[];
+    expect(records.length).toBeGreaterThan(0);
+    expect(records.length).toBeLessThan(40);
+    expect(err).toContain(`${records.length} record`);
+    expect(err).toContain('error: cancelled');
+    // Fifty of those gaps: the whole crawl would take them.
+    expect(performance.now() - began).toBeLessThan(8_000);
+  });
+});
+
+describe('politeness', () => {
+  test('is the settings’: requests to a domain begin no closer together than the gap', async () => {
+    const before = crawledAtMs.length;
+    const { code } = await gatehouse(
+      [...crawl(), '--limit', '6'].filter((word) => word !== '--all'),
+      {
+        env: { GATEHOUSE_EXTRACT_HOST_GAP_MS: '100' },
+      },
+    );
+    expect(code).toBe(0);
+    const times = crawledAtMs.slice(before);
+    const gaps = times.slice(1).map((time, i) => time - (times[i] ?? 0));
+    expect(gaps.length).toBeGreaterThan(4);
+    // A request takes some time from its start to its arrival, not always the same.
+    expect(Math.min(...gaps)).toBeGreaterThan(70);
+  });
+});

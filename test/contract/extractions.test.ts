@@ -1,0 +1,372 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { call } from '../support/manage.ts';
+import { newCustomer } from '../support/requests.ts';
+import type { RunningServer } from '../support/server.ts';
+import {
+  books,
+  EXTRACTION_ID,
+  extractionClient,
+  type SourceServer,
+  startExtractingServer,
+  startSource,
+} from '../support/extractions.ts';
+import { type Receiver, startReceiver } from '../support/webhooks.ts';
+
+/** The extraction specification: a test for each sentence, and for what the open points, section 5, say of it. */
+
+let server: RunningServer;
+let source: SourceServer;
+let receiver: Receiver;
+let client: ReturnType<typeof extractionClient>;
+
+beforeAll(async () => {
+  receiver = await startReceiver();
+  source = await startSource();
+  server = await startExtractingServer(source);
+  client = extractionClient(server.url, server.secretKey);
+});
+afterAll(async () => {
+  await server.stop();
+  await source.close();
+  await receiver.close();
+});
+// Each test holds a source of its own where it holds one.
+let held: SourceServer;
+let holding: RunningServer | null = null;
+beforeEach(async () => {
+  await holding?.stop();
+  holding = null;
+});
+afterAll(() => holding?.stop());
+
+/** A server whose source answers when the test says so. */
+async function holdingClient(): Promise<ReturnType<typeof extractionClient>> {
+  held = await startSource();
+  holding = await startExtractingServer(held);
+  return extractionClient(holding.url, holding.secretKey);
+}
+
+describe('1. What the service does', () => {
+  test('an extraction pulls records from a chosen connector', async () => {
+    const job = await client.run(books(3));
+    expect(job.status).toBe('succeeded');
+    const records = await client.allRecords(job.id);
+    expect(records.map(({ id }) => id)).toEqual(['OL27448W', 'OL27449W', 'OL27450W']);
+  });
+
+  test('a request is operation, input and collect, plus optional output, session and delivery', async () => {
+    const { json } = await client.ask('POST', '/v1/sessions', { host: 'shop.example', headers: { 'X-A': 'b' } });
+    const job = await client.run({
+      ...books(50),
+      collect: { mode: 'limit', limit: 2 },
+      output: { fields: ['id', 'title'] },
+      session: json['id'],
+      delivery: { type: 'store' },
+    });
+    expect(job.status).toBe('succeeded');
+    const [record] = await client.allRecords(job.id);
+    expect(Object.keys(record ?? {})).toEqual(['id', 'title', '_meta']);
+  });
+
+  test('the same envelope serves a search with a limit and a listing with mode all', async () => {
+    const search = await client.run(books(500, { collect: { mode: 'limit', limit: 120 } }));
+    expect(search.counts.collected).toBe(120);
+    const listing = await client.run({
+      connector: 'wordpress',
+      operation: 'site.posts',
+      input: { site: source.url },
+      collect: { mode: 'all' },
+    });
+    expect([listing.status, listing.counts.collected]).toEqual(['succeeded', 120]);
+  });
+
+  test('by default a job runs in the background and is polled', async () => {
+    const { status, json } = await client.create(books(1));
+    expect([status, json['status']]).toEqual([202, 'queued']);
+    expect((await client.ended(String(json['id']))).status).toBe('succeeded');
+  });
+
+  test('or is delivered by webhook', async () => {
+    const before = receiver.arrivals.length;
+    await client.run(books(1, { delivery: { type: 'webhook', url: receiver.url } }));
+    const arrivals = await receiver.arrived(before + 1);
+    expect(JSON.parse(String(arrivals.at(before)?.body))).toMatchObject({ records: [{ id: 'OL27448W' }] });
+  });
+
+  test('small jobs may ask for an inline result', async () => {
+    const { status, json } = await client.create(books(2, { delivery: { type: 'sync' } }));
+    expect([status, (json['records'] as unknown[]).length]).toEqual([200, 2]);
+  });
+
+  test('keys are issued by the operator', async () => {
+    const { secretKey } = await newCustomer(server.url, server.dataDir);
+    expect((await extractionClient(server.url, secretKey).create(books(1))).status).toBe(202);
+  });
+});
+
+describe('2.1 Extraction request', () => {
+  test.each(['connector', 'operation', 'input'])('%s is required', async (name) => {
+    const { json } = await client.create({ ...books(1), [name]: undefined });
+    expect(json).toMatchObject({
+      status: 422,
+      code: 'validation_failed',
+      errors: [{ pointer: `/${name}`, code: 'required' }],
+    });
+  });
+
+  test('the connector generic accepts any URL', async () => {
+    const { json } = await client.ask('GET', '/v1/connectors/generic');
+    for (const { input_schema: schema } of json['operations'] as { input_schema: { required: string[] } }[])
+      expect(schema.required).toContain('url');
+  });
+
+  test('operations are named <entity>.<kind>', async () => {
+    const { json } = await client.ask('GET', '/v1/connectors');
+    const names = (json['data'] as { operations: { name: string }[] }[]).flatMap(({ operations }) =>
+      operations.map(({ name }) => name),
+    );
+    expect(names.length).toBeGreaterThan(20);
+    for (const name of names) expect(name).toMatch(/^[a-z_]+\.[a-z_]+$/);
+    for (const name of ['company.posts', 'search.posts', 'search.products']) expect(names).toContain(name);
+  });
+
+  test('collect is mode limit with limit 100 unless given', async () => {
+    const job = await client.run(books(500));
+    expect(job.counts).toMatchObject({ collected: 100, target: 100 });
+  });
+
+  test('collect with mode all takes everything', async () => {
+    const job = await client.run(books(250, { collect: { mode: 'all' } }));
+    expect(job.counts).toMatchObject({ collected: 250, target: 250, pages: 3 });
+  });
+
+  test('output picks fields, sets a schema and chooses the format', async () => {
+    const output = { format: 'csv', fields: ['id'], schema: { properties: { id: { const: 'OL27449W' } } } };
+    const job = await client.run(books(3, { output }));
+    const { text, headers } = await client.records(job.id);
+    expect(headers['content-type']).toMatch(/^text\/csv/);
+    expect(text.split('\r\n').slice(0, 2)).toEqual([
+      'id,_meta.id,_meta.seq,_meta.source_url,_meta.fetched_at',
+      expect.stringMatching(/^OL27449W,OL27449W,1,/) as string,
+    ]);
+  });
+});
+
+describe('2.2 Extraction job', () => {
+  test('has its fields, and the same request_id as the 202', async () => {
+    const { json } = await client.create(books(120, { collect: { mode: 'all' } }));
+    const job = await client.ended(String(json['id']));
+    expect(job).toMatchObject({
+      id: json['id'],
+      status: 'succeeded',
+      connector: 'openlibrary',
+      operation: 'search.works',
+      counts: { collected: 120, target: 120, pages: 2, errors: 0, duplicates: 0 },
+      usage: { credits: 2, tier: 'basic' },
+      request_id: json['request_id'],
+    });
+    expect(job).not.toHaveProperty('failure');
+  });
+
+  test('counts.collected is a partial total while it runs', async () => {
+    const waiting = await holdingClient();
+    const id = await waiting.started(books(5, {}, 'held'));
+    const running = await waiting.inStatus(id, 'running');
+    expect(running.counts.collected).toBe(0);
+    held.release();
+    expect((await waiting.ended(id)).counts.collected).toBe(5);
+    await held.close();
+  });
+});
+
+describe('3. States and transitions', () => {
+  test('(none) → queued: 202 with id and status queued, and GET right after finds it', async () => {
+    const { status, json, headers } = await client.create(books(1));
+    expect(status).toBe(202);
+    expect(Object.keys(json)).toEqual(['id', 'status', 'connector', 'operation', 'request_id']);
+    expect(json).toMatchObject({ status: 'queued', connector: 'openlibrary', operation: 'search.works' });
+    expect(json['id']).toMatch(EXTRACTION_ID);
+    expect(headers['location']).toBe(`/v1/extractions/${String(json['id'])}`);
+    expect((await client.ask('GET', headers['location'] ?? '')).status).toBe(200);
+  });
+
+  test('queued → running → succeeded, in this direction only', async () => {
+    const waiting = await holdingClient();
+    const id = await waiting.started(books(3, {}, 'held'));
+    const seen = ['queued', (await waiting.inStatus(id, 'running')).status];
+    held.release();
+    seen.push((await waiting.ended(id)).status, (await waiting.job(id)).status);
+    expect(seen).toEqual(['queued', 'running', 'succeeded', 'succeeded']);
+    await held.close();
+  });
+
+  test('running → failed: a generic reason, and no detail', async () => {
+    const job = await client.run({ ...books(1), input: { query: 'missing' } });
+    expect(job).toMatchObject({ status: 'failed', failure: { reason: 'source_not_found', retryable: false } });
+    expect(JSON.stringify(job)).not.toContain('127.0.0.1');
+  });
+
+  test('a job that is cancelled has failed', async () => {
+    const waiting = await holdingClient();
+    const id = await waiting.started(books(3, {}, 'held'));
+    await waiting.inStatus(id, 'running');
+    const { status, json } = await waiting.ask('POST', `/v1/extractions/${id}/cancel`);
+    expect([status, json['status'], json['failure']]).toEqual([
+      200,
+      'failed',
+      { reason: 'cancelled', retryable: false },
+    ]);
+    await held.close();
+  });
+});
+
+describe('4.1 POST /v1/extractions', () => {
+  test('with delivery of type sync the request blocks and returns records directly', async () => {
+    const { status, json } = await client.create(books(3, { delivery: { type: 'sync' } }));
+    expect(status).toBe(200);
+    expect(json).toMatchObject({ status: 'succeeded', counts: { collected: 3 }, next_cursor: null });
+    expect((json['records'] as unknown[]).length).toBe(3);
+    expect(await client.job(String(json['id']))).toMatchObject({ status: 'succeeded' });
+  });
+
+  test('sync is for up to 1,000 records, which come in one answer', async () => {
+    const delivery = { type: 'sync', wait_seconds: 120 };
+    const { json } = await client.create(books(5_000, { delivery, collect: { mode: 'limit', limit: 1_000 } }));
+    expect((json['records'] as unknown[]).length).toBe(1_000);
+  });
+
+  test('above that it is rejected before anything is fetched', async () => {
+    const asked = source.targets.length;
+    const body = books(5_000, { delivery: { type: 'sync' }, collect: { mode: 'limit', limit: 1_001 } });
+    expect((await client.create(body)).json).toMatchObject({ status: 422, code: 'sync_limit_exceeded' });
+    expect(source.targets.length).toBe(asked);
+  });
+
+  test('or as soon as the source announces more; nothing is charged', async () => {
+    const body = books(1_001, { delivery: { type: 'sync' }, collect: { mode: 'all' } });
+    expect((await client.create(body)).json).toMatchObject({ status: 422, code: 'sync_limit_exceeded' });
+    const { json } = await client.ask('GET', '/v1/extractions?limit=1');
+    expect(json['data']).toMatchObject([
+      { status: 'failed', failure: { reason: 'limit_reached' }, usage: { credits: 0 } },
+    ]);
+  });
+
+  test('a job that fails while the caller waits is 200 with status failed and no records', async () => {
+    const { status, json } = await client.create({
+      ...books(1),
+      input: { query: 'missing' },
+      delivery: { type: 'sync' },
+    });
+    expect(status).toBe(200);
+    expect(json).toMatchObject({ status: 'failed', failure: { reason: 'source_not_found' }, records: [] });
+  });
+
+  test('one that takes longer than the wait is 202 with Retry-After, and goes on', async () => {
+    const waiting = await holdingClient();
+    const answer = await waiting.create(books(2, { delivery: { type: 'sync', wait_seconds: 1 } }, 'held'));
+    expect(answer.status).toBe(202);
+    expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+    held.release();
+    expect((await waiting.ended(String(answer.json['id']))).status).toBe('succeeded');
+    await held.close();
+  });
+});
+
+describe('4.2 GET /v1/extractions/{id}', () => {
+  test('?wait= answers when the job ends', async () => {
+    const waiting = await holdingClient();
+    const id = await waiting.started(books(2, {}, 'held'));
+    const answer = waiting.job(id, '?wait=60');
+    await waiting.inStatus(id, 'running');
+    held.release();
+    expect((await answer).status).toBe('succeeded');
+    await held.close();
+  });
+
+  test('a call that waits ends at once when the service stops', async () => {
+    const waiting = await holdingClient();
+    const id = await waiting.started(books(2, {}, 'held'));
+    await waiting.inStatus(id, 'running');
+    const answer = waiting.ask('GET', `/v1/extractions/${id}?wait=120`);
+    await waiting.inStatus(id, 'running');
+    await holding?.stop();
+    expect((await answer).json['status']).toBe('running');
+    await held.close();
+  });
+});
+
+describe('4.3 GET /v1/extractions/{id}/records', () => {
+  test('gives each record of a succeeded job once, in order, by cursor', async () => {
+    const { id } = await client.run(books(250, { collect: { mode: 'all' } }));
+    for (const limit of [7, 100, 1_000]) {
+      const records = await client.allRecords(id, limit);
+      expect(records.map(({ _meta }) => _meta.seq)).toEqual(Array.from({ length: 250 }, (_, n) => n + 1));
+      expect(new Set(records.map((record) => record.id)).size).toBe(250);
+    }
+  });
+
+  test('a record has the published schema and _meta, and null for what is unknown', async () => {
+    const { id } = await client.run(books(1));
+    const [record] = await client.allRecords(id);
+    const { json } = await client.ask('GET', '/v1/connectors/openlibrary');
+    const [operation] = json['operations'] as { record_schema: { required: string[] } }[];
+    expect(Object.keys(record ?? {})).toEqual([...(operation?.record_schema.required ?? []), '_meta']);
+    expect(record).toMatchObject({ subtitle: null });
+    expect(Object.keys(record?._meta ?? {}).sort()).toEqual(['fetched_at', 'id', 'seq', 'source_url']);
+    expect(new Date(record?._meta.fetched_at ?? '').toISOString()).toBe(record?._meta.fetched_at);
+  });
+
+  test('is not used when a webhook was chosen', async () => {
+    const { id } = await client.run(books(1, { delivery: { type: 'webhook', url: receiver.url } }));
+    expect((await client.records(id)).json).toMatchObject({ status: 409, code: 'records_delivered' });
+  });
+});
+
+describe('5. Authentication', () => {
+  test('a secret key is let in by its signature too', async () => {
+    expect((await call(server.url, server.secretKey, 'POST', '/v1/extractions', books(1))).status).toBe(202);
+  });
+
+  test('nobody is let in without one', async () => {
+    const headers = { authorization: null };
+    const { json } = await client.ask('POST', '/v1/extractions', books(1), { headers });
+    expect(json).toMatchObject({ status: 401, code: 'missing_credentials' });
+  });
+
+  test('a customer sees nothing of another', async () => {
+    const { id } = await client.run(books(1));
+    const other = extractionClient(server.url, (await newCustomer(server.url, server.dataDir)).secretKey);
+    for (const path of [`/v1/extractions/${id}`, `/v1/extractions/${id}/records`])
+      expect((await other.ask('GET', path)).json).toMatchObject({ status: 404, code: 'not_found' });
+    expect((await other.ask('GET', '/v1/extractions')).json['data']).toEqual([]);
+  });
+});
+
+describe('6. Events', () => {
+  test('a webhook gets the records, and the job is told apart from its delivery', async () => {
+    const before = receiver.arrivals.length;
+    const { json } = await client.create(books(3, { delivery: { type: 'webhook', url: receiver.url } }));
+    const { secret } = json['delivery'] as { secret: string };
+    expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    const id = String(json['id']);
+    expect((await client.ended(id)).status).toBe('succeeded');
+    const arrivals = (await receiver.arrived(before + 1)).slice(before);
+    const bodies = arrivals.map(({ body }) => JSON.parse(body.toString()) as Record<string, unknown>);
+    expect(bodies.flatMap((body) => (body['records'] as unknown[] | undefined) ?? [])).toHaveLength(3);
+    expect(bodies[0]).toMatchObject({ extraction_id: id, request_id: json['request_id'], sequence: 1 });
+  });
+});
+
+describe('7. Errors', () => {
+  test('a failed job’s detail is for the operator, under its request_id', async () => {
+    const job = await client.run({ ...books(1), input: { query: 'missing' } });
+    expect(job.request_id).toMatch(/^req_/);
+    expect(Object.keys(job.failure ?? {})).toEqual(['reason', 'retryable']);
+  });
+});
+
+describe('9. Versioning', () => {
+  test('paths carry the prefix /v1', async () => {
+    expect((await client.ask('POST', '/extractions', books(1))).status).toBe(404);
+  });
+});

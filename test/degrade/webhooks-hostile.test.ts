@@ -1,0 +1,116 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { startHostile, type HostileConduct, type HostileServer } from '../support/hostile-server.ts';
+import { get } from '../support/requests.ts';
+import type { RunningServer } from '../support/server.ts';
+import { decideTo, startDeliveringServer, startReceiver, webhookClient, type Receiver } from '../support/webhooks.ts';
+
+/** Every conduct that a receiver may have, one attempt each, all at once: what is read of each is bounded, in bytes and in time. */
+
+/** Conduct → how the attempt ends; null where it succeeds. */
+const ENDS: Readonly<Partial<Record<HostileConduct, string | null>>> = {
+  answers: null,
+  no_content: null,
+  /** 50 KB that would be 50 MiB: taken as they are. */
+  gzip_bomb: null,
+  /** The first answer is one; what follows it closes the connection. */
+  two_answers: null,
+  server_error: 'http_status',
+  gone: 'gone',
+  refuses: 'connection_refused',
+  resets_at_accept: 'connection_reset',
+  resets_on_request: 'connection_reset',
+  closes_on_request: 'connection_reset',
+  resets_mid_body: 'connection_reset',
+  closes_mid_body: 'connection_reset',
+  never_answers: 'timeout',
+  drips_headers: 'timeout',
+  huge_body: 'response_too_large',
+  huge_chunked_body: 'response_too_large',
+  huge_announced_body: 'response_too_large',
+  huge_chunk_extensions: 'response_too_large',
+  tiny_chunks_with_extensions: 'response_too_large',
+  huge_trailers: 'response_too_large',
+  huge_headers: 'response_too_large',
+  continue_flood: 'connection_reset',
+  early_hints_flood: 'response_too_large',
+  redirects_302: 'redirect_blocked',
+  redirects_307: 'redirect_blocked',
+  tls_self_signed: 'tls_error',
+  tls_wrong_host: 'tls_error',
+  tls_plain: 'tls_error',
+  tls_silent: 'timeout',
+};
+
+const CONDUCTS = Object.keys(ENDS) as HostileConduct[];
+/** What the system's own buffers of a connection on this machine take, beside what was read. */
+const SOCKET_BYTES_MAX = 12 * 2 ** 20;
+const WEBHOOKS_MAX = 20;
+
+let server: RunningServer;
+let receiver: Receiver;
+let hostile: HostileServer[] = [];
+beforeEach(async () => {
+  server = await startDeliveringServer();
+  receiver = await startReceiver();
+});
+afterEach(async () => {
+  await server.stop();
+  await receiver.close();
+  for (const one of hostile) await one.close();
+  hostile = [];
+});
+
+interface Tested {
+  readonly status: string;
+  readonly last_error: string | null;
+  readonly attempts: readonly { readonly duration_ms: number }[];
+}
+
+describe('one attempt at each hostile receiver', () => {
+  test.each([CONDUCTS.slice(0, WEBHOOKS_MAX - 1), CONDUCTS.slice(WEBHOOKS_MAX - 1)].map((group) => [group] as const))(
+    'ends in time, with its own error, and takes little: %s',
+    async (group) => {
+      const { url, secretKey } = server;
+      const { ask, create } = webhookClient(url, secretKey);
+      const cases = await Promise.all(
+        group.map(async (conduct) => {
+          const one = await startHostile(conduct);
+          hostile.push(one);
+          return { conduct, one, id: (await create(`${one.url}/hook`, 'BLOCK')).id };
+        }),
+      );
+      await create(receiver.url, 'ALLOW');
+      const testing = Promise.all(
+        cases.map(async ({ conduct, one, id }) => {
+          const tested = (await ask('POST', `/v1/webhooks/${id}/test`)) as unknown as Tested;
+          return { conduct, one, tested };
+        }),
+      );
+      const lateMs: number[] = [];
+      for (let i = 0; i < 20; i++) {
+        const before = receiver.arrivals.length;
+        await decideTo(url, secretKey, 'ALLOW');
+        const sinceMs = Date.now();
+        const arrival = (await receiver.arrived(before + 1)).at(-1);
+        lateMs.push((arrival?.atMs ?? Number.POSITIVE_INFINITY) - sinceMs);
+      }
+      for (const { conduct, one, tested } of await testing) {
+        const error = ENDS[conduct] ?? null;
+        expect([conduct, tested.status, tested.last_error]).toEqual([
+          conduct,
+          error === null ? 'succeeded' : 'failed',
+          error,
+        ]);
+        expect(tested.attempts).toHaveLength(1);
+        expect(tested.attempts[0]?.duration_ms).toBeLessThan(5_300);
+        expect(one.connections()).toBeLessThanOrEqual(1);
+        expect(one.bytesTaken()).toBeLessThan(SOCKET_BYTES_MAX);
+        expect(one.requests().every(({ head }) => head.startsWith('POST /hook '))).toBe(true);
+      }
+      // The receivers run in this process too, and one that packs 50 MiB holds it up for a moment.
+      expect(lateMs.sort((a, b) => a - b)[15]).toBeLessThan(500);
+      expect((await get(url, '/metrics')).text).toMatch(/^gatehouse_webhook_attempts_in_flight 0$/m);
+    },
+    60_000,
+  );
+});

@@ -1,0 +1,48 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RunningServer } from '../support/server.ts';
+import { decideTo, startDeliveringServer, startReceiver, webhookClient, type Receiver } from '../support/webhooks.ts';
+
+/** A process that stands still for seconds, as on a machine that sleeps: time limits have passed meanwhile. */
+
+/** GATEHOUSE_STOPS in the environment of the tests makes a longer run. */
+const STOPS = Number(process.env['GATEHOUSE_STOPS'] ?? 1);
+const STOP_MS = 5_000;
+
+let server: RunningServer;
+let receiver: Receiver;
+beforeEach(async () => {
+  server = await startDeliveringServer();
+  receiver = await startReceiver();
+});
+afterEach(async () => {
+  process.kill(server.pid, 'SIGCONT');
+  await server.stop();
+  await receiver.close();
+});
+
+test.each(Array.from({ length: STOPS }, (_none, at) => at + 1))(
+  'SIGSTOP for 5 s and SIGCONT (%s): no delivery has more than four attempts, and all end',
+  async () => {
+    const { url, secretKey } = server;
+    const { create, ended } = webhookClient(url, secretKey);
+    await create(receiver.url, 'ALLOW');
+    receiver.answers(500);
+    const ids: string[] = [];
+    for (let i = 0; i < 6; i++) ids.push(String((await decideTo(url, secretKey, 'ALLOW')).json['request_id']));
+    // Some have had their second attempt, and the time of the third comes while nothing runs.
+    await receiver.arrived(8);
+    process.kill(server.pid, 'SIGSTOP');
+    await sleep(STOP_MS);
+    process.kill(server.pid, 'SIGCONT');
+    for (const id of ids) {
+      const row = await ended(`?request_id=${id}`);
+      expect(row).toMatchObject({ status: 'failed', last_error: 'http_status' });
+      expect(row.attempt_count).toBeLessThanOrEqual(4);
+      const seen = receiver.arrivals.filter(({ headers }) => headers['webhook-id'] === row.id);
+      expect(seen.length).toBeLessThanOrEqual(4);
+      expect(seen).toHaveLength(row.attempt_count);
+    }
+  },
+  60_000,
+);

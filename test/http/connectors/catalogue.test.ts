@@ -1,0 +1,39 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { CONNECTORS } from '../../../src/extract/connectors/index.ts';
+import { bearer } from '../../support/manage.ts';
+import { type RunningServer, startServer } from '../../support/server.ts';
+
+describe('the catalogue', () => {
+  let server: RunningServer;
+  beforeAll(async () => {
+    server = await startServer();
+  });
+  afterAll(() => server.stop());
+  const ask = (path: string) => bearer(server.url, server.secretKey, 'GET', path);
+
+  test('has all connectors, each as its own path shows it', async () => {
+    const { json } = await ask('/v1/connectors');
+    const data = json['data'] as { id: string; operations: { name: string }[] }[];
+    expect(data.map(({ id }) => id)).toEqual(CONNECTORS.map(({ id }) => id));
+    for (const connector of data) expect((await ask(`/v1/connectors/${connector.id}`)).json).toEqual(connector);
+  });
+
+  test('has of each operation what a request needs', async () => {
+    const { json } = await ask('/v1/connectors');
+    for (const connector of json['data'] as { operations: Record<string, unknown>[] }[]) {
+      expect(connector).toMatchObject({ rate_policy: expect.any(String) as string });
+      for (const operation of connector.operations)
+        expect(operation).toMatchObject({
+          input_schema: { type: 'object' },
+          record_schema: { type: 'object' },
+          example: { input: {}, record: {} },
+          paging: expect.any(String) as string,
+        });
+    }
+  });
+
+  test('answers 404 to what it has not', async () => {
+    expect((await ask('/v1/connectors/none')).json).toMatchObject({ status: 404, code: 'not_found' });
+    expect((await ask('/v1/connectors?cursor=x')).json).toMatchObject({ status: 400, code: 'invalid_request' });
+  });
+});

@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  books,
+  extractionClient,
+  type SourceServer,
+  startExtractingServer,
+  startSource,
+} from '../../support/extractions.ts';
+import { TRANSPORTS } from '../../support/requests.ts';
+import type { RunningServer } from '../../support/server.ts';
+
+describe.each(TRANSPORTS)('extractions answer 200 over %s', (transport) => {
+  let server: RunningServer;
+  let source: SourceServer;
+  let client: ReturnType<typeof extractionClient>;
+  beforeAll(async () => {
+    source = await startSource();
+    server = await startExtractingServer(source, { GATEHOUSE_TRANSPORT: transport });
+    client = extractionClient(server.url, server.secretKey);
+  });
+  afterAll(async () => {
+    await server.stop();
+    await source.close();
+  });
+
+  test('to the list, newest first, by status, connector and operation', async () => {
+    const first = await client.run(books(1));
+    const second = await client.run({ ...books(1), input: { query: 'missing' } });
+    const ids = async (query: string): Promise<string[]> =>
+      ((await client.ask('GET', `/v1/extractions${query}`)).json['data'] as { id: string }[]).map(({ id }) => id);
+    expect((await ids('')).slice(0, 2)).toEqual([second.id, first.id]);
+    expect(await ids('?status=failed')).toEqual([second.id]);
+    expect(await ids('?status=failed&connector=wordpress')).toEqual([]);
+    expect(await ids('?operation=search.works&limit=1')).toEqual([second.id]);
+  });
+
+  test('to records in every format, large ones whole', async () => {
+    const { id } = await client.run(books(2_000, { collect: { mode: 'all' } }));
+    const ndjson = await client.records(id, '?format=ndjson&limit=1000');
+    expect(ndjson.headers['content-type']).toBe('application/x-ndjson');
+    expect(ndjson.text.trimEnd().split('\n')).toHaveLength(1_000);
+    expect(ndjson.headers['link']).toContain('; rel="next"');
+    const csv = await client.records(id, `?format=csv&limit=1000&cursor=${ndjson.headers['x-next-cursor'] ?? ''}`);
+    expect(csv.headers['content-type']).toBe('text/csv; charset=utf-8');
+    expect(csv.text.trimEnd().split('\r\n')).toHaveLength(1_000);
+    expect(csv.headers).not.toHaveProperty('x-next-cursor');
+    expect(ndjson.headers['x-svc-rl-limit']).toBe('6000');
+    expect(ndjson.headers['cache-control']).toBe('no-store');
+  });
+
+  test('to a cancellation, twice', async () => {
+    const id = await client.started(books(1, {}, 'held'));
+    const first = await client.ask('POST', `/v1/extractions/${id}/cancel`);
+    const again = await client.ask('POST', `/v1/extractions/${id}/cancel`, {});
+    expect([first.status, again.status]).toEqual([200, 200]);
+    expect(again.json).toEqual(first.json);
+    source.release();
+  });
+
+  test('to a client that waited and went away, as to the next one', async () => {
+    const id = await client.started(books(1, {}, 'held'));
+    const gone = new AbortController();
+    const headers = { authorization: `Bearer ${server.secretKey}` };
+    const waiting = fetch(`${server.url}/v1/extractions/${id}?wait=60`, { headers, signal: gone.signal });
+    setTimeout(() => gone.abort(), 100);
+    await expect(waiting).rejects.toThrow('abort');
+    source.release();
+    expect((await client.ended(id)).status).toBe('succeeded');
+  });
+});

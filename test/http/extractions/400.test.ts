@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  books,
+  extractionClient,
+  type SourceServer,
+  startExtractingServer,
+  startSource,
+} from '../../support/extractions.ts';
+import type { RunningServer } from '../../support/server.ts';
+
+describe('extractions answer 400', () => {
+  let server: RunningServer;
+  let source: SourceServer;
+  let client: ReturnType<typeof extractionClient>;
+  let id: string;
+  beforeAll(async () => {
+    source = await startSource();
+    server = await startExtractingServer(source);
+    client = extractionClient(server.url, server.secretKey);
+    ({ id } = await client.run(books(2)));
+  });
+  afterAll(async () => {
+    await server.stop();
+    await source.close();
+  });
+
+  test.each([
+    ['no JSON', '{', 'malformed_json'],
+    ['an array', '[]', 'invalid_request'],
+    ['a name twice', '{"connector":"a","connector":"b"}', 'invalid_request'],
+    ['too many levels', `{"input":${'['.repeat(40)}${']'.repeat(40)}}`, 'invalid_request'],
+  ])('to %s', async (_what, body, code) => {
+    const { json } = await client.ask('POST', '/v1/extractions', body);
+    expect(json).toMatchObject({ status: 400, code });
+  });
+
+  test.each([
+    ['/v1/extractions?limit=0', '?limit'],
+    ['/v1/extractions?limit=1001', '?limit'],
+    ['/v1/extractions?cursor=x', '?cursor'],
+    ['/v1/extractions?status=done', '?status'],
+    ['/v1/extractions/{id}?wait=121', '?wait'],
+    ['/v1/extractions/{id}?wait=x', '?wait'],
+    ['/v1/extractions/{id}/records?format=xml', '?format'],
+    ['/v1/extractions/{id}/records?partial=yes', '?partial'],
+    ['/v1/extractions/{id}/records?cursor=x', '?cursor'],
+    ['/v1/extractions/{id}/records?limit=1001', '?limit'],
+  ])('to GET %s', async (path, pointer) => {
+    const { json } = await client.ask('GET', path.replace('{id}', id));
+    expect(json).toMatchObject({ status: 400, code: 'invalid_request', errors: [{ pointer }] });
+  });
+
+  test('to a parameter that is given twice', async () => {
+    expect((await client.ask('GET', `/v1/extractions/${id}?wait=1&wait=1`)).status).toBe(400);
+  });
+
+  test.each([['x'.repeat(256)], ['a b']])('to the Idempotency-Key %s', async (key) => {
+    const { json } = await client.create(books(1), { 'Idempotency-Key': key });
+    expect(json).toMatchObject({ status: 400, code: 'invalid_request' });
+  });
+
+  test('to an Idempotency-Key that is given twice', async () => {
+    const headers = { 'Idempotency-Key': ['a', 'b'] } as unknown as Record<string, string>;
+    expect((await client.create(books(1), headers)).status).toBe(400);
+  });
+});

@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  books,
+  extractionClient,
+  NOBODYS_EXTRACTION,
+  type SourceServer,
+  startExtractingServer,
+  startSource,
+} from '../../support/extractions.ts';
+import { newCustomer } from '../../support/requests.ts';
+import type { RunningServer } from '../../support/server.ts';
+
+const PATHS = [
+  ['GET', ''],
+  ['GET', '?wait=1'],
+  ['POST', '/cancel'],
+  ['GET', '/records'],
+  ['GET', '/records?partial=true'],
+] as const;
+
+describe('extractions answer 404', () => {
+  let server: RunningServer;
+  let source: SourceServer;
+  let client: ReturnType<typeof extractionClient>;
+  beforeAll(async () => {
+    source = await startSource();
+    server = await startExtractingServer(source);
+    client = extractionClient(server.url, server.secretKey);
+  });
+  afterAll(async () => {
+    await server.stop();
+    await source.close();
+  });
+
+  test.each([NOBODYS_EXTRACTION, 'x', 'ext_', '%00', '..%2fx'])('to the id %s', async (id) => {
+    for (const [method, path] of PATHS)
+      expect((await client.ask(method, `/v1/extractions/${id}${path}`)).json).toMatchObject({
+        status: 404,
+        code: 'not_found',
+      });
+  });
+
+  test('to another customer’s job, which goes on', async () => {
+    const { id } = await client.run(books(1));
+    const other = extractionClient(server.url, (await newCustomer(server.url, server.dataDir)).secretKey);
+    for (const [method, path] of PATHS) {
+      const answer = await other.ask(method, `/v1/extractions/${id}${path}`);
+      expect(answer.json).toMatchObject({ status: 404, code: 'not_found' });
+      expect(answer.json['detail']).toBe(
+        (await other.ask(method, `/v1/extractions/${NOBODYS_EXTRACTION}${path}`)).json['detail'],
+      );
+    }
+    expect((await client.job(id)).status).toBe('succeeded');
+  });
+});

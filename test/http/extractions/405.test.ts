@@ -1,0 +1,27 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { NOBODYS_EXTRACTION, NOBODYS_SESSION } from '../../support/extractions.ts';
+import { bearer } from '../../support/manage.ts';
+import { type RunningServer, startServer } from '../../support/server.ts';
+
+describe('extractions, sessions and the catalogue answer 405', () => {
+  let server: RunningServer;
+  beforeAll(async () => {
+    server = await startServer();
+  });
+  afterAll(() => server.stop());
+
+  test.each([
+    ['PUT', '/v1/extractions', 'GET, POST'],
+    ['DELETE', `/v1/extractions/${NOBODYS_EXTRACTION}`, 'GET'],
+    ['GET', `/v1/extractions/${NOBODYS_EXTRACTION}/cancel`, 'POST'],
+    ['POST', `/v1/extractions/${NOBODYS_EXTRACTION}/records`, 'GET'],
+    ['PUT', '/v1/sessions', 'GET, POST'],
+    ['PUT', `/v1/sessions/${NOBODYS_SESSION}`, 'DELETE, GET'],
+    ['POST', '/v1/connectors', 'GET'],
+    ['DELETE', '/v1/connectors/generic', 'GET'],
+  ])('to %s %s', async (method, path, allow) => {
+    const { json, headers } = await bearer(server.url, server.secretKey, method, path);
+    expect(json).toMatchObject({ status: 405, code: 'method_not_allowed' });
+    expect(headers['allow']?.split(', ').sort().join(', ')).toBe(allow);
+  });
+});

@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  books,
+  extractionClient,
+  type SourceServer,
+  startExtractingServer,
+  startSource,
+} from '../../support/extractions.ts';
+import { newCustomer } from '../../support/requests.ts';
+import type { RunningServer } from '../../support/server.ts';
+import { eventually, type Receiver, startReceiver } from '../../support/webhooks.ts';
+
+describe('extractions answer 409', () => {
+  let server: RunningServer;
+  let source: SourceServer;
+  let receiver: Receiver;
+  let client: ReturnType<typeof extractionClient>;
+  beforeAll(async () => {
+    source = await startSource();
+    receiver = await startReceiver();
+    server = await startExtractingServer(source);
+    client = extractionClient(server.url, server.secretKey);
+  });
+  afterAll(async () => {
+    await server.stop();
+    await source.close();
+    await receiver.close();
+  });
+
+  test('not_ready to the records of a job that runs, unless a part is wanted', async () => {
+    const id = await client.started(books(2, {}, 'held'));
+    expect((await client.records(id)).json).toMatchObject({ status: 409, code: 'not_ready' });
+    expect((await client.records(id, '?partial=true')).json).toMatchObject({ records: [], has_more: false });
+    source.release();
+    await client.ended(id);
+    expect((await client.records(id)).json['records']).toHaveLength(2);
+  });
+
+  test('not_ready to the records of a job that failed, unless a part is wanted', async () => {
+    const { id } = await client.run({ ...books(1), input: { query: 'missing' } });
+    expect((await client.records(id)).json).toMatchObject({ status: 409, code: 'not_ready' });
+    expect((await client.records(id, '?partial=true')).json).toMatchObject({ records: [], has_more: false });
+  });
+
+  test('records_delivered to what went to a webhook, but not where that delivery failed', async () => {
+    const delivered = await client.run(books(1, { delivery: { type: 'webhook', url: receiver.url } }));
+    expect((await client.records(delivered.id)).json).toMatchObject({ status: 409, code: 'records_delivered' });
+    // 410 ends a delivery at once.
+    receiver.answers(410);
+    const failed = await client.run(books(1, { delivery: { type: 'webhook', url: receiver.url } }));
+    await eventually('the end of the delivery', async () =>
+      (await client.job(failed.id)).delivery.status === 'failed' ? true : null,
+    );
+    expect((await client.records(failed.id)).json['records']).toHaveLength(1);
+    receiver.answers(200);
+  });
+
+  test('idempotency_conflict to another body under a key, and to nobody else', async () => {
+    const key = { 'Idempotency-Key': 'order-1' };
+    const first = await client.create(books(1), key);
+    const again = await client.create(books(1), key);
+    expect([again.status, again.text]).toEqual([202, first.text]);
+    expect((await client.create(books(2), key)).json).toMatchObject({ status: 409, code: 'idempotency_conflict' });
+    const other = extractionClient(server.url, (await newCustomer(server.url, server.dataDir)).secretKey);
+    expect((await other.create(books(2), key)).status).toBe(202);
+  });
+
+  test('of calls at the same time under one key one makes a job', async () => {
+    const key = { 'Idempotency-Key': 'order-2' };
+    const answers = await Promise.all(Array.from({ length: 8 }, () => client.create(books(1), key)));
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+  });
+
+  test('an inline answer is given again under its key', async () => {
+    const key = { 'Idempotency-Key': 'order-3' };
+    const first = await client.create(books(3, { delivery: { type: 'sync' } }), key);
+    const again = await client.create(books(3, { delivery: { type: 'sync' } }), key);
+    expect([again.status, again.text]).toEqual([200, first.text]);
+  });
+});

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  books,
+  extractionClient,
+  NOBODYS_SESSION,
+  type SourceServer,
+  startExtractingServer,
+  startSource,
+} from '../../support/extractions.ts';
+import { newCustomer } from '../../support/requests.ts';
+import type { RunningServer } from '../../support/server.ts';
+
+describe('extractions answer 422 before anything is fetched', () => {
+  let server: RunningServer;
+  let source: SourceServer;
+  let client: ReturnType<typeof extractionClient>;
+  beforeAll(async () => {
+    source = await startSource();
+    server = await startExtractingServer(source);
+    client = extractionClient(server.url, server.secretKey);
+  });
+  afterAll(async () => {
+    await server.stop();
+    await source.close();
+  });
+
+  const refused = async (changes: object): Promise<unknown[]> => {
+    const { status, json } = await client.create({ ...books(1), ...changes });
+    const errors = (json['errors'] ?? []) as { pointer: string; code: string }[];
+    return [status, json['code'], ...errors.map(({ pointer }) => pointer)];
+  };
+
+  test.each([
+    [{ connector: 'none' }, 'unknown_connector', '/connector'],
+    [{ operation: 'none.none' }, 'unknown_operation', '/operation'],
+    [{ input: {} }, 'validation_failed', '/input/query'],
+    [{ input: { query: 7 } }, 'validation_failed', '/input/query'],
+    [{ input: { query: 'tea', more: 1 } }, 'validation_failed', '/input/more'],
+    [{ collect: { mode: 'limit', limit: 0 } }, 'validation_failed', '/collect/limit'],
+    [{ collect: { mode: 'limit', limit: 100_001 } }, 'validation_failed', '/collect/limit'],
+    [{ collect: { mode: 'some' } }, 'validation_failed', '/collect/mode'],
+    [{ output: { format: 'xml' } }, 'validation_failed', '/output/format'],
+    [{ output: { fields: ['nowhere'] } }, 'validation_failed', '/output/fields/0'],
+    [{ output: { schema: { type: 'thing' } } }, 'validation_failed', '/output/schema/type'],
+    [{ delivery: { type: 'mail' } }, 'validation_failed', '/delivery/type'],
+    [{ delivery: { type: 'webhook', url: 'x' } }, 'validation_failed', '/delivery/url'],
+    [{ delivery: { type: 'webhook', url: 'http://10.0.0.1/' } }, 'blocked_url', '/delivery/url'],
+    [{ session: NOBODYS_SESSION }, 'validation_failed', '/session'],
+    [{ session: 'x' }, 'validation_failed', '/session'],
+    [{ delivery: { type: 'sync' }, collect: { limit: 1_001 } }, 'sync_limit_exceeded', '/collect/limit'],
+  ])('to %j', async (changes, code, pointer) => {
+    expect(await refused(changes)).toEqual([422, code, pointer]);
+  });
+
+  test('to an address that the service may not reach', async () => {
+    const blog = { connector: 'wordpress', operation: 'site.posts' };
+    for (const site of ['http://10.0.0.1/', '169.254.169.254', 'http://[fd00::1]/'])
+      expect(await refused({ ...blog, input: { site } })).toEqual([422, 'blocked_url', '/input/site']);
+  });
+
+  test('to a session of another customer', async () => {
+    const other = extractionClient(server.url, (await newCustomer(server.url, server.dataDir)).secretKey);
+    const { json } = await other.ask('POST', '/v1/sessions', { host: 'shop.example', headers: { a: 'b' } });
+    expect(await refused({ session: json['id'] })).toEqual([422, 'validation_failed', '/session']);
+  });
+
+  test('and there is no job of it, and nothing was fetched', async () => {
+    expect(source.targets).toEqual([]);
+    expect((await client.ask('GET', '/v1/extractions')).json['data']).toEqual([]);
+  });
+});

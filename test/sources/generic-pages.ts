@@ -1,0 +1,70 @@
+import type { JsonValue } from '../../src/extract/connector.ts';
+import { pageText } from '../support/pages.ts';
+import { many, type SourceCase, type World } from './source-case.ts';
+
+/** One page at any address; none where it would hold nothing of what is looked for. */
+function onePage(pageWith: (records: number) => string): SourceCase['world'] {
+  return (records): World =>
+    () =>
+      pageWith(records);
+}
+
+function body(markup: string): string {
+  return `<!doctype html><html lang="en"><head><title>Harbour</title></head><body>${markup}</body></html>`;
+}
+
+function jsonLd(things: JsonValue): string {
+  const data = JSON.stringify({ '@context': 'https://schema.org', '@graph': things });
+  return body(`<script type="application/ld+json">${data}</script>`);
+}
+
+function links(records: number): string {
+  return body(
+    many(records, (place) => `<p><a href="/boats/${place}?from=list" rel="noopener">Boat ${place}</a>`).join(''),
+  );
+}
+
+function table(records: number): string {
+  if (records === 0) return body('<p>No boats today.</p>');
+  const rows = many(records, (place) => `<tr><td>Boat ${place}<td>10</tr>`);
+  return body(`<table><caption>Boats<tr><th>Boat<th>Price</tr>${rows.join('')}</table>`);
+}
+
+function events(records: number): string {
+  return jsonLd(many(records, (place) => ({ '@type': 'Event', '@id': `#${place}`, name: `Regatta ${place}` })));
+}
+
+function reviews(records: number): string {
+  const all = many(records, (place) => ({
+    '@type': 'Review',
+    author: { '@type': 'Person', name: 'Ada Quist' },
+    reviewRating: { '@type': 'Rating', ratingValue: '4' },
+    reviewBody: `Visit ${place}: the soup is good.`,
+    datePublished: '2026-01-02',
+  }));
+  return jsonLd([{ '@type': 'Restaurant', name: 'Harbour Café', review: all }]);
+}
+
+const COMMON = {
+  connector: 'generic',
+  input: { url: 'https://courier.example/news/bridge' },
+  paging: 'none',
+  sizeAsked: null,
+  hostIn: 'url',
+  announcesTotal: true,
+} as const;
+
+/** The operations of the connector for any site that read one page. */
+export const genericPageCases: readonly SourceCase[] = [
+  {
+    ...COMMON,
+    operation: 'page.article',
+    world: (records) => () => (records === 0 ? null : pageText('article/news.page')),
+    recordsMax: 1,
+    emptyIsMissing: true,
+  },
+  { ...COMMON, operation: 'page.structured', world: onePage(events) },
+  { ...COMMON, operation: 'page.links', input: { url: 'courier.example' }, world: onePage(links) },
+  { ...COMMON, operation: 'page.tables', world: onePage(table) },
+  { ...COMMON, operation: 'place.reviews', world: onePage(reviews) },
+];

@@ -1,0 +1,137 @@
+import type { FakeReply } from '../support/fake-source.ts';
+import { pageText } from '../support/pages.ts';
+import { discourseWorld } from './discourse.ts';
+import { genericPageCases } from './generic-pages.ts';
+import { mediawikiWorld } from './mediawiki.ts';
+import { shopifyWorld } from './shopify.ts';
+import { many, type SourceCase, type World } from './source-case.ts';
+import { wordpressWorld } from './wordpress.ts';
+
+/** Addresses of one sitemap, so that a large site has several of them. Source: sitemaps.org, "Sitemap protocol". */
+const SITEMAP_SIZE = 500;
+/** Links of a page, of those that lead on through a site. */
+const LINKS = 10;
+
+const WORDS = 'The harbour master counts the boats that come in before the fog does, and writes each of them down. ';
+
+/** A page of a site; one that asks not to be indexed or followed is none of its records. */
+function page(title: string, links: readonly string[], isWanted = true): string {
+  const robots = isWanted ? '' : '<meta name="robots" content="noindex, nofollow">';
+  const listed = links.map((link) => `<li><a href="${link}">${link}</a></li>`).join('');
+  return `<!doctype html><html lang="en"><head><title>${title}</title>${robots}</head>
+<body><article><h1>${title}</h1><p>${WORDS.repeat(5)}</p></article><ul>${listed}</ul></body></html>`;
+}
+
+function xml(body: string): FakeReply {
+  return { headers: { 'content-type': 'application/xml' }, body: `<?xml version="1.0" encoding="UTF-8"?>${body}` };
+}
+
+const XMLNS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"';
+
+/** A site whose `/sitemap.xml` is an index of sitemaps, which name its pages; `pageAt` is what stands there. */
+function sitemapWorld(records: number, pageAt: (place: number) => string): World {
+  return ({ url }) => {
+    const { pathname } = new URL(url);
+    if (pathname === '/') return page('Home', [], false);
+    if (pathname === '/sitemap.xml') return sitemapIndex(Math.ceil(records / SITEMAP_SIZE));
+    const sitemap = /^\/sitemap-(\d+)\.xml$/.exec(pathname)?.[1];
+    if (sitemap !== undefined) return urlset(records, Number(sitemap));
+    const place = Number(/^\/page-(\d+)$/.exec(pathname)?.[1]);
+    return place < records ? pageAt(place) : null;
+  };
+}
+
+function sitemapIndex(count: number): FakeReply {
+  const all = many(count, (at) => `<sitemap><loc>https://site.example/sitemap-${at}.xml</loc></sitemap>`);
+  return xml(`<sitemapindex ${XMLNS}>${all.join('')}</sitemapindex>`);
+}
+
+function urlset(records: number, sitemap: number): FakeReply {
+  const urls = many(
+    records,
+    (place) => `<url><loc>https://site.example/page-${place}</loc><lastmod>2026-01-02</lastmod></url>`,
+  );
+  const shown = urls.slice(sitemap * SITEMAP_SIZE, (sitemap + 1) * SITEMAP_SIZE);
+  return xml(`<urlset ${XMLNS}>${shown.join('')}</urlset>`);
+}
+
+/** A site whose pages lead to each other: its first page to ten others, each of those to ten more, all of them back. */
+function linkedWorld(records: number): World {
+  return ({ url }) => {
+    const { pathname } = new URL(url);
+    const place = pathname === '/' ? 0 : Number(/^\/page-(\d+)$/.exec(pathname)?.[1]);
+    if (records === 0 && place === 0) return page('Closed', ['/page-1'], false);
+    if (!(place < records)) return null;
+    const further = many(LINKS, (at) => place * LINKS + at + 1).filter((to) => to < records);
+    return page(`Page ${place}`, ['/', ...further.map((to) => `/page-${to}`)]);
+  };
+}
+
+/** Software with an interface, and the first page by which it is told. Where the interface has nothing, no page is wanted. */
+function runBy(platform: string, home: string, world: World): World {
+  const closed = '<meta name="robots" content="noindex, nofollow">';
+  const first = pageText(`platform/${platform}.page`).replace('<head>', `<head>${closed}`);
+  return (request) => (new URL(request.url).pathname === home ? first : world(request));
+}
+
+/** Posts alone and no pages, which are asked for too. */
+function blog(records: number): World {
+  const options = { prefix: '/blog', host: 'wp.example' };
+  const [posts, none] = [wordpressWorld(records, options), wordpressWorld(0, options)];
+  return (request) => (request.url.includes('/wp/v2/pages') ? none : posts)(request);
+}
+
+function productPage(place: number): string {
+  const offers = { '@type': 'Offer', price: '9.50', priceCurrency: 'EUR', availability: 'https://schema.org/InStock' };
+  const product = {
+    '@context': 'https://schema.org/',
+    '@type': 'Product',
+    name: `Cup ${place}`,
+    sku: `C-${place}`,
+    offers,
+  };
+  return `<!doctype html><title>Cup</title><script type="application/ld+json">${JSON.stringify(product)}</script>`;
+}
+
+const WALK = {
+  connector: 'generic',
+  sizeAsked: null,
+  hostIn: 'url',
+  paging: 'walk',
+  announcesTotal: false,
+  input: { url: 'https://site.example/' },
+} as const;
+/** Each record is a page that is read as a whole, and the largest count here has three sizes of a page's links. */
+const PAGES = { ...WALK, largeCount: 301 } as const;
+const LISTED = { ...WALK, paging: 'cursor' } as const;
+
+export const genericCases: readonly SourceCase[] = [
+  ...genericPageCases,
+  { ...WALK, operation: 'site.urls', world: (records) => sitemapWorld(records, () => page('Listed', [])) },
+  {
+    ...LISTED,
+    operation: 'site.urls',
+    input: { url: 'wiki.example', path_prefix: '/' },
+    world: (records) => runBy('mediawiki', '/', mediawikiWorld(records, '/w/api.php', 'wiki.example')),
+  },
+  { ...PAGES, operation: 'site.pages', world: linkedWorld },
+  {
+    ...LISTED,
+    operation: 'site.pages',
+    input: { url: 'https://wp.example/blog/', path_prefix: '/' },
+    world: (records) => runBy('wordpress', '/blog/', blog(records)),
+  },
+  {
+    ...PAGES,
+    operation: 'site.pages',
+    input: { url: 'https://site.example/forum/' },
+    world: (records) => runBy('discourse', '/forum/', discourseWorld(records, '/forum')),
+  },
+  { ...PAGES, operation: 'site.products', world: (records) => sitemapWorld(records, productPage) },
+  {
+    ...LISTED,
+    operation: 'site.products',
+    input: { url: 'cups.example' },
+    world: (records) => runBy('shopify', '/', shopifyWorld(records)),
+  },
+];

@@ -1,0 +1,134 @@
+import type { ExtractionState } from '../../src/core/extraction-state.ts';
+import { Scheduler, SCHEDULER_BOUNDS, type SchedulerBounds } from '../../src/extract/scheduler.ts';
+import type {
+  ExtractEvent,
+  ExtractOrder,
+  ExtractResult,
+  ExtractStepMessage,
+} from '../../src/pools/extract-messages.ts';
+import { committed, type StoreFault } from '../../src/store/durable.ts';
+import type { ExtractStore } from '../../src/store/extract-store.ts';
+import type { Job } from '../../src/store/extractions/job-row.ts';
+import { found, stepsNamed } from './extraction-jobs.ts';
+
+/** A scheduler whose workers are the test, and whose clock stands until the test moves it. */
+
+export const SEALING = Buffer.alloc(32, 7);
+
+export interface Leased extends ExtractStepMessage {
+  readonly worker: number;
+  /** What the step is called. */
+  readonly key: string;
+}
+
+export class SchedulerBench {
+  readonly scheduler: Scheduler;
+  /** Steps that workers have. */
+  readonly leased: Leased[] = [];
+  readonly orders: { readonly worker: number; readonly order: ExtractOrder }[] = [];
+  readonly ended: { readonly job: Job; readonly state: ExtractionState }[] = [];
+  readonly faults: StoreFault[] = [];
+  readonly restarted: number[] = [];
+  nowMs = 1_000;
+  readonly #store: ExtractStore;
+  #timers: { atMs: number; then: () => void }[] = [];
+
+  constructor(store: ExtractStore, bounds: Partial<SchedulerBounds> = {}, polite = { gapMs: 0, concurrency: 1_000 }) {
+    this.#store = store;
+    this.scheduler = new Scheduler({
+      store,
+      sealing: SEALING,
+      polite,
+      bounds: { ...SCHEDULER_BOUNDS, ...bounds },
+      nowMs: () => this.nowMs,
+      monotonicMs: () => this.nowMs,
+      after: (ms, then) => {
+        const timer = { atMs: this.nowMs + ms, then };
+        this.#timers.push(timer);
+        return () => {
+          this.#timers = this.#timers.filter((other) => other !== timer);
+        };
+      },
+      send: (worker, order) => {
+        this.orders.push({ worker, order });
+        if (order.kind === 'steps')
+          for (const step of order.steps) {
+            const { key } = JSON.parse(step.stateJson) as { key: string };
+            this.leased.push({ ...step, worker, key });
+          }
+        return true;
+      },
+      restartWorker: (worker) => void this.restarted.push(worker),
+      onEnded: (job, state) => void this.ended.push({ job, state }),
+      onStoreFault: (fault) => void this.faults.push(fault),
+    });
+  }
+
+  get keys(): string[] {
+    return this.leased.map(({ key }) => key);
+  }
+
+  /** Moves the clock, and what waits for it. */
+  async pass(ms: number): Promise<void> {
+    this.nowMs += ms;
+    const due = this.#timers.filter(({ atMs }) => atMs <= this.nowMs);
+    this.#timers = this.#timers.filter(({ atMs }) => atMs > this.nowMs);
+    for (const { then } of due) then();
+    this.scheduler.tick();
+    await this.settle();
+  }
+
+  take(key: string): Leased {
+    const at = this.leased.findIndex((leased) => leased.key === key);
+    const [leased] = this.leased.splice(at, 1);
+    if (at < 0 || leased === undefined) throw new Error(`nobody has ${key}`);
+    return leased;
+  }
+
+  /** The worker that has the step says what it found, and the store writes it. */
+  async answer(leased: Leased, given: Answer = {}): Promise<void> {
+    this.scheduler.hear(leased.worker, [resultOf(leased.lease, given)]);
+    await this.settle();
+  }
+
+  hear(worker: number, ...events: ExtractEvent[]): void {
+    this.scheduler.hear(worker, events);
+  }
+
+  /** Until the store has written what it was given, and the scheduler has heard of it. */
+  async settle(): Promise<void> {
+    for (let round = 0; round < 3; round++) {
+      // Transactions have their order, so what was asked for before this one is done with it.
+      await new Promise((done) => setImmediate(done));
+      await committed(this.#store.root, () => null);
+      await new Promise((done) => setImmediate(done));
+    }
+  }
+}
+
+export interface Answer extends Partial<
+  Pick<ExtractResult, 'failure' | 'total' | 'pauseMs' | 'errors' | 'sessionJson'>
+> {
+  readonly ids?: readonly string[];
+  readonly next?: readonly string[];
+}
+
+export function resultOf(lease: number, { ids = [], next = [], failure = null, ...rest }: Answer): ExtractResult {
+  return {
+    kind: 'result',
+    lease,
+    ...found(ids),
+    next: stepsNamed(next),
+    total: null,
+    pauseMs: 0,
+    pages: failure === null ? 1 : 0,
+    credits: failure === null ? 1 : 0,
+    tier: failure === null ? 'standard' : null,
+    errors: failure === null ? 0 : 1,
+    bytes: 100,
+    failure,
+    notes: [],
+    sessionJson: null,
+    ...rest,
+  };
+}

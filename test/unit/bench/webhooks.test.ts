@@ -1,0 +1,41 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+
+/** The smoke mode of the benches of webhooks, built and from the command line, so that they cannot rot. */
+
+const BENCH = fileURLToPath(new URL('../../../dist/bench/webhooks.js', import.meta.url));
+
+async function smoke(name: string): Promise<readonly string[]> {
+  const { stdout } = await promisify(execFile)(process.execPath, [BENCH, '--smoke', name]);
+  return stdout.trimEnd().split('\n');
+}
+
+test('isolation: every delivery of a healthy endpoint arrives, in both phases', async () => {
+  const lines = await smoke('isolation');
+  const rows = lines.filter((line) => /^(all answer|\d+ of \d+ hang) /.test(line));
+  expect(rows).toHaveLength(3);
+  for (const row of rows) expect(row).toMatch(/ 180 +0$/);
+  expect(lines.at(-1)).toMatch(/^p99 of healthy endpoints, medians of 1: -?\d+ % /);
+}, 60_000);
+
+test('throughput: the whole backlog arrives', async () => {
+  const lines = await smoke('throughput');
+  expect(lines.at(-2)).toMatch(/^round 1 +\d+ +\d+ +\d+\.\d{3}$/);
+  expect(lines.at(-1)).toMatch(/^ratio service \/ bare sender, median of 1: \d+\.\d{3} /);
+}, 60_000);
+
+test('decide: no request is refused, with and without deliveries', async () => {
+  const lines = await smoke('decide');
+  const rows = lines.filter((line) => /^(no webhooks|delivering) /.test(line));
+  expect(rows).toHaveLength(2);
+  for (const row of rows) expect(row).toMatch(/ 0$/);
+}, 60_000);
+
+test('down: decisions go on, and what is pending is told', async () => {
+  const lines = await smoke('down');
+  const rows = lines.filter((line) => /^all down, slice \d/.test(line));
+  expect(rows).toHaveLength(2);
+  for (const row of rows) expect(row).toMatch(/ [1-9]\d* +\d+ +10$/);
+}, 60_000);

@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest';
+import { reportOf, type ExtractReport } from '../../../src/cli/extract/report.ts';
+import { readRequest } from '../../../src/cli/extract/request.ts';
+import { FAILURE_REASONS } from '../../../src/core/extraction.ts';
+import { ended, queuedState, type ExtractionState } from '../../../src/core/extraction-state.ts';
+import { generic } from '../../../src/extract/connectors/generic.ts';
+
+async function report(
+  state: Partial<ExtractionState>,
+  failure: Parameters<typeof ended>[1] = null,
+  more: Partial<ExtractReport> & { readonly detail?: string; readonly limit?: string } = {},
+): Promise<{
+  readonly text: string;
+  readonly json: Record<string, unknown>;
+  readonly failed: boolean;
+  readonly isBeside: boolean;
+}> {
+  const asked = await readRequest(
+    {
+      connector: 'generic',
+      operation: 'page.article',
+      input: '{"url":"https://www.example.com/"}',
+      format: 'ndjson',
+      limit: more.limit ?? '10',
+    },
+    [generic],
+    [],
+  );
+  if (asked.kind === 'wrong') throw new Error('wrong');
+  const outcome = reportOf({
+    request: asked.request,
+    end: {
+      state: ended({ ...queuedState(), ...state }, failure, 1, 0),
+      detail: more.detail ?? null,
+      stepsLeftOut: 0,
+      entries: [],
+    },
+    durationMs: 1_234.5,
+    out: null,
+    records: null,
+    ...more,
+  });
+  if (outcome.kind === 'error') throw new Error(outcome.message);
+  const { text, failed = false, isBeside = false } = outcome;
+  return { text, json: outcome.json as Record<string, unknown>, failed, isBeside };
+}
+
+describe('what is said of a job', () => {
+  test('that succeeded: counts, beside the records', async () => {
+    const { text, failed, isBeside } = await report({ collected: 1, pages: 2, duplicates: 3, errors: 1 });
+    expect([text, failed, isBeside]).toEqual([
+      '1 record from 2 pages in 1.2 s, 3 duplicates left out, 1 error',
+      false,
+      true,
+    ]);
+  });
+
+  test('whose records are in a file: its name, on standard output', async () => {
+    const { text, isBeside } = await report({ collected: 2, pages: 1 }, null, { out: 'a.csv' });
+    expect([text, isBeside]).toEqual(['2 records from 1 page in 1.2 s, in a.csv', false]);
+  });
+
+  test('that reached its limit: that there is more, unless the source tells of no more', async () => {
+    expect((await report({ collected: 10 })).text).toContain('--limit or --all takes more, where there is more.');
+    expect((await report({ collected: 10, announced: 1_204 })).text).toContain('of 1204 that the source tells of');
+    expect((await report({ collected: 10, announced: 10 })).text).not.toContain('--limit');
+    expect((await report({ collected: 9 })).text).not.toContain('--limit');
+  });
+
+  test.each(FAILURE_REASONS)(
+    'that failed with %s: the reason, its detail’s first line, and what to do',
+    async (reason) => {
+      const { text, failed } = await report({ collected: 1 }, { reason, retryable: false }, { detail: 'at x\n  in y' });
+      const lines = text.split('\n');
+      expect(failed).toBe(true);
+      expect(lines[1]).toBe(`error: ${reason}: at x`);
+      expect(lines[2]).toMatch(/^[A-Z].+/);
+      expect(lines).toHaveLength(3);
+    },
+  );
+
+  test('as JSON is the form of the service’s jobs, with the detail, and the records where they are in it', async () => {
+    const { json } = await report({ collected: 1, pages: 1, credits: 1, tier: 'standard' }, null, {
+      records: [{ a: 1 }],
+    });
+    expect(json).toEqual({
+      status: 'succeeded',
+      connector: 'generic',
+      operation: 'page.article',
+      counts: { collected: 1, target: 1, pages: 1, errors: 0, duplicates: 0 },
+      usage: { credits: 1, tier: 'standard' },
+      failure: null,
+      errors: [],
+      duration_ms: 1_235,
+      out: null,
+      records: [{ a: 1 }],
+    });
+    const failed = await report({}, { reason: 'timeout', retryable: true }, { detail: 'at x' });
+    expect(failed.json['failure']).toEqual({ reason: 'timeout', retryable: true, detail: 'at x' });
+    expect(failed.json).not.toHaveProperty('records');
+  });
+});

@@ -1,0 +1,79 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { newId } from '../../../src/base/ids.ts';
+import type { CustomerNumber } from '../../../src/base/brand.ts';
+import type { ExtractionId } from '../../../src/core/extraction.ts';
+import { open } from '../store/support.ts';
+
+const MAIN = fileURLToPath(new URL('../../../dist/src/cli/main.js', import.meta.url));
+const AT_MS = Date.UTC(2026, 10, 21, 6);
+
+let dataDir = '';
+beforeAll(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-failures-'));
+});
+afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
+
+function cli(...args: readonly string[]): { readonly code: number | null; readonly out: string; readonly err: string } {
+  const ran = spawnSync(process.execPath, [MAIN, '--data-dir', dataDir, ...args], { encoding: 'utf8' });
+  return { code: ran.status, out: ran.stdout, err: ran.stderr };
+}
+
+describe('failures show', () => {
+  const requestId = newId('req', AT_MS);
+  const jobId = newId('ext', AT_MS) as ExtractionId;
+  let customerId = '';
+
+  beforeAll(async () => {
+    const made = JSON.parse(cli('--json', 'customers', 'create', 'Acme').out) as { readonly customer_id: string };
+    customerId = made.customer_id;
+    const store = open(dataDir);
+    const customer = store.customers.findById(customerId)?.number ?? (0 as CustomerNumber);
+    await store.extract?.root.transaction(() => {
+      const entries = Array.from({ length: 20 }, (_, i) => ({
+        atMs: AT_MS + 1_000 * i,
+        reason: 'source_unavailable' as const,
+        step: `https://x.example/${i}`,
+        detail: `status 50${i % 10}`,
+      }));
+      store.extract?.failures.add({ requestId, jobId, customer }, entries);
+    });
+    await store.close();
+  });
+
+  test('tells the job, its customer, and what went wrong with which page', () => {
+    const { code, out } = cli('failures', 'show', requestId);
+    expect(code).toBe(0);
+    for (const text of [requestId, jobId, customerId, 'https://x.example/0', 'status 500', '2026-11-21T06:00:00Z'])
+      expect(out).toContain(text);
+    expect(out).toMatch(/and \d+ more in between/);
+  });
+
+  test('tells the same as JSON', () => {
+    const { code, out } = cli('--json', 'failures', 'show', requestId);
+    const json = JSON.parse(out) as { readonly entries: readonly object[] };
+    expect(code).toBe(0);
+    expect(json).toMatchObject({ request_id: requestId, extraction_id: jobId, customer_id: customerId, count: 20 });
+    expect(json.entries[0]).toEqual({
+      at: AT_MS / 1_000,
+      reason: 'source_unavailable',
+      step: 'https://x.example/0',
+      detail: 'status 500',
+    });
+  });
+
+  test('says so when nothing is known, or it is no request id', () => {
+    expect(cli('--json', 'failures', 'show', newId('req', AT_MS))).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('"not_found"'),
+    });
+    for (const id of ['x', jobId]) {
+      const { code, out } = cli('--json', 'failures', 'show', id);
+      expect([code, out]).toEqual([1, expect.stringContaining('"malformed_request_id"')]);
+    }
+  });
+});

@@ -1,0 +1,157 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { newId } from '../../../src/base/ids.ts';
+import { Control } from '../../../src/extract/control.ts';
+import type { NewExtraction, RecordPage } from '../../../src/extract/jobs-port.ts';
+import { Waiters } from '../../../src/extract/waiters.ts';
+import type { StoredJob } from '../../../src/store/extractions.ts';
+import type { Extraction, ExtractionId } from '../../../src/core/extraction.ts';
+import { newExtraction } from '../../support/extraction-jobs.ts';
+import { SchedulerBench, SEALING } from '../../support/extraction-scheduler.ts';
+import { customer, tempStore } from '../store/support.ts';
+
+function begin(bounds = {}): { bench: SchedulerBench; control: Control; cancelled: StoredJob[]; waiters: Waiters } {
+  const { extract: store } = tempStore();
+  if (store === null) throw new Error('the store was opened to be read');
+  const bench = new SchedulerBench(store, bounds);
+  const waiters = new Waiters((ms, then) => {
+    const timer = setTimeout(then, ms);
+    return () => clearTimeout(timer);
+  });
+  const cancelled: StoredJob[] = [];
+  const control = new Control({
+    store,
+    scheduler: bench.scheduler,
+    waiters,
+    sealing: SEALING,
+    nowMs: () => bench.nowMs,
+    onCancelled: (stored) => void cancelled.push(stored),
+  });
+  bench.scheduler.workerReady(0);
+  onTestFinished(() => bench.scheduler.stop());
+  return { bench, control, cancelled, waiters };
+}
+
+async function create(
+  { control, bench }: ReturnType<typeof begin>,
+  overrides: Partial<NewExtraction> = {},
+): Promise<Extraction> {
+  const made = await control.create(newExtraction(overrides));
+  if (made.kind !== 'created') throw new Error(made.kind);
+  await bench.settle();
+  return made.job;
+}
+
+const me = customer(1);
+const textOf = ({ chunks }: RecordPage): string[] =>
+  chunks.flatMap(({ bytes, records, firstSeq }) => {
+    const lines = Buffer.from(bytes).toString('utf8').trimEnd().split('\n');
+    expect(lines).toHaveLength(records);
+    return lines.map((line, i) => `${firstSeq + i}:${(JSON.parse(line) as { id: string }).id}`);
+  });
+
+describe('a new job', () => {
+  test('is queued in its answer, and found at once', async () => {
+    const at = begin();
+    const made = await at.control.create(newExtraction());
+    expect(made).toMatchObject({
+      kind: 'created',
+      job: { status: 'queued', usage: { credits: 0, tier: 'basic' }, counts: { target: 100 } },
+    });
+    const id = made.kind === 'created' ? made.job.id : ('' as ExtractionId);
+    expect(at.control.find(me, id)?.id).toBe(id);
+    expect(at.control.find(customer(2), id)).toBeNull();
+  });
+
+  test('is refused where as many wait as may, also those that come together', async () => {
+    const at = begin({ runningPerCustomerMax: 1, queuedPerCustomerMax: 3 });
+    await create(at);
+    const outcomes = await Promise.all(Array.from({ length: 5 }, () => at.control.create(newExtraction())));
+    expect(outcomes.map(({ kind }) => kind)).toEqual(['created', 'created', 'created', 'queue_full', 'queue_full']);
+    expect(outcomes[3]).toMatchObject({ retryAfterSeconds: 15 });
+    expect((await at.control.create(newExtraction({ customer: customer(2) }))).kind).toBe('created');
+    at.bench.scheduler.isPaused = true;
+    expect((await at.control.create(newExtraction({ customer: customer(2) }))).kind).toBe('queue_full');
+  });
+
+  test('under a session that is not there, is over or is another’s is refused', async () => {
+    const at = begin();
+    const made = await at.control.sessions.create({
+      customer: me,
+      session: { host: 'shop.example', cookies: [], headers: { 'x-key': 'secret' } },
+      expiresAtMs: at.bench.nowMs + 60_000,
+    });
+    const id = made.kind === 'created' ? made.session.id : '';
+    const kind = async (overrides: Partial<NewExtraction>): Promise<string> =>
+      (await at.control.create(newExtraction(overrides))).kind;
+    expect(await kind({ session: id })).toBe('created');
+    expect(await kind({ session: id, customer: customer(2) })).toBe('unknown_session');
+    expect(await kind({ session: newId('ses', 5) })).toBe('unknown_session');
+    at.bench.nowMs += 60_000;
+    expect(await kind({ session: id })).toBe('unknown_session');
+  });
+
+  test('under an Idempotency-Key is made once; the first answer is given again even when no job may wait', async () => {
+    const at = begin({ runningPerCustomerMax: 0, queuedPerCustomerMax: 1 });
+    const idempotency = { key: 'k', bodySha256: Buffer.alloc(32), answer: ({ id }: Extraction) => Buffer.from(id) };
+    const first = await at.control.create(newExtraction({ idempotency }));
+    const again = await at.control.create(newExtraction({ idempotency }));
+    expect(again).toMatchObject({ kind: 'replay' });
+    expect(
+      again.kind === 'replay' && first.kind === 'created'
+        ? Buffer.from(again.answer).toString() === first.job.id
+        : null,
+    ).toBe(true);
+    const other = { ...idempotency, bodySha256: Buffer.alloc(32, 1) };
+    expect((await at.control.create(newExtraction({ idempotency: other }))).kind).toBe('conflict');
+  });
+
+  test('keeps the secrets of its delivery where its own alone reads them', async () => {
+    const at = begin();
+    const { id } = await create(at, { deliverySecrets: { secret: 'whsec_1' } });
+    expect(at.control.deliverySecretsOf(me, id)).toEqual({ secret: 'whsec_1' });
+    expect(at.control.deliverySecretsOf(customer(2), id)).toBeNull();
+    expect(JSON.stringify(at.control.find(me, id))).not.toContain('whsec_1');
+  });
+});
+
+describe('waiting', () => {
+  test('ends with the job, with its cancel, or with its time', async () => {
+    const at = begin();
+    const first = await create(at);
+    const waiting = at.control.waitFor(me, first.id, 60_000);
+    const cancelling = await at.control.cancel(me, first.id);
+    expect(cancelling).toMatchObject({
+      kind: 'cancelled',
+      job: { status: 'failed', failure: { reason: 'cancelled', retryable: false } },
+    });
+    expect((await waiting)?.status).toBe('failed');
+    expect(at.cancelled).toHaveLength(1);
+    expect(await at.control.cancel(me, first.id)).toMatchObject({ kind: 'ended' });
+    expect(await at.control.cancel(customer(2), first.id)).toEqual({ kind: 'not_found' });
+    const second = await create(at);
+    expect((await at.control.waitFor(me, second.id, 1))?.status).toBe('running');
+    expect(await at.control.waitFor(customer(2), second.id, 1)).toBeNull();
+  });
+});
+
+describe('pages of records', () => {
+  test('are cut by number and by bytes, across chunks, and always go on', async () => {
+    const at = begin();
+    const job = await create(at, { collect: { mode: 'all' } });
+    await at.bench.answer(at.bench.take('first'), { ids: ['a', 'b', 'c'], next: ['x'] });
+    await at.bench.answer(at.bench.take('x'), { ids: ['d', 'e', 'f', 'g'] });
+    const read = (fromSeq: number, recordsMax: number, bytesMax = 10_000): RecordPage =>
+      at.control.records(me, job.id, { fromSeq, recordsMax, bytesMax });
+    expect(textOf(read(0, 100))).toEqual(['0:a', '1:b', '2:c', '3:d', '4:e', '5:f', '6:g']);
+    expect(textOf(read(2, 3))).toEqual(['2:c', '3:d', '4:e']);
+    expect(read(2, 3).nextSeq).toBe(5);
+    expect(textOf(read(5, 100))).toEqual(['5:f', '6:g']);
+    expect(read(5, 2).nextSeq).toBeNull();
+    expect(read(7, 10)).toEqual({ chunks: [], nextSeq: null });
+    expect(textOf(read(0, 100, 1))).toEqual(['0:a']);
+    expect(read(0, 100, 1).nextSeq).toBe(1);
+    const line = Buffer.byteLength('{"id":"a","_meta":{"id":"a"}}\n');
+    expect(textOf(read(1, 100, 3 * line))).toEqual(['1:b', '2:c', '3:d']);
+    expect(at.control.records(customer(2), job.id, { fromSeq: 0, recordsMax: 9, bytesMax: 9 }).chunks).toEqual([]);
+  });
+});

@@ -1,0 +1,318 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { PART_BYTES, putToS3, type S3Task, type Sent } from '../../../../src/extract/deliver/s3.ts';
+import { type Misconduct, type S3Server, type SeenRequest, startS3Server } from '../../../support/s3-server.ts';
+import { chunksOf, fileOf, partsOf, readerOf, recordOf, type TestParts } from './support.ts';
+
+const CREDENTIALS = {
+  accessKeyId: 'AKIAIOSFODNN7EXAMPLE',
+  secretAccessKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
+};
+const KEY = 'results/exports of/ä+1/ext_01J0000000000000000000DEL0';
+const PREFIX = 'exports of/ä+1/';
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+interface Run {
+  readonly server: S3Server;
+  readonly parts: TestParts;
+  readonly sent: Sent;
+  readonly seen: readonly string[];
+}
+
+/** `misbehave`: `what` of a request and its time → what is done wrong. */
+type Faults = Readonly<Record<string, Misconduct>>;
+
+async function run(
+  task: Partial<S3Task> & Pick<S3Task, 'file'>,
+  { sizes, text, faults = {} }: { sizes: readonly number[]; text?: () => string; faults?: Faults },
+  adapt: (parts: TestParts, server: S3Server) => void = () => {},
+): Promise<Run> {
+  const misbehave = ({ what, time }: SeenRequest): Misconduct | null =>
+    faults[`${what} #${time}`] ?? faults[what] ?? null;
+  const server = await startS3Server({ bucket: 'results', region: 'eu-1', ...CREDENTIALS, misbehave });
+  const parts = partsOf(readerOf(chunksOf(sizes, text)));
+  closing.push(
+    () => parts.client.close(),
+    () => server.close(),
+  );
+  adapt(parts, server);
+  const destination = { endpoint: server.url, bucket: 'results', region: 'eu-1', prefix: PREFIX };
+  const sent = await putToS3({ destination, credentials: CREDENTIALS, uploadId: null, ...task }, parts);
+  const seen = server.requests.map(({ what, status }) => `${what} ${status}`);
+  return { server, parts, sent, seen };
+}
+
+/** 20 KB a record. */
+const LARGE = 'x'.repeat(20_000);
+const LARGE_JOB = { sizes: Array.from({ length: 10 }, () => 100), text: () => LARGE };
+const LARGE_FILE = fileOf(1_000);
+
+function expectedNdjson(count: number, text: string): string {
+  return Array.from({ length: count }, (_, seq) => {
+    const { _meta, ...fields } = recordOf(seq, text);
+    return `${JSON.stringify({ ...fields, _meta: { ...(_meta as object), seq: seq + 1 } })}\n`;
+  }).join('');
+}
+
+describe('a result of less than a part', () => {
+  test('is one object, put in one request, under prefix, id and extension', async () => {
+    const { server, sent, seen } = await run({ file: fileOf(5) }, { sizes: [2, 3] });
+    expect(seen).toEqual(['put 200']);
+    const object = server.objects.get(`${KEY}.ndjson`);
+    const expected = expectedNdjson(5, 'ä "quoted", two\nlines');
+    expect(object?.body.toString()).toBe(expected);
+    expect(object?.contentType).toBe('application/x-ndjson');
+    expect(sent).toEqual({ kind: 'sent', bytes: Buffer.byteLength(expected) });
+  });
+
+  test('is an empty file when there is no record', async () => {
+    const { server } = await run({ file: fileOf(0, { format: 'json' }) }, { sizes: [] });
+    expect(server.objects.get(`${KEY}.json`)).toMatchObject({
+      body: Buffer.from('[]'),
+      contentType: 'application/json',
+    });
+  });
+
+  test('is tried again with growing waits while the service is slow, and then put', async () => {
+    const slow: Misconduct = { kind: 'refuse', status: 503, code: 'SlowDown' };
+    const faults = { 'put #1': slow, 'put #2': { kind: 'reset' }, 'put #3': { ...slow, status: 500 } } as const;
+    const { sent, seen, parts } = await run({ file: fileOf(1) }, { sizes: [1], faults });
+    expect(sent.kind).toBe('sent');
+    expect(seen).toEqual(['put 503', 'put 0', 'put 500', 'put 200']);
+    // Where a kept connection was cut, the client sends once more on a new one, without a wait.
+    expect(parts.waits.map(Math.round)).toEqual([500, 999]);
+  });
+
+  test('is left alone as long as the service asks for, within bounds', async () => {
+    const busy: Misconduct = { kind: 'refuse', status: 503, code: 'SlowDown', retryAfter: '7' };
+    const { parts } = await run(
+      { file: fileOf(1) },
+      { sizes: [1], faults: { 'put #1': busy, 'put #2': { ...busy, retryAfter: '86400' } } },
+    );
+    expect(parts.waits).toEqual([7_000, 20_000]);
+  });
+
+  test('is not there when the service answers 200 and tells of an error', async () => {
+    const faults: Faults = { 'put #1': { kind: 'error_in_200', code: 'InternalError' } };
+    const { seen, server } = await run({ file: fileOf(1) }, { sizes: [1], faults });
+    expect(seen).toEqual(['put 200', 'put 200']);
+    expect(server.objects.size).toBe(1);
+  });
+
+  test('is given up for now after five attempts', async () => {
+    const slow: Misconduct = { kind: 'refuse', status: 503, code: 'SlowDown' };
+    const { sent, seen } = await run({ file: fileOf(1) }, { sizes: [1], faults: { put: slow } });
+    expect(seen).toHaveLength(5);
+    expect(sent).toMatchObject({ kind: 'failed', error: 'http_status', isFinal: false });
+  });
+
+  test.each([
+    ['a wrong secret', { credentials: { ...CREDENTIALS, secretAccessKey: 'another' } }, 'SignatureDoesNotMatch'],
+    ['an unknown key', { credentials: { ...CREDENTIALS, accessKeyId: 'AKIDOTHER' } }, 'InvalidAccessKeyId'],
+  ])('is refused at once and for good with %s, and no secret is told', async (_name, task, code) => {
+    const { sent, seen } = await run({ file: fileOf(1), ...task }, { sizes: [1] });
+    expect(seen).toEqual(['put 403']);
+    expect(sent).toMatchObject({
+      kind: 'failed',
+      error: 'http_status',
+      isFinal: true,
+      detail: `PUT answered 403 ${code}`,
+    });
+    expect(JSON.stringify(sent)).not.toMatch(/another|AKID|leaked|wJalr/);
+  });
+
+  test('is not sent where the destination cannot be used', async () => {
+    const { sent, seen } = await run(
+      { file: fileOf(1), credentials: { ...CREDENTIALS, accessKeyId: 'two\nlines' } },
+      { sizes: [1] },
+    );
+    expect(seen).toEqual([]);
+    expect(sent).toMatchObject({ error: 'bad_destination', isFinal: true });
+  });
+
+  test('is not put when a record is gone', async () => {
+    const attempt = run({ file: fileOf(9) }, { sizes: [2, 3] });
+    await expect(attempt).rejects.toThrow('the job has no record 5');
+  });
+
+  test('is not tried again when the service stops meanwhile', async () => {
+    const slow: Misconduct = { kind: 'refuse', status: 503, code: 'SlowDown' };
+    const { sent, seen } = await run({ file: fileOf(1) }, { sizes: [1], faults: { put: slow } }, (parts) => {
+      parts.stopping = true;
+    });
+    expect(seen).toHaveLength(1);
+    expect(sent).toMatchObject({ kind: 'failed', error: 'shutdown' });
+  });
+});
+
+describe('a larger result', () => {
+  test('goes in parts and is whole, and the upload is remembered only while it is open', async () => {
+    const { server, sent, seen, parts } = await run({ file: LARGE_FILE }, LARGE_JOB);
+    const expected = expectedNdjson(1_000, LARGE);
+    expect(seen).toEqual(['begin 200', 'part 1 200', 'part 2 200', 'part 3 200', 'complete 200']);
+    expect(server.requests.slice(1, 4).map(({ bodyBytes }) => bodyBytes)).toEqual([
+      PART_BYTES,
+      PART_BYTES,
+      expected.length - 2 * PART_BYTES,
+    ]);
+    const object = server.objects.get(`${KEY}.ndjson`);
+    expect(object?.body.equals(Buffer.from(expected))).toBe(true);
+    expect(object?.contentType).toBe('application/x-ndjson');
+    expect(sent).toEqual({ kind: 'sent', bytes: expected.length });
+    expect(parts.saved).toEqual([expect.stringContaining('+/=.~'), null]);
+  });
+
+  test('is never in memory in more than two parts, however large it is', async () => {
+    const buffers = new Set<ArrayBufferLike>();
+    const { sent } = await run(
+      { file: fileOf(4_000) },
+      { sizes: Array.from({ length: 40 }, () => 100), text: () => LARGE },
+      (parts) => {
+        const { client } = parts;
+        const request: typeof client.request = (given) => {
+          if (given.method === 'PUT' && typeof given.body === 'object' && given.body !== null)
+            buffers.add(given.body.buffer);
+          return client.request(given);
+        };
+        Object.assign(parts, { client: { ...client, request } });
+      },
+    );
+    expect(sent).toMatchObject({ kind: 'sent' });
+    expect(buffers.size).toBe(2);
+    expect([...buffers].map((buffer) => buffer.byteLength)).toEqual([PART_BYTES, PART_BYTES]);
+  });
+
+  test('has each part tried again alone', async () => {
+    const faults: Faults = {
+      'part 1 #1': { kind: 'reset' },
+      'part 2 #1': { kind: 'refuse', status: 500, code: 'InternalError' },
+      'part 2 #2': { kind: 'no_etag' },
+      'part 3 #1': { kind: 'done_then_reset' },
+    };
+    const { server, sent, seen } = await run({ file: LARGE_FILE }, { ...LARGE_JOB, faults: { ...faults } });
+    // A part without an ETag is no part: the upload ends and is tried again by the schedule.
+    expect(sent).toMatchObject({ kind: 'failed', isFinal: false, detail: 'a part was answered without an ETag' });
+    expect(seen.at(-1)).toBe('abort 204');
+    expect(server.uploads.size).toBe(0);
+    const { 'part 2 #2': _, ...passing } = faults;
+    const page: Misconduct = { kind: 'text_200', text: '<html>proxy</html>' };
+    const second = await run({ file: LARGE_FILE }, { ...LARGE_JOB, faults: { ...passing, 'begin #1': page } });
+    expect(second.sent.kind).toBe('sent');
+    expect(second.seen).toEqual([
+      'begin 200',
+      'begin 200',
+      'part 1 0',
+      'part 1 200',
+      'part 2 500',
+      'part 2 200',
+      'part 3 0',
+      'part 3 200',
+      'complete 200',
+    ]);
+    expect(second.server.objects.get(`${KEY}.ndjson`)?.body.toString()).toBe(expectedNdjson(1_000, LARGE));
+  });
+
+  test('is tried again when completing says 200 and means an error', async () => {
+    const faults: Faults = {
+      'complete #1': { kind: 'error_in_200', code: 'InternalError' },
+      'complete #2': { kind: 'text_200', text: '' },
+    };
+    const { sent, seen, server } = await run({ file: LARGE_FILE }, { ...LARGE_JOB, faults });
+    // The second was taken in, so the third finds no upload; what is there has the right length and sum.
+    expect(seen.slice(-4)).toEqual(['complete 200', 'complete 200', 'complete 404', 'head 200']);
+    expect(sent.kind).toBe('sent');
+    expect(server.uploads.size).toBe(0);
+  });
+
+  test('is known as delivered when the answer to its completion was lost', async () => {
+    const { sent, seen } = await run(
+      { file: LARGE_FILE },
+      { ...LARGE_JOB, faults: { 'complete #1': { kind: 'done_then_reset' } } },
+    );
+    expect(seen.slice(-3)).toEqual(['complete 0', 'complete 404', 'head 200']);
+    expect(sent.kind).toBe('sent');
+  });
+
+  test('is not taken for delivered when the upload is gone and the object is not there', async () => {
+    const faults: Faults = {
+      'complete #1': { kind: 'reset' },
+      'complete #2': { kind: 'refuse', status: 404, code: 'NoSuchUpload' },
+    };
+    const { sent, seen } = await run({ file: LARGE_FILE }, { ...LARGE_JOB, faults });
+    expect(seen).toContain('head 404');
+    expect(sent).toMatchObject({ kind: 'failed', isFinal: false });
+  });
+
+  test('leaves no parts behind when it fails for good', async () => {
+    const denied: Misconduct = { kind: 'refuse', status: 403, code: 'AccessDenied' };
+    const { sent, seen, server, parts } = await run(
+      { file: LARGE_FILE },
+      { ...LARGE_JOB, faults: { 'part 2': denied } },
+    );
+    expect(sent).toMatchObject({ kind: 'failed', isFinal: true });
+    expect(seen).toEqual(['begin 200', 'part 1 200', 'part 2 403', 'abort 204']);
+    expect(server.uploads.size).toBe(0);
+    expect(parts.saved.at(-1)).toBeNull();
+  });
+
+  test('leaves no parts behind when its records are gone in the middle', async () => {
+    const parts: { saved: readonly (string | null)[]; server?: S3Server } = { saved: [] };
+    const attempt = run({ file: fileOf(2_000) }, LARGE_JOB, (test, server) =>
+      Object.assign(parts, { saved: test.saved, server }),
+    );
+    await expect(attempt).rejects.toThrow('the job has no record 1000');
+    expect(parts.server?.uploads.size).toBe(0);
+    expect(parts.saved.at(-1)).toBeNull();
+  });
+
+  test('remembers an upload that could not be aborted, and the next attempt aborts it first', async () => {
+    const slow: Misconduct = { kind: 'refuse', status: 503, code: 'SlowDown' };
+    const faults: Faults = {
+      'part 1': slow,
+      'abort #1': slow,
+      'abort #2': slow,
+      'abort #3': slow,
+      'abort #4': slow,
+      'abort #5': slow,
+    };
+    const { server, sent, parts } = await run({ file: LARGE_FILE }, { ...LARGE_JOB, faults });
+    expect(sent).toMatchObject({ kind: 'failed', isFinal: false });
+    expect(server.uploads.size).toBe(1);
+    expect(parts.saved).toEqual([...server.uploads.keys()]);
+    const destination = { endpoint: server.url, bucket: 'results', region: 'eu-1', prefix: PREFIX };
+    const [uploadId = null] = parts.saved;
+    const again = await putToS3({ file: fileOf(5), destination, credentials: CREDENTIALS, uploadId }, parts);
+    expect(again.kind).toBe('sent');
+    expect(server.requests.slice(-2).map(({ what }) => what)).toEqual(['abort', 'put']);
+    expect(server.uploads.size).toBe(0);
+    expect(parts.saved.at(-1)).toBeNull();
+  });
+
+  test('that the stop of the service cuts short is left open, and remembered', async () => {
+    const { sent, server, parts } = await run(
+      { file: LARGE_FILE },
+      { ...LARGE_JOB, faults: { 'part 2': { kind: 'reset' } } },
+      (parts) => {
+        parts.stopping = true;
+      },
+    );
+    expect(sent).toMatchObject({ kind: 'failed', error: 'shutdown' });
+    expect(parts.saved).toEqual([...server.uploads.keys()]);
+  });
+
+  test('is refused by the server when it was changed on the way', async () => {
+    const { sent } = await run({ file: fileOf(1) }, { sizes: [1] }, (parts) => {
+      const { client } = parts;
+      Object.assign(parts, {
+        client: {
+          ...client,
+          request: (given: Parameters<typeof client.request>[0]) => client.request({ ...given, body: 'changed' }),
+        },
+      });
+    });
+    expect(sent).toMatchObject({ kind: 'failed', detail: 'PUT answered 400 XAmzContentSHA256Mismatch' });
+  });
+});

@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest';
+import { LocalSteps } from '../../../src/extract/local-steps.ts';
+import { hashesOf } from '../../../src/extract/run-step.ts';
+
+function found(...keys: readonly string[]): Parameters<LocalSteps['add']>[0] {
+  return { keys, statesJson: keys.map((key) => JSON.stringify({ key })), hashes: hashesOf(keys) };
+}
+
+function drain(steps: LocalSteps): string[] {
+  const keys: string[] = [];
+  for (let step = steps.take(); step !== null; step = steps.take()) keys.push(step.key);
+  return keys;
+}
+
+describe('the steps of a job in memory', () => {
+  test('come in the order in which they were found, each key once, also after it is done', () => {
+    const steps = new LocalSteps();
+    steps.add(found('a', 'b', 'a'));
+    expect(steps.take()).toEqual({ key: 'a', stateJson: '{"key":"a"}' });
+    steps.add(found('c', 'a', 'b'));
+    expect(steps.waiting).toBe(2);
+    expect(drain(steps)).toEqual(['b', 'c']);
+    expect(steps.take()).toBeNull();
+    expect(steps.leftOut).toBe(0);
+  });
+
+  test('keep their order over many additions and removals', () => {
+    const steps = new LocalSteps();
+    const taken: string[] = [];
+    for (let i = 0; i < 500; i++) {
+      steps.add(found(`x${2 * i}`, `x${2 * i + 1}`));
+      taken.push(steps.take()?.key ?? '');
+    }
+    expect([...taken, ...drain(steps)]).toEqual(Array.from({ length: 1_000 }, (_, i) => `x${i}`));
+  });
+
+  test('that wait are bounded by what they weigh; those left out are counted and may come again', () => {
+    const steps = new LocalSteps({ waitingCharactersMax: 30 });
+    steps.add(found('a', 'b', 'c', 'd'));
+    expect([steps.waiting, steps.leftOut]).toEqual([2, 2]);
+    steps.take();
+    steps.add(found('c'));
+    expect(drain(steps)).toEqual(['b', 'c']);
+  });
+
+  test('that are told apart are bounded by number', () => {
+    const steps = new LocalSteps({ knownMax: 3 });
+    steps.add(found('a', 'b', 'c', 'd', 'a'));
+    expect(drain(steps)).toEqual(['a', 'b', 'c']);
+    expect(steps.leftOut).toBe(1);
+  });
+});

@@ -1,0 +1,347 @@
+import { describe, expect, test } from 'vitest';
+import { egressPolicy } from '../../../src/egress/address.ts';
+import { checkTarget } from '../../../src/egress/target.ts';
+import { CONNECTORS } from '../../../src/extract/connectors/index.ts';
+import { checkRequest, type CheckedRequest } from '../../../src/extract/request.ts';
+import { GOOD, SESSION_ID, TEST_CONNECTOR } from './routes/support.ts';
+
+const policy = egressPolicy([]);
+
+function check(body: unknown) {
+  return checkRequest(body, {
+    connectors: [TEST_CONNECTOR, ...CONNECTORS],
+    checkTarget: (url) => checkTarget(url, policy),
+  });
+}
+
+function accepted(changes: object): CheckedRequest {
+  const checked = check({ ...GOOD, ...changes });
+  if (checked.kind !== 'ok') throw new Error(JSON.stringify(checked.problem));
+  return checked.value;
+}
+
+/** Code of the problem, and pointer and code of each error. */
+function refused(body: unknown): readonly [string, ...(readonly [string, string])[]] {
+  const checked = check(body);
+  if (checked.kind === 'ok') throw new Error('it was accepted');
+  const { code, errors = [] } = checked.problem;
+  return [code, ...errors.map((error) => [error.pointer, error.code] as const)];
+}
+
+const changed = (changes: object) => refused({ ...GOOD, ...changes });
+const withInput = (input: unknown) => changed({ input });
+
+describe('the envelope', () => {
+  test('needs connector, operation and input, all named at once', () => {
+    const wanted = [
+      'validation_failed',
+      ['/connector', 'required'],
+      ['/operation', 'required'],
+      ['/input', 'required'],
+    ];
+    expect(refused({})).toEqual(wanted);
+    expect(refused({ connector: null, operation: null, input: null })).toEqual(wanted);
+  });
+
+  test.each([
+    ['connector', 7],
+    ['operation', ['x']],
+    ['input', 'tea'],
+    ['input', []],
+    ['collect', 'all'],
+    ['output', 7],
+    ['session', 7],
+  ])('is 422 with a %s of another type: %j', (name, value) => {
+    expect(changed({ [name]: value })).toEqual(['validation_failed', [`/${name}`, 'wrong_type']]);
+  });
+
+  test('names an unknown connector and an unknown operation as such', () => {
+    expect(changed({ connector: 'none' })).toEqual(['unknown_connector', ['/connector', 'unknown_connector']]);
+    expect(changed({ operation: 'none' })).toEqual(['unknown_operation', ['/operation', 'unknown_operation']]);
+    for (const name of ['constructor', '__proto__', 'TESTS', '', 'tests '])
+      expect(changed({ connector: name })[0]).toBe('unknown_connector');
+  });
+
+  test('goes before the catalogue, so a wrong field is never hidden by a wrong name', () => {
+    const errors = [
+      ['/collect/limit', 'too_small'],
+      ['/output/format', 'invalid_value'],
+    ];
+    expect(changed({ connector: 'none', collect: { limit: 0 }, output: { format: 'xml' } })).toEqual([
+      'validation_failed',
+      ...errors,
+    ]);
+  });
+
+  test('takes null for what is absent, and passes over what it does not know', () => {
+    const checked = accepted({ collect: null, output: null, session: null, delivery: null, extra: 1 });
+    expect(checked).toMatchObject({
+      collect: { mode: 'limit', limit: 100 },
+      session: null,
+      delivery: { kind: 'store' },
+    });
+    expect(checked.output.format).toBe('json');
+  });
+
+  test('takes a session of a session’s form only', () => {
+    expect(accepted({ session: SESSION_ID }).session).toBe(SESSION_ID);
+    for (const session of ['', 'x', SESSION_ID.toLowerCase(), `${SESSION_ID}0`])
+      expect(changed({ session })).toEqual(['validation_failed', ['/session', 'invalid_value']]);
+  });
+});
+
+describe('collect', () => {
+  test.each([
+    [{}, { mode: 'limit', limit: 100 }],
+    [{ mode: 'limit' }, { mode: 'limit', limit: 100 }],
+    [{ limit: 5 }, { mode: 'limit', limit: 5 }],
+    [
+      { mode: 'limit', limit: 1 },
+      { mode: 'limit', limit: 1 },
+    ],
+    [
+      { mode: 'limit', limit: 100_000 },
+      { mode: 'limit', limit: 100_000 },
+    ],
+    [{ mode: 'all' }, { mode: 'all' }],
+    [{ mode: 'all', limit: null }, { mode: 'all' }],
+  ])('%j is %j', (given, collect) => {
+    expect(accepted({ collect: given }).collect).toEqual(collect);
+  });
+
+  test.each([
+    [{ mode: 'limit', limit: 0 }, '/collect/limit', 'too_small'],
+    [{ mode: 'limit', limit: -1 }, '/collect/limit', 'too_small'],
+    [{ mode: 'limit', limit: 100_001 }, '/collect/limit', 'too_large'],
+    [{ mode: 'limit', limit: 1.5 }, '/collect/limit', 'wrong_type'],
+    [{ mode: 'limit', limit: '5' }, '/collect/limit', 'wrong_type'],
+    [{ mode: 'some' }, '/collect/mode', 'invalid_value'],
+    [{ mode: 'all', limit: 5 }, '/collect/limit', 'invalid_value'],
+  ])('%j is 422', (collect, pointer, code) => {
+    expect(changed({ collect })).toEqual(['validation_failed', [pointer, code]]);
+  });
+});
+
+describe('input', () => {
+  test('is handed on as it was given, nulls left out, with the first steps', () => {
+    const checked = accepted({ input: { query: 'tea', depth: 2, sort: null } });
+    expect(checked.input).toEqual({ query: 'tea', depth: 2 });
+    expect(checked.steps).toEqual([{ key: 'first', state: { query: 'tea' } }]);
+  });
+
+  test.each([
+    ['nothing', {}, '/input/query', 'required'],
+    ['null for what is required', { query: null }, '/input/query', 'required'],
+    ['another type', { query: 7 }, '/input/query', 'wrong_type'],
+    ['an empty text', { query: '' }, '/input/query', 'too_short'],
+    ['a blank text', { query: '  ' }, '/input/query', 'invalid_value'],
+    ['a long text', { query: 'x'.repeat(21) }, '/input/query', 'too_long'],
+    ['none of the choices', { query: 'tea', sort: 'best' }, '/input/sort', 'invalid_value'],
+    ['a number that is too small', { query: 'tea', depth: -1 }, '/input/depth', 'too_small'],
+    ['a number that is too large', { query: 'tea', depth: 10 }, '/input/depth', 'too_large'],
+    ['half a number', { query: 'tea', depth: 1.5 }, '/input/depth', 'wrong_type'],
+    ['an empty list', { query: 'tea', paths: [] }, '/input/paths', 'too_few'],
+    ['a long list', { query: 'tea', paths: ['a', 'b', 'c', 'd'] }, '/input/paths', 'too_many'],
+    ['a wrong item', { query: 'tea', paths: ['a', 7] }, '/input/paths/1', 'wrong_type'],
+    ['an unknown name', { query: 'tea', 'a/b~c': 1 }, '/input/a~1b~0c', 'invalid_value'],
+    ['a name that objects inherit', { query: 'tea', constructor: 1 }, '/input/constructor', 'invalid_value'],
+    ['what the operation itself refuses', { query: 'nonsense' }, '/input/query', 'invalid_value'],
+  ])('with %s is 422 at its pointer', (_what, input, pointer, code) => {
+    expect(withInput(input)).toEqual(['validation_failed', [pointer, code]]);
+  });
+
+  test('tells of all faults at once, beside those of output', () => {
+    expect(changed({ input: { depth: 'x', sort: 1 }, output: { fields: ['nowhere'] } })).toEqual([
+      'validation_failed',
+      ['/input/query', 'required'],
+      ['/input/sort', 'wrong_type'],
+      ['/input/depth', 'wrong_type'],
+      ['/output/fields/0', 'unknown_path'],
+    ]);
+  });
+
+  test('of many faults tells 32', () => {
+    const input = { query: 'tea', ...Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`x${n}`, n])) };
+    expect(withInput(input)).toHaveLength(33);
+  });
+
+  test('over 64 KiB is 422 without a look at it', () => {
+    expect(withInput({ query: 'x'.repeat(65_536) })).toEqual(['validation_failed', ['/input', 'too_large']]);
+  });
+
+  test('of every example in the catalogue is accepted', () => {
+    for (const connector of CONNECTORS) {
+      for (const { name, example } of connector.operations) {
+        const checked = check({ connector: connector.id, operation: name, input: example.input });
+        expect([connector.id, name, checked.kind]).toEqual([connector.id, name, 'ok']);
+      }
+    }
+  });
+});
+
+describe('addresses in the input', () => {
+  test.each([
+    'http://10.0.0.1/',
+    'http://[::1]/',
+    '127.0.0.1',
+    'localhost',
+    'u@127.0.0.1',
+    '2130706433',
+    '127.0.0.1/#x',
+  ])('%s is 422 blocked_url', (url) => {
+    expect(withInput({ query: 'tea', url })).toEqual(['blocked_url', ['/input/url', 'blocked_url']]);
+    expect(withInput({ query: 'tea', site: url })).toEqual(['blocked_url', ['/input/site', 'blocked_url']]);
+  });
+
+  test('that can be reached are accepted, and what only looks like one is', () => {
+    for (const input of [
+      { query: 'tea', url: 'https://a.example/' },
+      { query: 'tea', url: 'a.example:8080/x' },
+      { query: 'http://10.0.0.1/' },
+    ])
+      expect(accepted({ input }).input).toEqual(input);
+  });
+
+  test('of real connectors are looked at', () => {
+    const site = 'http://169.254.169.254/latest';
+    for (const [connector, operation, name] of [
+      ['wordpress', 'site.posts', 'site'],
+      ['wordpress', 'company.posts', 'company'],
+    ])
+      expect(refused({ connector, operation, input: { [name ?? '']: site } })).toEqual([
+        'blocked_url',
+        [`/input/${name ?? ''}`, 'blocked_url'],
+      ]);
+  });
+});
+
+describe('output', () => {
+  test('is read whole, and held against the records of the operation', () => {
+    const output = { format: 'csv', fields: ['id', 'author.name'], rename: { 'author.name': 'by' }, flatten: true };
+    expect(accepted({ output }).output).toMatchObject(output);
+    const collision = { rename: { title: 'id' } };
+    expect(changed({ output: collision })).toEqual(['validation_failed', ['/output/rename/title', 'name_collision']]);
+  });
+
+  test('with a schema that cannot be held to is 422 there', () => {
+    const schema = { properties: { id: { $ref: 'https://else.example/schema' } } };
+    const [code, ...errors] = changed({ output: { schema } });
+    expect([code, errors]).toEqual([
+      'validation_failed',
+      [['/output/schema/properties/id/$ref', 'unsupported_schema']],
+    ]);
+  });
+});
+
+describe('delivery', () => {
+  const url = 'https://shop.example/records?token=abc';
+  const s3 = { kind: 's3', bucket: 'bucket', access_key_id: 'AKIA', secret_access_key: 'shh' };
+  const destination = (destination: object) => ({ delivery: { type: 'destination', destination } });
+
+  test('has defaults', () => {
+    expect(accepted({ delivery: { type: 'sync' } }).delivery).toMatchObject({ kind: 'sync', waitSeconds: 30 });
+    expect(accepted({ delivery: { type: 'webhook', url } }).delivery).toMatchObject({ url, batchSize: 100 });
+    expect(accepted(destination(s3)).delivery.s3).toEqual({
+      endpoint: 'https://s3.us-east-1.amazonaws.com',
+      bucket: 'bucket',
+      region: 'us-east-1',
+      prefix: '',
+    });
+  });
+
+  test('keeps what is secret apart', () => {
+    const put = accepted(destination({ kind: 'http_put', url }));
+    expect(put.delivery).toMatchObject({ kind: 'http_put', url: 'https://shop.example/records' });
+    expect(put.deliverySecrets).toEqual({ url });
+    const bucket = accepted(destination(s3));
+    expect(JSON.stringify(bucket.delivery)).not.toMatch(/AKIA|shh/);
+    expect(bucket.deliverySecrets).toEqual({ accessKeyId: 'AKIA', secretAccessKey: 'shh' });
+  });
+
+  test('makes a new secret for each webhook that has none', () => {
+    const secrets = [1, 2].map(() => accepted({ delivery: { type: 'webhook', url } }).newSecret);
+    expect(new Set(secrets).size).toBe(2);
+    const secret = `whsec_${Buffer.alloc(64, 3).toString('base64')}`;
+    expect(accepted({ delivery: { type: 'webhook', url, secret } })).toMatchObject({
+      newSecret: null,
+      deliverySecrets: { secret },
+    });
+  });
+
+  test.each([
+    ['no type', {}, '/delivery/type', 'required'],
+    ['an unknown type', { type: 'mail' }, '/delivery/type', 'invalid_value'],
+    ['a wait over 120 s', { type: 'sync', wait_seconds: 121 }, '/delivery/wait_seconds', 'too_large'],
+    ['a wait below 0', { type: 'sync', wait_seconds: -1 }, '/delivery/wait_seconds', 'too_small'],
+    ['half a second', { type: 'sync', wait_seconds: 0.5 }, '/delivery/wait_seconds', 'wrong_type'],
+    ['no url', { type: 'webhook' }, '/delivery/url', 'required'],
+    ['a relative url', { type: 'webhook', url: '/x' }, '/delivery/url', 'invalid_value'],
+    ['a batch of none', { type: 'webhook', url, batch_size: 0 }, '/delivery/batch_size', 'too_small'],
+    ['a batch over 1,000', { type: 'webhook', url, batch_size: 1_001 }, '/delivery/batch_size', 'too_large'],
+    ['a short secret', { type: 'webhook', url, secret: secretOf(23) }, '/delivery/secret', 'invalid_value'],
+    ['a long secret', { type: 'webhook', url, secret: secretOf(65) }, '/delivery/secret', 'invalid_value'],
+    [
+      'a secret without its prefix',
+      { type: 'webhook', url, secret: 'x'.repeat(40) },
+      '/delivery/secret',
+      'invalid_value',
+    ],
+    ['no destination', { type: 'destination' }, '/delivery/destination', 'required'],
+    ['an unknown kind', destination({ kind: 'ftp' }).delivery, '/delivery/destination/kind', 'invalid_value'],
+    ['no bucket', destination({ ...s3, bucket: null }).delivery, '/delivery/destination/bucket', 'required'],
+    ['a bad bucket', destination({ ...s3, bucket: 'a/b' }).delivery, '/delivery/destination/bucket', 'invalid_value'],
+    ['a bad region', destination({ ...s3, region: 'a/b' }).delivery, '/delivery/destination/region', 'invalid_value'],
+    [
+      'a bad endpoint',
+      destination({ ...s3, endpoint: 'x' }).delivery,
+      '/delivery/destination/endpoint',
+      'invalid_value',
+    ],
+    ['a bad prefix', destination({ ...s3, prefix: '../x' }).delivery, '/delivery/destination/prefix', 'invalid_value'],
+    [
+      'an empty key',
+      destination({ ...s3, access_key_id: '' }).delivery,
+      '/delivery/destination/access_key_id',
+      'invalid_value',
+    ],
+    ['a put nowhere', destination({ kind: 'http_put' }).delivery, '/delivery/destination/url', 'required'],
+  ])('with %s is 422 at its pointer', (_what, delivery, pointer, code) => {
+    expect(changed({ delivery })).toEqual(['validation_failed', [pointer, code]]);
+  });
+
+  test('to where the service may not go is 422 blocked_url', () => {
+    const inside = 'http://10.0.0.1/x';
+    expect(changed({ delivery: { type: 'webhook', url: inside } })).toEqual([
+      'blocked_url',
+      ['/delivery/url', 'blocked_url'],
+    ]);
+    expect(changed(destination({ kind: 'http_put', url: inside }))).toEqual([
+      'blocked_url',
+      ['/delivery/destination/url', 'blocked_url'],
+    ]);
+    expect(changed(destination({ ...s3, endpoint: 'http://localhost:9000' }))).toEqual([
+      'blocked_url',
+      ['/delivery/destination/endpoint', 'blocked_url'],
+    ]);
+  });
+
+  test('inline is for 1,000 records at most', () => {
+    const delivery = { type: 'sync' };
+    expect(accepted({ delivery, collect: { limit: 1_000 } }).collect).toEqual({ mode: 'limit', limit: 1_000 });
+    expect(accepted({ delivery, collect: { mode: 'all' } }).collect).toEqual({ mode: 'all' });
+    expect(changed({ delivery, collect: { limit: 1_001 } })[0]).toBe('sync_limit_exceeded');
+  });
+
+  test('of a refusal repeats no secret', () => {
+    const secret = `whsec_${'!'.repeat(40)}`;
+    const checked = [
+      check({ ...GOOD, delivery: { type: 'webhook', url: 'x', secret } }),
+      check({ ...GOOD, ...destination({ ...s3, region: 'a/b', secret_access_key: 'top-secret-text' }) }),
+    ];
+    expect(JSON.stringify(checked)).not.toMatch(/whsec_!|top-secret-text/);
+  });
+});
+
+function secretOf(bytes: number): string {
+  return `whsec_${Buffer.alloc(bytes, 1).toString('base64')}`;
+}

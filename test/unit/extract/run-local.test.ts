@@ -1,0 +1,267 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Collect } from '../../../src/core/extraction.ts';
+import {
+  SourceFailure,
+  type Connector,
+  type JsonObject,
+  type Step,
+  type StepResult,
+} from '../../../src/extract/connector.ts';
+import { BodyCache } from '../../../src/extract/fetch/body-cache.ts';
+import { RobotsCache } from '../../../src/extract/fetch/robots-cache.ts';
+import { runLocal, type LocalEnd } from '../../../src/extract/run-local.ts';
+import { parseOutput } from '../../../src/extract/shape/output-options.ts';
+
+/** What a step of the test's source finds, by the step's key. */
+type Pages = Readonly<Record<string, Page | Error>>;
+interface Page {
+  readonly ids?: readonly string[];
+  readonly next?: readonly string[];
+  readonly total?: number;
+  readonly pauseSeconds?: number;
+  /** How long reading takes. */
+  readonly ms?: number;
+}
+
+interface Ran {
+  readonly end: LocalEnd;
+  readonly ids: readonly string[];
+  readonly seqs: readonly number[];
+  /** Keys in the order in which they began, and when. */
+  readonly begun: readonly (readonly [key: string, atMs: number])[];
+  readonly atOnceMax: number;
+}
+
+interface RunOptions {
+  readonly collect?: Collect;
+  readonly concurrency?: number;
+  readonly first?: readonly string[];
+  readonly signal?: AbortSignal;
+  readonly write?: (ids: readonly string[]) => Promise<void>;
+}
+
+const ALL: Collect = { mode: 'all' };
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function stepOf(key: string): Step {
+  return { key, state: { key } };
+}
+
+/** Runs a job over pages that need no network, in virtual time. */
+async function run(pages: Pages, options: RunOptions = {}): Promise<Ran> {
+  const begun: (readonly [string, number])[] = [];
+  const startedMs = Date.now();
+  let now = 0;
+  let atOnceMax = 0;
+  const connector = connectorOf(async (key) => {
+    begun.push([key, Date.now() - startedMs]);
+    atOnceMax = Math.max(atOnceMax, ++now);
+    const page = pages[key] ?? {};
+    if (!(page instanceof Error)) await new Promise((done) => setTimeout(done, page.ms ?? 10));
+    now--;
+    if (page instanceof Error) throw page;
+    const { ids = [], next = [], total = null, pauseSeconds } = page;
+    return {
+      records: ids.map((id) => ({ id, sourceUrl: 'https://x.example/', fields: { id } })),
+      next: next.map(stepOf),
+      total,
+      ...(pauseSeconds !== undefined && { pauseSeconds }),
+    };
+  });
+  const ids: string[] = [];
+  const seqs: number[] = [];
+  const output = parseOutput({});
+  if (output.kind === 'faults') throw new Error('no output');
+  const ran = runLocal(
+    {
+      connector: 'test',
+      operation: 'test.items',
+      output: output.output,
+      collect: options.collect ?? { mode: 'limit', limit: 100 },
+      steps: (options.first ?? ['a']).map(stepOf),
+    },
+    {
+      connectors: [connector],
+      bases: {},
+      fetch: {
+        client: { request: () => Promise.reject(new Error('no network')) },
+        robots: new RobotsCache(),
+        bodies: new BodyCache(),
+        clock: { nowMs: () => Date.now(), wait: () => Promise.resolve() },
+        random: () => 0.5,
+        userAgent: 'Gatehouse/1',
+      },
+      polite: { gapMs: 0, concurrency: options.concurrency ?? 1 },
+      signal: options.signal ?? new AbortController().signal,
+      after(ms, then) {
+        const timer = setTimeout(then, ms);
+        return () => clearTimeout(timer);
+      },
+      monotonicMs: () => performance.now(),
+      async write(ndjson, firstSeq) {
+        const lines = Buffer.from(ndjson).toString('utf8').trimEnd().split('\n');
+        const found = lines.map((line) => (JSON.parse(line) as { readonly id: string }).id);
+        ids.push(...found);
+        seqs.push(...found.map((_, i) => firstSeq + i));
+        await options.write?.(found);
+      },
+      onProgress: () => {},
+    },
+  );
+  ran.catch(() => {});
+  await vi.runAllTimersAsync();
+  return { end: await ran, ids, seqs, begun, atOnceMax };
+}
+
+function connectorOf(read: (key: string) => Promise<StepResult>): Connector {
+  const record = { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] };
+  return {
+    id: 'test',
+    title: 'Test',
+    description: '',
+    docsUrl: 'https://x.example/',
+    terms: { termsUrl: null, attribution: null, ratePolicy: '' },
+    operations: [
+      {
+        name: 'test.items',
+        description: '',
+        input: { type: 'object' },
+        record,
+        example: { input: {}, record: { id: 'x' } },
+        tier: 'basic',
+        paging: '',
+        start: () => ({ kind: 'steps', steps: [] }),
+        run: (state: JsonObject) => read(state['key'] as string),
+      },
+    ],
+  };
+}
+
+const range = (count: number, from = 0): string[] => Array.from({ length: count }, (_, i) => `r${from + i}`);
+
+describe('a job in one process', () => {
+  test('follows a chain of pages to its end, and its records are numbered from 1', async () => {
+    const { end, ids, seqs } = await run({
+      a: { ids: range(3), next: ['b'], total: 5 },
+      b: { ids: range(2, 3) },
+    });
+    expect(end.state).toMatchObject({ status: 'succeeded', collected: 5, announced: 5, failure: null });
+    expect(ids).toEqual(range(5));
+    expect(seqs).toEqual([1, 2, 3, 4, 5]);
+  });
+
+  test.each([1, 2, 3, 7, 8])('stops at exactly the limit of %i, and begins no step after it', async (limit) => {
+    const pages = Object.fromEntries(range(20).map((key, i) => [key, { ids: range(3, 3 * i), next: range(20) }]));
+    const { end, ids, begun } = await run(pages, { first: ['r0'], collect: { mode: 'limit', limit } });
+    expect(end.state).toMatchObject({ status: 'succeeded', collected: limit });
+    expect(ids).toEqual(range(limit));
+    expect(begun).toHaveLength(Math.ceil(limit / 3));
+  });
+
+  test('takes each step and each record once, and counts the duplicates', async () => {
+    const { end, ids, begun } = await run(
+      { a: { ids: ['x'], next: ['b', 'a', 'b'] }, b: { ids: ['x', 'y', 'y'], next: ['a', 'b'] } },
+      { collect: ALL },
+    );
+    expect(begun.map(([key]) => key)).toEqual(['a', 'b']);
+    expect(ids).toEqual(['x', 'y']);
+    expect(end.state.duplicates).toBe(2);
+  });
+
+  test('does as many steps at once as it may, in the order in which they were found', async () => {
+    const first = range(10);
+    const { begun, atOnceMax } = await run({}, { first, collect: ALL, concurrency: 3 });
+    expect(atOnceMax).toBe(3);
+    expect(begun.map(([key]) => key)).toEqual(first);
+  });
+
+  test('begins no more steps at once than records are wanted', async () => {
+    const pages = Object.fromEntries(range(10).map((key) => [key, { ids: [key] }]));
+    const { begun, atOnceMax } = await run(pages, {
+      first: range(10),
+      concurrency: 8,
+      collect: { mode: 'limit', limit: 2 },
+    });
+    expect([atOnceMax, begun.length]).toEqual([2, 2]);
+  });
+
+  test('leaves the source alone for as long as it asks', async () => {
+    const { begun } = await run({ a: { ids: ['x'], next: ['b'], pauseSeconds: 30 } });
+    expect(begun).toEqual([
+      ['a', 0],
+      ['b', 30_010],
+    ]);
+  });
+});
+
+describe('what goes wrong', () => {
+  const gone = new SourceFailure('source_not_found', 'nothing at b', false);
+
+  test('ends a chain of pages, with what was gathered and the reason', async () => {
+    const { end, ids } = await run({ a: { ids: ['x'], next: ['b'] }, b: gone });
+    expect(end.state).toMatchObject({ status: 'failed', collected: 1, failure: { reason: 'source_not_found' } });
+    expect(end.detail).toBe('nothing at b');
+    expect(ids).toEqual(['x']);
+  });
+
+  test('is one error of a crawl, which goes on', async () => {
+    const { end, ids } = await run({ a: { next: ['b', 'c'] }, b: gone, c: { ids: ['x'] } }, { collect: ALL });
+    expect(end.state).toMatchObject({ status: 'succeeded', collected: 1, errors: 1 });
+    expect(end.entries).toEqual([
+      expect.objectContaining({ step: 'b', reason: 'source_not_found', detail: 'nothing at b' }),
+    ]);
+    expect(ids).toEqual(['x']);
+  });
+
+  test('fails a crawl that finds nothing, with the first reason', async () => {
+    const refused = new SourceFailure('access_denied', 'no', false);
+    const { end } = await run({ a: { next: ['b', 'c'] }, b: gone, c: refused }, { collect: ALL });
+    expect(end.state).toMatchObject({ status: 'failed', failure: { reason: 'source_not_found' } });
+    expect(end.detail).toBe('nothing at b');
+  });
+
+  test('an exception of a connector is an internal error, and not the end of the process', async () => {
+    const { end } = await run({ a: new TypeError('x is not a function') });
+    expect(end.state.failure?.reason).toBe('internal_error');
+    expect(end.detail).toMatch(/^TypeError: x is not a function\n +at /);
+  });
+
+  test('in the place where records go ends the job with that', async () => {
+    const full = new Error('no space');
+    await expect(run({ a: { ids: ['x'], next: ['b'] } }, { write: () => Promise.reject(full) })).rejects.toBe(full);
+  });
+});
+
+describe('a cancellation', () => {
+  test('ends the job at once as cancelled, whatever it waits for, and keeps what was gathered', async () => {
+    const controller = new AbortController();
+    const startedMs = Date.now();
+    setTimeout(() => controller.abort(), 25);
+    const { end, ids } = await run(
+      { a: { ids: ['x'], next: ['b'] }, b: { ids: ['y'], ms: 60_000 } },
+      { signal: controller.signal },
+    );
+    expect(end.state).toMatchObject({ status: 'failed', collected: 1, failure: { reason: 'cancelled' } });
+    expect((end.state.finishedAtMs ?? 0) - startedMs).toBe(25);
+    expect(ids).toEqual(['x']);
+  });
+
+  test('also ends a pause', async () => {
+    const controller = new AbortController();
+    const startedMs = Date.now();
+    setTimeout(() => controller.abort(), 1_000);
+    const { end } = await run({ a: { next: ['b'], pauseSeconds: 3_600 } }, { signal: controller.signal });
+    expect((end.state.finishedAtMs ?? 0) - startedMs).toBe(1_000);
+  });
+
+  test('before the first step begins none', async () => {
+    const { end, begun } = await run({}, { signal: AbortSignal.abort() });
+    expect([end.state.failure?.reason, begun.length]).toEqual(['cancelled', 0]);
+  });
+});

@@ -1,0 +1,372 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { CustomerNumber } from '../../../src/base/brand.ts';
+import { newId } from '../../../src/base/ids.ts';
+import type { ExtractionId } from '../../../src/core/extraction.ts';
+import type { ExtractStore } from '../../../src/store/extract-store.ts';
+import type { StoredJob } from '../../../src/store/extractions.ts';
+import { newStoredJob, result, SYNC } from '../../support/extraction-jobs.ts';
+import type { NewExtraction } from '../../../src/extract/jobs-port.ts';
+import { customer, open, tempFolder, tempStore, value } from './support.ts';
+
+const SEALING = Buffer.alloc(32, 7);
+const DAY_MS = 86_400_000;
+
+function extract(): ExtractStore {
+  const { extract } = tempStore();
+  if (extract === null) throw new Error('the store was opened to be read');
+  return extract;
+}
+
+async function made(store: ExtractStore, overrides: Partial<NewExtraction> = {}, nowMs = 1_000): Promise<StoredJob> {
+  const created = await value(store.extractions.create(newStoredJob(overrides, nowMs), nowMs));
+  if (created.kind !== 'created') throw new Error(created.kind);
+  return created.stored;
+}
+
+/** A job that runs. */
+async function running(store: ExtractStore, overrides: Partial<NewExtraction> = {}): Promise<StoredJob['job']> {
+  const { job } = await made(store, overrides);
+  await value(store.extractions.begin([job.number], 2_000));
+  return job;
+}
+
+async function apply(
+  store: ExtractStore,
+  ...results: Parameters<ExtractStore['extractions']['apply']>[0]
+): Promise<string[]> {
+  const applied = await value(store.extractions.apply(results, 3_000));
+  return applied.map(({ isTaken, isEnd, state }) => (isTaken ? (isEnd ? String(state?.status) : 'taken') : 'dropped'));
+}
+
+function lines(store: ExtractStore, job: StoredJob['job']): string[] {
+  return [...store.records.from(job.number, 0)].flatMap(({ bytes }) =>
+    Buffer.from(bytes)
+      .toString('utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => String((JSON.parse(line) as { id: string }).id)),
+  );
+}
+
+function state(store: ExtractStore, { number }: StoredJob['job']): StoredJob['state'] {
+  const found = store.extractions.stateOf(number);
+  if (found === null) throw new Error('no such job');
+  return found;
+}
+
+describe('a job', () => {
+  test('is found at once, queued, with its steps, by its customer alone', async () => {
+    const store = extract();
+    const { job } = await made(store, { steps: ['a', 'b', 'a'].map((key) => ({ key, state: {} })) });
+    const found = store.extractions.find(job.customer, job.id);
+    expect(found?.job).toEqual(job);
+    expect(found?.state).toMatchObject({ status: 'queued', tier: 'basic', openSteps: 2, collected: 0 });
+    expect(store.steps.from(job.number, 0, 10).map(({ step, key }) => [step, key])).toEqual([
+      [0, 'a'],
+      [1, 'b'],
+    ]);
+    expect(store.extractions.find(customer(2), job.id)).toBeNull();
+    expect(store.extractions.find(job.customer, 'ext_1' as ExtractionId)).toBeNull();
+  });
+
+  test('runs, collects in order, and succeeds when no step is left', async () => {
+    const store = extract();
+    const job = await running(store);
+    expect(await apply(store, result(job, 0, { ids: ['1', '2'], next: ['second'], outcome: { total: 3 } }))).toEqual([
+      'taken',
+    ]);
+    expect(state(store, job)).toMatchObject({ status: 'running', collected: 2, announced: 3, openSteps: 1 });
+    expect(await apply(store, result(job, 1, { ids: ['3'], outcome: { tier: 'standard' } }))).toEqual(['succeeded']);
+    expect(lines(store, job)).toEqual(['1', '2', '3']);
+    const { counts, usage, failure, finishedAtMs, expiresAtMs } =
+      store.extractions.page(job.customer, {
+        after: null,
+        limit: 1,
+        status: 'succeeded',
+        connector: null,
+        operation: null,
+      }).rows[0] ?? {};
+    expect(counts).toEqual({ collected: 3, target: 3, pages: 2, errors: 0, duplicates: 0 });
+    expect(usage).toEqual({ credits: 2, tier: 'standard' });
+    expect([failure, finishedAtMs, expiresAtMs]).toEqual([null, 3_000, 3_000 + 7 * DAY_MS]);
+  });
+
+  test('has no more than its limit, exactly, and drops what comes after', async () => {
+    const store = extract();
+    const job = await running(store, {
+      collect: { mode: 'limit', limit: 3 },
+      steps: ['a', 'b'].map((key) => ({ key, state: {} })),
+    });
+    const outcomes = await apply(
+      store,
+      result(job, 0, { ids: ['1', '2'] }),
+      result(job, 1, { ids: ['2', '3', '4'], next: ['c'] }),
+      result(job, 1, { ids: ['5'] }),
+    );
+    expect(outcomes).toEqual(['taken', 'succeeded', 'dropped']);
+    expect(lines(store, job)).toEqual(['1', '2', '3']);
+    expect(state(store, job)).toMatchObject({ collected: 3, duplicates: 1, pages: 2, credits: 2 });
+  });
+
+  test('takes a step’s result once, whoever brings it again', async () => {
+    const store = extract();
+    const job = await running(store);
+    await apply(store, result(job, 0, { ids: ['1'], next: ['a', 'b'] }));
+    expect(await apply(store, result(job, 0, { ids: ['9'] }), result(job, 7, { ids: ['8'] }))).toEqual([
+      'dropped',
+      'dropped',
+    ]);
+    expect(lines(store, job)).toEqual(['1']);
+  });
+
+  test('never does a step again that it has met', async () => {
+    const store = extract();
+    const job = await running(store, { steps: [{ key: 'a', state: {} }] });
+    await apply(store, result(job, 0, { next: ['b', 'a', 'b', 'c'] }));
+    expect(store.steps.from(job.number, 0, 10).map(({ key }) => key)).toEqual(['b', 'c']);
+    expect(await apply(store, result(job, 1, { next: ['a', 'b', 'c'] }), result(job, 2, { ids: ['1'] }))).toEqual([
+      'taken',
+      'succeeded',
+    ]);
+  });
+
+  test('is as long as its parts, whichever of them was the last before the end of the process', async () => {
+    const store = extract();
+    const job = await running(store);
+    await apply(store, result(job, 0, { ids: ['1', '2'], isLast: false }));
+    expect(state(store, job)).toMatchObject({ status: 'running', collected: 2, pages: 0, openSteps: 1 });
+    // The step is done again from its beginning.
+    expect(await apply(store, result(job, 0, { ids: ['1', '2', '3'] }))).toEqual(['succeeded']);
+    expect(lines(store, job)).toEqual(['1', '2', '3']);
+    expect(state(store, job).pages).toBe(1);
+  });
+});
+
+describe('a step that fails', () => {
+  const failing = {
+    failure: { reason: 'source_unavailable', retryable: true },
+    pages: 0,
+    credits: 0,
+    errors: 1,
+  } as const;
+
+  test('fails a job of one step after the other, and keeps what there was', async () => {
+    const store = extract();
+    const job = await running(store);
+    await apply(store, result(job, 0, { ids: ['1'], next: ['second'] }));
+    expect(await apply(store, result(job, 1, { outcome: failing }))).toEqual(['failed']);
+    expect(state(store, job)).toMatchObject({ failure: failing.failure, collected: 1, errors: 1, credits: 1 });
+    expect(lines(store, job)).toEqual(['1']);
+  });
+
+  test('is an error of a crawl, which goes on and succeeds', async () => {
+    const store = extract();
+    const job = await running(store);
+    await apply(store, result(job, 0, { next: ['a', 'b'] }), result(job, 1, { outcome: failing }));
+    expect(await apply(store, result(job, 2, { ids: ['1'] }))).toEqual(['succeeded']);
+    expect(state(store, job)).toMatchObject({ errors: 1, collected: 1, failure: null });
+  });
+
+  test('fails a crawl that ends with nothing, with the first reason', async () => {
+    const store = extract();
+    const job = await running(store);
+    const other = { ...failing, failure: { reason: 'source_not_found', retryable: false } } as const;
+    const outcomes = await apply(
+      store,
+      result(job, 0, { next: ['a', 'b'] }),
+      result(job, 1, { outcome: failing }),
+      result(job, 2, { outcome: other }),
+    );
+    expect(outcomes).toEqual(['taken', 'taken', 'failed']);
+    expect(state(store, job).failure).toEqual(failing.failure);
+  });
+
+  test.each(['session_expired', 'schema_mismatch'] as const)('with %s fails a crawl at once', async (reason) => {
+    const store = extract();
+    const job = await running(store);
+    await apply(store, result(job, 0, { ids: ['1'], next: ['a', 'b'] }));
+    expect(
+      await apply(store, result(job, 1, { outcome: { ...failing, failure: { reason, retryable: false } } })),
+    ).toEqual(['failed']);
+  });
+
+  test('leaves its detail under the request’s id, bounded, the first and the last of many', async () => {
+    const store = extract();
+    const job = await running(store, { steps: Array.from({ length: 100 }, (_, i) => ({ key: `p${i}`, state: {} })) });
+    for (let i = 0; i < 100; i++) {
+      const entries = [
+        { atMs: i, reason: 'source_unavailable' as const, step: `p${i}${'x'.repeat(500)}`, detail: 'd'.repeat(5_000) },
+      ];
+      await apply(store, result(job, i, { outcome: { ...failing, entries } }));
+    }
+    const detail = store.failures.find(job.requestId);
+    expect(detail).toMatchObject({ jobId: job.id, customer: job.customer, count: 100 });
+    expect(detail?.entries.map(({ atMs }) => atMs)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 96, 97, 98, 99]);
+    expect(JSON.stringify(detail).length).toBeLessThan(8_192);
+    expect(store.failures.find(newId('req', 5))).toBeNull();
+  });
+});
+
+describe('a job that collects all', () => {
+  test('has the larger of announced and collected as its target while it runs', async () => {
+    const store = extract();
+    const job = await running(store, { collect: { mode: 'all' } });
+    const target = (): number | undefined =>
+      store.extractions.page(job.customer, { after: null, limit: 1, status: null, connector: null, operation: null })
+        .rows[0]?.counts.target;
+    expect(target()).toBe(0);
+    await apply(store, result(job, 0, { ids: ['1'], next: ['b'], outcome: { total: 10 } }));
+    expect(target()).toBe(10);
+    await apply(store, result(job, 1, { ids: ['2'], next: ['c'], outcome: { total: 1 } }));
+    expect(target()).toBe(10);
+    await apply(store, result(job, 2, {}));
+    expect(target()).toBe(2);
+  });
+
+  test('and answers at once has 1,000 records at most: with one more it fails and costs nothing', async () => {
+    const store = extract();
+    const ids = (from: number, count: number): string[] => Array.from({ length: count }, (_, i) => String(from + i));
+    const job = await running(store, { collect: { mode: 'all' }, delivery: SYNC });
+    await apply(store, result(job, 0, { ids: ids(0, 1_000), next: ['b'] }));
+    expect(state(store, job)).toMatchObject({ status: 'running', collected: 1_000 });
+    expect(await apply(store, result(job, 1, { ids: ['one more'] }))).toEqual(['failed']);
+    expect(state(store, job)).toMatchObject({ collected: 1_000, credits: 0, failure: { reason: 'limit_reached' } });
+    const full = await running(store, { collect: { mode: 'all' }, delivery: SYNC });
+    expect(await apply(store, result(full, 0, { ids: ids(0, 1_000) }))).toEqual(['succeeded']);
+    const announced = await running(store, { collect: { mode: 'all' }, delivery: SYNC });
+    expect(await apply(store, result(announced, 0, { ids: ['1'], next: ['b'], outcome: { total: 1_001 } }))).toEqual([
+      'failed',
+    ]);
+  });
+});
+
+describe('ending from outside', () => {
+  test('happens once, and what comes later is dropped', async () => {
+    const store = extract();
+    const job = await running(store);
+    const cancelled = { reason: 'cancelled', retryable: false } as const;
+    expect(await value(store.extractions.end(job, cancelled, [], 4_000))).toMatchObject({ isEnd: true });
+    expect(await value(store.extractions.end(job, { ...cancelled, reason: 'timeout' }, [], 5_000))).toMatchObject({
+      isEnd: false,
+    });
+    expect(await apply(store, result(job, 0, { ids: ['1'] }))).toEqual(['dropped']);
+    await value(store.extractions.begin([job.number], 6_000));
+    expect(state(store, job)).toMatchObject({
+      status: 'failed',
+      failure: cancelled,
+      finishedAtMs: 4_000,
+      collected: 0,
+    });
+    expect([...store.extractions.open()]).toEqual([]);
+  });
+});
+
+describe('an Idempotency-Key', () => {
+  const request = { customer: customer(1), key: 'k-1', bodySha256: Buffer.alloc(32, 1) };
+  const withKey = (bodySha256 = request.bodySha256): ReturnType<typeof newStoredJob> => ({
+    ...newStoredJob(),
+    idempotency: {
+      sealing: SEALING,
+      request: { ...request, bodySha256 },
+      answer: ({ id }) => Buffer.from(JSON.stringify({ id, secret: 'whsec_abc' })),
+    },
+  });
+
+  test('makes one job of requests that come together, and the first answer is what all get', async () => {
+    const store = extract();
+    const outcomes = await Promise.all([1, 2, 3].map(() => value(store.extractions.create(withKey(), 1_000))));
+    expect(outcomes.map(({ kind }) => kind)).toEqual(['created', 'replay', 'replay']);
+    const [first, second] = outcomes;
+    const id = first?.kind === 'created' ? first.stored.job.id : '';
+    expect(second?.kind === 'replay' ? JSON.parse(Buffer.from(second.answer).toString()) : null).toEqual({
+      id,
+      secret: 'whsec_abc',
+    });
+    expect([...store.extractions.open()]).toHaveLength(1);
+  });
+
+  test('with another body is a conflict, is another customer’s own, and is new after a day', async () => {
+    const store = extract();
+    await value(store.extractions.create(withKey(), 1_000));
+    expect((await value(store.extractions.create(withKey(Buffer.alloc(32, 2)), 1_000))).kind).toBe('conflict');
+    expect(store.idempotency.find(SEALING, { ...request, customer: customer(2) }, 1_000).kind).toBe('new');
+    expect(store.idempotency.find(SEALING, request, 1_000 + DAY_MS - 1).kind).toBe('replay');
+    expect(store.idempotency.find(SEALING, request, 1_000 + DAY_MS).kind).toBe('new');
+    expect(store.idempotency.find(Buffer.alloc(32, 8), request, 1_000).kind).toBe('conflict');
+    expect(await value(store.idempotency.sweep(1_000 + DAY_MS, 10))).toBe(1);
+    expect(store.idempotency.find(SEALING, request, 1_000).kind).toBe('new');
+  });
+});
+
+describe('pages of jobs', () => {
+  test('go from the newest to the oldest and fit their filters', async () => {
+    const store = extract();
+    const ids: string[] = [];
+    for (let i = 0; i < 7; i++) {
+      const { job } = await made(store, { connector: i % 2 === 0 ? 'made' : 'other' }, 1_000 + i);
+      ids.unshift(job.id);
+    }
+    await made(store, { customer: 2 as CustomerNumber });
+    const query = { after: null, limit: 3, status: null, connector: null, operation: null };
+    const seen: string[] = [];
+    for (let after: ExtractionId | null = null, more = true; more; more = after !== null) {
+      const page = store.extractions.page(customer(1), { ...query, after });
+      seen.push(...page.rows.map(({ id }) => id));
+      after = page.next;
+    }
+    expect(seen).toEqual(ids);
+    expect(store.extractions.page(customer(1), { ...query, limit: 10, connector: 'other' }).rows).toHaveLength(3);
+    expect(store.extractions.page(customer(1), { ...query, status: 'failed' }).rows).toEqual([]);
+  });
+});
+
+describe('retention', () => {
+  test('removes a job with all that it left when its time has come, in bounded slices', async () => {
+    const store = extract();
+    const job = await running(store, { collect: { mode: 'all' } });
+    const ids = Array.from({ length: 50 }, (_, i) => `r${i}`);
+    const entries = [{ atMs: 1, reason: 'timeout' as const, step: 's', detail: 'd' }];
+    await apply(store, result(job, 0, { ids, next: ids, outcome: { entries } }));
+    for (let i = 1; i <= 50; i++) await apply(store, result(job, i, { ids: [`s${i}`] }));
+    const { expiresAtMs } = state(store, job);
+    expect(expiresAtMs).not.toBeNull();
+    const atEnd = expiresAtMs ?? 0;
+    expect(await value(store.extractions.prune(atEnd - 1, 10))).toBe(0);
+    // What only the work needed goes first: 51 keys of steps, 100 of records. The records stay.
+    expect(await cleaned(store, 40)).toEqual([40, 40, 40, 31]);
+    expect(lines(store, job)).toHaveLength(100);
+    expect(await value(store.extractions.prune(atEnd, 10))).toBe(1);
+    expect(store.extractions.find(job.customer, job.id)).toBeNull();
+    expect(store.failures.find(job.requestId)).toBeNull();
+    expect(await cleaned(store, 40)).toEqual([40, 11]);
+    expect(lines(store, job)).toEqual([]);
+    expect(await value(store.extractions.prune(atEnd * 2, 10))).toBe(0);
+  });
+
+  test('leaves open jobs alone, whatever their age, and tells bytes of what has ended', async () => {
+    const folder = tempFolder();
+    const first = open(folder).extract;
+    if (first === null) throw new Error('no store');
+    const job = await running(first, { collect: { mode: 'limit', limit: 1 } });
+    const other = await running(first);
+    await apply(first, result(job, 0, { ids: ['1'] }));
+    expect(first.extractions.endedBytes).toBe(state(first, job).recordBytes);
+    await first.root.close();
+    const again = open(folder);
+    onTestFinished(() => again.close());
+    if (again.extract === null) throw new Error('no store');
+    expect(again.extract.extractions.endedBytes).toBeGreaterThan(0);
+    expect(await value(again.extract.extractions.prune(Date.now() * 2, 10))).toBe(1);
+    expect([...again.extract.extractions.open()].map(({ job }) => job.id)).toEqual([other.id]);
+    expect(again.extract.extractions.endedBytes).toBe(0);
+  });
+});
+
+async function cleaned(store: ExtractStore, rowsMax: number): Promise<number[]> {
+  const counts: number[] = [];
+  for (;;) {
+    const count = await value(store.extractions.clean(rowsMax));
+    if (count === 0) return counts;
+    counts.push(count);
+  }
+}
