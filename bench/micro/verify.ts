@@ -86,6 +86,7 @@ function signed(body: Buffer, key: string, n: number): Signed {
     svcSignature: fields['X-SVC-Sig'] ?? '',
     authorization: '',
     contentType: 'application/json',
+    idempotencyKey: '',
     contentLength: body.length,
     lengthFault: null,
     formFault: null,

@@ -17,6 +17,8 @@ export interface RequestHead {
   readonly svcSignature: string;
   readonly authorization: string;
   readonly contentType: string;
+  /** Of `Idempotency-Key`, unchecked; '' without one. */
+  readonly idempotencyKey: string;
   /** -1 when no Content-Length was sent: the body is empty. */
   readonly contentLength: number;
   /** 411 and what is wrong with the length. Checked after the route. */

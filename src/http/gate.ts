@@ -29,6 +29,7 @@ export class HeaderGate {
   #signature = '';
   #authorization = '';
   #contentType = '';
+  #idempotencyKey: string | null = null;
   #contentLength = -1;
   #hosts = 0;
   #contentTypes = 0;
@@ -50,6 +51,7 @@ export class HeaderGate {
     this.#signature = '';
     this.#authorization = '';
     this.#contentType = '';
+    this.#idempotencyKey = null;
     this.#contentLength = -1;
     this.#hosts = 0;
     this.#contentTypes = 0;
@@ -108,7 +110,10 @@ export class HeaderGate {
 
   #unusual(name: string, value: string): void {
     if (name === 'transfer-encoding') this.#transferEncoding = true;
-    else if (name === 'expect') {
+    else if (name === 'idempotency-key') {
+      if (this.#idempotencyKey !== null) this.#fault ??= 'A header that must be given once is given twice.';
+      this.#idempotencyKey = value;
+    } else if (name === 'expect') {
       if (value.toLowerCase() !== '100-continue') this.#fault ??= 'Expect is not 100-continue.';
     } else if (name.startsWith('x-svc-')) {
       this.#otherSvc ??= [];
@@ -129,6 +134,7 @@ export class HeaderGate {
       svcSignature: this.#signature,
       authorization: this.#authorization,
       contentType: this.#contentType,
+      idempotencyKey: this.#idempotencyKey ?? '',
       contentLength: this.#contentLength,
       lengthFault: this.#transferEncoding
         ? problem('length_required', 'Send the body with Content-Length; Transfer-Encoding is not accepted.')

@@ -182,7 +182,7 @@ export function createManaged(parts: ManagedParts): Managed {
         requestId: newId('req', nowMs),
         nowMs,
         nowSeconds: Math.floor(nowMs / 1000),
-        idempotencyKey: idempotencyKeyOf(head),
+        idempotencyKey: head.idempotencyKey,
         waiting: { stopping: stop.signal, isClientGone: () => exchange.aborted },
       };
       const run = answer(call, request, handler).finally(() => running.delete(run));
@@ -315,11 +315,6 @@ export function createManaged(parts: ManagedParts): Managed {
       while (running.size > 0) await Promise.all(running);
     },
   });
-}
-
-/** The heads of requests carry it from the gate on; those that were built without it have none. */
-function idempotencyKeyOf(head: RequestHead & { readonly idempotencyKey?: string }): string {
-  return head.idempotencyKey ?? '';
 }
 
 type Content = NonNullable<ManagedOptions['body']>;

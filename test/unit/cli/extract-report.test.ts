@@ -32,7 +32,6 @@ async function report(
     end: {
       state: ended({ ...queuedState(), ...state }, failure, 1, 0),
       detail: more.detail ?? null,
-      stepsLeftOut: 0,
       entries: [],
     },
     durationMs: 1_234.5,

@@ -57,6 +57,7 @@ function headOf(vector: Vector, overrides: Partial<RequestHead> = {}): RequestHe
     svcSignature: vector.signature,
     authorization: '',
     contentType: 'application/json',
+    idempotencyKey: '',
     contentLength: Buffer.byteLength(vector.body),
     lengthFault: null,
     formFault: null,

@@ -48,6 +48,7 @@ export const HEAD: RequestHead = {
   svcSignature: '0'.repeat(64),
   authorization: '',
   contentType: 'application/json',
+  idempotencyKey: '',
   contentLength: 2,
   lengthFault: null,
   formFault: null,

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LocalRecords } from '../../../src/extract/local-records.ts';
-import { hashesOf } from '../../../src/extract/run-step.ts';
+import { hashesOf } from '../../../src/extract/pack-steps.ts';
 
 function found(ids: readonly string[]): Parameters<LocalRecords['keep']>[0] {
   const lines = ids.map((id) => `${JSON.stringify({ id })}\n`);

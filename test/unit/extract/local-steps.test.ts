@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { LocalSteps } from '../../../src/extract/local-steps.ts';
-import { hashesOf } from '../../../src/extract/run-step.ts';
+import { packSteps } from '../../../src/extract/pack-steps.ts';
 
 function found(...keys: readonly string[]): Parameters<LocalSteps['add']>[0] {
-  return { keys, statesJson: keys.map((key) => JSON.stringify({ key })), hashes: hashesOf(keys) };
+  return packSteps(keys.map((key) => ({ key, state: { key } })));
 }
 
 function drain(steps: LocalSteps): string[] {

@@ -103,7 +103,7 @@ describe('the scheduler', () => {
     await add(at, { steps: stepsOf('a', 'b', 'c', 'd', 'e') });
     let permit = 1;
     for (let i = 0; i < 4; i++)
-      for (const { lease, worker } of [...bench.leased]) {
+      for (const { lease, worker } of bench.leased.slice()) {
         if (lease > i) bench.hear(worker, { kind: 'permit', permit: permit++, lease, domain: 'slow.example' });
       }
     // One may fetch, two wait, and the rest stays in the store.

@@ -29,7 +29,7 @@ function begin(run: Run): {
   const events: ExtractEvent[] = [];
   const requests: EgressRequest[] = [];
   let nowMs = 0;
-  let timers: { atMs: number; then: () => void }[] = [];
+  let timers: { atMs: number; run: () => void }[] = [];
   const settle = async (): Promise<void> => {
     for (let i = 0; i < 5; i++) await new Promise((done) => setImmediate(done));
   };
@@ -58,7 +58,7 @@ function begin(run: Run): {
     },
     monotonicMs: () => nowMs,
     after(ms, then) {
-      const timer = { atMs: nowMs + ms, then };
+      const timer = { atMs: nowMs + ms, run: then };
       timers.push(timer);
       return () => {
         timers = timers.filter((other) => other !== timer);
@@ -88,7 +88,7 @@ function begin(run: Run): {
       nowMs += ms;
       const due = timers.filter(({ atMs }) => atMs <= nowMs);
       timers = timers.filter(({ atMs }) => atMs > nowMs);
-      for (const { then } of due) then();
+      for (const { run } of due) run();
       await settle();
     },
     async grant() {

@@ -123,6 +123,19 @@ describe('a damaged hot', () => {
   });
 });
 
+describe('a damaged extract', () => {
+  test.each(DAMAGES.slice(0, 3))('%s: begins anew, and nothing else is lost', async (_, harm) => {
+    const dataDir = await started(false);
+    harm(join(dataDir, 'extract', 'data.mdb'));
+    expect(codes(await ensure(dataDir))).toEqual(['extract_begun_anew']);
+    const store = open(dataDir);
+    expect(store.registry.count()).toBe(1000);
+    expect([...(store.extract?.extractions.open() ?? [])]).toEqual([]);
+    await store.close();
+    expect(codes(await ensure(dataDir))).toEqual([]);
+  });
+});
+
 describe('the marker', () => {
   test('a start that was cut off before it begins again; a real store without it is kept', async () => {
     const dataDir = tempFolder();

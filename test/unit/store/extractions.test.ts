@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { CustomerNumber } from '../../../src/base/brand.ts';
 import { newId } from '../../../src/base/ids.ts';
 import type { ExtractionId } from '../../../src/core/extraction.ts';
-import type { ExtractStore } from '../../../src/store/extract-store.ts';
+import { createExtractStore, type ExtractStore } from '../../../src/store/extract-store.ts';
 import type { StoredJob } from '../../../src/store/extractions.ts';
 import { newStoredJob, result, SYNC } from '../../support/extraction-jobs.ts';
 import type { NewExtraction } from '../../../src/extract/jobs-port.ts';
@@ -24,8 +24,12 @@ async function made(store: ExtractStore, overrides: Partial<NewExtraction> = {},
 }
 
 /** A job that runs. */
-async function running(store: ExtractStore, overrides: Partial<NewExtraction> = {}): Promise<StoredJob['job']> {
-  const { job } = await made(store, overrides);
+async function running(
+  store: ExtractStore,
+  overrides: Partial<NewExtraction> = {},
+  nowMs = 1_000,
+): Promise<StoredJob['job']> {
+  const { job } = await made(store, overrides, nowMs);
   await value(store.extractions.begin([job.number], 2_000));
   return job;
 }
@@ -44,7 +48,7 @@ function lines(store: ExtractStore, job: StoredJob['job']): string[] {
       .toString('utf8')
       .trimEnd()
       .split('\n')
-      .map((line) => String((JSON.parse(line) as { id: string }).id)),
+      .map((line) => (JSON.parse(line) as { id: string }).id),
   );
 }
 
@@ -360,6 +364,38 @@ describe('retention', () => {
     expect([...again.extract.extractions.open()].map(({ job }) => job.id)).toEqual([other.id]);
     expect(again.extract.extractions.endedBytes).toBe(0);
   });
+});
+
+test('a customer with too much loses its own oldest jobs, and all together the oldest of all', async () => {
+  const { extract: usual } = tempStore();
+  if (usual === null) throw new Error('no store');
+  const withBounds = (bounds: object): ExtractStore =>
+    createExtractStore(
+      usual.root,
+      (name) => usual.root.openDB({ name, encoding: 'binary', keyEncoding: 'binary' }),
+      bounds,
+    );
+  const few = withBounds({ jobsPerCustomerMax: 2 });
+  const other = await running(few, { customer: customer(2), collect: { mode: 'limit', limit: 1 } });
+  await apply(few, result(other, 0, { ids: ['1'] }));
+  const open = await running(few);
+  const ids: string[] = [];
+  for (let i = 0; i < 4; i++) {
+    const job = await running(few, { collect: { mode: 'limit', limit: 1 } }, 1_001 + i);
+    await apply(few, result(job, 0, { ids: ['1'] }));
+    ids.push(job.id);
+  }
+  while ((await value(few.extractions.prune(5_000, 10))) > 0);
+  const left = (store: ExtractStore, number: number): string[] =>
+    store.extractions
+      .page(customer(number), { after: null, limit: 10, status: null, connector: null, operation: null })
+      .rows.map(({ id }) => id)
+      .toReversed();
+  expect(left(few, 1)).toEqual([open.id, ...ids.slice(2)]);
+  expect(left(few, 2)).toEqual([other.id]);
+  const small = withBounds({ bytesMax: 2 * state(few, other).recordBytes });
+  while ((await value(small.extractions.prune(5_000, 10))) > 0);
+  expect([left(small, 2), left(small, 1)]).toEqual([[], [open.id, ...ids.slice(2)]]);
 });
 
 async function cleaned(store: ExtractStore, rowsMax: number): Promise<number[]> {

@@ -1,6 +1,6 @@
-import { Validator } from '@cfworker/json-schema';
 import type { FoundRecord, JsonObject, Operation } from '../../../../src/extract/connector.ts';
 import { fakeSource, type FakeAnswers, type FakeSource, type FakeSourceOptions } from '../../../support/fake-source.ts';
+import { heldToSchema } from '../../../conformance/records.ts';
 import { runOperation } from '../../../conformance/run-operation.ts';
 
 export interface Ran {
@@ -19,12 +19,6 @@ export async function ran(
   const source = fakeSource(answers, options);
   const { limit = Number.POSITIVE_INFINITY } = options;
   const { records } = await runOperation(operation, input, source, { limit });
-  const validator = new Validator(operation.record, '2020-12', false);
-  for (const { id, fields } of records) {
-    const { valid, errors } = validator.validate(fields);
-    if (!valid || id === '') throw new Error(`${id}: ${JSON.stringify(errors)}`);
-    const missing = (operation.record['required'] as readonly string[]).filter((name) => !(name in fields));
-    if (missing.length > 0) throw new Error(`${id} lacks ${missing.join()}`);
-  }
+  heldToSchema(operation, records);
   return { records, fields: records.map(({ fields }) => fields), source };
 }
