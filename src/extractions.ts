@@ -34,6 +34,7 @@ export function openExtractions({ store, settings, key, log }: ExtractionWiring)
     sealing: key,
     workers: EXTRACT_WORKERS,
     worker: { egressAllow: settings.egressAllow, userAgent: EXTRACT_USER_AGENT, bases: settings.connectorBases },
+    connectors: CONNECTORS,
     polite: { gapMs: settings.extractHostGapMs, concurrency: settings.extractHostConcurrency },
     log,
     openPool: openExtractPool,

@@ -162,10 +162,17 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   const decisions = store.openDecisionLog();
   const ledger = createLedger(store, decisions, clock);
   const webhookKey = deriveKey(master.key, 'webhook-secrets');
-  const dispatcher = openDispatcher({ store, key: webhookKey, journal, egressAllow: settings.egressAllow, log });
-  await dispatcher.start(due);
   const extractions = openExtractions({ store, settings, key: deriveKey(master.key, 'extraction-secrets'), log });
-  await extractions.start();
+  const dispatcher = openDispatcher({
+    store,
+    key: webhookKey,
+    journal,
+    extractionEndpoint: (id) => extractions.endpointOf(id),
+    egressAllow: settings.egressAllow,
+    log,
+  });
+  await dispatcher.start(due);
+  await extractions.start(dispatcher);
   const counts = new DecisionCounts(RULES.length);
   const recorder = new DecisionRecorder(counts, log);
   const rates = new LocalRateWindows();

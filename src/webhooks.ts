@@ -3,7 +3,6 @@ import { Dispatcher, type DispatcherParts } from './deliver/dispatcher.ts';
 import { egressPolicy } from './egress/address.ts';
 import { checkTarget } from './egress/target.ts';
 import type { WebhookManagementParts } from './manage/routes.ts';
-import type { Log } from './observe/log.ts';
 import { openDeliverPool } from './pools/deliver-pool.ts';
 import type { Store } from './store/open-store.ts';
 import { reportFaults } from './upkeep.ts';
@@ -21,7 +20,7 @@ interface WebhookWiring {
 const nowMs = (): number => Date.now();
 
 export function openDispatcher(
-  parts: WebhookWiring & { readonly journal: DispatcherParts['journal']; readonly log: Log },
+  parts: WebhookWiring & Pick<DispatcherParts, 'journal' | 'extractionEndpoint' | 'log'>,
 ): Dispatcher {
   const { store, key, journal, egressAllow, log } = parts;
   const { webhooks, deliveries } = store;
@@ -32,6 +31,7 @@ export function openDispatcher(
       healthChanged: (changed) => webhooks.healthChanged(changed),
     },
     deliveries,
+    extractionEndpoint: (id) => parts.extractionEndpoint(id),
     journal,
     egressAllow,
     log,

@@ -3,10 +3,12 @@ import { DELIVERY_CONNECT_MS, DELIVERY_RESPONSE_BYTES_MAX } from '../src/limits.
 import { Runner, type AttemptEnd, type AttemptRequest } from '../src/deliver/runner.ts';
 import { signedHeaders } from '../src/deliver/sign.ts';
 import { createGuardedClient } from '../src/egress/client.ts';
+import { yieldToDecisions } from '../src/pools/background.ts';
 import type { DeliverOrder, DeliverPost, DeliverSignal, DeliverWorkerData } from '../src/pools/deliver-messages.ts';
 
 /** A deliver worker: sends what it is handed until it is told to stop. The work itself is in `src/deliver` and `src/egress`. */
 
+yieldToDecisions();
 const data = workerData as DeliverWorkerData;
 const client = createGuardedClient({ allow: data.egressAllow });
 

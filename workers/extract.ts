@@ -1,9 +1,11 @@
 import { workerData } from 'node:worker_threads';
 import { createGuardedClient } from '../src/egress/client.ts';
 import { CONNECTORS } from '../src/extract/connectors/index.ts';
+import { UploadRunner } from '../src/extract/deliver/upload-runner.ts';
 import { BodyCache } from '../src/extract/fetch/body-cache.ts';
 import { RobotsCache } from '../src/extract/fetch/robots-cache.ts';
 import { StepRunner } from '../src/extract/step-runner.ts';
+import { yieldToDecisions } from '../src/pools/background.ts';
 import type {
   ExtractEvent,
   ExtractOrder,
@@ -17,8 +19,15 @@ import type {
 /** Choice: twelve of them pass before a worker that says nothing counts as stuck. */
 const ALIVE_MS = 5_000;
 
+yieldToDecisions();
 const data = workerData as ExtractWorkerData;
 const client = createGuardedClient({ allow: data.egressAllow });
+
+const nowMs = (): number => Date.now();
+const after = (ms: number, then: () => void): (() => void) => {
+  const timer = setTimeout(then, ms);
+  return () => clearTimeout(timer);
+};
 
 const runnerFor = (emit: (event: ExtractEvent) => void): StepRunner =>
   new StepRunner({
@@ -28,15 +37,12 @@ const runnerFor = (emit: (event: ExtractEvent) => void): StepRunner =>
       client,
       robots: new RobotsCache(),
       bodies: new BodyCache(),
-      clock: { nowMs: () => Date.now(), wait: (ms) => new Promise((done) => setTimeout(done, ms)) },
+      clock: { nowMs, wait: (ms) => new Promise((done) => setTimeout(done, ms)) },
       random: Math.random,
       userAgent: data.userAgent,
     },
     monotonicMs: () => performance.now(),
-    after(ms, then) {
-      const timer = setTimeout(then, ms);
-      return () => clearTimeout(timer);
-    },
+    after,
     emit,
   });
 
@@ -51,17 +57,21 @@ export default async function post({ port }: ExtractPost): Promise<void> {
   const runner = runnerFor((event) => {
     if (events.push(event) === 1) setImmediate(flush);
   });
+  const uploads = new UploadRunner({ client, nowMs, after, random: Math.random, say: signal });
   const alive = setInterval(() => signal({ kind: 'alive' }), ALIVE_MS);
   await new Promise<void>((stop) => {
     port.on('message', (order: ExtractOrder) => {
       if (order.kind === 'listening') client.setForbidden(order.addresses);
       else if (order.kind === 'stop') stop();
+      else if (order.kind === 'upload' || order.kind === 'answer') uploads.order(order);
       else runner.order(order);
     });
     signal({ kind: 'ready' });
   });
   clearInterval(alive);
+  const uploaded = uploads.stop();
   client.close();
+  await uploaded;
   // The task must not end before its last word was heard, which the other side says by closing the port.
   const heard = new Promise<void>((done) => {
     port.once('close', done);

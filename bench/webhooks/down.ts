@@ -41,13 +41,13 @@ export async function benchDown(options: BenchOptions, children: Children, recei
     });
     const latencies = calls.map(({ latencyMs }) => latencyMs);
     const [p50, p99] = [quantile(latencies, 0.5), quantile(latencies, 0.99)];
-    const { pending, unhealthy } = await levelsOf(port);
-    const figures = [p50.toFixed(2), p99.toFixed(2), residentMb(child.pid).toFixed(0), pending, unhealthy];
+    const { pending, unhealthy, heapMb } = await levelsOf(port);
+    const figures = [p50.toFixed(2), p99.toFixed(2), residentMb(child.pid).toFixed(0), heapMb, pending, unhealthy];
     print(name, ...figures, String(calls.length));
   };
 
   console.log(`down: ${endpoints} endpoints that are down, ${rate} deliveries/s, slices of ${seconds} s`);
-  print('', 'p50 ms', 'p99 ms', 'MB', 'pending', 'unhealthy', 'decisions');
+  print('', 'p50 ms', 'p99 ms', 'MB', 'heap MB', 'pending', 'unhealthy', 'decisions');
   await run('(not counted)', plain);
   await run('no webhooks', plain);
   for (let slice = 1; slice <= SLICES_A_ROUND * rounds; slice++) await run(`all down, slice ${slice}`, hooked);
@@ -57,10 +57,14 @@ export async function benchDown(options: BenchOptions, children: Children, recei
   rmSync(dataDir, { recursive: true });
 }
 
-async function levelsOf(port: number): Promise<{ pending: string; unhealthy: string }> {
+async function levelsOf(port: number): Promise<{ pending: string; unhealthy: string; heapMb: string }> {
   const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   const value = (name: string): string => new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? '?';
-  return { pending: value('gatehouse_webhook_queue_deliveries'), unhealthy: value('gatehouse_webhooks_unhealthy') };
+  return {
+    pending: value('gatehouse_webhook_queue_deliveries'),
+    unhealthy: value('gatehouse_webhooks_unhealthy'),
+    heapMb: (Number(value('nodejs_heap_size_used_bytes')) / 1e6).toFixed(0),
+  };
 }
 
 /** Without the pages of files, which the system takes back when it likes. */

@@ -13,7 +13,8 @@ import { seedCustomers } from './seed.ts';
  * in ten never does. Both in turns, so that the machine's own unrest shows in both. All endpoints are paths of one host, which is
  * the harder case: its allowance is shared.
  */
-const WEBHOOKS_EACH = 20;
+/** Few for each customer, so that as many deliveries come of more decisions and one stall is not a hundredth of them. */
+const WEBHOOKS_EACH = 4;
 const HANGING_SHARE = 0.1;
 /** Until what was sent last has arrived. */
 const SETTLE_MS = 500;

@@ -20,6 +20,8 @@ export interface SeededCustomer {
 
 /** Decisions a minute that a key of a bench may make. */
 const RATE_LIMIT = 100_000_000;
+/** A store that is asked for thousands of writes at once does not take them all in time. */
+const CUSTOMERS_AT_ONCE = 20;
 /** Rows of one write. */
 const SLICE = 1_000;
 
@@ -31,9 +33,15 @@ export async function seedCustomers(
   const key = openMasterKey(dataDir, undefined);
   if (key.kind === 'fault') throw new Error(key.detail);
   const secretsKey = deriveKey(key.key, 'webhook-secrets');
-  return withStore(dataDir, (store) =>
-    Promise.all(urlsOfEach.map((urls, n) => seedCustomer(store, secretsKey, `bench ${n}`, urls))),
-  );
+  return withStore(dataDir, async (store) => {
+    const customers: SeededCustomer[] = [];
+    for (let first = 0; first < urlsOfEach.length; first += CUSTOMERS_AT_ONCE) {
+      const some = urlsOfEach.slice(first, first + CUSTOMERS_AT_ONCE);
+      const made = some.map((urls, i) => seedCustomer(store, secretsKey, `bench ${first + i}`, urls));
+      customers.push(...(await Promise.all(made)));
+    }
+    return customers;
+  });
 }
 
 async function seedCustomer(

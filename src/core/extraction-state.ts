@@ -89,6 +89,17 @@ export function ended(state: ExtractionState, failure: Failure | null, nowMs: nu
   };
 }
 
+/**
+ * A job that has ended, with what its end alone says of its delivery. Records that are fetched here are delivered when they are
+ * gathered. Choice: of a job that failed nothing goes to a store or a destination, so its delivery has failed too; a webhook is told
+ * of the failure, and what is pending then is that.
+ */
+export function withDeliveryAtEnd(state: ExtractionState, { kind }: Pick<ExtractionDelivery, 'kind'>): ExtractionState {
+  if (!hasEnded(state) || kind === 'webhook') return state;
+  if (state.status === 'failed') return { ...state, delivery: 'failed' };
+  return kind === 'store' || kind === 'sync' ? { ...state, delivery: 'delivered' } : state;
+}
+
 /** How many records a job may have. One more than that ends a job that collects all as `limit_reached`. */
 export function recordsMaxOf(
   { collect, delivery }: { readonly collect: Collect; readonly delivery: Pick<ExtractionDelivery, 'kind'> },

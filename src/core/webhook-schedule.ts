@@ -37,6 +37,12 @@ export const PLANS: Readonly<Record<DeliveryTrigger, DeliveryPlan>> = {
   extraction: EXTRACTION_PLAN,
 };
 
+/**
+ * Choice: ms that a delivery waits for its next attempt with a place among those that are under way. One that waits for longer goes
+ * back to the store until then, so that what is down for hours takes no room from what is not.
+ */
+export const HELD_WAIT_MS_MAX = 30_000;
+
 /** What one attempt came to. An outcome of the guarded client is one. */
 export type AttemptOutcome =
   /** The answer, received whole. */

@@ -116,9 +116,8 @@ export class Control {
     const row = newRow({ customer, requestId, event, createdAtMs, body }, deliveryId, webhook, 'test');
     this.#tests++;
     try {
-      const ended = this.#parts.dispatcher.ended(deliveryId);
       if (!this.#parts.dispatcher.add(row)) return { kind: 'busy' };
-      await ended;
+      await this.#parts.dispatcher.ended(deliveryId);
     } finally {
       this.#tests--;
     }

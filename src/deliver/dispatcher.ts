@@ -1,5 +1,5 @@
 import type { CustomerNumber } from '../base/brand.ts';
-import type { Delivery, Webhook, WebhookSecrets } from '../core/webhook.ts';
+import type { Delivery, DeliveryId, Webhook, WebhookSecrets } from '../core/webhook.ts';
 import { ATTEMPTS_IN_FLIGHT_MAX, DELIVERIES_PENDING_PER_ENDPOINT_MAX } from '../limits.ts';
 import { DeliveryCounts } from '../observe/deliveries.ts';
 import type { Log } from '../observe/log.ts';
@@ -9,7 +9,7 @@ import type { AnswerReader } from '../pools/frame.ts';
 import type { LayerStatus } from '../pools/layer-messages.ts';
 import type { StoreFault, StoreWrite } from '../store/durable.ts';
 import { decodeDue, newRow, Subscribers } from './due.ts';
-import { HandOut } from './hand-out.ts';
+import { type Endpoint, HandOut } from './hand-out.ts';
 import { HealthBook } from './health-book.ts';
 import { Intake } from './intake.ts';
 import { PendingCounts } from './pending-counts.ts';
@@ -25,6 +25,8 @@ export interface DispatcherParts {
     healthChanged(webhooks: readonly Webhook[]): Promise<StoreWrite<unknown>>;
   };
   readonly deliveries: Deliveries;
+  /** The own endpoint of an extraction job whose delivery is pending; null for any other id. */
+  extractionEndpoint(endpointId: string): Endpoint | null;
   readonly journal: {
     stageDue(sequence: number, bytes: Uint8Array): void;
     /** The rows of all entries up to this one are in the store. */
@@ -101,6 +103,7 @@ export class Dispatcher {
       nowMs,
       send: (order) => this.#send(order),
       secretsOf: (webhook) => webhooks.secretsOf(webhook),
+      extractionEndpoint: (id) => parts.extractionEndpoint(id),
       onSkipped: (rows) => this.#skippedInStore(rows),
       onFault,
     });
@@ -236,6 +239,20 @@ export class Dispatcher {
     return new Promise((resolve) => this.#waiters.set(deliveryId, resolve));
   }
 
+  /** A row of the log, also one that was just added. */
+  async find(customer: CustomerNumber, id: DeliveryId): Promise<Delivery | null> {
+    const { deliveries } = this.#parts;
+    const found = deliveries.find(customer, id);
+    if (found !== null) return found;
+    await this.settled();
+    return deliveries.find(customer, id);
+  }
+
+  /** Nothing more goes to that endpoint. */
+  forget(endpointId: string): void {
+    this.handOut.forget(endpointId);
+  }
+
   /** Ends orderly: attempts in flight get a grace, every result is stored. */
   async stop(): Promise<void> {
     this.#stopping = true;
@@ -296,6 +313,11 @@ export class Dispatcher {
       if (outcome.kind === 'waiting') continue;
       const window = this.windows.find(endpointId);
       if (window !== undefined) this.windows.finish(window, delivery.id);
+      if (outcome.kind === 'parked') {
+        this.handOut.park(endpointId, outcome.nextAttemptAtMs);
+        continue;
+      }
+      this.handOut.finished(endpointId);
       if (outcome.kind !== 'kept') this.#count({ result, delivery });
       const subscriber = this.subscribers.find(endpointId);
       if (subscriber !== undefined && (outcome.kind === 'succeeded' || outcome.kind === 'failed'))
@@ -310,7 +332,9 @@ export class Dispatcher {
     const { outcome, completedAtMs, elapsedMs, endpointId } = result;
     this.pending.ended(endpointId);
     this.counts.ended(outcome.kind);
-    if (outcome.kind === 'succeeded') this.counts.delivered(Math.max(0, completedAtMs - delivery.createdAtMs) / 1_000);
+    // Those of extractions may take hours, and are no decision's.
+    if (outcome.kind === 'succeeded' && delivery.trigger !== 'extraction')
+      this.counts.delivered(Math.max(0, completedAtMs - delivery.createdAtMs) / 1_000);
     if (outcome.kind !== 'failed') return;
     const { id, customer, requestId: request_id, trigger, attempts } = delivery;
     this.#parts.log.warn(

@@ -68,6 +68,8 @@ export class EndpointQueue {
   /** Retries whose time has come. */
   readonly due: Held[] = [];
   readonly fresh: Held[] = [];
+  /** All of it that has not ended. */
+  readonly held = new Set<Held>();
 
   constructor(endpoint: EndpointMessage, host: Host) {
     this.id = endpoint.endpointId;

@@ -1,11 +1,18 @@
-import { PLANS } from '../core/webhook-schedule.ts';
+import { HELD_WAIT_MS_MAX, PLANS } from '../core/webhook-schedule.ts';
 import type { Delivery, DeliveryError, WebhookSecrets, Webhook } from '../core/webhook.ts';
 import type { DeliverOrder, DeliverTask } from '../pools/deliver-messages.ts';
 import type { StoreFault } from '../store/durable.ts';
 import type { Subscribers } from './due.ts';
+import { isOwn, OwnEndpoints } from './own-endpoints.ts';
 import type { DeliveryUpdate } from '../store/deliveries/row.ts';
 import type { Deliveries } from '../store/deliveries.ts';
 import type { EndpointWindow, Windows } from './windows.ts';
+
+/** Where an extraction job's results go. Source: open points, section 5. */
+export interface Endpoint {
+  readonly url: string;
+  readonly secrets: WebhookSecrets;
+}
 
 export interface HandOutParts {
   readonly subscribers: Subscribers;
@@ -16,6 +23,8 @@ export interface HandOutParts {
   send(order: DeliverOrder): boolean;
   /** null where they cannot be read. */
   secretsOf(webhook: Webhook): WebhookSecrets | null;
+  /** null where the id is none of a job whose delivery is pending. */
+  extractionEndpoint(endpointId: string): Endpoint | null;
   /** Rows ended as skipped in the store. */
   onSkipped(rows: readonly Delivery[]): void;
   onFault(fault: StoreFault): void;
@@ -35,6 +44,9 @@ export class HandOut {
   readonly #known = new Set<string>();
   /** Endpoints whose rows are being skipped. */
   readonly #skipping = new Set<string>();
+  /** Endpoints with a delivery whose next attempt is far. */
+  readonly #parked = new Map<string, NodeJS.Timeout>();
+  readonly #own = new OwnEndpoints();
   #open = false;
   #refilling = false;
 
@@ -45,6 +57,7 @@ export class HandOut {
   /** A worker is up, and knows nothing yet. */
   open(): void {
     this.#known.clear();
+    for (const endpointId of this.#own.clear()) this.look(endpointId);
     this.#open = true;
     this.refillSoon();
   }
@@ -74,6 +87,7 @@ export class HandOut {
     const urgent = trigger === 'test' || trigger === 'probe';
     if (!urgent && (window.overflowing || this.#parts.windows.room(window) === 0)) return false;
     if (trigger === 'decision' && this.#skipErrorOf(endpointId) !== null) return false;
+    if (isOwn(endpointId) && !this.#own.take(endpointId)) return false;
     return this.#meet(endpointId) === 'met';
   }
 
@@ -93,6 +107,30 @@ export class HandOut {
     if (this.#known.has(endpointId)) this.#parts.send({ kind: 'skip', endpointId, error, all });
     if (all && this.#known.delete(endpointId)) this.#parts.send({ kind: 'forget', endpointId });
     this.look(endpointId);
+  }
+
+  /** Nothing of it is pending any more. */
+  forget(endpointId: string): void {
+    if (this.#known.delete(endpointId)) this.#parts.send({ kind: 'forget', endpointId });
+    clearTimeout(this.#parked.get(endpointId));
+    this.#parked.delete(endpointId);
+    this.finished(endpointId);
+  }
+
+  /** What was handed out of it has ended. */
+  finished(endpointId: string): void {
+    const next = this.#own.give(endpointId);
+    if (next !== null) this.look(next);
+  }
+
+  /** Its next attempt is far. Until then it has no place here nor with the worker, but a timer. */
+  park(endpointId: string, untilMs: number): void {
+    this.forget(endpointId);
+    const timer = setTimeout(() => {
+      this.#parked.delete(endpointId);
+      this.look(endpointId);
+    }, untilMs - this.#parts.nowMs());
+    this.#parked.set(endpointId, timer.unref());
   }
 
   /** Its address or secrets changed. */
@@ -119,6 +157,10 @@ export class HandOut {
   /** Reads what the endpoint has pending and hands it out, or skips it. */
   #readBack(window: EndpointWindow): void {
     const { windows, deliveries } = this.#parts;
+    if (isOwn(window.id) && !this.#own.take(window.id)) {
+      windows.drained(window);
+      return;
+    }
     const error = this.#skipErrorOf(window.id);
     const room = error === null ? windows.room(window) : SKIPS_PER_WRITE;
     const limit = window.held.size + room;
@@ -130,6 +172,15 @@ export class HandOut {
         return;
       }
     }
+    const nowMs = this.#parts.nowMs();
+    const [first] = waiting;
+    if (first === undefined && window.held.size === 0) this.finished(window.id);
+    // Of what may wait for so long an endpoint has one delivery pending at a time.
+    if (first !== undefined && waitMsOf(first, nowMs) > HELD_WAIT_MS_MAX) {
+      windows.drained(window);
+      this.park(window.id, nowMs + waitMsOf(first, nowMs));
+      return;
+    }
     if (waiting.length > 0 && this.#meet(window.id) !== 'met') return;
     const taken: Delivery[] = [];
     for (const row of waiting.slice(0, windows.room(window))) this.#take(window, row, taken);
@@ -140,9 +191,9 @@ export class HandOut {
 
   /** Why decisions are not to be sent there; null when they are. */
   #skipErrorOf(endpointId: string): DeliveryError | null {
-    const subscriber = this.#parts.subscribers.find(endpointId);
-    if (subscriber === undefined || this.#meet(endpointId) === 'unreadable') return 'gone';
-    return subscriber.webhook.health.status === 'unhealthy' ? 'unhealthy' : null;
+    const met = this.#meet(endpointId);
+    if (met === 'gone' || met === 'unreadable') return 'gone';
+    return this.#parts.subscribers.find(endpointId)?.webhook.health.status === 'unhealthy' ? 'unhealthy' : null;
   }
 
   async #skip(window: EndpointWindow, rows: readonly Delivery[], error: DeliveryError): Promise<void> {
@@ -164,14 +215,19 @@ export class HandOut {
   /** Tells the worker of the endpoint where it has not heard of it. */
   #meet(endpointId: string): 'met' | 'gone' | 'unreadable' | 'no_worker' {
     if (this.#known.has(endpointId)) return 'met';
-    const webhook = this.#parts.subscribers.find(endpointId)?.webhook;
-    if (webhook === undefined) return 'gone';
-    const secrets = this.#parts.secretsOf(webhook);
+    const endpoint = this.#endpointOf(endpointId);
+    if (endpoint === null) return 'gone';
+    const { url, secrets } = endpoint;
     if (secrets === null) return 'unreadable';
-    if (!this.#parts.send({ kind: 'endpoint', endpoint: { endpointId, url: webhook.url, secrets } }))
-      return 'no_worker';
+    if (!this.#parts.send({ kind: 'endpoint', endpoint: { endpointId, url, secrets } })) return 'no_worker';
     this.#known.add(endpointId);
     return 'met';
+  }
+
+  #endpointOf(endpointId: string): { readonly url: string; readonly secrets: WebhookSecrets | null } | null {
+    const webhook = this.#parts.subscribers.find(endpointId)?.webhook;
+    if (webhook === undefined) return this.#parts.extractionEndpoint(endpointId);
+    return { url: webhook.url, secrets: this.#parts.secretsOf(webhook) };
   }
 
   #take(window: EndpointWindow, row: Delivery, taken: Delivery[]): void {
@@ -189,10 +245,21 @@ export class HandOut {
 
 /** An attempt that a stop cut short is none of those that a delivery has. */
 function taskOf(row: Delivery, nowMs: number): DeliverTask {
-  const { id, endpointId, trigger, body, attempts, elapsedMs, nextAttemptAtMs } = row;
-  const attemptsMade = attempts.filter(({ error }) => error !== 'shutdown').length;
+  const { id, endpointId, trigger, body, elapsedMs } = row;
+  const waitMs = waitMsOf(row, nowMs);
+  const notBeforeMs = waitMs === 0 ? 0 : nowMs + waitMs;
+  return { deliveryId: id, endpointId, trigger, body, attemptsMade: attemptsMadeOf(row), elapsedMs, notBeforeMs };
+}
+
+function attemptsMadeOf({ attempts }: Delivery): number {
+  return attempts.filter(({ error }) => error !== 'shutdown').length;
+}
+
+/** Until its next attempt is due. */
+function waitMsOf(row: Delivery, nowMs: number): number {
+  const { trigger, nextAttemptAtMs } = row;
+  if (nextAttemptAtMs === null) return 0;
   // A clock that was put back must not make a wait longer than the plan's.
-  const waitMs = PLANS[trigger].waitsMs[attemptsMade - 1] ?? 0;
-  const notBeforeMs = nextAttemptAtMs === null ? 0 : Math.min(nextAttemptAtMs, nowMs + waitMs);
-  return { deliveryId: id, endpointId, trigger, body, attemptsMade, elapsedMs, notBeforeMs };
+  const waitMsMax = PLANS[trigger].waitsMs[attemptsMadeOf(row) - 1] ?? 0;
+  return Math.max(0, Math.min(nextAttemptAtMs - nowMs, waitMsMax));
 }

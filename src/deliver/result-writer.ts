@@ -77,6 +77,7 @@ function updateOf({ result, delivery }: Arrived): DeliveryUpdate {
   const change = { customer, id, attempt, elapsedMs, nextAttemptAtMs: null };
   switch (outcome.kind) {
     case 'waiting':
+    case 'parked':
       return {
         ...change,
         status: 'pending',

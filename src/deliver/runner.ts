@@ -1,5 +1,12 @@
 import { unreachable } from '../base/brand.ts';
-import { afterAttempt, attemptError, attemptLimitMs, PLANS, type AttemptOutcome } from '../core/webhook-schedule.ts';
+import {
+  afterAttempt,
+  attemptError,
+  attemptLimitMs,
+  HELD_WAIT_MS_MAX,
+  PLANS,
+  type AttemptOutcome,
+} from '../core/webhook-schedule.ts';
 import type { DeliveryAttempt, DeliveryError, WebhookSecrets } from '../core/webhook.ts';
 import { ATTEMPT_LATE_MS } from '../limits.ts';
 import type {
@@ -164,6 +171,7 @@ export class Runner {
       cancelWait: null,
     };
     this.#held.set(task.deliveryId, held);
+    queue.held.add(held);
     const waitMs = task.notBeforeMs - this.#parts.nowMs();
     if (waitMs > 0) this.#wait(held, waitMs);
     else if (task.trigger === 'test' || task.trigger === 'probe') this.#enqueue(held, queue.urgent);
@@ -285,8 +293,12 @@ export class Runner {
       return;
     }
     const nextAttemptAtMs = this.#parts.nowMs() + waitMs;
+    if (waitMs > HELD_WAIT_MS_MAX) {
+      this.#end(held, record, { kind: 'parked', nextAttemptAtMs });
+      return;
+    }
     this.#report(held, record, { kind: 'waiting', nextAttemptAtMs });
-    if (this.#stopping) this.#held.delete(held.task.deliveryId);
+    if (this.#stopping) this.#letGo(held);
     else this.#wait(held, waitMs);
   }
 
@@ -359,8 +371,13 @@ export class Runner {
   }
 
   #end(held: Held, attempt: DeliveryAttempt | null, outcome: DeliverResult['outcome']): void {
-    this.#held.delete(held.task.deliveryId);
+    this.#letGo(held);
     this.#report(held, attempt, outcome);
+  }
+
+  #letGo(held: Held): void {
+    this.#held.delete(held.task.deliveryId);
+    held.queue.held.delete(held);
   }
 
   /** Results of a turn go together; in a hurry those of some turns do. */
@@ -389,8 +406,10 @@ export class Runner {
   }
 
   #skip(endpointId: string, error: DeliveryError, all: boolean): void {
+    const queue = this.#queues.get(endpointId);
+    if (queue === undefined) return;
     const inFlight = new Set([...this.#attempts].map(({ held }) => held));
-    for (const held of this.#heldOf(endpointId)) {
+    for (const held of queue.held) {
       if (!all && held.task.trigger !== 'decision') continue;
       if (inFlight.has(held)) held.skip = error;
       else {
@@ -398,10 +417,6 @@ export class Runner {
         this.#end(held, null, { kind: 'skipped', error });
       }
     }
-  }
-
-  #heldOf(endpointId: string): Held[] {
-    return [...this.#held.values()].filter(({ task }) => task.endpointId === endpointId);
   }
 
   #drop(held: Held): void {
@@ -412,7 +427,7 @@ export class Runner {
 
   #forget(endpointId: string): void {
     const queue = this.#queues.get(endpointId);
-    if (queue === undefined || this.#heldOf(endpointId).some(({ skip }) => skip === null)) return;
+    if (queue === undefined || [...queue.held].some(({ skip }) => skip === null)) return;
     this.#queues.delete(endpointId);
     this.#rings[queue.standing].delete(queue);
     queue.lane.parked.delete(queue);

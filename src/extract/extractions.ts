@@ -7,8 +7,12 @@ import type { ExtractPool, ExtractPoolEvents } from '../pools/extract-pool.ts';
 import type { StoreFault } from '../store/durable.ts';
 import type { ExtractStore } from '../store/extract-store.ts';
 import type { StoredJob } from '../store/extractions.ts';
+import type { Connector } from './connector.ts';
 import { Control } from './control.ts';
+import type { DeliveryLog, ResultDeliveries } from './deliver/result-deliveries.ts';
+import { Uploads } from './deliver/uploads.ts';
 import { Janitor } from './janitor.ts';
+import { addPending, createJobDeliveries, endpointOf, type JobEndpoint } from './job-deliveries.ts';
 import type { ExtractionControl } from './jobs-port.ts';
 import type { PoliteSettings } from './politeness.ts';
 import { extractionReadings } from './readings.ts';
@@ -23,21 +27,25 @@ export interface ExtractionsParts {
   readonly sealing: Uint8Array;
   readonly workers: number;
   readonly worker: ExtractWorkerData;
+  readonly connectors: readonly Connector[];
   readonly polite: PoliteSettings;
   readonly bounds?: Partial<SchedulerBounds>;
   readonly log: Log;
   openPool(workers: number, data: ExtractWorkerData, events: ExtractPoolEvents): Promise<ExtractPool>;
   /** The store failed; `store_stuck` must end the process. */
   onStoreFaults(faults: readonly StoreFault[]): void;
-  /** A job ended: what delivers its records hears of it. */
-  onEnded?(stored: StoredJob): void;
 }
 
 export interface Extractions {
-  readonly control: ExtractionControl & Pick<Control, 'deliverySecretsOf'>;
+  readonly control: ExtractionControl;
   readonly readings: readonly Reading[];
-  /** Opens the workers; what the last run of the process left goes on at once. Rejects when a worker cannot start. */
-  start(): Promise<void>;
+  /**
+   * Opens the workers; what the last run of the process left goes on at once, and what goes to webhooks by this log. Rejects when a
+   * worker cannot start.
+   */
+  start(deliveryLog: DeliveryLog): Promise<void>;
+  /** Where the batches of a job go whose delivery is pending; null for any other id. */
+  endpointOf(id: string): JobEndpoint | null;
   /** Where this service listens, which no job may reach. Nothing is fetched before it is told. */
   listens(addresses: readonly { readonly host: string; readonly port: number }[]): void;
   /** Nothing is begun any more, callers that wait get their jobs as they stand, what arrived is written, the workers end. */
@@ -64,13 +72,15 @@ const breathe = (): Promise<void> => new Promise((done) => setImmediate(done));
 export function createExtractions(parts: ExtractionsParts): Extractions {
   const { store, sealing, log } = parts;
   let pool: ExtractPool | null = null;
+  let deliveries: ResultDeliveries | null = null;
+  const uploads = new Uploads({ send: (worker, order) => pool?.send(worker, order) ?? false });
   let listening: readonly { readonly host: string; readonly port: number }[] | null = null;
   const waiters = new Waiters(after);
   const onStoreFault = (fault: StoreFault): void => parts.onStoreFaults([fault]);
   const ended = (stored: StoredJob): void => {
     logEnd(log, stored);
     waiters.tell(stored.job.id);
-    parts.onEnded?.(stored);
+    if (stored.state.delivery === 'pending') deliveries?.add(stored.job);
   };
   const scheduler = new Scheduler({
     store,
@@ -96,21 +106,38 @@ export function createExtractions(parts: ExtractionsParts): Extractions {
     if (listening === null || pool === null) return;
     pool.send(worker, { kind: 'listening', addresses: listening });
     scheduler.workerReady(worker);
+    uploads.workerReady(worker);
   };
   const events: ExtractPoolEvents = {
     onReady: ready,
     onEvents: (worker, heard) => scheduler.hear(worker, heard),
+    onUpload: (worker, signal) => uploads.hear(worker, signal),
     onAlive: (worker) => scheduler.workerAlive(worker),
     onEnded(worker, error) {
       log.error({ err: error, worker }, 'an extract worker died; its steps are done again');
       scheduler.workerEnded(worker);
+      uploads.workerEnded(worker);
     },
   };
   const timers: NodeJS.Timeout[] = [];
   return {
     control,
-    readings: extractionReadings(scheduler, store.extractions),
-    async start() {
+    readings: extractionReadings(scheduler, store.extractions, () => deliveries?.size ?? 0),
+    endpointOf: (id) => (deliveries === null ? null : endpointOf(deliveries, control, id)),
+    async start(deliveryLog) {
+      deliveries = createJobDeliveries({
+        store,
+        control,
+        uploads,
+        connectors: parts.connectors,
+        deliveryLog,
+        log,
+        nowMs,
+        after,
+        breathe,
+        onStoreFault,
+      });
+      addPending(deliveries, store);
       pool = await parts.openPool(parts.workers, parts.worker, events);
       await lookAtDisk(parts, scheduler);
       scheduler.resume();
@@ -131,9 +158,11 @@ export function createExtractions(parts: ExtractionsParts): Extractions {
     async stop() {
       for (const timer of timers) clearInterval(timer);
       waiters.tellAll();
-      const stopped = scheduler.stop();
+      const stopped = Promise.all([scheduler.stop(), janitor.stop(), deliveries?.stop() ?? Promise.resolve()]);
+      // What workers are sending ends with them.
       await pool?.close();
-      await Promise.all([stopped, janitor.stop()]);
+      uploads.stop();
+      await stopped;
     },
   };
 }

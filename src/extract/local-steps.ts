@@ -1,4 +1,5 @@
 import type { ExtractNext } from '../pools/extract-messages.ts';
+import { unpackSteps } from './pack-steps.ts';
 
 export interface LocalStep {
   readonly key: string;
@@ -46,11 +47,12 @@ export class LocalSteps {
   }
 
   /** Adds those whose key was not met before. */
-  add({ keys, statesJson, hashes }: ExtractNext): void {
+  add(next: ExtractNext): void {
+    const { hashes } = next;
     const bytes = Buffer.from(hashes.buffer, hashes.byteOffset, hashes.byteLength);
-    for (const [i, key] of keys.entries()) {
+    for (const [i, step] of unpackSteps(next).entries()) {
       const mark = bytes.toString('latin1', i * HASH_BYTES, (i + 1) * HASH_BYTES);
-      if (!this.#known.has(mark)) this.#append(mark, { key, stateJson: statesJson[i] ?? '{}' });
+      if (!this.#known.has(mark)) this.#append(mark, step);
     }
   }
 

@@ -23,6 +23,18 @@ export function packSteps(steps: readonly Step[]): ExtractNext {
   return { rows, rowBytes, hashes: hashesOf(steps.map(({ key }) => key)) };
 }
 
+/** What `packSteps` packed. */
+export function unpackSteps({ rows, rowBytes }: ExtractNext): { readonly key: string; readonly stateJson: string }[] {
+  const bytes = Buffer.from(rows.buffer, rows.byteOffset, rows.byteLength);
+  let at = 0;
+  return Array.from(rowBytes, (own) => {
+    const stateAt = at + 2 + bytes.readUInt16BE(at);
+    const step = { key: bytes.toString('utf8', at + 2, stateAt), stateJson: bytes.toString('utf8', stateAt, at + own) };
+    at += own;
+    return step;
+  });
+}
+
 /** The first 16 bytes of the SHA-256 of each, one behind the other. */
 export function hashesOf(texts: readonly string[]): Uint8Array {
   const hashes = Buffer.allocUnsafeSlow(texts.length * HASH_BYTES);

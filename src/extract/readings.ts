@@ -6,6 +6,7 @@ import type { Scheduler } from './scheduler.ts';
 export function extractionReadings(
   scheduler: Scheduler,
   extractions: Pick<Extractions, 'endedBytes'>,
+  deliveries: () => number,
 ): readonly Reading[] {
   const { counts, queue, gate } = scheduler;
   return [
@@ -20,6 +21,7 @@ export function extractionReadings(
     },
     level('gatehouse_extraction_steps_in_flight', 'Steps that are with workers.', () => scheduler.stepsInFlight),
     level('gatehouse_extraction_results_waiting', 'Results that wait for their write.', () => scheduler.resultsWaiting),
+    level('gatehouse_extraction_deliveries', 'Jobs whose records are still to be delivered.', deliveries),
     level('gatehouse_extraction_domains', 'Domains that are remembered for politeness.', () => gate.domains),
     level('gatehouse_extraction_stored_bytes', 'Bytes of records of jobs that ended.', () => extractions.endedBytes),
     byConnector('gatehouse_extraction_pages_total', 'Pages and API calls that succeeded.', () => counts.pages),

@@ -13,9 +13,9 @@ import type { Connector, Step } from './connector.ts';
 import type { FetchParts } from './fetch/parts.ts';
 import { LocalRecords } from './local-records.ts';
 import { LocalSteps } from './local-steps.ts';
+import { packSteps } from './pack-steps.ts';
 import { PoliteGate } from './polite-gate.ts';
 import type { PoliteSettings } from './politeness.ts';
-import { hashesOf } from './run-step.ts';
 import { StepRunner } from './step-runner.ts';
 
 export interface LocalJob {
@@ -49,8 +49,6 @@ export interface LocalEnd {
   readonly state: ExtractionState;
   /** Why it failed; null where it did not, or was cancelled. */
   readonly detail: string | null;
-  /** Pages that were found and for which there was no room. */
-  readonly stepsLeftOut: number;
   /** What went wrong on the way, the first of it. */
   readonly entries: readonly FailureEntry[];
 }
@@ -111,11 +109,7 @@ class LocalRun {
     this.#runner = new StepRunner({ ...parts, emit: (event) => this.#hear(event) });
     const { connector, operation, output, steps } = job;
     this.#runner.order({ kind: 'job', job: { job: JOB, connector, operation, output, sessionJson: null } });
-    this.#steps.add({
-      keys: steps.map(({ key }) => key),
-      statesJson: steps.map(({ state }) => JSON.stringify(state)),
-      hashes: hashesOf(steps.map(({ key }) => key)),
-    });
+    this.#steps.add(packSteps(steps));
     const state = begun(queuedState(), parts.fetch.clock.nowMs());
     this.#state = { ...state, openSteps: this.#steps.waiting, isWide: this.#steps.waiting > 1 };
     this.#endsAtMs = parts.monotonicMs() + DURATION_MS_MAX;
@@ -220,7 +214,7 @@ class LocalRun {
 
   #end(failure: Failure | null, detail: string | null): LocalEnd {
     const state = ended(this.#state, failure, this.#parts.fetch.clock.nowMs(), 0);
-    return { state, detail, stepsLeftOut: this.#steps.leftOut, entries: this.#entries };
+    return { state, detail, entries: this.#entries };
   }
 
   /** A result, the end of a pause, the end of the job's time, or a cancellation. */

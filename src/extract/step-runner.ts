@@ -49,7 +49,8 @@ export class StepRunner {
     this.#parts = parts;
   }
 
-  order(order: Exclude<ExtractOrder, { readonly kind: 'listening' | 'stop' }>): void {
+  /** `listening` and `stop` are the worker's own, and uploads are another's. */
+  order(order: Extract<ExtractOrder, { readonly kind: 'job' | 'forget' | 'steps' | 'permitted' }>): void {
     switch (order.kind) {
       case 'job':
         this.#jobs.set(order.job.job, prepare(order.job, this.#parts));

@@ -55,6 +55,8 @@ export interface DeliverResult {
   readonly attempt: DeliveryAttempt | null;
   readonly outcome:
     | { readonly kind: 'waiting'; readonly nextAttemptAtMs: number }
+    /** As `waiting`, but the worker has let go of it: it is to be handed over again when its time comes. */
+    | { readonly kind: 'parked'; readonly nextAttemptAtMs: number }
     | { readonly kind: 'succeeded' }
     /** `deadline`: the next attempt would have come too late. */
     | { readonly kind: 'failed'; readonly error: DeliveryError }

@@ -44,8 +44,51 @@ export type ExtractOrder =
   | { readonly kind: 'steps'; readonly steps: readonly ExtractStepMessage[] }
   /** These requests may begin. */
   | { readonly kind: 'permitted'; readonly permits: readonly number[] }
+  /** One attempt to send a job's whole result to its destination. `taskJson` is an `UploadTask`; it holds secrets. */
+  | { readonly kind: 'upload'; readonly upload: number; readonly taskJson: string }
+  | UploadAnswer
   /** No new requests. The worker answers `stopped` and its task ends; steps that were not done are done after the next start. */
   | { readonly kind: 'stop' };
+
+/** To what an upload asked. */
+export interface UploadAnswer {
+  readonly kind: 'answer';
+  readonly upload: number;
+  readonly ask: number;
+  readonly answer:
+    | {
+        readonly kind: 'records';
+        /** NDJSON each, in memory of its own. */
+        readonly chunks: readonly {
+          readonly firstSeq: number;
+          readonly records: number;
+          readonly bytes: Uint8Array;
+        }[];
+        readonly nextSeq: number | null;
+      }
+    | { readonly kind: 'saved' }
+    | { readonly kind: 'refused'; readonly detail: string };
+}
+
+/** What an upload says. */
+export type UploadSignal =
+  | {
+      readonly kind: 'ask';
+      readonly upload: number;
+      /** The upload's own number for it. */
+      readonly ask: number;
+      readonly what:
+        | {
+            readonly kind: 'records';
+            readonly fromSeq: number;
+            readonly recordsMax: number;
+            readonly bytesMax: number;
+          }
+        /** To be kept, so that no crash leaves what was begun there for ever; null for none any more. */
+        | { readonly kind: 'save'; readonly uploadId: string | null };
+    }
+  /** It has ended. `sentJson` is a `Sent`. */
+  | { readonly kind: 'uploaded'; readonly upload: number; readonly sentJson: string };
 
 /** What came of a step. */
 export interface ExtractResult {
@@ -103,6 +146,7 @@ export type ExtractSignal =
   | { readonly kind: 'ready' }
   /** In the order in which they happened. */
   | { readonly kind: 'events'; readonly events: readonly ExtractEvent[] }
+  | UploadSignal
   /** The thread is not stuck. */
   | { readonly kind: 'alive' }
   | { readonly kind: 'stopped' };

@@ -220,7 +220,7 @@ export class Deliveries {
     return this.#counts().total;
   }
 
-  /** When the oldest pending one was made, Unix ms to the second; null without any. */
+  /** When the oldest that is pending for a webhook was made, Unix ms to the second; null without any. */
   oldestPendingMs(): number | null {
     return this.#counts().oldestMs();
   }

@@ -1,8 +1,9 @@
 import type { Database, RootDatabase } from 'lmdb';
 import { Counters } from './counters.ts';
+import { ExtractionDeliveries } from './extraction-deliveries.ts';
 import { ExtractionRecords } from './extraction-records.ts';
 import { ExtractionSteps } from './extraction-steps.ts';
-import { Extractions } from './extractions.ts';
+import { type ExtractionBounds, Extractions } from './extractions.ts';
 import { Failures } from './failures.ts';
 import { Idempotency } from './idempotency.ts';
 import { Sessions } from './sessions.ts';
@@ -22,9 +23,11 @@ export interface ExtractStore {
 export function createExtractStore(
   root: RootDatabase<Buffer, Buffer>,
   table: (name: TableName) => Database<Buffer, Buffer>,
+  bounds: Partial<ExtractionBounds> = {},
 ): ExtractStore {
   const steps = new ExtractionSteps(table('steps'), table('step-keys'));
   const records = new ExtractionRecords(table('record-chunks'), table('record-keys'));
+  const deliveries = new ExtractionDeliveries(table('jobs-deliveries'));
   const sessions = new Sessions(root, table('sessions'));
   const failures = new Failures(table('failures'));
   const idempotency = new Idempotency(root, table('idempotency'));
@@ -37,7 +40,8 @@ export function createExtractStore(
       ended: table('jobs-ended'),
       cleanup: table('jobs-cleanup'),
     },
-    { counters: new Counters(table('extract-meta')), steps, records, failures, idempotency, sessions },
+    { counters: new Counters(table('extract-meta')), steps, records, deliveries, failures, idempotency, sessions },
+    bounds,
   );
   return { root, extractions, steps, records, sessions, failures, idempotency };
 }

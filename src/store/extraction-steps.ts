@@ -66,7 +66,13 @@ export class ExtractionSteps {
    * Only inside a write transaction. Adds those that the job has not met, numbered from `firstStep` on and up to `lastStep`, which is
    * not used; says how many.
    */
-  add(job: JobNumber, { rows, rowBytes, hashes }: FoundSteps, range: FoundRange, firstStep: number, lastStep: number): number {
+  add(
+    job: JobNumber,
+    { rows, rowBytes, hashes }: FoundSteps,
+    range: FoundRange,
+    firstStep: number,
+    lastStep: number,
+  ): number {
     let step = firstStep;
     let at = range.at;
     for (let i = range.from; i < range.to && step < lastStep; i++) {

@@ -10,6 +10,7 @@ import {
   hasEnded,
   queuedState,
   recordsMaxOf,
+  withDeliveryAtEnd,
 } from '../core/extraction-state.ts';
 import type { Counters } from './counters.ts';
 import { committed, durably, type StoreWrite } from './durable.ts';
@@ -18,6 +19,7 @@ import { decodeJob, encodeJob, extractionOf, type Job, jobKey } from './extracti
 import type { JobNumber } from './extractions/keys.ts';
 import { type EndedJob, Retention, type RetentionBounds } from './extractions/retention.ts';
 import { decodeState, encodeState } from './extractions/state-row.ts';
+import type { ExtractionDeliveries, PendingDelivery } from './extraction-deliveries.ts';
 import type { ExtractionRecords } from './extraction-records.ts';
 import type { ExtractionSteps, FoundSteps } from './extraction-steps.ts';
 import type { Failures } from './failures.ts';
@@ -38,6 +40,7 @@ export interface ExtractionParts {
   readonly counters: Counters;
   readonly steps: ExtractionSteps;
   readonly records: ExtractionRecords;
+  readonly deliveries: ExtractionDeliveries;
   readonly failures: Failures;
   readonly idempotency: Idempotency;
   readonly sessions: Sessions;
@@ -238,11 +241,37 @@ export class Extractions {
     return this.#write(durably, () => {
       const state = this.stateOf(job.number);
       if (state === null || hasEnded(state)) return { state, isTaken: false, isEnd: false };
-      const next = ended(state, failure, nowMs, this.#bounds.keepMs);
+      const next = withDeliveryAtEnd(ended(state, failure, nowMs, this.#bounds.keepMs), job.delivery);
       this.#putState(job.number, next);
       this.#parts.failures.add({ ...job, jobId: job.id }, entries);
       this.#close(job, next);
       return { state: next, isTaken: true, isEnd: true };
+    });
+  }
+
+  /** The deliveries of jobs that have ended which have not, in the order in which the jobs were made. */
+  pendingDeliveries(): Generator<PendingDelivery> {
+    return this.#parts.deliveries.pending();
+  }
+
+  /** Where a pending delivery stands, as it was saved; null before. */
+  deliveryStateOf(job: JobNumber): string | null {
+    return this.#parts.deliveries.stateOf(job);
+  }
+
+  /** Keeps where a pending delivery stands. False where none is pending. */
+  saveDelivery(job: JobNumber, state: string): Promise<StoreWrite<boolean>> {
+    return this.#write(committed, () => this.#parts.deliveries.save(job, state));
+  }
+
+  /** What came of a pending delivery, of which nothing else is kept then. False where none is pending. */
+  delivered(job: JobNumber, status: 'delivered' | 'failed'): Promise<StoreWrite<boolean>> {
+    return this.#write(committed, () => {
+      const state = this.stateOf(job);
+      const isPending = state?.delivery === 'pending' && hasEnded(state);
+      if (isPending) this.#putState(job, { ...state, delivery: status });
+      this.#parts.deliveries.remove(job);
+      return isPending;
     });
   }
 
@@ -275,9 +304,13 @@ export class Extractions {
     const state = states.get(job.number) ?? this.stateOf(job.number);
     if (state === null) return { state, isTaken: false, isEnd: false };
     const parts = { ...this.#parts, bounds: this.#bounds, keepMs: this.#bounds.keepMs };
-    const next = applyPart(parts, state, result, nowMs);
-    states.set(job.number, next ?? state);
-    if (next === null) return { state, isTaken: false, isEnd: false };
+    const applied = applyPart(parts, state, result, nowMs);
+    if (applied === null) {
+      states.set(job.number, state);
+      return { state, isTaken: false, isEnd: false };
+    }
+    const next = withDeliveryAtEnd(applied, job.delivery);
+    states.set(job.number, next);
     this.#putState(job.number, next);
     if (result.isLast) this.#parts.failures.add({ ...job, jobId: job.id }, result.outcome.entries);
     if (result.session !== null && job.session !== null)
@@ -292,6 +325,7 @@ export class Extractions {
     void this.#tables.open.remove(u32Key(number));
     this.#retention.add({ number, customer, id, expiresAtMs: state.expiresAtMs ?? 0, bytes: state.recordBytes });
     this.#markForCleaning(number, CLEAN_WORK);
+    if (state.delivery === 'pending') this.#parts.deliveries.add({ number, customer, id });
   }
 
   #removeJob(ended: EndedJob): void {
@@ -302,6 +336,7 @@ export class Extractions {
     this.#parts.failures.remove(stored.job.requestId);
     void this.#tables.jobs.remove(key);
     void this.#tables.states.remove(u32Key(ended.number));
+    this.#parts.deliveries.remove(ended.number);
     this.#markForCleaning(ended.number, CLEAN_ALL);
   }
 

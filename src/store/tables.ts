@@ -29,6 +29,7 @@
  * | extract     | `jobs-open`    | job number, u32 (4)                      | customer number, u32; job id (4+16)                     | server       | server                 |
  * | extract     | `jobs-ended`   | expiry, ms u48; job number, u32 (6+4)    | customer number, u32; job id; bytes of its records, f64 (4+16+8) | server | server              |
  * | extract     | `jobs-cleanup` | job number, u32 (4)                      | u8: 1 = what only work needs, 2 = the records as well   | server       | server                 |
+ * | extract     | `jobs-deliveries` | job number, u32 (4)                   | customer number, u32; job id (4+16); where its delivery stands, JSON | server | server            |
  * | extract     | `steps`        | job number, u32; step number, u48 (4+6)  | length of its key, u16; its key; its state as JSON      | server       | server                 |
  * | extract     | `step-keys`    | job number, u32; SHA-256 of a step's key, cut (4+16) | nothing                                     | server       | server                 |
  * | extract     | `record-keys`  | job number, u32; SHA-256 of a record's id, cut (4+16) | nothing                                    | server       | server                 |
@@ -67,6 +68,7 @@ export const TABLES = [
   { environment: 'extract', name: 'jobs-open', keyBytes: 4 },
   { environment: 'extract', name: 'jobs-ended', keyBytes: 10 },
   { environment: 'extract', name: 'jobs-cleanup', keyBytes: 4 },
+  { environment: 'extract', name: 'jobs-deliveries', keyBytes: 4 },
   { environment: 'extract', name: 'steps', keyBytes: 10 },
   { environment: 'extract', name: 'step-keys', keyBytes: 20 },
   { environment: 'extract', name: 'record-keys', keyBytes: 20 },

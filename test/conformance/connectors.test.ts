@@ -1,18 +1,11 @@
-import { Validator } from '@cfworker/json-schema';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  SourceFailure,
-  type FoundRecord,
-  type JsonObject,
-  type JsonSchema,
-  type JsonValue,
-  type Operation,
-} from '../../src/extract/connector.ts';
+import { SourceFailure, type JsonObject, type JsonValue, type Operation } from '../../src/extract/connector.ts';
 import { CONNECTORS } from '../../src/extract/connectors/index.ts';
 import { SOURCE_CASES } from '../sources/index.ts';
 import { json, type SourceCase, type World } from '../sources/source-case.ts';
 import { fakeSource, type FakeReply } from '../support/fake-source.ts';
+import { faultsOf, heldToSchema, propertiesOf } from './records.ts';
 import { runOperation } from './run-operation.ts';
 
 /** Enough for three pages of the largest size, but for the one of 1,000, which gets two. */
@@ -38,37 +31,11 @@ function operationOf({ connector, operation }: SourceCase): Operation {
   return found.operation;
 }
 
-const VALIDATORS = new WeakMap<JsonSchema, Validator>();
-
-function faultsOf(schema: JsonSchema, value: JsonValue): readonly string[] {
-  const validator = VALIDATORS.get(schema) ?? new Validator(schema, '2020-12', false);
-  VALIDATORS.set(schema, validator);
-  const { errors } = validator.validate(value);
-  return errors.map(({ instanceLocation, error }) => `${instanceLocation}: ${error}`);
-}
-
-function propertiesOf(schema: JsonSchema): JsonObject {
-  return schema['properties'] as JsonObject;
-}
-
-/** Holds what every record must. One assertion for all of them, as there are many. */
-function expectRecords(operation: Operation, records: readonly FoundRecord[]): void {
-  const columns = Object.keys(propertiesOf(operation.record)).join();
-  const wrong = records.flatMap(({ id, sourceUrl, fields }) => [
-    ...faultsOf(operation.record, fields),
-    ...(Object.keys(fields).join() === columns ? [] : [`columns ${Object.keys(fields).join()}`]),
-    ...(id !== '' && /^https?:\/\/[^/]/.test(sourceUrl) ? [] : [`id ${id}, source ${sourceUrl}`]),
-  ]);
-  expect(wrong).toEqual([]);
-  const [first] = records;
-  expect(JSON.parse(JSON.stringify(first?.fields ?? null))).toEqual(first?.fields ?? null);
-}
-
 /** What became of a run that may fail: the reason, or null. */
 async function reasonOf(operation: Operation, input: JsonObject, world: World): Promise<string | null> {
   try {
     const { records } = await runOperation(operation, input, fakeSource(world), { stepsMax: 8 });
-    expectRecords(operation, records);
+    heldToSchema(operation, records);
     return null;
   } catch (error) {
     if (error instanceof SourceFailure) return error.reason;
@@ -116,7 +83,7 @@ describe.each(OPERATIONS)('$name', ({ operation }) => {
     expect(faultsOf(operation.input, operation.example.input)).toEqual([]);
     expect(operation.start(operation.example.input).kind).toBe('steps');
     const record = operation.example.record;
-    expectRecords(operation, [{ id: 'x', sourceUrl: 'https://x.example/', fields: record }]);
+    heldToSchema(operation, [{ id: 'x', sourceUrl: 'https://x.example/', fields: record }]);
   });
 });
 
@@ -163,7 +130,7 @@ describe.each(CASES)('$name', ({ does, input, world, paging, sizeAsked, hostIn, 
     const { records, isDone } = await run;
     expect(records).toHaveLength(Math.min(count, recordsMax));
     expect(isDone).toBe(true);
-    expectRecords(does, records);
+    heldToSchema(does, records);
   });
 
   it('reads no more than the job still wants', async () => {
@@ -314,7 +281,7 @@ const TREACHEROUS_TEXTS = [
 
 /** The host that an address names, with or without its scheme. */
 function hostOf(address: JsonValue | undefined): string {
-  const text = String(address);
+  const text = typeof address === 'string' ? address : '';
   return new URL(text.startsWith('http') ? text : `https://${text}`).host;
 }
 

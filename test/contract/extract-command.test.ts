@@ -346,6 +346,16 @@ describe('exit codes', () => {
     expect(site.paths().length).toBe(before);
   });
 
+  test('0 with a warning where a setting is of no connector', async () => {
+    const { code, err } = await extract('page.article', { url: at('/article') }, [], {
+      env: { GATEHOUSE_CONNECTOR_BASE_GENRIC: 'https://x.example' },
+    });
+    expect([code, err]).toEqual([
+      0,
+      expect.stringMatching(/^warning: GATEHOUSE_CONNECTOR_BASE_GENRIC is of no connector/),
+    ]);
+  });
+
   test('1 after SIGINT, and what was gathered is whole', async () => {
     const began = performance.now();
     const { code, out, err } = await gatehouse([...crawl(), '--format', 'json'], {

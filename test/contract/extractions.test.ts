@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { call } from '../support/manage.ts';
 import { newCustomer } from '../support/requests.ts';
 import type { RunningServer } from '../support/server.ts';
@@ -30,22 +30,6 @@ afterAll(async () => {
   await source.close();
   await receiver.close();
 });
-// Each test holds a source of its own where it holds one.
-let held: SourceServer;
-let holding: RunningServer | null = null;
-beforeEach(async () => {
-  await holding?.stop();
-  holding = null;
-});
-afterAll(() => holding?.stop());
-
-/** A server whose source answers when the test says so. */
-async function holdingClient(): Promise<ReturnType<typeof extractionClient>> {
-  held = await startSource();
-  holding = await startExtractingServer(held);
-  return extractionClient(holding.url, holding.secretKey);
-}
-
 describe('1. What the service does', () => {
   test('an extraction pulls records from a chosen connector', async () => {
     const job = await client.run(books(3));
@@ -169,13 +153,11 @@ describe('2.2 Extraction job', () => {
   });
 
   test('counts.collected is a partial total while it runs', async () => {
-    const waiting = await holdingClient();
-    const id = await waiting.started(books(5, {}, 'held'));
-    const running = await waiting.inStatus(id, 'running');
+    const id = await client.started(books(5, {}, 'held-1'));
+    const running = await client.inStatus(id, 'running');
     expect(running.counts.collected).toBe(0);
-    held.release();
-    expect((await waiting.ended(id)).counts.collected).toBe(5);
-    await held.close();
+    source.release('held-1');
+    expect((await client.ended(id)).counts.collected).toBe(5);
   });
 });
 
@@ -191,13 +173,11 @@ describe('3. States and transitions', () => {
   });
 
   test('queued → running → succeeded, in this direction only', async () => {
-    const waiting = await holdingClient();
-    const id = await waiting.started(books(3, {}, 'held'));
-    const seen = ['queued', (await waiting.inStatus(id, 'running')).status];
-    held.release();
-    seen.push((await waiting.ended(id)).status, (await waiting.job(id)).status);
+    const id = await client.started(books(3, {}, 'held-2'));
+    const seen = ['queued', (await client.inStatus(id, 'running')).status];
+    source.release('held-2');
+    seen.push((await client.ended(id)).status, (await client.job(id)).status);
     expect(seen).toEqual(['queued', 'running', 'succeeded', 'succeeded']);
-    await held.close();
   });
 
   test('running → failed: a generic reason, and no detail', async () => {
@@ -207,16 +187,14 @@ describe('3. States and transitions', () => {
   });
 
   test('a job that is cancelled has failed', async () => {
-    const waiting = await holdingClient();
-    const id = await waiting.started(books(3, {}, 'held'));
-    await waiting.inStatus(id, 'running');
-    const { status, json } = await waiting.ask('POST', `/v1/extractions/${id}/cancel`);
+    const id = await client.started(books(3, {}, 'held-3'));
+    await client.inStatus(id, 'running');
+    const { status, json } = await client.ask('POST', `/v1/extractions/${id}/cancel`);
     expect([status, json['status'], json['failure']]).toEqual([
       200,
       'failed',
       { reason: 'cancelled', retryable: false },
     ]);
-    await held.close();
   });
 });
 
@@ -262,36 +240,32 @@ describe('4.1 POST /v1/extractions', () => {
   });
 
   test('one that takes longer than the wait is 202 with Retry-After, and goes on', async () => {
-    const waiting = await holdingClient();
-    const answer = await waiting.create(books(2, { delivery: { type: 'sync', wait_seconds: 1 } }, 'held'));
+    const answer = await client.create(books(2, { delivery: { type: 'sync', wait_seconds: 1 } }, 'held-4'));
     expect(answer.status).toBe(202);
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
-    held.release();
-    expect((await waiting.ended(String(answer.json['id']))).status).toBe('succeeded');
-    await held.close();
+    source.release('held-4');
+    expect((await client.ended(String(answer.json['id']))).status).toBe('succeeded');
   });
 });
 
 describe('4.2 GET /v1/extractions/{id}', () => {
   test('?wait= answers when the job ends', async () => {
-    const waiting = await holdingClient();
-    const id = await waiting.started(books(2, {}, 'held'));
-    const answer = waiting.job(id, '?wait=60');
-    await waiting.inStatus(id, 'running');
-    held.release();
+    const id = await client.started(books(2, {}, 'held-5'));
+    const answer = client.job(id, '?wait=60');
+    await client.inStatus(id, 'running');
+    source.release('held-5');
     expect((await answer).status).toBe('succeeded');
-    await held.close();
   });
 
   test('a call that waits ends at once when the service stops', async () => {
-    const waiting = await holdingClient();
-    const id = await waiting.started(books(2, {}, 'held'));
+    const other = await startExtractingServer(source);
+    const waiting = extractionClient(other.url, other.secretKey);
+    const id = await waiting.started(books(2, {}, 'held-6'));
     await waiting.inStatus(id, 'running');
     const answer = waiting.ask('GET', `/v1/extractions/${id}?wait=120`);
     await waiting.inStatus(id, 'running');
-    await holding?.stop();
+    await other.stop();
     expect((await answer).json['status']).toBe('running');
-    await held.close();
   });
 });
 

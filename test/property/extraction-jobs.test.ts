@@ -38,7 +38,6 @@ const SITE: fc.Arbitrary<Site> = fc
     })),
   }));
 
-
 const COLLECT: fc.Arbitrary<Collect> = fc.oneof(
   fc.constant({ mode: 'all' } as const),
   fc.integer({ min: 1, max: 30 }).map((limit) => ({ mode: 'limit', limit }) as const),
@@ -130,7 +129,7 @@ async function play(
     const { bench } = process;
     const { scheduler, leased } = bench;
     if (event.kind === 'worker_dies') {
-      for (const { key, worker } of [...leased]) if (worker === event.worker) bench.take(key);
+      for (const { key, worker } of leased.slice()) if (worker === event.worker) bench.take(key);
       scheduler.workerEnded(event.worker);
       scheduler.workerReady(event.worker);
       await bench.settle();

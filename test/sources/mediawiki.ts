@@ -24,10 +24,12 @@ export function mediawikiWorld(records: number, path = '/w/api.php', host = 'wik
       return list({ pages: items }, next === null ? null : { gapcontinue: String(next) });
     }
     if (query.get('list') === 'search') {
+      // Without it the search that comes with the software looks through titles, and this query is none.
+      const found = query.get('srwhat') === 'text' ? records : 0;
       const from = numberIn(url, 'sroffset', 0);
-      const { items, next } = cut(many(records, hit), from, numberIn(url, 'srlimit', 10));
+      const { items, next } = cut(many(found, hit), from, numberIn(url, 'srlimit', 10));
       return list(
-        { searchinfo: { totalhits: records }, search: items, ...SITE },
+        { searchinfo: { totalhits: found }, search: items, ...SITE },
         next === null ? null : { sroffset: next },
       );
     }
@@ -58,7 +60,8 @@ function missing(): FakeReply {
 
 function list(query: JsonObject, next: JsonObject | null): FakeReply {
   return json({
-    batchcomplete: next === null,
+    // While parts of a page are to come, its batch is not complete; lists are complete as far as they go.
+    ...(next !== null && 'rvcontinue' in next ? {} : { batchcomplete: true }),
     ...(next === null ? {} : { continue: { ...next, continue: '-||' } }),
     query,
   });
@@ -96,11 +99,12 @@ function member(place: number): JsonObject {
 
 function listed(place: number, host: string): JsonObject {
   const fullurl = `https://${host}/wiki/Tea_${place}`;
-  return { ...member(place), touched: '2024-05-01T12:00:00Z', lastrevid: 9000, length: 6104, fullurl };
+  const page = { pageid: 500 + place, ns: 0, title: `Tea ${place}`, contentmodel: 'wikitext', pagelanguage: 'en' };
+  return { ...page, touched: '2024-05-01T12:00:00Z', lastrevid: 9000, length: 6104, fullurl };
 }
 
 function revision(place: number): JsonObject {
-  const user = place % 5 === 3 ? { userhidden: true } : { user: 'Lio' };
+  const user = place % 5 === 3 ? { userhidden: true } : { user: place % 5 === 4 ? 'imported>Lio' : 'Lio' };
   return {
     revid: 9000 - place,
     parentid: 8999 - place,

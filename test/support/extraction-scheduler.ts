@@ -31,7 +31,7 @@ export class SchedulerBench {
   readonly restarted: number[] = [];
   nowMs = 1_000;
   readonly #store: ExtractStore;
-  #timers: { atMs: number; then: () => void }[] = [];
+  #timers: { atMs: number; run: () => void }[] = [];
 
   constructor(store: ExtractStore, bounds: Partial<SchedulerBounds> = {}, polite = { gapMs: 0, concurrency: 1_000 }) {
     this.#store = store;
@@ -43,7 +43,7 @@ export class SchedulerBench {
       nowMs: () => this.nowMs,
       monotonicMs: () => this.nowMs,
       after: (ms, then) => {
-        const timer = { atMs: this.nowMs + ms, then };
+        const timer = { atMs: this.nowMs + ms, run: then };
         this.#timers.push(timer);
         return () => {
           this.#timers = this.#timers.filter((other) => other !== timer);
@@ -73,7 +73,7 @@ export class SchedulerBench {
     this.nowMs += ms;
     const due = this.#timers.filter(({ atMs }) => atMs <= this.nowMs);
     this.#timers = this.#timers.filter(({ atMs }) => atMs > this.nowMs);
-    for (const { then } of due) then();
+    for (const { run } of due) run();
     this.scheduler.tick();
     await this.settle();
   }

@@ -18,19 +18,23 @@ export interface SourceServer {
   readonly url: string;
   /** Targets that were asked for, in order. */
   readonly targets: readonly string[];
-  /** Lets searches whose words end in `held` have their answers, those to come too. */
-  release(): void;
+  /** Lets searches whose words end in this one have their answers, those to come too. */
+  release(word: string): void;
   close(): Promise<void>;
 }
 
 /**
  * A search of books and a blog. The words of a search say what it finds: `250 books` finds so many, `0 books` none, `missing` is 404;
- * `250 books held` is answered when the test says so. The blog has 120 posts.
+ * `250 books held-1` is answered when the test releases `held-1`. The blog has 120 posts.
  */
 export async function startSource(): Promise<SourceServer> {
   const targets: string[] = [];
-  let release = (): void => {};
-  const released = new Promise<void>((done) => (release = done));
+  const holds = new Map<string, Hold>();
+  const holdOf = (word: string): Hold => {
+    const hold = holds.get(word) ?? newHold();
+    holds.set(word, hold);
+    return hold;
+  };
   const server = createServer((request, response) => {
     const target = request.url ?? '';
     targets.push(target);
@@ -39,7 +43,8 @@ export async function startSource(): Promise<SourceServer> {
     const world =
       url.pathname === '/search.json' ? openlibraryWorld(Number(/^\d+/.exec(words)?.[0] ?? 0)) : wordpressWorld(120);
     const answer = async (): Promise<void> => {
-      if (words.endsWith('held')) await released;
+      const word = /held\S*$/.exec(words)?.[0];
+      if (word !== undefined) await holdOf(word).released;
       const fake = { method: 'json' as const, url: url.href, headers: {}, accept: null, robots: false };
       const reply = words === 'missing' ? null : world(fake);
       if (typeof reply !== 'object' || reply === null || !('body' in reply)) response.writeHead(404).end();
@@ -53,14 +58,24 @@ export async function startSource(): Promise<SourceServer> {
   return {
     url: `http://127.0.0.1:${port}`,
     targets,
-    release: () => release(),
+    release: (word) => holdOf(word).release(),
     async close() {
-      release();
       server.closeAllConnections();
       server.close();
       await once(server, 'close');
     },
   };
+}
+
+interface Hold {
+  readonly released: Promise<void>;
+  release(): void;
+}
+
+function newHold(): Hold {
+  let release = (): void => {};
+  const released = new Promise<void>((done) => (release = done));
+  return { released, release: () => release() };
 }
 
 export function startExtractingServer(

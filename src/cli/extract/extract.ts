@@ -20,7 +20,8 @@ const HELD_RECORDS_MAX = 1_000;
 export async function extract(options: ExtractOptions, json: boolean): Promise<Outcome> {
   const read = readSettings(process.env);
   if (read.kind === 'faults') return usage('invalid_settings', `wrong settings: ${read.faults.join('; ')}`);
-  for (const warning of read.warnings) process.stderr.write(`warning: ${warning}\n`);
+  const warnings = [...read.warnings, ...unknownBases(read.settings)];
+  for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
   const asked = await readRequest(options, CONNECTORS, read.settings.egressAllow);
   if (asked.kind === 'wrong') return asked.outcome;
   const { request } = asked;
@@ -43,6 +44,11 @@ export async function extract(options: ExtractOptions, json: boolean): Promise<O
   }
 }
 
+function unknownBases({ connectorBases }: Settings): readonly string[] {
+  const unknown = Object.keys(connectorBases).filter((id) => !CONNECTORS.some((connector) => connector.id === id));
+  return unknown.map((id) => `GATEHOUSE_CONNECTOR_BASE_${id.toUpperCase()} is of no connector`);
+}
+
 function recordsMaxOf({ collect }: CheckedRequest): number {
   return collect.mode === 'limit' ? collect.limit : Infinity;
 }
@@ -63,7 +69,7 @@ async function gather(
 ): Promise<LocalEnd> {
   const fetching = openFetching(settings.egressAllow);
   const progress = createExtractProgress(isShown && process.stdout.isTTY);
-  const stop = stopSignal();
+  const signal = stopSignal();
   const { connector, operation, output, collect, steps } = request;
   let collected = 0;
   try {
@@ -74,7 +80,7 @@ async function gather(
       fetch: fetching.parts,
       bases: settings.connectorBases,
       polite: { gapMs: settings.extractHostGapMs, concurrency: settings.extractHostConcurrency },
-      signal: stop.signal,
+      signal,
       after(ms, then) {
         const timer = setTimeout(then, ms);
         return () => clearTimeout(timer);
@@ -99,7 +105,6 @@ async function gather(
     throw error;
   } finally {
     progress.stop();
-    stop.end();
     fetching.close();
   }
 }

@@ -4,6 +4,7 @@ import { plainText, textOfHtml } from '../read/html.ts';
 import { address } from './kit/address.ts';
 import { chained, type PageResult, type Turn } from './kit/chain.ts';
 import { at, flagOf, givenText, idOf, integerOf, itemsOf, listIn, readEach, textOf, textsOf } from './kit/json.ts';
+import { recordOf } from './kit/record.ts';
 import * as schema from './kit/schema.ts';
 import { beginAt } from './kit/sites.ts';
 
@@ -115,27 +116,21 @@ function readTopic(item: JsonObject, users: readonly JsonValue[], site: string):
   const url = address(site, ['t', textOf(item['slug']) ?? '-', id]);
   const [first] = itemsOf(item['posters']);
   const starter = users.find((user) => at(user, 'id') !== undefined && at(user, 'id') === at(first, 'user_id'));
-  return {
-    id,
-    sourceUrl: url,
-    fields: {
-      id,
-      url,
-      title: plainText(textOf(item['title'])),
-      excerpt: plainText(textOf(item['excerpt'])),
-      author: writer(starter, site),
-      published_at: isoDate(item['created_at']),
-      updated_at: isoDate(item['last_posted_at']),
-      category_id: idOf(item['category_id']),
-      tags: tagsOf(item['tags']),
-      posts: integerOf(item['posts_count']),
-      replies: integerOf(item['reply_count']),
-      views: integerOf(item['views']),
-      likes: integerOf(item['like_count']),
-      is_pinned: flagOf(item['pinned']),
-      is_closed: flagOf(item['closed']),
-    },
-  };
+  return recordOf(id, url, {
+    title: plainText(textOf(item['title'])),
+    excerpt: plainText(textOf(item['excerpt'])),
+    author: writer(starter, site),
+    published_at: isoDate(item['created_at']),
+    updated_at: isoDate(item['last_posted_at']),
+    category_id: idOf(item['category_id']),
+    tags: tagsOf(item['tags']),
+    posts: integerOf(item['posts_count']),
+    replies: integerOf(item['reply_count']),
+    views: integerOf(item['views']),
+    likes: integerOf(item['like_count']),
+    is_pinned: flagOf(item['pinned']),
+    is_closed: flagOf(item['closed']),
+  });
 }
 
 function readPost(item: JsonObject, topicTitle: string | null, site: string): FoundRecord | null {

@@ -12,6 +12,7 @@ import { address, type Query } from './kit/address.ts';
 import { chained, type ChainStart, type PageResult, type Turn } from './kit/chain.ts';
 import { at, flagOf, givenText, idOf, integerOf, listIn, readEach, textOf, textsOf, urlOf } from './kit/json.ts';
 import { nextQuery } from './kit/link-header.ts';
+import { recordOf } from './kit/record.ts';
 import * as schema from './kit/schema.ts';
 
 const BASE = 'https://api.github.com';
@@ -131,82 +132,61 @@ function restOfWindow({ headers }: JsonAnswer): { readonly pauseSeconds?: number
 function readRepository(item: JsonObject): FoundRecord | null {
   const id = idOf(item['id']);
   const url = urlOf(item['html_url']);
-  if (id === null || url === null) return null;
-  return {
-    id,
-    sourceUrl: url,
-    fields: {
-      id,
-      url,
-      name: textOf(item['name']),
-      full_name: textOf(item['full_name']),
-      description: textOf(item['description']),
-      homepage_url: urlOf(item['homepage']),
-      language: textOf(item['language']),
-      topics: textsOf(item['topics']),
-      license: textOf(at(item, 'license', 'spdx_id')),
-      stars: integerOf(item['stargazers_count']),
-      forks: integerOf(item['forks_count']),
-      open_issues: integerOf(item['open_issues_count']),
-      is_fork: flagOf(item['fork']),
-      is_archived: flagOf(item['archived']),
-      default_branch: textOf(item['default_branch']),
-      created_at: isoDate(item['created_at']),
-      updated_at: isoDate(item['updated_at']),
-      pushed_at: isoDate(item['pushed_at']),
-    },
-  };
+  return recordOf(id, url, {
+    name: textOf(item['name']),
+    full_name: textOf(item['full_name']),
+    description: textOf(item['description']),
+    homepage_url: urlOf(item['homepage']),
+    language: textOf(item['language']),
+    topics: textsOf(item['topics']),
+    license: textOf(at(item, 'license', 'spdx_id')),
+    stars: integerOf(item['stargazers_count']),
+    forks: integerOf(item['forks_count']),
+    open_issues: integerOf(item['open_issues_count']),
+    is_fork: flagOf(item['fork']),
+    is_archived: flagOf(item['archived']),
+    default_branch: textOf(item['default_branch']),
+    created_at: isoDate(item['created_at']),
+    updated_at: isoDate(item['updated_at']),
+    pushed_at: isoDate(item['pushed_at']),
+  });
 }
 
 function readIssue(item: JsonObject): FoundRecord | null {
   const id = idOf(item['id']);
   const url = urlOf(item['html_url']);
-  if (id === null || url === null) return null;
-  return {
-    id,
-    sourceUrl: url,
-    fields: {
-      id,
-      url,
-      number: integerOf(item['number']),
-      title: textOf(item['title']),
-      text: textOf(item['body']),
-      author: account(item['user']),
-      state: textOf(item['state']),
-      state_reason: textOf(item['state_reason']),
-      labels: textsOf(item['labels'], (label) => textOf(label) ?? textOf(at(label, 'name'))),
-      assignees: textsOf(item['assignees'], (person) => textOf(at(person, 'login'))),
-      milestone: textOf(at(item, 'milestone', 'title')),
-      comments: integerOf(item['comments']),
-      is_pull_request: isPull(item),
-      published_at: isoDate(item['created_at']),
-      updated_at: isoDate(item['updated_at']),
-      closed_at: isoDate(item['closed_at']),
-    },
-  };
+  return recordOf(id, url, {
+    number: integerOf(item['number']),
+    title: textOf(item['title']),
+    text: textOf(item['body']),
+    author: account(item['user']),
+    state: textOf(item['state']),
+    state_reason: textOf(item['state_reason']),
+    labels: textsOf(item['labels'], (label) => textOf(label) ?? textOf(at(label, 'name'))),
+    assignees: textsOf(item['assignees'], (person) => textOf(at(person, 'login'))),
+    milestone: textOf(at(item, 'milestone', 'title')),
+    comments: integerOf(item['comments']),
+    is_pull_request: isPull(item),
+    published_at: isoDate(item['created_at']),
+    updated_at: isoDate(item['updated_at']),
+    closed_at: isoDate(item['closed_at']),
+  });
 }
 
 function readRelease(item: JsonObject): FoundRecord | null {
   const id = idOf(item['id']);
   const url = urlOf(item['html_url']);
-  if (id === null || url === null) return null;
   const assets = item['assets'];
-  return {
-    id,
-    sourceUrl: url,
-    fields: {
-      id,
-      url,
-      title: textOf(item['name']),
-      tag: textOf(item['tag_name']),
-      text: textOf(item['body']),
-      author: account(item['author']),
-      is_prerelease: flagOf(item['prerelease']),
-      published_at: isoDate(item['published_at']),
-      created_at: isoDate(item['created_at']),
-      assets: Array.isArray(assets) ? (assets as readonly JsonValue[]).map(readAsset) : null,
-    },
-  };
+  return recordOf(id, url, {
+    title: textOf(item['name']),
+    tag: textOf(item['tag_name']),
+    text: textOf(item['body']),
+    author: account(item['author']),
+    is_prerelease: flagOf(item['prerelease']),
+    published_at: isoDate(item['published_at']),
+    created_at: isoDate(item['created_at']),
+    assets: Array.isArray(assets) ? (assets as readonly JsonValue[]).map(readAsset) : null,
+  });
 }
 
 function readAsset(asset: JsonValue): JsonObject {

@@ -4,6 +4,7 @@ import { plainText, textOfHtml } from '../read/html.ts';
 import { address } from './kit/address.ts';
 import { chained, type ChainStart, type Cursor, type PageResult, type Turn } from './kit/chain.ts';
 import { at, givenText, idOf, integerOf, listIn, readEach, textOf, textsOf, urlOf } from './kit/json.ts';
+import { recordOf } from './kit/record.ts';
 import * as schema from './kit/schema.ts';
 
 const BASE = 'https://hn.algolia.com/api/v1';
@@ -95,24 +96,18 @@ function readPost(hit: JsonObject): FoundRecord | null {
   if (id === null) return null;
   const url = `${ITEM}?id=${encodeURIComponent(id)}`;
   const html = textOf(hit['story_text']);
-  return {
-    id,
-    sourceUrl: url,
-    fields: {
-      id,
-      url,
-      title: plainText(textOf(hit['title'])),
-      link_url: urlOf(hit['url']),
-      text: textOfHtml(html),
-      html,
-      author: writer(hit),
-      points: integerOf(hit['points']),
-      comments: integerOf(hit['num_comments']),
-      published_at: timeOf(hit),
-      updated_at: isoDate(hit['updated_at']),
-      tags: textsOf(hit['_tags']),
-    },
-  };
+  return recordOf(id, url, {
+    title: plainText(textOf(hit['title'])),
+    link_url: urlOf(hit['url']),
+    text: textOfHtml(html),
+    html,
+    author: writer(hit),
+    points: integerOf(hit['points']),
+    comments: integerOf(hit['num_comments']),
+    published_at: timeOf(hit),
+    updated_at: isoDate(hit['updated_at']),
+    tags: textsOf(hit['_tags']),
+  });
 }
 
 function readComment(hit: JsonObject): FoundRecord | null {
@@ -120,21 +115,15 @@ function readComment(hit: JsonObject): FoundRecord | null {
   if (id === null) return null;
   const url = `${ITEM}?id=${encodeURIComponent(id)}`;
   const html = textOf(hit['comment_text']);
-  return {
-    id,
-    sourceUrl: url,
-    fields: {
-      id,
-      url,
-      post_id: idOf(hit['story_id']),
-      post_title: plainText(textOf(hit['story_title'])),
-      parent_id: idOf(hit['parent_id']),
-      author: writer(hit),
-      text: textOfHtml(html),
-      html,
-      published_at: timeOf(hit),
-    },
-  };
+  return recordOf(id, url, {
+    post_id: idOf(hit['story_id']),
+    post_title: plainText(textOf(hit['story_title'])),
+    parent_id: idOf(hit['parent_id']),
+    author: writer(hit),
+    text: textOfHtml(html),
+    html,
+    published_at: timeOf(hit),
+  });
 }
 
 function writer(hit: JsonObject): JsonObject | null {

@@ -17,6 +17,7 @@ import {
   urlOf,
 } from './kit/json.ts';
 import { nextQuery } from './kit/link-header.ts';
+import { recordOf } from './kit/record.ts';
 import * as schema from './kit/schema.ts';
 import { beginAt } from './kit/sites.ts';
 
@@ -80,41 +81,34 @@ async function readPage(path: readonly string[], turn: Turn<Args>, source: Sourc
 function readPost(item: JsonObject): FoundRecord | null {
   const id = idOf(item['id']);
   const url = urlOf(item['url']) ?? urlOf(item['uri']);
-  if (id === null || url === null) return null;
   // A post that passes another one on is empty itself.
   const original = objectOf(item['reblog']);
   const shown = original ?? item;
   const html = textOf(shown['content']);
-  return {
-    id,
-    sourceUrl: url,
-    fields: {
-      id,
-      url,
-      author: schema.author(
-        textOf(at(item, 'account', 'display_name')) ?? textOf(at(item, 'account', 'username')),
-        urlOf(at(item, 'account', 'url')),
-      ),
-      account: textOf(at(item, 'account', 'acct')),
-      text: textOfHtml(html),
-      html,
-      content_warning: textOf(shown['spoiler_text']),
-      language: textOf(shown['language']),
-      published_at: isoDate(item['created_at']),
-      updated_at: isoDate(item['edited_at']),
-      tags: textsOf(shown['tags'], (tag) => textOf(at(tag, 'name'))),
-      reply_to_id: idOf(item['in_reply_to_id']),
-      reposted_url: original === null ? null : (urlOf(original['url']) ?? urlOf(original['uri'])),
-      replies: integerOf(shown['replies_count']),
-      reposts: integerOf(shown['reblogs_count']),
-      favourites: integerOf(shown['favourites_count']),
-      media_urls: textsOf(
-        shown['media_attachments'],
-        (media) => urlOf(at(media, 'url')) ?? urlOf(at(media, 'remote_url')),
-      ),
-      link_url: urlOf(at(shown, 'card', 'url')),
-    },
-  };
+  return recordOf(id, url, {
+    author: schema.author(
+      textOf(at(item, 'account', 'display_name')) ?? textOf(at(item, 'account', 'username')),
+      urlOf(at(item, 'account', 'url')),
+    ),
+    account: textOf(at(item, 'account', 'acct')),
+    text: textOfHtml(html),
+    html,
+    content_warning: textOf(shown['spoiler_text']),
+    language: textOf(shown['language']),
+    published_at: isoDate(item['created_at']),
+    updated_at: isoDate(item['edited_at']),
+    tags: textsOf(shown['tags'], (tag) => textOf(at(tag, 'name'))),
+    reply_to_id: idOf(item['in_reply_to_id']),
+    reposted_url: original === null ? null : (urlOf(original['url']) ?? urlOf(original['uri'])),
+    replies: integerOf(shown['replies_count']),
+    reposts: integerOf(shown['reblogs_count']),
+    favourites: integerOf(shown['favourites_count']),
+    media_urls: textsOf(
+      shown['media_attachments'],
+      (media) => urlOf(at(media, 'url')) ?? urlOf(at(media, 'remote_url')),
+    ),
+    link_url: urlOf(at(shown, 'card', 'url')),
+  });
 }
 
 const SERVER = schema.siteInput('Host name or URL of the server, for example `mastodon.social`.');

@@ -26,6 +26,7 @@ import {
   unreadable,
   urlOf,
 } from './kit/json.ts';
+import { recordOf } from './kit/record.ts';
 import * as schema from './kit/schema.ts';
 import { beginAt, firstThatAnswers } from './kit/sites.ts';
 
@@ -156,52 +157,41 @@ function encodeName(name: string): string {
   return address('', [name]).slice(1).replaceAll('%2F', '/').replaceAll('%3A', ':');
 }
 
-function readHit(item: JsonObject, api: string, general: JsonValue | undefined): FoundRecord | null {
-  const id = idOf(item['pageid']);
+function pageIn(item: JsonObject, api: string, general?: JsonValue) {
   const title = textOf(item['title']);
-  if (id === null || title === null) return null;
-  const url = pageUrl(title, api, general);
-  return {
-    id,
-    sourceUrl: url,
-    fields: {
-      id,
-      url,
-      title,
-      snippet: plainText(textOf(item['snippet'])),
-      namespace: integerOf(item['ns']),
-      words: integerOf(item['wordcount']),
-      bytes: integerOf(item['size']),
-      updated_at: isoDate(item['timestamp']),
-    },
-  };
+  return { id: idOf(item['pageid']), title, url: title === null ? null : pageUrl(title, api, general) };
+}
+
+function readHit(item: JsonObject, api: string, general: JsonValue | undefined): FoundRecord | null {
+  const { id, title, url } = pageIn(item, api, general);
+  return recordOf(id, url, {
+    title,
+    snippet: plainText(textOf(item['snippet'])),
+    namespace: integerOf(item['ns']),
+    words: integerOf(item['wordcount']),
+    bytes: integerOf(item['size']),
+    updated_at: isoDate(item['timestamp']),
+  });
 }
 
 function readContent(body: JsonObject, api: string): FoundRecord {
   const page = objectIn(body['parse'], 'parse');
-  const id = idOf(page['pageid']);
-  const title = textOf(page['title']);
+  const { id, title, url } = pageIn(page, api);
   const html = textOf(page['text']);
-  if (id === null || title === null) throw unreadable(`${api}: a page without a number or a title`);
-  const url = pageUrl(title, api);
-  return {
-    id,
-    sourceUrl: url,
-    fields: {
-      id,
-      url,
-      title,
-      display_title: plainText(textOf(page['displaytitle'])),
-      text: textOfHtml(html),
-      html,
-      wikitext: textOf(page['wikitext']),
-      revision_id: idOf(page['revid']),
-      categories: textsOf(page['categories'], (item) =>
-        at(item, 'hidden') === true ? null : (textOf(at(item, 'category'))?.replaceAll('_', ' ') ?? null),
-      ),
-      external_links: textsOf(page['externallinks'], (link) => urlOf(link, api)),
-    },
-  };
+  const record = recordOf(id, url, {
+    title,
+    display_title: plainText(textOf(page['displaytitle'])),
+    text: textOfHtml(html),
+    html,
+    wikitext: textOf(page['wikitext']),
+    revision_id: idOf(page['revid']),
+    categories: textsOf(page['categories'], (item) =>
+      at(item, 'hidden') === true ? null : (textOf(at(item, 'category'))?.replaceAll('_', ' ') ?? null),
+    ),
+    external_links: textsOf(page['externallinks'], (link) => urlOf(link, api)),
+  });
+  if (record === null) throw unreadable(`${api}: a page without a number or a title`);
+  return record;
 }
 
 function readRevision(item: JsonObject, title: string | null, api: string): FoundRecord | null {
@@ -210,41 +200,28 @@ function readRevision(item: JsonObject, title: string | null, api: string): Foun
   const index = api.replace(/api\.php$/, 'index.php');
   const url = withQuery(index, { oldid: id });
   const user = textOf(item['user']);
-  return {
-    id,
-    sourceUrl: url,
-    fields: {
-      id,
-      url,
-      page_title: title,
-      parent_id: item['parentid'] === 0 ? null : idOf(item['parentid']),
-      author: schema.author(user, user === null ? null : withQuery(index, { title: `User:${user}` })),
-      comment: textOf(item['comment']),
-      is_minor: flagOf(item['minor']),
-      bytes: integerOf(item['size']),
-      tags: textsOf(item['tags']),
-      published_at: isoDate(item['timestamp']),
-    },
-  };
+  // A name that came with revisions of another wiki has that wiki's before it, `imported>Lio`, and no page here.
+  const hasPage = user !== null && !user.includes('>');
+  return recordOf(id, url, {
+    page_title: title,
+    parent_id: item['parentid'] === 0 ? null : idOf(item['parentid']),
+    author: schema.author(user, hasPage ? withQuery(index, { title: `User:${user}` }) : null),
+    comment: textOf(item['comment']),
+    is_minor: flagOf(item['minor']),
+    bytes: integerOf(item['size']),
+    tags: textsOf(item['tags']),
+    published_at: isoDate(item['timestamp']),
+  });
 }
 
 function readMember(item: JsonObject, api: string, general: JsonValue | undefined): FoundRecord | null {
-  const id = idOf(item['pageid']);
-  const title = textOf(item['title']);
-  if (id === null || title === null) return null;
-  const url = pageUrl(title, api, general);
-  return {
-    id,
-    sourceUrl: url,
-    fields: {
-      id,
-      url,
-      title,
-      kind: textOf(item['type']),
-      namespace: integerOf(item['ns']),
-      added_at: isoDate(item['timestamp']),
-    },
-  };
+  const { id, title, url } = pageIn(item, api, general);
+  return recordOf(id, url, {
+    title,
+    kind: textOf(item['type']),
+    namespace: integerOf(item['ns']),
+    added_at: isoDate(item['timestamp']),
+  });
 }
 
 const SITE = schema.siteInput(
@@ -300,6 +277,8 @@ export const mediawiki: Connector = {
         action: 'query',
         list: 'search',
         srsearch: what,
+        // Wikis without a search service of their own look through titles alone unless they are told otherwise.
+        srwhat: 'text',
         srlimit: size,
         srprop: 'size|wordcount|timestamp|snippet',
         ...SITE_INFO,

@@ -2,6 +2,7 @@ import type { Connector, FoundRecord, JsonObject, JsonValue, Source } from '../c
 import { address } from './kit/address.ts';
 import { chained, type PageResult, type Turn } from './kit/chain.ts';
 import { at, givenText, idOf, integerOf, itemsOf, listIn, numberOf, readEach, textOf, textsOf } from './kit/json.ts';
+import { recordOf } from './kit/record.ts';
 import * as schema from './kit/schema.ts';
 
 const BASE = 'https://openlibrary.org';
@@ -62,31 +63,25 @@ function readWork(item: JsonObject): FoundRecord | null {
   if (!/^OL\d+[A-Z]$/.test(id)) return null;
   const url = address(SITE, ['works', id]);
   const cover = idOf(item['cover_i']);
-  return {
-    id,
-    sourceUrl: url,
-    fields: {
-      id,
-      url,
-      title: textOf(item['title']),
-      subtitle: textOf(item['subtitle']),
-      authors: authorsOf(item['author_name'], item['author_key']),
-      first_published_year: integerOf(item['first_publish_year']),
-      editions: integerOf(item['edition_count']),
-      languages: textsOf(item['language']),
-      subjects: textsOf(item['subject']),
-      publishers: textsOf(item['publisher']),
-      isbns: textsOf(item['isbn']),
-      pages: integerOf(item['number_of_pages_median']),
-      rating: numberOf(item['ratings_average']),
-      ratings: integerOf(item['ratings_count']),
-      cover_url:
-        cover === null || cover === '-1'
-          ? null
-          : `https://covers.openlibrary.org/b/id/${encodeURIComponent(cover)}-L.jpg`,
-      ebook_access: textOf(item['ebook_access']),
-    },
-  };
+  return recordOf(id, url, {
+    title: textOf(item['title']),
+    subtitle: textOf(item['subtitle']),
+    authors: authorsOf(item['author_name'], item['author_key']),
+    first_published_year: integerOf(item['first_publish_year']),
+    editions: integerOf(item['edition_count']),
+    languages: textsOf(item['language']),
+    subjects: textsOf(item['subject']),
+    publishers: textsOf(item['publisher']),
+    isbns: textsOf(item['isbn']),
+    pages: integerOf(item['number_of_pages_median']),
+    rating: numberOf(item['ratings_average']),
+    ratings: integerOf(item['ratings_count']),
+    cover_url:
+      cover === null || cover === '-1'
+        ? null
+        : `https://covers.openlibrary.org/b/id/${encodeURIComponent(cover)}-L.jpg`,
+    ebook_access: textOf(item['ebook_access']),
+  });
 }
 
 /** Names and keys are two lists of the same order. */

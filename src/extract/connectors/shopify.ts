@@ -4,6 +4,7 @@ import { plainText, textOfHtml } from '../read/html.ts';
 import { address } from './kit/address.ts';
 import { chained, type PageResult, type Turn } from './kit/chain.ts';
 import { at, flagOf, givenText, idOf, itemsOf, listIn, readEach, textOf, textsOf, urlOf } from './kit/json.ts';
+import { recordOf } from './kit/record.ts';
 import * as schema from './kit/schema.ts';
 import { beginAt } from './kit/sites.ts';
 
@@ -79,30 +80,24 @@ function readProduct(item: JsonObject, site: string): FoundRecord | null {
   const variants = Array.isArray(item['variants']) ? itemsOf(item['variants']).map(readVariant) : [];
   const prices = variants.flatMap(({ price }) => price ?? []).toSorted((a, b) => Number(a) - Number(b));
   const images = textsOf(item['images'], (image) => urlOf(at(image, 'src') ?? image, url));
-  return {
-    id,
-    sourceUrl: url,
-    fields: {
-      id,
-      url,
-      handle,
-      title: plainText(textOf(item['title'])),
-      text: textOfHtml(html),
-      html,
-      vendor: textOf(item['vendor']),
-      product_type: textOf(item['product_type']) ?? textOf(item['type']),
-      price_min: prices.at(0) ?? decimalOf(item['price_min']),
-      price_max: prices.at(-1) ?? decimalOf(item['price_max']),
-      available: flagOf(item['available']) ?? anyAvailable(variants),
-      tags: tagsOf(item['tags']),
-      image_url: images?.[0] ?? urlOf(item['image'], url),
-      image_urls: images,
-      variants: variants.length === 0 ? null : variants,
-      published_at: isoDate(item['published_at']),
-      created_at: isoDate(item['created_at']),
-      updated_at: isoDate(item['updated_at']),
-    },
-  };
+  return recordOf(id, url, {
+    handle,
+    title: plainText(textOf(item['title'])),
+    text: textOfHtml(html),
+    html,
+    vendor: textOf(item['vendor']),
+    product_type: textOf(item['product_type']) ?? textOf(item['type']),
+    price_min: prices.at(0) ?? decimalOf(item['price_min']),
+    price_max: prices.at(-1) ?? decimalOf(item['price_max']),
+    available: flagOf(item['available']) ?? anyAvailable(variants),
+    tags: tagsOf(item['tags']),
+    image_url: images?.[0] ?? urlOf(item['image'], url),
+    image_urls: images,
+    variants: variants.length === 0 ? null : variants,
+    published_at: isoDate(item['published_at']),
+    created_at: isoDate(item['created_at']),
+    updated_at: isoDate(item['updated_at']),
+  });
 }
 
 function readVariant(variant: JsonValue) {

@@ -23,6 +23,7 @@ import {
   unreadable,
   urlOf,
 } from './kit/json.ts';
+import { recordOf } from './kit/record.ts';
 import * as schema from './kit/schema.ts';
 
 const BASE = 'https://api.stackexchange.com/2.3';
@@ -108,29 +109,22 @@ async function ask(url: string, source: Source) {
 function readQuestion(item: JsonObject): FoundRecord | null {
   const id = idOf(item['question_id']);
   const url = urlOf(item['link']);
-  if (id === null || url === null) return null;
   const html = textOf(item['body']);
-  return {
-    id,
-    sourceUrl: url,
-    fields: {
-      id,
-      url,
-      title: plainText(textOf(item['title'])),
-      text: textOfHtml(html),
-      html,
-      author: writer(item['owner']),
-      published_at: isoFromSeconds(item['creation_date']),
-      updated_at: isoFromSeconds(item['last_activity_date']),
-      tags: textsOf(item['tags']),
-      score: integerOf(item['score']),
-      answers: integerOf(item['answer_count']),
-      views: integerOf(item['view_count']),
-      is_answered: flagOf(item['is_answered']),
-      accepted_answer_id: idOf(item['accepted_answer_id']),
-      license: textOf(item['content_license']),
-    },
-  };
+  return recordOf(id, url, {
+    title: plainText(textOf(item['title'])),
+    text: textOfHtml(html),
+    html,
+    author: writer(item['owner']),
+    published_at: isoFromSeconds(item['creation_date']),
+    updated_at: isoFromSeconds(item['last_activity_date']),
+    tags: textsOf(item['tags']),
+    score: integerOf(item['score']),
+    answers: integerOf(item['answer_count']),
+    views: integerOf(item['view_count']),
+    is_answered: flagOf(item['is_answered']),
+    accepted_answer_id: idOf(item['accepted_answer_id']),
+    license: textOf(item['content_license']),
+  });
 }
 
 function readAnswer(item: JsonObject, site: string): FoundRecord | null {
@@ -138,23 +132,17 @@ function readAnswer(item: JsonObject, site: string): FoundRecord | null {
   if (id === null) return null;
   const url = address(`https://${hostOf(site)}`, ['a', id]);
   const html = textOf(item['body']);
-  return {
-    id,
-    sourceUrl: url,
-    fields: {
-      id,
-      url,
-      question_id: idOf(item['question_id']),
-      text: textOfHtml(html),
-      html,
-      author: writer(item['owner']),
-      published_at: isoFromSeconds(item['creation_date']),
-      updated_at: isoFromSeconds(item['last_edit_date']) ?? isoFromSeconds(item['creation_date']),
-      score: integerOf(item['score']),
-      is_accepted: flagOf(item['is_accepted']),
-      license: textOf(item['content_license']),
-    },
-  };
+  return recordOf(id, url, {
+    question_id: idOf(item['question_id']),
+    text: textOfHtml(html),
+    html,
+    author: writer(item['owner']),
+    published_at: isoFromSeconds(item['creation_date']),
+    updated_at: isoFromSeconds(item['last_edit_date']) ?? isoFromSeconds(item['creation_date']),
+    score: integerOf(item['score']),
+    is_accepted: flagOf(item['is_accepted']),
+    license: textOf(item['content_license']),
+  });
 }
 
 function writer(owner: JsonValue | undefined): JsonObject | null {

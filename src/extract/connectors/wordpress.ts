@@ -27,18 +27,21 @@ interface Place {
   readonly byRoute: boolean;
 }
 
-const AUTHOR = schema.authorField('Who wrote it, where the site shows its authors.');
-
-const POST = schema.recordSchema({
-  id: schema.idField('Number of the post on its site.'),
-  url: schema.urlField('The post.'),
+/** What posts and pages have in common. */
+const ARTICLE_FIELDS = {
   title: schema.textField('Without markup.'),
   excerpt: schema.textField('As text.'),
   text: schema.textField('The whole content as text.'),
   html: schema.textField('The whole content as the site renders it.'),
-  author: AUTHOR,
+  author: schema.authorField('Who wrote it, where the site shows its authors.'),
   published_at: schema.dateField('When it was published.'),
   updated_at: schema.dateField('When it was last changed.'),
+};
+
+const POST = schema.recordSchema({
+  id: schema.idField('Number of the post on its site.'),
+  url: schema.urlField('The post.'),
+  ...ARTICLE_FIELDS,
   categories: schema.textsField('Names.'),
   tags: schema.textsField('Names.'),
   image_url: schema.urlField('The featured image.'),
@@ -47,13 +50,7 @@ const POST = schema.recordSchema({
 const PAGE = schema.recordSchema({
   id: schema.idField('Number of the page on its site.'),
   url: schema.urlField('The page.'),
-  title: schema.textField('Without markup.'),
-  excerpt: schema.textField('As text.'),
-  text: schema.textField('The whole content as text.'),
-  html: schema.textField('The whole content as the site renders it.'),
-  author: AUTHOR,
-  published_at: schema.dateField('When it was published.'),
-  updated_at: schema.dateField('When it was last changed.'),
+  ...ARTICLE_FIELDS,
   parent_id: schema.textField('Number of the page above it; null at the top.'),
   image_url: schema.urlField('The featured image.'),
 });

@@ -5,6 +5,7 @@ import { PLANS } from '../../core/webhook-schedule.ts';
 import type { Delivery, DeliveryId } from '../../core/webhook.ts';
 import type { RecordReader } from './batches.ts';
 import { finalFault, type ResultFault } from './outcome.ts';
+import { Places } from './places.ts';
 import type { Sent } from './s3.ts';
 import { afterUpload, FIRST_UPLOAD, type UploadState } from './upload.ts';
 import { type RowState, webhookTurn, type WebhookParts, type WebhookState } from './webhook.ts';
@@ -52,6 +53,8 @@ export interface DeliveryLog {
   add(row: Delivery): boolean;
   /** Resolves when the row has ended or the service stops. */
   ended(id: DeliveryId): Promise<void>;
+  /** Nothing more goes to the job's endpoint. */
+  forget(id: ExtractionId): void;
 }
 
 /** One line for each attempt at a destination that failed, and for the end of each delivery. */
@@ -69,6 +72,11 @@ export interface DeliveryLine {
 
 /** Choice: results that are sent to destinations at once; one is 16 to 64 MiB of a worker's memory. */
 const UPLOADS_MAX = 2;
+/**
+ * Choice: jobs whose batches go to webhooks at once; each has one row in the log, of some 100 KB mostly and of 1 MiB at most. The rest
+ * waits its turn. One customer's dead webhooks hold so many places for hours, and no other's.
+ */
+const WEBHOOK_PLACES = { all: 4_096, perCustomer: 128 };
 /** Choice: how long a log without room, or a store that refused something, is left alone. */
 const RETRY_MS = 5_000;
 /** Choice: how often a row that is out is looked at although nothing was heard of it. */
@@ -92,6 +100,9 @@ type Turn =
 export class ResultDeliveries {
   readonly #parts: ResultDeliveriesParts;
   readonly #running = new Map<ExtractionId, Promise<void>>();
+  /** Of all whose delivery is pending, also when nothing is done any more. */
+  readonly #refs = new Map<string, JobRef>();
+  readonly #places = new Places(WEBHOOK_PLACES);
   /** Of those that wait for something. */
   readonly #wakers = new Set<() => void>();
   #isStopping = false;
@@ -111,8 +122,17 @@ export class ResultDeliveries {
   /** The job has ended and its delivery has not; of no effect when it is known already. */
   add(ref: JobRef): void {
     if (this.#isStopping || this.#running.has(ref.id)) return;
-    const run = this.#drive(ref).finally(() => this.#running.delete(ref.id));
+    this.#refs.set(ref.id, ref);
+    const run = this.#run(ref).finally(() => {
+      this.#running.delete(ref.id);
+      if (!this.#isStopping) this.#refs.delete(ref.id);
+    });
     this.#running.set(ref.id, run);
+  }
+
+  /** The job of that id, where its delivery is pending. */
+  refOf(id: string): JobRef | null {
+    return this.#refs.get(id) ?? null;
   }
 
   /** Resolves when nothing is done any more; uploads in flight are the workers' to end. */
@@ -120,7 +140,19 @@ export class ResultDeliveries {
     this.#isStopping = true;
     for (const wake of this.#wakers) wake();
     for (const resume of this.#forUpload.splice(0)) resume();
+    this.#places.stop();
     await Promise.all(this.#running.values());
+  }
+
+  async #run(ref: JobRef): Promise<void> {
+    if (this.#parts.find(ref)?.delivery.kind !== 'webhook') return this.#drive(ref);
+    if (!(await this.#places.take(ref.customer))) return;
+    try {
+      await this.#drive(ref);
+    } finally {
+      this.#places.give(ref.customer);
+      if (!this.#isStopping) this.#parts.log.forget(ref.id);
+    }
   }
 
   async #drive(ref: JobRef): Promise<void> {

@@ -6,10 +6,11 @@ import type { JsonObject } from '../connector.ts';
 import { isoDate } from './dates.ts';
 import { attribute, elementsNamed, findElements, linesOf, plainText, readHtml, textOf, type HtmlPage } from './html.ts';
 import { isList } from './jsonld.ts';
-import { readMeta, type PageMeta } from './meta.ts';
+import { readMeta, titleWithoutSite, type PageMeta } from './meta.ts';
 import { addressOfValue, readStructured, textOfValue, thingsOfType, type StructuredData } from './structured.ts';
 import { languageTag, orNull, wordCount } from './text.ts';
 import { absoluteUrl } from './urls.ts';
+import { readWikiText } from './wiki-text.ts';
 
 /** What a page has to read, without menus and advertisements. */
 export interface Article {
@@ -48,7 +49,7 @@ export function readArticle(page: HtmlPage, headers: Readonly<Record<string, str
   const data = readStructured(page);
   const said = saidOf(data);
   const found = searched(page);
-  const text = found?.text ?? orNull(plainLines(said?.['articleBody'])) ?? plainBody(page);
+  const text = readWikiText(page) ?? found?.text ?? orNull(plainLines(said?.['articleBody'])) ?? plainBody(page);
   if (text === null) return null;
   return described(page, text, found, data, readMeta(page, headers));
 }
@@ -61,7 +62,11 @@ function described(page: HtmlPage, text: string, found: Found | null, data: Stru
     addressOfValue(said['image']) ?? addressOfValue(open['image']) ?? addressOfValue(data.twitter?.['image']);
   return {
     canonicalUrl: meta.canonicalUrl,
-    title: field(said['headline'] ?? said['name']) ?? field(open['title']) ?? found?.title ?? meta.title,
+    title:
+      field(said['headline'] ?? said['name']) ??
+      field(open['title']) ??
+      titleWithoutSite(page, found?.title ?? null) ??
+      meta.title,
     byline: authors(said) ?? found?.byline ?? byMeta(page, 'author'),
     publishedAt:
       isoDate(textOfValue(said['datePublished'] ?? said['dateCreated'])) ??

@@ -2,11 +2,10 @@ import { problem } from '../../base/problem.ts';
 import { type Extraction, OUTPUT_FORMATS, type OutputFormat } from '../../core/extraction.ts';
 import type { ManagedAnswer, ManagedHandler, ManagedRequest } from '../../manage/managed.ts';
 import { badQuery, type Cursors, readPage } from '../../manage/paging.ts';
+import { columnsOf } from '../columns.ts';
 import type { Connector } from '../connector.ts';
 import type { ExtractionControl } from '../jobs-port.ts';
 import { RECORD_BYTES_MAX, recordsRoute, writePage } from '../record-page.ts';
-import { createShaper } from '../shape/shaper.ts';
-import type { WriterOptions } from '../shape/writers.ts';
 import { idOf, JOB_NOT_FOUND } from './jobs.ts';
 import { hasEnded } from './waits.ts';
 
@@ -95,15 +94,6 @@ const DELIVERED: ManagedAnswer = {
   kind: 'problem',
   problem: problem('records_delivered', 'The records of this extraction go to the place that it was made with.'),
 };
-
-/** CSV alone has columns; those of a connector that is there no more cannot be told, and only what all records have is left. */
-function columnsOf(job: Extraction, format: OutputFormat, connectors: readonly Connector[]): WriterOptions['columns'] {
-  if (format !== 'csv') return [];
-  const connector = connectors.find(({ id }) => id === job.connector);
-  const operation = connector?.operations.find(({ name }) => name === job.operation);
-  const made = createShaper(job.output, operation?.record ?? {});
-  return made.kind === 'ok' ? made.shaper.columns : [];
-}
 
 function countOf(chunks: readonly { readonly records: number }[]): number {
   return chunks.reduce((sum, { records }) => sum + records, 0);

@@ -1,12 +1,13 @@
 import type { Database } from 'lmdb';
-import { ENDPOINT_BYTES, endpointIdOf } from './row.ts';
+import { ENDPOINT_BYTES, endpointIdOf, isOfWebhook } from './row.ts';
 
 /** Milliseconds since 1970 of the delivery that an index key ends in. */
 const TIME_AT = ENDPOINT_BYTES;
 
 /**
  * How much is pending, for whom and since when, kept in memory beside the index so that neither metrics nor a look for work walk
- * through it. Times are kept by the second: a number for each second in which something was made that still waits.
+ * through it. Times are kept by the second: a number for each second in which something was made that still waits, but for what
+ * extraction jobs send, which may wait for hours and so tells of no trouble.
  */
 export class PendingCounts {
   readonly #endpoints = new Map<string, number>();
@@ -28,14 +29,14 @@ export class PendingCounts {
   add(key: Buffer, by: 1 | -1): void {
     this.#total += by;
     count(this.#endpoints, key.latin1Slice(0, ENDPOINT_BYTES), by);
-    count(this.#seconds, Math.floor(key.readUIntBE(TIME_AT, 6) / 1000), by);
+    if (isOfWebhook(key)) count(this.#seconds, Math.floor(key.readUIntBE(TIME_AT, 6) / 1000), by);
   }
 
   endpoints(): string[] {
     return Array.from(this.#endpoints.keys(), (bytes) => endpointIdOf(Buffer.from(bytes, 'latin1')));
   }
 
-  /** Unix ms of the second in which the oldest was made; null without any. */
+  /** Unix ms of the second in which the oldest of webhooks was made; null without any. */
   oldestMs(): number | null {
     let oldest = Number.POSITIVE_INFINITY;
     for (const second of this.#seconds.keys()) oldest = Math.min(oldest, second);

@@ -51,6 +51,7 @@ const PENDING_KEY_BYTES = ENDPOINT_BYTES + ID_BYTES;
 
 const EVENTS: readonly DeliveryEvent[] = [...DECISIONS, ...EXTRACTION_EVENTS];
 const PENDING = DELIVERY_STATUSES.indexOf('pending');
+const EXTRACTION = DELIVERY_TRIGGERS.indexOf('extraction');
 
 /** What came of an attempt, or of a delivery without a further one. */
 export interface DeliveryUpdate {
@@ -94,6 +95,11 @@ export function pendingKey(endpoint: Uint8Array, key: Buffer): Buffer {
   return joined;
 }
 
+/** Whether a key in the index of what is pending is that of a webhook's delivery. */
+export function isOfWebhook(place: Uint8Array): boolean {
+  return place[0] === ENDPOINT_KINDS.indexOf('wh');
+}
+
 /** The bytes of kind and id, borrowed. */
 export function endpointOf(stored: Buffer): Buffer {
   return stored.subarray(ENDPOINT_AT, ENDPOINT_AT + ENDPOINT_BYTES);
@@ -129,9 +135,14 @@ export function encodeRow(key: Buffer, row: Delivery): Buffer {
   return withSum(key, value);
 }
 
-/** The row after the update, with its sum. `stored` may be borrowed. */
+/**
+ * The row after the update, with its sum. `stored` may be borrowed. Choice: what an extraction job sent keeps no body when it has
+ * ended: it has up to 1 MiB, is never sent again, and its records are in the store.
+ */
 export function updateRow(key: Buffer, stored: Buffer, update: Omit<DeliveryUpdate, 'customer' | 'id'>): Buffer {
-  const before = withoutSum(stored);
+  const whole = withoutSum(stored);
+  const isCut = update.status !== 'pending' && stored.readUInt8(TRIGGER_AT) === EXTRACTION;
+  const before = isCut ? whole.subarray(0, bodyAtOf(stored)) : whole;
   const count = stored.readUInt8(ATTEMPTS_AT);
   const attempt = count < ATTEMPTS_MAX ? update.attempt : null;
   const end = HEAD_BYTES + count * ATTEMPT_BYTES;
@@ -145,6 +156,10 @@ export function updateRow(key: Buffer, stored: Buffer, update: Omit<DeliveryUpda
     value.writeUInt8(count + 1, ATTEMPTS_AT);
   }
   return withSum(key, value);
+}
+
+function bodyAtOf(stored: Buffer): number {
+  return HEAD_BYTES + stored.readUInt8(ATTEMPTS_AT) * ATTEMPT_BYTES + stored.readUInt16BE(URL_BYTES_AT);
 }
 
 /**

@@ -49,22 +49,21 @@ describe.each(TRANSPORTS)('extractions answer 200 over %s', (transport) => {
   });
 
   test('to a cancellation, twice', async () => {
-    const id = await client.started(books(1, {}, 'held'));
+    const id = await client.started(books(1, {}, 'held-1'));
     const first = await client.ask('POST', `/v1/extractions/${id}/cancel`);
     const again = await client.ask('POST', `/v1/extractions/${id}/cancel`, {});
     expect([first.status, again.status]).toEqual([200, 200]);
     expect(again.json).toEqual(first.json);
-    source.release();
   });
 
   test('to a client that waited and went away, as to the next one', async () => {
-    const id = await client.started(books(1, {}, 'held'));
+    const id = await client.started(books(1, {}, 'held-2'));
     const gone = new AbortController();
     const headers = { authorization: `Bearer ${server.secretKey}` };
     const waiting = fetch(`${server.url}/v1/extractions/${id}?wait=60`, { headers, signal: gone.signal });
     setTimeout(() => gone.abort(), 100);
     await expect(waiting).rejects.toThrow('abort');
-    source.release();
+    source.release('held-2');
     expect((await client.ended(id)).status).toBe('succeeded');
   });
 });

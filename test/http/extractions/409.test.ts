@@ -31,7 +31,7 @@ describe('extractions answer 409', () => {
     const id = await client.started(books(2, {}, 'held'));
     expect((await client.records(id)).json).toMatchObject({ status: 409, code: 'not_ready' });
     expect((await client.records(id, '?partial=true')).json).toMatchObject({ records: [], has_more: false });
-    source.release();
+    source.release('held');
     await client.ended(id);
     expect((await client.records(id)).json['records']).toHaveLength(2);
   });

@@ -2,7 +2,7 @@ import { onTestFinished, vi } from 'vitest';
 import type { CustomerNumber } from '../../../src/base/brand.ts';
 import { DECISIONS, type Decision } from '../../../src/core/decision.ts';
 import { HEALTHY } from '../../../src/core/webhook-health.ts';
-import type { DeliveryError, Webhook, WebhookId } from '../../../src/core/webhook.ts';
+import type { DeliveryError, Webhook, WebhookId, WebhookSecrets } from '../../../src/core/webhook.ts';
 import { Control } from '../../../src/deliver/control.ts';
 import { Dispatcher, type DueRead } from '../../../src/deliver/dispatcher.ts';
 import { createLog } from '../../../src/observe/log.ts';
@@ -28,6 +28,7 @@ export class DispatcherBench {
   readonly control: Control;
   readonly orders: DeliverOrder[] = [];
   readonly staged: DueRead[] = [];
+  readonly extractionEndpoints = new Map<string, { url: string; secrets: WebhookSecrets }>();
   storedUpTo = 0;
   up = true;
   closed = 0;
@@ -47,6 +48,7 @@ export class DispatcherBench {
         healthChanged: (changed) => webhooks.healthChanged(changed),
       },
       deliveries,
+      extractionEndpoint: (id) => this.extractionEndpoints.get(id) ?? null,
       journal: {
         stageDue: (sequence, bytes) => void this.staged.push({ sequence, bytes: Buffer.from(bytes) }),
         dueStored: (upTo) => void (this.storedUpTo = upTo),

@@ -32,6 +32,8 @@ class World {
   /** What an upload comes to. */
   send: (attempt: number, saveUpload: (uploadId: string | null) => Promise<void>) => Promise<Sent> = () =>
     Promise.resolve({ kind: 'sent', bytes: 10 });
+  /** Jobs to whose endpoints nothing more goes. */
+  readonly forgotten: string[] = [];
   hasRoom = true;
   storeFaults = 0;
   /** Turns of the event loop that are waited for; null where each comes at once. */
@@ -84,6 +86,7 @@ class World {
           return true;
         },
         ended: (id) => new Promise((resolve) => endings.set(id, resolve)),
+        forget: (id) => void this.forgotten.push(id),
       },
       upload: async (_job, uploadId, saveUpload) => {
         await this.#call();
@@ -150,6 +153,35 @@ describe('to a webhook', () => {
     expect(world.lines).toMatchObject([{ event: 'extraction_delivered', kind: 'webhook', detail: '23 records' }]);
     expect(deliveries.size).toBe(0);
     expect(world.time.timers).toBe(0);
+    expect(world.forgotten).toEqual([JOB_ID]);
+  });
+
+  test('the job is known by its id while its delivery is pending, a stop included', async () => {
+    const world = new World();
+    const first = world.start();
+    expect(first.refOf(JOB_ID)).toEqual(REF);
+    expect(first.refOf('wh_1')).toBeNull();
+    await first.stop();
+    expect(first.refOf(JOB_ID)).toEqual(REF);
+    const second = world.start();
+    await settleAll();
+    for (let turn = 0; turn < 5; turn++) await world.endRows();
+    expect([world.job.delivery.status, second.refOf(JOB_ID)]).toEqual(['delivered', null]);
+  });
+
+  test('a customer has 128 of them under way at once, and the next one follows when one has ended', async () => {
+    const world = new World();
+    const deliveries = world.start();
+    const ids = Array.from({ length: 130 }, (_, other) => `ext_${other}` as typeof REF.id);
+    for (const id of ids) deliveries.add({ ...REF, id });
+    for (let turn = 0; turn < 40; turn++) await settleAll();
+    expect([world.rows.size, deliveries.size]).toEqual([128, 131]);
+    const other = { customer: 8 as typeof REF.customer, id: 'ext_other' as typeof REF.id };
+    deliveries.add(other);
+    await settleAll();
+    expect(world.rows.size).toBe(129);
+    await deliveries.stop();
+    expect(deliveries.size).toBe(0);
   });
 
   test('a batch that failed for good ends the delivery: what is behind is not sent', async () => {

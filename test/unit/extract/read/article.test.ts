@@ -41,6 +41,14 @@ describe('an article', () => {
     expect(plain?.excerpt?.length).toBeLessThanOrEqual(300);
   });
 
+  test('of a wiki is what was written, without what the wiki puts between', () => {
+    const wiki = markup(`<title>Harbour - Coast wiki</title><h1>Harbour</h1><div id="siteSub">From Coast wiki</div>
+      <div class="mw-body-content mw-parser-output"><p>Where the boats are.</p><div class="toc"><ul><li>1 Prices</ul></div>
+      <h2>Prices<span class="mw-editsection">[edit]</span></h2><style>x{}</style><ul><li>Skiff: 10</ul></div>
+      <div class="printfooter">Retrieved from here</div>`);
+    expect(readArticle(wiki)).toMatchObject({ title: 'Harbour', text: 'Where the boats are.\nPrices\nSkiff: 10' });
+  });
+
   test('is null where there is nothing to read', () => {
     expect(readArticle(page('article/menu-only.page'))).toBeNull();
     expect(readArticle(markup(''))).toBeNull();

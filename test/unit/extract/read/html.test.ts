@@ -41,10 +41,8 @@ describe('the text of a piece of markup', () => {
   ])('%j is %j', (html, text) => expect(textOfHtml(html)).toBe(text));
 
   test('can always be told, and has no tag of a known name', () => {
-    const pieces = fc.constantFrom(
-      ...['<p>', '</p>', '<b', '>', '&', 'amp;', '<!--', '-->', '<script>', '</script>'],
-      ...['x', ' ', '\n', '<![CDATA[', '\uD800'],
-    );
+    const tags = fc.constantFrom('<p>', '</p>', '<b', '>', '<script>', '</script>', '<!--', '-->', '<![CDATA[');
+    const pieces = fc.oneof(tags, fc.constantFrom('&', 'amp;', 'x', ' ', '\n', '\uD800'));
     fc.assert(
       fc.property(fc.array(pieces, { maxLength: 40 }), (parts) => {
         expect(textOfHtml(parts.join('')) ?? '').not.toContain('<p>');

@@ -46,6 +46,16 @@ describe('what a page says of itself', () => {
     expect(readMeta(markup('<h1>Head <b>line</b></h1>')).title).toBe('Head line');
   });
 
+  test.each([
+    ['Harbour - Coast wiki', 'Harbour'],
+    ['Coast | Harbour', 'Harbour'],
+    ['Harbour-master - Coast wiki', 'Harbour-master - Coast wiki'],
+    ['Harbour master', 'Harbour master'],
+    ['Boats – Coast wiki', 'Boats – Coast wiki'],
+  ])('in the title “%s” and the heading “Harbour” is “%s”', (title, own) => {
+    expect(readMeta(markup(`<title>${title}</title><h1></h1><h1>Harbour</h1>`)).title).toBe(own);
+  });
+
   test('is its language, wherever it stands', () => {
     expect(readMeta(markup('<html lang="pt-br">')).language).toBe('pt-BR');
     expect(readMeta(markup('<html lang="??"><meta property="og:locale" content="en_GB">')).language).toBe('en-GB');

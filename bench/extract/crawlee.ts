@@ -1,0 +1,57 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Children, lineOf } from '../webhooks/children.ts';
+import { usageOf, type ProcessUsage } from './usage.ts';
+
+/** Crawlee is no dependency of the project: it is installed into a folder of its own when a bench wants it. */
+
+const PACKAGE = '@crawlee/cheerio';
+/** The version that the figures were measured with. */
+const VERSION = '3.18.1';
+const INSTALL_MS_MAX = 300_000;
+
+export interface CrawleeRun {
+  readonly pages: number;
+  readonly ms: number;
+  readonly usage: ProcessUsage;
+}
+
+/** The folder of the package; null where it is not there and cannot be installed. */
+export async function findCrawlee(folder: string): Promise<string | null> {
+  const place = join(folder, 'node_modules', PACKAGE);
+  if (existsSync(join(place, 'package.json'))) return place;
+  console.log(`installing ${PACKAGE} ${VERSION} into ${folder}`);
+  mkdirSync(folder, { recursive: true });
+  const words = ['install', '--prefix', folder, '--no-audit', '--no-fund', `${PACKAGE}@${VERSION}`];
+  const npm = spawn('npm', words, { cwd: folder, stdio: 'ignore', timeout: INSTALL_MS_MAX });
+  const code = await once(npm, 'exit').then(
+    ([code]) => code as number | null,
+    () => null,
+  );
+  if (code === 0 && existsSync(join(place, 'package.json'))) return place;
+  console.log(`${PACKAGE} could not be installed; only our own figures follow`);
+  return null;
+}
+
+/** One crawl in a process of its own. The time is that of the crawl alone, without the process's start. */
+export async function runCrawlee(
+  children: Children,
+  place: string,
+  storage: string,
+  { url, concurrency }: { readonly url: string; readonly concurrency: number },
+): Promise<CrawleeRun> {
+  const child = children.spawn(
+    '../extract/crawlee-child.js',
+    join(place, 'index.mjs'),
+    storage,
+    url,
+    String(concurrency),
+  );
+  const line = await lineOf(child, (text) => text.startsWith('{"crawled"'));
+  const usage = usageOf(child.pid);
+  child.disconnect();
+  const { crawled, ms } = JSON.parse(line) as { crawled: number; ms: number };
+  return { pages: crawled, ms, usage };
+}

@@ -1,0 +1,75 @@
+import { join } from 'node:path';
+import { type Children, lineOf } from '../webhooks/children.ts';
+import { median, print } from '../webhooks/report.ts';
+import { findCrawlee, runCrawlee } from './crawlee.ts';
+import type { BenchOptions } from './options.ts';
+import { Caller, seed } from './service.ts';
+import { forgetPeak, usageOf } from './usage.ts';
+
+interface Run {
+  readonly pagesPerSecond: number;
+  readonly cpuMsPerPage: number;
+  readonly peakMb: number;
+}
+
+/** Pages a second of a crawl whose requests and records are on the disk, beside Crawlee's, and what both use. */
+export async function benchPages(options: BenchOptions, children: Children): Promise<void> {
+  const { pages, rounds, concurrency, paragraphs, folder } = options;
+  const crawlee = options.isAlone ? null : await findCrawlee(options.crawleeFolder);
+  const site = children.spawn('../extract/site.js', String(pages), String(paragraphs));
+  const url = `http://127.0.0.1:${Number(await lineOf(site, () => true))}/site/`;
+  const dataDir = join(folder, 'pages');
+  const { secretKey } = await seed(dataDir);
+  const server = await children.serve(dataDir, options.nodeFlags);
+  const caller = new Caller(server.port, secretKey);
+  console.log(`${pages} pages, ${concurrency} requests at a time, ${rounds} rounds`);
+  print('', 'pages/s', 'CPU ms/page', 'peak MB');
+  print('service at rest', '', '', usageOf(server.child.pid).residentMb.toFixed(0));
+  const ours: Run[] = [];
+  const theirs: Run[] = [];
+  for (let round = 0; round < rounds; round++) {
+    ours.push(await crawl(caller, server.child.pid, url, pages));
+    row('service', ours.at(-1));
+    if (crawlee === null) continue;
+    const run = await runCrawlee(children, crawlee, join(folder, `crawlee-${round}`), { url, concurrency });
+    if (run.pages !== pages) throw new Error(`Crawlee took ${run.pages} of ${pages} pages`);
+    theirs.push({
+      pagesPerSecond: (pages * 1_000) / run.ms,
+      cpuMsPerPage: run.usage.cpuMs / pages,
+      peakMb: run.usage.peakMb,
+    });
+    row('crawlee, on disk', theirs.at(-1));
+  }
+  console.log(`pages/s, median of ${rounds}: ${median(ours.map((run) => run.pagesPerSecond)).toFixed(0)}`);
+  if (theirs.length === 0) return;
+  const ratio = (of: (run: Run) => number): string => (median(ours.map(of)) / median(theirs.map(of))).toFixed(2);
+  console.log(
+    `service / crawlee, medians of ${rounds}: pages/s ${ratio((run) => run.pagesPerSecond)}, CPU ${ratio((run) => run.cpuMsPerPage)}, peak ${ratio((run) => run.peakMb)}`,
+  );
+}
+
+async function crawl(caller: Caller, pid: number | undefined, url: string, pages: number): Promise<Run> {
+  forgetPeak(pid);
+  const before = usageOf(pid);
+  const sinceMs = performance.now();
+  const { id } = await caller.create({
+    connector: 'generic',
+    operation: 'site.pages',
+    input: { url, max_depth: 20 },
+    collect: { mode: 'all' },
+  });
+  const { counts } = await caller.succeeded(id);
+  const ms = performance.now() - sinceMs;
+  if (counts.collected !== pages) throw new Error(`the job has ${counts.collected} of ${pages} pages`);
+  const after = usageOf(pid);
+  return {
+    pagesPerSecond: (pages * 1_000) / ms,
+    cpuMsPerPage: (after.cpuMs - before.cpuMs) / pages,
+    peakMb: after.peakMb,
+  };
+}
+
+function row(name: string, run: Run | undefined): void {
+  if (run === undefined) return;
+  print(name, run.pagesPerSecond.toFixed(0), run.cpuMsPerPage.toFixed(2), run.peakMb.toFixed(0));
+}

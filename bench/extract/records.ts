@@ -1,0 +1,174 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import type { CustomerNumber } from '../../src/base/brand.ts';
+import { newId } from '../../src/base/ids.ts';
+import type { ExtractionId } from '../../src/core/extraction.ts';
+import type { FoundRecords } from '../../src/store/extraction-records.ts';
+import type { FoundSteps } from '../../src/store/extraction-steps.ts';
+import type { NewJob, Result } from '../../src/store/extractions.ts';
+import type { Store } from '../../src/store/open-store.ts';
+import type { Children } from '../webhooks/children.ts';
+import { print } from '../webhooks/report.ts';
+import type { BenchOptions } from './options.ts';
+import { Caller, seed, valueOf } from './service.ts';
+import { forgetPeak, usageOf } from './usage.ts';
+
+/** As many as a page of the interface has at most. */
+const PAGE_RECORDS = 1_000;
+/** As many as the service writes as one chunk. */
+const CHUNK_RECORDS = 250;
+const CHUNKS_AT_ONCE = 20;
+
+/** Pages through all records of one large job: what the service needs must not grow with how far the caller is. */
+export async function benchRecords({ records, folder, nodeFlags }: BenchOptions, children: Children): Promise<void> {
+  const dataDir = join(folder, 'records');
+  let id = '';
+  const sinceMs = performance.now();
+  const { secretKey } = await seed(dataDir, async (store, customer) => {
+    id = await putJob(store, customer, records);
+  });
+  const seededMs = performance.now() - sinceMs;
+  const server = await children.serve(dataDir, nodeFlags);
+  const caller = new Caller(server.port, secretKey);
+  console.log(`${records} records of one job, pages of ${PAGE_RECORDS}; written in ${(seededMs / 1_000).toFixed(1)} s`);
+  print('', 'records/s', 'CPU µs/record', 'resident MB', 'anonymous');
+  const { pid } = server.child;
+  for (const format of ['json', 'ndjson', 'csv']) {
+    forgetPeak(pid);
+    const before = usageOf(pid);
+    print(`${format}, before`, '', '', before.residentMb.toFixed(0));
+    const startMs = performance.now();
+    const read = await readAll(caller, id, format, (count) => {
+      if (count >= records / 2 && count < records / 2 + PAGE_RECORDS)
+        print(`${format}, half way`, '', '', usageOf(pid).residentMb.toFixed(0));
+    });
+    const ms = performance.now() - startMs;
+    if (read !== records) throw new Error(`read ${read} of ${records} records`);
+    const after = usageOf(pid);
+    print(
+      `${format}, at the end`,
+      ((records * 1_000) / ms).toFixed(0),
+      (((after.cpuMs - before.cpuMs) * 1_000) / records).toFixed(2),
+      after.residentMb.toFixed(0),
+      `peak ${after.peakMb.toFixed(0)}`,
+    );
+  }
+}
+
+/** Says how many records all pages had together. */
+async function readAll(caller: Caller, id: string, format: string, onPage: (count: number) => void): Promise<number> {
+  let count = 0;
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const after: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+    const answer = await caller.get(`/v1/extractions/${id}/records?limit=${PAGE_RECORDS}&format=${format}${after}`);
+    const text = await answer.text();
+    count += recordsIn(text, format, cursor === '');
+    cursor = format === 'json' ? cursorIn(text) : answer.headers.get('x-next-cursor');
+    onPage(count);
+  }
+  return count;
+}
+
+/** By what each record has once; parsing would be the caller's time and not the service's. */
+function recordsIn(text: string, format: string, isFirst: boolean): number {
+  if (format === 'csv') return text.split('\r\n').length - 1 - (isFirst || text.startsWith('id,') ? 1 : 0);
+  return text.split('"_meta":').length - 1;
+}
+
+function cursorIn(text: string): string | null {
+  const end = text.slice(-500);
+  return /"next_cursor":"([^"]+)"/.exec(end)?.[1] ?? null;
+}
+
+/** A job that has succeeded, with so many records of some 300 bytes; says its id. */
+async function putJob({ extract }: Store, customer: CustomerNumber, records: number): Promise<string> {
+  if (extract === null) throw new Error('the store is open for reading alone');
+  const { extractions } = extract;
+  const nowMs = Date.now();
+  const created = valueOf(await extractions.create(newJob(customer, nowMs), nowMs));
+  if (created.kind !== 'created') throw new Error(created.kind);
+  const { job } = created.stored;
+  valueOf(await extractions.begin([job.number], nowMs));
+  for (let first = 0; first < records; first += CHUNK_RECORDS * CHUNKS_AT_ONCE) {
+    const parts: Result[] = [];
+    const end = Math.min(records, first + CHUNK_RECORDS * CHUNKS_AT_ONCE);
+    for (let from = first; from < end; from += CHUNK_RECORDS)
+      parts.push(part(job, from, Math.min(records, from + CHUNK_RECORDS), records));
+    valueOf(await extractions.apply(parts, nowMs));
+  }
+  return job.id;
+}
+
+function part(job: Result['job'], from: number, to: number, all: number): Result {
+  return {
+    job,
+    step: 0,
+    records: { found: foundRecords(from, to), range: { from: 0, to: to - from, at: 0 } },
+    next: null,
+    isLast: to === all,
+    session: null,
+    outcome: {
+      pages: 1,
+      credits: 1,
+      tier: 'basic',
+      errors: 0,
+      total: null,
+      pausedUntilMs: 0,
+      failure: null,
+      entries: [],
+    },
+  };
+}
+
+function foundRecords(from: number, to: number): FoundRecords {
+  const ids = Array.from({ length: to - from }, (_, i) => `record-${from + i}`);
+  const lines = ids.map((id) => Buffer.from(`${JSON.stringify(recordOf(id))}\n`));
+  const hashes = Buffer.concat(ids.map((id) => createHash('sha256').update(id).digest().subarray(0, 16)));
+  return { ndjson: Buffer.concat(lines), lineBytes: Uint32Array.from(lines, (line) => line.length), hashes };
+}
+
+function recordOf(id: string): object {
+  return {
+    id,
+    title: `What ${id} is called, in some words`,
+    author: 'Somebody',
+    text: 'A short description, as lists of works have it. '.repeat(2),
+    published_at: '2026-01-02T00:00:00Z',
+    _meta: { id, source_url: `https://source.example/works/${id}`, fetched_at: '2026-01-02T00:00:00.000Z' },
+  };
+}
+
+function newJob(customer: CustomerNumber, nowMs: number): NewJob {
+  return {
+    job: {
+      id: newId('ext', nowMs) as ExtractionId,
+      customer,
+      requestId: newId('req', nowMs),
+      connector: 'openlibrary',
+      operation: 'search.works',
+      input: { query: 'bread' },
+      collect: { mode: 'all' },
+      output: {
+        format: 'json',
+        fields: null,
+        rename: {},
+        flatten: false,
+        schema: null,
+        onInvalid: 'drop',
+        csv: { delimiter: ',', bom: false, header: true },
+      },
+      session: null,
+      delivery: { kind: 'store', status: 'pending', waitSeconds: null, url: null, batchSize: null, s3: null },
+      sealedSecrets: null,
+      createdAtMs: nowMs,
+    },
+    steps: firstStep(),
+    idempotency: null,
+  };
+}
+
+/** Packed as the store keeps it: the length of its key, its key, its state. */
+function firstStep(): FoundSteps {
+  const row = Buffer.from('\0\u0005first{}');
+  return { rows: row, rowBytes: Uint32Array.of(row.length), hashes: Buffer.alloc(16, 1) };
+}

@@ -1,0 +1,51 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/**
+ * A site of pages in a tree, each with a menu, some text and links to its neighbours; a process of its own. Everything is made before
+ * the first request. Prints its port when it is up.
+ *
+ * Arguments: how many pages, and how many paragraphs of each.
+ */
+const pages = Number(process.argv[2]);
+const paragraphs = Number(process.argv[3]);
+const WORDS =
+  'the bread of a small town is made before dawn and carried to its doors while streets are still dark because whoever bakes it knows that nobody waits for what is warm'.split(
+    ' ',
+  );
+/** Links to pages that most visitors have met. */
+const NEIGHBOURS = 12;
+
+const bodies = Array.from({ length: pages }, (_, n) => Buffer.from(markupOf(n)));
+const server = createServer((request, response) => {
+  const n = /^\/site\/(?:(\d+)\.html)?$/.exec(request.url ?? '');
+  const body = n === null ? undefined : bodies[Number(n[1] ?? 0)];
+  if (body === undefined) response.writeHead(404, { 'content-length': 0 }).end();
+  else response.writeHead(200, { 'content-type': 'text/html; charset=utf-8', 'content-length': body.length }).end(body);
+});
+server.keepAliveTimeout = 60_000;
+server.listen(0, '127.0.0.1', () => console.log((server.address() as AddressInfo).port));
+
+function markupOf(n: number): string {
+  const menu = ['Home', 'News', 'Shop', 'About'].map((name, i) => `<li><a href="${pathOf(i)}">${name}</a></li>`);
+  const children = [2 * n + 1, 2 * n + 2].filter((to) => to < pages);
+  const others = Array.from({ length: NEIGHBOURS }, (_, i) => (n * 31 + i * 17) % pages);
+  const links = [...children, ...others].map((to) => `<li><a href="${pathOf(to)}">Page ${to} of them</a></li>`);
+  const text = Array.from({ length: paragraphs }, (_, i) => `<p>${sentence(n + i)}</p>`);
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Page ${n}</title>
+<meta name="description" content="What page ${n} says."><link rel="stylesheet" href="/style.css"></head><body>
+<header><nav><ul>${menu.join('')}</ul></nav></header>
+<main><article><h1>Page ${n}</h1>${text.join('\n')}</article></main>
+<aside><h2>See also</h2><ul>${links.join('\n')}</ul></aside>
+<footer><p>All of it may be read.</p></footer></body></html>`;
+}
+
+function pathOf(n: number): string {
+  return n === 0 ? '/site/' : `/site/${n}.html`;
+}
+
+/** Some 400 characters, each page's and paragraph's its own. */
+function sentence(from: number): string {
+  const words = Array.from({ length: 80 }, (_, i) => WORDS[(from * 7 + i * (1 + (from % 5))) % WORDS.length]);
+  return `${from}, ${words.join(' ')}.`;
+}

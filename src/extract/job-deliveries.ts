@@ -1,0 +1,119 @@
+import type { CustomerNumber } from '../base/brand.ts';
+import { newId } from '../base/ids.ts';
+import type { Extraction } from '../core/extraction.ts';
+import type { DeliveryId, WebhookSecrets } from '../core/webhook.ts';
+import type { Log } from '../observe/log.ts';
+import type { StoreFault, StoreWrite } from '../store/durable.ts';
+import type { ExtractStore } from '../store/extract-store.ts';
+import { columnsOf } from './columns.ts';
+import type { Connector } from './connector.ts';
+import type { Control } from './control.ts';
+import {
+  type DeliveryLine,
+  type DeliveryLog,
+  type DeliveryState,
+  type JobRef,
+  ResultDeliveries,
+} from './deliver/result-deliveries.ts';
+import type { Sent } from './deliver/s3.ts';
+import { uploadTaskOf } from './deliver/upload.ts';
+import type { Uploads } from './deliver/uploads.ts';
+
+export interface JobDeliveriesParts {
+  readonly store: Pick<ExtractStore, 'extractions'>;
+  readonly control: Pick<Control, 'find' | 'records' | 'deliverySecretsOf'>;
+  readonly uploads: Uploads;
+  readonly connectors: readonly Connector[];
+  readonly deliveryLog: DeliveryLog;
+  readonly log: Log;
+  nowMs(): number;
+  after(ms: number, then: () => void): () => void;
+  breathe(): Promise<void>;
+  onStoreFault(fault: StoreFault): void;
+}
+
+/** Deliveries of results over the store of jobs. */
+export function createJobDeliveries(parts: JobDeliveriesParts): ResultDeliveries {
+  const { store, control, uploads, connectors } = parts;
+  const { extractions } = store;
+  const find = ({ customer, id }: JobRef): Extraction | null => control.find(customer, id);
+  const numberOf = ({ customer, id }: JobRef): number | null => extractions.find(customer, id)?.job.number ?? null;
+  /** A job that is not there any more is no fault: what drives its delivery finds that out by itself. */
+  const write = async (ref: JobRef, change: (job: number) => Promise<StoreWrite<boolean>>): Promise<void> => {
+    const number = numberOf(ref);
+    const written = number === null ? null : await change(number);
+    if (written?.kind !== 'fault') return;
+    parts.onStoreFault(written);
+    throw new Error(written.detail);
+  };
+  const readerOf = ({ customer, id }: JobRef): { read: (query: Parameters<Control['records']>[2]) => RecordsRead } => ({
+    read: (query) => control.records(customer, id, query),
+  });
+  return new ResultDeliveries({
+    find,
+    stateOf(ref) {
+      const number = numberOf(ref);
+      const json = number === null ? null : extractions.deliveryStateOf(number);
+      return json === null ? null : (JSON.parse(json) as DeliveryState);
+    },
+    save: (ref, state) => write(ref, (job) => extractions.saveDelivery(job, JSON.stringify(state))),
+    finish: (ref, status) => write(ref, (job) => extractions.delivered(job, status)),
+    reader: readerOf,
+    log: parts.deliveryLog,
+    upload(job, uploadId, saveUpload): Promise<Sent> {
+      const { customer, id, output } = job;
+      const secrets = control.deliverySecretsOf(customer, id);
+      const task = uploadTaskOf(job, secrets, columnsOf(job, output.format, connectors), uploadId);
+      if (task.kind === 'failed') return Promise.resolve(task);
+      return uploads.run(task, { reader: readerOf(job), saveUpload });
+    },
+    newDeliveryId: () => newId('dlv', parts.nowMs()) as DeliveryId,
+    nowMs: () => parts.nowMs(),
+    after: (ms, then) => parts.after(ms, then),
+    pause: () => parts.breathe(),
+    note: (line) => noteLine(parts.log, line),
+  });
+}
+
+type RecordsRead = ReturnType<Control['records']>;
+
+/** What the last run of the process left. Those that have begun come first, as what they sent may be in the log. */
+export function addPending(deliveries: ResultDeliveries, { extractions }: Pick<ExtractStore, 'extractions'>): void {
+  const pending = [...extractions.pendingDeliveries()];
+  for (const isBegun of [true, false])
+    for (const { customer, id, ...rest } of pending) if (rest.isBegun === isBegun) deliveries.add({ customer, id });
+}
+
+export interface JobEndpoint {
+  readonly url: string;
+  readonly secrets: WebhookSecrets;
+}
+
+/** Where the batches of a job go whose delivery is pending; null for any other id, and where its secret cannot be read. */
+export function endpointOf(
+  deliveries: Pick<ResultDeliveries, 'refOf'>,
+  control: JobDeliveriesParts['control'],
+  id: string,
+): JobEndpoint | null {
+  const ref = deliveries.refOf(id);
+  const job = ref === null ? null : control.find(ref.customer, ref.id);
+  const secret = job === null ? null : secretOf(control, job.customer, job);
+  const url = job?.delivery.url ?? null;
+  if (url === null || secret === null) return null;
+  return { url, secrets: { current: secret, previous: null, previousUntilMs: null } };
+}
+
+function secretOf(
+  control: JobDeliveriesParts['control'],
+  customer: CustomerNumber,
+  { id, delivery }: Extraction,
+): string | null {
+  return delivery.kind === 'webhook' ? (control.deliverySecretsOf(customer, id)?.['secret'] ?? null) : null;
+}
+
+function noteLine(log: Log, line: DeliveryLine): void {
+  if (line.event === 'extraction_delivered') log.info(line, 'the records of an extraction were delivered');
+  else if (line.event === 'extraction_delivery_waits')
+    log.info(line, 'the records of an extraction are sent again later');
+  else log.warn(line, 'the records of an extraction could not be delivered');
+}

@@ -1,0 +1,479 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { FAILURE_REASONS } from '../../src/core/extraction.ts';
+import { extractionClient, type Job } from '../support/extractions.ts';
+import {
+  answer,
+  startHostile,
+  startResponder,
+  type HostileConduct,
+  type HostileRequest,
+  type HostileServer,
+} from '../support/hostile-server.ts';
+import { newCustomer } from '../support/requests.ts';
+import { startServer, type RunningServer } from '../support/server.ts';
+
+/**
+ * Every conduct that a source may have, through the whole server: each job ends with a generic reason, in time and within its memory,
+ * and other jobs go on meanwhile. Each source has an address of its own, as what is polite to one is not asked of another.
+ */
+
+/** Jobs of one customer that run at a time. */
+const JOBS_PER_CUSTOMER = 10;
+/** Two attempts of 20 s each at robots.txt or at the page, and the waits around them. */
+const END_MS_MAX = 100_000;
+const JOB_BYTES_MAX = 64 * 2 ** 20;
+/** Four attempts at a page of 10 MiB, with what the system's own buffers of a connection on this machine take. */
+const TAKEN_BYTES_MAX = 4 * 22 * 2 ** 20;
+
+type Client = ReturnType<typeof extractionClient>;
+type Respond = (socket: Socket, request: HostileRequest) => void;
+
+let server: RunningServer;
+let healthy: HostileServer;
+const sources: HostileServer[] = [];
+const clients: Client[] = [];
+let addresses = 0;
+
+beforeAll(async () => {
+  server = await startServer({
+    env: {
+      // 127.0.0.2 is not among them.
+      GATEHOUSE_EGRESS_ALLOW: '127.0.0.1/32,127.0.1.0/24',
+      GATEHOUSE_EXTRACT_HOST_GAP_MS: '0',
+    },
+  });
+  clients.push(extractionClient(server.url, server.secretKey));
+  for (let i = 0; i < 5; i++) {
+    const { secretKey } = await newCustomer(server.url, server.dataDir);
+    clients.push(extractionClient(server.url, secretKey));
+  }
+  healthy = await startResponder((socket, request) => html(socket, request, 'All is well here.'), '127.0.0.1');
+});
+afterAll(async () => {
+  await server.stop();
+  await healthy.close();
+  for (const source of sources) await source.close();
+});
+
+/** `127.0.1.1` and up. */
+function nextAddress(): string {
+  addresses++;
+  return `127.0.1.${addresses}`;
+}
+
+function kept(source: HostileServer): HostileServer {
+  sources.push(source);
+  return source;
+}
+
+function clientAt(place: number): Client {
+  const client = clients[Math.floor(place / JOBS_PER_CUSTOMER)];
+  if (client === undefined) throw new Error('there are too few customers');
+  return client;
+}
+
+/** A source whose robots.txt is absent and whose pages answer as told. */
+async function source(respond: Respond): Promise<HostileServer> {
+  const one = await startResponder((socket, request) => {
+    if (pathOf(request) === '/robots.txt') answer(socket, '404 Not Found', '');
+    else respond(socket, request);
+  }, nextAddress());
+  return kept(one);
+}
+
+function pathOf({ head }: HostileRequest): string {
+  return head.split(' ')[1] ?? '';
+}
+
+function html(socket: Socket, request: HostileRequest, text: string, headers = ''): void {
+  if (pathOf(request) === '/robots.txt') answer(socket, '404 Not Found', '');
+  else {
+    const body = `<!doctype html><title>A page</title><main><p>${text}</p></main>`;
+    answer(socket, '200 OK', body, `Content-Type: text/html\r\n${headers}`);
+  }
+}
+
+function redirects(to: (request: HostileRequest, socket: Socket) => string): Respond {
+  return (socket, request) => answer(socket, '302 Found', '', `Location: ${to(request, socket)}\r\n`);
+}
+
+function article(url: string): object {
+  return { connector: 'generic', operation: 'page.article', input: { url } };
+}
+
+/** Why it failed; `succeeded` where it did not. Nothing but that is told. */
+function reasonOf(job: Job): string {
+  if (job.status === 'succeeded') return 'succeeded';
+  expect(Object.keys(job.failure ?? {})).toEqual(['reason', 'retryable']);
+  expect(FAILURE_REASONS).toContain(job.failure?.reason);
+  expect(job.counts.collected).toBe(0);
+  return job.failure?.reason ?? 'none';
+}
+
+/** Words of the service's insides, and of the system's errors. */
+const INTERNAL = /ECONN|ENOTFOUND|EAI_|ERR_|UND_|Error|stack|node:|\.js|127\.0\.|certificate|sockets?\b/;
+
+async function expectNothingInternal(client: Client, id: string): Promise<void> {
+  for (const path of [`/v1/extractions/${id}`, `/v1/extractions/${id}/records`]) {
+    const { text } = await client.ask('GET', path);
+    expect(text).not.toMatch(INTERNAL);
+  }
+}
+
+/** Conduct of a whole host, its robots.txt included → the job's reason. */
+const HOSTS: Readonly<Partial<Record<HostileConduct, string>>> = {
+  refuses: 'source_unavailable',
+  resets_at_accept: 'source_unavailable',
+  resets_on_request: 'source_unavailable',
+  closes_on_request: 'source_unavailable',
+  resets_mid_body: 'source_unavailable',
+  closes_mid_body: 'source_unavailable',
+  garbage: 'source_unavailable',
+  garbage_at_accept: 'source_unavailable',
+  bad_chunks: 'source_unavailable',
+  upgrades: 'source_unavailable',
+  never_answers: 'timeout',
+  drips_headers: 'timeout',
+  drips_body: 'timeout',
+  tls_silent: 'timeout',
+  tls_self_signed: 'source_unavailable',
+  tls_wrong_host: 'source_unavailable',
+  tls_plain: 'source_unavailable',
+  // A robots.txt that cannot be read refuses everything for the time being.
+  server_error: 'robots_disallowed',
+  huge_body: 'robots_disallowed',
+  huge_chunked_body: 'robots_disallowed',
+  huge_announced_body: 'robots_disallowed',
+  huge_headers: 'robots_disallowed',
+  gzip_bomb: 'robots_disallowed',
+};
+
+/** Conduct of pages alone → the job's reason. */
+const PAGES: Readonly<Record<string, { readonly respond: Respond; readonly reason: string }>> = {
+  'never answers': { respond: () => {}, reason: 'timeout' },
+  'is a picture': {
+    respond: (socket) => answer(socket, '200 OK', 'GIF89a', 'Content-Type: image/gif\r\n'),
+    reason: 'unsupported_content',
+  },
+  'is broken gzip': {
+    respond: (socket) => answer(socket, '200 OK', 'no gzip', 'Content-Encoding: gzip\r\n'),
+    reason: 'unsupported_content',
+  },
+  'is coded ten times': {
+    respond: (socket) => answer(socket, '200 OK', 'x', `Content-Encoding: ${Array(10).fill('gzip').join(', ')}\r\n`),
+    reason: 'unsupported_content',
+  },
+  'redirects to a blocked address': {
+    respond: redirects((_request, socket) => `http://127.0.0.2:${socket.localPort ?? 80}/`),
+    reason: 'access_denied',
+  },
+  'redirects to the service itself': {
+    respond: redirects(() => `${server.url}/v1/extractions`),
+    reason: 'access_denied',
+  },
+  'redirects to a file': { respond: redirects(() => 'file:///etc/passwd'), reason: 'source_unavailable' },
+  'redirects in a circle': {
+    respond: redirects((request) => (pathOf(request) === '/a' ? '/b' : '/a')),
+    reason: 'source_unavailable',
+  },
+  'redirects for ever': { respond: redirects(({ number }) => `/${number}`), reason: 'source_unavailable' },
+  'redirects to a login': { respond: redirects(() => '/login'), reason: 'login_required' },
+  'is gone': { respond: (socket) => answer(socket, '410 Gone', ''), reason: 'source_not_found' },
+  'is forbidden': { respond: (socket) => answer(socket, '403 Forbidden', 'no'), reason: 'access_denied' },
+  'asks to wait for a day': {
+    respond: (socket) => answer(socket, '429 Too Many Requests', '', 'Retry-After: 86400\r\n'),
+    reason: 'rate_limited_by_source',
+  },
+};
+
+test('each ends with its reason in time, tells nothing else, and other jobs go on', { timeout: 200_000 }, async () => {
+  const blocked = kept(await startResponder((socket, request) => html(socket, request, 'secret'), '127.0.0.2'));
+  const cases: { name: string; reason: string; url: string; one: HostileServer | null }[] = [];
+  for (const [name, reason] of Object.entries(HOSTS)) {
+    const one = kept(await startHostile(name as HostileConduct, nextAddress()));
+    cases.push({ name, reason, url: `${one.url}/page`, one });
+  }
+  for (const [name, { respond, reason }] of Object.entries(PAGES)) {
+    const one = await source(respond);
+    cases.push({ name, reason, url: `${one.url}/page`, one });
+  }
+  cases.push({
+    name: 'a name that nobody has',
+    reason: 'source_unavailable',
+    url: 'http://nobody.invalid/',
+    one: null,
+  });
+
+  const sinceMs = performance.now();
+  const ids = await Promise.all(cases.map(({ url }, i) => clientAt(i).started(article(url))));
+  // Meanwhile: of a customer who has such jobs, and of one who has none.
+  for (const client of [clientAt(0), clients.at(-1) ?? clientAt(0)]) {
+    for (let i = 0; i < 5; i++) {
+      const startMs = performance.now();
+      const id = await client.started({ ...article(`${healthy.url}/${i}`) });
+      let job = await client.job(id, '?wait=5');
+      while (job.status === 'queued' || job.status === 'running') job = await client.job(id, '?wait=5');
+      expect(job.status).toBe('succeeded');
+      if (client !== clientAt(0)) expect(performance.now() - startMs).toBeLessThan(5_000);
+    }
+  }
+  for (const [i, { name, reason, one }] of cases.entries()) {
+    const id = ids[i] ?? '';
+    let job = await clientAt(i).job(id, '?wait=20');
+    while (job.finished_at === null && performance.now() - sinceMs < END_MS_MAX)
+      job = await clientAt(i).job(id, '?wait=20');
+    expect([name, reasonOf(job)]).toEqual([name, reason]);
+    await expectNothingInternal(clientAt(i), id);
+    expect([name, (one?.bytesTaken() ?? 0) < TAKEN_BYTES_MAX]).toEqual([name, true]);
+  }
+  expect(blocked.connections()).toBe(0);
+});
+
+/** Writes a GiB of a body as fast as it is taken. */
+function pour(socket: Socket, headers: string): void {
+  const chunk = Buffer.alloc(65_536, 0x61);
+  let left = 2 ** 30;
+  const more = (): void => {
+    while (left > 0 && !socket.destroyed) {
+      left -= chunk.length;
+      if (!socket.write(chunk)) return;
+    }
+  };
+  socket.write(`HTTP/1.1 200 OK\r\n${headers}\r\n`);
+  socket.on('drain', more);
+  more();
+}
+
+function sends(body: Buffer, headers: string): Respond {
+  return (socket) => {
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n${headers}\r\n`);
+    socket.write(body);
+  };
+}
+
+/** A page, and beside it a sitemap of as many addresses as one may name, each of them as long as usual ones. */
+const withLargeSitemap: Respond = (socket, request) => {
+  if (pathOf(request) !== '/sitemap.xml') {
+    html(socket, request, 'Its pages are in a list.');
+    return;
+  }
+  const start = `http://${socket.localAddress ?? ''}:${socket.localPort ?? 80}/`;
+  // Packed no better than real ones: what is packed like a bomb is refused.
+  const path = (): string => randomBytes(50).toString('hex');
+  const urls = Array.from({ length: 50_000 }, () => `<url><loc>${start}${path()}</loc></url>\n`);
+  const body = gzipSync(`<urlset>${urls.join('')}</urlset>`, { level: 1 });
+  sends(body, 'Content-Type: application/gzip\r\n')(socket, request);
+};
+
+const MIB = 2 ** 20;
+
+/** What is large → how it is asked for, and what comes of it. */
+const LARGE: Readonly<
+  Record<
+    string,
+    {
+      readonly respond: Respond;
+      readonly body: (url: string) => object;
+      readonly reason: string;
+      readonly collected?: number;
+    }
+  >
+> = {
+  'a body of 1 GB': {
+    respond: (socket) => pour(socket, 'Content-Type: text/html\r\nConnection: close\r\n'),
+    body: article,
+    reason: 'unsupported_content',
+  },
+  'an announced body of 1 GB': {
+    respond: (socket) => pour(socket, `Content-Type: text/html\r\nContent-Length: ${2 ** 30}\r\n`),
+    body: article,
+    reason: 'unsupported_content',
+  },
+  '50 MiB of zeros in gzip': {
+    respond: sends(gzipSync(Buffer.alloc(50 * MIB)), 'Content-Type: text/html\r\nContent-Encoding: gzip\r\n'),
+    body: article,
+    reason: 'unsupported_content',
+  },
+  '50 MiB of zeros in gzip, twice': {
+    respond: sends(
+      gzipSync(gzipSync(Buffer.alloc(50 * MIB))),
+      'Content-Type: text/html\r\nContent-Encoding: gzip, gzip\r\n',
+    ),
+    body: article,
+    reason: 'unsupported_content',
+  },
+  '1 MB of headers': {
+    respond: sends(Buffer.alloc(0), `X-Filler: ${'a'.repeat(1_000)}\r\n`.repeat(1_000)),
+    body: article,
+    reason: 'unsupported_content',
+  },
+  'a page of 9 MiB of text': {
+    respond: sends(Buffer.alloc(9 * MIB, 'words and words '), 'Content-Type: text/html\r\n'),
+    body: article,
+    reason: 'parse_failed',
+  },
+  'a page of 9 MiB of open tags': {
+    respond: sends(Buffer.alloc(9 * MIB, '<div>'), 'Content-Type: text/html\r\n'),
+    body: article,
+    reason: 'parse_failed',
+  },
+  'JSON of 9 MiB of brackets': {
+    respond: sends(Buffer.alloc(9 * MIB, '['), 'Content-Type: application/json\r\n'),
+    body: tagPosts,
+    reason: 'parse_failed',
+  },
+  'JSON of 9 MiB of empty objects': {
+    respond: sends(Buffer.from(`[${'{},'.repeat(3 * MIB)}{}]`), 'Content-Type: application/json\r\n'),
+    body: tagPosts,
+    reason: 'parse_failed',
+  },
+  'a sitemap of 50,000 addresses': {
+    respond: withLargeSitemap,
+    body: (url) => ({
+      connector: 'generic',
+      operation: 'site.urls',
+      input: { url: new URL(url).origin },
+      collect: { mode: 'limit', limit: 1_000 },
+    }),
+    reason: 'succeeded',
+    collected: 1_000,
+  },
+};
+
+function tagPosts(url: string): object {
+  return { connector: 'mastodon', operation: 'tag.posts', input: { site: new URL(url).origin, tag: 'bread' } };
+}
+
+/** Of the server's memory, in bytes; the peak is the most since `forgetPeak`. NaN where the system does not tell. */
+function memory(name: 'VmRSS' | 'VmHWM'): number {
+  try {
+    const status = readFileSync(`/proc/${server.pid}/status`, 'utf8');
+    return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) * 1_024;
+  } catch {
+    return Number.NaN;
+  }
+}
+
+function forgetPeak(): void {
+  writeFileSync(`/proc/${server.pid}/clear_refs`, '5');
+}
+
+describe.skipIf(process.platform !== 'linux')('one job takes less than 64 MiB, whatever it is sent:', () => {
+  beforeAll(async () => {
+    // What any first job takes is not that job's alone.
+    const [client] = clients;
+    for (let i = 0; i < 20; i++) await client?.run(article(`${healthy.url}/warm-${i}`));
+  });
+
+  test.each(Object.keys(LARGE))('%s', { timeout: 60_000 }, async (name) => {
+    const { respond, body, reason, collected = 0 } = LARGE[name] ?? { respond: () => {}, body: article, reason: '' };
+    const one = await source(respond);
+    const client = clientAt(0);
+    const before = memory('VmRSS');
+    forgetPeak();
+    const job = await client.run(body(`${one.url}/page`));
+    const grown = memory('VmHWM') - before;
+    console.log(
+      `${name}: ${reasonOf(job)}, ${(grown / MIB).toFixed(0)} MiB, took ${(one.bytesTaken() / MIB).toFixed(0)} MiB`,
+    );
+    expect([reasonOf(job), job.counts.collected]).toEqual([reason, collected]);
+    expect(grown).toBeLessThan(JOB_BYTES_MAX);
+    await one.close();
+  });
+});
+
+/** A post as Mastodon's interface has it. */
+function post(id: string): object {
+  return { id, url: `http://posts.example/${id}`, content: '<p>bread</p>', created_at: '2026-01-02T00:00:00Z' };
+}
+
+/** A timeline whose next page is always said to begin at `nextOf`. */
+function timeline(
+  idsOf: (cursor: string | null) => readonly string[],
+  nextOf: (cursor: string | null) => string,
+): Respond {
+  return (socket, request) => {
+    const cursor = new URL(pathOf(request), 'http://x').searchParams.get('max_id');
+    const body = JSON.stringify(idsOf(cursor).map(post));
+    const link = `Link: </api/v1/timelines/tag/bread?max_id=${nextOf(cursor)}>; rel="next"\r\n`;
+    answer(socket, '200 OK', body, `Content-Type: application/json\r\n${link}`);
+  };
+}
+
+describe('paging without an end', () => {
+  test('a crawl stops at its limit on a site whose every page leads to two new ones', async () => {
+    const one = await source((socket, request) => {
+      const at = pathOf(request).replace(/\/$/, '');
+      const n = Number(/\d+$/.exec(at)?.[0] ?? 0);
+      html(socket, request, `<a href="/p${2 * n + 1}">a</a> <a href="/p${2 * n + 2}">b</a>`);
+    });
+    const body = { connector: 'generic', operation: 'site.pages', input: { url: `${one.url}/` } };
+    const job = await clientAt(0).run({ ...body, collect: { mode: 'limit', limit: 60 } });
+    expect([reasonOf(job), job.counts.collected]).toEqual(['succeeded', 60]);
+    expect(one.requests().length).toBeLessThan(100);
+  });
+
+  test('a crawl of everything stops at its depth there, and leaves paths that lead into themselves', async () => {
+    const one = await source((socket, request) => {
+      html(socket, request, `<a href="${pathOf(request).replace(/\/?$/, '/deeper/')}">deeper</a>`);
+    });
+    const body = { connector: 'generic', operation: 'site.pages', input: { url: `${one.url}/`, max_depth: 20 } };
+    const job = await clientAt(0).run({ ...body, collect: { mode: 'all' } });
+    expect(reasonOf(job)).toBe('succeeded');
+    expect(job.counts.collected).toBeLessThan(10);
+  });
+
+  test('a list stops at its limit where each page has a next one', async () => {
+    const one = await source(
+      timeline(
+        (cursor) => Array.from({ length: 10 }, (_, i) => String(Number(cursor ?? 0) + i)),
+        (cursor) => String(Number(cursor ?? 0) + 10),
+      ),
+    );
+    const job = await clientAt(0).run({ ...tagPosts(one.url), collect: { mode: 'limit', limit: 95 } });
+    expect([reasonOf(job), job.counts.collected]).toEqual(['succeeded', 95]);
+  });
+
+  test.each([
+    ['names itself as the next', ['1', '2'], () => 'same'],
+    ['goes round three cursors', null, (cursor: string | null) => String((Number(cursor ?? 0) + 1) % 3)],
+    ['gives the same page under ever new cursors', ['1', '2'], (cursor: string | null) => `${cursor ?? ''}1`],
+    ['gives empty pages', [], (cursor: string | null) => `${cursor ?? ''}1`],
+  ] as const)('a list of everything ends where a page %s', async (_name, ids, nextOf) => {
+    const one = await source(timeline((cursor) => ids ?? [`${cursor ?? 0}1`, `${cursor ?? 0}2`], nextOf));
+    const job = await clientAt(0).run({ ...tagPosts(one.url), collect: { mode: 'all' } });
+    expect(reasonOf(job)).toBe('succeeded');
+    expect(job.counts.collected).toBe(ids?.length ?? 6);
+    expect(one.requests().length).toBeLessThan(60);
+  });
+});
+
+describe('a wrong charset', () => {
+  const page = (text: string): string => `<!doctype html><title>A page</title><main><p>${text}</p></main>`;
+  test.each([
+    ['names none that there is', 'text/html; charset=klingon', Buffer.from(page('caf\u00e9')), 'caf\u00e9'],
+    [
+      'says UTF-8 and is windows-1252',
+      'text/html; charset=utf-8',
+      Buffer.from(page('caf\u00e9'), 'latin1'),
+      'caf\ufffd',
+    ],
+    ['says UTF-16 and is UTF-8', 'text/html; charset=utf-16le', Buffer.from(page('caf\u00e9')), null],
+    ['has half a character at its end', 'text/html', Buffer.from([...Buffer.from(page('caf')), 0xc3]), 'caf'],
+  ])('a page that %s is read as far as it can be', async (_name, type, body, text) => {
+    const one = await source(sends(body, `Content-Type: ${type}\r\n`));
+    const client = clientAt(0);
+    const job = await client.run(article(`${one.url}/page`));
+    if (text === null) {
+      expect(['unsupported_content', 'parse_failed', 'succeeded']).toContain(reasonOf(job));
+      return;
+    }
+    expect(reasonOf(job)).toBe('succeeded');
+    const [record] = await client.allRecords(job.id);
+    expect(record).toMatchObject({ text: expect.stringContaining(text) as string });
+  });
+});

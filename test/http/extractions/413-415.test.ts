@@ -1,0 +1,30 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { books, NOBODYS_EXTRACTION } from '../../support/extractions.ts';
+import { bearer } from '../../support/manage.ts';
+import { type RunningServer, startServer } from '../../support/server.ts';
+
+describe('extractions and sessions answer', () => {
+  let server: RunningServer;
+  beforeAll(async () => {
+    server = await startServer();
+  });
+  afterAll(() => server.stop());
+
+  test.each([
+    ['POST', '/v1/extractions', `{"input":"${'x'.repeat(1_048_576)}"}`],
+    ['POST', '/v1/sessions', `{"host":"${'x'.repeat(1_048_576)}"}`],
+    ['GET', '/v1/extractions', '{}'],
+    ['GET', `/v1/extractions/${NOBODYS_EXTRACTION}/records`, '{}'],
+  ])('413 to a body that is too large: %s %s', async (method, path, body) => {
+    const { status } = await bearer(server.url, server.secretKey, method, path, body);
+    expect(status).toBe(413);
+  });
+
+  test.each(['/v1/extractions', '/v1/sessions'])('415 to a body of another type: POST %s', async (path) => {
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded', null]) {
+      const headers = { 'content-type': type };
+      const { json } = await bearer(server.url, server.secretKey, 'POST', path, books(1), { headers });
+      expect(json).toMatchObject({ status: 415, code: 'unsupported_media_type' });
+    }
+  });
+});
