@@ -69,9 +69,6 @@ export function createTraffic(seed: number, nowSeconds: number, shape: Partial<T
   const random = randomOf(seed);
   const sessions: Session[] = [];
   let serial = 0;
-  const pick = <T>(list: readonly T[], drawn: number, otherwise: T): T =>
-    list[Math.floor(drawn * list.length)] ?? otherwise;
-  const octet = (drawn: number): number => 1 + Math.floor(drawn * 254);
   const begin = (): Session => {
     const person = Math.floor(random() * PEOPLE);
     const isCollector = random() < collectorShare;
@@ -111,6 +108,14 @@ export function createTraffic(seed: number, nowSeconds: number, shape: Partial<T
       timestamp: nowSeconds,
     });
   };
+}
+
+function pick<T>(list: readonly T[], drawn: number, otherwise: T): T {
+  return list[Math.floor(drawn * list.length)] ?? otherwise;
+}
+
+function octet(drawn: number): number {
+  return 1 + Math.floor(drawn * 254);
 }
 
 function collectorToken(person: number, serial: number, nowSeconds: number): string {

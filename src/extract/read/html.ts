@@ -9,7 +9,7 @@ import {
   type ParentNode,
 } from 'domhandler';
 import { Parser } from 'htmlparser2';
-import { collapse, orNull } from './text.ts';
+import { collapse, orNull, singleSpaced } from './text.ts';
 import { absoluteUrl } from './urls.ts';
 
 /** A page as the readers take it. Its tree has bounds, so what walks through it has them too. */
@@ -167,7 +167,7 @@ function gather(node: ParentNode, skips: (element: Element) => boolean, seen: Se
     if (isText(child)) {
       const text = child.data.slice(0, seen.charactersLeft);
       seen.charactersLeft -= text.length;
-      seen.parts.push(text.replaceAll(/\s+/g, ' '));
+      seen.parts.push(singleSpaced(text));
     }
     if (!isTag(child) || UNSEEN.has(child.name) || skips(child)) continue;
     const edge = INLINE.has(child.name) ? '' : CELLS.has(child.name) ? ' ' : '\n';
