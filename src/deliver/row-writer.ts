@@ -24,6 +24,11 @@ export class RowWriter {
   #sequence = 0;
   #marked: number;
   #running: Promise<void> | null = null;
+  /** Rows since the start, and those of them that can be read. */
+  #added = 0;
+  #stored = 0;
+  /** Resolves with the write that is under way, whatever comes of it. */
+  #nextWrite: Promise<unknown> = Promise.resolve();
   /** Rows were left to the journal: the mark stands still from then on, and the next start reads them from there. */
   #frozen = false;
   #closing = false;
@@ -49,14 +54,16 @@ export class RowWriter {
       return false;
     }
     for (const row of rows) this.#rows.push(row);
+    this.#added += rows.length;
     this.#sequence = Math.max(this.#sequence, sequence);
     this.#running ??= this.#run();
     return true;
   }
 
-  /** Resolves when every row that was added before can be read. */
+  /** Resolves when every row that was added before can be read, whatever is added meanwhile. */
   async settled(): Promise<void> {
-    while (this.#running !== null && !this.#closing) await this.#running;
+    const target = this.#added;
+    while (this.#stored < target && this.#running !== null && !this.#closing) await this.#nextWrite;
   }
 
   /** The last writes; a store that refuses them is given up on, and the journal keeps their entries. */
@@ -67,22 +74,29 @@ export class RowWriter {
 
   async #run(): Promise<void> {
     // The rest of this turn of the event loop goes into the same transaction.
-    await new Promise((done) => setImmediate(done));
+    const turn = new Promise((done) => setImmediate(done));
+    this.#nextWrite = turn;
+    await turn;
     while (this.#rows.length > 0) {
       const rows = this.#rows.splice(0, ROWS_PER_WRITE);
       const isLast = this.#rows.length === 0;
       // In a part of what waits the rows of one entry may be torn apart: the mark moves with the last.
       const mark = !this.#frozen && isLast ? this.#sequence : this.#marked;
-      const done = await this.#parts.insert(rows, mark);
+      const write = this.#parts.insert(rows, mark);
+      this.#nextWrite = write;
+      const done = await write;
       if (done.kind === 'ok') {
         this.#marked = mark;
+        this.#stored += rows.length;
         this.#parts.onStored(rows, mark);
         continue;
       }
       this.#parts.onFault(done);
       this.#rows = [...rows, ...this.#rows];
       if (this.#closing) break;
-      await new Promise((resume) => setTimeout(resume, RETRY_MS));
+      const pause = new Promise((resume) => setTimeout(resume, RETRY_MS));
+      this.#nextWrite = pause;
+      await pause;
     }
     this.#running = null;
   }

@@ -90,7 +90,7 @@ const PENDING: ManagedAnswer = {
 
 const ENDPOINT_GONE: ManagedAnswer = {
   kind: 'problem',
-  problem: problem('not_found', 'The webhook of this delivery is not there any more.'),
+  problem: problem('not_found', 'This delivery has no webhook that it could be sent to again.'),
 };
 
 const FOREIGN_CURSOR: ManagedAnswer = {
