@@ -124,7 +124,8 @@ describe('a damaged hot', () => {
 });
 
 describe('a damaged extract', () => {
-  test.each(DAMAGES.slice(0, 3))('%s: begins anew, and nothing else is lost', async (_, harm) => {
+  // Half of an empty one holds all of its pages, and is no damage.
+  test.each(DAMAGES.slice(1, 4))('%s: begins anew, and nothing else is lost', async (_, harm) => {
     const dataDir = await started(false);
     harm(join(dataDir, 'extract', 'data.mdb'));
     expect(codes(await ensure(dataDir))).toEqual(['extract_begun_anew']);
