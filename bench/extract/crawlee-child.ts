@@ -27,8 +27,8 @@ interface Context {
     attr(name: string): string | undefined;
     remove(): void;
   };
-  enqueueLinks(options: object): Promise<unknown>;
-  pushData(data: object): Promise<void>;
+  readonly enqueueLinks: (options: object) => Promise<unknown>;
+  readonly pushData: (data: object) => Promise<void>;
 }
 
 const ERRORS_ALONE = 1;

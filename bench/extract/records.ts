@@ -11,7 +11,7 @@ import type { Children } from '../webhooks/children.ts';
 import { print } from '../webhooks/report.ts';
 import type { BenchOptions } from './options.ts';
 import { Caller, seed, valueOf } from './service.ts';
-import { forgetPeak, usageOf } from './usage.ts';
+import { type ProcessUsage, usageOf } from './usage.ts';
 
 /** As many as a page of the interface has at most. */
 const PAGE_RECORDS = 1_000;
@@ -31,16 +31,15 @@ export async function benchRecords({ records, folder, nodeFlags }: BenchOptions,
   const server = await children.serve(dataDir, nodeFlags);
   const caller = new Caller(server.port, secretKey);
   console.log(`${records} records of one job, pages of ${PAGE_RECORDS}; written in ${(seededMs / 1_000).toFixed(1)} s`);
-  print('', 'records/s', 'CPU µs/record', 'resident MB', 'anonymous');
+  print('', 'records/s', 'CPU µs/record', 'MB', 'of files');
   const { pid } = server.child;
   for (const format of ['json', 'ndjson', 'csv']) {
-    forgetPeak(pid);
     const before = usageOf(pid);
-    print(`${format}, before`, '', '', before.residentMb.toFixed(0));
+    print(`${format}, before`, '', '', ...memoryOf(before));
     const startMs = performance.now();
     const read = await readAll(caller, id, format, (count) => {
       if (count >= records / 2 && count < records / 2 + PAGE_RECORDS)
-        print(`${format}, half way`, '', '', usageOf(pid).residentMb.toFixed(0));
+        print(`${format}, half way`, '', '', ...memoryOf(usageOf(pid)));
     });
     const ms = performance.now() - startMs;
     if (read !== records) throw new Error(`read ${read} of ${records} records`);
@@ -49,10 +48,14 @@ export async function benchRecords({ records, folder, nodeFlags }: BenchOptions,
       `${format}, at the end`,
       ((records * 1_000) / ms).toFixed(0),
       (((after.cpuMs - before.cpuMs) * 1_000) / records).toFixed(2),
-      after.residentMb.toFixed(0),
-      `peak ${after.peakMb.toFixed(0)}`,
+      ...memoryOf(after),
     );
   }
+}
+
+/** What is the process's own, and what are pages of files. */
+function memoryOf({ residentMb, ownMb }: ProcessUsage): readonly string[] {
+  return [ownMb.toFixed(0), (residentMb - ownMb).toFixed(0)];
 }
 
 /** Says how many records all pages had together. */

@@ -5,6 +5,8 @@ export interface ProcessUsage {
   /** Of all its threads, since it began. */
   readonly cpuMs: number;
   readonly residentMb: number;
+  /** Of that, what is no part of a file: pages of the store are, and the system takes them back when it wants. */
+  readonly ownMb: number;
   /** The most since the process began, or since `forgetPeak`. */
   readonly peakMb: number;
 }
@@ -17,7 +19,12 @@ export function usageOf(pid: number | undefined): ProcessUsage {
   // Behind the name, which may hold anything.
   const stat = read(pid, 'stat').split(') ').at(-1)?.split(' ') ?? [];
   const mb = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1]) * 1.024e-3;
-  return { cpuMs: (Number(stat[11]) + Number(stat[12])) * TICK_MS, residentMb: mb('VmRSS'), peakMb: mb('VmHWM') };
+  return {
+    cpuMs: (Number(stat[11]) + Number(stat[12])) * TICK_MS,
+    residentMb: mb('VmRSS'),
+    ownMb: mb('RssAnon') + mb('RssShmem'),
+    peakMb: mb('VmHWM'),
+  };
 }
 
 /** The peak of a process counts from now on. */

@@ -137,7 +137,9 @@ async function idsSoFar(id: string): Promise<readonly string[]> {
   return (json['records'] as { readonly _meta: { readonly id: string } }[]).map(({ _meta }) => _meta.id);
 }
 
+/** Of a longer run alone. */
 function figures(name: string, values: readonly number[]): void {
+  if (process.env['GATEHOUSE_KILLS'] === undefined) return;
   const sorted = [...values].sort((a, b) => a - b);
   const at = (share: number): string => (sorted[Math.floor((sorted.length - 1) * share)] ?? 0).toFixed(0);
   console.log(`${name} of ${sorted.length}: median ${at(0.5)}, most ${at(1)} ms`);

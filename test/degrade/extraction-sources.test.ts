@@ -377,9 +377,6 @@ describe.skipIf(process.platform !== 'linux')('one job takes less than 64 MiB, w
     forgetPeak();
     const job = await client.run(body(`${one.url}/page`));
     const grown = memory('VmHWM') - before;
-    console.log(
-      `${name}: ${reasonOf(job)}, ${(grown / MIB).toFixed(0)} MiB, took ${(one.bytesTaken() / MIB).toFixed(0)} MiB`,
-    );
     expect([reasonOf(job), job.counts.collected]).toEqual([reason, collected]);
     expect(grown).toBeLessThan(JOB_BYTES_MAX);
     await one.close();

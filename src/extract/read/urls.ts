@@ -7,8 +7,11 @@ export function absoluteUrl(link: string | null | undefined, base: string): stri
   try {
     const url = new URL(link.trim(), base);
     if (url.protocol !== 'http:' && url.protocol !== 'https:') return null;
-    url.username = '';
-    url.password = '';
+    // Setting a part of an address costs as much as reading it whole, and few have this one.
+    if (url.username !== '' || url.password !== '') {
+      url.username = '';
+      url.password = '';
+    }
     return url.href.length > URL_CHARACTERS_MAX ? null : url.href;
   } catch {
     return null;
@@ -22,6 +25,7 @@ const TRACKING =
 /** One text for all addresses of one page: no fragment, no tracking parameters, no empty query. Takes an absolute URL. */
 export function normalisedUrl(absolute: string): string {
   const url = new URL(absolute);
+  if (!/[?#]/.test(url.href)) return url.href;
   url.hash = '';
   const kept = url.search
     .slice(1)

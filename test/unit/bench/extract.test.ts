@@ -1,0 +1,29 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+
+/** The smoke mode of the benches of extraction, built and from the command line, so that they cannot rot. */
+
+const BENCH = fileURLToPath(new URL('../../../dist/bench/extract.js', import.meta.url));
+
+async function smoke(name: string): Promise<readonly string[]> {
+  const { stdout } = await promisify(execFile)(process.execPath, [BENCH, '--smoke', name]);
+  return stdout.trimEnd().split('\n');
+}
+
+test('pages: the whole site becomes records', async () => {
+  const lines = await smoke('pages');
+  expect(lines[0]).toBe('60 pages, 4 requests at a time, 1 rounds');
+  expect(lines.filter((line) => /^service +[1-9]\d* +\d+\.\d\d +[1-9]\d*$/.test(line))).toHaveLength(1);
+  expect(lines.at(-1)).toMatch(/^pages\/s, median of 1: [1-9]\d*$/);
+}, 60_000);
+
+test('records: all of them are read, in each format', async () => {
+  const lines = await smoke('records');
+  for (const format of ['json', 'ndjson', 'csv']) {
+    const rows = lines.filter((line) => line.startsWith(`${format}, `));
+    expect(rows).toHaveLength(3);
+    expect(rows.at(-1)).toMatch(/at the end +[1-9]\d* +\d+\.\d\d +[1-9]\d* +\d+$/);
+  }
+}, 60_000);
