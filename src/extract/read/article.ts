@@ -44,12 +44,24 @@ const SEARCHED_MARKUP_CHARACTERS_MAX = 1_048_576;
 /** Choice: an excerpt that is taken from the text. */
 const EXCERPT_CHARACTERS = 300;
 
-/** Null where there is nothing to read. `headers` are those of the answer. */
-export function readArticle(page: HtmlPage, headers: Readonly<Record<string, string>> = {}): Article | null {
+/** Choice: less than this in what a page marks as its main part is a place where a script puts it. */
+const MARKED_CHARACTERS_MIN = 200;
+
+/**
+ * Null where there is nothing to read. `headers` are those of the answer. `searches` `unmarked`: a page that marks its main part is
+ * taken at its word, and only others are searched. Measured: a crawled page costs 1.1 ms instead of 3.3 ms (bench/extract).
+ */
+export function readArticle(
+  page: HtmlPage,
+  headers: Readonly<Record<string, string>> = {},
+  searches: 'all' | 'unmarked' = 'all',
+): Article | null {
   const data = readStructured(page);
   const said = saidOf(data);
-  const found = searched(page);
-  const text = readWikiText(page) ?? found?.text ?? orNull(plainLines(said?.['articleBody'])) ?? plainBody(page);
+  const marked = searches === 'unmarked' ? markedText(page) : null;
+  const found = marked === null ? searched(page) : null;
+  const text =
+    readWikiText(page) ?? marked ?? found?.text ?? orNull(plainLines(said?.['articleBody'])) ?? plainBody(page);
   if (text === null) return null;
   return described(page, text, found, data, readMeta(page, headers));
 }
@@ -167,6 +179,15 @@ function plainLines(markup: JsonObject[string] | undefined): string | null {
 }
 
 const AROUND = new Set(['nav', 'header', 'footer', 'aside', 'form', 'button', 'select', 'dialog', 'menu']);
+
+/** Of the one element that is the page's main part; of several articles none is, they are a list. */
+function markedText(page: HtmlPage): string | null {
+  const [main] = findElements(page.root, ({ name, attribs }) => name === 'main' || attribs['role'] === 'main', 1);
+  const articles = main === undefined ? findElements(page.root, ({ name }) => name === 'article', 2) : [];
+  const part = main ?? (articles.length === 1 ? articles[0] : undefined);
+  const text = part === undefined ? null : orNull(linesOf(part, ({ name }) => AROUND.has(name)));
+  return text === null || text.length < MARKED_CHARACTERS_MIN ? null : text;
+}
 
 /** The whole page's text without what stands around it; only of pages that say where that is. */
 function plainBody(page: HtmlPage): string | null {

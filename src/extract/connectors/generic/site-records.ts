@@ -33,7 +33,7 @@ export interface PageFields extends JsonObject {
 
 /** A page with no article is read whole: in a walk through a site a list of products or an address is wanted too. */
 export function pageRecord(html: HtmlPage, page: Page, meta: PageMeta): FoundRecord {
-  const article = readArticle(html, page.headers);
+  const article = readArticle(html, page.headers, 'unmarked');
   const text = article?.text ?? orNull(linesOf(html.root));
   const fields: PageFields = {
     url: page.url,
