@@ -11,6 +11,13 @@ export function withSum(key: Uint8Array, value: Uint8Array): Buffer {
   return stored;
 }
 
+/** For a value that was made with room for its sum: writes the sum into its last bytes. */
+export function addSum(key: Uint8Array, stored: Buffer): Buffer {
+  const end = stored.length - SUM_BYTES;
+  stored.writeUInt32BE(crc32(stored.subarray(0, end), crc32(key)), end);
+  return stored;
+}
+
 /** The value without its check sum; the sum is not compared. */
 export function withoutSum(stored: Uint8Array): Uint8Array {
   return stored.subarray(0, stored.length - SUM_BYTES);

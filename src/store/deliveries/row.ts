@@ -14,7 +14,7 @@ import {
   EXTRACTION_EVENTS,
 } from '../../core/webhook.ts';
 import { ID_BYTES, readId, rowIdOf, rowKey, writeId } from '../request-rows.ts';
-import { SUM_BYTES, withoutSum, withSum } from '../value.ts';
+import { addSum, SUM_BYTES, withSum } from '../value.ts';
 
 /**
  * A delivery as it is stored, without msgpack: filters and changes touch the head alone, and the body is only copied. Integers are
@@ -140,22 +140,21 @@ export function encodeRow(key: Buffer, row: Delivery): Buffer {
  * ended: it has up to 1 MiB, is never sent again, and its records are in the store.
  */
 export function updateRow(key: Buffer, stored: Buffer, update: Omit<DeliveryUpdate, 'customer' | 'id'>): Buffer {
-  const whole = withoutSum(stored);
   const isCut = update.status !== 'pending' && stored.readUInt8(TRIGGER_AT) === EXTRACTION;
-  const before = isCut ? whole.subarray(0, bodyAtOf(stored)) : whole;
+  const keptBytes = isCut ? bodyAtOf(stored) : stored.length - SUM_BYTES;
   const count = stored.readUInt8(ATTEMPTS_AT);
   const attempt = count < ATTEMPTS_MAX ? update.attempt : null;
   const end = HEAD_BYTES + count * ATTEMPT_BYTES;
   const rest = attempt === null ? end : end + ATTEMPT_BYTES;
-  const value = Buffer.allocUnsafe(before.length + rest - end);
-  value.set(before.subarray(0, end), 0);
-  value.set(before.subarray(end), rest);
+  const value = Buffer.allocUnsafe(keptBytes + rest - end + SUM_BYTES);
+  stored.copy(value, 0, 0, end);
+  stored.copy(value, rest, end, keptBytes);
   writeState(value, update);
   if (attempt !== null) {
     writeAttempt(value, attempt, end);
     value.writeUInt8(count + 1, ATTEMPTS_AT);
   }
-  return withSum(key, value);
+  return addSum(key, value);
 }
 
 function bodyAtOf(stored: Buffer): number {
