@@ -71,7 +71,7 @@ interface Attempt {
 }
 
 /** Choice: ms between two messages with results at least, so that thousands a second make few messages and few writes. */
-const FLUSH_GAP_MS = 4;
+const FLUSH_GAP_MS = 10;
 /** Choice: how often attempts are looked through for those that take long, ms; some 10 µs. */
 const LATE_CHECK_MS = 50;
 
