@@ -133,3 +133,38 @@ export function countsOf(state: ExtractionState, collect: Collect): ExtractionCo
   const hoped = collect.mode === 'limit' ? collect.limit : Math.max(announced ?? 0, collected);
   return { collected, target: status === 'succeeded' ? collected : hoped, pages, errors, duplicates };
 }
+
+/** What a step has cost. */
+interface Usage {
+  readonly pages: number;
+  readonly credits: number;
+  readonly errors: number;
+  readonly tier: 'basic' | 'standard' | null;
+}
+
+export function withUsage(state: ExtractionState, { pages, credits, errors, tier }: Usage): ExtractionState {
+  return {
+    ...state,
+    pages: state.pages + pages,
+    credits: state.credits + credits,
+    errors: state.errors + errors,
+    // Source: open points, section 5: the dearest that was used.
+    tier: tier === 'standard' && state.tier === 'basic' ? 'standard' : state.tier,
+  };
+}
+
+/** A step is over and so many are open; `pausedUntilMs` is its source's wish, 0 without one. */
+export function stepDone(
+  state: ExtractionState,
+  openSteps: number,
+  failure: Failure | null,
+  pausedUntilMs: number,
+): ExtractionState {
+  return {
+    ...state,
+    openSteps,
+    isWide: state.isWide || openSteps > 1,
+    firstFailure: state.firstFailure ?? failure,
+    pausedUntilMs: Math.max(state.pausedUntilMs, pausedUntilMs),
+  };
+}

@@ -5,8 +5,10 @@ import {
   type ExtractionState,
   type Failure,
   queuedState,
+  stepDone,
   verdictOfEnd,
   verdictOfFailure,
+  withUsage,
 } from '../core/extraction-state.ts';
 import type { ExtractEvent, ExtractResult } from '../pools/extract-messages.ts';
 import type { Connector, Step } from './connector.ts';
@@ -181,7 +183,7 @@ class LocalRun {
     const isFull = collect.mode === 'limit' && this.#records.left === 0;
     if (!isFull) this.#steps.add(result.next);
     this.#note(key, result);
-    this.#state = stepDone(
+    this.#state = afterStep(
       this.#state,
       result,
       this.#steps.waiting + this.#leases.size,
@@ -234,18 +236,10 @@ class LocalRun {
 }
 
 /** The state after a step; `openSteps` are those that are left. */
-function stepDone(state: ExtractionState, result: ExtractResult, openSteps: number, nowMs: number): ExtractionState {
-  const { pages, credits, errors, tier, total, pauseMs, failure } = result;
+function afterStep(state: ExtractionState, result: ExtractResult, openSteps: number, nowMs: number): ExtractionState {
+  const { total, pauseMs, failure } = result;
   return {
-    ...state,
-    openSteps,
-    isWide: state.isWide || openSteps > 1,
-    pages: state.pages + pages,
-    credits: state.credits + credits,
-    errors: state.errors + errors,
-    tier: tier === 'standard' ? tier : state.tier,
+    ...stepDone(withUsage(state, result), openSteps, failure, pauseMs > 0 ? nowMs + pauseMs : 0),
     announced: total === null ? state.announced : Math.max(state.announced ?? 0, total),
-    pausedUntilMs: pauseMs > 0 ? Math.max(state.pausedUntilMs, nowMs + pauseMs) : state.pausedUntilMs,
-    firstFailure: state.firstFailure ?? failure,
   };
 }

@@ -8,6 +8,8 @@ import {
   recordsMaxOf,
   verdictOfEnd,
   verdictOfFailure,
+  stepDone,
+  withUsage,
 } from '../../core/extraction-state.ts';
 import type { ExtractionRecords, FoundRecords } from '../extraction-records.ts';
 import type { ExtractionSteps, FoundSteps } from '../extraction-steps.ts';
@@ -85,7 +87,7 @@ export function applyPart(
   if (part.isLast || verdict !== undefined) next = withUsage(next, outcome);
   if (part.isLast) {
     steps.remove(job.number, part.step);
-    next = stepDone(next, outcome);
+    next = stepDone(next, next.openSteps - 1, outcome.failure, outcome.pausedUntilMs);
     if (verdict === undefined && outcome.failure !== null)
       verdict = verdictOfFailure(next, outcome.failure) ?? undefined;
     if (verdict === undefined && next.openSteps === 0) verdict = verdictOfEnd(next);
@@ -128,26 +130,4 @@ function addSteps(steps: ExtractionSteps, state: ExtractionState, { job, next }:
   const { nextStep, openSteps } = state;
   const added = steps.add(job.number, next.found, next.range, nextStep, STEPS_PER_JOB_MAX);
   return { ...state, nextStep: nextStep + added, openSteps: openSteps + added };
-}
-
-function withUsage(state: ExtractionState, { pages, credits, errors, tier }: StepOutcome): ExtractionState {
-  return {
-    ...state,
-    pages: state.pages + pages,
-    credits: state.credits + credits,
-    errors: state.errors + errors,
-    // Source: open points, section 5: the dearest that was used.
-    tier: tier === 'standard' && state.tier === 'basic' ? 'standard' : state.tier,
-  };
-}
-
-function stepDone(state: ExtractionState, { failure, pausedUntilMs }: StepOutcome): ExtractionState {
-  const openSteps = state.openSteps - 1;
-  return {
-    ...state,
-    openSteps,
-    isWide: state.isWide || openSteps > 1,
-    firstFailure: state.firstFailure ?? failure,
-    pausedUntilMs: Math.max(state.pausedUntilMs, pausedUntilMs),
-  };
 }
