@@ -11,7 +11,7 @@ import { Children } from './webhooks/children.ts';
  * the same run: machines differ and are noisy, the ratio holds. records: what paging through one large job costs.
  *
  * Arguments: words that choose among pages and records; both without one.
- * Options: --pages N (3,000), --rounds N (3), --concurrency N (16), --paragraphs N (8 a page, each of some 400 characters),
+ * Options: --pages N (3,000), --rounds N (5), --concurrency N (16), --paragraphs N (8 a page, each of some 400 characters),
  * --records N (1,000,000), --node-flags "..." (for the server, for example --cpu-prof), --alone (without Crawlee),
  * --crawlee FOLDER (where it is, or is installed; a folder of the system's temporary one),
  * --smoke (little of everything and without Crawlee, to see that it works).
@@ -27,7 +27,7 @@ const children = new Children();
 try {
   const options = {
     pages: number('pages', 3_000, 60),
-    rounds: number('rounds', 3, 1),
+    rounds: number('rounds', 5, 1),
     concurrency: number('concurrency', 16, 4),
     paragraphs: number('paragraphs', 8, 2),
     records: number('records', 1_000_000, 2_500),

@@ -1,9 +1,9 @@
 import type { Route } from './base/exchange.ts';
-import { egressPolicy } from './egress/address.ts';
-import { checkTarget } from './egress/target.ts';
+import type { ListeningAddress } from './egress/address.ts';
 import { CONNECTORS } from './extract/connectors/index.ts';
 import { createExtractions, type Extractions } from './extract/extractions.ts';
 import { extractionRoutes } from './extract/routes.ts';
+import type { SchedulerBounds } from './extract/scheduler.ts';
 import { EXTRACT_USER_AGENT } from './limits.ts';
 import type { Managed } from './manage/managed.ts';
 import type { Cursors } from './manage/paging.ts';
@@ -11,6 +11,7 @@ import type { Log } from './observe/log.ts';
 import { openExtractPool } from './pools/extract-pool.ts';
 import type { Settings } from './settings.ts';
 import type { Store } from './store/open-store.ts';
+import { createTargetCheck } from './target-check.ts';
 import { reportFaults } from './upkeep.ts';
 
 /** Wires extraction: the store's tables, the workers that fetch, and what customers ask of both. */
@@ -26,9 +27,29 @@ export interface ExtractionWiring {
   readonly log: Log;
 }
 
-export function openExtractions({ store, settings, key, log }: ExtractionWiring): Extractions {
+const HOUR_MS = 3_600_000;
+
+/** What an operator may bound of the jobs that run. */
+export function jobBoundsOf(
+  settings: Pick<Settings, 'extractHoursMax' | 'extractJobsPerCustomer'>,
+): Pick<SchedulerBounds, 'jobMsMax' | 'runningPerCustomerMax'> {
+  return {
+    jobMsMax: settings.extractHoursMax * HOUR_MS,
+    runningPerCustomerMax: settings.extractJobsPerCustomer,
+  };
+}
+
+export interface OpenExtractions extends Extractions {
+  /** Where this service listens; empty before it does. */
+  listening(): readonly ListeningAddress[];
+  /** Of what requests are checked against. */
+  readonly settings: Pick<Settings, 'connectorBases' | 'extractRecordsMax'>;
+}
+
+export function openExtractions({ store, settings, key, log }: ExtractionWiring): OpenExtractions {
   if (store.extract === null) throw new Error('extraction needs the store open for writing');
-  return createExtractions({
+  store.extract.extractions.boundRecords(settings.extractRecordsMax);
+  const extractions = createExtractions({
     store: store.extract,
     dataDir: settings.dataDir,
     sealing: key,
@@ -36,21 +57,34 @@ export function openExtractions({ store, settings, key, log }: ExtractionWiring)
     worker: { egressAllow: settings.egressAllow, userAgent: EXTRACT_USER_AGENT, bases: settings.connectorBases },
     connectors: CONNECTORS,
     polite: { gapMs: settings.extractHostGapMs, concurrency: settings.extractHostConcurrency },
+    bounds: jobBoundsOf(settings),
     log,
     openPool: openExtractPool,
     onStoreFaults: (faults) => reportFaults(faults, log),
   });
+  let listening: readonly ListeningAddress[] = [];
+  return {
+    ...extractions,
+    settings,
+    listening: () => listening,
+    listens(addresses) {
+      listening = addresses;
+      extractions.listens(addresses);
+    },
+  };
 }
 
 export function extractRoutes(
   managed: Managed,
-  parts: { readonly extractions: Extractions; readonly cursors: Cursors; readonly egressAllow: readonly string[] },
+  parts: { readonly extractions: OpenExtractions; readonly cursors: Cursors; readonly egressAllow: readonly string[] },
 ): Route[] {
-  const policy = egressPolicy(parts.egressAllow);
+  const { extractions, cursors, egressAllow } = parts;
   return extractionRoutes(managed, {
-    control: parts.extractions.control,
+    control: extractions.control,
     connectors: CONNECTORS,
-    cursors: parts.cursors,
-    checkTarget: (url) => checkTarget(url, policy),
+    cursors,
+    checkTarget: createTargetCheck(egressAllow, () => extractions.listening()),
+    recordsMax: extractions.settings.extractRecordsMax,
+    bases: extractions.settings.connectorBases,
   });
 }

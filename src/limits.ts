@@ -225,12 +225,20 @@ export const DELIVERIES_HELD_TROUBLED_MAX = 16_000;
 export const DELIVERIES_PENDING_MAX = 1_000_000;
 /** Choice: of one endpoint; three minutes of 500 decisions a second that it does not keep up with. */
 export const DELIVERIES_PENDING_PER_ENDPOINT_MAX = 100_000;
-/** Choice: deliveries that wait for their row's write, some 40 MB; past it they are in the journal alone, until the next start. */
+/** Choice: of one customer, so that a few who do not keep up never take all of it. */
+export const DELIVERIES_PENDING_PER_CUSTOMER_MAX = 200_000;
+/** Choice: deliveries that wait for their row's write, some 40 MB; past it they are in the journal alone, and read from there in turn. */
 export const DELIVERIES_WAITING_MAX = 50_000;
 /** Choice: rows a second that tell of decisions skipped for unhealthy webhooks; past it they are counted only. */
 export const SKIPPED_ROWS_PER_SECOND_MAX = 1_000;
+/** Choice: of these for one customer. */
+export const SKIPPED_ROWS_PER_CUSTOMER_SECOND_MAX = 100;
 /** Choice: tests under way of all customers; each takes an attempt's time at most. */
-export const WEBHOOK_TESTS_MAX = 64;
+export const WEBHOOK_TESTS_MAX = 128;
+/** Choice: and of one customer, each of its webhooks at once; those whose receivers hang leave places for the others. */
+export const WEBHOOK_TESTS_PER_CUSTOMER_MAX = 20;
+/** Choice: pages of the log that a customer asks for at once: one is made, the others wait for some 20 ms each at most. */
+export const DELIVERY_PAGES_PER_CUSTOMER_MAX = 32;
 
 // Extraction
 
@@ -246,6 +254,7 @@ if (BATCH_BODY_BYTES_MAX < DECIDE_BODY_BYTES_MAX) throw new Error('a frame must 
 if (REPLAY_KEEP_SECONDS <= TIMESTAMP_WINDOW_SECONDS) throw new Error('ids must outlive the timestamp window');
 if (TRANSPORT_HEADER_BYTES_MAX <= HEADER_BYTES_MAX)
   throw new Error('the transport must take in more than the gate allows');
+if (WEBHOOK_TESTS_PER_CUSTOMER_MAX >= WEBHOOK_TESTS_MAX) throw new Error('a customer must leave tests to the others');
 if (DELIVERIES_HELD_TROUBLED_MAX >= DELIVERIES_HELD_MAX)
   throw new Error('dead endpoints must leave room for the others');
 if (DELIVERIES_HELD_PER_ENDPOINT_MAX < ENDPOINT_ATTEMPTS_MAX)

@@ -32,7 +32,7 @@ import { readings } from './readings.ts';
 import { openJournalAndClock, openMemory } from './reload.ts';
 import { EXIT_SETTINGS, readSettings, type Settings } from './settings.ts';
 import { ensureUsable } from './store/ensure-usable.ts';
-import { deriveKey, openMasterKey } from './store/master-key.ts';
+import { deriveKey, openMasterKey, proveMasterKey } from './store/master-key.ts';
 import type { DecisionLog } from './store/decision-log.ts';
 import { openStore } from './store/open-store.ts';
 import { acquireServerLock } from './store/server-lock.ts';
@@ -134,9 +134,12 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   const { store } = opened;
   const master = openMasterKey(dataDir, settings.masterKey ?? undefined);
   if (master.kind === 'fault') throw new StartFault(master.detail, settings.masterKey === null ? 1 : EXIT_SETTINGS);
+  const webhookKey = deriveKey(master.key, 'webhook-secrets');
+  const unproven = proveMasterKey(dataDir, master.key, () => store.webhooks.opensWith(webhookKey));
+  if (unproven !== null) throw new StartFault(unproven.detail, settings.masterKey === null ? 1 : EXIT_SETTINGS);
 
   const replay = new LocalReplayGuard(settings.replayIds, deriveKey(master.key, 'replay-hash'));
-  const { journal, clock, due } = openJournalAndClock(settings, replay, store.deliveries.storedUpToSequence(), log);
+  const { journal, clock } = openJournalAndClock(settings, replay, store.deliveries.storedUpToSequence(), log);
   const demo = usable.firstStart ? await makeDemoCustomer(store, nowMs) : null;
   const keyring = new Keyring();
   const pollKeys = keyPoller(store, keyring);
@@ -161,7 +164,6 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   );
   const decisions = store.openDecisionLog();
   const ledger = createLedger(store, decisions, clock);
-  const webhookKey = deriveKey(master.key, 'webhook-secrets');
   const extractions = openExtractions({ store, settings, key: deriveKey(master.key, 'extraction-secrets'), log });
   const dispatcher = openDispatcher({
     store,
@@ -171,7 +173,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
     egressAllow: settings.egressAllow,
     log,
   });
-  await dispatcher.start(due);
+  await dispatcher.start();
   await extractions.start(dispatcher);
   const counts = new DecisionCounts(RULES.length);
   const recorder = new DecisionRecorder(counts, log);

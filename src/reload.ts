@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { unreachable } from './base/brand.ts';
 import { createSimulatedClock, systemClock, type Clock } from './base/clock.ts';
-import { type DueEntryRead, type DueJournal, type Journal, openJournal } from './decide/journal.ts';
+import { type DueJournal, type Journal, openJournal } from './decide/journal.ts';
 import type { LocalReplayGuard } from './decide/replay-guard.ts';
 import { REPLAY_KEEP_SECONDS } from './limits.ts';
 import type { Log } from './observe/log.ts';
@@ -13,15 +13,14 @@ import { loadSnapshot } from './velocity/snapshot.ts';
 /** What a start reads back from `hot/`: the request ids that were accepted, and what is remembered of velocity. */
 
 /**
- * Reads the journal back; simulated time goes on where it stood. `dueStoredUpTo` is the store's mark: what is owed behind it is
- * given back.
+ * Reads the journal back; simulated time goes on where it stood. `dueStoredUpTo` is the store's mark of what is owed.
  */
 export function openJournalAndClock(
   settings: Settings,
   replay: LocalReplayGuard,
   dueStoredUpTo: number,
   log: Log,
-): { journal: Journal & DueJournal; clock: Clock; due: readonly DueEntryRead[]; nextSequence: number } {
+): { journal: Journal & DueJournal; clock: Clock } {
   const folder = join(settings.dataDir, 'hot', 'replay');
   const nowSeconds = settings.simulatedTime ? 0 : Math.floor(Date.now() / 1000);
   const startedAtMs = performance.now();
@@ -41,11 +40,10 @@ export function openJournalAndClock(
       'request ids read from the journal',
     );
   }
-  const { due, nextSequence } = read;
-  if (!settings.simulatedTime) return { journal, clock: systemClock, due, nextSequence };
+  if (!settings.simulatedTime) return { journal, clock: systemClock };
   log.warn('SIMULATED TIME: the clock follows X-SVC-Ts. For demos, tests and replays only, never for real traffic.');
   const clock = createSimulatedClock((read.newestExpirySeconds - REPLAY_KEEP_SECONDS) * 1000);
-  return { journal, clock, due, nextSequence };
+  return { journal, clock };
 }
 
 /** Memory as the last snapshot has it; what came after that snapshot, 30 s at most, is forgotten. */

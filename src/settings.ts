@@ -23,6 +23,12 @@ export interface Settings {
   readonly extractHostGapMs: number;
   /** Requests to one registrable domain at the same time. */
   readonly extractHostConcurrency: number;
+  /** Records of a job that collects all. */
+  readonly extractRecordsMax: number;
+  /** Hours that a job may run. */
+  readonly extractHoursMax: number;
+  /** Jobs of one customer that run at the same time; more wait. */
+  readonly extractJobsPerCustomer: number;
   /** Connector → another base address of its source, without a slash at its end. */
   readonly connectorBases: Readonly<Record<string, string>>;
   readonly logLevel: LogLevel;
@@ -73,6 +79,12 @@ const HOST_GAP_MS_MAX = 60_000;
 /** Choice: what the guarded client opens to one origin. */
 const HOST_CONCURRENCY_MAX = 64;
 
+/** Source: open points, section 5: no operator's bound is above these. */
+const EXTRACT_RECORDS_MAX = 1_000_000;
+const EXTRACT_HOURS_MAX = 24;
+/** Choice: half of the jobs that run at the same time, so that one customer never has them all. */
+const EXTRACT_JOBS_MAX = 100;
+
 const SCHEMA = z.object({
   GATEHOUSE_HOST: text.default('127.0.0.1'),
   GATEHOUSE_PORT: whole(0, 65_535).default(8080),
@@ -85,6 +97,9 @@ const SCHEMA = z.object({
   GATEHOUSE_EGRESS_ALLOW: networks.optional(),
   GATEHOUSE_EXTRACT_HOST_GAP_MS: whole(0, HOST_GAP_MS_MAX).default(250),
   GATEHOUSE_EXTRACT_HOST_CONCURRENCY: whole(1, HOST_CONCURRENCY_MAX).default(2),
+  GATEHOUSE_EXTRACT_RECORDS_MAX: whole(1, EXTRACT_RECORDS_MAX).default(EXTRACT_RECORDS_MAX),
+  GATEHOUSE_EXTRACT_HOURS_MAX: whole(1, EXTRACT_HOURS_MAX).default(EXTRACT_HOURS_MAX),
+  GATEHOUSE_EXTRACT_JOBS_PER_CUSTOMER: whole(1, EXTRACT_JOBS_MAX).default(10),
   GATEHOUSE_LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
   GATEHOUSE_REPLAY_IDS: whole(1_024, 268_435_456).default(REPLAY_IDS_DEFAULT),
   GATEHOUSE_WORKERS: whole(1, WORKERS_MAX).optional(),
@@ -155,6 +170,9 @@ function toSettings(values: z.infer<typeof SCHEMA>): Omit<Settings, 'connectorBa
     egressAllow: values.GATEHOUSE_EGRESS_ALLOW ?? [],
     extractHostGapMs: values.GATEHOUSE_EXTRACT_HOST_GAP_MS,
     extractHostConcurrency: values.GATEHOUSE_EXTRACT_HOST_CONCURRENCY,
+    extractRecordsMax: values.GATEHOUSE_EXTRACT_RECORDS_MAX,
+    extractHoursMax: values.GATEHOUSE_EXTRACT_HOURS_MAX,
+    extractJobsPerCustomer: values.GATEHOUSE_EXTRACT_JOBS_PER_CUSTOMER,
     logLevel: values.GATEHOUSE_LOG_LEVEL,
     replayIds: values.GATEHOUSE_REPLAY_IDS,
     workers: values.GATEHOUSE_WORKERS ?? Math.max(1, availableParallelism() - 1),

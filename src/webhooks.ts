@@ -1,10 +1,9 @@
 import { Control } from './deliver/control.ts';
 import { Dispatcher, type DispatcherParts } from './deliver/dispatcher.ts';
-import { egressPolicy } from './egress/address.ts';
-import { checkTarget } from './egress/target.ts';
 import type { WebhookManagementParts } from './manage/routes.ts';
 import { openDeliverPool } from './pools/deliver-pool.ts';
 import type { Store } from './store/open-store.ts';
+import { createTargetCheck } from './target-check.ts';
 import { reportFaults } from './upkeep.ts';
 
 /** Wires webhooks: the store's tables, the worker that sends, and what customers ask of both. */
@@ -27,7 +26,15 @@ export function openDispatcher(
   return new Dispatcher({
     webhooks: {
       loadAll: () => webhooks.loadAll(),
-      secretsOf: (webhook) => webhooks.secretsOf(key, webhook),
+      secretsOf(webhook) {
+        const secrets = webhooks.secretsOf(key, webhook);
+        // One that was just removed has none either.
+        if (secrets === null && webhooks.find(webhook.customer, webhook.id) !== null) {
+          const { id, customer } = webhook;
+          log.error({ webhook: id, customer }, "a webhook's secret cannot be read; its deliveries stay pending");
+        }
+        return secrets;
+      },
       healthChanged: (changed) => webhooks.healthChanged(changed),
     },
     deliveries,
@@ -46,7 +53,6 @@ export function webhookParts(parts: WebhookWiring & { readonly dispatcher: Dispa
   const { store, key, egressAllow, dispatcher } = parts;
   const { webhooks, deliveries } = store;
   const newest: typeof dispatcher.newest = (webhook) => dispatcher.newest(webhook);
-  const policy = egressPolicy(egressAllow);
   return {
     webhooks: {
       find(customer, id) {
@@ -74,6 +80,6 @@ export function webhookParts(parts: WebhookWiring & { readonly dispatcher: Dispa
       deliveries,
       nowMs,
     }),
-    checkTarget: (url) => checkTarget(url, policy),
+    checkTarget: createTargetCheck(egressAllow, () => dispatcher.listening),
   };
 }

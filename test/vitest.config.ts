@@ -1,13 +1,83 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+const ROOT = new URL('..', import.meta.url).pathname;
+/** These need real software: test/vitest.real.config.ts. */
+const ELSEWHERE = 'test/real/**';
+
+/**
+ * Files that mostly wait, for servers, processes and time that has to pass: they go first, the longest of them before all, and what
+ * computes fills the time that they wait.
+ */
+const LONGEST = [
+  'test/degrade/extraction-sources',
+  'test/contract/extraction-delivery',
+  'test/contract/webhooks',
+  'test/contract/process',
+  'test/degrade/memory',
+  'test/contract/webhook-durability',
+  'test/contract/extraction-durability',
+  'test/contract/extract-command',
+  'test/unit/cli/cli',
+  'test/degrade/webhooks',
+  'test/degrade/start',
+];
+const WAITING = [
+  'test/contract/',
+  'test/degrade/',
+  'test/http/',
+  'test/unit/bench/',
+  'test/unit/cli/',
+  'test/unit/store/ensure-usable',
+  'test/unit/store/processes',
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    return sorted.sort((a, b) => placeOf(a) - placeOf(b));
+  }
+}
+
+function placeOf({ moduleId }: TestSpecification): number {
+  const path = moduleId.slice(ROOT.length);
+  const among = (list: readonly string[]): number => list.findIndex((start) => path.startsWith(start));
+  if (among(LONGEST) >= 0) return among(LONGEST);
+  return LONGEST.length + (among(WAITING) >= 0 ? 0 : 1);
+}
+
+/** Files that put other modules in the place of real ones. */
+const MOCKING = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
+  .map((name) => join('test', name))
+  .filter((path) => path.endsWith('.test.ts') && readFileSync(join(ROOT, path), 'utf8').includes('vi.mock('));
 
 export default defineConfig({
   test: {
-    root: new URL('..', import.meta.url).pathname,
-    include: ['test/**/*.test.ts'],
-    // These need real software: test/vitest.real.config.ts.
-    exclude: ['test/real/**'],
+    root: ROOT,
     pool: 'forks',
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // Choice: half of the files wait most of the time.
+    maxWorkers: availableParallelism() + 2,
+    // Choice: nothing takes a tenth of it; they tell what never ends from a machine that does other things too.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    // Choice: a second, which is the default, passes on a machine that has more to do than tests.
+    expect: { poll: { timeout: 15_000 } },
+    sequence: { sequencer: LongestFirst },
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'shared',
+          include: ['test/**/*.test.ts'],
+          exclude: [ELSEWHERE, ...MOCKING],
+          // One process runs many files and loads what they test once: half of the time of small files is loading.
+          isolate: false,
+        },
+      },
+      { extends: true, test: { name: 'alone', include: MOCKING, isolate: true } },
+    ],
   },
 });

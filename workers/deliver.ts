@@ -4,7 +4,8 @@ import { Runner, type AttemptEnd, type AttemptRequest } from '../src/deliver/run
 import { signedHeaders } from '../src/deliver/sign.ts';
 import { createGuardedClient } from '../src/egress/client.ts';
 import { yieldToDecisions } from '../src/pools/background.ts';
-import type { DeliverOrder, DeliverPost, DeliverSignal, DeliverWorkerData } from '../src/pools/deliver-messages.ts';
+import type { DeliverPost, DeliverSignal, DeliverWorkerData } from '../src/pools/deliver-messages.ts';
+import { packSignal, unpackOrder, type WireOrder } from '../src/pools/deliver-wire.ts';
 
 /** A deliver worker: sends what it is handed until it is told to stop. The work itself is in `src/deliver` and `src/egress`. */
 
@@ -28,7 +29,7 @@ async function send({ url, headers, body, timeoutMs }: AttemptRequest): Promise<
 }
 
 export default async function post({ port }: DeliverPost): Promise<void> {
-  const signal = (message: DeliverSignal): void => port.postMessage(message);
+  const signal = (message: DeliverSignal): void => port.postMessage(packSignal(message));
   await new Promise<void>((done) => {
     const runner = new Runner({
       attemptsInFlightMax: data.attemptsInFlightMax,
@@ -46,7 +47,8 @@ export default async function post({ port }: DeliverPost): Promise<void> {
       onStopped: done,
       onFault: (error) => process.emitWarning(error instanceof Error ? error : String(error), 'DeliveryWarning'),
     });
-    port.on('message', (order: DeliverOrder) => {
+    port.on('message', (message: WireOrder) => {
+      const order = unpackOrder(message);
       if (order.kind === 'listening') client.setForbidden(order.addresses);
       else runner.order(order);
     });

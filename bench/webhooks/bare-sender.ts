@@ -12,7 +12,7 @@ if (port === undefined || count === undefined || paths === undefined || connecti
   throw new Error('usage: bare-sender.js <port> <deliveries> <paths> <connections>');
 
 const pool = new Pool(`http://127.0.0.1:${port}`, { connections, pipelining: 1, headersTimeout: 5_000 });
-const secrets = Array.from({ length: paths }, () => ({ current: newSecret(), previous: null, previousUntilMs: null }));
+const secrets = Array.from({ length: paths }, () => ({ current: newSecret(), previous: [] }));
 const prepared = Array.from({ length: count }, () => {
   const nowMs = Date.now();
   return { deliveryId: newId('dlv', nowMs), body: bodyOf(newId('req', nowMs)) };

@@ -5,7 +5,7 @@ export interface ExtractionState {
   readonly status: ExtractionStatus;
   readonly tier: 'basic' | 'standard' | 'rendered';
   readonly failure: Failure | null;
-  /** Of the first step that failed; the job's own when nothing was collected. */
+  /** Of the first step that failed; the job's own when nothing was collected, or `hasLost`. */
   readonly firstFailure: Failure | null;
   readonly delivery: ExtractionDelivery['status'];
   readonly collected: number;
@@ -22,6 +22,8 @@ export interface ExtractionState {
   readonly openSteps: number;
   /** Whether there were ever two open steps: a crawl, and no chain of pages. */
   readonly isWide: boolean;
+  /** Whether an unknown rest of a list was lost. `firstFailure` is that of the first such loss then. */
+  readonly hasLost: boolean;
   /** The source asks to be left alone until then; 0 without a wish. */
   readonly pausedUntilMs: number;
   readonly startedAtMs: number | null;
@@ -32,6 +34,12 @@ export interface ExtractionState {
 export interface Failure {
   readonly reason: FailureReason;
   readonly retryable: boolean;
+}
+
+/** Of a step. */
+export interface StepFailure extends Failure {
+  /** With it more is lost than one page: an unknown rest of a list. */
+  readonly losesRest?: boolean;
 }
 
 /** The bounds that an ended job met, and for how long it is kept. */
@@ -60,6 +68,7 @@ export function queuedState(): ExtractionState {
     nextStep: 0,
     openSteps: 0,
     isWide: false,
+    hasLost: false,
     pausedUntilMs: 0,
     startedAtMs: null,
     finishedAtMs: null,
@@ -83,7 +92,6 @@ export function ended(state: ExtractionState, failure: Failure | null, nowMs: nu
     ...state,
     status: failure === null ? 'succeeded' : 'failed',
     failure,
-    startedAtMs: state.startedAtMs ?? nowMs,
     finishedAtMs: nowMs,
     expiresAtMs: nowMs + keepMs,
   };
@@ -114,17 +122,23 @@ export function recordsMaxOf(
  *
  * A chain of pages ends with its one step: what would have followed is lost, and half of it must not look like the whole. In a crawl,
  * which is a job that ever had two open steps, a page is one of many, and counts as an error; the job fails with the first of them
- * only when it ends with nothing. Some failures are the whole job's: a session that has expired, and what does not hold to a
- * schema that must be held to.
+ * only when it ends with nothing. Some failures are the whole job's: a session that has expired, what does not hold to a
+ * schema that must be held to, and of a job that wants all the loss of an unknown rest of a list. A job that wants so many may
+ * have them from elsewhere: it fails only when it ends with fewer.
  */
-export function verdictOfFailure(state: ExtractionState, failure: Failure): Failure | null {
-  if (failure.reason === 'session_expired' || failure.reason === 'schema_mismatch') return failure;
-  return state.isWide ? null : failure;
+export function verdictOfFailure(
+  state: ExtractionState,
+  failure: StepFailure,
+  { mode }: Pick<Collect, 'mode'>,
+): Failure | null {
+  const { reason, losesRest = false } = failure;
+  const isJobs = reason === 'session_expired' || reason === 'schema_mismatch' || (losesRest && mode === 'all');
+  return isJobs || !state.isWide ? plain(failure) : null;
 }
 
 /** What a job that has no step left comes to; null for success. */
 export function verdictOfEnd(state: ExtractionState): Failure | null {
-  return state.collected === 0 ? state.firstFailure : null;
+  return state.collected === 0 || state.hasLost ? state.firstFailure : null;
 }
 
 /** Source: open points, section 5: on success the target is what was collected, and before it the larger of the two. */
@@ -157,14 +171,26 @@ export function withUsage(state: ExtractionState, { pages, credits, errors, tier
 export function stepDone(
   state: ExtractionState,
   openSteps: number,
-  failure: Failure | null,
+  failure: StepFailure | null,
   pausedUntilMs: number,
 ): ExtractionState {
-  return {
+  const next = {
     ...state,
     openSteps,
     isWide: state.isWide || openSteps > 1,
-    firstFailure: state.firstFailure ?? failure,
     pausedUntilMs: Math.max(state.pausedUntilMs, pausedUntilMs),
   };
+  if (failure === null) return next;
+  return failure.losesRest === true
+    ? withLoss(next, failure)
+    : { ...next, firstFailure: state.firstFailure ?? plain(failure) };
+}
+
+/** An unknown rest of a list is lost by the failure. */
+export function withLoss(state: ExtractionState, failure: StepFailure): ExtractionState {
+  return state.hasLost ? state : { ...state, hasLost: true, firstFailure: plain(failure) };
+}
+
+function plain({ reason, retryable }: StepFailure): Failure {
+  return { reason, retryable };
 }

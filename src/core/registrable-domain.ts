@@ -1,4 +1,7 @@
-import { parse } from 'tldts';
+import type * as Tldts from 'tldts';
+import { loadCommonJs } from '../base/load.ts';
+
+const { parse } = loadCommonJs('tldts') as typeof Tldts;
 
 /** A host's names under the public suffix list, private suffixes (shops on one platform) counted as suffixes. */
 export interface Domain {

@@ -86,9 +86,8 @@ export function probeSent(health: WebhookHealth): WebhookHealth {
 }
 
 /**
- * For a probe whose end will never be heard of, such as one that was out when the process was killed and is not sent again. It
- * says nothing of the endpoint, whose cool-down was over: the next matching decision is the next probe. Without a probe out
- * nothing changes.
+ * For a probe whose end will never be heard of, such as one that is not in the store after a kill. It says nothing of the endpoint,
+ * whose cool-down was over: the next matching decision is the next probe. Without a probe out nothing changes.
  */
 export function probeLost(health: WebhookHealth, nowMs: number): WebhookHealth {
   return isProbeOut(health) ? { ...health, nextProbeAtMs: nowMs } : health;

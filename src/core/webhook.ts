@@ -33,13 +33,22 @@ export interface WebhookHealth {
   readonly lastFailureAtMs: number | null;
 }
 
-/** The texts that sign. `previous` counts until `previousUntilMs` after a rotation. Never logged, never listed. */
+/** The texts that sign. Never logged, never listed. */
 export interface WebhookSecrets {
   /** `whsec_` and the base64 of 32 bytes. */
   readonly current: string;
-  readonly previous: string | null;
-  readonly previousUntilMs: number | null;
+  /** Those that rotations replaced, newest first, `PREVIOUS_SECRETS_MAX` at most. Some may count no longer. */
+  readonly previous: readonly PreviousSecret[];
 }
+
+export interface PreviousSecret {
+  readonly secret: string;
+  /** It signs beside the current one until then, Unix ms. */
+  readonly untilMs: number;
+}
+
+/** Choice: who rotates more often within a grace changes for trial's sake; each costs a delivery some 2 µs and 48 bytes. */
+export const PREVIOUS_SECRETS_MAX = 4;
 
 export const DELIVERY_STATUSES = ['pending', 'succeeded', 'failed', 'skipped'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { CustomerNumber } from '../base/brand.ts';
 import { newId } from '../base/ids.ts';
+import { tally } from '../base/tally.ts';
 import { exampleEvent } from '../core/webhook-event.ts';
 import { HEALTHY } from '../core/webhook-health.ts';
 import type { Decision } from '../core/decision.ts';
 import type { Delivery, DeliveryId, Webhook, WebhookId } from '../core/webhook.ts';
-import { WEBHOOK_TESTS_MAX } from '../limits.ts';
+import { WEBHOOK_TESTS_MAX, WEBHOOK_TESTS_PER_CUSTOMER_MAX } from '../limits.ts';
 import type { StoreFault, StoreWrite } from '../store/durable.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { newRow } from './due.ts';
@@ -32,7 +33,9 @@ export interface ControlParts {
 /** What a customer asks of its webhooks, where the sender must hear of it. Outcomes are data; faults are the store's. */
 export class Control {
   readonly #parts: ControlParts;
+  /** Tests under way, of all customers and of each that has some. */
   #tests = 0;
+  readonly #testsOf = new Map<CustomerNumber, number>();
 
   constructor(parts: ControlParts) {
     this.#parts = parts;
@@ -108,18 +111,18 @@ export class Control {
     if (webhook === null || event === undefined) return { kind: 'not_found' };
     // Somebody waits for the end of it, so it is not begun where none can be seen.
     const canSend = this.#parts.dispatcher.status.state === 'ok';
-    if (!canSend || this.#tests >= WEBHOOK_TESTS_MAX) return { kind: 'busy' };
+    if (!canSend || !this.#hasRoomForTest(customer)) return { kind: 'busy' };
     const createdAtMs = this.#parts.nowMs();
     const requestId = newId('req', createdAtMs);
     const body = Buffer.from(exampleEvent(Math.floor(createdAtMs / 1_000), requestId, event));
     const deliveryId = newId('dlv', createdAtMs) as DeliveryId;
     const row = newRow({ customer, requestId, event, createdAtMs, body }, deliveryId, webhook, 'test');
-    this.#tests++;
+    this.#countTest(customer, 1);
     try {
       if (!this.#parts.dispatcher.add(row)) return { kind: 'busy' };
       await this.#parts.dispatcher.ended(deliveryId);
     } finally {
-      this.#tests--;
+      this.#countTest(customer, -1);
     }
     return { kind: 'done', delivery: this.#parts.deliveries.find(customer, deliveryId) ?? row };
   }
@@ -146,6 +149,16 @@ export class Control {
     if (!dispatcher.add(row)) return { kind: 'busy' };
     await dispatcher.settled();
     return { kind: 'queued', delivery: row };
+  }
+
+  #hasRoomForTest(customer: CustomerNumber): boolean {
+    const own = this.#testsOf.get(customer) ?? 0;
+    return own < WEBHOOK_TESTS_PER_CUSTOMER_MAX && this.#tests < WEBHOOK_TESTS_MAX;
+  }
+
+  #countTest(customer: CustomerNumber, change: 1 | -1): void {
+    this.#tests += change;
+    tally(this.#testsOf, customer, change);
   }
 
   #find(customer: CustomerNumber, id: string): Webhook | null {

@@ -1,6 +1,11 @@
 import type { CustomerNumber } from '../base/brand.ts';
 import type { Delivery, DeliveryId, Webhook, WebhookSecrets } from '../core/webhook.ts';
-import { ATTEMPTS_IN_FLIGHT_MAX, DELIVERIES_PENDING_PER_ENDPOINT_MAX } from '../limits.ts';
+import {
+  ATTEMPTS_IN_FLIGHT_MAX,
+  DELIVERIES_PENDING_MAX,
+  DELIVERIES_PENDING_PER_CUSTOMER_MAX,
+  DELIVERIES_PENDING_PER_ENDPOINT_MAX,
+} from '../limits.ts';
 import { DeliveryCounts } from '../observe/deliveries.ts';
 import type { Log } from '../observe/log.ts';
 import type { DeliverOrder, DeliverResult, DeliverStats, DeliverWorkerData } from '../pools/deliver-messages.ts';
@@ -8,11 +13,11 @@ import type { DeliverPool, DeliverPoolEvents } from '../pools/deliver-pool.ts';
 import type { AnswerReader } from '../pools/frame.ts';
 import type { LayerStatus } from '../pools/layer-messages.ts';
 import type { StoreFault, StoreWrite } from '../store/durable.ts';
-import { decodeDue, newRow, Subscribers } from './due.ts';
+import { type DueSource, openBacklog } from './backlog.ts';
+import { type Subscriber, Subscribers } from './due.ts';
 import { type Endpoint, HandOut } from './hand-out.ts';
 import { HealthBook } from './health-book.ts';
 import { Intake } from './intake.ts';
-import { PendingCounts } from './pending-counts.ts';
 import { ResultWriter, type Arrived } from './result-writer.ts';
 import { RowWriter } from './row-writer.ts';
 import type { Deliveries } from '../store/deliveries.ts';
@@ -27,8 +32,8 @@ export interface DispatcherParts {
   readonly deliveries: Deliveries;
   /** The own endpoint of an extraction job whose delivery is pending; null for any other id. */
   extractionEndpoint(endpointId: string): Endpoint | null;
-  readonly journal: {
-    stageDue(sequence: number, bytes: Uint8Array): void;
+  readonly journal: DueSource & {
+    stageDue(sequence: number, bytes: Uint8Array): boolean;
     /** The rows of all entries up to this one are in the store. */
     dueStored(upToSequence: number): void;
   };
@@ -41,12 +46,6 @@ export interface DispatcherParts {
   onStoreFaults(faults: readonly StoreFault[]): void;
 }
 
-/** An entry of the journal whose rows the store does not have. */
-export interface DueRead {
-  readonly sequence: number;
-  readonly bytes: Uint8Array;
-}
-
 export interface ListeningAt {
   readonly host: string;
   readonly port: number;
@@ -54,8 +53,6 @@ export interface ListeningAt {
 
 /** Choice: attempts in flight at a stop may go on for so long, well inside the time that a stop has. */
 const STOP_GRACE_MS = 2_000;
-/** Choice: rows of the last run that are inserted before others are waited for. */
-const RECOVER_ROWS = 10_000;
 
 /**
  * The main thread's side of deliveries: from a decision to rows in the store, from there to the worker, and from its results back to
@@ -64,7 +61,6 @@ const RECOVER_ROWS = 10_000;
 export class Dispatcher {
   readonly subscribers = new Subscribers();
   readonly windows = new Windows();
-  readonly pending = new PendingCounts();
   readonly counts = new DeliveryCounts();
   readonly handOut: HandOut;
   readonly health: HealthBook;
@@ -116,6 +112,12 @@ export class Dispatcher {
           this.handOut.offer(rows);
         },
         onFault,
+        openBacklog: (after) => {
+          const onProbe = (subscriber: Subscriber): void => this.health.changed(subscriber);
+          return openBacklog({ journal, subscribers, deliveries, onProbe }, after);
+        },
+        onBehind: () => log.warn('deliveries are left to the journal until the store has taken those before them'),
+        onCaughtUp: (rows) => log.info({ deliveries: rows }, 'deliveries read from the journal'),
       },
       stored,
     );
@@ -124,18 +126,14 @@ export class Dispatcher {
   }
 
   #intakeFrom(sequence: number): Intake {
-    const { subscribers, pending, rows } = this;
+    const { subscribers, rows } = this;
     return new Intake(
       {
         subscribers,
         nowMs: () => this.#parts.nowMs(),
         stage: (at, bytes) => this.#parts.journal.stageDue(at, bytes),
-        take: (given, at) => {
-          pending.added(given);
-          rows.add(given, at);
-        },
-        pending: (endpointId) => pending.of(endpointId),
-        pendingInAll: () => this.#parts.deliveries.pendingCount() + rows.waiting,
+        take: (given, at) => rows.add(given, at),
+        hasRoom: (webhook) => this.#hasRoom(webhook.customer, webhook.id),
         onSkipped: () => this.counts.ended('skipped'),
         onProbe: (subscriber) => this.health.changed(subscriber),
       },
@@ -148,13 +146,15 @@ export class Dispatcher {
     this.#intake.decided(customer, occurredAtMs, answers, at);
   }
 
-  /** Takes up what the last run left: entries of the journal that are not in the store yet, then what is pending. */
-  async start(due: readonly DueRead[]): Promise<void> {
-    const { webhooks, deliveries, egressAllow } = this.#parts;
+  /** Takes up what the last run left: what is pending, and entries of the journal that are not in the store yet. */
+  async start(): Promise<void> {
+    const { webhooks, deliveries, journal, egressAllow } = this.#parts;
     this.subscribers.load(webhooks.loadAll());
     this.health.forgetProbes();
     for (const endpointId of deliveries.endpointsWithPending()) this.handOut.look(endpointId);
-    this.#intake = this.#intakeFrom(await this.#recover(due));
+    const newest = Math.max(deliveries.storedUpToSequence(), journal.dueCommitted);
+    this.#intake = this.#intakeFrom(newest);
+    this.rows.resume(newest);
     this.#pool = await this.#parts.openPool(
       { egressAllow, attemptsInFlightMax: ATTEMPTS_IN_FLIGHT_MAX },
       {
@@ -165,37 +165,30 @@ export class Dispatcher {
     );
   }
 
+  /** Where this service listens; empty before it does. */
+  get listening(): readonly ListeningAt[] {
+    return this.#listening ?? [];
+  }
+
   /** The service listens there: deliveries go out from now on. */
   listens(addresses: readonly ListeningAt[]): Promise<void> {
     this.#listening = addresses;
     return this.#ready();
   }
 
-  /** Gives the newest sequence that is taken. */
-  async #recover(due: readonly DueRead[]): Promise<number> {
-    let newest = this.#parts.deliveries.storedUpToSequence();
-    let rows: Delivery[] = [];
-    let count = 0;
-    for (const { sequence, bytes } of due) {
-      const entry = decodeDue(bytes);
-      for (const { webhookId, deliveryId, trigger } of entry.targets) {
-        const webhook = this.subscribers.find(webhookId)?.webhook;
-        // What was deleted since gets nothing, and what is there already is not inserted twice.
-        if (webhook === undefined || this.#parts.deliveries.find(entry.customer, deliveryId) !== null) continue;
-        rows.push(newRow(entry, deliveryId, webhook, trigger));
-        count++;
-      }
-      newest = Math.max(newest, sequence);
-      if (rows.length < RECOVER_ROWS) continue;
-      this.rows.add(rows, newest);
-      rows = [];
-      await this.rows.settled();
-    }
-    this.pending.added(rows);
-    this.rows.add(rows, newest);
-    await this.rows.settled();
-    if (count > 0) this.#parts.log.info({ deliveries: count }, 'deliveries read from the journal');
-    return newest;
+  /** Whether one more may be pending: of the endpoint, of its customer, and of all. */
+  #hasRoom(customer: CustomerNumber, endpointId: string): boolean {
+    const { deliveries } = this.#parts;
+    const { rows } = this;
+    if (deliveries.pendingCount() + rows.waiting >= DELIVERIES_PENDING_MAX) return false;
+    const ofCustomer = deliveries.pendingCountOfCustomer(customer) + rows.waitingOfCustomer(customer);
+    if (ofCustomer >= DELIVERIES_PENDING_PER_CUSTOMER_MAX) return false;
+    return this.pendingOf(endpointId) < DELIVERIES_PENDING_PER_ENDPOINT_MAX;
+  }
+
+  /** Deliveries to an endpoint that have not ended. */
+  pendingOf(endpointId: string): number {
+    return this.#parts.deliveries.pendingCountOf(endpointId) + this.rows.waitingOf(endpointId);
   }
 
   get status(): LayerStatus {
@@ -212,7 +205,7 @@ export class Dispatcher {
     return this.#statsBefore[name] + this.#stats[name];
   }
 
-  get intake(): Pick<Intake, 'skippedUnrecorded'> {
+  get intake(): Pick<Intake, 'skippedUnrecorded' | 'overflowed'> {
     return this.#intake;
   }
 
@@ -223,10 +216,8 @@ export class Dispatcher {
 
   /** A delivery that no decision owes: it is stored and goes out. Says whether there was room. */
   add(row: Delivery): boolean {
-    if (this.#stopping || this.pending.of(row.endpointId) >= DELIVERIES_PENDING_PER_ENDPOINT_MAX) return false;
-    if (!this.rows.add([row], 0)) return false;
-    this.pending.added([row]);
-    return true;
+    if (this.#stopping || this.pendingOf(row.endpointId) >= DELIVERIES_PENDING_PER_ENDPOINT_MAX) return false;
+    return this.rows.add([row], 0);
   }
 
   /** Resolves when deliveries of decisions that were answered before this call can be read. */
@@ -330,7 +321,6 @@ export class Dispatcher {
 
   #count({ result, delivery }: Arrived): void {
     const { outcome, completedAtMs, elapsedMs, endpointId } = result;
-    this.pending.ended(endpointId);
     this.counts.ended(outcome.kind);
     // Those of extractions may take hours, and are no decision's.
     if (outcome.kind === 'succeeded' && delivery.trigger !== 'extraction')
@@ -355,8 +345,7 @@ export class Dispatcher {
   }
 
   #skippedInStore(rows: readonly Delivery[]): void {
-    for (const { endpointId, id } of rows) {
-      this.pending.ended(endpointId);
+    for (const { id } of rows) {
       this.counts.ended('skipped');
       this.#waiters.get(id)?.();
       this.#waiters.delete(id);

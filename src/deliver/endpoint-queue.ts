@@ -1,7 +1,14 @@
 import type { DeliveryError, WebhookSecrets } from '../core/webhook.ts';
 import { ENDPOINT_ATTEMPTS_START, HOST_ATTEMPTS_MAX, HOST_LATE_ATTEMPTS_MAX } from '../limits.ts';
 import type { DeliverTask, EndpointMessage } from '../pools/deliver-messages.ts';
-import { allowanceAfter, standingAfter, type AttemptPace, type Standing } from './slots.ts';
+import {
+  allowanceAfter,
+  isWithinShare,
+  standingAfter,
+  usualMsAfter,
+  type AttemptCourse,
+  type Standing,
+} from './slots.ts';
 
 /** A delivery that the worker has been handed and that has not ended. */
 export interface Held {
@@ -24,18 +31,21 @@ export class Lane {
   inFlight = 0;
   /** Queues that would send if the lane had room; the longest wait first. */
   readonly parked = new Set<EndpointQueue>();
+  readonly #host: Host;
   readonly #max: number;
 
-  constructor(max: number) {
+  constructor(host: Host, max: number) {
+    this.#host = host;
     this.#max = max;
   }
 
   get hasRoom(): boolean {
-    return this.inFlight < this.#max;
+    return this.inFlight < this.#max && this.#host.inFlight < HOST_MAX;
   }
 
   /** Takes out the queue that has waited for the longest. */
   unpark(): EndpointQueue | null {
+    if (this.parked.size === 0) return null;
     for (const queue of this.parked) {
       this.parked.delete(queue);
       return queue;
@@ -44,13 +54,30 @@ export class Lane {
   }
 }
 
-/** One host and port, with all endpoints there. Attempts that take long have a lane of their own, so quick ones pass them by. */
+/** As many connections as the guarded client makes to one host: beyond them an attempt would wait where nobody sees it. */
+const HOST_MAX = HOST_ATTEMPTS_MAX + HOST_LATE_ATTEMPTS_MAX;
+
+/**
+ * One host and port, with all endpoints there. Attempts that take long have a lane of their own, so quick ones pass them by. All
+ * that are late go over to it, also beyond its bound: then nothing begins there until it is back below.
+ */
 export class Host {
-  readonly prompt = new Lane(HOST_ATTEMPTS_MAX);
-  readonly late = new Lane(HOST_LATE_ATTEMPTS_MAX);
+  readonly prompt = new Lane(this, HOST_ATTEMPTS_MAX);
+  readonly late = new Lane(this, HOST_LATE_ATTEMPTS_MAX);
 
   get inFlight(): number {
     return this.prompt.inFlight + this.late.inFlight;
+  }
+
+  laneOf(standing: Standing): Lane {
+    return standing === 'slow' ? this.late : this.prompt;
+  }
+
+  /** Whether an endpoint with so many in flight may have one more. True for one with none where its lane has room. */
+  hasShare(lane: Lane, inFlight: number): boolean {
+    if (!isWithinShare(inFlight, HOST_MAX - this.inFlight, HOST_MAX)) return false;
+    const lateFree = HOST_LATE_ATTEMPTS_MAX - this.late.inFlight;
+    return lane === this.prompt || isWithinShare(inFlight, lateFree, HOST_LATE_ATTEMPTS_MAX);
   }
 }
 
@@ -63,6 +90,8 @@ export class EndpointQueue {
   standing: Standing = 'unproven';
   inFlight = 0;
   allowance = ENDPOINT_ATTEMPTS_START;
+  /** How long its attempts take, ms. */
+  usualMs = 0;
   /** Tests and probes: somebody waits for them, so they pass by the endpoint's allowance. */
   readonly urgent: Held[] = [];
   /** Retries whose time has come. */
@@ -85,7 +114,7 @@ export class EndpointQueue {
 
   /** Where its next attempt belongs. */
   get lane(): Lane {
-    return this.standing === 'slow' ? this.host.late : this.host.prompt;
+    return this.host.laneOf(this.standing);
   }
 
   /** Takes the next delivery out; the caller has asked `mayBegin`. */
@@ -101,8 +130,9 @@ export class EndpointQueue {
     }
   }
 
-  learn(pace: AttemptPace): void {
-    this.allowance = allowanceAfter(this.allowance, pace);
-    this.standing = standingAfter(pace);
+  learn(course: AttemptCourse, durationMs: number): void {
+    this.usualMs = usualMsAfter(this.usualMs, durationMs);
+    this.allowance = allowanceAfter(this.allowance, course);
+    this.standing = standingAfter(course, this.usualMs);
   }
 }

@@ -1,3 +1,4 @@
+import { probeSent } from '../core/webhook-health.ts';
 import { HELD_WAIT_MS_MAX, PLANS } from '../core/webhook-schedule.ts';
 import type { Delivery, DeliveryError, WebhookSecrets, Webhook } from '../core/webhook.ts';
 import type { DeliverOrder, DeliverTask } from '../pools/deliver-messages.ts';
@@ -17,7 +18,7 @@ export interface Endpoint {
 export interface HandOutParts {
   readonly subscribers: Subscribers;
   readonly windows: Windows;
-  readonly deliveries: Pick<Deliveries, 'pendingOf' | 'apply'>;
+  readonly deliveries: Pick<Deliveries, 'pendingOf' | 'hasPendingProbe' | 'apply'>;
   nowMs(): number;
   /** To the worker; says whether one is there. */
   send(order: DeliverOrder): boolean;
@@ -34,14 +35,20 @@ export interface HandOutParts {
 const ENDPOINTS_PER_TURN = 4;
 /** Choice: rows that are skipped in one transaction, some 2 ms of the main thread. */
 const SKIPS_PER_WRITE = 256;
+/** Choice: a row that was passed by waits for so many reads of its endpoint at most. */
+const READS_BETWEEN_WHOLE = 16;
 /** Choice: how long a store that refused a write is left alone. */
 const RETRY_MS = 1_000;
+/** Choice: of an unhealthy webhook little but its probe is pending; some 2 ms where it is more. */
+const PROBE_ROWS_MAX = 1_000;
 
 /** From the store to the worker: what is stored is handed out as the windows allow, the rest in turns. */
 export class HandOut {
   readonly #parts: HandOutParts;
   /** Endpoints that the worker has been told. */
   readonly #known = new Set<string>();
+  /** Webhooks whose secret cannot be read: what they have pending stays so until a rotation or the next start. */
+  readonly #unreadable = new Set<string>();
   /** Endpoints whose rows are being skipped. */
   readonly #skipping = new Set<string>();
   /** Endpoints with a delivery whose next attempt is far. */
@@ -57,9 +64,21 @@ export class HandOut {
   /** A worker is up, and knows nothing yet. */
   open(): void {
     this.#known.clear();
+    this.#keepProbes();
     for (const endpointId of this.#own.clear()) this.look(endpointId);
     this.#open = true;
     this.refillSoon();
+  }
+
+  /** A probe of the last run that is in the store is out, as is one in the journal: no second one goes beside it, and its end is a probe's. */
+  #keepProbes(): void {
+    for (const subscriber of this.#parts.subscribers.all()) {
+      const { webhook } = subscriber;
+      const { status, nextProbeAtMs } = webhook.health;
+      if (status === 'healthy' || nextProbeAtMs === null) continue;
+      if (this.#parts.deliveries.hasPendingProbe(webhook.id, PROBE_ROWS_MAX))
+        subscriber.webhook = { ...webhook, health: probeSent(webhook.health) };
+    }
   }
 
   /** Nothing more is handed out until `open`. */
@@ -75,6 +94,8 @@ export class HandOut {
       const window = this.windowOf(row.endpointId);
       if (window.held.has(row.id)) continue;
       if (this.#mayGoAtOnce(window, row)) this.#take(window, row, taken);
+      // Somebody waits for its end, which would not come.
+      else if (row.trigger === 'test' && this.#unreadable.has(row.endpointId)) void this.#skip(window, [row], 'gone');
       else this.#parts.windows.line(window);
     }
     this.#send(taken);
@@ -106,6 +127,7 @@ export class HandOut {
   giveUp(endpointId: string, error: DeliveryError, all: boolean): void {
     if (this.#known.has(endpointId)) this.#parts.send({ kind: 'skip', endpointId, error, all });
     if (all && this.#known.delete(endpointId)) this.#parts.send({ kind: 'forget', endpointId });
+    if (all) this.#unreadable.delete(endpointId);
     this.look(endpointId);
   }
 
@@ -136,6 +158,7 @@ export class HandOut {
   /** Its address or secrets changed. */
   changed(endpointId: string): void {
     if (this.#known.delete(endpointId)) this.#meet(endpointId);
+    if (this.#unreadable.delete(endpointId)) this.look(endpointId);
   }
 
   refillSoon(): void {
@@ -156,15 +179,14 @@ export class HandOut {
 
   /** Reads what the endpoint has pending and hands it out, or skips it. */
   #readBack(window: EndpointWindow): void {
-    const { windows, deliveries } = this.#parts;
+    const { windows } = this.#parts;
     if (isOwn(window.id) && !this.#own.take(window.id)) {
       windows.drained(window);
       return;
     }
     const error = this.#skipErrorOf(window.id);
     const room = error === null ? windows.room(window) : SKIPS_PER_WRITE;
-    const limit = window.held.size + room;
-    const waiting = deliveries.pendingOf(window.id, null, limit, window.held);
+    const waiting = error === null ? this.#nextOf(window, room) : this.#oldestOf(window, room);
     if (error !== null) {
       const skipped = waiting.filter(({ trigger }) => error === 'gone' || trigger === 'decision');
       if (skipped.length > 0) {
@@ -181,18 +203,40 @@ export class HandOut {
       this.park(window.id, nowMs + waitMsOf(first, nowMs));
       return;
     }
-    if (waiting.length > 0 && this.#meet(window.id) !== 'met') return;
+    if (waiting.length > 0) {
+      const met = this.#meet(window.id);
+      if (met === 'unreadable') windows.drained(window);
+      if (met !== 'met') return;
+    }
     const taken: Delivery[] = [];
     for (const row of waiting.slice(0, windows.room(window))) this.#take(window, row, taken);
+    window.readUpTo = taken.at(-1)?.id ?? null;
     if (waiting.length < room && taken.length === waiting.length) windows.drained(window);
     else if (windows.room(window) > 0) windows.line(window);
     this.#send(taken);
   }
 
+  /**
+   * What comes behind the rows that were handed out last, so that those are not looked at again with each read; now and then, and
+   * where nothing comes, all: a row may have been stored after one with a higher id.
+   */
+  #nextOf(window: EndpointWindow, room: number): readonly Delivery[] {
+    const { readUpTo } = window;
+    if (readUpTo !== null && ++window.reads < READS_BETWEEN_WHOLE) {
+      const next = this.#parts.deliveries.pendingOf(window.id, readUpTo, room, window.held);
+      if (next.length === room) return next;
+    }
+    return this.#oldestOf(window, room);
+  }
+
+  #oldestOf(window: EndpointWindow, room: number): readonly Delivery[] {
+    window.reads = 0;
+    return this.#parts.deliveries.pendingOf(window.id, null, window.held.size + room, window.held);
+  }
+
   /** Why decisions are not to be sent there; null when they are. */
   #skipErrorOf(endpointId: string): DeliveryError | null {
-    const met = this.#meet(endpointId);
-    if (met === 'gone' || met === 'unreadable') return 'gone';
+    if (this.#meet(endpointId) === 'gone') return 'gone';
     return this.#parts.subscribers.find(endpointId)?.webhook.health.status === 'unhealthy' ? 'unhealthy' : null;
   }
 
@@ -215,10 +259,14 @@ export class HandOut {
   /** Tells the worker of the endpoint where it has not heard of it. */
   #meet(endpointId: string): 'met' | 'gone' | 'unreadable' | 'no_worker' {
     if (this.#known.has(endpointId)) return 'met';
+    if (this.#unreadable.has(endpointId)) return 'unreadable';
     const endpoint = this.#endpointOf(endpointId);
     if (endpoint === null) return 'gone';
     const { url, secrets } = endpoint;
-    if (secrets === null) return 'unreadable';
+    if (secrets === null) {
+      this.#unreadable.add(endpointId);
+      return 'unreadable';
+    }
     if (!this.#parts.send({ kind: 'endpoint', endpoint: { endpointId, url, secrets } })) return 'no_worker';
     this.#known.add(endpointId);
     return 'met';

@@ -49,7 +49,7 @@ export class HealthBook {
     for (const signal of signals) this.#tell(webhook, signal);
   }
 
-  /** Probes that were out when the process ended say nothing any more. */
+  /** Probes that were out when the process ended say nothing any more, but for those that are pending: see `HandOut.open`. */
   forgetProbes(): void {
     const nowMs = this.#parts.nowMs();
     for (const subscriber of this.#parts.subscribers.all())

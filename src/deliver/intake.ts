@@ -3,8 +3,8 @@ import { newId } from '../base/ids.ts';
 import { eventBody } from '../core/webhook-event.ts';
 import { decideRoute, probeSent } from '../core/webhook-health.ts';
 import type { Decision } from '../core/decision.ts';
-import type { Delivery, DeliveryId } from '../core/webhook.ts';
-import { DELIVERIES_PENDING_PER_ENDPOINT_MAX, DELIVERIES_PENDING_MAX, SKIPPED_ROWS_PER_SECOND_MAX } from '../limits.ts';
+import type { Delivery, DeliveryId, Webhook } from '../core/webhook.ts';
+import { SKIPPED_ROWS_PER_CUSTOMER_SECOND_MAX, SKIPPED_ROWS_PER_SECOND_MAX } from '../limits.ts';
 import type { AnswerReader } from '../pools/frame.ts';
 import { encodeDue, newRow, type DueTarget, type Subscriber, type Subscribers } from './due.ts';
 
@@ -12,12 +12,12 @@ export interface IntakeParts {
   readonly subscribers: Subscribers;
   /** Real time, Unix ms. */
   nowMs(): number;
-  /** Adds to the block of the journal that is written before the batch's answers leave. */
-  stage(sequence: number, bytes: Uint8Array): void;
-  /** The rows of what was staged, and of what was skipped. */
-  take(rows: readonly Delivery[], sequence: number): void;
-  pending(endpointId: string): number;
-  pendingInAll(): number;
+  /** Adds to the block of the journal that is written before the batch's answers leave. Says whether there was room. */
+  stage(sequence: number, bytes: Uint8Array): boolean;
+  /** The rows of what was staged, and of what was skipped; 0 for rows that are in no journal. Says whether they are taken. */
+  take(rows: readonly Delivery[], sequence: number): boolean;
+  /** Whether one more may be pending there. */
+  hasRoom(webhook: Webhook): boolean;
   onSkipped(): void;
   onProbe(subscriber: Subscriber): void;
 }
@@ -38,6 +38,9 @@ export class Intake {
   #sequence: number;
   #second = 0;
   #skippedInSecond = 0;
+  readonly #skippedOf = new Map<CustomerNumber, number>();
+  /** Decisions that were skipped although their webhook is healthy: too many are pending for it. */
+  overflowed = 0;
   /** Skipped decisions that have no row. */
   skippedUnrecorded = 0;
 
@@ -68,8 +71,10 @@ export class Intake {
         rows.push(newRow(due, deliveryId, webhook, trigger));
       }
     }
-    if (targets.length > 0) this.#parts.stage(++this.#sequence, encodeDue({ ...due, targets }));
-    if (rows.length > 0) this.#parts.take(rows, this.#sequence);
+    const isStaged = targets.length > 0 && this.#parts.stage(++this.#sequence, encodeDue({ ...due, targets }));
+    if (rows.length === 0 || this.#parts.take(rows, isStaged ? this.#sequence : 0)) return;
+    // What is owed comes from the journal later; of what is skipped there is no row.
+    this.skippedUnrecorded += rows.length - targets.length;
   }
 
   /** null to skip it. */
@@ -78,7 +83,9 @@ export class Intake {
     const route = decideRoute(webhook.health, nowMs);
     switch (route) {
       case 'deliver':
-        return this.#hasRoom(webhook.id) ? 'decision' : null;
+        if (this.#parts.hasRoom(webhook)) return 'decision';
+        this.overflowed++;
+        return null;
       case 'probe':
         subscriber.webhook = { ...webhook, health: probeSent(webhook.health) };
         this.#parts.onProbe(subscriber);
@@ -90,20 +97,22 @@ export class Intake {
     }
   }
 
-  #hasRoom(endpointId: string): boolean {
-    if (this.#parts.pendingInAll() >= DELIVERIES_PENDING_MAX) return false;
-    return this.#parts.pending(endpointId) < DELIVERIES_PENDING_PER_ENDPOINT_MAX;
-  }
-
   #skip(rows: Delivery[], row: Delivery): void {
     this.#parts.onSkipped();
     const second = Math.floor(row.createdAtMs / 1_000);
     if (second !== this.#second) {
       this.#second = second;
       this.#skippedInSecond = 0;
+      this.#skippedOf.clear();
     }
-    if (++this.#skippedInSecond <= SKIPPED_ROWS_PER_SECOND_MAX) rows.push(row);
-    else this.skippedUnrecorded++;
+    const ofCustomer = (this.#skippedOf.get(row.customer) ?? 0) + 1;
+    if (ofCustomer > SKIPPED_ROWS_PER_CUSTOMER_SECOND_MAX || this.#skippedInSecond >= SKIPPED_ROWS_PER_SECOND_MAX) {
+      this.skippedUnrecorded++;
+      return;
+    }
+    this.#skippedInSecond++;
+    this.#skippedOf.set(row.customer, ofCustomer);
+    rows.push(row);
   }
 }
 

@@ -42,8 +42,13 @@ export function deliveryReadings(
     total('gatehouse_webhook_warnings_total', 'Warnings of webhooks that fail.', () => health.warnings),
     total(
       'gatehouse_webhook_deferred_total',
-      'Deliveries left to the next start, for want of room.',
+      'Deliveries that were in the journal alone at first, for want of room.',
       () => rows.deferred,
+    ),
+    total(
+      'gatehouse_webhook_overflow_total',
+      'Decisions that were skipped because too many are pending for their webhook or customer.',
+      () => dispatcher.intake.overflowed,
     ),
     total(
       'gatehouse_webhook_skipped_unrecorded_total',

@@ -1,29 +1,36 @@
-import { ENDPOINT_ATTEMPTS_MAX, ENDPOINT_ATTEMPTS_MIN } from '../limits.ts';
+import { ATTEMPT_LATE_MS, ENDPOINT_ATTEMPTS_MAX, ENDPOINT_ATTEMPTS_MIN } from '../limits.ts';
 
 /**
- * How much of the worker an endpoint may take, by what its last attempt showed. `slow` is one whose attempt takes long
- * or ran into its time limit: each of its attempts holds a slot for seconds. `unproven` has shown nothing yet, or failed quickly.
+ * How much of the worker an endpoint may take, by what its attempts showed. `slow` is one whose attempts take long: each of them
+ * holds a slot for up to seconds, whether it succeeds or not. `unproven` has shown nothing yet, or failed quickly.
  */
 export const STANDINGS = ['proven', 'unproven', 'slow'] as const;
 export type Standing = (typeof STANDINGS)[number];
 
 /** What came of an attempt, as far as slots are concerned. */
-export type AttemptPace = 'succeeded' | 'failed' | 'timed_out';
+export type AttemptCourse = 'succeeded' | 'failed' | 'timed_out';
 
-export function standingAfter(pace: AttemptPace): Standing {
-  switch (pace) {
-    case 'succeeded':
-      return 'proven';
-    case 'failed':
-      return 'unproven';
-    case 'timed_out':
-      return 'slow';
-  }
+/** Choice: how much of the usual time an attempt makes up, so that one that is late by chance changes nothing, and a habit does. */
+const NEWEST_SHARE = 0.25;
+
+/** How long the endpoint's attempts take, ms, the newest ones above all. */
+export function usualMsAfter(usualMs: number, durationMs: number): number {
+  return Math.round(usualMs + NEWEST_SHARE * (durationMs - usualMs));
 }
 
-/** Attempts that an endpoint may have in flight after one that went so: more by one after each success, half after a time-out. */
-export function allowanceAfter(allowance: number, pace: AttemptPace): number {
-  switch (pace) {
+/** `usualMs` with this attempt in it. */
+export function standingAfter(course: AttemptCourse, usualMs: number): Standing {
+  if (course === 'timed_out' || usualMs > ATTEMPT_LATE_MS) return 'slow';
+  return course === 'succeeded' ? 'proven' : 'unproven';
+}
+
+/**
+ * Attempts that an endpoint may have in flight after one that went so: more by one after each success, half after a time-out.
+ * Choice: a late success counts as well. A receiver that needs a second for each takes as many a second as it has in flight; what
+ * its attempts may hold is bounded by what else is in flight (`Slots.hasShare`), not by their number.
+ */
+export function allowanceAfter(allowance: number, course: AttemptCourse): number {
+  switch (course) {
     case 'succeeded':
       return Math.min(ENDPOINT_ATTEMPTS_MAX, allowance + 1);
     case 'failed':
@@ -34,8 +41,24 @@ export function allowanceAfter(allowance: number, pace: AttemptPace): number {
 }
 
 /**
- * The slots of a whole worker. Slow endpoints have half of them at most, those that are not proven three quarters, so however
- * many endpoints hang, one that answers finds a slot.
+ * Choice: an endpoint has at most as many in flight as this times the part that is free. Alone, and beside a dozen others, it has all
+ * that it may have; the more is held, the fewer each may add, and the last slots are for endpoints that have nothing in flight.
+ */
+const SHARE_ATTEMPTS = 2 * ENDPOINT_ATTEMPTS_MAX;
+
+/** Whether an endpoint with so many in flight may begin another where `free` of `max` places are free. */
+export function isWithinShare(inFlight: number, free: number, max: number): boolean {
+  return inFlight * max < SHARE_ATTEMPTS * free;
+}
+
+/**
+ * The slots of a whole worker. Nothing of a slow endpoint begins where slow ones have half of them, nothing of one that is not proven
+ * where both have three quarters. What turns out to be late counts as slow from then on, also beyond that half: then slow ones wait
+ * until they are back below it.
+ *
+ * So, with all 512 slots: as long as fewer than 128 endpoints have something in flight, however long it takes, one that is proven
+ * finds a slot at once. With more there may be none; then one is free when an attempt ends, 5 s later at most, and those whose
+ * attempts took so long no longer stand in that line.
  */
 export class Slots {
   readonly #max: Readonly<Record<Standing, number>>;
@@ -57,20 +80,24 @@ export class Slots {
     return standing === 'unproven' || this.#taken.slow < this.#max.slow;
   }
 
+  /** Whether an endpoint with so many in flight may have one more. True for one with none where its standing has room. */
+  hasShare(standing: Standing, inFlight: number): boolean {
+    const max = this.#max.proven;
+    if (!isWithinShare(inFlight, max - this.taken, max)) return false;
+    return standing !== 'slow' || isWithinShare(inFlight, this.#max.slow - this.#taken.slow, this.#max.slow);
+  }
+
   take(standing: Standing): void {
     this.#taken[standing]++;
   }
 
-  /** An attempt that was taken otherwise turns out to be slow; it stays what it was where slow ones have no room. */
-  slowDown(standing: Exclude<Standing, 'slow'>): Standing {
-    if (this.#taken.slow >= this.#max.slow) return standing;
-    if (standing === 'proven' && this.#taken.unproven + this.#taken.slow >= this.#max.unproven) return standing;
+  /** An attempt that was taken otherwise turns out to be late. */
+  slowDown(standing: Exclude<Standing, 'slow'>): void {
     this.#taken[standing]--;
     this.#taken.slow++;
-    return 'slow';
   }
 
-  /** `standing` is what it was taken with, or what `slowDown` gave. */
+  /** `standing` is what it was taken with, or `slow` after `slowDown`. */
   give(standing: Standing): void {
     this.#taken[standing]--;
   }

@@ -22,6 +22,10 @@ export interface EndpointWindow {
   troubled: boolean;
   /** The store has pending deliveries of it that the worker has not been handed, and new ones queue up behind them. */
   overflowing: boolean;
+  /** How far its rows in the store have been handed out; null: all may have to be looked at again. */
+  readUpTo: DeliveryId | null;
+  /** Reads since all were looked at. */
+  reads: number;
 }
 
 /**
@@ -44,7 +48,7 @@ export class Windows {
   of(id: string, troubled: boolean): EndpointWindow {
     let window = this.#windows.get(id);
     if (window === undefined) {
-      window = { id, held: new Map(), troubled, overflowing: false };
+      window = { id, held: new Map(), troubled, overflowing: false, readUpTo: null, reads: 0 };
       this.#windows.set(id, window);
     }
     return window;
@@ -110,6 +114,7 @@ export class Windows {
       if (window.held.size === 0) continue;
       this.#count(window, -window.held.size);
       window.held.clear();
+      window.readUpTo = null;
       this.line(window);
     }
   }

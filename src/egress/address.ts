@@ -1,11 +1,14 @@
 import { networkInterfaces } from 'node:os';
 import { isIP, isIPv4, isIPv6 } from 'node:net';
-import ipaddr from 'ipaddr.js';
+import type Ipaddr from 'ipaddr.js';
+import { loadCommonJs } from '../base/load.ts';
 import { type Cidr, readCidr } from './allow-list.ts';
 
 /** Which addresses may be dialled. Closed by default: what is not known to be public is blocked. */
 
-type Address = ipaddr.IPv4 | ipaddr.IPv6;
+const ipaddr = loadCommonJs('ipaddr.js') as typeof Ipaddr;
+
+type Address = Ipaddr.IPv4 | Ipaddr.IPv6;
 
 export interface ListeningAddress {
   /** As given to the listener: `127.0.0.1`, `0.0.0.0`, `::`. A name counts as all addresses of this machine. */
@@ -71,9 +74,8 @@ function readAddress(text: string): Address | null {
 
 function isReachable(address: Address, policy: EgressPolicy): boolean {
   if (address instanceof ipaddr.IPv4) return isAllowed(address, policy) || isPublicV4(address);
-  const carried = carriedV4(address);
-  if (carried !== null && !isReachable(carried, policy)) return false;
-  if (carried !== null && isWithin(address, WELL_KNOWN_NAT64)) return true;
+  if (!carriedV4(address).every((carried) => isReachable(carried, policy))) return false;
+  if (isWithin(address, WELL_KNOWN_NAT64)) return true;
   return isAllowed(address, policy) || isPublicV6(address);
 }
 
@@ -99,14 +101,14 @@ const AZURE_HOST_AGENT = cidr('168.63.129.16/32');
  * Source: IANA's special-purpose registry for IPv4; ipaddr.js gives every entry of it a range of its own, also those few that are
  * globally reachable (AS112, AMT), where no receiver is.
  */
-function isPublicV4(address: ipaddr.IPv4): boolean {
+function isPublicV4(address: Ipaddr.IPv4): boolean {
   return address.range() === 'unicast' && !isWithin(address, AZURE_HOST_AGENT);
 }
 
 /** Source: IANA's IPv6 address space: only 2000::/3 is global unicast; ipaddr.js calls what is not assigned unicast too. */
 const GLOBAL_UNICAST = cidr('2000::/3');
 
-function isPublicV6(address: ipaddr.IPv6): boolean {
+function isPublicV6(address: Ipaddr.IPv6): boolean {
   return isWithin(address, GLOBAL_UNICAST) && address.range() === 'unicast';
 }
 
@@ -126,25 +128,34 @@ const CARRIERS: readonly (readonly [carrier: Cidr, at: number, mask: number])[] 
   [cidr('::/96'), 12, 0],
 ];
 
-/** The IPv4 address inside; but for the well-known NAT64 prefix, the address itself must be allowed as well. */
-function carriedV4(address: ipaddr.IPv6): ipaddr.IPv4 | null {
-  if (address.range() === 'loopback' || address.range() === 'unspecified') return null;
+/** Source: RFC 5214, 6.1: the interface id of ISATAP in any network, with and without the bit that says it is unique. */
+const ISATAP_AT = 8;
+const ISATAP_MARKS: readonly (readonly number[])[] = [
+  [0x00, 0x00, 0x5e, 0xfe],
+  [0x02, 0x00, 0x5e, 0xfe],
+];
+
+/** The IPv4 addresses inside; but for the well-known NAT64 prefix, the address itself must be allowed as well. */
+function carriedV4(address: Ipaddr.IPv6): readonly Ipaddr.IPv4[] {
+  if (address.range() === 'loopback' || address.range() === 'unspecified') return [];
+  const bytes = address.toByteArray();
+  const carried: Ipaddr.IPv4[] = [];
   const carrier = CARRIERS.find(([network]) => isWithin(address, network));
-  if (carrier === undefined) return null;
-  const [, at, mask] = carrier;
-  return new ipaddr.IPv4(
-    address
-      .toByteArray()
-      .slice(at, at + 4)
-      .map((byte) => byte ^ mask),
-  );
+  if (carrier !== undefined) carried.push(v4At(bytes, carrier[1], carrier[2]));
+  if (ISATAP_MARKS.some((mark) => mark.every((byte, i) => bytes[ISATAP_AT + i] === byte)))
+    carried.push(v4At(bytes, ISATAP_AT + 4, 0));
+  return carried;
+}
+
+function v4At(bytes: readonly number[], at: number, mask: number): Ipaddr.IPv4 {
+  return new ipaddr.IPv4(bytes.slice(at, at + 4).map((byte) => byte ^ mask));
 }
 
 function isOwn(address: Address, port: number, policy: EgressPolicy): boolean {
   const candidates = policy.own.filter((own) => own.port === port);
   if (candidates.length === 0) return false;
-  const carried = address instanceof ipaddr.IPv6 ? carriedV4(address) : null;
-  return candidates.some(({ host }) => leadsTo(address, host) || (carried !== null && leadsTo(carried, host)));
+  const all = address instanceof ipaddr.IPv6 ? [address, ...carriedV4(address)] : [address];
+  return candidates.some(({ host }) => all.some((one) => leadsTo(one, host)));
 }
 
 function leadsTo(address: Address, listening: string): boolean {

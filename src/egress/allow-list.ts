@@ -1,10 +1,13 @@
 import { isIPv4, isIPv6 } from 'node:net';
-import ipaddr from 'ipaddr.js';
+import type Ipaddr from 'ipaddr.js';
+import { loadCommonJs } from '../base/load.ts';
 
 /** Reads GATEHOUSE_EGRESS_ALLOW. Strict: `10/8` and `010.0.0.0/8` mean different things to different readers, so they are faults. */
 
+const ipaddr = loadCommonJs('ipaddr.js') as typeof Ipaddr;
+
 export interface Cidr {
-  readonly network: ipaddr.IPv4 | ipaddr.IPv6;
+  readonly network: Ipaddr.IPv4 | Ipaddr.IPv6;
   /** 0 to 32, or to 128. */
   readonly bits: number;
 }

@@ -62,12 +62,15 @@ export async function dial(target: Target, connectMs: number, by: Dialling, sign
 async function lookUpAndConnect(target: Target, endsAtMs: number, by: Dialling, limit: AbortSignal): Promise<Dialled> {
   const candidates = await addressesOf(target, by, limit);
   if (candidates.kind === 'failed') return candidates;
-  let last: Dialled = { kind: 'failed', error: 'connect_timeout', detail: `no connection to ${target.host} in time` };
+  const detail = `no connection to ${target.host} in time`;
+  let last: Extract<Dialled, { kind: 'failed' }> = { kind: 'failed', error: 'connect_timeout', detail };
   for (const [i, host] of candidates.addresses.entries()) {
     if (limit.aborted) break;
     const shareMs = (endsAtMs - by.wheel.nowMs()) / (candidates.addresses.length - i);
-    last = await connectOnce({ host, port: target.port }, shareMs, by, limit);
-    if (last.kind === 'connected') return last;
+    const next: Dialled = await connectOnce({ host, port: target.port }, shareMs, by, limit);
+    if (next.kind === 'connected') return next;
+    // An address that this machine could not try may well be the one that answers.
+    last = last.lack === undefined || next.lack !== undefined ? next : { ...next, lack: last.lack };
   }
   return last;
 }
@@ -81,7 +84,7 @@ async function addressesOf(target: Target, by: Dialling, limit: AbortSignal): Pr
   const found = target.isLiteral
     ? { kind: 'found' as const, addresses: [target.host] }
     : await by.resolver.resolve(target.host, limit);
-  if (found.kind === 'failed') return { kind: 'failed', error: 'dns_error', detail: found.detail };
+  if (found.kind === 'failed') return { ...found, error: 'dns_error' };
   const policy = by.policy();
   const permitted = new Set<string>();
   let why = '';
@@ -144,7 +147,9 @@ function shakeHands(
   return new Promise((resolve) => {
     const name = isLiteral ? {} : { servername: host.endsWith('.') ? host.slice(0, -1) : host };
     const authorities = ca === undefined ? {} : { ca };
-    const socket = connectTls({ socket: plain, host, ALPNProtocols: ['http/1.1'], ...name, ...authorities });
+    // Said outright, or NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would take any certificate.
+    const verified = { rejectUnauthorized: true, ...name, ...authorities };
+    const socket = connectTls({ socket: plain, host, ALPNProtocols: ['http/1.1'], ...verified });
     const settle = (outcome: Dialled): void => {
       signal.removeEventListener('abort', onLate);
       socket.off('secureConnect', onSecure).off('error', onError).off('close', onClose);

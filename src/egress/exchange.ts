@@ -28,6 +28,8 @@ export interface ExchangeHost {
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly target: Target;
   readonly request: EgressRequest;
+  /** Among those of its pool. */
+  number = 0;
   deadline: Deadline | null = null;
   /** While a connection is made for it. */
   dialling: AbortController | null = null;
@@ -63,14 +65,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
     line.run(options, this, wireBytesMax, () => this.fail('response_too_large', 'more bytes than any such answer has'));
   }
 
-  fail(error: EgressError, detail: string): void {
+  fail(error: EgressError, detail: string, lack?: string): void {
     if (this.isSettled) return;
     this.isSettled = true;
     const line = this.#line;
     this.#line = null;
     this.#chunks = [];
     this.#host.onFailed(this, line);
-    this.#resolve({ kind: 'failed', error, detail, durationMs: this.#host.nowMs() - this.#startedAtMs });
+    const durationMs = this.#host.nowMs() - this.#startedAtMs;
+    this.#resolve({ kind: 'failed', error, detail, durationMs, ...(lack === undefined ? {} : { lack }) });
   }
 
   onRequestStart(): void {
@@ -82,7 +85,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#status = status;
     this.#headers = headers;
     const announced = Number(headers['content-length'] ?? 0);
-    const hasBody = this.request.method !== 'HEAD' && status !== 204 && status !== 304;
+    const hasBody = this.request.method !== 'HEAD' && !isBodiless(status);
     if (hasBody && announced > this.request.responseBytesMax)
       this.fail('response_too_large', `${announced} bytes of body announced`);
   }
@@ -105,6 +108,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.isSettled || line === null) return;
     if (!this.#isSent && CALLER_FAULTS.has(codeOf(error))) {
       this.#refuse(line, error);
+      return;
+    }
+    // undici takes the length that such an answer tells of another one for its own, and ends the connection.
+    if (codeOf(error) === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' && isBodiless(this.#status)) {
+      this.#succeed();
       return;
     }
     const isUntouched = line.uses > 1 && line.bytesReceived === 0;
@@ -152,6 +160,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
 export interface Settled {
   readonly resolve: (outcome: EgressOutcome) => void;
   readonly reject: (error: Error) => void;
+}
+
+/** Source: RFC 9110, 6.4.1: they end with their headers, whatever these say. */
+function isBodiless(status: number): boolean {
+  return status === 204 || status === 304;
 }
 
 const EMPTY = Buffer.alloc(0);

@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net';
 import type { DeliveryError } from '../core/webhook.ts';
 
 /** Why a request failed, told by the `code` of what undici, Node or OpenSSL reports; never by the text of a message. */
@@ -19,6 +20,11 @@ export interface EgressFault {
   readonly error: EgressError;
   /** For the operator's log only. */
   readonly detail: string;
+  /**
+   * The system's code where it was this machine that had no descriptor, memory or port left: nothing was sent, and it says nothing
+   * of the other side. `error` is the nearest that there is, for those who cannot put it off.
+   */
+  readonly lack?: string;
 }
 
 export type Phase = 'connect' | 'tls' | 'exchange';
@@ -41,6 +47,7 @@ const BY_CODE: Readonly<Record<string, EgressError>> = {
   EMFILE: 'connection_refused',
   ENFILE: 'connection_refused',
   ENOBUFS: 'connection_refused',
+  ENOMEM: 'connection_refused',
   ECONNRESET: 'connection_reset',
   ECONNABORTED: 'connection_reset',
   EPIPE: 'connection_reset',
@@ -60,7 +67,22 @@ const TLS_CODE = /^(?:ERR_TLS|ERR_SSL|ERR_OSSL|EPROTO$|CERT_|UNABLE_TO_|SELF_SIG
 export function faultOf(error: unknown, phase: Phase): EgressFault {
   const code = codeOf(error);
   const message = error instanceof Error ? error.message : String(error);
-  return { error: errorOf(code, phase), detail: `${code} ${message}`.trim().slice(0, DETAIL_CHARACTERS_MAX) };
+  const detail = `${code} ${message}`.trim().slice(0, DETAIL_CHARACTERS_MAX);
+  const fault = { error: errorOf(code, phase), detail };
+  return phase === 'connect' && (isLack(code) || hasNoPort(code, error)) ? { ...fault, lack: code } : fault;
+}
+
+const LACKS = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
+
+/** Whether the code tells of something that this machine has too little of. */
+export function isLack(code: string): boolean {
+  return LACKS.has(code);
+}
+
+/** All ports for this destination are in use. Of IPv6 the code also says that this machine has no such address, which does not pass. */
+function hasNoPort(code: string, error: unknown): boolean {
+  if (code !== 'EADDRNOTAVAIL' || typeof error !== 'object' || error === null) return false;
+  return 'address' in error && typeof error.address === 'string' && isIPv4(error.address);
 }
 
 /** Choice: a peer can put its own text into a message. */

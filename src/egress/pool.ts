@@ -1,3 +1,4 @@
+import { SlotMap } from '../base/slot-map.ts';
 import { dial, type Dialling } from './dial.ts';
 import { type Exchange, type ExchangeHost, HEADER_BYTES_MAX } from './exchange.ts';
 import { faultOf } from './faults.ts';
@@ -41,10 +42,11 @@ export class Pool implements ExchangeHost {
   readonly #origins = new Map<string, Origin>();
   /** All that rest, the longest first. */
   readonly #resting = new Set<Line>();
-  readonly #inFlight = new Set<Exchange>();
+  readonly #inFlight = new SlotMap<Exchange>();
   readonly #lines = new Set<Line>();
   #beingMade = 0;
   #opened = 0;
+  #nextNumber = 1;
   #reused = 0;
 
   constructor(dialling: Dialling, options: PoolOptions) {
@@ -67,7 +69,8 @@ export class Pool implements ExchangeHost {
   }
 
   start(exchange: Exchange): void {
-    this.#inFlight.add(exchange);
+    exchange.number = this.#nextNumber++;
+    this.#inFlight.set(exchange.number, exchange);
     const { timeoutMs } = exchange.request;
     const onLate = (): void => exchange.fail('timeout', `not done within ${timeoutMs} ms`);
     exchange.deadline = this.#dialling.wheel.add(timeoutMs, onLate);
@@ -77,7 +80,7 @@ export class Pool implements ExchangeHost {
   /** Ends what is under way; nothing may be started after it. */
   close(): void {
     for (const { waiting } of this.#origins.values()) waiting.clear();
-    for (const exchange of this.#inFlight) exchange.fail('shutdown', 'the client was closed');
+    for (const exchange of this.#inFlight.values()) exchange.fail('shutdown', 'the client was closed');
     for (const line of this.#lines) line.close();
   }
 
@@ -115,7 +118,7 @@ export class Pool implements ExchangeHost {
   }
 
   #forget(exchange: Exchange): void {
-    this.#inFlight.delete(exchange);
+    this.#inFlight.delete(exchange.number);
     if (exchange.deadline !== null) this.#dialling.wheel.cancel(exchange.deadline);
   }
 
@@ -172,7 +175,7 @@ export class Pool implements ExchangeHost {
     this.#beingMade--;
     if (dialled.kind === 'failed') {
       this.#lineEnded(origin);
-      exchange.fail(dialled.error, dialled.detail);
+      exchange.fail(dialled.error, dialled.detail, dialled.lack);
       return;
     }
     const { socket, remoteAddress } = dialled;

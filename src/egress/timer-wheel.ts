@@ -91,6 +91,9 @@ export class TimerWheel {
     if (before === null) this.#slots[deadline.dueTick % SLOTS] = after;
     else before.after = after;
     if (after !== null) after.before = before;
+    // Else one that is old would keep those that came after it.
+    deadline.before = null;
+    deadline.after = null;
     if (--this.#armed === 0) this.#ticking?.hold(false);
   }
 

@@ -15,6 +15,8 @@ export interface Connector {
   /** One or two sentences: which sites, by which interface. */
   readonly description: string;
   readonly docsUrl: string;
+  /** Hosts of a source that is the same for all inputs, as `Source.base` is told of it; absent where the input names them. */
+  readonly hosts?: readonly string[];
   /** What the source asks of those who use it: limits, terms, attribution. */
   readonly terms: SourceTerms;
   readonly operations: readonly Operation[];
@@ -46,6 +48,16 @@ export interface Operation {
   start(input: JsonObject): StartResult;
   /** Reads one step. Throws `SourceFailure` alone. */
   run(step: JsonObject, source: Source, want: Wanted): Promise<StepResult>;
+  /**
+   * Whether the step reads a list: when it fails, an unknown rest of what the source has is lost, and the job cannot have all. Absent
+   * where only chains of one step at a time have lists, whose failure ends the job in any case. Pure.
+   */
+  carriesRest?(step: JsonObject): boolean;
+}
+
+/** Whether an unknown rest of a list is lost when the step fails. */
+export function carriesRest(operation: Operation | undefined, stateJson: string): boolean {
+  return operation?.carriesRest?.(JSON.parse(stateJson) as JsonObject) ?? false;
 }
 
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
@@ -79,6 +91,18 @@ export interface StepResult {
   readonly total: number | null;
   /** Seconds for which the source asks to be left alone before `next`; absent where it asks for nothing. At most 3,600. */
   readonly pauseSeconds?: number;
+  /** What went wrong although the step did its work, for the operator. */
+  readonly notes?: readonly StepNote[];
+  /**
+   * What the source has and the step had no room for, in words for the operator. A job that wants all ends as `limit_reached` then;
+   * what the step found is kept.
+   */
+  readonly leftOut?: string;
+}
+
+export interface StepNote {
+  readonly reason: FailureReason;
+  readonly detail: string;
 }
 
 export interface FoundRecord {
@@ -89,15 +113,21 @@ export interface FoundRecord {
   readonly fields: JsonObject;
 }
 
+/** Choice: sites that have more sitemaps name an index of them. */
+export const ROBOTS_SITEMAPS_MAX = 1_000;
+
 /** The one way to the outside: polite, guarded, retried, counted. */
 export interface Source {
   /** A page, its text decoded; robots.txt holds. Tier `standard`. */
   page(url: string): Promise<Page>;
   /** A JSON interface; robots.txt does not hold for published APIs. Tier `basic`. */
   json(url: string, options?: JsonRequest): Promise<JsonAnswer>;
-  /** A feed, a sitemap (gz is opened), any text of a published interface. Tier `basic`. */
+  /** A feed, a sitemap (gz is opened), any text of a published interface. Tier `basic`; `standard` where an HTML page comes. */
   text(url: string, options?: TextRequest): Promise<Page>;
-  /** What the `Sitemap` lines of the robots.txt of the URL's origin say, absolute; empty where there are none. Never fails. */
+  /**
+   * What the first `ROBOTS_SITEMAPS_MAX` `Sitemap` lines of the robots.txt of the URL's origin say, absolute; empty where there are
+   * none. Never fails.
+   */
   robotsSitemaps(url: string): Promise<readonly string[]>;
   /** Tells a connector's base address where an operator has set another one: `GATEHOUSE_CONNECTOR_BASE_<ID>` or a test. */
   base(fallback: string): string;
@@ -138,11 +168,14 @@ export class SourceFailure extends Error {
   readonly reason: FailureReason;
   /** Whether the same job may succeed later. */
   readonly retryable: boolean;
+  /** For how long the source asks to be left alone, where no fetch waits so long; null else. */
+  readonly waitMs: number | null;
 
-  constructor(reason: FailureReason, detail: string, retryable: boolean) {
+  constructor(reason: FailureReason, detail: string, retryable: boolean, waitMs: number | null = null) {
     super(detail);
     this.name = 'SourceFailure';
     this.reason = reason;
     this.retryable = retryable;
+    this.waitMs = waitMs;
   }
 }

@@ -104,12 +104,10 @@ export class Control implements ExtractionControl {
     if (stored === null) return { kind: 'not_found' };
     const { job } = stored;
     if (hasEnded(stored.state)) return { kind: 'ended', job: extractionOf(job, stored.state) };
-    const written = await store.extractions.end(
-      job,
-      { reason: 'cancelled', retryable: false },
-      [],
-      this.#parts.nowMs(),
-    );
+    const nowMs = this.#parts.nowMs();
+    const entry = { atMs: nowMs, reason: 'cancelled', step: '', detail: 'cancelled by the customer' } as const;
+    const failure = { reason: 'cancelled', retryable: false } as const;
+    const written = await store.extractions.end(job, failure, [entry], nowMs);
     if (written.kind === 'fault') return written;
     const { state, isEnd } = written.value;
     if (state === null) return { kind: 'not_found' };

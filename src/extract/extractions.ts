@@ -7,10 +7,11 @@ import type { ExtractPool, ExtractPoolEvents } from '../pools/extract-pool.ts';
 import type { StoreFault } from '../store/durable.ts';
 import type { ExtractStore } from '../store/extract-store.ts';
 import type { StoredJob } from '../store/extractions.ts';
-import type { Connector } from './connector.ts';
+import { carriesRest, type Connector } from './connector.ts';
 import { Control } from './control.ts';
 import type { DeliveryLog, ResultDeliveries } from './deliver/result-deliveries.ts';
 import { Uploads } from './deliver/uploads.ts';
+import { endFields } from './end-log.ts';
 import { Janitor } from './janitor.ts';
 import { addPending, createJobDeliveries, endpointOf, type JobEndpoint } from './job-deliveries.ts';
 import type { ExtractionControl } from './jobs-port.ts';
@@ -78,7 +79,7 @@ export function createExtractions(parts: ExtractionsParts): Extractions {
   const waiters = new Waiters(after);
   const onStoreFault = (fault: StoreFault): void => parts.onStoreFaults([fault]);
   const ended = (stored: StoredJob): void => {
-    logEnd(log, stored);
+    logEnd(log, stored, store.failures);
     waiters.tell(stored.job.id);
     if (stored.state.delivery === 'pending') deliveries?.add(stored.job);
   };
@@ -87,6 +88,11 @@ export function createExtractions(parts: ExtractionsParts): Extractions {
     sealing,
     polite: parts.polite,
     bounds: { ...SCHEDULER_BOUNDS, ...parts.bounds },
+    carriesRest: ({ connector, operation }, stateJson) =>
+      carriesRest(
+        parts.connectors.find(({ id }) => id === connector)?.operations.find(({ name }) => name === operation),
+        stateJson,
+      ),
     nowMs,
     monotonicMs: () => performance.now(),
     after,
@@ -180,23 +186,8 @@ async function lookAtDisk({ dataDir, log }: ExtractionsParts, scheduler: Schedul
 }
 
 /** One line for each job that ended. */
-function logEnd(log: Log, { job, state }: StoredJob): void {
-  if (!hasEnded(state)) return;
-  log.info(
-    {
-      id: job.id,
-      customer: job.customer,
-      request_id: job.requestId,
-      connector: job.connector,
-      operation: job.operation,
-      status: state.status,
-      reason: state.failure?.reason ?? null,
-      records: state.collected,
-      pages: state.pages,
-      errors: state.errors,
-      credits: state.credits,
-      duration_ms: (state.finishedAtMs ?? 0) - (state.startedAtMs ?? 0),
-    },
-    'extraction',
-  );
+function logEnd(log: Log, stored: StoredJob, failures: ExtractStore['failures']): void {
+  if (!hasEnded(stored.state)) return;
+  const entries = stored.state.status === 'failed' ? (failures.find(stored.job.requestId)?.entries ?? []) : [];
+  log.info(endFields(stored, entries), 'extraction');
 }

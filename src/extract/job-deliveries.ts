@@ -100,7 +100,7 @@ export function endpointOf(
   const secret = job === null ? null : secretOf(control, job.customer, job);
   const url = job?.delivery.url ?? null;
   if (url === null || secret === null) return null;
-  return { url, secrets: { current: secret, previous: null, previousUntilMs: null } };
+  return { url, secrets: { current: secret, previous: [] } };
 }
 
 function secretOf(

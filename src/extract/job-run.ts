@@ -1,6 +1,8 @@
+import { SlotMap } from '../base/slot-map.ts';
 import type { ExtractionState } from '../core/extraction-state.ts';
 import type { OpenStep } from '../store/extraction-steps.ts';
 import type { Job } from '../store/extractions/job-row.ts';
+import { Postponed } from './postponed.ts';
 
 /** A step that a worker has. */
 export interface Lease {
@@ -19,21 +21,28 @@ const STEPS_READ = 32;
 /** Choice: steps of one job that wait for their turn at a domain; more would only stand in line for it, in others' places. */
 const WAITING_MAX = 2;
 
+const NONE: readonly number[] = [];
+
 /** A running job in memory: where it stands in its steps, and which of them are with workers. */
 export class JobRun {
   readonly job: Job;
   state: ExtractionState;
-  readonly leases = new Set<Lease>();
+  readonly leases = new SlotMap<Lease>();
   /** Workers that know the job. */
   readonly workers = new Set<number>();
   /** Those of them that know its session as it was before. */
   readonly outdated = new Set<number>();
   /** Of steps: the workers that died while they had it. */
   readonly deaths = new Map<number, number>();
+  readonly postponed = new Postponed();
   /** It is over, or about to be: nothing of it is begun any more. */
   isOver = false;
+  /** Worker → leases whose results are in the store, until it is told. */
+  readonly #written = new Map<number, number[]>();
   readonly #recordsMax: number;
   readonly #again: OpenStep[] = [];
+  /** Steps whose source asked to be left alone until then. */
+  #later: { readonly atMs: number; readonly step: OpenStep }[] = [];
   #read: OpenStep[] = [];
   #nextStep = 0;
   #isExhausted = false;
@@ -59,6 +68,7 @@ export class JobRun {
   mayLease(nowMs: number, stepsMax: number): boolean {
     if (this.isOver || this.state.pausedUntilMs > nowMs) return false;
     if (this.leases.size >= Math.min(stepsMax, this.recordsLeft)) return false;
+    this.#comeBack(nowMs);
     if (this.#again.length === 0 && this.#read.length === 0 && this.#isExhausted) return false;
     return this.#waiting() < WAITING_MAX;
   }
@@ -80,9 +90,34 @@ export class JobRun {
     this.#again.push(step);
   }
 
+  /** The step is to be done again, but not before then. */
+  giveBackLater(step: OpenStep, atMs: number): void {
+    this.#later.push({ step, atMs });
+  }
+
+  #comeBack(nowMs: number): void {
+    if (!this.#later.some(({ atMs }) => atMs <= nowMs)) return;
+    for (const { step, atMs } of this.#later) if (atMs <= nowMs) this.#again.push(step);
+    this.#later = this.#later.filter(({ atMs }) => atMs > nowMs);
+  }
+
+  /** The result of the lease is in the store. */
+  written({ worker, number }: Lease): void {
+    const leases = this.#written.get(worker);
+    if (leases === undefined) this.#written.set(worker, [number]);
+    else leases.push(number);
+  }
+
+  /** What the worker was not told of yet. */
+  takeWritten(worker: number): readonly number[] {
+    const leases = this.#written.get(worker);
+    if (leases !== undefined) this.#written.delete(worker);
+    return leases ?? NONE;
+  }
+
   #waiting(): number {
     let waiting = 0;
-    for (const lease of this.leases) if (lease.waiting > 0) waiting++;
+    for (const lease of this.leases.values()) if (lease.waiting > 0) waiting++;
     return waiting;
   }
 }

@@ -1,3 +1,4 @@
+import { SlotMap } from '../base/slot-map.ts';
 import { PoliteClock, type PoliteSettings, type Ticket } from './politeness.ts';
 
 export interface PoliteGateParts {
@@ -12,10 +13,18 @@ export interface PoliteGateParts {
 }
 
 interface Wish {
+  readonly ticket: Ticket;
   readonly worker: number;
   readonly permit: number;
   readonly lease: number;
   isWaiting: boolean;
+}
+
+/** A worker counts its permits up to less than this. */
+const PERMITS_MAX = 2 ** 40;
+
+function placeOf(worker: number, permit: number): number {
+  return worker * PERMITS_MAX + permit;
 }
 
 /** Choice: a clock that is asked a little early would be asked twice. */
@@ -25,9 +34,9 @@ const TIMER_MS_MIN = 1;
 export class PoliteGate {
   readonly #parts: PoliteGateParts;
   readonly #clock: PoliteClock;
-  readonly #wishes = new Map<Ticket, Wish>();
+  readonly #wishes = new SlotMap<Wish>();
   /** By worker and its own number. */
-  readonly #tickets = new Map<string, Ticket>();
+  readonly #tickets = new Map<number, Ticket>();
   #callOff: (() => void) | null = null;
   #isStopped = false;
 
@@ -42,13 +51,13 @@ export class PoliteGate {
 
   wish(worker: number, permit: number, lease: number, job: number, domain: string): void {
     const ticket = this.#clock.acquire(domain, String(job), this.#parts.monotonicMs());
-    this.#wishes.set(ticket, { worker, permit, lease, isWaiting: true });
-    this.#tickets.set(`${worker}:${permit}`, ticket);
+    this.#wishes.set(ticket, { ticket, worker, permit, lease, isWaiting: true });
+    this.#tickets.set(placeOf(worker, permit), ticket);
     this.#parts.waits(lease, 1);
   }
 
   release(worker: number, permit: number): void {
-    const ticket = this.#tickets.get(`${worker}:${permit}`);
+    const ticket = this.#tickets.get(placeOf(worker, permit));
     if (ticket !== undefined) this.#remove(ticket);
   }
 
@@ -58,7 +67,7 @@ export class PoliteGate {
 
   /** The worker is dead with all its requests. */
   forget(worker: number): void {
-    for (const [ticket, wish] of this.#wishes) if (wish.worker === worker) this.#remove(ticket);
+    for (const wish of this.#wishes.values()) if (wish.worker === worker) this.#remove(wish.ticket);
   }
 
   /** To be called after each round of wishes and releases. */
@@ -89,7 +98,7 @@ export class PoliteGate {
     const wish = this.#wishes.get(ticket);
     if (wish === undefined) return;
     this.#wishes.delete(ticket);
-    this.#tickets.delete(`${wish.worker}:${wish.permit}`);
+    this.#tickets.delete(placeOf(wish.worker, wish.permit));
     this.#clock.release(ticket);
     if (wish.isWaiting) this.#parts.waits(wish.lease, -1);
   }

@@ -1,3 +1,5 @@
+import { SlotMap } from '../base/slot-map.ts';
+
 /** What of the polite clock an operator sets. Source: open points, section 6. */
 export interface PoliteSettings {
   /** Between the starts of two requests to a registrable domain; 0 and up. */
@@ -11,8 +13,8 @@ export type Ticket = number;
 
 /** Choice: a source that asks for more is one to be read for days, and a job has one. */
 export const CRAWL_DELAY_MS_MAX = 30_000;
-/** Choice: a source that asks for more fails the fetch, so this is for the others that wait for it. */
-export const PAUSE_MS_MAX = 300_000;
+/** Choice: a step is put off for so long; a source that asks for more fails it, and then this is for the others that wait for it. */
+export const PAUSE_MS_MAX = 3_600_000;
 /** Choice: what robots.txt asked for is known at least so long, though nothing has started: the request that asked is on its way. */
 const WISH_KEPT_MS = 60_000;
 /** Choice: so many domains are there before those that are idle are looked for. */
@@ -40,7 +42,7 @@ export class PoliteClock {
   /** Those that something waits for. */
   readonly #wanted = new Set<Domain>();
   /** Where each ticket stands that was not released; `jobId` while it waits, null while it runs. */
-  readonly #tickets = new Map<Ticket, { readonly domain: Domain; readonly jobId: string | null }>();
+  readonly #tickets = new SlotMap<{ readonly domain: Domain; readonly jobId: string | null }>();
   #nextTicket = 1;
   #sweepAt = SWEEP_DOMAINS_MIN;
 

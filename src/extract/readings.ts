@@ -14,9 +14,9 @@ export function extractionReadings(
     level('gatehouse_extraction_jobs_running', 'Jobs that run.', () => queue.running),
     {
       name: 'gatehouse_extraction_jobs_total',
-      help: 'Jobs that ended, by how: succeeded, or the reason of the failure.',
-      kind: 'totals',
-      label: 'result',
+      help: 'Jobs that ended, by connector and by how: succeeded, or the reason of the failure.',
+      kind: 'labelled',
+      labels: ['connector', 'result'],
       read: () => counts.ends,
     },
     level('gatehouse_extraction_steps_in_flight', 'Steps that are with workers.', () => scheduler.stepsInFlight),

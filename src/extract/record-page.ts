@@ -21,7 +21,7 @@ export function recordsJson(chunks: readonly RecordChunk[]): Promise<string> {
   return pageText(chunks, createWriter({ format: 'json', csv, columns: [], page: null }), true);
 }
 
-/** One page in a format. `isFirst`: it begins with the job's first record. */
+/** One page in a format. `isFirst`: as of a writer's `begin`. */
 export async function writePage(
   chunks: readonly RecordChunk[],
   options: WriterOptions,

@@ -14,6 +14,8 @@ import { isSessionId } from './wire.ts';
 export interface RequestParts {
   readonly connectors: readonly Connector[];
   readonly checkTarget: CheckTarget;
+  /** An operator's bound of what a job may gather. */
+  readonly recordsMax: number;
 }
 
 /** A request that can be run, as far as that can be told before the first fetch. */
@@ -38,7 +40,7 @@ const COLLECT_LIMIT_MAX = 100_000;
 /** Source: extraction specification, section 8. */
 const COLLECT_LIMIT_DEFAULT = 100;
 /** Source: extraction specification, 4.1. */
-const SYNC_RECORDS_MAX = 1_000;
+export const SYNC_RECORDS_MAX = 1_000;
 /** Choice: far longer than any name in the catalogue. */
 const NAME_CHARACTERS_MAX = 100;
 
@@ -84,7 +86,9 @@ export function checkRequest(body: unknown, parts: RequestParts): Validated<Chec
   const input = readInput(value.input, operation);
   const shaper = createShaper(output.output, operation.record);
   const destination = readDelivery(value.delivery ?? { type: 'store' }, parts.checkTarget);
+  const collect = collectOf(value.collect ?? {});
   const errors: readonly FieldError[] = [
+    ...limitErrors(collect, parts.recordsMax),
     ...(input.kind === 'faults' ? input.errors : []),
     ...(shaper.kind === 'faults' ? shaper.errors : []),
     ...(destination.kind === 'faults' ? destination.errors : []),
@@ -96,7 +100,6 @@ export function checkRequest(body: unknown, parts: RequestParts): Validated<Chec
   if (blocked.length > 0) {
     return refused(problem('blocked_url', 'The service may not reach this URL.', { errors: blocked }));
   }
-  const collect = collectOf(value.collect ?? {});
   const { delivery, secrets: deliverySecrets, newSecret } = destination.destination;
   if (delivery.kind === 'sync' && collect.mode === 'limit' && collect.limit > SYNC_RECORDS_MAX) {
     return refused(syncLimitExceeded());
@@ -154,6 +157,12 @@ interface GivenCollect {
 
 function collectOf({ mode, limit }: GivenCollect): Collect {
   return mode === 'all' ? { mode } : { mode: 'limit', limit: limit ?? COLLECT_LIMIT_DEFAULT };
+}
+
+/** Choice: refused at once, because a job that cannot reach its limit would fail at the end. */
+function limitErrors(collect: Collect, recordsMax: number): readonly FieldError[] {
+  if (collect.mode === 'all' || collect.limit <= recordsMax) return [];
+  return [{ pointer: '/collect/limit', code: 'too_large', message: `This must be at most ${recordsMax}.` }];
 }
 
 /** Choice: refused, because whoever writes a limit does not expect a million records. */

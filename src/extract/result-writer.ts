@@ -1,15 +1,15 @@
 import type { StoreFault, StoreWrite } from '../store/durable.ts';
-import type { Applied, Result } from '../store/extractions.ts';
-import { rowsOf } from './result-parts.ts';
+import type { Applied } from '../store/extractions.ts';
+import { rowsOf, type SentResult } from './result-parts.ts';
 
 export interface ResultWriterParts {
-  apply(results: readonly Result[]): Promise<StoreWrite<readonly Applied[]>>;
-  onApplied(result: Result, applied: Applied): void;
+  apply(results: readonly SentResult[]): Promise<StoreWrite<readonly Applied[]>>;
+  onApplied(result: SentResult, applied: Applied): void;
   /** After each transaction. */
   onWritten(): void;
   onFault(fault: StoreFault): void;
   /** One result that the store refuses again and again, although it takes others. */
-  onRefused(result: Result): void;
+  onRefused(result: SentResult): void;
   after(ms: number, then: () => void): () => void;
 }
 
@@ -27,7 +27,7 @@ const REFUSALS_MAX = 3;
 /** Writes what steps found, in the order of its arrival, as much at a time as there is and no transaction may be longer. */
 export class ResultWriter {
   readonly #parts: ResultWriterParts;
-  #waiting: Result[] = [];
+  #waiting: SentResult[] = [];
   #rows = 0;
   #bytes = 0;
   #isWriting = false;
@@ -48,7 +48,7 @@ export class ResultWriter {
     return this.#waiting.length;
   }
 
-  add(results: readonly Result[]): void {
+  add(results: readonly SentResult[]): void {
     for (const result of results) {
       this.#waiting.push(result);
       this.#rows += rowsOf(result);
@@ -92,7 +92,7 @@ export class ResultWriter {
     this.#tellIdle();
   }
 
-  #take(): readonly Result[] {
+  #take(): readonly SentResult[] {
     let rows = 0;
     let bytes = 0;
     let count = 0;
@@ -111,7 +111,7 @@ export class ResultWriter {
     return batch;
   }
 
-  #refused(batch: readonly Result[], fault: StoreFault): void {
+  #refused(batch: readonly SentResult[], fault: StoreFault): void {
     this.#parts.onFault(fault);
     this.#refusals++;
     const [only, ...others] = batch;
@@ -121,11 +121,18 @@ export class ResultWriter {
     this.#isWriting = true;
     this.#parts.after(RETRY_MS, () => {
       this.#isWriting = false;
-      this.#go();
+      if (this.#waiting.length > 0) this.#go();
+      else this.#tryAnew();
     });
   }
 
-  #putBack(batch: readonly Result[]): void {
+  /** All that was refused is given up: only what steps find next can tell whether the store takes it. */
+  #tryAnew(): void {
+    this.#refusals = 0;
+    this.#parts.onWritten();
+  }
+
+  #putBack(batch: readonly SentResult[]): void {
     this.#waiting = [...batch, ...this.#waiting];
     for (const result of batch) {
       this.#rows += rowsOf(result);
@@ -134,8 +141,8 @@ export class ResultWriter {
   }
 
   /** With the other parts of the same step: its last part alone would end the step without what it found. */
-  #giveUp(refused: Result): void {
-    const isSame = ({ job, step }: Result): boolean => job.number === refused.job.number && step === refused.step;
+  #giveUp(refused: SentResult): void {
+    const isSame = ({ job, step }: SentResult): boolean => job.number === refused.job.number && step === refused.step;
     for (const result of this.#waiting.filter(isSame)) {
       this.#rows -= rowsOf(result);
       this.#bytes -= bytesOf(result);
@@ -150,7 +157,7 @@ export class ResultWriter {
   }
 }
 
-function bytesOf({ records }: Result): number {
+function bytesOf({ records }: SentResult): number {
   if (records === null) return 0;
   const { found, range } = records;
   return range.to - range.from === found.lineBytes.length

@@ -19,6 +19,10 @@ export interface ExtractionRouteParts {
   readonly cursors: Cursors;
   /** For addresses to read from, and for those to deliver to. */
   readonly checkTarget: CheckTarget;
+  /** An operator's bound of what a job may gather. */
+  readonly recordsMax: number;
+  /** Connector → another base address. */
+  readonly bases: Readonly<Record<string, string>>;
 }
 
 const EXTRACTIONS = '/v1/extractions';

@@ -14,10 +14,11 @@ import type { ExtractEvent, ExtractResult } from '../pools/extract-messages.ts';
 import type { Connector, Step } from './connector.ts';
 import type { FetchParts } from './fetch/parts.ts';
 import { LocalRecords } from './local-records.ts';
-import { LocalSteps } from './local-steps.ts';
+import { LocalSteps, type LocalStep } from './local-steps.ts';
 import { packSteps } from './pack-steps.ts';
 import { PoliteGate } from './polite-gate.ts';
 import type { PoliteSettings } from './politeness.ts';
+import { Postponed } from './postponed.ts';
 import { StepRunner } from './step-runner.ts';
 
 export interface LocalJob {
@@ -29,12 +30,20 @@ export interface LocalJob {
   readonly steps: readonly Step[];
 }
 
+/** What a job may gather, and for how long; more than that ends it as `limit_reached`, as it does in the service. */
+export interface LocalBounds {
+  /** Of a job that collects all. */
+  readonly recordsMax: number;
+  readonly durationMsMax: number;
+}
+
 export interface LocalParts {
   readonly connectors: readonly Connector[];
   readonly fetch: Omit<FetchParts, 'polite'>;
   /** Connector → another base address. */
   readonly bases: Readonly<Record<string, string>>;
   readonly polite: PoliteSettings;
+  readonly bounds: LocalBounds;
   /** Ends the job as `cancelled`. */
   readonly signal: AbortSignal;
   /** Calls `then` once, later; the result calls it off. */
@@ -55,16 +64,13 @@ export interface LocalEnd {
   readonly entries: readonly FailureEntry[];
 }
 
-/** Source: open points, section 5: what a job that collects all may have. */
-const RECORDS_MAX = 1_000_000;
-const DURATION_MS_MAX = 86_400_000;
 /** Choice: what goes wrong first tells most. */
 const ENTRIES_MAX = 8;
 
 const JOB = 0;
 const WORKER = 0;
-const CANCELLED: Failure = { reason: 'cancelled', retryable: true };
-const TIMEOUT: Failure = { reason: 'timeout', retryable: true };
+/** The same as of a job of the service. */
+const CANCELLED: Failure = { reason: 'cancelled', retryable: false };
 const LIMIT_REACHED: Failure = { reason: 'limit_reached', retryable: false };
 
 /**
@@ -88,8 +94,10 @@ class LocalRun {
   readonly #records: LocalRecords;
   readonly #gate: PoliteGate;
   readonly #runner: StepRunner;
-  /** Lease → the key of its step. */
-  readonly #leases = new Map<number, string>();
+  readonly #leases = new Map<number, LocalStep>();
+  readonly #postponed = new Postponed();
+  /** Steps whose source asked to be left alone until then, Unix ms. */
+  #later: { readonly atMs: number; readonly step: LocalStep; readonly lease: number }[] = [];
   readonly #results: ExtractResult[] = [];
   readonly #entries: FailureEntry[] = [];
   readonly #endsAtMs: number;
@@ -100,7 +108,7 @@ class LocalRun {
   constructor(job: LocalJob, parts: LocalParts) {
     this.#job = job;
     this.#parts = parts;
-    this.#records = new LocalRecords(job.collect.mode === 'limit' ? job.collect.limit : RECORDS_MAX);
+    this.#records = new LocalRecords(job.collect.mode === 'limit' ? job.collect.limit : parts.bounds.recordsMax);
     this.#gate = new PoliteGate({
       settings: parts.polite,
       monotonicMs: () => parts.monotonicMs(),
@@ -110,11 +118,12 @@ class LocalRun {
     });
     this.#runner = new StepRunner({ ...parts, emit: (event) => this.#hear(event) });
     const { connector, operation, output, steps } = job;
-    this.#runner.order({ kind: 'job', job: { job: JOB, connector, operation, output, sessionJson: null } });
+    const message = { job: JOB, connector, operation, output, sessionJson: null, sessionOrigins: [] };
+    this.#runner.order({ kind: 'job', job: message });
     this.#steps.add(packSteps(steps));
     const state = begun(queuedState(), parts.fetch.clock.nowMs());
     this.#state = { ...state, openSteps: this.#steps.waiting, isWide: this.#steps.waiting > 1 };
-    this.#endsAtMs = parts.monotonicMs() + DURATION_MS_MAX;
+    this.#endsAtMs = parts.monotonicMs() + parts.bounds.durationMsMax;
   }
 
   async run(): Promise<LocalEnd> {
@@ -122,7 +131,8 @@ class LocalRun {
     signal.addEventListener('abort', () => this.#wake(), { once: true });
     for (;;) {
       if (signal.aborted) return this.#end(CANCELLED, null);
-      if (this.#parts.monotonicMs() >= this.#endsAtMs) return this.#end(TIMEOUT, 'a job has 24 hours');
+      if (this.#parts.monotonicMs() >= this.#endsAtMs)
+        return this.#end(LIMIT_REACHED, 'the job ran for as long as one may');
       const result = this.#results.shift();
       if (result !== undefined) {
         const end = await this.#take(result);
@@ -159,19 +169,30 @@ class LocalRun {
     const recordsLeft = this.#job.collect.mode === 'all' ? Infinity : this.#records.left;
     const leasesMax = Math.min(this.#parts.polite.concurrency, recordsLeft);
     while (this.#leases.size < leasesMax) {
-      const step = this.#steps.take();
+      const later = this.#takeLater();
+      const step = later?.step ?? this.#steps.take();
       if (step === null) return;
-      const lease = this.#nextLease++;
-      this.#leases.set(lease, step.key);
-      this.#runner.order({ kind: 'steps', steps: [{ lease, job: JOB, stateJson: step.stateJson, recordsLeft }] });
+      const lease = later?.lease ?? this.#nextLease++;
+      this.#leases.set(lease, step);
+      // Nothing is told as written: steps that are known already are left out here, where they are in the same memory.
+      const order = { lease, job: JOB, stateJson: step.stateJson, recordsLeft, written: [] };
+      this.#runner.order({ kind: 'steps', steps: [order] });
     }
   }
 
   /** Takes in what a step came to. Null: the job goes on. */
   async #take(result: ExtractResult): Promise<LocalEnd | null> {
     const { collect } = this.#job;
-    const key = this.#leases.get(result.lease) ?? '';
+    const step = this.#leases.get(result.lease);
+    const key = step?.key ?? '';
     this.#leases.delete(result.lease);
+    const waitMs = result.failure?.waitMs;
+    if (step !== undefined && waitMs !== undefined && this.#postponed.take(result.lease, waitMs)) {
+      this.#later.push({ step, lease: result.lease, atMs: this.#parts.fetch.clock.nowMs() + waitMs });
+      this.#note(key, result);
+      return null;
+    }
+    this.#postponed.delete(result.lease);
     const firstSeq = this.#state.collected + 1;
     const kept = this.#records.keep(result);
     this.#state = {
@@ -186,14 +207,23 @@ class LocalRun {
     this.#state = afterStep(
       this.#state,
       result,
-      this.#steps.waiting + this.#leases.size,
+      this.#steps.waiting + this.#later.length + this.#leases.size,
       this.#parts.fetch.clock.nowMs(),
     );
     this.#parts.onProgress(this.#state);
     if (isFull) return this.#end(null, null);
-    if (kept.isOver) return this.#end(LIMIT_REACHED, `there are more than ${RECORDS_MAX} records`);
-    const failure = result.failure && verdictOfFailure(this.#state, result.failure);
+    if (kept.isOver) return this.#end(LIMIT_REACHED, `there are more than ${this.#parts.bounds.recordsMax} records`);
+    const failure = result.failure && verdictOfFailure(this.#state, result.failure, collect);
     return failure === null ? null : this.#end(failure, result.failure?.detail ?? null);
+  }
+
+  /** A step that has waited for as long as its source asked, with the lease that it had. */
+  #takeLater(): { readonly step: LocalStep; readonly lease: number } | null {
+    const nowMs = this.#parts.fetch.clock.nowMs();
+    const due = this.#later.find(({ atMs }) => atMs <= nowMs);
+    if (due === undefined) return null;
+    this.#later = this.#later.filter((other) => other !== due);
+    return due;
   }
 
   #note(step: string, { failure, notes }: ExtractResult): void {
@@ -222,10 +252,14 @@ class LocalRun {
   /** A result, the end of a pause, the end of the job's time, or a cancellation. */
   async #somethingHappens(): Promise<void> {
     if (this.#results.length > 0) return;
-    const pauseMs = this.#steps.waiting === 0 ? 0 : this.#state.pausedUntilMs - this.#parts.fetch.clock.nowMs();
+    const nowMs = this.#parts.fetch.clock.nowMs();
+    const pauseMs = this.#steps.waiting === 0 ? 0 : this.#state.pausedUntilMs - nowMs;
+    // What is due and has no place begins with the next result.
+    const later = this.#later.map(({ atMs }) => Math.max(atMs, this.#state.pausedUntilMs) - nowMs);
+    const laterMs = Math.min(...later.filter((ms) => ms > 0));
     const endMs = this.#endsAtMs - this.#parts.monotonicMs();
     await new Promise<void>((resolve) => {
-      const callOff = this.#parts.after(Math.max(1, pauseMs > 0 ? Math.min(pauseMs, endMs) : endMs), resolve);
+      const callOff = this.#parts.after(Math.max(1, Math.min(pauseMs > 0 ? pauseMs : endMs, laterMs, endMs)), resolve);
       this.#wake = () => {
         callOff();
         resolve();

@@ -1,9 +1,10 @@
 import type { FailureReason } from '../core/extraction.ts';
 import type { ExtractFailure, ExtractNext, ExtractResult } from '../pools/extract-messages.ts';
-import { SourceFailure, type FoundRecord, type JsonObject, type Operation, type StepResult } from './connector.ts';
+import { SourceFailure, type JsonObject, type Operation, type Step, type StepResult } from './connector.ts';
 import type { FetchParts } from './fetch/parts.ts';
-import type { SourceSession } from './fetch/session.ts';
+import type { JobSession } from './fetch/session.ts';
 import { createSource, type CountedSource } from './fetch/source.ts';
+import type { KnownSteps } from './known-steps.ts';
 import { hashesOf, packSteps } from './pack-steps.ts';
 import { META } from './shape/record-meta.ts';
 import type { Shaper } from './shape/shaper.ts';
@@ -12,9 +13,10 @@ import type { Shaper } from './shape/shaper.ts';
 export interface RunnableJob {
   readonly operation: Operation;
   readonly shaper: Shaper;
-  readonly session: SourceSession | null;
+  readonly session: JobSession | null;
   /** Another base address of the connector; null: its own. */
   readonly base: string | null;
+  readonly known: Pick<KnownSteps, 'unknown'>;
 }
 
 /** Choice: the longest article; what is longer is no record but a file. */
@@ -33,19 +35,26 @@ const NOTES_MAX = 4;
 type Result = Omit<ExtractResult, 'kind' | 'lease'>;
 type Note = Pick<ExtractFailure, 'reason' | 'detail'>;
 
+/** What a step came to. */
+export interface StepDone {
+  readonly result: Result;
+  /** Of the steps that the result holds. */
+  readonly keys: readonly string[];
+}
+
 /** Does one step, and never rejects: what goes wrong is in the result. */
 export async function runStep(
   job: RunnableJob,
   fetch: FetchParts,
   step: { readonly stateJson: string; readonly recordsLeft: number },
-): Promise<Result> {
+): Promise<StepDone> {
   const source = createSource({ ...fetch, session: job.session, base: job.base });
   try {
     const state = JSON.parse(step.stateJson) as JsonObject;
     const found = await job.operation.run(state, source, { recordsLeft: step.recordsLeft });
     return encode(job, source, found, fetch.clock.nowMs());
   } catch (error) {
-    return failed(job, source, failureOf(error));
+    return { result: failed(source, failureOf(error)), keys: [] };
   }
 }
 
@@ -67,25 +76,29 @@ const EMPTY = {
   sessionJson: null,
 } as const satisfies Partial<Result>;
 
-function failed(job: RunnableJob, source: CountedSource, failure: ExtractFailure): Result {
+function failed(source: CountedSource, failure: ExtractFailure): Result {
   const usage = source.usage();
-  return { ...EMPTY, ...usage, errors: Math.max(1, usage.errors), failure, sessionJson: sessionAfter(job, source) };
+  return { ...EMPTY, ...usage, errors: Math.max(1, usage.errors), failure, sessionJson: changesJson(source) };
 }
 
 function failureOf(error: unknown): ExtractFailure {
-  if (error instanceof SourceFailure)
-    return { reason: error.reason, retryable: error.retryable, detail: error.message };
+  if (error instanceof SourceFailure) {
+    const { reason, retryable, message: detail, waitMs } = error;
+    return { reason, retryable, detail, ...(waitMs !== null && { waitMs }) };
+  }
   const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return { reason: 'internal_error', retryable: false, detail };
 }
 
-function encode(job: RunnableJob, source: CountedSource, found: StepResult, nowMs: number): Result {
-  const lines = shapeAll(job.shaper, found.records, nowMs);
-  if (lines.kind === 'failed') return failed(job, source, lines.failure);
-  const next = encodeNext(found);
-  if (next.kind === 'failed') return failed(job, source, next.failure);
+function encode(job: RunnableJob, source: CountedSource, found: StepResult, nowMs: number): StepDone {
+  const lines = shapeAll(job.shaper, found, nowMs);
+  if (lines.kind === 'failed') return { result: failed(source, lines.failure), keys: [] };
+  const leftOut = leftOutOf(found);
+  const steps = job.known.unknown(found.next.slice(0, NEXT_STEPS_MAX));
+  const next = encodeNext(steps);
+  if (next.kind === 'failed') return { result: failed(source, next.failure), keys: [] };
   const usage = source.usage();
-  return {
+  const result: Result = {
     ...lines.encoded,
     ...usage,
     next: next.next,
@@ -93,15 +106,24 @@ function encode(job: RunnableJob, source: CountedSource, found: StepResult, nowM
     pauseMs: Math.min(PAUSE_MS_MAX, (found.pauseSeconds ?? 0) * 1_000),
     // Choice: a record that its schema refuses is an error of the job, as nothing else tells of it.
     errors: usage.errors + lines.dropped,
-    failure: null,
+    failure: leftOut === null ? null : { reason: 'limit_reached', retryable: false, detail: leftOut, losesRest: true },
     notes: lines.notes,
-    sessionJson: sessionAfter(job, source),
+    sessionJson: changesJson(source),
   };
+  return { result, keys: steps.map(({ key }) => key) };
 }
 
-function sessionAfter({ session }: RunnableJob, source: CountedSource): string | null {
-  const cookies = source.takeCookies();
-  return session === null || cookies === null ? null : JSON.stringify({ ...session, cookies });
+/** For the operator; null where nothing was left out. */
+function leftOutOf({ next, leftOut }: StepResult): string | null {
+  const steps = next.length - NEXT_STEPS_MAX;
+  if (leftOut === undefined && steps <= 0) return null;
+  return `there was no room for ${leftOut ?? `${steps} of the pages that one step found`}`;
+}
+
+/** Only what this step changed: other steps have the session at the same time, and what they changed must stay. */
+function changesJson(source: CountedSource): string | null {
+  const changes = source.takeCookies();
+  return changes === null ? null : JSON.stringify(changes);
 }
 
 type Lines =
@@ -113,18 +135,18 @@ type Lines =
     }
   | { readonly kind: 'failed'; readonly failure: ExtractFailure };
 
-function shapeAll(shaper: Shaper, records: readonly FoundRecord[], nowMs: number): Lines {
+function shapeAll(shaper: Shaper, found: Pick<StepResult, 'records' | 'notes'>, nowMs: number): Lines {
   const fetchedAt = new Date(nowMs).toISOString();
   const ids: string[] = [];
   const lines: string[] = [];
-  const notes: Note[] = [];
+  const notes: Note[] = (found.notes ?? []).slice(0, NOTES_MAX);
   let dropped = 0;
   const drop = (reason: FailureReason, detail: string): void => {
     dropped++;
     if (notes.length < NOTES_MAX) notes.push({ reason, detail });
   };
   let characters = 0;
-  for (const { id, sourceUrl, fields } of records) {
+  for (const { id, sourceUrl, fields } of found.records) {
     const meta = { id, source_url: sourceUrl, fetched_at: fetchedAt };
     const shaped = shaper.shape({ ...fields, [META]: meta });
     if (shaped.kind === 'failed')
@@ -160,10 +182,11 @@ function encodeLines(
 
 type Next = { readonly kind: 'next'; readonly next: ExtractNext } | Extract<Lines, { kind: 'failed' }>;
 
-function encodeNext({ next: found }: StepResult): Next {
-  const next = packSteps(found.slice(0, NEXT_STEPS_MAX));
+function encodeNext(steps: readonly Step[]): Next {
+  if (steps.length === 0) return { kind: 'next', next: NO_NEXT };
+  const next = packSteps(steps);
   const large = next.rowBytes.findIndex((bytes) => bytes > STEP_ROW_BYTES_MAX);
-  if (large >= 0) return fault('internal_error', `the state of step ${found[large]?.key.slice(0, 100)} is too large`);
+  if (large >= 0) return fault('internal_error', `the state of step ${steps[large]?.key.slice(0, 100)} is too large`);
   return { kind: 'next', next };
 }
 

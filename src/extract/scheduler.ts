@@ -1,11 +1,18 @@
 import { unreachable } from '../base/brand.ts';
+import { SlotMap } from '../base/slot-map.ts';
 import type { FailureEntry } from '../core/extraction.ts';
 import { type ExtractionState, type Failure, hasEnded } from '../core/extraction-state.ts';
-import type { ExtractEvent, ExtractOrder, ExtractResult, ExtractStepMessage } from '../pools/extract-messages.ts';
+import type {
+  ExtractEvent,
+  ExtractFailure,
+  ExtractOrder,
+  ExtractResult,
+  ExtractStepMessage,
+} from '../pools/extract-messages.ts';
 import type { StoreFault } from '../store/durable.ts';
 import type { ExtractStore } from '../store/extract-store.ts';
 import type { Job } from '../store/extractions/job-row.ts';
-import type { Applied, Result } from '../store/extractions.ts';
+import type { Applied } from '../store/extractions.ts';
 import { ExtractionCounts } from './counts.ts';
 import { FairTurns } from './fair-turns.ts';
 import { JobQueue, type QueueBounds } from './job-queue.ts';
@@ -13,7 +20,8 @@ import { JobRun, type Lease } from './job-run.ts';
 import { packSteps } from './pack-steps.ts';
 import { PoliteGate } from './polite-gate.ts';
 import type { PoliteSettings } from './politeness.ts';
-import { partsOf } from './result-parts.ts';
+import { namedOrigins } from './request/session-origins.ts';
+import { partsOf, postponedPart, type SentResult } from './result-parts.ts';
 import { ResultWriter } from './result-writer.ts';
 import { WorkerBook } from './worker-book.ts';
 
@@ -50,6 +58,8 @@ export interface SchedulerParts {
   readonly sealing: Uint8Array;
   readonly polite: PoliteSettings;
   readonly bounds: SchedulerBounds;
+  /** Whether an unknown rest of a list is lost when the step fails. */
+  carriesRest(job: Job, stateJson: string): boolean;
   /** Real time, Unix ms. */
   nowMs(): number;
   /** For durations. */
@@ -86,7 +96,7 @@ export class Scheduler {
   readonly #parts: SchedulerParts;
   readonly #runs = new Map<number, JobRun>();
   readonly #turns = new FairTurns<JobRun>();
-  readonly #leases = new Map<number, Lease>();
+  readonly #leases = new SlotMap<Lease>();
   readonly #workers = new WorkerBook();
   readonly #writer: ResultWriter;
   /** Jobs whose next step waits for a worker of its own. */
@@ -144,11 +154,12 @@ export class Scheduler {
     this.pump();
   }
 
-  /** The job has been ended by somebody else, and the store knows it. */
+  /** The job has been cancelled by its customer, and the store knows it. */
   drop(job: Job): void {
     this.queue.remove(job.customer, job.number);
     const run = this.#runs.get(job.number);
     if (run !== undefined) this.#forget(run);
+    this.counts.ended(job.connector, 'cancelled');
     this.pump();
   }
 
@@ -207,6 +218,7 @@ export class Scheduler {
         job: run.job.number,
         stateJson: step.stateJson,
         recordsLeft: run.recordsLeft,
+        written: run.takeWritten(worker),
       };
       const steps = orders.get(worker);
       if (steps === undefined) orders.set(worker, [message]);
@@ -291,7 +303,7 @@ export class Scheduler {
     }
     const lease: Lease = { number: this.#nextLease++, run, step, worker, isAlone, waiting: 0 };
     this.#leases.set(lease.number, lease);
-    run.leases.add(lease);
+    run.leases.set(lease.number, lease);
     this.#workers.leased(worker);
     return lease;
   }
@@ -313,7 +325,9 @@ export class Scheduler {
     }
     const { number, connector, operation, output } = job;
     const sessionJson = content === null ? null : content.toString('utf8');
-    this.#parts.send(worker, { kind: 'job', job: { job: number, connector, operation, output, sessionJson } });
+    const sessionOrigins = content === null ? [] : namedOrigins(job.input);
+    const message = { job: number, connector, operation, output, sessionJson, sessionOrigins };
+    this.#parts.send(worker, { kind: 'job', job: message });
     run.workers.add(worker);
     run.outdated.delete(worker);
     return true;
@@ -351,8 +365,29 @@ export class Scheduler {
     if (run.isOver) return;
     const { connector } = run.job;
     this.counts.count('bytes', connector, result.bytes);
+    const waitMs = result.failure?.waitMs;
+    if (waitMs !== undefined && run.postponed.take(step.step, waitMs)) {
+      this.#postpone(lease, result, waitMs);
+      return;
+    }
+    run.postponed.delete(step.step);
     this.counts.count('errors', connector, result.errors);
-    this.#writer.add(partsOf(run.job, step, result, { sealing: this.#parts.sealing, nowMs: this.#parts.nowMs() }));
+    this.#write(lease, result, lease);
+  }
+
+  /**
+   * The source asks to be left alone for longer than a fetch waits: the step stays open, and nothing of this attempt is charged, as it
+   * is made again from its beginning. After a start of the process that is at once.
+   */
+  #postpone(lease: Lease, result: ExtractResult, waitMs: number): void {
+    const { sealing } = this.#parts;
+    const nowMs = this.#parts.nowMs();
+    this.#writer.add([postponedPart(lease, result, { sealing, nowMs, lease, againAtMs: nowMs + waitMs })]);
+  }
+
+  #write({ run, step }: Lease, result: ExtractResult, from: Lease | null): void {
+    const { sealing } = this.#parts;
+    this.#writer.add(partsOf(run.job, step, result, { sealing, nowMs: this.#parts.nowMs(), lease: from }));
   }
 
   #lost(lease: Lease): void {
@@ -365,12 +400,13 @@ export class Scheduler {
       return;
     }
     run.deaths.delete(step.step);
-    this.#writer.add(partsOf(run.job, step, KILLER, { sealing: this.#parts.sealing, nowMs: this.#parts.nowMs() }));
+    const losesRest = this.#parts.carriesRest(run.job, step.stateJson);
+    this.#write(lease, losesRest ? { ...KILLER, failure: { ...KILLED, losesRest } } : KILLER, null);
   }
 
   #release(lease: Lease): void {
     this.#leases.delete(lease.number);
-    lease.run.leases.delete(lease);
+    lease.run.leases.delete(lease.number);
     if (lease.waiting > 0) this.#waitingLeases--;
     this.#workers.released(lease.worker, lease.isAlone);
     this.#heldBack.clear();
@@ -385,7 +421,7 @@ export class Scheduler {
     if (wasWaiting !== isWaiting) this.#waitingLeases += isWaiting ? 1 : -1;
   }
 
-  #applied(result: Result, { state, isTaken, isEnd }: Applied): void {
+  #applied(result: SentResult, { state, isTaken, isEnd }: Applied): void {
     const run = this.#runs.get(result.job.number);
     if (run === undefined) return;
     const { connector } = run.job;
@@ -393,14 +429,25 @@ export class Scheduler {
       this.counts.count('records', connector, state.collected - run.state.collected);
       this.counts.count('pages', connector, state.pages - run.state.pages);
       run.update(state);
-      // The workers are told of the session as it is now, with their next step.
-      if (result.session !== null) for (const worker of run.workers) run.outdated.add(worker);
+      // Only now is it certain that the store has what the step found, and its worker need not send it again.
+      if (result.isLast && result.outcome.failure === null && result.lease !== null) run.written(result.lease);
+      if (result.session !== null) this.#sessionChanged(run.job);
+      if (result.againAtMs !== undefined && result.lease?.run === run)
+        run.giveBackLater(result.lease.step, result.againAtMs);
     }
     if (state === null) this.#forget(run);
     else if (isEnd) this.#ended(run, state);
   }
 
-  async #refused({ job, step }: Result): Promise<void> {
+  /** Workers are told of it as it is now, with their next step of any job under it. */
+  #sessionChanged({ customer, session }: Job): void {
+    for (const { job, workers, outdated } of this.#runs.values()) {
+      if (job.session !== session || job.customer !== customer) continue;
+      for (const worker of workers) outdated.add(worker);
+    }
+  }
+
+  async #refused({ job, step }: SentResult): Promise<void> {
     const run = this.#runs.get(job.number);
     if (run === undefined) return;
     if (await this.#end(run, REFUSED, `the store does not take what step ${step} found`)) return;
@@ -431,7 +478,7 @@ export class Scheduler {
 
   #ended(run: JobRun, state: ExtractionState): void {
     this.#forget(run);
-    this.counts.ended(state.failure?.reason ?? state.status);
+    this.counts.ended(run.job.connector, state.failure?.reason ?? state.status);
     this.#parts.onEnded(run.job, state);
   }
 
@@ -443,10 +490,16 @@ export class Scheduler {
     this.#runs.delete(number);
     this.#turns.delete(customer, run);
     this.queue.ended(customer);
-    for (const lease of run.leases) this.#release(lease);
+    for (const lease of run.leases.values()) this.#release(lease);
     for (const worker of run.workers) this.#parts.send(worker, { kind: 'forget', job: number });
   }
 }
+
+const KILLED: ExtractFailure = {
+  reason: 'internal_error',
+  retryable: false,
+  detail: `${DEATHS_MAX} workers died with the step`,
+};
 
 /** What came of a step that ended its workers. */
 const KILLER: ExtractResult = {
@@ -463,7 +516,7 @@ const KILLER: ExtractResult = {
   tier: null,
   errors: 1,
   bytes: 0,
-  failure: { reason: 'internal_error', retryable: false, detail: `${DEATHS_MAX} workers died with the step` },
+  failure: KILLED,
   notes: [],
   sessionJson: null,
 };

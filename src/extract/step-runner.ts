@@ -1,4 +1,5 @@
 import { unreachable } from '../base/brand.ts';
+import { SlotMap } from '../base/slot-map.ts';
 import type {
   ExtractEvent,
   ExtractFailure,
@@ -6,11 +7,12 @@ import type {
   ExtractOrder,
   ExtractStepMessage,
 } from '../pools/extract-messages.ts';
-import type { Connector } from './connector.ts';
-import { SourceFailure } from './connector.ts';
+import type { Connector, Operation } from './connector.ts';
+import { carriesRest, SourceFailure } from './connector.ts';
 import type { FetchParts, PolitePermits } from './fetch/parts.ts';
-import type { SourceSession } from './fetch/session.ts';
-import { failedResult, runStep, type RunnableJob } from './run-step.ts';
+import type { JobSession, SourceSession } from './fetch/session.ts';
+import { KeyRoom, KnownSteps } from './known-steps.ts';
+import { failedResult, runStep, type RunnableJob, type StepDone } from './run-step.ts';
 import { createShaper } from './shape/shaper.ts';
 
 export interface StepRunnerParts {
@@ -40,9 +42,10 @@ interface Permit {
 /** The worker's side of the scheduler: does the steps that it is handed, as many at once as there are. */
 export class StepRunner {
   readonly #parts: StepRunnerParts;
-  readonly #jobs = new Map<number, RunnableJob | ExtractFailure>();
-  readonly #running = new Map<number, Running>();
-  readonly #permits = new Map<number, Permit>();
+  readonly #jobs = new Map<number, KnownJob | ExtractFailure>();
+  readonly #running = new SlotMap<Running>();
+  readonly #permits = new SlotMap<Permit>();
+  readonly #room = new KeyRoom();
   #nextPermit = 1;
 
   constructor(parts: StepRunnerParts) {
@@ -53,7 +56,8 @@ export class StepRunner {
   order(order: Extract<ExtractOrder, { readonly kind: 'job' | 'forget' | 'steps' | 'permitted' }>): void {
     switch (order.kind) {
       case 'job':
-        this.#jobs.set(order.job.job, prepare(order.job, this.#parts));
+        this.#forgetSteps(order.job.job);
+        this.#jobs.set(order.job.job, prepare(order.job, this.#parts, new KnownSteps(this.#room)));
         break;
       case 'forget':
         this.#forget(order.job);
@@ -70,27 +74,52 @@ export class StepRunner {
   }
 
   #forget(job: number): void {
+    this.#forgetSteps(job);
     this.#jobs.delete(job);
     for (const running of this.#running.values()) if (running.job === job) running.giveUp();
   }
 
-  #begin({ lease, job: number, stateJson, recordsLeft }: ExtractStepMessage): void {
+  #forgetSteps(number: number): void {
+    const job = this.#jobs.get(number);
+    if (job !== undefined && 'known' in job) job.known.forget();
+  }
+
+  #begin({ lease, job: number, stateJson, recordsLeft, written }: ExtractStepMessage): void {
     const job = this.#jobs.get(number) ?? internal('the job is not known to its worker');
     if (!('operation' in job)) {
       this.#parts.emit({ kind: 'result', lease, ...failedResult(job) });
       return;
     }
+    const { known } = job;
+    known.written(written);
     const turn = new StepTurn(this.#parts, lease, this.#permits, () => this.#nextPermit++);
     this.#running.set(lease, { job: number, giveUp: () => turn.giveUp(GIVEN_UP) });
     const fetch = { ...this.#parts.fetch, polite: turn };
-    void Promise.race([runStep(job, fetch, { stateJson, recordsLeft }), turn.givenUp.then(failedResult)]).then(
-      (result) => {
+    void Promise.race([runStep(job, fetch, { stateJson, recordsLeft }), turn.givenUp.then(asDone)]).then(
+      ({ result, keys }) => {
         turn.end();
         this.#running.delete(lease);
-        this.#parts.emit({ kind: 'result', lease, ...result });
+        known.sent(lease, keys);
+        this.#parts.emit({ kind: 'result', lease, ...withLoss(job.operation, stateJson, result) });
       },
     );
   }
+}
+
+/** A job of which this worker has done steps. */
+interface KnownJob extends RunnableJob {
+  readonly known: KnownSteps;
+}
+
+/** A failure says whether the rest of a list is lost with it. */
+function withLoss(operation: Operation, stateJson: string, result: StepDone['result']): StepDone['result'] {
+  const { failure } = result;
+  if (failure === null || !carriesRest(operation, stateJson)) return result;
+  return { ...result, failure: { ...failure, losesRest: true } };
+}
+
+function asDone(failure: ExtractFailure): StepDone {
+  return { result: failedResult(failure), keys: [] };
 }
 
 const GIVEN_UP: ExtractFailure = { reason: 'cancelled', retryable: false, detail: 'the job is over' };
@@ -101,7 +130,7 @@ class StepTurn implements PolitePermits {
   readonly givenUp: Promise<ExtractFailure>;
   readonly #parts: StepRunnerParts;
   readonly #lease: number;
-  readonly #waiting: Map<number, Permit>;
+  readonly #waiting: SlotMap<Permit>;
   readonly #number: () => number;
   /** Domain → the permits that this step has there. */
   readonly #held = new Map<string, number[]>();
@@ -112,7 +141,7 @@ class StepTurn implements PolitePermits {
   #waitedMs = 0;
   #callOff: () => void;
 
-  constructor(parts: StepRunnerParts, lease: number, waiting: Map<number, Permit>, number: () => number) {
+  constructor(parts: StepRunnerParts, lease: number, waiting: SlotMap<Permit>, number: () => number) {
     this.#parts = parts;
     this.#lease = lease;
     this.#waiting = waiting;
@@ -189,17 +218,21 @@ function asError({ reason, retryable, detail }: ExtractFailure): SourceFailure {
 
 /** What all steps of a job share; a failure where it cannot be worked on. */
 function prepare(
-  { connector: id, operation: name, output, sessionJson }: ExtractJobMessage,
+  { connector: id, operation: name, output, sessionJson, sessionOrigins }: ExtractJobMessage,
   { connectors, bases }: StepRunnerParts,
-): RunnableJob | ExtractFailure {
-  const operation = connectors
-    .find((connector) => connector.id === id)
-    ?.operations.find((known) => known.name === name);
-  if (operation === undefined) return internal(`there is no ${id} ${name} any more`);
+  known: KnownSteps,
+): KnownJob | ExtractFailure {
+  const connector = connectors.find((known) => known.id === id);
+  const operation = connector?.operations.find((known) => known.name === name);
+  if (connector === undefined || operation === undefined) return internal(`there is no ${id} ${name} any more`);
   const shaper = createShaper(output, operation.record);
   if (shaper.kind === 'faults') return internal(`the output cannot be shaped: ${JSON.stringify(shaper.errors)}`);
-  const session = sessionJson === null ? null : (JSON.parse(sessionJson) as SourceSession);
-  return { operation, shaper: shaper.shaper, session, base: bases[id] ?? null };
+  const base = bases[id] ?? null;
+  // Words of an input name no address where the source is always the same; the operator's address for it is as good as one.
+  const origins = connector.hosts === undefined ? sessionOrigins : base === null ? [] : [new URL(base).origin];
+  const session: JobSession | null =
+    sessionJson === null ? null : { ...(JSON.parse(sessionJson) as SourceSession), origins };
+  return { operation, shaper: shaper.shaper, session, base, known };
 }
 
 function internal(detail: string): ExtractFailure {

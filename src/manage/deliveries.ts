@@ -3,6 +3,7 @@ import type { Route } from '../base/exchange.ts';
 import { problem, type Problem } from '../base/problem.ts';
 import { DECISIONS } from '../core/decision.ts';
 import { DELIVERY_STATUSES, type DeliveryId, EXTRACTION_EVENTS } from '../core/webhook.ts';
+import { overloaded } from '../decide/pipeline.ts';
 import { mapInSlices } from './in-slices.ts';
 import type { Managed, ManagedAnswer, ManagedHandler, ManagedRequest } from './managed.ts';
 import { badQuery, type Cursors, pageAnswer, readPage } from './paging.ts';
@@ -33,7 +34,8 @@ export function deliveryRoutes(managed: Managed, { deliveries, control, cursors 
     if (after !== null && !isDeliveryId(after)) return FOREIGN_CURSOR;
     const { customer } = request.caller;
     await deliveries.settled();
-    const found = deliveries.page(customer, { ...filters.value, after, limit });
+    const found = await deliveries.page(customer, { ...filters.value, after, limit });
+    if (found.kind === 'busy') return PAGES_BUSY;
     const rows = await mapInSlices(found.rows, deliveryJson);
     return pageAnswer(rows, found.next === null ? null : cursors.issue(ROUTE, customer, found.next));
   };
@@ -82,6 +84,11 @@ export function deliveryRoutes(managed: Managed, { deliveries, control, cursors 
 
 /** The same for another customer's deliveries as for those that nobody has. */
 const NOT_FOUND: ManagedAnswer = { kind: 'problem', problem: problem('not_found', 'There is no such delivery.') };
+
+const PAGES_BUSY: ManagedAnswer = {
+  kind: 'problem',
+  problem: overloaded('As many pages of the log are asked for as the service makes for a customer at once.'),
+};
 
 const PENDING: ManagedAnswer = {
   kind: 'problem',

@@ -20,7 +20,10 @@ export interface WebhookControl {
   create(webhook: NewWebhook): Promise<CreateOutcome>;
   /** From the answer on no attempt begins; deliveries that were pending end as `skipped`. */
   remove(customer: CustomerNumber, id: WebhookId): Promise<{ readonly kind: 'removed' } | NotFound | StoreFault>;
-  /** The old secret goes on counting beside the new one for `graceSeconds`, 0 to 604,800. */
+  /**
+   * The old secret goes on counting beside the new one for `graceSeconds`, 0 to 604,800, and those before it as long as they were
+   * to; at 0 all end at once.
+   */
   rotate(customer: CustomerNumber, id: WebhookId, graceSeconds: number): Promise<RotateOutcome>;
   /** One attempt with an example event; settles when it ended, whatever came of it. */
   test(customer: CustomerNumber, id: WebhookId): Promise<TestOutcome>;
@@ -40,7 +43,7 @@ interface NotFound {
   readonly kind: 'not_found';
 }
 
-/** As much is under way as the sender takes: the customer may ask again in a second. */
+/** As much is under way as may be: the customer may ask again in a second. */
 interface Busy {
   readonly kind: 'busy';
 }
@@ -90,14 +93,16 @@ export interface DeliveryQuery {
   readonly event: DeliveryEvent | null;
 }
 
+export type DeliveryPageOutcome =
+  | { readonly kind: 'page'; readonly rows: readonly Delivery[]; readonly next: DeliveryId | null }
+  /** As many pages of the customer are under way as may be. */
+  | Busy;
+
 /** What the endpoints read of the log of deliveries. */
 export interface DeliveryReader {
   /** Resolves when deliveries of decisions that were answered before this call can be read. */
   settled(): Promise<void>;
   find(customer: CustomerNumber, id: DeliveryId): Delivery | null;
   /** Newest first. `next` is possibly set although the page is not full. */
-  page(
-    customer: CustomerNumber,
-    query: DeliveryQuery,
-  ): { readonly rows: readonly Delivery[]; readonly next: DeliveryId | null };
+  page(customer: CustomerNumber, query: DeliveryQuery): Promise<DeliveryPageOutcome>;
 }

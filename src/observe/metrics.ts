@@ -26,6 +26,12 @@ export type Reading = { readonly name: string; readonly help: string } & (
       readonly label: string;
       readonly read: () => Iterable<readonly [string, number]>;
     }
+  /** A total for each combination of the labels' values, in the order of the labels. */
+  | {
+      readonly kind: 'labelled';
+      readonly labels: readonly string[];
+      readonly read: () => Iterable<{ readonly labels: readonly string[]; readonly count: number }>;
+    }
   | { readonly kind: 'histogram'; readonly read: () => Buckets }
 );
 
@@ -137,6 +143,9 @@ export function createMetrics(counts: DecisionCounts, ruleCodes: readonly string
       case 'totals':
         counter(name, help, reading.label, reading.read);
         break;
+      case 'labelled':
+        labelled(name, help, reading.labels, reading.read);
+        break;
       case 'histogram':
         registry.registerMetric(cumulative(name, help, reading.read));
         break;
@@ -155,6 +164,27 @@ export function createMetrics(counts: DecisionCounts, ruleCodes: readonly string
         collect() {
           this.reset();
           for (const [value, count] of read()) this.inc({ [label]: value }, count);
+        },
+      }),
+    );
+  }
+
+  function labelled(
+    name: string,
+    help: string,
+    labelNames: readonly string[],
+    read: () => Iterable<{ readonly labels: readonly string[]; readonly count: number }>,
+  ): void {
+    registry.registerMetric(
+      new Counter({
+        name,
+        help,
+        labelNames: [...labelNames],
+        registers: [],
+        collect() {
+          this.reset();
+          for (const { labels, count } of read())
+            this.inc(Object.fromEntries(labelNames.map((label, i) => [label, labels[i] ?? ''])), count);
         },
       }),
     );

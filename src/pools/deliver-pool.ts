@@ -9,6 +9,7 @@ import type {
   DeliverStats,
   DeliverWorkerData,
 } from './deliver-messages.ts';
+import { packOrder, unpackSignal, type WireSignal } from './deliver-wire.ts';
 
 export interface DeliverPoolEvents {
   /** A worker is up, at the start or in another's place. It knows nothing of what its predecessor held. */
@@ -78,7 +79,7 @@ class WorkerPlace implements DeliverPool {
 
   send(order: DeliverOrder): boolean {
     if (!this.up || this.#port === null) return false;
-    this.#port.postMessage(order);
+    this.#port.postMessage(packOrder(order));
     return true;
   }
 
@@ -87,7 +88,8 @@ class WorkerPlace implements DeliverPool {
     while (!this.#closing) {
       const { port1, port2 } = new MessageChannel();
       this.#port = port1;
-      port1.on('message', (signal: DeliverSignal) => {
+      port1.on('message', (message: WireSignal) => {
+        const signal = unpackSignal(message);
         if (signal.kind === 'ready') {
           wasReady = true;
           ready();

@@ -26,6 +26,8 @@ export interface ExtractJobMessage {
   readonly output: OutputOptions;
   /** JSON of the session; null without one. */
   readonly sessionJson: string | null;
+  /** Of the addresses that the job's input names; empty without a session. */
+  readonly sessionOrigins: readonly string[];
 }
 
 export interface ExtractStepMessage {
@@ -34,6 +36,8 @@ export interface ExtractStepMessage {
   readonly stateJson: string;
   /** Infinity where the job takes all. */
   readonly recordsLeft: number;
+  /** Leases of this job whose results came from this worker and are in the store; each is told once. */
+  readonly written: readonly number[];
 }
 
 export type ExtractOrder =
@@ -109,11 +113,11 @@ export interface ExtractResult {
   readonly errors: number;
   /** Over the wire. */
   readonly bytes: number;
-  /** null: the step was done. */
+  /** null: the step was done. What it found beside a failure is kept all the same. */
   readonly failure: ExtractFailure | null;
   /** What the operator is told beside it. */
   readonly notes: readonly Pick<ExtractFailure, 'reason' | 'detail'>[];
-  /** The session as the source left it; null where it has not changed. */
+  /** JSON of the `CookieChange`s that the source made to the session while the step ran; null where it made none. */
   readonly sessionJson: string | null;
 }
 
@@ -128,6 +132,10 @@ export interface ExtractFailure {
   readonly reason: FailureReason;
   readonly retryable: boolean;
   readonly detail: string;
+  /** An unknown rest of a list is lost with the step. */
+  readonly losesRest?: boolean;
+  /** For how long the source asks to be left alone, where the step may be done after that. */
+  readonly waitMs?: number;
 }
 
 export type ExtractEvent =

@@ -64,7 +64,7 @@ export class ExtractionSteps {
 
   /**
    * Only inside a write transaction. Adds those that the job has not met, numbered from `firstStep` on and up to `lastStep`, which is
-   * not used; says how many.
+   * not used; says how many, and whether there were more.
    */
   add(
     job: JobNumber,
@@ -72,13 +72,14 @@ export class ExtractionSteps {
     range: FoundRange,
     firstStep: number,
     lastStep: number,
-  ): number {
+  ): { readonly added: number; readonly isCut: boolean } {
     let step = firstStep;
     let at = range.at;
-    for (let i = range.from; i < range.to && step < lastStep; i++) {
+    for (let i = range.from; i < range.to; i++) {
       const end = at + (rowBytes[i] ?? 0);
       const mark = hashedKey(job, hashes.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES));
       if (!this.#keys.doesExist(mark)) {
+        if (step >= lastStep) return { added: step - firstStep, isCut: true };
         putMark(this.#keys, mark);
         const place = numberedKey(job, step, 6);
         void this.#steps.put(place, withSum(place, rows.subarray(at, end)));
@@ -86,7 +87,7 @@ export class ExtractionSteps {
       }
       at = end;
     }
-    return step - firstStep;
+    return { added: step - firstStep, isCut: false };
   }
 
   /** Only inside a write transaction. */

@@ -17,7 +17,7 @@ import { committed, durably, type StoreWrite } from './durable.ts';
 import { applyPart, type JobFacts, type StepPart } from './extractions/apply.ts';
 import { decodeJob, encodeJob, extractionOf, type Job, jobKey } from './extractions/job-row.ts';
 import type { JobNumber } from './extractions/keys.ts';
-import { type EndedJob, Retention, type RetentionBounds } from './extractions/retention.ts';
+import { type EndedJob, LOOKED_AT_MAX, Retention, type RetentionBounds } from './extractions/retention.ts';
 import { decodeState, encodeState } from './extractions/state-row.ts';
 import type { ExtractionDeliveries, PendingDelivery } from './extraction-deliveries.ts';
 import type { ExtractionRecords } from './extraction-records.ts';
@@ -25,7 +25,7 @@ import type { ExtractionSteps, FoundSteps } from './extraction-steps.ts';
 import type { Failures } from './failures.ts';
 import type { Idempotency, IdempotentFound, IdempotentKey } from './idempotency.ts';
 import { endOfCustomer, rowIdOf } from './request-rows.ts';
-import type { Sessions } from './sessions.ts';
+import type { ContentChange, Sessions } from './sessions.ts';
 import { u32Key, withoutSum, withSum } from './value.ts';
 
 export interface ExtractionTables {
@@ -49,6 +49,8 @@ export interface ExtractionParts {
 export interface ExtractionBounds extends CollectBounds, RetentionBounds {
   /** How long a job that has ended is kept, and its records with it. */
   readonly keepMs: number;
+  /** Of one job, done ones included. */
+  readonly stepsMax: number;
   readonly scanRowsMax: number;
 }
 
@@ -61,6 +63,8 @@ const BOUNDS: ExtractionBounds = {
   recordBytesMax: 2 * 2 ** 30,
   /** Choice: a week is time to fetch what was asked for. */
   keepMs: 7 * 86_400_000,
+  /** Choice: a site of so many pages is more than a job may collect. */
+  stepsMax: 2_000_000,
   /** Choice: 60 jobs an hour for a week. */
   jobsPerCustomerMax: 10_000,
   bytesPerCustomerMax: 8 * 2 ** 30,
@@ -90,8 +94,8 @@ export type JobCreated =
 
 /** A part with what is to be written beside it. */
 export interface Result extends StepPart {
-  /** The session's content as the step left it; null where it has not changed. */
-  readonly session: { readonly sealing: Uint8Array; readonly content: Uint8Array } | null;
+  /** What the step changed of the session; null where nothing. */
+  readonly session: { readonly sealing: Uint8Array; readonly change: ContentChange } | null;
 }
 
 export interface Applied {
@@ -126,7 +130,7 @@ export class Extractions {
   readonly #root: RootDatabase<Buffer, Buffer>;
   readonly #tables: ExtractionTables;
   readonly #parts: ExtractionParts;
-  readonly #bounds: ExtractionBounds;
+  #bounds: ExtractionBounds;
   readonly #retention: Retention;
 
   constructor(
@@ -145,6 +149,11 @@ export class Extractions {
   /** Bytes of the records of jobs that have ended. */
   get endedBytes(): number {
     return this.#retention.bytes;
+  }
+
+  /** An operator's own bound. To be set before any job runs: those that do would meet two. */
+  boundRecords(recordsMax: number): void {
+    this.#bounds = { ...this.#bounds, recordsMax };
   }
 
   /** How many records a job may have. */
@@ -166,7 +175,7 @@ export class Extractions {
       const place = u32Key(job.number);
       void this.#tables.open.put(place, withSum(place, key));
       const range = { from: 0, to: steps.rowBytes.length, at: 0 };
-      const found = this.#parts.steps.add(job.number, steps, range, 0, Infinity);
+      const { added: found } = this.#parts.steps.add(job.number, steps, range, 0, Infinity);
       const state = { ...queuedState(), nextStep: found, openSteps: found, isWide: found > 1 };
       this.#putState(job.number, state);
       if (idempotency !== null) {
@@ -231,8 +240,13 @@ export class Extractions {
   /** What came of steps, in one transaction and in this order. */
   apply(results: readonly Result[], nowMs: number): Promise<StoreWrite<readonly Applied[]>> {
     return this.#write(committed, () => {
-      const states = new Map<JobNumber, ExtractionState | null>();
-      return results.map((result) => this.#applyOne(states, result, nowMs));
+      const states = new Map<JobNumber, ExtractionState>();
+      try {
+        return results.map((result) => this.#applyOne(states, result, nowMs));
+      } finally {
+        // Once for each job, and also when a later result fails: what was written before it stays.
+        for (const [job, state] of states) this.#putState(job, state);
+      }
     });
   }
 
@@ -299,22 +313,20 @@ export class Extractions {
     });
   }
 
-  #applyOne(states: Map<JobNumber, ExtractionState | null>, result: Result, nowMs: number): Applied {
+  /** `states`: as the results before it left them; not written yet. */
+  #applyOne(states: Map<JobNumber, ExtractionState>, result: Result, nowMs: number): Applied {
     const { job } = result;
     const state = states.get(job.number) ?? this.stateOf(job.number);
     if (state === null) return { state, isTaken: false, isEnd: false };
-    const parts = { ...this.#parts, bounds: this.#bounds, keepMs: this.#bounds.keepMs };
+    const { keepMs, stepsMax } = this.#bounds;
+    const parts = { ...this.#parts, bounds: this.#bounds, keepMs, stepsMax };
     const applied = applyPart(parts, state, result, nowMs);
-    if (applied === null) {
-      states.set(job.number, state);
-      return { state, isTaken: false, isEnd: false };
-    }
-    const next = withDeliveryAtEnd(applied, job.delivery);
+    if (applied === null) return { state, isTaken: false, isEnd: false };
+    const next = withDeliveryAtEnd(applied.state, job.delivery);
     states.set(job.number, next);
-    this.#putState(job.number, next);
-    if (result.isLast) this.#parts.failures.add({ ...job, jobId: job.id }, result.outcome.entries);
+    this.#parts.failures.add({ ...job, jobId: job.id }, applied.entries);
     if (result.session !== null && job.session !== null)
-      this.#parts.sessions.replaceContent(result.session.sealing, job.customer, job.session, result.session.content);
+      this.#parts.sessions.changeContent(result.session.sealing, job.customer, job.session, result.session.change);
     const isEnd = hasEnded(next);
     if (isEnd) this.#close(job, next);
     return { state: next, isTaken: true, isEnd };
@@ -341,13 +353,18 @@ export class Extractions {
   }
 
   #crowdedOut(): readonly EndedJob[] {
-    const tooMuch = this.#retention.tooMuch();
+    const tooMuch = this.#retention.tooMuch((job) => this.stateOf(job)?.delivery === 'pending');
     if (tooMuch !== null) return [tooMuch];
     return this.#retention.crowded().flatMap((customer) => this.#oldestEnded(customer) ?? []);
   }
 
-  /** Jobs lie in the order in which they were made, and few of a customer's are open. */
+  /**
+   * The oldest that owes no delivery; where each that is looked at does, the oldest. Jobs lie in the order in which they were made,
+   * and few of a customer's are open.
+   */
   #oldestEnded(customer: CustomerNumber): EndedJob | null {
+    let oldest: EndedJob | null = null;
+    let looked = 0;
     for (const { key, value } of this.#tables.jobs.getRange({
       start: u32Key(customer),
       end: endOfCustomer(customer),
@@ -356,9 +373,12 @@ export class Extractions {
       const state = this.stateOf(number);
       if (state === null || !hasEnded(state)) continue;
       const id = rowIdOf('ext', Buffer.from(key)) as ExtractionId;
-      return { number, customer, id, expiresAtMs: state.expiresAtMs ?? 0, bytes: state.recordBytes };
+      const found = { number, customer, id, expiresAtMs: state.expiresAtMs ?? 0, bytes: state.recordBytes };
+      if (state.delivery !== 'pending') return found;
+      oldest ??= found;
+      if (++looked >= LOOKED_AT_MAX) break;
     }
-    return null;
+    return oldest;
   }
 
   #markForCleaning(job: JobNumber, what: number): void {

@@ -11,6 +11,8 @@ const markerSchema = z.object({
   format_version: z.number().int(),
   created_at: z.number(),
   simulated: z.boolean(),
+  /** What shows the master key, base64: see `proveMasterKey`. Absent until a server has run, and in directories of older versions. */
+  master_key_check: z.string().optional(),
 });
 
 /**
@@ -41,6 +43,9 @@ export function readMarker(dataDir: string): MarkerRead {
 }
 
 export function writeMarker(dataDir: string, simulated: boolean, nowMs: number): void {
-  const marker: Marker = { format_version: FORMAT_VERSION, created_at: Math.floor(nowMs / 1000), simulated };
+  putMarker(dataDir, { format_version: FORMAT_VERSION, created_at: Math.floor(nowMs / 1000), simulated });
+}
+
+export function putMarker(dataDir: string, marker: Marker): void {
   writeWhole(join(dataDir, MARKER_NAME), `${JSON.stringify(marker)}\n`, 0o644);
 }

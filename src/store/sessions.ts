@@ -89,10 +89,15 @@ export class Sessions {
     });
   }
 
-  /** Only inside a write transaction: what it holds from now on. One that is not there stays so. */
-  replaceContent(key: Uint8Array, customer: CustomerNumber, id: string, content: Uint8Array): void {
+  /**
+   * Only inside a write transaction, so that nobody changes it between the reading and the writing: what it holds from now on. One
+   * that is not there, or was sealed under another key, stays as it is.
+   */
+  changeContent(key: Uint8Array, customer: CustomerNumber, id: string, change: ContentChange): void {
     const row = this.#read(customer, id);
-    if (row !== null) this.#put(key, row.session, content);
+    const content = row === null ? null : unseal(key, row.sealed, contextOf(row.session));
+    const changed = content === null ? null : change(content);
+    if (row !== null && changed !== null) this.#put(key, row.session, changed);
   }
 
   /** Removes those that have expired among the next `rowsMax`. */
@@ -119,6 +124,9 @@ export class Sessions {
     void this.#table.put(place, withSum(place, pack([host, createdAtMs, expiresAtMs, sealed])));
   }
 }
+
+/** What a session holds → what it is to hold; null: the same. */
+export type ContentChange = (content: Buffer) => Uint8Array | null;
 
 interface Row {
   readonly session: BrowserSession;

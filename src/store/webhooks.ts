@@ -2,7 +2,14 @@ import type { Database, RootDatabase } from 'lmdb';
 import type { CustomerNumber } from '../base/brand.ts';
 import { pack, unpack } from '../base/pack.ts';
 import { DECISIONS } from '../core/decision.ts';
-import type { Webhook, WebhookHealth, WebhookId, WebhookSecrets } from '../core/webhook.ts';
+import {
+  PREVIOUS_SECRETS_MAX,
+  type PreviousSecret,
+  type Webhook,
+  type WebhookHealth,
+  type WebhookId,
+  type WebhookSecrets,
+} from '../core/webhook.ts';
 import { committed, durably, type StoreWrite } from './durable.ts';
 import { endOfCustomer, rowIdOf, rowKey } from './request-rows.ts';
 import { seal, unseal } from './sealed.ts';
@@ -24,7 +31,7 @@ export interface WebhookPage {
 export interface Rotation {
   /** The new text that signs. */
   readonly secret: string;
-  /** Until then the old one counts beside it; null for not at all. */
+  /** Until then the one that it replaces counts beside it; null ends that one and all before it. */
   readonly previousUntilMs: number | null;
   readonly nowMs: number;
 }
@@ -48,7 +55,7 @@ export class Webhooks {
   create(key: Uint8Array, webhook: Webhook, secret: string): Promise<StoreWrite<'created' | 'limit_reached'>> {
     const place = keyOf(webhook.customer, webhook.id);
     if (place === null) throw new Error('a webhook needs an id of its own');
-    const sealed = sealSecrets(key, webhook, { current: secret, previous: null, previousUntilMs: null });
+    const sealed = sealSecrets(key, webhook, { current: secret, previous: [] });
     return durably(this.#root, () => {
       if (this.count(webhook.customer) >= WEBHOOKS_PER_CUSTOMER_MAX) return 'limit_reached';
       this.#put(place, encode(webhook, sealed));
@@ -97,8 +104,8 @@ export class Webhooks {
   }
 
   /**
-   * A new secret; null when there is no such webhook. The one before it counts until `previousUntilMs`, the one before that no
-   * longer. One that cannot be opened any more is no previous one.
+   * A new secret; null when there is no such webhook. The one that it replaces counts until `previousUntilMs`, and those that were
+   * replaced before go on until the end of their own grace. One that cannot be opened any more is no previous one.
    */
   rotate(
     key: Uint8Array,
@@ -111,10 +118,9 @@ export class Webhooks {
       const row = this.#read(customer, id);
       if (row === null) return null;
       const before = previousUntilMs === null ? null : unsealSecrets(key, row.webhook, row.sealed);
-      const previous = before?.current ?? null;
+      const previous = before === null || previousUntilMs === null ? [] : previousOf(before, previousUntilMs, nowMs);
       const webhook = { ...row.webhook, updatedAtMs: nowMs };
-      const secrets = { current: secret, previous, previousUntilMs: previous === null ? null : previousUntilMs };
-      this.#put(row.key, encode(webhook, sealSecrets(key, webhook, secrets)));
+      this.#put(row.key, encode(webhook, sealSecrets(key, webhook, { current: secret, previous })));
       return webhook;
     });
   }
@@ -123,6 +129,17 @@ export class Webhooks {
   secretsOf(key: Uint8Array, { customer, id }: Pick<Webhook, 'customer' | 'id'>): WebhookSecrets | null {
     const row = this.#read(customer, id);
     return row === null ? null : unsealSecrets(key, row.webhook, row.sealed);
+  }
+
+  /** Whether some webhook's secrets open with this key; null without webhooks. */
+  opensWith(key: Uint8Array): boolean | null {
+    let isAny = false;
+    for (const { key: place, value } of this.#table.getRange()) {
+      isAny = true;
+      const { webhook, sealed } = decode(Buffer.from(place), Buffer.from(value));
+      if (unsealSecrets(key, webhook, sealed) !== null) return true;
+    }
+    return isAny ? false : null;
   }
 
   /**
@@ -166,19 +183,28 @@ function keyOf(customer: CustomerNumber, id: WebhookId): Buffer | null {
 
 type Owner = Pick<Webhook, 'customer' | 'id'>;
 
-function sealSecrets(key: Uint8Array, owner: Owner, secrets: WebhookSecrets): Buffer {
-  return seal(key, pack([secrets.current, secrets.previous, secrets.previousUntilMs]), contextOf(owner));
+/** The replaced secret, and what still counts of those before it. */
+function previousOf({ current, previous }: WebhookSecrets, untilMs: number, nowMs: number): readonly PreviousSecret[] {
+  const counting = previous.filter((one) => nowMs < one.untilMs);
+  return [{ secret: current, untilMs }, ...counting].slice(0, PREVIOUS_SECRETS_MAX);
+}
+
+/** The current one, then each previous one and its end, newest first; without any, `null` for both, as older versions wrote it. */
+function sealSecrets(key: Uint8Array, owner: Owner, { current, previous }: WebhookSecrets): Buffer {
+  const pairs = previous.length === 0 ? [null, null] : previous.flatMap(({ secret, untilMs }) => [secret, untilMs]);
+  return seal(key, pack([current, ...pairs]), contextOf(owner));
 }
 
 function unsealSecrets(key: Uint8Array, owner: Owner, sealed: Uint8Array): WebhookSecrets | null {
   const plain = unseal(key, sealed, contextOf(owner));
   if (plain === null) return null;
-  const [current, previous, previousUntil] = unpack(plain);
-  return {
-    current: String(current),
-    previous: typeof previous === 'string' ? previous : null,
-    previousUntilMs: typeof previousUntil === 'number' ? previousUntil : null,
-  };
+  const [current, ...pairs] = unpack(plain);
+  const previous: PreviousSecret[] = [];
+  for (let at = 0; at + 1 < pairs.length; at += 2) {
+    const [secret, untilMs] = pairs.slice(at, at + 2);
+    if (typeof secret === 'string' && typeof untilMs === 'number') previous.push({ secret, untilMs });
+  }
+  return { current: String(current), previous };
 }
 
 function contextOf({ customer, id }: Owner): string {

@@ -17,7 +17,7 @@ import { CAUGHT_SHARE_MIN, NOT_CAUGHT_SHARE_MAX, type PersonaResult, type Report
 
 const DEMO = fileURLToPath(new URL('../../dist/scripts/demo.js', import.meta.url));
 /** Two runs of some 15 s each on two idle cores, and the tests beside this one want theirs. */
-const RUN_MS = 120_000;
+const RUN_MS = 300_000;
 
 let folder: string;
 let first: string;

@@ -241,7 +241,7 @@ describe('a process that ends', () => {
       expect(new Set(receiver.arrivals.map(({ headers }) => headers['webhook-id'])).size).toBe(4);
       await second.stop();
     },
-    60_000,
+    180_000,
   );
 
   test.each(['SIGKILL', 'SIGTERM'] as const)(
@@ -268,7 +268,7 @@ describe('a process that ends', () => {
       expect(seqsOf(storedLines(s3, id))).toEqual(oneTo(20_000));
       await second.stop();
     },
-    90_000,
+    180_000,
   );
 });
 
@@ -341,7 +341,7 @@ describe('to S3', () => {
     expect(seqsOf(storedLines(s3, job.id))).toEqual(oneTo(20_000));
     expect(s3.requests.map(({ what }) => what)).toEqual(['begin', 'part 1', 'part 2', 'complete']);
     expect(s3.uploads.size).toBe(0);
-  }, 60_000);
+  }, 180_000);
 
   test('a storage that fails for a while is tried again', async () => {
     const [s3, request] = await startStorage(({ what, time }) =>

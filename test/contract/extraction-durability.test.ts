@@ -15,7 +15,8 @@ import { eventually } from '../support/webhooks.ts';
 const KILLS = Number(process.env['GATEHOUSE_KILLS'] ?? 3);
 /** Pages of the site; forty a life of the server, and some that are left for after the last kill. */
 const PAGES = Math.max(300, 40 * KILLS);
-const READY_MS_MAX = 10_000;
+/** Choice: a start takes 1 s; this is far from never, on a machine that does other things too. */
+const READY_MS_MAX = 30_000;
 const ENV = {
   GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8',
   GATEHOUSE_EXTRACT_HOST_GAP_MS: '0',
@@ -174,7 +175,7 @@ describe('SIGKILL', () => {
     figures('starts until the job’s next request', goesOnMs);
   });
 
-  test('a limit is exact across kills', { timeout: 120_000 }, async () => {
+  test('a limit is exact across kills', { timeout: 300_000 }, async () => {
     const limit = 120;
     const id = await client.started({
       connector: 'generic',
@@ -194,7 +195,7 @@ describe('SIGKILL', () => {
     expect(new Set(records.map(({ _meta }) => _meta.id)).size).toBe(limit);
   });
 
-  test('every job that was answered is there and comes to its end', { timeout: 120_000 }, async () => {
+  test('every job that was answered is there and comes to its end', { timeout: 300_000 }, async () => {
     const answered: string[] = [];
     for (let kill = 0; kill < 2; kill++) {
       const before = answered.length;
@@ -226,11 +227,11 @@ describe('SIGTERM', () => {
     await asked(site.asked() + 20);
     const sinceMs = performance.now();
     expect(await server.stop()).toBe(0);
-    expect(performance.now() - sinceMs).toBeLessThan(8_000);
+    expect(performance.now() - sinceMs).toBeLessThan(12_000);
 
     await start();
     expect((await client.job(id)).counts.collected).toBeGreaterThan(0);
     await succeeded(id);
     await expectEachOnce(id);
-  }, 60_000);
+  }, 180_000);
 });

@@ -39,7 +39,7 @@ describe('1. What the service does', () => {
   });
 
   test('a request is operation, input and collect, plus optional output, session and delivery', async () => {
-    const { json } = await client.ask('POST', '/v1/sessions', { host: 'shop.example', headers: { 'X-A': 'b' } });
+    const { json } = await client.ask('POST', '/v1/sessions', { host: '127.0.0.1', headers: { 'X-A': 'b' } });
     const job = await client.run({
       ...books(50),
       collect: { mode: 'limit', limit: 2 },
@@ -336,6 +336,22 @@ describe('7. Errors', () => {
     const job = await client.run({ ...books(1), input: { query: 'missing' } });
     expect(job.request_id).toMatch(/^req_/);
     expect(Object.keys(job.failure ?? {})).toEqual(['reason', 'retryable']);
+  });
+
+  test('and in the log, without what an address asks', async () => {
+    const job = await client.run({ ...books(1), input: { query: 'missing' } });
+    const lineOf = (): string | undefined =>
+      server
+        .stdout()
+        .split('\n')
+        .find((line) => line.includes('"msg":"extraction"') && line.includes(job.request_id));
+    await expect.poll(lineOf).toBeDefined();
+    expect(JSON.parse(lineOf() ?? '')).toMatchObject({
+      id: job.id,
+      status: 'failed',
+      reason: 'source_not_found',
+      detail: expect.stringMatching(`^${source.url}/search.json\\?… status 404`) as unknown,
+    });
   });
 });
 

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { CALM, decide, get, TRANSPORTS } from '../support/requests.ts';
 import { startServer } from '../support/server.ts';
+import { decideTo, webhookClient } from '../support/webhooks.ts';
 
 /** Start, stop and restart, as a supervisor sees them. Open points, section 6. */
 
@@ -71,6 +72,23 @@ describe('settings', () => {
     }
     await server.stop();
     rmSync(other, { recursive: true, force: true });
+  });
+
+  test('another master key than that of the data directory is refused, and nothing that was owed is lost', async () => {
+    const env = { GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8', GATEHOUSE_MASTER_KEY: 'a'.repeat(64) };
+    const first = await startServer({ dataDir, env });
+    const key = first.secretKey;
+    await webhookClient(first.url, key).create('http://127.0.0.1:9/hook', 'SOFT_CHALLENGE');
+    await decideTo(first.url, key, 'SOFT_CHALLENGE');
+    await first.stop('SIGKILL');
+    const other = startServer({ dataDir, env: { ...env, GATEHOUSE_MASTER_KEY: 'b'.repeat(64) } });
+    await expect(other).rejects.toThrow(/exit code 78[^]*GATEHOUSE_MASTER_KEY is not the key/);
+    const none = startServer({ dataDir, env: { GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8' } });
+    await expect(none).rejects.toThrow(/exit code 1[^]*master\.key is missing/);
+    const again = await startServer({ dataDir, env });
+    const [row] = await webhookClient(again.url, key).deliveries();
+    expect(['pending', 'failed']).toContain(row?.status);
+    await again.stop();
   });
 
   test('a second server on one data directory is refused', async () => {

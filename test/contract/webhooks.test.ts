@@ -239,7 +239,7 @@ describe('3. Webhook health', () => {
     expect(probe).toMatchObject({ status: 'succeeded', trigger: 'probe', attempt_count: 1 });
     await withHealth(id, { status: 'healthy', unhealthy_since: null });
     expect(await client.ended(`?request_id=${await decided('BLOCK')}`)).toMatchObject({ trigger: 'decision' });
-  }, 60_000);
+  }, 180_000);
 });
 
 describe('4.3 Webhooks', () => {
@@ -447,7 +447,7 @@ describe('6. Events', () => {
     expect(row).toMatchObject({ status: 'failed', attempt_count: 4, last_status_code: 500, last_error: 'http_status' });
     expect(receiver.arrivals).toHaveLength(4);
     await withHealth(id, { status: 'healthy', consecutive_failures: 1 });
-  }, 45_000);
+  }, 180_000);
 
   test('a redirect is not followed and counts as a failure', async () => {
     receiver.answers(302, 200);

@@ -369,7 +369,7 @@ describe.skipIf(process.platform !== 'linux')('one job takes less than 64 MiB, w
     for (let i = 0; i < 20; i++) await client?.run(article(`${healthy.url}/warm-${i}`));
   });
 
-  test.each(Object.keys(LARGE))('%s', { timeout: 60_000 }, async (name) => {
+  test.each(Object.keys(LARGE))('%s', { timeout: 120_000 }, async (name) => {
     const { respond, body, reason, collected = 0 } = LARGE[name] ?? { respond: () => {}, body: article, reason: '' };
     const one = await source(respond);
     const client = clientAt(0);
@@ -449,6 +449,65 @@ describe('paging without an end', () => {
   });
 });
 
+describe('a job that wants all and cannot have it', () => {
+  const xml = (socket: Socket, body: string): void => answer(socket, '200 OK', body, 'Content-Type: text/xml\r\n');
+  const startOf = (socket: Socket): string => `http://${socket.localAddress ?? ''}:${socket.localPort ?? 80}`;
+  const all = (operation: string, url: string): object => {
+    return { connector: 'generic', operation, input: { url: `${url}/` }, collect: { mode: 'all' } };
+  };
+
+  test('fails where a page of posts is gone', async () => {
+    const one = await source((socket, request) => {
+      const path = pathOf(request);
+      if (!path.startsWith('/wp-json/')) {
+        const head = '<link rel="https://api.w.org/" href="/wp-json/"><meta name="generator" content="WordPress 6.4">';
+        answer(socket, '200 OK', `<html><head>${head}</head><body>Home</body></html>`, 'Content-Type: text/html\r\n');
+        return;
+      }
+      const page = Number(/[?&]page=(\d+)/.exec(path)?.[1]);
+      if (path.includes('/pages?') || page !== 2) {
+        const kind = path.includes('/pages?') ? 'p' : 'b';
+        const posts = Array.from({ length: 100 }, (_, i) => ({
+          id: i,
+          link: `${startOf(socket)}/${kind}${page}-${i}`,
+          title: { rendered: 'Post' },
+          content: { rendered: '<p>Text</p>' },
+        }));
+        const total = kind === 'p' ? 2 : 12;
+        answer(
+          socket,
+          '200 OK',
+          JSON.stringify(posts),
+          `Content-Type: application/json\r\nX-WP-TotalPages: ${total}\r\n`,
+        );
+      } else answer(socket, '404 Not Found', '{}', 'Content-Type: application/json\r\n');
+    });
+    const job = await clientAt(0).run(all('site.pages', one.url));
+    expect([job.status, job.failure?.reason]).toEqual(['failed', 'source_not_found']);
+    expect(job.counts.collected).toBeGreaterThan(0);
+  });
+
+  test.each([
+    ['500 Internal Server Error', 'failed'],
+    ['404 Not Found', 'succeeded'],
+  ])('at an index of two sitemaps, the second of which answers %s, is %s', { timeout: 60_000 }, async (status, end) => {
+    const one = await source((socket, request) => {
+      const start = startOf(socket);
+      const path = pathOf(request);
+      if (path === '/sitemap.xml')
+        xml(
+          socket,
+          `<sitemapindex>${['/1.xml', '/2.xml'].map((to) => `<sitemap><loc>${start}${to}</loc></sitemap>`).join('')}</sitemapindex>`,
+        );
+      else if (path === '/1.xml') xml(socket, `<urlset><url><loc>${start}/a</loc></url></urlset>`);
+      else if (path === '/2.xml') answer(socket, status, '');
+      else html(socket, request, 'Its pages are in lists.');
+    });
+    const job = await clientAt(0).run(all('site.urls', one.url));
+    expect([job.status, job.counts.collected]).toEqual([end, 1]);
+  });
+});
+
 describe('a wrong charset', () => {
   const page = (text: string): string => `<!doctype html><title>A page</title><main><p>${text}</p></main>`;
   test.each([
@@ -457,7 +516,7 @@ describe('a wrong charset', () => {
       'says UTF-8 and is windows-1252',
       'text/html; charset=utf-8',
       Buffer.from(page('caf\u00e9'), 'latin1'),
-      'caf\ufffd',
+      'caf\u00e9',
     ],
     ['says UTF-16 and is UTF-8', 'text/html; charset=utf-16le', Buffer.from(page('caf\u00e9')), null],
     ['has half a character at its end', 'text/html', Buffer.from([...Buffer.from(page('caf')), 0xc3]), 'caf'],

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { checkGeoFile } from '../../src/pools/layer-files.ts';
 import type { GeoContent } from '../../src/pools/layer-messages.ts';
 import { createGeoIp } from '../../src/score/geoip.ts';
+import { cpuMs } from '../support/cpu-time.ts';
 import { anonymousDatabase, asnDatabase, cityDatabase } from '../support/geo-databases.ts';
 import { LayerFolders, until } from '../support/layer-folders.ts';
 import { shared } from '../support/mmdb-writer.ts';
@@ -64,7 +65,7 @@ describe('mutants of GeoIP files', () => {
     const outcomes = { refused: 0, taken: 0 };
     for (let seed = 1; seed <= 1_000; seed++) {
       const bytes = shared(mutant(original, seed));
-      const startedAt = performance.now();
+      const startedAt = cpuMs();
       const checked = checkGeoFile({ name: 'x.mmdb', bytes });
       outcomes[checked.kind === 'ok' ? 'taken' : 'refused'] += 1;
       // Also what the main thread refuses: a worker must survive it too.
@@ -79,7 +80,7 @@ describe('mutants of GeoIP files', () => {
         const facts = geo.lookup(ip, version);
         expect(Number.isNaN(facts?.latitude ?? 0), `seed ${seed}`).toBe(false);
       }
-      expect(performance.now() - startedAt, `seed ${seed}`).toBeLessThan(1_000);
+      expect(cpuMs() - startedAt, `seed ${seed}`).toBeLessThan(1_000);
     }
     // The mutants are of both sorts, so both ways were tried.
     expect(outcomes.refused).toBeGreaterThan(50);
@@ -150,6 +151,7 @@ describe('swapping under load', () => {
         while (run.on) seen.add((await worker.ask()).country);
       }),
     );
+    await until(() => seen.has('DE'));
     for (let i = 0; i < 20; i++) {
       const country = i % 2 === 0 ? 'AT' : 'CH';
       folders.put('x.mmdb', cityDatabase(country));

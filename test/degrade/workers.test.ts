@@ -53,7 +53,7 @@ describe('a poisoned request', () => {
     }
     const since = performance.now();
     expect((await decide(url, secretKey)).status).toBe(200);
-    expect(performance.now() - since).toBeLessThan(1_000);
+    expect(performance.now() - since).toBeLessThan(5_000);
     expect((await get(url, '/metrics')).text).toMatch(/^gatehouse_batch_failures_total [1-9]/m);
   });
 

@@ -40,6 +40,7 @@ export class SchedulerBench {
       sealing: SEALING,
       polite,
       bounds: { ...SCHEDULER_BOUNDS, ...bounds },
+      carriesRest: (_job, stateJson) => stateJson.includes('list'),
       nowMs: () => this.nowMs,
       monotonicMs: () => this.nowMs,
       after: (ms, then) => {

@@ -4,6 +4,7 @@ import { request, type Agent } from 'node:http';
 import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { signRequest } from '../../src/client/sign.ts';
+import { openStore } from '../../src/store/open-store.ts';
 
 /** Requests as a customer's backend sends them, with every part open to change. */
 
@@ -171,24 +172,27 @@ export function gatehouse(dataDir: string, ...words: string[]): Record<string, u
   return JSON.parse(output) as Record<string, unknown>;
 }
 
-/** A new customer with one key pair, made by the command line beside the server; usable when this resolves. */
+/** A new customer with one key pair, made beside the server as the command line makes them; usable when this resolves. */
 export async function newCustomer(
   url: string,
   dataDir: string,
-  rateLimit?: number,
+  rateLimit: number | null = null,
 ): Promise<{ customerId: string; secretKey: string; publicKey: string }> {
-  const { customer_id: customerId } = gatehouse(dataDir, 'customers', 'create', 'test') as { customer_id: string };
-  const words = rateLimit === undefined ? [] : ['--rate-limit', String(rateLimit)];
-  const keys = gatehouse(dataDir, 'keys', 'create', '--customer', customerId, ...words) as {
-    secret_key: string;
-    public_key: string;
-  };
-  const until = Date.now() + 5_000;
+  const opened = openStore({ dataDir, readOnly: false });
+  if (opened.kind === 'fault') throw new Error(opened.detail);
+  const { customers, apiKeys } = opened.store;
+  const customer = await customers.create('test', Date.now());
+  if (customer.kind === 'fault') throw new Error(customer.detail);
+  const pair = await apiKeys.createPair(customer.value.number, rateLimit, Math.floor(Date.now() / 1_000));
+  if (pair.kind === 'fault') throw new Error(pair.detail);
+  await opened.store.close();
+  const keys = { secretKey: pair.value.secret.text, publicKey: pair.value.public.text };
+  const until = Date.now() + 20_000;
   while (Date.now() < until) {
     // A signature that fails tells a known key from an unknown one, and costs no allowance.
-    const { json } = await decide(url, keys.secret_key, CALM, { headers: { 'X-SVC-Sig': '0'.repeat(64) } });
+    const { json } = await decide(url, keys.secretKey, CALM, { headers: { 'X-SVC-Sig': '0'.repeat(64) } });
     if (json['code'] === 'invalid_signature') break;
-    await new Promise((done) => setTimeout(done, 50));
+    await new Promise((done) => setTimeout(done, 20));
   }
-  return { customerId, secretKey: keys.secret_key, publicKey: keys.public_key };
+  return { customerId: customer.value.id, ...keys };
 }

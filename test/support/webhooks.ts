@@ -71,7 +71,7 @@ export async function startReceiver(): Promise<Receiver> {
 }
 
 /** Asks until there is something. */
-export async function eventually<T>(what: string, ask: () => Promise<T | null>, msMax = 25_000): Promise<T> {
+export async function eventually<T>(what: string, ask: () => Promise<T | null>, msMax = 60_000): Promise<T> {
   const until = performance.now() + msMax;
   for (;;) {
     const found = await ask();

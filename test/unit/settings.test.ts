@@ -29,6 +29,9 @@ describe('settings', () => {
       egressAllow: [],
       extractHostGapMs: 250,
       extractHostConcurrency: 2,
+      extractRecordsMax: 1_000_000,
+      extractHoursMax: 24,
+      extractJobsPerCustomer: 10,
       connectorBases: {},
       logLevel: 'info',
       replayIds: 16_777_216,
@@ -51,6 +54,9 @@ describe('settings', () => {
       GATEHOUSE_MASTER_KEY: 'ab'.repeat(32),
       GATEHOUSE_EXTRACT_HOST_GAP_MS: '0',
       GATEHOUSE_EXTRACT_HOST_CONCURRENCY: '64',
+      GATEHOUSE_EXTRACT_RECORDS_MAX: '5000',
+      GATEHOUSE_EXTRACT_HOURS_MAX: '2',
+      GATEHOUSE_EXTRACT_JOBS_PER_CUSTOMER: '3',
       GATEHOUSE_CONNECTOR_BASE_GITHUB: 'https://github-proxy.internal/api/',
       GATEHOUSE_LOG_LEVEL: 'debug',
       GATEHOUSE_REPLAY_IDS: '1024',
@@ -73,6 +79,9 @@ describe('settings', () => {
       egressAllow: [],
       extractHostGapMs: 0,
       extractHostConcurrency: 64,
+      extractRecordsMax: 5_000,
+      extractHoursMax: 2,
+      extractJobsPerCustomer: 3,
       connectorBases: { github: 'https://github-proxy.internal/api' },
       logLevel: 'debug',
       replayIds: 1_024,
@@ -162,6 +171,24 @@ describe('settings', () => {
       expect(faults({ GATEHOUSE_EXTRACT_HOST_CONCURRENCY: concurrency })).toEqual([
         'GATEHOUSE_EXTRACT_HOST_CONCURRENCY must be a whole number from 1 to 64',
       ]);
+  });
+
+  test('what a job may gather and how long has bounds', () => {
+    const BOUNDS = [
+      ['GATEHOUSE_EXTRACT_RECORDS_MAX', 1_000_000],
+      ['GATEHOUSE_EXTRACT_HOURS_MAX', 24],
+      ['GATEHOUSE_EXTRACT_JOBS_PER_CUSTOMER', 100],
+    ] as const;
+    const of = (values: Record<string, string>): number[] => {
+      const { extractRecordsMax, extractHoursMax, extractJobsPerCustomer } = read(values).settings;
+      return [extractRecordsMax, extractHoursMax, extractJobsPerCustomer];
+    };
+    expect(of(Object.fromEntries(BOUNDS.map(([name, max]) => [name, String(max)])))).toEqual([1_000_000, 24, 100]);
+    expect(of(Object.fromEntries(BOUNDS.map(([name]) => [name, '1'])))).toEqual([1, 1, 1]);
+    for (const [name, max] of BOUNDS) {
+      for (const wrong of ['0', String(max + 1), '1.5'])
+        expect(faults({ [name]: wrong })).toEqual([`${name} must be a whole number from 1 to ${max}`]);
+    }
   });
 
   test('another address of a connector’s source is an http or https URL and no more', () => {

@@ -31,6 +31,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'readings.ts': ['observe', 'store', 'velocity'],
   'ledger.ts': ['base', 'core', 'decide', 'pools', 'store'],
   'upkeep.ts': ['base', 'decide', 'ledger.ts', 'limits.ts', 'observe', 'store', 'velocity'],
+  'target-check.ts': ['egress'],
   'main.ts': [
     'base',
     'core',
@@ -62,9 +63,10 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'pools',
     'settings.ts',
     'store',
+    'target-check.ts',
     'upkeep.ts',
   ],
-  'webhooks.ts': ['deliver', 'egress', 'manage', 'observe', 'pools', 'store', 'upkeep.ts'],
+  'webhooks.ts': ['deliver', 'manage', 'observe', 'pools', 'store', 'target-check.ts', 'upkeep.ts'],
   cli: ['base', 'client', 'core', 'egress', 'extract', 'limits.ts', 'settings.ts', 'store'],
   workers: ['deliver', 'egress', 'extract', 'limits.ts', 'pools', 'score', 'store', 'velocity'],
   scripts: ['client', 'core'],
@@ -178,7 +180,7 @@ interface SourceFile {
 }
 
 const SPECIFIER =
-  /(?:\bfrom\s*|\bimport\s*|\bimport\s*\(\s*|\brequire\s*\(\s*|createRequire\([^)]*\)\s*\(\s*)(['"])([^'"\n]+)\1/g;
+  /(?:\bfrom\s*|\bimport\s*|\bimport\s*\(\s*|\brequire\s*\(\s*|createRequire\([^)]*\)\s*\(\s*|\bloadCommonJs\(\s*)(['"])([^'"\n]+)\1/g;
 
 function specifiersOf(text: string): string[] {
   return [...withoutComments(text).matchAll(SPECIFIER)].map((match) => match[2] ?? '');

@@ -22,7 +22,7 @@ export async function extract(options: ExtractOptions, json: boolean): Promise<O
   if (read.kind === 'faults') return usage('invalid_settings', `wrong settings: ${read.faults.join('; ')}`);
   const warnings = [...read.warnings, ...unknownBases(read.settings)];
   for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
-  const asked = await readRequest(options, CONNECTORS, read.settings.egressAllow);
+  const asked = await readRequest(options, CONNECTORS, read.settings);
   if (asked.kind === 'wrong') return asked.outcome;
   const { request } = asked;
   const isHeld = json && options.out === undefined;
@@ -79,6 +79,7 @@ async function gather(
       connectors: CONNECTORS,
       fetch: fetching.parts,
       bases: settings.connectorBases,
+      bounds: { recordsMax: settings.extractRecordsMax, durationMsMax: settings.extractHoursMax * 3_600_000 },
       polite: { gapMs: settings.extractHostGapMs, concurrency: settings.extractHostConcurrency },
       signal,
       after(ms, then) {

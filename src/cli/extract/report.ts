@@ -95,7 +95,7 @@ const ADVICE: Readonly<Record<FailureReason, string>> = {
   schema_mismatch: 'A record does not hold to the schema that was given.',
   timeout: 'The site took too long. Try again later.',
   limit_reached:
-    'There is more than one job may gather. Narrow the input: for a site its path_prefix, include or exclude.',
+    'There is more than one job may gather, or it takes longer than one may run. Narrow the input: for a site its path_prefix, include or exclude.',
   cancelled: 'It was ended early; what was gathered is kept.',
   internal_error: 'This is a fault of Gatehouse itself; --json shows where.',
 };

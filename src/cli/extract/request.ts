@@ -5,6 +5,7 @@ import { egressPolicy } from '../../egress/address.ts';
 import { checkTarget } from '../../egress/target.ts';
 import type { Connector, JsonObject, Operation } from '../../extract/connector.ts';
 import { checkRequest, type CheckedRequest } from '../../extract/request.ts';
+import type { Settings } from '../../settings.ts';
 import { usage, type Outcome } from '../outcome.ts';
 import type { ExtractOptions } from './options.ts';
 
@@ -16,7 +17,7 @@ export type ReadRequest =
 export async function readRequest(
   options: ExtractOptions,
   connectors: readonly Connector[],
-  egressAllow: readonly string[],
+  { egressAllow, extractRecordsMax }: Pick<Settings, 'egressAllow' | 'extractRecordsMax'>,
 ): Promise<ReadRequest> {
   const found = findOperation(options, connectors);
   if ('kind' in found) return found;
@@ -33,7 +34,11 @@ export async function readRequest(
     output: { format: options.format, ...(options.fields !== undefined && { fields: listOf(options.fields) }) },
   };
   const policy = egressPolicy(egressAllow);
-  const checked = checkRequest(body, { connectors, checkTarget: (url) => checkTarget(url, policy) });
+  const checked = checkRequest(body, {
+    connectors,
+    checkTarget: (url) => checkTarget(url, policy),
+    recordsMax: extractRecordsMax,
+  });
   if (checked.kind === 'ok') return { kind: 'request', request: checked.value };
   const { code, detail, errors = [] } = checked.problem;
   const message = code === 'validation_failed' ? 'the request is not valid' : detail;

@@ -147,6 +147,7 @@ export const crossref: Connector = {
   title: 'Crossref',
   description: 'Scholarly works with a DOI: articles, books, proceedings, data sets and their metadata.',
   docsUrl: 'https://api.crossref.org/swagger-ui/index.html',
+  hosts: [new URL(BASE).hostname],
   terms: {
     termsUrl: 'https://www.crossref.org/documentation/retrieve-metadata/rest-api/',
     attribution: 'Metadata is free to use; some abstracts are under the copyright of their publishers.',

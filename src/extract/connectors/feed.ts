@@ -96,7 +96,8 @@ function feedOperation(told: Pick<Operation, 'name' | 'description' | 'example'>
     ...told,
     input: schema.inputSchema({ url: { ...PAGE_URL, description: `${what} A bare host name means https.` } }, ['url']),
     record: ITEM,
-    tier: 'basic',
+    // A company's website is a page first.
+    tier: search === 'site' ? 'standard' : 'basic',
     paging: 'A feed at once; feeds that name a next page (RFC 5005, JSON Feed) page by page.',
     start(input) {
       const address = parseAddress(input);

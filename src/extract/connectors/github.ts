@@ -233,6 +233,7 @@ export const github: Connector = {
   title: 'GitHub',
   description: 'Public repositories of organisations, and the issues and releases of repositories.',
   docsUrl: 'https://docs.github.com/en/rest',
+  hosts: [new URL(BASE).hostname],
   terms: {
     termsUrl: 'https://docs.github.com/en/site-policy/github-terms/github-terms-of-service#h-api-terms',
     attribution: null,

@@ -175,6 +175,7 @@ export const hackernews: Connector = {
   title: 'Hacker News',
   description: "Posts and comments of Hacker News, by Algolia's public index of it.",
   docsUrl: 'https://hn.algolia.com/api',
+  hosts: [new URL(BASE).hostname],
   terms: {
     termsUrl: 'https://www.algolia.com/policies/terms',
     attribution: 'Search by Algolia.',

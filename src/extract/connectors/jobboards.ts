@@ -192,6 +192,7 @@ export const jobboards: Connector = {
   title: 'Job boards',
   description: 'Open jobs of companies that post them with Greenhouse, Lever or Ashby.',
   docsUrl: 'https://developers.greenhouse.io/job-board.html',
+  hosts: [GREENHOUSE, LEVER, ASHBY].map((base) => new URL(base).hostname),
   terms: {
     termsUrl: null,
     attribution: null,

@@ -99,6 +99,7 @@ export const openlibrary: Connector = {
   title: 'Open Library',
   description: "Books of the Internet Archive's Open Library, a work at a time.",
   docsUrl: 'https://openlibrary.org/dev/docs/api/search',
+  hosts: [new URL(BASE).hostname],
   terms: {
     termsUrl: 'https://openlibrary.org/developers/api',
     attribution: null,

@@ -174,6 +174,7 @@ export const stackexchange: Connector = {
   title: 'Stack Exchange',
   description: 'Questions and answers of Stack Overflow and all other sites of Stack Exchange.',
   docsUrl: 'https://api.stackexchange.com/docs',
+  hosts: [new URL(BASE).hostname],
   terms: {
     termsUrl: 'https://stackoverflow.com/legal/api-terms-of-use',
     attribution: 'Content is CC BY-SA; name the author and link to the question or the answer.',

@@ -1,4 +1,7 @@
-import { SaxesParser } from 'saxes';
+import type * as Saxes from 'saxes';
+import { loadCommonJs } from '../../base/load.ts';
+
+const { SaxesParser } = loadCommonJs('saxes') as typeof Saxes;
 
 /** What an answer of S3 says: the root element's name, and the text of the elements directly in it. */
 export interface S3Answer {

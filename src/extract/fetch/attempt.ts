@@ -42,8 +42,8 @@ export async function fetchPatiently(parts: FetchParts, request: AttemptRequest)
     if (attempt.kind === 'answer') return attempt;
     const { fault, detail, retryAfterMs } = attempt;
     if (retryAfterMs !== null) parts.polite.report(politeDomain(request.url), { retryAfterMs });
-    const isTooLong = (retryAfterMs ?? 0) > RETRY_AFTER_MS_MAX;
-    if (isTooLong || retry >= Math.min(RETRIES_MAX, retriesOf(fault))) throw new FetchFailure(fault, detail);
+    if (retryAfterMs !== null && retryAfterMs > RETRY_AFTER_MS_MAX) throw new FetchFailure(fault, detail, retryAfterMs);
+    if (retry >= Math.min(RETRIES_MAX, retriesOf(fault))) throw new FetchFailure(fault, detail);
     await parts.clock.wait((retryAfterMs ?? 0) + backoffMs(retry, parts.random));
   }
 }

@@ -29,6 +29,21 @@ export function requireText(url: string, contentType: string, body: Buffer): voi
   if (!TEXT_TYPE.test(mediaType(contentType)) || isBinary(body)) throw unsupported(url, contentType);
 }
 
+/** Choice: what stands before a document's first element is seldom longer. */
+const PROLOGUE_CHARACTERS = 1_024;
+const HTML_TYPE = /^(?:text\/html|application\/xhtml\+xml)$/;
+const PROLOGUE = /^(?:\s+|<\?[^>]*>|<!--[\s\S]*?-->)+/;
+const HTML_ROOT = /^<(?:!doctype\s+html|html)[\s/>]/i;
+/** Feeds and sitemaps, whatever type they are given under. */
+const OTHER_ROOT = /^(?:\{|<(?:rss|(?:[\w-]+:)?rdf|(?:[\w-]+:)?feed|urlset|sitemapindex)[\s/>])/i;
+
+/** Whether a text is an HTML page: by how it begins, else by its media type. */
+export function isHtmlPage(contentType: string, text: string): boolean {
+  const root = text.slice(0, PROLOGUE_CHARACTERS).replace(PROLOGUE, '');
+  if (HTML_ROOT.test(root)) return true;
+  return HTML_TYPE.test(contentType) && !OTHER_ROOT.test(root);
+}
+
 function unsupported(url: string, contentType: string): FetchFailure {
   return new FetchFailure('content', `${url} is ${contentType === '' ? 'no text' : contentType.slice(0, 100)}`);
 }

@@ -23,7 +23,7 @@ const POLICIES = {
   network: { reason: 'source_unavailable', retries: RETRIES_MAX, retryable: true },
   /** 5xx, 408 and 425: the source's own trouble; the same. */
   server_error: { reason: 'source_unavailable', retries: RETRIES_MAX, retryable: true },
-  /** 429: it is tried again when the source says, up to a bound; what waits longer is the job's to try later. */
+  /** 429: it is tried again when the source says, up to a bound; for longer the job waits, and asks again later. */
   rate_limited: { reason: 'rate_limited_by_source', retries: RETRIES_MAX, retryable: true },
   /** Choice: each attempt took its whole time already, so one more is all. */
   timeout: { reason: 'timeout', retries: 1, retryable: true },
@@ -67,9 +67,9 @@ export function retriesOf(fault: Fault): number {
 export class FetchFailure extends SourceFailure {
   readonly fault: Fault;
 
-  constructor(fault: Fault, detail: string) {
+  constructor(fault: Fault, detail: string, waitMs: number | null = null) {
     const { reason, retryable } = POLICIES[fault];
-    super(reason, detail.slice(0, DETAIL_CHARACTERS_MAX), retryable);
+    super(reason, detail.slice(0, DETAIL_CHARACTERS_MAX), retryable, waitMs);
     this.fault = fault;
   }
 }

@@ -81,7 +81,7 @@ async function hop(
     ...ownHeaders(request.headers, url === request.url || (isTrusted && isSameOrigin(url, request.url))),
     ...(isTrusted ? session?.headersFor(url) : undefined),
   };
-  const hasSession = session !== null && isTrusted && session.covers(url);
+  const hasSession = session !== null && isTrusted && session.goesTo(url);
   const answer = await fetchPatiently(parts, { url, headers, bytesMax, hasSession, isAnswer: request.isAnswer });
   request.onBytes(answer.body.length);
   return { answer, cached };

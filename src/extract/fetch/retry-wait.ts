@@ -1,4 +1,4 @@
-/** Choice: a step holds a worker's place while it waits, so what the source asks for beyond this is the job's to wait for. */
+/** Choice: a step holds a worker's place while it waits, so for what the source asks beyond this the job puts the step off. */
 export const RETRY_AFTER_MS_MAX = 60_000;
 /** Choice: the first wait is up to half a second, and each further one up to twice as long. */
 const BACKOFF_FIRST_MS = 500;

@@ -1,4 +1,5 @@
 import robots from 'robots-parser';
+import { ROBOTS_SITEMAPS_MAX } from '../connector.ts';
 
 /** Its types are those of an ES module, and it is none: the function itself is what is imported. */
 const robotsParser = robots as unknown as typeof robots.default;
@@ -15,7 +16,6 @@ const PATTERN_CHARACTERS_MAX = 2_048;
  * Measured: a file made to be slow takes 0.1 s for a path of 2,000 characters, where without this bound it took 5 s.
  */
 const WILDCARD_CHARACTERS_MAX = 32_768;
-const SITEMAPS_MAX = 1_000;
 
 export interface RobotsRules {
   allows(url: string): boolean;
@@ -144,7 +144,7 @@ function sitemapsOf(lines: readonly Line[], file: string): readonly string[] {
   const urls = lines
     .filter(({ name }) => name === 'sitemap')
     .map(({ value }) => (URL.canParse(value, file) ? new URL(value, file).href : ''));
-  return [...new Set(urls)].filter((url) => /^https?:/.test(url)).slice(0, SITEMAPS_MAX);
+  return [...new Set(urls)].filter((url) => /^https?:/.test(url)).slice(0, ROBOTS_SITEMAPS_MAX);
 }
 
 /** robots.txt itself is always allowed. Source: RFC 9309, section 2.2.2. */

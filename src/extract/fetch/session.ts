@@ -1,4 +1,7 @@
 import { Cookie, CookieJar } from 'tough-cookie';
+import { registrableDomain } from '../../core/registrable-domain.ts';
+import { hostOf, isAddress } from '../read/urls.ts';
+import { cookieKey, type CookieChange, type CookiePlace, COOKIES_MAX } from './session-cookies.ts';
 
 /** A logged-in session that a customer supplied. Nothing of it goes anywhere but to its host. */
 export interface SourceSession {
@@ -9,11 +12,19 @@ export interface SourceSession {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+/** A session as one job uses it. */
+export interface JobSession extends SourceSession {
+  /** `https://shop.example:8443`: what the job's own input names, or the operator as the source's address. */
+  readonly origins: readonly string[];
+}
+
 export interface SessionCookie {
   readonly name: string;
   readonly value: string;
-  /** null: the session's host and all below it. */
+  /** null: the session's host. */
   readonly domain: string | null;
+  /** It goes to its domain alone; else, also where it is not said, to what lies below as well. */
+  readonly hostOnly?: boolean;
   readonly path: string;
   readonly secure: boolean;
   readonly httpOnly: boolean;
@@ -21,67 +32,118 @@ export interface SessionCookie {
   readonly expiresAtMs: number | null;
 }
 
-/** Choice: what browsers keep of one site, and the bytes of one that they take. */
-const COOKIES_MAX = 180;
+/** Choice: the bytes of one that browsers take. */
 const COOKIE_BYTES_MAX = 4_096;
+/** Choice: all that there may be set, and as many that go for them. */
+const CHANGES_MAX = 2 * COOKIES_MAX;
+/** Source: ECMAScript, the last time that a date can hold. */
+const TIME_MS_MAX = 8.64e15;
 
 /** The session's cookies as they change while pages are fetched. */
 export interface SessionJar {
-  /** Whether anything of the session may go to the URL. */
+  /** Whether the URL's host is the session's or lies below it. */
   covers(url: string): boolean;
-  /** What goes to the URL with a request: cookies, and headers where it is the session's very host. */
+  /** Whether anything of the session may go to the URL: to what it covers by https, and by plain http where the job names that. */
+  goesTo(url: string): boolean;
+  /** What goes to the URL with a request: cookies, and headers where it is the session's very host, on a port that the job means. */
   headersFor(url: string): Readonly<Record<string, string>>;
   take(url: string, setCookies: readonly string[]): void;
-  /** The cookies as they are now; null when none has changed since the last call. */
-  takeCookies(): readonly SessionCookie[] | null;
+  /** What was set or removed since the last call, the latest of each cookie; null where nothing was. */
+  takeChanges(): readonly CookieChange[] | null;
 }
 
-export function createSessionJar(session: SourceSession): SessionJar {
+export function createSessionJar(session: JobSession): SessionJar {
   const { host } = session;
-  // The session's host is what binds cookies here, so that the public suffix list has nothing to add.
+  const { plainHosts, ports } = meansOf(session);
+  // Which domains a cookie may have is judged here, by the session's host and the same list of suffixes as that.
   const jar = new CookieJar(null, { rejectPublicSuffixes: false, looseMode: true });
-  let isChanged = false;
-  let count = 0;
+  /** Those in the jar, the oldest first. */
+  const known = new Map<string, SessionCookie>();
+  const changes = new Map<string, CookieChange>();
 
-  const covers = (url: string): boolean => {
-    const name = hostOf(url);
-    return name === host || (!isAddress(host) && name.endsWith(`.${host}`));
+  const covers = (url: string): boolean => isWithin(hostOf(url), host);
+  const goesTo = (url: string): boolean => covers(url) && (!isPlain(url) || plainHosts.has(bareHost(hostOf(url))));
+  /** As it was kept; null where it may not be set there. */
+  const put = (cookie: Cookie, url: string): SessionCookie | null => {
+    const kept = jar.setCookieSync(cookie, url, { ignoreError: true });
+    return kept === undefined ? null : fromCookie(kept, host);
   };
-  const set = (cookie: Cookie | string, url: string): boolean =>
-    jar.setCookieSync(cookie, url, { ignoreError: true }) !== undefined;
+  const drop = (cookie: CookiePlace): void => {
+    known.delete(cookieKey(cookie));
+    jar.store.removeCookie(cookie.domain ?? host, cookie.path, cookie.name, () => {});
+  };
+  const note = (change: CookieChange): void => {
+    const key = cookieKey(change.cookie);
+    changes.delete(key);
+    changes.set(key, change);
+    const [oldest] = changes.keys();
+    if (changes.size > CHANGES_MAX && oldest !== undefined) changes.delete(oldest);
+  };
+  const keep = (cookie: SessionCookie): void => {
+    known.set(cookieKey(cookie), cookie);
+    const [oldest] = known.values();
+    if (known.size <= COOKIES_MAX || oldest === undefined) return;
+    drop(oldest);
+    // It went for want of room here, which is no wish of the source's.
+    changes.delete(cookieKey(oldest));
+  };
 
-  for (const cookie of session.cookies.slice(0, COOKIES_MAX))
-    if (set(toCookie(cookie, host), urlOf(cookie, host))) count++;
+  for (const cookie of session.cookies.slice(-COOKIES_MAX)) {
+    const kept = hasEnded(cookie) ? null : put(toCookie(cookie, host), urlOf(cookie, host));
+    if (kept !== null) keep(kept);
+  }
 
   return {
     covers,
+    goesTo,
     headersFor(url) {
-      if (!covers(url)) return {};
+      if (!goesTo(url)) return {};
       const cookie = jar.getCookieStringSync(url);
-      const own = hostOf(url) === host ? session.headers : {};
+      const { port } = new URL(url);
+      const own = hostOf(url) === host && (port === '' || ports.has(port)) ? session.headers : {};
       return { ...own, ...(cookie !== '' && { cookie }) };
     },
     take(url, setCookies) {
-      if (!covers(url)) return;
+      if (!goesTo(url)) return;
       for (const text of setCookies) {
-        if (text.length > COOKIE_BYTES_MAX || !set(text, url)) continue;
-        isChanged = true;
-        count++;
-        // What was set again counts twice here; only then is it worth a look at how many there are.
-        if (count > COOKIES_MAX) count = trim(jar);
+        const read = text.length > COOKIE_BYTES_MAX ? null : readSetCookie(text, hostOf(url), host);
+        const cookie = read && put(read, url);
+        if (cookie === null) continue;
+        if (hasEnded(cookie)) {
+          drop(cookie);
+          const { domain, path, name } = cookie;
+          note({ kind: 'removed', cookie: { domain, path, name } });
+        } else if (!isSame(cookie, known.get(cookieKey(cookie)))) {
+          note({ kind: 'set', cookie });
+          keep(cookie);
+        }
       }
     },
-    takeCookies() {
-      if (!isChanged) return null;
-      isChanged = false;
-      return cookiesOf(jar).map((cookie) => fromCookie(cookie, host));
+    takeChanges() {
+      if (changes.size === 0) return null;
+      const taken = [...changes.values()];
+      changes.clear();
+      return taken;
     },
+  };
+}
+
+/** What the job means beyond https on its usual port. Choice: a host with and without `www.` is one, as sites send from the one to the other. */
+function meansOf({ host, origins }: JobSession): {
+  /** Those that plain http may reach, without `www.`. */
+  readonly plainHosts: ReadonlySet<string>;
+  /** Of the session's host, as URLs spell them. */
+  readonly ports: ReadonlySet<string>;
+} {
+  const isOwn = (origin: string): boolean => bareHost(hostOf(origin)) === bareHost(host);
+  return {
+    plainHosts: new Set(origins.filter(isPlain).map((origin) => bareHost(hostOf(origin)))),
+    ports: new Set(origins.filter(isOwn).map((origin) => new URL(origin).port)),
   };
 }
 
 function toCookie(cookie: SessionCookie, host: string): Cookie {
-  const { name, value, domain, path, secure, httpOnly, expiresAtMs } = cookie;
-  const isHostOnly = isAddress(host);
+  const { name, value, domain, path, secure, httpOnly, hostOnly, expiresAtMs } = cookie;
   return new Cookie({
     key: name,
     value,
@@ -89,7 +151,8 @@ function toCookie(cookie: SessionCookie, host: string): Cookie {
     path,
     secure,
     httpOnly,
-    hostOnly: isHostOnly,
+    // Source: RFC 6265bis, 4.1.3.2: by its name it can be of nothing but one host.
+    hostOnly: hostOnly === true || isAddress(host) || /^__host-/i.test(name),
     ...(expiresAtMs !== null && { expires: new Date(expiresAtMs) }),
   });
 }
@@ -100,39 +163,72 @@ function urlOf({ domain, secure, path }: SessionCookie, host: string): string {
   return `${secure ? 'https' : 'http'}://${name.includes(':') ? `[${name}]` : name}${path.startsWith('/') ? path : '/'}`;
 }
 
+/** What a source sets; null for what is no cookie, or one of a domain that is not its own to set. */
+function readSetCookie(text: string, from: string, host: string): Cookie | null {
+  const cookie = Cookie.parse(text, { loose: true });
+  if (cookie === undefined) return null;
+  const scope = cookie.domain === null || cookie.domain === '' ? OWN_HOST : scopeOf(cookie.domain, from, host);
+  if (scope === null) return null;
+  cookie.domain = scope.domain ?? from;
+  cookie.hostOnly = scope.hostOnly || isAddress(from);
+  // Its end as a time: the library counts a lifetime from when the cookie was last used.
+  const endsAtMs = cookie.expiryTime(new Date()) ?? Infinity;
+  cookie.expires = endsAtMs > TIME_MS_MAX ? 'Infinity' : new Date(Math.max(0, endsAtMs));
+  cookie.maxAge = null;
+  return cookie;
+}
+
+/** null as domain: the host that set it. */
+type CookieScope = { readonly domain: string | null; readonly hostOnly: boolean };
+
+const OWN_HOST: CookieScope = { domain: null, hostOnly: true };
+
+/**
+ * Of a cookie with a domain; null where it is refused: one of another domain, or of a public suffix, which would be everyone's there.
+ * Choice: one of a domain above the session's host becomes one of that host, as nothing of a session goes above it. To refuse it would
+ * lose the login of each site that renews it for its whole domain.
+ */
+function scopeOf(attribute: string, from: string, host: string): CookieScope | null {
+  const url = `https://${attribute.trim().replace(/^\./, '')}/`;
+  if (!URL.canParse(url)) return null;
+  const domain = hostOf(url);
+  if (!isWithin(from, domain)) return null;
+  // Source: RFC 6265, 5.3, step 5: a host that is a suffix itself keeps it to itself.
+  if (registrableDomain(domain) === null) return domain === from ? OWN_HOST : null;
+  return { domain: isWithin(domain, host) ? domain : host, hostOnly: false };
+}
+
 function fromCookie(cookie: Cookie, host: string): SessionCookie {
-  const { key, value, domain, path, secure, httpOnly, expires, maxAge } = cookie;
-  const endsAtMs = maxAge === null && !(expires instanceof Date) ? null : (cookie.expiryTime() ?? null);
+  const { key, value, domain, hostOnly, path, secure, httpOnly, expires } = cookie;
   return {
     name: key,
     value,
     domain: domain === host ? null : domain,
+    hostOnly: hostOnly === true,
     path: path ?? '/',
     secure,
     httpOnly,
-    expiresAtMs: endsAtMs !== null && Number.isFinite(endsAtMs) ? endsAtMs : null,
+    expiresAtMs: expires instanceof Date ? expires.getTime() : null,
   };
 }
 
-/** Those that have not run out; the library drops the others only when they are next asked for. */
-function cookiesOf(jar: CookieJar): readonly Cookie[] {
-  const all = (jar.serializeSync()?.cookies ?? []).flatMap((json) => Cookie.fromJSON(json) ?? []);
-  return all.filter((cookie) => cookie.TTL() > 0);
+function hasEnded({ expiresAtMs }: SessionCookie): boolean {
+  return expiresAtMs !== null && expiresAtMs <= Date.now();
 }
 
-/** Removes the oldest beyond the bound; how many there are then. */
-function trim(jar: CookieJar): number {
-  const cookies = cookiesOf(jar);
-  for (const { domain, path, key } of cookies.slice(0, Math.max(0, cookies.length - COOKIES_MAX)))
-    jar.store.removeCookie(domain ?? '', path ?? '/', key, () => {});
-  return Math.min(cookies.length, COOKIES_MAX);
+/** Both as `fromCookie` gives them. */
+function isSame(a: SessionCookie, b: SessionCookie | undefined): boolean {
+  return b !== undefined && JSON.stringify(a) === JSON.stringify(b);
 }
 
-function hostOf(url: string): string {
-  const { hostname } = new URL(url);
-  return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+function isWithin(name: string, host: string): boolean {
+  return name === host || (!isAddress(host) && name.endsWith(`.${host}`));
 }
 
-function isAddress(host: string): boolean {
-  return host.includes(':') || /^[\d.]+$/.test(host);
+function isPlain(url: string): boolean {
+  return new URL(url).protocol === 'http:';
+}
+
+function bareHost(host: string): string {
+  return host.replace(/^www\./, '');
 }

@@ -1,12 +1,13 @@
 import type { JsonAnswer, JsonRequest, Page, Source, TextRequest } from '../connector.ts';
 import { decodeText } from '../read/charset.ts';
-import { mediaType, parseJsonBody, requirePage, requireText } from './content.ts';
+import { isHtmlPage, mediaType, parseJsonBody, requirePage, requireText } from './content.ts';
 import { FetchFailure } from './failures.ts';
 import { follow, type Followed, type FollowRequest } from './follow.ts';
 import type { FetchParts, SourceUsage } from './parts.ts';
 import { readFetchUrl } from './redirects.ts';
 import { findRobots, holdToRobots } from './robots.ts';
-import { createSessionJar, type SessionCookie, type SourceSession } from './session.ts';
+import { createSessionJar, type JobSession } from './session.ts';
+import type { CookieChange } from './session-cookies.ts';
 
 /** Of a page or an API's answer, on the wire and unpacked. Choice: the largest pages of usual sites have some 5 MiB. */
 const PAGE_BYTES_MAX = 10 * 1_048_576;
@@ -15,7 +16,7 @@ const TEXT_BYTES_MAX = 50 * 1_048_576;
 
 export interface SourceParts extends FetchParts {
   /** null: nobody is logged in. */
-  readonly session: SourceSession | null;
+  readonly session: JobSession | null;
   /** Another base address of the connector, which an operator or a test has set; null: its own. */
   readonly base: string | null;
 }
@@ -23,8 +24,8 @@ export interface SourceParts extends FetchParts {
 /** A source for the steps of one job, or for one step. */
 export interface CountedSource extends Source {
   usage(): SourceUsage;
-  /** The session's cookies, where the source has changed them since they were last taken; null else. */
-  takeCookies(): readonly SessionCookie[] | null;
+  /** What the source did to the session's cookies since this was last asked; null where nothing. */
+  takeCookies(): readonly CookieChange[] | null;
 }
 
 type Answered = Extract<Followed, { kind: 'answer' }>;
@@ -46,14 +47,19 @@ export function createSource(parts: SourceParts): CountedSource {
   const byRobots = (url: string): Promise<void> => holdToRobots(parts, url, onBytes);
 
   /** Fetches and reads; what fails on the way counts as one error. */
-  async function fetched<T>(url: string, ask: Ask, read: (answer: Answered) => T): Promise<T> {
+  async function fetched<T>(
+    url: string,
+    ask: Ask,
+    read: (answer: Answered) => T,
+    tierOf: (value: T) => 'basic' | 'standard' = () => ask.tier,
+  ): Promise<T> {
     try {
       const answer = await answerOf(url, ask);
       const value = read(answer);
       if (answer.status >= 200 && answer.status < 300) {
         usage.pages++;
         usage.credits++;
-        if (tier !== 'standard') tier = ask.tier;
+        if (tier !== 'standard') tier = tierOf(value);
       }
       return value;
     } catch (error) {
@@ -88,10 +94,16 @@ export function createSource(parts: SourceParts): CountedSource {
         headers: answer.headers,
       })),
     text: (url, options = {}) =>
-      fetched(url, textAsk(options), (answer) => {
-        requireText(answer.url, answer.contentType, answer.body);
-        return toPage(answer);
-      }),
+      fetched(
+        url,
+        textAsk(options),
+        (answer) => {
+          requireText(answer.url, answer.contentType, answer.body);
+          return toPage(answer);
+        },
+        // What was asked for is a text of an interface; what came may be a page that names one, which is no cheaper than others.
+        ({ contentType, text }) => (isHtmlPage(contentType, text) ? 'standard' : 'basic'),
+      ),
     async robotsSitemaps(url) {
       const target = readFetchUrl(url);
       if (target === null) return [];
@@ -100,7 +112,7 @@ export function createSource(parts: SourceParts): CountedSource {
     },
     base: (fallback) => parts.base ?? fallback,
     usage: () => ({ ...usage, tier }),
-    takeCookies: () => session?.takeCookies() ?? null,
+    takeCookies: () => session?.takeChanges() ?? null,
   };
 }
 

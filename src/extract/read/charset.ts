@@ -1,7 +1,14 @@
+import { isUtf8 } from 'node:buffer';
+
 /**
  * Bytes to text, by the first that says how: byte order mark, `Content-Type`, what the page or the XML declaration says in its
  * first 1,024 bytes, and where nothing does, UTF-8 if the bytes are that, else windows-1252.
  * Source: HTML standard, "Determining the character encoding"; Encoding standard for the labels.
+ *
+ * Choice: what is said is not believed where the bytes say otherwise, because servers name one encoding for files of all kinds. Said
+ * to be UTF-8 and more broken than whole, it is what else is said, or windows-1252; said to be Latin-1, windows-1252 or ASCII, which
+ * are one encoding on the web, and valid UTF-8 with a character beyond ASCII, it is UTF-8, which other text is only by rare chance.
+ * Source for both: RFC 3629, section 3, of how seldom text of other encodings is valid UTF-8.
  */
 export interface Decoded {
   readonly text: string;
@@ -14,8 +21,53 @@ const PRESCAN_BYTES = 1_024;
 
 /** Never throws: bytes that the encoding does not have become U+FFFD. `contentType` is the header's whole value. */
 export function decodeText(bytes: Uint8Array, contentType: string | null): Decoded {
-  const charset = byMark(bytes) ?? charsetOf(labelIn(contentType)) ?? byPrescan(bytes) ?? byValidity(bytes);
+  const charset = byMark(bytes) ?? byWord(bytes, contentType);
   return { text: decode(bytes, charset), charset };
+}
+
+const WESTERN = 'windows-1252';
+
+/** The first that is said and can be. */
+function byWord(bytes: Uint8Array, contentType: string | null): string {
+  for (const said of [charsetOf(labelIn(contentType)), byPrescan(bytes)]) {
+    if (said === null || (said === 'utf-8' && !mayBeUtf8(bytes))) continue;
+    return said === WESTERN && isUtf8BeyondAscii(bytes) ? 'utf-8' : said;
+  }
+  return isUtf8(bytes) || isUtf8BeyondAscii(bytes) ? 'utf-8' : WESTERN;
+}
+
+/** Valid, but for a character that is cut at the end; or a text of which more is whole than broken. */
+function mayBeUtf8(bytes: Uint8Array): boolean {
+  if (isUtf8(bytes) || wholeUtf8(bytes) !== null) return true;
+  const { whole, broken } = countUtf8(new TextDecoder('utf-8').decode(bytes));
+  return whole > broken;
+}
+
+/** So with at least one character that has several bytes. */
+function isUtf8BeyondAscii(bytes: Uint8Array): boolean {
+  const text = wholeUtf8(bytes);
+  return text !== null && countUtf8(text).whole > 0;
+}
+
+/** Without a character that is cut at the end; null where anything else is not UTF-8. */
+function wholeUtf8(bytes: Uint8Array): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
+  } catch {
+    return null;
+  }
+}
+
+/** Characters beyond ASCII, and pieces of bytes that are none. */
+function countUtf8(text: string): { readonly whole: number; readonly broken: number } {
+  let whole = 0;
+  let broken = 0;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === 0xfffd) broken++;
+    else if (code > 0x7f) whole++;
+  }
+  return { whole, broken };
 }
 
 function byMark([a, b, c]: Uint8Array): string | null {
@@ -55,17 +107,8 @@ function byPrescan(bytes: Uint8Array): string | null {
   return null;
 }
 
-function byValidity(bytes: Uint8Array): string {
-  try {
-    new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    return 'utf-8';
-  } catch {
-    return 'windows-1252';
-  }
-}
-
 function decode(bytes: Uint8Array, charset: string): string {
-  if (charset === 'windows-1252') return windows1252(bytes);
+  if (charset === WESTERN) return windows1252(bytes);
   return new TextDecoder(charset).decode(bytes);
 }
 

@@ -1,7 +1,7 @@
 import type { Element } from 'domhandler';
-import { attribute, findElements, textOf, words, type HtmlPage } from './html.ts';
+import { attribute, elementsNamed, findElements, textOf, words, type HtmlPage } from './html.ts';
 import { collapse } from './text.ts';
-import { absoluteUrl, normalisedUrl } from './urls.ts';
+import { createLinkReader, normalisedAddress, type WebAddress } from './urls.ts';
 
 /** A link of a page that leads to another one or to a place of the same. */
 export interface PageLink {
@@ -16,28 +16,59 @@ export interface PageLink {
 }
 
 /** Choice: links of one page; the longest lists have some 10,000. */
-const LINKS_MAX = 20_000;
+export const LINKS_MAX = 20_000;
 /** Choice: characters of a link's text. */
 const LINK_TEXT_CHARACTERS_MAX = 1_000;
 const NOT_VOUCHED = ['nofollow', 'ugc', 'sponsored'];
 
+/** A link as a crawl needs it. */
+export interface PageAddress extends Pick<PageLink, 'nofollow'> {
+  readonly address: WebAddress;
+  /** Its `normalisedUrl`. */
+  readonly key: string;
+}
+
 /** The first link to each address, fragments aside; in the order of the page. */
 export function readLinks(page: HtmlPage): readonly PageLink[] {
-  const links = new Map<string, PageLink>();
-  for (const element of findElements(page.root, isLink)) {
-    const url = absoluteUrl(attribute(element, 'href'), page.baseUrl);
-    if (url === null) continue;
-    const key = normalisedUrl(url);
-    if (links.has(key)) continue;
+  return distinctLinks(page).map(({ element, address }) => {
     const rel = words(element, 'rel');
-    links.set(key, { url, text: linkText(element), rel, nofollow: rel.some((word) => NOT_VOUCHED.includes(word)) });
+    return { url: address.href, text: linkText(element), rel, nofollow: isNotVouched(rel) };
+  });
+}
+
+/** Where they lead. */
+export function readAddresses(page: HtmlPage): readonly PageAddress[] {
+  return distinctLinks(page).map(({ element, address, key }) => {
+    return { address, key, nofollow: isNotVouched(words(element, 'rel')) };
+  });
+}
+
+interface DistinctLink extends Omit<PageAddress, 'nofollow'> {
+  readonly element: Element;
+}
+
+function distinctLinks(page: HtmlPage): readonly DistinctLink[] {
+  const read = createLinkReader(page.baseUrl);
+  const links = new Map<string, DistinctLink>();
+  for (const element of linkElements(page)) {
+    const address = read(attribute(element, 'href'));
+    if (address === null) continue;
+    const key = normalisedAddress(address);
+    if (links.has(key)) continue;
+    links.set(key, { element, address, key });
     if (links.size >= LINKS_MAX) break;
   }
   return [...links.values()];
 }
 
-function isLink({ name }: Element): boolean {
-  return name === 'a' || name === 'area';
+/** Few pages have maps of areas, and only there the order of two kinds of elements is to be told. */
+function linkElements(page: HtmlPage): readonly Element[] {
+  if (elementsNamed(page, 'area').length === 0) return elementsNamed(page, 'a');
+  return findElements(page.root, ({ name }) => name === 'a' || name === 'area');
+}
+
+function isNotVouched(rel: readonly string[]): boolean {
+  return rel.some((word) => NOT_VOUCHED.includes(word));
 }
 
 function linkText(element: Element): string {

@@ -1,5 +1,5 @@
 import type { Element } from 'domhandler';
-import { attribute, elementsNamed, findElements, textOf, words, type HtmlPage } from './html.ts';
+import { attribute, elementsNamed, textOf, words, type HtmlPage } from './html.ts';
 import { languageTag, orNull } from './text.ts';
 import { absoluteUrl } from './urls.ts';
 
@@ -49,8 +49,8 @@ function nameOf(meta: Element): string {
 
 /** Drawings have a `title` of their own, so only one outside of them counts. */
 function titleOf(page: HtmlPage, metas: readonly Element[]): string | null {
-  const title = findElements(page.root, isPagesTitle, 1)[0];
-  const heading = findElements(page.root, (element) => element.name === 'h1', 1)[0];
+  const title = elementsNamed(page, 'title').find((element) => !isInDrawing(element));
+  const [heading] = elementsNamed(page, 'h1');
   const text = title === undefined ? null : orNull(textOf(title), SHORT_TEXT_CHARACTERS_MAX);
   return (
     titleWithoutSite(page, text) ??
@@ -67,15 +67,13 @@ const PARTED = /\s[-–—|·•»«›‹]\s/u;
 /** `Harbour - Coast wiki` is `Harbour` on a page with that heading: what stands beyond it is the name of the site. */
 export function titleWithoutSite(page: HtmlPage, title: string | null): string | null {
   if (title === null || !PARTED.test(title)) return title;
-  const headings = findElements(page.root, (element) => element.name === 'h1', HEADINGS_MAX).map((one) => textOf(one));
+  const headings = elementsNamed(page, 'h1')
+    .slice(0, HEADINGS_MAX)
+    .map((one) => textOf(one));
   const isPart = (heading: string): boolean =>
     (title.startsWith(heading) && title.slice(heading.length).search(PARTED) === 0) ||
     (title.endsWith(heading) && PARTED.test(title.slice(0, -heading.length).slice(-3)));
   return headings.find((heading) => heading !== '' && isPart(heading)) ?? title;
-}
-
-function isPagesTitle(element: Element): boolean {
-  return element.name === 'title' && !isInDrawing(element);
 }
 
 function isInDrawing(element: Element): boolean {

@@ -138,22 +138,37 @@ function hasMember(value: JsonValue | undefined, name: string): boolean {
  */
 const ADDRESSES = ['url', 'site', 'company'] as const;
 
-/** An error for each address in the input that the service may not reach. `input` holds to its schema. */
-export function blockedInputs(input: JsonObject, checkTarget: CheckTarget): readonly FieldError[] {
+/** Of each address in the input its name and how it would be fetched. `input` holds to its schema. */
+export function addressesOf(input: JsonObject): readonly { readonly name: string; readonly url: string }[] {
   return ADDRESSES.flatMap((name) => {
     const given = input[name];
     const url = typeof given === 'string' ? urlOf(given.trim()) : null;
-    const fault = url === null ? null : checkTarget(url);
+    return url === null ? [] : [{ name, url }];
+  });
+}
+
+/** An error for each address in the input that the service may not reach. `input` holds to its schema. */
+export function blockedInputs(input: JsonObject, checkTarget: CheckTarget): readonly FieldError[] {
+  return addressesOf(input).flatMap(({ name, url }) => {
+    const fault = checkTarget(url);
     return fault?.code === 'blocked_url'
       ? [{ pointer: `/input/${name}`, code: fault.code, message: fault.detail }]
       : [];
   });
 }
 
-/** As it would be fetched: without a user and a fragment. null for what is no address; the operation has taken it for something. */
+/**
+ * As it would be fetched: without a user and a fragment. null for what is no address; the operation has taken it for something.
+ * Whether it is a URL or a host name is for the URL parser to say, which takes `http:10.0.0.1` and `http:\\10.0.0.1` for URLs too.
+ */
 function urlOf(text: string): string | null {
-  const absolute = /^https?:\/\//i.test(text) ? text : `https://${text}`;
-  if (!URL.canParse(absolute)) return null;
-  const { origin, pathname, search } = new URL(absolute);
-  return origin + pathname + search;
+  const url = parsed(text) ?? parsed(`https://${text}`);
+  return url === null ? null : url.origin + url.pathname + url.search;
+}
+
+/** null for what is no http or https URL: the colon of `localhost:8080` is none of a scheme. */
+function parsed(text: string): URL | null {
+  if (!URL.canParse(text)) return null;
+  const url = new URL(text);
+  return url.protocol === 'http:' || url.protocol === 'https:' ? url : null;
 }

@@ -94,7 +94,7 @@ export function readSession(
   };
   const expiresAtMs = value.expires_at === null || value.expires_at === undefined ? null : value.expires_at * 1000;
   const errors = [
-    ...cookieErrors(session),
+    ...cookieErrors(session, nowMs),
     ...headerErrors(value.headers ?? {}),
     ...sizeErrors(session),
     ...(expiresAtMs !== null && expiresAtMs <= nowMs ? [PAST] : []),
@@ -113,6 +113,11 @@ export function readSession(
 /** Choice: as many as other refusals name. */
 const FIELD_ERRORS_MAX = 32;
 const HOST_FORM = 'This must be a host name under a registrable domain or an IP address, without port and path.';
+const FOREIGN: FieldError = {
+  pointer: '/cookies',
+  code: 'invalid_value',
+  message: 'This must be the host of the session or lie below it.',
+};
 const PAST: FieldError = { pointer: '/expires_at', code: 'invalid_value', message: 'This must lie in the future.' };
 
 /** As URLs spell it; null for what is none. A bare public suffix is none: its cookies would go to everyone under it. */
@@ -139,12 +144,20 @@ function sessionCookie(given: z.infer<typeof COOKIE>, host: string): SessionCook
   };
 }
 
-function cookieErrors({ host, cookies }: SourceSession): FieldError[] {
-  return cookies.flatMap(({ domain }, index) => {
-    if (domain === null || (isIP(host) === 0 && domain.endsWith(`.${host}`))) return [];
-    const message = 'This must be the host of the session or lie below it.';
-    return [{ pointer: `/cookies/${index}/domain`, code: 'invalid_value', message }];
+function cookieErrors({ host, cookies }: SourceSession, nowMs: number): FieldError[] {
+  return cookies.flatMap(({ domain, expiresAtMs }, index) => {
+    const pointer = `/cookies/${index}`;
+    const hasEnded = expiresAtMs !== null && expiresAtMs <= nowMs;
+    return [
+      ...(domain === null || isBelow(domain, host) ? [] : [{ ...FOREIGN, pointer: `${pointer}/domain` }]),
+      ...(hasEnded ? [{ ...PAST, pointer: `${pointer}/expires_at` }] : []),
+    ];
   });
+}
+
+/** A public suffix below the host is none of its own: cookies for it would go to everyone there. */
+function isBelow(domain: string, host: string): boolean {
+  return isIP(host) === 0 && domain.endsWith(`.${host}`) && registrableDomain(domain) !== null;
 }
 
 function headerErrors(headers: Readonly<Record<string, string>>): FieldError[] {

@@ -5,12 +5,17 @@ import type { Extraction, ExtractionId } from '../../core/extraction.ts';
 import type { ManagedAnswer, ManagedHandler, ManagedRequest } from '../../manage/managed.ts';
 import type { CreateOutcome, ExtractionControl, IdempotentRequest, NewExtraction } from '../jobs-port.ts';
 import { checkRequest, type CheckedRequest, NO_SUCH_SESSION, type RequestParts } from '../request.ts';
+import { sessionHostFault } from '../request/session-host.ts';
 import { createdJson, isExtractionId } from '../wire.ts';
 import { type InlineParts, inlineAnswer } from './sync.ts';
 
 /** Takes a job on. Source: extraction specification, 4.1; open points, section 5. */
 export interface CreateParts extends RequestParts, InlineParts {
-  readonly control: Pick<ExtractionControl, 'create' | 'findIdempotent' | 'records'>;
+  readonly control: Pick<ExtractionControl, 'create' | 'findIdempotent' | 'records'> & {
+    readonly sessions: Pick<ExtractionControl['sessions'], 'find'>;
+  };
+  /** Connector → another base address. */
+  readonly bases: Readonly<Record<string, string>>;
 }
 
 export function createHandler(parts: CreateParts): ManagedHandler {
@@ -26,9 +31,20 @@ export function createHandler(parts: CreateParts): ManagedHandler {
     }
     const checked = checkRequest(request.body, parts);
     if (checked.kind === 'problem') return checked;
+    const foreign = foreignSession(checked.value, request);
+    if (foreign !== null) return foreign;
     const outcome = await control.create(newExtraction(request, checked.value, idempotent));
     return answerOf(outcome, checked.value, request);
   };
+
+  /** null also where there is no such session, which is for the store to say when it takes the job on. */
+  function foreignSession(checked: CheckedRequest, { caller }: ManagedRequest): ManagedAnswer | null {
+    const { session: id } = checked;
+    const session = id === null ? null : control.sessions.find(caller.customer, id);
+    const fault = session === null ? null : sessionHostFault(session.host, checked, parts.bases);
+    if (fault === null) return null;
+    return { kind: 'problem', problem: problem('validation_failed', 'A field is not valid.', { errors: [fault] }) };
+  }
 
   function answerOf(
     outcome: CreateOutcome,

@@ -37,7 +37,9 @@ export function recordsHandler({ control, connectors, cursors }: RecordParts): M
     const cursor = nextSeq === null ? null : cursors.issue(recordsRoute(id), customer, String(nextSeq));
     const tail = `,"has_more":${hasMore},"next_cursor":${JSON.stringify(cursor)}`;
     const options = { format, csv: job.output.csv, columns: columnsOf(job, format, connectors), page: { tail } };
-    const { contentType, text } = await writePage(page.chunks, options, fromSeq === 0);
+    // Of a job that goes on a page without records is followed by one from the same place, which then has the header.
+    const isFirst = fromSeq === 0 && (page.chunks.length > 0 || hasEnded(job));
+    const { contentType, text } = await writePage(page.chunks, options, isFirst);
     const headers = format === 'json' || cursor === null ? {} : headersOf(request, cursor, hasMore);
     return { kind: 'text', status: 200, contentType, body: text, headers };
   };

@@ -3,7 +3,7 @@ import type { ManagedAnswer, ManagedRequest } from '../../manage/managed.ts';
 import type { Cursors } from '../../manage/paging.ts';
 import type { ExtractionControl } from '../jobs-port.ts';
 import { RECORD_BYTES_MAX, recordsJson, RECORDS_MAX, recordsRoute } from '../record-page.ts';
-import { syncLimitExceeded } from '../request.ts';
+import { SYNC_RECORDS_MAX, syncLimitExceeded } from '../request.ts';
 import { createdJson, extractionJson } from '../wire.ts';
 import { JOB_NOT_FOUND } from './jobs.ts';
 import { hasEnded, type Waits } from './waits.ts';
@@ -39,9 +39,12 @@ export async function inlineAnswer(
 
 const NO_RECORDS = { records: '[]', next: null };
 
-/** More records than fit inline: the limit is checked before, so it can only be a job of mode `all`. */
-function isOverLimit({ collect, failure }: Extraction): boolean {
-  return collect.mode === 'all' && failure?.reason === 'limit_reached';
+/**
+ * More records than fit inline: the limit is checked before, so it can only be a job of mode `all`. Of a failed one the target is what
+ * was gathered or announced. With less than that an operator's own bound was met, which a job without delivery of type sync meets too.
+ */
+function isOverLimit({ collect, counts, failure }: Extraction): boolean {
+  return collect.mode === 'all' && failure?.reason === 'limit_reached' && counts.target >= SYNC_RECORDS_MAX;
 }
 
 async function firstPage(job: Extraction, { control, cursors }: InlineParts) {

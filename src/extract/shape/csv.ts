@@ -20,7 +20,8 @@ export function csvHeader(columns: readonly Leaf[], options: CsvOptions): string
 
 /**
  * Lines of RFC 4180, each ended by CRLF. Arrays and open objects are JSON text; null and absent values are empty, as is empty text;
- * true and false are written so. Text that a spreadsheet would take for a formula gets an apostrophe in front; numbers stay numbers.
+ * true and false are written so. Text that a spreadsheet may take for a formula, whatever unseen characters stand before that, gets an
+ * apostrophe in front; numbers stay numbers.
  * NUL, which ends the text for many readers, is removed.
  */
 export function csvRows(records: readonly JsonObject[], columns: readonly Leaf[], options: CsvOptions): string {
@@ -39,13 +40,24 @@ function lines(rows: readonly (readonly JsonValue[])[], { delimiter }: CsvOption
     record_delimiter: '\r\n',
     // Without it a line feed or a carriage return alone stands unquoted.
     quote_record_delimiter: true,
-    escape_formulas: true,
     cast: {
       boolean: String,
       object: (value) => withoutNul(JSON.stringify(value)),
-      string: withoutNul,
+      string: (text) => guarded(withoutNul(text)),
     },
   });
+}
+
+/**
+ * What a spreadsheet may run: `=`, `+`, `-` and `@`, also as wide as an ideograph, at the beginning or behind what is not seen there,
+ * which readers drop: blanks, line ends, byte order marks, controls, fillers. A tab or a line end alone may do as well.
+ * Source: OWASP, "CSV Injection", for the characters. Choice: the library's own guard looks at the very first one alone.
+ */
+const FORMULA = /^(?:[\t\r\n]|[\s\p{Z}\p{C}\p{Default_Ignorable_Code_Point}\u2800]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/u;
+
+/** Only of text: a number that begins with a minus is none. */
+function guarded(text: string): string {
+  return FORMULA.test(text) ? `'${text}` : text;
 }
 
 function withoutNul(text: string): string {

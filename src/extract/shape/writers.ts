@@ -11,7 +11,10 @@ import type { Leaf } from './flatten.ts';
 export interface RecordWriter {
   /** `content-type` of what it writes. */
   readonly contentType: string;
-  /** What stands before the first record. `isFirst`: of a page, whether it begins with the job's first record. */
+  /**
+   * What stands before the first record. `isFirst`: of a page, whether it begins with the job's first record, or is the only one of
+   * a job that has ended without any.
+   */
   begin(isFirst: boolean): Buffer;
   /**
    * The bytes of a chunk's records. Where `firstSeq` is given, the records have no `_meta.seq` as yet, and get theirs from it on.
@@ -73,8 +76,8 @@ function jsonWriter(page: WriterOptions['page']): RecordWriter {
 }
 
 /**
- * Choice: byte order mark and header stand on the page that begins with the job's first record alone, so that the pages, put one
- * behind the other, are one file.
+ * Choice: byte order mark and header stand on the page that begins with the job's first record alone, or on that of a job that has
+ * ended without one, so that the pages, put one behind the other, are one file.
  */
 function csvWriter({ csv, columns }: WriterOptions): RecordWriter {
   return {

@@ -87,22 +87,22 @@ export function endpointIdOf(from: Buffer, at = 0): string {
   return readId(nameAt(ENDPOINT_KINDS, from.readUInt8(at)), from, at + 1);
 }
 
-/** The key in the index of what is pending: endpoint, then delivery. */
-export function pendingKey(endpoint: Uint8Array, key: Buffer): Buffer {
+/** The key in the index of what is pending: endpoint, then delivery. `endpoint` begins at `at`. */
+export function pendingKey(endpoint: Uint8Array, key: Buffer, at = 0): Buffer {
   const joined = Buffer.allocUnsafe(PENDING_KEY_BYTES);
-  joined.set(endpoint, 0);
+  for (let i = 0; i < ENDPOINT_BYTES; i++) joined[i] = endpoint[at + i] ?? 0;
   key.copy(joined, ENDPOINT_BYTES, key.length - ID_BYTES);
   return joined;
+}
+
+/** The key in that index of a row itself. */
+export function pendingKeyOf(key: Buffer, stored: Uint8Array): Buffer {
+  return pendingKey(stored, key, ENDPOINT_AT);
 }
 
 /** Whether a key in the index of what is pending is that of a webhook's delivery. */
 export function isOfWebhook(place: Uint8Array): boolean {
   return place[0] === ENDPOINT_KINDS.indexOf('wh');
-}
-
-/** The bytes of kind and id, borrowed. */
-export function endpointOf(stored: Buffer): Buffer {
-  return stored.subarray(ENDPOINT_AT, ENDPOINT_AT + ENDPOINT_BYTES);
 }
 
 export function isPending(stored: Uint8Array): boolean {
@@ -143,7 +143,7 @@ export function updateRow(key: Buffer, stored: Buffer, update: Omit<DeliveryUpda
   const isCut = update.status !== 'pending' && stored.readUInt8(TRIGGER_AT) === EXTRACTION;
   const keptBytes = isCut ? bodyAtOf(stored) : stored.length - SUM_BYTES;
   const count = stored.readUInt8(ATTEMPTS_AT);
-  const attempt = count < ATTEMPTS_MAX ? update.attempt : null;
+  const attempt = count < ATTEMPTS_MAX && !isRecorded(stored, count, update.attempt) ? update.attempt : null;
   const end = HEAD_BYTES + count * ATTEMPT_BYTES;
   const rest = attempt === null ? end : end + ATTEMPT_BYTES;
   const value = Buffer.allocUnsafe(keptBytes + rest - end + SUM_BYTES);
@@ -155,6 +155,12 @@ export function updateRow(key: Buffer, stored: Buffer, update: Omit<DeliveryUpda
     value.writeUInt8(count + 1, ATTEMPTS_AT);
   }
   return addSum(key, value);
+}
+
+/** A write that was refused in part is repeated as a whole. */
+function isRecorded(stored: Buffer, count: number, attempt: DeliveryAttempt | null): boolean {
+  if (attempt === null || count === 0) return false;
+  return stored.readUInt8(HEAD_BYTES + (count - 1) * ATTEMPT_BYTES) >= bounded(attempt.attempt, 0xff);
 }
 
 function bodyAtOf(stored: Buffer): number {

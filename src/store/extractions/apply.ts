@@ -9,6 +9,8 @@ import {
   verdictOfEnd,
   verdictOfFailure,
   stepDone,
+  type StepFailure,
+  withLoss,
   withUsage,
 } from '../../core/extraction-state.ts';
 import type { ExtractionRecords, FoundRecords } from '../extraction-records.ts';
@@ -34,6 +36,8 @@ export interface StepPart {
   readonly next: { readonly found: FoundSteps; readonly range: FoundRange } | null;
   /** With it the step is done. */
   readonly isLast: boolean;
+  /** The step stays open and is done again later; of what it came to only the entries and the session are written. */
+  readonly isPostponed?: boolean;
   /** Of the whole step, the same in each part. */
   readonly outcome: StepOutcome;
 }
@@ -47,55 +51,88 @@ export interface StepOutcome {
   readonly total: number | null;
   /** Unix ms; 0 where the source asks for no pause. */
   readonly pausedUntilMs: number;
-  readonly failure: Failure | null;
+  readonly failure: StepFailure | null;
   readonly entries: readonly FailureEntry[];
 }
-
-/** Choice: of a job, done ones included; a site of so many pages is more than a job may collect. */
-const STEPS_PER_JOB_MAX = 2_000_000;
 
 export interface ApplyParts {
   readonly steps: ExtractionSteps;
   readonly records: ExtractionRecords;
   readonly bounds: CollectBounds;
   readonly keepMs: number;
+  /** Of a job, done ones included. */
+  readonly stepsMax: number;
+}
+
+export interface PartApplied {
+  /** That the job has then. */
+  readonly state: ExtractionState;
+  /** What the operator is to be told. */
+  readonly entries: readonly FailureEntry[];
 }
 
 const LIMIT_REACHED: Failure = { reason: 'limit_reached', retryable: false };
 
 /**
- * Only inside a write transaction: writes a part's records and steps, and gives the state that the job has then; null where the job
- * has ended or the step was done before, and nothing was written.
+ * Only inside a write transaction: writes a part's records and steps. Null where the job has ended or the step was done before, and
+ * nothing was written.
  */
 export function applyPart(
-  { steps, records, bounds, keepMs }: ApplyParts,
+  { steps, records, bounds, keepMs, stepsMax }: ApplyParts,
   state: ExtractionState,
   part: StepPart,
   nowMs: number,
-): ExtractionState | null {
+): PartApplied | null {
   const { job, outcome } = part;
   if (hasEnded(state) || !steps.has(job.number, part.step)) return null;
   const max = recordsMaxOf(job, bounds);
   const kept = keepRecords(records, state, part, max);
   let next = kept.state;
   const isFull = job.collect.mode === 'limit' && next.collected >= max;
-  if (!isFull) next = addSteps(steps, next, part);
-  const isOver =
-    kept.isOver || next.recordBytes > bounds.recordBytesMax || (next.announced ?? 0) > announcedMax(job, max);
+  let limit = isFull ? null : limitOf(next, kept.isOver, job, max, bounds);
   // The verdict on the job: undefined while it goes on, null for success.
-  let verdict = isFull ? null : isOver ? LIMIT_REACHED : undefined;
+  let verdict = isFull ? null : limit === null ? undefined : LIMIT_REACHED;
+  if (!isFull) {
+    const added = addSteps(steps, next, part, stepsMax);
+    next = added.state;
+    if (added.isCut) {
+      limit ??= `there was no room for more than ${counted(stepsMax)} pages`;
+      verdict ??= verdictOfFailure(next, STEPS_LOST, job.collect) ?? undefined;
+    }
+  }
   if (part.isLast || verdict !== undefined) next = withUsage(next, outcome);
   if (part.isLast) {
     steps.remove(job.number, part.step);
     next = stepDone(next, next.openSteps - 1, outcome.failure, outcome.pausedUntilMs);
     if (verdict === undefined && outcome.failure !== null)
-      verdict = verdictOfFailure(next, outcome.failure) ?? undefined;
+      verdict = verdictOfFailure(next, outcome.failure, job.collect) ?? undefined;
     if (verdict === undefined && next.openSteps === 0) verdict = verdictOfEnd(next);
   }
-  if (verdict === undefined) return next;
+  const told = part.isLast || part.isPostponed === true ? outcome.entries : [];
+  const entries =
+    limit === null ? told : [...told, { atMs: nowMs, reason: LIMIT_REACHED.reason, step: '', detail: limit }];
+  if (verdict === undefined) return { state: next, entries };
   // Source: open points, section 5, "Sync": nothing is charged for what the caller does not get.
-  const isRefused = verdict === LIMIT_REACHED && job.delivery.kind === 'sync';
-  return ended(isRefused ? { ...next, credits: 0 } : next, verdict, nowMs, keepMs);
+  const isRefused = verdict?.reason === 'limit_reached' && job.delivery.kind === 'sync';
+  return { state: ended(isRefused ? { ...next, credits: 0 } : next, verdict, nowMs, keepMs), entries };
+}
+
+/** Which bound the job met, for the operator; null for none. */
+function limitOf(
+  { recordBytes, announced }: ExtractionState,
+  isOver: boolean,
+  job: JobFacts,
+  recordsMax: number,
+  { recordBytesMax }: CollectBounds,
+): string | null {
+  if (isOver) return `record ${counted(recordsMax + 1)} came`;
+  if (recordBytes > recordBytesMax) return `its records have more than ${counted(recordBytesMax)} bytes`;
+  if ((announced ?? 0) <= announcedMax(job, recordsMax)) return null;
+  return `the source announces ${counted(announced ?? 0)} records; this job may have ${counted(recordsMax)}`;
+}
+
+function counted(number: number): string {
+  return number.toLocaleString('en-US');
 }
 
 /** An announced total over this ends the job: it is known by then that the caller cannot have it all. */
@@ -125,9 +162,17 @@ function keepRecords(
   };
 }
 
-function addSteps(steps: ExtractionSteps, state: ExtractionState, { job, next }: StepPart): ExtractionState {
-  if (next === null) return state;
+const STEPS_LOST: StepFailure = { ...LIMIT_REACHED, losesRest: true };
+
+function addSteps(
+  steps: ExtractionSteps,
+  state: ExtractionState,
+  { job, next }: StepPart,
+  stepsMax: number,
+): { readonly state: ExtractionState; readonly isCut: boolean } {
+  if (next === null) return { state, isCut: false };
   const { nextStep, openSteps } = state;
-  const added = steps.add(job.number, next.found, next.range, nextStep, STEPS_PER_JOB_MAX);
-  return { ...state, nextStep: nextStep + added, openSteps: openSteps + added };
+  const { added, isCut } = steps.add(job.number, next.found, next.range, nextStep, stepsMax);
+  const all = { ...state, nextStep: nextStep + added, openSteps: openSteps + added };
+  return { state: isCut ? withLoss(all, STEPS_LOST) : all, isCut };
 }

@@ -26,6 +26,11 @@ interface Usage {
   bytes: number;
 }
 
+/**
+ * Choice: jobs that are looked at for one whose records are nobody's to deliver any more. Where each of so many still owes its
+ * delivery, the oldest goes all the same: the disk is everyone's, and one customer's records must not fill it.
+ */
+export const LOOKED_AT_MAX = 1_000;
 const NUMBER_AT = 6;
 const ID_AT = 4;
 const BYTES_AT = 20;
@@ -72,9 +77,11 @@ export class Retention {
     return this.#oldest(keyOf(nowMs + 1, 0), max);
   }
 
-  /** A job that has to go so that others have room, as there is too much of all. */
-  tooMuch(): EndedJob | null {
-    return this.bytes > this.#bounds.bytesMax ? (this.#oldest(keyOf(2 ** 48 - 1, 0), 1)[0] ?? null) : null;
+  /** A job that has to go so that others have room, as there is too much of all: the oldest that owes nothing, if there is one. */
+  tooMuch(owes: (job: JobNumber) => boolean): EndedJob | null {
+    if (this.bytes <= this.#bounds.bytesMax) return null;
+    const oldest = this.#oldest(keyOf(2 ** 48 - 1, 0), LOOKED_AT_MAX);
+    return oldest.find(({ number }) => !owes(number)) ?? oldest[0] ?? null;
   }
 
   /** Customers of whose jobs some have to go. */

@@ -5,12 +5,14 @@ import type { ExtractionState, Failure } from '../../core/extraction-state.ts';
  * A job's state, of a fixed length, because it is written with every batch of results:
  *
  *   status, tier, delivery u8 each; failure and first failure: reason u8 (0 = none, then the place in the list and one), retryable u8;
- *   wide u8; 9 numbers, f64 each: collected, announced (NaN = none), pages, errors, duplicates, credits, record bytes, next step, open
+ *   marks u8 (1: wide, 2: has lost a rest); 9 numbers, f64 each: collected, announced (NaN = none), pages, errors, duplicates, credits, record bytes, next step, open
  *   steps; 4 times, Unix ms, f64 each: paused until, started, finished, expires (NaN = none)
  */
 const FAILURE_AT = 3;
 const FIRST_FAILURE_AT = 5;
-const WIDE_AT = 7;
+const MARKS_AT = 7;
+const IS_WIDE = 1;
+const HAS_LOST = 2;
 const NUMBERS_AT = 8;
 const TIMES_AT = NUMBERS_AT + 9 * 8;
 const ROW_BYTES = TIMES_AT + 4 * 8;
@@ -25,7 +27,7 @@ export function encodeState(state: ExtractionState): Buffer {
   row.writeUInt8(DELIVERIES.indexOf(state.delivery), 2);
   writeFailure(row, FAILURE_AT, state.failure);
   writeFailure(row, FIRST_FAILURE_AT, state.firstFailure);
-  row.writeUInt8(state.isWide ? 1 : 0, WIDE_AT);
+  row.writeUInt8((state.isWide ? IS_WIDE : 0) | (state.hasLost ? HAS_LOST : 0), MARKS_AT);
   const { collected, announced, pages, errors, duplicates, credits, recordBytes, nextStep, openSteps } = state;
   const numbers = [collected, announced, pages, errors, duplicates, credits, recordBytes, nextStep, openSteps];
   const times = [state.pausedUntilMs, state.startedAtMs, state.finishedAtMs, state.expiresAtMs];
@@ -44,7 +46,8 @@ export function decodeState(stored: Buffer): ExtractionState {
     delivery: DELIVERIES[stored.readUInt8(2)] ?? 'pending',
     failure: readFailure(stored, FAILURE_AT),
     firstFailure: readFailure(stored, FIRST_FAILURE_AT),
-    isWide: stored.readUInt8(WIDE_AT) === 1,
+    isWide: (stored.readUInt8(MARKS_AT) & IS_WIDE) !== 0,
+    hasLost: (stored.readUInt8(MARKS_AT) & HAS_LOST) !== 0,
     collected: numberAt(0),
     announced: maybeAt(1),
     pages: numberAt(2),

@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { CONNECTORS } from '../../../src/extract/connectors/index.ts';
 import { bearer } from '../../support/manage.ts';
-import { type RunningServer, startServer } from '../../support/server.ts';
+import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
 
 describe('the catalogue', () => {
-  let server: RunningServer;
+  let server: SharedServer;
   beforeAll(async () => {
-    server = await startServer();
+    server = await sharedServer();
   });
-  afterAll(() => server.stop());
   const ask = (path: string) => bearer(server.url, server.secretKey, 'GET', path);
 
   test('has all connectors, each as its own path shows it', async () => {

@@ -1,13 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { CALM, decide, TRANSPORTS } from '../../support/requests.ts';
-import { startServer, type RunningServer } from '../../support/server.ts';
+import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
 
 describe.each(TRANSPORTS)('POST /v1/decide, 200, over %s', (transport) => {
-  let server: RunningServer;
+  let server: SharedServer;
   beforeAll(async () => {
-    server = await startServer({ env: { GATEHOUSE_TRANSPORT: transport } });
+    server = await sharedServer(transport);
   });
-  afterAll(() => server.stop());
 
   test('a calm request is allowed, with every field of the answer', async () => {
     const answer = await decide(server.url, server.secretKey);

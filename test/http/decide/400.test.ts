@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { CALM, decide, TRANSPORTS } from '../../support/requests.ts';
-import { startServer, type RunningServer } from '../../support/server.ts';
+import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
 
 const MALFORMED: readonly (readonly [string, string | Uint8Array])[] = [
   ['an empty body', ''],
@@ -41,11 +41,10 @@ const WRONG_TYPES: readonly (readonly [string, unknown])[] = [
 ];
 
 describe.each(TRANSPORTS)('POST /v1/decide, 400, over %s', (transport) => {
-  let server: RunningServer;
+  let server: SharedServer;
   beforeAll(async () => {
-    server = await startServer({ env: { GATEHOUSE_TRANSPORT: transport } });
+    server = await sharedServer(transport);
   });
-  afterAll(() => server.stop());
 
   test.each(MALFORMED)('%s is malformed JSON', async (_name, body) => {
     const answer = await decide(server.url, server.secretKey, body);

@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { CALM, decide, newCustomer, raw, TRANSPORTS } from '../../support/requests.ts';
-import { startServer, type RunningServer } from '../../support/server.ts';
+import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
 
 describe.each(TRANSPORTS)('POST /v1/decide, 401, over %s', (transport) => {
-  let server: RunningServer;
+  let server: SharedServer;
   const now = (): number => Math.floor(Date.now() / 1000);
   beforeAll(async () => {
-    server = await startServer({ env: { GATEHOUSE_TRANSPORT: transport } });
+    server = await sharedServer(transport);
   });
-  afterAll(() => server.stop());
 
   const codeOf = async (headers: Record<string, string | null>): Promise<unknown> => {
     const answer = await decide(server.url, server.secretKey, CALM, { headers });

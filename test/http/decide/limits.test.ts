@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { CALM, decide, newCustomer, raw, send, TRANSPORTS } from '../../support/requests.ts';
-import { startServer, type RunningServer } from '../../support/server.ts';
+import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
 
 /** 404, 405, 411, 413, 429 and 431 of the decide path. */
 describe.each(TRANSPORTS)('limits of POST /v1/decide over %s', (transport) => {
-  let server: RunningServer;
+  let server: SharedServer;
   beforeAll(async () => {
-    server = await startServer({ env: { GATEHOUSE_TRANSPORT: transport } });
+    server = await sharedServer(transport);
   });
-  afterAll(() => server.stop());
 
   const bodyOf = (bytes: number): string => {
     const start = JSON.stringify({ ...CALM, pad: '' }).slice(0, -2);

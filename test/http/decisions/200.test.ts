@@ -1,10 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { bearer, call, fingerprintOf } from '../../support/manage.ts';
 import { CALM, decide, newCustomer, TRANSPORTS, type Answer } from '../../support/requests.ts';
-import { startServer, type RunningServer } from '../../support/server.ts';
+import { startServer } from '../../support/server.ts';
+import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
 
 type Row = Record<string, unknown>;
 
@@ -22,11 +23,10 @@ function rowsOf(answer: Answer): Row[] {
 }
 
 describe.each(TRANSPORTS)('decisions answer 200 over %s', (transport) => {
-  let server: RunningServer;
+  let server: SharedServer;
   beforeAll(async () => {
-    server = await startServer({ env: { GATEHOUSE_TRANSPORT: transport } });
+    server = await sharedServer(transport);
   });
-  afterAll(() => server.stop());
 
   test('to the id of an answer: what was answered, what it was about and why', async () => {
     const before = Math.floor(Date.now() / 1000);

@@ -1,16 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { bearer, call } from '../../support/manage.ts';
 import { decide, newCustomer, TRANSPORTS } from '../../support/requests.ts';
-import { startServer, type RunningServer } from '../../support/server.ts';
+import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
 
 describe.each(TRANSPORTS)('decisions over %s', (transport) => {
-  let server: RunningServer;
+  let server: SharedServer;
   let requestId: string;
   beforeAll(async () => {
-    server = await startServer({ env: { GATEHOUSE_TRANSPORT: transport } });
+    server = await sharedServer(transport);
     requestId = String((await decide(server.url, server.secretKey)).json['request_id']);
   });
-  afterAll(() => server.stop());
 
   test.each([
     'decision=allow',

@@ -1,20 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { bearer } from '../../support/manage.ts';
-import type { RunningServer } from '../../support/server.ts';
-import {
-  NOBODYS_DELIVERY,
-  NOBODYS_WEBHOOK,
-  startDeliveringServer,
-  startReceiver,
-  webhookClient,
-} from '../../support/webhooks.ts';
+import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
+import { NOBODYS_DELIVERY, NOBODYS_WEBHOOK, startReceiver, webhookClient } from '../../support/webhooks.ts';
 
 describe('deliveries answer 404', () => {
-  let server: RunningServer;
+  let server: SharedServer;
   beforeAll(async () => {
-    server = await startDeliveringServer();
+    server = await sharedServer();
   });
-  afterAll(() => server.stop());
 
   test.each([
     ['an id that nobody has', NOBODYS_DELIVERY],

@@ -1,10 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { bearer } from '../../support/manage.ts';
-import { decideTo, startDeliveringServer, startReceiver, webhookClient } from '../../support/webhooks.ts';
+import { sharedServer } from '../../support/shared-server.ts';
+import { decideTo, startReceiver, webhookClient } from '../../support/webhooks.ts';
 
 test('a retry answers 409 while the delivery is pending, and sends nothing', async () => {
-  const server = await startDeliveringServer();
-  onTestFinished(() => void server.stop());
+  const server = await sharedServer();
   const receiver = await startReceiver();
   onTestFinished(() => receiver.close());
   receiver.answers(500, 200);

@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { books, NOBODYS_EXTRACTION, NOBODYS_SESSION } from '../../support/extractions.ts';
 import { bearer, call } from '../../support/manage.ts';
-import { type RunningServer, startServer } from '../../support/server.ts';
+import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
 
 describe('extractions, sessions and the catalogue answer 403 to a public key', () => {
-  let server: RunningServer;
+  let server: SharedServer;
   beforeAll(async () => {
-    server = await startServer();
+    server = await sharedServer();
   });
-  afterAll(() => server.stop());
 
   test.each([
     ['GET', '/v1/extractions', undefined],

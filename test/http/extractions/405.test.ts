@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { NOBODYS_EXTRACTION, NOBODYS_SESSION } from '../../support/extractions.ts';
 import { bearer } from '../../support/manage.ts';
-import { type RunningServer, startServer } from '../../support/server.ts';
+import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
 
 describe('extractions, sessions and the catalogue answer 405', () => {
-  let server: RunningServer;
+  let server: SharedServer;
   beforeAll(async () => {
-    server = await startServer();
+    server = await sharedServer();
   });
-  afterAll(() => server.stop());
 
   test.each([
     ['PUT', '/v1/extractions', 'GET, POST'],

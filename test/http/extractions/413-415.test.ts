@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { books, NOBODYS_EXTRACTION } from '../../support/extractions.ts';
 import { bearer } from '../../support/manage.ts';
-import { type RunningServer, startServer } from '../../support/server.ts';
+import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
 
 describe('extractions and sessions answer', () => {
-  let server: RunningServer;
+  let server: SharedServer;
   beforeAll(async () => {
-    server = await startServer();
+    server = await sharedServer();
   });
-  afterAll(() => server.stop());
 
   test.each([
     ['POST', '/v1/extractions', `{"input":"${'x'.repeat(1_048_576)}"}`],

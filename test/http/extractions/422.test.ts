@@ -58,6 +58,26 @@ describe('extractions answer 422 before anything is fetched', () => {
       expect(await refused({ ...blog, input: { site } })).toEqual([422, 'blocked_url', '/input/site']);
   });
 
+  test('to where the service itself listens, though its network may be reached', async () => {
+    const { host, port } = new URL(server.url);
+    for (const url of [`http://${host}/`, `http:/${host}/x`, `http://localhost:${port}/v1/lists`]) {
+      const page = { connector: 'generic', operation: 'page.article', input: { url } };
+      expect(await refused(page)).toEqual([422, 'blocked_url', '/input/url']);
+    }
+    const url = `http://${host}/`;
+    expect(await refused({ delivery: { type: 'webhook', url } })).toEqual([422, 'blocked_url', '/delivery/url']);
+    const { status, json } = await client.ask('POST', '/v1/webhooks', { url, event_types: ['BLOCK'] });
+    expect([status, json['code']]).toEqual([422, 'blocked_url']);
+  });
+
+  test('to a session of a host that the job does not ask', async () => {
+    const { json } = await client.ask('POST', '/v1/sessions', { host: 'shop.example', headers: { a: 'b' } });
+    expect(await refused({ session: json['id'] })).toEqual([422, 'validation_failed', '/session']);
+    const page = { connector: 'generic', operation: 'page.article', session: json['id'] };
+    const other = { ...page, input: { url: 'https://other.example/' } };
+    expect(await refused(other)).toEqual([422, 'validation_failed', '/session']);
+  });
+
   test('to a session of another customer', async () => {
     const other = extractionClient(server.url, (await newCustomer(server.url, server.dataDir)).secretKey);
     const { json } = await other.ask('POST', '/v1/sessions', { host: 'shop.example', headers: { a: 'b' } });

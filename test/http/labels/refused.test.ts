@@ -1,17 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { bearer, call } from '../../support/manage.ts';
 import { newCustomer } from '../../support/requests.ts';
 import { decided } from '../../support/reviews.ts';
-import { startServer, type RunningServer } from '../../support/server.ts';
+import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
 
 describe('POST /v1/labels refuses', () => {
-  let server: RunningServer;
+  let server: SharedServer;
   let requestId = '';
   beforeAll(async () => {
-    server = await startServer();
+    server = await sharedServer();
     requestId = await decided(server.url, server.secretKey);
   });
-  afterAll(() => server.stop());
 
   const post = (body: unknown, key = server.secretKey) => bearer(server.url, key, 'POST', '/v1/labels', body);
 

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { bearer, call, nthHash } from '../../support/manage.ts';
 import { newCustomer, TRANSPORTS } from '../../support/requests.ts';
-import { startServer, type RunningServer } from '../../support/server.ts';
+import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
 
 interface Page {
   readonly data: { readonly fingerprint_hash: string; readonly action: string }[];
@@ -10,11 +10,10 @@ interface Page {
 }
 
 describe.each(TRANSPORTS)('lists answer 200 over %s', (transport) => {
-  let server: RunningServer;
+  let server: SharedServer;
   beforeAll(async () => {
-    server = await startServer({ env: { GATEHOUSE_TRANSPORT: transport } });
+    server = await sharedServer(transport);
   });
-  afterAll(() => server.stop());
 
   test('to GET of a list that is empty, without any parameter', async () => {
     const answer = await bearer(server.url, server.secretKey, 'GET', '/v1/lists');

@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { bearer, call, nthHash } from '../../support/manage.ts';
 import { raw, TRANSPORTS } from '../../support/requests.ts';
-import { startServer, type RunningServer } from '../../support/server.ts';
+import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
 
 describe.each(TRANSPORTS)('DELETE of a list entry answers 204 over %s', (transport) => {
-  let server: RunningServer;
+  let server: SharedServer;
   beforeAll(async () => {
-    server = await startServer({ env: { GATEHOUSE_TRANSPORT: transport } });
+    server = await sharedServer(transport);
   });
-  afterAll(() => server.stop());
 
   const add = async (n: number): Promise<void> => {
     const entry = { fingerprint_hash: nthHash(n), action: 'block' };

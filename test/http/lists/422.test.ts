@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { bearer, nthHash } from '../../support/manage.ts';
 import type { Answer } from '../../support/requests.ts';
-import { startServer, type RunningServer } from '../../support/server.ts';
+import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
 
 describe('lists answer 422', () => {
-  let server: RunningServer;
+  let server: SharedServer;
   beforeAll(async () => {
-    server = await startServer();
+    server = await sharedServer();
   });
-  afterAll(() => server.stop());
 
   const GOOD = { fingerprint_hash: nthHash(1), action: 'block' };
   const post = (body: unknown, path = '/v1/lists'): Promise<Answer> =>

@@ -29,7 +29,7 @@ describe('a list write that was answered', () => {
         loaded++;
       }
     };
-    load = Array.from({ length: 12 }, sender);
+    load = Array.from({ length: 4 }, sender);
   });
   afterAll(async () => {
     end.abort();

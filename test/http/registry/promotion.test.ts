@@ -50,7 +50,7 @@ async function openScene(env: Record<string, string> = {}) {
 
   /** What is written behind the answers is there soon. */
   async function expectSeen(token: string, wanted: unknown): Promise<void> {
-    await vi.waitFor(async () => expect(await seen(token)).toEqual(wanted), { timeout: 5_000, interval: 50 });
+    await vi.waitFor(async () => expect(await seen(token)).toEqual(wanted), { timeout: 20_000, interval: 50 });
   }
 
   /** Simulated time goes on to this second. */

@@ -5,12 +5,12 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { bearer } from '../../support/manage.ts';
 import { TRANSPORTS } from '../../support/requests.ts';
 import { startServer } from '../../support/server.ts';
-import { startDeliveringServer, startReceiver, webhookClient } from '../../support/webhooks.ts';
+import { sharedServer } from '../../support/shared-server.ts';
+import { startReceiver, webhookClient } from '../../support/webhooks.ts';
 
 describe('webhooks answer 200', () => {
   test.each(TRANSPORTS)('to calls that need no body, with one or without, over %s', async (transport) => {
-    const server = await startDeliveringServer({ GATEHOUSE_TRANSPORT: transport });
-    onTestFinished(() => void server.stop());
+    const server = await sharedServer(transport);
     const receiver = await startReceiver();
     onTestFinished(() => receiver.close());
     const { id } = await webhookClient(server.url, server.secretKey).create(receiver.url, 'BLOCK');

@@ -1,15 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { bearer, call } from '../../support/manage.ts';
 import { TRANSPORTS } from '../../support/requests.ts';
-import type { RunningServer } from '../../support/server.ts';
-import { startDeliveringServer, WHOLE_SECRET } from '../../support/webhooks.ts';
+import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
+import { WHOLE_SECRET } from '../../support/webhooks.ts';
 
 describe.each(TRANSPORTS)('webhooks answer 201 over %s', (transport) => {
-  let server: RunningServer;
+  let server: SharedServer;
   beforeAll(async () => {
-    server = await startDeliveringServer({ GATEHOUSE_TRANSPORT: transport });
+    server = await sharedServer(transport);
   });
-  afterAll(() => server.stop());
 
   test('with the whole secret, where it is, and a word to keep nothing of it', async () => {
     const body = { url: 'http://127.0.0.1:9/a', event_types: ['BLOCK', 'ALLOW'], description: 'the “desk”' };

@@ -1,16 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { bearer, call } from '../../support/manage.ts';
-import type { RunningServer } from '../../support/server.ts';
-import { NOBODYS_DELIVERY, startDeliveringServer, webhookClient } from '../../support/webhooks.ts';
+import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
+import { NOBODYS_DELIVERY, webhookClient } from '../../support/webhooks.ts';
 
 describe('webhooks and deliveries answer 403 to a public key', () => {
-  let server: RunningServer;
+  let server: SharedServer;
   let id: string;
   beforeAll(async () => {
-    server = await startDeliveringServer();
+    server = await sharedServer();
     ({ id } = await webhookClient(server.url, server.secretKey).create('http://127.0.0.1:9/', 'BLOCK'));
   });
-  afterAll(() => server.stop());
 
   test.each([
     ['GET', '/v1/webhooks', undefined],

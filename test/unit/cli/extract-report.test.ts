@@ -24,7 +24,7 @@ async function report(
       limit: more.limit ?? '10',
     },
     [generic],
-    [],
+    { egressAllow: [], extractRecordsMax: 1_000_000 },
   );
   if (asked.kind === 'wrong') throw new Error('wrong');
   const outcome = reportOf({

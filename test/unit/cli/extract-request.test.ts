@@ -20,8 +20,12 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-function read(options: Partial<ExtractOptions>, allow: readonly string[] = []): ReturnType<typeof readRequest> {
-  return readRequest({ ...GIVEN, ...options }, [generic, hackernews], allow);
+function read(
+  options: Partial<ExtractOptions>,
+  egressAllow: readonly string[] = [],
+  extractRecordsMax = 1_000_000,
+): ReturnType<typeof readRequest> {
+  return readRequest({ ...GIVEN, ...options }, [generic, hackernews], { egressAllow, extractRecordsMax });
 }
 
 /** What is printed of a wrong call; fails where it is right. */

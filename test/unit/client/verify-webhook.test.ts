@@ -1,10 +1,13 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { verifyWebhook, type VerifyInput } from '../../../src/client/verify-webhook.ts';
+import { signedHeaders } from '../../../src/deliver/sign.ts';
 
 interface Vector {
   readonly name: string;
@@ -326,7 +329,61 @@ function run(program: string, args: readonly string[], cwd?: string): unknown {
   return JSON.parse(stdout);
 }
 
+/** The documented receiver for Node.js, as a process of its own; gives where it listens. The build must be there. */
+async function startDocumentedReceiver(secret: string): Promise<{ readonly url: string; readonly port: number }> {
+  const code = example('js');
+  const listen = '.listen(8081)';
+  expect(code).toContain(listen);
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-receiver-'));
+  const file = join(folder, 'receiver.js');
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  copyFileSync(
+    new URL('../../../dist/src/client/verify-webhook.js', import.meta.url),
+    join(folder, 'verify-webhook.js'),
+  );
+  writeFileSync(
+    file,
+    code.replace(listen, ".listen(0, '127.0.0.1', function () { console.log(`port ${this.address().port}`); })"),
+  );
+  const child = spawn(process.execPath, [file], {
+    env: { ...process.env, WEBHOOK_SECRET: secret },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  onTestFinished(() => {
+    child.kill('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  const port = Number(/port (\d+)/.exec(String(line))?.[1]);
+  return { url: `http://127.0.0.1:${port}/`, port };
+}
+
 describe('docs/webhooks.md', () => {
+  test('has a receiver for Node.js that nobody ends, by a body that is cut off, too long or no delivery', async () => {
+    const secret = `whsec_${randomBytes(32).toString('base64')}`;
+    const { url, port } = await startDocumentedReceiver(secret);
+    const send = async (body: string, by = secret): Promise<number> => {
+      const sent = { deliveryId: 'dlv_1', body: Buffer.from(body), nowMs: Date.now() };
+      const headers = signedHeaders({ ...sent, secrets: { current: by, previous: [] } });
+      return (await fetch(url, { method: 'POST', headers, body })).status;
+    };
+    expect(await send('{}')).toBe(204);
+    for (const end of ['end', 'resetAndDestroy'] as const) {
+      const socket = connect(port, '127.0.0.1')
+        .on('error', () => {})
+        .resume();
+      socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{"event"');
+      await new Promise((resume) => setTimeout(resume, 100));
+      socket[end]();
+      await once(socket, 'close');
+      expect(await send('{}')).toBe(204);
+    }
+    expect(await send('{}', OTHER)).toBe(401);
+    expect(await send('no JSON')).toBe(204);
+    expect(await send(`"${'x'.repeat(1_048_576)}"`)).toBe(400);
+    expect(await send(`"${'x'.repeat(1_048_574)}"`)).toBe(204);
+  });
+
   const judged = CASES.map(({ standard, bodyOnly }) => [standard, bodyOnly]);
 
   test('judges every case right with its verifiers for Python', () => {

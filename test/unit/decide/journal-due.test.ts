@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type DueEntryRead, openJournal } from '../../../src/decide/journal.ts';
+import type { DueEntryRead } from '../../../src/decide/journal-blocks.ts';
+import { type DueJournal, openJournal } from '../../../src/decide/journal.ts';
 import { BATCH_REQUESTS_MAX } from '../../../src/limits.ts';
 import type { ReplayEntry } from '../../../src/decide/replay-guard.ts';
 
@@ -41,7 +42,15 @@ function open(dueStoredUpTo = 0, nowSeconds = NOW) {
     (ids) => reserved.push(ids),
     dueStoredUpTo,
   );
-  return { journal, read, entries, reserved };
+  return { journal, read: { ...read, due: owedAfter(journal, dueStoredUpTo) }, entries, reserved };
+}
+
+function owedAfter(journal: DueJournal, sequence: number, bytesMax = 1_000): DueEntryRead[] {
+  const reader = journal.dueAfter(sequence);
+  const owed: DueEntryRead[] = [];
+  for (let next = reader.next(bytesMax); next.length > 0; next = reader.next(bytesMax)) owed.push(...next);
+  reader.close();
+  return owed;
 }
 
 type Opened = ReturnType<typeof open>['journal'];
@@ -210,6 +219,44 @@ describe('a file with what is owed', () => {
     expect(past.read).toMatchObject({ due: [], nextSequence: 6 });
     past.journal.prune(NOW + HOUR);
     expect(files()).toEqual([]);
+  });
+});
+
+describe('reading on', () => {
+  test('gives what is written while it is open, from file to file, in bounded parts', () => {
+    const { journal } = open();
+    commit(journal, [entry(1)], [due(1), due(2)]);
+    const reader = journal.dueAfter(1);
+    expect(reader.next(1_000)).toEqual([due(2)]);
+    expect(reader.next(1_000)).toEqual([]);
+    commit(journal, [entry(2)], []);
+    expect(reader.next(1_000)).toEqual([]);
+    commit(journal, [entry(3)], [due(3)]);
+    expect(reader.next(1_000)).toEqual([due(3)]);
+    // A minute later another file begins, and one without anything owed lies between.
+    commit(journal, [entry(4)], [], NOW + 61);
+    commit(journal, [entry(5)], [due(4)], NOW + 122);
+    commit(journal, [], [due(5)], NOW + 123);
+    expect(reader.next(1)).toEqual([due(4)]);
+    expect(reader.next(1)).toEqual([due(5)]);
+    expect(reader.next(1)).toEqual([]);
+    reader.close();
+    journal.close();
+  });
+
+  test('says what has been written or tried, so that nobody waits for what a full disk refused', () => {
+    const { journal } = open(3);
+    expect(journal.dueCommitted).toBe(3);
+    journal.stageDue(4, Buffer.from('a'));
+    expect(journal.dueCommitted).toBe(3);
+    writes.faults.push('throw');
+    journal.commit(NOW);
+    expect(journal.dueCommitted).toBe(4);
+    expect(owedAfter(journal, 3)).toEqual([]);
+    commit(journal, [], [due(5)]);
+    expect([journal.dueCommitted, owedAfter(journal, 3)]).toEqual([5, [due(5)]]);
+    journal.close();
+    expect(open(3).journal.dueCommitted).toBe(5);
   });
 });
 

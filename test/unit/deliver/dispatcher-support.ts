@@ -2,14 +2,15 @@ import { onTestFinished, vi } from 'vitest';
 import type { CustomerNumber } from '../../../src/base/brand.ts';
 import { DECISIONS, type Decision } from '../../../src/core/decision.ts';
 import { HEALTHY } from '../../../src/core/webhook-health.ts';
-import type { DeliveryError, Webhook, WebhookId, WebhookSecrets } from '../../../src/core/webhook.ts';
+import type { Delivery, DeliveryError, Webhook, WebhookId, WebhookSecrets } from '../../../src/core/webhook.ts';
 import { Control } from '../../../src/deliver/control.ts';
-import { Dispatcher, type DueRead } from '../../../src/deliver/dispatcher.ts';
+import { Dispatcher } from '../../../src/deliver/dispatcher.ts';
 import { createLog } from '../../../src/observe/log.ts';
 import type { DeliverOrder, DeliverResult, DeliverTask } from '../../../src/pools/deliver-messages.ts';
 import type { DeliverPoolEvents } from '../../../src/pools/deliver-pool.ts';
 import { AnswerReader, AnswerWriter, createFrame } from '../../../src/pools/frame.ts';
-import type { Store } from '../../../src/store/open-store.ts';
+import { decodeRow } from '../../../src/store/deliveries/row.ts';
+import { type Store, table } from '../../../src/store/open-store.ts';
 
 export const CUSTOMER = 7 as CustomerNumber;
 const KEY = Buffer.alloc(32, 1);
@@ -27,7 +28,7 @@ export class DispatcherBench {
   readonly dispatcher: Dispatcher;
   readonly control: Control;
   readonly orders: DeliverOrder[] = [];
-  readonly staged: DueRead[] = [];
+  readonly staged: { readonly sequence: number; readonly bytes: Buffer }[] = [];
   readonly extractionEndpoints = new Map<string, { url: string; secrets: WebhookSecrets }>();
   storedUpTo = 0;
   up = true;
@@ -41,6 +42,7 @@ export class DispatcherBench {
     this.store = store;
     const { webhooks, deliveries } = store;
     const nowMs = (): number => this.nowMs;
+    const newest = (): number => this.staged.at(-1)?.sequence ?? 0;
     this.dispatcher = new Dispatcher({
       webhooks: {
         loadAll: () => webhooks.loadAll(),
@@ -50,7 +52,11 @@ export class DispatcherBench {
       deliveries,
       extractionEndpoint: (id) => this.extractionEndpoints.get(id) ?? null,
       journal: {
-        stageDue: (sequence, bytes) => void this.staged.push({ sequence, bytes: Buffer.from(bytes) }),
+        get dueCommitted() {
+          return newest();
+        },
+        stageDue: (sequence, bytes) => this.staged.push({ sequence, bytes: Buffer.from(bytes) }) > 0,
+        dueAfter: (sequence) => this.#reader(sequence),
         dueStored: (upTo) => void (this.storedUpTo = upTo),
       },
       egressAllow: [],
@@ -91,10 +97,24 @@ export class DispatcherBench {
     onTestFinished(() => this.dispatcher.stop());
   }
 
-  async start(due: readonly DueRead[] = []): Promise<this> {
-    await this.dispatcher.start(due);
+  /** `due` is what the journal holds of the last run. */
+  async start(due: readonly { readonly sequence: number; readonly bytes: Buffer }[] = []): Promise<this> {
+    this.staged.push(...due);
+    await this.dispatcher.start();
     await this.dispatcher.listens([{ host: '127.0.0.1', port: 8080 }]);
     return this;
+  }
+
+  #reader(after: number) {
+    let read = after;
+    return {
+      next: () => {
+        const next = this.staged.filter(({ sequence }) => sequence > read).slice(0, 100);
+        read = next.at(-1)?.sequence ?? read;
+        return next;
+      },
+      close: () => {},
+    };
   }
 
   async webhook(...eventTypes: readonly Decision[]): Promise<Webhook> {
@@ -162,9 +182,11 @@ export class DispatcherBench {
     this.#events?.onReady();
   }
 
-  rows(status: 'pending' | 'succeeded' | 'failed' | 'skipped') {
-    const none = { after: null, webhookId: null, requestId: null, event: null };
-    return this.store.deliveries.page(CUSTOMER, { ...none, limit: 1_000, status }).rows;
+  rows(status: 'pending' | 'succeeded' | 'failed' | 'skipped'): Delivery[] {
+    const all: Delivery[] = [];
+    for (const { key, value } of table(this.store.state, 'deliveries').getRange({ reverse: true }))
+      all.push(decodeRow(Buffer.from(key), Buffer.from(value)));
+    return all.filter((row) => row.status === status).slice(0, 1_000);
   }
 
   async until(status: 'pending' | 'succeeded' | 'failed' | 'skipped', count: number): Promise<void> {

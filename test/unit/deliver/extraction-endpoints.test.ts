@@ -14,7 +14,7 @@ const MINUTE = 60_000;
 /** A row to the own endpoint of a job, as it is made. */
 function extractionRow(bench: DispatcherBench, extra: Partial<Delivery> = {}): Delivery {
   const endpointId = newId('ext', bench.nowMs);
-  const secrets = { current: 'whsec_AAAA', previous: null, previousUntilMs: null };
+  const secrets = { current: 'whsec_AAAA', previous: [] };
   bench.extractionEndpoints.set(endpointId, { url: 'https://jobs.test/hook', secrets });
   const more = { endpointId, event: 'extraction.records', trigger: 'extraction' } as const;
   return delivery(CUSTOMER, { ...more, url: 'https://jobs.test/hook', ...extra }, bench.nowMs);

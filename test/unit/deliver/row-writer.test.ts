@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { CustomerNumber } from '../../../src/base/brand.ts';
 import type { Delivery, DeliveryId, WebhookId } from '../../../src/core/webhook.ts';
 import { newRow } from '../../../src/deliver/due.ts';
-import { RowWriter } from '../../../src/deliver/row-writer.ts';
+import { type DueRows, RowWriter } from '../../../src/deliver/row-writer.ts';
 import { DELIVERIES_WAITING_MAX } from '../../../src/limits.ts';
 import type { StoreWrite } from '../../../src/store/durable.ts';
 
@@ -11,10 +11,16 @@ let inserts: { readonly ids: readonly string[]; readonly mark: number }[];
 let stored: string[];
 let faults: number;
 let writer: RowWriter;
+/** What the journal holds; entries up to `written` can be read. */
+let journal: DueRows[];
+let written: number;
+let told: (number | 'behind')[];
+let opened: number;
 
 beforeEach(() => {
   vi.useFakeTimers();
   [failures, inserts, stored, faults] = [0, [], [], 0];
+  [journal, written, told, opened] = [[], Infinity, [], 0];
   writer = new RowWriter(
     {
       insert(rows, mark): Promise<StoreWrite<null>> {
@@ -25,6 +31,21 @@ beforeEach(() => {
       },
       onStored: (rows) => void stored.push(...rows.map(({ id }) => id)),
       onFault: () => faults++,
+      openBacklog(after) {
+        opened++;
+        let read = after;
+        return {
+          next: () => {
+            const next = journal.filter(({ sequence }) => sequence > read && sequence <= written).slice(0, 2);
+            read = next.at(-1)?.sequence ?? read;
+            return next;
+          },
+          isWritten: (sequence) => sequence <= written,
+          close: () => opened--,
+        };
+      },
+      onBehind: () => told.push('behind'),
+      onCaughtUp: (count) => told.push(count),
     },
     5,
   );
@@ -61,18 +82,82 @@ test('rows that the store refused come again before newer ones, and the mark nev
   expect(inserts.at(-1)?.mark).toBe(7);
 });
 
-test('past its bound rows are left to the journal, whose mark stands still from then on', async () => {
+/** As the decide path does: into the journal, then here. */
+function owe(sequence: number, ...ids: readonly string[]): boolean {
+  const due = { sequence, rows: rows(...ids) };
+  journal.push(due);
+  return writer.add(due.rows, sequence);
+}
+
+test('past its bound entries are left to the journal, and come from there in their order as soon as the others are written', async () => {
+  const many = Array.from({ length: DELIVERIES_WAITING_MAX }, (_none, at) => `d${at}`);
+  expect(owe(6, ...many)).toBe(true);
+  expect(owe(7, 'e', 'f')).toBe(false);
+  expect(writer.add(rows('in no journal'), 0)).toBe(false);
+  expect([writer.isBehind, writer.waiting, writer.deferred]).toEqual([true, DELIVERIES_WAITING_MAX, 2]);
+  await vi.advanceTimersByTimeAsync(0);
+  // It has room again, but entry 7 has to come first.
+  expect(owe(8, 'g')).toBe(false);
+  await vi.runAllTimersAsync();
+  expect(stored).toEqual([...many, 'e', 'f', 'g']);
+  expect([writer.isBehind, writer.waiting, opened]).toEqual([false, 0, 0]);
+  expect(told).toEqual(['behind', 3]);
+  expect(owe(9, 'h')).toBe(true);
+  await vi.runAllTimersAsync();
+  expect(stored.at(-1)).toBe('h');
+  const marks = inserts.map(({ mark }) => mark);
+  expect(marks).toEqual(marks.toSorted((a, b) => a - b));
+  expect(inserts.at(-1)?.mark).toBe(9);
+});
+
+test('an entry that is staged and not yet written is waited for', async () => {
+  written = 6;
+  writer.resume(7);
+  journal.push({ sequence: 6, rows: rows('a') }, { sequence: 7, rows: rows('b') });
+  await vi.advanceTimersByTimeAsync(100);
+  expect([stored, writer.isBehind]).toEqual([['a'], true]);
+  written = 7;
+  await vi.advanceTimersByTimeAsync(100);
+  expect([stored, writer.isBehind, told]).toEqual([['a', 'b'], false, ['behind', 2]]);
+});
+
+test('entries whose rows are there already, or whose webhooks are gone, end the reading as others do', async () => {
+  writer.resume(8);
+  journal.push({ sequence: 6, rows: [] }, { sequence: 7, rows: [] }, { sequence: 8, rows: [] });
+  await vi.advanceTimersByTimeAsync(100);
+  expect([stored, writer.isBehind, told]).toEqual([[], false, ['behind', 0]]);
+  expect(owe(9, 'a')).toBe(true);
+  await vi.advanceTimersByTimeAsync(100);
+  expect(inserts).toEqual([{ ids: ['a'], mark: 9 }]);
+});
+
+test('the mark moves with whole entries, also in the midst of a backlog', async () => {
+  for (let sequence = 6; sequence < 66; sequence++)
+    owe(sequence, ...Array.from({ length: 20 }, (_none, at) => `${sequence}/${at}`));
+  await vi.runAllTimersAsync();
+  expect(inserts.map(({ ids, mark }) => [ids.length, mark])).toEqual([
+    [1_000, 55],
+    [200, 65],
+  ]);
+});
+
+test('what waits is counted for its endpoint and its customer until it can be read', async () => {
   failures = 1;
-  const many = rows(...Array.from({ length: DELIVERIES_WAITING_MAX }, (_none, at) => `d${at}`));
-  expect(writer.add(many, 6)).toBe(true);
-  expect(writer.add(rows('too many'), 7)).toBe(false);
+  owe(6, 'a', 'b');
+  expect([writer.waitingOf('wh_1'), writer.waitingOfCustomer(7 as CustomerNumber)]).toEqual([2, 2]);
+  await vi.advanceTimersByTimeAsync(500);
+  expect(writer.waitingOf('wh_1')).toBe(2);
   await vi.runAllTimersAsync();
-  await writer.settled();
-  expect(writer.add(rows('later'), 8)).toBe(true);
+  expect([writer.waitingOf('wh_1'), writer.waitingOfCustomer(7 as CustomerNumber)]).toEqual([0, 0]);
+});
+
+test('a stop writes what it holds and leaves the rest to the journal', async () => {
+  owe(6, 'a');
+  writer.resume(8);
+  journal.push({ sequence: 7, rows: rows('b') });
+  const closed = writer.close();
   await vi.runAllTimersAsync();
-  await writer.settled();
-  expect(writer.deferred).toBe(1);
-  expect(stored).toHaveLength(DELIVERIES_WAITING_MAX + 1);
-  // Entry 7 has no row: a start must read on behind what was stored before it.
-  expect(Math.max(...inserts.map(({ mark }) => mark))).toBe(5);
+  await closed;
+  expect(stored).toEqual(['a']);
+  expect(inserts.at(-1)?.mark).toBe(6);
 });

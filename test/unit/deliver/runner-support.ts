@@ -4,8 +4,12 @@ import type { DeliverResult, DeliverTask } from '../../../src/pools/deliver-mess
 import { VirtualTime } from './virtual-time.ts';
 
 export type Receiver = (request: AttemptRequest, attempt: number) => Answer;
-/** `never`: silent until the attempt's time is up. */
-export type Answer = { readonly status: number; readonly afterMs?: number } | 'refused' | 'never';
+/** `never`: silent until the attempt's time is up. `lack`: this machine has no means to ask. */
+export type Answer =
+  | { readonly status: number; readonly afterMs?: number }
+  | { readonly lack: string }
+  | 'refused'
+  | 'never';
 
 export interface Seen {
   readonly url: string;
@@ -67,6 +71,10 @@ export class RunnerBench {
   async #answer(answer: Answer, timeoutMs: number): Promise<AttemptEnd> {
     if (answer === 'refused')
       return { outcome: { kind: 'failed', error: 'connection_refused' }, statusCode: null, durationMs: 0 };
+    if (answer !== 'never' && 'lack' in answer) {
+      const outcome = { kind: 'failed' as const, error: 'connection_refused' as const, lack: answer.lack };
+      return { outcome, statusCode: null, durationMs: 0 };
+    }
     if (answer === 'never' || (answer.afterMs ?? 0) > timeoutMs) {
       await this.#sleep(timeoutMs);
       return { outcome: { kind: 'failed', error: 'timeout' }, statusCode: null, durationMs: timeoutMs };
@@ -86,7 +94,7 @@ export class RunnerBench {
   }
 
   meetAt(endpointId: string, url: string): void {
-    const secrets = { current: 'whsec_AAAA', previous: null, previousUntilMs: null };
+    const secrets = { current: 'whsec_AAAA', previous: [] };
     this.runner.order({ kind: 'endpoint', endpoint: { endpointId, url, secrets } });
   }
 
@@ -94,6 +102,11 @@ export class RunnerBench {
   deliver(endpointId: string, count = 1, changes: Partial<DeliverTask> = {}): void {
     const tasks = Array.from({ length: count }, (_none, at) => task(endpointId, `${endpointId}/${at}`, changes));
     this.runner.order({ kind: 'deliver', tasks });
+  }
+
+  /** Since the bench was made. */
+  get elapsedMs(): number {
+    return this.time.nowMs - this.#startMs;
   }
 
   /** Times of one delivery's attempts, ms. */

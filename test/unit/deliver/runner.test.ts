@@ -8,7 +8,7 @@ import {
   HOST_ATTEMPTS_MAX,
   HOST_LATE_ATTEMPTS_MAX,
 } from '../../../src/limits.ts';
-import { RunnerBench, type Answer } from './runner-support.ts';
+import { RunnerBench, task, type Answer } from './runner-support.ts';
 
 describe('the schedule of a delivery', () => {
   test('an endpoint that refuses gets four attempts, at 0, 2, 6 and 14 s', async () => {
@@ -71,7 +71,7 @@ describe('the schedule of a delivery', () => {
     bench.deliver('a', 1, { attemptsMade: 4, elapsedMs: 14_000 });
     await bench.time.pass(10);
     bench.deliver('a', 1, { attemptsMade: 1, elapsedMs: 19_000 });
-    await bench.time.pass(10);
+    await bench.time.pass(50);
     expect(bench.seen).toEqual([]);
     expect(bench.results.map(({ outcome, attempt }) => [outcome.kind, attempt])).toEqual([
       ['failed', null],
@@ -261,6 +261,185 @@ describe('fairness', () => {
       ],
     });
     expect(bench.attemptsOf('t')).toEqual([100]);
+  });
+});
+
+/** What a receiver answers, in turn. */
+const CONDUCTS: Readonly<Record<string, readonly Answer[]>> = {
+  fast: [{ status: 200, afterMs: 10 }],
+  slow: [{ status: 200, afterMs: 4_500 }],
+  late: [{ status: 200, afterMs: 300 }],
+  hangs: ['never'],
+  /** Until it may have the most in flight. */
+  turns: [
+    ...Array.from({ length: 20 }, () => ({ status: 200, afterMs: 1 })),
+    ...Array.from({ length: 40 }, () => 'never' as const),
+  ],
+  alternates: [{ status: 200, afterMs: 1 }, 'never'],
+  alternates_slowly: [
+    { status: 200, afterMs: 190 },
+    { status: 200, afterMs: 4_900 },
+  ],
+  refuses: ['refused'],
+  fails_late: [{ status: 500, afterMs: 2_000 }],
+};
+
+describe('an endpoint that answers within 50 ms has a slot', () => {
+  const SLOTS = 64;
+  const conduct = fc.constantFrom(...Object.keys(CONDUCTS));
+
+  /** The longest that a delivery of it waited for its attempt, ms, beside others of these conducts. */
+  async function waitedMost(conducts: readonly string[]): Promise<number> {
+    const asked = new Map<string, number>();
+    const bench = new RunnerBench(({ url }) => {
+      const name = new URL(url).hostname.split('.')[0] ?? '';
+      if (name === 'good') return { status: 200, afterMs: 50 };
+      const answers = CONDUCTS[conducts[Number(name.slice(1))] ?? ''] ?? [];
+      const count = asked.get(name) ?? 0;
+      asked.set(name, count + 1);
+      return answers[count % answers.length] ?? 'never';
+    }, SLOTS);
+    const others = conducts.map((_conduct, at) => `e${at}`);
+    bench.meet('good', ...others);
+    bench.deliver('good');
+    await bench.time.pass(100);
+    let most = 0;
+    for (let round = 1; round < 30; round++) {
+      for (const id of others) {
+        const missing = 24 - (bench.runner.stats().held > 2_000 ? 24 : 0);
+        const tasks = Array.from({ length: missing }, (_none, at) => task(id, `${id}/${round}/${at}`));
+        bench.runner.order({ kind: 'deliver', tasks });
+      }
+      await bench.time.pass(500);
+      const sinceMs = bench.elapsedMs;
+      bench.runner.order({ kind: 'deliver', tasks: [task('good', `good/${round}`)] });
+      for (let passed = 0; bench.attemptsOf(`good/${round}`).length === 0 && passed < 20_000; passed += 50)
+        await bench.time.pass(50);
+      most = Math.max(most, (bench.attemptsOf(`good/${round}`)[0] ?? Number.POSITIVE_INFINITY) - sinceMs);
+      await bench.time.pass(50);
+    }
+    return most;
+  }
+
+  test('at once, whatever up to a quarter as many endpoints as there are slots do', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(conduct, { minLength: 8, maxLength: SLOTS / 4 - 1 }), async (conducts) => {
+        expect(await waitedMost(conducts)).toBe(0);
+      }),
+      { numRuns: 12, seed: 3 },
+    );
+  });
+
+  test.each(Object.keys(CONDUCTS))('at once, where all of those are such as %s', async (name) => {
+    expect(await waitedMost(Array.from({ length: SLOTS / 4 - 1 }, () => name))).toBe(0);
+  });
+
+  test('within the time limit of an attempt and the 250 ms until others are late, however many there are', async () => {
+    expect(await waitedMost(Array.from({ length: SLOTS }, () => 'turns'))).toBeLessThanOrEqual(5_250);
+  });
+});
+
+test('an endpoint whose attempts succeed after seconds is passed by at its own host', async () => {
+  const bench = new RunnerBench(({ url }) => ({ status: 200, afterMs: url.includes('/slow') ? 4_500 : 10 }));
+  const slow = Array.from({ length: 40 }, (_none, at) => `slow${at}`);
+  for (const id of [...slow, 'well']) bench.meetAt(id, `http://shared.test:81/${id}`);
+  for (const id of slow) bench.deliver(id, 64);
+  for (let round = 0; round < 10; round++) {
+    await bench.time.pass(2_000);
+    const sinceMs = bench.elapsedMs;
+    bench.runner.order({ kind: 'deliver', tasks: [task('well', `well/${round}`)] });
+    await bench.time.pass(20);
+    expect(bench.attemptsOf(`well/${round}`)).toEqual([sinceMs]);
+  }
+  // They go on meanwhile, on what their host has for such as them.
+  expect(bench.ends().filter(({ endpointId }) => endpointId !== 'well').length).toBeGreaterThan(4 * 90);
+});
+
+test('slow endpoints of a host leave one another a part of what it has for them', async () => {
+  const bench = new RunnerBench(({ url }) => ({ status: 200, afterMs: url.includes('/slow') ? 4_500 : 300 }));
+  const slow = Array.from({ length: 10 }, (_none, at) => `slow${at}`);
+  for (const id of [...slow, 'late']) bench.meetAt(id, `http://shared.test:81/${id}`);
+  for (const id of slow) bench.deliver(id, 200);
+  await bench.time.pass(20_000);
+  const sinceMs = bench.elapsedMs;
+  bench.deliver('late', 40);
+  await bench.time.pass(4_000);
+  // From four at once to all that it may have.
+  expect(bench.ends().filter(({ endpointId }) => endpointId === 'late')).toHaveLength(40);
+  expect(bench.attemptsOf('late/0')).toEqual([sinceMs]);
+});
+
+test('what turns out to be late at a host counts there against what begins among the slow', async () => {
+  let down = false;
+  const bench = new RunnerBench(() => (down ? 'never' : { status: 200, afterMs: 1 }));
+  const ids = Array.from({ length: 200 }, (_none, at) => `e${at}`);
+  for (const id of ids) bench.meetAt(id, `http://shared.test:81/${id}`);
+  for (const id of ids) bench.deliver(id);
+  await bench.time.pass(1_000);
+  down = true;
+  const tasks = [1, 2, 3].flatMap((at) => ids.map((id) => task(id, `${id}/${at}`)));
+  bench.runner.order({ kind: 'deliver', tasks });
+  await bench.time.pass(1_000);
+  expect(bench.inFlight).toBe(HOST_ATTEMPTS_MAX + HOST_LATE_ATTEMPTS_MAX);
+  const before = new Set(bench.seen.filter(({ atMs }) => atMs > 900).map(({ url }) => url));
+  expect(before.size).toBeGreaterThan(HOST_LATE_ATTEMPTS_MAX);
+  // The first of them are over; all that has been late still has what is there for it, so others have their turn.
+  await bench.time.pass(4_100);
+  const next = bench.seen.filter(({ atMs }) => atMs > 5_900).map(({ url }) => url);
+  expect(next.length).toBeGreaterThan(HOST_ATTEMPTS_MAX - 10);
+  expect(next.filter((url) => before.has(url))).toEqual([]);
+});
+
+describe('an attempt that this machine has no means for', () => {
+  const lack: Answer = { lack: 'EMFILE' };
+
+  test('is none: not on record, not counted, and its time is not the delivery’s', async () => {
+    let lacks = true;
+    const bench = new RunnerBench((_request, attempt) => (lacks ? lack : attempt % 2 === 0 ? 'refused' : 'never'));
+    bench.meet('a');
+    bench.deliver('a', 3);
+    await bench.time.pass(50_000);
+    expect(bench.results).toEqual([]);
+    expect(bench.runner.stats()).toMatchObject({ held: 3, attemptsInFlight: 0 });
+    expect(bench.faults.map(String)).toEqual([expect.stringContaining('EMFILE')]);
+    lacks = false;
+    await bench.time.pass(60_000);
+    expect(bench.ends().map(({ outcome }) => outcome.kind)).toEqual(['failed', 'failed', 'failed']);
+    for (const { attempt, elapsedMs } of bench.ends()) {
+      expect(attempt?.attempt).toBeGreaterThanOrEqual(3);
+      expect(elapsedMs).toBeLessThanOrEqual(19_000);
+    }
+  });
+
+  test('between others stops the delivery’s clock, so that its retries are all made', async () => {
+    const bench = new RunnerBench((_request, attempt) => (attempt > 1 && attempt < 30 ? lack : 'refused'));
+    bench.meet('a');
+    bench.deliver('a');
+    await bench.time.pass(120_000);
+    expect(bench.results.map(({ attempt }) => attempt?.attempt)).toEqual([1, 2, 3, 4]);
+    expect(bench.ends().map(({ outcome, elapsedMs }) => [outcome.kind, elapsedMs])).toEqual([['failed', 14_000]]);
+  });
+
+  test('ends a test, which somebody waits for, and nothing else', async () => {
+    const bench = new RunnerBench(() => lack);
+    bench.meet('a');
+    bench.deliver('a', 1, { trigger: 'test' });
+    await bench.time.pass(100);
+    expect(bench.ends().map(({ outcome }) => outcome.kind)).toEqual(['failed']);
+  });
+
+  test('does not keep a delivery that is skipped, nor a stop', async () => {
+    const bench = new RunnerBench(() => lack);
+    bench.meet('a');
+    bench.deliver('a', 2);
+    await bench.time.pass(100);
+    bench.runner.order({ kind: 'skip', endpointId: 'a', error: 'gone', all: true });
+    await bench.time.pass(100);
+    expect(bench.ends().map(({ outcome }) => outcome.kind)).toEqual(['skipped', 'skipped']);
+    bench.deliver('a', 2);
+    await bench.time.pass(100);
+    bench.runner.order({ kind: 'stop', graceMs: 2_000 });
+    expect(bench.stopped).toBe(1);
   });
 });
 

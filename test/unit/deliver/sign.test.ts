@@ -30,8 +30,8 @@ function hmacByOpenssl(key: Buffer, data: Buffer): Buffer {
 }
 
 function secretsOf(vector: Vector): WebhookSecrets {
-  const previousUntilMs = vector.previous_secret === null ? null : (vector.timestamp + 60) * 1_000;
-  return { current: vector.secret, previous: vector.previous_secret, previousUntilMs };
+  const { secret: current, previous_secret: secret } = vector;
+  return { current, previous: secret === null ? [] : [{ secret, untilMs: (vector.timestamp + 60) * 1_000 }] };
 }
 
 describe('the vectors', () => {
@@ -82,16 +82,28 @@ describe('signedHeaders', () => {
     const until = 1_795_996_800_000;
     const signed = (secrets: WebhookSecrets, nowMs: number) =>
       signedHeaders({ deliveryId: 'dlv_1', body, secrets, nowMs });
-    const alone = (secret: string, nowMs: number) =>
-      signed({ current: secret, previous: null, previousUntilMs: null }, nowMs);
-    const rotated = { current, previous, previousUntilMs: until };
+    const alone = (secret: string, nowMs: number) => signed({ current: secret, previous: [] }, nowMs);
+    const rotated = { current, previous: [{ secret: previous, untilMs: until }] };
 
     expect(signed(rotated, until - 1)).toEqual({
       ...alone(previous, until - 1),
       'webhook-signature': [current, previous].map((secret) => alone(secret, until - 1)['webhook-signature']).join(' '),
     });
     expect(signed(rotated, until)).toEqual(alone(current, until));
-    expect(signed({ current, previous, previousUntilMs: null }, until)).toEqual(alone(current, until));
+  });
+
+  test('of several in their grace it begins with the oldest that still counts, and carries all, the newest first', () => {
+    const [current, second, first, oldest] = [newSecret(), newSecret(), newSecret(), newSecret()];
+    const nowMs = 1_795_996_800_000;
+    const at = (one: string, untilMs: number) => ({ secret: one, untilMs });
+    const previous = [at(second, nowMs + 10), at(first, nowMs + 20), at(oldest, nowMs)];
+    const sign = (secrets: WebhookSecrets) =>
+      signedHeaders({ deliveryId: 'dlv_1', body: Buffer.from('{}'), secrets, nowMs });
+    const alone = (one: string) => sign({ current: one, previous: [] });
+    expect(sign({ current, previous })).toEqual({
+      ...alone(first),
+      'webhook-signature': [current, second, first].map((one) => alone(one)['webhook-signature']).join(' '),
+    });
   });
 });
 
@@ -102,7 +114,7 @@ describe('a receiver with the package standardwebhooks', () => {
 
   test('verifies a delivery, and refuses it once it was changed', () => {
     const secret = newSecret();
-    const headers = send({ current: secret, previous: null, previousUntilMs: null });
+    const headers = send({ current: secret, previous: [] });
     expect(new Webhook(secret).verify(Buffer.from(body), headers)).toEqual(JSON.parse(body));
     expect(() => new Webhook(secret).verify(`${body} `, headers)).toThrow('No matching signature');
     expect(() => new Webhook(secret).verify(body, { ...headers, 'webhook-id': 'dlv_2' })).toThrow();
@@ -111,7 +123,7 @@ describe('a receiver with the package standardwebhooks', () => {
 
   test('verifies with the old secret and with the new one during the grace', () => {
     const [current, previous] = [newSecret(), newSecret()];
-    const headers = send({ current, previous, previousUntilMs: Date.now() + 60_000 });
+    const headers = send({ current, previous: [{ secret: previous, untilMs: Date.now() + 60_000 }] });
     for (const secret of [current, previous]) expect(new Webhook(secret).verify(body, headers)).toBeTruthy();
   });
 });

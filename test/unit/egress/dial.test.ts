@@ -194,6 +194,35 @@ describe('dialling', () => {
     expect(guarded.stats().sockets).toBe(0);
   });
 
+  test('says when this machine could not try, unless an address is reached in spite of it', async () => {
+    const failing = (code: string): Socket => {
+      const socket = new Socket();
+      queueMicrotask(() => socket.destroy(Object.assign(new Error(code), { code })));
+      return socket;
+    };
+    const lookup = (): Promise<readonly string[]> => Promise.resolve(['8.8.8.8', '127.0.0.1']);
+    const lacking = (one: TcpOptions): Socket => (one.host === '8.8.8.8' ? failing('EMFILE') : refused());
+    const none = recording({ allow: ['127.0.0.0/8'], lookup }, lacking);
+    expect(await none.guarded.request(get('http://two.test/'))).toMatchObject({
+      error: 'connection_refused',
+      lack: 'EMFILE',
+    });
+    const server = await receiver();
+    const one = recording({ allow: ['127.0.0.0/8'], lookup }, (dialled) =>
+      dialled.host === '8.8.8.8' ? failing('EMFILE') : dialTcp(dialled),
+    );
+    expect(await one.guarded.request(get(`http://two.test:${server.port}/`))).toMatchObject({ status: 200 });
+    const noNames = recording({
+      lookup: () => Promise.reject(Object.assign(new Error('no descriptor'), { code: 'EMFILE' })),
+    });
+    expect(await noNames.guarded.request(get('http://two.test/'))).toMatchObject({
+      error: 'dns_error',
+      lack: 'EMFILE',
+    });
+    const usual = recording({ lookup });
+    expect(await usual.guarded.request(get('http://two.test/'))).not.toHaveProperty('lack');
+  });
+
   test('ends with the request, whose time may be shorter', async () => {
     const sockets: Socket[] = [];
     const { guarded } = recording({ lookup: () => Promise.resolve(['8.8.8.8']) }, () => {

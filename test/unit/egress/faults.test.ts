@@ -40,6 +40,20 @@ describe('a fault', () => {
     expect(DELIVERY_ERRORS).toContain(error);
   });
 
+  test.each(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'])('of %s in connecting is what this machine lacks', (code) => {
+    expect(faultOf(failure(code), 'connect')).toMatchObject({ error: 'connection_refused', lack: code });
+    // By then something may have been sent.
+    expect(faultOf(failure(code), 'exchange')).not.toHaveProperty('lack');
+  });
+
+  test('of no port is that for IPv4, where all may be in use; a machine without IPv6 lacks it for good', () => {
+    const of = (address: string): unknown =>
+      faultOf(Object.assign(failure('EADDRNOTAVAIL'), { address, port: 443 }), 'connect');
+    expect(of('8.8.8.8')).toMatchObject({ error: 'connection_refused', lack: 'EADDRNOTAVAIL' });
+    expect(of('2606:4700::1')).not.toHaveProperty('lack');
+    expect(faultOf(failure('ECONNREFUSED'), 'connect')).not.toHaveProperty('lack');
+  });
+
   test('of several attempts is that of the first', () => {
     const all = new AggregateError([failure('ECONNREFUSED'), failure('ENETUNREACH')]);
     expect(faultOf(all, 'connect')).toMatchObject({ error: 'connection_refused' });

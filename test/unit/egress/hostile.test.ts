@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createGuardedClient, type GuardedClient } from '../../../src/egress/client.ts';
 import type { EgressError } from '../../../src/egress/faults.ts';
@@ -5,6 +7,8 @@ import type { EgressOutcome, EgressRequest } from '../../../src/egress/outcome.t
 import { type HostileConduct, type HostileServer, startHostile, TEST_AUTHORITY } from '../../support/hostile-server.ts';
 
 const TIMEOUT_MS = 700;
+/** Of those that are to end before any deadline, on a machine that has more to do. */
+const AMPLE_MS = 10_000;
 /** Two ticks of the wheel, and what a busy machine takes. */
 const LATE_MS_MAX = 600;
 const BODY_BYTES_MAX = 65_536;
@@ -34,7 +38,7 @@ function post(url: string, more: Partial<EgressRequest> = {}): EgressRequest {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: '{"score":97}',
-    timeoutMs: TIMEOUT_MS,
+    timeoutMs: AMPLE_MS,
     connectMs: 400,
     responseBytesMax: BODY_BYTES_MAX,
     ...more,
@@ -88,11 +92,12 @@ describe('a receiver that', () => {
   test.each(MATRIX)('%s gives %s, in time and in bounds', async (conduct, expected) => {
     const server = await receiver(conduct);
     const guarded = client();
+    const timeoutMs = expected === 'timeout' ? TIMEOUT_MS : AMPLE_MS;
     const startedAtMs = performance.now();
-    const outcome = await guarded.request(post(`${server.url}/hook?a=1`));
+    const outcome = await guarded.request(post(`${server.url}/hook?a=1`, { timeoutMs }));
     const tookMs = performance.now() - startedAtMs;
     expect([shortly(outcome), outcome.kind === 'failed' ? outcome.detail : '']).toEqual([expected, expect.any(String)]);
-    expect(tookMs).toBeLessThan(TIMEOUT_MS + LATE_MS_MAX);
+    expect(tookMs).toBeLessThan(timeoutMs + LATE_MS_MAX);
     expect(outcome.durationMs).toBeLessThanOrEqual(tookMs);
     expect(server.bytesTaken()).toBeLessThan(BUFFERED_BYTES_MAX);
     expect(server.requests().length).toBeLessThanOrEqual(1);
@@ -104,7 +109,7 @@ describe('a receiver that', () => {
     '%s is given up at the deadline and not before it',
     async (conduct) => {
       const server = await receiver(conduct);
-      const outcome = await client().request(post(server.url, { responseBytesMax: 10 ** 7 }));
+      const outcome = await client().request(post(server.url, { responseBytesMax: 10 ** 7, timeoutMs: TIMEOUT_MS }));
       expect(shortly(outcome)).toBe('timeout');
       expect(outcome.durationMs).toBeGreaterThanOrEqual(TIMEOUT_MS);
     },
@@ -147,7 +152,40 @@ describe('a receiver that', () => {
   });
 });
 
+describe('an answer without a body', () => {
+  test.each(['204 No Content', '304 Not Modified'])(
+    '%s is one whatever length it tells, and ends its connection',
+    async (status) => {
+      const server = createServer((socket) => {
+        socket.on('data', () => socket.write(`HTTP/1.1 ${status}\r\ncontent-length: 12\r\n\r\n`)).on('error', () => {});
+      });
+      server.listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      open.push(server);
+      const guarded = client();
+      for (let i = 0; i < 2; i++) {
+        const outcome = await guarded.request(post(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`));
+        expect(outcome).toMatchObject({ status: Number(status.slice(0, 3)), reused: false, body: Buffer.alloc(0) });
+      }
+      await expect.poll(() => guarded.stats().sockets).toBe(0);
+    },
+  );
+});
+
 describe('TLS', () => {
+  test('verifies certificates whatever the environment says', async () => {
+    const server = await receiver('tls_self_signed');
+    const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+    try {
+      expect(shortly(await client().request(post(server.url)))).toBe('tls_error');
+    } finally {
+      if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+      else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before;
+    }
+    expect(server.requests()).toEqual([]);
+  });
+
   const lookup = (): Promise<readonly string[]> => Promise.resolve(['127.0.0.1']);
 
   test('takes a name that the certificate has, and sends it to the server', async () => {

@@ -74,28 +74,33 @@ describe('the resolver', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test('runs two look-ups at once, the rest in order as places come free', async () => {
-    const { asked, ask } = setUp();
-    const answers = ['a', 'b', 'c', 'd'].map((name) => ask(`${name}.test`));
-    expect(asked.map(({ host }) => host)).toEqual(['a.test', 'b.test']);
-    asked[0]?.found(['192.0.2.1']);
-    await answers[0];
-    await turn();
-    expect(asked.map(({ host }) => host)).toEqual(['a.test', 'b.test', 'c.test']);
-  });
-
-  test('does not begin a look-up that nobody waits for any more', async () => {
-    const { asked, ask, resolver } = setUp();
-    void ask('a.test');
-    void ask('b.test');
-    const gone = new AbortController();
-    const answer = ask('c.test', gone.signal);
+  test('says that nobody waits for a look-up any more, and begins it anew for who comes after that', async () => {
+    const clock = virtualClock();
+    const signals: AbortSignal[] = [];
+    // As one that waits for its turn.
+    const lookup: Lookup = (_host, signal) => {
+      signals.push(signal);
+      return new Promise((_resolve, reject) => {
+        const cancel = (): void => reject(Object.assign(new Error('cancelled'), { code: 'ECANCELLED' }));
+        signal.addEventListener('abort', cancel);
+      });
+    };
+    const resolver = new Resolver(new TimerWheel(clock), lookup);
+    const [gone, gone2] = [new AbortController(), new AbortController()];
+    const answers = [resolver.resolve('a.test', gone.signal), resolver.resolve('a.test', gone2.signal)];
     gone.abort();
-    expect((await answer).kind).toBe('failed');
-    expect(resolver.pending).toBe(2);
-    asked[0]?.found(['192.0.2.1']);
+    expect(signals[0]?.aborted).toBe(false);
+    gone2.abort();
+    expect((await Promise.all(answers)).map(({ kind }) => kind)).toEqual(['failed', 'failed']);
+    expect(signals[0]?.aborted).toBe(true);
+    const last = new AbortController();
+    const later = resolver.resolve('a.test', last.signal);
     await turn();
-    expect(asked).toHaveLength(2);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true, false]);
+    last.abort();
+    expect((await later).kind).toBe('failed');
+    await turn();
+    expect(resolver.pending).toBe(0);
   });
 
   test('takes addresses up to 5 min old while asking again is slow, and the new ones after that', async () => {
@@ -111,15 +116,68 @@ describe('the resolver', () => {
     expect(setup.asked).toHaveLength(2);
   });
 
-  test('does not take older ones', async () => {
+  test('takes addresses up to a day old where asking again hangs, after a second, and none that are older', async () => {
+    const HOUR_MS = 3_600_000;
     const setup = setUp();
     await known(setup, 'a.test', ['192.0.2.1']);
-    setup.clock.pass(301_000);
+    setup.clock.jump(23 * HOUR_MS);
+    let answer: Resolved | null = null;
+    void setup.ask('a.test').then((one) => (answer = one));
+    setup.clock.pass(900);
+    await turn();
+    expect(answer).toBe(null);
+    setup.clock.pass(200);
+    await turn();
+    expect(answer).toEqual({ kind: 'found', addresses: ['192.0.2.1'] });
+    setup.asked.at(-1)?.failed('ETIMEOUT');
+    await turn();
+    setup.clock.jump(2 * HOUR_MS);
     const limit = new AbortController();
     const late = setup.ask('a.test', limit.signal);
     setup.clock.pass(2_000);
     limit.abort();
     expect((await late).kind).toBe('failed');
+  });
+
+  test('asks ever more rarely for a name that times out, once a minute in the end, and as usual when it is back', async () => {
+    const { asked, ask, clock } = setUp();
+    const waits: number[] = [];
+    for (let i = 0; i < 8; i++) {
+      const answer = ask('a.test');
+      asked.at(-1)?.failed(i % 2 === 0 ? 'ETIMEOUT' : 'EAI_AGAIN');
+      expect((await answer).kind).toBe('failed');
+      const [count, sinceMs] = [asked.length, clock.nowMs()];
+      while (asked.length === count) {
+        clock.pass(500);
+        void ask('a.test');
+      }
+      waits.push(clock.nowMs() - sinceMs);
+    }
+    expect(waits).toEqual([2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]);
+    const back = ask('a.test');
+    asked.at(-1)?.found(['192.0.2.1']);
+    expect((await back).kind).toBe('found');
+    clock.pass(30_000);
+    const refresh = ask('a.test');
+    asked.at(-1)?.failed('ETIMEOUT');
+    // What was known of it serves meanwhile.
+    expect((await refresh).kind).toBe('found');
+    clock.pass(1_900);
+    const count = asked.length;
+    expect((await ask('a.test')).kind).toBe('found');
+    expect(asked).toHaveLength(count);
+    clock.pass(200);
+    void ask('a.test');
+    expect(asked).toHaveLength(count + 1);
+  });
+
+  test('asks again at once after this machine had no means to, and says so', async () => {
+    const { asked, ask } = setUp();
+    const first = ask('a.test');
+    asked[0]?.failed('EMFILE');
+    expect(await first).toMatchObject({ kind: 'failed', lack: 'EMFILE' });
+    void ask('a.test');
+    expect(asked).toHaveLength(2);
   });
 
   test('keeps known addresses through a passing failure, not through the end of the name', async () => {
@@ -138,15 +196,16 @@ describe('the resolver', () => {
     }
   });
 
-  test('gives the place of a look-up that never ends to another after 30 s', async () => {
-    const { asked, ask, clock } = setUp();
-    const hanging = [ask('a.test'), ask('b.test')];
-    const waiting = ask('c.test');
+  test('gives up a look-up that never ends after 30 s', async () => {
+    const { asked, ask, clock, resolver } = setUp();
+    const hanging = ask('a.test');
     clock.pass(30_100);
-    expect((await Promise.all(hanging)).map(({ kind }) => kind)).toEqual(['failed', 'failed']);
-    await turn();
-    asked[2]?.found(['192.0.2.3']);
-    expect(await waiting).toMatchObject({ kind: 'found' });
+    expect((await hanging).kind).toBe('failed');
+    expect(resolver.pending).toBe(0);
+    clock.pass(2_000);
+    const again = ask('a.test');
+    asked[1]?.found(['192.0.2.3']);
+    expect(await again).toMatchObject({ kind: 'found' });
   });
 
   test('takes an answer without addresses for a failure, and the first of very many', async () => {

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Deadline, TICK_MS, TimerWheel } from '../../../src/egress/timer-wheel.ts';
+import { cpuMs } from '../../support/cpu-time.ts';
 import { virtualClock } from './virtual-clock.ts';
 
 describe('the timer wheel', () => {
@@ -120,9 +121,9 @@ describe('the timer wheel', () => {
     const clock = virtualClock();
     const wheel = new TimerWheel(clock);
     const deadlines = Array.from({ length: 100_000 }, (_, i) => wheel.add(5_000 + (i % 1000), () => {}));
-    const startedAtMs = performance.now();
+    const startedAtMs = cpuMs();
     for (const deadline of deadlines) wheel.cancel(deadline);
-    expect(performance.now() - startedAtMs).toBeLessThan(500);
+    expect(cpuMs() - startedAtMs).toBeLessThan(500);
     expect(wheel.size).toBe(0);
   });
 });

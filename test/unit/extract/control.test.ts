@@ -49,6 +49,22 @@ const textOf = ({ chunks }: RecordPage): string[] =>
     return lines.map((line, i) => `${firstSeq + i}:${(JSON.parse(line) as { id: string }).id}`);
   });
 
+describe('a cancel', () => {
+  test('is counted by connector and told to the operator, whether the job runs or waits', async () => {
+    const at = begin({ runningPerCustomerMax: 1 });
+    const jobs = [await create(at), await create(at)];
+    for (const { id, requestId } of jobs.toReversed()) {
+      await at.control.cancel(me, id);
+      expect(at.control.failureOf(requestId)?.entries).toMatchObject([
+        { reason: 'cancelled', detail: 'cancelled by the customer' },
+      ]);
+    }
+    await at.control.cancel(me, jobs[0]?.id as ExtractionId);
+    expect(at.bench.scheduler.counts.ends).toEqual([{ labels: ['made', 'cancelled'], count: 2 }]);
+    expect(jobs.map(({ id }) => at.control.find(me, id)?.startedAtMs)).toEqual([1_000, null]);
+  });
+});
+
 describe('a new job', () => {
   test('is queued in its answer, and found at once', async () => {
     const at = begin();

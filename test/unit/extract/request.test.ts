@@ -7,10 +7,11 @@ import { GOOD, SESSION_ID, TEST_CONNECTOR } from './routes/support.ts';
 
 const policy = egressPolicy([]);
 
-function check(body: unknown) {
+function check(body: unknown, recordsMax = 1_000_000) {
   return checkRequest(body, {
     connectors: [TEST_CONNECTOR, ...CONNECTORS],
     checkTarget: (url) => checkTarget(url, policy),
+    recordsMax,
   });
 }
 
@@ -179,6 +180,17 @@ describe('input', () => {
   });
 });
 
+test('a limit beyond the operator’s bound is refused at once', () => {
+  const body = { ...GOOD, collect: { mode: 'limit', limit: 500 } };
+  expect(check(body, 500).kind).toBe('ok');
+  expect(check({ ...GOOD, collect: { mode: 'all' } }, 1).kind).toBe('ok');
+  const checked = check(body, 499);
+  expect(checked.kind === 'problem' && checked.problem).toMatchObject({
+    code: 'validation_failed',
+    errors: [{ pointer: '/collect/limit', code: 'too_large', message: 'This must be at most 499.' }],
+  });
+});
+
 describe('addresses in the input', () => {
   test.each([
     'http://10.0.0.1/',
@@ -188,6 +200,12 @@ describe('addresses in the input', () => {
     'u@127.0.0.1',
     '2130706433',
     '127.0.0.1/#x',
+    'http:10.0.0.1',
+    'http:/10.0.0.1/',
+    'http:\\\\10.0.0.1/',
+    'HTTPS:10.0.0.1/x',
+    'ht\ntp:10.0.0.1',
+    'localhost:8080',
   ])('%s is 422 blocked_url', (url) => {
     expect(withInput({ query: 'tea', url })).toEqual(['blocked_url', ['/input/url', 'blocked_url']]);
     expect(withInput({ query: 'tea', site: url })).toEqual(['blocked_url', ['/input/site', 'blocked_url']]);

@@ -35,12 +35,14 @@ interface Ran {
 interface RunOptions {
   readonly collect?: Collect;
   readonly concurrency?: number;
+  readonly recordsMax?: number;
   readonly first?: readonly string[];
   readonly signal?: AbortSignal;
   readonly write?: (ids: readonly string[]) => Promise<void>;
 }
 
 const ALL: Collect = { mode: 'all' };
+const CANCELLED = { reason: 'cancelled', retryable: false };
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -98,6 +100,7 @@ async function run(pages: Pages, options: RunOptions = {}): Promise<Ran> {
         userAgent: 'Gatehouse/1',
       },
       polite: { gapMs: 0, concurrency: options.concurrency ?? 1 },
+      bounds: { recordsMax: options.recordsMax ?? 1_000_000, durationMsMax: 3_600_000 },
       signal: options.signal ?? new AbortController().signal,
       after(ms, then) {
         const timer = setTimeout(then, ms);
@@ -146,6 +149,16 @@ function connectorOf(read: (key: string) => Promise<StepResult>): Connector {
 const range = (count: number, from = 0): string[] => Array.from({ length: count }, (_, i) => `r${from + i}`);
 
 describe('a job in one process', () => {
+  test('asks again after as long as its source asks for, three times', async () => {
+    const later = new SourceFailure('rate_limited_by_source', 'later', true, 120_000);
+    const pages: Record<string, Page | Error> = { a: { ids: ['1'], next: ['b', 'c'] }, b: later, c: { ids: ['2'] } };
+    const { end, begun } = await run(pages, { collect: ALL });
+    const minutes = begun.filter(([key]) => key === 'b').map(([, atMs]) => Math.round(atMs / 60_000));
+    expect(minutes).toEqual([0, 2, 4, 6]);
+    expect(end.state).toMatchObject({ status: 'succeeded', collected: 2, errors: 1 });
+    expect(end.entries.map(({ detail }) => detail)).toContain('later');
+  });
+
   test('follows a chain of pages to its end, and its records are numbered from 1', async () => {
     const { end, ids, seqs } = await run({
       a: { ids: range(3), next: ['b'], total: 5 },
@@ -238,6 +251,25 @@ describe('what goes wrong', () => {
   });
 });
 
+describe('what is too much', () => {
+  test('ends a job that collects all with limit_reached, and keeps what fits', async () => {
+    const { end, ids } = await run({ a: { ids: ['x', 'y', 'z'] } }, { collect: ALL, recordsMax: 2 });
+    expect(end.state).toMatchObject({
+      status: 'failed',
+      collected: 2,
+      failure: { reason: 'limit_reached', retryable: false },
+    });
+    expect([end.detail, ids]).toEqual(['there are more than 2 records', ['x', 'y']]);
+  });
+
+  test('ends a job that takes too long as the service does', async () => {
+    const startedMs = Date.now();
+    const { end } = await run({ a: { ids: ['x'], next: ['b'], pauseSeconds: 3_600 } });
+    expect(end.state).toMatchObject({ collected: 1, failure: { reason: 'limit_reached', retryable: false } });
+    expect((end.state.finishedAtMs ?? 0) - startedMs).toBe(3_600_000);
+  });
+});
+
 describe('a cancellation', () => {
   test('ends the job at once as cancelled, whatever it waits for, and keeps what was gathered', async () => {
     const controller = new AbortController();
@@ -247,7 +279,7 @@ describe('a cancellation', () => {
       { a: { ids: ['x'], next: ['b'] }, b: { ids: ['y'], ms: 60_000 } },
       { signal: controller.signal },
     );
-    expect(end.state).toMatchObject({ status: 'failed', collected: 1, failure: { reason: 'cancelled' } });
+    expect(end.state).toMatchObject({ status: 'failed', collected: 1, failure: CANCELLED });
     expect((end.state.finishedAtMs ?? 0) - startedMs).toBe(25);
     expect(ids).toEqual(['x']);
   });

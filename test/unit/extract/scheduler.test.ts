@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../../src/base/ids.ts';
+import type { SessionCookie, SourceSession } from '../../../src/extract/fetch/session.ts';
+import type { CookieChange } from '../../../src/extract/fetch/session-cookies.ts';
 import type { NewExtraction } from '../../../src/extract/jobs-port.ts';
 import type { SchedulerBounds } from '../../../src/extract/scheduler.ts';
 import type { ExtractStore } from '../../../src/store/extract-store.ts';
 import type { Job } from '../../../src/store/extractions/job-row.ts';
-import { newStoredJob } from '../../support/extraction-jobs.ts';
+import { newStoredJob, result } from '../../support/extraction-jobs.ts';
 import { resultOf, SchedulerBench, SEALING } from '../../support/extraction-scheduler.ts';
 import { customer, tempStore, value } from '../store/support.ts';
 
@@ -35,6 +37,37 @@ async function add(
   bench.scheduler.enqueue(created.stored.job);
   await bench.settle();
   return created.stored.job;
+}
+
+const cookie = (name: string, value: string): SessionCookie => ({
+  name,
+  value,
+  domain: null,
+  hostOnly: false,
+  path: '/',
+  secure: true,
+  httpOnly: true,
+  expiresAtMs: null,
+});
+const set = (...cookies: SessionCookie[]): string =>
+  JSON.stringify(cookies.map((cookie): CookieChange => ({ kind: 'set', cookie })));
+const removed = (...cookies: SessionCookie[]): string =>
+  JSON.stringify(cookies.map((cookie): CookieChange => ({ kind: 'removed', cookie })));
+
+async function keepSession({ sessions }: ExtractStore, id: string, cookies: readonly SessionCookie[]): Promise<void> {
+  const session = { id, customer: customer(1), host: 'shop.example', createdAtMs: 1_000, expiresAtMs: 9_000_000 };
+  const content: SourceSession = { host: session.host, cookies, headers: {} };
+  await value(sessions.create(SEALING, session, Buffer.from(JSON.stringify(content))));
+}
+
+function cookiesOf(content: string | null | undefined): string[] {
+  const { cookies } = JSON.parse(content ?? '{"cookies":[]}') as SourceSession;
+  return cookies.map(({ name, value }) => `${name}=${value}`);
+}
+
+/** Of each message of a job, the cookies that came with it. */
+function toldCookies({ orders }: SchedulerBench): string[][] {
+  return orders.flatMap(({ order }) => (order.kind === 'job' ? [cookiesOf(order.job.sessionJson)] : []));
 }
 
 const failed = { reason: 'source_unavailable', retryable: true, detail: 'no answer' } as const;
@@ -122,6 +155,67 @@ describe('the scheduler', () => {
     expect(at.bench.keys).toEqual(['second']);
   });
 
+  describe('puts a step off whose source asks to be left alone for longer than a fetch waits', () => {
+    const asked = (waitMs: number): typeof failed & { waitMs: number } => ({ ...failed, waitMs });
+
+    test('and does it again after that, charging only what it then finds', async () => {
+      const at = await begin();
+      const job = await add(at, { steps: stepsOf('a', 'b') });
+      await at.bench.answer(at.bench.take('a'), { failure: asked(120_000) });
+      await at.bench.answer(at.bench.take('b'), { ids: ['1'] });
+      await at.bench.pass(119_000);
+      expect([at.bench.keys, at.bench.ended]).toEqual([[], []]);
+      expect(at.store.failures.find(job.requestId)?.entries).toMatchObject([{ step: 'a', detail: 'no answer' }]);
+      await at.bench.pass(1_000);
+      expect(at.bench.keys).toEqual(['a']);
+      await at.bench.answer(at.bench.take('a'), { ids: ['2'] });
+      expect(at.bench.ended[0]?.state).toMatchObject({ status: 'succeeded', collected: 2, pages: 2, errors: 0 });
+    });
+
+    test('three times, and not for more than an hour in all', async () => {
+      const often = await begin();
+      await add(often);
+      for (let i = 0; i < 4; i++) {
+        expect(often.bench.ended).toEqual([]);
+        await often.bench.answer(often.bench.take('first'), { failure: asked(61_000) });
+        await often.bench.pass(61_000);
+      }
+      expect(often.bench.ended[0]?.state).toMatchObject({ failure: { reason: 'source_unavailable' }, errors: 1 });
+      const long = await begin();
+      await add(long, { steps: stepsOf('a') });
+      await long.bench.answer(long.bench.take('a'), { failure: asked(3_000_000) });
+      await long.bench.pass(3_000_000);
+      await long.bench.answer(long.bench.take('a'), { failure: asked(700_000) });
+      await add(long, { steps: stepsOf('b') });
+      await long.bench.answer(long.bench.take('b'), { failure: asked(3_600_001) });
+      expect(long.bench.ended.map(({ state }) => state.status)).toEqual(['failed', 'failed']);
+    });
+
+    test('and again at once after a start of the process', async () => {
+      const at = await begin();
+      await add(at);
+      await at.bench.answer(at.bench.take('first'), { failure: asked(3_000_000) });
+      const again = new SchedulerBench(at.store);
+      again.scheduler.resume();
+      again.scheduler.workerReady(0);
+      await again.settle();
+      expect(again.keys).toEqual(['first']);
+    });
+  });
+
+  test('fails a crawl with a list whose workers died, as with it an unknown rest is lost', async () => {
+    const at = await begin({}, 2);
+    await add(at, { steps: stepsOf('list', 'page'), collect: { mode: 'all' } });
+    await at.bench.answer(at.bench.take('page'), { ids: ['1'] });
+    for (let i = 0; i < 3; i++) {
+      const { worker } = at.bench.take('list');
+      at.bench.scheduler.workerEnded(worker);
+      at.bench.scheduler.workerReady(worker);
+      await at.bench.settle();
+    }
+    expect(at.bench.ended[0]?.state).toMatchObject({ status: 'failed', failure: { reason: 'internal_error' } });
+  });
+
   test('goes on where the last run of the process stood', async () => {
     const at = await begin();
     const job = await add(at, { steps: stepsOf('a', 'b', 'c') });
@@ -164,23 +258,85 @@ describe('the scheduler', () => {
   test('fails a job whose session is gone with its next step', async () => {
     const at = await begin();
     const id = newId('ses', 1_000);
-    const session = { id, customer: customer(1), host: 'shop.example', createdAtMs: 1_000, expiresAtMs: 9_000_000 };
-    await value(at.store.sessions.create(SEALING, session, Buffer.from('{"host":"shop.example"}')));
+    await keepSession(at.store, id, [cookie('sid', '1')]);
     await add(at, { session: id });
-    expect(at.bench.orders[0]?.order).toMatchObject({ kind: 'job', job: { sessionJson: '{"host":"shop.example"}' } });
-    await at.bench.answer(at.bench.take('first'), {
-      ids: ['1'],
-      next: ['second'],
-      sessionJson: '{"host":"shop.example","n":2}',
-    });
-    expect(at.bench.orders.flatMap(({ order }) => (order.kind === 'job' ? [order.job.sessionJson] : []))).toEqual([
-      '{"host":"shop.example"}',
-      '{"host":"shop.example","n":2}',
-    ]);
+    const first = at.bench.take('first');
+    await at.bench.answer(first, { ids: ['1'], next: ['second'], sessionJson: set(cookie('sid', '2')) });
+    expect(toldCookies(at.bench)).toEqual([['sid=1'], ['sid=2']]);
     await value(at.store.sessions.remove(customer(1), id));
     await at.bench.answer(at.bench.take('second'), { next: ['third'] });
     expect(at.bench.ended[0]?.state.failure?.reason).toBe('session_expired');
     expect(at.bench.leased).toEqual([]);
+  });
+
+  test('keeps what each of the steps at work changed of their session, and nothing of what they did not', async () => {
+    const at = await begin();
+    const id = newId('ses', 1_000);
+    await keepSession(at.store, id, [cookie('sid', 'old'), cookie('view', 'old'), cookie('once', 'old')]);
+    await add(at, { session: id, steps: stepsOf('a', 'b', 'c'), collect: { mode: 'all' } });
+    const [a, b, c] = [at.bench.take('a'), at.bench.take('b'), at.bench.take('c')];
+    await at.bench.answer(a, { sessionJson: set(cookie('sid', 'new')) });
+    await at.bench.answer(b, { sessionJson: set(cookie('view', 'new')), next: ['d'] });
+    expect(toldCookies(at.bench).at(-1)).toEqual(['sid=new', 'view=new', 'once=old']);
+    await at.bench.answer(c, { sessionJson: removed(cookie('once', '')), next: ['e'] });
+    expect(toldCookies(at.bench).at(-1)).toEqual(['sid=new', 'view=new']);
+  });
+
+  test('keeps and tells what two jobs change of one session, also in one transaction', async () => {
+    const at = await begin();
+    const id = newId('ses', 1_000);
+    await keepSession(at.store, id, [cookie('sid', 'old'), cookie('view', 'old')]);
+    await add(at, { session: id, steps: stepsOf('a'), collect: { mode: 'all' } });
+    const other = await add(at, { session: id, steps: stepsOf('b', 'c'), collect: { mode: 'all' } });
+    const [a, b, c] = [at.bench.take('a'), at.bench.take('b'), at.bench.take('c')];
+    at.bench.hear(
+      0,
+      resultOf(a.lease, { sessionJson: set(cookie('sid', 'new')) }),
+      resultOf(b.lease, { sessionJson: set(cookie('view', 'new')) }),
+    );
+    await at.bench.settle();
+    expect(cookiesOf(at.store.sessions.contentOf(SEALING, customer(1), id, 1_000)?.toString())).toEqual([
+      'sid=new',
+      'view=new',
+    ]);
+    await at.bench.answer(c, { next: ['d'] });
+    expect(at.bench.orders.findLast(({ order }) => order.kind === 'job')?.order).toMatchObject({
+      job: { job: other.number },
+    });
+    expect(toldCookies(at.bench).at(-1)).toEqual(['sid=new', 'view=new']);
+  });
+
+  test('tells the workers of one job what another job changed of their session', async () => {
+    const at = await begin();
+    const id = newId('ses', 1_000);
+    await keepSession(at.store, id, [cookie('sid', 'old')]);
+    await add(at, { session: id, steps: stepsOf('a'), collect: { mode: 'all' } });
+    await add(at, { session: id, steps: stepsOf('b'), collect: { mode: 'all' } });
+    await at.bench.answer(at.bench.take('a'), { sessionJson: set(cookie('sid', 'new')) });
+    await at.bench.answer(at.bench.take('b'), { next: ['c'] });
+    expect(toldCookies(at.bench)).toEqual([['sid=old'], ['sid=old'], ['sid=new']]);
+  });
+
+  test('keeps a session that a step renewed which found more than the job wants', async () => {
+    const at = await begin();
+    const id = newId('ses', 1_000);
+    await keepSession(at.store, id, [cookie('sid', 'old')]);
+    await add(at, { session: id, collect: { mode: 'limit', limit: 10 } });
+    const ids = Array.from({ length: 600 }, (_, i) => `r${i}`);
+    await at.bench.answer(at.bench.take('first'), { ids, sessionJson: set(cookie('sid', 'new')) });
+    expect(at.bench.ended[0]?.state).toMatchObject({ status: 'succeeded', collected: 10 });
+    const held = at.store.sessions.contentOf(SEALING, customer(1), id, 1_000)?.toString();
+    expect(cookiesOf(held)).toEqual(['sid=new']);
+  });
+
+  test('tells workers which addresses a job with a session names, and those of one without nothing', async () => {
+    const at = await begin();
+    const id = newId('ses', 1_000);
+    await keepSession(at.store, id, []);
+    await add(at, { session: id, input: { url: 'http://shop.example:8080/a?b' } });
+    await add(at, { input: { url: 'http://shop.example/' } });
+    const told = at.bench.orders.flatMap(({ order }) => (order.kind === 'job' ? [order.job.sessionOrigins] : []));
+    expect(told).toEqual([['http://shop.example:8080'], []]);
   });
 
   test('never reads more steps of a job than it needs', async () => {
@@ -280,5 +436,106 @@ describe('a store that refuses writes', () => {
     at.store.extractions.apply = apply;
     await at.bench.pass(1_000);
     expect(at.store.extractions.stateOf(job.number)).toMatchObject({ status: 'succeeded', collected: 1 });
+  });
+});
+
+describe('a worker is told that a result is written', () => {
+  /** Of each lease that a worker was given: what it was told with it. */
+  const toldOf = ({ bench }: { bench: SchedulerBench }): (readonly (readonly number[])[])[] =>
+    bench.orders.flatMap(({ order }) =>
+      order.kind === 'steps' ? [order.steps.map(({ lease, written }) => [lease, ...written])] : [],
+    );
+  const refuse = (store: ExtractStore): (() => void) => {
+    const apply = store.extractions.apply.bind(store.extractions);
+    const end = store.extractions.end.bind(store.extractions);
+    const fault = { kind: 'fault', code: 'store_write_failed', detail: 'no space' } as const;
+    store.extractions.apply = () => Promise.resolve(fault);
+    store.extractions.end = () => Promise.resolve(fault);
+    return () => {
+      store.extractions.apply = apply;
+      store.extractions.end = end;
+    };
+  };
+
+  test('with the next step of its job, once, and only the worker that sent it', async () => {
+    const at = await begin({ stepsPerJobMax: 2 }, 2);
+    await add(at, { steps: stepsOf('a', 'b', 'c', 'd', 'e') });
+    await at.bench.answer(at.bench.take('a'), { next: ['x', 'y'] });
+    for (const key of ['b', 'c', 'd', 'e', 'x', 'y']) await at.bench.answer(at.bench.take(key));
+    // The next step goes out while the result is written, so it is the one after it that brings the word.
+    expect(toldOf(at).flat()).toEqual([[1], [2], [3], [4], [5, 1], [6, 2], [7, 3]]);
+    const workers = at.bench.orders.flatMap(({ worker, order }) => (order.kind === 'steps' ? [worker] : []));
+    expect(workers).toEqual([0, 1, 0, 1, 0, 1, 0]);
+  });
+
+  test('not before the store has taken it', async () => {
+    const at = await begin({ stepsPerJobMax: 2 });
+    await add(at, { steps: stepsOf('a', 'b', 'c', 'd', 'e') });
+    const apply = at.store.extractions.apply.bind(at.store.extractions);
+    let take: () => void = () => {};
+    const taken = new Promise<void>((resolve) => {
+      take = resolve;
+    });
+    at.store.extractions.apply = async (...results) => {
+      await taken;
+      return apply(...results);
+    };
+    for (const key of ['a', 'b', 'c']) await at.bench.answer(at.bench.take(key));
+    expect(toldOf(at).flat()).toEqual([[1], [2], [3], [4], [5]]);
+    take();
+    await at.bench.settle();
+    await at.bench.answer(at.bench.take('d'), { next: ['x', 'y'] });
+    expect(toldOf(at).flat().at(-1)).toEqual([6, 1, 2, 3, 4]);
+  });
+
+  test('not of what failed', async () => {
+    const at = await begin({ stepsPerJobMax: 1 });
+    await add(at, { steps: stepsOf('a', 'b', 'c') });
+    await at.bench.answer(at.bench.take('a'), { failure: failed });
+    await at.bench.answer(at.bench.take('b'));
+    expect(toldOf(at).flat()).toEqual([[1], [2], [3]]);
+  });
+
+  test('never of what the store refused for good: the step is done again under a lease of its own', async () => {
+    const at = await begin();
+    const job = await add(at);
+    const take = refuse(at.store);
+    at.bench.hear(0, resultOf(at.bench.take('first').lease, { next: ['x'] }));
+    for (let i = 0; i < 6; i++) {
+      await new Promise((done) => setTimeout(done, 5));
+      await at.bench.pass(1_000);
+    }
+    take();
+    for (let i = 0; i < 3; i++) await at.bench.pass(1_000);
+    // The worker has forgotten the job meanwhile, and with it all that it knew of its steps.
+    const kinds = at.bench.orders.map(({ order }) => order.kind);
+    expect(kinds.slice(kinds.indexOf('forget'), kinds.indexOf('forget') + 3)).toEqual(['forget', 'job', 'steps']);
+    expect(toldOf(at).flat()).toEqual([[1], [2]]);
+    await at.bench.answer(at.bench.take('first'), { next: ['x'] });
+    expect(at.store.steps.from(job.number, 0, 10).map(({ key }) => key)).toEqual(['x']);
+  });
+
+  test('nor of what came for a step that was done before', async () => {
+    const at = await begin({ stepsPerJobMax: 1 });
+    const job = await add(at, { steps: stepsOf('a', 'b') });
+    await value(at.store.extractions.apply([result(job, 0, { next: ['other'] })], at.bench.nowMs));
+    await at.bench.answer(at.bench.take('a'), { next: ['x'] });
+    await at.bench.answer(at.bench.take('b'));
+    expect(toldOf(at).flat()).toEqual([[1], [2], [3, 2]]);
+    expect(at.store.steps.from(job.number, 0, 10).map(({ key }) => key)).toEqual(['other']);
+  });
+
+  test('nor of what a worker sent that died before it was written', async () => {
+    const at = await begin({ stepsPerJobMax: 1 });
+    await add(at, { steps: stepsOf('a', 'b') });
+    at.bench.leased.splice(0);
+    at.bench.scheduler.workerEnded(0);
+    at.bench.hear(0, resultOf(1, { next: ['x'] }));
+    at.bench.scheduler.workerReady(0);
+    await at.bench.settle();
+    expect(toldOf(at).flat()).toEqual([[1], [2]]);
+    await at.bench.answer(at.bench.take('a'), { next: ['x'] });
+    await at.bench.answer(at.bench.take('b'));
+    expect(toldOf(at).flat()).toEqual([[1], [2], [3], [4, 2]]);
   });
 });

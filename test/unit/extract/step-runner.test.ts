@@ -1,8 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import type { EgressRequest } from '../../../src/egress/outcome.ts';
-import { SourceFailure, type Connector, type Operation, type StepResult } from '../../../src/extract/connector.ts';
+import {
+  SourceFailure,
+  type Connector,
+  type Operation,
+  type Source,
+  type StepResult,
+} from '../../../src/extract/connector.ts';
 import { BodyCache } from '../../../src/extract/fetch/body-cache.ts';
 import { RobotsCache } from '../../../src/extract/fetch/robots-cache.ts';
+import type { SourceSession } from '../../../src/extract/fetch/session.ts';
+import type { CookieChange } from '../../../src/extract/fetch/session-cookies.ts';
+import { unpackSteps } from '../../../src/extract/pack-steps.ts';
 import { StepRunner } from '../../../src/extract/step-runner.ts';
 import type { ExtractEvent, ExtractJobMessage, ExtractResult } from '../../../src/pools/extract-messages.ts';
 import { PLAIN_OUTPUT } from '../../support/extraction-jobs.ts';
@@ -10,12 +19,17 @@ import { PLAIN_OUTPUT } from '../../support/extraction-jobs.ts';
 type Run = Operation['run'];
 
 /** A worker's side with one connector, whose source is the test and whose clock stands until it is moved. */
-function begin(run: Run): {
+function begin(
+  run: Run,
+  hosts?: readonly string[],
+  setCookie = '',
+  carriesRest: NonNullable<Operation['carriesRest']> = () => false,
+): {
   events: ExtractEvent[];
   requests: EgressRequest[];
   runner: StepRunner;
   job(overrides?: Partial<ExtractJobMessage>): void;
-  step(lease?: number): void;
+  step(lease?: number, written?: readonly number[]): void;
   pass(ms: number): Promise<void>;
   grant(): Promise<void>;
   results(): ExtractResult[];
@@ -24,8 +38,9 @@ function begin(run: Run): {
     name: 'item.list',
     record: { type: 'object', properties: { id: { type: 'string' }, size: { type: 'number' } } },
     run,
+    carriesRest,
   };
-  const connector = { id: 'made', operations: [operation] } as unknown as Connector;
+  const connector = { id: 'made', operations: [operation], hosts } as unknown as Connector;
   const events: ExtractEvent[] = [];
   const requests: EgressRequest[] = [];
   let nowMs = 0;
@@ -44,7 +59,7 @@ function begin(run: Run): {
           return Promise.resolve({
             kind: 'response',
             status: 200,
-            headers: { 'content-type': 'application/json' },
+            headers: { 'content-type': 'application/json', ...(setCookie !== '' && { 'set-cookie': setCookie }) },
             body,
             durationMs: 1,
           } as never);
@@ -79,11 +94,12 @@ function begin(run: Run): {
           operation: 'item.list',
           output: PLAIN_OUTPUT,
           sessionJson: null,
+          sessionOrigins: [],
           ...overrides,
         },
       }),
-    step: (lease = 1) =>
-      runner.order({ kind: 'steps', steps: [{ lease, job: 1, stateJson: '{"page":3}', recordsLeft: 5 }] }),
+    step: (lease = 1, written: readonly number[] = []) =>
+      runner.order({ kind: 'steps', steps: [{ lease, job: 1, stateJson: '{"page":3}', recordsLeft: 5, written }] }),
     async pass(ms) {
       nowMs += ms;
       const due = timers.filter(({ atMs }) => atMs <= nowMs);
@@ -100,6 +116,13 @@ function begin(run: Run): {
   };
 }
 
+const sessionOf = (host: string): string =>
+  JSON.stringify({
+    host,
+    cookies: [{ name: 'sid', value: '1', domain: null, path: '/', secure: false, httpOnly: true, expiresAtMs: null }],
+    headers: {},
+  } satisfies SourceSession);
+const nextOf = ({ next }: ExtractResult): string[] => unpackSteps(next).map(({ key }) => key);
 const NOTHING: StepResult = { records: [], next: [], total: null };
 const record = (id: string, fields = {}): StepResult['records'][number] => ({
   id,
@@ -155,6 +178,51 @@ describe('a step', () => {
     expect(at.results()[0]).toMatchObject({ pages: 1, credits: 1, tier: 'basic', bytes: 13 });
   });
 
+  test.each([
+    ['what its input names', undefined, 'http://shop.example/', 'http://shop.example', 'sid=1'],
+    [
+      'nothing without https that it does not name',
+      undefined,
+      'http://shop.example/',
+      'https://shop.example',
+      undefined,
+    ],
+    ['the operator’s address of a source', ['api.example'], 'http://base.example/', 'http://shop.example', 'sid=1'],
+    [
+      'no word of the input of such a source',
+      ['api.example'],
+      'http://shop.example/',
+      'http://shop.example',
+      undefined,
+    ],
+  ])('takes its session to %s', async (_what, hosts, url, origin, sent) => {
+    const at = begin(async (_state, source) => {
+      await source.json(url);
+      return NOTHING;
+    }, hosts);
+    at.job({ sessionJson: sessionOf(new URL(url).hostname), sessionOrigins: [origin] });
+    at.step();
+    await at.pass(0);
+    await at.grant();
+    expect(at.requests.map(({ headers }) => headers?.['cookie'])).toEqual([sent]);
+  });
+
+  test('says only what the source changed of its session, also where it fails', async () => {
+    const operation = async (_state: unknown, source: Source): Promise<StepResult> => {
+      await source.json('https://shop.example/');
+      throw new SourceFailure('parse_failed', 'what came is nothing', false);
+    };
+    const at = begin(operation, undefined, 'view=2; Path=/');
+    at.job({ sessionJson: sessionOf('shop.example') });
+    at.step();
+    await at.pass(0);
+    await at.grant();
+    const [result] = at.results();
+    const changes = JSON.parse(result?.sessionJson ?? '[]') as readonly CookieChange[];
+    expect(result?.failure?.reason).toBe('parse_failed');
+    expect(changes).toMatchObject([{ kind: 'set', cookie: { name: 'view', value: '2', hostOnly: true } }]);
+  });
+
   test('that fails says why, and a mistake of the connector is an internal error', async () => {
     const failures = [
       new SourceFailure('source_not_found', 'http://x: status 404', false),
@@ -169,6 +237,51 @@ describe('a step', () => {
       ['source_not_found', false, 1],
       ['internal_error', false, 1],
     ]);
+  });
+
+  test('that fails says whether a list’s rest is lost with it, and for how long its source asks to be left alone', async () => {
+    const at = begin(() => Promise.reject(new SourceFailure('rate_limited_by_source', 'later', true, 90_000)));
+    at.job();
+    at.step();
+    await at.pass(0);
+    expect(at.results()[0]?.failure).toEqual({
+      reason: 'rate_limited_by_source',
+      retryable: true,
+      detail: 'later',
+      waitMs: 90_000,
+    });
+    const list = begin(
+      () => new Promise(() => {}),
+      undefined,
+      '',
+      (step) => step['page'] === 3,
+    );
+    list.job();
+    list.step();
+    await list.pass(300_000);
+    expect(list.results()[0]?.failure).toMatchObject({ reason: 'timeout', losesRest: true });
+  });
+
+  test('that left something out says so beside what it found', async () => {
+    const next = Array.from({ length: 100_001 }, (_, i) => ({ key: `p${i}`, state: {} }));
+    const record = { id: '1', sourceUrl: 'https://x.example/', fields: { id: '1', size: 1 } };
+    const notes = [{ reason: 'source_not_found', detail: 'gone' }] as const;
+    for (const [found, told] of [
+      [{ next: [], leftOut: 'the rest' }, 'there was no room for the rest'],
+      [{ next }, 'there was no room for 1 of the pages that one step found'],
+    ] as const) {
+      const at = begin(() => Promise.resolve({ records: [record], total: null, notes, ...found }));
+      at.job();
+      at.step();
+      await at.pass(0);
+      const [result] = at.results();
+      expect(result?.failure).toEqual({ reason: 'limit_reached', retryable: false, detail: told, losesRest: true });
+      expect(result).toMatchObject({ errors: 0, notes });
+      expect([result?.lineBytes.length, result?.next.rowBytes.length]).toEqual([
+        1,
+        Math.min(100_000, found.next.length),
+      ]);
+    }
   });
 
   test('drops records that a schema refuses and counts them, or fails where it must', async () => {
@@ -229,5 +342,69 @@ describe('a step', () => {
     at.step();
     await at.pass(0);
     expect(at.results()).toMatchObject([{ failure: { reason: 'internal_error' } }]);
+  });
+});
+
+describe('steps that were found before', () => {
+  const found = (...keys: string[]): StepResult => ({ ...NOTHING, next: keys.map((key) => ({ key, state: {} })) });
+
+  test('are sent again until the result that held them is known to be written', async () => {
+    const pages = [found('a', 'b'), found('a', 'b'), found('a', 'b', 'c'), found('c', 'a')];
+    const at = begin(() => Promise.resolve(pages.shift() ?? NOTHING));
+    at.job();
+    at.step(1);
+    await at.pass(0);
+    at.step(2);
+    await at.pass(0);
+    at.step(3, [1]);
+    await at.pass(0);
+    at.step(4, [2]);
+    await at.pass(0);
+    expect(at.results().map(nextOf)).toEqual([['a', 'b'], ['a', 'b'], ['c'], ['c']]);
+    at.step(5, [3, 4]);
+    await at.pass(0);
+    expect(at.results()[4]?.next.rows).toHaveLength(0);
+  });
+
+  test.each([
+    ['told of anew', false],
+    ['forgotten and told of again', true],
+  ])(
+    'are sent again when their job is %s, also where an earlier result is said to be written',
+    async (_name, isGone) => {
+      const at = begin(() => Promise.resolve(found('a')));
+      at.job();
+      at.step(1);
+      await at.pass(0);
+      at.step(2, [1]);
+      await at.pass(0);
+      if (isGone) at.runner.order({ kind: 'forget', job: 1 });
+      at.job();
+      at.step(3, [1]);
+      await at.pass(0);
+      expect(at.results().map(nextOf)).toEqual([['a'], [], ['a']]);
+    },
+  );
+
+  test('of a step that was given up count for nothing, whatever it finds afterwards', async () => {
+    let answer: (found: StepResult) => void = () => {};
+    const at = begin(
+      () =>
+        new Promise<StepResult>((resolve) => {
+          answer = resolve;
+        }),
+    );
+    at.job();
+    at.step(1);
+    await at.pass(0);
+    await at.pass(301_000);
+    expect(at.results()[0]?.failure?.reason).toBe('timeout');
+    answer(found('a'));
+    await at.pass(0);
+    at.step(2, [1]);
+    await at.pass(0);
+    answer(found('a'));
+    await at.pass(0);
+    expect(at.results().slice(1).map(nextOf)).toEqual([['a']]);
   });
 });

@@ -70,6 +70,12 @@ describe('the log of deliveries', () => {
     expect(calls).toEqual([]);
   });
 
+  test('answers 429 where the customer asks for too many pages at once', async () => {
+    const { ask, state } = setUp();
+    state.pagesBusy = true;
+    expect((await ask('GET', ROUTE)).json).toMatchObject({ status: 429, code: 'overloaded' });
+  });
+
   test('refuses a parameter that is given twice', async () => {
     const { ask } = setUp();
     expect((await ask('GET', `${ROUTE}?status=failed&status=failed`)).status).toBe(400);

@@ -114,7 +114,7 @@ export function setUp() {
   const webhooks: Webhook[] = [];
   const deliveries: Delivery[] = [];
   const calls: unknown[][] = [];
-  const state = { secrets: true, settled: 0 };
+  const state = { secrets: true, settled: 0, pagesBusy: false };
   const control = fakeControl(calls);
 
   const webhookReader: WebhookReader = {
@@ -125,7 +125,7 @@ export function setUp() {
         after,
         limit,
       ),
-    secretsOf: () => (state.secrets ? { current: SECRET, previous: null, previousUntilMs: null } : null),
+    secretsOf: () => (state.secrets ? { current: SECRET, previous: [] } : null),
   };
   const deliveryReader: DeliveryReader = {
     settled() {
@@ -136,7 +136,8 @@ export function setUp() {
     page(customer, query) {
       calls.push(['page', customer, query]);
       const rows = deliveries.filter((row) => row.customer === customer);
-      return pageOf(rows, query.after, query.limit);
+      if (state.pagesBusy) return Promise.resolve({ kind: 'busy' });
+      return Promise.resolve({ kind: 'page', ...pageOf(rows, query.after, query.limit) });
     },
   };
 

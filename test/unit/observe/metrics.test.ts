@@ -1,4 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { ExtractionCounts } from '../../../src/extract/counts.ts';
+import { extractionReadings } from '../../../src/extract/readings.ts';
+import type { Scheduler } from '../../../src/extract/scheduler.ts';
 import { BATCH_REQUESTS_MAX } from '../../../src/limits.ts';
 import { createMetrics, DecisionCounts, type MetricSources } from '../../../src/observe/metrics.ts';
 
@@ -142,4 +145,25 @@ describe('the metrics', () => {
     expect(valueOf(samples, 'gatehouse_batch_requests_count')).toBe(sizes.length);
     expect(valueOf(samples, 'gatehouse_batch_requests_sum')).toBe(sizes.reduce((sum, size) => sum + size, 0));
   });
+});
+
+test('jobs are counted by connector and by how they ended', async () => {
+  const counts = new ExtractionCounts();
+  for (const [connector, how] of [
+    ['feed', 'succeeded'],
+    ['feed', 'succeeded'],
+    ['feed', 'cancelled'],
+    ['generic', 'cancelled'],
+  ] as const)
+    counts.ended(connector, how);
+  const scheduler = { counts, queue: {}, gate: {} } as unknown as Scheduler;
+  const readings = extractionReadings(scheduler, { endedBytes: 0 }, () => 0).filter(({ kind }) => kind === 'labelled');
+  const metrics = createMetrics(new DecisionCounts(CODES.length), CODES, { ...SOURCES, readings });
+  const { samples } = parse(await metrics.text());
+  const ends = samples.filter(({ name }) => name === 'gatehouse_extraction_jobs_total');
+  expect(ends.map(({ labels, value }) => [labels, value])).toEqual([
+    [{ connector: 'feed', result: 'succeeded' }, 2],
+    [{ connector: 'feed', result: 'cancelled' }, 1],
+    [{ connector: 'generic', result: 'cancelled' }, 1],
+  ]);
 });

@@ -1,6 +1,7 @@
 import { newId } from '../../../src/base/ids.ts';
 import type { Delivery, DeliveryId } from '../../../src/core/webhook.ts';
-import { Deliveries, type DeliveryBounds, type DeliveryQuery } from '../../../src/store/deliveries.ts';
+import { Deliveries, type DeliveryBounds } from '../../../src/store/deliveries.ts';
+import type { DeliveryPage, DeliveryQuery } from '../../../src/store/deliveries/pages.ts';
 import type { DeliveryUpdate } from '../../../src/store/deliveries/row.ts';
 import { type Store, table } from '../../../src/store/open-store.ts';
 import { Tallies } from '../../../src/store/tallies.ts';
@@ -53,23 +54,43 @@ export function success(row: Delivery, atMs = NOW + 50): DeliveryUpdate {
   };
 }
 
+const PAGE_BOUNDS = { scanRowsMax: 10_000, sliceRowsMax: 500 };
+
 /** The store's tables under other bounds. Only one may write them at a time. */
 export function bounded(store: Store, bounds: Partial<DeliveryBounds> = {}): Deliveries {
   const tables = { rows: table(store.state, 'deliveries'), pending: table(store.state, 'deliveries-pending') };
-  const all = { endedPerCustomerMax: 10_000, keepMs: 30 * 86_400_000, perWrite: 256, scanRowsMax: 10_000, ...bounds };
+  const all = { endedPerCustomerMax: 10_000, keepMs: 30 * 86_400_000, perWrite: 256, ...PAGE_BOUNDS, ...bounds };
   return new Deliveries(store.state, tables, new Tallies(table(store.state, 'tallies')), store.counters, all);
 }
 
-export function idsOf(deliveries: Deliveries, number: number, query: Partial<DeliveryQuery> = {}): string[] {
-  return deliveries.page(customer(number), { ...ALL, ...query }).rows.map(({ id }) => id);
+export async function pageOf(
+  deliveries: Deliveries,
+  number: number,
+  query: Partial<DeliveryQuery> = {},
+): Promise<DeliveryPage> {
+  const page = await deliveries.page(customer(number), { ...ALL, ...query });
+  if (page.kind === 'busy') throw new Error('too many pages were asked for');
+  return page;
+}
+
+export async function idsOf(
+  deliveries: Deliveries,
+  number: number,
+  query: Partial<DeliveryQuery> = {},
+): Promise<string[]> {
+  return (await pageOf(deliveries, number, query)).rows.map(({ id }) => id);
 }
 
 /** The ids of all pages. */
-export function walk(deliveries: Deliveries, number: number, query: Partial<DeliveryQuery> = {}): string[] {
+export async function walk(
+  deliveries: Deliveries,
+  number: number,
+  query: Partial<DeliveryQuery> = {},
+): Promise<string[]> {
   const seen: string[] = [];
   let after: DeliveryId | null = null;
   do {
-    const page = deliveries.page(customer(number), { ...ALL, ...query, after });
+    const page: DeliveryPage = await pageOf(deliveries, number, { ...query, after });
     seen.push(...page.rows.map(({ id }) => id));
     after = page.next;
   } while (after !== null);

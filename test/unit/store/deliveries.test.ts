@@ -3,6 +3,7 @@ import { newId } from '../../../src/base/ids.ts';
 import type { Delivery, DeliveryId } from '../../../src/core/webhook.ts';
 import type { SkipOrder, Skipped } from '../../../src/store/deliveries.ts';
 import { table } from '../../../src/store/open-store.ts';
+import { DELIVERY_PAGES_PER_CUSTOMER_MAX } from '../../../src/limits.ts';
 import { bounded, delivery, idsOf, ALL, NOW, success, walk } from './deliveries-support.ts';
 import { customer, open, tempFolder, tempStore, value } from './support.ts';
 
@@ -56,7 +57,7 @@ describe('a delivery', () => {
     const rows = series(1, 600);
     const writing = deliveries.insert(rows, 1);
     await deliveries.settled();
-    expect(idsOf(deliveries, 1)).toHaveLength(600);
+    expect(await idsOf(deliveries, 1)).toHaveLength(600);
     await writing;
   });
 
@@ -66,7 +67,7 @@ describe('a delivery', () => {
     await value(deliveries.insert([row], 0));
     for (const number of [1, 3]) {
       expect(deliveries.find(customer(number), row.id)).toBeNull();
-      expect(idsOf(deliveries, number)).toEqual([]);
+      expect(await idsOf(deliveries, number)).toEqual([]);
       await value(deliveries.apply([{ ...success(row), customer: customer(number) }]));
     }
     expect(deliveries.find(row.customer, row.id)?.status).toBe('pending');
@@ -92,6 +93,8 @@ describe('a delivery', () => {
       nextAttemptAtMs: NOW + 2_000,
       elapsedMs: 40,
     } as const;
+    await value(deliveries.apply([waiting]));
+    // A transaction that was refused in its second half is repeated as a whole.
     await value(deliveries.apply([waiting]));
     const attempts = [{ ...first, durationMs: 32 }];
     const after = { ...row, attempts, nextAttemptAtMs: NOW + 2_000, elapsedMs: 40 };
@@ -130,7 +133,7 @@ describe('a delivery', () => {
   ])('without a proper %s is refused before anything is written', async (_, extra) => {
     const { deliveries } = tempStore();
     await expect(deliveries.insert([delivery(1), delivery(1, extra)], 9)).rejects.toThrow('needs');
-    expect([idsOf(deliveries, 1), deliveries.storedUpToSequence()]).toEqual([[], 0]);
+    expect([await idsOf(deliveries, 1), deliveries.storedUpToSequence()]).toEqual([[], 0]);
   });
 });
 
@@ -151,12 +154,12 @@ describe('the mark', () => {
     const marks: { mark: number; rows: number }[] = [];
     const calls = Array.from({ length: 9 }, (_, i) => deliveries.insert(series(1, 7), i + 1));
     const watch = setInterval(() => {
-      marks.push({ mark: deliveries.storedUpToSequence(), rows: idsOf(deliveries, 1).length });
+      marks.push({ mark: deliveries.storedUpToSequence(), rows: deliveries.pendingOf(WH, null, 100).length });
     });
     await Promise.all(calls.map(value));
     clearInterval(watch);
     for (const { mark, rows } of marks) expect(rows).toBeGreaterThanOrEqual(7 * mark);
-    expect([deliveries.storedUpToSequence(), idsOf(deliveries, 1).length]).toEqual([9, 63]);
+    expect([deliveries.storedUpToSequence(), (await idsOf(deliveries, 1)).length]).toEqual([9, 63]);
   });
 });
 
@@ -172,7 +175,7 @@ describe('a write that the store refuses', () => {
     expect((await second).kind).toBe('ok');
     refusing.mockRestore();
     await deliveries.settled();
-    expect([deliveries.pendingCount(), idsOf(deliveries, 1).length]).toEqual([5, 5]);
+    expect([deliveries.pendingCount(), (await idsOf(deliveries, 1)).length]).toEqual([5, 5]);
     expect(deliveries.storedUpToSequence()).toBe(3);
   });
 });
@@ -183,8 +186,8 @@ describe('a page', () => {
     const rows = series(1, 25);
     await value(deliveries.insert([...rows, ...series(2, 3)], 0));
     const ids = rows.map(({ id }) => id).reverse();
-    for (const limit of [1, 4, 25, 26]) expect(walk(deliveries, 1, { limit })).toEqual(ids);
-    expect(idsOf(deliveries, 1, { after: ids[9] as DeliveryId, limit: 2 })).toEqual([ids[10], ids[11]]);
+    for (const limit of [1, 4, 25, 26]) expect(await walk(deliveries, 1, { limit })).toEqual(ids);
+    expect(await idsOf(deliveries, 1, { after: ids[9] as DeliveryId, limit: 2 })).toEqual([ids[10], ids[11]]);
   });
 
   test.each([10_000, 3])('is filtered, where a call looks at %i rows', async (scanRowsMax) => {
@@ -201,22 +204,103 @@ describe('a page', () => {
         .map((row) => row?.id ?? '')
         .sort()
         .reverse();
-    expect(walk(deliveries, 1)).toEqual(ids([...block, ...review, ...extraction, retried]));
-    expect(walk(deliveries, 1, { event: 'REVIEW', limit: 2 })).toEqual(ids(review));
-    expect(walk(deliveries, 1, { webhookId: WH })).toEqual(ids(block));
-    expect(walk(deliveries, 1, { webhookId: EXT, limit: 1 })).toEqual(ids(extraction));
-    expect(walk(deliveries, 1, { status: 'succeeded' })).toEqual(ids(review.slice(0, 3)));
-    expect(walk(deliveries, 1, { status: 'pending', event: 'REVIEW' })).toEqual(ids(review.slice(3)));
-    expect(walk(deliveries, 1, { requestId: block[2]?.requestId ?? '' })).toEqual(ids([block[2], retried]));
+    expect(await walk(deliveries, 1)).toEqual(ids([...block, ...review, ...extraction, retried]));
+    expect(await walk(deliveries, 1, { event: 'REVIEW', limit: 2 })).toEqual(ids(review));
+    expect(await walk(deliveries, 1, { webhookId: WH })).toEqual(ids(block));
+    expect(await walk(deliveries, 1, { webhookId: EXT, limit: 1 })).toEqual(ids(extraction));
+    expect(await walk(deliveries, 1, { status: 'succeeded' })).toEqual(ids(review.slice(0, 3)));
+    expect(await walk(deliveries, 1, { status: 'pending', event: 'REVIEW' })).toEqual(ids(review.slice(3)));
+    expect(await walk(deliveries, 1, { requestId: block[2]?.requestId ?? '' })).toEqual(ids([block[2], retried]));
     for (const none of [
       { webhookId: 'x' },
       { requestId: 'wh_x' },
       { webhookId: newId('wh', 1) },
       { status: 'failed' as const },
     ]) {
-      expect(walk(deliveries, 1, none)).toEqual([]);
+      expect(await walk(deliveries, 1, none)).toEqual([]);
     }
-    expect(walk(deliveries, 2)).toEqual([]);
+    expect(await walk(deliveries, 2)).toEqual([]);
+  });
+
+  test('that looks at many rows lets the event loop turn in between, and others of the customer wait for it', async () => {
+    const store = tempStore();
+    const deliveries = bounded(store, { sliceRowsMax: 10 });
+    await value(deliveries.insert(series(1, 95), 0));
+    const ended: string[] = [];
+    let turns = 0;
+    let isScanning = true;
+    const turn = (): void => {
+      turns++;
+      if (isScanning) setImmediate(turn);
+    };
+    setImmediate(turn);
+    const scan = idsOf(deliveries, 1, { status: 'failed' }).then((ids) => {
+      isScanning = false;
+      ended.push(`scan ${ids.length}`);
+    });
+    const behind = idsOf(deliveries, 1, { limit: 1 }).then((ids) => ended.push(`behind ${ids.length}`));
+    await Promise.all([scan, behind]);
+    expect(turns).toBeGreaterThanOrEqual(9);
+    expect(ended).toEqual(['scan 0', 'behind 1']);
+  });
+
+  test('waits for no other customer’s', async () => {
+    const store = tempStore();
+    const deliveries = bounded(store, { sliceRowsMax: 1 });
+    await value(deliveries.insert([...series(1, 50), ...series(2, 1)], 0));
+    const ended: number[] = [];
+    const asked = [1, 2].map((number) => walk(deliveries, number).then(() => ended.push(number)));
+    await Promise.all(asked);
+    expect(ended).toEqual([2, 1]);
+  });
+
+  test('stays in order and without doubles while rows come, end and go', async () => {
+    const store = tempStore();
+    const deliveries = bounded(store, { sliceRowsMax: 4, endedPerCustomerMax: 30 });
+    const rows = series(1, 60);
+    await value(deliveries.insert(rows, 0));
+    const reading = idsOf(deliveries, 1, { webhookId: WH });
+    const writing = (async () => {
+      for (let from = 0; from < 60; from += 5) {
+        // The older half of what has ended goes for the newer.
+        await value(deliveries.apply(rows.slice(from, from + 5).map((row) => success(row))));
+        await value(deliveries.insert(series(1, 2, {}, NOW + 1_000 + from), 0));
+      }
+    })();
+    const ids = await reading;
+    await writing;
+    expect(ids).toEqual([...new Set(ids)].sort().reverse());
+    const all = new Set(ids);
+    const kept = rows.slice(30).filter(({ id }) => deliveries.find(customer(1), id) !== null);
+    expect(kept.length).toBe(30);
+    for (const { id } of kept) expect(all.has(id)).toBe(true);
+  });
+
+  test('is refused to a customer who asks for too many at once, and to nobody else', async () => {
+    const { deliveries } = tempStore();
+    await value(deliveries.insert([...series(1, 1), ...series(2, 1)], 0));
+    const asked = Array.from({ length: DELIVERY_PAGES_PER_CUSTOMER_MAX + 3 }, () => deliveries.page(customer(1), ALL));
+    const other = idsOf(deliveries, 2);
+    const kinds = (await Promise.all(asked)).map(({ kind }) => kind);
+    expect(kinds.filter((kind) => kind === 'page')).toHaveLength(DELIVERY_PAGES_PER_CUSTOMER_MAX);
+    expect(kinds.slice(-3)).toEqual(['busy', 'busy', 'busy']);
+    expect(await other).toHaveLength(1);
+    expect(await idsOf(deliveries, 1)).toHaveLength(1);
+  });
+
+  test('that cannot be read holds up none of those behind it', async () => {
+    const { deliveries } = tempStore();
+    await value(deliveries.insert(series(1, 1), 0));
+    const broken = {
+      ...ALL,
+      get limit(): number {
+        throw new Error('it breaks');
+      },
+    };
+    const failing = deliveries.page(customer(1), broken);
+    const behind = idsOf(deliveries, 1);
+    await expect(failing).rejects.toThrow('it breaks');
+    expect(await behind).toHaveLength(1);
   });
 });
 
@@ -292,21 +376,22 @@ describe('the bound of a customer’s log', () => {
     const rows = series(1, 12);
     const apart = series(2, 5);
     await value(deliveries.insert([...rows, ...apart], 0));
-    expect(idsOf(deliveries, 1)).toHaveLength(12);
+    expect(await idsOf(deliveries, 1)).toHaveLength(12);
     const finish = (numbers: readonly number[]): Promise<null> =>
       value(deliveries.apply(numbers.map((n) => success(rows[n] as Delivery))));
-    const left = (): number[] => idsOf(deliveries, 1).map((id) => rows.findIndex((row) => row.id === id));
+    const left = async (): Promise<number[]> =>
+      (await idsOf(deliveries, 1)).map((id) => rows.findIndex((row) => row.id === id));
     await finish([11, 10, 9, 8, 7]);
-    expect(left()).toEqual([11, 10, 9, 8, 6, 5, 4, 3, 2, 1, 0]);
+    expect(await left()).toEqual([11, 10, 9, 8, 6, 5, 4, 3, 2, 1, 0]);
     // Older than what went already.
     await finish([2, 0]);
-    expect(left()).toEqual([11, 10, 9, 8, 6, 5, 4, 3, 1]);
+    expect(await left()).toEqual([11, 10, 9, 8, 6, 5, 4, 3, 1]);
     await finish([6, 1, 5]);
-    expect(left()).toEqual([11, 10, 9, 8, 4, 3]);
+    expect(await left()).toEqual([11, 10, 9, 8, 4, 3]);
     expect(deliveries.evicted).toBe(6);
-    expect(idsOf(deliveries, 2)).toHaveLength(5);
+    expect(await idsOf(deliveries, 2)).toHaveLength(5);
     await value(deliveries.insert(series(1, 2, skipped, NOW + DAY), 0));
-    expect(left()).toEqual([-1, -1, 11, 10, 4, 3]);
+    expect(await left()).toEqual([-1, -1, 11, 10, 4, 3]);
   });
 
   test('costs no more with very many pending ones in front', async () => {
@@ -319,13 +404,15 @@ describe('the bound of a customer’s log', () => {
     await value(deliveries.insert(series(1, 12, skipped, NOW + DAY), 0));
     await value(deliveries.insert(series(1, 12, skipped, NOW + DAY), 0));
     await value(deliveries.insert(series(1, 12, skipped, NOW + DAY), 0));
-    expect(idsOf(deliveries, 1, { status: 'skipped' })).toHaveLength(10);
+    expect(await idsOf(deliveries, 1, { status: 'skipped' })).toHaveLength(10);
     const getRange = vi.spyOn(rows.constructor.prototype as typeof rows, 'getRange');
     const late = series(1, 30, skipped, NOW - DAY);
     await value(deliveries.insert(late, 0));
     expect(getRange).not.toHaveBeenCalled();
     getRange.mockRestore();
-    expect(idsOf(deliveries, 1, { status: 'skipped' }).some((id) => late.some((row) => row.id === id))).toBe(false);
+    expect((await idsOf(deliveries, 1, { status: 'skipped' })).some((id) => late.some((row) => row.id === id))).toBe(
+      false,
+    );
   });
 });
 
@@ -346,8 +433,8 @@ describe('age', () => {
       removed += some;
     }
     expect(removed).toBe(11);
-    expect(idsOf(deliveries, 1)).toEqual([...old.slice(0, 3), ...young].map(({ id }) => id).reverse());
-    expect(idsOf(deliveries, 9)).toEqual([]);
+    expect(await idsOf(deliveries, 1)).toEqual([...old.slice(0, 3), ...young].map(({ id }) => id).reverse());
+    expect(await idsOf(deliveries, 9)).toEqual([]);
   });
 
   test('does not stand still at a customer whose old rows are all pending', async () => {
@@ -356,7 +443,7 @@ describe('age', () => {
     await value(deliveries.insert([...series(1, 10), ...others], 0));
     await value(deliveries.apply(others.map((row) => success(row))));
     for (let round = 0; round < 6; round++) await deliveries.prune(NOW + 31 * DAY, 5);
-    expect([idsOf(deliveries, 1).length, idsOf(deliveries, 9).length]).toEqual([10, 0]);
+    expect([(await idsOf(deliveries, 1)).length, (await idsOf(deliveries, 9)).length]).toEqual([10, 0]);
   });
 });
 
@@ -375,7 +462,7 @@ describe('a data directory from before there were deliveries', () => {
     const reader = open(folder, true);
     expect(reader.deliveries.find(row.customer, row.id)).toEqual(row);
     expect(reader.webhooks.loadAll()).toEqual([]);
-    expect(idsOf(reader.deliveries, 1, ALL)).toEqual([row.id]);
+    expect(await idsOf(reader.deliveries, 1, ALL)).toEqual([row.id]);
     await reader.close();
     await store.close();
   });

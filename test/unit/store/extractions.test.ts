@@ -4,7 +4,7 @@ import { newId } from '../../../src/base/ids.ts';
 import type { ExtractionId } from '../../../src/core/extraction.ts';
 import { createExtractStore, type ExtractStore } from '../../../src/store/extract-store.ts';
 import type { StoredJob } from '../../../src/store/extractions.ts';
-import { newStoredJob, result, SYNC } from '../../support/extraction-jobs.ts';
+import { newStoredJob, result, STORED, SYNC } from '../../support/extraction-jobs.ts';
 import type { NewExtraction } from '../../../src/extract/jobs-port.ts';
 import { customer, open, tempFolder, tempStore, value } from './support.ts';
 
@@ -244,7 +244,86 @@ describe('a job that collects all', () => {
   });
 });
 
+describe('the loss of a list’s rest', () => {
+  const lost = { reason: 'source_unavailable', retryable: true, losesRest: true } as const;
+  const page = { reason: 'timeout', retryable: true } as const;
+  const withLoss = async (collect: NewExtraction['collect']): Promise<[ExtractStore, StoredJob['job']]> => {
+    const store = extract();
+    const job = await running(store, { collect, steps: ['a', 'b', 'c'].map((key) => ({ key, state: {} })) });
+    await apply(store, result(job, 0, { ids: ['1', '2'], outcome: { failure: page } }));
+    await apply(store, result(job, 1, { outcome: { failure: lost } }));
+    return [store, job];
+  };
+
+  test('fails a crawl of everything at once', async () => {
+    const [store, job] = await withLoss({ mode: 'all' });
+    const failure = { reason: 'source_unavailable', retryable: true };
+    expect(state(store, job)).toMatchObject({ status: 'failed', failure, collected: 2, openSteps: 1 });
+    expect(Object.keys(state(store, job).failure ?? {})).toEqual(['reason', 'retryable']);
+  });
+
+  test('fails one that wants so many records only where it ends with fewer', async () => {
+    const [store, job] = await withLoss({ mode: 'limit', limit: 4 });
+    expect(state(store, job)).toMatchObject({ status: 'running', hasLost: true });
+    expect(await apply(store, result(job, 2, { ids: ['3', '4'] }))).toEqual(['succeeded']);
+    const [other, fewer] = await withLoss({ mode: 'limit', limit: 4 });
+    await apply(other, result(fewer, 2, { ids: ['3'] }));
+    expect(state(other, fewer)).toMatchObject({ status: 'failed', failure: { reason: 'source_unavailable' } });
+  });
+});
+
+describe('a bound that a job meets', () => {
+  const withBounds = (bounds: object): ExtractStore => {
+    const usual = extract();
+    const openTable = (name: string): ReturnType<typeof usual.root.openDB<Buffer, Buffer>> =>
+      usual.root.openDB({ name, encoding: 'binary', keyEncoding: 'binary' });
+    return createExtractStore(usual.root, openTable, bounds);
+  };
+  const steps = ['a', 'b'].map((key) => ({ key, state: {} }));
+  const entriesOf = (store: ExtractStore, { requestId }: StoredJob['job']): unknown =>
+    store.failures.find(requestId)?.entries.map(({ reason, detail }) => `${reason}: ${detail}`);
+
+  test.each([
+    [{ recordsMax: 1 }, { ids: ['1', '2'] }, 'limit_reached: record 2 came'],
+    [{ recordBytesMax: 10 }, { ids: ['1'] }, 'limit_reached: its records have more than 10 bytes'],
+    [{ stepsMax: 3 }, { next: ['c', 'd'] }, 'limit_reached: there was no room for more than 3 pages'],
+  ] as const)('ends it, and the operator is told which: %j', async (bounds, given, told) => {
+    const store = withBounds(bounds);
+    const job = await running(store, { collect: { mode: 'all' }, steps });
+    expect(await apply(store, result(job, 0, given))).toEqual(['failed']);
+    expect(state(store, job).failure).toEqual({ reason: 'limit_reached', retryable: false });
+    expect(entriesOf(store, job)).toEqual([told]);
+  });
+
+  test('is told of what the source announces to a caller who waits', async () => {
+    const store = extract();
+    const job = await running(store, { collect: { mode: 'all' }, delivery: SYNC });
+    await apply(store, result(job, 0, { outcome: { total: 1_234 } }));
+    expect(entriesOf(store, job)).toEqual([
+      'limit_reached: the source announces 1,234 records; this job may have 1,000',
+    ]);
+  });
+
+  test('of pages leaves a job alone that has as many as may be, and one that has its records from the others', async () => {
+    const exact = withBounds({ stepsMax: 3 });
+    const job = await running(exact, { collect: { mode: 'all' }, steps });
+    await apply(exact, result(job, 0, { next: ['b', 'c', 'c'] }), result(job, 1), result(job, 2));
+    expect(state(exact, job).status).toBe('succeeded');
+    const limited = await running(exact, { collect: { mode: 'limit', limit: 2 }, steps });
+    expect(await apply(exact, result(limited, 0, { ids: ['1'], next: ['c', 'd'] }))).toEqual(['taken']);
+    expect(await apply(exact, result(limited, 1, { ids: ['2'] }))).toEqual(['succeeded']);
+  });
+});
+
 describe('ending from outside', () => {
+  test('leaves a job that never began without a start', async () => {
+    const store = extract();
+    const { job } = await made(store);
+    const ended = await value(store.extractions.end(job, { reason: 'cancelled', retryable: false }, [], 5_000));
+    expect(ended.state).toMatchObject({ status: 'failed', startedAtMs: null, finishedAtMs: 5_000 });
+    expect(state(store, job)).toEqual(ended.state);
+  });
+
   test('happens once, and what comes later is dropped', async () => {
     const store = extract();
     const job = await running(store);
@@ -396,6 +475,41 @@ test('a customer with too much loses its own oldest jobs, and all together the o
   const small = withBounds({ bytesMax: 2 * state(few, other).recordBytes });
   while ((await value(small.extractions.prune(5_000, 10))) > 0);
   expect([left(small, 2), left(small, 1)]).toEqual([[], [open.id, ...ids.slice(2)]]);
+});
+
+test('jobs that still owe their delivery are passed over, unless all do', async () => {
+  const { extract: usual } = tempStore();
+  if (usual === null) throw new Error('no store');
+  const withBounds = (bounds: object): ExtractStore =>
+    createExtractStore(
+      usual.root,
+      (name) => usual.root.openDB({ name, encoding: 'binary', keyEncoding: 'binary' }),
+      bounds,
+    );
+  const few = withBounds({ jobsPerCustomerMax: 1 });
+  const webhook = { ...STORED, kind: 'webhook' } as const;
+  const gone = async (store: ExtractStore): Promise<number[]> => {
+    while ((await value(store.extractions.prune(5_000, 10))) > 0);
+    return jobs.flatMap((job, i) => (store.extractions.find(job.customer, job.id) === null ? [i] : []));
+  };
+  const jobs: StoredJob['job'][] = [];
+  for (const delivery of [webhook, STORED, webhook, STORED]) {
+    const job = await running(few, { collect: { mode: 'limit', limit: 1 }, delivery }, 1_001 + jobs.length);
+    await apply(few, result(job, 0, { ids: ['1'] }));
+    jobs.push(job);
+  }
+  const { recordBytes } = state(few, jobs[0] as StoredJob['job']);
+  expect(await gone(withBounds({ bytesMax: 3 * recordBytes }))).toEqual([1]);
+  expect(await gone(withBounds({ bytesMax: recordBytes }))).toEqual([0, 1, 3]);
+  // Of one customer.
+  for (const delivery of [webhook, STORED]) {
+    const job = await running(few, { collect: { mode: 'limit', limit: 1 }, delivery }, 1_001 + jobs.length);
+    await apply(few, result(job, 0, { ids: ['1'] }));
+    jobs.push(job);
+  }
+  expect(await gone(withBounds({ jobsPerCustomerMax: 2 }))).toEqual([0, 1, 3, 5]);
+  // What a store has counted is its own, so each bound has a new one.
+  expect(await gone(withBounds({ jobsPerCustomerMax: 1 }))).toEqual([0, 1, 2, 3, 5]);
 });
 
 async function cleaned(store: ExtractStore, rowsMax: number): Promise<number[]> {

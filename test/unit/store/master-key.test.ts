@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { deriveKey, openMasterKey } from '../../../src/store/master-key.ts';
+import { deriveKey, openMasterKey, proveMasterKey } from '../../../src/store/master-key.ts';
+import { readMarker, writeMarker } from '../../../src/store/marker.ts';
 import { seal, unseal } from '../../../src/store/sealed.ts';
 import { tempFolder } from './support.ts';
 
@@ -40,6 +41,71 @@ describe('the master key', () => {
     expect(deriveKey(key, 'replay-hash')).toEqual(deriveKey(key, 'replay-hash'));
     expect(deriveKey(key, 'replay-hash')).not.toEqual(deriveKey(key, 'webhook-secret'));
     expect(deriveKey(key, 'replay-hash')).toHaveLength(32);
+  });
+});
+
+describe('the proof of a master key', () => {
+  const RIGHT = { bytes: Buffer.alloc(32, 7), source: 'environment' } as const;
+  const WRONG = { bytes: Buffer.alloc(32, 8), source: 'file' } as const;
+  const nothing = (): null => null;
+  const started = (): string => {
+    const folder = tempFolder();
+    writeMarker(folder, false, 1_790_000_000_000);
+    return folder;
+  };
+  const checkOf = (folder: string): string | undefined => {
+    const read = readMarker(folder);
+    return read.kind === 'found' ? read.marker.master_key_check : undefined;
+  };
+
+  test('the first one is taken and kept, and no other is taken after it', () => {
+    const folder = started();
+    expect(proveMasterKey(folder, RIGHT, nothing)).toBeNull();
+    const marker = readFileSync(join(folder, 'gatehouse.json'), 'utf8');
+    expect(proveMasterKey(folder, WRONG, nothing)).toMatchObject({ kind: 'fault', code: 'master_key_unusable' });
+    expect(proveMasterKey(folder, WRONG, () => true)?.detail).toContain('master.key is not the key');
+    expect(proveMasterKey(folder, RIGHT, () => false)).toBeNull();
+    expect(readFileSync(join(folder, 'gatehouse.json'), 'utf8')).toBe(marker);
+    expect(readMarker(folder)).toMatchObject({
+      kind: 'found',
+      marker: { created_at: 1_790_000_000, simulated: false },
+    });
+  });
+
+  test('in a directory of an older version, one that opens none of its secrets is refused and not kept', () => {
+    const folder = started();
+    expect(proveMasterKey(folder, WRONG, () => false)).toMatchObject({ code: 'master_key_unusable' });
+    expect(checkOf(folder)).toBeUndefined();
+    expect(proveMasterKey(folder, RIGHT, () => true)).toBeNull();
+    expect(proveMasterKey(folder, WRONG, () => true)).toMatchObject({ code: 'master_key_unusable' });
+  });
+
+  test('an operator whose key is lost for good may begin with another', () => {
+    const folder = started();
+    expect(proveMasterKey(folder, RIGHT, nothing)).toBeNull();
+    const file = join(folder, 'gatehouse.json');
+    const marker = JSON.parse(readFileSync(file, 'utf8')) as object;
+    writeFileSync(file, JSON.stringify({ ...marker, master_key_check: '' }));
+    expect(proveMasterKey(folder, WRONG, () => false)).toBeNull();
+    expect(proveMasterKey(folder, RIGHT, nothing)).toMatchObject({ code: 'master_key_unusable' });
+  });
+
+  test('a file that is missing is not made anew where a key was in use', () => {
+    const folder = started();
+    const made = openMasterKey(folder, undefined);
+    if (made.kind === 'fault') throw new Error(made.detail);
+    expect(proveMasterKey(folder, made.key, nothing)).toBeNull();
+    rmSync(join(folder, 'master.key'));
+    expect(openMasterKey(folder, undefined)).toMatchObject({ kind: 'fault', code: 'master_key_unusable' });
+    expect(() => statSync(join(folder, 'master.key'))).toThrow('ENOENT');
+  });
+
+  test('what is no sealed value opens with no key', () => {
+    const folder = started();
+    const file = join(folder, 'gatehouse.json');
+    const marker = JSON.parse(readFileSync(file, 'utf8')) as object;
+    writeFileSync(file, JSON.stringify({ ...marker, master_key_check: 'x' }));
+    expect(proveMasterKey(folder, RIGHT, nothing)).toMatchObject({ code: 'master_key_unusable' });
   });
 });
 

@@ -78,17 +78,22 @@ describe('sessions', () => {
     expect(await value(few.create(KEY, session(), SECRET))).toBe('created');
   });
 
-  test('are gone when they were removed, and cannot be changed then', async () => {
+  test('are changed from what they hold, until they are removed', async () => {
     const { sessions, root } = extract();
     const mine = session();
     await value(sessions.create(KEY, mine, SECRET));
-    const replace = (text: string): unknown =>
-      committed(root, () => sessions.replaceContent(KEY, mine.customer, mine.id, Buffer.from(text)));
-    await replace('newer');
-    expect(sessions.contentOf(KEY, mine.customer, mine.id, 1_000)?.toString()).toBe('newer');
+    const add = (text: string, key = KEY): unknown =>
+      committed(root, () =>
+        sessions.changeContent(key, mine.customer, mine.id, (held) => Buffer.concat([held, Buffer.from(text)])),
+      );
+    await Promise.all([add(', newer'), add(', newest')]);
+    const held = `${SECRET.toString()}, newer, newest`;
+    expect(sessions.contentOf(KEY, mine.customer, mine.id, 1_000)?.toString()).toBe(held);
+    await add('under another key', Buffer.alloc(32, 2));
+    expect(sessions.contentOf(KEY, mine.customer, mine.id, 1_000)?.toString()).toBe(held);
     expect(await value(sessions.remove(customer(2), mine.id))).toBe(false);
     expect(await value(sessions.remove(mine.customer, mine.id))).toBe(true);
-    await replace('newest');
+    await add('too late');
     expect(sessions.find(mine.customer, mine.id, 1_000)).toBeNull();
     expect(await value(sessions.remove(mine.customer, mine.id))).toBe(false);
   });

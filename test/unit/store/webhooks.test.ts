@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../../src/base/ids.ts';
+import { pack, unpack } from '../../../src/base/pack.ts';
 import type { Webhook, WebhookHealth, WebhookId } from '../../../src/core/webhook.ts';
 import { HEALTHY } from '../../../src/core/webhook-health.ts';
 import { table } from '../../../src/store/open-store.ts';
 import { rowKey } from '../../../src/store/request-rows.ts';
+import { seal } from '../../../src/store/sealed.ts';
 import { withoutSum, withSum } from '../../../src/store/value.ts';
 import type { Webhooks } from '../../../src/store/webhooks.ts';
 import { customer, open, tempFolder, tempStore, value } from './support.ts';
@@ -13,6 +15,8 @@ const NOW = 1_790_000_000_123;
 const KEY = randomBytes(32);
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 const OTHER = `whsec_${Buffer.alloc(32, 8).toString('base64')}`;
+/** What lies before the packed fields of a stored webhook. */
+const HEALTH_BYTES = 41;
 
 function webhook(number: number, extra: Partial<Webhook> = {}, atMs = NOW): Webhook {
   return {
@@ -60,7 +64,7 @@ describe('webhooks', () => {
     expect(webhooks.find(plain.customer, plain.id)).toEqual(plain);
     expect(webhooks.find(full.customer, full.id)).toEqual(full);
     expect(webhooks.loadAll()).toEqual([plain, full]);
-    expect(webhooks.secretsOf(KEY, plain)).toEqual({ current: SECRET, previous: null, previousUntilMs: null });
+    expect(webhooks.secretsOf(KEY, plain)).toEqual({ current: SECRET, previous: [] });
     await again.close();
   });
 
@@ -141,7 +145,7 @@ describe('a secret', () => {
     expect(webhooks.secretsOf(KEY, other)).toBeNull();
   });
 
-  test('that is replaced counts beside the new one, and the one before it no longer', async () => {
+  test('that is replaced counts beside the new one until its grace ends, whatever comes after it', async () => {
     const { webhooks } = tempStore();
     const made = await created(webhooks, 1);
     const until = NOW + 1_000;
@@ -149,13 +153,51 @@ describe('a secret', () => {
     const rotated = await value(webhooks.rotate(KEY, made.customer, made.id, first));
     expect(rotated).toEqual({ ...made, updatedAtMs: NOW + 5 });
     expect(webhooks.find(made.customer, made.id)).toEqual(rotated);
-    expect(webhooks.secretsOf(KEY, made)).toEqual({ current: OTHER, previous: SECRET, previousUntilMs: until });
-    await value(
-      webhooks.rotate(KEY, made.customer, made.id, { ...first, secret: 'third', previousUntilMs: until + 1 }),
-    );
-    expect(webhooks.secretsOf(KEY, made)).toEqual({ current: 'third', previous: OTHER, previousUntilMs: until + 1 });
-    await value(webhooks.rotate(KEY, made.customer, made.id, { ...first, secret: 'fourth', previousUntilMs: null }));
-    expect(webhooks.secretsOf(KEY, made)).toEqual({ current: 'fourth', previous: null, previousUntilMs: null });
+    const one = { secret: SECRET, untilMs: until };
+    expect(webhooks.secretsOf(KEY, made)).toEqual({ current: OTHER, previous: [one] });
+    const rotate = (secret: string, previousUntilMs: number | null, nowMs: number) =>
+      value(webhooks.rotate(KEY, made.customer, made.id, { secret, previousUntilMs, nowMs }));
+    const two = { secret: OTHER, untilMs: until + 1 };
+    await rotate('third', two.untilMs, until - 1);
+    expect(webhooks.secretsOf(KEY, made)).toEqual({ current: 'third', previous: [two, one] });
+    const three = { secret: 'third', untilMs: until + 2 };
+    await rotate('fourth', three.untilMs, until);
+    expect(webhooks.secretsOf(KEY, made)).toEqual({ current: 'fourth', previous: [three, two] });
+    await rotate('fifth', null, until);
+    expect(webhooks.secretsOf(KEY, made)).toEqual({ current: 'fifth', previous: [] });
+  });
+
+  test('stands beside the newest four that it and others replaced', async () => {
+    const { webhooks } = tempStore();
+    const made = await created(webhooks, 1);
+    for (let i = 1; i <= 6; i++) {
+      const change = { secret: `${i}`, previousUntilMs: NOW + 100, nowMs: NOW + i };
+      await value(webhooks.rotate(KEY, made.customer, made.id, change));
+    }
+    const secrets = webhooks.secretsOf(KEY, made);
+    expect([secrets?.current, secrets?.previous.map(({ secret }) => secret)]).toEqual(['6', ['5', '4', '3', '2']]);
+  });
+
+  test.each([
+    ['one secret', [SECRET, null, null], []],
+    ['a rotation', [OTHER, SECRET, NOW + 1], [{ secret: SECRET, untilMs: NOW + 1 }]],
+  ])('that an older version stored with %s is read', async (_name, stored, previous) => {
+    const store = tempStore();
+    const made = await created(store.webhooks, 1);
+    const rows = table(store.state, 'webhooks');
+    const key = rowKey('wh', made.customer, made.id) ?? Buffer.alloc(0);
+    const value = withoutSum(rows.getBinary(key) ?? Buffer.alloc(0));
+    const fields = [...unpack(value.subarray(HEALTH_BYTES))];
+    fields[5] = seal(KEY, pack(stored), `webhook/${made.customer}/${made.id}`);
+    await rows.put(key, withSum(key, Buffer.concat([value.subarray(0, HEALTH_BYTES), pack(fields)])));
+    expect(store.webhooks.secretsOf(KEY, made)).toEqual({ current: stored[0], previous });
+  });
+
+  test('tells whether a key is the one that all were sealed with', async () => {
+    const { webhooks } = tempStore();
+    expect(webhooks.opensWith(KEY)).toBeNull();
+    await created(webhooks, 1);
+    expect([webhooks.opensWith(KEY), webhooks.opensWith(randomBytes(32))]).toEqual([true, false]);
   });
 
   test('that cannot be opened any more is replaced all the same', async () => {
@@ -163,7 +205,7 @@ describe('a secret', () => {
     const made = await created(webhooks, 1);
     const other = randomBytes(32);
     await value(webhooks.rotate(other, made.customer, made.id, { secret: OTHER, previousUntilMs: NOW, nowMs: NOW }));
-    expect(webhooks.secretsOf(other, made)).toEqual({ current: OTHER, previous: null, previousUntilMs: null });
+    expect(webhooks.secretsOf(other, made)).toEqual({ current: OTHER, previous: [] });
   });
 });
 

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../connector.ts';
 import { registrableDomain } from '../../../core/registrable-domain.ts';
+import { addressOf, type WebAddress } from '../../read/urls.ts';
 import { PAGE_URL_CHARACTERS_MAX } from './address.ts';
 
 /** Which pages of a site are wanted. Part of every step, so it is small. */
@@ -24,7 +25,7 @@ export function scopeOf(url: string, input: JsonObject, whole: boolean): Scope {
   const subdomains = input['subdomains'] === true;
   const prefix = input['path_prefix'];
   return {
-    site: siteOf(url, subdomains),
+    site: siteOf(addressOf(url), subdomains),
     subdomains,
     prefix: typeof prefix === 'string' ? prefix : whole ? '/' : folderOf(url),
     include: textsOf(input['include']),
@@ -35,13 +36,13 @@ export function scopeOf(url: string, input: JsonObject, whole: boolean): Scope {
 /** The same wishes at the address to which the beginning sent us on: another site, or another folder of the same. */
 export function movedScope(scope: Scope, from: string, to: string): Scope {
   if (to.length > PAGE_URL_CHARACTERS_MAX) return scope;
-  const isInside = new URL(to).pathname.startsWith(scope.prefix);
+  const address = addressOf(to);
+  const isInside = address.pathname.startsWith(scope.prefix);
   const prefix = scope.prefix === folderOf(from) && !isInside ? folderOf(to) : scope.prefix;
-  return { ...scope, site: siteOf(to, scope.subdomains), prefix };
+  return { ...scope, site: siteOf(address, scope.subdomains), prefix };
 }
 
-function siteOf(url: string, subdomains: boolean): string {
-  const { hostname, port } = new URL(url);
+function siteOf({ hostname, port }: WebAddress, subdomains: boolean): string {
   const host = subdomains ? (registrableDomain(hostname) ?? hostname) : hostname.replace(/^www\./, '');
   return port === '' ? host : `${host}:${port}`;
 }
@@ -58,28 +59,37 @@ function textsOf(value: JsonObject[string] | undefined): readonly string[] {
 
 /** Whether a page is wanted. Takes an absolute URL. */
 export function isWanted(url: string, scope: Scope): boolean {
-  if (url.length > PAGE_URL_CHARACTERS_MAX || siteOf(url, scope.subdomains) !== scope.site) return false;
-  const { pathname, search } = new URL(url);
-  if (!pathname.startsWith(scope.prefix)) return false;
+  return url.length <= PAGE_URL_CHARACTERS_MAX && isWantedAddress(addressOf(url), scope);
+}
+
+export function isWantedAddress(address: WebAddress, scope: Scope): boolean {
+  const { pathname, search } = address;
+  if (!isWithin(address, scope)) return false;
   const path = pathname + search;
   const isIncluded = scope.include.length === 0 || scope.include.some((pattern) => fits(path, pattern));
   return isIncluded && !scope.exclude.some((pattern) => fits(path, pattern));
 }
 
 /** Whether links lead to pages of the same site through it, wanted or not: a page that is not wanted may lead to some that are. */
-export function isOfSite(url: string, scope: Scope): boolean {
-  if (url.length > PAGE_URL_CHARACTERS_MAX || siteOf(url, scope.subdomains) !== scope.site) return false;
-  const { pathname, search } = new URL(url);
-  if (!pathname.startsWith(scope.prefix) || FILES.test(pathname) || isTrap(pathname)) return false;
+export function isOfSite(address: WebAddress, scope: Scope): boolean {
+  const { pathname, search } = address;
+  if (!isWithin(address, scope) || FILES.test(pathname) || isTrap(pathname)) return false;
   return !scope.exclude.some((pattern) => fits(pathname + search, pattern));
+}
+
+function isWithin(address: WebAddress, { site, subdomains, prefix }: Scope): boolean {
+  if (address.href.length > PAGE_URL_CHARACTERS_MAX || !address.pathname.startsWith(prefix)) return false;
+  return siteOf(address, subdomains) === site;
 }
 
 /** Choice: a name this often in one path is that of a link that leads deeper into itself for ever. */
 const SAME_NAMES_MAX = 3;
 
 function isTrap(pathname: string): boolean {
+  const names = pathname.split('/').filter(Boolean);
+  if (names.length <= SAME_NAMES_MAX) return false;
   const counts = new Map<string, number>();
-  for (const name of pathname.split('/').filter(Boolean)) counts.set(name, (counts.get(name) ?? 0) + 1);
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
   return [...counts.values()].some((count) => count > SAME_NAMES_MAX);
 }
 

@@ -5,7 +5,7 @@ import { discoursePages, discourseTopics, mediawikiPages, shopifyProducts, wordp
 import { scopeOf } from './scope.ts';
 import { PAGE_RECORD, pageRecord, PRODUCT_RECORD, productRecords, URL_RECORD, urlRecord } from './site-records.ts';
 import { runWalk } from './walk-steps.ts';
-import { toStep, type Walk, type WalkState } from './walk.ts';
+import { carriesRest, toStep, type Walk, type WalkState } from './walk.ts';
 
 interface Told {
   readonly name: string;
@@ -31,6 +31,7 @@ function siteWalk({ whole, walk, ...told }: Told): Operation {
       return { kind: 'steps', steps: [toStep({ does: 'begin', url: address.url, scope, depthMax })] };
     },
     run: (step, source, want) => runWalk(walk, step as WalkState, source, want),
+    carriesRest: (step) => carriesRest(step as WalkState),
   };
 }
 
@@ -43,7 +44,7 @@ export const siteUrls: Operation = siteWalk({
     input: { url: 'https://www.example.com/', exclude: ['/tag/'] },
     record: { url: 'https://www.example.com/about', last_modified: '2026-01-02T00:00:00Z', found_in: 'sitemap' },
   },
-  paging: 'Sitemap by sitemap, each of at most 50,000 addresses; links page by page.',
+  paging: 'Sitemap by sitemap, each of at most 50 MB; links page by page.',
   whole: false,
   walk: {
     ways: ['sitemaps', 'interface'],

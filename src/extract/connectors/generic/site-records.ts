@@ -43,7 +43,7 @@ export function pageRecord(html: HtmlPage, page: Page, meta: PageMeta): FoundRec
     language: article?.language ?? meta.language,
     status: page.status,
     published_at: article?.publishedAt ?? null,
-    word_count: text === null ? null : wordCount(text),
+    word_count: article?.wordCount ?? (text === null ? null : wordCount(text)),
   };
   return { id: idOf(page.url, meta.canonicalUrl), sourceUrl: page.url, fields };
 }

@@ -1,25 +1,29 @@
 import { unreachable } from '../../../base/brand.ts';
 import {
+  ROBOTS_SITEMAPS_MAX,
   SourceFailure,
   type FoundRecord,
   type Page,
   type Source,
   type Step,
+  type StepNote,
   type StepResult,
   type Wanted,
 } from '../../connector.ts';
 import { looksLikeFeed } from '../../read/feed-parse.ts';
 import { readHtml, type HtmlPage } from '../../read/html.ts';
-import { readLinks } from '../../read/links.ts';
+import { LINKS_MAX, readAddresses, type PageAddress } from '../../read/links.ts';
 import { readMeta, type PageMeta } from '../../read/meta.ts';
 import { detectPlatform } from '../../read/platform.ts';
-import { absoluteUrl } from '../../read/urls.ts';
+import { absoluteUrl, addressOf } from '../../read/urls.ts';
 import { onward, TRAIL_START } from '../kit/trail.ts';
 import { PAGE_URL_CHARACTERS_MAX } from './address.ts';
-import { isOfSite, isWanted, movedScope, type Scope } from './scope.ts';
+import { isOfSite, isWanted, isWantedAddress, movedScope, type Scope } from './scope.ts';
 import { readEntries, type Entries } from './sitemaps.ts';
 import {
   fromEntries,
+  pageStep,
+  partOf,
   toStep,
   type BeginState,
   type Entry,
@@ -32,10 +36,6 @@ import {
 
 /** Choice: links are followed this far where the caller says nothing. */
 const DEPTH_DEFAULT = 10;
-/** Choice: links of one page that are followed. */
-const LINKS_FOLLOWED_MAX = 500;
-/** Choice: sitemaps that robots.txt names, and those that one index names. */
-const SITEMAPS_MAX = 500;
 /** Choice: the protocol has no index of indexes, but sites do. */
 const NESTED_MAX = 3;
 /** Where sitemaps stand that robots.txt does not name. */
@@ -51,18 +51,21 @@ export function runWalk(walk: Walk, state: WalkState, source: Source, want: Want
     case 'page':
       return orNothing(() => readPage(walk, state, source));
     case 'sitemap':
-      return orNothing(() => readSitemapStep(walk, state, source, want));
+      return readSitemapStep(walk, state, source, want);
     case 'list':
-      return readList(walk, state, source, want);
+      return readInterface(walk, state, source, want);
     default:
       return unreachable(state);
   }
 }
 
-/** One page or list that is gone, refused or unreadable ends no walk through a site; one that may come back is for the job to judge. */
-async function orNothing(read: () => Promise<StepResult | null>): Promise<StepResult> {
+/**
+ * One page that is gone, refused or unreadable ends no walk through a site, nor does the way that is not there; what may come back is
+ * for the job to judge.
+ */
+async function orNothing(read: () => Promise<StepResult>): Promise<StepResult> {
   try {
-    return (await read()) ?? NOTHING;
+    return await read();
   } catch (error) {
     if (isPassable(error)) return NOTHING;
     throw error;
@@ -82,11 +85,15 @@ function isPassable(error: unknown): boolean {
   return error instanceof SourceFailure && !error.retryable && PASSABLE.includes(error.reason);
 }
 
+function isGone(error: unknown): boolean {
+  return error instanceof SourceFailure && error.reason === 'source_not_found';
+}
+
 async function begin(walk: Walk, state: BeginState, source: Source, want: Wanted): Promise<StepResult> {
   const page = await source.page(state.url);
   const scope = movedScope(state.scope, state.url, page.url);
-  const list = looksLikeList(page) ? readEntries(page) : null;
-  if (list !== null) return fromList(list, { does: 'sitemap', url: page.url, scope, from: 0, nested: 0 }, walk, want);
+  const list = looksLikeList(page) ? readList(page, sitemap(page.url, scope, 0), walk, want) : null;
+  if (list !== null) return list;
   const html = readHtml(page.text, page.url);
   const meta = readMeta(html, page.headers);
   for (const way of state.depthMax === null ? walk.ways : []) {
@@ -94,7 +101,7 @@ async function begin(walk: Walk, state: BeginState, source: Source, want: Wanted
       way === 'interface'
         ? await byInterface(walk, html, page, meta, scope, source, want)
         : await bySitemaps(walk, page.url, scope, source, want);
-    if (found.records.length > 0 || found.next.length > 0) return found;
+    if (!isNothing(found)) return found;
   }
   return fromPage(
     walk,
@@ -103,6 +110,10 @@ async function begin(walk: Walk, state: BeginState, source: Source, want: Wanted
     html,
     meta,
   );
+}
+
+function isNothing({ records, next, leftOut }: StepResult): boolean {
+  return records.length === 0 && next.length === 0 && leftOut === undefined;
 }
 
 /** Whether the walk begins at a sitemap or a feed itself. */
@@ -127,72 +138,133 @@ async function byInterface(
   // A page can name any address for its interface; only one of its own site is asked.
   if (!isWanted(apiBase, { ...scope, prefix: '/', include: [], exclude: [] })) return NOTHING;
   const of = { kind, url: apiBase, scope, language: meta.language, currency };
-  const state: ListState = { does: 'list', ...of, cursor: '', trail: TRAIL_START };
-  return orNothing(() => readList(walk, state, source, want));
+  const state: ListState = { does: 'list', ...of, cursor: '', isThing: false, trail: TRAIL_START };
+  return orNothing(() => readInterface(walk, state, source, want));
 }
 
-async function readList(walk: Walk, state: ListState, source: Source, want: Wanted): Promise<StepResult> {
+async function readInterface(walk: Walk, state: ListState, source: Source, want: Wanted): Promise<StepResult> {
   const list = walk.interfaces[state.kind];
   if (list === undefined) return NOTHING;
   const { records, entries, things, cursors, total } = await list(state, source, want);
-  const { result } = fromEntries(entries, state.scope, walk, { recordsLeft: Number.POSITIVE_INFINITY });
+  const wanted = entries.filter(({ url }) => isWanted(url, state.scope));
+  const result = fromEntries(wanted, state.scope, walk);
   const isWhole = state.scope.prefix === '/' && state.scope.include.length + state.scope.exclude.length === 0;
   const trail = onward(state.trail, [...records.map(({ id }) => id), ...entries.map(({ url }) => url), ...things]);
-  const further = trail === null ? [] : [...things, ...cursors].map((cursor) => toStep({ ...state, cursor, trail }));
+  const further = (all: readonly string[], isThing: boolean): readonly Step[] =>
+    trail === null ? [] : all.map((cursor) => toStep({ ...state, cursor, isThing, trail }));
   return {
     records: [...records.filter(({ sourceUrl }) => isWanted(sourceUrl, state.scope)), ...result.records],
-    next: [...result.next, ...further],
+    next: [...result.next, ...further(things, true), ...further(cursors, false)],
     total: isWhole ? total : null,
   };
 }
 
-/** Nothing where there is none with a page that is wanted. */
+/**
+ * Nothing where there is none with a page that is wanted. Of those that robots.txt names, one that is there and cannot be read would be
+ * lost among the others; where no other gives anything, links are followed in their place.
+ */
 async function bySitemaps(walk: Walk, url: string, scope: Scope, source: Source, want: Wanted): Promise<StepResult> {
   const named = (await source.robotsSitemaps(url)).flatMap((link) => absoluteUrl(link, url) ?? []);
   const usual = USUAL_SITEMAPS.flatMap((path) => absoluteUrl(path, url) ?? []);
-  const places = ordered([...new Set(named)], walk).slice(0, SITEMAPS_MAX);
+  const distinct = [...new Set(named)];
+  const places = ordered(distinct.filter(isShort), walk);
   const states = [...places, ...usual].map((place) => sitemap(place, scope, 0));
+  let unread: unknown = null;
   for (const [at, state] of states.entries()) {
-    const found = await orNothing(() => readSitemapStep(walk, state, source, want));
-    if (found.records.length === 0 && found.next.length === 0) continue;
+    const found = await sitemapAt(walk, state, source, want).catch((error: unknown) => {
+      if (!isPassable(error)) throw error;
+      if (at < places.length && !isGone(error)) unread ??= error;
+      return null;
+    });
+    if (found === null || isNothing(found)) continue;
+    if (unread !== null) throw unread;
     const others = states.slice(at + 1, places.length).map(toStep);
-    return { ...found, next: [...found.next, ...others] };
+    const leftOut = found.leftOut ?? robotsLeftOut(named.length, distinct.length - places.length);
+    return { ...found, next: [...found.next, ...others], ...(leftOut !== null && { leftOut }) };
   }
   return NOTHING;
+}
+
+function robotsLeftOut(named: number, tooLong: number): string | null {
+  if (named >= ROBOTS_SITEMAPS_MAX) return `robots.txt names ${named} sitemaps, and maybe more`;
+  return tooLong === 0 ? null : tooLongSitemaps(tooLong);
+}
+
+function tooLongSitemaps(count: number): string {
+  return `${count} sitemaps, whose addresses have more than ${PAGE_URL_CHARACTERS_MAX} characters`;
+}
+
+function isShort(url: string): boolean {
+  return url.length <= PAGE_URL_CHARACTERS_MAX;
 }
 
 function sitemap(url: string, scope: Scope, nested: number): SitemapState {
   return { does: 'sitemap', url, scope, from: 0, nested };
 }
 
-/** Those that a step can carry, in the order in which they are to be read. */
-function ordered(all: readonly string[], { firstSitemaps }: Walk): readonly string[] {
-  const urls = all.filter((url) => url.length <= PAGE_URL_CHARACTERS_MAX);
+/** In the order in which they are to be read. */
+function ordered(urls: readonly string[], { firstSitemaps }: Walk): readonly string[] {
   if (firstSitemaps === null) return urls;
   return [...urls.filter((url) => firstSitemaps.test(url)), ...urls.filter((url) => !firstSitemaps.test(url))];
 }
 
-async function readSitemapStep(
-  walk: Walk,
-  state: SitemapState,
-  source: Source,
-  want: Wanted,
-): Promise<StepResult | null> {
-  const list = readEntries(await source.text(state.url));
-  return list === null ? null : fromList(list, state, walk, want);
+/** One that is gone names nothing any more. With any other that cannot be read, what it names would be lost, so it fails. */
+async function readSitemapStep(walk: Walk, state: SitemapState, source: Source, want: Wanted): Promise<StepResult> {
+  const { url, from } = state;
+  const found = await sitemapAt(walk, state, source, want).catch((error: unknown) => {
+    if (!isGone(error)) throw error;
+    return null;
+  });
+  if (found !== null) return found;
+  if (from > 0)
+    throw new SourceFailure('source_unavailable', `${url} is no list any more, from entry ${from} on`, true);
+  return { ...NOTHING, notes: [{ reason: 'source_not_found', detail: `${url} is gone, or no list of pages` }] };
 }
 
-/** An index leads to its sitemaps; a list to its pages, and where it has more than the job can use now, to itself. */
-function fromList({ kind, entries }: Entries, state: SitemapState, walk: Walk, want: Wanted): StepResult {
-  if (kind === 'index') {
-    const urls = state.nested < NESTED_MAX ? entries.map(({ url }) => url) : [];
-    const next = ordered(urls, walk).slice(0, SITEMAPS_MAX);
-    return { ...NOTHING, next: next.map((url) => toStep(sitemap(url, state.scope, state.nested + 1))) };
-  }
-  const { result, taken } = fromEntries(entries.slice(state.from), state.scope, walk, want);
-  const from = state.from + taken;
-  const more = taken > 0 && from < entries.length ? [toStep({ ...state, from })] : [];
-  return { ...result, next: [...result.next, ...more] };
+/** null where there is something else. */
+async function sitemapAt(walk: Walk, state: SitemapState, source: Source, want: Wanted): Promise<StepResult | null> {
+  return readList(await source.text(state.url), state, walk, want);
+}
+
+/**
+ * An index leads to its sitemaps, a list to its pages, and where either has more than the step can use now, to itself. Null where the
+ * page is neither.
+ */
+function readList(page: Page, state: SitemapState, walk: Walk, want: Wanted): StepResult | null {
+  let tooLong = 0;
+  const part = partOf(state, walk, want, () => {
+    tooLong++;
+  });
+  const list = readEntries(page, part);
+  if (list === null) return null;
+  const more = list.next === null ? [] : [toStep({ ...state, from: list.next })];
+  if (list.kind === 'index') return fromIndex(list, more, state, walk, tooLong);
+  const { next, ...result } = fromEntries(list.entries, state.scope, walk);
+  const notes = tooLong === 0 ? [] : [tooLongPages(state.url, tooLong)];
+  return { ...result, next: [...next, ...more], notes };
+}
+
+function fromIndex(
+  { entries }: Entries,
+  more: readonly Step[],
+  { url, scope, nested }: SitemapState,
+  walk: Walk,
+  tooLong: number,
+): StepResult {
+  if (nested >= NESTED_MAX && entries.length > 0)
+    return { ...NOTHING, leftOut: `the sitemaps of ${url}, an index under ${NESTED_MAX} others` };
+  const urls = ordered(
+    entries.map((entry) => entry.url),
+    walk,
+  );
+  const next = [...urls.map((one) => toStep(sitemap(one, scope, nested + 1))), ...more];
+  return { ...NOTHING, next, ...(tooLong > 0 && { leftOut: tooLongSitemaps(tooLong) }) };
+}
+
+/** Choice: such pages are none that a walk reads, whatever leads to them; only the operator is told. */
+function tooLongPages(url: string, count: number): StepNote {
+  const detail = `${url} names ${count} addresses of more than ${PAGE_URL_CHARACTERS_MAX} characters, which are passed over`;
+  return { reason: 'unsupported_content', detail };
 }
 
 async function readPage(walk: Walk, state: PageState, source: Source): Promise<StepResult> {
@@ -204,35 +276,34 @@ async function readPage(walk: Walk, state: PageState, source: Source): Promise<S
 /** A page that sends us off the site gives nothing; one that asks not to be indexed gives no record, or its links are not followed. */
 function fromPage(walk: Walk, state: PageState, page: Page, html: HtmlPage, meta: PageMeta): StepResult {
   const { scope, depthLeft } = state;
-  if (!isOfSite(page.url, scope)) return NOTHING;
-  const gives = isWanted(page.url, scope) && !meta.robots.noindex;
-  const links = meta.robots.nofollow ? [] : linksOf(html, scope);
+  const address = addressOf(page.url);
+  if (!isOfSite(address, scope)) return NOTHING;
+  const gives = isWantedAddress(address, scope) && !meta.robots.noindex;
+  const all = meta.robots.nofollow ? [] : readAddresses(html);
+  const links = all.filter(({ nofollow }) => !nofollow);
   const own = gives ? walk.read(html, page, meta) : [];
   return {
     records: [...own, ...namedBy(walk, links, scope)],
     next: depthLeft === 0 ? [] : followed(links, state),
     total: null,
+    ...(all.length >= LINKS_MAX &&
+      (depthLeft > 0 || walk.named !== null) && { leftOut: `links of ${page.url} behind the first ${LINKS_MAX}` }),
   };
 }
 
-function linksOf(html: HtmlPage, scope: Scope): readonly string[] {
-  return readLinks(html)
-    .filter(({ url, nofollow }) => !nofollow && (isOfSite(url, scope) || isWanted(url, scope)))
-    .map(({ url }) => url);
-}
-
-function namedBy({ named }: Walk, links: readonly string[], scope: Scope): readonly FoundRecord[] {
+function namedBy({ named }: Walk, links: readonly PageAddress[], scope: Scope): readonly FoundRecord[] {
   if (named === null) return [];
-  return links.filter((url) => isWanted(url, scope)).map((url) => named(linkEntry(url)));
+  return links
+    .filter(({ address }) => isWantedAddress(address, scope))
+    .map(({ address }) => named(linkEntry(address.href)));
 }
 
 function linkEntry(url: string): Entry {
   return { url, lastModified: null, foundIn: 'link' };
 }
 
-function followed(links: readonly string[], { scope, depthLeft }: PageState): readonly Step[] {
+function followed(links: readonly PageAddress[], { scope, depthLeft }: PageState): readonly Step[] {
   return links
-    .filter((url) => isOfSite(url, scope))
-    .slice(0, LINKS_FOLLOWED_MAX)
-    .map((url) => toStep({ does: 'page', url, scope, depthLeft: depthLeft - 1 }));
+    .filter(({ address }) => isOfSite(address, scope))
+    .map(({ address, key }) => pageStep(key, { does: 'page', url: address.href, scope, depthLeft: depthLeft - 1 }));
 }

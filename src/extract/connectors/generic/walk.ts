@@ -3,8 +3,11 @@ import type { FoundRecord, JsonObject, Page, Source, Step, StepResult, Wanted } 
 import type { HtmlPage } from '../../read/html.ts';
 import type { PageMeta } from '../../read/meta.ts';
 import type { Platform } from '../../read/platform.ts';
+import type { ListPart } from '../../read/list-part.ts';
+import type { SitemapKind } from '../../read/sitemap.ts';
 import { normalisedUrl } from '../../read/urls.ts';
 import type { Trail } from '../kit/trail.ts';
+import { PAGE_URL_CHARACTERS_MAX } from './address.ts';
 import { isWanted, type Scope } from './scope.ts';
 
 /**
@@ -75,6 +78,8 @@ export interface ListState extends Common {
   readonly does: 'list';
   readonly kind: Platform['kind'];
   readonly cursor: string;
+  /** The cursor is that of a single thing, and leads no further. */
+  readonly isThing: boolean;
   readonly trail: Trail;
   /** What the first page said, for records that can't know it by themselves. */
   readonly language: string | null;
@@ -85,6 +90,16 @@ export type WalkState = BeginState | PageState | SitemapState | ListState;
 
 export function toStep(state: WalkState): Step {
   return { key: keyOf(state), state };
+}
+
+/** The step to a page whose address was normalised already. */
+export function pageStep(key: string, state: PageState): Step {
+  return { key, state };
+}
+
+/** Whether what follows of a list is lost with the step. */
+export function carriesRest(state: WalkState): boolean {
+  return state.does === 'sitemap' || (state.does === 'list' && !state.isThing);
 }
 
 function keyOf(state: WalkState): string {
@@ -102,30 +117,34 @@ function keyOf(state: WalkState): string {
   }
 }
 
-/** Choice: pages to be read that one step may add; a list with more is read again from there. */
+/** Choice: pages or further lists to be read that one step of a list adds; a list with more is read again from there. */
 const STEPS_MAX = 2_000;
 /** Choice: records that one step gives of addresses in a list. */
 const NAMED_MAX = 10_000;
 
-/** What a list's entries give: records at once, or steps to their pages; no more than the job can use. `taken` is how many were. */
-export function fromEntries(
-  entries: readonly Entry[],
-  scope: Scope,
-  walk: Walk,
+/** The part of a list that a step can use now: no more pages than the job can want. `onTooLong` is told of those that no step carries. */
+export function partOf(
+  { from, scope }: SitemapState,
+  { named }: Walk,
   { recordsLeft }: Wanted,
-): { readonly result: StepResult; readonly taken: number } {
-  const { named } = walk;
+  onTooLong: () => void,
+): ListPart<SitemapKind> {
   // A page may turn out to give no record, so twice as many are lined up as are wanted.
-  const countMax = named === null ? Math.min(STEPS_MAX, 2 * recordsLeft + 20) : Math.min(NAMED_MAX, recordsLeft);
-  const wanted: Entry[] = [];
-  let taken = 0;
-  for (const entry of entries) {
-    if (wanted.length >= countMax) break;
-    taken++;
-    if (isWanted(entry.url, scope)) wanted.push(entry);
-  }
-  const steps = wanted.map(({ url }) => toStep({ does: 'page', url, scope, depthLeft: 0 }));
-  const result =
-    named === null ? { records: [], next: steps, total: null } : { records: wanted.map(named), next: [], total: null };
-  return { result, taken };
+  const urls = named === null ? Math.min(STEPS_MAX, 2 * recordsLeft + 20) : Math.min(NAMED_MAX, recordsLeft);
+  const keeps = (url: string, kind: SitemapKind): boolean => {
+    if (url.length > PAGE_URL_CHARACTERS_MAX) onTooLong();
+    else return kind === 'index' || isWanted(url, scope);
+    return false;
+  };
+  return { from, max: { urls, index: STEPS_MAX }, keeps };
+}
+
+/** What entries that are wanted give: records at once, or steps to their pages. */
+export function fromEntries(entries: readonly Entry[], scope: Scope, { named }: Walk): StepResult {
+  if (named !== null) return { records: entries.map(named), next: [], total: null };
+  return {
+    records: [],
+    next: entries.map(({ url }) => toStep({ does: 'page', url, scope, depthLeft: 0 })),
+    total: null,
+  };
 }

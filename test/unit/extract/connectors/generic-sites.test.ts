@@ -1,11 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { SourceFailure, type JsonValue, type Operation } from '../../../../src/extract/connector.ts';
+import {
+  SourceFailure,
+  type JsonObject,
+  type JsonValue,
+  type Operation,
+  type StepResult,
+} from '../../../../src/extract/connector.ts';
 import { siteProducts, sitePages, siteUrls } from '../../../../src/extract/connectors/generic/site-operations.ts';
-import type { FakeReply } from '../../../support/fake-source.ts';
+import { fakeSource, type FakeAnswers, type FakeReply, type FakeSourceOptions } from '../../../support/fake-source.ts';
 import { pageText } from '../../../support/pages.ts';
 import { ran } from './operation-runs.ts';
 
 const HOME = 'https://site.example/';
+const SCOPE = { site: 'site.example', subdomains: false, prefix: '/', include: [], exclude: [] };
 const answers = (all: Readonly<Record<string, FakeReply>>): ReadonlyMap<string, FakeReply> =>
   new Map(Object.entries(all));
 const urls = (fields: readonly Readonly<Record<string, JsonValue>>[]): readonly JsonValue[] =>
@@ -106,11 +113,97 @@ describe('site.urls', () => {
     expect(source.requests.filter(({ method }) => method === 'json')).toHaveLength(2);
   });
 
+  test('passes over a sitemap that is gone, or is a page that says so, and tells the operator', async () => {
+    for (const reply of [null, '<html><body>Sorry</body></html>'] as const) {
+      const step = { does: 'sitemap', url: 'https://site.example/s2.xml', scope: SCOPE, from: 0, nested: 1 };
+      const source = fakeSource(answers({ 'https://site.example/s2.xml': reply }));
+      const found = await siteUrls.run(step, source, { recordsLeft: Infinity });
+      expect(found).toMatchObject({ records: [], next: [], notes: [{ reason: 'source_not_found' }] });
+      // Where a part of it was read, what follows is lost.
+      await expect(siteUrls.run({ ...step, from: 10 }, source, { recordsLeft: 1 })).rejects.toThrow(SourceFailure);
+    }
+  });
+
+  test.each([
+    ['source_unavailable', true],
+    ['access_denied', false],
+    ['unsupported_content', false],
+  ] as const)('fails at a sitemap with %s, whose addresses would be missing', async (reason, isRetryable) => {
+    const world = answers({
+      [HOME]: links(),
+      'https://site.example/s.xml': index('/s1.xml', '/s2.xml'),
+      'https://site.example/s1.xml': sitemap('/a'),
+      'https://site.example/s2.xml': new SourceFailure(reason, 'no', isRetryable),
+      'https://site.example/sitemap.xml': sitemap('/b'),
+    });
+    const named = { sitemaps: ['https://site.example/s.xml'] };
+    await expect(ran(siteUrls, { url: HOME }, world, named)).rejects.toMatchObject({ reason });
+    // Also where robots.txt names it itself.
+    const both = { sitemaps: ['https://site.example/s2.xml', 'https://site.example/s1.xml'] };
+    await expect(ran(siteUrls, { url: HOME }, world, both)).rejects.toMatchObject({ reason });
+    if (isRetryable) return;
+    // Where no other has anything, links are another way to the same.
+    const alone = answers({
+      [HOME]: links('/l'),
+      'https://site.example/s2.xml': new SourceFailure(reason, 'no', false),
+    });
+    const { fields } = await ran(siteUrls, { url: HOME }, alone, { sitemaps: ['https://site.example/s2.xml'] });
+    expect(urls(fields)).toContain('https://site.example/l');
+  });
+
+  test('reads all sitemaps of an index and of robots.txt, however many', async () => {
+    const paths = Array.from({ length: 2_100 }, (_, i) => `/m/${i}.xml`);
+    const world = ({ url }: { readonly url: string }): FakeReply => {
+      if (url === HOME) return links();
+      if (url === 'https://site.example/s.xml') return index(...paths);
+      const number = /\/m\/(\d+)\.xml$/.exec(url)?.[1];
+      return number === undefined ? null : sitemap(`/page/${number}`);
+    };
+    const byIndex = await ran(siteUrls, { url: HOME }, world, { sitemaps: ['https://site.example/s.xml'] }, 3_000);
+    expect(byIndex.fields).toHaveLength(2_100);
+    const named = paths.slice(0, 900).map((path) => new URL(path, HOME).href);
+    expect((await ran(siteUrls, { url: HOME }, world, { sitemaps: named })).fields).toHaveLength(900);
+  });
+
+  test('says where it had no room: indexes in indexes, too many sitemaps in robots.txt, links of one page', async () => {
+    const find = (state: JsonObject, world: FakeAnswers, options: FakeSourceOptions = {}): Promise<StepResult> =>
+      siteUrls.run(state, fakeSource(world, options), { recordsLeft: Infinity });
+    const deep = { does: 'sitemap', url: 'https://site.example/s.xml', scope: SCOPE, from: 0, nested: 3 };
+    const nested = await find(deep, answers({ 'https://site.example/s.xml': index('/s1.xml') }));
+    expect(nested.leftOut).toContain('https://site.example/s.xml');
+
+    const begin = { does: 'begin', url: HOME, scope: SCOPE, depthMax: null };
+    const world = answers({ [HOME]: links('/a'), 'https://site.example/0.xml': sitemap('/b') });
+    const names = Array.from({ length: 1_000 }, (_, i) => `https://site.example/${i}.xml`);
+    expect((await find(begin, world, { sitemaps: names })).leftOut).toContain('robots.txt');
+    expect((await find(begin, world, { sitemaps: names.slice(0, 999) })).leftOut).toBeUndefined();
+
+    const many = Array.from({ length: 20_001 }, (_, i) => `/${i}`);
+    const page = { does: 'page', url: HOME, scope: SCOPE, depthLeft: 2 };
+    const found = await find(page, answers({ [HOME]: links(...many) }));
+    expect([found.next.length, found.leftOut]).toEqual([20_000, expect.stringContaining('links')]);
+    const fewer = await find(page, answers({ [HOME]: links(...many.slice(0, 19_000)) }));
+    expect([fewer.next.length, fewer.leftOut]).toEqual([19_000, undefined]);
+  });
+
+  test('tells which of its steps carry the rest of a list', () => {
+    const of = { url: HOME, scope: SCOPE };
+    const list = { ...of, does: 'list', kind: 'discourse', trail: [], language: null, currency: null };
+    const carries = (step: JsonObject): boolean | undefined => siteUrls.carriesRest?.(step);
+    expect(carries({ ...of, does: 'page', depthLeft: 1 })).toBe(false);
+    expect(carries({ ...of, does: 'sitemap', from: 0, nested: 0 })).toBe(true);
+    expect(carries({ ...list, cursor: '3', isThing: false })).toBe(true);
+    expect(carries({ ...list, cursor: 'topic 3', isThing: true })).toBe(false);
+  });
+
   test('gives no more than is wanted of a large sitemap', async () => {
     const all = Array.from({ length: 5_000 }, (_, at) => `/${at}`);
     const world = answers({ [HOME]: links(), 'https://site.example/sitemap.xml': sitemap(...all) });
     expect((await ran(siteUrls, { url: HOME }, world, { limit: 7 })).fields).toHaveLength(7);
     expect((await ran(siteUrls, { url: HOME }, world)).fields).toHaveLength(5_000);
+    const huge = Array.from({ length: 51_000 }, (_, at) => `/${at}`);
+    const more = answers({ [HOME]: links(), 'https://site.example/sitemap.xml': sitemap(...huge) });
+    expect((await ran(siteUrls, { url: HOME }, more)).fields).toHaveLength(51_000);
   });
 });
 

@@ -15,10 +15,11 @@ export async function ran(
   input: JsonObject,
   answers: FakeAnswers,
   options: FakeSourceOptions & { readonly limit?: number } = {},
+  stepsMax = 2_000,
 ): Promise<Ran> {
   const source = fakeSource(answers, options);
   const { limit = Number.POSITIVE_INFINITY } = options;
-  const { records } = await runOperation(operation, input, source, { limit });
+  const { records } = await runOperation(operation, input, source, { limit, stepsMax });
   heldToSchema(operation, records);
   return { records, fields: records.map(({ fields }) => fields), source };
 }

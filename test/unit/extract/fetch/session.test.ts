@@ -1,6 +1,7 @@
-import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { isLoginPage, keepsTrust } from '../../../../src/extract/fetch/redirects.ts';
-import { createSessionJar, type SessionCookie, type SourceSession } from '../../../../src/extract/fetch/session.ts';
+import { createSessionJar, type JobSession, type SessionCookie } from '../../../../src/extract/fetch/session.ts';
+import { COOKIES_MAX, withCookieChanges } from '../../../../src/extract/fetch/session-cookies.ts';
 import { failureOf, loopbackClient, startSite, testSource, type Site, type SiteTable } from './site.ts';
 
 const cookie = (name: string, value: string, more: Partial<SessionCookie> = {}): SessionCookie => ({
@@ -13,7 +14,23 @@ const cookie = (name: string, value: string, more: Partial<SessionCookie> = {}):
   expiresAtMs: null,
   ...more,
 });
-const SESSION: SourceSession = { host: 'shop.example', cookies: [cookie('sid', 's1')], headers: { 'x-csrf': 'c' } };
+const SESSION: JobSession = {
+  host: 'shop.example',
+  cookies: [cookie('sid', 's1')],
+  headers: { 'x-csrf': 'c' },
+  origins: ['https://shop.example'],
+};
+const cookiesFor = (session: JobSession, url: string): string =>
+  createSessionJar(session).headersFor(url)['cookie'] ?? '';
+/** The session as the next step has it, after a page has set the cookies. */
+function after(session: JobSession, url: string, ...setCookies: string[]): JobSession {
+  const jar = createSessionJar(session);
+  jar.take(url, setCookies);
+  const { origins, ...stored } = session;
+  const changes = JSON.stringify(jar.takeChanges() ?? []);
+  const changed = withCookieChanges(JSON.stringify(stored), changes, Date.now()) ?? JSON.stringify(stored);
+  return { ...(JSON.parse(changed) as Omit<JobSession, 'origins'>), origins };
+}
 
 describe('a session’s jar', () => {
   test('gives cookies to its host and what lies below, and headers to the host alone', () => {
@@ -48,45 +65,152 @@ describe('a session’s jar', () => {
 
   test('takes the cookies that its host sets, and gives them back once', () => {
     const jar = createSessionJar(SESSION);
-    expect(jar.takeCookies()).toBeNull();
+    expect(jar.takeChanges()).toBeNull();
     jar.take('https://shop.example/', [
       'sid=s2; Path=/; Domain=shop.example; Secure; HttpOnly; Max-Age=60',
       'nonsense;;',
       `large=${'a'.repeat(5_000)}`,
     ]);
     jar.take('https://other.example/', ['sid=evil']);
-    const taken = jar.takeCookies();
-    expect(taken?.find(({ name }) => name === 'sid')).toMatchObject({
+    const [taken] = jar.takeChanges()?.filter(({ cookie: { name } }) => name === 'sid') ?? [];
+    if (taken?.kind !== 'set') throw new Error('nothing was set');
+    expect(taken.cookie).toMatchObject({
       value: 's2',
       domain: null,
+      hostOnly: false,
       path: '/',
       secure: true,
       httpOnly: true,
     });
-    expect(taken?.[0]?.expiresAtMs).toBeGreaterThan(Date.now());
-    expect(jar.takeCookies()).toBeNull();
+    expect(taken.cookie.expiresAtMs).toBeGreaterThan(Date.now());
+    expect(jar.takeChanges()).toBeNull();
     expect(jar.headersFor('https://shop.example/')['cookie']).toContain('sid=s2');
     expect(jar.headersFor('https://shop.example/')['cookie']).not.toContain('large');
   });
 
   test('forgets a cookie that is taken back, and goes on from what it gave', () => {
-    const jar = createSessionJar(SESSION);
-    jar.take('https://shop.example/', ['sid=; Max-Age=0; Path=/; Domain=shop.example', 'b=2']);
-    const next = createSessionJar({ ...SESSION, cookies: jar.takeCookies() ?? [] });
-    expect(next.headersFor('https://shop.example/')['cookie']).toBe('b=2');
+    const next = after(SESSION, 'https://shop.example/', 'sid=; Max-Age=0; Path=/; Domain=shop.example', 'b=2');
+    expect(next.cookies.map(({ name }) => name)).toEqual(['b']);
+    expect(cookiesFor(next, 'https://shop.example/')).toBe('b=2');
   });
 
-  test('holds no more cookies than browsers do', () => {
+  test('gives back only what the source changed', () => {
+    const jar = createSessionJar({ ...SESSION, cookies: [cookie('sid', 's1'), cookie('view', '1')] });
+    jar.take('https://shop.example/', ['sid=s1; Path=/; HttpOnly; Domain=shop.example', 'view=2', 'gone=; Max-Age=0']);
+    expect(jar.takeChanges()?.map(({ kind, cookie: { name } }) => [kind, name])).toEqual([
+      ['set', 'view'],
+      ['removed', 'gone'],
+    ]);
+  });
+
+  test('holds no more cookies than browsers do, and no more changes than bounded', () => {
     const jar = createSessionJar(SESSION);
     for (let i = 0; i < 500; i++) jar.take('https://shop.example/', [`c${i}=1`]);
-    expect(jar.takeCookies()?.length).toBeLessThanOrEqual(180);
+    expect(jar.headersFor('https://shop.example/')['cookie']?.split('; ')).toHaveLength(COOKIES_MAX);
     expect(jar.headersFor('https://shop.example/')['cookie']).toContain('c499=1');
+    expect(jar.takeChanges()).toHaveLength(COOKIES_MAX);
+    for (let i = 0; i < 1_000; i++) jar.take('https://shop.example/', [`d${i}=1`, `d${i}=; Max-Age=0`]);
+    expect(jar.takeChanges()).toHaveLength(2 * COOKIES_MAX);
+  });
+
+  test('keeps a cookie without a domain to the host that set it, from step to step', () => {
+    const next = after(SESSION, 'https://shop.example/', 'own=1');
+    const after2 = after(next, 'https://www.shop.example/', 'low=1; Path=/');
+    expect(cookiesFor(after2, 'https://shop.example/')).toBe('sid=s1; own=1');
+    expect(cookiesFor(after2, 'https://www.shop.example/')).toBe('sid=s1; low=1');
+    expect(cookiesFor(after2, 'https://deep.www.shop.example/')).toBe('sid=s1');
+  });
+
+  test.each([
+    ['of a top-level domain', 'shop.example', 'https://shop.example/', 'example'],
+    ['of a public suffix', 'shop.co.uk', 'https://shop.co.uk/', '.co.uk'],
+    ['of a platform of many', 'amazonaws.com', 'https://a.s3.amazonaws.com/', 's3.amazonaws.com'],
+    ['of another host', 'shop.example', 'https://www.shop.example/', 'api.shop.example'],
+    ['of another site', 'shop.example', 'https://shop.example/', 'other.example'],
+    ['of one label of an address', '127.0.0.1', 'https://127.0.0.1/', '0.0.1'],
+    ['of nonsense', 'shop.example', 'https://shop.example/', 'a b'],
+  ])('refuses a cookie %s', (_what, host, url, domain) => {
+    const session = { ...SESSION, host };
+    expect(after(session, url, `evil=1; Domain=${domain}`)).toEqual(session);
+  });
+
+  test('keeps a cookie of a domain above its host, but to its host', () => {
+    const session = { ...SESSION, host: 'www.shop.example' };
+    const next = after(session, 'https://www.shop.example/', 'sid=s2; Path=/; Domain=.shop.example');
+    expect(next.cookies).toMatchObject([{ name: 'sid', value: 's2', domain: null }]);
+    expect(cookiesFor(next, 'https://www.shop.example/')).toBe('sid=s2');
+    expect(cookiesFor(next, 'https://shop.example/')).toBe('');
+  });
+
+  test('sends a cookie for as long as it was given, however often it is used', () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    try {
+      const jar = createSessionJar({ ...SESSION, cookies: [] });
+      jar.take('https://shop.example/', ['a=1; Max-Age=100']);
+      const sent = [60_000, 39_000, 2_000].map((ms) => {
+        vi.setSystemTime(Date.now() + ms);
+        return jar.headersFor('https://shop.example/')['cookie'];
+      });
+      expect(sent).toEqual(['a=1', 'a=1', undefined]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test('gives back a cookie with the time at which it ends', () => {
+    const [first] = after(SESSION, 'https://shop.example/', 'a=1; Max-Age=100').cookies.slice(1);
+    expect(first?.expiresAtMs).toBeGreaterThan(Date.now());
+    expect(first?.expiresAtMs).toBeLessThanOrEqual(Date.now() + 100_000);
+    const [, endless] = after(SESSION, 'https://shop.example/', 'a=1; Max-Age=99999999999999999').cookies;
+    expect(endless?.expiresAtMs).toBeNull();
+  });
+
+  test('takes a cookie that is of one host by its name', () => {
+    const session = { ...SESSION, cookies: [cookie('__Host-sid', '1', { secure: true })] };
+    expect(cookiesFor(session, 'https://shop.example/')).toBe('__Host-sid=1');
+    expect(cookiesFor(session, 'https://www.shop.example/')).toBe('');
   });
 
   test('of an address is bound to that address', () => {
-    const jar = createSessionJar({ ...SESSION, host: '127.0.0.1' });
+    const jar = createSessionJar({ ...SESSION, host: '127.0.0.1', origins: ['http://127.0.0.1:8080'] });
     expect(jar.headersFor('http://127.0.0.1:8080/')).toEqual({ cookie: 'sid=s1', 'x-csrf': 'c' });
     expect(jar.headersFor('http://1.127.0.0.1.example/')).toEqual({});
+  });
+});
+
+describe('without https', () => {
+  const FULL = { cookie: 'sid=s1', 'x-csrf': 'c' };
+  const ONLY_COOKIE = { cookie: 'sid=s1' };
+  test.each([
+    // What the job names, what is fetched, what goes there.
+    ['https://shop.example', 'http://shop.example/x', {}],
+    ['https://shop.example', 'http://www.shop.example/', {}],
+    ['https://shop.example', 'https://shop.example/x', FULL],
+    ['https://shop.example', 'https://shop.example:8443/', ONLY_COOKIE],
+    ['https://shop.example:8443', 'https://shop.example:8443/', FULL],
+    ['https://shop.example:8443', 'https://shop.example/', FULL],
+    ['https://shop.example:8443', 'http://shop.example:8443/', {}],
+    ['http://shop.example', 'http://shop.example/x', FULL],
+    ['http://shop.example', 'https://shop.example/x', FULL],
+    ['http://shop.example', 'http://shop.example:8080/', ONLY_COOKIE],
+    ['http://shop.example:8080', 'http://shop.example:8080/', FULL],
+    ['http://shop.example', 'http://www.shop.example/', ONLY_COOKIE],
+    ['http://www.shop.example', 'http://shop.example/', FULL],
+    ['http://shop.example', 'http://api.shop.example/', {}],
+    ['http://api.shop.example', 'http://shop.example/', {}],
+    ['http://other.example', 'http://other.example/', {}],
+    ['http://other.example:8443', 'https://shop.example:8443/', ONLY_COOKIE],
+  ])('of a job that names %s, to %s goes %j', (origin, url, headers) => {
+    const jar = createSessionJar({ ...SESSION, origins: [origin] });
+    expect(jar.headersFor(url)).toEqual(headers);
+    expect(jar.goesTo(url)).toBe('cookie' in headers);
+  });
+
+  test('a job that names nothing sends nothing, and takes no cookie', () => {
+    const jar = createSessionJar({ ...SESSION, origins: [] });
+    jar.take('http://shop.example/', ['sid=evil; Path=/; Domain=shop.example']);
+    expect([jar.headersFor('http://shop.example/'), jar.takeChanges()]).toEqual([{}, null]);
+    expect(jar.headersFor('https://shop.example/')).toEqual(FULL);
   });
 });
 
@@ -133,6 +257,8 @@ describe('a source with a session', () => {
     sites.push(site);
     return site;
   };
+  /** The session of a job that names the site's address. */
+  const named = (site: Site): JobSession => ({ ...SESSION, origins: [site.at('shop.example')] });
   const to = (location: string): { status: number; headers: { location: string } } => ({
     status: 302,
     headers: { location },
@@ -148,7 +274,7 @@ describe('a source with a session', () => {
       }),
       'shop.example/d': 'tea',
     });
-    const { source } = testSource(client, { session: SESSION });
+    const { source } = testSource(client, { session: named(site) });
     await source.page(`${site.at('shop.example')}/a`);
     const sent = site.seen.map(
       ({ host, path, headers }) => [`${host}${path}`, headers.cookie, headers['x-csrf']] as const,
@@ -171,20 +297,28 @@ describe('a source with a session', () => {
       },
       '/b': '{}',
     });
-    const { source } = testSource(client, { session: SESSION });
+    const { source } = testSource(client, { session: named(site) });
     await source.json(`${site.at('shop.example')}/a`).catch(() => {});
     expect(site.seen.at(-1)?.headers.cookie).toBe('sid=s2; seen=1');
     expect(
       source
         .takeCookies()
-        ?.map(({ name, value }) => `${name}=${value}`)
+        ?.map((change) => (change.kind === 'set' ? `${change.cookie.name}=${change.cookie.value}` : change.kind))
         .sort(),
     ).toEqual(['seen=1', 'sid=s2']);
   });
 
+  test('sends nothing of it without https where the job does not name that', async () => {
+    const site = await serve({ '/a': { status: 401, headers: { 'set-cookie': 'sid=evil' } } });
+    const { source } = testSource(client, { session: SESSION });
+    expect(await failureOf(source.json(`${site.at('shop.example')}/a`))).toEqual(['login_required', false]);
+    expect(site.seen.map(({ headers }) => [headers.cookie, headers['x-csrf']])).toEqual([[undefined, undefined]]);
+    expect(source.takeCookies()).toBeNull();
+  });
+
   test('says that it has expired where the source wants a login', async () => {
     const site = await serve({ '/a': to('/login'), '/b': { status: 401 }, '/c': { status: 403 } });
-    const { source } = testSource(client, { session: SESSION });
+    const { source } = testSource(client, { session: named(site) });
     const url = site.at('shop.example');
     expect(await failureOf(source.json(`${url}/a`))).toEqual(['session_expired', false]);
     expect(await failureOf(source.json(`${url}/b`))).toEqual(['session_expired', false]);
@@ -194,7 +328,7 @@ describe('a source with a session', () => {
 
   test('with a header that cannot be sent fails by itself, with the permit given back', async () => {
     const site = await serve({});
-    const { source, open } = testSource(client, { session: { ...SESSION, headers: { 'x-a': 'a\r\nb: c' } } });
+    const { source, open } = testSource(client, { session: { ...named(site), headers: { 'x-a': 'a\r\nb: c' } } });
     expect(await failureOf(source.json(site.at('shop.example')))).toEqual(['internal_error', false]);
     expect(open()).toBe(0);
     expect(site.seen).toEqual([]);

@@ -156,7 +156,7 @@ describe('a status', () => {
 describe('an attempt that failed', () => {
   test('is tried again after waits that grow, and costs one credit in all', async () => {
     const { source, url, waits, permits } = await serve({
-      '/': (_seen, times) => (times < 3 ? { status: 500 } : 'tea'),
+      '/': (_seen, times) => (times < 3 ? { status: 500 } : { headers: { 'content-type': 'text/plain' }, body: 'tea' }),
     });
     expect((await source.text(url, { robots: false })).text).toBe('tea');
     expect(waits).toEqual([250, 500, 1_000]);
@@ -187,7 +187,11 @@ describe('an attempt that failed', () => {
 
   test('is the job’s to try again when the source asks for more than a minute, and the polite clock is told', async () => {
     const { source, url, waits, reports } = await serve({ '/': { status: 429, headers: { 'retry-after': '61' } } });
-    expect(await failureOf(source.json(url))).toEqual(['rate_limited_by_source', true]);
+    await expect(source.json(url)).rejects.toMatchObject({
+      reason: 'rate_limited_by_source',
+      retryable: true,
+      waitMs: 61_000,
+    });
     expect(waits).toEqual([]);
     expect(reports).toEqual([['shop.example', { retryAfterMs: 61_000 }]]);
   });
@@ -358,6 +362,28 @@ describe('a text', () => {
       '/map.xml.gz': { headers: { 'content-type': 'application/x-gzip' }, body: gzipSync('<urlset/>') },
     });
     expect((await source.text(`${url}/map.xml.gz`)).text).toBe('<urlset/>');
+  });
+
+  test.each([
+    ['a feed', 'application/rss+xml', '<?xml version="1.0"?><rss><channel/></rss>', 'basic'],
+    ['a feed that is given as a page', 'text/html', '<?xml version="1.0"?>\n<!-- by hand -->\n<rss/>', 'basic'],
+    ['a JSON feed that is given as a page', 'text/html', ' {"version":"https://jsonfeed.org/version/1.1"}', 'basic'],
+    ['a sitemap', 'application/xml', '<urlset xmlns="x"></urlset>', 'basic'],
+    ['plain text', 'text/plain', 'https://a.example/', 'basic'],
+    ['a page', 'text/html; charset=utf-8', '<p>hello', 'standard'],
+    ['a page that is given as a feed', 'application/rss+xml', '\n<!doctype html><p>hello', 'standard'],
+    ['a page in XHTML', 'application/xml', '<?xml version="1.0"?><!-- x --><html xmlns="x"/>', 'standard'],
+  ])('that is %s costs a credit of its own tier', async (_what, type, body, tier) => {
+    const { source, url } = await serve({ '/x': { headers: { 'content-type': type }, body } });
+    await source.text(`${url}/x`);
+    expect(source.usage()).toMatchObject({ pages: 1, credits: 1, tier });
+  });
+
+  test('of tier basic leaves what was dearer before', async () => {
+    const { source, url } = await serve({ '/page': '<p>hello', '/feed': '<rss/>' });
+    await source.text(`${url}/page`);
+    await source.text(`${url}/feed`);
+    expect(source.usage()).toMatchObject({ credits: 2, tier: 'standard' });
   });
 
   test('may be larger than a page, and not without end', async () => {

@@ -14,8 +14,11 @@ import { readSitemap } from '../../../../src/extract/read/sitemap.ts';
 import { readStructured } from '../../../../src/extract/read/structured.ts';
 import { readTables } from '../../../../src/extract/read/tables.ts';
 import { pageText } from '../../../support/pages.ts';
+import { cpuMs } from '../../../support/cpu-time.ts';
 
 const URL_OF = 'https://site.example/page';
+
+const WHOLE_LIST = { from: 0, max: { urls: 50_000, index: 50_000 }, keeps: () => true };
 
 const READERS: readonly (readonly [name: string, read: (text: string) => unknown])[] = [
   ['article', (text) => readArticle(readHtml(text, URL_OF))],
@@ -26,7 +29,7 @@ const READERS: readonly (readonly [name: string, read: (text: string) => unknown
   ['platform', (text) => detectPlatform(readHtml(text, URL_OF))],
   ['feed links', (text) => readFeedLinks(readHtml(text, URL_OF))],
   ['feed', (text) => readFeed(text, URL_OF)],
-  ['sitemap', (text) => readSitemap(text, URL_OF)],
+  ['sitemap', (text) => readSitemap(text, URL_OF, WHOLE_LIST)],
   ['JSON', (text) => parseLooseJson(text)],
 ];
 
@@ -123,8 +126,8 @@ const MS_MAX = 3_000;
 
 describe.each(HOSTILE)('%s', (_name, text) => {
   test.each(READERS)('end soon for the reader of %s', (_reader, read) => {
-    const begin = performance.now();
+    const begin = cpuMs();
     expect(holds(read, text)).toBe(true);
-    expect(performance.now() - begin).toBeLessThan(MS_MAX);
+    expect(cpuMs() - begin).toBeLessThan(MS_MAX);
   });
 });

@@ -1,9 +1,22 @@
 import { describe, expect, test } from 'vitest';
 import { SourceFailure } from '../../../../src/extract/connector.ts';
-import { readSitemap } from '../../../../src/extract/read/sitemap.ts';
+import { readSitemap as readPart, type Sitemap, type SitemapKind } from '../../../../src/extract/read/sitemap.ts';
 import { pageText } from '../../../support/pages.ts';
 
 const URL_OF = 'https://site.example/sitemap.xml';
+
+/** The part of so many entries from there on whose addresses fit. */
+function readSitemap(text: string, url: string, { from = 0, max = 100_000, fits = /./ } = {}): Sitemap {
+  const keeps = (found: string, kind: SitemapKind): boolean => kind === 'index' || fits.test(found);
+  return readPart(text, url, { from, max: { urls: max, index: max }, keeps });
+}
+
+function entriesOf(sitemap: Sitemap): readonly string[] {
+  return 'entries' in sitemap ? sitemap.entries.map(({ url }) => new URL(url).pathname) : [];
+}
+
+const list = (count: number): string =>
+  Array.from({ length: count }, (_, i) => `<url><loc>https://site.example/${i}</loc></url>`).join('');
 
 test('a list of addresses, whatever its prefix, without those of pictures', () => {
   expect(readSitemap(pageText('sitemap/urlset.xml'), URL_OF)).toEqual({
@@ -13,6 +26,7 @@ test('a list of addresses, whatever its prefix, without those of pictures', () =
       { url: 'https://site.example/relative', lastModified: null },
       { url: 'https://site.example/b', lastModified: null },
     ],
+    next: null,
   });
 });
 
@@ -23,6 +37,7 @@ test('an index of further ones', () => {
       { url: 'https://site.example/s1.xml.gz', lastModified: '2026-01-02T02:04:05Z' },
       { url: 'https://site.example/s2.xml', lastModified: null },
     ],
+    next: null,
   });
 });
 
@@ -46,7 +61,7 @@ describe('hostile files', () => {
   test('with entities are refused', () => {
     const bomb = '<!DOCTYPE u [<!ENTITY a "x"><!ENTITY b "&a;&a;">]><urlset><url><loc>&b;</loc></url></urlset>';
     expect(() => readSitemap(bomb, URL_OF)).toThrow(SourceFailure);
-    expect(readSitemap('<!DOCTYPE urlset><urlset/>', URL_OF)).toEqual({ kind: 'urls', entries: [] });
+    expect(readSitemap('<!DOCTYPE urlset><urlset/>', URL_OF)).toEqual({ kind: 'urls', entries: [], next: null });
   });
 
   test('that break off give what came before', () => {
@@ -54,9 +69,46 @@ describe('hostile files', () => {
     expect(readSitemap(text, URL_OF)).toMatchObject({ entries: [{ url: 'https://site.example/1' }] });
   });
 
-  test('end at 50,000 addresses', () => {
-    const text = `<urlset>${'<url><loc>https://site.example/1</loc></url>'.repeat(50_010)}</urlset>`;
-    const read = readSitemap(text, URL_OF);
-    expect(read.kind === 'urls' && read.entries.length).toBe(50_000);
+  test('that have no end of faults are refused: nobody knows what of them is lost', () => {
+    const text = `<urlset>${list(3)}${'<a></b>'.repeat(1_100)}</urlset>`;
+    expect(() => readSitemap(text, URL_OF)).toThrow(SourceFailure);
+    expect(() => readSitemap(`<urlset>${'<a>'.repeat(100)}`, URL_OF)).toThrow(SourceFailure);
+  });
+});
+
+describe('a part of a long one', () => {
+  const text = `<urlset>${list(60_000)}</urlset>`;
+
+  test('is what follows an entry, and says where the next part begins', () => {
+    const first = readSitemap(text, URL_OF, { max: 10_000 });
+    expect([entriesOf(first).length, first]).toEqual([10_000, expect.objectContaining({ next: 10_000 })]);
+    const last = readSitemap(text, URL_OF, { from: 55_000, max: 10_000 });
+    expect(entriesOf(last)).toEqual(Array.from({ length: 5_000 }, (_, i) => `/${55_000 + i}`));
+    expect(last).toMatchObject({ next: null });
+  });
+
+  test('passes over what is not to be kept, and has no next part where nothing else follows', () => {
+    const part = readSitemap(text, URL_OF, { from: 10, max: 3, fits: /000$/ });
+    expect([entriesOf(part), part]).toEqual([['/1000', '/2000', '/3000'], expect.objectContaining({ next: 4_000 })]);
+    expect(readSitemap(text, URL_OF, { from: 10, max: 1, fits: /\/59999$/ })).toMatchObject({ next: null });
+  });
+
+  test('of lines as well', () => {
+    const lines = Array.from({ length: 10 }, (_, i) => `https://site.example/${i}`).join('\n');
+    const part = readSitemap(lines, URL_OF, { from: 2, max: 3 });
+    expect([entriesOf(part), part]).toEqual([['/2', '/3', '/4'], expect.objectContaining({ next: 5 })]);
+  });
+
+  test('holds no more than some megabytes of addresses', () => {
+    const long = 'x'.repeat(2_000);
+    const urls = Array.from({ length: 3_000 }, (_, i) => `<url><loc>https://site.example/${long}/${i}</loc></url>`);
+    const part = readSitemap(`<urlset>${urls.join('')}</urlset>`, URL_OF);
+    expect(entriesOf(part).length).toBeLessThan(2_100);
+    expect(part).toMatchObject({ next: entriesOf(part).length });
+  });
+
+  test('is not searched behind where it ends', () => {
+    const broken = `<urlset>${list(10_000)}${'<a></b>'.repeat(1_100)}</urlset>`;
+    expect(entriesOf(readSitemap(broken, URL_OF, { max: 5 }))).toHaveLength(5);
   });
 });

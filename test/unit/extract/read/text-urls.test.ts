@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { languageTag, orNull, wordCount } from '../../../../src/extract/read/text.ts';
-import { absoluteUrl, normalisedUrl } from '../../../../src/extract/read/urls.ts';
+import {
+  absoluteUrl,
+  addressOf,
+  createLinkReader,
+  normalisedAddress,
+  normalisedUrl,
+} from '../../../../src/extract/read/urls.ts';
 
 test('words are counted in scripts with and without spaces', () => {
   expect(wordCount('Don’t count, well-known 3.5 times — or so.')).toBe(7);
@@ -13,6 +19,12 @@ test('language tags take their usual form, what is none is null', () => {
   expect(['', 'english', 'e', 'en-', 'x-default', null].map(languageTag)).toEqual(
     Array.from({ length: 6 }, () => null),
   );
+});
+
+test('words of ASCII are counted as all others are', () => {
+  // The sign of times is no word, and takes the text the other way.
+  for (const text of ["'it's", 'a..b -c- 3.5', " .'- ", 'x', '-', 'a-b\n\tc', '\0a\x7Fb', 'A1,b2;c3 (d)'])
+    expect([text, wordCount(text)]).toEqual([text, wordCount(`${text} ×`)]);
 });
 
 test('an empty text is null, a long one is cut', () => {
@@ -38,6 +50,65 @@ describe('a link is absolute', () => {
     'http://[',
     `/${'x'.repeat(3_000)}`,
   ])('and null for %s', (link) => expect(absoluteUrl(link, base)).toBeNull());
+});
+
+describe('a link that is read in parts is the same', () => {
+  const links = [
+    '/',
+    '/a',
+    '/a/',
+    '/a/b.html',
+    '/a//b',
+    '//x.example/a',
+    '/.',
+    '/..',
+    '/a/../b',
+    '/a/./b',
+    '/a/.hidden',
+    '/a%20b',
+    '/a b',
+    '/ä',
+    '/a?b=1',
+    '/a?',
+    '/a#c',
+    '/a\\b',
+    '/a;b=1',
+    '/~me/',
+    ' /trimmed ',
+    '/a\n/b',
+    '',
+    'a',
+    '?',
+    '#',
+    'https://site.example:8443',
+    'https://site.example:8443/',
+    'https://site.example:8443/a/b',
+    'javascript:1',
+    'https://site.example:8443.evil/a',
+    'https://site.example/a',
+    'HTTPS://SITE.example:8443/a',
+    '/-',
+    '/_/x-y_z.1',
+    `/${'x'.repeat(2_015)}`,
+    `/${'x'.repeat(2_040)}`,
+    `/${'x'.repeat(3_000)}`,
+  ];
+  const bases = [
+    'https://site.example:8443/dir/page?x=1',
+    'http://x.example',
+    'http://user:secret@site.example/',
+    'about:blank',
+  ];
+  test.each(bases)('on %s', (base) => {
+    const read = createLinkReader(base);
+    for (const link of links) {
+      const url = absoluteUrl(link, base);
+      expect([link, read(link)]).toEqual([link, url === null ? null : addressOf(url)]);
+      const address = read(link);
+      if (address !== null) expect(normalisedAddress(address)).toBe(normalisedUrl(address.href));
+    }
+    expect(read(null)).toBeNull();
+  });
 });
 
 test('addresses of one page have one text', () => {

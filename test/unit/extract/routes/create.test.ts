@@ -79,6 +79,30 @@ describe('creating an extraction', () => {
     expect((await ask('POST', '/v1/extractions', { ...GOOD, session }, { key: OTHER_KEY })).status).toBe(202);
   });
 
+  test('is 422 at /session for a session of a host that the job does not ask', async () => {
+    const { ask, sessions, created } = setUp();
+    const session = newId('ses', NOW_MS);
+    sessions.push({ id: session, customer: 7 as never, host: 'a.example', createdAtMs: 0, expiresAtMs: Infinity });
+    const askFor = (url: string): ReturnType<typeof ask> =>
+      ask('POST', '/v1/extractions', { ...GOOD, input: { query: 'tea', url }, session });
+    const refused = await askFor('b.example/x');
+    expect(refused.json).toMatchObject({
+      status: 422,
+      code: 'validation_failed',
+      errors: [
+        {
+          pointer: '/session',
+          code: 'invalid_value',
+          message: 'This session is for a.example, and this job asks b.example.',
+        },
+      ],
+    });
+    expect(created).toEqual([]);
+    expect((await askFor('www.a.example/x')).status).toBe(202);
+    // Where it goes cannot be told.
+    expect((await ask('POST', '/v1/extractions', { ...GOOD, session })).status).toBe(202);
+  });
+
   test('is 503 with Retry-After while the queue is full, and 500 for a fault of the store', async () => {
     const { ask, control } = setUp();
     control.create = () => Promise.resolve({ kind: 'queue_full', retryAfterSeconds: 7 });

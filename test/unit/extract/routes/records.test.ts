@@ -120,6 +120,28 @@ describe('records in other formats', () => {
     expect(second.text).toContain("'=1+1");
   });
 
+  test('as CSV read while the job goes on are one file too: no header before the first record', async () => {
+    const { ask, given, records, change } = setUp();
+    const { id } = given({ status: 'running' });
+    const target = (cursor: string): string => `/v1/extractions/${id}/records?partial=true&format=csv${cursor}`;
+    const none = await ask('GET', target(''));
+    expect(none.text).toBe('');
+    records.set(id, THREE);
+    const first = await ask('GET', target(`&cursor=${headerOf(none.fields, 'X-Next-Cursor')}`));
+    expect(first.text.startsWith(`${CSV_HEADER}1,Tea 1,`)).toBe(true);
+    change(id, SUCCEEDED);
+    const last = await ask('GET', target(`&cursor=${headerOf(first.fields, 'X-Next-Cursor')}`));
+    expect([last.text, headerOf(last.fields, 'X-Next-Cursor')]).toEqual(['', null]);
+  });
+
+  test('as CSV of a job that ended without any are the header', async () => {
+    const { ask, given } = setUp();
+    expect((await ask('GET', `/v1/extractions/${given(csv()).id}/records`)).text).toBe(CSV_HEADER);
+    const failed = given(FAILED);
+    const { text } = await ask('GET', `/v1/extractions/${failed.id}/records?partial=true&format=csv`);
+    expect(text).toBe(CSV_HEADER);
+  });
+
   test('have no header where the job wants none', async () => {
     const { ask, given } = setUp();
     const { id } = given(csv({ csv: { delimiter: ';', bom: false, header: false } }), THREE);

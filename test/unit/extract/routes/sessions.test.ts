@@ -6,6 +6,8 @@ import { NOW_MS, OTHER_KEY, setUp, STORE_FAULT } from './support.ts';
 const GOOD = { host: 'shop.example', cookies: [{ name: 'sid', value: 'cookie-secret' }] };
 const NOBODYS = newId('ses', NOW_MS);
 const LATER = NOW_MS / 1000 + 60;
+const OLD = { ...GOOD.cookies[0], expires_at: NOW_MS / 1000 };
+const PLATFORM = { host: 'amazonaws.com', cookies: [{ ...GOOD.cookies[0], domain: 's3.amazonaws.com' }] };
 
 describe('creating a session', () => {
   test('answers 201 with four fields and where it is, and never what it holds', async () => {
@@ -105,6 +107,8 @@ describe('creating a session', () => {
     ['a value with a line feed', { cookies: [{ name: 'a', value: 'x\ny' }] }, '/cookies/0/value', 'invalid_value'],
     ['another domain', { cookies: [cookie('else.example')] }, '/cookies/0/domain', 'invalid_value'],
     ['a domain above', { cookies: [cookie('example')] }, '/cookies/0/domain', 'invalid_value'],
+    ['a platform of many below', PLATFORM, '/cookies/0/domain', 'invalid_value'],
+    ['a cookie that has run out', { cookies: [OLD] }, '/cookies/0/expires_at', 'invalid_value'],
     ['a domain that ends alike', { cookies: [cookie('ashop.example')] }, '/cookies/0/domain', 'invalid_value'],
     ['181 cookies', { cookies: Array.from({ length: 181 }, () => cookie(null)) }, '/cookies', 'too_many'],
     ['a long value', { cookies: [{ name: 'a', value: 'x'.repeat(4_097) }] }, '/cookies/0/value', 'too_long'],

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { FAILED, GOOD, line, setUp, SUCCEEDED } from './support.ts';
 
 const SYNC = { ...GOOD, delivery: { type: 'sync' } };
+const OVER = { status: 'failed', failure: { reason: 'limit_reached', retryable: false } } as const;
 
 /** The call is under way: its job is made and it waits. */
 async function waiting({ jobs, waiters }: Pick<ReturnType<typeof setUp>, 'jobs' | 'waiters'>) {
@@ -62,8 +63,17 @@ describe('a sync delivery', () => {
     const world = setUp();
     const asked = world.ask('POST', '/v1/extractions', { ...SYNC, collect: { mode: 'all' } });
     const job = await waiting(world);
-    world.change(job.id, { status: 'failed', failure: { reason: 'limit_reached', retryable: false } });
+    world.change(job.id, { ...OVER, counts: { ...job.counts, collected: 1_000, target: 1_000 } });
     expect((await asked).json).toMatchObject({ status: 422, code: 'sync_limit_exceeded' });
+  });
+
+  test('that meets a bound of the operator before that is a job that failed', async () => {
+    const world = setUp();
+    const asked = world.ask('POST', '/v1/extractions', { ...SYNC, collect: { mode: 'all' } });
+    const job = await waiting(world);
+    world.change(job.id, { ...OVER, counts: { ...job.counts, collected: 500, target: 999 } });
+    const { status, json } = await asked;
+    expect([status, json['status'], json['failure']]).toEqual([200, 'failed', OVER.failure]);
   });
 
   test('with a limit over 1,000 is 422 before a job is made', async () => {

@@ -1,0 +1,115 @@
+import { closeSync, openSync, readSync } from 'node:fs';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import {
+  DUE_BYTES_MAX,
+  type DueEntryRead,
+  dueIn,
+  fileName,
+  HEAD_BYTES,
+  MAGIC_DUE,
+  MAGIC_IDS,
+} from './journal-blocks.ts';
+
+export interface DueReader {
+  /**
+   * The next entries in the order of their sequences, some more bytes of them than `bytesMax` where there are so many; none where
+   * all that is written has been read. Throws what the file system throws.
+   */
+  next(bytesMax: number): readonly DueEntryRead[];
+  close(): void;
+}
+
+/** What decides how long a file is kept. */
+export interface FileState {
+  readonly newestExpirySeconds: number;
+  /** The newest sequence of its due entries, 0 without any. */
+  readonly newestDue: number;
+}
+
+/** Goes through the files in their order; the one that is being written is read on as it grows. */
+export class FileDueReader implements DueReader {
+  readonly #folder: string;
+  readonly #files: ReadonlyMap<number, FileState>;
+  readonly #isOpen: (number: number) => boolean;
+  readonly #after: number;
+  readonly #head = Buffer.alloc(HEAD_BYTES);
+  /** The file that is read, or from which on the next is looked for. */
+  #number = 0;
+  #descriptor: number | null = null;
+  #at = 0;
+
+  constructor(
+    folder: string,
+    files: ReadonlyMap<number, FileState>,
+    isOpen: (number: number) => boolean,
+    after: number,
+  ) {
+    this.#folder = folder;
+    this.#files = files;
+    this.#isOpen = isOpen;
+    this.#after = after;
+  }
+
+  next(bytesMax: number): readonly DueEntryRead[] {
+    const entries: DueEntryRead[] = [];
+    let bytes = 0;
+    while (bytes < bytesMax) {
+      const payload = this.#nextPayload();
+      if (payload === null) break;
+      for (const entry of dueIn(payload)) {
+        if (entry.sequence <= this.#after) continue;
+        entries.push(entry);
+        bytes += entry.bytes.length;
+      }
+    }
+    return entries;
+  }
+
+  close(): void {
+    if (this.#descriptor !== null) closeSync(this.#descriptor);
+    this.#descriptor = null;
+  }
+
+  #nextPayload(): Buffer | null {
+    while (this.#descriptor !== null || this.#openNext()) {
+      const payload = this.#readOn();
+      if (payload !== null) return payload;
+      if (this.#isOpen(this.#number)) return null;
+      this.close();
+      this.#number++;
+    }
+    return null;
+  }
+
+  #openNext(): boolean {
+    const numbers = [...this.#files].filter(
+      ([number, { newestDue }]) => number >= this.#number && newestDue > this.#after,
+    );
+    if (numbers.length === 0) return false;
+    this.#number = Math.min(...numbers.map(([number]) => number));
+    this.#descriptor = openSync(join(this.#folder, fileName(this.#number)), 'r');
+    this.#at = 0;
+    return true;
+  }
+
+  /** The next block of due entries in the file; null at its end, and where it is cut or damaged. */
+  #readOn(): Buffer | null {
+    while (this.#read(this.#head, this.#at)) {
+      const magic = this.#head.readUInt32LE(0);
+      const size = this.#head.readUInt32LE(4);
+      if ((magic !== MAGIC_DUE && magic !== MAGIC_IDS) || size > DUE_BYTES_MAX) return null;
+      const payload = Buffer.allocUnsafeSlow(size);
+      const from = this.#at + HEAD_BYTES;
+      if (!this.#read(payload, from) || crc32(payload) !== this.#head.readUInt32LE(8)) return null;
+      this.#at = from + size;
+      if (magic === MAGIC_DUE) return payload;
+    }
+    return null;
+  }
+
+  /** Whether the file has so many bytes there. */
+  #read(into: Buffer, at: number): boolean {
+    return this.#descriptor !== null && readSync(this.#descriptor, into, 0, into.length, at) === into.length;
+  }
+}

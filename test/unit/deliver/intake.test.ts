@@ -1,0 +1,109 @@
+import { beforeEach, expect, test } from 'vitest';
+import type { CustomerNumber } from '../../../src/base/brand.ts';
+import { newId } from '../../../src/base/ids.ts';
+import { HEALTHY } from '../../../src/core/webhook-health.ts';
+import { DECISIONS } from '../../../src/core/decision.ts';
+import type { Delivery, Webhook, WebhookHealth, WebhookId } from '../../../src/core/webhook.ts';
+import { Subscribers } from '../../../src/deliver/due.ts';
+import { Intake } from '../../../src/deliver/intake.ts';
+import { SKIPPED_ROWS_PER_CUSTOMER_SECOND_MAX, SKIPPED_ROWS_PER_SECOND_MAX } from '../../../src/limits.ts';
+import { AnswerReader, AnswerWriter, createFrame } from '../../../src/pools/frame.ts';
+
+const NOW = 1_800_000_000_000;
+const UNHEALTHY: WebhookHealth = {
+  ...HEALTHY,
+  status: 'unhealthy',
+  consecutiveFailures: 10,
+  cooldownMs: 15_000,
+  nextProbeAtMs: NOW + 15_000,
+};
+
+let nowMs: number;
+let room: boolean;
+let mayStage: boolean;
+let takes: boolean;
+let staged: number[];
+let taken: { readonly rows: readonly Delivery[]; readonly sequence: number }[];
+let skipped: number;
+let intake: Intake;
+let subscribers: Subscribers;
+
+beforeEach(() => {
+  [nowMs, room, mayStage, takes, staged, taken, skipped] = [NOW, true, true, true, [], [], 0];
+  subscribers = new Subscribers();
+  intake = new Intake(
+    {
+      subscribers,
+      nowMs: () => nowMs,
+      stage: (sequence) => {
+        if (mayStage) staged.push(sequence);
+        return mayStage;
+      },
+      take: (rows, sequence) => {
+        if (takes) taken.push({ rows, sequence });
+        return takes;
+      },
+      hasRoom: () => room,
+      onSkipped: () => skipped++,
+      onProbe: () => {},
+    },
+    4,
+  );
+});
+
+function subscribe(customer: number, health: WebhookHealth = HEALTHY): Webhook {
+  const id = newId('wh', NOW) as WebhookId;
+  const times = { createdAtMs: NOW, updatedAtMs: NOW };
+  const rest = { url: 'https://receiver.test/', eventTypes: ['BLOCK'], description: null, ...times } as const;
+  const webhook: Webhook = { id, customer: customer as CustomerNumber, ...rest, health };
+  subscribers.add(webhook);
+  return webhook;
+}
+
+function decide(customer: number, times = 1): void {
+  const frame = createFrame();
+  for (let i = 0; i < times; i++) {
+    const text = `{"request_id":"${newId('req', NOW)}","decision":"BLOCK","score":91,"reasons":[],"latency_ms":`;
+    const rest = { flags: 0, score: 91, rulesLow: 0, rulesHigh: 0, record: new Uint8Array(0) };
+    new AnswerWriter(frame).write(0, { status: 200, decision: DECISIONS.indexOf('BLOCK'), text, ...rest });
+    intake.decided(customer as CustomerNumber, NOW, new AnswerReader(frame), 0);
+  }
+}
+
+test('one customer’s skipped decisions leave the others the rows of theirs', () => {
+  subscribe(1, UNHEALTHY);
+  subscribe(2, UNHEALTHY);
+  decide(1, SKIPPED_ROWS_PER_SECOND_MAX + 10);
+  decide(2);
+  const rowsOf = (customer: number): number => taken.filter(({ rows }) => rows[0]?.customer === customer).length;
+  expect([rowsOf(1), rowsOf(2)]).toEqual([SKIPPED_ROWS_PER_CUSTOMER_SECOND_MAX, 1]);
+  expect(intake.skippedUnrecorded).toBe(SKIPPED_ROWS_PER_SECOND_MAX + 10 - SKIPPED_ROWS_PER_CUSTOMER_SECOND_MAX);
+  expect([skipped, staged]).toEqual([SKIPPED_ROWS_PER_SECOND_MAX + 11, []]);
+  nowMs += 1_000;
+  decide(1);
+  expect(rowsOf(1)).toBe(SKIPPED_ROWS_PER_CUSTOMER_SECOND_MAX + 1);
+});
+
+test('what has no room is skipped, counted by itself, and in no journal', () => {
+  subscribe(1);
+  room = false;
+  decide(1);
+  expect([intake.overflowed, staged]).toEqual([1, []]);
+  expect(taken).toMatchObject([{ rows: [{ status: 'skipped' }], sequence: 0 }]);
+});
+
+test('rows are told by the journal’s entry, or that none has them', () => {
+  subscribe(1);
+  decide(1);
+  mayStage = false;
+  decide(1);
+  expect([staged, taken.map(({ sequence }) => sequence)]).toEqual([[5], [5, 0]]);
+});
+
+test('rows that are not taken: what is owed comes from the journal, what is skipped is counted', () => {
+  subscribe(1);
+  subscribe(1, UNHEALTHY);
+  takes = false;
+  decide(1);
+  expect([staged, intake.skippedUnrecorded]).toEqual([[5], 1]);
+});

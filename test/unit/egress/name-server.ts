@@ -1,0 +1,77 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { isIPv4 } from 'node:net';
+
+/** What a name server has of a name: its addresses, `silent` where it never answers, or a response code. */
+export type Zone = readonly string[] | 'silent' | 'not_found' | 'refused' | 'fails';
+
+const CODES = { refused: 5, not_found: 3, fails: 2 } as const;
+const TYPE_A = 1;
+const TYPE_AAAA = 28;
+
+export interface NameServer {
+  /** `address:port`, as the resolver takes it. */
+  readonly address: string;
+  /** Names that were asked for, in order, once for each type: `a.test 1`. */
+  readonly asked: string[];
+  close(): void;
+}
+
+/** A name server on loopback, over UDP. */
+export async function startNameServer(zoneOf: (name: string, type: 'A' | 'AAAA') => Zone): Promise<NameServer> {
+  const socket = createSocket('udp4');
+  const asked: string[] = [];
+  socket.on('message', (message, from) => {
+    const { name, type, end } = questionOf(message);
+    asked.push(`${name} ${type}`);
+    const zone = zoneOf(name, type === TYPE_AAAA ? 'AAAA' : 'A');
+    if (zone !== 'silent') socket.send(answerTo(message.subarray(0, end), type, zone), from.port, from.address);
+  });
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  return { address: `127.0.0.1:${socket.address().port}`, asked, close: () => void socket.close() };
+}
+
+function questionOf(message: Buffer): { readonly name: string; readonly type: number; readonly end: number } {
+  const labels: string[] = [];
+  let at = 12;
+  for (let length = message[at] ?? 0; length > 0; length = message[at] ?? 0) {
+    labels.push(message.latin1Slice(at + 1, at + 1 + length));
+    at += 1 + length;
+  }
+  return { name: labels.join('.').toLowerCase(), type: message.readUInt16BE(at + 1), end: at + 5 };
+}
+
+function answerTo(question: Buffer, type: number, zone: Exclude<Zone, 'silent'>): Buffer {
+  const addresses = typeof zone === 'string' ? [] : zone.filter((one) => isIPv4(one) === (type === TYPE_A));
+  const head = Buffer.from(question);
+  head.writeUInt16BE(0x8180 | (typeof zone === 'string' ? CODES[zone] : 0), 2);
+  head.writeUInt16BE(addresses.length, 6);
+  head.writeUInt32BE(0, 8);
+  return Buffer.concat([head, ...addresses.map((one) => recordOf(one, type))]);
+}
+
+function recordOf(address: string, type: number): Buffer {
+  const data = isIPv4(address) ? Buffer.from(address.split('.').map(Number)) : bytesOfV6(address);
+  const record = Buffer.alloc(12);
+  // The name of the question.
+  record.writeUInt16BE(0xc00c, 0);
+  record.writeUInt16BE(type, 2);
+  record.writeUInt16BE(1, 4);
+  record.writeUInt32BE(60, 6);
+  record.writeUInt16BE(data.length, 10);
+  return Buffer.concat([record, data]);
+}
+
+/** Of one `::` at most. */
+function bytesOfV6(address: string): Buffer {
+  const [left = '', right = ''] = address.split('::');
+  const groups = (text: string): number[] =>
+    text
+      .split(':')
+      .filter(Boolean)
+      .map((group) => Number.parseInt(group, 16));
+  const [front, back] = [groups(left), groups(right)];
+  const all = [...front, ...Array.from({ length: 8 - front.length - back.length }, () => 0), ...back];
+  return Buffer.from(all.flatMap((group) => [group >> 8, group & 255]));
+}
