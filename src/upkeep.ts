@@ -89,7 +89,7 @@ export function startUpkeep({
       watcher(() => decisions.broken, 'decisions cannot be logged; they go on', 'decisions are logged again', log),
       WATCH_MS,
     ),
-    setInterval(() => watch(decide, log), WATCH_MS),
+    setInterval(stuckWatcher(decide, log), WATCH_MS),
     setInterval(() => void backUp(store, dataDir, log), BACKUP_MS),
   ];
   return () => {
@@ -168,11 +168,18 @@ function watcher(broken: () => string | null, breaks: string, heals: string, log
   };
 }
 
-/** A worker that is stuck cannot be ended without risk to the process, so the process ends and its supervisor starts it again. */
-function watch(decide: DecidePipeline, log: Log): void {
-  if (decide.oldestInFlightMs(performance.now()) < BATCH_STUCK_MS) return;
-  log.fatal('a score worker is stuck; the process ends, so that its supervisor starts it again');
-  log.flush(() => process.kill(process.pid, 'SIGKILL'));
+/**
+ * A worker that is stuck cannot be ended without risk to the process, so the process ends and its supervisor starts it again. It
+ * takes two rounds: where the whole process stood still, the first finds old batches, and their answers are heard before the second.
+ */
+function stuckWatcher(decide: Pick<DecidePipeline, 'oldestInFlightMs'>, log: Log): () => void {
+  let rounds = 0;
+  return () => {
+    rounds = decide.oldestInFlightMs(performance.now()) < BATCH_STUCK_MS ? 0 : rounds + 1;
+    if (rounds < 2) return;
+    log.fatal('a score worker is stuck; the process ends, so that its supervisor starts it again');
+    log.flush(() => process.kill(process.pid, 'SIGKILL'));
+  };
 }
 
 async function backUp(store: Store, dataDir: string, log: Log): Promise<void> {

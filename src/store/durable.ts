@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RootDatabase } from 'lmdb';
+import { runningTimer } from '../base/running-time.ts';
 import { STORE_WRITE_MS_MAX } from '../limits.ts';
 
 /**
@@ -78,21 +79,18 @@ export async function committed<T>(root: RootDatabase<Buffer, Buffer>, change: (
   return inTime(committing);
 }
 
-/** What came of a write; `store_stuck` when that is not known within `STORE_WRITE_MS_MAX`. */
+/** What came of a write; `store_stuck` when that is not known within `STORE_WRITE_MS_MAX` in which this process ran. */
 async function inTime<T>(writing: Promise<T>): Promise<StoreWrite<T>> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<'late'>((resolve) => {
-    timer = setTimeout(() => resolve('late'), STORE_WRITE_MS_MAX);
-  });
+  const late = runningTimer(STORE_WRITE_MS_MAX);
   try {
-    const outcome = await Promise.race([writing.then((value) => ({ value })), late]);
-    if (outcome !== 'late') return { kind: 'ok', value: outcome.value };
+    const outcome = await Promise.race([writing.then((value) => ({ value })), late.passed]);
+    if (outcome !== undefined) return { kind: 'ok', value: outcome.value };
     writing.catch(() => {});
     return fault('store_stuck', `the store did not take a write within ${STORE_WRITE_MS_MAX} ms`);
   } catch (error) {
     return fault('store_write_failed', await reasonOf(error));
   } finally {
-    clearTimeout(timer);
+    late.cancel();
   }
 }
 

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest';
+import { setImmediate as turn } from 'node:timers/promises';
+import { runningTimer } from '../../../src/base/running-time.ts';
+
+const pause = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+
+test('passes when the time has passed', async () => {
+  const before = performance.now();
+  await runningTimer(200).passed;
+  expect(performance.now() - before).toBeGreaterThanOrEqual(195);
+});
+
+test('a pause of the whole thread, longer than the time, is not the time', async () => {
+  let hasPassed = false;
+  const { passed, cancel } = runningTimer(400);
+  void passed.then(() => (hasPassed = true));
+  pause(800);
+  await turn();
+  await turn();
+  expect(hasPassed).toBe(false);
+  await passed;
+  cancel();
+});
+
+test('one that is cancelled never passes', async () => {
+  let hasPassed = false;
+  const { passed, cancel } = runningTimer(40);
+  void passed.then(() => (hasPassed = true));
+  cancel();
+  await runningTimer(120).passed;
+  expect(hasPassed).toBe(false);
+});
