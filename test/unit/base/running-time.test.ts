@@ -12,21 +12,21 @@ test('passes when the time has passed', async () => {
 
 test('a pause of the whole thread, longer than the time, is not the time', async () => {
   let hasPassed = false;
-  const { passed, cancel } = runningTimer(400);
-  void passed.then(() => (hasPassed = true));
+  const timer = runningTimer(400);
+  void timer.passed.then(() => (hasPassed = true));
   pause(800);
   await turn();
   await turn();
   expect(hasPassed).toBe(false);
-  await passed;
-  cancel();
+  await timer.passed;
+  timer.cancel();
 });
 
 test('one that is cancelled never passes', async () => {
   let hasPassed = false;
-  const { passed, cancel } = runningTimer(40);
-  void passed.then(() => (hasPassed = true));
-  cancel();
+  const timer = runningTimer(40);
+  void timer.passed.then(() => (hasPassed = true));
+  timer.cancel();
   await runningTimer(120).passed;
   expect(hasPassed).toBe(false);
 });
