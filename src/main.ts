@@ -120,7 +120,13 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   // Both take a while and neither needs the other.
   const [usable, layers] = await Promise.all([
     ensureUsable({ dataDir, simulated: settings.simulatedTime, repair: true, nowMs }),
-    openLayers({ geoipDir: settings.geoipDir, modelsDir: settings.modelsDir, pollMs: 1_000, log }),
+    openLayers({
+      geoipDir: settings.geoipDir,
+      modelsDir: settings.modelsDir,
+      pollMs: 1_000,
+      log,
+      ...(settings.geoipPackages ? {} : { packages: [] }),
+    }),
   ]);
   if (usable.kind === 'fault') {
     throw new StartFault(usable.detail, usable.code === 'simulated_time_mismatch' ? EXIT_SETTINGS : 1);

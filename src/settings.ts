@@ -12,6 +12,8 @@ export interface Settings {
   readonly dataDir: string;
   readonly modelsDir: string;
   readonly geoipDir: string;
+  /** Whether slots that the folder has no file for take the installed packages. */
+  readonly geoipPackages: boolean;
   /** Null when none is set up: the default policy counts. */
   readonly policyFile: string | null;
   /** Memory for counters of the rules about volume and movement. */
@@ -91,6 +93,7 @@ const SCHEMA = z.object({
   GATEHOUSE_DATA_DIR: text.default('./data'),
   GATEHOUSE_MODELS_DIR: text.default('./models'),
   GATEHOUSE_GEOIP_DIR: text.optional(),
+  GATEHOUSE_GEOIP_PACKAGES: z.enum(['0', '1'], 'must be 0 or 1').default('1'),
   GATEHOUSE_POLICY_FILE: text.optional(),
   GATEHOUSE_VELOCITY_MB: whole(16, 8_192).default(256),
   GATEHOUSE_MASTER_KEY: masterKey.optional(),
@@ -164,6 +167,7 @@ function toSettings(values: z.infer<typeof SCHEMA>): Omit<Settings, 'connectorBa
     modelsDir: resolve(values.GATEHOUSE_MODELS_DIR),
     geoipDir:
       values.GATEHOUSE_GEOIP_DIR === undefined ? resolve(dataDir, 'geoip') : resolve(values.GATEHOUSE_GEOIP_DIR),
+    geoipPackages: values.GATEHOUSE_GEOIP_PACKAGES === '1',
     policyFile: values.GATEHOUSE_POLICY_FILE === undefined ? null : resolve(values.GATEHOUSE_POLICY_FILE),
     velocityMb: values.GATEHOUSE_VELOCITY_MB,
     masterKey: values.GATEHOUSE_MASTER_KEY ?? null,

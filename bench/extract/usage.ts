@@ -9,6 +9,8 @@ export interface ProcessUsage {
   readonly ownMb: number;
   /** The most since the process began, or since `forgetPeak`. */
   readonly peakMb: number;
+  /** Pages of the store that are mapped now: the system's file cache, which it takes back when it wants. */
+  readonly storeMb: number;
 }
 
 /** Linux counts in hundredths of a second. */
@@ -24,7 +26,19 @@ export function usageOf(pid: number | undefined): ProcessUsage {
     residentMb: mb('VmRSS'),
     ownMb: mb('RssAnon') + mb('RssShmem'),
     peakMb: mb('VmHWM'),
+    storeMb: storeKb(read(pid, 'smaps')) * 1.024e-3,
   };
+}
+
+/** Of the mappings of LMDB's files. */
+function storeKb(smaps: string): number {
+  let sum = 0;
+  let isStore = false;
+  for (const line of smaps.split('\n')) {
+    if (/^[0-9a-f]+-[0-9a-f]+ /.test(line)) isStore = line.endsWith('/data.mdb');
+    else if (isStore && line.startsWith('Rss:')) sum += Number(/\d+/.exec(line)?.[0]);
+  }
+  return sum;
 }
 
 /** The peak of a process counts from now on. */

@@ -20,14 +20,19 @@ export class Children {
     return this.#spawn([new URL(file, import.meta.url).pathname, ...words], {});
   }
 
-  /** The built server on a free port; it may deliver to this machine. */
-  async serve(dataDir: string, nodeFlags: readonly string[]): Promise<Server> {
-    const child = this.#spawn([...nodeFlags, CLI, 'serve'], {
+  /** The built server on a free port, with the flags of `npm start`; it may deliver to this machine. */
+  async serve(
+    dataDir: string,
+    nodeFlags: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<Server> {
+    const child = this.#spawn(['--max-semi-space-size=8', ...nodeFlags, CLI, 'serve'], {
       GATEHOUSE_DATA_DIR: dataDir,
       GATEHOUSE_PORT: '0',
       GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8',
       // A large one is filled at the start, while a backlog is sent already.
       GATEHOUSE_VELOCITY_MB: '32',
+      ...env,
     });
     const line = await lineOf(child, (text) => text.includes('"msg":"serving"'));
     const { url } = JSON.parse(line) as { url: string };

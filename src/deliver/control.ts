@@ -58,7 +58,7 @@ export class Control {
     const made = await this.#parts.webhooks.create(webhook, secret);
     if (made.kind === 'fault') return made;
     if (made.value === 'limit_reached') return { kind: 'limit_reached' };
-    this.#parts.dispatcher.subscribers.add(webhook);
+    this.#parts.dispatcher.subscribe(webhook);
     return { kind: 'created', webhook, secret };
   }
 

@@ -11,6 +11,7 @@ import type { Log } from '../observe/log.ts';
 import type { DeliverOrder, DeliverResult, DeliverStats, DeliverWorkerData } from '../pools/deliver-messages.ts';
 import type { DeliverPool, DeliverPoolEvents } from '../pools/deliver-pool.ts';
 import type { AnswerReader } from '../pools/frame.ts';
+import { LatePool } from '../pools/late-pool.ts';
 import type { LayerStatus } from '../pools/layer-messages.ts';
 import type { StoreFault, StoreWrite } from '../store/durable.ts';
 import { type DueSource, openBacklog } from './backlog.ts';
@@ -70,7 +71,7 @@ export class Dispatcher {
   /** Who waits for the end of a delivery. */
   readonly #waiters = new Map<string, () => void>();
   #intake: Intake;
-  #pool: DeliverPool | null = null;
+  readonly #pool: LatePool<DeliverPool>;
   /** Where this service listens, which no delivery may reach; nothing is handed out before that is known. */
   #listening: readonly ListeningAt[] | null = null;
   #stopping = false;
@@ -109,6 +110,7 @@ export class Dispatcher {
         insert: (rows, upTo) => deliveries.insert(rows, upTo),
         onStored: (rows, upTo) => {
           journal.dueStored(upTo);
+          this.#pool.wake();
           this.handOut.offer(rows);
         },
         onFault,
@@ -123,6 +125,20 @@ export class Dispatcher {
     );
     this.#results = new ResultWriter({ deliveries, onApplied: (arrived) => this.#applied(arrived), onFault });
     this.#intake = this.#intakeFrom(stored);
+    this.#pool = new LatePool({
+      start: () =>
+        parts.openPool({ egressAllow: parts.egressAllow, attemptsInFlightMax: ATTEMPTS_IN_FLIGHT_MAX }, this.#events()),
+      onOpened: () => void this.#ready(),
+      onFailed: (error) => log.error({ err: error }, 'the deliver worker cannot start; it is tried again'),
+    });
+  }
+
+  #events(): DeliverPoolEvents {
+    return {
+      onReady: () => void this.#ready(),
+      onResults: (results, stats) => this.#arrived(results, stats),
+      onEnded: (error) => this.#ended(error),
+    };
   }
 
   #intakeFrom(sequence: number): Intake {
@@ -146,23 +162,27 @@ export class Dispatcher {
     this.#intake.decided(customer, occurredAtMs, answers, at);
   }
 
-  /** Takes up what the last run left: what is pending, and entries of the journal that are not in the store yet. */
+  /**
+   * Takes up what the last run left: what is pending, and entries of the journal that are not in the store yet. The worker starts now
+   * where there is a webhook or a delivery, else with the first. Rejects when it cannot start now.
+   */
   async start(): Promise<void> {
-    const { webhooks, deliveries, journal, egressAllow } = this.#parts;
-    this.subscribers.load(webhooks.loadAll());
+    const { webhooks, deliveries, journal } = this.#parts;
+    const known = webhooks.loadAll();
+    this.subscribers.load(known);
     this.health.forgetProbes();
-    for (const endpointId of deliveries.endpointsWithPending()) this.handOut.look(endpointId);
+    const pending = deliveries.endpointsWithPending();
+    for (const endpointId of pending) this.handOut.look(endpointId);
     const newest = Math.max(deliveries.storedUpToSequence(), journal.dueCommitted);
     this.#intake = this.#intakeFrom(newest);
     this.rows.resume(newest);
-    this.#pool = await this.#parts.openPool(
-      { egressAllow, attemptsInFlightMax: ATTEMPTS_IN_FLIGHT_MAX },
-      {
-        onReady: () => void this.#ready(),
-        onResults: (results, stats) => this.#arrived(results, stats),
-        onEnded: (error) => this.#ended(error),
-      },
-    );
+    if (known.length > 0 || pending.length > 0) await this.#pool.open();
+  }
+
+  /** There is a webhook from now on: the worker is to be up when its first delivery is due. */
+  subscribe(webhook: Webhook): void {
+    this.subscribers.add(webhook);
+    this.#pool.wake();
   }
 
   /** Where this service listens; empty before it does. */
@@ -192,8 +212,9 @@ export class Dispatcher {
   }
 
   get status(): LayerStatus {
-    if (this.#pool?.up === true) return { state: 'ok', version: null, detail: '' };
-    return { state: 'broken', version: null, detail: 'the deliver worker ended and is not back yet' };
+    const isOk = this.#pool.current?.up ?? !this.#pool.isBroken;
+    if (isOk) return { state: 'ok', version: null, detail: '' };
+    return { state: 'broken', version: null, detail: 'the deliver worker is not up, and is started again' };
   }
 
   get workerStats(): DeliverStats {
@@ -249,7 +270,7 @@ export class Dispatcher {
     this.#stopping = true;
     this.handOut.close();
     await this.rows.close();
-    await this.#pool?.close(STOP_GRACE_MS);
+    await (await this.#pool.closed())?.close(STOP_GRACE_MS);
     await this.#results.close();
     await this.health.save();
     for (const resolve of this.#waiters.values()) resolve();
@@ -257,13 +278,13 @@ export class Dispatcher {
   }
 
   #send(order: DeliverOrder): boolean {
-    return this.#pool?.send(order) ?? false;
+    return this.#pool.current?.send(order) ?? false;
   }
 
   /** Results of a worker that is dead are stored before what it held is read again. */
   async #ready(): Promise<void> {
     await this.#results.drained();
-    if (this.#stopping || this.#listening === null || this.#pool?.up !== true) return;
+    if (this.#stopping || this.#listening === null || this.#pool.current?.up !== true) return;
     this.#send({ kind: 'listening', addresses: this.#listening });
     this.windows.loseAll();
     this.handOut.open();

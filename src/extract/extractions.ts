@@ -2,8 +2,9 @@ import { statfs } from 'node:fs/promises';
 import { hasEnded } from '../core/extraction-state.ts';
 import type { Log } from '../observe/log.ts';
 import type { Reading } from '../observe/metrics.ts';
-import type { ExtractWorkerData } from '../pools/extract-messages.ts';
+import type { ExtractOrder, ExtractWorkerData } from '../pools/extract-messages.ts';
 import type { ExtractPool, ExtractPoolEvents } from '../pools/extract-pool.ts';
+import { LatePool } from '../pools/late-pool.ts';
 import type { StoreFault } from '../store/durable.ts';
 import type { ExtractStore } from '../store/extract-store.ts';
 import type { StoredJob } from '../store/extractions.ts';
@@ -41,8 +42,8 @@ export interface Extractions {
   readonly control: ExtractionControl;
   readonly readings: readonly Reading[];
   /**
-   * Opens the workers; what the last run of the process left goes on at once, and what goes to webhooks by this log. Rejects when a
-   * worker cannot start.
+   * What the last run of the process left goes on at once, and what goes to webhooks by this log. Workers start now where a job is
+   * open, else with the first. Rejects when one cannot start now.
    */
   start(deliveryLog: DeliveryLog): Promise<void>;
   /** Where the batches of a job go whose delivery is pending; null for any other id. */
@@ -72,9 +73,10 @@ const breathe = (): Promise<void> => new Promise((done) => setImmediate(done));
 /** Wires extraction on the main thread: the store's tables, the workers, the scheduler between them, and what customers ask. */
 export function createExtractions(parts: ExtractionsParts): Extractions {
   const { store, sealing, log } = parts;
-  let pool: ExtractPool | null = null;
   let deliveries: ResultDeliveries | null = null;
-  const uploads = new Uploads({ send: (worker, order) => pool?.send(worker, order) ?? false });
+  const send = (worker: number, order: ExtractOrder): boolean => pool.current?.send(worker, order) ?? false;
+  const wakeWorkers = (): void => pool.wake();
+  const uploads = new Uploads({ send, wakeWorkers });
   let listening: readonly { readonly host: string; readonly port: number }[] | null = null;
   const waiters = new Waiters(after);
   const onStoreFault = (fault: StoreFault): void => parts.onStoreFaults([fault]);
@@ -96,10 +98,11 @@ export function createExtractions(parts: ExtractionsParts): Extractions {
     nowMs,
     monotonicMs: () => performance.now(),
     after,
-    send: (worker, order) => pool?.send(worker, order) ?? false,
+    send,
+    wakeWorkers,
     restartWorker(worker) {
       log.error({ worker }, 'an extract worker is stuck; it is ended and another takes its place');
-      pool?.restart(worker);
+      pool.current?.restart(worker);
     },
     onEnded: (job, state) => ended({ job, state }),
     onStoreFault,
@@ -109,8 +112,8 @@ export function createExtractions(parts: ExtractionsParts): Extractions {
 
   /** A worker that is up is used when it knows what it may not reach. */
   const ready = (worker: number): void => {
-    if (listening === null || pool === null) return;
-    pool.send(worker, { kind: 'listening', addresses: listening });
+    if (listening === null || pool.current === null) return;
+    send(worker, { kind: 'listening', addresses: listening });
     scheduler.workerReady(worker);
     uploads.workerReady(worker);
   };
@@ -125,6 +128,14 @@ export function createExtractions(parts: ExtractionsParts): Extractions {
       uploads.workerEnded(worker);
     },
   };
+  const readyAll = ({ workers }: ExtractPool): void => {
+    for (let worker = 0; worker < workers; worker++) ready(worker);
+  };
+  const pool = new LatePool<ExtractPool>({
+    start: () => parts.openPool(parts.workers, parts.worker, events),
+    onOpened: readyAll,
+    onFailed: (error) => log.error({ err: error }, 'an extract worker cannot start; it is tried again'),
+  });
   const timers: NodeJS.Timeout[] = [];
   return {
     control,
@@ -144,7 +155,8 @@ export function createExtractions(parts: ExtractionsParts): Extractions {
         onStoreFault,
       });
       addPending(deliveries, store);
-      pool = await parts.openPool(parts.workers, parts.worker, events);
+      const [anyOpen] = store.extractions.open();
+      if (anyOpen !== undefined) await pool.open();
       await lookAtDisk(parts, scheduler);
       scheduler.resume();
       timers.push(
@@ -156,17 +168,16 @@ export function createExtractions(parts: ExtractionsParts): Extractions {
     listens(addresses) {
       const isFirst = listening === null;
       listening = addresses;
-      for (let worker = 0; worker < (pool?.workers ?? 0); worker++) {
-        if (isFirst) ready(worker);
-        else pool?.send(worker, { kind: 'listening', addresses });
-      }
+      if (pool.current === null) return;
+      if (isFirst) readyAll(pool.current);
+      else for (let worker = 0; worker < pool.current.workers; worker++) send(worker, { kind: 'listening', addresses });
     },
     async stop() {
       for (const timer of timers) clearInterval(timer);
       waiters.tellAll();
       const stopped = Promise.all([scheduler.stop(), janitor.stop(), deliveries?.stop() ?? Promise.resolve()]);
       // What workers are sending ends with them.
-      await pool?.close();
+      await (await pool.closed())?.close();
       uploads.stop();
       await stopped;
     },

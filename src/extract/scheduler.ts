@@ -68,6 +68,8 @@ export interface SchedulerParts {
   after(ms: number, then: () => void): () => void;
   send(worker: number, order: ExtractOrder): boolean;
   restartWorker(worker: number): void;
+  /** There is something to do: workers that have not started yet are to. */
+  wakeWorkers(): void;
   onEnded(job: Job, state: ExtractionState): void;
   onStoreFault(fault: StoreFault): void;
 }
@@ -150,6 +152,7 @@ export class Scheduler {
   }
 
   enqueue(job: Job): void {
+    this.#parts.wakeWorkers();
     this.queue.add(job.customer, job.number, job);
     this.pump();
   }

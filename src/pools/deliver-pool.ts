@@ -104,6 +104,7 @@ class WorkerPlace implements DeliverPool {
         this.up = false;
         if (!wasReady) {
           failed(error);
+          void this.#threads.destroy();
           return;
         }
         this.#events.onEnded(error);

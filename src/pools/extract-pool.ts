@@ -140,6 +140,7 @@ class WorkerPlace {
         this.#up = false;
         if (!wasReady) {
           failed(error);
+          void this.#threads.destroy();
           return;
         }
         if (this.#closing) return;

@@ -1,6 +1,5 @@
 import type { ModelContent, SharedFile } from '../pools/layer-messages.ts';
 import type { SlotStatus } from './geoip.ts';
-import { parseManifest } from './model-manifest.ts';
 import { loadRuntime, openModel } from './model-session.ts';
 import type { ModelRuntime, OpenModel } from './model-session.ts';
 
@@ -112,6 +111,8 @@ class Layer implements ModelLayer {
       this.#status = { generation, state: 'absent', version: null, detail: 'onnxruntime-node is not installed' };
       return;
     }
+    // Loaded for a model alone: most workers have none, and its schema brings a package of 95 modules and 3 MB.
+    const { parseManifest } = await import('./model-manifest.ts');
     const parsed = parseManifest(manifestText);
     const outcome =
       parsed.kind === 'fault' ? parsed : await openModel(runtime, parsed.manifest, new Uint8Array(file.bytes));

@@ -50,6 +50,7 @@ export class SchedulerBench {
           this.#timers = this.#timers.filter((other) => other !== timer);
         };
       },
+      wakeWorkers() {},
       send: (worker, order) => {
         this.orders.push({ worker, order });
         if (order.kind === 'steps')

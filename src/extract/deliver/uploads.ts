@@ -8,6 +8,8 @@ import type { UploadTask } from './upload.ts';
 export interface UploadsParts {
   /** Says whether the worker is there to hear it. */
   send(worker: number, order: ExtractOrder): boolean;
+  /** Workers that have not started yet are to. */
+  wakeWorkers(): void;
 }
 
 /** What an upload needs of the main thread. */
@@ -38,6 +40,7 @@ export class Uploads {
 
   /** One attempt, in the worker that has fewest; waits where there is none. It ends as `shutdown` when the service stops. */
   async run(task: UploadTask, source: UploadSource): Promise<Sent> {
+    if (this.#up.size === 0) this.#parts.wakeWorkers();
     while (this.#up.size === 0 && !this.#isStopped)
       await new Promise<void>((resolve) => {
         this.#waiting.push(resolve);

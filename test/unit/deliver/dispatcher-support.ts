@@ -125,7 +125,7 @@ export class DispatcherBench {
     const secret = `whsec_${Buffer.alloc(32, 2).toString('base64')}`;
     const made = await this.store.webhooks.create(KEY, webhook, secret);
     if (made.kind === 'fault') throw new Error(made.detail);
-    this.dispatcher.subscribers.add(webhook);
+    this.dispatcher.subscribe(webhook);
     return webhook;
   }
 

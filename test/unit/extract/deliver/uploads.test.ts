@@ -58,6 +58,7 @@ function begin(): Bench {
       port1.postMessage(order);
       return true;
     },
+    wakeWorkers() {},
   });
   const runner = new UploadRunner({
     client,
@@ -123,7 +124,7 @@ test('what the main thread cannot read ends the attempt, and records that are go
 test('a worker that ends fails its uploads; those of others go on', async () => {
   const { uploads } = begin();
   const orders: number[] = [];
-  const two = new Uploads({ send: (worker) => orders.push(worker) > 0 });
+  const two = new Uploads({ send: (worker) => orders.push(worker) > 0, wakeWorkers() {} });
   two.workerReady(0);
   two.workerReady(1);
   const source = { ...KEEP_NOTHING, reader: readerOf([]) };
