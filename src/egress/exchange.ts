@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { Body } from './body.ts';
 import { codeOf, type EgressError, faultOf } from './faults.ts';
 import type { Line } from './line.ts';
 import type { EgressHeaders, EgressOutcome, EgressRequest } from './outcome.ts';
@@ -44,12 +45,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #isSent = false;
   #status = 0;
   #headers: EgressHeaders = {};
-  #chunks: Buffer[] = [];
+  #body: Body;
   #bodyBytes = 0;
 
   constructor(target: Target, request: EgressRequest, host: ExchangeHost, settled: Settled) {
     this.target = target;
     this.request = request;
+    this.#body = new Body(request.responseBytesMax);
     this.#host = host;
     this.#startedAtMs = host.nowMs();
     this.#resolve = settled.resolve;
@@ -70,7 +72,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.isSettled = true;
     const line = this.#line;
     this.#line = null;
-    this.#chunks = [];
+    this.#body = new Body(0);
     this.#host.onFailed(this, line);
     const durationMs = this.#host.nowMs() - this.#startedAtMs;
     this.#resolve({ kind: 'failed', error, detail, durationMs, ...(lack === undefined ? {} : { lack }) });
@@ -95,7 +97,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#bodyBytes += chunk.length;
     if (this.#bodyBytes > this.request.responseBytesMax)
       this.fail('response_too_large', `more than ${this.request.responseBytesMax} bytes of body`);
-    else if (this.request.discardBody !== true) this.#chunks.push(chunk);
+    else if (this.request.discardBody !== true) this.#body.add(chunk);
   }
 
   onResponseEnd(): void {
@@ -134,7 +136,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.isSettled || line === null) return;
     this.isSettled = true;
     this.#line = null;
-    const body = this.#chunks.length === 1 ? (this.#chunks[0] ?? EMPTY) : Buffer.concat(this.#chunks);
+    const body = this.#body.take();
     const durationMs = this.#host.nowMs() - this.#startedAtMs;
     this.#host.onDone(this, line);
     this.#resolve({
@@ -166,8 +168,6 @@ export interface Settled {
 function isBodiless(status: number): boolean {
   return status === 204 || status === 304;
 }
-
-const EMPTY = Buffer.alloc(0);
 const CALLER_FAULTS = new Set(['UND_ERR_INVALID_ARG', 'UND_ERR_NOT_SUPPORTED', 'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH']);
 
 /** Names that belong to the connection, and the host: another one than the URL's would reach another site behind one address. */

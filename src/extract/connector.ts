@@ -124,6 +124,8 @@ export interface Source {
   json(url: string, options?: JsonRequest): Promise<JsonAnswer>;
   /** A feed, a sitemap (gz is opened), any text of a published interface. Tier `basic`; `standard` where an HTML page comes. */
   text(url: string, options?: TextRequest): Promise<Page>;
+  /** A text of up to 50 MiB that is read from its beginning on and never stands in memory whole: a sitemap. Otherwise as `text`. */
+  longText(url: string): Promise<LongText>;
   /**
    * What the first `ROBOTS_SITEMAPS_MAX` `Sitemap` lines of the robots.txt of the URL's origin say, absolute; empty where there are
    * none. Never fails.
@@ -154,6 +156,13 @@ export interface Page {
   readonly contentType: string;
   readonly text: string;
   readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface LongText extends Omit<Page, 'text'> {
+  /** Its first characters. */
+  readonly beginning: string;
+  /** All of it, in order; to be read once, and not to its end by who needs no more. Rejects where the rest cannot be had. */
+  readonly pieces: AsyncIterable<string>;
 }
 
 export interface JsonAnswer {

@@ -248,6 +248,13 @@ function pour(socket: Socket, headers: string): void {
   more();
 }
 
+function sendsUntilClose(body: Buffer, headers: string): Respond {
+  return (socket) => {
+    socket.write(`HTTP/1.1 200 OK\r\nConnection: close\r\n${headers}\r\n`);
+    socket.end(body);
+  };
+}
+
 function sends(body: Buffer, headers: string): Respond {
   return (socket) => {
     socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n${headers}\r\n`);
@@ -269,7 +276,38 @@ const withLargeSitemap: Respond = (socket, request) => {
   sends(body, 'Content-Type: application/gzip\r\n')(socket, request);
 };
 
+/** A page, and beside it a sitemap as large as one may be, with addresses as long as pages may have. */
+function withHugeSitemap(as: 'it is' | 'until the end' | 'gzip'): Respond {
+  const url = (): string => `<url><loc>/${randomBytes(370).toString('hex')}</loc></url>\n`;
+  const text = Buffer.from(`<urlset>${Array.from({ length: 64_000 }, url).join('')}</urlset>`);
+  const body = as === 'gzip' ? gzipSync(text, { level: 1 }) : text;
+  return (socket, request) => {
+    if (pathOf(request) !== '/sitemap.xml') html(socket, request, 'Its pages are in a list.');
+    else if (as === 'until the end') sendsUntilClose(body, 'Content-Type: application/xml\r\n')(socket, request);
+    else sends(body, 'Content-Type: application/xml\r\n')(socket, request);
+  };
+}
+
+/** A page, and beside it a feed where a sitemap should be. */
+function withHugeFeed(): Respond {
+  const items = Buffer.alloc(45 * MIB, '<item><title>bread</title><link>http://shop.example/1</link></item>');
+  const body = Buffer.concat([Buffer.from('<rss><channel>'), items]);
+  return (socket, request) => {
+    if (pathOf(request) === '/sitemap.xml') sends(body, 'Content-Type: application/xml\r\n')(socket, request);
+    else html(socket, request, 'Its pages are in a list.');
+  };
+}
+
 const MIB = 2 ** 20;
+
+function siteUrls(url: string): object {
+  return {
+    connector: 'generic',
+    operation: 'site.urls',
+    input: { url: new URL(url).origin },
+    collect: { mode: 'limit', limit: 1_000 },
+  };
+}
 
 /** What is large → how it is asked for, and what comes of it. */
 const LARGE: Readonly<
@@ -333,14 +371,41 @@ const LARGE: Readonly<
   },
   'a sitemap of 50,000 addresses': {
     respond: withLargeSitemap,
-    body: (url) => ({
-      connector: 'generic',
-      operation: 'site.urls',
-      input: { url: new URL(url).origin },
-      collect: { mode: 'limit', limit: 1_000 },
-    }),
+    body: siteUrls,
     reason: 'succeeded',
     collected: 1_000,
+  },
+  'a sitemap of 48 MiB': {
+    respond: withHugeSitemap('it is'),
+    body: siteUrls,
+    reason: 'succeeded',
+    collected: 1_000,
+  },
+  'a sitemap of 48 MiB, of a length that is not announced': {
+    respond: withHugeSitemap('until the end'),
+    body: siteUrls,
+    reason: 'succeeded',
+    collected: 1_000,
+  },
+  'a sitemap of 48 MiB, packed': {
+    respond: withHugeSitemap('gzip'),
+    body: siteUrls,
+    reason: 'succeeded',
+    collected: 1_000,
+  },
+  'a feed of 45 MiB in a sitemap’s place': {
+    respond: withHugeFeed(),
+    body: siteUrls,
+    reason: 'succeeded',
+    collected: 1,
+  },
+  'a feed of 45 MiB': {
+    respond: sends(
+      Buffer.concat([Buffer.from('<rss><channel>'), Buffer.alloc(45 * MIB, '<item><title>bread</title></item>')]),
+      'Content-Type: application/rss+xml\r\n',
+    ),
+    body: (url) => ({ connector: 'feed', operation: 'feed.items', input: { url } }),
+    reason: 'unsupported_content',
   },
 };
 

@@ -85,12 +85,25 @@ export function fakeSource(answers: FakeAnswers, options: FakeSourceOptions = {}
       settle(() => toJson(answer({ method: 'json', url, headers, accept: null, robots: false }, allowStatuses))),
     text: (url: string, { accept = null, allowStatuses = [], robots = true }: FakeTextRequest = {}) =>
       settle(() => answer({ method: 'text', url, headers: {}, accept, robots }, allowStatuses)),
+    longText: (url: string) =>
+      settle(() => {
+        const { text, ...page } = answer({ method: 'text', url, headers: {}, accept: null, robots: true });
+        return { ...page, beginning: text.slice(0, 4_096), pieces: inPieces(text) };
+      }),
     base: (fallback: string) => options.base ?? fallback,
     robotsSitemaps: () => Promise.resolve(options.sitemaps ?? []),
   };
 }
 
 type FakeTextRequest = Omit<TextRequest, 'accept'> & { readonly accept?: string | null };
+
+/** Cut anywhere, as what comes over the wire is. */
+async function* inPieces(text: string): AsyncGenerator<string> {
+  for (let at = 0; at < text.length; at += PIECE_CHARACTERS)
+    yield await Promise.resolve(text.slice(at, at + PIECE_CHARACTERS));
+}
+
+const PIECE_CHARACTERS = 1_000;
 
 /** Async like the real one, so that a failure is always a rejection. */
 async function settle<T>(read: () => T): Promise<T> {

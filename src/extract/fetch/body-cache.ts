@@ -10,7 +10,7 @@ export interface CachedBody {
 
 /** Choice: in a worker of 64 MiB a job, a quarter; larger bodies are not worth so many small ones. */
 const BYTES_MAX = 16 * 1_048_576;
-const BODY_BYTES_MAX = 1_048_576;
+export const BODY_BYTES_MAX = 1_048_576;
 /** Choice: bodies of 2 KiB fill it. */
 const ENTRIES_MAX = 8_192;
 /** Choice: what an entry costs beside its body. */

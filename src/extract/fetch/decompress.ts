@@ -1,5 +1,19 @@
+import { pipeline, type Transform } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate, inflateRaw, type InputType, type ZlibOptions } from 'node:zlib';
+import {
+  brotliDecompress,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createInflateRaw,
+  gunzip,
+  inflate,
+  inflateRaw,
+  type InputType,
+  type ZlibOptions,
+} from 'node:zlib';
+import { withHead, type Pieces } from './pieces.ts';
 
 export type Decompressed =
   | { readonly kind: 'ok'; readonly body: Buffer }
@@ -32,14 +46,10 @@ const RATIO_FREE_BYTES = 1_048_576;
  * hold, is never made: unpacking stops there.
  */
 export async function decompress(body: Buffer, contentEncoding: string, bytesMax: number): Promise<Decompressed> {
-  const codings = contentEncoding
-    .toLowerCase()
-    .split(',')
-    .map((coding) => coding.trim())
-    .filter((coding) => coding !== '' && coding !== 'identity');
-  if (codings.length > CODINGS_MAX) return { kind: 'broken', detail: `${codings.length} content codings` };
+  const codings = codingsOf(contentEncoding);
+  if (codings.length > CODINGS_MAX) return tooMany(codings);
   let unpacked = body;
-  for (const coding of codings.reverse()) {
+  for (const coding of codings) {
     const step = await unpack(unpacked, coding, bytesMax);
     if (step.kind !== 'ok') return step;
     unpacked = step.body;
@@ -49,8 +59,29 @@ export async function decompress(body: Buffer, contentEncoding: string, bytesMax
 
 /** A body that is a gzip file by itself, as sitemaps are, is opened; any other is left as it is. */
 export async function openGzip(body: Buffer, bytesMax: number): Promise<Decompressed> {
-  const isGzip = body[0] === 0x1f && body[1] === 0x8b && body[2] === 8;
-  return isGzip ? await unpack(body, 'gzip', bytesMax) : { kind: 'ok', body };
+  return isGzip(body) ? await unpack(body, 'gzip', bytesMax) : { kind: 'ok', body };
+}
+
+/** What was not undone, and why. */
+export type Undone = Exclude<Decompressed, { readonly kind: 'ok' }>;
+
+/**
+ * The same piece by piece, for what need not stand in memory whole: it takes the body as it came, and some 100 KiB. Both codings and,
+ * with `opensGzip`, a gzip file in them are undone; all steps together may make as much as one of `decompress`. What fails is thrown
+ * as `failed` makes it.
+ */
+export async function* decompressInPieces(
+  body: Buffer,
+  { contentEncoding, bytesMax, opensGzip }: { contentEncoding: string; bytesMax: number; opensGzip: boolean },
+  failed: (why: Undone) => Error,
+): AsyncGenerator<Buffer> {
+  const codings = codingsOf(contentEncoding);
+  if (codings.length > CODINGS_MAX) throw failed(tooMany(codings));
+  const outputMax = outputMaxOf(body, bytesMax);
+  let pieces: Pieces = slicesOf(body);
+  for (const coding of codings) pieces = undone(pieces, coding, outputMax, failed);
+  if (opensGzip) pieces = gzipUndone(pieces, outputMax, failed);
+  yield* pieces;
 }
 
 async function unpack(body: Buffer, coding: string, bytesMax: number): Promise<Decompressed> {
@@ -58,7 +89,7 @@ async function unpack(body: Buffer, coding: string, bytesMax: number): Promise<D
   if (undo === undefined) return { kind: 'broken', detail: `the content coding ${coding.slice(0, 32)}` };
   // A body without a byte is none that was packed, whatever the header says.
   if (body.length === 0) return { kind: 'ok', body };
-  const maxOutputLength = Math.min(bytesMax, Math.max(RATIO_FREE_BYTES, body.length * RATIO_MAX));
+  const maxOutputLength = outputMaxOf(body, bytesMax);
   try {
     return { kind: 'ok', body: await undo(body, { maxOutputLength }) };
   } catch (error) {
@@ -72,4 +103,75 @@ async function unpack(body: Buffer, coding: string, bytesMax: number): Promise<D
 function isZlib(bytes: Buffer): boolean {
   const [first = 0, second = 0] = bytes;
   return (first & 0x0f) === 8 && ((first << 8) | second) % 31 === 0;
+}
+
+/** The last one first. */
+function codingsOf(contentEncoding: string): readonly string[] {
+  return contentEncoding
+    .toLowerCase()
+    .split(',')
+    .map((coding) => coding.trim())
+    .filter((coding) => coding !== '' && coding !== 'identity')
+    .reverse();
+}
+
+function tooMany(codings: readonly string[]): Undone {
+  return { kind: 'broken', detail: `${codings.length} content codings` };
+}
+
+function isGzip([a, b, c]: Buffer): boolean {
+  return a === 0x1f && b === 0x8b && c === 8;
+}
+
+function outputMaxOf(body: Buffer, bytesMax: number): number {
+  return Math.min(bytesMax, Math.max(RATIO_FREE_BYTES, body.length * RATIO_MAX));
+}
+
+/** Choice: sixteen turns of the event loop for each MiB, so that a long body lets others through. */
+const SLICE_BYTES = 65_536;
+
+async function* slicesOf(body: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < body.length; at += SLICE_BYTES) {
+    yield body.subarray(at, at + SLICE_BYTES);
+    await turn();
+  }
+}
+
+const OPEN: Readonly<Record<string, (head: Buffer) => Transform>> = {
+  gzip: () => createGunzip(),
+  'x-gzip': () => createGunzip(),
+  deflate: (head) => (isZlib(head) ? createInflate() : createInflateRaw()),
+  br: () => createBrotliDecompress(),
+};
+
+async function* undone(
+  pieces: Pieces,
+  coding: string,
+  outputMax: number,
+  failed: (why: Undone) => Error,
+): AsyncGenerator<Buffer> {
+  const open = Object.hasOwn(OPEN, coding) ? OPEN[coding] : undefined;
+  if (open === undefined) throw failed({ kind: 'broken', detail: `the content coding ${coding.slice(0, 32)}` });
+  const { head, all } = await withHead(pieces, 2);
+  if (head.length === 0) return;
+  const stream = open(head);
+  // Its end, orderly or not, is told where the stream is read.
+  pipeline(all, stream, () => {});
+  let bytes = 0;
+  try {
+    for await (const piece of stream as AsyncIterable<Buffer>) {
+      bytes += piece.length;
+      if (bytes > outputMax) throw failed({ kind: 'too_large' });
+      yield piece;
+    }
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    if (!/^(?:Z_|ERR_)/.test(code)) throw error;
+    throw failed({ kind: 'broken', detail: `${coding}: ${code}` });
+  }
+}
+
+async function* gzipUndone(pieces: Pieces, outputMax: number, failed: (why: Undone) => Error): AsyncGenerator<Buffer> {
+  const { head, all } = await withHead(pieces, 3);
+  yield* isGzip(head) ? undone(all, 'gzip', outputMax, failed) : all;
 }

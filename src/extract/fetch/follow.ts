@@ -1,7 +1,7 @@
 import type { EgressHeaders } from '../../egress/outcome.ts';
 import { fetchPatiently, headerOf, type Answer } from './attempt.ts';
-import type { CachedBody } from './body-cache.ts';
-import { ACCEPTED_ENCODINGS, decompress, openGzip, type Decompressed } from './decompress.ts';
+import { BODY_BYTES_MAX, type CachedBody } from './body-cache.ts';
+import { ACCEPTED_ENCODINGS, decompress, openGzip, type Decompressed, type Undone } from './decompress.ts';
 import { FetchFailure } from './failures.ts';
 import { isLoginPage, isRedirect, keepsTrust, redirectTarget } from './redirects.ts';
 import type { FetchParts } from './parts.ts';
@@ -23,6 +23,8 @@ export interface FollowRequest {
   readonly isAnswer: (status: number) => boolean;
   /** A body that is a gzip file is opened. */
   readonly opensGzip: boolean;
+  /** A large body is left as it came. */
+  readonly leavesPacked: boolean;
   /** Of each body, as it came over the wire. */
   readonly onBytes: (bytes: number) => void;
 }
@@ -37,6 +39,8 @@ export type Followed =
       /** The header's whole value; '' where there is none. */
       readonly contentType: string;
       readonly body: Buffer;
+      /** The content coding that a body has that was left as it came; null for one that was not. */
+      readonly encoding: string | null;
     }
   /** The redirects are too many, go round or lead nowhere. */
   | { readonly kind: 'astray'; readonly detail: string };
@@ -98,14 +102,16 @@ async function finish(
   if (status === 304) {
     if (cached === null) throw new FetchFailure('refused', `${url}: 304 to a request without a validator`);
     const { contentType, headers, body } = cached;
-    return { kind: 'answer', url, status: 200, headers, contentType, body };
+    return { kind: 'answer', url, status: 200, headers, contentType, body, encoding: null };
   }
-  const { bytesMax } = request;
   const encoding = listOf(answer.headers['content-encoding']).join(',');
-  let unpacked = opened(url, await decompress(answer.body, encoding, bytesMax));
-  if (request.opensGzip) unpacked = opened(url, await openGzip(unpacked, bytesMax));
   const contentType = headerOf(answer.headers, 'content-type') ?? '';
   const headers = plainHeaders(answer.headers);
+  const result = await unpackedOf(answer.body, encoding, request);
+  if (result.kind === 'too_large' && request.leavesPacked)
+    return { kind: 'answer', url, status, headers, contentType, body: answer.body, encoding };
+  if (result.kind !== 'ok') throw undecodable(url, result);
+  const unpacked = result.body;
   if (status === 200 && mayCache(request)) {
     const { etag = null, 'last-modified': lastModified = null, 'cache-control': control = '' } = headers;
     const isKept = !/no-store|private/i.test(control);
@@ -113,13 +119,23 @@ async function finish(
     if (isKept) parts.bodies.keep(key, { etag, lastModified, contentType, headers, body: unpacked });
     else parts.bodies.drop(key);
   }
-  return { kind: 'answer', url, status, headers, contentType, body: unpacked };
+  return { kind: 'answer', url, status, headers, contentType, body: unpacked, encoding: null };
 }
 
-function opened(url: string, result: Decompressed): Buffer {
-  if (result.kind === 'ok') return result.body;
-  if (result.kind === 'too_large') throw new FetchFailure('too_large', `${url}: unpacks to more than it may`);
-  throw new FetchFailure('content', `${url}: ${result.detail}`);
+/** What may be left packed is undone here only where it is small, and may be kept. */
+async function unpackedOf(
+  body: Buffer,
+  encoding: string,
+  { bytesMax, leavesPacked, opensGzip }: FollowRequest,
+): Promise<Decompressed> {
+  const wholeMax = leavesPacked ? Math.min(bytesMax, BODY_BYTES_MAX) : bytesMax;
+  const result = await decompress(body, encoding, wholeMax);
+  return result.kind === 'ok' && opensGzip ? await openGzip(result.body, wholeMax) : result;
+}
+
+export function undecodable(url: string, why: Undone): FetchFailure {
+  if (why.kind === 'too_large') return new FetchFailure('too_large', `${url}: unpacks to more than it may`);
+  return new FetchFailure('content', `${url}: ${why.detail}`);
 }
 
 /** Choice: what a session or a caller's key opened is nobody else's, and is kept for nobody. */

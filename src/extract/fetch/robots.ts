@@ -45,6 +45,7 @@ async function loadRobots(parts: FetchParts, origin: string, onBytes: OnBytes): 
       beforeHop: () => Promise.resolve(),
       isAnswer: isAbsence,
       opensGzip: false,
+      leavesPacked: false,
       onBytes,
     });
     const isFile = followed.kind === 'answer' && followed.status >= 200 && followed.status < 300;

@@ -1,9 +1,11 @@
-import type { JsonAnswer, JsonRequest, Page, Source, TextRequest } from '../connector.ts';
-import { decodeText } from '../read/charset.ts';
+import type { JsonAnswer, JsonRequest, LongText, Page, Source, TextRequest } from '../connector.ts';
+import { decodeText, textDecoder } from '../read/charset.ts';
 import { isHtmlPage, mediaType, parseJsonBody, requirePage, requireText } from './content.ts';
+import { decompressInPieces } from './decompress.ts';
 import { FetchFailure } from './failures.ts';
-import { follow, type Followed, type FollowRequest } from './follow.ts';
+import { follow, undecodable, type Followed, type FollowRequest } from './follow.ts';
 import type { FetchParts, SourceUsage } from './parts.ts';
+import { withHead, type Pieces } from './pieces.ts';
 import { readFetchUrl } from './redirects.ts';
 import { findRobots, holdToRobots } from './robots.ts';
 import { createSessionJar, type JobSession } from './session.ts';
@@ -11,8 +13,11 @@ import type { CookieChange } from './session-cookies.ts';
 
 /** Of a page or an API's answer, on the wire and unpacked. Choice: the largest pages of usual sites have some 5 MiB. */
 const PAGE_BYTES_MAX = 10 * 1_048_576;
-/** Of a feed or a sitemap. Source: the sitemaps protocol's 50 MB. */
-const TEXT_BYTES_MAX = 50 * 1_048_576;
+/** Of a sitemap. Source: the sitemaps protocol's 50 MB. */
+const LONG_TEXT_BYTES_MAX = 50 * 1_048_576;
+/** Choice: enough to tell a text's encoding where nothing says it. */
+const HEAD_BYTES = 65_536;
+const BEGINNING_CHARACTERS = 4_096;
 
 export interface SourceParts extends FetchParts {
   /** null: nobody is logged in. */
@@ -50,12 +55,12 @@ export function createSource(parts: SourceParts): CountedSource {
   async function fetched<T>(
     url: string,
     ask: Ask,
-    read: (answer: Answered) => T,
+    read: (answer: Answered) => T | Promise<T>,
     tierOf: (value: T) => 'basic' | 'standard' = () => ask.tier,
   ): Promise<T> {
     try {
       const answer = await answerOf(url, ask);
-      const value = read(answer);
+      const value = await read(answer);
       if (answer.status >= 200 && answer.status < 300) {
         usage.pages++;
         usage.credits++;
@@ -104,6 +109,19 @@ export function createSource(parts: SourceParts): CountedSource {
         // What was asked for is a text of an interface; what came may be a page that names one, which is no cheaper than others.
         ({ contentType, text }) => (isHtmlPage(contentType, text) ? 'standard' : 'basic'),
       ),
+    longText: (url) =>
+      fetched(
+        url,
+        LONG_TEXT,
+        (answer) =>
+          toLongText(answer, () => {
+            // It was counted when it came; now it cannot be read.
+            usage.pages--;
+            usage.credits--;
+            usage.errors++;
+          }),
+        ({ contentType, beginning }) => (isHtmlPage(contentType, beginning) ? 'standard' : 'basic'),
+      ),
     async robotsSitemaps(url) {
       const target = readFetchUrl(url);
       if (target === null) return [];
@@ -116,7 +134,7 @@ export function createSource(parts: SourceParts): CountedSource {
   };
 }
 
-interface Ask extends Pick<FollowRequest, 'accept' | 'headers' | 'bytesMax' | 'opensGzip'> {
+interface Ask extends Pick<FollowRequest, 'accept' | 'headers' | 'bytesMax' | 'opensGzip' | 'leavesPacked'> {
   readonly robots: boolean;
   readonly allowStatuses: readonly number[];
   readonly tier: 'basic' | 'standard';
@@ -127,6 +145,7 @@ const PAGE: Ask = {
   headers: {},
   bytesMax: PAGE_BYTES_MAX,
   opensGzip: false,
+  leavesPacked: false,
   robots: true,
   allowStatuses: [],
   tier: 'standard',
@@ -139,15 +158,57 @@ function jsonAsk({ headers = {}, allowStatuses = [] }: JsonRequest): Ask {
   return { ...PAGE, accept, headers: own, robots: false, allowStatuses, tier: 'basic' };
 }
 
-function textAsk({
-  accept = 'text/*, application/xml, */*;q=0.5',
-  allowStatuses = [],
-  robots = true,
-}: TextRequest): Ask {
-  return { ...PAGE, accept, bytesMax: TEXT_BYTES_MAX, opensGzip: true, robots, allowStatuses, tier: 'basic' };
+const ACCEPT_TEXT = 'text/*, application/xml, */*;q=0.5';
+
+const LONG_TEXT: Ask = {
+  ...PAGE,
+  accept: ACCEPT_TEXT,
+  bytesMax: LONG_TEXT_BYTES_MAX,
+  opensGzip: true,
+  leavesPacked: true,
+  tier: 'basic',
+};
+
+function textAsk({ accept = ACCEPT_TEXT, allowStatuses = [], robots = true }: TextRequest): Ask {
+  return { ...PAGE, accept, opensGzip: true, robots, allowStatuses, tier: 'basic' };
 }
 
 function toPage({ url, status, headers, contentType, body }: Answered): Page {
   const { text } = decodeText(body, contentType === '' ? null : contentType);
   return { url, status, contentType: mediaType(contentType), text, headers };
+}
+
+/** `onBroken`: the rest of it cannot be read. */
+async function toLongText(answer: Answered, onBroken: () => void): Promise<LongText> {
+  const { url, status, headers, contentType, body, encoding } = answer;
+  const unpacked = decompressInPieces(
+    body,
+    { contentEncoding: encoding ?? '', bytesMax: LONG_TEXT_BYTES_MAX, opensGzip: encoding !== null },
+    (why) => undecodable(url, why),
+  );
+  const { head, all } = await withHead(unpacked, HEAD_BYTES);
+  requireText(url, contentType, head);
+  const said = contentType === '' ? null : contentType;
+  return {
+    url,
+    status,
+    contentType: mediaType(contentType),
+    headers,
+    beginning: decodeText(head.subarray(0, HEAD_BYTES), said).text.slice(0, BEGINNING_CHARACTERS),
+    pieces: decoded(all, textDecoder(head, said), onBroken),
+  };
+}
+
+async function* decoded(
+  pieces: Pieces,
+  decode: ReturnType<typeof textDecoder>,
+  onBroken: () => void,
+): AsyncGenerator<string> {
+  try {
+    for await (const piece of pieces) yield decode(piece, false);
+  } catch (error) {
+    onBroken();
+    throw error;
+  }
+  yield decode(new Uint8Array(0), true);
 }

@@ -25,6 +25,20 @@ export function decodeText(bytes: Uint8Array, contentType: string | null): Decod
   return { text: decode(bytes, charset), charset };
 }
 
+/**
+ * The same for what comes in pieces, of which `head` are the first bytes and tell the encoding. A character may be cut where a piece
+ * ends; `isLast` tells that none follows.
+ */
+export function textDecoder(
+  head: Uint8Array,
+  contentType: string | null,
+): (bytes: Uint8Array, isLast: boolean) => string {
+  const charset = byMark(head) ?? byWord(head, contentType);
+  if (charset === WESTERN) return windows1252;
+  const decoder = new TextDecoder(charset);
+  return (bytes, isLast) => decoder.decode(bytes, { stream: !isLast });
+}
+
 const WESTERN = 'windows-1252';
 
 /** The first that is said and can be. */

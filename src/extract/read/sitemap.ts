@@ -30,8 +30,6 @@ export interface SitemapEntry {
   readonly lastModified: string | null;
 }
 
-/** Source: sitemaps.org: 50 MB (52,428,800 bytes) of one file, opened. */
-const CHARACTERS_MAX = 52_428_800;
 /** Choice: written to the parser at once, so that it ends soon after the last URL that is taken. */
 const CHUNK_CHARACTERS = 65_536;
 /** Choice: no sitemap format is deeper. */
@@ -40,28 +38,88 @@ const DEPTH_MAX = 64;
 const FAULTS_MAX = 1_000;
 
 /**
- * Reads a part of a file from `url`, and soon stops behind it. Choice: any number of entries, as the file's size is bounded; sites
- * have more than the 50,000 of the protocol. A file that breaks off or is broken gives what could be read. Throws `parse_failed` on
- * entity declarations, and where there is no end of faults: what of the file is lost then nobody knows.
+ * Reads a part of a file from `url` that comes in pieces, and soon stops behind it. Choice: any number of entries, as the file's size
+ * is bounded; sites have more than the 50,000 of the protocol. A file that breaks off or is broken gives what could be read. Throws
+ * `parse_failed` on entity declarations, and where there is no end of faults: what of the file is lost then nobody knows.
  */
-export function readSitemap(text: string, url: string, part: ListPart<SitemapKind>): Sitemap {
-  const cut = text
-    .slice(0, CHARACTERS_MAX)
-    .replace(/^\uFEFF/, '')
-    .trimStart();
-  return cut.startsWith('<') ? readXml(cut, url, part) : readLines(cut, url, part);
+export class SitemapReader {
+  readonly #url: string;
+  readonly #part: ListPart<SitemapKind>;
+  #form: Form | null = null;
+
+  constructor(url: string, part: ListPart<SitemapKind>) {
+    this.#url = url;
+    this.#part = part;
+  }
+
+  /** What it is, once that is known; what a feed has is not read here. */
+  get kind(): Sitemap['kind'] | null {
+    return this.#form?.kind ?? null;
+  }
+
+  /** False: what follows need not be read. */
+  write(piece: string): boolean {
+    const text = this.#form === null ? piece.replace(/^\uFEFF/, '').trimStart() : piece;
+    if (text === '') return true;
+    this.#form ??= text.startsWith('<') ? new XmlForm(this.#url, this.#part) : new LineForm(this.#url, this.#part);
+    for (let at = 0; at < text.length; at += CHUNK_CHARACTERS)
+      if (!this.#form.write(text.slice(at, at + CHUNK_CHARACTERS))) return false;
+    return true;
+  }
+
+  /** Nothing more was written. */
+  end(): Sitemap {
+    return this.#form?.end() ?? { kind: 'none' };
+  }
 }
 
+export function readSitemap(text: string, url: string, part: ListPart<SitemapKind>): Sitemap {
+  const reader = new SitemapReader(url, part);
+  reader.write(text);
+  return reader.end();
+}
+
+interface Form {
+  readonly kind: Sitemap['kind'] | null;
+  write(text: string): boolean;
+  end(): Sitemap;
+}
+
+/** Choice: longer lines are no addresses. */
+const LINE_CHARACTERS_MAX = 65_536;
+
 /** One URL a line. A single line that is none makes it something else. */
-function readLines(text: string, url: string, part: ListPart<SitemapKind>): Sitemap {
-  const taker = new PartTaker<SitemapKind, SitemapEntry>(part);
-  for (const [line] of text.matchAll(/[^\r\n]+/g)) {
-    if (line.trim() === '') continue;
-    const found = /^\s*https?:\/\//i.test(line) ? absoluteUrl(line, url) : null;
-    if (found === null) return { kind: 'none' };
-    if (!taker.take({ url: found, lastModified: null }, 'urls')) break;
+class LineForm implements Form {
+  readonly #url: string;
+  readonly #taker: PartTaker<SitemapKind, SitemapEntry>;
+  /** A line whose end has not come. */
+  #line = '';
+  kind: 'urls' | 'none' | null = null;
+
+  constructor(url: string, part: ListPart<SitemapKind>) {
+    this.#url = url;
+    this.#taker = new PartTaker(part);
   }
-  return taker.seen === 0 ? { kind: 'none' } : { kind: 'urls', entries: taker.entries, next: taker.next };
+
+  write(text: string): boolean {
+    const lines = (this.#line + text).split(/[\r\n]+/);
+    this.#line = lines.pop() ?? '';
+    if (this.#line.length > LINE_CHARACTERS_MAX) this.kind = 'none';
+    return lines.every((line) => this.#take(line)) && this.kind !== 'none';
+  }
+
+  end(): Sitemap {
+    if (this.kind !== 'none' && this.#taker.next === null) this.#take(this.#line);
+    if (this.kind === 'none' || this.#taker.seen === 0) return { kind: 'none' };
+    return { kind: 'urls', entries: this.#taker.entries, next: this.#taker.next };
+  }
+
+  #take(line: string): boolean {
+    if (line.trim() === '') return true;
+    const found = /^\s*https?:\/\//i.test(line) ? absoluteUrl(line, this.#url) : null;
+    this.kind = found === null ? 'none' : 'urls';
+    return found !== null && this.#taker.take({ url: found, lastModified: null }, 'urls');
+  }
 }
 
 interface State {
@@ -84,25 +142,43 @@ const KINDS: Readonly<Record<string, Sitemap['kind']>> = {
   rdf: 'feed',
 };
 
-function readXml(text: string, url: string, part: ListPart<SitemapKind>): Sitemap {
-  const state: State = {
-    kind: null,
-    path: [],
-    taker: new PartTaker(part),
-    text: '',
-    location: null,
-    lastModified: null,
-    refused: false,
-    faults: 0,
-  };
-  const parser = listen(state, url);
-  for (let at = 0; at < text.length && !isDone(state); at += CHUNK_CHARACTERS)
-    parser.write(text.slice(at, at + CHUNK_CHARACTERS));
-  if (state.refused) throw new SourceFailure('parse_failed', `${url} declares entities`, false);
-  const { kind, taker } = state;
-  if (kind !== 'urls' && kind !== 'index') return { kind: kind ?? 'none' };
-  if (isGivenUp(state)) throw new SourceFailure('parse_failed', `${url} is broken in too many places`, false);
-  return { kind, entries: taker.entries, next: taker.next };
+class XmlForm implements Form {
+  readonly #url: string;
+  readonly #state: State;
+  readonly #parser: Saxes.SaxesParser;
+
+  constructor(url: string, part: ListPart<SitemapKind>) {
+    this.#url = url;
+    this.#state = {
+      kind: null,
+      path: [],
+      taker: new PartTaker(part),
+      text: '',
+      location: null,
+      lastModified: null,
+      refused: false,
+      faults: 0,
+    };
+    this.#parser = listen(this.#state, url);
+  }
+
+  get kind(): Sitemap['kind'] | null {
+    return this.#state.kind;
+  }
+
+  write(text: string): boolean {
+    this.#parser.write(text);
+    return !isDone(this.#state);
+  }
+
+  end(): Sitemap {
+    const { kind, taker, refused } = this.#state;
+    if (refused) throw new SourceFailure('parse_failed', `${this.#url} declares entities`, false);
+    if (kind !== 'urls' && kind !== 'index') return { kind: kind ?? 'none' };
+    if (isGivenUp(this.#state))
+      throw new SourceFailure('parse_failed', `${this.#url} is broken in too many places`, false);
+    return { kind, entries: taker.entries, next: taker.next };
+  }
 }
 
 function isDone(state: State): boolean {

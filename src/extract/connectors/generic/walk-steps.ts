@@ -19,7 +19,7 @@ import { absoluteUrl, addressOf } from '../../read/urls.ts';
 import { onward, TRAIL_START } from '../kit/trail.ts';
 import { PAGE_URL_CHARACTERS_MAX } from './address.ts';
 import { isOfSite, isWanted, isWantedAddress, movedScope, type Scope } from './scope.ts';
-import { readEntries, type Entries } from './sitemaps.ts';
+import { readEntries, type Entries, type ListText } from './sitemaps.ts';
 import {
   fromEntries,
   pageStep,
@@ -92,7 +92,8 @@ function isGone(error: unknown): boolean {
 async function begin(walk: Walk, state: BeginState, source: Source, want: Wanted): Promise<StepResult> {
   const page = await source.page(state.url);
   const scope = movedScope(state.scope, state.url, page.url);
-  const list = looksLikeList(page) ? readList(page, sitemap(page.url, scope, 0), walk, want) : null;
+  const text = { url: page.url, pieces: [page.text] };
+  const list = looksLikeList(page) ? await readList(text, sitemap(page.url, scope, 0), walk, want) : null;
   if (list !== null) return list;
   const html = readHtml(page.text, page.url);
   const meta = readMeta(html, page.headers);
@@ -223,19 +224,19 @@ async function readSitemapStep(walk: Walk, state: SitemapState, source: Source, 
 
 /** null where there is something else. */
 async function sitemapAt(walk: Walk, state: SitemapState, source: Source, want: Wanted): Promise<StepResult | null> {
-  return readList(await source.text(state.url), state, walk, want);
+  return readList(await source.longText(state.url), state, walk, want);
 }
 
 /**
  * An index leads to its sitemaps, a list to its pages, and where either has more than the step can use now, to itself. Null where the
  * page is neither.
  */
-function readList(page: Page, state: SitemapState, walk: Walk, want: Wanted): StepResult | null {
+async function readList(text: ListText, state: SitemapState, walk: Walk, want: Wanted): Promise<StepResult | null> {
   let tooLong = 0;
   const part = partOf(state, walk, want, () => {
     tooLong++;
   });
-  const list = readEntries(page, part);
+  const list = await readEntries(text, part);
   if (list === null) return null;
   const more = list.next === null ? [] : [toStep({ ...state, from: list.next })];
   if (list.kind === 'index') return fromIndex(list, more, state, walk, tooLong);

@@ -1,5 +1,6 @@
-import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import type { LongText } from '../../../../src/extract/connector.ts';
 import type { GuardedClient } from '../../../../src/egress/client.ts';
 import type { EgressError } from '../../../../src/egress/faults.ts';
 import { startHostile, type HostileConduct } from '../../../support/hostile-server.ts';
@@ -15,6 +16,8 @@ import {
 } from './site.ts';
 
 const client = loopbackClient();
+/** Brotli's own choice takes seconds for a few megabytes. */
+const FAST = { [constants.BROTLI_PARAM_QUALITY]: 1 };
 
 function failingClient(fault: EgressError): Pick<GuardedClient, 'request'> {
   return { request: () => Promise.resolve({ kind: 'failed', error: fault, detail: '', durationMs: 0 }) };
@@ -386,13 +389,82 @@ describe('a text', () => {
     expect(source.usage()).toMatchObject({ credits: 2, tier: 'standard' });
   });
 
-  test('may be larger than a page, and not without end', async () => {
+  test('is no larger than a page', async () => {
+    const { source, url } = await serve({ '/large': Buffer.alloc(12 * 2 ** 20, 0x61).toString() });
+    expect(await failureOf(source.text(`${url}/large`))).toEqual(['unsupported_content', false]);
+  });
+});
+
+describe('a long text', () => {
+  const lines = (count: number): string =>
+    Array.from({ length: count }, (_, i) => `https://shop.example/é/${(i * Math.SQRT2).toString(36)}`).join('\n');
+  const read = async (text: LongText): Promise<string> => {
+    let all = '';
+    for await (const piece of text.pieces) all += piece;
+    return all;
+  };
+
+  test.each([
+    ['small', 3],
+    ['large', 150_000],
+  ])('that is %s is unpacked and read in pieces, whatever its codings', async (_size, count) => {
+    const text = lines(count);
     const { source, url } = await serve({
-      '/large': Buffer.alloc(12 * 2 ** 20, 0x61).toString(),
-      '/huge': { headers: { 'content-encoding': 'gzip' }, body: gzipSync(gzipSync(Buffer.alloc(60 * 2 ** 20))) },
+      '/plain': { headers: { 'content-type': 'text/plain' }, body: Buffer.from(text) },
+      '/gzip': { headers: { 'content-encoding': 'gzip' }, body: gzipSync(text) },
+      '/file.gz': { headers: { 'content-type': 'application/gzip' }, body: gzipSync(text) },
+      '/packed.gz': {
+        headers: { 'content-encoding': 'br' },
+        body: brotliCompressSync(gzipSync(text), { params: FAST }),
+      },
+      '/deflate': { headers: { 'content-encoding': 'deflate' }, body: deflateSync(text) },
+      '/bare': { headers: { 'content-encoding': 'deflate' }, body: deflateRawSync(text) },
+      '/utf-16': {
+        headers: { 'content-type': 'text/plain; charset=utf-16le' },
+        body: Buffer.from(`\uFEFF${text}`, 'utf16le'),
+      },
     });
-    expect((await source.text(`${url}/large`)).text).toHaveLength(12 * 2 ** 20);
-    expect(await failureOf(source.text(`${url}/huge`))).toEqual(['unsupported_content', false]);
+    for (const path of ['plain', 'gzip', 'file.gz', 'packed.gz', 'deflate', 'bare', 'utf-16']) {
+      const long = await source.longText(`${url}/${path}`);
+      expect(long.beginning).toBe(text.slice(0, 4_096));
+      expect([path, (await read(long)) === text]).toEqual([path, true]);
+    }
+    expect(source.usage()).toMatchObject({ pages: 7, credits: 7, errors: 0 });
+  });
+
+  test('need not be read to its end', async () => {
+    const { source, url } = await serve({
+      '/a': { headers: { 'content-encoding': 'gzip' }, body: gzipSync(lines(150_000)) },
+    });
+    for await (const piece of (await source.longText(`${url}/a`)).pieces) {
+      expect(piece).toMatch(/^https:/);
+      break;
+    }
+    expect(source.usage()).toMatchObject({ pages: 1, errors: 0 });
+  });
+
+  test('that is a page costs a credit of a page', async () => {
+    const { source, url } = await serve({ '/a': '<!doctype html><p>There is no sitemap here.' });
+    await source.longText(`${url}/a`);
+    expect(source.usage()).toMatchObject({ credits: 1, tier: 'standard' });
+  });
+
+  test.each([
+    ['a bomb', 'gzip', gzipSync(Buffer.alloc(60 * 2 ** 20, 'a'))],
+    ['a bomb in a bomb', 'gzip, gzip', gzipSync(gzipSync(Buffer.alloc(60 * 2 ** 20, 'a')))],
+    ['more than a sitemap may have', 'br', brotliCompressSync(Buffer.from(lines(1_700_000)), { params: FAST })],
+    ['half a stream', 'gzip', gzipSync(lines(150_000)).subarray(0, 300_000)],
+  ])('fails where it is %s, and costs nothing', async (_what, coding, body) => {
+    const { source, url } = await serve({ '/a': { headers: { 'content-encoding': coding }, body } });
+    expect(await failureOf(source.longText(`${url}/a`).then(read))).toEqual(['unsupported_content', false]);
+    expect(source.usage()).toMatchObject({ pages: 0, credits: 0, errors: 1 });
+  });
+
+  test('that is no text is refused', async () => {
+    const { source, url } = await serve({
+      '/a': { headers: { 'content-type': 'image/png' }, body: Buffer.alloc(3 * 2 ** 20) },
+    });
+    expect(await failureOf(source.longText(`${url}/a`))).toEqual(['unsupported_content', false]);
   });
 });
 

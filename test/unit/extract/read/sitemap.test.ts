@@ -1,6 +1,12 @@
+import { array, assert, integer, property } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { SourceFailure } from '../../../../src/extract/connector.ts';
-import { readSitemap as readPart, type Sitemap, type SitemapKind } from '../../../../src/extract/read/sitemap.ts';
+import {
+  readSitemap as readPart,
+  SitemapReader,
+  type Sitemap,
+  type SitemapKind,
+} from '../../../../src/extract/read/sitemap.ts';
 import { pageText } from '../../../support/pages.ts';
 
 const URL_OF = 'https://site.example/sitemap.xml';
@@ -56,6 +62,39 @@ test.each(['', 'not found', '<html><body>404</body></html>', 'https://site.examp
   '%s is none',
   (text) => expect(readSitemap(text, URL_OF)).toEqual({ kind: 'none' }),
 );
+
+describe('in pieces', () => {
+  const whole = (): boolean => true;
+  const PART = { from: 0, max: { urls: 100, index: 100 }, keeps: whole };
+
+  test.each([
+    pageText('sitemap/urlset.xml'),
+    pageText('sitemap/index.xml'),
+    '\uFEFF \nhttps://site.example/1\r\n\r\nhttps://site.example/2\n',
+    'https://site.example/1\rhttps://site.example/2',
+    'https://site.example/1\nsorry',
+    'not found',
+  ])('that are cut anywhere it is what it is whole: %#', (text) => {
+    const expected = readPart(text, URL_OF, PART);
+    assert(
+      property(array(integer({ min: 1, max: 40 }), { minLength: 1 }), (sizes) => {
+        const reader = new SitemapReader(URL_OF, PART);
+        for (let at = 0, i = 0; at < text.length; i++) {
+          const size = sizes[i % sizes.length] ?? 1;
+          if (!reader.write(text.slice(at, at + size))) break;
+          at += size;
+        }
+        expect(reader.end()).toEqual(expected);
+      }),
+    );
+  });
+
+  test('a line without an end is none', () => {
+    const reader = new SitemapReader(URL_OF, PART);
+    expect(reader.write('https://site.example/'.padEnd(200_000, 'x'))).toBe(false);
+    expect(reader.end()).toEqual({ kind: 'none' });
+  });
+});
 
 describe('hostile files', () => {
   test('with entities are refused', () => {

@@ -1,0 +1,34 @@
+/** Bytes in pieces, in order; they can be read once. */
+export type Pieces = AsyncIterable<Buffer>;
+
+/** The first bytes, at least `bytesMin` where there are so many, and all of them again. */
+export async function withHead(
+  pieces: Pieces,
+  bytesMin: number,
+): Promise<{ readonly head: Buffer; readonly all: AsyncGenerator<Buffer> }> {
+  const iterator = pieces[Symbol.asyncIterator]();
+  const first: Buffer[] = [];
+  let bytes = 0;
+  let isWhole = false;
+  while (bytes < bytesMin && !isWhole) {
+    const { value, done } = await iterator.next();
+    if (done === true) isWhole = true;
+    else {
+      first.push(value);
+      bytes += value.length;
+    }
+  }
+  async function* all(): AsyncGenerator<Buffer> {
+    try {
+      yield* first;
+      first.length = 0;
+      for (let next = isWhole ? null : await iterator.next(); next !== null && next.done !== true;) {
+        yield next.value;
+        next = await iterator.next();
+      }
+    } finally {
+      await iterator.return?.();
+    }
+  }
+  return { head: first.length === 1 ? (first[0] ?? Buffer.alloc(0)) : Buffer.concat(first), all: all() };
+}
