@@ -9,16 +9,10 @@ import {
 } from '../core/webhook-schedule.ts';
 import type { DeliveryAttempt, DeliveryError, WebhookSecrets } from '../core/webhook.ts';
 import { ATTEMPT_LATE_MS } from '../limits.ts';
-import type {
-  DeliverOrder,
-  DeliverResult,
-  DeliverStats,
-  DeliverTask,
-  EndpointMessage,
-} from '../pools/deliver-messages.ts';
-import { EndpointQueue, Host, type Held, type Lane } from './endpoint-queue.ts';
-import { FairRing } from './fair-ring.ts';
-import { Slots, STANDINGS, type AttemptCourse, type Standing } from './slots.ts';
+import type { DeliverOrder, DeliverResult, DeliverStats, DeliverTask } from '../pools/deliver-messages.ts';
+import type { Held } from './endpoint-queue.ts';
+import type { AttemptCourse } from './slots.ts';
+import { Turns, type Place } from './turns.ts';
 
 /** One attempt, as the sender needs it. */
 export interface AttemptRequest {
@@ -66,10 +60,7 @@ interface Attempt {
   readonly number: number;
   readonly startedAtMs: number;
   readonly startedMs: number;
-  /** Where it takes a place, whatever becomes of its endpoint. */
-  readonly host: Host;
-  /** What it holds of the slots and of its host. */
-  standing: Standing;
+  readonly place: Place;
 }
 
 /**
@@ -85,24 +76,12 @@ const LACK_WAIT_MS = 2_000;
 const LACK_TOLD_MS = 60_000;
 
 /**
- * The worker's side of deliveries: queues for each endpoint, turns among endpoints, attempts on their schedule. It knows neither
- * the network nor the clock; both are handed in. What it holds is what it was handed, so the other side bounds its memory.
- *
- * An endpoint gets its turn when it has something due, its allowance and its host's have room, its standing has slots, and it
- * holds no more than its share of either. A delivery that waits for its retry holds none of them. An endpoint whose attempt takes
- * long is slow from then on, not only when that attempt has ended, and until its attempts are quick as a rule: what takes long,
- * and be it a success, must not hold for seconds what those that answer at once need.
+ * The worker's side of deliveries: attempts on their schedule, each when it is its endpoint's turn. It knows neither the network nor
+ * the clock; both are handed in. What it holds is what it was handed, so the other side bounds its memory.
  */
 export class Runner {
   readonly #parts: RunnerParts;
-  readonly #slots: Slots;
-  readonly #queues = new Map<string, EndpointQueue>();
-  readonly #hosts = new Map<string, Host>();
-  readonly #rings: Readonly<Record<Standing, FairRing<EndpointQueue>>> = {
-    proven: new FairRing(),
-    unproven: new FairRing(),
-    slow: new FairRing(),
-  };
+  readonly #turns: Turns;
   readonly #held = new Map<string, Held>();
   readonly #attempts = new Set<Attempt>();
   #results: DeliverResult[] = [];
@@ -110,20 +89,19 @@ export class Runner {
   #flushedMs = Number.NEGATIVE_INFINITY;
   #watching = false;
   #lackToldMs = Number.NEGATIVE_INFINITY;
-  #turn = 0;
   #stopping = false;
   #stopped = false;
 
   constructor(parts: RunnerParts) {
     this.#parts = parts;
-    this.#slots = new Slots(parts.attemptsInFlightMax);
+    this.#turns = new Turns(parts.attemptsInFlightMax);
   }
 
   /** `listening` is not for here: it is about addresses. */
   order(order: Exclude<DeliverOrder, { kind: 'listening' }>): void {
     switch (order.kind) {
       case 'endpoint':
-        this.#meet(order.endpoint);
+        this.#turns.meet(order.endpoint);
         break;
       case 'deliver':
         for (const task of order.tasks) this.#accept(task);
@@ -143,30 +121,8 @@ export class Runner {
     }
   }
 
-  #meet(endpoint: EndpointMessage): void {
-    const host = this.#hostOf(endpoint.url);
-    const queue = this.#queues.get(endpoint.endpointId);
-    if (queue === undefined) {
-      this.#queues.set(endpoint.endpointId, new EndpointQueue(endpoint, host));
-      return;
-    }
-    queue.url = endpoint.url;
-    queue.secrets = endpoint.secrets;
-    queue.host = host;
-  }
-
-  #hostOf(url: string): Host {
-    const { origin } = new URL(url);
-    let host = this.#hosts.get(origin);
-    if (host === undefined) {
-      host = new Host();
-      this.#hosts.set(origin, host);
-    }
-    return host;
-  }
-
   #accept(task: DeliverTask): void {
-    const queue = this.#queues.get(task.endpointId);
+    const queue = this.#turns.find(task.endpointId);
     if (queue === undefined) throw new Error('a delivery came before its endpoint');
     if (this.#stopping || this.#held.has(task.deliveryId)) return;
     const { attemptsMade, elapsedMs } = task;
@@ -191,12 +147,7 @@ export class Runner {
 
   #enqueue(held: Held, list: Held[]): void {
     list.push(held);
-    this.#line(held.queue);
-  }
-
-  /** Puts the queue in line where it has something to begin. */
-  #line(queue: EndpointQueue): void {
-    if (queue.mayBegin && !queue.lane.parked.has(queue)) this.#rings[queue.standing].add(queue);
+    this.#turns.line(held.queue);
   }
 
   #wait(held: Held, waitMs: number): void {
@@ -207,58 +158,29 @@ export class Runner {
     });
   }
 
-  /** Begins what has slots. */
+  /** Begins what may begin. */
   #pump(): void {
-    for (;;) {
-      const queue = this.#stopping ? null : this.#next();
-      if (queue === null) return;
-      const { lane } = queue;
-      if (queue.mayBegin && !lane.hasRoom) {
-        lane.parked.add(queue);
-        continue;
-      }
-      // One that has its share has something in flight, and is in line again when that is late or over.
-      if (queue.mayBegin && this.#hasShare(queue)) {
-        const held = queue.take();
-        if (held !== null) this.#begin(held);
-        this.#line(queue);
-      }
-      this.#unpark(lane);
+    while (!this.#stopping) {
+      const turn = this.#turns.next();
+      if (turn === null) return;
+      this.#begin(turn.held, turn.place);
     }
   }
 
-  /** Tests and probes pass by their endpoint's share as by its allowance. */
-  #hasShare({ standing, inFlight, urgent, host, lane }: EndpointQueue): boolean {
-    if (urgent.length > 0) return true;
-    return this.#slots.hasShare(standing, inFlight) && host.hasShare(lane, inFlight);
-  }
-
-  /** The queue whose turn it is: standings take turns, and in each of them its queues. */
-  #next(): EndpointQueue | null {
-    for (let tried = 0; tried < STANDINGS.length; tried++) {
-      const standing = STANDINGS[this.#turn++ % STANDINGS.length] ?? 'proven';
-      if (this.#rings[standing].size > 0 && this.#slots.hasRoom(standing)) return this.#rings[standing].take();
-    }
-    return null;
-  }
-
-  #begin(held: Held): void {
-    const { task, queue } = held;
+  #begin(held: Held, place: Place): void {
+    const { task } = held;
     const startedMs = this.#parts.monotonicMs();
     held.countingSinceMs ??= startedMs;
     const timeoutMs = attemptLimitMs(PLANS[task.trigger], elapsedAt(held, startedMs));
     const isOver = held.attemptsMade > PLANS[task.trigger].waitsMs.length;
     if (timeoutMs <= 0 || isOver) {
+      this.#turns.give(place);
       this.#end(held, null, { kind: 'failed', error: held.lastError ?? 'timeout' });
       return;
     }
     const number = held.attemptsMade + 1;
-    const { standing, host } = queue;
-    const attempt: Attempt = { held, number, startedAtMs: this.#parts.nowMs(), startedMs, host, standing };
+    const attempt: Attempt = { held, number, startedAtMs: this.#parts.nowMs(), startedMs, place };
     this.#attempts.add(attempt);
-    this.#slots.take(standing);
-    queue.inFlight++;
-    host.laneOf(standing).inFlight++;
     this.#watch();
     void this.#send(attempt, timeoutMs).then((ended) => this.#finish(attempt, ended));
   }
@@ -278,7 +200,7 @@ export class Runner {
   #finish(attempt: Attempt, ended: AttemptEnd): void {
     // After the grace of a stop it has been given up already.
     if (!this.#attempts.delete(attempt)) return;
-    this.#release(attempt);
+    this.#turns.give(attempt.place);
     const { lack } = ended.outcome;
     if (lack === undefined || attempt.held.task.trigger === 'test') this.#conclude(attempt, ended);
     else this.#undo(attempt, lack);
@@ -294,7 +216,7 @@ export class Runner {
     const next = afterAttempt(PLANS[held.task.trigger], { attemptsMade, elapsedMs, outcome: ended.outcome });
     const error = attemptError(ended.outcome);
     held.lastError = error;
-    this.#learn(held.queue, courseOf(error), ended.durationMs);
+    this.#turns.learn(held.queue, courseOf(error), ended.durationMs);
     const record = recordOf(attempt, ended, error);
     switch (next.kind) {
       case 'succeeded':
@@ -322,7 +244,7 @@ export class Runner {
     if (held.skip !== null) this.#end(held, null, { kind: 'skipped', error: held.skip });
     else if (this.#stopping) this.#letGo(held);
     else this.#wait(held, LACK_WAIT_MS);
-    this.#line(held.queue);
+    this.#turns.line(held.queue);
   }
 
   #tellLack(lack: string): void {
@@ -363,62 +285,9 @@ export class Runner {
     // In the order in which they began.
     for (const attempt of this.#attempts) {
       if (attempt.startedMs > lateSinceMs) break;
-      this.#slowDown(attempt);
+      this.#turns.slowDown(attempt.place);
     }
     this.#pump();
-  }
-
-  /** Moves an attempt over to the slow ones. Its endpoint is one of them, whatever others of its attempts show meanwhile. */
-  #slowDown(attempt: Attempt): void {
-    const { queue } = attempt.held;
-    if (queue.standing !== 'slow') {
-      const { standing, lane } = queue;
-      queue.standing = 'slow';
-      this.#restand(queue, standing, lane);
-    }
-    if (attempt.standing === 'slow') return;
-    this.#slots.slowDown(attempt.standing);
-    attempt.standing = 'slow';
-    const { prompt, late } = attempt.host;
-    prompt.inFlight--;
-    late.inFlight++;
-    this.#unpark(prompt);
-  }
-
-  /** Gives back what an attempt took, and lines up who waited for it. */
-  #release({ held: { queue }, host, standing }: Attempt): void {
-    this.#slots.give(standing);
-    queue.inFlight--;
-    host.laneOf(standing).inFlight--;
-    // Room in one lane may be what the whole host lacked.
-    this.#unpark(host.prompt);
-    this.#unpark(host.late);
-  }
-
-  /** Lines up the longest waiting queue that has something to send; each that begins an attempt calls the next. */
-  #unpark(lane: Lane): void {
-    while (lane.hasRoom) {
-      const queue = lane.unpark();
-      if (queue === null) return;
-      if (!queue.mayBegin) continue;
-      this.#line(queue);
-      return;
-    }
-  }
-
-  #learn(queue: EndpointQueue, course: AttemptCourse, durationMs: number): void {
-    const { standing, lane } = queue;
-    queue.learn(course, durationMs);
-    this.#restand(queue, standing, lane);
-  }
-
-  /** After a change of its standing the queue leaves the line that it stood in; where it has something to begin it is in line. */
-  #restand(queue: EndpointQueue, standingBefore: Standing, laneBefore: Lane): void {
-    if (queue.standing !== standingBefore) {
-      this.#rings[standingBefore].delete(queue);
-      if (queue.lane !== laneBefore) laneBefore.parked.delete(queue);
-    }
-    this.#line(queue);
   }
 
   #end(held: Held, attempt: DeliveryAttempt | null, outcome: DeliverResult['outcome']): void {
@@ -457,7 +326,7 @@ export class Runner {
   }
 
   #skip(endpointId: string, error: DeliveryError, all: boolean): void {
-    const queue = this.#queues.get(endpointId);
+    const queue = this.#turns.find(endpointId);
     if (queue === undefined) return;
     const inFlight = new Set([...this.#attempts].map(({ held }) => held));
     for (const held of queue.held) {
@@ -477,19 +346,9 @@ export class Runner {
   }
 
   #forget(endpointId: string): void {
-    const queue = this.#queues.get(endpointId);
+    const queue = this.#turns.find(endpointId);
     if (queue === undefined || [...queue.held].some(({ skip }) => skip === null)) return;
-    this.#queues.delete(endpointId);
-    this.#rings[queue.standing].delete(queue);
-    queue.lane.parked.delete(queue);
-    this.#forgetHosts();
-  }
-
-  /** Hosts without an endpoint go. */
-  #forgetHosts(): void {
-    if (this.#hosts.size <= 2 * this.#queues.size) return;
-    const used = new Set([...this.#queues.values()].map(({ host }) => host));
-    for (const [origin, host] of this.#hosts) if (!used.has(host) && host.inFlight === 0) this.#hosts.delete(origin);
+    this.#turns.forget(queue);
   }
 
   /** What waits stays with the other side, which has it in the store. */
