@@ -41,7 +41,7 @@ async function startTrapped(env: Record<string, string> = {}): Promise<RunningSe
 
 describe('a poisoned request', () => {
   test.each(['trap-throw', 'trap-exit', 'trap-heap'])('%s costs itself only, and the pool comes back', async (trap) => {
-    const { url, secretKey } = await startTrapped({ NODE_OPTIONS: '--max-old-space-size=200' });
+    const { url, secretKey } = await startTrapped({ NODE_OPTIONS: '--max-old-space-size=128' });
     for (let round = 0; round < 3; round++) {
       const bodies = Array.from({ length: 40 }, (_none, at) => ({
         ...newcomer(),

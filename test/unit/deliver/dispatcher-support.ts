@@ -153,7 +153,7 @@ export class DispatcherBench {
   async handedOut(count: number): Promise<DeliverTask[]> {
     await vi.waitFor(() => {
       if (this.tasks().length < count) throw new Error(`${this.tasks().length} of ${count} were handed out`);
-    }, 5_000);
+    }, 30_000);
     return this.tasks();
   }
 
@@ -193,7 +193,7 @@ export class DispatcherBench {
     await vi.waitFor(() => {
       const found = this.rows(status).length;
       if (found !== count) throw new Error(`${found} of ${count} are ${status}`);
-    }, 5_000);
+    }, 30_000);
   }
 
   health(webhook: Webhook) {

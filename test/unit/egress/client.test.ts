@@ -163,7 +163,9 @@ describe('connections', () => {
     const guarded = await client({ idleSocketsMax: 50 });
     const hosts = Array.from({ length: 1000 }, (_, i) => `127.1.${i >> 8}.${i & 255}`);
     for (let from = 0; from < hosts.length; from += 100) {
-      const some = hosts.slice(from, from + 100).map((host) => guarded.request(post(`http://${host}:${server.port}/`)));
+      const some = hosts
+        .slice(from, from + 100)
+        .map((host) => guarded.request(post(`http://${host}:${server.port}/`, { timeoutMs: 60_000 })));
       expect(new Set((await Promise.all(some)).map(statusOf))).toEqual(new Set([200]));
       expect(guarded.stats().sockets).toBeLessThanOrEqual(50);
       expect(guarded.stats().origins).toBeLessThanOrEqual(50);
