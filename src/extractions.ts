@@ -65,6 +65,9 @@ export function openExtractions({ store, settings, key, log }: ExtractionWiring)
   let listening: readonly ListeningAddress[] = [];
   return {
     ...extractions,
+    get status() {
+      return extractions.status;
+    },
     settings,
     listening: () => listening,
     listens(addresses) {

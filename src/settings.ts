@@ -116,8 +116,12 @@ const SCHEMA = z.object({
 /** Settings of the contract that would change decisions and are not there yet: to pass over one in silence would be a lie. */
 const REFUSED = ['GATEHOUSE_CLUSTER_URL'];
 
-/** One setting for each connector, in capitals, for example `GATEHOUSE_CONNECTOR_BASE_GITHUB`. */
-const CONNECTOR_BASE = /^GATEHOUSE_CONNECTOR_BASE_([A-Z][A-Z0-9]*)$/;
+/** The connectors whose source is the same for all inputs: they alone can be read through another address. */
+export const CONNECTORS_WITH_BASE = ['crossref', 'github', 'hackernews', 'jobboards', 'openlibrary', 'stackexchange'];
+/** One setting for each of them, in capitals, for example `GATEHOUSE_CONNECTOR_BASE_GITHUB`. */
+const CONNECTOR_BASES: ReadonlyMap<string, string> = new Map(
+  CONNECTORS_WITH_BASE.map((id) => [`GATEHOUSE_CONNECTOR_BASE_${id.toUpperCase()}`, id]),
+);
 
 /** Reads all settings and names every fault at once. An empty value is an absent one. */
 export function readSettings(env: NodeJS.ProcessEnv): ReadSettings {
@@ -131,14 +135,14 @@ export function readSettings(env: NodeJS.ProcessEnv): ReadSettings {
     for (const issue of parsed.error.issues) faults.push(`${issue.path.join('.')} ${issue.message}`);
   }
   for (const name of Object.keys(given)) {
-    if (Object.hasOwn(SCHEMA.shape, name) || CONNECTOR_BASE.test(name)) continue;
+    if (Object.hasOwn(SCHEMA.shape, name) || CONNECTOR_BASES.has(name)) continue;
     if (REFUSED.includes(name)) faults.push(`${name} is not supported by this version`);
     // Not a fault: an orchestrator puts names of its own beside ours when the service is called gatehouse.
     else warnings.push(`${name} is not a setting`);
   }
   const connectorBases: Record<string, string> = {};
   for (const [name, value] of Object.entries(given)) {
-    const connector = CONNECTOR_BASE.exec(name)?.[1]?.toLowerCase();
+    const connector = CONNECTOR_BASES.get(name);
     if (connector === undefined) continue;
     const base = baseAddress(value);
     if (base === null) faults.push(`${name} must be an http or https URL without query, user name and password`);

@@ -42,7 +42,7 @@ export const PROBLEMS = {
   method_not_allowed: [405, 'Method not allowed'],
   not_ready: [409, 'Not ready'],
   limit_reached: [409, 'Limit reached'],
-  records_delivered: [409, 'Records already delivered'],
+  records_delivered: [409, 'Records are delivered elsewhere'],
   idempotency_conflict: [409, 'Idempotency key already used'],
   length_required: [411, 'Length required'],
   body_too_large: [413, 'Body too large'],

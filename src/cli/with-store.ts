@@ -10,8 +10,23 @@ import { failureOf, type Outcome } from './outcome.ts';
 const FIRST_START_MS_MAX = 5_000;
 const POLL_MS = 50;
 
-/** Runs `work` on the opened store, beside a running server or without one. A first use makes the data directory. */
-export async function withStore(dataDir: string, work: (store: Store) => Promise<Outcome> | Outcome): Promise<Outcome> {
+type Work = (store: Store) => Promise<Outcome> | Outcome;
+
+/**
+ * Runs `work` on the opened store, beside a running server or without one. Choice: a folder that no server has used is a mistyped
+ * one, and is never made: a backup of it would be one of nothing, and would say that all is well.
+ */
+export async function withStore(dataDir: string, work: Work): Promise<Outcome> {
+  if (isAbsent(dataDir)) {
+    const message = `${dataDir} is no data directory of Gatehouse`;
+    const hint = 'Name the right one by --data-dir or GATEHOUSE_DATA_DIR; the first start of the server makes it.';
+    return { kind: 'error', code: 'data_dir_absent', message, hints: [hint] };
+  }
+  return withNewStore(dataDir, work);
+}
+
+/** The same; a first use makes the data directory. */
+export async function withNewStore(dataDir: string, work: Work): Promise<Outcome> {
   const usable = await prepare(dataDir);
   if (usable.kind === 'fault') return failureOf(usable);
   const opened = openStore({ dataDir, readOnly: false });
@@ -20,6 +35,15 @@ export async function withStore(dataDir: string, work: (store: Store) => Promise
   // After a write that got stuck, closing would hang; the entry ends the process instead.
   if (!(outcome.kind === 'error' && outcome.code === 'store_stuck')) await opened.store.close();
   return outcome;
+}
+
+/** Whether it can be told that no server has used the folder. */
+function isAbsent(dataDir: string): boolean {
+  try {
+    return readMarker(dataDir).kind === 'absent';
+  } catch {
+    return false;
+  }
 }
 
 async function prepare(dataDir: string): Promise<Usable> {

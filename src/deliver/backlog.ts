@@ -19,6 +19,8 @@ export interface BacklogParts {
   readonly deliveries: Pick<Deliveries, 'find'>;
   /** A probe is among what is owed: until it has ended no other goes out. */
   onProbe(subscriber: Subscriber): void;
+  /** An entry that cannot be read; it is passed over. */
+  onDamaged(error: unknown): void;
 }
 
 /** Choice: read at once, some hundred entries and a millisecond. */
@@ -41,6 +43,16 @@ export function openBacklog(parts: BacklogParts, after: number): Backlog {
     return rows;
   }
 
+  /** One that is damaged would be read for ever. */
+  function readable(bytes: Uint8Array): readonly Delivery[] {
+    try {
+      return rowsOf(bytes);
+    } catch (error) {
+      parts.onDamaged(error);
+      return [];
+    }
+  }
+
   function hold(subscriber: Subscriber): void {
     const { webhook } = subscriber;
     if (webhook.health.status !== 'unhealthy') return;
@@ -49,7 +61,7 @@ export function openBacklog(parts: BacklogParts, after: number): Backlog {
   }
 
   return {
-    next: () => reader.next(READ_BYTES).map(({ sequence, bytes }): DueRows => ({ sequence, rows: rowsOf(bytes) })),
+    next: () => reader.next(READ_BYTES).map(({ sequence, bytes }): DueRows => ({ sequence, rows: readable(bytes) })),
     isWritten: (sequence) => journal.dueCommitted >= sequence,
     close: () => reader.close(),
   };

@@ -7,7 +7,7 @@ import { HEALTHY } from '../core/webhook-health.ts';
 import type { Decision } from '../core/decision.ts';
 import type { Delivery, DeliveryId, Webhook, WebhookId } from '../core/webhook.ts';
 import { WEBHOOK_TESTS_MAX, WEBHOOK_TESTS_PER_CUSTOMER_MAX } from '../limits.ts';
-import type { StoreFault, StoreWrite } from '../store/durable.ts';
+import { fault, type StoreFault, type StoreWrite } from '../store/durable.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { newRow } from './due.ts';
 import type { Deliveries } from '../store/deliveries.ts';
@@ -148,6 +148,7 @@ export class Control {
     const row = newRow({ ...before, createdAtMs }, newId('dlv', createdAtMs) as DeliveryId, webhook, 'manual');
     if (!dispatcher.add(row)) return { kind: 'busy' };
     await dispatcher.settled();
+    if (deliveries.find(customer, row.id) === null) return fault('store_write_failed', 'the store refuses deliveries');
     return { kind: 'queued', delivery: row };
   }
 

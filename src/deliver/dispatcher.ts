@@ -35,6 +35,8 @@ export interface DispatcherParts {
   extractionEndpoint(endpointId: string): Endpoint | null;
   readonly journal: DueSource & {
     stageDue(sequence: number, bytes: Uint8Array): boolean;
+    /** Why it cannot be written just now; null when it can. */
+    readonly broken: string | null;
     /** The rows of all entries up to this one are in the store. */
     dueStored(upToSequence: number): void;
   };
@@ -54,6 +56,8 @@ export interface ListeningAt {
 
 /** Choice: attempts in flight at a stop may go on for so long, well inside the time that a stop has. */
 const STOP_GRACE_MS = 2_000;
+/** Choice: between two lines of the log. */
+const LOST_TOLD_MS = 10_000;
 
 /**
  * The main thread's side of deliveries: from a decision to rows in the store, from there to the worker, and from its results back to
@@ -75,6 +79,9 @@ export class Dispatcher {
   /** Where this service listens, which no delivery may reach; nothing is handed out before that is known. */
   #listening: readonly ListeningAt[] | null = null;
   #stopping = false;
+  /** Deliveries that nothing had room for. */
+  lost = 0;
+  #lostToldMs = Number.NEGATIVE_INFINITY;
   /** Of workers that are no more, and of the one that is. */
   #statsBefore = NO_STATS;
   #stats = NO_STATS;
@@ -110,16 +117,27 @@ export class Dispatcher {
         insert: (rows, upTo) => deliveries.insert(rows, upTo),
         onStored: (rows, upTo) => {
           journal.dueStored(upTo);
-          this.#pool.wake();
+          if (rows.length > 0) this.#pool.wake();
           this.handOut.offer(rows);
         },
         onFault,
         openBacklog: (after) => {
           const onProbe = (subscriber: Subscriber): void => this.health.changed(subscriber);
-          return openBacklog({ journal, subscribers, deliveries, onProbe }, after);
+          return openBacklog(
+            {
+              journal,
+              subscribers,
+              deliveries,
+              onProbe,
+              onDamaged: (error) =>
+                log.error({ err: error }, 'an entry of the journal cannot be read; what it owes is lost'),
+            },
+            after,
+          );
         },
         onBehind: () => log.warn('deliveries are left to the journal until the store has taken those before them'),
         onCaughtUp: (rows) => log.info({ deliveries: rows }, 'deliveries read from the journal'),
+        onUnread: (error) => log.error({ err: error }, 'deliveries in the journal cannot be read; it is tried again'),
       },
       stored,
     );
@@ -147,14 +165,25 @@ export class Dispatcher {
       {
         subscribers,
         nowMs: () => this.#parts.nowMs(),
-        stage: (at, bytes) => this.#parts.journal.stageDue(at, bytes),
+        // What a journal that fails is given would be taken for kept.
+        stage: (at, bytes) => this.#parts.journal.broken === null && this.#parts.journal.stageDue(at, bytes),
         take: (given, at) => rows.add(given, at),
         hasRoom: (webhook) => this.#hasRoom(webhook.customer, webhook.id),
         onSkipped: () => this.counts.ended('skipped'),
+        onLost: (count) => this.#lost(count),
         onProbe: (subscriber) => this.health.changed(subscriber),
       },
       sequence,
     );
+  }
+
+  /** The operator hears of it as often as a person can read it. */
+  #lost(count: number): void {
+    this.lost += count;
+    const nowMs = performance.now();
+    if (nowMs - this.#lostToldMs < LOST_TOLD_MS) return;
+    this.#lostToldMs = nowMs;
+    this.#parts.log.error({ lost: this.lost }, 'deliveries are lost: the journal cannot be written and memory is full');
   }
 
   /** The port of the decide path. */
@@ -164,7 +193,7 @@ export class Dispatcher {
 
   /**
    * Takes up what the last run left: what is pending, and entries of the journal that are not in the store yet. The worker starts now
-   * where there is a webhook or a delivery, else with the first. Rejects when it cannot start now.
+   * where there is a webhook or a delivery, else with the first.
    */
   async start(): Promise<void> {
     const { webhooks, deliveries, journal } = this.#parts;
@@ -176,7 +205,7 @@ export class Dispatcher {
     const newest = Math.max(deliveries.storedUpToSequence(), journal.dueCommitted);
     this.#intake = this.#intakeFrom(newest);
     this.rows.resume(newest);
-    if (known.length > 0 || pending.length > 0) await this.#pool.open();
+    if (known.length > 0 || pending.length > 0) this.#pool.wake();
   }
 
   /** There is a webhook from now on: the worker is to be up when its first delivery is due. */
@@ -237,11 +266,19 @@ export class Dispatcher {
 
   /** A delivery that no decision owes: it is stored and goes out. Says whether there was room. */
   add(row: Delivery): boolean {
-    if (this.#stopping || this.pendingOf(row.endpointId) >= DELIVERIES_PENDING_PER_ENDPOINT_MAX) return false;
+    // A test is what finds out whether an endpoint is well again, so only its own bound holds for it.
+    const hasRoom =
+      row.trigger === 'manual'
+        ? this.#hasRoom(row.customer, row.endpointId)
+        : this.pendingOf(row.endpointId) < DELIVERIES_PENDING_PER_ENDPOINT_MAX;
+    if (this.#stopping || !hasRoom) return false;
     return this.rows.add([row], 0);
   }
 
-  /** Resolves when deliveries of decisions that were answered before this call can be read. */
+  /**
+   * Resolves when deliveries of decisions that were answered before this call can be read; those that were left to the journal follow,
+   * and where the store refuses writes it does not wait for them.
+   */
   settled(): Promise<void> {
     return this.rows.settled();
   }

@@ -19,6 +19,8 @@ export interface IntakeParts {
   /** Whether one more may be pending there. */
   hasRoom(webhook: Webhook): boolean;
   onSkipped(): void;
+  /** So many that are owed are in no journal, and there is no room for them. */
+  onLost(count: number): void;
   onProbe(subscriber: Subscriber): void;
 }
 
@@ -75,6 +77,7 @@ export class Intake {
     if (rows.length === 0 || this.#parts.take(rows, isStaged ? this.#sequence : 0)) return;
     // What is owed comes from the journal later; of what is skipped there is no row.
     this.skippedUnrecorded += rows.length - targets.length;
+    if (!isStaged && targets.length > 0) this.#parts.onLost(targets.length);
   }
 
   /** null to skip it. */

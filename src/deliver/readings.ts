@@ -41,6 +41,16 @@ export function deliveryReadings(
     level('gatehouse_webhook_attempts_in_flight', 'Attempts in flight.', () => dispatcher.workerStats.attemptsInFlight),
     total('gatehouse_webhook_warnings_total', 'Warnings of webhooks that fail.', () => health.warnings),
     total(
+      'gatehouse_webhook_lost_total',
+      'Deliveries that neither the journal nor memory could take.',
+      () => dispatcher.lost,
+    ),
+    total(
+      'gatehouse_webhook_evicted_total',
+      'Deliveries that left a full log before their time.',
+      () => deliveries.evicted,
+    ),
+    total(
       'gatehouse_webhook_deferred_total',
       'Deliveries that were in the journal alone at first, for want of room.',
       () => rows.deferred,

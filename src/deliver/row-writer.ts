@@ -30,9 +30,11 @@ export interface RowWriterParts {
   onBehind(): void;
   /** It does no more; so many rows came from it. */
   onCaughtUp(rows: number): void;
+  /** The journal cannot be read; it is tried again. */
+  onUnread(error: unknown): void;
 }
 
-/** Choice: how long a store that refused a write is left alone. */
+/** Choice: how long a store that refused a write, or a journal that cannot be read, is left alone. */
 const RETRY_MS = 1_000;
 /** Choice: rows of one transaction, and those of its last entry; some 10 ms of the main thread. */
 const ROWS_PER_WRITE = 1_000;
@@ -52,6 +54,9 @@ export class RowWriter {
   /** Pending rows that wait, of an endpoint and of a customer. */
   readonly #ofEndpoint = new Map<string, number>();
   readonly #ofCustomer = new Map<CustomerNumber, number>();
+  /** The same of those that are left to the journal, as far as this run of the process left them there. */
+  readonly #deferredOfEndpoint = new Map<string, number>();
+  readonly #deferredOfCustomer = new Map<CustomerNumber, number>();
   /** Rows that wait. */
   #count = 0;
   /** The newest entry that was taken. */
@@ -68,6 +73,8 @@ export class RowWriter {
   #backlog: Backlog | null = null;
   #readBack = 0;
   #closing = false;
+  /** Writes that the store refused. */
+  #refused = 0;
   /** Deliveries that were left to the journal at first. */
   deferred = 0;
 
@@ -88,12 +95,13 @@ export class RowWriter {
     return this.#behindTo !== null;
   }
 
+  /** Pending rows that no reader sees yet: they wait here, or in the journal. */
   waitingOf(endpointId: string): number {
-    return this.#ofEndpoint.get(endpointId) ?? 0;
+    return (this.#ofEndpoint.get(endpointId) ?? 0) + (this.#deferredOfEndpoint.get(endpointId) ?? 0);
   }
 
   waitingOfCustomer(customer: CustomerNumber): number {
-    return this.#ofCustomer.get(customer) ?? 0;
+    return (this.#ofCustomer.get(customer) ?? 0) + (this.#deferredOfCustomer.get(customer) ?? 0);
   }
 
   /** The journal has entries up to this one, of the last run. */
@@ -109,6 +117,7 @@ export class RowWriter {
     const isFull = this.#count + rows.length > DELIVERIES_WAITING_MAX;
     if (sequence > 0 && (isFull || this.isBehind)) {
       this.deferred += rows.length;
+      for (const row of rows) if (row.status === 'pending') this.#tallyDeferred(row, 1);
       this.#fallBehind(sequence);
       return false;
     }
@@ -118,10 +127,15 @@ export class RowWriter {
     return true;
   }
 
-  /** Resolves when every row that was taken before can be read, whatever is added meanwhile. */
+  /**
+   * Resolves when every row that was taken before can be read, whatever is added meanwhile; at the first write that the store refuses,
+   * as nobody knows when it takes one again.
+   */
   async settled(): Promise<void> {
     const target = this.#added;
-    while (this.#stored < target && this.#running !== null && !this.#closing) await this.#nextWrite;
+    const refused = this.#refused;
+    while (this.#stored < target && this.#running !== null && !this.#closing && this.#refused === refused)
+      await this.#nextWrite;
   }
 
   /** The last writes; a store that refuses them is given up on, and the journal keeps their entries. */
@@ -150,14 +164,24 @@ export class RowWriter {
     tally(this.#ofCustomer, customer, by);
   }
 
+  #tallyDeferred({ endpointId, customer }: Delivery, by: 1 | -1): void {
+    // What an earlier run of the process left there was never counted.
+    if (by < 0 && !this.#deferredOfEndpoint.has(endpointId)) return;
+    tally(this.#deferredOfEndpoint, endpointId, by);
+    tally(this.#deferredOfCustomer, customer, by);
+  }
+
   async #run(): Promise<void> {
-    // The rest of this turn of the event loop goes into the same transaction.
-    await this.#pause((done) => setImmediate(done));
-    while (this.#count > 0 || (this.isBehind && !this.#closing)) {
-      if (this.#count === 0) await this.#goOn();
-      else if (!(await this.#write()) && this.#closing) break;
+    try {
+      // The rest of this turn of the event loop goes into the same transaction.
+      await this.#pause((done) => setImmediate(done));
+      while (this.#count > 0 || (this.isBehind && !this.#closing)) {
+        if (this.#count === 0) await this.#tryToGoOn();
+        else if (!(await this.#write()) && this.#closing) break;
+      }
+    } finally {
+      this.#running = null;
     }
-    this.#running = null;
   }
 
   /** False where the store refused it. */
@@ -169,6 +193,7 @@ export class RowWriter {
     this.#nextWrite = write;
     const done = await write;
     if (done.kind === 'fault') {
+      this.#refused++;
       this.#parts.onFault(done);
       this.#waiting = [...batch, ...this.#waiting];
       this.#count += rows.length;
@@ -190,6 +215,17 @@ export class RowWriter {
     return this.#waiting.splice(0, entries);
   }
 
+  async #tryToGoOn(): Promise<void> {
+    try {
+      await this.#goOn();
+    } catch (error) {
+      this.#parts.onUnread(error);
+      this.#backlog?.close();
+      this.#backlog = null;
+      if (!this.#closing) await this.#pause((done) => setTimeout(done, RETRY_MS));
+    }
+  }
+
   /** Takes in what the journal has next. */
   async #goOn(): Promise<void> {
     this.#backlog ??= this.#parts.openBacklog(this.#sequence);
@@ -197,6 +233,7 @@ export class RowWriter {
     for (const due of next) {
       this.#push(due);
       this.#readBack += due.rows.length;
+      for (const row of due.rows) this.#tallyDeferred(row, -1);
     }
     if (next.length > 0) {
       // Others get their turn, where these have no row left to write.
@@ -207,9 +244,13 @@ export class RowWriter {
       await this.#pause((done) => setTimeout(done, UNWRITTEN_MS));
       return;
     }
+    // Where it ends with entries that owe nothing any more, the mark passes them by all the same.
+    if (this.#waiting.length > 0 && !(await this.#write())) return;
     this.#backlog.close();
     this.#backlog = null;
     this.#behindTo = null;
+    this.#deferredOfEndpoint.clear();
+    this.#deferredOfCustomer.clear();
     this.#parts.onCaughtUp(this.#readBack);
     this.#readBack = 0;
   }

@@ -3,6 +3,7 @@ import { hasEnded } from '../core/extraction-state.ts';
 import type { Log } from '../observe/log.ts';
 import type { Reading } from '../observe/metrics.ts';
 import type { ExtractOrder, ExtractWorkerData } from '../pools/extract-messages.ts';
+import type { LayerStatus } from '../pools/layer-messages.ts';
 import type { ExtractPool, ExtractPoolEvents } from '../pools/extract-pool.ts';
 import { LatePool } from '../pools/late-pool.ts';
 import type { StoreFault } from '../store/durable.ts';
@@ -41,9 +42,10 @@ export interface ExtractionsParts {
 export interface Extractions {
   readonly control: ExtractionControl;
   readonly readings: readonly Reading[];
+  readonly status: LayerStatus;
   /**
    * What the last run of the process left goes on at once, and what goes to webhooks by this log. Workers start now where a job is
-   * open, else with the first. Rejects when one cannot start now.
+   * open, else with the first.
    */
   start(deliveryLog: DeliveryLog): Promise<void>;
   /** Where the batches of a job go whose delivery is pending; null for any other id. */
@@ -139,6 +141,10 @@ export function createExtractions(parts: ExtractionsParts): Extractions {
   const timers: NodeJS.Timeout[] = [];
   return {
     control,
+    get status(): LayerStatus {
+      if (!pool.isBroken) return { state: 'ok', version: null, detail: '' };
+      return { state: 'broken', version: null, detail: 'the extract worker cannot start, and is tried again' };
+    },
     readings: extractionReadings(scheduler, store.extractions, () => deliveries?.size ?? 0),
     endpointOf: (id) => (deliveries === null ? null : endpointOf(deliveries, control, id)),
     async start(deliveryLog) {
@@ -156,7 +162,7 @@ export function createExtractions(parts: ExtractionsParts): Extractions {
       });
       addPending(deliveries, store);
       const [anyOpen] = store.extractions.open();
-      if (anyOpen !== undefined) await pool.open();
+      if (anyOpen !== undefined) pool.wake();
       await lookAtDisk(parts, scheduler);
       scheduler.resume();
       timers.push(

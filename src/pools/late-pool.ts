@@ -33,13 +33,7 @@ export class LatePool<P> {
     return this.#failed;
   }
 
-  /** Starts it; rejects when its workers cannot start. */
-  open(): Promise<void> {
-    this.#opening ??= this.#open();
-    return this.#opening;
-  }
-
-  /** Starts it unless it has been, and tries until it does. */
+  /** Starts it unless it has been, and tries until it does: what cannot be sent or fetched is no reason to decide nothing. */
   wake(): void {
     if (this.#opening !== null || this.#isClosed) return;
     this.#opening = this.#openAtLast();

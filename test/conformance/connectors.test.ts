@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SourceFailure, type JsonObject, type JsonValue, type Operation } from '../../src/extract/connector.ts';
 import { CONNECTORS } from '../../src/extract/connectors/index.ts';
+import { CONNECTORS_WITH_BASE } from '../../src/settings.ts';
 import { SOURCE_CASES } from '../sources/index.ts';
 import { json, type SourceCase, type World } from '../sources/source-case.ts';
 import { fakeSource, type FakeReply } from '../support/fake-source.ts';
@@ -49,6 +50,11 @@ describe('the table of connectors', () => {
     expect(new Set(ids).size).toBe(ids.length);
     const names = OPERATIONS.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
+  });
+
+  it('has another address in the settings for each source that is the same for all inputs', () => {
+    const withHosts = CONNECTORS.filter(({ hosts }) => hosts !== undefined).map(({ id }) => id);
+    expect([...CONNECTORS_WITH_BASE].sort()).toEqual(withHosts.sort());
   });
 
   it('has a source of the real shape for each operation', () => {

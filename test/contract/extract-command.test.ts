@@ -346,13 +346,13 @@ describe('exit codes', () => {
     expect(site.paths().length).toBe(before);
   });
 
-  test('0 with a warning where a setting is of no connector', async () => {
+  test('0 with a warning where a setting is none', async () => {
     const { code, err } = await extract('page.article', { url: at('/article') }, [], {
       env: { GATEHOUSE_CONNECTOR_BASE_GENRIC: 'https://x.example' },
     });
     expect([code, err]).toEqual([
       0,
-      expect.stringMatching(/^warning: GATEHOUSE_CONNECTOR_BASE_GENRIC is of no connector/),
+      expect.stringMatching(/^warning: GATEHOUSE_CONNECTOR_BASE_GENRIC is not a setting\n/),
     ]);
   });
 

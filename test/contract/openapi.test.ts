@@ -6,9 +6,13 @@ import { startServer, type RunningServer } from '../support/server.ts';
 
 interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly components: {
+    readonly schemas: { readonly FieldError: { readonly properties: { readonly code: { readonly enum: string[] } } } };
+  };
 }
 
 const FILE = fileURLToPath(new URL('../../docs/openapi.json', import.meta.url));
+const API = fileURLToPath(new URL('../../docs/api.md', import.meta.url));
 const text = readFileSync(FILE, 'utf8');
 const document = JSON.parse(text) as OpenApi;
 const METHODS = ['get', 'put', 'post', 'delete', 'patch'];
@@ -28,6 +32,15 @@ describe('docs/openapi.json', () => {
       405,
       documented.map((method) => method.toUpperCase()).sort(),
     ]);
+  });
+
+  test('has the codes of wrong fields that api.md has', () => {
+    const [, paragraph = ''] = /\n(Wrong fields are 422[^]*?)\n\n/.exec(readFileSync(API, 'utf8')) ?? [];
+    const refusals = ['validation_failed', 'invalid_request'];
+    const codes = [...paragraph.matchAll(/`([a-z]+_[a-z_]+|required)`/g)].map(([, code = '']) => code);
+    expect(codes.filter((code) => !refusals.includes(code))).toEqual(
+      document.components.schemas.FieldError.properties.code.enum,
+    );
   });
 
   test('refers to nothing that it does not hold', () => {

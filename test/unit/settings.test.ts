@@ -196,14 +196,19 @@ describe('settings', () => {
   });
 
   test('another address of a connector’s source is an http or https URL and no more', () => {
-    expect(read({ GATEHOUSE_CONNECTOR_BASE_FEED: 'http://127.0.0.1:8081' }).settings.connectorBases).toEqual({
-      feed: 'http://127.0.0.1:8081',
+    expect(read({ GATEHOUSE_CONNECTOR_BASE_CROSSREF: 'http://127.0.0.1:8081' }).settings.connectorBases).toEqual({
+      crossref: 'http://127.0.0.1:8081',
     });
     for (const base of ['proxy.internal', 'ftp://x', 'https://a:b@x', 'https://x/?y=1', 'https://x/#y'])
-      expect(faults({ GATEHOUSE_CONNECTOR_BASE_FEED: base })).toEqual([
-        expect.stringMatching(/^GATEHOUSE_CONNECTOR_BASE_FEED must be an http or https URL/),
+      expect(faults({ GATEHOUSE_CONNECTOR_BASE_CROSSREF: base })).toEqual([
+        expect.stringMatching(/^GATEHOUSE_CONNECTOR_BASE_CROSSREF must be an http or https URL/),
       ]);
-    expect(read({ GATEHOUSE_CONNECTOR_BASE_: 'x' }).warnings).toEqual(['GATEHOUSE_CONNECTOR_BASE_ is not a setting']);
+  });
+
+  test.each(['', 'NOPE', 'github', 'FEED'])('GATEHOUSE_CONNECTOR_BASE_%s is no setting', (id) => {
+    const name = `GATEHOUSE_CONNECTOR_BASE_${id}`;
+    const { settings, warnings } = read({ [name]: 'https://x.example' });
+    expect([settings.connectorBases, warnings]).toEqual([{}, [`${name} is not a setting`]]);
   });
 
   test('certificate and key go together', () => {

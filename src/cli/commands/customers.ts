@@ -1,7 +1,7 @@
 import type { Cli } from '../context.ts';
 import { failure, failureOf, ok } from '../outcome.ts';
 import { tableText, timeText } from '../table.ts';
-import { withStore } from '../with-store.ts';
+import { withNewStore, withStore } from '../with-store.ts';
 
 /** Choice: a name is for listings. */
 const NAME_CHARACTERS_MAX = 200;
@@ -18,7 +18,7 @@ export function addCustomers(cli: Cli): void {
         if (trimmed === '' || trimmed.length > NAME_CHARACTERS_MAX) {
           return failure('invalid_name', `a name has 1 to ${NAME_CHARACTERS_MAX} characters`);
         }
-        return withStore(cli.globals().dataDir, async (store) => {
+        return withNewStore(cli.globals().dataDir, async (store) => {
           const made = await store.customers.create(trimmed, Date.now());
           if (made.kind === 'fault') return failureOf(made);
           return ok({ customer_id: made.value.id, name: made.value.name }, `${made.value.id}  ${made.value.name}`);

@@ -29,7 +29,10 @@ export function addFailures(cli: Cli): void {
 function show(store: Store, requestId: string): Outcome {
   const found = store.extract?.failures.find(requestId) ?? null;
   if (found === null) {
-    return failure('not_found', 'nothing went wrong under that request id, or its job has expired');
+    return failure(
+      'not_found',
+      'nothing is noted under that request id: its job has had no failure so far, or has expired',
+    );
   }
   const customer = store.customers.find(found.customer)?.id ?? null;
   const entries = found.entries.map(({ atMs, reason, step, detail }) => ({

@@ -20,8 +20,7 @@ const HELD_RECORDS_MAX = 1_000;
 export async function extract(options: ExtractOptions, json: boolean): Promise<Outcome> {
   const read = readSettings(process.env);
   if (read.kind === 'faults') return usage('invalid_settings', `wrong settings: ${read.faults.join('; ')}`);
-  const warnings = [...read.warnings, ...unknownBases(read.settings)];
-  for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`);
+  for (const warning of read.warnings) process.stderr.write(`warning: ${warning}\n`);
   const asked = await readRequest(options, CONNECTORS, read.settings);
   if (asked.kind === 'wrong') return asked.outcome;
   const { request } = asked;
@@ -42,11 +41,6 @@ export async function extract(options: ExtractOptions, json: boolean): Promise<O
     if (error instanceof SinkFault) return failure('output_failed', error.message);
     throw error;
   }
-}
-
-function unknownBases({ connectorBases }: Settings): readonly string[] {
-  const unknown = Object.keys(connectorBases).filter((id) => !CONNECTORS.some((connector) => connector.id === id));
-  return unknown.map((id) => `GATEHOUSE_CONNECTOR_BASE_${id.toUpperCase()} is of no connector`);
 }
 
 function recordsMaxOf({ collect }: CheckedRequest): number {

@@ -36,7 +36,8 @@ function bar(): ExtractProgress {
   shown.start(1, 0, { of: '?', pages: 0, errors: 0 });
   return {
     update({ records, target, pages, errors }) {
-      shown.setTotal(Math.max(1, target, records));
+      // An empty bar while nobody knows how many there will be.
+      shown.setTotal(target === 0 ? Number.MAX_SAFE_INTEGER : Math.max(target, records));
       shown.update(records, { of: target === 0 ? '?' : String(target), pages, errors });
     },
     stop: () => shown.stop(),

@@ -5,7 +5,7 @@ import { FetchFailure } from './failures.ts';
 const PAGE_TYPE = /^(?:|text\/.*|application\/(?:xhtml\+xml|xml|[a-z0-9.-]+\+xml))$/;
 /** The same and JSON: what interfaces are made of. `octet-stream` and gzip are how servers name files that they do not know. */
 const TEXT_TYPE =
-  /^(?:|text\/.*|application\/(?:xml|json|javascript|x-ndjson|octet-stream|gzip|x-gzip|[a-z0-9.-]+\+(?:xml|json)))$/;
+  /^(?:|text\/.*|binary\/octet-stream|application\/(?:xml|json|javascript|x-ndjson|octet-stream|gzip|x-gzip|x-gunzip|x-gzip-compressed|[a-z0-9.-]+\+(?:xml|json)))$/;
 /** Choice: what follows a page's first bytes is as binary as they are. */
 const SNIFFED_BYTES = 1_024;
 /** Choice: interfaces nest a dozen levels; deeper values overflow the stack of what walks them. */

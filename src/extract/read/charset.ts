@@ -1,4 +1,4 @@
-import { isUtf8 } from 'node:buffer';
+import { isAscii, isUtf8 } from 'node:buffer';
 
 /**
  * Bytes to text, by the first that says how: byte order mark, `Content-Type`, what the page or the XML declaration says in its
@@ -21,7 +21,7 @@ const PRESCAN_BYTES = 1_024;
 
 /** Never throws: bytes that the encoding does not have become U+FFFD. `contentType` is the header's whole value. */
 export function decodeText(bytes: Uint8Array, contentType: string | null): Decoded {
-  const charset = byMark(bytes) ?? byWord(bytes, contentType);
+  const charset = byMark(bytes) ?? byWord(bytes, contentType, bytes);
   return { text: decode(bytes, charset), charset };
 }
 
@@ -33,21 +33,41 @@ export function textDecoder(
   head: Uint8Array,
   contentType: string | null,
 ): (bytes: Uint8Array, isLast: boolean) => string {
-  const charset = byMark(head) ?? byWord(head, contentType);
+  const charset = byMark(head) ?? byWord(head, contentType, withoutCut(head));
+  if (!isAscii(head) || !(charset === 'utf-8' || charset === WESTERN)) return decoderOf(charset);
+  // So far both read the same; the first bytes that are not ASCII tell them apart.
+  let decode: ReturnType<typeof decoderOf> | null = null;
+  return (bytes, isLast) => {
+    if (decode === null && isAscii(bytes)) return latin1(bytes);
+    decode ??= decoderOf(byWord(head, contentType, withoutCut(bytes)));
+    return decode(bytes, isLast);
+  };
+}
+
+function decoderOf(charset: string): (bytes: Uint8Array, isLast: boolean) => string {
   if (charset === WESTERN) return windows1252;
   const decoder = new TextDecoder(charset);
   return (bytes, isLast) => decoder.decode(bytes, { stream: !isLast });
 }
 
+/** Without what would be the beginning of a character in UTF-8 at the end. */
+function withoutCut(bytes: Uint8Array): Uint8Array {
+  let lead = bytes.length - 1;
+  while (lead > bytes.length - 4 && ((bytes[lead] ?? 0) & 0xc0) === 0x80) lead--;
+  const first = bytes[lead] ?? 0;
+  const length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1;
+  return bytes.length - lead < length ? bytes.subarray(0, lead) : bytes;
+}
+
 const WESTERN = 'windows-1252';
 
-/** The first that is said and can be. */
-function byWord(bytes: Uint8Array, contentType: string | null): string {
-  for (const said of [charsetOf(labelIn(contentType)), byPrescan(bytes)]) {
-    if (said === null || (said === 'utf-8' && !mayBeUtf8(bytes))) continue;
-    return said === WESTERN && isUtf8BeyondAscii(bytes) ? 'utf-8' : said;
+/** The first that is said and can be, as `evidence` shows, which is the whole text or a part of it. */
+function byWord(head: Uint8Array, contentType: string | null, evidence: Uint8Array): string {
+  for (const said of [charsetOf(labelIn(contentType)), byPrescan(head)]) {
+    if (said === null || (said === 'utf-8' && !mayBeUtf8(evidence))) continue;
+    return said === WESTERN && isUtf8BeyondAscii(evidence) ? 'utf-8' : said;
   }
-  return isUtf8(bytes) || isUtf8BeyondAscii(bytes) ? 'utf-8' : WESTERN;
+  return isUtf8(evidence) || isUtf8BeyondAscii(evidence) ? 'utf-8' : WESTERN;
 }
 
 /** Valid, but for a character that is cut at the end; or a text of which more is whole than broken. */

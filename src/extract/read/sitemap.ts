@@ -1,11 +1,8 @@
-import type * as Saxes from 'saxes';
-import { loadCommonJs } from '../../base/load.ts';
+import { Parser } from 'htmlparser2';
 import { SourceFailure } from '../connector.ts';
 import { isoDate } from './dates.ts';
 import { PartTaker, type ListPart } from './list-part.ts';
 import { absoluteUrl } from './urls.ts';
-
-const { SaxesParser } = loadCommonJs('saxes') as typeof Saxes;
 
 /** What a file that should be a sitemap is. */
 export type Sitemap =
@@ -16,6 +13,8 @@ export type Sitemap =
       readonly entries: readonly SitemapEntry[];
       /** Where it goes on; null at its end. */
       readonly next: number | null;
+      /** It ends before it says that it does: nobody knows what is missing. */
+      readonly breaksOff: boolean;
     }
   /** A feed: its reader reads it. Source: sitemaps.org, "Other sitemap formats". */
   | { readonly kind: 'feed' }
@@ -34,13 +33,11 @@ export interface SitemapEntry {
 const CHUNK_CHARACTERS = 65_536;
 /** Choice: no sitemap format is deeper. */
 const DEPTH_MAX = 64;
-/** Choice: faults of one file, after which it is given up: telling each costs more than reading. */
-const FAULTS_MAX = 1_000;
 
 /**
  * Reads a part of a file from `url` that comes in pieces, and soon stops behind it. Choice: any number of entries, as the file's size
  * is bounded; sites have more than the 50,000 of the protocol. A file that breaks off or is broken gives what could be read. Throws
- * `parse_failed` on entity declarations, and where there is no end of faults: what of the file is lost then nobody knows.
+ * `parse_failed` on entity declarations, and where elements nest without an end: what of the file is lost then nobody knows.
  */
 export class SitemapReader {
   readonly #url: string;
@@ -88,7 +85,7 @@ interface Form {
 /** Choice: longer lines are no addresses. */
 const LINE_CHARACTERS_MAX = 65_536;
 
-/** One URL a line. A single line that is none makes it something else. */
+/** One URL a line. A first line that is none makes it something else; later ones are passed over. */
 class LineForm implements Form {
   readonly #url: string;
   readonly #taker: PartTaker<SitemapKind, SitemapEntry>;
@@ -111,14 +108,14 @@ class LineForm implements Form {
   end(): Sitemap {
     if (this.kind !== 'none' && this.#taker.next === null) this.#take(this.#line);
     if (this.kind === 'none' || this.#taker.seen === 0) return { kind: 'none' };
-    return { kind: 'urls', entries: this.#taker.entries, next: this.#taker.next };
+    return { kind: 'urls', entries: this.#taker.entries, next: this.#taker.next, breaksOff: false };
   }
 
   #take(line: string): boolean {
     if (line.trim() === '') return true;
     const found = /^\s*https?:\/\//i.test(line) ? absoluteUrl(line, this.#url) : null;
-    this.kind = found === null ? 'none' : 'urls';
-    return found !== null && this.#taker.take({ url: found, lastModified: null }, 'urls');
+    this.kind ??= found === null ? 'none' : 'urls';
+    return found === null ? this.kind === 'urls' : this.#taker.take({ url: found, lastModified: null }, 'urls');
   }
 }
 
@@ -131,7 +128,8 @@ interface State {
   location: string | null;
   lastModified: string | null;
   refused: boolean;
-  faults: number;
+  isTooDeep: boolean;
+  isWhole: boolean;
 }
 
 const KINDS: Readonly<Record<string, Sitemap['kind']>> = {
@@ -145,7 +143,7 @@ const KINDS: Readonly<Record<string, Sitemap['kind']>> = {
 class XmlForm implements Form {
   readonly #url: string;
   readonly #state: State;
-  readonly #parser: Saxes.SaxesParser;
+  readonly #parser: Parser;
 
   constructor(url: string, part: ListPart<SitemapKind>) {
     this.#url = url;
@@ -157,7 +155,8 @@ class XmlForm implements Form {
       location: null,
       lastModified: null,
       refused: false,
-      faults: 0,
+      isTooDeep: false,
+      isWhole: false,
     };
     this.#parser = listen(this.#state, url);
   }
@@ -175,43 +174,40 @@ class XmlForm implements Form {
     const { kind, taker, refused } = this.#state;
     if (refused) throw new SourceFailure('parse_failed', `${this.#url} declares entities`, false);
     if (kind !== 'urls' && kind !== 'index') return { kind: kind ?? 'none' };
-    if (isGivenUp(this.#state))
-      throw new SourceFailure('parse_failed', `${this.#url} is broken in too many places`, false);
-    return { kind, entries: taker.entries, next: taker.next };
+    if (this.#state.isTooDeep) throw new SourceFailure('parse_failed', `${this.#url} nests without an end`, false);
+    return { kind, entries: taker.entries, next: taker.next, breaksOff: taker.next === null && !this.#state.isWhole };
   }
 }
 
 function isDone(state: State): boolean {
-  const { kind, refused, taker } = state;
-  return kind === 'feed' || kind === 'none' || refused || taker.next !== null || isGivenUp(state);
+  const { kind, refused, isTooDeep, taker } = state;
+  return kind === 'feed' || kind === 'none' || refused || isTooDeep || taker.next !== null;
 }
 
-function isGivenUp({ path, faults }: State): boolean {
-  return path.length > DEPTH_MAX || faults > FAULTS_MAX;
-}
-
-/** The parser goes on after faults. */
-function listen(state: State, url: string): Saxes.SaxesParser {
-  const parser = new SaxesParser();
-  parser.on('error', () => {
-    state.faults++;
-  });
-  parser.on('doctype', (doctype) => {
-    if (/<!ENTITY/i.test(doctype)) state.refused = true;
-  });
-  parser.on('opentag', ({ name }) => {
-    const local = localName(name);
-    if (state.path.length === 0) state.kind ??= KINDS[local] ?? 'none';
-    state.path.push(local);
-    state.text = '';
-  });
-  const onText = (text: string): void => {
-    if (state.text.length < CHUNK_CHARACTERS) state.text += text;
-  };
-  parser.on('text', onText);
-  parser.on('cdata', onText);
-  parser.on('closetag', () => closeTag(state, url));
-  return parser;
+/** The parser knows no faults. It is never told of the end, so what is cut there is not taken for whole. */
+function listen(state: State, url: string): Parser {
+  return new Parser(
+    {
+      onprocessinginstruction(name, data) {
+        if (/^!entity$/i.test(name) || /<!ENTITY/i.test(data)) state.refused = true;
+      },
+      onopentagname(name) {
+        const local = localName(name);
+        if (state.path.length === 0) state.kind ??= KINDS[local] ?? 'none';
+        state.path.push(local);
+        state.isTooDeep ||= state.path.length > DEPTH_MAX;
+        state.text = '';
+      },
+      ontext(text) {
+        if (state.text.length < CHUNK_CHARACTERS) state.text += text;
+      },
+      onclosetag() {
+        closeTag(state, url);
+        if (state.path.length === 0) state.isWhole = true;
+      },
+    },
+    { xmlMode: true },
+  );
 }
 
 /** Extensions have a `loc` of their own (images, videos, news), which stand one level deeper. */

@@ -36,19 +36,58 @@ export class StepBudget {
   }
 }
 
-/** A pattern of JSON Schema in an engine whose time grows with the text alone; one that it can't take is refused. */
+/**
+ * A pattern of JSON Schema in an engine whose time grows with the text alone; one that it can't take, or would take for something
+ * else, is refused.
+ */
 export function compilePattern(source: string): CompiledPattern {
   if (source.length > PATTERN_CHARACTERS_MAX)
     return { kind: 'fault', message: `A pattern must have at most ${PATTERN_CHARACTERS_MAX} characters.` };
+  if (!isRegex(source)) return { kind: 'fault', message: 'This is no pattern of ECMA-262 with the flag u.' };
   try {
-    const compiled = RE2JS.compile(RE2JS.translateRegExp(source));
+    const compiled = RE2JS.compile(RE2JS.translateRegExp(translate(source)));
     const programSize = compiled.programSize();
     if (programSize > PROGRAM_SIZE_MAX) return { kind: 'fault', message: 'This pattern repeats too much.' };
     return { kind: 'ok', pattern: { programSize, test: (text) => compiled.test(text) } };
   } catch {
-    const message = 'This pattern is not taken: look-around, back references and large repeats are not supported.';
+    const message =
+      'This pattern is not taken: look-around, back references, flags and large repeats are not supported.';
     return { kind: 'fault', message };
   }
+}
+
+/** `\s` of ECMA-262; the engine's own has the ASCII ones alone. */
+const SPACES = String.raw`\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`;
+/** All others: a class within a class can't be negated. */
+const NO_SPACES = String.raw`\x00-\x08\x0e-\x1f\x21-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{fefe}\x{ff00}-\x{10ffff}`;
+/** `.` of ECMA-262; the engine's own is anything but `\n`. */
+const NO_LINE_END = String.raw`[^\n\r\x{2028}\x{2029}]`;
+
+/** The same pattern in the engine's words, where `translateRegExp` leaves what means something else there. `source` is sound. */
+function translate(source: string): string {
+  let isInClass = false;
+  const parts = /\\u(d[89ab]..)\\u(d[c-f]..)|\\.|\(\?.|./gisu;
+  return source.replaceAll(parts, (part, high: string | undefined, low: string | undefined) => {
+    if (high !== undefined && low !== undefined) return codePoint(high, low);
+    if (part === '\\s') return isInClass ? SPACES : `[${SPACES}]`;
+    if (part === '\\S') return isInClass ? NO_SPACES : `[^${SPACES}]`;
+    if (isInClass) {
+      if (part === ']') isInClass = false;
+      // The engine would read `[:alpha:]` for a class of its own.
+      return part === '[' ? '\\[' : part === '\\b' ? '\\x08' : part;
+    }
+    if (part === '[') isInClass = true;
+    if (part === '.') return NO_LINE_END;
+    // `\12` would be an octal number there, and `\k` the letter.
+    if (/^\\[1-9k]|^\(\?[^:<]/.test(part)) throw new Error(`${part} is not supported`);
+    return part;
+  });
+}
+
+/** Two escapes that are one character. */
+function codePoint(high: string, low: string): string {
+  const character = String.fromCharCode(Number.parseInt(high, 16), Number.parseInt(low, 16));
+  return `\\x{${character.codePointAt(0)?.toString(16)}}`;
 }
 
 /**

@@ -52,6 +52,7 @@ export class DispatcherBench {
       deliveries,
       extractionEndpoint: (id) => this.extractionEndpoints.get(id) ?? null,
       journal: {
+        broken: null,
         get dueCommitted() {
           return newest();
         },

@@ -25,11 +25,13 @@ let takes: boolean;
 let staged: number[];
 let taken: { readonly rows: readonly Delivery[]; readonly sequence: number }[];
 let skipped: number;
+let lost: number;
 let intake: Intake;
 let subscribers: Subscribers;
 
 beforeEach(() => {
   [nowMs, room, mayStage, takes, staged, taken, skipped] = [NOW, true, true, true, [], [], 0];
+  lost = 0;
   subscribers = new Subscribers();
   intake = new Intake(
     {
@@ -45,6 +47,7 @@ beforeEach(() => {
       },
       hasRoom: () => room,
       onSkipped: () => skipped++,
+      onLost: (count) => (lost += count),
       onProbe: () => {},
     },
     4,
@@ -106,4 +109,12 @@ test('rows that are not taken: what is owed comes from the journal, what is skip
   takes = false;
   decide(1);
   expect([staged, intake.skippedUnrecorded]).toEqual([[5], 1]);
+});
+
+test('what is neither in the journal nor taken is told as lost', () => {
+  subscribe(1);
+  subscribe(1);
+  [mayStage, takes] = [false, false];
+  decide(1);
+  expect([lost, intake.skippedUnrecorded]).toEqual([2, 0]);
 });

@@ -16,11 +16,15 @@ let journal: DueRows[];
 let written: number;
 let told: (number | 'behind')[];
 let opened: number;
+/** So many times the journal cannot be opened, and what was told of it. */
+let unreadable: number;
+let unread: unknown[];
 
 beforeEach(() => {
   vi.useFakeTimers();
   [failures, inserts, stored, faults] = [0, [], [], 0];
   [journal, written, told, opened] = [[], Infinity, [], 0];
+  [unreadable, unread] = [0, []];
   writer = new RowWriter(
     {
       insert(rows, mark): Promise<StoreWrite<null>> {
@@ -32,6 +36,10 @@ beforeEach(() => {
       onStored: (rows) => void stored.push(...rows.map(({ id }) => id)),
       onFault: () => faults++,
       openBacklog(after) {
+        if (unreadable > 0) {
+          unreadable--;
+          throw new Error('no descriptors');
+        }
         opened++;
         let read = after;
         return {
@@ -46,6 +54,7 @@ beforeEach(() => {
       },
       onBehind: () => told.push('behind'),
       onCaughtUp: (count) => told.push(count),
+      onUnread: (error) => unread.push(error),
     },
     5,
   );
@@ -126,9 +135,44 @@ test('entries whose rows are there already, or whose webhooks are gone, end the 
   journal.push({ sequence: 6, rows: [] }, { sequence: 7, rows: [] }, { sequence: 8, rows: [] });
   await vi.advanceTimersByTimeAsync(100);
   expect([stored, writer.isBehind, told]).toEqual([[], false, ['behind', 0]]);
+  // The mark has passed them by, so that the next start does not read them again.
+  expect(inserts).toEqual([{ ids: [], mark: 8 }]);
   expect(owe(9, 'a')).toBe(true);
   await vi.advanceTimersByTimeAsync(100);
-  expect(inserts).toEqual([{ ids: ['a'], mark: 9 }]);
+  expect(inserts.slice(1)).toEqual([{ ids: ['a'], mark: 9 }]);
+});
+
+test('a journal that cannot be read now is read later, and nobody waits for ever', async () => {
+  unreadable = 2;
+  writer.resume(6);
+  journal.push({ sequence: 6, rows: rows('a') });
+  await vi.advanceTimersByTimeAsync(500);
+  expect([unread.length, stored, writer.isBehind]).toEqual([1, [], true]);
+  await writer.settled();
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect([unread.length, stored, writer.isBehind]).toEqual([2, ['a'], false]);
+});
+
+test('a stop does not wait for a journal that cannot be read', async () => {
+  unreadable = Infinity;
+  writer.resume(6);
+  await vi.advanceTimersByTimeAsync(500);
+  const closed = writer.close();
+  await vi.advanceTimersByTimeAsync(1_000);
+  await closed;
+  expect(stored).toEqual([]);
+});
+
+test('what is left to the journal counts for its endpoint and its customer until it is read', async () => {
+  journal.push({ sequence: 6, rows: rows('a') });
+  written = 5;
+  writer.resume(6);
+  expect(owe(7, 'b', 'c')).toBe(false);
+  expect([writer.waitingOf('wh_1'), writer.waitingOfCustomer(7 as CustomerNumber)]).toEqual([2, 2]);
+  written = Infinity;
+  await vi.runAllTimersAsync();
+  expect(stored).toEqual(['a', 'b', 'c']);
+  expect([writer.waitingOf('wh_1'), writer.waitingOfCustomer(7 as CustomerNumber)]).toEqual([0, 0]);
 });
 
 test('the mark moves with whole entries, also in the midst of a backlog', async () => {

@@ -11,6 +11,8 @@ export interface Entries {
   readonly entries: readonly Entry[];
   /** Where the list goes on; null at its end. */
   readonly next: number | null;
+  /** It ends before it says that it does: nobody knows what is missing. */
+  readonly breaksOff: boolean;
 }
 
 /** A list of pages as it comes. */
@@ -42,13 +44,12 @@ export async function readEntries({ url, pieces }: ListText, part: ListPart<Site
   const sitemap = reader.end();
   if (sitemap.kind === 'none') return null;
   if (sitemap.kind === 'feed') return readFeedEntries((held ?? []).join(''), url, part);
-  const { kind, entries, next } = sitemap;
-  return { kind, entries: entries.map((entry) => ({ ...entry, foundIn: 'sitemap' })), next };
+  return { ...sitemap, entries: sitemap.entries.map((entry) => ({ ...entry, foundIn: 'sitemap' })) };
 }
 
 function readFeedEntries(text: string, url: string, part: ListPart<SitemapKind>): Entries {
   const taker = new PartTaker<SitemapKind, Entry>(part);
   for (const { url: page, updatedAt, publishedAt } of readFeed(text, url).items)
     if (page !== null) taker.take({ url: page, lastModified: updatedAt ?? publishedAt, foundIn: 'feed' }, 'urls');
-  return { kind: 'urls', entries: taker.entries, next: taker.next };
+  return { kind: 'urls', entries: taker.entries, next: taker.next, breaksOff: false };
 }

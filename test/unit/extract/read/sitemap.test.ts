@@ -33,6 +33,7 @@ test('a list of addresses, whatever its prefix, without those of pictures', () =
       { url: 'https://site.example/b', lastModified: null },
     ],
     next: null,
+    breaksOff: false,
   });
 });
 
@@ -44,6 +45,7 @@ test('an index of further ones', () => {
       { url: 'https://site.example/s2.xml', lastModified: null },
     ],
     next: null,
+    breaksOff: false,
   });
 });
 
@@ -58,7 +60,7 @@ test.each(['feed/rss.xml', 'feed/atom.xml', 'feed/rdf.xml'])('%s is told to be a
   expect(readSitemap(pageText(name), URL_OF)).toEqual({ kind: 'feed' });
 });
 
-test.each(['', 'not found', '<html><body>404</body></html>', 'https://site.example/1\nsorry', '<', '{"a":1}'])(
+test.each(['', 'not found', '<html><body>404</body></html>', 'sorry\nhttps://site.example/1', '<', '{"a":1}'])(
   '%s is none',
   (text) => expect(readSitemap(text, URL_OF)).toEqual({ kind: 'none' }),
 );
@@ -100,12 +102,36 @@ describe('hostile files', () => {
   test('with entities are refused', () => {
     const bomb = '<!DOCTYPE u [<!ENTITY a "x"><!ENTITY b "&a;&a;">]><urlset><url><loc>&b;</loc></url></urlset>';
     expect(() => readSitemap(bomb, URL_OF)).toThrow(SourceFailure);
-    expect(readSitemap('<!DOCTYPE urlset><urlset/>', URL_OF)).toEqual({ kind: 'urls', entries: [], next: null });
+    expect(readSitemap('<!DOCTYPE urlset><urlset/>', URL_OF)).toEqual({
+      kind: 'urls',
+      entries: [],
+      next: null,
+      breaksOff: false,
+    });
   });
 
   test('that break off give what came before', () => {
     const text = '<urlset><url><loc>https://site.example/1</loc></url><url><loc>https://site.exa';
-    expect(readSitemap(text, URL_OF)).toMatchObject({ entries: [{ url: 'https://site.example/1' }] });
+    expect(readSitemap(text, URL_OF)).toMatchObject({ entries: [{ url: 'https://site.example/1' }], breaksOff: true });
+  });
+
+  test('with an address that has a bare & lose nothing', () => {
+    const urls = '<url><loc>https://site.example/a?x=1&y=2;3&amp;z=&#x34;</loc><image:loc>/p?a&b</image:loc></url>';
+    const found = readSitemap(`<urlset>${urls.repeat(2)}${list(3)}</urlset>`, URL_OF);
+    expect(found).toMatchObject({ entries: { length: 5 }, breaksOff: false });
+    expect(found).toMatchObject({ entries: [{ url: 'https://site.example/a?x=1&y=2;3&z=4' }, {}, {}, {}, {}] });
+  });
+
+  test('whose comment does not end break off there', () => {
+    expect(readSitemap(`<urlset>${list(2)}<!-- ${list(5)}</urlset>`, URL_OF)).toMatchObject({
+      entries: { length: 2 },
+      breaksOff: true,
+    });
+  });
+
+  test('of lines lose only the lines that are no address', () => {
+    const found = readSitemap('https://site.example/1\n# more\nhttps://site.example/2', URL_OF);
+    expect(entriesOf(found)).toEqual(['/1', '/2']);
   });
 
   test('that have no end of faults are refused: nobody knows what of them is lost', () => {

@@ -66,6 +66,35 @@ describe('a customer’s schema', () => {
     expect(cpuMs() - started).toBeLessThan(2_000);
   });
 
+  test.each([
+    ['^\\s$', ['\v', '\u00a0', '\u2003', '\u2028', '\ufeff', '\u200b', 'x']],
+    ['^\\S$', ['\v', '\u00a0', '\u3000', '\u200b', 'x', '😀']],
+    ['^[\\s\\d]$', ['\u00a0', '5', '\\', 'x']],
+    ['^[^\\s]$', ['\u00a0', 'x']],
+    ['^[\\S]$', ['\u00a0', '\ufeff', 'x', '\u200b', '😀']],
+    ['^[^\\S]$', ['\u00a0', 'x']],
+    ['^.$', ['\n', '\r', '\u2028', '\u0085', '😀', '.']],
+    ['^[.]$', ['.', 'x']],
+    ['^[[:alpha:]$', ['a', 'b', 'p', ':', '[']],
+    ['^[[:alpha:][x]$', ['a', 'b', 'ax', ':x', 'bx', '[', '[[']],
+    ['^[(?i]$', ['(', '?', 'i', 'I']],
+    ['^[\\b]$', ['\b', 'b']],
+    ['^\\[[a]$', ['[a', '[[', 'a']],
+    ['[]', ['', 'x']],
+    ['^[^]$', ['\n', 'x']],
+    ['^\\ud83d\\ude00$', ['😀', '\ud83d']],
+    ['^[\\ud83d\\ude00]$', ['😀', '\ud83d']],
+    ['^\\\\s$', ['\\s', '\\ ', ' ']],
+    ['^\\u{1F600}\\/$', ['😀/']],
+    ['^(?<year>\\d{4})$', ['2026', '٢٠٢٦']],
+    ['a$', ['a', 'a\n']],
+    ['^\\p{Lu}\\w\\b', ['Éa', 'Éé', 'éa']],
+  ])('means by %s what ECMA-262 does', (pattern, texts) => {
+    const regex = new RegExp(pattern, 'u');
+    const held = texts.map((text) => [text, holds(title({ pattern }), { title: text })]);
+    expect(held).toEqual(texts.map((text) => [text, regex.test(text)]));
+  });
+
   test('has steps for its patterns, and what takes more does not hold', () => {
     expect(holds(title({ pattern: '(?:a?){400}a{100}' }), { title: 'a'.repeat(100_000) })).toBe(false);
   });
@@ -128,6 +157,27 @@ describe('a customer’s schema', () => {
     ['with a part that is no schema', { allOf: [5] }, '/allOf/0', 'invalid_schema'],
     ['with look-ahead', title({ pattern: '(?=x)' }), '/properties/title/pattern', 'unsupported_pattern'],
     ['with a back reference', title({ pattern: '(a)\\1' }), '/properties/title/pattern', 'unsupported_pattern'],
+    ...[
+      '(?<a>b)\\k<a>',
+      '()()()()()()()()()()()()\\12',
+      '\\Qa.c\\E',
+      '[[:alpha:]]',
+      '(?i)tea',
+      '(?i:tea)',
+      '(?P<a>b)',
+      '(?<=a)b',
+      '(?<!a)b',
+      '(?!a)b',
+      '\\Atea\\z',
+      '\\pL',
+      'x{,5}',
+      'a\\-b',
+    ].map((pattern): [string, JsonObject, string, string] => [
+      `with the pattern ${pattern}`,
+      title({ pattern }),
+      '/properties/title/pattern',
+      'unsupported_pattern',
+    ]),
     ['with a pattern that is broken', title({ pattern: '(' }), '/properties/title/pattern', 'unsupported_pattern'],
     [
       'with a pattern that is too large',
