@@ -79,7 +79,7 @@ export interface Step {
 
 /** How much the job still wants, so that a step asks for no larger page than that. */
 export interface Wanted {
-  /** Records; Infinity with `collect.mode: all` up to the operator's bound. */
+  /** Records; Infinity with `collect.mode: all`, and where the output's schema may refuse any number of them. Cut nothing by it. */
   readonly recordsLeft: number;
 }
 

@@ -51,8 +51,9 @@ export async function runStep(
   const source = createSource({ ...fetch, session: job.session, base: job.base });
   try {
     const state = JSON.parse(step.stateJson) as JsonObject;
-    const found = await job.operation.run(state, source, { recordsLeft: step.recordsLeft });
-    return encode(job, source, found, fetch.clock.nowMs());
+    const recordsLeft = job.shaper.mayDrop ? Infinity : step.recordsLeft;
+    const found = await job.operation.run(state, source, { recordsLeft });
+    return encode(job, source, found, step.recordsLeft, fetch.clock.nowMs());
   } catch (error) {
     return { result: failed(source, failureOf(error)), keys: [] };
   }
@@ -90,9 +91,15 @@ function failureOf(error: unknown): ExtractFailure {
   return { reason: 'internal_error', retryable: false, detail };
 }
 
-function encode(job: RunnableJob, source: CountedSource, found: StepResult, nowMs: number): StepDone {
-  const lines = shapeAll(job.shaper, found, nowMs);
-  if (lines.kind === 'failed') return { result: failed(source, lines.failure), keys: [] };
+function encode(
+  job: RunnableJob,
+  source: CountedSource,
+  found: StepResult,
+  recordsLeft: number,
+  nowMs: number,
+): StepDone {
+  const lines = shapeAll(job.shaper, found, recordsLeft, nowMs);
+  if (lines.kind === 'failed') return { result: { ...failed(source, lines.failure), ...lines.enough }, keys: [] };
   const leftOut = leftOutOf(found);
   const steps = job.known.unknown(found.next.slice(0, NEXT_STEPS_MAX));
   const next = encodeNext(steps);
@@ -129,13 +136,21 @@ function changesJson(source: CountedSource): string | null {
 type Lines =
   | {
       readonly kind: 'lines';
-      readonly encoded: Pick<Result, 'ndjson' | 'lineBytes' | 'hashes'>;
+      readonly encoded: Encoded;
       readonly dropped: number;
       readonly notes: readonly Note[];
     }
-  | { readonly kind: 'failed'; readonly failure: ExtractFailure };
+  /** `enough`: what came before and is all that the job wants, so that it may succeed all the same; null where it is less. */
+  | { readonly kind: 'failed'; readonly failure: ExtractFailure; readonly enough: Encoded | null };
 
-function shapeAll(shaper: Shaper, found: Pick<StepResult, 'records' | 'notes'>, nowMs: number): Lines {
+type Encoded = Pick<Result, 'ndjson' | 'lineBytes' | 'hashes'>;
+
+function shapeAll(
+  shaper: Shaper,
+  found: Pick<StepResult, 'records' | 'notes'>,
+  recordsLeft: number,
+  nowMs: number,
+): Lines {
   const fetchedAt = new Date(nowMs).toISOString();
   const ids: string[] = [];
   const lines: string[] = [];
@@ -144,6 +159,10 @@ function shapeAll(shaper: Shaper, found: Pick<StepResult, 'records' | 'notes'>, 
   const drop = (reason: FailureReason, detail: string): void => {
     dropped++;
     if (notes.length < NOTES_MAX) notes.push({ reason, detail });
+  };
+  const fault = (reason: FailureReason, detail: string): Lines => {
+    const enough = new Set(ids).size >= recordsLeft ? encodeLines(lines, ids) : null;
+    return { kind: 'failed', failure: { reason, retryable: false, detail }, enough };
   };
   let characters = 0;
   for (const { id, sourceUrl, fields } of found.records) {
@@ -168,10 +187,7 @@ function shapeAll(shaper: Shaper, found: Pick<StepResult, 'records' | 'notes'>, 
   return { kind: 'lines', encoded: encodeLines(lines, ids), dropped, notes };
 }
 
-function encodeLines(
-  lines: readonly string[],
-  ids: readonly string[],
-): Pick<Result, 'ndjson' | 'lineBytes' | 'hashes'> {
+function encodeLines(lines: readonly string[], ids: readonly string[]): Encoded {
   const lineBytes = Uint32Array.from(lines, (line) => Buffer.byteLength(line));
   // Memory of its own: a slice of Node's shared pool would cross to the other thread with the whole pool.
   const ndjson = Buffer.allocUnsafeSlow(lineBytes.reduce((sum, bytes) => sum + bytes, 0));
@@ -180,16 +196,17 @@ function encodeLines(
   return { ndjson, lineBytes, hashes: hashesOf(ids) };
 }
 
-type Next = { readonly kind: 'next'; readonly next: ExtractNext } | Extract<Lines, { kind: 'failed' }>;
+type Next =
+  | { readonly kind: 'next'; readonly next: ExtractNext }
+  | Pick<Extract<Lines, { kind: 'failed' }>, 'kind' | 'failure'>;
 
 function encodeNext(steps: readonly Step[]): Next {
   if (steps.length === 0) return { kind: 'next', next: NO_NEXT };
   const next = packSteps(steps);
   const large = next.rowBytes.findIndex((bytes) => bytes > STEP_ROW_BYTES_MAX);
-  if (large >= 0) return fault('internal_error', `the state of step ${steps[large]?.key.slice(0, 100)} is too large`);
+  if (large >= 0) {
+    const detail = `the state of step ${steps[large]?.key.slice(0, 100)} is too large`;
+    return { kind: 'failed', failure: { reason: 'internal_error', retryable: false, detail } };
+  }
   return { kind: 'next', next };
-}
-
-function fault(reason: FailureReason, detail: string): Extract<Lines, { kind: 'failed' }> {
-  return { kind: 'failed', failure: { reason, retryable: false, detail } };
 }

@@ -9,10 +9,9 @@ import {
   type Source,
   type Step,
   type StepResult,
-  type Wanted,
 } from '../connector.ts';
 import { readFeedLinks } from '../read/feed-links.ts';
-import { looksLikeFeed } from '../read/feed-parse.ts';
+import { FEED_ITEMS_MAX, looksLikeFeed } from '../read/feed-parse.ts';
 import { readFeed, type Feed, type FeedItem } from '../read/feed.ts';
 import { readHtml } from '../read/html.ts';
 import { absoluteUrl, normalisedUrl } from '../read/urls.ts';
@@ -104,17 +103,17 @@ function feedOperation(told: Pick<Operation, 'name' | 'description' | 'example'>
       if (address.kind === 'fault') return { kind: 'fault', pointer: '/url', message: address.message };
       return { kind: 'steps', steps: [toStep({ url: address.url, search, before: 0 })] };
     },
-    run: (step, source, want) => runStep(step as FeedState, source, want),
+    run: (step, source) => runStep(step as FeedState, source),
   };
 }
 
-async function runStep(state: FeedState, source: Source, want: Wanted): Promise<StepResult> {
+async function runStep(state: FeedState, source: Source): Promise<StepResult> {
   const page = await source.text(state.url, { accept: ACCEPT });
-  if (state.search === 'none' || looksLikeFeed(page.text)) return fromFeed(page, state, want);
+  if (state.search === 'none' || looksLikeFeed(page.text)) return fromFeed(page, state);
   const places = placesOf(page, state.search);
   for (const url of places) {
     const found = await tryFeed(url, source);
-    if (found !== null) return fromFeed(found, { ...state, url }, want);
+    if (found !== null) return fromFeed(found, { ...state, url });
   }
   throw new SourceFailure('source_not_found', `${page.url} names no feed that can be read`, false);
 }
@@ -144,13 +143,18 @@ async function tryFeed(url: string, source: Source): Promise<Page | null> {
   }
 }
 
-function fromFeed(page: Page, state: FeedState, want: Wanted): StepResult {
+function fromFeed(page: Page, state: FeedState): StepResult {
   const feed = readFeed(page.text, page.url);
   const records = feed.items.map((item) => toRecord(item, feed, page.url));
-  const goesOn = records.length > 0 && records.length < want.recordsLeft && state.before < PAGES_MAX;
+  const goesOn = records.length > 0 && state.before < PAGES_MAX;
   const nextUrl = nextOf(feed, page.url);
   const next = goesOn && nextUrl !== null ? [toStep({ url: nextUrl, search: 'none', before: state.before + 1 })] : [];
-  return { records, next, total: null };
+  return {
+    records,
+    next,
+    total: null,
+    ...(feed.isCut && { leftOut: `items of ${page.url} behind the first ${FEED_ITEMS_MAX}` }),
+  };
 }
 
 /** On the same host and another address, or null. */

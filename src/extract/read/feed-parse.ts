@@ -4,7 +4,7 @@ import type * as Feedsmith from 'feedsmith';
 /** Choice: characters of one feed; podcasts with all of their episodes have some 5,000,000. */
 const CHARACTERS_MAX = 8_388_608;
 /** Choice: items of one feed. */
-const ITEMS_MAX = 5_000;
+export const FEED_ITEMS_MAX = 5_000;
 
 type Parse = (text: string) => ReturnType<typeof Feedsmith.parseFeed<string>>;
 
@@ -17,8 +17,8 @@ let loaded: Parse | null = null;
 function loadedParse(): Parse {
   if (loaded !== null) return loaded;
   const { parseFeed } = createRequire(import.meta.url)('feedsmith') as typeof Feedsmith;
-  // Dates are left as the feed writes them, for our own reader of dates.
-  loaded = (text) => parseFeed(text, { maxItems: ITEMS_MAX, parseDateFn: (date): string => date });
+  // Dates are left as the feed writes them, for our own reader of dates. One item too many tells that there are more.
+  loaded = (text) => parseFeed(text, { maxItems: FEED_ITEMS_MAX + 1, parseDateFn: (date): string => date });
   return loaded;
 }
 
@@ -36,12 +36,26 @@ export function looksLikeFeed(text: string): boolean {
   return !/<(?:!doctype html|html)[\s>]/i.test(head) && /<(?:rss|(?:[\w-]+:)?rdf|(?:[\w-]+:)?feed)[\s>]/i.test(head);
 }
 
-/** A feed in the shape of its format; null where the text is none or is too long. What is broken in it costs the items that are. */
-export function parseAnyFeed(text: string): ParsedFeed | null {
+/** A feed in the shape of its format. */
+export interface AnyFeed {
+  readonly parsed: ParsedFeed;
+  /** It has more than the `FEED_ITEMS_MAX` items that are read. */
+  readonly isCut: boolean;
+}
+
+/** Null where the text is no feed or is too long. What is broken in it costs the items that are. */
+export function parseAnyFeed(text: string): AnyFeed | null {
   if (text.length > CHARACTERS_MAX) return null;
   const parse = loadedParse();
   const body = fromRoot(text);
-  return tryParse(parse, body) ?? piecewise(parse, body);
+  const parsed = tryParse(parse, body);
+  return parsed === null
+    ? piecewise(parse, body)
+    : { parsed, isCut: itemsOf(parsed).splice(FEED_ITEMS_MAX).length > 0 };
+}
+
+function itemsOf({ format, feed }: ParsedFeed): unknown[] {
+  return (format === 'atom' ? feed.entries : feed.items) ?? [];
 }
 
 function tryParse(parse: Parse, text: string): ParsedFeed | null {
@@ -61,26 +75,27 @@ function fromRoot(text: string): string {
 }
 
 /** Each item alone, so that one that is broken or cut off costs itself only. */
-function piecewise(parse: Parse, text: string): ParsedFeed | null {
+function piecewise(parse: Parse, text: string): AnyFeed | null {
   const tag = /<(item|entry)[\s>]/i.exec(text)?.[1];
   const root = /<((?:rss|(?:[\w-]+:)?RDF|(?:[\w-]+:)?feed))(?:\s[^>]*)?>/i.exec(text);
   if (tag === undefined || root === null) return null;
   const [open, name = ''] = root;
   const [before, after] = /^rss$/i.test(name) ? [`${open}<channel>`, `</channel></${name}>`] : [open, `</${name}>`];
   let whole: ParsedFeed | null = null;
-  for (const piece of itemTexts(text, tag)) {
+  const pieces = itemTexts(text, tag);
+  for (const piece of pieces.slice(0, FEED_ITEMS_MAX)) {
     const one = tryParse(parse, `${before}${piece}${after}`);
     whole = whole === null ? one : one === null ? whole : joined(whole, one);
   }
-  return whole;
+  return whole === null ? null : { parsed: whole, isCut: pieces.length > FEED_ITEMS_MAX };
 }
 
-/** Linear: the place of the next closing tag is looked for once, not once for each opening one. */
+/** One more than are read. Linear: the place of the next closing tag is looked for once, not once for each opening one. */
 function itemTexts(text: string, tag: string): string[] {
   const close = `</${tag}>`;
   const pieces: string[] = [];
   let end = text.indexOf(close);
-  for (let at = text.indexOf(`<${tag}`); at !== -1 && end !== -1 && pieces.length < ITEMS_MAX;) {
+  for (let at = text.indexOf(`<${tag}`); at !== -1 && end !== -1 && pieces.length <= FEED_ITEMS_MAX;) {
     const next = text.indexOf(`<${tag}`, at + 1);
     if (end < at) end = text.indexOf(close, at);
     if (end !== -1 && (next === -1 || end < next)) pieces.push(text.slice(at, end + close.length));

@@ -24,7 +24,11 @@ export interface Feed {
   /** The next page of the feed, where it has pages. Source: RFC 5005; JSON Feed, `next_url`. */
   readonly nextUrl: string | null;
   readonly items: readonly FeedItem[];
+  /** It has more than the `FEED_ITEMS_MAX` items that are read. */
+  readonly isCut: boolean;
 }
+
+type Told = Omit<Feed, 'isCut'>;
 
 export interface FeedItem {
   /** As the feed names it; else its address. */
@@ -55,10 +59,10 @@ const LIST_MAX = 100;
 
 /** Reads a feed from `url`; what is broken in it costs the items that are. Throws `parse_failed` where it is no feed. */
 export function readFeed(text: string, url: string): Feed {
-  const parsed = parseAnyFeed(text);
-  if (parsed === null) throw notFeed(url, 'is no feed, or too long');
+  const found = parseAnyFeed(text);
+  if (found === null) throw notFeed(url, 'is no feed, or too long');
   try {
-    return toFeed(parsed, url);
+    return { ...toFeed(found.parsed, url), isCut: found.isCut };
   } catch (error) {
     throw notFeed(url, String(error));
   }
@@ -68,7 +72,7 @@ function notFeed(url: string, detail: string): SourceFailure {
   return new SourceFailure('parse_failed', `${url} ${detail}`, false);
 }
 
-function toFeed(parsed: ParsedFeed, url: string): Feed {
+function toFeed(parsed: ParsedFeed, url: string): Told {
   switch (parsed.format) {
     case 'rss':
       return fromRss(parsed.feed, url);
@@ -83,7 +87,7 @@ function toFeed(parsed: ParsedFeed, url: string): Feed {
   }
 }
 
-function fromRss(feed: FeedOf<'rss'>, url: string): Feed {
+function fromRss(feed: FeedOf<'rss'>, url: string): Told {
   const base = absoluteUrl(feed.xml?.base ?? null, url) ?? url;
   return {
     format: 'rss',
@@ -120,7 +124,7 @@ function rssItem(item: RssItem, feedBase: string): FeedItem {
   };
 }
 
-function fromRdf(feed: FeedOf<'rdf'>, url: string): Feed {
+function fromRdf(feed: FeedOf<'rdf'>, url: string): Told {
   const base = absoluteUrl(feed.xml?.base ?? null, url) ?? url;
   return {
     format: 'rdf',
@@ -149,7 +153,7 @@ function rdfItem(item: RdfItem, feedBase: string): FeedItem {
   };
 }
 
-function fromAtom(feed: FeedOf<'atom'>, url: string): Feed {
+function fromAtom(feed: FeedOf<'atom'>, url: string): Told {
   const base = absoluteUrl(feed.xml?.base ?? null, url) ?? url;
   const authors = (feed.authors ?? []).map((person) => person.name);
   return {
@@ -186,7 +190,7 @@ function atomItem(entry: AtomEntry, feedBase: string, feedAuthors: readonly Text
   };
 }
 
-function fromJson(feed: FeedOf<'json'>, url: string): Feed {
+function fromJson(feed: FeedOf<'json'>, url: string): Told {
   const authors = (feed.authors ?? []).map(({ name }) => name);
   return {
     format: 'json',

@@ -21,6 +21,8 @@ export interface HtmlPage {
   readonly baseUrl: string;
   /** Its elements by their names, in document order. */
   readonly elements: ReadonlyMap<string, readonly Element[]>;
+  /** Something of it lay beyond the bounds and was left out. */
+  readonly isCut: boolean;
 }
 
 /** Choice: characters of a page that are read; the longest pages of large sites have about 2,000,000. */
@@ -42,7 +44,8 @@ export function readHtml(text: string, url: string): HtmlPage {
   parser.write(text.slice(0, HTML_CHARACTERS_MAX));
   if (!handler.stopped) parser.end();
   const { root, elements } = handler;
-  return { root, url, baseUrl: baseOf(elements.get('base') ?? [], url), elements };
+  const isCut = handler.stopped || text.length > HTML_CHARACTERS_MAX;
+  return { root, url, baseUrl: baseOf(elements.get('base') ?? [], url), elements, isCut };
 }
 
 /**

@@ -13,6 +13,12 @@ export interface PageTable {
   readonly rows: readonly (readonly (string | null)[])[];
 }
 
+export interface PageTables {
+  readonly tables: readonly PageTable[];
+  /** Tables, rows or columns lay beyond the bounds and were left out. */
+  readonly isCut: boolean;
+}
+
 /** Choice: tables of one page, columns of one table and cells of all tables of a page. */
 const TABLES_MAX = 1_000;
 const COLUMNS_MAX = 200;
@@ -21,19 +27,23 @@ const CELLS_MAX = 200_000;
 const CELL_CHARACTERS_MAX = 10_000;
 
 /** The page's tables that have a row; those that say that they are for layout are left out. */
-export function readTables(page: HtmlPage): readonly PageTable[] {
+export function readTables(page: HtmlPage): PageTables {
   const tables: PageTable[] = [];
-  const budget: Budget = { cellsLeft: CELLS_MAX };
+  const budget: Budget = { cellsLeft: CELLS_MAX, isCut: false };
   for (const element of elementsNamed(page, 'table').filter((table) => !isLayout(table))) {
-    if (tables.length >= TABLES_MAX || budget.cellsLeft <= 0) break;
+    if (tables.length >= TABLES_MAX || budget.cellsLeft <= 0) {
+      budget.isCut = true;
+      break;
+    }
     const table = readTable(element, tables.length, budget);
     if (table !== null) tables.push(table);
   }
-  return tables;
+  return { tables, isCut: budget.isCut };
 }
 
 interface Budget {
   cellsLeft: number;
+  isCut: boolean;
 }
 
 function isLayout(table: Element): boolean {
@@ -131,6 +141,7 @@ function gridOf(rows: readonly Row[], budget: Budget): (string | null)[][] {
     above = below;
     if (budget.cellsLeft <= 0) break;
   }
+  if (grid.length < rows.length) budget.isCut = true;
   return grid;
 }
 
@@ -147,6 +158,10 @@ function placeCell(
 ): void {
   let column = 0;
   while (line[column] !== undefined) column++;
+  if (column >= COLUMNS_MAX) {
+    budget.isCut = true;
+    return;
+  }
   const text = textOf(cell, ({ name }) => name === 'table').slice(0, CELL_CHARACTERS_MAX);
   const columns = Math.max(1, span(cell, 'colspan'));
   const wanted = span(cell, 'rowspan');

@@ -22,6 +22,8 @@ export type FullRecord = JsonObject & { readonly [META]: RecordMeta };
 export interface Shaper {
   /** `record` holds to the record schema, `_meta` aside. */
   shape(record: FullRecord): Shaped;
+  /** Whether a record may be left out. */
+  readonly mayDrop: boolean;
   /** The leaves of all its records but `_meta`'s, in order: CSV's columns. */
   readonly columns: readonly Leaf[];
 }
@@ -43,7 +45,11 @@ export function createShaper(output: OutputOptions, recordSchema: JsonSchema): C
   }
   const { members } = planned;
   const columns = members.flatMap(({ name, selection, schema }) => leavesOf([name], selection, schema));
-  return { kind: 'ok', shaper: { columns, shape: (record) => shape(record, output, members, columns, check.check) } };
+  const mayDrop = output.schema !== null && output.onInvalid === 'drop';
+  return {
+    kind: 'ok',
+    shaper: { columns, mayDrop, shape: (record) => shape(record, output, members, columns, check.check) },
+  };
 }
 
 type Check = { readonly kind: 'ok'; readonly check: RecordCheck } | Extract<CreatedShaper, { kind: 'faults' }>;

@@ -299,6 +299,37 @@ describe('a step', () => {
     expect(failed).toMatchObject({ failure: { reason: 'schema_mismatch' }, lineBytes: new Uint32Array(0) });
   });
 
+  test('wants any number of records where the output may refuse some', async () => {
+    const wanted: number[] = [];
+    const at = begin((_state, _source, { recordsLeft }) => {
+      wanted.push(recordsLeft);
+      return Promise.resolve(NOTHING);
+    });
+    const schema = { type: 'object', properties: { size: { type: 'number' } } };
+    for (const onInvalid of ['drop', 'keep', 'fail'] as const) {
+      at.job({ output: { ...PLAIN_OUTPUT, schema, onInvalid } });
+      at.step();
+      await at.pass(0);
+    }
+    expect(wanted).toEqual([Infinity, 5, 5]);
+  });
+
+  test('that fails behind all that the job wants gives that too', async () => {
+    const all = ['1', '2', '3', '4', '4', '5'].map((id) => record(id));
+    const schema = { type: 'object', properties: { size: { type: 'number' } } };
+    for (const [records, given] of [
+      [all, 6],
+      [all.slice(1), 0],
+    ] as const) {
+      const at = begin(() => Promise.resolve({ ...NOTHING, records: [...records, record('x', { size: 'large' })] }));
+      at.job({ output: { ...PLAIN_OUTPUT, schema, onInvalid: 'fail' } });
+      at.step();
+      await at.pass(0);
+      const [result] = at.results();
+      expect([result?.failure?.reason, result?.lineBytes.length]).toEqual(['schema_mismatch', given]);
+    }
+  });
+
   test('is given up after five minutes of its own, and a wait for its turn is not its own', async () => {
     const at = begin(async (_state, source) => {
       await source.json('http://api.example/items');

@@ -1,7 +1,8 @@
-import { SourceFailure, type FoundRecord, type JsonObject, type Operation } from '../../connector.ts';
+import { SourceFailure, type FoundRecord, type JsonObject, type Operation, type StepResult } from '../../connector.ts';
 import { registrableDomain } from '../../../core/registrable-domain.ts';
 import { readArticle } from '../../read/article.ts';
-import { readLinks } from '../../read/links.ts';
+import type { HtmlPage } from '../../read/html.ts';
+import { LINKS_MAX, readLinks } from '../../read/links.ts';
 import { readStructured, typesOf } from '../../read/structured.ts';
 import { readTables, type PageTable } from '../../read/tables.ts';
 import { normalisedUrl } from '../../read/urls.ts';
@@ -58,7 +59,7 @@ export const pageArticle: Operation = singlePage({
       word_count: article.wordCount,
       image_url: article.imageUrl,
     };
-    return [{ id: normalisedUrl(page.url), sourceUrl: page.url, fields }];
+    return { records: [{ id: normalisedUrl(page.url), sourceUrl: page.url, fields }] };
   },
 });
 
@@ -82,12 +83,14 @@ export const pageStructured: Operation = singlePage({
   },
   read(html, { url }) {
     const data = readStructured(html);
-    return [
-      ...things(url, 'json_ld', data.jsonLd),
-      ...things(url, 'microdata', data.microdata),
-      ...things(url, 'open_graph', single(data.openGraph)),
-      ...things(url, 'twitter', single(data.twitter)),
-    ];
+    return {
+      records: [
+        ...things(url, 'json_ld', data.jsonLd),
+        ...things(url, 'microdata', data.microdata),
+        ...things(url, 'open_graph', single(data.openGraph)),
+        ...things(url, 'twitter', single(data.twitter)),
+      ],
+    };
   },
 });
 
@@ -124,7 +127,8 @@ export const pageLinks: Operation = singlePage({
   },
   read(html, page) {
     const home = domainOf(page.url);
-    return readLinks(html).map(({ url, text, rel, nofollow }) => ({
+    const links = readLinks(html);
+    const records = links.map(({ url, text, rel, nofollow }) => ({
       id: normalisedUrl(url),
       sourceUrl: page.url,
       fields: {
@@ -136,8 +140,16 @@ export const pageLinks: Operation = singlePage({
         internal: domainOf(url) === home,
       },
     }));
+    const behind = links.length >= LINKS_MAX ? `links of ${page.url} behind the first ${LINKS_MAX}` : null;
+    return { records, ...leftOutOf(html, behind) };
   },
 });
+
+/** A page may be cut itself. */
+function leftOutOf(html: HtmlPage, leftOut: string | null): Pick<StepResult, 'leftOut'> {
+  const told = leftOut ?? (html.isCut ? `the rest of ${html.url}, a page too long or too deep` : null);
+  return told === null ? {} : { leftOut: told };
+}
 
 function domainOf(url: string): string {
   const { hostname } = new URL(url);
@@ -171,7 +183,11 @@ export const pageTables: Operation = singlePage({
     values: { Boat: 'Dinghy', 'Price / Hour': '10' },
     cells: ['Dinghy', '10'],
   },
-  read: (html, page) => readTables(html).flatMap((table) => rowRecords(table, page.url)),
+  read(html, page) {
+    const { tables, isCut } = readTables(html);
+    const records = tables.flatMap((table) => rowRecords(table, page.url));
+    return { records, ...leftOutOf(html, isCut ? `the rest of the tables of ${page.url}` : null) };
+  },
 });
 
 function rowRecords({ index, caption, headers, rows }: PageTable, url: string): FoundRecord[] {

@@ -30,8 +30,8 @@ export const placeReviews: Operation = singlePage({
     published_at: '2026-01-02T00:00:00Z',
     url: 'https://www.example.com/places/harbour-cafe',
   },
-  read: (html, page) =>
-    readReviews(readStructured(html), html.baseUrl).map((review) => ({
+  read: (html, page) => ({
+    records: readReviews(readStructured(html), html.baseUrl).map((review) => ({
       id: idOf(review, page.url),
       sourceUrl: page.url,
       fields: {
@@ -45,6 +45,7 @@ export const placeReviews: Operation = singlePage({
         url: review.url ?? page.url,
       },
     })),
+  }),
 });
 
 /** Reviews have no names of their own, so what they say is what tells them apart. */

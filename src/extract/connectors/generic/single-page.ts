@@ -1,4 +1,4 @@
-import type { FoundRecord, JsonObject, JsonSchema, Operation, Page } from '../../connector.ts';
+import type { JsonObject, JsonSchema, Operation, Page, StepResult } from '../../connector.ts';
 import { readHtml, type HtmlPage } from '../../read/html.ts';
 import { normalisedUrl } from '../../read/urls.ts';
 import { parseAddress } from './address.ts';
@@ -9,7 +9,7 @@ interface Reading {
   readonly description: string;
   readonly record: JsonSchema;
   readonly example: JsonObject;
-  readonly read: (html: HtmlPage, page: Page) => readonly FoundRecord[];
+  readonly read: (html: HtmlPage, page: Page) => Pick<StepResult, 'records' | 'leftOut'>;
 }
 
 interface PageStep extends JsonObject {
@@ -31,10 +31,11 @@ export function singlePage({ name, description, record, example, read }: Reading
       if (address.kind === 'fault') return { kind: 'fault', pointer: '/url', message: address.message };
       return { kind: 'steps', steps: [{ key: normalisedUrl(address.url), state: { url: address.url } }] };
     },
-    async run(step, source, want) {
+    async run(step, source) {
       const page = await source.page((step as PageStep).url);
-      const records = read(readHtml(page.text, page.url), page);
-      return { records: records.slice(0, want.recordsLeft), next: [], total: records.length };
+      const found = read(readHtml(page.text, page.url), page);
+      // All of them, also where fewer are wanted: the output's schema may refuse some.
+      return { ...found, next: [], total: found.records.length };
     },
   };
 }

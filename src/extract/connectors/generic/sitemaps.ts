@@ -1,4 +1,5 @@
 import { SourceFailure } from '../../connector.ts';
+import { FEED_ITEMS_MAX } from '../../read/feed-parse.ts';
 import { readFeed } from '../../read/feed.ts';
 import { PartTaker, type ListPart } from '../../read/list-part.ts';
 import { SitemapReader, type SitemapKind } from '../../read/sitemap.ts';
@@ -11,8 +12,8 @@ export interface Entries {
   readonly entries: readonly Entry[];
   /** Where the list goes on; null at its end. */
   readonly next: number | null;
-  /** It ends before it says that it does: nobody knows what is missing. */
-  readonly breaksOff: boolean;
+  /** As a step says it; told with the list's last part. */
+  readonly leftOut?: string;
 }
 
 /** A list of pages as it comes. */
@@ -44,12 +45,23 @@ export async function readEntries({ url, pieces }: ListText, part: ListPart<Site
   const sitemap = reader.end();
   if (sitemap.kind === 'none') return null;
   if (sitemap.kind === 'feed') return readFeedEntries((held ?? []).join(''), url, part);
-  return { ...sitemap, entries: sitemap.entries.map((entry) => ({ ...entry, foundIn: 'sitemap' })) };
+  const { kind, entries, next, breaksOff } = sitemap;
+  // One that breaks off at once names nothing, as one that is not there.
+  const isCut = breaksOff && (entries.length > 0 || part.from > 0);
+  return {
+    kind,
+    entries: entries.map((entry) => ({ ...entry, foundIn: 'sitemap' })),
+    next,
+    ...(isCut && { leftOut: `the rest of ${url}, which breaks off` }),
+  };
 }
 
 function readFeedEntries(text: string, url: string, part: ListPart<SitemapKind>): Entries {
   const taker = new PartTaker<SitemapKind, Entry>(part);
-  for (const { url: page, updatedAt, publishedAt } of readFeed(text, url).items)
+  const { items, isCut } = readFeed(text, url);
+  for (const { url: page, updatedAt, publishedAt } of items)
     if (page !== null) taker.take({ url: page, lastModified: updatedAt ?? publishedAt, foundIn: 'feed' }, 'urls');
-  return { kind: 'urls', entries: taker.entries, next: taker.next, breaksOff: false };
+  const { entries, next } = taker;
+  const leftOut = `items of ${url} behind the first ${FEED_ITEMS_MAX}`;
+  return { kind: 'urls', entries, next, ...(isCut && next === null && { leftOut }) };
 }

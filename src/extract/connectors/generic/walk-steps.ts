@@ -239,9 +239,7 @@ async function readList(text: ListText, state: SitemapState, walk: Walk, want: W
   const list = await readEntries(text, part);
   if (list === null) return null;
   const more = list.next === null ? [] : [toStep({ ...state, from: list.next })];
-  // One that breaks off at once names nothing, as one that is not there.
-  const isCut = list.breaksOff && (list.entries.length > 0 || state.from > 0);
-  const cut = isCut ? { leftOut: `the rest of ${state.url}, which breaks off` } : {};
+  const cut = list.leftOut === undefined ? {} : { leftOut: list.leftOut };
   if (list.kind === 'index') return { ...fromIndex(list, more, state, walk, tooLong), ...cut };
   const { next, ...result } = fromEntries(list.entries, state.scope, walk);
   const notes = tooLong === 0 ? [] : [tooLongPages(state.url, tooLong)];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { SourceFailure } from '../../../../src/extract/connector.ts';
 import { feed } from '../../../../src/extract/connectors/feed.ts';
-import type { FakeReply } from '../../../support/fake-source.ts';
+import { fakeSource, type FakeReply } from '../../../support/fake-source.ts';
 import { pageText } from '../../../support/pages.ts';
 import { ran } from './operation-runs.ts';
 
@@ -35,6 +35,26 @@ describe('feed.items', () => {
     });
     expect(source.urls).toHaveLength(2);
     expect((await ran(items, { url: 'coast.example/feed' }, world, { limit: 2 })).source.urls).toHaveLength(1);
+  });
+
+  test('goes on behind a page with as many records as are wanted: the output may refuse some', async () => {
+    const world = answers({ 'https://coast.example/feed': { headers: XML, body: pageText('feed/rss.xml') } });
+    const step = { url: 'https://coast.example/feed', search: 'page', before: 0 };
+    const { records, next } = await items.run(step, fakeSource(world), { recordsLeft: 1 });
+    expect([records.length, next.length]).toEqual([2, 1]);
+  });
+
+  test('says that it had no room for more than 5,000 items', async () => {
+    const names = Array.from({ length: 5_001 }, (_, i) => `n${i}`);
+    const step = { url: 'https://x.example/f', search: 'page', before: 0 };
+    for (const [given, told] of [
+      [names, expect.stringContaining('items of https://x.example/f behind the first 5000')],
+      [names.slice(1), undefined],
+    ] as const) {
+      const source = fakeSource(answers({ 'https://x.example/f': rss(...given) }));
+      const { records, leftOut } = await items.run(step, source, { recordsLeft: Infinity });
+      expect([records.length, leftOut]).toEqual([5_000, told]);
+    }
   });
 
   test('ends where a feed names itself as its next page', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { generic } from '../../../../src/extract/connectors/generic.ts';
-import type { Operation } from '../../../../src/extract/connector.ts';
+import type { Operation, StepResult } from '../../../../src/extract/connector.ts';
+import { fakeSource } from '../../../support/fake-source.ts';
 import { pageText } from '../../../support/pages.ts';
 import { ran } from './operation-runs.ts';
 
@@ -12,6 +13,11 @@ export function operation(name: string): Operation {
 
 const URL_OF = 'https://courier.example/news/bridge';
 const at = (text: string): ReadonlyMap<string, string> => new Map([[URL_OF, text]]);
+
+/** The one step that reads the page. */
+function step(name: string, text: string, recordsLeft = Infinity): Promise<StepResult> {
+  return operation(name).run({ url: URL_OF }, fakeSource(at(text)), { recordsLeft });
+}
 
 describe('one page', () => {
   test('as an article', async () => {
@@ -88,11 +94,19 @@ describe('one page', () => {
     expect(again.records).toEqual(first.records);
   });
 
-  test('no more than is wanted', async () => {
-    const { records } = await ran(operation('page.links'), { url: URL_OF }, at('<a href=1>1<a href=2>2<a href=3>3'), {
-      limit: 2,
-    });
-    expect(records).toHaveLength(2);
+  test('gives all that it has, however few are wanted: the output may refuse some', async () => {
+    const found = await step('page.links', '<a href=1>1<a href=2>2<a href=3>3', 1);
+    expect([found.records.length, found.leftOut]).toEqual([3, undefined]);
+  });
+
+  test.each([
+    ['page.links', Array.from({ length: 20_001 }, (_, i) => `<a href=${i}>1</a>`).join(''), 20_000, 'behind the first'],
+    ['page.links', `<a href=1>1${'<b>'.repeat(600)}<a href=2>2`, 1, 'too deep'],
+    ['page.tables', '<table><tr><td>1</table>'.repeat(1_001), 1_000, 'tables'],
+    ['page.tables', `<table><tr><td>1</table>${'<b>'.repeat(600)}<table><tr><td>1</table>`, 1, 'too deep'],
+  ])('%s says what it had no room for', async (name, text, records, told) => {
+    const found = await step(name, text);
+    expect([found.records.length, found.leftOut]).toEqual([records, expect.stringContaining(told)]);
   });
 });
 

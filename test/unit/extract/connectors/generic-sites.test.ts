@@ -186,6 +186,18 @@ describe('site.urls', () => {
     expect([fewer.next.length, fewer.leftOut]).toEqual([19_000, undefined]);
   });
 
+  test('says that it had no room for more than 5,000 items of a feed, with the last part of them', async () => {
+    const entries = Array.from({ length: 5_001 }, (_, i) => `<item><link>/${i}</link></item>`).join('');
+    const body = `<rss version="2.0"><channel>${entries}</channel></rss>`;
+    const world = answers({ 'https://site.example/f': { headers: { 'content-type': 'application/rss+xml' }, body } });
+    const state = { does: 'sitemap', url: 'https://site.example/f', scope: SCOPE, from: 0, nested: 0 };
+    const [first, last] = await Promise.all(
+      [0, 3_000].map((from) => siteProducts.run({ ...state, from }, fakeSource(world), { recordsLeft: Infinity })),
+    );
+    expect([first?.next.length, first?.leftOut]).toEqual([2_001, undefined]);
+    expect([last?.next.length, last?.leftOut]).toEqual([2_000, expect.stringContaining('items')]);
+  });
+
   test('tells which of its steps carry the rest of a list', () => {
     const of = { url: HOME, scope: SCOPE };
     const list = { ...of, does: 'list', kind: 'discourse', trail: [], language: null, currency: null };

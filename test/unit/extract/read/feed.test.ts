@@ -133,3 +133,25 @@ describe('feeds are recognised', () => {
     ]);
   });
 });
+
+test.each([
+  ['rss', '<rss version="2.0"><channel>', '<item><title>a</title></item>', '</channel></rss>'],
+  ['atom', '<feed xmlns="http://www.w3.org/2005/Atom">', '<entry><id>a</id></entry>', '</feed>'],
+  [
+    'rdf',
+    '<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://purl.org/rss/1.0/">',
+    '<item><title>a</title></item>',
+    '</rdf:RDF>',
+  ],
+  ['json', '{"version":"https://jsonfeed.org/version/1.1","title":"x","items":[{"id":0}', ',{"id":1}', ']}'],
+  ['one that is broken', '<rss version="2.0"><channel>', '<item><title>a</title></item>', '<item></b'],
+])('a feed in %s says whether it has more items than are read', (format, open, item, end) => {
+  const ahead = format === 'json' ? 1 : 0;
+  const read = (count: number) => readFeed(`${open}${item.repeat(count - ahead)}${end}`, 'https://x.example/f');
+  const feed = read(5_001);
+  expect([feed.items.length, feed.isCut]).toEqual([5_000, true]);
+  // Each item of a broken one is read alone, which takes its time.
+  const count = format === 'one that is broken' ? 3 : 5_000;
+  const whole = read(count);
+  expect([whole.items.length, whole.isCut]).toEqual([count, false]);
+});

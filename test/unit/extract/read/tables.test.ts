@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { readTables } from '../../../../src/extract/read/tables.ts';
 import { markup, page } from '../../../support/pages.ts';
 
-const tables = readTables(page('tables/tables.page'));
+const { tables } = readTables(page('tables/tables.page'));
 
 test('cells that span rows and columns stand in each; headers of several rows are joined; the foot comes last', () => {
   expect(tables[0]).toEqual({
@@ -20,7 +20,7 @@ test('cells that span rows and columns stand in each; headers of several rows ar
 
 test('a caption and a group of columns without end tags hold no rows', () => {
   const page = markup('<table><caption>Boats<colgroup><col><tr><th>Boat<th>Price<tr><td>Skiff<td>10</table>');
-  expect(readTables(page)).toEqual([
+  expect(readTables(page).tables).toEqual([
     { index: 0, caption: 'Boats', headers: ['Boat', 'Price'], rows: [['Skiff', '10']] },
   ]);
 });
@@ -61,9 +61,26 @@ test('layout and emptiness are left out; cells that overlap and spans that make 
 });
 
 test('spans do not grow beyond what there is', () => {
-  const [table] = readTables(
+  const { tables, isCut } = readTables(
     markup('<table><tr><td colspan="1000000" rowspan="65534">x</td></tr><tr><td>y</td></tr></table>'),
   );
+  const [table] = tables;
+  // The second row's cell has no column left.
+  expect(isCut).toBe(true);
   expect(table?.rows).toHaveLength(2);
   expect(table?.headers).toHaveLength(200);
 });
+
+test.each([
+  ['tables', (extra: number) => '<table><tr><td>1</table>'.repeat(1_000 + extra)],
+  ['columns', (extra: number) => `<table><tr>${'<td>1'.repeat(200 + extra)}</table>`],
+  ['cells', (extra: number) => `<table>${`<tr>${'<td>1'.repeat(100)}`.repeat(1_000)}</table>${spanning(extra)}`],
+])('more %s than are read are told of', (_what, text) => {
+  expect(readTables(markup(text(0))).isCut).toBe(false);
+  expect(readTables(markup(text(1))).isCut).toBe(true);
+});
+
+/** 100,000 cells, made of a few. */
+function spanning(extra: number): string {
+  return `<table><tr><td rowspan=0 colspan=100>1${'<tr>'.repeat(999 + extra)}</table>`;
+}
