@@ -102,8 +102,9 @@ async function gatehouse(
   });
   let bytes = 0;
   child.stdout.on('data', (more: Buffer) => {
+    // Once: a second one ends it without order.
+    if (bytes < stopAfterBytes && bytes + more.length >= stopAfterBytes) child.kill('SIGINT');
     bytes += more.length;
-    if (bytes >= stopAfterBytes) child.kill('SIGINT');
   });
   const closed = new Promise<number | null>((resolve) => {
     child.on('close', resolve);
