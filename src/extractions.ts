@@ -65,9 +65,6 @@ export function openExtractions({ store, settings, key, log }: ExtractionWiring)
   let listening: readonly ListeningAddress[] = [];
   return {
     ...extractions,
-    get status() {
-      return extractions.status;
-    },
     settings,
     listening: () => listening,
     listens(addresses) {

@@ -212,7 +212,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
     store: storeStatus(journal, recorder, decisions),
     ...layers.status(),
     webhooks: dispatcher.status,
-    extraction: extractions.status,
+    extraction: extractions.status(),
     policy: policyFile.status(),
   });
   const isDegraded = (): boolean => {

@@ -51,12 +51,9 @@ const UNWRITTEN_MS = 10;
 export class RowWriter {
   readonly #parts: RowWriterParts;
   #waiting: DueRows[] = [];
-  /** Pending rows that wait, of an endpoint and of a customer. */
-  readonly #ofEndpoint = new Map<string, number>();
-  readonly #ofCustomer = new Map<CustomerNumber, number>();
-  /** The same of those that are left to the journal, as far as this run of the process left them there. */
-  readonly #deferredOfEndpoint = new Map<string, number>();
-  readonly #deferredOfCustomer = new Map<CustomerNumber, number>();
+  readonly #held = new PendingTally();
+  /** Of those that are left to the journal, as far as this run of the process left them there. */
+  readonly #left = new PendingTally();
   /** Rows that wait. */
   #count = 0;
   /** The newest entry that was taken. */
@@ -97,11 +94,11 @@ export class RowWriter {
 
   /** Pending rows that no reader sees yet: they wait here, or in the journal. */
   waitingOf(endpointId: string): number {
-    return (this.#ofEndpoint.get(endpointId) ?? 0) + (this.#deferredOfEndpoint.get(endpointId) ?? 0);
+    return this.#held.ofEndpoint(endpointId) + this.#left.ofEndpoint(endpointId);
   }
 
   waitingOfCustomer(customer: CustomerNumber): number {
-    return (this.#ofCustomer.get(customer) ?? 0) + (this.#deferredOfCustomer.get(customer) ?? 0);
+    return this.#held.ofCustomer(customer) + this.#left.ofCustomer(customer);
   }
 
   /** The journal has entries up to this one, of the last run. */
@@ -117,7 +114,7 @@ export class RowWriter {
     const isFull = this.#count + rows.length > DELIVERIES_WAITING_MAX;
     if (sequence > 0 && (isFull || this.isBehind)) {
       this.deferred += rows.length;
-      for (const row of rows) if (row.status === 'pending') this.#tallyDeferred(row, 1);
+      this.#left.add(rows, 1);
       this.#fallBehind(sequence);
       return false;
     }
@@ -156,19 +153,7 @@ export class RowWriter {
     this.#count += due.rows.length;
     this.#added += due.rows.length;
     this.#sequence = Math.max(this.#sequence, due.sequence);
-    for (const row of due.rows) if (row.status === 'pending') this.#tally(row, 1);
-  }
-
-  #tally({ endpointId, customer }: Delivery, by: 1 | -1): void {
-    tally(this.#ofEndpoint, endpointId, by);
-    tally(this.#ofCustomer, customer, by);
-  }
-
-  #tallyDeferred({ endpointId, customer }: Delivery, by: 1 | -1): void {
-    // What an earlier run of the process left there was never counted.
-    if (by < 0 && !this.#deferredOfEndpoint.has(endpointId)) return;
-    tally(this.#deferredOfEndpoint, endpointId, by);
-    tally(this.#deferredOfCustomer, customer, by);
+    this.#held.add(due.rows, 1);
   }
 
   async #run(): Promise<void> {
@@ -202,7 +187,7 @@ export class RowWriter {
     }
     this.#marked = mark;
     this.#stored += rows.length;
-    for (const row of rows) if (row.status === 'pending') this.#tally(row, -1);
+    this.#held.add(rows, -1);
     this.#parts.onStored(rows, mark);
     return true;
   }
@@ -233,7 +218,8 @@ export class RowWriter {
     for (const due of next) {
       this.#push(due);
       this.#readBack += due.rows.length;
-      for (const row of due.rows) this.#tallyDeferred(row, -1);
+      // What an earlier run of the process left there was never counted.
+      for (const row of due.rows) if (this.#left.ofEndpoint(row.endpointId) > 0) this.#left.add([row], -1);
     }
     if (next.length > 0) {
       // Others get their turn, where these have no row left to write.
@@ -249,8 +235,7 @@ export class RowWriter {
     this.#backlog.close();
     this.#backlog = null;
     this.#behindTo = null;
-    this.#deferredOfEndpoint.clear();
-    this.#deferredOfCustomer.clear();
+    this.#left.clear();
     this.#parts.onCaughtUp(this.#readBack);
     this.#readBack = 0;
   }
@@ -259,5 +244,32 @@ export class RowWriter {
     const pause = new Promise<void>((done) => until(done));
     this.#nextWrite = pause;
     await pause;
+  }
+}
+
+/** How many pending rows there are of each endpoint and of each customer. */
+class PendingTally {
+  readonly #endpoints = new Map<string, number>();
+  readonly #customers = new Map<CustomerNumber, number>();
+
+  add(rows: readonly Delivery[], by: 1 | -1): void {
+    for (const { status, endpointId, customer } of rows) {
+      if (status !== 'pending') continue;
+      tally(this.#endpoints, endpointId, by);
+      tally(this.#customers, customer, by);
+    }
+  }
+
+  ofEndpoint(endpointId: string): number {
+    return this.#endpoints.get(endpointId) ?? 0;
+  }
+
+  ofCustomer(customer: CustomerNumber): number {
+    return this.#customers.get(customer) ?? 0;
+  }
+
+  clear(): void {
+    this.#endpoints.clear();
+    this.#customers.clear();
   }
 }

@@ -42,7 +42,7 @@ export interface ExtractionsParts {
 export interface Extractions {
   readonly control: ExtractionControl;
   readonly readings: readonly Reading[];
-  readonly status: LayerStatus;
+  status(): LayerStatus;
   /**
    * What the last run of the process left goes on at once, and what goes to webhooks by this log. Workers start now where a job is
    * open, else with the first.
@@ -141,7 +141,7 @@ export function createExtractions(parts: ExtractionsParts): Extractions {
   const timers: NodeJS.Timeout[] = [];
   return {
     control,
-    get status(): LayerStatus {
+    status() {
       if (!pool.isBroken) return { state: 'ok', version: null, detail: '' };
       return { state: 'broken', version: null, detail: 'the extract worker cannot start, and is tried again' };
     },
@@ -161,8 +161,6 @@ export function createExtractions(parts: ExtractionsParts): Extractions {
         onStoreFault,
       });
       addPending(deliveries, store);
-      const [anyOpen] = store.extractions.open();
-      if (anyOpen !== undefined) pool.wake();
       await lookAtDisk(parts, scheduler);
       scheduler.resume();
       timers.push(

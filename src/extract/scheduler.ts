@@ -142,6 +142,7 @@ export class Scheduler {
   /** What the store holds of the last run of the process: running jobs go on, queued ones wait as they did. */
   resume(): void {
     for (const { job, state } of this.#parts.store.extractions.open()) {
+      this.#parts.wakeWorkers();
       if (state.status === 'queued') this.queue.add(job.customer, job.number, job);
       else if (!hasEnded(state)) {
         this.queue.began(job.customer);

@@ -30,7 +30,7 @@ import { TextMatch, unpackRecord } from './decision-log/match.ts';
 import type { Place } from './decision-log/order.ts';
 import { hasId, readRecordHead } from './decision-log/record-head.ts';
 import { type LoggedDecision, type SearchPage, searchRows, type Wanted } from './decision-log/search.ts';
-import { Slices, Turns } from './decision-log/turns.ts';
+import { Slices, Turns } from './turns.ts';
 import { SUM_BYTES } from './value.ts';
 
 /** What bounds the log; tests set smaller ones. */

@@ -78,7 +78,7 @@ export async function* decompressInPieces(
   const codings = codingsOf(contentEncoding);
   if (codings.length > CODINGS_MAX) throw failed(tooMany(codings));
   const outputMax = outputMaxOf(body, bytesMax);
-  let pieces: Pieces = slicesOf(isGzip(body) ? withoutNewline(body) : body);
+  let pieces: Pieces = slicesOf(withoutNewline(body));
   for (const coding of codings) pieces = undone(pieces, coding, outputMax, failed);
   if (opensGzip) pieces = gzipUndone(pieces, outputMax, failed);
   yield* pieces;
@@ -91,7 +91,7 @@ async function unpack(body: Buffer, coding: string, bytesMax: number): Promise<D
   if (body.length === 0) return { kind: 'ok', body };
   const maxOutputLength = outputMaxOf(body, bytesMax);
   try {
-    return { kind: 'ok', body: await undo(isGzip(body) ? withoutNewline(body) : body, { maxOutputLength }) };
+    return { kind: 'ok', body: await undo(withoutNewline(body), { maxOutputLength }) };
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     if (code === 'ERR_BUFFER_TOO_LARGE') return { kind: 'too_large' };
@@ -125,12 +125,13 @@ function isGzip([a, b, c]: Buffer): boolean {
 
 /**
  * Scripts that send a gzip file often send a line's end behind it, which is no part of it. The last byte of a file is the highest of
- * its length, so none of what may be unpacked here ends like this.
+ * its length, so none of what may be unpacked here ends like this. What is no gzip file stays as it is.
  */
-function withoutNewline(gzip: Buffer): Buffer {
-  let end = gzip.length;
-  while (end > 0 && (gzip[end - 1] === 0x0a || gzip[end - 1] === 0x0d)) end--;
-  return gzip.subarray(0, end);
+function withoutNewline(body: Buffer): Buffer {
+  if (!isGzip(body)) return body;
+  let end = body.length;
+  while (end > 0 && (body[end - 1] === 0x0a || body[end - 1] === 0x0d)) end--;
+  return body.subarray(0, end);
 }
 
 function outputMaxOf(body: Buffer, bytesMax: number): number {

@@ -1,8 +1,8 @@
-import { createRequire } from 'node:module';
 import type { Readability } from '@mozilla/readability';
 import { isTag, isText, type ParentNode } from 'domhandler';
 import { getOuterHTML } from 'domutils';
 import type { parseHTML } from 'linkedom';
+import { loadCommonJs } from '../../base/load.ts';
 import type { JsonObject } from '../connector.ts';
 import { isoDate } from './dates.ts';
 import { attribute, elementsNamed, findElements, linesOf, plainText, readHtml, textOf, type HtmlPage } from './html.ts';
@@ -151,10 +151,9 @@ let search: Search | null = null;
  */
 function loadedSearch(): Search {
   if (search !== null) return search;
-  const require = createRequire(import.meta.url);
   search = {
-    parseHTML: (require('linkedom') as Pick<Search, 'parseHTML'>).parseHTML,
-    Readability: (require('@mozilla/readability') as Pick<Search, 'Readability'>).Readability,
+    parseHTML: (loadCommonJs('linkedom') as Pick<Search, 'parseHTML'>).parseHTML,
+    Readability: (loadCommonJs('@mozilla/readability') as Pick<Search, 'Readability'>).Readability,
   };
   return search;
 }

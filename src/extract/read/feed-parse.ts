@@ -1,5 +1,5 @@
-import { createRequire } from 'node:module';
 import type * as Feedsmith from 'feedsmith';
+import { loadCommonJs } from '../../base/load.ts';
 
 /** Choice: characters of one feed; podcasts with all of their episodes have some 5,000,000. */
 const CHARACTERS_MAX = 8_388_608;
@@ -16,7 +16,7 @@ let loaded: Parse | null = null;
  */
 function loadedParse(): Parse {
   if (loaded !== null) return loaded;
-  const { parseFeed } = createRequire(import.meta.url)('feedsmith') as typeof Feedsmith;
+  const { parseFeed } = loadCommonJs('feedsmith') as typeof Feedsmith;
   // Dates are left as the feed writes them, for our own reader of dates. One item too many tells that there are more.
   loaded = (text) => parseFeed(text, { maxItems: FEED_ITEMS_MAX + 1, parseDateFn: (date): string => date });
   return loaded;

@@ -70,12 +70,6 @@ export class SitemapReader {
   }
 }
 
-export function readSitemap(text: string, url: string, part: ListPart<SitemapKind>): Sitemap {
-  const reader = new SitemapReader(url, part);
-  reader.write(text);
-  return reader.end();
-}
-
 interface Form {
   readonly kind: Sitemap['kind'] | null;
   write(text: string): boolean;

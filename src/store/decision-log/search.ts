@@ -5,7 +5,7 @@ import { BlockWalk } from './block-walk.ts';
 import type { CustomerLog } from './log-index.ts';
 import { type TextMatch, unpackRecord } from './match.ts';
 import { comparePlaces, type Place } from './order.ts';
-import type { Slices } from './turns.ts';
+import type { Slices } from '../turns.ts';
 
 export interface LoggedDecision {
   readonly record: DecisionRecord;

@@ -10,7 +10,7 @@ import { parseLooseJson } from '../../../../src/extract/read/json-repair.ts';
 import { readLinks } from '../../../../src/extract/read/links.ts';
 import { readMeta } from '../../../../src/extract/read/meta.ts';
 import { detectPlatform } from '../../../../src/extract/read/platform.ts';
-import { readSitemap } from '../../../../src/extract/read/sitemap.ts';
+import { readSitemap } from '../../../support/sitemap.ts';
 import { readStructured } from '../../../../src/extract/read/structured.ts';
 import { readTables } from '../../../../src/extract/read/tables.ts';
 import { pageText } from '../../../support/pages.ts';

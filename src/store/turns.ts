@@ -1,4 +1,4 @@
-import { DECISION_SCAN_SLICE_MS } from '../../limits.ts';
+import { DECISION_SCAN_SLICE_MS } from '../limits.ts';
 
 /**
  * Long reads on the main thread take turns: one slice of one of them in a turn of the event loop, however many there are, so
