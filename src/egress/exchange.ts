@@ -1,6 +1,7 @@
+import { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { Body } from './body.ts';
-import { codeOf, type EgressError, faultOf } from './faults.ts';
+import { BodyCutError, codeOf, type EgressError, faultOf } from './faults.ts';
 import type { Line } from './line.ts';
 import type { EgressHeaders, EgressOutcome, EgressRequest } from './outcome.ts';
 import type { Target } from './target.ts';
@@ -13,6 +14,8 @@ export const HEADER_BYTES_MAX = 65_536;
  * and endless informational answers are not in the body and would count nowhere.
  */
 const WIRE_BYTES_PER_BODY_BYTE = 8;
+/** Choice: chunks that wait for their reader before the connection is left to wait; each has 64 KiB at most. */
+const CHUNKS_AHEAD = 4;
 
 /** What an exchange needs of the pool that runs it. */
 export interface ExchangeHost {
@@ -47,6 +50,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #headers: EgressHeaders = {};
   #body: Body;
   #bodyBytes = 0;
+  /** Since the answer was given, which was before its end. */
+  #rest: Readable | null = null;
 
   constructor(target: Target, request: EgressRequest, host: ExchangeHost, settled: Settled) {
     this.target = target;
@@ -74,8 +79,9 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#line = null;
     this.#body = new Body(0);
     this.#host.onFailed(this, line);
-    const durationMs = this.#host.nowMs() - this.#startedAtMs;
-    this.#resolve({ kind: 'failed', error, detail, durationMs, ...(lack === undefined ? {} : { lack }) });
+    const fault = { error, detail, ...(lack === undefined ? {} : { lack }) };
+    if (this.#rest === null) this.#resolve({ kind: 'failed', ...fault, durationMs: this.#durationMs() });
+    else this.#rest.destroy(new BodyCutError(fault));
   }
 
   onRequestStart(): void {
@@ -93,11 +99,45 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.isSettled) return;
+    const line = this.#line;
+    if (this.isSettled || line === null) return;
     this.#bodyBytes += chunk.length;
-    if (this.#bodyBytes > this.request.responseBytesMax)
-      this.fail('response_too_large', `more than ${this.request.responseBytesMax} bytes of body`);
-    else if (this.request.discardBody !== true) this.#body.add(chunk);
+    const { responseBytesMax, discardBody = false, wholeBytesMax = responseBytesMax } = this.request;
+    if (this.#bodyBytes > responseBytesMax)
+      this.fail('response_too_large', `more than ${responseBytesMax} bytes of body`);
+    else if (this.#bodyBytes > wholeBytesMax) this.#giveOn(line, chunk);
+    else if (!discardBody) this.#body.add(chunk);
+  }
+
+  #giveOn(line: Line, chunk: Buffer): void {
+    this.#rest ??= this.#answerEarly(line);
+    if (!this.#rest.push(chunk)) line.hold();
+  }
+
+  #answerEarly(line: Line): Readable {
+    const rest = new Readable({
+      // Chunks as they came; together they would be copied.
+      objectMode: true,
+      highWaterMark: CHUNKS_AHEAD,
+      read: () => this.#line?.goOn(),
+      destroy: (error, done) => {
+        this.#leave();
+        done(error);
+      },
+    });
+    // It may break off before anyone reads it, who then learns of it.
+    rest.on('error', () => {});
+    this.#answer(line, rest);
+    return rest;
+  }
+
+  /** Nobody wants the rest. */
+  #leave(): void {
+    if (this.isSettled) return;
+    const line = this.#line;
+    this.isSettled = true;
+    this.#line = null;
+    this.#host.onFailed(this, line);
   }
 
   onResponseEnd(): void {
@@ -136,18 +176,27 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.isSettled || line === null) return;
     this.isSettled = true;
     this.#line = null;
-    const body = this.#body.take();
-    const durationMs = this.#host.nowMs() - this.#startedAtMs;
+    if (this.#rest === null) this.#answer(line);
+    else this.#rest.push(null);
     this.#host.onDone(this, line);
+  }
+
+  #answer({ uses, remoteAddress }: Line, rest?: Readable): void {
     this.#resolve({
       kind: 'response',
       status: this.#status,
       headers: this.#headers,
-      body,
-      durationMs,
-      reused: line.uses > 1,
-      remoteAddress: line.remoteAddress,
+      body: this.#body.take(),
+      ...(rest !== undefined && { rest }),
+      durationMs: this.#durationMs(),
+      reused: uses > 1,
+      remoteAddress,
     });
+    this.#body = new Body(0);
+  }
+
+  #durationMs(): number {
+    return this.#host.nowMs() - this.#startedAtMs;
   }
 
   /** A header or method that cannot be sent is the caller's error, not the network's. */

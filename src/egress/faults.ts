@@ -27,6 +27,16 @@ export interface EgressFault {
   readonly lack?: string;
 }
 
+/** What a body that was given before its end ends with, when the rest of it does not come. */
+export class BodyCutError extends Error {
+  readonly fault: EgressFault;
+
+  constructor(fault: EgressFault) {
+    super(`${fault.error}: ${fault.detail}`);
+    this.fault = fault;
+  }
+}
+
 export type Phase = 'connect' | 'tls' | 'exchange';
 
 /**

@@ -82,6 +82,21 @@ export class Line {
   /** The request is over and the line waits. */
   rest(): void {
     this.#onOverflow = null;
+    this.goOn();
+  }
+
+  /**
+   * Takes no more from the socket but what its buffer holds. Choice: not undici's own pause, whose parser throws where nobody can catch
+   * it when the connection ends meanwhile.
+   */
+  hold(): void {
+    this.#socket.read = () => null;
+  }
+
+  goOn(): void {
+    if (!Object.hasOwn(this.#socket, 'read')) return;
+    Reflect.deleteProperty(this.#socket, 'read');
+    this.#socket.emit('readable');
   }
 
   /** Ends the connection at once; a request on it fails. */

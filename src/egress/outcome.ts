@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { EgressFault } from './faults.ts';
 
 /** What callers of the guarded client give and get. */
@@ -20,6 +21,11 @@ export interface EgressRequest {
   /** Read and count the body, keep nothing of it: `body` is empty. */
   readonly discardBody?: boolean;
   /**
+   * A body that is longer is not kept: the answer is there once that shows, with the `rest` still to come. The time and the bound of
+   * the request hold for all of it.
+   */
+  readonly wholeBytesMax?: number;
+  /**
    * The receiver may get the request twice: when a kept connection ends before the first byte of an answer, it is sent once more on
    * a new one. Nobody can tell whether the first was taken in, so only the caller knows whether that is safe.
    */
@@ -37,6 +43,12 @@ export type EgressOutcome =
       readonly headers: EgressHeaders;
       /** As it came over the wire, never decompressed. */
       readonly body: Buffer;
+      /**
+       * What follows `body`, chunk by chunk, where that has more than `wholeBytesMax`. It comes as fast as it is read; its owner reads
+       * it to its end or destroys it. What goes wrong meanwhile is its error, a `BodyCutError`.
+       */
+      readonly rest?: Readable;
+      /** Until this answer was there. */
       readonly durationMs: number;
       /** Whether the connection had served a request before. */
       readonly reused: boolean;

@@ -124,8 +124,11 @@ export interface Source {
   json(url: string, options?: JsonRequest): Promise<JsonAnswer>;
   /** A feed, a sitemap (gz is opened), any text of a published interface. Tier `basic`; `standard` where an HTML page comes. */
   text(url: string, options?: TextRequest): Promise<Page>;
-  /** A text of up to 50 MiB that is read from its beginning on and never stands in memory whole: a sitemap. Otherwise as `text`. */
-  longText(url: string): Promise<LongText>;
+  /**
+   * A text of up to 50 MiB that is read while it comes and never stands in memory whole: a sitemap. Otherwise as `text`. `read` begins
+   * anew, with a text from its beginning, when the one before breaks off on the way; what it resolves to is the result.
+   */
+  longText<T>(url: string, read: (text: LongText) => Promise<T>): Promise<T>;
   /**
    * What the first `ROBOTS_SITEMAPS_MAX` `Sitemap` lines of the robots.txt of the URL's origin say, absolute; empty where there are
    * none. Never fails.
@@ -161,7 +164,7 @@ export interface Page {
 export interface LongText extends Omit<Page, 'text'> {
   /** Its first characters. */
   readonly beginning: string;
-  /** All of it, in order; to be read once, and not to its end by who needs no more. Rejects where the rest cannot be had. */
+  /** All of it, in order; to be read once, and not to its end by who needs no more. What it rejects with is left to the source. */
   readonly pieces: AsyncIterable<string>;
 }
 

@@ -300,12 +300,12 @@ function withHugeFeed(): Respond {
 
 const MIB = 2 ** 20;
 
-function siteUrls(url: string): object {
+function siteUrls(url: string, limit = 1_000): object {
   return {
     connector: 'generic',
     operation: 'site.urls',
     input: { url: new URL(url).origin },
-    collect: { mode: 'limit', limit: 1_000 },
+    collect: { mode: 'limit', limit },
   };
 }
 
@@ -414,7 +414,7 @@ function tagPosts(url: string): object {
 }
 
 /** Of the server's memory, in bytes; the peak is the most since `forgetPeak`. NaN where the system does not tell. */
-function memory(name: 'VmRSS' | 'VmHWM'): number {
+function memory(name: 'VmRSS' | 'VmHWM' | 'RssAnon'): number {
   try {
     const status = readFileSync(`/proc/${server.pid}/status`, 'utf8');
     return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) * 1_024;
@@ -444,6 +444,19 @@ describe.skipIf(process.platform !== 'linux')('one job takes less than 64 MiB, w
     const grown = memory('VmHWM') - before;
     expect([reasonOf(job), job.counts.collected]).toEqual([reason, collected]);
     expect(grown).toBeLessThan(JOB_BYTES_MAX);
+    await one.close();
+  });
+
+  /** What it finds fills the store, whose pages the system keeps as it likes; they are no memory of the job's. */
+  test('a sitemap of 48 MiB, of which 20,000 addresses are taken', { timeout: 120_000 }, async () => {
+    const one = await source(withHugeSitemap('it is'));
+    const before = memory('RssAnon');
+    let most = before;
+    const timer = setInterval(() => (most = Math.max(most, memory('RssAnon'))), 10);
+    const job = await clientAt(0).run(siteUrls(`${one.url}/page`, 20_000));
+    clearInterval(timer);
+    expect([reasonOf(job), job.counts.collected]).toEqual(['succeeded', 20_000]);
+    expect(most - before).toBeLessThan(JOB_BYTES_MAX);
     await one.close();
   });
 });

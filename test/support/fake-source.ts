@@ -85,11 +85,11 @@ export function fakeSource(answers: FakeAnswers, options: FakeSourceOptions = {}
       settle(() => toJson(answer({ method: 'json', url, headers, accept: null, robots: false }, allowStatuses))),
     text: (url: string, { accept = null, allowStatuses = [], robots = true }: FakeTextRequest = {}) =>
       settle(() => answer({ method: 'text', url, headers: {}, accept, robots }, allowStatuses)),
-    longText: (url: string) =>
-      settle(() => {
-        const { text, ...page } = answer({ method: 'text', url, headers: {}, accept: null, robots: true });
-        return { ...page, beginning: text.slice(0, 4_096), pieces: inPieces(text) };
-      }),
+    longText: async (url, read) => {
+      await Promise.resolve();
+      const { text, ...page } = answer({ method: 'text', url, headers: {}, accept: null, robots: true });
+      return await read({ ...page, beginning: text.slice(0, 4_096), pieces: inPieces(text) });
+    },
     base: (fallback: string) => options.base ?? fallback,
     robotsSitemaps: () => Promise.resolve(options.sitemaps ?? []),
   };

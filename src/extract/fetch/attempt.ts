@@ -1,7 +1,10 @@
+import type { Readable } from 'node:stream';
 import { registrableDomain } from '../../core/registrable-domain.ts';
+import { BodyCutError } from '../../egress/faults.ts';
 import type { EgressHeaders, EgressOutcome } from '../../egress/outcome.ts';
 import { FetchFailure, networkFault, RETRIES_MAX, retriesOf, statusFault, type Fault } from './failures.ts';
 import type { FetchParts } from './parts.ts';
+import type { Pieces } from './pieces.ts';
 import { backoffMs, parseRetryAfter, RETRY_AFTER_MS_MAX } from './retry-wait.ts';
 
 /** Choice: all of one attempt, so that a page that drips never holds a step for long. */
@@ -14,6 +17,8 @@ export interface AttemptRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Over the wire. */
   readonly bytesMax: number;
+  /** Of a body that is held; one with more is given while it comes. */
+  readonly wholeBytesMax: number;
   readonly hasSession: boolean;
   /** Of statuses that are neither success nor redirect: those that are an answer all the same. */
   readonly isAnswer: (status: number) => boolean;
@@ -23,7 +28,19 @@ export interface Answer {
   readonly status: number;
   readonly headers: EgressHeaders;
   readonly body: Buffer;
+  /** What follows `body`, of a success with a longer one; to be read or left. */
+  readonly rest: Rest | null;
 }
+
+export interface Rest {
+  /** Rejects with a `CutShort`. */
+  readonly pieces: Pieces;
+  /** No more of it is needed. */
+  readonly leave: () => void;
+}
+
+/** The body came in part. Only who reads it knows whether what was read before can be read again. */
+export class CutShort extends FetchFailure {}
 
 type Attempt =
   | ({ readonly kind: 'answer' } & Answer)
@@ -48,10 +65,18 @@ export async function fetchPatiently(parts: FetchParts, request: AttemptRequest)
   }
 }
 
+/** Whether what was cut short is to be fetched once more; the wait before is over then. */
+export async function mayFetchAgain(parts: FetchParts, error: unknown, retry: number): Promise<boolean> {
+  if (!(error instanceof CutShort) || retry >= Math.min(RETRIES_MAX, retriesOf(error.fault))) return false;
+  await parts.clock.wait(backoffMs(retry, parts.random));
+  return true;
+}
+
 async function attemptOnce(parts: FetchParts, request: AttemptRequest): Promise<Attempt> {
   const { url } = request;
   const domain = politeDomain(url);
   await parts.polite.permit(domain, url);
+  let isGoingOn = false;
   try {
     const outcome = await parts.client.request({
       url,
@@ -60,13 +85,21 @@ async function attemptOnce(parts: FetchParts, request: AttemptRequest): Promise<
       timeoutMs: ATTEMPT_MS_MAX,
       connectMs: CONNECT_MS_MAX,
       responseBytesMax: request.bytesMax,
+      wholeBytesMax: request.wholeBytesMax,
       idempotent: true,
     });
-    return judge(outcome, request, parts.clock.nowMs());
+    const attempt = judge(outcome, request, parts.clock.nowMs());
+    if (outcome.kind === 'failed' || outcome.rest === undefined) return attempt;
+    if (attempt.kind === 'fault' || attempt.rest === null) outcome.rest.destroy();
+    else {
+      isGoingOn = true;
+      outcome.rest.once('close', () => parts.polite.release(domain));
+    }
+    return attempt;
   } catch (error) {
     return { kind: 'fault', fault: 'unsendable', detail: `${url}: ${String(error)}`, retryAfterMs: null };
   } finally {
-    parts.polite.release(domain);
+    if (!isGoingOn) parts.polite.release(domain);
   }
 }
 
@@ -75,12 +108,27 @@ function judge(outcome: EgressOutcome, { url, hasSession, isAnswer }: AttemptReq
     const detail = `${url}: ${outcome.error}: ${outcome.detail}`;
     return { kind: 'fault', fault: networkFault(outcome.error), detail, retryAfterMs: null };
   }
-  const { status, headers, body } = outcome;
-  if (status < 400 || isAnswer(status)) return { kind: 'answer', status, headers, body };
+  const { status, headers, body, rest } = outcome;
+  if (status < 400 || isAnswer(status)) {
+    const isLong = rest !== undefined && status >= 200 && status < 300;
+    return { kind: 'answer', status, headers, body, rest: isLong ? restOf(rest, url) : null };
+  }
   const fault = statusFault(status, hasSession);
   const mayWait = fault === 'rate_limited' || fault === 'server_error';
   const retryAfterMs = mayWait ? parseRetryAfter(headerOf(headers, 'retry-after'), nowMs) : null;
   return { kind: 'fault', fault, detail: `${url}: status ${status}`, retryAfterMs };
+}
+
+function restOf(stream: Readable, url: string): Rest {
+  async function* pieces(): AsyncGenerator<Buffer> {
+    try {
+      for await (const piece of stream as AsyncIterable<Buffer>) yield piece;
+    } catch (error) {
+      if (!(error instanceof BodyCutError)) throw error;
+      throw new CutShort(networkFault(error.fault.error), `${url}: in the body: ${error.message}`);
+    }
+  }
+  return { pieces: pieces(), leave: () => stream.destroy() };
 }
 
 /** The first of several. */

@@ -66,19 +66,20 @@ export async function openGzip(body: Buffer, bytesMax: number): Promise<Decompre
 export type Undone = Exclude<Decompressed, { readonly kind: 'ok' }>;
 
 /**
- * The same piece by piece, for what need not stand in memory whole: it takes the body as it came, and some 100 KiB. Both codings and,
- * with `opensGzip`, a gzip file in them are undone; all steps together may make as much as one of `decompress`. What fails is thrown
- * as `failed` makes it.
+ * The same piece by piece, for what need not stand in memory whole: beside the body's beginning it takes some 100 KiB. Both codings
+ * and, with `opensGzip`, a gzip file in them are undone; all steps together may make as much as one of `decompress`. What fails is
+ * thrown as `failed` makes it, and as `rest` does.
  */
 export async function* decompressInPieces(
-  body: Buffer,
+  { body, rest }: { readonly body: Buffer; readonly rest: Pieces | null },
   { contentEncoding, bytesMax, opensGzip }: { contentEncoding: string; bytesMax: number; opensGzip: boolean },
   failed: (why: Undone) => Error,
 ): AsyncGenerator<Buffer> {
   const codings = codingsOf(contentEncoding);
   if (codings.length > CODINGS_MAX) throw failed(tooMany(codings));
   const outputMax = outputMaxOf(body, bytesMax);
-  let pieces: Pieces = slicesOf(withoutNewline(body));
+  let pieces: Pieces = allOf(body, rest);
+  if (isGzip(body)) pieces = withoutLastNewlines(pieces);
   for (const coding of codings) pieces = undone(pieces, coding, outputMax, failed);
   if (opensGzip) pieces = gzipUndone(pieces, outputMax, failed);
   yield* pieces;
@@ -129,9 +130,30 @@ function isGzip([a, b, c]: Buffer): boolean {
  */
 function withoutNewline(body: Buffer): Buffer {
   if (!isGzip(body)) return body;
-  let end = body.length;
-  while (end > 0 && (body[end - 1] === 0x0a || body[end - 1] === 0x0d)) end--;
-  return body.subarray(0, end);
+  return body.subarray(0, lineEndsAt(body));
+}
+
+/** Choice: more line ends than that in a row are none that a script has added. */
+const NEWLINES_MAX = 1_024;
+
+async function* withoutLastNewlines(pieces: Pieces): AsyncGenerator<Buffer> {
+  let held = Buffer.alloc(0);
+  for await (const piece of pieces) {
+    const end = lineEndsAt(piece);
+    if (held.length > 0 && (end > 0 || held.length > NEWLINES_MAX)) {
+      yield held;
+      held = Buffer.alloc(0);
+    }
+    if (end > 0) yield piece.subarray(0, end);
+    if (end < piece.length) held = Buffer.concat([held, piece.subarray(end)]);
+  }
+}
+
+/** Where the bytes that end lines begin with which it ends. */
+function lineEndsAt(bytes: Buffer): number {
+  let end = bytes.length;
+  while (end > 0 && (bytes[end - 1] === 0x0a || bytes[end - 1] === 0x0d)) end--;
+  return end;
 }
 
 function outputMaxOf(body: Buffer, bytesMax: number): number {
@@ -141,11 +163,12 @@ function outputMaxOf(body: Buffer, bytesMax: number): number {
 /** Choice: sixteen turns of the event loop for each MiB, so that a long body lets others through. */
 const SLICE_BYTES = 65_536;
 
-async function* slicesOf(body: Buffer): AsyncGenerator<Buffer> {
+async function* allOf(body: Buffer, rest: Pieces | null): AsyncGenerator<Buffer> {
   for (let at = 0; at < body.length; at += SLICE_BYTES) {
     yield body.subarray(at, at + SLICE_BYTES);
     await turn();
   }
+  if (rest !== null) yield* rest;
 }
 
 const OPEN: Readonly<Record<string, (head: Buffer) => Transform>> = {

@@ -1,5 +1,5 @@
 import type { EgressHeaders } from '../../egress/outcome.ts';
-import { fetchPatiently, headerOf, type Answer } from './attempt.ts';
+import { fetchPatiently, headerOf, type Answer, type Rest } from './attempt.ts';
 import { BODY_BYTES_MAX, type CachedBody } from './body-cache.ts';
 import { ACCEPTED_ENCODINGS, decompress, openGzip, type Decompressed, type Undone } from './decompress.ts';
 import { FetchFailure } from './failures.ts';
@@ -23,7 +23,7 @@ export interface FollowRequest {
   readonly isAnswer: (status: number) => boolean;
   /** A body that is a gzip file is opened. */
   readonly opensGzip: boolean;
-  /** A large body is left as it came. */
+  /** A large body is left as it came, and may still be coming. */
   readonly leavesPacked: boolean;
   /** Of each body, as it came over the wire. */
   readonly onBytes: (bytes: number) => void;
@@ -39,6 +39,8 @@ export type Followed =
       /** The header's whole value; '' where there is none. */
       readonly contentType: string;
       readonly body: Buffer;
+      /** What follows `body`, where that is not all. */
+      readonly rest: Rest | null;
       /** The content coding that a body has that was left as it came; null for one that was not. */
       readonly encoding: string | null;
     }
@@ -75,7 +77,7 @@ async function hop(
   url: string,
   isTrusted: boolean,
 ): Promise<{ readonly answer: Answer; readonly cached: CachedBody | null }> {
-  const { session, bytesMax, accept } = request;
+  const { session, bytesMax, leavesPacked, accept, isAnswer } = request;
   const cached = mayCache(request) ? parts.bodies.find(cacheKey(request, url)) : null;
   const headers = {
     'user-agent': parts.userAgent,
@@ -86,7 +88,8 @@ async function hop(
     ...(isTrusted ? session?.headersFor(url) : undefined),
   };
   const hasSession = session !== null && isTrusted && session.goesTo(url);
-  const answer = await fetchPatiently(parts, { url, headers, bytesMax, hasSession, isAnswer: request.isAnswer });
+  const wholeBytesMax = leavesPacked ? Math.min(bytesMax, BODY_BYTES_MAX) : bytesMax;
+  const answer = await fetchPatiently(parts, { url, headers, bytesMax, wholeBytesMax, hasSession, isAnswer });
   request.onBytes(answer.body.length);
   return { answer, cached };
 }
@@ -102,14 +105,24 @@ async function finish(
   if (status === 304) {
     if (cached === null) throw new FetchFailure('refused', `${url}: 304 to a request without a validator`);
     const { contentType, headers, body } = cached;
-    return { kind: 'answer', url, status: 200, headers, contentType, body, encoding: null };
+    return { kind: 'answer', url, status: 200, headers, contentType, body, rest: null, encoding: null };
   }
   const encoding = listOf(answer.headers['content-encoding']).join(',');
   const contentType = headerOf(answer.headers, 'content-type') ?? '';
   const headers = plainHeaders(answer.headers);
+  const asItCame = (rest: Rest | null): Followed => ({
+    kind: 'answer',
+    url,
+    status,
+    headers,
+    contentType,
+    body: answer.body,
+    rest,
+    encoding,
+  });
+  if (answer.rest !== null) return asItCame(counted(answer.rest, request.onBytes));
   const result = await unpackedOf(answer.body, encoding, request);
-  if (result.kind === 'too_large' && request.leavesPacked)
-    return { kind: 'answer', url, status, headers, contentType, body: answer.body, encoding };
+  if (result.kind === 'too_large' && request.leavesPacked) return asItCame(null);
   if (result.kind !== 'ok') throw undecodable(url, result);
   const unpacked = result.body;
   if (status === 200 && mayCache(request)) {
@@ -119,7 +132,17 @@ async function finish(
     if (isKept) parts.bodies.keep(key, { etag, lastModified, contentType, headers, body: unpacked });
     else parts.bodies.drop(key);
   }
-  return { kind: 'answer', url, status, headers, contentType, body: unpacked, encoding: null };
+  return { kind: 'answer', url, status, headers, contentType, body: unpacked, rest: null, encoding: null };
+}
+
+function counted({ pieces, leave }: Rest, onBytes: (bytes: number) => void): Rest {
+  async function* all(): AsyncGenerator<Buffer> {
+    for await (const piece of pieces) {
+      onBytes(piece.length);
+      yield piece;
+    }
+  }
+  return { pieces: all(), leave };
 }
 
 /** What may be left packed is undone here only where it is small, and may be kept. */

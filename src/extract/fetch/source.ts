@@ -1,6 +1,7 @@
 import type { JsonAnswer, JsonRequest, LongText, Page, Source, TextRequest } from '../connector.ts';
 import { decodeText, textDecoder } from '../read/charset.ts';
 import { isHtmlPage, mediaType, parseJsonBody, requirePage, requireText } from './content.ts';
+import { mayFetchAgain } from './attempt.ts';
 import { decompressInPieces } from './decompress.ts';
 import { FetchFailure } from './failures.ts';
 import { follow, undecodable, type Followed, type FollowRequest } from './follow.ts';
@@ -51,25 +52,28 @@ export function createSource(parts: SourceParts): CountedSource {
   };
   const byRobots = (url: string): Promise<void> => holdToRobots(parts, url, onBytes);
 
-  /** Fetches and reads; what fails on the way counts as one error. */
+  /** Fetches and reads, once more where what came was cut short; what fails on the way counts as one error. */
   async function fetched<T>(
     url: string,
     ask: Ask,
     read: (answer: Answered) => T | Promise<T>,
     tierOf: (value: T) => 'basic' | 'standard' = () => ask.tier,
   ): Promise<T> {
-    try {
-      const answer = await answerOf(url, ask);
-      const value = await read(answer);
-      if (answer.status >= 200 && answer.status < 300) {
-        usage.pages++;
-        usage.credits++;
-        if (tier !== 'standard') tier = tierOf(value);
+    for (let retry = 0; ; retry++) {
+      try {
+        const answer = await answerOf(url, ask);
+        const value = await read(answer);
+        if (answer.status >= 200 && answer.status < 300) {
+          usage.pages++;
+          usage.credits++;
+          if (tier !== 'standard') tier = tierOf(value);
+        }
+        return value;
+      } catch (error) {
+        if (await mayFetchAgain(parts, error, retry)) continue;
+        usage.errors++;
+        throw error;
       }
-      return value;
-    } catch (error) {
-      usage.errors++;
-      throw error;
     }
   }
 
@@ -109,19 +113,18 @@ export function createSource(parts: SourceParts): CountedSource {
         // What was asked for is a text of an interface; what came may be a page that names one, which is no cheaper than others.
         ({ contentType, text }) => (isHtmlPage(contentType, text) ? 'standard' : 'basic'),
       ),
-    longText: (url) =>
-      fetched(
-        url,
-        LONG_TEXT,
-        (answer) =>
-          toLongText(answer, () => {
-            // It was counted when it came; now it cannot be read.
-            usage.pages--;
-            usage.credits--;
-            usage.errors++;
-          }),
-        ({ contentType, beginning }) => (isHtmlPage(contentType, beginning) ? 'standard' : 'basic'),
-      ),
+    async longText<T>(url: string, read: (text: LongText) => Promise<T>): Promise<T> {
+      const readOf = async (answer: Answered): Promise<{ readonly value: T; readonly isPage: boolean }> => {
+        try {
+          const text = await toLongText(answer);
+          return { value: await read(text), isPage: isHtmlPage(text.contentType, text.beginning) };
+        } finally {
+          answer.rest?.leave();
+        }
+      };
+      const { value } = await fetched(url, LONG_TEXT, readOf, ({ isPage }) => (isPage ? 'standard' : 'basic'));
+      return value;
+    },
     async robotsSitemaps(url) {
       const target = readFetchUrl(url);
       if (target === null) return [];
@@ -178,11 +181,10 @@ function toPage({ url, status, headers, contentType, body }: Answered): Page {
   return { url, status, contentType: mediaType(contentType), text, headers };
 }
 
-/** `onBroken`: the rest of it cannot be read. */
-async function toLongText(answer: Answered, onBroken: () => void): Promise<LongText> {
-  const { url, status, headers, contentType, body, encoding } = answer;
+async function toLongText(answer: Answered): Promise<LongText> {
+  const { url, status, headers, contentType, body, rest, encoding } = answer;
   const unpacked = decompressInPieces(
-    body,
+    { body, rest: rest?.pieces ?? null },
     { contentEncoding: encoding ?? '', bytesMax: LONG_TEXT_BYTES_MAX, opensGzip: encoding !== null },
     (why) => undecodable(url, why),
   );
@@ -195,20 +197,11 @@ async function toLongText(answer: Answered, onBroken: () => void): Promise<LongT
     contentType: mediaType(contentType),
     headers,
     beginning: decodeText(head.subarray(0, HEAD_BYTES), said).text.slice(0, BEGINNING_CHARACTERS),
-    pieces: decoded(all, textDecoder(head, said), onBroken),
+    pieces: decoded(all, textDecoder(head, said)),
   };
 }
 
-async function* decoded(
-  pieces: Pieces,
-  decode: ReturnType<typeof textDecoder>,
-  onBroken: () => void,
-): AsyncGenerator<string> {
-  try {
-    for await (const piece of pieces) yield decode(piece, false);
-  } catch (error) {
-    onBroken();
-    throw error;
-  }
+async function* decoded(pieces: Pieces, decode: ReturnType<typeof textDecoder>): AsyncGenerator<string> {
+  for await (const piece of pieces) yield decode(piece, false);
   yield decode(new Uint8Array(0), true);
 }

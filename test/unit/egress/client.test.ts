@@ -1,4 +1,5 @@
 import { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createGuardedClient, type GuardedClient, type GuardedClientOptions } from '../../../src/egress/client.ts';
 import type { EgressOutcome, EgressRequest } from '../../../src/egress/outcome.ts';
@@ -71,6 +72,92 @@ describe('a request', () => {
       'content-length: 10',
     ]);
     expect(sent?.body.toString()).toBe('{"a":"é"}');
+  });
+
+  describe('with a body beyond what is held', () => {
+    const long = (socket: Socket, bytes: number, sent = bytes): unknown =>
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${bytes}\r\n\r\n${'x'.repeat(sent)}`);
+    const ask = async (
+      server: HostileServer,
+      guarded: GuardedClient,
+      more: Partial<EgressRequest> = {},
+    ): Promise<{ readonly body: Buffer; readonly rest: Readable }> => {
+      const outcome = await guarded.request(
+        post(server.url, { method: 'GET', body: null, responseBytesMax: 2 ** 26, wholeBytesMax: 2 ** 20, ...more }),
+      );
+      if (outcome.kind !== 'response' || outcome.rest === undefined) throw new Error(`no rest: ${statusOf(outcome)}`);
+      return { body: outcome.body, rest: outcome.rest };
+    };
+    const bytesOf = async (rest: Readable): Promise<number> => {
+      let bytes = 0;
+      for await (const chunk of rest as AsyncIterable<Buffer>) bytes += chunk.length;
+      return bytes;
+    };
+
+    test('gives the rest while it comes, and the connection serves again', async () => {
+      const server = await serve((socket) => long(socket, 20_000_000));
+      const guarded = await client();
+      for (let i = 0; i < 2; i++) {
+        const { body, rest } = await ask(server, guarded);
+        expect(body.length).toBeLessThanOrEqual(2 ** 20);
+        expect(body.length + (await bytesOf(rest))).toBe(20_000_000);
+      }
+      expect(guarded.stats()).toMatchObject({ inFlight: 0, connectionsOpened: 1, connectionsReused: 1 });
+    });
+
+    test('is whole where it just fits', async () => {
+      const server = await serve((socket) => long(socket, 2 ** 20));
+      const outcome = await (
+        await client()
+      ).request(post(server.url, { responseBytesMax: 2 ** 26, wholeBytesMax: 2 ** 20 }));
+      expect(outcome).not.toHaveProperty('rest');
+      expect(outcome.kind === 'response' && outcome.body.length).toBe(2 ** 20);
+    });
+
+    test('takes no more than is read, and lets go of what nobody wants', async () => {
+      const server = await serve((socket) => long(socket, 60_000_000));
+      const guarded = await client();
+      const { rest } = await ask(server, guarded);
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      expect(rest.readableLength).toBeLessThanOrEqual(5);
+      expect(server.bytesTaken()).toBeLessThan(20_000_000);
+      rest.destroy();
+      await expect.poll(() => server.open()).toBe(0);
+      expect(guarded.stats()).toMatchObject({ inFlight: 0, sockets: 0 });
+    });
+
+    test.each([
+      ['its time is up', 'timeout', {}, (_server: HostileServer, _guarded: GuardedClient): unknown => null],
+      [
+        'the client is closed',
+        'shutdown',
+        { timeoutMs: 30_000 },
+        (_server: HostileServer, guarded: GuardedClient) => guarded.close(),
+      ],
+    ])('ends as a body cut short when %s', async (_what, error, more, then) => {
+      const server = await serve((socket) => long(socket, 3_000_000, 2_000_000));
+      const guarded = await client();
+      const { rest } = await ask(server, guarded, { timeoutMs: 500, ...more });
+      then(server, guarded);
+      await expect(bytesOf(rest)).rejects.toMatchObject({ fault: { error } });
+      expect(guarded.stats().inFlight).toBe(0);
+    });
+
+    test.each([
+      ['more comes than may', 'response_too_large', (socket: Socket): unknown => socket.write('x'.repeat(3_000_000))],
+      ['the other side breaks off', 'connection_reset', (socket: Socket): unknown => socket.end()],
+    ])('ends as a body cut short when %s', async (_what, error, then) => {
+      const server = await serve((socket) => {
+        socket.write(
+          `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${(4_000_000).toString(16)}\r\n${'x'.repeat(2_000_000)}`,
+        );
+        setTimeout(() => then(socket), 100);
+      });
+      const guarded = await client();
+      const { rest } = await ask(server, guarded, { responseBytesMax: 3_500_000 });
+      await expect(bytesOf(rest)).rejects.toMatchObject({ fault: { error } });
+      expect(guarded.stats().inFlight).toBe(0);
+    });
   });
 
   test('that discards the body counts it and keeps nothing', async () => {

@@ -224,7 +224,7 @@ async function readSitemapStep(walk: Walk, state: SitemapState, source: Source, 
 
 /** null where there is something else. */
 async function sitemapAt(walk: Walk, state: SitemapState, source: Source, want: Wanted): Promise<StepResult | null> {
-  return readList(await source.longText(state.url), state, walk, want);
+  return await source.longText(state.url, (text) => readList(text, state, walk, want));
 }
 
 /**

@@ -1,9 +1,18 @@
+import { randomBytes } from 'node:crypto';
+import type { Socket } from 'node:net';
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import type { LongText } from '../../../../src/extract/connector.ts';
 import type { GuardedClient } from '../../../../src/egress/client.ts';
 import type { EgressError } from '../../../../src/egress/faults.ts';
-import { startHostile, type HostileConduct } from '../../../support/hostile-server.ts';
+import type { EgressRequest } from '../../../../src/egress/outcome.ts';
+import {
+  answer,
+  startHostile,
+  startResponder,
+  type HostileConduct,
+  type HostileServer,
+} from '../../../support/hostile-server.ts';
 import {
   failureOf,
   loopbackClient,
@@ -341,12 +350,12 @@ describe('JSON', () => {
   });
 
   test.each([
-    ['{"a":', 'application/json', 'parse_failed'],
-    ['['.repeat(65) + ']'.repeat(65), 'application/json', 'parse_failed'],
-    ['['.repeat(100_000) + ']'.repeat(100_000), 'application/json', 'parse_failed'],
-    ['<!doctype html>', 'application/json', 'unsupported_content'],
-    ['Log in, please', 'text/html', 'unsupported_content'],
-  ])('that is %.20j as %s is %s', async (body, type, reason) => {
+    ['cut off', '{"a":', 'application/json', 'parse_failed'],
+    ['65 levels deep', '['.repeat(65) + ']'.repeat(65), 'application/json', 'parse_failed'],
+    ['100,000 levels deep', '['.repeat(100_000) + ']'.repeat(100_000), 'application/json', 'parse_failed'],
+    ['a page', '<!doctype html>', 'application/json', 'unsupported_content'],
+    ['a login', 'Log in, please', 'text/html', 'unsupported_content'],
+  ])('that is %s is refused', async (_what, body, type, reason) => {
     const { source, url } = await serve({ '/': { headers: { 'content-type': type }, body } });
     expect(await failureOf(source.json(url))).toEqual([reason, false]);
     expect(source.usage()).toMatchObject({ credits: 0, errors: 1 });
@@ -404,6 +413,16 @@ describe('a long text', () => {
     return all;
   };
 
+  /** Sends the head of a text; the rest is `goOn`'s. */
+  const startLong = (bytes: number, goOn: (socket: Socket) => void): Promise<HostileServer> =>
+    startResponder((socket, { head }) => {
+      if (head.includes('/robots.txt')) answer(socket, '404 Not Found', '');
+      else {
+        socket.write(`HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: ${bytes}\r\n\r\n`);
+        goOn(socket);
+      }
+    });
+
   test.each([
     ['small', 3],
     ['large', 150_000],
@@ -425,27 +444,86 @@ describe('a long text', () => {
       },
     });
     for (const path of ['plain', 'gzip', 'file.gz', 'packed.gz', 'deflate', 'bare', 'utf-16']) {
-      const long = await source.longText(`${url}/${path}`);
-      expect(long.beginning).toBe(text.slice(0, 4_096));
-      expect([path, (await read(long)) === text]).toEqual([path, true]);
+      const [beginning, whole] = await source.longText(`${url}/${path}`, async (long) => [
+        long.beginning,
+        await read(long),
+      ]);
+      expect(beginning).toBe(text.slice(0, 4_096));
+      expect([path, whole === text]).toEqual([path, true]);
     }
     expect(source.usage()).toMatchObject({ pages: 7, credits: 7, errors: 0 });
   });
 
   test('need not be read to its end', async () => {
-    const { source, url } = await serve({
-      '/a': { headers: { 'content-encoding': 'gzip' }, body: gzipSync(lines(150_000)) },
+    const { source, url, open } = await serve({
+      '/packed': { headers: { 'content-encoding': 'gzip' }, body: gzipSync(lines(150_000)) },
+      '/plain': { headers: { 'content-type': 'text/plain' }, body: Buffer.from(lines(1_000_000)) },
     });
-    for await (const piece of (await source.longText(`${url}/a`)).pieces) {
-      expect(piece).toMatch(/^https:/);
-      break;
-    }
-    expect(source.usage()).toMatchObject({ pages: 1, errors: 0 });
+    const firstOf = async ({ pieces }: LongText): Promise<string> => {
+      for await (const piece of pieces) return piece;
+      return '';
+    };
+    for (const path of ['packed', 'plain', 'plain'])
+      expect(await source.longText(`${url}/${path}`, firstOf)).toMatch(/^https:/);
+    expect(source.usage()).toMatchObject({ pages: 3, errors: 0 });
+    expect(source.usage().bytes).toBeLessThan(10 * 2 ** 20);
+    await expect.poll(open).toBe(0);
+    expect(client.stats().inFlight).toBe(0);
+  });
+
+  test('that is cut short is read once more from its beginning, and what was read is forgotten', async () => {
+    const text = Buffer.from(lines(150_000));
+    let times = 0;
+    const server = await startLong(text.length, (socket) => {
+      if (++times < 3) socket.write(text.subarray(0, 2_000_000), () => socket.destroy());
+      else socket.end(text);
+    });
+    const { source, open } = testSource(client);
+    const begun: number[] = [];
+    const whole = await source.longText(`${server.url}/a`, async (long) => {
+      begun.push(long.status);
+      return await read(long);
+    });
+    expect(whole === text.toString()).toBe(true);
+    expect(begun).toEqual([200, 200, 200]);
+    expect(source.usage()).toMatchObject({ pages: 1, credits: 1, errors: 0 });
+    expect(open()).toBe(0);
+    await server.close();
+  });
+
+  test.each([
+    ['is cut short each time', (socket: Socket): unknown => socket.destroy(), ['source_unavailable', true], 4],
+    ['drips', (): unknown => null, ['timeout', true], 2],
+  ])('that %s fails', async (_what, goOn, reason, times) => {
+    let asked = 0;
+    const server = await startLong(3_000_000, (socket) => {
+      asked++;
+      socket.write(lines(150_000).slice(0, 2_000_000), () => goOn(socket));
+    });
+    const inHaste = { request: (request: EgressRequest) => client.request({ ...request, timeoutMs: 500 }) };
+    const { source, open } = testSource(inHaste);
+    expect(await failureOf(source.longText(`${server.url}/a`, read))).toEqual(reason);
+    expect(asked).toBe(times);
+    expect(source.usage()).toMatchObject({ pages: 0, credits: 0, errors: 1 });
+    expect(open()).toBe(0);
+    await server.close();
+  });
+
+  test('loses no line’s end within it, and drops those behind a gzip file', async () => {
+    const { source, url } = await serve({
+      '/text': { headers: { 'content-type': 'text/plain' }, body: Buffer.from(`${'\n'.repeat(2 ** 21)}a\n\n`) },
+      '/file.gz': {
+        headers: { 'content-type': 'application/gzip' },
+        body: Buffer.concat([gzipSync(randomBytes(2 ** 21).toString('hex')), Buffer.from('\r\n\n')]),
+      },
+    });
+    expect(await source.longText(`${url}/text`, read)).toHaveLength(2 ** 21 + 3);
+    expect(await source.longText(`${url}/file.gz`, read)).toHaveLength(2 ** 22);
   });
 
   test('that is a page costs a credit of a page', async () => {
     const { source, url } = await serve({ '/a': '<!doctype html><p>There is no sitemap here.' });
-    await source.longText(`${url}/a`);
+    await source.longText(`${url}/a`, read);
     expect(source.usage()).toMatchObject({ credits: 1, tier: 'standard' });
   });
 
@@ -456,7 +534,7 @@ describe('a long text', () => {
     ['half a stream', 'gzip', gzipSync(lines(150_000)).subarray(0, 300_000)],
   ])('fails where it is %s, and costs nothing', async (_what, coding, body) => {
     const { source, url } = await serve({ '/a': { headers: { 'content-encoding': coding }, body } });
-    expect(await failureOf(source.longText(`${url}/a`).then(read))).toEqual(['unsupported_content', false]);
+    expect(await failureOf(source.longText(`${url}/a`, read))).toEqual(['unsupported_content', false]);
     expect(source.usage()).toMatchObject({ pages: 0, credits: 0, errors: 1 });
   });
 
@@ -464,7 +542,7 @@ describe('a long text', () => {
     const { source, url } = await serve({
       '/a': { headers: { 'content-type': 'image/png' }, body: Buffer.alloc(3 * 2 ** 20) },
     });
-    expect(await failureOf(source.longText(`${url}/a`))).toEqual(['unsupported_content', false]);
+    expect(await failureOf(source.longText(`${url}/a`, read))).toEqual(['unsupported_content', false]);
   });
 });
 
