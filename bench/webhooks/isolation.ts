@@ -1,5 +1,6 @@
+import type { ChildProcess } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { mkdirSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTraffic } from '../traffic.ts';
 import { callSteadily } from './caller.ts';
@@ -9,9 +10,9 @@ import { median, print, quantile, type BenchOptions } from './report.ts';
 import { seedCustomers } from './seed.ts';
 
 /**
- * How late deliveries of healthy endpoints are, from the decision's answer to the arrival, while all endpoints answer and while one
- * in ten never does. Both in turns, so that the machine's own unrest shows in both. All endpoints are paths of one host, which is
- * the harder case: its allowance is shared.
+ * How late deliveries of healthy endpoints are, from the decision's answer to the arrival, where all endpoints answer and where one
+ * in ten never does: of two servers at the same time, so that each stall of the machine falls on both, and in turns which of them
+ * has the endpoints that hang. All endpoints are paths of one host, which is the harder case: its allowance is shared.
  */
 /** Few for each customer, so that as many deliveries come of more decisions and one stall is not a hundredth of them. */
 const WEBHOOKS_EACH = 4;
@@ -20,71 +21,105 @@ const HANGING_SHARE = 0.1;
 const SETTLE_MS = 500;
 const LOOKS_MAX = 20;
 
+interface Side {
+  readonly port: number;
+  readonly child: ChildProcess;
+  readonly keys: readonly string[];
+  /** Paths of the endpoints that hang when it is this side's turn. */
+  readonly hanging: ReadonlySet<string>;
+}
+
+/** What one side saw in one phase. */
+interface Seen {
+  /** Request id → when its answer was there. */
+  readonly answeredMs: ReadonlyMap<string, number>;
+  /** Of healthy endpoints' deliveries, ms from the answer to the arrival. */
+  readonly late: number[];
+}
+
+export async function benchIsolation(options: BenchOptions, children: Children, receiver: Receiver): Promise<void> {
+  const { endpoints, rate, rounds, seconds } = options;
+  const sides = [await startSide('a', options, children, receiver), await startSide('b', options, children, receiver)];
+  const hangingCount = sides[0]?.hanging.size ?? 0;
+  const isHanging = (path: string): boolean => sides.some(({ hanging }) => hanging.has(path));
+  receiver.order({ kind: 'reset' });
+  receiver.order({ kind: 'record' });
+  const nextBody = createTraffic(20_261_121, Math.floor(Date.now() / 1_000));
+
+  const decide = async ({ port, keys }: Side, length: number): Promise<Seen> => {
+    const calls = await callSteadily({
+      port,
+      perSecond: rate / WEBHOOKS_EACH,
+      seconds: length,
+      callOf: (n) => ({ key: keys[n % keys.length] ?? '', body: nextBody() }),
+    });
+    return { answeredMs: new Map(calls.map((call) => [call.requestId, call.answeredMs])), late: [] };
+  };
+
+  /** The p50 and p99 of each side, and the samples that are missing. */
+  const runPhase = async (troubled: Side | null, length: number): Promise<readonly Phase[]> => {
+    receiver.order({ kind: 'hang', paths: [...(troubled?.hanging ?? [])] });
+    const seen = await Promise.all(sides.map((side) => decide(side, length)));
+    const expected = rate * length * (1 - HANGING_SHARE);
+    for (let look = 0; look < LOOKS_MAX && seen.some(({ late }) => late.length < expected); look++) {
+      await sleep(SETTLE_MS);
+      const { arrivals } = await receiver.report();
+      for (const { path, requestId, atMs } of arrivals) {
+        const of = seen.find(({ answeredMs }) => answeredMs.has(requestId));
+        if (of !== undefined && !isHanging(path)) of.late.push(atMs - (of.answeredMs.get(requestId) ?? 0));
+      }
+    }
+    return seen.map(({ late }, at) => {
+      const [p50, p99] = [quantile(late, 0.5), quantile(late, 0.99)];
+      const name = sides[at] === troubled ? `${hangingCount} of ${endpoints} hang` : 'all answer';
+      const figures = [p50, p99, quantile(late, 1)].map((ms) => ms.toFixed(2));
+      print(name, ...figures, String(late.length), (expected - late.length).toFixed(0));
+      return { p50, p99 };
+    });
+  };
+
+  console.log(
+    `isolation: two servers of ${endpoints} endpoints, ${rate} deliveries/s each, ${rounds} rounds of two phases of ${seconds} s`,
+  );
+  print('', 'p50 ms', 'p99 ms', 'most ms', 'samples', 'missing');
+  await runPhase(null, Math.min(2, seconds));
+  const ratios: Phase[] = [];
+  for (let round = 0; round < rounds; round++)
+    for (const troubled of sides) {
+      const phases = await runPhase(troubled, seconds);
+      const [of, other] = troubled === sides[0] ? phases : phases.toReversed();
+      if (of !== undefined && other !== undefined) ratios.push({ p50: of.p50 / other.p50, p99: of.p99 / other.p99 });
+    }
+  for (const name of ['p50', 'p99'] as const) {
+    const change = 100 * (median(ratios.map((ratio) => ratio[name])) - 1);
+    const count = ratios.length;
+    console.log(`${name} of healthy endpoints, median of ${count} phases: ${change.toFixed(0)} % (under 20 %)`);
+  }
+  for (const { child } of sides) await end(child);
+}
+
 interface Phase {
   readonly p50: number;
   readonly p99: number;
 }
 
-export async function benchIsolation(options: BenchOptions, children: Children, receiver: Receiver): Promise<void> {
-  const { endpoints, rate, rounds, seconds } = options;
-  const dataDir = join(options.folder, 'isolation');
+async function startSide(
+  name: string,
+  { folder, endpoints, nodeFlags }: BenchOptions,
+  children: Children,
+  receiver: Receiver,
+): Promise<Side> {
+  const dataDir = join(folder, `isolation-${name}`);
   mkdirSync(dataDir);
-  const paths = Array.from({ length: endpoints }, (_, n) => `/hook/${n}`);
+  const paths = Array.from({ length: endpoints }, (_, n) => `/${name}/hook/${n}`);
   const groups = Array.from({ length: Math.ceil(endpoints / WEBHOOKS_EACH) }, (_, n) =>
     paths.slice(n * WEBHOOKS_EACH, (n + 1) * WEBHOOKS_EACH),
   );
-  const hanging = paths.filter((_, n) => n % Math.round(1 / HANGING_SHARE) === 0);
   const customers = await seedCustomers(
     dataDir,
     groups.map((group) => group.map((path) => receiver.url(path))),
   );
-  const { port, child } = await children.serve(dataDir, options.nodeFlags);
-  receiver.order({ kind: 'reset' });
-  receiver.order({ kind: 'record' });
-  const nextBody = createTraffic(20_261_121, Math.floor(Date.now() / 1_000));
-  const perSecond = rate / WEBHOOKS_EACH;
-  const runPhase = async (hangs: readonly string[], length: number): Promise<Phase> => {
-    receiver.order({ kind: 'hang', paths: hangs });
-    const calls = await callSteadily({
-      port,
-      perSecond,
-      seconds: length,
-      callOf: (n) => ({ key: customers[n % customers.length]?.secretKey ?? '', body: nextBody() }),
-    });
-    const answeredMs = new Map(calls.map((call) => [call.requestId, call.answeredMs]));
-    const expected = calls.length * WEBHOOKS_EACH * (1 - HANGING_SHARE);
-    const late: number[] = [];
-    for (let look = 0; look < LOOKS_MAX && late.length < expected; look++) {
-      await sleep(SETTLE_MS);
-      const { arrivals } = await receiver.report();
-      for (const { path, requestId, atMs } of arrivals) {
-        const sinceMs = answeredMs.get(requestId);
-        if (sinceMs !== undefined && !hanging.includes(path)) late.push(atMs - sinceMs);
-      }
-    }
-    const [p50, p99] = [quantile(late, 0.5), quantile(late, 0.99)];
-    const name = hangs.length === 0 ? 'all answer' : `${hangs.length} of ${endpoints} hang`;
-    const figures = [p50, p99, quantile(late, 1)].map((ms) => ms.toFixed(2));
-    print(name, ...figures, String(late.length), (expected - late.length).toFixed(0));
-    return { p50, p99 };
-  };
-
-  console.log(
-    `isolation: ${endpoints} endpoints, ${rate} deliveries/s, ${rounds} rounds of two phases of ${seconds} s`,
-  );
-  print('', 'p50 ms', 'p99 ms', 'most ms', 'samples', 'missing');
-  await runPhase([], Math.min(2, seconds));
-  const calm: Phase[] = [];
-  const troubled: Phase[] = [];
-  for (let round = 0; round < rounds; round++) {
-    calm.push(await runPhase([], seconds));
-    troubled.push(await runPhase(hanging, seconds));
-  }
-  for (const name of ['p50', 'p99'] as const) {
-    const [before, after] = [calm, troubled].map((phases) => median(phases.map((phase) => phase[name])));
-    const change = 100 * ((after ?? 0) / (before ?? 1) - 1);
-    console.log(`${name} of healthy endpoints, medians of ${rounds}: ${change.toFixed(0)} % (under 20 %)`);
-  }
-  await end(child);
-  rmSync(dataDir, { recursive: true });
+  const { port, child } = await children.serve(dataDir, nodeFlags);
+  const hanging = new Set(paths.filter((_, n) => n % Math.round(1 / HANGING_SHARE) === 0));
+  return { port, child, keys: customers.map(({ secretKey }) => secretKey), hanging };
 }
