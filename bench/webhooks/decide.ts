@@ -1,4 +1,5 @@
-import { createWriteStream, mkdirSync, rmSync } from 'node:fs';
+import type { ChildProcess } from 'node:child_process';
+import { createWriteStream, mkdirSync } from 'node:fs';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { load } from '../load.ts';
@@ -11,8 +12,8 @@ import { seedCustomers } from './seed.ts';
 
 /**
  * Decisions of a customer without webhooks, next to another customer's: without and with webhooks of that one, an endpoint that
- * answers, one that hangs and one that nobody listens at. Once at a steady rate, for the time that a decision takes, and once as
- * fast as it goes. Both in turns.
+ * answers, one that hangs and one that nobody listens at. The time that a decision takes, at a steady rate, is measured of two
+ * servers at once, so that each stall of the machine falls on both; how many there are as fast as it goes, of one in turns.
  */
 /** Of all decisions, those of the customer that has webhooks. */
 const HOOKED_SHARE = 0.05;
@@ -20,72 +21,107 @@ const STEADY_PER_SECOND = 500;
 /** Requests that are prepared for a second of the fast phase. */
 const PREPARED_PER_SECOND = 40_000;
 
-interface Figures {
-  readonly steadyP50: number;
-  readonly steadyP99: number;
-  readonly perSecond: number;
-  readonly fastP99: number;
+interface Side {
+  readonly port: number;
+  readonly child: ChildProcess;
+  readonly plain: string;
+  /** The key of the customer that has webhooks, and of one in its place that has none. */
+  readonly hooked: string;
+  readonly unhooked: string;
 }
 
 export async function benchDecide(options: BenchOptions, children: Children, receiver: Receiver): Promise<void> {
-  const { rounds, seconds } = options;
-  const dataDir = join(options.folder, 'decide');
-  mkdirSync(dataDir);
-  const urls = [receiver.url('/answers'), receiver.url('/hangs'), 'http://127.0.0.1:9/refuses'];
-  const [plain, hooked, other] = await seedCustomers(dataDir, [[], urls, []]);
-  if (plain === undefined || hooked === undefined || other === undefined) throw new Error('customers are missing');
-  const { port, child } = await children.serve(dataDir, options.nodeFlags);
+  const { rounds, seconds, folder } = options;
+  const sides = [await startSide('a', options, children, receiver), await startSide('b', options, children, receiver)];
   receiver.order({ kind: 'reset' });
   receiver.order({ kind: 'hang', paths: ['/hangs'] });
-  const file = join(options.folder, 'requests');
+  const file = join(folder, 'requests');
   let serial = 0;
 
-  const run = async (name: string, sharing: string): Promise<Figures> => {
-    const keyOf = (n: number): string => (n % Math.round(1 / HOOKED_SHARE) === 0 ? sharing : plain.secretKey);
+  const decideSteadily = async (side: Side, isDelivering: boolean): Promise<Steady> => {
+    const nextBody = createTraffic(++serial, Math.floor(Date.now() / 1_000));
+    const calls = await callSteadily({
+      port: side.port,
+      perSecond: STEADY_PER_SECOND,
+      seconds,
+      callOf: (n) => ({ key: keyOf(side, isDelivering, n), body: nextBody() }),
+    });
+    const latencies = calls.map(({ latencyMs }) => latencyMs);
+    const [p50, p99] = [quantile(latencies, 0.5), quantile(latencies, 0.99)];
+    print(nameOf(isDelivering), p50.toFixed(2), p99.toFixed(2));
+    return { p50, p99 };
+  };
+
+  const decideFast = async (side: Side, isDelivering: boolean): Promise<number> => {
     const nowSeconds = Math.floor(Date.now() / 1_000);
     const nextBody = createTraffic(++serial, nowSeconds);
-    const callOf = (n: number): { key: string; body: string } => ({ key: keyOf(n), body: nextBody() });
-    const calls = await callSteadily({ port, perSecond: STEADY_PER_SECOND, seconds, callOf });
-    const latencies = calls.map(({ latencyMs }) => latencyMs);
     await writeFile(file, PREPARED_PER_SECOND * seconds, (n) =>
-      requestOf(serial * 1e7 + n, nextBody(), keyOf(n), '127.0.0.1', nowSeconds),
+      requestOf(serial * 1e7 + n, nextBody(), keyOf(side, isDelivering, n), '127.0.0.1', nowSeconds),
     );
-    const fast = await load(port, file, seconds);
-    const figures = {
-      steadyP50: quantile(latencies, 0.5),
-      steadyP99: quantile(latencies, 0.99),
-      perSecond: fast.requests / fast.seconds,
-      fastP99: fast.p99_ms,
-    };
-    const { steadyP50, steadyP99, perSecond, fastP99 } = figures;
-    print(
-      name,
-      steadyP50.toFixed(2),
-      steadyP99.toFixed(2),
-      perSecond.toFixed(0),
-      fastP99.toFixed(2),
-      String(fast.failed),
-    );
-    return figures;
+    const fast = await load(side.port, file, seconds);
+    const perSecond = fast.requests / fast.seconds;
+    print(nameOf(isDelivering), perSecond.toFixed(0), fast.p99_ms.toFixed(2), String(fast.failed));
+    return perSecond;
   };
 
   console.log(
-    `decide: ${HOOKED_SHARE * 100} % of the decisions have webhooks, ${STEADY_PER_SECOND}/s and as fast as it goes, ${rounds} rounds`,
+    `decide: ${HOOKED_SHARE * 100} % of the decisions have webhooks; two servers, ${STEADY_PER_SECOND}/s each, ${rounds} rounds`,
   );
-  print('', 'p50 ms', 'p99 ms', 'fast/s', 'fast p99', 'failed');
-  await run('(not counted)', other.secretKey);
-  const without: Figures[] = [];
-  const delivering: Figures[] = [];
+  print('', 'p50 ms', 'p99 ms');
+  const ratios: Steady[] = [];
+  for (let round = 0; round < rounds; round++)
+    for (const delivering of sides) {
+      const steady = await Promise.all(sides.map((side) => decideSteadily(side, side === delivering)));
+      const [of, other] = delivering === sides[0] ? steady : steady.toReversed();
+      if (of !== undefined && other !== undefined) ratios.push({ p50: of.p50 / other.p50, p99: of.p99 / other.p99 });
+    }
+  for (const name of ['p50', 'p99'] as const)
+    printChange(`${name}, median of ${ratios.length} phases`, median(ratios.map((ratio) => ratio[name])));
+
+  const [first] = sides;
+  if (first === undefined) return;
+  console.log('decide: one server, as fast as it goes, in turns');
+  print('', 'fast/s', 'p99 ms', 'failed');
+  const fast: number[] = [];
   for (let round = 0; round < rounds; round++) {
-    without.push(await run('no webhooks', other.secretKey));
-    delivering.push(await run('delivering', hooked.secretKey));
+    const without = await decideFast(first, false);
+    fast.push((await decideFast(first, true)) / without);
   }
-  for (const name of ['steadyP99', 'perSecond', 'fastP99'] as const) {
-    const [before, after] = [without, delivering].map((all) => median(all.map((figures) => figures[name])));
-    console.log(`${name}, medians of ${rounds}: ${(100 * ((after ?? 0) / (before ?? 1) - 1)).toFixed(0)} %`);
-  }
-  await end(child);
-  rmSync(dataDir, { recursive: true });
+  printChange(`decisions a second, median of ${rounds} rounds`, median(fast));
+  for (const { child } of sides) await end(child);
+}
+
+interface Steady {
+  readonly p50: number;
+  readonly p99: number;
+}
+
+async function startSide(
+  name: string,
+  { folder, nodeFlags }: BenchOptions,
+  children: Children,
+  receiver: Receiver,
+): Promise<Side> {
+  const dataDir = join(folder, `decide-${name}`);
+  mkdirSync(dataDir);
+  const urls = [receiver.url('/answers'), receiver.url('/hangs'), 'http://127.0.0.1:9/refuses'];
+  const [plain, hooked, unhooked] = await seedCustomers(dataDir, [[], urls, []]);
+  if (plain === undefined || hooked === undefined || unhooked === undefined) throw new Error('customers are missing');
+  const { port, child } = await children.serve(dataDir, nodeFlags);
+  return { port, child, plain: plain.secretKey, hooked: hooked.secretKey, unhooked: unhooked.secretKey };
+}
+
+function keyOf({ plain, hooked, unhooked }: Side, isDelivering: boolean, n: number): string {
+  if (n % Math.round(1 / HOOKED_SHARE) !== 0) return plain;
+  return isDelivering ? hooked : unhooked;
+}
+
+function nameOf(isDelivering: boolean): string {
+  return isDelivering ? 'delivering' : 'no webhooks';
+}
+
+function printChange(what: string, ratio: number): void {
+  console.log(`${what}: ${(100 * (ratio - 1)).toFixed(0)} %`);
 }
 
 async function writeFile(file: string, count: number, requestAt: (n: number) => Buffer): Promise<void> {
