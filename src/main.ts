@@ -160,14 +160,6 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   if (policies.kind === 'faults') throw new StartFault(policies.faults.join('\ngatehouse: '), EXIT_SETTINGS);
   const { policyFile } = policies;
   const { memory, snapshots } = openMemory(settings, deriveKey(master.key, 'velocity-hash'), clock, log);
-  const pool = await openScorePool(
-    settings.workers,
-    { dataDir, layers: layers.initial(), policies: policyFile.initial(), velocity: memory },
-    {
-      onError: (error) => log.error({ err: error }, 'a score worker failed'),
-      onWorkerEnded: (threadId) => layers.forgetWorker(threadId),
-    },
-  );
   const decisions = store.openDecisionLog();
   const ledger = createLedger(store, decisions, clock);
   const extractions = openExtractions({ store, settings, key: deriveKey(master.key, 'extraction-secrets'), log });
@@ -179,8 +171,18 @@ async function start(settings: Settings, log: Log): Promise<Running> {
     egressAllow: settings.egressAllow,
     log,
   });
-  await dispatcher.start();
-  await extractions.start(dispatcher);
+  // The threads that decide and those that have something to go on with start at the same time.
+  const [pool] = await Promise.all([
+    openScorePool(
+      settings.workers,
+      { dataDir, layers: layers.initial(), policies: policyFile.initial(), velocity: memory },
+      {
+        onError: (error) => log.error({ err: error }, 'a score worker failed'),
+        onWorkerEnded: (threadId) => layers.forgetWorker(threadId),
+      },
+    ),
+    dispatcher.start().then(() => extractions.start(dispatcher)),
+  ]);
   const counts = new DecisionCounts(RULES.length);
   const recorder = new DecisionRecorder(counts, log);
   const rates = new LocalRateWindows();
