@@ -124,7 +124,7 @@ export function recordsMaxOf(
  * which is a job that ever had two open steps, a page is one of many, and counts as an error; the job fails with the first of them
  * only when it ends with nothing. Some failures are the whole job's: a session that has expired, what does not hold to a
  * schema that must be held to, and of a job that wants all the loss of an unknown rest of a list. A job that wants so many may
- * have them from elsewhere: it fails only when it ends with fewer.
+ * have them from elsewhere, as long as a step is open: it fails only when it ends with fewer.
  */
 export function verdictOfFailure(
   state: ExtractionState,
@@ -133,7 +133,8 @@ export function verdictOfFailure(
 ): Failure | null {
   const { reason, losesRest = false } = failure;
   const isJobs = reason === 'session_expired' || reason === 'schema_mismatch' || (losesRest && mode === 'all');
-  return isJobs || !state.isWide ? plain(failure) : null;
+  const mayFindElsewhere = state.isWide || (losesRest && state.openSteps > 0);
+  return isJobs || !mayFindElsewhere ? plain(failure) : null;
 }
 
 /** What a job that has no step left comes to; null for success. */

@@ -270,6 +270,23 @@ describe('the loss of a list’s rest', () => {
     await apply(other, result(fewer, 2, { ids: ['3'] }));
     expect(state(other, fewer)).toMatchObject({ status: 'failed', failure: { reason: 'source_unavailable' } });
   });
+
+  test('does the same where the step that left something out leads to the only other one', async () => {
+    const failure = { reason: 'limit_reached', retryable: false, losesRest: true } as const;
+    const leftOut = { ids: ['1'], next: ['b'], outcome: { failure } };
+    const begin = async (collect: NewExtraction['collect']): Promise<[ExtractStore, StoredJob['job'], string[]]> => {
+      const store = extract();
+      const job = await running(store, { collect });
+      return [store, job, await apply(store, result(job, 0, leftOut))];
+    };
+    const [enough, first, goesOn] = await begin({ mode: 'limit', limit: 3 });
+    expect(goesOn).toEqual(['taken']);
+    expect(await apply(enough, result(first, 1, { ids: ['2', '3'] }))).toEqual(['succeeded']);
+    const [fewer, second] = await begin({ mode: 'limit', limit: 3 });
+    expect(await apply(fewer, result(second, 1, { ids: ['2'] }))).toEqual(['failed']);
+    expect(state(fewer, second)).toMatchObject({ failure: { reason: 'limit_reached' }, collected: 2 });
+    expect((await begin({ mode: 'all' }))[2]).toEqual(['failed']);
+  });
 });
 
 describe('a bound that a job meets', () => {
