@@ -7,8 +7,8 @@ import { parseLooseJson } from './json-repair.ts';
 const BLOCKS_MAX = 100;
 const NODES_MAX = 5_000;
 
-/** The things that a page's JSON-LD names at its top: members of arrays and of `@graph` each for itself. */
-export function readJsonLd(page: HtmlPage): readonly JsonObject[] {
+/** The things that a page's JSON-LD names at its top: members of arrays and of `@graph` each for itself. `isCut`: there are more. */
+export function readJsonLd(page: HtmlPage): { readonly things: readonly JsonObject[]; readonly isCut: boolean } {
   const nodes: JsonObject[] = [];
   const blocks = elementsNamed(page, 'script').filter((element) =>
     /^application\/ld\+json\b/i.test(attribute(element, 'type') ?? ''),
@@ -17,7 +17,8 @@ export function readJsonLd(page: HtmlPage): readonly JsonObject[] {
     const value = parseLooseJson(textContent(block));
     if (value !== undefined) addNodes(value, nodes);
   }
-  return nodes.slice(0, NODES_MAX);
+  const isCut = blocks.length > BLOCKS_MAX || nodes.length > NODES_MAX;
+  return { things: nodes.slice(0, NODES_MAX), isCut };
 }
 
 /** Recursive: the depth of what was parsed has a bound. */

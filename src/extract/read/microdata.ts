@@ -29,13 +29,15 @@ const ADDRESS_OF: Readonly<Record<string, string>> = {
 
 /**
  * The things that a page's microdata names at its top, in the form of JSON-LD (`@type`, `@id`, a property that comes once is a
- * value, one that comes more often a list), so that whoever reads one reads the other.
+ * value, one that comes more often a list), so that whoever reads one reads the other. `isCut`: there is more.
  */
-export function readMicrodata(page: HtmlPage): readonly JsonObject[] {
-  const tops = findElements(page.root, isTop, ITEMS_MAX);
-  if (tops.length === 0) return [];
+export function readMicrodata(page: HtmlPage): { readonly things: readonly JsonObject[]; readonly isCut: boolean } {
+  const tops = findElements(page.root, isTop, ITEMS_MAX + 1);
+  if (tops.length === 0) return { things: [], isCut: false };
   const reader: Reader = { page, byId: elementsById(page), visitsLeft: VISITS_MAX };
-  return tops.map((item) => readItem(item, reader, [])).filter((item) => Object.keys(item).length > 0);
+  const items = tops.slice(0, ITEMS_MAX).map((item) => readItem(item, reader, []));
+  const things = items.filter((item) => Object.keys(item).length > 0);
+  return { things, isCut: tops.length > ITEMS_MAX || reader.visitsLeft < 0 };
 }
 
 interface Reader {

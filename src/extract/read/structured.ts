@@ -13,14 +13,19 @@ export interface StructuredData {
   readonly microdata: readonly JsonObject[];
   readonly openGraph: JsonObject | null;
   readonly twitter: JsonObject | null;
+  /** The page says more than is read of it. */
+  readonly isCut: boolean;
 }
 
 export function readStructured(page: HtmlPage): StructuredData {
+  const jsonLd = readJsonLd(page);
+  const microdata = readMicrodata(page);
   return {
-    jsonLd: readJsonLd(page),
-    microdata: readMicrodata(page),
+    jsonLd: jsonLd.things,
+    microdata: microdata.things,
     openGraph: readOpenGraph(page),
     twitter: readTwitterCard(page),
+    isCut: page.isCut || jsonLd.isCut || microdata.isCut,
   };
 }
 
@@ -31,21 +36,15 @@ export function typesOf(node: JsonObject): readonly string[] {
   return names.filter((name) => typeof name === 'string').map((name) => name.split(/[/#:]/).at(-1) ?? '');
 }
 
-/** Choice: things looked through on one page. */
-const VISITS_MAX = 20_000;
-
 /**
  * Things of a type anywhere on the page, those within others too, in order and each once. What JSON-LD names by `@id` alone is
- * filled in from where it stands whole.
+ * filled in from where it stands whole. How much there is to look through is bounded by what is read of a page.
  */
 export function thingsOfType(data: StructuredData, isWanted: (type: string) => boolean): readonly JsonObject[] {
   const roots = [...data.jsonLd, ...data.microdata];
   const byId = indexById(roots);
   const found = new Set<JsonObject>();
-  let visitsLeft = VISITS_MAX;
   const visit = (value: JsonValue): void => {
-    visitsLeft--;
-    if (visitsLeft < 0) return;
     if (isList(value)) for (const one of value) visit(one);
     if (!isObject(value)) return;
     if (typesOf(value).some(isWanted) && isWhole(value)) found.add(value);

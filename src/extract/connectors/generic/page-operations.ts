@@ -1,12 +1,12 @@
-import { SourceFailure, type FoundRecord, type JsonObject, type Operation, type StepResult } from '../../connector.ts';
+import { SourceFailure, type FoundRecord, type JsonObject, type Operation } from '../../connector.ts';
 import { registrableDomain } from '../../../core/registrable-domain.ts';
 import { readArticle } from '../../read/article.ts';
-import type { HtmlPage } from '../../read/html.ts';
 import { LINKS_MAX, readLinks } from '../../read/links.ts';
 import { readStructured, typesOf } from '../../read/structured.ts';
 import { readTables, type PageTable } from '../../read/tables.ts';
 import { normalisedUrl } from '../../read/urls.ts';
 import * as schema from '../kit/schema.ts';
+import { leftOutOf, restOf } from './left-out.ts';
 import { singlePage } from './single-page.ts';
 
 const URL_FIELD = schema.urlField('The page, after redirects.');
@@ -83,7 +83,9 @@ export const pageStructured: Operation = singlePage({
   },
   read(html, { url }) {
     const data = readStructured(html);
+    const behind = data.isCut ? `things of ${url} behind the first` : null;
     return {
+      ...leftOutOf(restOf(html) ?? behind),
       records: [
         ...things(url, 'json_ld', data.jsonLd),
         ...things(url, 'microdata', data.microdata),
@@ -141,15 +143,9 @@ export const pageLinks: Operation = singlePage({
       },
     }));
     const behind = links.length >= LINKS_MAX ? `links of ${page.url} behind the first ${LINKS_MAX}` : null;
-    return { records, ...leftOutOf(html, behind) };
+    return { records, ...leftOutOf(behind ?? restOf(html)) };
   },
 });
-
-/** A page may be cut itself. */
-function leftOutOf(html: HtmlPage, leftOut: string | null): Pick<StepResult, 'leftOut'> {
-  const told = leftOut ?? (html.isCut ? `the rest of ${html.url}, a page too long or too deep` : null);
-  return told === null ? {} : { leftOut: told };
-}
 
 function domainOf(url: string): string {
   const { hostname } = new URL(url);
@@ -186,7 +182,7 @@ export const pageTables: Operation = singlePage({
   read(html, page) {
     const { tables, isCut } = readTables(html);
     const records = tables.flatMap((table) => rowRecords(table, page.url));
-    return { records, ...leftOutOf(html, isCut ? `the rest of the tables of ${page.url}` : null) };
+    return { records, ...leftOutOf(isCut ? `the rest of the tables of ${page.url}` : restOf(html)) };
   },
 });
 

@@ -4,6 +4,7 @@ import { readReviews, type Review } from '../../read/reviews.ts';
 import { readStructured } from '../../read/structured.ts';
 import { normalisedUrl } from '../../read/urls.ts';
 import * as schema from '../kit/schema.ts';
+import { leftOutOf, restOf } from './left-out.ts';
 import { singlePage } from './single-page.ts';
 
 export const placeReviews: Operation = singlePage({
@@ -30,8 +31,9 @@ export const placeReviews: Operation = singlePage({
     published_at: '2026-01-02T00:00:00Z',
     url: 'https://www.example.com/places/harbour-cafe',
   },
-  read: (html, page) => ({
-    records: readReviews(readStructured(html), html.baseUrl).map((review) => ({
+  read(html, page) {
+    const data = readStructured(html);
+    const records = readReviews(data, html.baseUrl).map((review) => ({
       id: idOf(review, page.url),
       sourceUrl: page.url,
       fields: {
@@ -44,8 +46,9 @@ export const placeReviews: Operation = singlePage({
         published_at: review.publishedAt,
         url: review.url ?? page.url,
       },
-    })),
-  }),
+    }));
+    return { records, ...leftOutOf(restOf(html) ?? (data.isCut ? `reviews of ${page.url} behind the first` : null)) };
+  },
 });
 
 /** Reviews have no names of their own, so what they say is what tells them apart. */

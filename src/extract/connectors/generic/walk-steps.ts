@@ -18,6 +18,7 @@ import { detectPlatform } from '../../read/platform.ts';
 import { absoluteUrl, addressOf } from '../../read/urls.ts';
 import { onward, TRAIL_START } from '../kit/trail.ts';
 import { PAGE_URL_CHARACTERS_MAX } from './address.ts';
+import { leftOutOf, restOf } from './left-out.ts';
 import { isOfSite, isWanted, isWantedAddress, movedScope, type Scope } from './scope.ts';
 import { readEntries, type Entries, type ListText } from './sitemaps.ts';
 import {
@@ -284,12 +285,12 @@ function fromPage(walk: Walk, state: PageState, page: Page, html: HtmlPage, meta
   const all = meta.robots.nofollow ? [] : readAddresses(html);
   const links = all.filter(({ nofollow }) => !nofollow);
   const own = gives ? walk.read(html, page, meta) : [];
+  const behind = all.length >= LINKS_MAX ? `links of ${page.url} behind the first ${LINKS_MAX}` : restOf(html);
   return {
     records: [...own, ...namedBy(walk, links, scope)],
     next: depthLeft === 0 ? [] : followed(links, state),
     total: null,
-    ...(all.length >= LINKS_MAX &&
-      (depthLeft > 0 || walk.named !== null) && { leftOut: `links of ${page.url} behind the first ${LINKS_MAX}` }),
+    ...leftOutOf(depthLeft > 0 || walk.named !== null ? behind : null),
   };
 }
 

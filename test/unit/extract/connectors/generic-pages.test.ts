@@ -19,6 +19,8 @@ function step(name: string, text: string, recordsLeft = Infinity): Promise<StepR
   return operation(name).run({ url: URL_OF }, fakeSource(at(text)), { recordsLeft });
 }
 
+const REVIEW = '<p itemscope itemtype="https://schema.org/Review"><b itemprop=reviewBody>Good</b></p>';
+
 describe('one page', () => {
   test('as an article', async () => {
     const { records } = await ran(operation('page.article'), { url: URL_OF }, at(pageText('article/news.page')));
@@ -102,6 +104,9 @@ describe('one page', () => {
   test.each([
     ['page.links', Array.from({ length: 20_001 }, (_, i) => `<a href=${i}>1</a>`).join(''), 20_000, 'behind the first'],
     ['page.links', `<a href=1>1${'<b>'.repeat(600)}<a href=2>2`, 1, 'too deep'],
+    ['page.structured', '<p itemscope><b itemprop=name>x</b></p>'.repeat(1_001), 1_000, 'behind the first'],
+    ['page.structured', `<p itemscope><b itemprop=name>x</b></p>${'<b>'.repeat(600)}`, 1, 'too deep'],
+    ['place.reviews', `${REVIEW}${'<b>'.repeat(600)}${REVIEW}`, 1, 'too deep'],
     ['page.tables', '<table><tr><td>1</table>'.repeat(1_001), 1_000, 'tables'],
     ['page.tables', `<table><tr><td>1</table>${'<b>'.repeat(600)}<table><tr><td>1</table>`, 1, 'too deep'],
   ])('%s says what it had no room for', async (name, text, records, told) => {

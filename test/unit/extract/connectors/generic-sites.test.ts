@@ -184,6 +184,10 @@ describe('site.urls', () => {
     expect([found.next.length, found.leftOut]).toEqual([20_000, expect.stringContaining('links')]);
     const fewer = await find(page, answers({ [HOME]: links(...many.slice(0, 19_000)) }));
     expect([fewer.next.length, fewer.leftOut]).toEqual([19_000, undefined]);
+    const deepPage = answers({ [HOME]: `${links('/1')}${'<b>'.repeat(600)}${links('/2')}` });
+    const cut = await find(page, deepPage);
+    expect([cut.next.length, cut.leftOut]).toEqual([1, expect.stringContaining('too deep')]);
+    expect((await find({ ...page, depthLeft: 0 }, deepPage)).leftOut).toContain('too deep');
   });
 
   test('says that it had no room for more than 5,000 items of a feed, with the last part of them', async () => {

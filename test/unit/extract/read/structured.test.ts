@@ -108,7 +108,30 @@ describe('Open Graph and Twitter cards', () => {
       microdata: [],
       openGraph: null,
       twitter: null,
+      isCut: false,
     });
+  });
+});
+
+describe('a page that says more than is read', () => {
+  const block = '<script type="application/ld+json">{"@type":"Thing","name":"x"}</script>';
+  const item = '<p itemscope><b itemprop=name>x</b></p>';
+  test.each([
+    ['blocks of JSON-LD', block.repeat(101), 100, 0],
+    [
+      'things of JSON-LD',
+      `<script type="application/ld+json">[${'{"name":"x"},'.repeat(5_000)}{"name":"y"}]</script>`,
+      5_000,
+      0,
+    ],
+    ['things of microdata', item.repeat(1_001), 0, 1_000],
+  ])('tells so: %s', (_what, text, jsonLd, microdata) => {
+    const data = readStructured(markup(text));
+    expect([data.isCut, data.jsonLd.length, data.microdata.length]).toEqual([true, jsonLd, microdata]);
+  });
+
+  test('and one that says just as much does not', () => {
+    expect(readStructured(markup(block.repeat(100) + item.repeat(1_000))).isCut).toBe(false);
   });
 });
 
