@@ -146,13 +146,15 @@ async function tryFeed(url: string, source: Source): Promise<Page | null> {
 function fromFeed(page: Page, state: FeedState): StepResult {
   const feed = readFeed(page.text, page.url);
   const records = feed.items.map((item) => toRecord(item, feed, page.url));
-  const goesOn = records.length > 0 && state.before < PAGES_MAX;
-  const nextUrl = nextOf(feed, page.url);
+  const nextUrl = records.length > 0 ? nextOf(feed, page.url) : null;
+  const goesOn = state.before < PAGES_MAX;
   const next = goesOn && nextUrl !== null ? [toStep({ url: nextUrl, search: 'none', before: state.before + 1 })] : [];
+  const isTooLong = !goesOn && nextUrl !== null;
   return {
     records,
     next,
     total: null,
+    ...(isTooLong && { leftOut: `pages of ${state.url} behind the first ${PAGES_MAX}` }),
     ...(feed.isCut && { leftOut: `items of ${page.url} behind the first ${FEED_ITEMS_MAX}` }),
   };
 }

@@ -57,6 +57,24 @@ describe('feed.items', () => {
     }
   });
 
+  test.each([
+    [999, 1, undefined],
+    [1_000, 0, expect.stringContaining('pages of https://x.example/f behind the first 1000')],
+  ])('says that it had no room for more than 1,000 pages: %j', async (before, nextCount, told) => {
+    const body = JSON.stringify({
+      version: 'https://jsonfeed.org/version/1.1',
+      title: 'x',
+      next_url: 'https://x.example/g',
+      items: [{ id: 1 }],
+    });
+    const source = fakeSource(
+      answers({ 'https://x.example/f': { headers: { 'content-type': 'application/feed+json' }, body } }),
+    );
+    const step = { url: 'https://x.example/f', search: 'none', before };
+    const { next, leftOut } = await items.run(step, source, { recordsLeft: Infinity });
+    expect([next.length, leftOut]).toEqual([nextCount, told]);
+  });
+
   test('ends where a feed names itself as its next page', async () => {
     const body = JSON.stringify({
       version: 'https://jsonfeed.org/version/1.1',
