@@ -20,16 +20,35 @@ export type Decompressed =
   | { readonly kind: 'too_large' }
   | { readonly kind: 'broken'; readonly detail: string };
 
-type Unpack = (bytes: InputType, options: ZlibOptions) => Promise<Buffer>;
+/** How one content coding is undone: at once, and piece by piece. */
+interface Undo {
+  readonly whole: (bytes: InputType, options: ZlibOptions) => Promise<Buffer>;
+  readonly open: () => Transform;
+}
 
-const UNPACK: Readonly<Record<string, Unpack>> = {
-  gzip: promisify(gunzip),
-  'x-gzip': promisify(gunzip),
-  deflate: (bytes, options) => (isZlib(bytes as Buffer) ? inflateZlib : inflateBare)(bytes, options),
-  br: promisify(brotliDecompress) as Unpack,
-};
-const inflateZlib: Unpack = promisify(inflate);
-const inflateBare: Unpack = promisify(inflateRaw);
+const GZIP: Undo = { whole: promisify(gunzip), open: () => createGunzip() };
+const ZLIB: Undo = { whole: promisify(inflate), open: () => createInflate() };
+const BARE_DEFLATE: Undo = { whole: promisify(inflateRaw), open: () => createInflateRaw() };
+const BROTLI: Undo = { whole: promisify(brotliDecompress) as Undo['whole'], open: () => createBrotliDecompress() };
+
+/** By its name and its first bytes; null for one that is not known. */
+function undoOf(coding: string, head: Buffer): Undo | null {
+  switch (coding) {
+    case 'gzip':
+    case 'x-gzip':
+      return GZIP;
+    case 'deflate':
+      return isZlib(head) ? ZLIB : BARE_DEFLATE;
+    case 'br':
+      return BROTLI;
+    default:
+      return null;
+  }
+}
+
+function unknown(coding: string): Undone {
+  return { kind: 'broken', detail: `the content coding ${coding.slice(0, 32)}` };
+}
 
 /** What is sent as `Accept-Encoding`. */
 export const ACCEPTED_ENCODINGS = 'gzip, deflate, br';
@@ -86,13 +105,13 @@ export async function* decompressInPieces(
 }
 
 async function unpack(body: Buffer, coding: string, bytesMax: number): Promise<Decompressed> {
-  const undo = Object.hasOwn(UNPACK, coding) ? UNPACK[coding] : undefined;
-  if (undo === undefined) return { kind: 'broken', detail: `the content coding ${coding.slice(0, 32)}` };
+  const undo = undoOf(coding, body);
+  if (undo === null) return unknown(coding);
   // A body without a byte is none that was packed, whatever the header says.
   if (body.length === 0) return { kind: 'ok', body };
   const maxOutputLength = outputMaxOf(body, bytesMax);
   try {
-    return { kind: 'ok', body: await undo(withoutNewline(body), { maxOutputLength }) };
+    return { kind: 'ok', body: await undo.whole(withoutNewline(body), { maxOutputLength }) };
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : '';
     if (code === 'ERR_BUFFER_TOO_LARGE') return { kind: 'too_large' };
@@ -171,24 +190,17 @@ async function* allOf(body: Buffer, rest: Pieces | null): AsyncGenerator<Buffer>
   if (rest !== null) yield* rest;
 }
 
-const OPEN: Readonly<Record<string, (head: Buffer) => Transform>> = {
-  gzip: () => createGunzip(),
-  'x-gzip': () => createGunzip(),
-  deflate: (head) => (isZlib(head) ? createInflate() : createInflateRaw()),
-  br: () => createBrotliDecompress(),
-};
-
 async function* undone(
   pieces: Pieces,
   coding: string,
   outputMax: number,
   failed: (why: Undone) => Error,
 ): AsyncGenerator<Buffer> {
-  const open = Object.hasOwn(OPEN, coding) ? OPEN[coding] : undefined;
-  if (open === undefined) throw failed({ kind: 'broken', detail: `the content coding ${coding.slice(0, 32)}` });
   const { head, all } = await withHead(pieces, 2);
+  const undo = undoOf(coding, head);
+  if (undo === null) throw failed(unknown(coding));
   if (head.length === 0) return;
-  const stream = open(head);
+  const stream = undo.open();
   // Its end, orderly or not, is told where the stream is read.
   pipeline(all, stream, () => {});
   let bytes = 0;
