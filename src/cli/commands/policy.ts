@@ -1,5 +1,4 @@
 import type { PolicyDocument, PolicyNote } from '../../core/policy-document.ts';
-import { readMarker } from '../../store/marker.ts';
 import type { Cli } from '../context.ts';
 import { failure, ok, type Outcome } from '../outcome.ts';
 import { withStore } from '../with-store.ts';
@@ -34,8 +33,6 @@ async function check(file: string, dataDir: string): Promise<Outcome> {
 /** Customers may be made later than the file, so one that does not exist is no fault. */
 async function unknownCustomers(document: PolicyDocument, dataDir: string): Promise<readonly PolicyNote[]> {
   if (document.customers.size === 0) return [];
-  // A check must not make a data directory where there is none.
-  if (!hasDataDir(dataDir)) return aboutAll(`there is no data directory ${dataDir} to look them up in`);
   const notes: PolicyNote[] = [];
   const outcome = await withStore(dataDir, ({ customers }) => {
     for (const id of document.customers.keys()) {
@@ -49,12 +46,4 @@ async function unknownCustomers(document: PolicyDocument, dataDir: string): Prom
 
 function aboutAll(message: string): PolicyNote[] {
   return [{ pointer: '/customers', message }];
-}
-
-function hasDataDir(dataDir: string): boolean {
-  try {
-    return readMarker(dataDir).kind !== 'absent';
-  } catch {
-    return false;
-  }
 }
