@@ -49,6 +49,10 @@ export class PoliteGate {
     return this.#clock.domains;
   }
 
+  get domainsPaused(): number {
+    return this.#clock.paused(this.#parts.monotonicMs());
+  }
+
   wish(worker: number, permit: number, lease: number, job: number, domain: string): void {
     const ticket = this.#clock.acquire(domain, String(job), this.#parts.monotonicMs());
     this.#wishes.set(ticket, { ticket, worker, permit, lease, isWaiting: true });

@@ -55,6 +55,13 @@ export class PoliteClock {
     return this.#domains.size;
   }
 
+  /** Those of them that have asked to be left alone for a while, by an answer like 429 with `Retry-After`. */
+  paused(nowMs: number): number {
+    let paused = 0;
+    for (const { pausedUntilMs } of this.#domains.values()) if (pausedUntilMs > nowMs) paused++;
+    return paused;
+  }
+
   /** Wishes to begin a request; `due` says when it may. */
   acquire(domain: string, jobId: string, nowMs: number): Ticket {
     const known = this.#domain(domain, nowMs);

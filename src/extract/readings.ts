@@ -23,6 +23,7 @@ export function extractionReadings(
     level('gatehouse_extraction_results_waiting', 'Results that wait for their write.', () => scheduler.resultsWaiting),
     level('gatehouse_extraction_deliveries', 'Jobs whose records are still to be delivered.', deliveries),
     level('gatehouse_extraction_domains', 'Domains that are remembered for politeness.', () => gate.domains),
+    level('gatehouse_extraction_domains_paused', 'Domains that asked to be left alone.', () => gate.domainsPaused),
     level('gatehouse_extraction_stored_bytes', 'Bytes of records of jobs that ended.', () => extractions.endedBytes),
     byConnector('gatehouse_extraction_pages_total', 'Pages and API calls that succeeded.', () => counts.pages),
     byConnector('gatehouse_extraction_records_total', 'Records that were stored.', () => counts.records),

@@ -176,6 +176,7 @@ describe('what a source asks for', () => {
     const other = clock.acquire('b.example', 'ext_2', 1_000);
     expect(clock.due(1_000)).toEqual([other]);
     expect(clock.nextDueMs()).toBe(1_000 + PAUSE_MS_MAX);
+    expect([clock.domains, clock.paused(1_000), clock.paused(1_000 + PAUSE_MS_MAX)]).toEqual([2, 1, 0]);
     expect(clock.due(1_000 + PAUSE_MS_MAX)).toEqual([ticket]);
   });
 
