@@ -14,8 +14,10 @@ export const HEADER_BYTES_MAX = 65_536;
  * and endless informational answers are not in the body and would count nowhere.
  */
 const WIRE_BYTES_PER_BODY_BYTE = 8;
-/** Choice: chunks that wait for their reader before the connection is left to wait; each has 64 KiB at most. */
-const CHUNKS_AHEAD = 4;
+/** Choice: pieces that wait for their reader before the connection is left to wait; each has 64 KiB at most. */
+const PIECES_AHEAD = 4;
+/** Choice: who does not read on for so long, ms, has forgotten it. */
+const READER_MS_MAX = 60_000;
 
 /** What an exchange needs of the pool that runs it. */
 export interface ExchangeHost {
@@ -26,6 +28,8 @@ export interface ExchangeHost {
   onFailed(exchange: Exchange, line: Line | null): void;
   /** The line was gone before the request had any effect there. */
   onLineLost(exchange: Exchange, wasSent: boolean): void;
+  /** It has so many ms from now on, and fails as `timeout` then. */
+  setDeadline(exchange: Exchange, ms: number, detail: string): void;
 }
 
 /** One request from its first moment to its outcome, on one line or, after one was lost, on another. */
@@ -52,6 +56,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #bodyBytes = 0;
   /** Since the answer was given, which was before its end. */
   #rest: Readable | null = null;
+  /** Chunks that came at once. */
+  #together: Buffer[] = [];
+  /** Since when the line waits for the reader; null while it does not. */
+  #heldAtMs: number | null = null;
+  #heldMs = 0;
 
   constructor(target: Target, request: EgressRequest, host: ExchangeHost, settled: Settled) {
     this.target = target;
@@ -109,17 +118,46 @@ export class Exchange implements Dispatcher.DispatchHandler {
     else if (!discardBody) this.#body.add(chunk);
   }
 
+  /** What one read of the socket brought goes on as one piece: a body in chunks of a byte would cost its reader a turn for each. */
   #giveOn(line: Line, chunk: Buffer): void {
     this.#rest ??= this.#answerEarly(line);
-    if (!this.#rest.push(chunk)) line.hold();
+    this.#together.push(chunk);
+    if (this.#together.length === 1) queueMicrotask(() => this.#push());
+  }
+
+  #push(): void {
+    const chunks = this.#together;
+    if (this.#rest === null || this.#rest.destroyed || chunks.length === 0) return;
+    this.#together = [];
+    const piece = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);
+    if (!this.#rest.push(piece) && this.#line !== null) this.#hold(this.#line);
+  }
+
+  /** The time that the reader takes is not the other side's. */
+  #hold(line: Line): void {
+    if (this.#heldAtMs !== null) return;
+    this.#heldAtMs = this.#host.nowMs();
+    this.#host.setDeadline(this, READER_MS_MAX, `nobody read on for ${READER_MS_MAX} ms`);
+    line.hold();
+  }
+
+  #goOn(): void {
+    const line = this.#line;
+    if (this.#heldAtMs === null || line === null) return;
+    this.#heldMs += this.#host.nowMs() - this.#heldAtMs;
+    this.#heldAtMs = null;
+    const { timeoutMs } = this.request;
+    const leftMs = timeoutMs - (this.#durationMs() - this.#heldMs);
+    this.#host.setDeadline(this, Math.max(0, leftMs), `not done within ${timeoutMs} ms`);
+    line.goOn();
   }
 
   #answerEarly(line: Line): Readable {
     const rest = new Readable({
-      // Chunks as they came; together they would be copied.
+      // Pieces as they came; together they would be copied.
       objectMode: true,
-      highWaterMark: CHUNKS_AHEAD,
-      read: () => this.#line?.goOn(),
+      highWaterMark: PIECES_AHEAD,
+      read: () => this.#goOn(),
       destroy: (error, done) => {
         this.#leave();
         done(error);
@@ -177,7 +215,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.isSettled = true;
     this.#line = null;
     if (this.#rest === null) this.#answer(line);
-    else this.#rest.push(null);
+    else {
+      this.#push();
+      this.#rest.push(null);
+    }
     this.#host.onDone(this, line);
   }
 

@@ -33,6 +33,7 @@ export class Line {
   #bytesAtStart = 0;
   #bytesMax = Number.POSITIVE_INFINITY;
   #onOverflow: (() => void) | null = null;
+  #isBroken = false;
 
   constructor(target: Target, socket: Socket, opened: LineOpened) {
     this.target = target;
@@ -53,6 +54,11 @@ export class Line {
     });
     this.#client.on('disconnect', () => this.close());
     socket.on('readable', () => this.#count());
+    // Before undici's own: it takes an answer that ends with its connection for complete then, and must have all that came.
+    socket.on('error', () => {
+      this.#isBroken = true;
+      this.goOn();
+    });
   }
 
   /** Bytes that came in since the request that runs was given to the line. */
@@ -90,7 +96,7 @@ export class Line {
    * it when the connection ends meanwhile.
    */
   hold(): void {
-    this.#socket.read = () => null;
+    if (!this.#isBroken) this.#socket.read = () => null;
   }
 
   goOn(): void {

@@ -21,8 +21,8 @@ export interface EgressRequest {
   /** Read and count the body, keep nothing of it: `body` is empty. */
   readonly discardBody?: boolean;
   /**
-   * A body that is longer is not kept: the answer is there once that shows, with the `rest` still to come. The time and the bound of
-   * the request hold for all of it.
+   * A body that is longer is not kept: the answer is there once that shows, with the `rest` still to come. The bound of the request
+   * holds for all of it, and so does its time, but for what its reader takes.
    */
   readonly wholeBytesMax?: number;
   /**
@@ -44,7 +44,7 @@ export type EgressOutcome =
       /** As it came over the wire, never decompressed. */
       readonly body: Buffer;
       /**
-       * What follows `body`, chunk by chunk, where that has more than `wholeBytesMax`. It comes as fast as it is read; its owner reads
+       * What follows `body`, piece by piece, where that has more than `wholeBytesMax`. It comes as fast as it is read; its owner reads
        * it to its end or destroys it. What goes wrong meanwhile is its error, a `BodyCutError`.
        */
       readonly rest?: Readable;

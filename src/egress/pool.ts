@@ -72,9 +72,14 @@ export class Pool implements ExchangeHost {
     exchange.number = this.#nextNumber++;
     this.#inFlight.set(exchange.number, exchange);
     const { timeoutMs } = exchange.request;
-    const onLate = (): void => exchange.fail('timeout', `not done within ${timeoutMs} ms`);
-    exchange.deadline = this.#dialling.wheel.add(timeoutMs, onLate);
+    this.setDeadline(exchange, timeoutMs, `not done within ${timeoutMs} ms`);
     this.#serve(this.#originOf(exchange.target), exchange);
+  }
+
+  setDeadline(exchange: Exchange, ms: number, detail: string): void {
+    const { wheel } = this.#dialling;
+    if (exchange.deadline !== null) wheel.cancel(exchange.deadline);
+    exchange.deadline = wheel.add(ms, () => exchange.fail('timeout', detail));
   }
 
   /** Ends what is under way; nothing may be started after it. */

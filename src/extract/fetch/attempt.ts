@@ -20,6 +20,7 @@ export interface AttemptRequest {
   /** Of a body that is held; one with more is given while it comes. */
   readonly wholeBytesMax: number;
   readonly hasSession: boolean;
+  readonly patience: Patience;
   /** Of statuses that are neither success nor redirect: those that are an answer all the same. */
   readonly isAnswer: (status: number) => boolean;
 }
@@ -46,6 +47,20 @@ type Attempt =
   | ({ readonly kind: 'answer' } & Answer)
   | { readonly kind: 'fault'; readonly fault: Fault; readonly detail: string; readonly retryAfterMs: number | null };
 
+/** How often one fetch was tried again: over its redirects, and over bodies that were cut short. */
+export interface Patience {
+  retries: number;
+}
+
+/** Whether the fault allows another attempt; then it is counted, and the wait before it is over. */
+async function mayRetry(parts: FetchParts, patience: Patience, fault: Fault, leastMs: number): Promise<boolean> {
+  if (patience.retries >= Math.min(RETRIES_MAX, retriesOf(fault))) return false;
+  const waitMs = leastMs + backoffMs(patience.retries, parts.random);
+  patience.retries++;
+  await parts.clock.wait(waitMs);
+  return true;
+}
+
 /** What domains are polite by: the registrable domain, or the host itself where it has none. */
 export function politeDomain(url: string): string {
   const { hostname } = new URL(url);
@@ -54,22 +69,19 @@ export function politeDomain(url: string): string {
 
 /** One request, with the retries that its faults' policies allow. Rejects with a `FetchFailure` alone, or as the permit did. */
 export async function fetchPatiently(parts: FetchParts, request: AttemptRequest): Promise<Answer> {
-  for (let retry = 0; ; retry++) {
+  for (;;) {
     const attempt = await attemptOnce(parts, request);
     if (attempt.kind === 'answer') return attempt;
     const { fault, detail, retryAfterMs } = attempt;
     if (retryAfterMs !== null) parts.polite.report(politeDomain(request.url), { retryAfterMs });
     if (retryAfterMs !== null && retryAfterMs > RETRY_AFTER_MS_MAX) throw new FetchFailure(fault, detail, retryAfterMs);
-    if (retry >= Math.min(RETRIES_MAX, retriesOf(fault))) throw new FetchFailure(fault, detail);
-    await parts.clock.wait((retryAfterMs ?? 0) + backoffMs(retry, parts.random));
+    if (!(await mayRetry(parts, request.patience, fault, retryAfterMs ?? 0))) throw new FetchFailure(fault, detail);
   }
 }
 
 /** Whether what was cut short is to be fetched once more; the wait before is over then. */
-export async function mayFetchAgain(parts: FetchParts, error: unknown, retry: number): Promise<boolean> {
-  if (!(error instanceof CutShort) || retry >= Math.min(RETRIES_MAX, retriesOf(error.fault))) return false;
-  await parts.clock.wait(backoffMs(retry, parts.random));
-  return true;
+export async function mayFetchAgain(parts: FetchParts, error: unknown, patience: Patience): Promise<boolean> {
+  return error instanceof CutShort && (await mayRetry(parts, patience, error.fault, 0));
 }
 
 async function attemptOnce(parts: FetchParts, request: AttemptRequest): Promise<Attempt> {

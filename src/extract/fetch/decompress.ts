@@ -98,7 +98,6 @@ export async function* decompressInPieces(
   if (codings.length > CODINGS_MAX) throw failed(tooMany(codings));
   const outputMax = outputMaxOf(body, bytesMax);
   let pieces: Pieces = allOf(body, rest);
-  if (isGzip(body)) pieces = withoutLastNewlines(pieces);
   for (const coding of codings) pieces = undone(pieces, coding, outputMax, failed);
   if (opensGzip) pieces = gzipUndone(pieces, outputMax, failed);
   yield* pieces;
@@ -202,7 +201,7 @@ async function* undone(
   if (head.length === 0) return;
   const stream = undo.open();
   // Its end, orderly or not, is told where the stream is read.
-  pipeline(all, stream, () => {});
+  pipeline(undo === GZIP ? withoutLastNewlines(all) : all, stream, () => {});
   let bytes = 0;
   try {
     for await (const piece of stream as AsyncIterable<Buffer>) {

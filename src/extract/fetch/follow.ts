@@ -1,5 +1,5 @@
 import type { EgressHeaders } from '../../egress/outcome.ts';
-import { fetchPatiently, headerOf, type Answer, type Rest } from './attempt.ts';
+import { fetchPatiently, headerOf, type Answer, type Patience, type Rest } from './attempt.ts';
 import { BODY_BYTES_MAX, type CachedBody } from './body-cache.ts';
 import { ACCEPTED_ENCODINGS, decompress, openGzip, type Decompressed, type Undone } from './decompress.ts';
 import { FetchFailure } from './failures.ts';
@@ -18,6 +18,7 @@ export interface FollowRequest {
   /** Of the body, on the wire and unpacked. */
   readonly bytesMax: number;
   readonly session: SessionJar | null;
+  readonly patience: Patience;
   /** Called before each hop; its rejection ends the fetch. */
   readonly beforeHop: (url: string) => Promise<void>;
   readonly isAnswer: (status: number) => boolean;
@@ -77,7 +78,7 @@ async function hop(
   url: string,
   isTrusted: boolean,
 ): Promise<{ readonly answer: Answer; readonly cached: CachedBody | null }> {
-  const { session, bytesMax, leavesPacked, accept, isAnswer } = request;
+  const { session, bytesMax, leavesPacked, accept, isAnswer, patience } = request;
   const cached = mayCache(request) ? parts.bodies.find(cacheKey(request, url)) : null;
   const headers = {
     'user-agent': parts.userAgent,
@@ -89,7 +90,15 @@ async function hop(
   };
   const hasSession = session !== null && isTrusted && session.goesTo(url);
   const wholeBytesMax = leavesPacked ? Math.min(bytesMax, BODY_BYTES_MAX) : bytesMax;
-  const answer = await fetchPatiently(parts, { url, headers, bytesMax, wholeBytesMax, hasSession, isAnswer });
+  const answer = await fetchPatiently(parts, {
+    url,
+    headers,
+    bytesMax,
+    wholeBytesMax,
+    hasSession,
+    patience,
+    isAnswer,
+  });
   request.onBytes(answer.body.length);
   return { answer, cached };
 }

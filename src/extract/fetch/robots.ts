@@ -42,6 +42,7 @@ async function loadRobots(parts: FetchParts, origin: string, onBytes: OnBytes): 
       headers: {},
       bytesMax: ROBOTS_WIRE_BYTES_MAX,
       session: null,
+      patience: { retries: 0 },
       beforeHop: () => Promise.resolve(),
       isAnswer: isAbsence,
       opensGzip: false,

@@ -1,7 +1,7 @@
 import type { JsonAnswer, JsonRequest, LongText, Page, Source, TextRequest } from '../connector.ts';
 import { decodeText, textDecoder } from '../read/charset.ts';
 import { isHtmlPage, mediaType, parseJsonBody, requirePage, requireText } from './content.ts';
-import { mayFetchAgain } from './attempt.ts';
+import { mayFetchAgain, type Patience } from './attempt.ts';
 import { decompressInPieces } from './decompress.ts';
 import { FetchFailure } from './failures.ts';
 import { follow, undecodable, type Followed, type FollowRequest } from './follow.ts';
@@ -59,9 +59,10 @@ export function createSource(parts: SourceParts): CountedSource {
     read: (answer: Answered) => T | Promise<T>,
     tierOf: (value: T) => 'basic' | 'standard' = () => ask.tier,
   ): Promise<T> {
-    for (let retry = 0; ; retry++) {
+    const patience: Patience = { retries: 0 };
+    for (;;) {
       try {
-        const answer = await answerOf(url, ask);
+        const answer = await answerOf(url, ask, patience);
         const value = await read(answer);
         if (answer.status >= 200 && answer.status < 300) {
           usage.pages++;
@@ -70,19 +71,19 @@ export function createSource(parts: SourceParts): CountedSource {
         }
         return value;
       } catch (error) {
-        if (await mayFetchAgain(parts, error, retry)) continue;
+        if (await mayFetchAgain(parts, error, patience)) continue;
         usage.errors++;
         throw error;
       }
     }
   }
 
-  async function answerOf(url: string, { robots, allowStatuses, ...ask }: Ask): Promise<Answered> {
+  async function answerOf(url: string, { robots, allowStatuses, ...ask }: Ask, patience: Patience): Promise<Answered> {
     const target = readFetchUrl(url);
     if (target === null) throw new FetchFailure('content', `${url}: no http or https URL`);
     const beforeHop = robots ? byRobots : () => Promise.resolve();
     const isAnswer = (status: number): boolean => allowStatuses.includes(status);
-    const followed = await follow(parts, { ...ask, url: target, session, beforeHop, isAnswer, onBytes });
+    const followed = await follow(parts, { ...ask, url: target, session, patience, beforeHop, isAnswer, onBytes });
     if (followed.kind === 'astray') throw new FetchFailure('refused', followed.detail);
     const isSuccess = followed.status >= 200 && followed.status < 300;
     if (isSuccess || isAnswer(followed.status)) return followed;

@@ -2,6 +2,7 @@ import { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createGuardedClient, type GuardedClient, type GuardedClientOptions } from '../../../src/egress/client.ts';
+import { BodyCutError } from '../../../src/egress/faults.ts';
 import type { EgressOutcome, EgressRequest } from '../../../src/egress/outcome.ts';
 import {
   answer,
@@ -112,6 +113,57 @@ describe('a request', () => {
       ).request(post(server.url, { responseBytesMax: 2 ** 26, wholeBytesMax: 2 ** 20 }));
       expect(outcome).not.toHaveProperty('rest');
       expect(outcome.kind === 'response' && outcome.body.length).toBe(2 ** 20);
+    });
+
+    test('does not count the time that its reader takes', async () => {
+      const server = await serve((socket) => long(socket, 12_000_000));
+      const guarded = await client();
+      const { body, rest } = await ask(server, guarded, { timeoutMs: 1_500 });
+      await new Promise((resolve) => setTimeout(resolve, 2_500));
+      expect(body.length + (await bytesOf(rest))).toBe(12_000_000);
+    });
+
+    test('joins small chunks that come together', async () => {
+      const server = await serve((socket) => {
+        socket.write(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${(2_000_000).toString(16)}\r\n`);
+        socket.write(`${'x'.repeat(2_000_000)}\r\n${'1\r\nx\r\n'.repeat(200_000)}0\r\n\r\n`);
+      });
+      const { body, rest } = await ask(server, await client());
+      let [pieces, bytes] = [0, body.length];
+      for await (const piece of rest as AsyncIterable<Buffer>) {
+        pieces++;
+        bytes += piece.length;
+      }
+      expect(bytes).toBe(2_200_000);
+      expect(pieces).toBeLessThan(1_000);
+    });
+
+    test('is never shorter than what came, when the connection that ends it is reset', async () => {
+      const server = await serve((socket) => {
+        socket.write(`HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n${'x'.repeat(1_100_000)}`);
+        let bursts = 0;
+        const timer = setInterval(() => {
+          if (++bursts < 20) socket.write('x'.repeat(10_000));
+          else {
+            clearInterval(timer);
+            socket.resetAndDestroy();
+          }
+        }, 5);
+      });
+      const guarded = await client();
+      for (const pauseMs of [0, 5, 200]) {
+        const { body, rest } = await ask(server, guarded);
+        let bytes = body.length;
+        const read = async (): Promise<number> => {
+          for await (const piece of rest as AsyncIterable<Buffer>) {
+            bytes += piece.length;
+            if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+          }
+          return bytes;
+        };
+        const ended = await read().catch((error: unknown) => (error instanceof BodyCutError ? 'cut' : String(error)));
+        expect([1_290_000, 'cut']).toContain(ended);
+      }
     });
 
     test('takes no more than is read, and lets go of what nobody wants', async () => {

@@ -513,6 +513,22 @@ describe('a long text', () => {
     await server.close();
   });
 
+  test('is asked for four times at most, whatever goes wrong in turn', async () => {
+    let asked = 0;
+    const server = await startResponder((socket, { head }) => {
+      if (head.includes('/robots.txt')) answer(socket, '404 Not Found', '');
+      else if (++asked % 2 === 1) answer(socket, '500 Internal Server Error', '');
+      else {
+        socket.write('HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 3000000\r\n\r\n');
+        socket.write(lines(150_000).slice(0, 2_000_000), () => socket.destroy());
+      }
+    });
+    const { source } = testSource(client);
+    expect(await failureOf(source.longText(`${server.url}/a`, read))).toEqual(['source_unavailable', true]);
+    expect(asked).toBe(4);
+    await server.close();
+  });
+
   test('loses no line’s end within it, and drops those behind a gzip file', async () => {
     const { source, url } = await serve({
       '/text': { headers: { 'content-type': 'text/plain' }, body: Buffer.from(`${'\n'.repeat(2 ** 21)}a\n\n`) },
@@ -520,9 +536,14 @@ describe('a long text', () => {
         headers: { 'content-type': 'application/gzip' },
         body: Buffer.concat([gzipSync(randomBytes(2 ** 21).toString('hex')), Buffer.from('\r\n\n')]),
       },
+      '/packed.gz': {
+        headers: { 'content-encoding': 'gzip' },
+        body: gzipSync(Buffer.concat([gzipSync(randomBytes(2 ** 21).toString('hex')), Buffer.from('\r\n')])),
+      },
     });
     expect(await source.longText(`${url}/text`, read)).toHaveLength(2 ** 21 + 3);
     expect(await source.longText(`${url}/file.gz`, read)).toHaveLength(2 ** 22);
+    expect(await source.longText(`${url}/packed.gz`, read)).toHaveLength(2 ** 22);
   });
 
   test('that is a page costs a credit of a page', async () => {
