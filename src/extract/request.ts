@@ -102,7 +102,7 @@ export function checkRequest(body: unknown, parts: RequestParts): Validated<Chec
   }
   const { delivery, secrets: deliverySecrets, newSecret } = destination.destination;
   if (delivery.kind === 'sync' && collect.mode === 'limit' && collect.limit > SYNC_RECORDS_MAX) {
-    return refused(syncLimitExceeded());
+    return refused(syncLimitExceeded('/collect/limit'));
   }
   return {
     kind: 'ok',
@@ -122,8 +122,8 @@ export function checkRequest(body: unknown, parts: RequestParts): Validated<Chec
 }
 
 /** The same wherever it turns out. Source: extraction specification, 4.1. */
-export function syncLimitExceeded(): Problem {
-  const errors = [{ pointer: '/collect/limit', code: 'too_large', message: `At most ${SYNC_RECORDS_MAX} go inline.` }];
+export function syncLimitExceeded(pointer: '/collect' | '/collect/limit'): Problem {
+  const errors = [{ pointer, code: 'too_large', message: `At most ${SYNC_RECORDS_MAX} records go inline.` }];
   const detail = `An inline answer has at most ${SYNC_RECORDS_MAX} records. Run this job without delivery of type sync.`;
   return problem('sync_limit_exceeded', detail, { errors });
 }

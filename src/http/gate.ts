@@ -112,6 +112,8 @@ export class HeaderGate {
     if (name === 'transfer-encoding') this.#transferEncoding = true;
     else if (name === 'idempotency-key') {
       if (this.#idempotencyKey !== null) this.#fault ??= 'A header that must be given once is given twice.';
+      // Most likely a variable that was never set; taken for none, it would protect from nothing.
+      if (value === '') this.#fault ??= 'Idempotency-Key is empty.';
       this.#idempotencyKey = value;
     } else if (name === 'expect') {
       if (value.toLowerCase() !== '100-continue') this.#fault ??= 'Expect is not 100-continue.';

@@ -78,7 +78,7 @@ function firstLine(text: string): string {
 /** What whoever reads it may do next. */
 const ADVICE: Readonly<Record<FailureReason, string>> = {
   source_unavailable: 'The site did not answer as it should. Try it in a browser, and again later.',
-  source_not_found: 'There is nothing at this address. Look whether it is written right.',
+  source_not_found: 'What was asked for is not at this address. Look whether it is written right.',
   access_denied:
     'The site refuses this service, or its address is not public. Networks of yours are allowed by GATEHOUSE_EGRESS_ALLOW.',
   rate_limited_by_source:

@@ -10,7 +10,7 @@ export type RobotsAnswer =
 /** Source: RFC 9309, section 2.4: not longer than 24 hours. */
 const KEEP_MS = 86_400_000;
 /** Choice: long enough that a source in trouble is not asked with every page, short enough that a job goes on after it. */
-const KEEP_UNKNOWN_MS = 60_000;
+const KEEP_UNKNOWN_MS = 15_000;
 /** Choice: of a worker; the files are small, and what they become is some five times as large. */
 const ORIGINS_MAX = 2_000;
 const BYTES_MAX = 4 * 1_048_576;

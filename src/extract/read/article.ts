@@ -1,5 +1,5 @@
 import type { Readability } from '@mozilla/readability';
-import { isTag, isText, type ParentNode } from 'domhandler';
+import { isTag, isText, type ChildNode, type ParentNode } from 'domhandler';
 import { getOuterHTML } from 'domutils';
 import type { parseHTML } from 'linkedom';
 import { loadCommonJs } from '../../base/load.ts';
@@ -161,7 +161,7 @@ function loadedSearch(): Search {
 /** Mozilla's Readability over a copy of the page; null where it finds no text. */
 function searched(page: HtmlPage): Found | null {
   if (!isSearchable(page)) return null;
-  const markup = getOuterHTML(page.root);
+  const markup = framedMarkup(page);
   if (markup.length > SEARCHED_MARKUP_CHARACTERS_MAX) return null;
   // Outside of the block that takes what it throws: a package that does not load is no page without an article.
   const { parseHTML, Readability } = loadedSearch();
@@ -182,6 +182,27 @@ function searched(page: HtmlPage): Found | null {
     return null;
   }
 }
+
+/** What HTML lets a page leave out, its html, head and body tags, the search's package needs. */
+function framedMarkup(page: HtmlPage): string {
+  const [html] = elementsNamed(page, 'html');
+  const [body] = elementsNamed(page, 'body');
+  if (html !== undefined && body !== undefined && elementsNamed(page, 'head').length > 0)
+    return getOuterHTML(page.root);
+  const parts = page.root.children.flatMap((child) => (child === html ? html.children : [child]));
+  const isOfHead = (node: ChildNode): boolean =>
+    isTag(node) ? OF_HEAD.has(node.name) : !isText(node) || node.data.trim() === '';
+  const at = parts.findIndex((node) => !isOfHead(node));
+  const [before, after] = at < 0 ? [parts, []] : [parts.slice(0, at), parts.slice(at)];
+  const head = before.flatMap((node) => (isTag(node) && node.name === 'head' ? node.children : [node]));
+  const content = after.flatMap((node) => (node === body ? body.children : [node]));
+  // A text alone is no page.
+  if (!content.some(isTag)) return getOuterHTML(page.root);
+  return `<html><head>${getOuterHTML(head.filter(isTag))}</head><body>${getOuterHTML(content)}</body></html>`;
+}
+
+/** Source: HTML standard, "metadata content". */
+const OF_HEAD = new Set(['head', 'base', 'link', 'meta', 'noscript', 'script', 'style', 'template', 'title']);
 
 function isSearchable(page: HtmlPage): boolean {
   let elements = 0;

@@ -99,6 +99,12 @@ function fromRss(feed: FeedOf<'rss'>, url: string): Told {
   };
 }
 
+/** RSS wants an e-mail address, with the name in brackets behind it; the name alone is told. Source: RSS 2.0, "author". */
+function rssName(given: string | undefined): string | undefined {
+  const address = /^\s*(?:mailto:)?[^\s@()]+@[^\s@()]+\s*(?:\(([^()]*)\)\s*)?$/i.exec(given ?? '');
+  return address === null ? given : address[1];
+}
+
 function rssItem(item: RssItem, feedBase: string): FeedItem {
   const base = absoluteUrl(item.xml?.base ?? null, feedBase) ?? feedBase;
   const guid = item.guid?.value ?? null;
@@ -109,7 +115,7 @@ function rssItem(item: RssItem, feedBase: string): FeedItem {
     url,
     title: plainText(item.title ?? item.media?.title?.value),
     authors: names([
-      ...(item.authors ?? []).map((person) => person.name ?? person.email),
+      ...(item.authors ?? []).map((person) => rssName(person.name ?? person.email)),
       ...(item.dc?.creators ?? []),
       ...(item.itunes?.author === undefined ? [] : [item.itunes.author]),
     ]),

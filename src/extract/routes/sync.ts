@@ -30,7 +30,7 @@ export async function inlineAnswer(
   const job = await parts.waits.until(request, id, waitSeconds * 1000);
   if (job === null) return JOB_NOT_FOUND;
   if (!hasEnded(job)) return goesOn(job);
-  if (isOverLimit(job)) return { kind: 'problem', problem: syncLimitExceeded() };
+  if (isOverLimit(job)) return { kind: 'problem', problem: syncLimitExceeded('/collect') };
   const { records, next } = job.status === 'succeeded' ? await firstPage(job, parts) : NO_RECORDS;
   const told = JSON.stringify(extractionJson(job)).slice(0, -1);
   const body = `${told},"records":${records},"next_cursor":${JSON.stringify(next)}}`;

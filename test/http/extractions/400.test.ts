@@ -54,7 +54,7 @@ describe('extractions answer 400', () => {
     expect((await client.ask('GET', `/v1/extractions/${id}?wait=1&wait=1`)).status).toBe(400);
   });
 
-  test.each([['x'.repeat(256)], ['a b']])('to the Idempotency-Key %s', async (key) => {
+  test.each([[''], ['x'.repeat(256)], ['a b']])('to the Idempotency-Key %s', async (key) => {
     const { json } = await client.create(books(1), { 'Idempotency-Key': key });
     expect(json).toMatchObject({ status: 400, code: 'invalid_request' });
   });

@@ -98,20 +98,17 @@ async function begin(walk: Walk, state: BeginState, source: Source, want: Wanted
   if (list !== null) return list;
   const html = readHtml(page.text, page.url);
   const meta = readMeta(html, page.headers);
+  const notes: StepNote[] = [];
   for (const way of state.depthMax === null ? walk.ways : []) {
     const found =
       way === 'interface'
         ? await byInterface(walk, html, page, meta, scope, source, want)
         : await bySitemaps(walk, page.url, scope, source, want);
-    if (!isNothing(found)) return found;
+    notes.push(...(found.notes ?? []));
+    if (!isNothing(found)) return { ...found, notes };
   }
-  return fromPage(
-    walk,
-    { does: 'page', url: page.url, scope, depthLeft: state.depthMax ?? DEPTH_DEFAULT },
-    page,
-    html,
-    meta,
-  );
+  const depthLeft = state.depthMax ?? DEPTH_DEFAULT;
+  return { ...fromPage(walk, { does: 'page', url: page.url, scope, depthLeft }, page, html, meta), notes };
 }
 
 function isNothing({ records, next, leftOut }: StepResult): boolean {
@@ -148,6 +145,9 @@ async function readInterface(walk: Walk, state: ListState, source: Source, want:
   const list = walk.interfaces[state.kind];
   if (list === undefined) return NOTHING;
   const { records, entries, things, cursors, total } = await list(state, source, want);
+  const { abroad, notes } = abroadOf([...entries.map(({ url }) => url), ...records.map((one) => one.sourceUrl)], state);
+  // The software takes itself for another site: links may tell more of the one that was asked for.
+  if (abroad > 0 && abroad === entries.length + records.length && state.cursor === '') return { ...NOTHING, notes };
   const wanted = entries.filter(({ url }) => isWanted(url, state.scope));
   const result = fromEntries(wanted, state.scope, walk);
   const isWhole = state.scope.prefix === '/' && state.scope.include.length + state.scope.exclude.length === 0;
@@ -158,7 +158,18 @@ async function readInterface(walk: Walk, state: ListState, source: Source, want:
     records: [...records.filter(({ sourceUrl }) => isWanted(sourceUrl, state.scope)), ...result.records],
     next: [...result.next, ...further(things, true), ...further(cursors, false)],
     total: isWhole ? total : null,
+    notes,
   };
+}
+
+/** How many of the addresses that an interface gives belong to another site, whatever of this one is wanted. */
+function abroadOf(urls: readonly string[], { url, scope }: ListState): { abroad: number; notes: readonly StepNote[] } {
+  const all = { ...scope, prefix: '/', include: [], exclude: [] };
+  const abroad = urls.filter((one) => one.length <= PAGE_URL_CHARACTERS_MAX && !isWanted(one, all));
+  const [first] = abroad;
+  if (first === undefined) return { abroad: 0, notes: [] };
+  const detail = `${url} names ${abroad.length} pages of another site, such as ${first}`;
+  return { abroad: abroad.length, notes: [{ reason: 'unsupported_content', detail }] };
 }
 
 /**

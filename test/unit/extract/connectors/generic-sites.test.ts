@@ -348,6 +348,27 @@ describe('site.pages', () => {
     expect(source.urls).not.toContain('https://wp.example/blog/linked');
   });
 
+  test('follows links where WordPress takes itself for another site, and tells so', async () => {
+    const moved: FakeAnswers = (request) => {
+      const reply = wordpress(true)(request);
+      return typeof reply === 'object' && reply !== null && 'headers' in reply
+        ? { ...reply, body: [{ ...POST, link: 'https://www.elsewhere.example/blog/post' }] }
+        : reply;
+    };
+    const { fields } = await ran(sitePages, { url: 'https://wp.example/blog/' }, moved);
+    expect(urls(fields)).toContain('https://wp.example/blog/linked');
+    const begin = sitePages.start({ url: 'https://wp.example/blog/' });
+    if (begin.kind !== 'steps') throw new Error(begin.message);
+    const first = begin.steps[0]?.state ?? {};
+    const { notes } = await sitePages.run(first, fakeSource(moved), { recordsLeft: Infinity });
+    expect(notes).toEqual([
+      {
+        reason: 'unsupported_content',
+        detail: expect.stringContaining('of another site, such as https://www.elsewhere.example/blog/post'),
+      },
+    ]);
+  });
+
   test('follows links where WordPress does not answer, and where a depth is given', async () => {
     const closed = await ran(sitePages, { url: 'https://wp.example/blog/' }, wordpress(false));
     const deep = await ran(sitePages, { url: 'https://wp.example/blog/', max_depth: 1 }, wordpress(true));

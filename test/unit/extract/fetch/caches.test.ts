@@ -55,8 +55,8 @@ describe('the cache of robots.txt', () => {
       );
     for (const [atMs, count] of [
       [0, 2],
-      [59_999, 2],
-      [60_000, 3],
+      [14_999, 2],
+      [15_000, 3],
       [86_399_999, 4],
       [86_400_000, 5],
     ] as const) {

@@ -49,6 +49,17 @@ describe('an article', () => {
     expect(readArticle(wiki)).toMatchObject({ title: 'Harbour', text: 'Where the boats are.\nPrices\nSkiff: 10' });
   });
 
+  const words = 'The harbour opens in March, and boats go out each morning until the fog comes in. '.repeat(12);
+  test.each([
+    ['none of them', `<!doctype html><title>V</title><p>${words}</p><p>${words}</p>`],
+    ['html', `<!doctype html><head><title>V</title></head><body><h1>V</h1><p>${words}</p><p>${words}</p></body>`],
+    ['body', `<html lang=en><head><title>V</title></head><h1>V</h1><p>${words}</p><p>${words}</p></html>`],
+    ['head', `<html><title>V</title><body><p>${words}</p><p>${words}</p></body></html>`],
+    ['and begins with its text', `<div><p>${words}</p><p>${words}</p></div>`],
+  ])('is found where a page leaves out tags as HTML allows: %s', (_what, text) => {
+    expect(readArticle(markup(text))?.wordCount).toBeGreaterThan(350);
+  });
+
   test('is null where there is nothing to read', () => {
     expect(readArticle(page('article/menu-only.page'))).toBeNull();
     expect(readArticle(markup(''))).toBeNull();

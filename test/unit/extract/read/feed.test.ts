@@ -93,6 +93,17 @@ describe('a feed of each format has one shape', () => {
   });
 });
 
+test.each([
+  ['ada@example.com (Ada Quist)', ['Ada Quist']],
+  ['ada@example.com', []],
+  ['mailto:ada@example.com (Ada)', ['Ada']],
+  ['Ada Quist', ['Ada Quist']],
+  ['Ada (Coast) Quist', ['Ada (Coast) Quist']],
+])('an RSS author %j is told by name alone', (author, names) => {
+  const text = `<rss version="2.0"><channel><item><title>a</title><author>${author}</author></item></channel></rss>`;
+  expect(readFeed(text, 'https://x.example/f').items[0]?.authors).toEqual(names);
+});
+
 describe('a broken feed', () => {
   test('loses the items that are broken and no other', () => {
     const feed = readFeed(pageText('feed/broken.xml'), 'https://b.example/feed');
