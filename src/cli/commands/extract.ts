@@ -31,8 +31,9 @@ export function addExtract(cli: Cli): void {
 }
 
 const HELP = `
-Records go to standard output as they come, and what became of the job to standard error. With --json standard output has
-one JSON object instead: what became of the job and, without --out, its records (1,000 at most).
+Records go to standard output as they come, and what became of the job to standard error; with --out, records go to the file
+and what became of a job that succeeded to standard output. With --json standard output has one JSON object instead: what became
+of the job and, without --out, its records (1,000 at most).
 Ctrl-C ends the job; what was gathered by then is kept.
 
 Example:

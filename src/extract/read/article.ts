@@ -190,8 +190,6 @@ function framedMarkup(page: HtmlPage): string {
   if (html !== undefined && body !== undefined && elementsNamed(page, 'head').length > 0)
     return getOuterHTML(page.root);
   const parts = page.root.children.flatMap((child) => (child === html ? html.children : [child]));
-  const isOfHead = (node: ChildNode): boolean =>
-    isTag(node) ? OF_HEAD.has(node.name) : !isText(node) || node.data.trim() === '';
   const at = parts.findIndex((node) => !isOfHead(node));
   const [before, after] = at < 0 ? [parts, []] : [parts.slice(0, at), parts.slice(at)];
   const head = before.flatMap((node) => (isTag(node) && node.name === 'head' ? node.children : [node]));
@@ -199,6 +197,10 @@ function framedMarkup(page: HtmlPage): string {
   // A text alone is no page.
   if (!content.some(isTag)) return getOuterHTML(page.root);
   return `<html><head>${getOuterHTML(head.filter(isTag))}</head><body>${getOuterHTML(content)}</body></html>`;
+}
+
+function isOfHead(node: ChildNode): boolean {
+  return isTag(node) ? OF_HEAD.has(node.name) : !isText(node) || node.data.trim() === '';
 }
 
 /** Source: HTML standard, "metadata content". */
