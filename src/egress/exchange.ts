@@ -1,9 +1,10 @@
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { Body } from './body.ts';
-import { BodyCutError, codeOf, type EgressError, faultOf } from './faults.ts';
+import { codeOf, type EgressError, faultOf } from './faults.ts';
 import type { Line } from './line.ts';
 import type { EgressHeaders, EgressOutcome, EgressRequest } from './outcome.ts';
+import { RestOfBody } from './rest-of-body.ts';
 import type { Target } from './target.ts';
 import type { Deadline } from './timer-wheel.ts';
 
@@ -14,8 +15,6 @@ export const HEADER_BYTES_MAX = 65_536;
  * and endless informational answers are not in the body and would count nowhere.
  */
 const WIRE_BYTES_PER_BODY_BYTE = 8;
-/** Choice: pieces that wait for their reader before the connection is left to wait; each has 64 KiB at most. */
-const PIECES_AHEAD = 4;
 /** Choice: who does not read on for so long, ms, has forgotten it. */
 const READER_MS_MAX = 60_000;
 
@@ -55,9 +54,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #body: Body;
   #bodyBytes = 0;
   /** Since the answer was given, which was before its end. */
-  #rest: Readable | null = null;
-  /** Chunks that came at once. */
-  #together: Buffer[] = [];
+  #rest: RestOfBody | null = null;
   /** Since when the line waits for the reader; null while it does not. */
   #heldAtMs: number | null = null;
   #heldMs = 0;
@@ -90,7 +87,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#host.onFailed(this, line);
     const fault = { error, detail, ...(lack === undefined ? {} : { lack }) };
     if (this.#rest === null) this.#resolve({ kind: 'failed', ...fault, durationMs: this.#durationMs() });
-    else this.#rest.destroy(new BodyCutError(fault));
+    else this.#rest.cut(fault);
   }
 
   onRequestStart(): void {
@@ -114,28 +111,16 @@ export class Exchange implements Dispatcher.DispatchHandler {
     const { responseBytesMax, discardBody = false, wholeBytesMax = responseBytesMax } = this.request;
     if (this.#bodyBytes > responseBytesMax)
       this.fail('response_too_large', `more than ${responseBytesMax} bytes of body`);
-    else if (this.#bodyBytes > wholeBytesMax) this.#giveOn(line, chunk);
-    else if (!discardBody) this.#body.add(chunk);
-  }
-
-  /** What one read of the socket brought goes on as one piece: a body in chunks of a byte would cost its reader a turn for each. */
-  #giveOn(line: Line, chunk: Buffer): void {
-    this.#rest ??= this.#answerEarly(line);
-    this.#together.push(chunk);
-    if (this.#together.length === 1) queueMicrotask(() => this.#push());
-  }
-
-  #push(): void {
-    const chunks = this.#together;
-    if (this.#rest === null || this.#rest.destroyed || chunks.length === 0) return;
-    this.#together = [];
-    const piece = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks);
-    if (!this.#rest.push(piece) && this.#line !== null) this.#hold(this.#line);
+    else if (this.#bodyBytes > wholeBytesMax) {
+      this.#rest ??= this.#answerEarly(line);
+      this.#rest.add(chunk);
+    } else if (!discardBody) this.#body.add(chunk);
   }
 
   /** The time that the reader takes is not the other side's. */
-  #hold(line: Line): void {
-    if (this.#heldAtMs !== null) return;
+  #hold(): void {
+    const line = this.#line;
+    if (this.#heldAtMs !== null || line === null) return;
     this.#heldAtMs = this.#host.nowMs();
     this.#host.setDeadline(this, READER_MS_MAX, `nobody read on for ${READER_MS_MAX} ms`);
     line.hold();
@@ -152,20 +137,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
     line.goOn();
   }
 
-  #answerEarly(line: Line): Readable {
-    const rest = new Readable({
-      // Pieces as they came; together they would be copied.
-      objectMode: true,
-      highWaterMark: PIECES_AHEAD,
-      read: () => this.#goOn(),
-      destroy: (error, done) => {
-        this.#leave();
-        done(error);
-      },
+  #answerEarly(line: Line): RestOfBody {
+    const rest = new RestOfBody({
+      onFull: () => this.#hold(),
+      onWanted: () => this.#goOn(),
+      onLeft: () => this.#leave(),
     });
-    // It may break off before anyone reads it, who then learns of it.
-    rest.on('error', () => {});
-    this.#answer(line, rest);
+    this.#answer(line, rest.stream);
     return rest;
   }
 
@@ -215,10 +193,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.isSettled = true;
     this.#line = null;
     if (this.#rest === null) this.#answer(line);
-    else {
-      this.#push();
-      this.#rest.push(null);
-    }
+    else this.#rest.end();
     this.#host.onDone(this, line);
   }
 

@@ -62,6 +62,11 @@ export function isWanted(url: string, scope: Scope): boolean {
   return url.length <= PAGE_URL_CHARACTERS_MAX && isWantedAddress(addressOf(url), scope);
 }
 
+/** Whether it is a page of the site at all, whatever of it is wanted. */
+export function isOfWholeSite(url: string, scope: Scope): boolean {
+  return isWanted(url, { ...scope, prefix: '/', include: [], exclude: [] });
+}
+
 export function isWantedAddress(address: WebAddress, scope: Scope): boolean {
   const { pathname, search } = address;
   if (!isWithin(address, scope)) return false;

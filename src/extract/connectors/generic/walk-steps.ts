@@ -19,7 +19,7 @@ import { absoluteUrl, addressOf } from '../../read/urls.ts';
 import { onward, TRAIL_START } from '../kit/trail.ts';
 import { PAGE_URL_CHARACTERS_MAX } from './address.ts';
 import { leftOutOf, restOf } from './left-out.ts';
-import { isOfSite, isWanted, isWantedAddress, movedScope, type Scope } from './scope.ts';
+import { isOfSite, isOfWholeSite, isWanted, isWantedAddress, movedScope, type Scope } from './scope.ts';
 import { readEntries, type Entries, type ListText } from './sitemaps.ts';
 import {
   fromEntries,
@@ -135,7 +135,7 @@ async function byInterface(
   if (platform === null || walk.interfaces[platform.kind] === undefined) return NOTHING;
   const { kind, apiBase, currency } = platform;
   // A page can name any address for its interface; only one of its own site is asked.
-  if (!isWanted(apiBase, { ...scope, prefix: '/', include: [], exclude: [] })) return NOTHING;
+  if (!isOfWholeSite(apiBase, scope)) return NOTHING;
   const of = { kind, url: apiBase, scope, language: meta.language, currency };
   const state: ListState = { does: 'list', ...of, cursor: '', isThing: false, trail: TRAIL_START };
   return orNothing(() => readInterface(walk, state, source, want));
@@ -164,8 +164,7 @@ async function readInterface(walk: Walk, state: ListState, source: Source, want:
 
 /** How many of the addresses that an interface gives belong to another site, whatever of this one is wanted. */
 function abroadOf(urls: readonly string[], { url, scope }: ListState): { abroad: number; notes: readonly StepNote[] } {
-  const all = { ...scope, prefix: '/', include: [], exclude: [] };
-  const abroad = urls.filter((one) => one.length <= PAGE_URL_CHARACTERS_MAX && !isWanted(one, all));
+  const abroad = urls.filter((one) => one.length <= PAGE_URL_CHARACTERS_MAX && !isOfWholeSite(one, scope));
   const [first] = abroad;
   if (first === undefined) return { abroad: 0, notes: [] };
   const detail = `${url} names ${abroad.length} pages of another site, such as ${first}`;
