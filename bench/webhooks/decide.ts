@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { load } from '../load.ts';
 import { createTraffic, requestOf } from '../traffic.ts';
+import { changeOf, compareBoth, type Phase } from './both.ts';
 import { callSteadily } from './caller.ts';
 import { type Children, end } from './children.ts';
 import type { Receiver } from './receiver-client.ts';
@@ -38,7 +39,7 @@ export async function benchDecide(options: BenchOptions, children: Children, rec
   const file = join(folder, 'requests');
   let serial = 0;
 
-  const decideSteadily = async (side: Side, isDelivering: boolean): Promise<Steady> => {
+  const decideSteadily = async (side: Side, isDelivering: boolean): Promise<Phase> => {
     const nextBody = createTraffic(++serial, Math.floor(Date.now() / 1_000));
     const calls = await callSteadily({
       port: side.port,
@@ -68,15 +69,11 @@ export async function benchDecide(options: BenchOptions, children: Children, rec
     `decide: ${HOOKED_SHARE * 100} % of the decisions have webhooks; two servers, ${STEADY_PER_SECOND}/s each, ${rounds} rounds`,
   );
   print('', 'p50 ms', 'p99 ms');
-  const ratios: Steady[] = [];
-  for (let round = 0; round < rounds; round++)
-    for (const delivering of sides) {
-      const steady = await Promise.all(sides.map((side) => decideSteadily(side, side === delivering)));
-      const [of, other] = delivering === sides[0] ? steady : steady.toReversed();
-      if (of !== undefined && other !== undefined) ratios.push({ p50: of.p50 / other.p50, p99: of.p99 / other.p99 });
-    }
+  const ratio = await compareBoth(sides, rounds, (delivering) =>
+    Promise.all(sides.map((side) => decideSteadily(side, side === delivering))),
+  );
   for (const name of ['p50', 'p99'] as const)
-    printChange(`${name}, median of ${ratios.length} phases`, median(ratios.map((ratio) => ratio[name])));
+    console.log(`${name}, median of ${ratio.phases} phases: ${changeOf(ratio[name])}`);
 
   const [first] = sides;
   if (first === undefined) return;
@@ -87,13 +84,8 @@ export async function benchDecide(options: BenchOptions, children: Children, rec
     const without = await decideFast(first, false);
     fast.push((await decideFast(first, true)) / without);
   }
-  printChange(`decisions a second, median of ${rounds} rounds`, median(fast));
+  console.log(`decisions a second, median of ${rounds} rounds: ${changeOf(median(fast))}`);
   for (const { child } of sides) await end(child);
-}
-
-interface Steady {
-  readonly p50: number;
-  readonly p99: number;
 }
 
 async function startSide(
@@ -118,10 +110,6 @@ function keyOf({ plain, hooked, unhooked }: Side, isDelivering: boolean, n: numb
 
 function nameOf(isDelivering: boolean): string {
   return isDelivering ? 'delivering' : 'no webhooks';
-}
-
-function printChange(what: string, ratio: number): void {
-  console.log(`${what}: ${(100 * (ratio - 1)).toFixed(0)} %`);
 }
 
 async function writeFile(file: string, count: number, requestAt: (n: number) => Buffer): Promise<void> {

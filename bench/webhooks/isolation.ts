@@ -3,10 +3,11 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTraffic } from '../traffic.ts';
+import { changeOf, compareBoth, type Phase } from './both.ts';
 import { callSteadily } from './caller.ts';
 import { type Children, end } from './children.ts';
 import type { Receiver } from './receiver-client.ts';
-import { median, print, quantile, type BenchOptions } from './report.ts';
+import { print, quantile, type BenchOptions } from './report.ts';
 import { seedCustomers } from './seed.ts';
 
 /**
@@ -83,24 +84,12 @@ export async function benchIsolation(options: BenchOptions, children: Children, 
   );
   print('', 'p50 ms', 'p99 ms', 'most ms', 'samples', 'missing');
   await runPhase(null, Math.min(2, seconds));
-  const ratios: Phase[] = [];
-  for (let round = 0; round < rounds; round++)
-    for (const troubled of sides) {
-      const phases = await runPhase(troubled, seconds);
-      const [of, other] = troubled === sides[0] ? phases : phases.toReversed();
-      if (of !== undefined && other !== undefined) ratios.push({ p50: of.p50 / other.p50, p99: of.p99 / other.p99 });
-    }
-  for (const name of ['p50', 'p99'] as const) {
-    const change = 100 * (median(ratios.map((ratio) => ratio[name])) - 1);
-    const count = ratios.length;
-    console.log(`${name} of healthy endpoints, median of ${count} phases: ${change.toFixed(0)} % (under 20 %)`);
-  }
+  const ratio = await compareBoth(sides, rounds, (troubled) => runPhase(troubled, seconds));
+  for (const name of ['p50', 'p99'] as const)
+    console.log(
+      `${name} of healthy endpoints, median of ${ratio.phases} phases: ${changeOf(ratio[name])} (under 20 %)`,
+    );
   for (const { child } of sides) await end(child);
-}
-
-interface Phase {
-  readonly p50: number;
-  readonly p99: number;
 }
 
 async function startSide(
