@@ -15,7 +15,8 @@ const AGENTS = [
   'Mozilla/5.0 (Linux; Android 14; SM-S921B) AppleWebKit/537.36 (KHTML, like Gecko) SamsungBrowser/29.0 Chrome/136.0.0.0 Mobile Safari/537.36',
   'python-requests/2.32.3',
 ];
-const EVENTS = ['login', 'search', 'checkout', 'payment', 'signup'] as const;
+export const EVENTS = ['login', 'search', 'checkout', 'payment', 'signup'] as const;
+export type EventMix = Readonly<Partial<Record<(typeof EVENTS)[number], number>>>;
 /** First octets of networks that are public and in wide use. */
 const FIRST_OCTETS = [24, 31, 46, 62, 71, 78, 81, 84, 88, 92, 109, 134, 151, 178, 188, 193, 201, 212];
 
@@ -47,9 +48,12 @@ export interface TrafficShape {
   readonly collectorShare: number;
   /** Of the sessions: those whose headers are passed on. */
   readonly headersShare: number;
+  /** Weight of each event type; one that is not named does not occur. */
+  readonly events: EventMix;
 }
 
-const USUAL: TrafficShape = { sessions: SESSIONS, collectorShare: 0.6, headersShare: 0.5 };
+const EQUAL_EVENTS: EventMix = Object.fromEntries(EVENTS.map((name) => [name, 1]));
+const USUAL: TrafficShape = { sessions: SESSIONS, collectorShare: 0.6, headersShare: 0.5, events: EQUAL_EVENTS };
 
 interface Session {
   readonly ip: string;
@@ -65,7 +69,7 @@ interface Session {
  * address, an agent and a token come back a few times and then never again. Six sessions of ten have a collector token.
  */
 export function createTraffic(seed: number, nowSeconds: number, shape: Partial<TrafficShape> = {}): () => string {
-  const { sessions: underWay, collectorShare, headersShare } = { ...USUAL, ...shape };
+  const { sessions: underWay, collectorShare, headersShare, events } = { ...USUAL, ...shape };
   const random = randomOf(seed);
   const sessions: Session[] = [];
   let serial = 0;
@@ -89,7 +93,7 @@ export function createTraffic(seed: number, nowSeconds: number, shape: Partial<T
     let session = sessions[at];
     if (session === undefined || session.left === 0) session = sessions[at] = begin();
     session.left--;
-    const event = pick(EVENTS, random(), 'login');
+    const event = pickWeighted(events, random());
     return JSON.stringify({
       ip: session.ip,
       user_agent: session.agent,
@@ -112,6 +116,16 @@ export function createTraffic(seed: number, nowSeconds: number, shape: Partial<T
 
 function pick<T>(list: readonly T[], drawn: number, otherwise: T): T {
   return list[Math.floor(drawn * list.length)] ?? otherwise;
+}
+
+function pickWeighted(weights: EventMix, drawn: number): string {
+  const entries = Object.entries(weights);
+  let left = drawn * entries.reduce((sum, [, weight]) => sum + weight, 0);
+  for (const [name, weight] of entries) {
+    left -= weight;
+    if (left < 0) return name;
+  }
+  return 'login';
 }
 
 function octet(drawn: number): number {

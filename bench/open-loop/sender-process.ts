@@ -1,0 +1,19 @@
+import type { SendPlan } from './plan.ts';
+import { sendAll, type SendOutcome, type SendProgress } from './sender.ts';
+
+/** The sender as a process of its own, so that neither drawing nor another target's sender takes time from it. */
+
+export type SenderMessage =
+  | { readonly kind: 'progress'; readonly progress: SendProgress }
+  | { readonly kind: 'done'; readonly outcome: SendOutcome };
+
+const tell = (message: SenderMessage): void => {
+  process.send?.(message);
+};
+
+process.on('message', (plan: SendPlan) => {
+  void sendAll(plan, (progress) => tell({ kind: 'progress', progress })).then((outcome) =>
+    tell({ kind: 'done', outcome }),
+  );
+});
+process.on('disconnect', () => process.exit());

@@ -1,0 +1,86 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { LoadOptions } from './options.ts';
+
+/** What is loaded: a server of somebody's, the built server, or the bare echo. */
+export interface Target {
+  readonly name: string;
+  readonly origin: string;
+  readonly key: string;
+  stop(): Promise<void>;
+}
+
+const CLI = new URL('../../src/cli/main.js', import.meta.url).pathname;
+const ECHO = new URL('../echo.js', import.meta.url).pathname;
+/** The echo server checks no signature. */
+const ECHO_KEY = 'sk_live_echo';
+const RATE_LIMIT = '1000000000';
+
+export async function openEcho(transport: string): Promise<Target> {
+  const child = spawn(process.execPath, [ECHO, transport], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const port = await lineOf(child, () => true);
+  return { name: 'bare echo', origin: `http://127.0.0.1:${port}`, key: ECHO_KEY, stop: () => end(child) };
+}
+
+/** The server of `--url`, or the built one as `npm start` runs it, with a key whose rate limit the load does not reach. */
+export async function openServer(options: LoadOptions): Promise<Target> {
+  const { url, key, transport, nodeFlags } = options;
+  if (url !== undefined && key !== undefined)
+    return { name: 'decide', origin: new URL(url).origin, key, stop: () => Promise.resolve() };
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-load-'));
+  const dataDir = join(folder, 'data');
+  const run = (...words: string[]): Record<string, string> =>
+    JSON.parse(
+      execFileSync(process.execPath, [CLI, '--json', '--data-dir', dataDir, ...words], { encoding: 'utf8' }),
+    ) as Record<string, string>;
+  const customer = run('customers', 'create', 'load')['customer_id'] ?? '';
+  const created = run('keys', 'create', '--customer', customer, '--rate-limit', RATE_LIMIT);
+  const child = spawn(process.execPath, ['--max-semi-space-size=8', ...nodeFlags, CLI, 'serve'], {
+    env: { ...process.env, GATEHOUSE_DATA_DIR: dataDir, GATEHOUSE_PORT: '0', GATEHOUSE_TRANSPORT: transport },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const line = await lineOf(child, (text) => text.includes('"msg":"serving"'));
+  const origin = new URL((JSON.parse(line) as { url: string }).url).origin;
+  await untilReady(origin);
+  return {
+    name: 'decide',
+    origin,
+    key: created['secret_key'] ?? '',
+    async stop() {
+      await end(child);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+const READY_TRIES = 300;
+
+async function untilReady(origin: string): Promise<void> {
+  for (let n = 0; n < READY_TRIES; n++) {
+    const response = await fetch(`${origin}/readyz`);
+    if (response.ok) return;
+    await new Promise((done) => setTimeout(done, 20));
+  }
+  throw new Error('the server did not become ready');
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+}
+
+/** The first line that fits. Later output is read and dropped, so that the child never waits for its output. */
+function lineOf(child: ChildProcess, fits: (text: string) => boolean): Promise<string> {
+  return new Promise((resolve, reject) => {
+    if (child.stdout === null) return;
+    createInterface({ input: child.stdout }).on('line', (text) => {
+      if (fits(text)) resolve(text);
+    });
+    child.once('exit', (code) => reject(new Error(`a server ended with ${code}`)));
+  });
+}
