@@ -6,6 +6,7 @@ import { RULES } from './core/rules/index.ts';
 import type { Journal } from './decide/journal.ts';
 import { Keyring } from './decide/keyring.ts';
 import { createDecidePipeline } from './decide/pipeline.ts';
+import { warmUp } from './decide/warm-up.ts';
 import { LocalRateWindows } from './decide/rate-windows.ts';
 import { LocalReplayGuard } from './decide/replay-guard.ts';
 import { deliveryReadings } from './deliver/readings.ts';
@@ -36,7 +37,6 @@ import { deriveKey, openMasterKey, proveMasterKey } from './store/master-key.ts'
 import type { DecisionLog } from './store/decision-log.ts';
 import { openStore } from './store/open-store.ts';
 import { acquireServerLock } from './store/server-lock.ts';
-import { touchPages } from './velocity/memory.ts';
 import { keyPoller, reportFaults, startUpkeep } from './upkeep.ts';
 import { openDispatcher, webhookParts } from './webhooks.ts';
 
@@ -159,7 +159,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   });
   if (policies.kind === 'faults') throw new StartFault(policies.faults.join('\ngatehouse: '), EXIT_SETTINGS);
   const { policyFile } = policies;
-  const { memory, snapshots } = openMemory(settings, deriveKey(master.key, 'velocity-hash'), clock, log);
+  const { memory, table } = openMemory(settings, deriveKey(master.key, 'velocity-hash'), clock, log);
   const decisions = store.openDecisionLog();
   const ledger = createLedger(store, decisions, clock);
   const extractions = openExtractions({ store, settings, key: deriveKey(master.key, 'extraction-secrets'), log });
@@ -237,6 +237,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
     },
   );
   let stopping = false;
+  let isWarm = !settings.warmUp;
   let transport: Transport | null = null;
   let transportDetail = '';
   const router = createRouter(
@@ -255,6 +256,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
         transport: () => ({ name: transport?.name ?? '', detail: transportDetail }),
         layers: layerStates,
         degraded: isDegraded,
+        starting: () => !isWarm,
         stopping: () => stopping,
         metrics,
         metricsToken: settings.metricsToken,
@@ -289,7 +291,13 @@ async function start(settings: Settings, log: Log): Promise<Running> {
     log.warn({ detail: transportDetail }, 'serving by node:http, which takes about two thirds of the load');
   }
 
-  void touchPages(memory, () => !stopping);
+  if (settings.warmUp) {
+    const unread = new DecisionRecorder(new DecisionCounts(RULES.length), log.child({}, { level: 'silent' }));
+    void Promise.all([table.touch(), warmUp({ clock, pool, observer: unread })]).then(([, warmed]) => {
+      isWarm = true;
+      log.info(warmed, 'ready');
+    });
+  }
   const stopUpkeep = startUpkeep({
     store,
     dataDir,
@@ -299,7 +307,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
     decide,
     ledger,
     decisions,
-    snapshots,
+    table,
     pollKeys,
     log,
   });
@@ -331,7 +339,8 @@ async function start(settings: Settings, log: Log): Promise<Running> {
       await new Promise((done) => setTimeout(done, 100));
       journal.close();
       await pool.close();
-      const saved = await snapshots.save(clock.nowMs());
+      const saved = await table.save(clock.nowMs());
+      await table.close();
       if (saved.kind === 'failed') log.error({ detail: saved.detail }, 'memory could not be saved');
       await layers.close();
       await policyFile.close();

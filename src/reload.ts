@@ -7,8 +7,8 @@ import { REPLAY_KEEP_SECONDS } from './limits.ts';
 import type { Log } from './observe/log.ts';
 import type { Settings } from './settings.ts';
 import { createVelocityMemory, type VelocityMemory } from './velocity/memory.ts';
-import { SnapshotWriter } from './velocity/snapshot-writer.ts';
 import { loadSnapshot } from './velocity/snapshot.ts';
+import { openTableUpkeep, type TableUpkeep } from './velocity/table-thread.ts';
 
 /** What a start reads back from `hot/`: the request ids that were accepted, and what is remembered of velocity. */
 
@@ -52,7 +52,7 @@ export function openMemory(
   hashKey: Uint8Array,
   clock: Clock,
   log: Log,
-): { memory: VelocityMemory; snapshots: SnapshotWriter } {
+): { memory: VelocityMemory; table: TableUpkeep } {
   const folder = join(settings.dataDir, 'hot', 'velocity');
   const memory = createVelocityMemory(settings.velocityMb * 1_048_576, hashKey);
   const startedAtMs = performance.now();
@@ -76,5 +76,5 @@ export function openMemory(
     default:
       unreachable(loaded);
   }
-  return { memory, snapshots: new SnapshotWriter(folder, memory) };
+  return { memory, table: openTableUpkeep(folder, memory) };
 }

@@ -40,6 +40,8 @@ export interface Settings {
   readonly transport: 'auto' | 'uws' | 'node';
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
   readonly simulatedTime: boolean;
+  /** Whether /readyz waits until the decide path was warmed up. */
+  readonly warmUp: boolean;
 }
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -111,6 +113,7 @@ const SCHEMA = z.object({
   GATEHOUSE_TLS_CERT: text.optional(),
   GATEHOUSE_TLS_KEY: text.optional(),
   GATEHOUSE_SIMULATED_TIME: z.enum(['0', '1'], 'must be 0 or 1').default('0'),
+  GATEHOUSE_WARM_UP: z.enum(['0', '1'], 'must be 0 or 1').default('1'),
 });
 
 /** Settings of the contract that would change decisions and are not there yet: to pass over one in silence would be a lie. */
@@ -191,6 +194,7 @@ function toSettings(values: z.infer<typeof SCHEMA>): Omit<Settings, 'connectorBa
         ? { certFile: resolve(certFile), keyFile: resolve(keyFile) }
         : null,
     simulatedTime: values.GATEHOUSE_SIMULATED_TIME === '1',
+    warmUp: values.GATEHOUSE_WARM_UP === '1',
   };
 }
 

@@ -10,7 +10,7 @@ import { rotateBackups } from './store/backup.ts';
 import type { DecisionLog } from './store/decision-log.ts';
 import type { StoreFault } from './store/durable.ts';
 import type { Store } from './store/open-store.ts';
-import type { SnapshotWriter } from './velocity/snapshot-writer.ts';
+import type { TableUpkeep } from './velocity/table-thread.ts';
 
 /**
  * What the server does by the clock, beside answering: polls keys, sweeps ids, writes what decisions leave behind, watches its
@@ -41,7 +41,7 @@ export interface UpkeepParts {
   readonly decide: DecidePipeline;
   readonly ledger: Ledger;
   readonly decisions: Pick<DecisionLog, 'broken'>;
-  readonly snapshots: SnapshotWriter;
+  readonly table: Pick<TableUpkeep, 'save'>;
   readonly pollKeys: () => void;
   readonly log: Log;
 }
@@ -56,7 +56,7 @@ export function startUpkeep({
   decide,
   ledger,
   decisions,
-  snapshots,
+  table,
   pollKeys,
   log,
 }: UpkeepParts): () => void {
@@ -75,7 +75,7 @@ export function startUpkeep({
       once(() => pruneDeliveries(store), log),
       PRUNE_MS,
     ),
-    setInterval(snapshotSaver(snapshots, clock, log), SNAPSHOT_MS),
+    setInterval(snapshotSaver(table, clock, log), SNAPSHOT_MS),
     setInterval(
       watcher(
         () => journal.broken,
@@ -146,10 +146,10 @@ async function pruneDeliveries({ deliveries }: Store): Promise<readonly StoreFau
 }
 
 /** Says once when snapshots fail and once when they are saved again. */
-function snapshotSaver(snapshots: SnapshotWriter, clock: Clock, log: Log): () => void {
+function snapshotSaver(table: Pick<TableUpkeep, 'save'>, clock: Clock, log: Log): () => void {
   let failing = false;
   return () =>
-    void snapshots.save(clock.nowMs()).then((saved) => {
+    void table.save(clock.nowMs()).then((saved) => {
       if (saved.kind === 'failed' && !failing) log.error({ detail: saved.detail }, 'memory cannot be saved');
       if (saved.kind === 'saved' && failing) log.info('memory is saved again');
       failing = saved.kind === 'failed';

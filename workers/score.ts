@@ -8,8 +8,12 @@ import { openWorkerPolicies } from '../src/score/policies.ts';
 import { createSources } from '../src/score/sources.ts';
 import { openStore } from '../src/store/open-store.ts';
 import { LocalVelocity } from '../src/velocity/local-velocity.ts';
+import { createVelocityMemory } from '../src/velocity/memory.ts';
 
 /** A score worker: opens what scoring reads, then scores frames until the end. The work itself is in `src/score`. */
+
+/** Choice: room for the subjects of the warm-up, which are some hundred. */
+const WARM_UP_VELOCITY_BYTES = 1_048_576;
 
 const data = workerData as ScoreWorkerData;
 
@@ -25,6 +29,7 @@ const engine = new Engine({
   model: layers.model,
   policies,
   velocity,
+  warmUpVelocity: new LocalVelocity(createVelocityMemory(WARM_UP_VELOCITY_BYTES, data.velocity.hashKey)),
   isDegraded: () => layers.degraded(),
   takeStoreFailure: () => worker.takeStoreFailure(),
   onMemoryFailed: warnOnce,

@@ -41,6 +41,7 @@ export const engine: Stage = {
       model: { current: () => null },
       policies: { current: () => DEFAULT_POLICY_SET },
       velocity: new LocalVelocity(memory),
+      warmUpVelocity: new LocalVelocity(memory),
       onMemoryFailed: () => {},
       isDegraded: () => false,
       takeStoreFailure: () => worker.takeStoreFailure(),

@@ -33,6 +33,8 @@ export interface DecideParts {
   readonly ledger: DecisionLedger;
   readonly due: DueDeliveries;
   readonly observer: DecideObserver;
+  /** Set in the flags of every request; 0 without it. */
+  readonly flags?: number;
 }
 
 /** What is kept of a request between its batch and its answer. */
@@ -59,7 +61,7 @@ export interface DecidePipeline {
 }
 
 export function createDecidePipeline(parts: DecideParts): DecidePipeline {
-  const { clock, keyring, rates, replay, journal, pool, ledger, due, observer } = parts;
+  const { clock, keyring, rates, replay, journal, pool, ledger, due, observer, flags: ownFlags = 0 } = parts;
   const nowSeconds = (): number => Math.floor(clock.nowMs() / 1000);
 
   const batcher = new Batcher<Pending>({
@@ -120,7 +122,8 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
 
   function batch(body: Uint8Array, pending: Pending): void {
     const { key, occurredAtMs } = pending;
-    const flags = (key.kind === 'public' ? REQUEST_PUBLIC_KEY : 0) | (journal.broken === null ? 0 : REQUEST_DEGRADED);
+    const kind = key.kind === 'public' ? REQUEST_PUBLIC_KEY : 0;
+    const flags = ownFlags | kind | (journal.broken === null ? 0 : REQUEST_DEGRADED);
     batcher.add(body, key.customer, flags, occurredAtMs, pending);
   }
 

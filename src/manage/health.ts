@@ -14,6 +14,8 @@ export interface HealthParts {
   readonly layers: () => Readonly<Record<string, LayerStatus>>;
   /** Whether a layer that is set up cannot run. */
   readonly degraded: () => boolean;
+  /** The decide path is not warmed up yet. */
+  readonly starting: () => boolean;
   readonly stopping: () => boolean;
   readonly metrics: Metrics;
   readonly metricsToken: string | null;
@@ -33,12 +35,13 @@ export function healthRoutes(parts: HealthParts): Route[] {
   ];
 }
 
-/** Source: open points, section 6: 200 also when degraded. 503 only while the service stops, so that balancers look elsewhere. */
+/** 200 also when degraded. 503 only while the service starts or stops, so that load balancers choose another instance. */
 function sendReady(parts: HealthParts, exchange: Exchange): void {
   const stopping = parts.stopping();
+  const starting = parts.starting();
   const { name, detail } = parts.transport();
-  sendJson(exchange, stopping ? 503 : 200, {
-    status: stopping ? 'stopping' : parts.degraded() ? 'degraded' : 'ok',
+  sendJson(exchange, starting || stopping ? 503 : 200, {
+    status: stopping ? 'stopping' : starting ? 'starting' : parts.degraded() ? 'degraded' : 'ok',
     transport: name,
     ...(detail !== '' && { transport_detail: detail }),
     version: parts.version,

@@ -19,6 +19,7 @@ import {
   type FrameReader,
   REQUEST_DEGRADED,
   REQUEST_PUBLIC_KEY,
+  REQUEST_WARM_UP,
   type RequestMeta,
 } from '../pools/frame.ts';
 import { DECISION_HEAD, DecisionTails, decisionTail, problemText } from './answer-text.ts';
@@ -32,6 +33,8 @@ export interface EngineParts {
   readonly model: Pick<ModelLayer, 'current'>;
   readonly policies: Pick<WorkerPolicies, 'current'>;
   readonly velocity: Velocity;
+  /** Counts the made-up requests of the warm-up, so that nothing of them is remembered. */
+  readonly warmUpVelocity: Velocity;
   /** A layer that is set up cannot run at the moment. Asked once a batch, after its facts were gathered. */
   isDegraded(): boolean;
   /** Reads of the store failed in this batch. Asked once a batch. */
@@ -141,7 +144,9 @@ export class Engine {
         const publicKey = (meta.flags & REQUEST_PUBLIC_KEY) !== 0;
         events.push(historyEvent(facts, meta.customerNumber as CustomerNumber, publicKey, meta.nowMs, active));
       }
-      const answered = this.#parts.velocity.observe(events);
+      // A batch of the warm-up holds nothing else: it is over before the service listens.
+      const isWarmUp = ((gathered[0]?.meta.flags ?? 0) & REQUEST_WARM_UP) !== 0;
+      const answered = (isWarmUp ? this.#parts.warmUpVelocity : this.#parts.velocity).observe(events);
       // A promise costs every batch a turn of the microtask queue, so what is there at once is taken at once.
       const histories = answered instanceof Promise ? await answered : answered;
       let at = 0;

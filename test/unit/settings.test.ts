@@ -40,6 +40,7 @@ describe('settings', () => {
       transport: 'auto',
       tls: null,
       simulatedTime: false,
+      warmUp: true,
     });
     expect(settings.workers).toBeGreaterThanOrEqual(1);
   });
@@ -93,6 +94,7 @@ describe('settings', () => {
       transport: 'node',
       tls: { certFile: '/srv/cert.pem', keyFile: '/srv/key.pem' },
       simulatedTime: false,
+      warmUp: true,
     });
     expect(read({ GATEHOUSE_GEOIP_DIR: '/srv/geoip' }).settings.geoipDir).toBe('/srv/geoip');
   });
@@ -114,6 +116,7 @@ describe('settings', () => {
     GATEHOUSE_TRANSPORT: 'http3',
     GATEHOUSE_TLS_CERT: '/srv/cert.pem',
     GATEHOUSE_SIMULATED_TIME: 'yes',
+    GATEHOUSE_WARM_UP: 'yes',
     GATEHOUSE_GEOIP_PACKAGES: 'no',
     GATEHOUSE_VELOCITY_MB: '15',
     GATEHOUSE_CLUSTER_URL: 'redis://somewhere',

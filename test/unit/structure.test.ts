@@ -68,7 +68,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   ],
   'webhooks.ts': ['deliver', 'manage', 'observe', 'pools', 'store', 'target-check.ts', 'upkeep.ts'],
   cli: ['base', 'client', 'core', 'egress', 'extract', 'limits.ts', 'settings.ts', 'store'],
-  workers: ['deliver', 'egress', 'extract', 'limits.ts', 'pools', 'score', 'store', 'velocity'],
+  workers: ['base', 'deliver', 'egress', 'extract', 'limits.ts', 'pools', 'score', 'store', 'velocity'],
   scripts: ['client', 'core'],
   bench: [
     'base',
@@ -119,7 +119,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'baseline-browser-mapping': ['scripts/'],
   'cli-progress': ['src/cli/', 'scripts/', 'bench/open-loop.ts'],
   'cli-table3': ['src/cli/', 'scripts/', 'bench/open-loop/'],
-  commander: ['src/cli/', 'bench/open-loop/'],
+  commander: ['src/cli/', 'bench/open-loop.ts', 'bench/open-loop/'],
   echarts: ['bench/open-loop/picture.ts'],
   'crawler-user-agents': ['src/core/agent.ts'],
   'csv-parse': ['src/cli/'],

@@ -15,6 +15,7 @@ import {
   FrameReader,
   FrameWriter,
   REQUEST_PUBLIC_KEY,
+  REQUEST_WARM_UP,
 } from '../../../src/pools/frame.ts';
 import { Engine } from '../../../src/score/engine.ts';
 import { CALM_GEO } from '../../support/facts.ts';
@@ -46,6 +47,8 @@ interface World {
   policies: PolicySet;
   velocity: Velocity;
   seen: HistoryEvent[];
+  /** What the warm-up's own velocity table was given. */
+  warmUpSeen: HistoryEvent[];
 }
 
 let world: World;
@@ -58,7 +61,15 @@ beforeEach(() => {
       return events.map(() => null);
     },
   };
-  world = { list: null, registry: null, probability: null, policies: DEFAULT_POLICY_SET, velocity, seen };
+  world = {
+    list: null,
+    registry: null,
+    probability: null,
+    policies: DEFAULT_POLICY_SET,
+    velocity,
+    seen,
+    warmUpSeen: [],
+  };
 });
 
 interface Scored {
@@ -91,6 +102,7 @@ async function score(bodies: readonly unknown[], flags = 0): Promise<Scored[]> {
     } as ConstructorParameters<typeof Engine>[0]['model'],
     policies: { current: () => world.policies },
     velocity: { observe: (events) => world.velocity.observe(events) },
+    warmUpVelocity: { observe: (events) => (world.warmUpSeen.push(...events), events.map(() => null)) },
     isDegraded: () => false,
     takeStoreFailure: () => false,
     onMemoryFailed: () => {},
@@ -248,4 +260,10 @@ describe('a challenger', () => {
     expect(scored.flags & ANSWER_SHADOW_ROUTED).toBe(0);
     expect(scored.record?.shadow).toBeNull();
   });
+});
+
+test('a request of the warm-up is scored, and counts in the table that is thrown away only', async () => {
+  const scored = await scoreOne({ session_token: 's1', entity_keys: { user_id: 'u1' } }, REQUEST_WARM_UP);
+  expect(scored.status).toBe(200);
+  expect([world.seen.length, world.warmUpSeen.length]).toEqual([0, 1]);
 });

@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest';
+import type { Clock } from '../../../src/base/clock.ts';
+import type { DecideObserver } from '../../../src/decide/observer.ts';
+import { warmUp } from '../../../src/decide/warm-up.ts';
+import { WARM_UP_BODIES } from '../../../src/decide/warm-up-bodies.ts';
+import { parseDecideRequest } from '../../../src/core/decide-request.ts';
+import { AnswerWriter, createFrame, FrameReader, REQUEST_WARM_UP } from '../../../src/pools/frame.ts';
+import type { ScorePool } from '../../../src/pools/score-pool.ts';
+import { NOW_SECONDS } from './support.ts';
+
+const FRAMES = Array.from({ length: 40 }, createFrame);
+
+function setUp() {
+  const memory = FRAMES.map((frame) => ({ requests: new FrameReader(frame), answers: new AnswerWriter(frame) }));
+  const seen: { customer: number; flags: number }[] = [];
+  const outcomes = { decided: 0, refused: [] as string[], failed: 0 };
+  const pool: ScorePool = {
+    frames: FRAMES,
+    inFlightMax: 2,
+    attend: () => {},
+    run({ frame, from, count }) {
+      const shared = memory[frame];
+      if (shared === undefined) throw new Error('no frame');
+      shared.answers.reset();
+      for (let at = from; at < from + count; at++) {
+        const { customerNumber, flags } = shared.requests.meta(at);
+        seen.push({ customer: customerNumber, flags });
+        const empty = { decision: 0, flags: 0, score: 0, rulesLow: 0, rulesHigh: 0, record: new Uint8Array(0) };
+        shared.answers.write(at, { ...empty, status: 200, text: '{"latency_ms":' });
+      }
+      return Promise.resolve();
+    },
+    close: () => Promise.resolve(),
+  };
+  const observer: DecideObserver = {
+    sampleLine: () => 0,
+    refused: (code) => outcomes.refused.push(code),
+    batchLeft: () => {},
+    batchFailed: () => outcomes.failed++,
+    decided: () => outcomes.decided++,
+    scoreRefused: (code) => outcomes.refused.push(code),
+  };
+  const observed: number[] = [];
+  const clock: Clock = {
+    nowMs: () => NOW_SECONDS * 1_000,
+    observe: (seconds) => observed.push(seconds),
+    followsTimestamps: true,
+  };
+  return { pool, observer, clock, seen, outcomes, observed };
+}
+
+describe('warmUp', () => {
+  test('sends verified requests of no customer, each marked, and answers all of them', async () => {
+    const { pool, observer, clock, seen, outcomes } = setUp();
+    const { requests } = await warmUp({ pool, observer, clock });
+    expect(requests).toBeGreaterThan(0);
+    expect(outcomes).toEqual({ decided: requests, refused: [], failed: 0 });
+    expect(seen).toHaveLength(requests);
+    expect(new Set(seen.map(({ customer, flags }) => `${customer} ${flags}`))).toEqual(
+      new Set([`0 ${REQUEST_WARM_UP}`]),
+    );
+  });
+
+  test('leaves a clock that follows timestamps where it is', async () => {
+    const { pool, observer, clock, observed } = setUp();
+    await warmUp({ pool, observer, clock });
+    expect(observed).toEqual([]);
+  });
+
+  test('has bodies that the service accepts, with every kind of event and session', () => {
+    const parsed = WARM_UP_BODIES.map((body) => parseDecideRequest(Buffer.from(body)));
+    const requests = parsed.flatMap((one) => (one.kind === 'fault' ? [] : [one.request]));
+    expect(requests).toHaveLength(WARM_UP_BODIES.length);
+    expect(new Set(requests.map(({ eventType }) => eventType)).size).toBe(5);
+    expect(new Set(requests.map(({ sessionToken }) => sessionToken.startsWith('st1.')))).toEqual(
+      new Set([true, false]),
+    );
+  });
+});
