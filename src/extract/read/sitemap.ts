@@ -31,6 +31,11 @@ export interface SitemapEntry {
 
 /** Choice: written to the parser at once, so that it ends soon after the last URL that is taken. */
 const CHUNK_CHARACTERS = 65_536;
+/**
+ * Choice: characters that programs print before the list (warnings, comments of plug-ins), and after which there is no list. As for
+ * feeds.
+ */
+const PRINTED_CHARACTERS_MAX = 65_536;
 /** Choice: no sitemap format is deeper. */
 const DEPTH_MAX = 64;
 
@@ -42,6 +47,8 @@ const DEPTH_MAX = 64;
 export class SitemapReader {
   readonly #url: string;
   readonly #part: ListPart<SitemapKind>;
+  /** What came before it is known what form the file has. */
+  #head = '';
   #form: Form | null = null;
 
   constructor(url: string, part: ListPart<SitemapKind>) {
@@ -56,19 +63,32 @@ export class SitemapReader {
 
   /** False: what follows need not be read. */
   write(piece: string): boolean {
-    const text = this.#form === null ? piece.replace(/^\uFEFF/, '').trimStart() : piece;
-    if (text === '') return true;
-    this.#form ??= text.startsWith('<') ? new XmlForm(this.#url, this.#part) : new LineForm(this.#url, this.#part);
-    for (let at = 0; at < text.length; at += CHUNK_CHARACTERS)
-      if (!this.#form.write(text.slice(at, at + CHUNK_CHARACTERS))) return false;
-    return true;
+    if (this.#form !== null) return this.#pass(this.#form, piece);
+    this.#head = (this.#head + piece).trimStart();
+    return this.#head.length < ADDRESS_CHARACTERS || this.#begin();
   }
 
   /** Nothing more was written. */
   end(): Sitemap {
+    if (this.#form === null && this.#head !== '') this.#begin();
     return this.#form?.end() ?? { kind: 'none' };
   }
+
+  #begin(): boolean {
+    const isLines = /^https?:\/\//i.test(this.#head);
+    this.#form = isLines ? new LineForm(this.#url, this.#part) : new XmlForm(this.#url, this.#part);
+    return this.#pass(this.#form, this.#head);
+  }
+
+  #pass(form: Form, text: string): boolean {
+    for (let at = 0; at < text.length; at += CHUNK_CHARACTERS)
+      if (!form.write(text.slice(at, at + CHUNK_CHARACTERS))) return false;
+    return true;
+  }
 }
+
+/** `https://`: so much tells a list of addresses from anything else. */
+const ADDRESS_CHARACTERS = 8;
 
 interface Form {
   readonly kind: Sitemap['kind'] | null;
@@ -132,12 +152,15 @@ const KINDS: Readonly<Record<string, Sitemap['kind']>> = {
   rss: 'feed',
   feed: 'feed',
   rdf: 'feed',
+  html: 'none',
 };
 
+/** What stands before the root is passed over, markup and text; a page is known by its own root. */
 class XmlForm implements Form {
   readonly #url: string;
   readonly #state: State;
   readonly #parser: Parser;
+  #characters = 0;
 
   constructor(url: string, part: ListPart<SitemapKind>) {
     this.#url = url;
@@ -161,6 +184,8 @@ class XmlForm implements Form {
 
   write(text: string): boolean {
     this.#parser.write(text);
+    this.#characters += text.length;
+    if (this.#characters >= PRINTED_CHARACTERS_MAX) this.#state.kind ??= 'none';
     return !isDone(this.#state);
   }
 
@@ -184,10 +209,12 @@ function listen(state: State, url: string): Parser {
     {
       onprocessinginstruction(name, data) {
         if (/^!entity$/i.test(name) || /<!ENTITY/i.test(data)) state.refused = true;
+        if (/^!doctype\s+html\b/i.test(data)) state.kind ??= 'none';
       },
       onopentagname(name) {
         const local = localName(name);
-        if (state.path.length === 0) state.kind ??= KINDS[local] ?? 'none';
+        const kind = state.kind === null ? KINDS[local] : undefined;
+        if (kind !== undefined) beginAt(state, kind);
         state.path.push(local);
         state.isTooDeep ||= state.path.length > DEPTH_MAX;
         state.text = '';
@@ -197,11 +224,18 @@ function listen(state: State, url: string): Parser {
       },
       onclosetag() {
         closeTag(state, url);
-        if (state.path.length === 0) state.isWhole = true;
+        if (state.path.length === 0 && state.kind !== null) state.isWhole = true;
       },
     },
     { xmlMode: true },
   );
+}
+
+/** The root: elements before it, which may never have ended, are no part of the list. */
+function beginAt(state: State, kind: Sitemap['kind']): void {
+  state.kind = kind;
+  state.path.length = 0;
+  state.isTooDeep = false;
 }
 
 /** Extensions have a `loc` of their own (images, videos, news), which stand one level deeper. */

@@ -61,6 +61,27 @@ test.each(['', 'not found', '<html><body>404</body></html>', 'sorry\nhttps://sit
   (text) => expect(readSitemap(text, URL_OF)).toEqual({ kind: 'none' }),
 );
 
+test.each([
+  '<br />\n<b>Warning</b>:  mysqli_connect(): (HY000/2002) in <b>/srv/www/db.php</b> on line <b>3</b><br />\n',
+  'Notice: Undefined index: x in /srv/www/x.php on line 3\n',
+  '<!-- cached -->\n\uFEFF',
+  '<div><p>Unclosed<style>p > a { color: red }</style>',
+  `${'<p>'.repeat(100)}\n`,
+])('what is printed before the list is passed over: %j', (before) => {
+  const body = `<?xml version="1.0"?>\n<urlset>${list(3)}</urlset>`;
+  expect(readSitemap(before + body, URL_OF)).toMatchObject({ kind: 'urls', entries: { length: 3 }, breaksOff: false });
+  expect(readSitemap(`<?xml version="1.0"?>${before}<urlset>${list(3)}</urlset>`, URL_OF)).toMatchObject({
+    entries: { length: 3 },
+  });
+});
+
+test('a page that shows a list is none, and so is a file that begins with too much else', () => {
+  const body = `<urlset>${list(3)}</urlset>`;
+  expect(readSitemap(`<!doctype html><p>Like so: ${body}`, URL_OF)).toEqual({ kind: 'none' });
+  expect(readSitemap(`<html><body>${body}</body></html>`, URL_OF)).toEqual({ kind: 'none' });
+  expect(readSitemap(`${' x'.repeat(40_000)}${body}`, URL_OF)).toEqual({ kind: 'none' });
+});
+
 describe('in pieces', () => {
   const whole = (): boolean => true;
   const PART = { from: 0, max: { urls: 100, index: 100 }, keeps: whole };
@@ -68,6 +89,7 @@ describe('in pieces', () => {
   test.each([
     pageText('sitemap/urlset.xml'),
     pageText('sitemap/index.xml'),
+    `Notice: <b>x</b><br>\n<?xml version="1.0"?><urlset>${list(2)}</urlset>`,
     '\uFEFF \nhttps://site.example/1\r\n\r\nhttps://site.example/2\n',
     'https://site.example/1\rhttps://site.example/2',
     'https://site.example/1\nsorry',
