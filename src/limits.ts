@@ -244,12 +244,24 @@ export const DELIVERY_PAGES_PER_CUSTOMER_MAX = 32;
 
 /** By this name robots.txt knows the service. */
 export const EXTRACT_USER_AGENT = 'Gatehouse/1';
+/** Choice: bytes of one record as a line of JSON: a long book, and what receivers of webhooks let in by default. Longer texts are cut. */
+export const RECORD_BYTES_MAX = 1_048_576;
+/** Choice: bytes of a text that no cut goes below, so that ids, addresses and titles stay complete. */
+export const RECORD_TEXT_BYTES_MIN = 1_024;
+/**
+ * Pages that a job with a limit may read for each record that it wants. Choice: where fewer than one page in ten gives a record, the
+ * operation, the scope or the schema does not suit the site, and each page is charged. Mode `all` has no such bound.
+ */
+export const PAGES_PER_RECORD_MAX = 10;
+/** Choice: pages that any job may read, so that a small limit gets past menus and front pages. */
+export const PAGES_PER_JOB_MIN = 200;
 
 // Store
 
 /** Choice: a write that has not committed by then will not: the disk is full or gone, and the environment with it. */
 export const STORE_WRITE_MS_MAX = 2_000;
 
+if (RECORD_TEXT_BYTES_MIN * 64 > RECORD_BYTES_MAX) throw new Error('a record must have room for its short texts');
 if (BATCH_BODY_BYTES_MAX < DECIDE_BODY_BYTES_MAX) throw new Error('a frame must hold the largest body');
 if (REPLAY_KEEP_SECONDS <= TIMESTAMP_WINDOW_SECONDS) throw new Error('ids must outlive the timestamp window');
 if (TRANSPORT_HEADER_BYTES_MAX <= HEADER_BYTES_MAX)

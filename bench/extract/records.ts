@@ -119,6 +119,7 @@ function part(job: Result['job'], from: number, to: number, all: number): Result
       pausedUntilMs: 0,
       failure: null,
       entries: [],
+      notes: [],
     },
   };
 }

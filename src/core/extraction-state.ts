@@ -1,4 +1,13 @@
-import type { Collect, ExtractionCounts, ExtractionDelivery, ExtractionStatus, FailureReason } from './extraction.ts';
+import { PAGES_PER_JOB_MIN, PAGES_PER_RECORD_MAX } from '../limits.ts';
+import {
+  type Collect,
+  type ExtractionCounts,
+  type ExtractionDelivery,
+  type ExtractionStatus,
+  type FailureReason,
+  JOB_NOTES,
+  type JobNote,
+} from './extraction.ts';
 
 /** What of a job changes while it is worked on. Times are Unix milliseconds. */
 export interface ExtractionState {
@@ -24,6 +33,8 @@ export interface ExtractionState {
   readonly isWide: boolean;
   /** Whether an unknown rest of a list was lost. `firstFailure` is that of the first such loss then. */
   readonly hasLost: boolean;
+  /** Each once, in the order of `JOB_NOTES`. */
+  readonly notes: readonly JobNote[];
   /** The source asks to be left alone until then; 0 without a wish. */
   readonly pausedUntilMs: number;
   readonly startedAtMs: number | null;
@@ -69,6 +80,7 @@ export function queuedState(): ExtractionState {
     openSteps: 0,
     isWide: false,
     hasLost: false,
+    notes: [],
     pausedUntilMs: 0,
     startedAtMs: null,
     finishedAtMs: null,
@@ -124,7 +136,7 @@ export function recordsMaxOf(
  * which is a job that ever had two open steps, a page is one of many, and counts as an error; the job fails with the first of them
  * only when it ends with nothing. Some failures are the whole job's: a session that has expired, what does not hold to a
  * schema that must be held to, and of a job that wants all the loss of an unknown rest of a list. A job that wants so many may
- * have them from elsewhere, as long as a step is open: it fails only when it ends with fewer.
+ * have them from elsewhere: `verdictOfEnd` judges it when no step is left.
  */
 export function verdictOfFailure(
   state: ExtractionState,
@@ -133,13 +145,32 @@ export function verdictOfFailure(
 ): Failure | null {
   const { reason, losesRest = false } = failure;
   const isJobs = reason === 'session_expired' || reason === 'schema_mismatch' || (losesRest && mode === 'all');
-  const mayFindElsewhere = state.isWide || (losesRest && state.openSteps > 0);
-  return isJobs || !mayFindElsewhere ? plain(failure) : null;
+  return isJobs || !(state.isWide || losesRest) ? plain(failure) : null;
 }
 
-/** What a job that has no step left comes to; null for success. */
-export function verdictOfEnd(state: ExtractionState): Failure | null {
-  return state.collected === 0 || state.hasLost ? state.firstFailure : null;
+/**
+ * Judges a job that has no step left; null for success. A job with a limit that lost the rest of a list keeps its records: it succeeds
+ * with fewer and says `list_incomplete`, unless the same job may find the rest later.
+ */
+export function verdictOfEnd(state: ExtractionState, { mode }: Pick<Collect, 'mode'>): Failure | null {
+  const { collected, hasLost, firstFailure } = state;
+  if (collected === 0) return firstFailure;
+  return hasLost && (mode === 'all' || firstFailure?.retryable === true) ? firstFailure : null;
+}
+
+/** Pages that a job may read for the records that it wants. Infinity where it wants all. */
+export function pagesMaxOf(collect: Collect): number {
+  return collect.mode === 'all' ? Infinity : Math.max(PAGES_PER_JOB_MIN, PAGES_PER_RECORD_MAX * collect.limit);
+}
+
+/** Judges a job whose pages are used up while steps are open: it keeps its records, and without any it fails. */
+export function verdictOfPages({ collected }: ExtractionState): Failure | null {
+  return collected > 0 ? null : { reason: 'limit_reached', retryable: false };
+}
+
+export function withNotes(state: ExtractionState, notes: readonly JobNote[]): ExtractionState {
+  if (notes.every((note) => state.notes.includes(note))) return state;
+  return { ...state, notes: JOB_NOTES.filter((note) => state.notes.includes(note) || notes.includes(note)) };
 }
 
 /** Source: open points, section 5: on success the target is what was collected, and before it the larger of the two. */
@@ -189,7 +220,8 @@ export function stepDone(
 
 /** An unknown rest of a list is lost by the failure. */
 export function withLoss(state: ExtractionState, failure: StepFailure): ExtractionState {
-  return state.hasLost ? state : { ...state, hasLost: true, firstFailure: plain(failure) };
+  if (state.hasLost) return state;
+  return withNotes({ ...state, hasLost: true, firstFailure: plain(failure) }, ['list_incomplete']);
 }
 
 function plain({ reason, retryable }: StepFailure): Failure {

@@ -26,6 +26,13 @@ export const FAILURE_REASONS = [
 ] as const;
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 
+/**
+ * What a customer is told of a job beside how it ended, in the order of the wire. Their places are those of bits in the stored state: a
+ * new one goes to the end.
+ */
+export const JOB_NOTES = ['records_truncated', 'records_dropped', 'list_incomplete', 'page_limit_reached'] as const;
+export type JobNote = (typeof JOB_NOTES)[number];
+
 export type Collect = { readonly mode: 'limit'; readonly limit: number } | { readonly mode: 'all' };
 
 export const OUTPUT_FORMATS = ['json', 'ndjson', 'csv'] as const;
@@ -75,6 +82,9 @@ export interface Extraction {
   readonly counts: ExtractionCounts;
   readonly usage: ExtractionUsage;
   readonly failure: { readonly reason: FailureReason; readonly retryable: boolean } | null;
+  readonly notes: readonly JobNote[];
+  /** When a running job goes on that its source asked to wait, and that has nothing else to do; null for any other job. */
+  readonly waitingUntilMs: number | null;
   readonly createdAtMs: number;
   readonly startedAtMs: number | null;
   readonly finishedAtMs: number | null;

@@ -98,6 +98,18 @@ export interface StepResult {
    * what the step found is kept.
    */
   readonly leftOut?: string;
+  /** A list that ends before it says that it does. As `leftOut`, but the source is at fault, and the reason is given. */
+  readonly brokenOff?: StepNote;
+  /**
+   * Lists that should be there and give nothing. The job says `list_incomplete` and succeeds all the same: what they would have named may
+   * be found by another way.
+   */
+  readonly unreadable?: readonly UnreadableList[];
+}
+
+export interface UnreadableList extends StepNote {
+  /** False where the fetch failed, which counts as an error by itself. */
+  readonly isFetched: boolean;
 }
 
 export interface StepNote {

@@ -88,14 +88,19 @@ export class Control implements ExtractionControl {
 
   find(customer: CustomerNumber, id: ExtractionId): Extraction | null {
     const stored = this.#parts.store.extractions.find(customer, id);
-    return stored === null ? null : extractionOf(stored.job, stored.state);
+    return stored === null ? null : this.#withWait(extractionOf(stored.job, stored.state));
+  }
+
+  #withWait(job: Extraction): Extraction {
+    return job.status === 'running' ? { ...job, waitingUntilMs: this.#parts.scheduler.waitingUntilMs(job.id) } : job;
   }
 
   page(
     customer: CustomerNumber,
     query: ExtractionQuery,
   ): { readonly rows: readonly Extraction[]; readonly next: ExtractionId | null } {
-    return this.#parts.store.extractions.page(customer, query);
+    const { rows, next } = this.#parts.store.extractions.page(customer, query);
+    return { rows: rows.map((job) => this.#withWait(job)), next };
   }
 
   async cancel(customer: CustomerNumber, id: ExtractionId): Promise<CancelOutcome> {

@@ -14,6 +14,8 @@ export interface Lease {
   readonly isAlone: boolean;
   /** Requests that wait for their turn at a domain. */
   waiting: number;
+  /** The domain that its last request wanted; null before the first. */
+  domain: string | null;
 }
 
 /** Choice: open steps that are read at a time; a job with any number of them has so many in memory. */
@@ -69,8 +71,24 @@ export class JobRun {
     if (this.isOver || this.state.pausedUntilMs > nowMs) return false;
     if (this.leases.size >= Math.min(stepsMax, this.recordsLeft)) return false;
     this.#comeBack(nowMs);
-    if (this.#again.length === 0 && this.#read.length === 0 && this.#isExhausted) return false;
-    return this.#waiting() < WAITING_MAX;
+    return this.#hasSteps() && this.#waiting() < WAITING_MAX;
+  }
+
+  /**
+   * When the job goes on, Unix ms, where all of it waits because a source asked for it; else null. `pausedUntilMs` tells of a domain,
+   * 0 for one that asks for nothing.
+   */
+  waitingUntilMs(nowMs: number, pausedUntilMs: (domain: string) => number): number | null {
+    if (this.isOver) return null;
+    const later = this.#later.map(({ atMs }) => Math.max(atMs, this.state.pausedUntilMs));
+    const leases = [...this.leases.values()].map(({ domain }) => (domain === null ? 0 : pausedUntilMs(domain)));
+    const further = leases.length === 0 && this.#hasSteps() ? [this.state.pausedUntilMs] : [];
+    const all = [...later, ...leases, ...further];
+    return all.length === 0 || all.some((atMs) => atMs <= nowMs) ? null : Math.min(...all);
+  }
+
+  #hasSteps(): boolean {
+    return this.#again.length > 0 || this.#read.length > 0 || !this.#isExhausted;
   }
 
   /** The next step that nobody has; null where there is none just now. */

@@ -53,6 +53,11 @@ export class PoliteGate {
     return this.#clock.paused(this.#parts.monotonicMs());
   }
 
+  /** When the domain may be asked again that asked to be left alone, by the monotonic clock; null for any other. */
+  pausedUntilMs(domain: string): number | null {
+    return this.#clock.pausedUntilMs(domain, this.#parts.monotonicMs());
+  }
+
   wish(worker: number, permit: number, lease: number, job: number, domain: string): void {
     const ticket = this.#clock.acquire(domain, String(job), this.#parts.monotonicMs());
     this.#wishes.set(ticket, { ticket, worker, permit, lease, isWaiting: true });

@@ -62,6 +62,12 @@ export class PoliteClock {
     return paused;
   }
 
+  /** Until when a domain has asked to be left alone; null where it has not, or the time is over. */
+  pausedUntilMs(domain: string, nowMs: number): number | null {
+    const until = this.#domains.get(domain)?.pausedUntilMs ?? -Infinity;
+    return until > nowMs ? until : null;
+  }
+
   /** Wishes to begin a request; `due` says when it may. */
   acquire(domain: string, jobId: string, nowMs: number): Ticket {
     const known = this.#domain(domain, nowMs);

@@ -102,7 +102,7 @@ function rangesOf(bytesOfEach: Uint32Array): readonly FoundRange[] {
 }
 
 function outcomeOf(key: string, result: ExtractResult, nowMs: number): StepOutcome {
-  const { pages, credits, tier, errors, total, pauseMs, failure, notes } = result;
+  const { pages, credits, tier, errors, total, pauseMs, failure, notes, jobNotes } = result;
   const told = [...notes.slice(0, ENTRIES_MAX), ...(failure === null ? [] : [failure])];
   return {
     pages,
@@ -113,6 +113,7 @@ function outcomeOf(key: string, result: ExtractResult, nowMs: number): StepOutco
     pausedUntilMs: pauseMs > 0 ? nowMs + pauseMs : 0,
     failure: failure === null ? null : stepFailure(failure),
     entries: told.map(({ reason, detail }): FailureEntry => ({ atMs: nowMs, reason, step: key, detail })),
+    notes: jobNotes,
   };
 }
 

@@ -4,10 +4,13 @@ import {
   ended,
   type ExtractionState,
   type Failure,
+  pagesMaxOf,
   queuedState,
   stepDone,
   verdictOfEnd,
   verdictOfFailure,
+  verdictOfPages,
+  withNotes,
   withUsage,
 } from '../core/extraction-state.ts';
 import type { ExtractEvent, ExtractResult } from '../pools/extract-messages.ts';
@@ -214,7 +217,11 @@ class LocalRun {
     if (isFull) return this.#end(null, null);
     if (kept.isOver) return this.#end(LIMIT_REACHED, `there are more than ${this.#parts.bounds.recordsMax} records`);
     const failure = result.failure && verdictOfFailure(this.#state, result.failure, collect);
-    return failure === null ? null : this.#end(failure, result.failure?.detail ?? null);
+    if (failure !== null) return this.#end(failure, result.failure?.detail ?? null);
+    const { openSteps, pages, collected } = this.#state;
+    if (openSteps === 0 || pages < pagesMaxOf(collect)) return null;
+    this.#state = withNotes(this.#state, ['page_limit_reached']);
+    return this.#end(verdictOfPages(this.#state), `${pages} pages gave ${collected} records`);
   }
 
   /** A step that has waited for as long as its source asked, with the lease that it had. */
@@ -234,7 +241,7 @@ class LocalRun {
   }
 
   #endOfSteps(): LocalEnd {
-    const failure = verdictOfEnd(this.#state);
+    const failure = verdictOfEnd(this.#state, this.#job.collect);
     if (failure !== null) {
       return this.#end(failure, this.#entries.find(({ reason }) => reason === failure.reason)?.detail ?? null);
     }
@@ -271,9 +278,9 @@ class LocalRun {
 
 /** The state after a step; `openSteps` are those that are left. */
 function afterStep(state: ExtractionState, result: ExtractResult, openSteps: number, nowMs: number): ExtractionState {
-  const { total, pauseMs, failure } = result;
+  const { total, pauseMs, failure, jobNotes } = result;
   return {
-    ...stepDone(withUsage(state, result), openSteps, failure, pauseMs > 0 ? nowMs + pauseMs : 0),
+    ...stepDone(withNotes(withUsage(state, result), jobNotes), openSteps, failure, pauseMs > 0 ? nowMs + pauseMs : 0),
     announced: total === null ? state.announced : Math.max(state.announced ?? 0, total),
   };
 }

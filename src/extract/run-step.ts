@@ -1,12 +1,11 @@
-import type { FailureReason } from '../core/extraction.ts';
 import type { ExtractFailure, ExtractNext, ExtractResult } from '../pools/extract-messages.ts';
 import { SourceFailure, type JsonObject, type Operation, type Step, type StepResult } from './connector.ts';
 import type { FetchParts } from './fetch/parts.ts';
 import type { JobSession } from './fetch/session.ts';
 import { createSource, type CountedSource } from './fetch/source.ts';
 import type { KnownSteps } from './known-steps.ts';
-import { hashesOf, packSteps } from './pack-steps.ts';
-import { META } from './shape/record-meta.ts';
+import { packSteps } from './pack-steps.ts';
+import { toRecordLines } from './record-lines.ts';
 import type { Shaper } from './shape/shaper.ts';
 
 /** A job as its steps need it. */
@@ -19,10 +18,6 @@ export interface RunnableJob {
   readonly known: Pick<KnownSteps, 'unknown'>;
 }
 
-/** Choice: the longest article; what is longer is no record but a file. */
-const RECORD_BYTES_MAX = 1_048_576;
-/** Choice: of all records of a step, in memory at once. */
-const STEP_BYTES_MAX = 32 * 1_048_576;
 /** Source: the sitemaps protocol's 50,000 links of a file, and room for those of an index. */
 const NEXT_STEPS_MAX = 100_000;
 /** Choice: four times what a step may weigh. */
@@ -33,7 +28,6 @@ const PAUSE_MS_MAX = 3_600_000;
 const NOTES_MAX = 4;
 
 type Result = Omit<ExtractResult, 'kind' | 'lease'>;
-type Note = Pick<ExtractFailure, 'reason' | 'detail'>;
 
 /** What a step came to. */
 export interface StepDone {
@@ -74,6 +68,7 @@ const EMPTY = {
   total: null,
   pauseMs: 0,
   notes: [],
+  jobNotes: [],
   sessionJson: null,
 } as const satisfies Partial<Result>;
 
@@ -98,33 +93,38 @@ function encode(
   recordsLeft: number,
   nowMs: number,
 ): StepDone {
-  const lines = shapeAll(job.shaper, found, recordsLeft, nowMs);
+  const lines = toRecordLines(job.shaper, found.records, { recordsLeft, nowMs });
   if (lines.kind === 'failed') return { result: { ...failed(source, lines.failure), ...lines.enough }, keys: [] };
-  const leftOut = leftOutOf(found);
   const steps = job.known.unknown(found.next.slice(0, NEXT_STEPS_MAX));
   const next = encodeNext(steps);
   if (next.kind === 'failed') return { result: failed(source, next.failure), keys: [] };
   const usage = source.usage();
+  const { unreadable = [], brokenOff } = found;
   const result: Result = {
     ...lines.encoded,
     ...usage,
     next: next.next,
     total: found.total,
     pauseMs: Math.min(PAUSE_MS_MAX, (found.pauseSeconds ?? 0) * 1_000),
-    // Choice: a record that its schema refuses is an error of the job, as nothing else tells of it.
-    errors: usage.errors + lines.dropped,
-    failure: leftOut === null ? null : { reason: 'limit_reached', retryable: false, detail: leftOut, losesRest: true },
-    notes: lines.notes,
+    // Choice: a record that its schema refuses is an error of the job, and so is a list that cannot be read.
+    errors: usage.errors + lines.dropped + unreadable.filter(({ isFetched }) => isFetched).length + (brokenOff ? 1 : 0),
+    failure: lossOf(found),
+    notes: [...unreadable, ...lines.notes, ...(found.notes ?? [])]
+      .slice(0, NOTES_MAX)
+      .map(({ reason, detail }) => ({ reason, detail })),
+    jobNotes: [...lines.jobNotes, ...(unreadable.length > 0 ? (['list_incomplete'] as const) : [])],
     sessionJson: changesJson(source),
   };
   return { result, keys: steps.map(({ key }) => key) };
 }
 
-/** For the operator; null where nothing was left out. */
-function leftOutOf({ next, leftOut }: StepResult): string | null {
+/** What of a list was lost although the step did its work: a list broke off, or one of our bounds left something out. */
+function lossOf({ next, leftOut, brokenOff }: StepResult): ExtractFailure | null {
+  if (brokenOff !== undefined) return { ...brokenOff, retryable: false, losesRest: true };
   const steps = next.length - NEXT_STEPS_MAX;
   if (leftOut === undefined && steps <= 0) return null;
-  return `there was no room for ${leftOut ?? `${steps} of the pages that one step found`}`;
+  const detail = `there was no room for ${leftOut ?? `${steps} of the pages that one step found`}`;
+  return { reason: 'limit_reached', retryable: false, detail, losesRest: true };
 }
 
 /** Only what this step changed: other steps have the session at the same time, and what they changed must stay. */
@@ -133,72 +133,9 @@ function changesJson(source: CountedSource): string | null {
   return changes === null ? null : JSON.stringify(changes);
 }
 
-type Lines =
-  | {
-      readonly kind: 'lines';
-      readonly encoded: Encoded;
-      readonly dropped: number;
-      readonly notes: readonly Note[];
-    }
-  /** `enough`: what came before and is all that the job wants, so that it may succeed all the same; null where it is less. */
-  | { readonly kind: 'failed'; readonly failure: ExtractFailure; readonly enough: Encoded | null };
-
-type Encoded = Pick<Result, 'ndjson' | 'lineBytes' | 'hashes'>;
-
-function shapeAll(
-  shaper: Shaper,
-  found: Pick<StepResult, 'records' | 'notes'>,
-  recordsLeft: number,
-  nowMs: number,
-): Lines {
-  const fetchedAt = new Date(nowMs).toISOString();
-  const ids: string[] = [];
-  const lines: string[] = [];
-  const notes: Note[] = (found.notes ?? []).slice(0, NOTES_MAX);
-  let dropped = 0;
-  const drop = (reason: FailureReason, detail: string): void => {
-    dropped++;
-    if (notes.length < NOTES_MAX) notes.push({ reason, detail });
-  };
-  const fault = (reason: FailureReason, detail: string): Lines => {
-    const enough = new Set(ids).size >= recordsLeft ? encodeLines(lines, ids) : null;
-    return { kind: 'failed', failure: { reason, retryable: false, detail }, enough };
-  };
-  let characters = 0;
-  for (const { id, sourceUrl, fields } of found.records) {
-    const meta = { id, source_url: sourceUrl, fetched_at: fetchedAt };
-    const shaped = shaper.shape({ ...fields, [META]: meta });
-    if (shaped.kind === 'failed')
-      return fault('schema_mismatch', `${sourceUrl}, record ${id.slice(0, 100)}: ${shaped.detail}`);
-    if (shaped.kind === 'dropped') {
-      drop('schema_mismatch', `${sourceUrl}, record ${id.slice(0, 100)}: ${shaped.detail}`);
-      continue;
-    }
-    const line = `${JSON.stringify(shaped.value)}\n`;
-    if (line.length > RECORD_BYTES_MAX) {
-      drop('unsupported_content', `${sourceUrl}: a record of ${line.length} characters`);
-      continue;
-    }
-    characters += line.length;
-    if (characters > STEP_BYTES_MAX) return fault('unsupported_content', `${sourceUrl}: too much for one step`);
-    ids.push(id);
-    lines.push(line);
-  }
-  return { kind: 'lines', encoded: encodeLines(lines, ids), dropped, notes };
-}
-
-function encodeLines(lines: readonly string[], ids: readonly string[]): Encoded {
-  const lineBytes = Uint32Array.from(lines, (line) => Buffer.byteLength(line));
-  // Memory of its own: a slice of Node's shared pool would cross to the other thread with the whole pool.
-  const ndjson = Buffer.allocUnsafeSlow(lineBytes.reduce((sum, bytes) => sum + bytes, 0));
-  let at = 0;
-  for (const line of lines) at += ndjson.write(line, at);
-  return { ndjson, lineBytes, hashes: hashesOf(ids) };
-}
-
 type Next =
   | { readonly kind: 'next'; readonly next: ExtractNext }
-  | Pick<Extract<Lines, { kind: 'failed' }>, 'kind' | 'failure'>;
+  | { readonly kind: 'failed'; readonly failure: ExtractFailure };
 
 function encodeNext(steps: readonly Step[]): Next {
   if (steps.length === 0) return { kind: 'next', next: NO_NEXT };

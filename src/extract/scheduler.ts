@@ -1,6 +1,6 @@
 import { unreachable } from '../base/brand.ts';
 import { SlotMap } from '../base/slot-map.ts';
-import type { FailureEntry } from '../core/extraction.ts';
+import type { ExtractionId, FailureEntry } from '../core/extraction.ts';
 import { type ExtractionState, type Failure, hasEnded } from '../core/extraction-state.ts';
 import type {
   ExtractEvent,
@@ -137,6 +137,21 @@ export class Scheduler {
 
   get resultsWaiting(): number {
     return this.#writer.waiting;
+  }
+
+  /**
+   * When a job goes on, Unix ms, that waits because its sources asked for it and has nothing else to do; null for any other. A pause
+   * that another job met at the same domain counts as well.
+   */
+  waitingUntilMs(id: ExtractionId): number | null {
+    const run = this.#runOf(id);
+    if (run === null) return null;
+    const nowMs = this.#parts.nowMs();
+    const aheadMs = nowMs - this.#parts.monotonicMs();
+    return run.waitingUntilMs(nowMs, (domain) => {
+      const untilMs = this.gate.pausedUntilMs(domain);
+      return untilMs === null ? 0 : untilMs + aheadMs;
+    });
   }
 
   /** What the store holds of the last run of the process: running jobs go on, queued ones wait as they did. */
@@ -305,7 +320,7 @@ export class Scheduler {
       if (worker === null) this.#heldBack.add(run);
       return null;
     }
-    const lease: Lease = { number: this.#nextLease++, run, step, worker, isAlone, waiting: 0 };
+    const lease: Lease = { number: this.#nextLease++, run, step, worker, isAlone, waiting: 0, domain: null };
     this.#leases.set(lease.number, lease);
     run.leases.set(lease.number, lease);
     this.#workers.leased(worker);
@@ -343,8 +358,9 @@ export class Scheduler {
         this.#arrived(event);
         break;
       case 'permit': {
-        const job = this.#leases.get(event.lease)?.run.job.number ?? 0;
-        this.gate.wish(worker, event.permit, event.lease, job, event.domain);
+        const lease = this.#leases.get(event.lease);
+        if (lease !== undefined) lease.domain = event.domain;
+        this.gate.wish(worker, event.permit, event.lease, lease?.run.job.number ?? 0, event.domain);
         break;
       }
       case 'release':
@@ -486,6 +502,11 @@ export class Scheduler {
     this.#parts.onEnded(run.job, state);
   }
 
+  #runOf(id: ExtractionId): JobRun | null {
+    for (const run of this.#runs.values()) if (run.job.id === id) return run;
+    return null;
+  }
+
   /** What its steps still find is passed over. */
   #forget(run: JobRun): void {
     const { customer, number } = run.job;
@@ -522,5 +543,6 @@ const KILLER: ExtractResult = {
   bytes: 0,
   failure: KILLED,
   notes: [],
+  jobNotes: [],
   sessionJson: null,
 };

@@ -1,5 +1,5 @@
 import { unreachable } from '../base/brand.ts';
-import type { BrowserSession, Extraction, ExtractionDelivery, ExtractionId } from '../core/extraction.ts';
+import type { BrowserSession, Extraction, ExtractionDelivery, ExtractionId, JobNote } from '../core/extraction.ts';
 import type { Connector, Operation } from './connector.ts';
 
 /** Jobs, sessions and connectors as they stand on the wire, field by field and in that order. Source: open points, section 5. */
@@ -16,6 +16,15 @@ export function createdJson(job: Extraction, newSecret: string | null): Record<s
   };
 }
 
+/** Each tells what of the result is not as was asked for. */
+export const NOTE_MESSAGES: Readonly<Record<JobNote, string>> = {
+  records_truncated: 'Records were too long: their texts or lists were cut, and their _meta.truncated is true.',
+  records_dropped:
+    'Records were left out, because they do not hold to output.schema or cannot be cut to the size of a record.',
+  list_incomplete: 'A list of the source, such as a sitemap, could not be read to its end: there may be more records.',
+  page_limit_reached: 'Too few pages gave a record: the job ended before it had as many as were wanted.',
+};
+
 /** `failure` is there for failed jobs alone. */
 export function extractionJson(job: Extraction): Record<string, unknown> {
   const { collected, target, pages, errors, duplicates } = job.counts;
@@ -31,9 +40,15 @@ export function extractionJson(job: Extraction): Record<string, unknown> {
     started_at: secondsOrNull(job.startedAtMs),
     finished_at: secondsOrNull(job.finishedAtMs),
     expires_at: secondsOrNull(job.expiresAtMs),
+    waiting_until: secondsOrNull(job.waitingUntilMs),
     ...(job.failure !== null && { failure: { reason: job.failure.reason, retryable: job.failure.retryable } }),
+    notes: notesJson(job.notes),
     delivery: { type: wireType(job.delivery), status: job.delivery.status },
   };
+}
+
+export function notesJson(notes: readonly JobNote[]): readonly { readonly code: JobNote; readonly message: string }[] {
+  return notes.map((code) => ({ code, message: NOTE_MESSAGES[code] }));
 }
 
 function wireType({ kind }: ExtractionDelivery): 'store' | 'sync' | 'webhook' | 'destination' {

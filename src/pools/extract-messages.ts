@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { FailureReason, OutputOptions } from '../core/extraction.ts';
+import type { FailureReason, JobNote, OutputOptions } from '../core/extraction.ts';
 
 /** Everything that crosses between the main thread, which keeps jobs, and the extract workers, which fetch and read. */
 
@@ -109,7 +109,7 @@ export interface ExtractResult {
   readonly pages: number;
   readonly credits: number;
   readonly tier: 'basic' | 'standard' | null;
-  /** Fetches that failed, and records that were dropped. */
+  /** Fetches that failed, lists that could not be read, and records that were dropped. */
   readonly errors: number;
   /** Over the wire. */
   readonly bytes: number;
@@ -117,6 +117,8 @@ export interface ExtractResult {
   readonly failure: ExtractFailure | null;
   /** What the operator is told beside it. */
   readonly notes: readonly Pick<ExtractFailure, 'reason' | 'detail'>[];
+  /** What the customer is told of the job because of this step. */
+  readonly jobNotes: readonly JobNote[];
   /** JSON of the `CookieChange`s that the source made to the session while the step ran; null where it made none. */
   readonly sessionJson: string | null;
 }

@@ -81,6 +81,7 @@ export const DONE: StepOutcome = {
   pausedUntilMs: 0,
   failure: null,
   entries: [],
+  notes: [],
 };
 
 /** What a step found, in one part. */

@@ -130,6 +130,7 @@ export function resultOf(lease: number, { ids = [], next = [], failure = null, .
     bytes: 100,
     failure,
     notes: [],
+    jobNotes: [],
     sessionJson: null,
     ...rest,
   };

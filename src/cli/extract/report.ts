@@ -1,5 +1,6 @@
 import type { FailureReason } from '../../core/extraction.ts';
 import { countsOf } from '../../core/extraction-state.ts';
+import { NOTE_MESSAGES, notesJson } from '../../extract/wire.ts';
 import type { CheckedRequest } from '../../extract/request.ts';
 import type { LocalEnd } from '../../extract/run-local.ts';
 import { ok, type Outcome } from '../outcome.ts';
@@ -29,6 +30,7 @@ function jsonOf({ request, end, durationMs, out, records }: ExtractReport): obje
     operation: request.operation.name,
     counts: countsOf(state, request.collect),
     usage: { credits: state.credits, tier: state.tier },
+    notes: notesJson(state.notes),
     failure: state.failure && { ...state.failure, detail: detail ?? '' },
     errors: entries.map(({ reason, step, detail: told }) => ({ reason, step, detail: told })),
     duration_ms: Math.round(durationMs),
@@ -42,6 +44,7 @@ function textOf(report: ExtractReport): string {
   const { state } = end;
   const { failure } = state;
   const lines = [`${countsText(report)}${out === null || state.collected === 0 ? '' : `, in ${out}`}`];
+  lines.push(...state.notes.map((note) => `note: ${NOTE_MESSAGES[note]}`));
   if (failure === null) {
     for (const { reason, step, detail } of end.entries)
       lines.push(`  ${reason}: ${firstLine(detail === '' ? step : detail)}`);

@@ -3,12 +3,16 @@ import type { JsonObject } from '../connector.ts';
 /** The member that every record has beside its fields. */
 export const META = '_meta';
 
-/** Its members, in the order of CSV's last columns. Source: open points, section 5. */
+/**
+ * Its members, in the order of CSV's last columns. Source: open points, section 5. Choice: `truncated`, which few records have, is no
+ * column: every CSV would change for it. The job's `notes` say that there are such records.
+ */
 export const META_NAMES = ['id', 'seq', 'source_url', 'fetched_at'] as const;
 
 /**
  * `seq` is the record's place in its job, from 1. It may be left out of a record that is shaped before its place is known; it is
- * then told when the record is written (`RecordWriter.records`).
+ * then told when the record is written (`RecordWriter.records`). `truncated` is true where the record was cut to its largest size; absent where
+ * it was not.
  */
 export interface RecordMeta extends JsonObject {
   readonly id: string;

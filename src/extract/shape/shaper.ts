@@ -2,6 +2,7 @@ import type { FieldError } from '../../base/problem.ts';
 import { unreachable } from '../../base/brand.ts';
 import type { OutputOptions } from '../../core/extraction.ts';
 import type { JsonObject, JsonSchema, JsonValue } from '../connector.ts';
+import { fitRecord, jsonBytes, type FitBounds } from './fit-record.ts';
 import { flattened, leavesOf, type Leaf } from './flatten.ts';
 import { planOutput, type OutputMember } from './plan.ts';
 import { createRecordCheck, type RecordCheck } from './record-check.ts';
@@ -10,7 +11,7 @@ import { compileSchema } from './schema-compile.ts';
 import { pick, project } from './selection.ts';
 
 export type Shaped =
-  /** `_meta` is its last member. */
+  /** `_meta` is its last member; its `truncated` is true where the record was cut. */
   | { readonly kind: 'record'; readonly value: JsonObject }
   /** It does not hold to the schema, and such records are left out. `detail` is for the operator alone. */
   | { readonly kind: 'dropped'; readonly detail: string }
@@ -20,8 +21,11 @@ export type Shaped =
 export type FullRecord = JsonObject & { readonly [META]: RecordMeta };
 
 export interface Shaper {
-  /** `record` holds to the record schema, `_meta` aside. */
-  shape(record: FullRecord): Shaped;
+  /**
+   * `record` holds to the record schema, `_meta` aside. With `bounds` it is cut to that size, before the customer's schema is held against
+   * it; where it cannot be, it is dropped.
+   */
+  shape(record: FullRecord, bounds?: FitBounds): Shaped;
   /** Whether a record may be left out. */
   readonly mayDrop: boolean;
   /** The leaves of all its records but `_meta`'s, in order: CSV's columns. */
@@ -48,7 +52,11 @@ export function createShaper(output: OutputOptions, recordSchema: JsonSchema): C
   const mayDrop = output.schema !== null && output.onInvalid === 'drop';
   return {
     kind: 'ok',
-    shaper: { columns, mayDrop, shape: (record) => shape(record, output, members, columns, check.check) },
+    shaper: {
+      columns,
+      mayDrop,
+      shape: (record, bounds) => shape(record, { output, members, columns, check: check.check }, bounds ?? null),
+    },
   };
 }
 
@@ -60,17 +68,25 @@ function checkOf(output: OutputOptions): Check {
   return result.kind === 'faults' ? result : { kind: 'ok', check: createRecordCheck(result.compiled) };
 }
 
-function shape(
-  record: FullRecord,
-  output: OutputOptions,
-  members: readonly OutputMember[],
-  columns: readonly Leaf[],
-  check: RecordCheck,
-): Shaped {
-  const fields = Object.fromEntries(members.map((member) => [member.name, memberValue(record, member)]));
-  const value = output.flatten ? flattened(fields, columns) : fields;
+interface Plan {
+  readonly output: OutputOptions;
+  readonly members: readonly OutputMember[];
+  readonly columns: readonly Leaf[];
+  readonly check: RecordCheck;
+}
+
+/** Choice: generously, what `_meta` gets beside its members here: its name, `truncated` and `seq`. */
+const META_BYTES = 64;
+
+function shape(record: FullRecord, { output, members, columns, check }: Plan, bounds: FitBounds | null): Shaped {
+  const given: JsonObject = Object.fromEntries(members.map((member) => [member.name, memberValue(record, member)]));
+  const toOutput = (fields: JsonObject): JsonObject => (output.flatten ? flattened(fields, columns) : fields);
+  const meta = bounds === null ? record[META] : { ...record[META], truncated: true };
+  const fields = bounds === null ? given : fit(given, members, bounds, jsonBytes(meta), toOutput);
+  if (fields === null) return { kind: 'dropped', detail: 'The record is too long and cannot be cut.' };
+  const value = toOutput(fields);
   const detail = check(value);
-  const whole = { ...value, [META]: record[META] };
+  const whole = { ...value, [META]: meta };
   if (detail === null) return { kind: 'record', value: whole };
   switch (output.onInvalid) {
     case 'keep':
@@ -82,6 +98,17 @@ function shape(
     default:
       return unreachable(output.onInvalid);
   }
+}
+
+function fit(
+  fields: JsonObject,
+  members: readonly OutputMember[],
+  { bytesMax, ...bounds }: FitBounds,
+  metaBytes: number,
+  toOutput: (fields: JsonObject) => JsonObject,
+): JsonObject | null {
+  const own = { ...bounds, bytesMax: bytesMax - metaBytes - META_BYTES };
+  return fitRecord(fields, members, own, (cut) => jsonBytes(toOutput(cut)));
 }
 
 function memberValue(record: JsonObject, { path, selection }: OutputMember): JsonValue {

@@ -1,16 +1,19 @@
-import type { FailureEntry } from '../../core/extraction.ts';
+import type { FailureEntry, JobNote } from '../../core/extraction.ts';
 import {
   type CollectBounds,
   ended,
   type ExtractionState,
   type Failure,
   hasEnded,
+  pagesMaxOf,
   recordsMaxOf,
   verdictOfEnd,
   verdictOfFailure,
+  verdictOfPages,
   stepDone,
   type StepFailure,
   withLoss,
+  withNotes,
   withUsage,
 } from '../../core/extraction-state.ts';
 import type { ExtractionRecords, FoundRecords } from '../extraction-records.ts';
@@ -53,6 +56,8 @@ export interface StepOutcome {
   readonly pausedUntilMs: number;
   readonly failure: StepFailure | null;
   readonly entries: readonly FailureEntry[];
+  /** What the customer is told. */
+  readonly notes: readonly JobNote[];
 }
 
 export interface ApplyParts {
@@ -100,13 +105,18 @@ export function applyPart(
       verdict ??= verdictOfFailure(next, STEPS_LOST, job.collect) ?? undefined;
     }
   }
-  if (part.isLast || verdict !== undefined) next = withUsage(next, outcome);
+  if (part.isLast || verdict !== undefined) next = withNotes(withUsage(next, outcome), outcome.notes);
   if (part.isLast) {
     steps.remove(job.number, part.step);
     next = stepDone(next, next.openSteps - 1, outcome.failure, outcome.pausedUntilMs);
     if (verdict === undefined && outcome.failure !== null)
       verdict = verdictOfFailure(next, outcome.failure, job.collect) ?? undefined;
-    if (verdict === undefined && next.openSteps === 0) verdict = verdictOfEnd(next);
+    if (verdict === undefined && next.openSteps === 0) verdict = verdictOfEnd(next, job.collect);
+    if (verdict === undefined && next.pages >= pagesMaxOf(job.collect)) {
+      limit = `${counted(next.pages)} pages gave ${counted(next.collected)} records; this job may read no more`;
+      verdict = verdictOfPages(next);
+      next = withNotes(next, ['page_limit_reached']);
+    }
   }
   const told = part.isLast || part.isPostponed === true ? outcome.entries : [];
   const entries =

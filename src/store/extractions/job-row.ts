@@ -70,7 +70,7 @@ export function decodeJob(key: Buffer, stored: Buffer): Job {
 /** The job as the API tells it. */
 export function extractionOf(job: Job, state: ExtractionState): Extraction {
   const { number: _number, sealedSecrets: _sealed, ...told } = job;
-  const { status, failure, startedAtMs, finishedAtMs, expiresAtMs } = state;
+  const { status, failure, notes, startedAtMs, finishedAtMs, expiresAtMs } = state;
   return {
     ...told,
     delivery: { ...job.delivery, status: state.delivery },
@@ -78,6 +78,9 @@ export function extractionOf(job: Job, state: ExtractionState): Extraction {
     counts: countsOf(state, job.collect),
     usage: { credits: state.credits, tier: state.tier },
     failure,
+    notes,
+    // The scheduler knows; nothing of it is stored.
+    waitingUntilMs: null,
     startedAtMs,
     finishedAtMs,
     expiresAtMs,

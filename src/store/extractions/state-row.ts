@@ -1,11 +1,11 @@
-import { EXTRACTION_STATUSES, FAILURE_REASONS } from '../../core/extraction.ts';
+import { EXTRACTION_STATUSES, FAILURE_REASONS, JOB_NOTES } from '../../core/extraction.ts';
 import type { ExtractionState, Failure } from '../../core/extraction-state.ts';
 
 /**
  * A job's state, of a fixed length, because it is written with every batch of results:
  *
  *   status, tier, delivery u8 each; failure and first failure: reason u8 (0 = none, then the place in the list and one), retryable u8;
- *   marks u8 (1: wide, 2: has lost a rest); 9 numbers, f64 each: collected, announced (NaN = none), pages, errors, duplicates, credits, record bytes, next step, open
+ *   marks u8 (1: wide, 2: has lost a rest, from 4 on: a bit for each of JOB_NOTES); 9 numbers, f64 each: collected, announced (NaN = none), pages, errors, duplicates, credits, record bytes, next step, open
  *   steps; 4 times, Unix ms, f64 each: paused until, started, finished, expires (NaN = none)
  */
 const FAILURE_AT = 3;
@@ -13,6 +13,7 @@ const FIRST_FAILURE_AT = 5;
 const MARKS_AT = 7;
 const IS_WIDE = 1;
 const HAS_LOST = 2;
+const FIRST_NOTE = 4;
 const NUMBERS_AT = 8;
 const TIMES_AT = NUMBERS_AT + 9 * 8;
 const ROW_BYTES = TIMES_AT + 4 * 8;
@@ -27,7 +28,8 @@ export function encodeState(state: ExtractionState): Buffer {
   row.writeUInt8(DELIVERIES.indexOf(state.delivery), 2);
   writeFailure(row, FAILURE_AT, state.failure);
   writeFailure(row, FIRST_FAILURE_AT, state.firstFailure);
-  row.writeUInt8((state.isWide ? IS_WIDE : 0) | (state.hasLost ? HAS_LOST : 0), MARKS_AT);
+  const notes = state.notes.reduce((bits, note) => bits | (FIRST_NOTE << JOB_NOTES.indexOf(note)), 0);
+  row.writeUInt8((state.isWide ? IS_WIDE : 0) | (state.hasLost ? HAS_LOST : 0) | notes, MARKS_AT);
   const { collected, announced, pages, errors, duplicates, credits, recordBytes, nextStep, openSteps } = state;
   const numbers = [collected, announced, pages, errors, duplicates, credits, recordBytes, nextStep, openSteps];
   const times = [state.pausedUntilMs, state.startedAtMs, state.finishedAtMs, state.expiresAtMs];
@@ -48,6 +50,7 @@ export function decodeState(stored: Buffer): ExtractionState {
     firstFailure: readFailure(stored, FIRST_FAILURE_AT),
     isWide: (stored.readUInt8(MARKS_AT) & IS_WIDE) !== 0,
     hasLost: (stored.readUInt8(MARKS_AT) & HAS_LOST) !== 0,
+    notes: JOB_NOTES.filter((_, i) => (stored.readUInt8(MARKS_AT) & (FIRST_NOTE << i)) !== 0),
     collected: numberAt(0),
     announced: maybeAt(1),
     pages: numberAt(2),

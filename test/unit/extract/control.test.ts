@@ -78,6 +78,17 @@ describe('a new job', () => {
     expect(at.control.find(customer(2), id)).toBeNull();
   });
 
+  test('says until when it waits, where it is found and in a list', async () => {
+    const at = begin();
+    const { id } = await create(at);
+    expect(at.control.find(me, id)).toMatchObject({ status: 'running', waitingUntilMs: null });
+    await at.bench.answer(at.bench.take('first'), { next: ['second'], pauseMs: 5_000 });
+    const waitingUntilMs = at.bench.nowMs + 5_000;
+    expect(at.control.find(me, id)).toMatchObject({ waitingUntilMs });
+    const query = { after: null, limit: 10, status: null, connector: null, operation: null };
+    expect(at.control.page(me, query).rows).toMatchObject([{ id, waitingUntilMs }]);
+  });
+
   test('is refused where as many wait as may, also those that come together', async () => {
     const at = begin({ runningPerCustomerMax: 1, queuedPerCustomerMax: 3 });
     await create(at);

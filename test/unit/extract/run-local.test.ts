@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Collect } from '../../../src/core/extraction.ts';
+import type { EgressOutcome } from '../../../src/egress/outcome.ts';
 import {
   SourceFailure,
   type Connector,
   type JsonObject,
+  type Source,
   type Step,
   type StepResult,
 } from '../../../src/extract/connector.ts';
@@ -19,6 +21,9 @@ interface Page {
   readonly next?: readonly string[];
   readonly total?: number;
   readonly pauseSeconds?: number;
+  readonly brokenOff?: StepResult['brokenOff'];
+  /** Whether it reads a page of its source, which counts. */
+  readonly fetches?: boolean;
   /** How long reading takes. */
   readonly ms?: number;
 }
@@ -61,19 +66,21 @@ async function run(pages: Pages, options: RunOptions = {}): Promise<Ran> {
   const startedMs = Date.now();
   let now = 0;
   let atOnceMax = 0;
-  const connector = connectorOf(async (key) => {
+  const connector = connectorOf(async (key, source) => {
     begun.push([key, Date.now() - startedMs]);
     atOnceMax = Math.max(atOnceMax, ++now);
     const page = pages[key] ?? {};
     if (!(page instanceof Error)) await new Promise((done) => setTimeout(done, page.ms ?? 10));
+    if (!(page instanceof Error) && page.fetches === true) await source.json('https://x.example/');
     now--;
     if (page instanceof Error) throw page;
-    const { ids = [], next = [], total = null, pauseSeconds } = page;
+    const { ids = [], next = [], total = null, pauseSeconds, brokenOff } = page;
     return {
       records: ids.map((id) => ({ id, sourceUrl: 'https://x.example/', fields: { id } })),
       next: next.map(stepOf),
       total,
       ...(pauseSeconds !== undefined && { pauseSeconds }),
+      ...(brokenOff !== undefined && { brokenOff }),
     };
   });
   const ids: string[] = [];
@@ -92,7 +99,7 @@ async function run(pages: Pages, options: RunOptions = {}): Promise<Ran> {
       connectors: [connector],
       bases: {},
       fetch: {
-        client: { request: () => Promise.reject(new Error('no network')) },
+        client: { request: () => Promise.resolve(EMPTY_ANSWER) },
         robots: new RobotsCache(),
         bodies: new BodyCache(),
         clock: { nowMs: () => Date.now(), wait: () => Promise.resolve() },
@@ -122,7 +129,17 @@ async function run(pages: Pages, options: RunOptions = {}): Promise<Ran> {
   return { end: await ran, ids, seqs, begun, atOnceMax };
 }
 
-function connectorOf(read: (key: string) => Promise<StepResult>): Connector {
+const EMPTY_ANSWER: EgressOutcome = {
+  kind: 'response',
+  status: 200,
+  headers: { 'content-type': 'application/json' },
+  body: Buffer.from('{}'),
+  durationMs: 1,
+  reused: false,
+  remoteAddress: '203.0.113.1',
+};
+
+function connectorOf(read: (key: string, source: Source) => Promise<StepResult>): Connector {
   const record = { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] };
   return {
     id: 'test',
@@ -140,7 +157,7 @@ function connectorOf(read: (key: string) => Promise<StepResult>): Connector {
         tier: 'basic',
         paging: '',
         start: () => ({ kind: 'steps', steps: [] }),
-        run: (state: JsonObject) => read(state['key'] as string),
+        run: (state: JsonObject, source) => read(state['key'] as string, source),
       },
     ],
   };
@@ -237,6 +254,29 @@ describe('what goes wrong', () => {
     const { end } = await run({ a: { next: ['b', 'c'] }, b: gone, c: refused }, { collect: ALL });
     expect(end.state).toMatchObject({ status: 'failed', failure: { reason: 'source_not_found' } });
     expect(end.detail).toBe('nothing at b');
+  });
+
+  test('leaves a job with a limit its records where its only list breaks off, and says so', async () => {
+    const brokenOff = { reason: 'parse_failed', detail: 'breaks off' } as const;
+    const pages = { a: { ids: ['x', 'y'], brokenOff } };
+    const limited = await run(pages);
+    const noted = { collected: 2, errors: 1, notes: ['list_incomplete'] };
+    expect(limited.end.state).toMatchObject({ status: 'succeeded', ...noted });
+    const { end } = await run(pages, { collect: ALL });
+    expect(end).toMatchObject({
+      state: { status: 'failed', failure: { reason: 'parse_failed' }, ...noted },
+      detail: 'breaks off',
+    });
+  });
+
+  test('ends a job with a limit whose pages give too few records, and says so', async () => {
+    const first = range(250);
+    const pages = Object.fromEntries(first.map((key, i) => [key, { ids: i === 7 ? ['x'] : [], fetches: true }]));
+    const { end, begun } = await run(pages, { first, collect: { mode: 'limit', limit: 2 } });
+    expect(end.state).toMatchObject({ status: 'succeeded', collected: 1, pages: 200, notes: ['page_limit_reached'] });
+    expect(begun).toHaveLength(200);
+    const all = await run(pages, { first, collect: ALL });
+    expect(all.end.state).toMatchObject({ status: 'succeeded', pages: 250, notes: [] });
   });
 
   test('an exception of a connector is an internal error, and not the end of the process', async () => {

@@ -203,6 +203,46 @@ describe('the scheduler', () => {
     });
   });
 
+  describe('that waits because its source asked for it', () => {
+    const domain = (name: string, permit: number, lease: number) =>
+      ({ kind: 'permit', permit, lease, domain: name }) as const;
+    const pause = (name: string, retryAfterMs: number) =>
+      ({ kind: 'report', domain: name, wish: { retryAfterMs } }) as const;
+
+    test('tells until when: a pause between steps, a step that is put off', async () => {
+      const at = await begin();
+      const job = await add(at);
+      const until = (): number | null => at.bench.scheduler.waitingUntilMs(job.id);
+      expect(until()).toBeNull();
+      await at.bench.answer(at.bench.take('first'), { next: ['second'], pauseMs: 5_000 });
+      expect(until()).toBe(at.bench.nowMs + 5_000);
+      await at.bench.pass(5_000);
+      expect([at.bench.keys, until()]).toEqual([['second'], null]);
+      const failure = { reason: 'rate_limited_by_source', retryable: true, detail: '429', waitMs: 90_000 } as const;
+      await at.bench.answer(at.bench.take('second'), { failure });
+      expect(until()).toBe(at.bench.nowMs + 90_000);
+      await at.bench.pass(90_000);
+      expect([at.bench.keys, until()]).toEqual([['second'], null]);
+      await at.bench.answer(at.bench.take('second'));
+      expect(until()).toBeNull();
+    });
+
+    test('tells it of a domain that another job was asked to leave alone', async () => {
+      const at = await begin();
+      const [own, other] = [await add(at, { steps: stepsOf('a') }), await add(at, { steps: stepsOf('b', 'c') })];
+      const [a, b, c] = [at.bench.take('a'), at.bench.take('b'), at.bench.take('c')];
+      at.bench.hear(0, domain('x.example', 1, a.lease), pause('x.example', 40_000));
+      at.bench.hear(0, domain('x.example', 2, b.lease), domain('y.example', 3, c.lease));
+      expect(at.bench.scheduler.waitingUntilMs(own.id)).toBe(at.bench.nowMs + 40_000);
+      // It works at the other domain meanwhile.
+      expect(at.bench.scheduler.waitingUntilMs(other.id)).toBeNull();
+      await at.bench.answer(c);
+      expect(at.bench.scheduler.waitingUntilMs(other.id)).toBe(at.bench.nowMs + 40_000);
+      await at.bench.pass(40_000);
+      expect(at.bench.scheduler.waitingUntilMs(own.id)).toBeNull();
+    });
+  });
+
   test('fails a crawl with a list whose workers died, as with it an unknown rest is lost', async () => {
     const at = await begin({}, 2);
     await add(at, { steps: stepsOf('list', 'page'), collect: { mode: 'all' } });

@@ -284,6 +284,36 @@ describe('a step', () => {
     }
   });
 
+  test('whose list breaks off gives what it found, and says that the source is at fault', async () => {
+    const record = { id: '1', sourceUrl: 'https://x.example/', fields: { id: '1', size: 1 } };
+    const brokenOff = { reason: 'parse_failed', detail: 's.xml breaks off before its end' } as const;
+    const at = begin(() => Promise.resolve({ records: [record], next: [], total: null, brokenOff }));
+    at.job();
+    at.step();
+    await at.pass(0);
+    expect(at.results()[0]).toMatchObject({
+      errors: 1,
+      lineBytes: { length: 1 },
+      failure: { ...brokenOff, retryable: false, losesRest: true },
+    });
+  });
+
+  test('that meets lists that cannot be read counts them, tells them and says it of the job', async () => {
+    const list = { reason: 'parse_failed', detail: 's.xml is no list of pages' } as const;
+    const refused = { reason: 'access_denied', detail: 't.xml: status 403' } as const;
+    const unreadable = [
+      { ...list, isFetched: true },
+      { ...refused, isFetched: false },
+    ];
+    const at = begin(() => Promise.resolve({ records: [], next: [], total: null, unreadable }));
+    at.job();
+    at.step();
+    await at.pass(0);
+    const [result] = at.results();
+    expect(result).toMatchObject({ errors: 1, failure: null, jobNotes: ['list_incomplete'] });
+    expect(result?.notes).toEqual([list, refused]);
+  });
+
   test('drops records that a schema refuses and counts them, or fails where it must', async () => {
     const at = begin(() => Promise.resolve({ ...NOTHING, records: [record('1'), record('2', { size: 'large' })] }));
     const schema = { type: 'object', properties: { size: { type: 'number' } } };

@@ -283,9 +283,67 @@ describe('the loss of a list’s rest', () => {
     expect(goesOn).toEqual(['taken']);
     expect(await apply(enough, result(first, 1, { ids: ['2', '3'] }))).toEqual(['succeeded']);
     const [fewer, second] = await begin({ mode: 'limit', limit: 3 });
-    expect(await apply(fewer, result(second, 1, { ids: ['2'] }))).toEqual(['failed']);
-    expect(state(fewer, second)).toMatchObject({ failure: { reason: 'limit_reached' }, collected: 2 });
+    expect(await apply(fewer, result(second, 1, { ids: ['2'] }))).toEqual(['succeeded']);
+    expect(state(fewer, second)).toMatchObject({ failure: null, collected: 2, notes: ['list_incomplete'] });
     expect((await begin({ mode: 'all' }))[2]).toEqual(['failed']);
+  });
+
+  test('leaves a job with a limit its records where the only list breaks off for good, and says so', async () => {
+    const failure = { reason: 'parse_failed', retryable: false, losesRest: true } as const;
+    const cutOff = async (collect: NewExtraction['collect'], ids: string[]): Promise<unknown> => {
+      const store = extract();
+      const job = await running(store, { collect });
+      await apply(store, result(job, 0, { ids, outcome: { failure } }));
+      const { status, failure: why, notes, collected } = state(store, job);
+      return [status, why?.reason ?? null, notes, collected];
+    };
+    expect(await cutOff({ mode: 'limit', limit: 10 }, ['1', '2'])).toEqual(['succeeded', null, ['list_incomplete'], 2]);
+    expect(await cutOff({ mode: 'limit', limit: 10 }, [])).toEqual(['failed', 'parse_failed', ['list_incomplete'], 0]);
+    expect(await cutOff({ mode: 'all' }, ['1', '2'])).toEqual(['failed', 'parse_failed', ['list_incomplete'], 2]);
+  });
+});
+
+describe('the pages that a job may read for each record that it wants', () => {
+  const steps = Array.from({ length: 400 }, (_, i) => ({ key: `p${i}`, state: {} }));
+  const crawl = async (
+    collect: NewExtraction['collect'],
+    ids: (page: number) => string[],
+  ): Promise<[ExtractStore, StoredJob['job']]> => {
+    const store = extract();
+    const job = await running(store, { collect, steps });
+    await apply(store, ...steps.map((_, page) => result(job, page, { ids: ids(page) })));
+    return [store, job];
+  };
+
+  test('end a job with a limit, which keeps its records and says why', async () => {
+    const [store, job] = await crawl({ mode: 'limit', limit: 30 }, (page) => (page % 50 === 0 ? [String(page)] : []));
+    expect(state(store, job)).toMatchObject({
+      status: 'succeeded',
+      collected: 6,
+      pages: 300,
+      credits: 300,
+      notes: ['page_limit_reached'],
+    });
+    expect(store.failures.find(job.requestId)?.entries).toMatchObject([
+      { reason: 'limit_reached', detail: '300 pages gave 6 records; this job may read no more' },
+    ]);
+  });
+
+  test('fail it where it has no record by then', async () => {
+    const [store, job] = await crawl({ mode: 'limit', limit: 1 }, () => []);
+    expect(state(store, job)).toMatchObject({
+      status: 'failed',
+      failure: { reason: 'limit_reached', retryable: false },
+      pages: 200,
+      notes: ['page_limit_reached'],
+    });
+  });
+
+  test('do not bound a job that wants all, and are not told of one that has enough', async () => {
+    const [all, first] = await crawl({ mode: 'all' }, () => []);
+    expect(state(all, first)).toMatchObject({ status: 'succeeded', pages: 400, notes: [] });
+    const [enough, second] = await crawl({ mode: 'limit', limit: 2 }, (page) => (page >= 198 ? [String(page)] : []));
+    expect(state(enough, second)).toMatchObject({ status: 'succeeded', collected: 2, pages: 200, notes: [] });
   });
 });
 

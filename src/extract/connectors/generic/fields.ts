@@ -28,7 +28,7 @@ export const SITE_INPUT = schema.inputSchema(
       minimum: 0,
       maximum: 20,
       description:
-        'Follow links at most this far from the beginning, 0 being that page alone. When it is given, links are followed even where the site has a list of its pages; when not, at most 10.',
+        'Follow links at most this far from the beginning, 0 being that page alone. When it is given, links alone are followed, even where the site has a list of its pages; when not, at most 10.',
     },
     path_prefix: {
       type: 'string',

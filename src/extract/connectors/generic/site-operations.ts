@@ -48,6 +48,7 @@ export const siteUrls: Operation = siteWalk({
   whole: false,
   walk: {
     ways: ['sitemaps', 'interface'],
+    joinsSitemaps: false,
     interfaces: { mediawiki: mediawikiPages, discourse: discourseTopics },
     firstSitemaps: null,
     read: (_html, page) => [urlRecord({ url: page.url, lastModified: null, foundIn: 'link' })],
@@ -58,7 +59,7 @@ export const siteUrls: Operation = siteWalk({
 export const sitePages: Operation = siteWalk({
   name: 'site.pages',
   description:
-    'The pages of a site with their text. Sites that run WordPress, MediaWiki or Discourse are asked for their pages; of others, links are followed within the same host and folder.',
+    'The pages of a site with their text. Sites that run WordPress, MediaWiki or Discourse are asked for their pages; of others, links are followed within the same host and folder, and the pages that its sitemaps name are read as well.',
   record: PAGE_RECORD,
   example: {
     input: { url: 'https://www.example.com/docs/', max_depth: 3 },
@@ -77,6 +78,7 @@ export const sitePages: Operation = siteWalk({
   whole: false,
   walk: {
     ways: ['interface'],
+    joinsSitemaps: true,
     interfaces: { wordpress: wordpressPages, mediawiki: mediawikiPages, discourse: discoursePages },
     firstSitemaps: null,
     read: (html, page, meta) => [pageRecord(html, page, meta)],
@@ -111,6 +113,7 @@ export const siteProducts: Operation = siteWalk({
   whole: true,
   walk: {
     ways: ['interface', 'sitemaps'],
+    joinsSitemaps: false,
     interfaces: { shopify: shopifyProducts },
     firstSitemaps: /product|item|shop/i,
     read: productRecords,

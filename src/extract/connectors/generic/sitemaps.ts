@@ -1,4 +1,4 @@
-import { SourceFailure } from '../../connector.ts';
+import { SourceFailure, type StepNote } from '../../connector.ts';
 import { FEED_ITEMS_MAX } from '../../read/feed-parse.ts';
 import { readFeed } from '../../read/feed.ts';
 import { PartTaker, type ListPart } from '../../read/list-part.ts';
@@ -14,6 +14,8 @@ export interface Entries {
   readonly next: number | null;
   /** As a step says it; told with the list's last part. */
   readonly leftOut?: string;
+  /** As a step says it; the list ends before its end. */
+  readonly brokenOff?: StepNote;
 }
 
 /** A list of pages as it comes. */
@@ -46,13 +48,12 @@ export async function readEntries({ url, pieces }: ListText, part: ListPart<Site
   if (sitemap.kind === 'none') return null;
   if (sitemap.kind === 'feed') return readFeedEntries((held ?? []).join(''), url, part);
   const { kind, entries, next, breaksOff } = sitemap;
-  // One that breaks off at once names nothing, as one that is not there.
-  const isCut = breaksOff && (entries.length > 0 || part.from > 0);
+  const brokenOff: StepNote = { reason: 'parse_failed', detail: `${url} breaks off before its end` };
   return {
     kind,
     entries: entries.map((entry) => ({ ...entry, foundIn: 'sitemap' })),
     next,
-    ...(isCut && { leftOut: `the rest of ${url}, which breaks off` }),
+    ...(breaksOff && { brokenOff }),
   };
 }
 

@@ -17,6 +17,8 @@ import { isWanted, type Scope } from './scope.ts';
 export interface Walk {
   /** Ways that are tried before links are followed, in order; each that is not there leads to the next. */
   readonly ways: readonly ('interface' | 'sitemaps')[];
+  /** Whether sitemaps are read as well where links are followed: pages that neither names alone are found by the other. */
+  readonly joinsSitemaps: boolean;
   /** Interfaces that serve this walk. */
   readonly interfaces: Readonly<Partial<Record<Platform['kind'], List>>>;
   /** Sitemaps whose address fits are read first. */
@@ -66,11 +68,18 @@ export interface PageState extends Common {
   readonly depthLeft: number;
 }
 
-/** One sitemap, from its entry `from`. `nested`: indexes above it. */
+/** The site's sitemaps, wherever they are. `depthLeft`: of the pages that they name. */
+export interface SitemapsState extends Common {
+  readonly does: 'sitemaps';
+  readonly depthLeft: number;
+}
+
+/** One sitemap, from its entry `from`. `nested`: indexes above it. `depthLeft`: of the pages that it names. */
 export interface SitemapState extends Common {
   readonly does: 'sitemap';
   readonly from: number;
   readonly nested: number;
+  readonly depthLeft: number;
 }
 
 /** One page of an interface's list. */
@@ -86,7 +95,7 @@ export interface ListState extends Common {
   readonly currency: string | null;
 }
 
-export type WalkState = BeginState | PageState | SitemapState | ListState;
+export type WalkState = BeginState | PageState | SitemapsState | SitemapState | ListState;
 
 export function toStep(state: WalkState): Step {
   return { key: keyOf(state), state };
@@ -99,7 +108,7 @@ export function pageStep(key: string, state: PageState): Step {
 
 /** Whether what follows of a list is lost with the step. */
 export function carriesRest(state: WalkState): boolean {
-  return state.does === 'sitemap' || (state.does === 'list' && !state.isThing);
+  return state.does === 'sitemap' || state.does === 'sitemaps' || (state.does === 'list' && !state.isThing);
 }
 
 function keyOf(state: WalkState): string {
@@ -108,6 +117,8 @@ function keyOf(state: WalkState): string {
       return 'begin';
     case 'page':
       return normalisedUrl(state.url);
+    case 'sitemaps':
+      return 'sitemaps';
     case 'sitemap':
       return `sitemap ${state.from} ${state.url}`;
     case 'list':
@@ -139,12 +150,12 @@ export function partOf(
   return { from, max: { urls, index: STEPS_MAX }, keeps };
 }
 
-/** What entries that are wanted give: records at once, or steps to their pages. */
-export function fromEntries(entries: readonly Entry[], scope: Scope, { named }: Walk): StepResult {
+/** What entries that are wanted give: records at once, or steps to their pages, from which links are followed as far as `depthLeft`. */
+export function fromEntries(entries: readonly Entry[], scope: Scope, { named }: Walk, depthLeft = 0): StepResult {
   if (named !== null) return { records: entries.map(named), next: [], total: null };
   return {
     records: [],
-    next: entries.map(({ url }) => toStep({ does: 'page', url, scope, depthLeft: 0 })),
+    next: entries.map(({ url }) => toStep({ does: 'page', url, scope, depthLeft })),
     total: null,
   };
 }

@@ -6,6 +6,7 @@ import {
   type Operation,
   type StepResult,
 } from '../../../../src/extract/connector.ts';
+import { pageArticle } from '../../../../src/extract/connectors/generic/page-operations.ts';
 import { siteProducts, sitePages, siteUrls } from '../../../../src/extract/connectors/generic/site-operations.ts';
 import { fakeSource, type FakeAnswers, type FakeReply, type FakeSourceOptions } from '../../../support/fake-source.ts';
 import { pageText } from '../../../support/pages.ts';
@@ -45,6 +46,53 @@ describe('site.urls', () => {
     expect(urls(fields)).toEqual(['https://site.example/a', 'https://site.example/c']);
     expect(fields[0]?.['found_in']).toBe('sitemap');
     expect(source.urls).not.toContain('https://site.example/sitemap.xml');
+  });
+
+  const WARNING =
+    '<br />\n<b>Warning</b>:  Undefined array key "x" in <b>/srv/www/plug-in.php</b> on line <b>12</b><br />\n';
+  const printed = (reply: FakeReply, before: string): FakeReply => {
+    const { body } = reply as { readonly body: string };
+    return { headers: { 'content-type': 'text/html' }, body: `${before}<?xml version="1.0" encoding="UTF-8"?>${body}` };
+  };
+
+  test('reads sitemaps before which the site’s software printed something, also as its beginning', async () => {
+    const world = answers({
+      [HOME]: links(),
+      'https://site.example/s.xml': printed(index('/s1.xml', '/s2.xml'), '\n\n'),
+      'https://site.example/s1.xml': printed(sitemap('/a', '/b'), WARNING.repeat(20)),
+      'https://site.example/s2.xml': printed(sitemap('/c'), 'Notice: deprecated <!-- cached --> '),
+    });
+    const { fields } = await ran(siteUrls, { url: HOME }, world, { sitemaps: ['https://site.example/s.xml'] });
+    expect(urls(fields)).toEqual(['/a', '/b', '/c'].map((path) => new URL(path, HOME).href));
+    const direct = await ran(siteUrls, { url: 'https://site.example/s1.xml' }, world);
+    expect(urls(direct.fields)).toEqual(['/a', '/b'].map((path) => new URL(path, HOME).href));
+  });
+
+  test('tells of what robots.txt names and cannot be read, whatever is found in its place', async () => {
+    const find = (named: FakeReply): Promise<StepResult> => {
+      const world = answers({ [HOME]: links('/l'), 'https://site.example/s.xml': named });
+      const source = fakeSource(world, { sitemaps: ['https://site.example/s.xml'] });
+      return siteUrls.run({ does: 'begin', url: HOME, scope: SCOPE, depthMax: null }, source, { recordsLeft: 10 });
+    };
+    const page = '<!doctype html><title>Wait</title>';
+    expect((await find(page)).unreadable).toMatchObject([{ reason: 'parse_failed', isFetched: true }]);
+    expect((await find('<urlset><url><loc>')).unreadable).toMatchObject([{ reason: 'parse_failed', isFetched: true }]);
+    const refused = new SourceFailure('access_denied', 'no', false);
+    expect((await find(refused)).unreadable).toMatchObject([{ reason: 'access_denied', isFetched: false }]);
+    expect((await find(null)).notes).toMatchObject([{ reason: 'source_not_found' }]);
+  });
+
+  test('keeps what a sitemap that breaks off has, and says that it is broken', async () => {
+    const at = 'https://site.example/s.xml';
+    const body =
+      '<urlset><url><loc>https://site.example/1</loc></url><url><loc>https://site.example/2</loc></url><url><lo';
+    const state = { does: 'sitemap', url: at, scope: SCOPE, from: 0, nested: 0, depthLeft: 0 };
+    const found = await siteUrls.run(state, fakeSource(answers({ [at]: { headers: XML, body } })), { recordsLeft: 10 });
+    expect(found.records.map(({ fields }) => fields['url'])).toEqual([
+      'https://site.example/1',
+      'https://site.example/2',
+    ]);
+    expect([found.leftOut, found.brokenOff?.reason]).toEqual([undefined, 'parse_failed']);
   });
 
   test('looks where sitemaps usually are', async () => {
@@ -113,12 +161,15 @@ describe('site.urls', () => {
     expect(source.requests.filter(({ method }) => method === 'json')).toHaveLength(2);
   });
 
-  test('passes over a sitemap that is gone, or is a page that says so, and tells the operator', async () => {
-    for (const reply of [null, '<html><body>Sorry</body></html>'] as const) {
+  test('passes over a sitemap that is gone, which the operator is told, or is a page, which the job tells', async () => {
+    for (const [reply, told] of [
+      [null, { notes: [{ reason: 'source_not_found' }] }],
+      ['<html><body>Sorry</body></html>', { unreadable: [{ reason: 'parse_failed', isFetched: true }] }],
+    ] as const) {
       const step = { does: 'sitemap', url: 'https://site.example/s2.xml', scope: SCOPE, from: 0, nested: 1 };
       const source = fakeSource(answers({ 'https://site.example/s2.xml': reply }));
       const found = await siteUrls.run(step, source, { recordsLeft: Infinity });
-      expect(found).toMatchObject({ records: [], next: [], notes: [{ reason: 'source_not_found' }] });
+      expect(found).toMatchObject({ records: [], next: [], ...told });
       // Where a part of it was read, what follows is lost.
       await expect(siteUrls.run({ ...step, from: 10 }, source, { recordsLeft: 1 })).rejects.toThrow(SourceFailure);
     }
@@ -244,6 +295,66 @@ describe('site.pages', () => {
     expect(fields[1]).toMatchObject({ url: `${root}a`, language: 'en', status: 200, text: long.trim() });
     expect(source.urls).not.toContain(`${root}deeper`);
     expect(source.urls).not.toContain('https://site.example/news');
+  });
+
+  test('reads the pages that sitemaps name as well as those that links lead to, each once', async () => {
+    const named = Array.from({ length: 1_500 }, (_, i) => `/orphan/${i}`);
+    const { fields, source } = await ran(sitePages, { url: HOME, exclude: ['/orphan/9'] }, (request) => {
+      const { pathname, origin } = new URL(request.url);
+      if (origin !== 'https://site.example') return null;
+      if (pathname === '/') return text('Home', links('/linked', '/both'));
+      if (pathname === '/sitemap.xml') return sitemap(...named, '/both', 'https://other.example/x');
+      if (pathname === '/orphan/1') return text('Leads on', links('/behind'));
+      return /^\/(?:orphan\/\d+|linked|both|behind)$/.test(pathname) ? text(pathname, '') : null;
+    });
+    const excluded = named.filter((path) => path.startsWith('/orphan/9')).length;
+    expect(fields).toHaveLength(1 + 2 + 1_500 - excluded + 1);
+    expect(urls(fields)).toContain('https://site.example/behind');
+    expect(new Set(source.urls).size).toBe(source.urls.length);
+  });
+
+  test('reads no sitemap where its links are enough, and where a depth is given', async () => {
+    const world = answers({
+      [HOME]: text('Home', links('/a')),
+      'https://site.example/a': text('A', ''),
+      'https://site.example/sitemap.xml': sitemap('/b'),
+    });
+    const enough = await ran(sitePages, { url: HOME }, world, { limit: 2 });
+    const deep = await ran(sitePages, { url: HOME, max_depth: 3 }, world);
+    for (const { source, fields } of [enough, deep]) {
+      expect(source.urls).not.toContain('https://site.example/sitemap.xml');
+      expect(fields).toHaveLength(2);
+    }
+  });
+
+  test('takes a usual place that does not answer for one without a sitemap', async () => {
+    const down = new SourceFailure('source_unavailable', 'down', true);
+    const world = answers({
+      [HOME]: text('Home', ''),
+      'https://site.example/sitemap.xml': down,
+      'https://site.example/sitemap_index.xml': down,
+    });
+    expect((await ran(sitePages, { url: HOME }, world)).fields).toHaveLength(1);
+    // What robots.txt names is there, and may come back.
+    const named = { sitemaps: ['https://site.example/sitemap.xml'] };
+    await expect(ran(sitePages, { url: HOME }, world, named)).rejects.toMatchObject({ reason: 'source_unavailable' });
+  });
+
+  test.each([
+    [
+      'its main part',
+      `<main><p>${long}</p><div class="share"><p>Tell your friends of it, all of them, today.</p></div></main>`,
+    ],
+    ['nothing', `<div><p>${long}</p><p>${long}</p></div><div><ul><li><a href="/x">More</a></li></ul></div>`],
+    [
+      'a list of teasers',
+      `<main>${`<h2><a href="/t">${long.slice(0, 200)}</a></h2><p>In short.</p>`.repeat(4)}</main><div><p>${long}</p></div>`,
+    ],
+  ])('has the same text as page.article of a page that marks %s', async (_, body) => {
+    const world = answers({ [HOME]: `<html lang="en"><title>T</title><body><nav>Menu</nav>${body}</body></html>` });
+    const [site, page] = [await ran(sitePages, { url: HOME }, world), await ran(pageArticle, { url: HOME }, world)];
+    expect(site.fields[0]?.['text']).toBe(page.fields[0]?.['text']);
+    expect(site.fields[0]?.['word_count']).toBe(page.fields[0]?.['word_count']);
   });
 
   test('respects what pages and links ask of crawlers', async () => {

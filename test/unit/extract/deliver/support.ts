@@ -40,6 +40,8 @@ export function jobOf(collected: number, more: Partial<Extraction> = {}): Extrac
     counts: { collected, target: collected, pages: 3, errors: 0, duplicates: 2 },
     usage: { credits: 3, tier: 'basic' },
     failure: null,
+    notes: [],
+    waitingUntilMs: null,
     createdAtMs: ENDED_MS - 5_000,
     startedAtMs: ENDED_MS - 4_000,
     finishedAtMs: ENDED_MS,

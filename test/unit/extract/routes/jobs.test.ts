@@ -22,6 +22,8 @@ describe('the status of an extraction', () => {
       started_at: CREATED_AT + 1,
       finished_at: CREATED_AT + 5,
       expires_at: CREATED_AT + 90_000,
+      waiting_until: null,
+      notes: [],
       delivery: { type: 'store', status: 'pending' },
     };
     expect(JSON.stringify(json)).toBe(JSON.stringify(expected));
@@ -34,6 +36,19 @@ describe('the status of an extraction', () => {
     expect(queued.json).not.toHaveProperty('failure');
     const failed = await ask('GET', `/v1/extractions/${given(FAILED).id}`);
     expect(failed.json['failure']).toEqual({ reason: 'source_unavailable', retryable: true });
+  });
+
+  test('tells what of the result is not as was asked for, and until when a running job waits, in seconds', async () => {
+    const { ask, given } = setUp();
+    const noted = given({ notes: ['records_truncated', 'list_incomplete'], waitingUntilMs: NOW_MS + 90_500 });
+    const { json } = await ask('GET', `/v1/extractions/${noted.id}`);
+    expect(json).toMatchObject({
+      waiting_until: CREATED_AT + 90,
+      notes: [
+        { code: 'records_truncated', message: expect.stringContaining('_meta.truncated') },
+        { code: 'list_incomplete', message: expect.stringContaining('list') },
+      ],
+    });
   });
 
   test('names the kind of delivery as the request did, and nothing of where it goes', async () => {

@@ -122,6 +122,8 @@ export function extraction(changes: Partial<Extraction> = {}): Extraction {
     counts: { collected: 0, target: 100, pages: 0, errors: 0, duplicates: 0 },
     usage: { credits: 0, tier: 'basic' },
     failure: null,
+    notes: [],
+    waitingUntilMs: null,
     createdAtMs: NOW_MS,
     startedAtMs: null,
     finishedAtMs: null,

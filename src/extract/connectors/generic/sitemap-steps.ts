@@ -1,0 +1,192 @@
+import {
+  ROBOTS_SITEMAPS_MAX,
+  SourceFailure,
+  type Source,
+  type Step,
+  type StepNote,
+  type StepResult,
+  type UnreadableList,
+  type Wanted,
+} from '../../connector.ts';
+import { absoluteUrl } from '../../read/urls.ts';
+import { PAGE_URL_CHARACTERS_MAX } from './address.ts';
+import { leftOutOf } from './left-out.ts';
+import { readEntries, type Entries, type ListText } from './sitemaps.ts';
+import { isGone, isNothing, isPassable, NOTHING } from './step-results.ts';
+import { fromEntries, partOf, toStep, type SitemapsState, type SitemapState, type Walk } from './walk.ts';
+
+/** Choice: the protocol has no index of indexes, but sites do. */
+const NESTED_MAX = 3;
+/** Where sitemaps stand that robots.txt does not name. */
+const USUAL_SITEMAPS = ['/sitemap.xml', '/sitemap_index.xml'];
+
+/**
+ * Reads the first sitemap that has something, and leads to the others that robots.txt names. Nothing where none has a page that is wanted.
+ * Of those that robots.txt names, one that is there and cannot be read would be lost among the others; where no other gives anything,
+ * links are followed in their place, and the job says so.
+ */
+export async function bySitemaps(walk: Walk, state: SitemapsState, source: Source, want: Wanted): Promise<StepResult> {
+  const { url, scope, depthLeft } = state;
+  const named = (await source.robotsSitemaps(url)).flatMap((link) => absoluteUrl(link, url) ?? []);
+  const usual = USUAL_SITEMAPS.flatMap((path) => absoluteUrl(path, url) ?? []);
+  const distinct = [...new Set(named)];
+  const places = ordered(distinct.filter(isShort), walk);
+  const states = [...places, ...usual].map((place) => sitemap(place, { scope, nested: 0, depthLeft }));
+  const unreadable: UnreadableList[] = [];
+  const notes: StepNote[] = [];
+  let unread: unknown = null;
+  for (const [at, one] of states.entries()) {
+    const isNamed = at < places.length;
+    const read = await tryList(walk, one, source, want, isNamed || !walk.joinsSitemaps);
+    if (read.kind === 'gone' && isNamed) notes.push(goneNote(one.url));
+    if (read.kind === 'unreadable' && isNamed) {
+      unreadable.push(read.list);
+      unread ??= read.error;
+    }
+    if (read.kind !== 'list' || isNothing(read.found)) continue;
+    if (unread !== null) throw unread;
+    const others = states.slice(at + 1, places.length).map(toStep);
+    const leftOut = read.found.leftOut ?? robotsLeftOut(named.length, distinct.length - places.length);
+    return { ...read.found, next: [...read.found.next, ...others], notes, unreadable, ...leftOutOf(leftOut) };
+  }
+  return { ...NOTHING, notes, unreadable };
+}
+
+type Read =
+  | { readonly kind: 'list'; readonly found: StepResult }
+  | { readonly kind: 'gone' }
+  /** `error`: what it names would be lost; null for a page that says that there is no list. */
+  | { readonly kind: 'unreadable'; readonly list: UnreadableList; readonly error: SourceFailure | null };
+
+/** `isStrict`: what may come back is for the job to judge; else a place that fails is as good as one where nothing is. */
+async function tryList(
+  walk: Walk,
+  state: SitemapState,
+  source: Source,
+  want: Wanted,
+  isStrict: boolean,
+): Promise<Read> {
+  try {
+    const found = await sitemapAt(walk, state, source, want);
+    if (found === null) return { kind: 'unreadable', list: noList(state.url), error: null };
+    const { brokenOff, ...others } = found;
+    // It broke off at once: as one that cannot be read.
+    if (brokenOff !== undefined && isNothing(others)) {
+      const error = new SourceFailure(brokenOff.reason, brokenOff.detail, false);
+      return { kind: 'unreadable', list: { ...brokenOff, isFetched: true }, error };
+    }
+    return { kind: 'list', found };
+  } catch (error) {
+    if (!(error instanceof SourceFailure)) throw error;
+    const mayPass = isPassable(error) || (!isStrict && error.reason === 'source_unavailable' && error.waitMs === null);
+    if (!mayPass) throw error;
+    if (isGone(error)) return { kind: 'gone' };
+    return { kind: 'unreadable', list: { reason: error.reason, detail: error.message, isFetched: false }, error };
+  }
+}
+
+function noList(url: string): UnreadableList {
+  return { reason: 'parse_failed', detail: `${url} is no list of pages`, isFetched: true };
+}
+
+function goneNote(url: string): StepNote {
+  return { reason: 'source_not_found', detail: `${url} is gone` };
+}
+
+function robotsLeftOut(named: number, tooLong: number): string | null {
+  if (named >= ROBOTS_SITEMAPS_MAX) return `robots.txt names ${named} sitemaps, and maybe more`;
+  return tooLong === 0 ? null : tooLongSitemaps(tooLong);
+}
+
+function tooLongSitemaps(count: number): string {
+  return `${count} sitemaps, whose addresses have more than ${PAGE_URL_CHARACTERS_MAX} characters`;
+}
+
+function isShort(url: string): boolean {
+  return url.length <= PAGE_URL_CHARACTERS_MAX;
+}
+
+export function sitemap(url: string, of: Pick<SitemapState, 'scope' | 'nested' | 'depthLeft'>): SitemapState {
+  return { does: 'sitemap', url, from: 0, ...of };
+}
+
+/** In the order in which they are to be read. */
+function ordered(urls: readonly string[], { firstSitemaps }: Walk): readonly string[] {
+  if (firstSitemaps === null) return urls;
+  return [...urls.filter((url) => firstSitemaps.test(url)), ...urls.filter((url) => !firstSitemaps.test(url))];
+}
+
+/**
+ * One that is gone names nothing any more, and one that is a page says so, which the job tells. With any other that cannot be read, what
+ * it names would be lost, so it fails.
+ */
+export async function readSitemapStep(
+  walk: Walk,
+  state: SitemapState,
+  source: Source,
+  want: Wanted,
+): Promise<StepResult> {
+  const { url, from } = state;
+  const found = await sitemapAt(walk, state, source, want).catch((error: unknown) => {
+    if (!isGone(error)) throw error;
+    return 'gone' as const;
+  });
+  if (found !== null && found !== 'gone') return found;
+  if (from > 0)
+    throw new SourceFailure('source_unavailable', `${url} is no list any more, from entry ${from} on`, true);
+  if (found === null) return { ...NOTHING, unreadable: [noList(url)] };
+  return { ...NOTHING, notes: [goneNote(url)] };
+}
+
+/** null where there is something else. */
+async function sitemapAt(walk: Walk, state: SitemapState, source: Source, want: Wanted): Promise<StepResult | null> {
+  return await source.longText(state.url, (text) => readList(text, state, walk, want));
+}
+
+/**
+ * An index leads to its sitemaps, a list to its pages, and where either has more than the step can use now, to itself. Null where the
+ * page is neither.
+ */
+export async function readList(
+  text: ListText,
+  state: SitemapState,
+  walk: Walk,
+  want: Wanted,
+): Promise<StepResult | null> {
+  let tooLong = 0;
+  const part = partOf(state, walk, want, () => {
+    tooLong++;
+  });
+  const list = await readEntries(text, part);
+  if (list === null) return null;
+  const more = list.next === null ? [] : [toStep({ ...state, from: list.next })];
+  const { leftOut, brokenOff } = list;
+  const cut = { ...(leftOut !== undefined && { leftOut }), ...(brokenOff !== undefined && { brokenOff }) };
+  if (list.kind === 'index') return { ...fromIndex(list, more, state, walk, tooLong), ...cut };
+  const { next, ...result } = fromEntries(list.entries, state.scope, walk, state.depthLeft);
+  const notes = tooLong === 0 ? [] : [tooLongPages(state.url, tooLong)];
+  return { ...result, next: [...next, ...more], notes, ...cut };
+}
+
+function fromIndex(
+  { entries }: Entries,
+  more: readonly Step[],
+  { url, scope, nested, depthLeft }: SitemapState,
+  walk: Walk,
+  tooLong: number,
+): StepResult {
+  if (nested >= NESTED_MAX && entries.length > 0)
+    return { ...NOTHING, leftOut: `the sitemaps of ${url}, an index under ${NESTED_MAX} others` };
+  const urls = ordered(
+    entries.map((entry) => entry.url),
+    walk,
+  );
+  const next = [...urls.map((one) => toStep(sitemap(one, { scope, nested: nested + 1, depthLeft }))), ...more];
+  return { ...NOTHING, next, ...(tooLong > 0 && { leftOut: tooLongSitemaps(tooLong) }) };
+}
+
+/** Choice: such pages are none that a walk reads, whatever leads to them; only the operator is told. */
+function tooLongPages(url: string, count: number): StepNote {
+  const detail = `${url} names ${count} addresses of more than ${PAGE_URL_CHARACTERS_MAX} characters, which are passed over`;
+  return { reason: 'unsupported_content', detail };
+}

@@ -1,0 +1,102 @@
+import type { FailureReason, JobNote } from '../core/extraction.ts';
+import { RECORD_BYTES_MAX, RECORD_TEXT_BYTES_MIN } from '../limits.ts';
+import type { ExtractFailure, ExtractResult } from '../pools/extract-messages.ts';
+import type { FoundRecord } from './connector.ts';
+import { hashesOf } from './pack-steps.ts';
+import { META } from './shape/record-meta.ts';
+import type { FullRecord, Shaper } from './shape/shaper.ts';
+
+export type Note = Pick<ExtractFailure, 'reason' | 'detail'>;
+export type EncodedLines = Pick<ExtractResult, 'ndjson' | 'lineBytes' | 'hashes'>;
+
+export type RecordLines =
+  | {
+      readonly kind: 'lines';
+      readonly encoded: EncodedLines;
+      /** Records that were left out. */
+      readonly dropped: number;
+      readonly notes: readonly Note[];
+      readonly jobNotes: readonly JobNote[];
+    }
+  /** `enough`: what came before and is all that the job wants, so that it may succeed all the same; null where it is less. */
+  | { readonly kind: 'failed'; readonly failure: ExtractFailure; readonly enough: EncodedLines | null };
+
+/** Choice: of all records of a step, in memory at once. */
+const STEP_BYTES_MAX = 32 * 1_048_576;
+/** Choice: of one step; the operator is told of a few in any case. */
+const NOTES_MAX = 4;
+const BOUNDS = { bytesMax: RECORD_BYTES_MAX, textBytesMin: RECORD_TEXT_BYTES_MIN };
+/** A UTF-16 unit takes this many bytes at most; a line that is short by this measure is not measured. */
+const BYTES_PER_UNIT_MAX = 3;
+
+/** Shapes the records of a step and writes each as a line of JSON. One that is too large is cut, whatever its connector. */
+export function toRecordLines(
+  shaper: Shaper,
+  records: readonly FoundRecord[],
+  { recordsLeft, nowMs }: { readonly recordsLeft: number; readonly nowMs: number },
+): RecordLines {
+  const fetchedAt = new Date(nowMs).toISOString();
+  const ids: string[] = [];
+  const lines: string[] = [];
+  const notes: Note[] = [];
+  const jobNotes = new Set<JobNote>();
+  let dropped = 0;
+  const note = (jobNote: JobNote, reason: FailureReason, detail: string): void => {
+    jobNotes.add(jobNote);
+    if (notes.length < NOTES_MAX) notes.push({ reason, detail });
+  };
+  const fault = (reason: FailureReason, detail: string): RecordLines => {
+    const enough = new Set(ids).size >= recordsLeft ? encodeLines(lines, ids) : null;
+    return { kind: 'failed', failure: { reason, retryable: false, detail }, enough };
+  };
+  let characters = 0;
+  for (const { id, sourceUrl, fields } of records) {
+    const meta = { id, source_url: sourceUrl, fetched_at: fetchedAt };
+    const shaped = toLine(shaper, { ...fields, [META]: meta });
+    const name = `${sourceUrl}, record ${id.slice(0, 100)}`;
+    if (shaped.kind === 'failed') return fault('schema_mismatch', `${name}: ${shaped.detail}`);
+    if (shaped.kind === 'dropped') {
+      dropped++;
+      note(
+        'records_dropped',
+        shaped.bytes === null ? 'schema_mismatch' : 'unsupported_content',
+        `${name}: ${shaped.detail}`,
+      );
+      continue;
+    }
+    if (shaped.cutFrom !== null)
+      note('records_truncated', 'unsupported_content', `${name}: was cut, as it had ${shaped.cutFrom} bytes`);
+    characters += shaped.line.length;
+    if (characters > STEP_BYTES_MAX) return fault('unsupported_content', `${sourceUrl}: too much for one step`);
+    ids.push(id);
+    lines.push(shaped.line);
+  }
+  return { kind: 'lines', encoded: encodeLines(lines, ids), dropped, notes, jobNotes: [...jobNotes] };
+}
+
+type Line =
+  /** `cutFrom`: bytes before it was cut; null where it was not. */
+  | { readonly kind: 'line'; readonly line: string; readonly cutFrom: number | null }
+  /** `bytes`: of one that is too large; null where the customer's schema refuses it as it is. */
+  | { readonly kind: 'dropped'; readonly detail: string; readonly bytes: number | null }
+  | { readonly kind: 'failed'; readonly detail: string };
+
+function toLine(shaper: Shaper, record: FullRecord): Line {
+  const whole = shaper.shape(record);
+  if (whole.kind !== 'record') return whole.kind === 'dropped' ? { ...whole, bytes: null } : whole;
+  const line = `${JSON.stringify(whole.value)}\n`;
+  const bytes = line.length * BYTES_PER_UNIT_MAX <= RECORD_BYTES_MAX ? 0 : Buffer.byteLength(line);
+  if (bytes <= RECORD_BYTES_MAX) return { kind: 'line', line, cutFrom: null };
+  const cut = shaper.shape(record, BOUNDS);
+  if (cut.kind !== 'record') return cut.kind === 'dropped' ? { ...cut, bytes } : cut;
+  return { kind: 'line', line: `${JSON.stringify(cut.value)}\n`, cutFrom: bytes };
+}
+
+function encodeLines(lines: readonly string[], ids: readonly string[]): EncodedLines {
+  const lineBytes = Uint32Array.from(lines, (line) => Buffer.byteLength(line));
+  // Memory of its own: a slice of Node's shared pool would cross to the other thread with the whole pool.
+  const ndjson = Buffer.allocUnsafeSlow(lineBytes.reduce((sum, bytes) => sum + bytes, 0));
+  let at = 0;
+  for (const line of lines) at += ndjson.write(line, at);
+  return { ndjson, lineBytes, hashes: hashesOf(ids) };
+}

@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest';
+import { CONNECTORS } from '../../../src/extract/connectors/index.ts';
+import type { FoundRecord, JsonObject, JsonValue } from '../../../src/extract/connector.ts';
+import { toRecordLines, type RecordLines } from '../../../src/extract/record-lines.ts';
+import { createShaper } from '../../../src/extract/shape/shaper.ts';
+import { faultsOf } from '../../conformance/records.ts';
+import { PLAIN_OUTPUT } from '../../support/extraction-jobs.ts';
+
+const MIB = 1_048_576;
+const TEXTS = { type: 'object', properties: { title: { type: 'string' }, text: { type: 'string' } } };
+
+function linesOf(
+  fields: JsonObject,
+  record: JsonObject = TEXTS,
+  output: Partial<typeof PLAIN_OUTPUT> = {},
+): RecordLines {
+  const created = createShaper({ ...PLAIN_OUTPUT, ...output }, record);
+  if (created.kind === 'faults') throw new Error(JSON.stringify(created.errors));
+  const found: FoundRecord = { id: 'a1', sourceUrl: 'https://x.example/a1', fields };
+  return toRecordLines(created.shaper, [found], { recordsLeft: 1, nowMs: 0 });
+}
+
+function only(lines: RecordLines): { readonly line: string; readonly record: JsonObject } {
+  if (lines.kind === 'failed') throw new Error(lines.failure.detail);
+  const line = Buffer.from(lines.encoded.ndjson).toString('utf8');
+  return { line, record: JSON.parse(line) as JsonObject };
+}
+
+describe('a record of more than 1 MiB', () => {
+  test('is kept with its text cut, and the record, the job and the operator are told', () => {
+    const lines = linesOf({ title: 'Long', text: 'wörd '.repeat(400_000) });
+    const { line, record } = only(lines);
+    expect(Buffer.byteLength(line)).toBeLessThanOrEqual(MIB);
+    expect(Buffer.byteLength(line)).toBeGreaterThan(MIB - 200);
+    expect(record).toMatchObject({ title: 'Long', _meta: { id: 'a1', truncated: true } });
+    expect(record['text']).toMatch(/^(?:wörd )+w?ö?r?d?$/);
+    expect(lines).toMatchObject({
+      dropped: 0,
+      jobNotes: ['records_truncated'],
+      notes: [{ reason: 'unsupported_content', detail: expect.stringMatching(/a1: was cut.* 2400\d{3} bytes/) }],
+    });
+  });
+
+  test('is not cut where the fields that are wanted are short', () => {
+    const lines = linesOf({ title: 'Long', text: 'x'.repeat(2 * MIB) }, TEXTS, { fields: ['title'] });
+    expect(only(lines).record).toMatchObject({ title: 'Long', _meta: { id: 'a1' } });
+    expect(only(lines).record['_meta']).not.toHaveProperty('truncated');
+    expect(lines).toMatchObject({ jobNotes: [], notes: [] });
+  });
+
+  test('holds to the customer’s schema when it is cut, or is dropped by it', () => {
+    const schema = { properties: { text: { type: 'string', minLength: 2 * MIB } } };
+    expect(linesOf({ title: '', text: 'x'.repeat(2 * MIB) }, TEXTS, { schema })).toMatchObject({
+      dropped: 1,
+      jobNotes: ['records_dropped'],
+    });
+  });
+
+  test('that cannot be cut is an error that the job tells of', () => {
+    const data = Object.fromEntries(Array.from({ length: 3_000 }, (_, i) => [`number ${i}`.padEnd(500, '.'), i]));
+    const lines = linesOf({ data }, { type: 'object', properties: { data: { type: 'object' } } });
+    expect(lines).toMatchObject({
+      dropped: 1,
+      jobNotes: ['records_dropped'],
+      notes: [{ reason: 'unsupported_content', detail: expect.stringContaining('too long') }],
+    });
+  });
+
+  const operations = CONNECTORS.flatMap(({ id, operations }) =>
+    operations.map((one) => [`${id} ${one.name}`, one] as const),
+  );
+
+  test.each(operations)('of %s still holds to its published schema', (_, { record, example }) => {
+    const { line, record: cut } = only(linesOf(enlarged(example.record), record));
+    expect(Buffer.byteLength(line)).toBeLessThanOrEqual(MIB);
+    const { _meta: meta, ...fields } = cut;
+    expect(meta).toMatchObject({ truncated: true });
+    expect(faultsOf(record, fields)).toEqual([]);
+  });
+
+  /** The first text that is no date and no address is as long as a book, all others as long as a page; lists have 20 items. */
+  function enlarged(record: JsonObject): JsonObject {
+    let characters = 400_000;
+    const enlarge = (value: JsonValue): JsonValue => {
+      if (typeof value === 'string') {
+        if (/^\d{4}-|^https?:/.test(value)) return value;
+        const long = value.padEnd(characters, '漢');
+        characters = 2_000;
+        return long;
+      }
+      if (Array.isArray(value)) {
+        const items = value as readonly JsonValue[];
+        return items.flatMap((item) => Array.from({ length: 20 }, () => enlarge(item)));
+      }
+      return typeof value === 'object' && value !== null ? enlargeAll(value as JsonObject) : value;
+    };
+    const enlargeAll = (object: JsonObject): JsonObject =>
+      Object.fromEntries(Object.entries(object).map(([name, inner]) => [name, enlarge(inner)]));
+    return enlargeAll(record);
+  }
+});
