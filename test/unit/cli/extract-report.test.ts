@@ -88,6 +88,7 @@ describe('what is said of a job', () => {
       operation: 'page.article',
       counts: { collected: 1, target: 1, pages: 1, errors: 0, duplicates: 0 },
       usage: { credits: 1, tier: 'standard' },
+      notes: [],
       failure: null,
       errors: [],
       duration_ms: 1_235,
@@ -97,5 +98,11 @@ describe('what is said of a job', () => {
     const failed = await report({}, { reason: 'timeout', retryable: true }, { detail: 'at x' });
     expect(failed.json['failure']).toEqual({ reason: 'timeout', retryable: true, detail: 'at x' });
     expect(failed.json).not.toHaveProperty('records');
+  });
+
+  test('tells people and programs what of the result is not as was asked for', async () => {
+    const { json, text } = await report({ collected: 1, notes: ['list_incomplete'] }, null);
+    expect(json['notes']).toEqual([{ code: 'list_incomplete', message: expect.stringContaining('sitemap') }]);
+    expect(text).toMatch(/^note: .*sitemap/m);
   });
 });
