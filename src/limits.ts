@@ -244,16 +244,16 @@ export const DELIVERY_PAGES_PER_CUSTOMER_MAX = 32;
 
 /** By this name robots.txt knows the service. */
 export const EXTRACT_USER_AGENT = 'Gatehouse/1';
-/** Choice: bytes of one record as a line of JSON: a long book, and what receivers of webhooks let in by default. Longer texts are cut. */
+/** Choice: size of one record as a line of JSON, which receivers of webhooks usually accept. Larger records are truncated. */
 export const RECORD_BYTES_MAX = 1_048_576;
-/** Choice: bytes of a text that no cut goes below, so that ids, addresses and titles stay complete. */
+/** Choice: truncation never cuts a text below this size, so ids, addresses and titles stay complete. */
 export const RECORD_TEXT_BYTES_MIN = 1_024;
 /**
- * Pages that a job with a limit may read for each record that it wants. Choice: where fewer than one page in ten gives a record, the
- * operation, the scope or the schema does not suit the site, and each page is charged. Mode `all` has no such bound.
+ * Maximum pages per requested record of a job with a limit. Choice: if fewer than one page in ten yields a record, the operation, scope or
+ * schema does not fit the site, and every page costs a credit. Does not apply to mode `all`.
  */
 export const PAGES_PER_RECORD_MAX = 10;
-/** Choice: pages that any job may read, so that a small limit gets past menus and front pages. */
+/** Choice: pages that every job may read, so that a small limit gets past menus and front pages. */
 export const PAGES_PER_JOB_MIN = 200;
 
 // Store

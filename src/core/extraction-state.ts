@@ -136,7 +136,7 @@ export function recordsMaxOf(
  * which is a job that ever had two open steps, a page is one of many, and counts as an error; the job fails with the first of them
  * only when it ends with nothing. Some failures are the whole job's: a session that has expired, what does not hold to a
  * schema that must be held to, and of a job that wants all the loss of an unknown rest of a list. A job that wants so many may
- * have them from elsewhere: `verdictOfEnd` judges it when no step is left.
+ * get them elsewhere: `verdictOfEnd` decides when no step is left.
  */
 export function verdictOfFailure(
   state: ExtractionState,
@@ -149,8 +149,8 @@ export function verdictOfFailure(
 }
 
 /**
- * Judges a job that has no step left; null for success. A job with a limit that lost the rest of a list keeps its records: it succeeds
- * with fewer and says `list_incomplete`, unless the same job may find the rest later.
+ * Returns the failure of a job with no step left; null for success. A job with a limit that lost the rest of a list keeps its records and
+ * succeeds with the note `list_incomplete`, unless the loss is retryable.
  */
 export function verdictOfEnd(state: ExtractionState, { mode }: Pick<Collect, 'mode'>): Failure | null {
   const { collected, hasLost, firstFailure } = state;
@@ -158,12 +158,12 @@ export function verdictOfEnd(state: ExtractionState, { mode }: Pick<Collect, 'mo
   return hasLost && (mode === 'all' || firstFailure?.retryable === true) ? firstFailure : null;
 }
 
-/** Pages that a job may read for the records that it wants. Infinity where it wants all. */
+/** Maximum number of pages that a job may read; Infinity with mode `all`. */
 export function pagesMaxOf(collect: Collect): number {
   return collect.mode === 'all' ? Infinity : Math.max(PAGES_PER_JOB_MIN, PAGES_PER_RECORD_MAX * collect.limit);
 }
 
-/** Judges a job whose pages are used up while steps are open: it keeps its records, and without any it fails. */
+/** Returns the failure of a job that reached `pagesMaxOf` with open steps: null if it has records, which it keeps. */
 export function verdictOfPages({ collected }: ExtractionState): Failure | null {
   return collected > 0 ? null : { reason: 'limit_reached', retryable: false };
 }

@@ -27,8 +27,7 @@ export const FAILURE_REASONS = [
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 
 /**
- * What a customer is told of a job beside how it ended, in the order of the wire. Their places are those of bits in the stored state: a
- * new one goes to the end.
+ * Codes of a job's `notes`, in wire order. The position of a code is its bit in the stored state, so new codes are appended.
  */
 export const JOB_NOTES = ['records_truncated', 'records_dropped', 'list_incomplete', 'page_limit_reached'] as const;
 export type JobNote = (typeof JOB_NOTES)[number];
@@ -83,7 +82,7 @@ export interface Extraction {
   readonly usage: ExtractionUsage;
   readonly failure: { readonly reason: FailureReason; readonly retryable: boolean } | null;
   readonly notes: readonly JobNote[];
-  /** When a running job goes on that its source asked to wait, and that has nothing else to do; null for any other job. */
+  /** When a running job continues that is idle because a source asked it to wait; null for any other job. */
   readonly waitingUntilMs: number | null;
   readonly createdAtMs: number;
   readonly startedAtMs: number | null;

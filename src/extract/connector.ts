@@ -98,17 +98,17 @@ export interface StepResult {
    * what the step found is kept.
    */
   readonly leftOut?: string;
-  /** A list that ends before it says that it does. As `leftOut`, but the source is at fault, and the reason is given. */
+  /** Set if a list ends before its closing tag. Same effect as `leftOut`, with the source's reason in place of `limit_reached`. */
   readonly brokenOff?: StepNote;
   /**
-   * Lists that should be there and give nothing. The job says `list_incomplete` and succeeds all the same: what they would have named may
-   * be found by another way.
+   * Lists that the source names and that cannot be read. The job gets the note `list_incomplete` and can still succeed, because other
+   * ways may find the same pages.
    */
   readonly unreadable?: readonly UnreadableList[];
 }
 
 export interface UnreadableList extends StepNote {
-  /** False where the fetch failed, which counts as an error by itself. */
+  /** False if the fetch failed: that is already counted as an error. */
   readonly isFetched: boolean;
 }
 

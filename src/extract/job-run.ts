@@ -14,7 +14,7 @@ export interface Lease {
   readonly isAlone: boolean;
   /** Requests that wait for their turn at a domain. */
   waiting: number;
-  /** The domain that its last request wanted; null before the first. */
+  /** Domain of its latest request; null before the first. */
   domain: string | null;
 }
 
@@ -75,8 +75,8 @@ export class JobRun {
   }
 
   /**
-   * When the job goes on, Unix ms, where all of it waits because a source asked for it; else null. `pausedUntilMs` tells of a domain,
-   * 0 for one that asks for nothing.
+   * Returns when the job continues (Unix ms) if all its steps wait because a source asked for it; else null. `pausedUntilMs` returns
+   * the end of a domain's pause, 0 if it has none.
    */
   waitingUntilMs(nowMs: number, pausedUntilMs: (domain: string) => number): number | null {
     if (this.isOver) return null;

@@ -53,7 +53,7 @@ export class PoliteGate {
     return this.#clock.paused(this.#parts.monotonicMs());
   }
 
-  /** When the domain may be asked again that asked to be left alone, by the monotonic clock; null for any other. */
+  /** Returns the end of the domain's pause (monotonic ms); null if it is not paused. */
   pausedUntilMs(domain: string): number | null {
     return this.#clock.pausedUntilMs(domain, this.#parts.monotonicMs());
   }

@@ -62,7 +62,7 @@ export class PoliteClock {
     return paused;
   }
 
-  /** Until when a domain has asked to be left alone; null where it has not, or the time is over. */
+  /** Returns the end of the domain's pause; null if it is not paused. */
   pausedUntilMs(domain: string, nowMs: number): number | null {
     const until = this.#domains.get(domain)?.pausedUntilMs ?? -Infinity;
     return until > nowMs ? until : null;

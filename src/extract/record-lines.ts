@@ -18,18 +18,18 @@ export type RecordLines =
       readonly notes: readonly Note[];
       readonly jobNotes: readonly JobNote[];
     }
-  /** `enough`: what came before and is all that the job wants, so that it may succeed all the same; null where it is less. */
+  /** `enough`: the records before the failure if they are all that the job wants, so that it can still succeed; else null. */
   | { readonly kind: 'failed'; readonly failure: ExtractFailure; readonly enough: EncodedLines | null };
 
-/** Choice: of all records of a step, in memory at once. */
+/** Choice: size of all records of a step, which are in memory at the same time. */
 const STEP_BYTES_MAX = 32 * 1_048_576;
-/** Choice: of one step; the operator is told of a few in any case. */
+/** Choice: notes of one step; the operator sees only a few anyway. */
 const NOTES_MAX = 4;
 const BOUNDS = { bytesMax: RECORD_BYTES_MAX, textBytesMin: RECORD_TEXT_BYTES_MIN };
-/** A UTF-16 unit takes this many bytes at most; a line that is short by this measure is not measured. */
+/** Maximum UTF-8 bytes of a UTF-16 unit: a line that is short by this estimate needs no exact count. */
 const BYTES_PER_UNIT_MAX = 3;
 
-/** Shapes the records of a step and writes each as a line of JSON. One that is too large is cut, whatever its connector. */
+/** Shapes the records of a step and serialises each as a line of JSON. Truncates records that are too large, for all connectors. */
 export function toRecordLines(
   shaper: Shaper,
   records: readonly FoundRecord[],
@@ -65,7 +65,7 @@ export function toRecordLines(
       continue;
     }
     if (shaped.cutFrom !== null)
-      note('records_truncated', 'unsupported_content', `${name}: was cut, as it had ${shaped.cutFrom} bytes`);
+      note('records_truncated', 'unsupported_content', `${name}: truncated from ${shaped.cutFrom} bytes`);
     characters += shaped.line.length;
     if (characters > STEP_BYTES_MAX) return fault('unsupported_content', `${sourceUrl}: too much for one step`);
     ids.push(id);
@@ -75,9 +75,9 @@ export function toRecordLines(
 }
 
 type Line =
-  /** `cutFrom`: bytes before it was cut; null where it was not. */
+  /** `cutFrom`: its size in bytes before truncation; null if it was not truncated. */
   | { readonly kind: 'line'; readonly line: string; readonly cutFrom: number | null }
-  /** `bytes`: of one that is too large; null where the customer's schema refuses it as it is. */
+  /** `bytes`: its size if it is too large; null if the customer's schema rejects it. */
   | { readonly kind: 'dropped'; readonly detail: string; readonly bytes: number | null }
   | { readonly kind: 'failed'; readonly detail: string };
 

@@ -221,7 +221,7 @@ class LocalRun {
     const { openSteps, pages, collected } = this.#state;
     if (openSteps === 0 || pages < pagesMaxOf(collect)) return null;
     this.#state = withNotes(this.#state, ['page_limit_reached']);
-    return this.#end(verdictOfPages(this.#state), `${pages} pages gave ${collected} records`);
+    return this.#end(verdictOfPages(this.#state), `${pages} pages yielded ${collected} records`);
   }
 
   /** A step that has waited for as long as its source asked, with the lease that it had. */

@@ -106,7 +106,7 @@ function encode(
     next: next.next,
     total: found.total,
     pauseMs: Math.min(PAUSE_MS_MAX, (found.pauseSeconds ?? 0) * 1_000),
-    // Choice: a record that its schema refuses is an error of the job, and so is a list that cannot be read.
+    // Choice: a record that its schema rejects and a list that cannot be parsed count as errors of the job.
     errors: usage.errors + lines.dropped + unreadable.filter(({ isFetched }) => isFetched).length + (brokenOff ? 1 : 0),
     failure: lossOf(found),
     notes: [...unreadable, ...lines.notes, ...(found.notes ?? [])]
@@ -118,7 +118,7 @@ function encode(
   return { result, keys: steps.map(({ key }) => key) };
 }
 
-/** What of a list was lost although the step did its work: a list broke off, or one of our bounds left something out. */
+/** Returns the loss of a step that succeeded: a truncated list, or what our bounds left out; null if nothing was lost. */
 function lossOf({ next, leftOut, brokenOff }: StepResult): ExtractFailure | null {
   if (brokenOff !== undefined) return { ...brokenOff, retryable: false, losesRest: true };
   const steps = next.length - NEXT_STEPS_MAX;

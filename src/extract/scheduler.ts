@@ -140,8 +140,8 @@ export class Scheduler {
   }
 
   /**
-   * When a job goes on, Unix ms, that waits because its sources asked for it and has nothing else to do; null for any other. A pause
-   * that another job met at the same domain counts as well.
+   * Returns when a job continues (Unix ms) that is idle because its sources asked it to wait; null for any other job. Includes pauses
+   * that other jobs caused at the same domain.
    */
   waitingUntilMs(id: ExtractionId): number | null {
     const run = this.#runOf(id);

@@ -16,13 +16,12 @@ export function createdJson(job: Extraction, newSecret: string | null): Record<s
   };
 }
 
-/** Each tells what of the result is not as was asked for. */
+/** How the result differs from what was requested, per code. */
 export const NOTE_MESSAGES: Readonly<Record<JobNote, string>> = {
-  records_truncated: 'Records were too long: their texts or lists were cut, and their _meta.truncated is true.',
-  records_dropped:
-    'Records were left out, because they do not hold to output.schema or cannot be cut to the size of a record.',
-  list_incomplete: 'A list of the source, such as a sitemap, could not be read to its end: there may be more records.',
-  page_limit_reached: 'Too few pages gave a record: the job ended before it had as many as were wanted.',
+  records_truncated: 'Records larger than 1 MiB were truncated; their _meta.truncated is true.',
+  records_dropped: 'Records were dropped because they violate output.schema, or exceed 1 MiB and cannot be truncated.',
+  list_incomplete: 'A list of the source, such as a sitemap, could not be read completely; there may be more records.',
+  page_limit_reached: 'The job read as many pages as its limit allows and ended with fewer records than requested.',
 };
 
 /** `failure` is there for failed jobs alone. */

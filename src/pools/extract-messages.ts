@@ -117,7 +117,7 @@ export interface ExtractResult {
   readonly failure: ExtractFailure | null;
   /** What the operator is told beside it. */
   readonly notes: readonly Pick<ExtractFailure, 'reason' | 'detail'>[];
-  /** What the customer is told of the job because of this step. */
+  /** Notes for the job that result from this step. */
   readonly jobNotes: readonly JobNote[];
   /** JSON of the `CookieChange`s that the source made to the session while the step ran; null where it made none. */
   readonly sessionJson: string | null;

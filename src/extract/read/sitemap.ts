@@ -32,8 +32,8 @@ export interface SitemapEntry {
 /** Choice: written to the parser at once, so that it ends soon after the last URL that is taken. */
 const CHUNK_CHARACTERS = 65_536;
 /**
- * Choice: characters that programs print before the list (warnings, comments of plug-ins), and after which there is no list. As for
- * feeds.
+ * Choice: the root must start within this many characters; before it stands what programs print (warnings, comments of plug-ins). The
+ * same as for feeds.
  */
 const PRINTED_CHARACTERS_MAX = 65_536;
 /** Choice: no sitemap format is deeper. */
@@ -47,7 +47,7 @@ const DEPTH_MAX = 64;
 export class SitemapReader {
   readonly #url: string;
   readonly #part: ListPart<SitemapKind>;
-  /** What came before it is known what form the file has. */
+  /** Input buffered until the form of the file is known. */
   #head = '';
   #form: Form | null = null;
 
@@ -87,7 +87,7 @@ export class SitemapReader {
   }
 }
 
-/** `https://`: so much tells a list of addresses from anything else. */
+/** Length of `https://`, which distinguishes a list of addresses from anything else. */
 const ADDRESS_CHARACTERS = 8;
 
 interface Form {
@@ -155,7 +155,7 @@ const KINDS: Readonly<Record<string, Sitemap['kind']>> = {
   html: 'none',
 };
 
-/** What stands before the root is passed over, markup and text; a page is known by its own root. */
+/** Skips markup and text before the root element. An `html` root or doctype means that the file is a page. */
 class XmlForm implements Form {
   readonly #url: string;
   readonly #state: State;
@@ -231,7 +231,7 @@ function listen(state: State, url: string): Parser {
   );
 }
 
-/** The root: elements before it, which may never have ended, are no part of the list. */
+/** Starts at the root element and forgets the elements before it, which may be unclosed. */
 function beginAt(state: State, kind: Sitemap['kind']): void {
   state.kind = kind;
   state.path.length = 0;

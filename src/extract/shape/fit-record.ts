@@ -1,27 +1,27 @@
 import type { JsonObject, JsonSchema, JsonValue } from '../connector.ts';
 import { asObject, memberOf } from './record-paths.ts';
 
-/** A member of a record, and the schema that its value holds to and must still hold to when it is cut. */
+/** A member of a record, and the schema that its value must satisfy before and after truncation. */
 export interface SchemaMember {
   readonly name: string;
   readonly schema: JsonSchema;
 }
 
 export interface FitBounds {
-  /** Of what `bytesOf` measures. */
+  /** Maximum of what `bytesOf` returns. */
   readonly bytesMax: number;
-  /** Texts are not cut below this. */
+  /** Minimum size to which texts are cut. */
   readonly textBytesMin: number;
 }
 
-/** Lists that are cut one after the other; a record that needs more is made of lists alone. */
+/** Choice: maximum number of lists that are cut in one record. */
 const LISTS_MAX = 20;
 
 /**
- * Returns a copy of a record that is too large, cut until it fits: its longest texts, all to the same length, and where that would leave
- * too little of them, the ends of its longest lists first. Texts are cut between characters, so they stay valid UTF-8. A text whose
- * schema has a form (a date, one of several words) is never cut. Null where all that is not enough: the record is made of numbers or of
- * names.
+ * Returns a truncated copy of a record that is too large. Cuts the longest texts to one common length. If that length would be below
+ * `textBytesMin`, cuts the ends of the longest lists first. Cuts between code points, so texts stay valid UTF-8. Never cuts a text
+ * whose schema restricts its form (dates, enumerations). Returns null if the record still does not fit, for example because it consists
+ * of numbers.
  */
 export function fitRecord(
   record: JsonObject,
@@ -38,7 +38,7 @@ export function fitRecord(
   return excess() <= 0 ? copy : null;
 }
 
-/** Bytes of a value as JSON, which is written in UTF-8. */
+/** Returns the size of a value as JSON in UTF-8. */
 export function jsonBytes(value: JsonValue): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
@@ -49,7 +49,7 @@ interface Text {
   readonly holder: Holder;
   readonly key: string | number;
   readonly text: string;
-  /** As JSON, without its quotation marks. */
+  /** Size as JSON without the quotation marks. */
   readonly bytes: number;
 }
 
@@ -58,7 +58,7 @@ interface Parts {
   readonly lists: JsonValue[][];
 }
 
-/** All that may be cut: texts of more than `textBytesMin` and lists, those inside of others too. */
+/** Collects what may be cut, at any depth: texts larger than `textBytesMin`, and lists. */
 function partsOf(record: JsonObject, members: readonly SchemaMember[], textBytesMin: number): Parts {
   const parts: Parts = { texts: [], lists: [] };
   const look = (holder: Holder, key: string | number, schema: JsonSchema): void => {
@@ -82,9 +82,9 @@ function partsOf(record: JsonObject, members: readonly SchemaMember[], textBytes
   return parts;
 }
 
-/** A control character is written as six bytes. */
+/** JSON escapes a control character as six bytes. */
 const BYTES_PER_UNIT_MAX = 6;
-/** Keywords of JSON Schema that a shorter value may not hold to. */
+/** JSON Schema keywords that a shortened value might violate. */
 const TEXT_FORMS = ['format', 'pattern', 'enum', 'const', 'minLength'];
 const LIST_FORMS = ['minItems', 'contains', 'enum', 'const'];
 
@@ -96,20 +96,20 @@ function cutTexts(texts: readonly Text[], level: number): void {
   for (const { holder, key, text, bytes } of texts) if (bytes > level) holder[key] = prefixWithin(text, level);
 }
 
-/** The greatest length in bytes to which the longest texts must be cut so that `excess` bytes go; 0 where no length does it. */
+/** Returns the largest common size to which the longest texts must be cut to remove `excess` bytes; 0 if none suffices. */
 function levelOf(texts: readonly Text[], excess: number): number {
   const sizes = texts.map(({ bytes }) => bytes).toSorted((a, b) => b - a);
   let sum = 0;
   for (const [i, size] of sizes.entries()) {
     sum += size;
     const level = Math.floor((sum - excess) / (i + 1));
-    // Cutting the i + 1 largest is enough when the level is not below the next one.
+    // Cutting the i + 1 largest texts suffices if the level is not below the next one.
     if (level >= (sizes[i + 1] ?? 0)) return level;
   }
   return 0;
 }
 
-/** The beginning of a text that has at most so many bytes as JSON. */
+/** Returns the longest prefix that has at most `bytesMax` bytes as JSON. */
 function prefixWithin(text: string, bytesMax: number): string {
   let bytes = 0;
   let end = 0;
@@ -121,17 +121,17 @@ function prefixWithin(text: string, bytesMax: number): string {
   return text.slice(0, end);
 }
 
-/** Of one UTF-16 unit that is no part of a pair: as UTF-8, or as its escape in JSON. */
+/** Returns the size in JSON of a UTF-16 unit outside of a surrogate pair. */
 function unitBytes(unit: number): number {
   if (unit < 0x20) return [0x08, 0x09, 0x0a, 0x0c, 0x0d].includes(unit) ? 2 : BYTES_PER_UNIT_MAX;
   if (unit === 0x22 || unit === 0x5c) return 2;
   if (unit < 0x80) return 1;
   if (unit < 0x800) return 2;
-  // Half of a pair stands alone: it is written as an escape.
+  // JSON escapes a lone surrogate.
   return unit >= 0xd800 && unit <= 0xdfff ? BYTES_PER_UNIT_MAX : 3;
 }
 
-/** Cuts the longest lists one after the other, until nothing is too much. */
+/** Cuts the lists with the most items, one after the other, until the record fits. */
 function cutLists(lists: readonly JsonValue[][], excess: () => number): void {
   for (const list of lists.toSorted((a, b) => b.length - a.length).slice(0, LISTS_MAX)) {
     const over = excess();
@@ -140,12 +140,12 @@ function cutLists(lists: readonly JsonValue[][], excess: () => number): void {
   }
 }
 
-/** Takes items off the end of a list until so many bytes are gone, or none is left. */
+/** Removes items from the end of a list until `excess` bytes are gone or the list is empty. */
 function cutList(list: JsonValue[], excess: number): void {
   let left = excess;
   while (left > 0 && list.length > 0) {
     const item = list.pop();
-    // Each has a comma before it.
+    // Plus the comma before the item.
     left -= jsonBytes(item ?? null) + 1;
   }
 }

@@ -4,8 +4,8 @@ import type { JsonObject } from '../connector.ts';
 export const META = '_meta';
 
 /**
- * Its members, in the order of CSV's last columns. Source: open points, section 5. Choice: `truncated`, which few records have, is no
- * column: every CSV would change for it. The job's `notes` say that there are such records.
+ * Its members, in the order of CSV's last columns. Source: open points, section 5. Choice: `truncated` is no column, because it would
+ * change every CSV for a few records; the job's `notes` report it.
  */
 export const META_NAMES = ['id', 'seq', 'source_url', 'fetched_at'] as const;
 

@@ -11,7 +11,7 @@ import { compileSchema } from './schema-compile.ts';
 import { pick, project } from './selection.ts';
 
 export type Shaped =
-  /** `_meta` is its last member; its `truncated` is true where the record was cut. */
+  /** `_meta` is its last member; `_meta.truncated` is true if the record was truncated. */
   | { readonly kind: 'record'; readonly value: JsonObject }
   /** It does not hold to the schema, and such records are left out. `detail` is for the operator alone. */
   | { readonly kind: 'dropped'; readonly detail: string }
@@ -22,8 +22,8 @@ export type FullRecord = JsonObject & { readonly [META]: RecordMeta };
 
 export interface Shaper {
   /**
-   * `record` holds to the record schema, `_meta` aside. With `bounds` it is cut to that size, before the customer's schema is held against
-   * it; where it cannot be, it is dropped.
+   * `record` satisfies the record schema, `_meta` aside. With `bounds` the record is truncated to that size before it is validated against
+   * the customer's schema, and dropped if it cannot be truncated.
    */
   shape(record: FullRecord, bounds?: FitBounds): Shaped;
   /** Whether a record may be left out. */
@@ -75,7 +75,7 @@ interface Plan {
   readonly check: RecordCheck;
 }
 
-/** Choice: generously, what `_meta` gets beside its members here: its name, `truncated` and `seq`. */
+/** Choice: generous size of the name `_meta` and of the member `seq`, which is added later. */
 const META_BYTES = 64;
 
 function shape(record: FullRecord, { output, members, columns, check }: Plan, bounds: FitBounds | null): Shaped {
@@ -83,7 +83,7 @@ function shape(record: FullRecord, { output, members, columns, check }: Plan, bo
   const toOutput = (fields: JsonObject): JsonObject => (output.flatten ? flattened(fields, columns) : fields);
   const meta = bounds === null ? record[META] : { ...record[META], truncated: true };
   const fields = bounds === null ? given : fit(given, members, bounds, jsonBytes(meta), toOutput);
-  if (fields === null) return { kind: 'dropped', detail: 'The record is too long and cannot be cut.' };
+  if (fields === null) return { kind: 'dropped', detail: 'The record is too large and cannot be truncated.' };
   const value = toOutput(fields);
   const detail = check(value);
   const whole = { ...value, [META]: meta };

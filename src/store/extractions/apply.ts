@@ -56,7 +56,7 @@ export interface StepOutcome {
   readonly pausedUntilMs: number;
   readonly failure: StepFailure | null;
   readonly entries: readonly FailureEntry[];
-  /** What the customer is told. */
+  /** Notes for the job. */
   readonly notes: readonly JobNote[];
 }
 
@@ -113,7 +113,7 @@ export function applyPart(
       verdict = verdictOfFailure(next, outcome.failure, job.collect) ?? undefined;
     if (verdict === undefined && next.openSteps === 0) verdict = verdictOfEnd(next, job.collect);
     if (verdict === undefined && next.pages >= pagesMaxOf(job.collect)) {
-      limit = `${counted(next.pages)} pages gave ${counted(next.collected)} records; this job may read no more`;
+      limit = `${counted(next.pages)} pages yielded ${counted(next.collected)} records; the job may read no more pages`;
       verdict = verdictOfPages(next);
       next = withNotes(next, ['page_limit_reached']);
     }

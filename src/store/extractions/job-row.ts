@@ -79,7 +79,7 @@ export function extractionOf(job: Job, state: ExtractionState): Extraction {
     usage: { credits: state.credits, tier: state.tier },
     failure,
     notes,
-    // The scheduler knows; nothing of it is stored.
+    // Not stored: the caller asks the scheduler.
     waitingUntilMs: null,
     startedAtMs,
     finishedAtMs,

@@ -100,7 +100,7 @@ describe('what is said of a job', () => {
     expect(failed.json).not.toHaveProperty('records');
   });
 
-  test('tells people and programs what of the result is not as was asked for', async () => {
+  test('reports the notes of the job as text and as JSON', async () => {
     const { json, text } = await report({ collected: 1, notes: ['list_incomplete'] }, null);
     expect(json['notes']).toEqual([{ code: 'list_incomplete', message: expect.stringContaining('sitemap') }]);
     expect(text).toMatch(/^note: .*sitemap/m);

@@ -78,7 +78,7 @@ describe('a new job', () => {
     expect(at.control.find(customer(2), id)).toBeNull();
   });
 
-  test('says until when it waits, where it is found and in a list', async () => {
+  test('shows until when a paused job waits, by id and in the list', async () => {
     const at = begin();
     const { id } = await create(at);
     expect(at.control.find(me, id)).toMatchObject({ status: 'running', waitingUntilMs: null });

@@ -27,7 +27,7 @@ function only(lines: RecordLines): { readonly line: string; readonly record: Jso
 }
 
 describe('a record of more than 1 MiB', () => {
-  test('is kept with its text cut, and the record, the job and the operator are told', () => {
+  test('is truncated, with _meta.truncated, a note of the job and one for the operator', () => {
     const lines = linesOf({ title: 'Long', text: 'wörd '.repeat(400_000) });
     const { line, record } = only(lines);
     expect(Buffer.byteLength(line)).toBeLessThanOrEqual(MIB);
@@ -37,18 +37,18 @@ describe('a record of more than 1 MiB', () => {
     expect(lines).toMatchObject({
       dropped: 0,
       jobNotes: ['records_truncated'],
-      notes: [{ reason: 'unsupported_content', detail: expect.stringMatching(/a1: was cut.* 2400\d{3} bytes/) }],
+      notes: [{ reason: 'unsupported_content', detail: expect.stringMatching(/a1: truncated from 2400\d{3} bytes/) }],
     });
   });
 
-  test('is not cut where the fields that are wanted are short', () => {
+  test('is not truncated if the selected fields are short', () => {
     const lines = linesOf({ title: 'Long', text: 'x'.repeat(2 * MIB) }, TEXTS, { fields: ['title'] });
     expect(only(lines).record).toMatchObject({ title: 'Long', _meta: { id: 'a1' } });
     expect(only(lines).record['_meta']).not.toHaveProperty('truncated');
     expect(lines).toMatchObject({ jobNotes: [], notes: [] });
   });
 
-  test('holds to the customer’s schema when it is cut, or is dropped by it', () => {
+  test('is validated against the customer’s schema after truncation', () => {
     const schema = { properties: { text: { type: 'string', minLength: 2 * MIB } } };
     expect(linesOf({ title: '', text: 'x'.repeat(2 * MIB) }, TEXTS, { schema })).toMatchObject({
       dropped: 1,
@@ -56,13 +56,13 @@ describe('a record of more than 1 MiB', () => {
     });
   });
 
-  test('that cannot be cut is an error that the job tells of', () => {
+  test('is dropped with an error and a note if it cannot be truncated', () => {
     const data = Object.fromEntries(Array.from({ length: 3_000 }, (_, i) => [`number ${i}`.padEnd(500, '.'), i]));
     const lines = linesOf({ data }, { type: 'object', properties: { data: { type: 'object' } } });
     expect(lines).toMatchObject({
       dropped: 1,
       jobNotes: ['records_dropped'],
-      notes: [{ reason: 'unsupported_content', detail: expect.stringContaining('too long') }],
+      notes: [{ reason: 'unsupported_content', detail: expect.stringContaining('too large') }],
     });
   });
 
@@ -70,7 +70,7 @@ describe('a record of more than 1 MiB', () => {
     operations.map((one) => [`${id} ${one.name}`, one] as const),
   );
 
-  test.each(operations)('of %s still holds to its published schema', (_, { record, example }) => {
+  test.each(operations)('of %s satisfies its published schema after truncation', (_, { record, example }) => {
     const { line, record: cut } = only(linesOf(enlarged(example.record), record));
     expect(Buffer.byteLength(line)).toBeLessThanOrEqual(MIB);
     const { _meta: meta, ...fields } = cut;

@@ -256,7 +256,7 @@ describe('what goes wrong', () => {
     expect(end.detail).toBe('nothing at b');
   });
 
-  test('leaves a job with a limit its records where its only list breaks off, and says so', async () => {
+  test('a job with a limit keeps its records if its only list is truncated, and has a note', async () => {
     const brokenOff = { reason: 'parse_failed', detail: 'breaks off' } as const;
     const pages = { a: { ids: ['x', 'y'], brokenOff } };
     const limited = await run(pages);
@@ -269,7 +269,7 @@ describe('what goes wrong', () => {
     });
   });
 
-  test('ends a job with a limit whose pages give too few records, and says so', async () => {
+  test('a job with a limit ends after 10 pages per record, at least 200, and has a note', async () => {
     const first = range(250);
     const pages = Object.fromEntries(first.map((key, i) => [key, { ids: i === 7 ? ['x'] : [], fetches: true }]));
     const { end, begun } = await run(pages, { first, collect: { mode: 'limit', limit: 2 } });

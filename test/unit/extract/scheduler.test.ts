@@ -203,13 +203,13 @@ describe('the scheduler', () => {
     });
   });
 
-  describe('that waits because its source asked for it', () => {
+  describe('waiting_until of a job', () => {
     const domain = (name: string, permit: number, lease: number) =>
       ({ kind: 'permit', permit, lease, domain: name }) as const;
     const pause = (name: string, retryAfterMs: number) =>
       ({ kind: 'report', domain: name, wish: { retryAfterMs } }) as const;
 
-    test('tells until when: a pause between steps, a step that is put off', async () => {
+    test('reports the end of a pause between steps and of a postponed step', async () => {
       const at = await begin();
       const job = await add(at);
       const until = (): number | null => at.bench.scheduler.waitingUntilMs(job.id);
@@ -227,7 +227,7 @@ describe('the scheduler', () => {
       expect(until()).toBeNull();
     });
 
-    test('tells it of a domain that another job was asked to leave alone', async () => {
+    test('reports the end of a domain’s pause that another job caused', async () => {
       const at = await begin();
       const [own, other] = [await add(at, { steps: stepsOf('a') }), await add(at, { steps: stepsOf('b', 'c') })];
       const [a, b, c] = [at.bench.take('a'), at.bench.take('b'), at.bench.take('c')];

@@ -284,7 +284,7 @@ describe('a step', () => {
     }
   });
 
-  test('whose list breaks off gives what it found, and says that the source is at fault', async () => {
+  test('with a truncated list returns its records and a failure with the source’s reason', async () => {
     const record = { id: '1', sourceUrl: 'https://x.example/', fields: { id: '1', size: 1 } };
     const brokenOff = { reason: 'parse_failed', detail: 's.xml breaks off before its end' } as const;
     const at = begin(() => Promise.resolve({ records: [record], next: [], total: null, brokenOff }));
@@ -298,7 +298,7 @@ describe('a step', () => {
     });
   });
 
-  test('that meets lists that cannot be read counts them, tells them and says it of the job', async () => {
+  test('with unreadable lists counts them as errors and adds a note to the job', async () => {
     const list = { reason: 'parse_failed', detail: 's.xml is no list of pages' } as const;
     const refused = { reason: 'access_denied', detail: 't.xml: status 403' } as const;
     const unreadable = [

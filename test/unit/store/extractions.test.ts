@@ -288,7 +288,7 @@ describe('the loss of a list’s rest', () => {
     expect((await begin({ mode: 'all' }))[2]).toEqual(['failed']);
   });
 
-  test('leaves a job with a limit its records where the only list breaks off for good, and says so', async () => {
+  test('lets a job with a limit keep its records if its only list is truncated', async () => {
     const failure = { reason: 'parse_failed', retryable: false, losesRest: true } as const;
     const cutOff = async (collect: NewExtraction['collect'], ids: string[]): Promise<unknown> => {
       const store = extract();
@@ -303,7 +303,7 @@ describe('the loss of a list’s rest', () => {
   });
 });
 
-describe('the pages that a job may read for each record that it wants', () => {
+describe('the maximum number of pages per requested record', () => {
   const steps = Array.from({ length: 400 }, (_, i) => ({ key: `p${i}`, state: {} }));
   const crawl = async (
     collect: NewExtraction['collect'],
@@ -315,7 +315,7 @@ describe('the pages that a job may read for each record that it wants', () => {
     return [store, job];
   };
 
-  test('end a job with a limit, which keeps its records and says why', async () => {
+  test('ends a job with a limit, which keeps its records and has a note', async () => {
     const [store, job] = await crawl({ mode: 'limit', limit: 30 }, (page) => (page % 50 === 0 ? [String(page)] : []));
     expect(state(store, job)).toMatchObject({
       status: 'succeeded',
@@ -325,11 +325,11 @@ describe('the pages that a job may read for each record that it wants', () => {
       notes: ['page_limit_reached'],
     });
     expect(store.failures.find(job.requestId)?.entries).toMatchObject([
-      { reason: 'limit_reached', detail: '300 pages gave 6 records; this job may read no more' },
+      { reason: 'limit_reached', detail: '300 pages yielded 6 records; the job may read no more pages' },
     ]);
   });
 
-  test('fail it where it has no record by then', async () => {
+  test('fails a job that has no record by then', async () => {
     const [store, job] = await crawl({ mode: 'limit', limit: 1 }, () => []);
     expect(state(store, job)).toMatchObject({
       status: 'failed',
@@ -339,7 +339,7 @@ describe('the pages that a job may read for each record that it wants', () => {
     });
   });
 
-  test('do not bound a job that wants all, and are not told of one that has enough', async () => {
+  test('does not apply to mode all, and leaves no note on a job that reached its limit', async () => {
     const [all, first] = await crawl({ mode: 'all' }, () => []);
     expect(state(all, first)).toMatchObject({ status: 'succeeded', pages: 400, notes: [] });
     const [enough, second] = await crawl({ mode: 'limit', limit: 2 }, (page) => (page >= 198 ? [String(page)] : []));

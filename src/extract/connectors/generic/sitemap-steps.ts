@@ -21,9 +21,9 @@ const NESTED_MAX = 3;
 const USUAL_SITEMAPS = ['/sitemap.xml', '/sitemap_index.xml'];
 
 /**
- * Reads the first sitemap that has something, and leads to the others that robots.txt names. Nothing where none has a page that is wanted.
- * Of those that robots.txt names, one that is there and cannot be read would be lost among the others; where no other gives anything,
- * links are followed in their place, and the job says so.
+ * Reads the first sitemap that contains wanted pages and adds steps for the others that robots.txt names. If robots.txt names one that
+ * exists and cannot be read, throws its failure when another one has pages, because the result would look complete. If none has pages,
+ * returns no pages and lists the unreadable ones; the walk then follows links instead.
  */
 export async function bySitemaps(walk: Walk, state: SitemapsState, source: Source, want: Wanted): Promise<StepResult> {
   const { url, scope, depthLeft } = state;
@@ -55,10 +55,10 @@ export async function bySitemaps(walk: Walk, state: SitemapsState, source: Sourc
 type Read =
   | { readonly kind: 'list'; readonly found: StepResult }
   | { readonly kind: 'gone' }
-  /** `error`: what it names would be lost; null for a page that says that there is no list. */
+  /** `error`: the failure to throw if another list has pages; null if the response is a page and no list. */
   | { readonly kind: 'unreadable'; readonly list: UnreadableList; readonly error: SourceFailure | null };
 
-/** `isStrict`: what may come back is for the job to judge; else a place that fails is as good as one where nothing is. */
+/** `isStrict`: throws retryable failures. Otherwise an unavailable address counts as one without a sitemap. */
 async function tryList(
   walk: Walk,
   state: SitemapState,
@@ -70,7 +70,7 @@ async function tryList(
     const found = await sitemapAt(walk, state, source, want);
     if (found === null) return { kind: 'unreadable', list: noList(state.url), error: null };
     const { brokenOff, ...others } = found;
-    // It broke off at once: as one that cannot be read.
+    // Truncated before its first entry: same as unreadable.
     if (brokenOff !== undefined && isNothing(others)) {
       const error = new SourceFailure(brokenOff.reason, brokenOff.detail, false);
       return { kind: 'unreadable', list: { ...brokenOff, isFetched: true }, error };
@@ -117,8 +117,8 @@ function ordered(urls: readonly string[], { firstSitemaps }: Walk): readonly str
 }
 
 /**
- * One that is gone names nothing any more, and one that is a page says so, which the job tells. With any other that cannot be read, what
- * it names would be lost, so it fails.
+ * A sitemap that is gone (404, 410) is passed over. If the response is a page and no list, the job gets a note. Any other failure is
+ * thrown, because the pages that the sitemap names would be lost.
  */
 export async function readSitemapStep(
   walk: Walk,

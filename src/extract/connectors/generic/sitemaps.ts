@@ -14,7 +14,7 @@ export interface Entries {
   readonly next: number | null;
   /** As a step says it; told with the list's last part. */
   readonly leftOut?: string;
-  /** As a step says it; the list ends before its end. */
+  /** As in `StepResult`. */
   readonly brokenOff?: StepNote;
 }
 
@@ -48,7 +48,7 @@ export async function readEntries({ url, pieces }: ListText, part: ListPart<Site
   if (sitemap.kind === 'none') return null;
   if (sitemap.kind === 'feed') return readFeedEntries((held ?? []).join(''), url, part);
   const { kind, entries, next, breaksOff } = sitemap;
-  const brokenOff: StepNote = { reason: 'parse_failed', detail: `${url} breaks off before its end` };
+  const brokenOff: StepNote = { reason: 'parse_failed', detail: `${url} is truncated: it ends before its closing tag` };
   return {
     kind,
     entries: entries.map((entry) => ({ ...entry, foundIn: 'sitemap' })),

@@ -88,21 +88,21 @@ async function begin(walk: Walk, state: BeginState, source: Source, want: Wanted
   }
   const depthLeft = state.depthMax ?? DEPTH_DEFAULT;
   const found = fromPage(walk, { does: 'page', url: page.url, scope, depthLeft }, page, html, meta);
-  // A depth is one of links, and of a page that a sitemap names nobody knows it.
+  // `max_depth` counts links from the first page; the depth of a page from a sitemap is unknown.
   const joins = walk.joinsSitemaps && state.depthMax === null;
-  // Behind the page's own links: a job that has enough by them never asks for a sitemap.
+  // Queued behind the page's links, so a job that reaches its limit by links requests no sitemap.
   const sitemaps = joins ? [toStep({ does: 'sitemaps', url: page.url, scope, depthLeft: depthLeft - 1 })] : [];
   return { ...found, next: [...found.next, ...sitemaps], notes, unreadable };
 }
 
-/** Choice: characters in which a list of pages has begun, whatever programs print before it. */
+/** Choice: the root of a list must start within this many characters, after whatever programs print before it. */
 const LIST_HEAD_CHARACTERS = 65_536;
 
 /** Whether the walk begins at a sitemap or a feed itself. */
 function looksLikeList({ text, contentType }: Page): boolean {
   const head = text.slice(0, LIST_HEAD_CHARACTERS);
   if (/<(?:!doctype\s+html|html)[\s>]/i.test(head)) return false;
-  // Under a false type too: what prints a warning before the list often changes its type.
+  // Even if the content type is HTML: a program that prints a warning first often sends that type.
   if (/<(?:[\w-]+:)?(?:urlset|sitemapindex)[\s>]/.test(head)) return true;
   return !/html/.test(contentType) && looksLikeFeed(text);
 }

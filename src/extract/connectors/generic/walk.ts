@@ -17,7 +17,7 @@ import { isWanted, type Scope } from './scope.ts';
 export interface Walk {
   /** Ways that are tried before links are followed, in order; each that is not there leads to the next. */
   readonly ways: readonly ('interface' | 'sitemaps')[];
-  /** Whether sitemaps are read as well where links are followed: pages that neither names alone are found by the other. */
+  /** Whether a walk that follows links also reads the site's sitemaps. */
   readonly joinsSitemaps: boolean;
   /** Interfaces that serve this walk. */
   readonly interfaces: Readonly<Partial<Record<Platform['kind'], List>>>;
@@ -68,13 +68,13 @@ export interface PageState extends Common {
   readonly depthLeft: number;
 }
 
-/** The site's sitemaps, wherever they are. `depthLeft`: of the pages that they name. */
+/** Finds and reads the site's sitemaps. `depthLeft`: for the pages that they name. */
 export interface SitemapsState extends Common {
   readonly does: 'sitemaps';
   readonly depthLeft: number;
 }
 
-/** One sitemap, from its entry `from`. `nested`: indexes above it. `depthLeft`: of the pages that it names. */
+/** One sitemap, from its entry `from`. `nested`: number of indexes above it. `depthLeft`: for the pages that it names. */
 export interface SitemapState extends Common {
   readonly does: 'sitemap';
   readonly from: number;
@@ -150,7 +150,7 @@ export function partOf(
   return { from, max: { urls, index: STEPS_MAX }, keeps };
 }
 
-/** What entries that are wanted give: records at once, or steps to their pages, from which links are followed as far as `depthLeft`. */
+/** Turns wanted entries into records, or into steps to their pages, whose links are followed to depth `depthLeft`. */
 export function fromEntries(entries: readonly Entry[], scope: Scope, { named }: Walk, depthLeft = 0): StepResult {
   if (named !== null) return { records: entries.map(named), next: [], total: null };
   return {

@@ -55,7 +55,7 @@ describe('site.urls', () => {
     return { headers: { 'content-type': 'text/html' }, body: `${before}<?xml version="1.0" encoding="UTF-8"?>${body}` };
   };
 
-  test('reads sitemaps before which the site’s software printed something, also as its beginning', async () => {
+  test('reads sitemaps that begin with PHP warnings or blank lines, also when given as the start URL', async () => {
     const world = answers({
       [HOME]: links(),
       'https://site.example/s.xml': printed(index('/s1.xml', '/s2.xml'), '\n\n'),
@@ -68,7 +68,7 @@ describe('site.urls', () => {
     expect(urls(direct.fields)).toEqual(['/a', '/b'].map((path) => new URL(path, HOME).href));
   });
 
-  test('tells of what robots.txt names and cannot be read, whatever is found in its place', async () => {
+  test('reports sitemaps of robots.txt that cannot be read, even if links are followed instead', async () => {
     const find = (named: FakeReply): Promise<StepResult> => {
       const world = answers({ [HOME]: links('/l'), 'https://site.example/s.xml': named });
       const source = fakeSource(world, { sitemaps: ['https://site.example/s.xml'] });
@@ -82,7 +82,7 @@ describe('site.urls', () => {
     expect((await find(null)).notes).toMatchObject([{ reason: 'source_not_found' }]);
   });
 
-  test('keeps what a sitemap that breaks off has, and says that it is broken', async () => {
+  test('keeps the entries of a truncated sitemap and reports parse_failed', async () => {
     const at = 'https://site.example/s.xml';
     const body =
       '<urlset><url><loc>https://site.example/1</loc></url><url><loc>https://site.example/2</loc></url><url><lo';
@@ -161,7 +161,7 @@ describe('site.urls', () => {
     expect(source.requests.filter(({ method }) => method === 'json')).toHaveLength(2);
   });
 
-  test('passes over a sitemap that is gone, which the operator is told, or is a page, which the job tells', async () => {
+  test('passes over a sitemap that is gone with a note for the operator, and one that is a page with a note of the job', async () => {
     for (const [reply, told] of [
       [null, { notes: [{ reason: 'source_not_found' }] }],
       ['<html><body>Sorry</body></html>', { unreadable: [{ reason: 'parse_failed', isFetched: true }] }],
@@ -297,7 +297,7 @@ describe('site.pages', () => {
     expect(source.urls).not.toContain('https://site.example/news');
   });
 
-  test('reads the pages that sitemaps name as well as those that links lead to, each once', async () => {
+  test('reads pages from sitemaps and from links, each once', async () => {
     const named = Array.from({ length: 1_500 }, (_, i) => `/orphan/${i}`);
     const { fields, source } = await ran(sitePages, { url: HOME, exclude: ['/orphan/9'] }, (request) => {
       const { pathname, origin } = new URL(request.url);
@@ -313,7 +313,7 @@ describe('site.pages', () => {
     expect(new Set(source.urls).size).toBe(source.urls.length);
   });
 
-  test('reads no sitemap where its links are enough, and where a depth is given', async () => {
+  test('reads no sitemap if links suffice for the limit or max_depth is given', async () => {
     const world = answers({
       [HOME]: text('Home', links('/a')),
       'https://site.example/a': text('A', ''),
@@ -327,7 +327,7 @@ describe('site.pages', () => {
     }
   });
 
-  test('takes a usual place that does not answer for one without a sitemap', async () => {
+  test('ignores an unavailable /sitemap.xml unless robots.txt names it', async () => {
     const down = new SourceFailure('source_unavailable', 'down', true);
     const world = answers({
       [HOME]: text('Home', ''),
@@ -350,7 +350,7 @@ describe('site.pages', () => {
       'a list of teasers',
       `<main>${`<h2><a href="/t">${long.slice(0, 200)}</a></h2><p>In short.</p>`.repeat(4)}</main><div><p>${long}</p></div>`,
     ],
-  ])('has the same text as page.article of a page that marks %s', async (_, body) => {
+  ])('extracts the same text as page.article from a page that marks %s', async (_, body) => {
     const world = answers({ [HOME]: `<html lang="en"><title>T</title><body><nav>Menu</nav>${body}</body></html>` });
     const [site, page] = [await ran(sitePages, { url: HOME }, world), await ran(pageArticle, { url: HOME }, world)];
     expect(site.fields[0]?.['text']).toBe(page.fields[0]?.['text']);

@@ -67,7 +67,7 @@ test.each([
   '<!-- cached -->\n\uFEFF',
   '<div><p>Unclosed<style>p > a { color: red }</style>',
   `${'<p>'.repeat(100)}\n`,
-])('what is printed before the list is passed over: %j', (before) => {
+])('output before the root of a sitemap is skipped: %j', (before) => {
   const body = `<?xml version="1.0"?>\n<urlset>${list(3)}</urlset>`;
   expect(readSitemap(before + body, URL_OF)).toMatchObject({ kind: 'urls', entries: { length: 3 }, breaksOff: false });
   expect(readSitemap(`<?xml version="1.0"?>${before}<urlset>${list(3)}</urlset>`, URL_OF)).toMatchObject({
@@ -75,7 +75,7 @@ test.each([
   });
 });
 
-test('a page that shows a list is none, and so is a file that begins with too much else', () => {
+test('an HTML page that quotes a list, and a file whose list starts too late, are no sitemaps', () => {
   const body = `<urlset>${list(3)}</urlset>`;
   expect(readSitemap(`<!doctype html><p>Like so: ${body}`, URL_OF)).toEqual({ kind: 'none' });
   expect(readSitemap(`<html><body>${body}</body></html>`, URL_OF)).toEqual({ kind: 'none' });

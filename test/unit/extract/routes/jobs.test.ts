@@ -38,7 +38,7 @@ describe('the status of an extraction', () => {
     expect(failed.json['failure']).toEqual({ reason: 'source_unavailable', retryable: true });
   });
 
-  test('tells what of the result is not as was asked for, and until when a running job waits, in seconds', async () => {
+  test('has its notes with messages, and waiting_until in seconds', async () => {
     const { ask, given } = setUp();
     const noted = given({ notes: ['records_truncated', 'list_incomplete'], waitingUntilMs: NOW_MS + 90_500 });
     const { json } = await ask('GET', `/v1/extractions/${noted.id}`);

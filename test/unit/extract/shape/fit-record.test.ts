@@ -22,7 +22,7 @@ function textAt(record: JsonObject | null, name: string): string {
 }
 
 describe('a record that is too large', () => {
-  test('has its longest texts cut to one length, and its short ones left', () => {
+  test('gets its longest texts cut to one common length', () => {
     const record = { id: 'a1', title: 'x'.repeat(100), text: 'y'.repeat(5_000), note: 'z'.repeat(300) };
     const cut = fit(record, 600);
     expect(cut).toMatchObject({ id: 'a1', title: record.title });
@@ -31,7 +31,7 @@ describe('a record that is too large', () => {
     expect(record.text).toHaveLength(5_000);
   });
 
-  test('is cut between characters, by the bytes that it has as UTF-8', () => {
+  test('is cut between code points, by its size in UTF-8', () => {
     for (const character of ['ä', '漢', '😀', '"', '\u0001', '\uD800']) {
       for (let bytesMax = 60; bytesMax < 70; bytesMax++) {
         const cut = fit({ text: character.repeat(100) }, bytesMax);
@@ -42,12 +42,12 @@ describe('a record that is too large', () => {
     }
   });
 
-  test('keeps what has a form: a cut date is none', () => {
+  test('keeps texts whose schema has a format', () => {
     const at = '2026-11-22T00:00:00.000000000000000000000000000000000000Z';
     expect(fit({ at, text: 'x'.repeat(200) }, 120, { at: DATE })).toMatchObject({ at });
   });
 
-  test('loses the end of its lists where its texts alone would be cut to nothing', () => {
+  test('gets its lists cut if its texts alone do not suffice', () => {
     const items = Array.from({ length: 100 }, (_, i) => ({ name: `n${i}` }));
     const cut = fit({ id: 'a1', items, text: 'x'.repeat(30) }, 300, { items: LIST });
     expect(cut).toMatchObject({ id: 'a1', text: 'x'.repeat(30) });
@@ -56,12 +56,12 @@ describe('a record that is too large', () => {
     expect(jsonBytes(cut)).toBeGreaterThan(280);
   });
 
-  test('is null where nothing of it can be cut', () => {
+  test('is null if nothing of it can be cut', () => {
     const numbers = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`n${i}`, i]));
     expect(fit({ data: numbers }, 300, { data: { type: 'object' } })).toBeNull();
   });
 
-  test('fits, whatever its texts are, and is what it was where it fits already', () => {
+  test('fits for any texts, and is unchanged if it fitted before', () => {
     assert(
       property(
         array(string({ unit: 'binary', maxLength: 300 }), { maxLength: 5 }),
