@@ -1,13 +1,14 @@
 import type { JsonValue } from '../connector.ts';
+import { zoneMinutes } from './zones.ts';
 
 /**
  * Dates as the web and its interfaces write them, to ISO 8601 in UTC. Nothing here depends on the machine's time zone: what names none is UTC.
- * Choice: a date without a time is its midnight.
+ * Choice: a date without a time is its midnight. So is one whose zone is not known: a time that is hours off would look exact.
  */
 
-/** ISO 8601 and RFC 3339, also with a space for the `T`, a short zone and any length of fraction. */
+/** ISO 8601 and RFC 3339, also with a space for the `T`, a short zone or a zone's name, and any length of fraction; `2026/01/31`, `2026.01.31`. */
 const ISO =
-  /^(\d{4})-(\d{1,2})(?:-(\d{1,2}))?(?:[T\s]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*(Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?)?)?$/i;
+  /^(?=\d{4}(?:-|[/.]\d{1,2}[/.]\d))(\d{4})[-/.](\d{1,2})(?:[-/.](\d{1,2}))?(?:[T\s]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*([a-z]{1,5}|(?:GMT|UTC)?[+-]\d{2}(?::?\d{2})?)?)?$/i;
 /** `20260131` and `20260131T101500Z`. */
 const COMPACT = /^(\d{4})(\d{2})(\d{2})(?:T?(\d{2})(\d{2})(\d{2})?(Z|[+-]\d{4})?)?$/i;
 /** RFC 822 and its kin: `Sat, 31 Jan 26 10:15 GMT`, `31 January 2026`. */
@@ -19,32 +20,16 @@ const MONTH_FIRST =
 
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 
-/** Minutes east of UTC. Source: RFC 822, section 5.1, and Europe's. RFC 2822 says to take names that are unknown as UTC. */
-const ZONES: Readonly<Record<string, number>> = {
-  est: -300,
-  edt: -240,
-  cst: -360,
-  cdt: -300,
-  mst: -420,
-  mdt: -360,
-  pst: -480,
-  pdt: -420,
-  bst: 60,
-  cet: 60,
-  cest: 120,
-  eet: 120,
-  eest: 180,
-  msk: 180,
-  jst: 540,
-};
-
 /** Choice: no way of writing a date is longer. */
 const CHARACTERS_MAX = 64;
+
+/** `31 Jan 2026 10:15 +0100 (CET)`. Source: RFC 5322, section 3.2.2. */
+const COMMENT = / ?\([^()]*\) ?$/;
 
 /** Null where it is no text that is a date for certain: nothing at all for one, or `31/01/2026`. */
 export function isoDate(given: JsonValue | undefined): string | null {
   if (typeof given !== 'string' || given.length > CHARACTERS_MAX) return null;
-  const value = given.replaceAll(/\s+/g, ' ').trim();
+  const value = given.replaceAll(/\s+/g, ' ').replace(COMMENT, '').trim();
   return fromIso(ISO.exec(value)) ?? fromCompact(COMPACT.exec(value)) ?? fromDayFirst(value) ?? fromMonthFirst(value);
 }
 
@@ -104,7 +89,7 @@ function hourOf(hour: string | undefined, half: string | undefined): string | un
 
 type Digits = string | undefined;
 
-interface DateParts {
+export interface DateParts {
   readonly year: Digits;
   /** 1 to 12. */
   readonly month: number;
@@ -115,22 +100,17 @@ interface DateParts {
   readonly ms: number;
 }
 
-function utc(parts: DateParts, zone: string | undefined): string | null {
+/** Null where there is no such day or time. */
+export function utc(parts: DateParts, zone: string | undefined): string | null {
   const [year, day] = [Number(parts.year), Number(parts.day)];
   const [hour, minute, second] = [Number(parts.hour ?? 0), Number(parts.minute ?? 0), Number(parts.second ?? 0)];
   const isTime = hour < 24 && minute < 60 && second <= 60;
   if (year < 1_000 || parts.month < 1 || parts.month > 12 || !isTime) return null;
   const midnight = new Date(Date.UTC(year, parts.month - 1, day));
   if (midnight.getUTCDate() !== day || midnight.getUTCMonth() !== parts.month - 1) return null;
-  const ms = midnight.getTime() + ((hour * 60 + minute - zoneMinutes(zone)) * 60 + second) * 1_000 + parts.ms;
-  return isoFromMs(ms);
-}
-
-function zoneMinutes(zone: string | undefined): number {
-  const offset = /([+-])(\d{2}):?(\d{2})?$/.exec(zone ?? '');
-  if (offset === null) return ZONES[zone?.toLowerCase() ?? ''] ?? 0;
-  const minutes = Number(offset[2]) * 60 + Number(offset[3] ?? 0);
-  return offset[1] === '-' ? -minutes : minutes;
+  const wallMs = midnight.getTime() + ((hour * 60 + minute) * 60 + second) * 1_000 + parts.ms;
+  const ahead = zone === undefined ? 0 : zoneMinutes(zone, wallMs);
+  return isoFromMs(ahead === null ? midnight.getTime() : wallMs - ahead * 60_000);
 }
 
 /** Of Unix milliseconds; written without them where there are none. */

@@ -17,15 +17,51 @@ describe('a date becomes ISO 8601 in UTC', () => {
     ['Sat, 31 Jan 2026 10:15:30 GMT', '2026-01-31T10:15:30Z'],
     ['31 Jan 26 10:15 EST', '2026-01-31T15:15:00Z'],
     ['Sat, 31 Jan 1999 10:15:30 +0200', '1999-01-31T08:15:30Z'],
-    ['Sat, 31 Jan 2026 10:15:30 XYZ', '2026-01-31T10:15:30Z'],
+    ['Sat, 31 Jan 2026 10:15:30 +0100 (CET)', '2026-01-31T09:15:30Z'],
+    ['Sat Jan 31 2026 10:15:30 GMT+0100 (Central European)', '2026-01-31T09:15:30Z'],
+    ['2026/01/31', '2026-01-31T00:00:00Z'],
+    ['2026.01.31 10:15', '2026-01-31T10:15:00Z'],
     ['  January 31st,\n 2026 ', '2026-01-31T00:00:00Z'],
     ['Jan 31, 2026 at 12:05 am', '2026-01-31T00:05:00Z'],
     ['31 January 2026, 12:05 p.m. CEST', '2026-01-31T10:05:00Z'],
   ])('%s', (text, iso) => expect(isoDate(text)).toBe(iso));
 });
 
+describe('a date whose zone is a name', () => {
+  test.each([
+    ['31 Jan 2026 10:15 ET', '2026-01-31T15:15:00Z'],
+    ['31 Jul 2026 10:15 ET', '2026-07-31T14:15:00Z'],
+    ['July 31, 2026 10:15 a.m. CT', '2026-07-31T15:15:00Z'],
+    ['Jan 31, 2026 10:15 am MT', '2026-01-31T17:15:00Z'],
+    ['31 Jul 2026 20:15 PT', '2026-08-01T03:15:00Z'],
+    ['31 Jan 2026 10:15 AT', '2026-01-31T14:15:00Z'],
+    ['31 Jul 2026 10:15 AKT', '2026-07-31T18:15:00Z'],
+    ['31 Jul 2026 10:15 NT', '2026-07-31T12:45:00Z'],
+    ['Sat, 31 Jan 2026 10:15 MET', '2026-01-31T09:15:00Z'],
+    ['31 Jul 2026 10:15 MEST', '2026-07-31T08:15:00Z'],
+    ['2026-07-31 10:15 MESZ', '2026-07-31T08:15:00Z'],
+    ['31 Jul 2026 10:15 AEST', '2026-07-31T00:15:00Z'],
+    ['31 Jul 2026 10:15 IST', '2026-07-31T04:45:00Z'],
+    ['2026-07-31 10:15:00 PDT', '2026-07-31T17:15:00Z'],
+    // The day on which the clocks change, an hour before and an hour after.
+    ['8 Mar 2026 01:30 ET', '2026-03-08T06:30:00Z'],
+    ['8 Mar 2026 03:30 ET', '2026-03-08T07:30:00Z'],
+    ['1 Nov 2026 00:30 ET', '2026-11-01T04:30:00Z'],
+    ['1 Nov 2026 02:30 ET', '2026-11-01T07:30:00Z'],
+    // Until 2006 summer time began in April.
+    ['31 Mar 2006 10:15 ET', '2006-03-31T15:15:00Z'],
+  ])('%s is read by the offset of its place on that day', (text, iso) => expect(isoDate(text)).toBe(iso));
+
+  test.each(['Sat, 31 Jan 2026 23:15:30 XYZ', '31 Jan 2026 10:15 B', '2026-01-31 10:15 LOCAL'])(
+    '%s keeps its day without the time when the zone is unknown',
+    (text) => expect(isoDate(text)).toBe('2026-01-31T00:00:00Z'),
+  );
+});
+
 describe('what is no date that is certain is null', () => {
   test.each([
+    '2026.01',
+    '2026/1',
     '',
     'yesterday',
     '31/01/2026',
