@@ -21,12 +21,18 @@ export interface HtmlPage {
   readonly baseUrl: string;
   /** Its elements by their names, in document order. */
   readonly elements: ReadonlyMap<string, readonly Element[]>;
+  /** What stands in its scripts, which is no part of the tree: no reader searches it by accident. Styles are in neither. */
+  readonly scripts: ReadonlyMap<Element, string>;
   /** Something of it lay beyond the bounds and was left out. */
   readonly isCut: boolean;
 }
 
-/** Choice: characters of a page that are read; the longest pages of large sites have about 2,000,000. */
-export const HTML_CHARACTERS_MAX = 4_194_304;
+/** Choice: characters of a page that are read, scripts, styles and comments left out; the longest pages of large sites have about 2,000,000. */
+const HTML_CHARACTERS_MAX = 4_194_304;
+/** With them. Choice: the most that is fetched of a page, each byte a character. */
+const WHOLE_CHARACTERS_MAX = 10_485_760;
+/** Choice: characters given to the parser at once where the rest of a page may be scripts; fewer would be many small pieces. */
+const PIECE_CHARACTERS_MIN = 65_536;
 /** Choice: about 40 MB of tree. */
 const NODES_MAX = 250_000;
 /** Choice: deeper elements become siblings. Browsers draw the line at 512; ours keeps recursion in libraries far from the stack's end. */
@@ -41,11 +47,20 @@ const OPEN_TAGS_MAX = 512;
 export function readHtml(text: string, url: string): HtmlPage {
   const handler = new BoundedHandler();
   const parser = new Parser(handler);
-  parser.write(text.slice(0, HTML_CHARACTERS_MAX));
+  const end = Math.min(text.length, WHOLE_CHARACTERS_MAX);
+  let at = 0;
+  // The first piece is the whole of any usual page. How much of one is scripts is known only behind it.
+  while (at < end && !handler.stopped) {
+    const room = HTML_CHARACTERS_MAX - (at - handler.unseen);
+    if (room <= 0) break;
+    const next = Math.min(end, at + Math.max(room, PIECE_CHARACTERS_MIN));
+    parser.write(text.slice(at, next));
+    at = next;
+  }
   if (!handler.stopped) parser.end();
-  const { root, elements } = handler;
-  const isCut = handler.stopped || text.length > HTML_CHARACTERS_MAX;
-  return { root, url, baseUrl: baseOf(elements.get('base') ?? [], url), elements, isCut };
+  const { root, elements, scripts } = handler;
+  const isCut = handler.stopped || at < text.length;
+  return { root, url, baseUrl: baseOf(elements.get('base') ?? [], url), elements, scripts, isCut };
 }
 
 /**
@@ -55,9 +70,14 @@ export function readHtml(text: string, url: string): HtmlPage {
  */
 class BoundedHandler extends DomHandler {
   readonly elements = new Map<string, Element[]>();
+  readonly scripts = new Map<Element, string>();
   stopped = false;
+  /** Characters of scripts, styles and comments so far. */
+  unseen = 0;
   private nodes = 0;
   private reading: Pick<Parser, 'pause'> | null = null;
+  /** The open script or style. Neither holds elements, so there is one at most. */
+  private raw: Element | null = null;
 
   override onparserinit(parser: Parser): void {
     super.onparserinit(parser);
@@ -67,8 +87,30 @@ class BoundedHandler extends DomHandler {
   override onopentag(name: string, attributes: { [name: string]: string }): void {
     const parent = this.tagStack.at(-1);
     super.onopentag(name, attributes);
+    if (name === 'script' || name === 'style') this.raw = this.tagStack.at(-1) as Element;
     if (this.tagStack.length > DEPTH_MAX && parent !== undefined) this.tagStack[this.tagStack.length - 1] = parent;
     if (this.tagStack.length > OPEN_TAGS_MAX) this.halt();
+  }
+
+  override onclosetag(): void {
+    this.raw = null;
+    super.onclosetag();
+  }
+
+  override ontext(data: string): void {
+    const { raw } = this;
+    if (raw === null) {
+      super.ontext(data);
+      return;
+    }
+    this.unseen += data.length;
+    if (raw.name === 'script') this.scripts.set(raw, (this.scripts.get(raw) ?? '') + data);
+  }
+
+  /** Nobody reads them, so they are not kept. A text goes on as a node of its own behind one. */
+  override oncomment(data: string): void {
+    this.unseen += data.length;
+    this.lastNode = null;
   }
 
   protected override addNode(node: ChildNode): void {
@@ -85,6 +127,11 @@ class BoundedHandler extends DomHandler {
     this.stopped = true;
     this.reading?.pause();
   }
+}
+
+/** What stands in a script. */
+export function scriptText(page: HtmlPage, script: Element): string {
+  return page.scripts.get(script) ?? '';
 }
 
 /** Of the first `base` that has an address. */
@@ -155,14 +202,32 @@ const CELLS = new Set(['td', 'th']);
 /** Elements whose text nobody sees. */
 const UNSEEN = new Set(['script', 'style', 'noscript', 'template', 'head', 'title', 'svg', 'iframe', 'object']);
 
+/** Elements whose white space is meant as it stands. Source: HTML standard, "Rendering", `white-space: pre`. */
+const PREFORMATTED = new Set(['pre', 'listing', 'xmp']);
+
 /**
- * What a reader sees of a node, white space collapsed: one line for each block, lines parted by `\n`. `skips` leaves out further
- * elements with all that they hold.
+ * What a reader sees of a node: one line for each block, lines parted by `\n`, white space collapsed but for the line ends and spaces
+ * of preformatted text. `skips` leaves out further elements with all that they hold.
  */
 export function linesOf(node: ParentNode, skips: (element: Element) => boolean = () => false): string {
-  const seen: Seen = { parts: [], charactersLeft: SEEN_CHARACTERS_MAX };
-  gather(node, skips, seen);
-  return seen.parts.join('').split('\n').map(collapse).filter(Boolean).join('\n');
+  const seen = seenOf(node, skips, true);
+  const lines = seen.parts.join('').split('\n').map(collapse);
+  if (!seen.keepsSpaces) return lines.filter(Boolean).join('\n');
+  return lines
+    .map((line) => restored(line).trimEnd())
+    .filter(Boolean)
+    .join('\n');
+}
+
+/** The same in one line. */
+export function textOf(node: ParentNode, skips: (element: Element) => boolean = () => false): string {
+  return collapse(seenOf(node, skips, false).parts.join(''));
+}
+
+function seenOf(node: ParentNode, skips: (element: Element) => boolean, mayKeep: boolean): Seen {
+  const seen: Seen = { parts: [], charactersLeft: SEEN_CHARACTERS_MAX, keepsSpaces: false };
+  gather(node, { skips, mayKeep, isKept: false }, seen);
+  return seen;
 }
 
 /** Choice: characters that are read of one node; more than any text field takes. */
@@ -171,28 +236,47 @@ const SEEN_CHARACTERS_MAX = 1_048_576;
 interface Seen {
   readonly parts: string[];
   charactersLeft: number;
+  /** Some of the parts are preformatted. */
+  keepsSpaces: boolean;
 }
 
-/** The same in one line. */
-export function textOf(node: ParentNode, skips?: (element: Element) => boolean): string {
-  return linesOf(node, skips).replaceAll('\n', ' ');
+interface Manner {
+  readonly skips: (element: Element) => boolean;
+  /** Whether preformatted text keeps its white space. */
+  readonly mayKeep: boolean;
+  /** Whether this is such text. */
+  readonly isKept: boolean;
 }
 
 /** Recursive: the depth of the tree has a bound. */
-function gather(node: ParentNode, skips: (element: Element) => boolean, seen: Seen): void {
+function gather(node: ParentNode, manner: Manner, seen: Seen): void {
   for (const child of node.children) {
     if (seen.charactersLeft <= 0) return;
     if (isText(child)) {
       const text = child.data.slice(0, seen.charactersLeft);
       seen.charactersLeft -= text.length;
-      seen.parts.push(singleSpaced(text));
+      seen.parts.push(manner.isKept ? marked(text) : singleSpaced(text));
     }
-    if (!isTag(child) || UNSEEN.has(child.name) || skips(child)) continue;
+    if (!isTag(child) || UNSEEN.has(child.name) || manner.skips(child)) continue;
     const edge = INLINE.has(child.name) ? '' : CELLS.has(child.name) ? ' ' : '\n';
+    const begins = manner.mayKeep && !manner.isKept && PREFORMATTED.has(child.name);
+    if (begins) seen.keepsSpaces = true;
     seen.parts.push(edge);
-    gather(child, skips, seen);
+    gather(child, begins ? { ...manner, isKept: true } : manner, seen);
     seen.parts.push(edge);
   }
+}
+
+/** Stand for a space and a tab that are kept while others are collapsed; no text has these code points, which are no characters. */
+const SPACE = '\uFDD0';
+const TAB = '\uFDD1';
+
+function marked(text: string): string {
+  return text.replaceAll(/\r\n?/g, '\n').replaceAll(' ', SPACE).replaceAll('\t', TAB);
+}
+
+function restored(line: string): string {
+  return line.replaceAll(SPACE, ' ').replaceAll(TAB, '\t');
 }
 
 /** The text of a piece of markup, in lines as above; null where it holds none. */

@@ -1,6 +1,5 @@
-import { textContent } from 'domutils';
 import type { JsonObject, JsonValue } from '../connector.ts';
-import { attribute, elementsNamed, type HtmlPage } from './html.ts';
+import { attribute, elementsNamed, scriptText, type HtmlPage } from './html.ts';
 import { parseLooseJson } from './json-repair.ts';
 
 /** Choice: blocks of one page, and things in all of them together. */
@@ -14,7 +13,7 @@ export function readJsonLd(page: HtmlPage): { readonly things: readonly JsonObje
     /^application\/ld\+json\b/i.test(attribute(element, 'type') ?? ''),
   );
   for (const block of blocks.slice(0, BLOCKS_MAX)) {
-    const value = parseLooseJson(textContent(block));
+    const value = parseLooseJson(scriptText(page, block));
     if (value !== undefined) addNodes(value, nodes);
   }
   const isCut = blocks.length > BLOCKS_MAX || nodes.length > NODES_MAX;

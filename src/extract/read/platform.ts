@@ -1,6 +1,5 @@
 import type { Element } from 'domhandler';
-import { textContent } from 'domutils';
-import { attribute, elementsNamed, words, type HtmlPage } from './html.ts';
+import { attribute, elementsNamed, scriptText, words, type HtmlPage } from './html.ts';
 import { absoluteUrl } from './urls.ts';
 
 /** Software with a public interface that a page shows itself to be made by. */
@@ -72,7 +71,7 @@ function discourse(clues: Clues): Platform | null {
 function shopify(clues: Clues): Platform | null {
   const { headers, page } = clues;
   const script = elementsNamed(page, 'script')
-    .map(textContent)
+    .map((element) => scriptText(page, element))
     .find((text) => /\bShopify\.shop\s*=/.test(text));
   const isShopify = headers['x-shopid'] !== undefined || /shopify/i.test(headers['powered-by'] ?? '');
   const apiBase = absoluteUrl('/', page.url);

@@ -73,6 +73,14 @@ describe('an article', () => {
     );
   });
 
+  test('is found on a page that has only its scripts, styles and comments too much to be searched', () => {
+    const script = `<script>${'window.state = { "<div>": 1 };'.repeat(30_000)}</script>`;
+    const style = `<style>${'.a { margin: 0 }'.repeat(30_000)}</style><!--${' - '.repeat(100_000)}-->`;
+    const text = `<p>${words}</p>`.repeat(60);
+    const found = readArticle(markup(`<title>V</title>${script}${style}<div><h1>V</h1>${text}</div>${script}`));
+    expect(found?.wordCount).toBe(60 * 12 * 16);
+  });
+
   test('of a page too large to be searched is its main part', () => {
     const found = readArticle(markup(`<nav>menu</nav><main><header>head</header>${'<p>line'.repeat(30_000)}</main>`));
     expect(found?.text.startsWith('line\nline')).toBe(true);

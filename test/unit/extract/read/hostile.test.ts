@@ -119,6 +119,11 @@ const HOSTILE: readonly (readonly [name: string, text: string])[] = [
   ['nested elements in XML', `<urlset>${'<a>'.repeat(100_000)}`],
   ['quotes and escapes', String.raw`\"`.repeat(200_000)],
   ['comments that never end', '/*'.repeat(300_000)],
+  ['scripts that never end', '<script>'.repeat(200_000)],
+  ['ends of scripts in pieces', `<script>${'</scrip'.repeat(200_000)}`],
+  ['scripts without anything', '<script></script>'.repeat(100_000)],
+  ['comments of markup that never end', '<!--'.repeat(300_000)],
+  ['CDATA that never ends', '<![CDATA['.repeat(200_000)],
 ];
 
 /** Choice: a second is the promise; it is measured several times as fast, and this machine may be busy. */

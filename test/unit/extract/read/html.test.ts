@@ -1,6 +1,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { findElements, linesOf, plainText, readHtml, textOf, textOfHtml } from '../../../../src/extract/read/html.ts';
+import {
+  findElements,
+  linesOf,
+  plainText,
+  readHtml,
+  scriptText,
+  textOf,
+  textOfHtml,
+} from '../../../../src/extract/read/html.ts';
 import { markup } from '../../../support/pages.ts';
 import { cpuMs } from '../../../support/cpu-time.ts';
 
@@ -9,6 +17,14 @@ describe('a page’s text', () => {
     const { root } = markup('<h1> One\n <b>bold</b>er </h1><p>two<br>three</p>\n\n<ul><li>four<li>five</ul>&nbsp;six');
     expect(linesOf(root)).toBe('One bolder\ntwo\nthree\nfour\nfive\nsix');
     expect(textOf(root)).toBe('One bolder two three four five six');
+  });
+
+  test('keeps the line ends and the spaces of preformatted text, and collapses them where one line is asked for', () => {
+    const { root } = markup(
+      '<p>a  b</p><pre>\nif x:\r\n\tgo  (1)\n\n  <b>else</b>:\n    stop   \n</pre><p>c\nd</p><table><tr><td><pre>1\n2</pre></table>',
+    );
+    expect(linesOf(root)).toBe('a b\nif x:\n\tgo  (1)\n  else:\n    stop\nc d\n1\n2');
+    expect(textOf(root)).toBe('a b if x: go (1) else: stop c d 1 2');
   });
 
   test('leaves out what nobody sees', () => {
@@ -75,6 +91,47 @@ describe('the base of links', () => {
     ['<base href="javascript:x">', 'https://site.example/dir/page'],
     ['<base href="http://[">', 'https://site.example/dir/page'],
   ])('of %s', (text, base) => expect(markup(text).baseUrl).toBe(base));
+});
+
+describe('the bound of a page', () => {
+  const script = `<script>${'var a = "<p>no</p>";'.repeat(50_000)}</script>`;
+  const style = `<style>${'p { color: red }'.repeat(50_000)}</style>`;
+  const comment = `<!-- ${'<p>no</p>'.repeat(50_000)} -->`;
+
+  test('is for what is left without scripts, styles and comments, so text behind 6 MB of them is read', () => {
+    const page = readHtml(`${(script + style + comment).repeat(3)}<p>yes</p>`, 'https://x.example/');
+    expect([linesOf(page.root), page.isCut]).toEqual(['yes', false]);
+  });
+
+  test('still ends a page that has more text than it', () => {
+    const page = readHtml(`${'<p>word '.repeat(700_000)}<i>no</i>`, 'https://x.example/');
+    expect([findElements(page.root, ({ name }) => name === 'i').length, page.isCut]).toEqual([0, true]);
+  });
+
+  test('still ends a page that has more scripts than are fetched of any', () => {
+    const page = readHtml(`${script.repeat(11)}<p>no</p>`, 'https://x.example/');
+    expect([linesOf(page.root), page.isCut]).toEqual(['', true]);
+  });
+
+  test.each([
+    ['a script that is never closed', '<p>yes<script>var a = 1; <p>no'],
+    ['a script of its own end in pieces', '<p>yes</p><script>"</scrip" + "t>" <p>no</p></script >'],
+    ['a style that is never closed', '<p>yes<style>p { <p>no'],
+    ['a comment that is never closed', '<p>yes<!-- <script> <p>no'],
+    ['a script within a comment', '<!-- <script> --><p>yes<!-- </script> -->'],
+    ['a comment within a script', '<script><!-- </script><p>yes'],
+    ['CDATA around a script', '<![CDATA[ <script> ]]><p>yes'],
+    ['a script below more elements than are kept apart', `${'<div>'.repeat(300)}<script>no</script>yes`],
+  ])('leaves the text and nothing of the script: %s', (_what, text) => {
+    const page = readHtml(text, 'https://x.example/');
+    expect(linesOf(page.root)).toBe('yes');
+  });
+
+  test('a script keeps its text, which is no part of the tree', () => {
+    const page = markup('<script type="application/ld+json">{"a":1}</script>');
+    const [element] = page.elements.get('script') ?? [];
+    expect(element && [scriptText(page, element), element.children.length]).toEqual(['{"a":1}', 0]);
+  });
 });
 
 describe('hostile pages end within their bounds', () => {
