@@ -4,12 +4,16 @@ import { getOuterHTML } from 'domutils';
 import type { parseHTML } from 'linkedom';
 import { loadCommonJs } from '../../base/load.ts';
 import type { JsonObject } from '../connector.ts';
+import { readByline } from './byline.ts';
 import { isoDate } from './dates.ts';
-import { attribute, elementsNamed, findElements, linesOf, plainText, readHtml, textOf, type HtmlPage } from './html.ts';
-import { isList } from './jsonld.ts';
-import { readMeta, titleWithoutSite, type PageMeta } from './meta.ts';
+import { headlineLines } from './headline-lines.ts';
+import { elementsNamed, findElements, linesOf, plainText, readHtml, type HtmlPage } from './html.ts';
+import { readMeta, type PageMeta } from './meta.ts';
+import { publishedByMeta, publishedByPage } from './published.ts';
+import { createSiteNames } from './site-names.ts';
 import { addressOfValue, readStructured, textOfValue, thingsOfType, type StructuredData } from './structured.ts';
 import { languageTag, orNull, wordCount } from './text.ts';
+import { chooseTitle, headingsOf } from './title.ts';
 import { absoluteUrl } from './urls.ts';
 import { readWikiText } from './wiki-text.ts';
 
@@ -68,32 +72,39 @@ export function readArticle(
   const text =
     readWikiText(page) ?? marked ?? found?.text ?? orNull(plainLines(said?.['articleBody'])) ?? plainBody(page);
   if (text === null) return null;
-  return described(page, text, found, data, readMeta(page, headers));
+  return described(page, text, found, data, said ?? {}, readMeta(page, headers));
 }
 
 /** Where it is said for machines, it is taken from there: JSON-LD first, then Open Graph, then what the search guesses. */
-function described(page: HtmlPage, text: string, found: Found | null, data: StructuredData, meta: PageMeta): Article {
-  const said = saidOf(data) ?? {};
+function described(
+  page: HtmlPage,
+  text: string,
+  found: Found | null,
+  data: StructuredData,
+  said: JsonObject,
+  meta: PageMeta,
+): Article {
   const open = data.openGraph ?? {};
   const image =
     addressOfValue(said['image']) ?? addressOfValue(open['image']) ?? addressOfValue(data.twitter?.['image']);
+  const language = languageTag(textOfValue(said['inLanguage'])) ?? meta.language;
+  const names = createSiteNames(page, () => [field(said['publisher']), ...siteThings(data)]);
+  const given = [ownTitle(page, said), open['title'], data.twitter?.['title']].map(textOfValue);
+  const title = chooseTitle(page, [...given, meta.title], names);
+  let around: readonly string[] | null = null;
+  const lines = (): readonly string[] => (around ??= headlineLines(page, title));
   return {
     canonicalUrl: meta.canonicalUrl,
-    title:
-      field(said['headline'] ?? said['name']) ??
-      field(open['title']) ??
-      titleWithoutSite(page, found?.title ?? null) ??
-      meta.title,
-    byline: authors(said) ?? found?.byline ?? byMeta(page, 'author'),
+    title: orNull(title, 5_000),
+    byline: readByline({ page, said: said['author'], names, language, found: found?.byline ?? null, lines }),
     publishedAt:
       isoDate(textOfValue(said['datePublished'] ?? said['dateCreated'])) ??
-      isoDate(textOfValue(open['article_published_time'])) ??
+      publishedByMeta(page) ??
       isoDate(found?.publishedTime) ??
-      isoDate(byMeta(page, 'date') ?? byMeta(page, 'dc.date') ?? byMeta(page, 'citation_publication_date')) ??
-      firstTime(page),
+      publishedByPage(page, language, lines),
     modifiedAt: isoDate(textOfValue(said['dateModified'])) ?? isoDate(textOfValue(open['article_modified_time'])),
     siteName: field(said['publisher']) ?? field(open['site_name']) ?? found?.siteName ?? null,
-    language: languageTag(textOfValue(said['inLanguage'])) ?? meta.language,
+    language,
     excerpt: field(said['description']) ?? meta.description ?? orNull(text.slice(0, EXCERPT_CHARACTERS)),
     text,
     wordCount: wordCount(text),
@@ -101,9 +112,22 @@ function described(page: HtmlPage, text: string, found: Found | null, data: Stru
   };
 }
 
+/** Wikis give a description as `headline`; the `name` that stands above the page counts before it. */
+function ownTitle(page: HtmlPage, { name, headline }: JsonObject): JsonObject[string] | undefined {
+  const heading = headingsOf(page, ['h1']).some((one) => one === name);
+  return heading ? name : (headline ?? name);
+}
+
+/** The names that the page's data gives its site. */
+function siteThings(data: StructuredData): readonly (string | null)[] {
+  return thingsOfType(data, (type) => type === 'WebSite').map((thing) => field(thing['name']));
+}
+
 /** What JSON-LD or microdata says of the page's article; the first, as later ones are those that it recommends. */
 function saidOf(data: StructuredData): JsonObject | undefined {
-  return thingsOfType(data, (type) => /(?:Article|BlogPosting|^Report)$/.test(type)).find(
+  return thingsOfType(data, (type) =>
+    /(?:Article|(?:Blog|SocialMedia|DiscussionForum)Posting|^Report)$/.test(type),
+  ).find(
     (thing) =>
       thing['headline'] !== undefined || thing['articleBody'] !== undefined || thing['datePublished'] !== undefined,
   );
@@ -113,28 +137,7 @@ function field(value: Parameters<typeof textOfValue>[0]): string | null {
   return orNull(plainText(textOfValue(value)), 5_000);
 }
 
-function authors(said: JsonObject): string | null {
-  const author = said['author'];
-  const names = (isList(author) ? author : [author]).map(field).filter((name) => name !== null);
-  return names.length === 0 ? null : [...new Set(names)].join(', ');
-}
-
-function byMeta(page: HtmlPage, name: string): string | null {
-  const meta = elementsNamed(page, 'meta').find((element) => attribute(element, 'name')?.toLowerCase() === name);
-  return attribute(meta, 'content');
-}
-
-/** The first date that the page marks as one. */
-function firstTime(page: HtmlPage): string | null {
-  for (const time of elementsNamed(page, 'time')) {
-    const date = isoDate(attribute(time, 'datetime') ?? textOf(time));
-    if (date !== null) return date;
-  }
-  return null;
-}
-
 interface Found {
-  readonly title: string | null;
   readonly byline: string | null;
   readonly siteName: string | null;
   readonly publishedTime: string | null;
@@ -175,7 +178,6 @@ function searched(page: HtmlPage): Found | null {
     const text = orNull(plainLines(result?.content));
     if (result === null || text === null) return null;
     return {
-      title: orNull(result.title),
       byline: plainText(result.byline),
       siteName: orNull(result.siteName),
       publishedTime: result.publishedTime ?? null,

@@ -224,8 +224,18 @@ export function textOf(node: ParentNode, skips: (element: Element) => boolean = 
   return collapse(seenOf(node, skips, false).parts.join(''));
 }
 
-function seenOf(node: ParentNode, skips: (element: Element) => boolean, mayKeep: boolean): Seen {
-  const seen: Seen = { parts: [], charactersLeft: SEEN_CHARACTERS_MAX, keepsSpaces: false };
+/** The beginning of the same: for elements of which many may be looked at, and any may hold the whole page. */
+export function textBeginning(node: ParentNode, charactersMax: number): string {
+  return collapse(seenOf(node, () => false, false, charactersMax).parts.join(''));
+}
+
+function seenOf(
+  node: ParentNode,
+  skips: (element: Element) => boolean,
+  mayKeep: boolean,
+  charactersLeft = SEEN_CHARACTERS_MAX,
+): Seen {
+  const seen: Seen = { parts: [], charactersLeft, keepsSpaces: false };
   gather(node, { skips, mayKeep, isKept: false }, seen);
   return seen;
 }

@@ -1,6 +1,8 @@
 import type { Element } from 'domhandler';
 import { attribute, elementsNamed, textOf, words, type HtmlPage } from './html.ts';
+import { createSiteNames } from './site-names.ts';
 import { languageTag, orNull } from './text.ts';
+import { withoutSite } from './title.ts';
 import { absoluteUrl } from './urls.ts';
 
 /** What a page says of itself. */
@@ -53,27 +55,10 @@ function titleOf(page: HtmlPage, metas: readonly Element[]): string | null {
   const [heading] = elementsNamed(page, 'h1');
   const text = title === undefined ? null : orNull(textOf(title), SHORT_TEXT_CHARACTERS_MAX);
   return (
-    titleWithoutSite(page, text) ??
+    withoutSite(page, text, createSiteNames(page)) ??
     named(metas, 'og:title') ??
     orNull(heading && textOf(heading), SHORT_TEXT_CHARACTERS_MAX)
   );
-}
-
-/** Choice: headings of the highest rank that are looked at; more than one is a page of several parts. */
-const HEADINGS_MAX = 5;
-/** What parts a page's name from its site's: a sign between spaces. */
-const PARTED = /\s[-–—|·•»«›‹]\s/u;
-
-/** `Harbour - Coast wiki` is `Harbour` on a page with that heading: what stands beyond it is the name of the site. */
-export function titleWithoutSite(page: HtmlPage, title: string | null): string | null {
-  if (title === null || !PARTED.test(title)) return title;
-  const headings = elementsNamed(page, 'h1')
-    .slice(0, HEADINGS_MAX)
-    .map((one) => textOf(one));
-  const isPart = (heading: string): boolean =>
-    (title.startsWith(heading) && title.slice(heading.length).search(PARTED) === 0) ||
-    (title.endsWith(heading) && PARTED.test(title.slice(0, -heading.length).slice(-3)));
-  return headings.find((heading) => heading !== '' && isPart(heading)) ?? title;
 }
 
 function isInDrawing(element: Element): boolean {

@@ -28,6 +28,12 @@ const ADDRESS_OF: Readonly<Record<string, string>> = {
 };
 
 /**
+ * Properties that are text by schema.org, so that a link which is one means what is written on it: `<a itemprop="headline" href="/p/1">`.
+ * Choice: the standard takes the address of any link, and sites that link their headlines do not mean that.
+ */
+const TEXTS = new Set(['headline', 'alternativeHeadline', 'name', 'articleSection', 'articleBody', 'description']);
+
+/**
  * The things that a page's microdata names at its top, in the form of JSON-LD (`@type`, `@id`, a property that comes once is a
  * value, one that comes more often a list), so that whoever reads one reads the other. `isCut`: there is more.
  */
@@ -123,6 +129,8 @@ function valueOf(element: Element, reader: Reader, around: readonly Element[]): 
   const content = element.attribs['content'];
   if (content !== undefined) return content.trim().slice(0, VALUE_CHARACTERS_MAX);
   const source = ADDRESS_OF[element.name];
+  const text = element.name === 'a' && namesOf(element).every((name) => TEXTS.has(name)) ? linesOf(element) : '';
+  if (text !== '') return text.slice(0, VALUE_CHARACTERS_MAX);
   if (source !== undefined) return absoluteUrl(attribute(element, source), reader.page.baseUrl);
   const given = element.name === 'time' ? attribute(element, 'datetime') : null;
   const number = element.name === 'data' || element.name === 'meter' ? attribute(element, 'value') : null;

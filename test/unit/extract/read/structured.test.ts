@@ -55,6 +55,22 @@ describe('JSON-LD', () => {
 describe('microdata', () => {
   const { microdata } = readStructured(page('structured/microdata.page'));
 
+  test('takes the text of a linked property that is text, and the address of any other link', () => {
+    const { microdata: things } = readStructured(
+      markup(`<div itemscope itemtype="https://schema.org/Article"><a itemprop="headline" href="/p/1">Fog <b>again</b></a>
+        <a itemprop="author" href="/ada">Ada</a><a itemprop="name url" href="/p/1">Fog</a><a itemprop="name" href="/p/2"></a></div>`),
+    );
+    expect(things).toEqual([
+      {
+        '@type': 'https://schema.org/Article',
+        headline: 'Fog again',
+        author: 'https://site.example/ada',
+        name: ['https://site.example/p/1', 'https://site.example/p/2'],
+        url: 'https://site.example/p/1',
+      },
+    ]);
+  });
+
   test('takes the form of JSON-LD, with what it refers to and without what belongs to other things', () => {
     expect(microdata[0]).toEqual({
       '@type': 'https://schema.org/Product',
