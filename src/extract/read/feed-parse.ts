@@ -1,5 +1,6 @@
 import type * as Feedsmith from 'feedsmith';
 import { loadCommonJs } from '../../base/load.ts';
+import { inUsualForm } from './feed-forms.ts';
 
 /** Choice: characters of one feed; podcasts with all of their episodes have some 5,000,000. */
 const CHARACTERS_MAX = 8_388_608;
@@ -33,7 +34,7 @@ export type JsonItem = NonNullable<FeedOf<'json'>['items']>[number];
 export function looksLikeFeed(text: string): boolean {
   const head = text.slice(0, 4_096).trimStart();
   if (head.startsWith('{')) return /"version"\s*:\s*"https?:\\?\/\\?\/(?:www\.)?jsonfeed\.org/.test(head);
-  return !/<(?:!doctype html|html)[\s>]/i.test(head) && /<(?:rss|(?:[\w-]+:)?rdf|(?:[\w-]+:)?feed)[\s>]/i.test(head);
+  return !/<(?:!doctype html|html)[\s>]/i.test(head) && /<(?:[\w-]+:)?(?:rss|rdf|feed)[\s>]/i.test(head);
 }
 
 /** A feed in the shape of its format. */
@@ -47,7 +48,7 @@ export interface AnyFeed {
 export function parseAnyFeed(text: string): AnyFeed | null {
   if (text.length > CHARACTERS_MAX) return null;
   const parse = loadedParse();
-  const body = fromRoot(text);
+  const body = inUsualForm(fromRoot(text));
   const parsed = tryParse(parse, body);
   return parsed === null
     ? piecewise(parse, body)
@@ -66,7 +67,7 @@ function tryParse(parse: Parse, text: string): ParsedFeed | null {
   }
 }
 
-const ROOT = /<(?:\?xml\s|rss[\s>]|(?:[\w-]+:)?RDF[\s>]|(?:[\w-]+:)?feed[\s>])/i;
+const ROOT = /<(?:\?xml\s|(?:[\w-]+:)?(?:rss|RDF|feed)[\s>])/i;
 
 /** Without what programs print before it. */
 function fromRoot(text: string): string {

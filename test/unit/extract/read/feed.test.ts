@@ -3,6 +3,7 @@ import { SourceFailure } from '../../../../src/extract/connector.ts';
 import { readFeedLinks } from '../../../../src/extract/read/feed-links.ts';
 import { looksLikeFeed } from '../../../../src/extract/read/feed-parse.ts';
 import { readFeed } from '../../../../src/extract/read/feed.ts';
+import { cpuMs } from '../../../support/cpu-time.ts';
 import { page, pageText } from '../../../support/pages.ts';
 
 describe('a feed of each format has one shape', () => {
@@ -102,6 +103,49 @@ test.each([
 ])('an RSS author %j is told by name alone', (author, names) => {
   const text = `<rss version="2.0"><channel><item><title>a</title><author>${author}</author></item></channel></rss>`;
   expect(readFeed(text, 'https://x.example/f').items[0]?.authors).toEqual(names);
+});
+
+describe('a feed in an old form', () => {
+  const base64 = (text: string, encoding?: BufferEncoding): string => Buffer.from(text, encoding).toString('base64');
+
+  test('has its Base64 decoded, whatever its line length and its encoding, but for what is no text', () => {
+    const text = `<feed version="0.3" xmlns="http://purl.org/atom/ns#"><title type="text/plain" mode='base64'>${base64('Fog & co')}</title>
+      <entry><id>a</id><title>One</title><summary mode="base64" type="text/plain">${base64('Größe', 'latin1')}</summary>
+      <content type="text/html" mode="base64">\n${base64('<p>Hallo <b>Welt</b> &amp; mehr</p>').replaceAll(/(.{10})/g, '$1\r\n')}</content></entry>
+      <entry><id>b</id><content type="image/png" mode="base64">iVBORw0KGgo=</content><summary>aGk=</summary></entry></feed>`;
+    const feed = readFeed(text, 'https://x.example/f');
+    expect(feed.title).toBe('Fog & co');
+    expect(feed.items.map(({ id, summary, text: content }) => [id, summary, content])).toEqual([
+      ['a', 'Größe', 'Hallo Welt & mehr'],
+      ['b', 'aGk=', null],
+    ]);
+  });
+
+  test.each([
+    ['all of it', 'rss2:', 'rss2:'],
+    ['all but the root', '', 'r:'],
+  ])('of RSS 2.0 may have a prefix: %s', (_what, root, p) => {
+    const text =
+      `<?xml version="1.0"?><${root}rss version="2.0" xmlns:${p}="http://backend.userland.com/rss2" xmlns:dc="http://purl.org/dc/elements/1.1/">
+      <${p}channel><${p}title>T</${p}title><${p}item><${p}title>One</${p}title><${p}link>https://x.example/1</${p}link><dc:creator>Ada</dc:creator>
+      <${p}pubDate>Sat, 31 Jan 2026 10:15:30 GMT</${p}pubDate></${p}item></${p}channel></${root}rss>`.replaceAll(
+        ':="',
+        '="',
+      );
+    expect(looksLikeFeed(text)).toBe(true);
+    expect(readFeed(text, 'https://x.example/f')).toMatchObject({
+      format: 'rss',
+      title: 'T',
+      items: [{ title: 'One', url: 'https://x.example/1', authors: ['Ada'], publishedAt: '2026-01-31T10:15:30Z' }],
+    });
+  });
+
+  test('costs time in proportion to its length where its tags never end', () => {
+    const began = cpuMs();
+    const open = `<feed mode="base64"><entry>${'<content type="text/html" '.repeat(100_000)}`;
+    expect(() => readFeed(open, 'https://x.example/f')).toThrow(SourceFailure);
+    expect(cpuMs() - began).toBeLessThan(3_000);
+  });
 });
 
 describe('a broken feed', () => {
