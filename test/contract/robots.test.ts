@@ -148,6 +148,25 @@ describe('2.3 and 2.5: files as they are', () => {
     expect(allows('\uFEFFUser-agent: *\rDisallow: /x', '/x')).toBe(false);
   });
 
+  test('without colons is read as it is meant, and a sentence is not', () => {
+    const text = `User-agent Gatehouse
+      Disallow /private  # the members
+      Disallow\t/a:b
+      Allow /private/open
+      Crawl-delay 2
+      Disallow everything
+      Disallow /x and /y
+      Allow cookies
+      Sitemap https://example.com/s.xml
+      Sitemap page`;
+    const rules = parseRobots('https://example.com', Buffer.from(text));
+    const allowed = ['/private', '/a:b', '/private/open', '/everything', '/x', '/'].map((path) =>
+      rules.allows(`https://example.com${path}`),
+    );
+    expect(allowed).toEqual([false, false, true, true, true, true]);
+    expect([rules.crawlDelayMs, rules.sitemaps]).toEqual([2_000, ['https://example.com/s.xml']]);
+  });
+
   test('an HTML page in its place has no rules', () => {
     expect(allows('<!doctype html><title>User-agent: *</title>\n<p>Disallow: /</p>', '/')).toBe(true);
   });

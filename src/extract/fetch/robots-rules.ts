@@ -55,12 +55,21 @@ interface Line {
 
 const NAMES = new Set(['user-agent', 'allow', 'disallow', 'crawl-delay', 'sitemap']);
 
+const WITH_COLON = /^\s*([A-Za-z-]+)\s*:(.*)/;
+/**
+ * `Disallow /path`, as Google's parser takes it: a name and one value, parted by white space.
+ * Choice: what is to be a path or an address has to look like one, since two words may stand in any text.
+ */
+const WITHOUT_COLON =
+  /^\s*(?=(?:user-agent|crawl-delay)\s|(?:allow|disallow|sitemap)\s+(?:[/*]|https?:))([A-Za-z-]+)\s+(\S+)\s*$/i;
+
 function linesOf(bytes: Buffer): readonly Line[] {
   const text = readable(bytes)
     .toString('utf8')
     .replace(/^\uFEFF/, '');
   return text.split(/\r\n|\r|\n/).flatMap((line) => {
-    const [, name = '', value = ''] = /^\s*([A-Za-z-]+)\s*:([^#]*)/.exec(line) ?? [];
+    const [said = ''] = line.split('#', 1);
+    const [, name = '', value = ''] = WITH_COLON.exec(said) ?? WITHOUT_COLON.exec(said) ?? [];
     const known = name.toLowerCase();
     return NAMES.has(known) ? [{ name: known, value: value.trim() }] : [];
   });
