@@ -5,8 +5,8 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const ROOT = new URL('..', import.meta.url).pathname;
-/** These need real software: test/vitest.real.config.ts. */
-const ELSEWHERE = 'test/real/**';
+/** Tests of other configurations: with real software, and in their long form. */
+const ELSEWHERE = ['test/real/**', 'test/**/*.long.test.ts'];
 
 /**
  * Files that mostly wait, for servers, processes and time that has to pass: they go first, the longest of them before all, and what
@@ -72,7 +72,7 @@ export default defineConfig({
         test: {
           name: 'shared',
           include: ['test/**/*.test.ts'],
-          exclude: [ELSEWHERE, ...MOCKING],
+          exclude: [...ELSEWHERE, ...MOCKING],
           // One process runs many files and loads what they test once: half of the time of small files is loading.
           isolate: false,
         },
