@@ -6,7 +6,7 @@ import { CONNECTORS_WITH_BASE } from '../../src/settings.ts';
 import { SOURCE_CASES } from '../sources/index.ts';
 import { json, type SourceCase, type World } from '../sources/source-case.ts';
 import { fakeSource, type FakeReply } from '../support/fake-source.ts';
-import { IS_FULL } from '../support/long.ts';
+import { timesInFull } from '../support/long.ts';
 import { faultsOf, heldToSchema, propertiesOf } from './records.ts';
 import { runOperation } from './run-operation.ts';
 
@@ -196,7 +196,7 @@ describe.each(CASES)('$name', ({ does, input, world, paging, sizeAsked, hostIn, 
         });
         expect([...unreadable, 'source_not_found']).toContain(reason);
       }),
-      { numRuns: IS_FULL ? 60 : 25, seed: 7 },
+      { numRuns: timesInFull(60), seed: 7 },
     );
   });
 

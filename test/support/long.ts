@@ -3,3 +3,8 @@
  * `npm run test:long` run fewer of them.
  */
 export const IS_FULL = process.env['GATEHOUSE_TEST_LONG'] === 'full';
+
+/** So many rounds, or parts of an input, in full; a third of that otherwise. */
+export function timesInFull(times: number): number {
+  return IS_FULL ? times : Math.ceil(times / 3);
+}
