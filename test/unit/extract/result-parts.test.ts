@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import type { JobNumber } from '../../../src/store/extractions/keys.ts';
 import { partsOf, rowsOf } from '../../../src/extract/result-parts.ts';
 import { newStoredJob } from '../../support/extraction-jobs.ts';
 import { resultOf, SEALING } from '../../support/extraction-scheduler.ts';
@@ -23,7 +22,7 @@ describe('the parts of a result hold all of its records and next steps, each onc
   ])('%s', (_name, records, recordBytes, next) => {
     const result = resultOf(1, { ids: named(records, 'r'), next: named(next, 's') });
     const wide = { ...result, lineBytes: result.lineBytes.map(() => recordBytes) };
-    const job = { ...newStoredJob().job, number: 1 as JobNumber };
+    const job = { ...newStoredJob().job, number: 1 };
     const parts = partsOf(job, STEP, wide, CONTEXT);
     const placesOf = (kind: 'records' | 'next'): readonly number[] =>
       parts.flatMap((part) => {
