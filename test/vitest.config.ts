@@ -1,12 +1,12 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { accessSync, constants, mkdtempSync, readdirSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const ROOT = new URL('..', import.meta.url).pathname;
-/** These need real software: test/vitest.real.config.ts. */
-const ELSEWHERE = 'test/real/**';
+/** Tests of other configurations: with real software, and in their long form. */
+const ELSEWHERE = ['test/real/**', 'test/**/*.long.test.ts'];
 
 /**
  * Files that mostly wait, for servers, processes and time that has to pass: they go first, the longest of them before all, and what
@@ -54,6 +54,28 @@ const MOCKING = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'ut
   .map((name) => join('test', name))
   .filter((path) => path.endsWith('.test.ts') && readFileSync(join(ROOT, path), 'utf8').includes('vi.mock('));
 
+const MEMORY_FOLDER = '/dev/shm';
+/** Choice: several times what the folders of all tests that run at once hold. */
+const MEMORY_BYTES_MIN = 4 * 2 ** 30;
+
+/**
+ * Lets the folders of tests lie in memory where there is room: they write 5 GB, and wait for a disk at each commit. What is killed
+ * in tests are processes, whose writes outlive them on either.
+ */
+function keepFoldersInMemory(): void {
+  try {
+    accessSync(MEMORY_FOLDER, constants.W_OK);
+    const { bavail, bsize } = statfsSync(MEMORY_FOLDER);
+    if (bavail * bsize < MEMORY_BYTES_MIN) return;
+  } catch {
+    return;
+  }
+  const folder = mkdtempSync(join(MEMORY_FOLDER, 'gatehouse-tests-'));
+  process.env['TMPDIR'] = folder;
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+}
+keepFoldersInMemory();
+
 export default defineConfig({
   test: {
     root: ROOT,
@@ -72,7 +94,7 @@ export default defineConfig({
         test: {
           name: 'shared',
           include: ['test/**/*.test.ts'],
-          exclude: [ELSEWHERE, ...MOCKING],
+          exclude: [...ELSEWHERE, ...MOCKING],
           // One process runs many files and loads what they test once: half of the time of small files is loading.
           isolate: false,
         },

@@ -52,7 +52,7 @@ export function partsOf(
   // A small result is one part: its records and what is to be read next.
   const [first, second] = parts;
   const isSmall = parts.length === 2 && result.lineBytes.length + result.next.rowBytes.length <= PART_ROWS_MAX;
-  if (isSmall && first !== undefined && second !== undefined && first.next === null)
+  if (isSmall && first !== undefined && second?.records === null && first.next === null)
     return [{ ...first, next: second.next, isLast: true, session }];
   const last = parts.pop() ?? bare;
   const all = [...parts, { ...last, isLast: true }];

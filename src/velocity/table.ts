@@ -28,10 +28,10 @@ const LINE_END = WAYS * 2;
  * Finds and makes records. One for each thread, over the same memory.
  *
  * Two workers that make the same record at once: each claims a place, publishes its tag there and looks whether the other did.
- * One who finds a finished record, or one being made at a lower place, gives its own back. What gets lost, per record and only
- * then: the events of those who wait for a maker that is interrupted (over some 20 µs); and an event or two when a worker uses
- * a record in the very moment in which another throws it out, or touches it for the first time after a rest longer than its
- * windows. A maker that dies leaves a place that is free for others after 10 s. `lost` in the statistics counts the former.
+ * One who finds a finished record, or one being made at a lower place, gives its own back. It looks for lower ones again when its
+ * own is finished, because others do not wait for ever. What gets lost, per record and only then: the events of those who wait
+ * for a maker that is interrupted (over some 20 µs); and an event or two when a worker uses a record in the very moment in which
+ * another throws it out, or touches it for the first time after a rest longer than its windows. A maker that dies leaves a place that is free for others after 10 s. `lost` in the statistics counts the former.
  */
 export class Table {
   readonly words: Uint32Array;
@@ -163,11 +163,15 @@ export class Table {
     if (old === 0) Atomics.add(words, HEAD_USED, 1);
     const isDouble = this.#isMade(one, at, tag, low, nowSeconds) || this.#isMade(other, at, tag, low, nowSeconds);
     if (isDouble) {
-      Atomics.store(words, at, 0);
-      if (Atomics.compareExchange(words, at + 1, claim, 0) === claim) Atomics.sub(words, HEAD_USED, 1);
+      this.#giveBack(at, claim);
       return 0;
     }
     if (Atomics.compareExchange(words, at + 1, claim, nowSeconds) !== claim) return 0;
+    // This thread may have been interrupted since it looked, for longer than another maker waits.
+    if (this.#isLower(one, at, tag, low, nowSeconds) || this.#isLower(other, at, tag, low, nowSeconds)) {
+      this.#giveBack(at, nowSeconds);
+      return 0;
+    }
     Atomics.add(words, HEAD_MADE, 1);
     if (isLiving(oldTag, old, nowSeconds)) Atomics.add(words, HEAD_EVICTED, 1);
     return record;
@@ -196,6 +200,24 @@ export class Table {
       empties = found;
     }
     return best;
+  }
+
+  #giveBack(at: number, state: number): void {
+    Atomics.store(this.words, at, 0);
+    if (Atomics.compareExchange(this.words, at + 1, state, 0) === state) Atomics.sub(this.words, HEAD_USED, 1);
+  }
+
+  /** A lower place of the group holds the same record, or will. */
+  #isLower(line: number, mine: number, tag: number, low: number, nowSeconds: number): boolean {
+    const words = this.words;
+    const end = Math.min(LINE_END, mine - line);
+    for (let way = 0; way < end; way += 2) {
+      if (Atomics.load(words, line + way) !== tag || words[recordOf(line, way)] !== low) continue;
+      const state = Atomics.load(words, line + way + 1);
+      const isComing = state < SEEN_MIN && state !== 0 && !isLeft(state, nowSeconds);
+      if (isComing || (state >= SEEN_MIN && nowSeconds - state <= VELOCITY_KEEP_SECONDS)) return true;
+    }
+    return false;
   }
 
   /** Another place of the group holds the same record, or will. */

@@ -30,8 +30,9 @@ import {
 /** Open points, section 5, "delivery": the records of finished jobs reach where they are to go, and say how it went. */
 
 const ALL = { collect: { mode: 'all' } };
-/** More than fits in one part. */
-const LARGE = { collect: { mode: 'limit', limit: 20_000 } };
+/** Wide books of more bytes than fit in one part. */
+const LARGE_COUNT = 3_000;
+const LARGE = { collect: { mode: 'limit', limit: LARGE_COUNT } };
 
 let source: SourceServer;
 let server: RunningServer;
@@ -253,7 +254,9 @@ describe('a process that ends', () => {
       );
       const first = await startOn(dataDir);
       const { secretKey } = first;
-      const id = await extractionClient(first.url, secretKey).started(books(20_000, { ...LARGE, ...request }));
+      const id = await extractionClient(first.url, secretKey).started(
+        books(LARGE_COUNT, { ...LARGE, ...request }, 'wide'),
+      );
       await eventually('a part on its way', () =>
         Promise.resolve(s3.requests.some(({ what }) => what === 'part 1') ? true : null),
       );
@@ -265,7 +268,7 @@ describe('a process that ends', () => {
       const job = await delivered(id, extractionClient(second.url, secretKey));
       expect(job.delivery.status).toBe('delivered');
       expect(s3.uploads.size).toBe(0);
-      expect(seqsOf(storedLines(s3, id))).toEqual(oneTo(20_000));
+      expect(seqsOf(storedLines(s3, id))).toEqual(oneTo(LARGE_COUNT));
       await second.stop();
     },
     180_000,
@@ -336,9 +339,9 @@ describe('to S3', () => {
 
   test('a large result goes in parts and is one object', async () => {
     const [s3, request] = await startStorage();
-    const job = await delivered(await client.started(books(20_000, { ...LARGE, ...request })));
+    const job = await delivered(await client.started(books(LARGE_COUNT, { ...LARGE, ...request }, 'wide')));
     expect(job.delivery.status).toBe('delivered');
-    expect(seqsOf(storedLines(s3, job.id))).toEqual(oneTo(20_000));
+    expect(seqsOf(storedLines(s3, job.id))).toEqual(oneTo(LARGE_COUNT));
     expect(s3.requests.map(({ what }) => what)).toEqual(['begin', 'part 1', 'part 2', 'complete']);
     expect(s3.uploads.size).toBe(0);
   }, 180_000);

@@ -1,19 +1,18 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { bearer, call, fingerprintOf } from '../support/manage.ts';
 import { CALM, decide, gatehouse, newCustomer, type Answer } from '../support/requests.ts';
-import { startServer, type RunningServer } from '../support/server.ts';
+import { type SharedServer, sharedServer } from '../support/shared-server.ts';
 
 /** The risk specification, sections 2.3 and 4.2 without its candidates: a test for each sentence. */
 
 const BOT = 'Mozilla/5.0 (compatible; SomeCrawlerBot/1.0; +https://bot.example)';
 
-let server: RunningServer;
+let server: SharedServer;
 beforeAll(async () => {
-  server = await startServer();
+  server = await sharedServer();
 });
-afterAll(() => server.stop());
 
 const put = (token: string, action: string, note?: string): Promise<Answer> =>
   call(server.url, server.secretKey, 'POST', '/v1/lists', {

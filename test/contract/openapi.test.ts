@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { bearer } from '../support/manage.ts';
-import { startServer, type RunningServer } from '../support/server.ts';
+import { type SharedServer, sharedServer } from '../support/shared-server.ts';
 
 interface OpenApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -18,11 +18,10 @@ const document = JSON.parse(text) as OpenApi;
 const METHODS = ['get', 'put', 'post', 'delete', 'patch'];
 
 describe('docs/openapi.json', () => {
-  let server: RunningServer;
+  let server: SharedServer;
   beforeAll(async () => {
-    server = await startServer();
+    server = await sharedServer();
   });
-  afterAll(() => server.stop());
 
   test.each(Object.keys(document.paths))('has the methods of %s that the server takes', async (path) => {
     const documented = Object.keys(document.paths[path] ?? {}).filter((name) => METHODS.includes(name));

@@ -5,9 +5,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { ensureUsable } from '../../src/store/ensure-usable.ts';
 import { CALM, decide, get, TRANSPORTS } from '../support/requests.ts';
-import { startServer } from '../support/server.ts';
+import { startServer, type RunningServer } from '../support/server.ts';
 import { decideTo, webhookClient } from '../support/webhooks.ts';
 
 /** Start, stop and restart, as a supervisor sees them. Open points, section 6. */
@@ -54,26 +55,6 @@ describe('settings', () => {
     expect(result.stderr).toContain('GATEHOUSE_TLS_CERT');
   });
 
-  test('a port that is taken ends the start with a clear message', async () => {
-    const server = await startServer({ dataDir });
-    const other = mkdtempSync(join(tmpdir(), 'gatehouse-process-'));
-    for (const transport of TRANSPORTS) {
-      const result = spawnSync(process.execPath, [MAIN, 'serve'], {
-        encoding: 'utf8',
-        env: {
-          PATH: process.env['PATH'],
-          GATEHOUSE_DATA_DIR: other,
-          GATEHOUSE_PORT: new URL(server.url).port,
-          GATEHOUSE_TRANSPORT: transport,
-        },
-      });
-      expect(result.status).toBe(1);
-      expect(result.stderr).toMatch(/cannot listen|EADDRINUSE/);
-    }
-    await server.stop();
-    rmSync(other, { recursive: true, force: true });
-  });
-
   test('another master key than that of the data directory is refused, and nothing that was owed is lost', async () => {
     const env = { GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8', GATEHOUSE_MASTER_KEY: 'a'.repeat(64) };
     const first = await startServer({ dataDir, env });
@@ -90,30 +71,33 @@ describe('settings', () => {
     expect(['pending', 'failed']).toContain(row?.status);
     await again.stop();
   });
-
-  test('a second server on one data directory is refused', async () => {
-    const server = await startServer({ dataDir });
-    await expect(startServer({ dataDir })).rejects.toThrow(/served by/);
-    await server.stop();
-  });
 });
 
-describe('first start', () => {
-  test('the demo keys are printed once, outside the log', async () => {
-    const first = await startServer({ dataDir });
-    expect(first.secretKey).toMatch(/^sk_live_[0-9A-Za-z]{38}$/);
-    expect(first.publicKey).toMatch(/^pk_live_[0-9A-Za-z]{38}$/);
-    expect(first.stderr()).toContain('npm run -s gatehouse -- decide --key');
-    expect(first.stdout()).not.toContain(first.secretKey);
-    await first.stop();
-    const second = await startServer({ dataDir });
-    expect(second.stderr()).not.toContain('sk_live_');
-    expect((await decide(second.url, first.secretKey)).status).toBe(200);
-    await second.stop();
+/** Each test goes on where the one before it left the server. */
+describe('one data directory', () => {
+  const METRICS_TOKEN = 'a-token-of-some-length';
+  const ids = Array.from({ length: 200 }, () => randomUUID());
+  let kept: string;
+  let server: RunningServer;
+  let secretKey: string;
+  beforeAll(async () => {
+    kept = mkdtempSync(join(tmpdir(), 'gatehouse-process-'));
+    server = await startServer({ dataDir: kept, env: { GATEHOUSE_METRICS_TOKEN: METRICS_TOKEN } });
+    ({ secretKey } = server);
+  });
+  afterAll(async () => {
+    await server.stop();
+    rmSync(kept, { recursive: true, force: true });
   });
 
-  test('the printed command works as it stands', async () => {
-    const server = await startServer({ dataDir });
+  test('at its first start prints the demo keys, outside the log', () => {
+    expect(secretKey).toMatch(/^sk_live_[0-9A-Za-z]{38}$/);
+    expect(server.publicKey).toMatch(/^pk_live_[0-9A-Za-z]{38}$/);
+    expect(server.stderr()).toContain('npm run -s gatehouse -- decide --key');
+    expect(server.stdout()).not.toContain(secretKey);
+  });
+
+  test('prints a command that works as it stands', () => {
     const lines = server.stderr().split('\n');
     const at = lines.findIndex((line) => line.includes('echo '));
     const command = `${lines[at] ?? ''}\n${lines[at + 1] ?? ''}`;
@@ -123,58 +107,66 @@ describe('first start', () => {
     });
     expect(result.status).toBe(0);
     expect(JSON.parse(result.stdout)).toMatchObject({ decision: expect.any(String) as string });
-    await server.stop();
   });
-});
 
-describe('restart', () => {
-  test('a request id accepted before a SIGKILL is refused after it', async () => {
-    let server = await startServer({ dataDir });
-    const { secretKey } = server;
-    const ids = Array.from({ length: 200 }, () => randomUUID());
+  test('refuses a second server', async () => {
+    await expect(startServer({ dataDir: kept })).rejects.toThrow(/served by/);
+  });
+
+  test.each(TRANSPORTS)('a port that is taken ends another start over %s with a clear message', async (transport) => {
+    const env = { GATEHOUSE_PORT: new URL(server.url).port, GATEHOUSE_TRANSPORT: transport };
+    await expect(startServer({ dataDir, env })).rejects.toThrow(/exit code 1[^]*(cannot listen|EADDRINUSE)/);
+  });
+
+  test('with a token for the metrics shows them only with that token', async () => {
+    expect((await get(server.url, '/metrics')).status).toBe(401);
+    expect((await get(server.url, '/metrics', { authorization: 'Bearer wrong' })).status).toBe(401);
+    expect((await get(server.url, '/metrics', { authorization: `Bearer ${METRICS_TOKEN}` })).status).toBe(200);
+  });
+
+  test('after a SIGKILL refuses the request ids that were accepted before it, and prints no keys', async () => {
     const answers = await Promise.all(ids.map((requestId) => decide(server.url, secretKey, CALM, { requestId })));
     expect(answers.every(({ status }) => status === 200)).toBe(true);
     await server.stop('SIGKILL');
-    server = await startServer({ dataDir });
+    server = await startServer({ dataDir: kept });
+    expect(server.stderr()).not.toContain('sk_live_');
     const again = await Promise.all(ids.map((requestId) => decide(server.url, secretKey, CALM, { requestId })));
     expect(again.map(({ json }) => json['code'])).toEqual(ids.map(() => 'replayed_request'));
     expect((await decide(server.url, secretKey)).status).toBe(200);
-    await server.stop();
   });
+});
 
-  test.each(TRANSPORTS)(
-    'SIGTERM under load over %s: no answer in flight is dropped, exit code 0',
-    async (transport) => {
-      const server = await startServer({ dataDir, env: { GATEHOUSE_TRANSPORT: transport } });
-      let stopping = false;
-      let answered = 0;
-      const broken: string[] = [];
-      const agent = new Agent({ keepAlive: true, maxSockets: 8 });
-      const client = async (): Promise<void> => {
-        for (;;) {
-          try {
-            const { status } = await decide(server.url, server.secretKey, CALM, { agent });
-            if (status === 200) answered++;
-            else broken.push(String(status));
-          } catch (error) {
-            // Once the stop has begun, a new connection may be refused, or reset before it is accepted. On one that was open,
-            // every request is answered.
-            const { code, reusedSocket } = error as NodeJS.ErrnoException & { reusedSocket: boolean };
-            if (reusedSocket || !stopping) broken.push(String(code));
-            if (stopping) return;
-          }
+describe('SIGTERM', () => {
+  test.each(TRANSPORTS)('under load over %s: no answer in flight is dropped, exit code 0', async (transport) => {
+    const server = await startServer({ dataDir, env: { GATEHOUSE_TRANSPORT: transport } });
+    let stopping = false;
+    let answered = 0;
+    const broken: string[] = [];
+    const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+    const client = async (): Promise<void> => {
+      for (;;) {
+        try {
+          const { status } = await decide(server.url, server.secretKey, CALM, { agent });
+          if (status === 200) answered++;
+          else broken.push(String(status));
+        } catch (error) {
+          // Once the stop has begun, a new connection may be refused, or reset before it is accepted. On one that was open,
+          // every request is answered.
+          const { code, reusedSocket } = error as NodeJS.ErrnoException & { reusedSocket: boolean };
+          if (reusedSocket || !stopping) broken.push(String(code));
+          if (stopping) return;
         }
-      };
-      const clients = Array.from({ length: 8 }, client);
-      await expect.poll(() => answered, { timeout: 10_000 }).toBeGreaterThan(200);
-      stopping = true;
-      const startedAt = performance.now();
-      expect(await server.stop('SIGTERM')).toBe(0);
-      expect(performance.now() - startedAt).toBeLessThan(10_000);
-      await Promise.all(clients);
-      expect(broken).toEqual([]);
-    },
-  );
+      }
+    };
+    const clients = Array.from({ length: 8 }, client);
+    await expect.poll(() => answered, { timeout: 10_000 }).toBeGreaterThan(200);
+    stopping = true;
+    const startedAt = performance.now();
+    expect(await server.stop('SIGTERM')).toBe(0);
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
+    await Promise.all(clients);
+    expect(broken).toEqual([]);
+  });
 });
 
 describe('simulated time', () => {
@@ -207,8 +199,7 @@ describe('simulated time', () => {
 
   test('needs a loopback address, and a data directory of its own', async () => {
     await expect(startServer({ dataDir, env: { ...env, GATEHOUSE_HOST: '0.0.0.0' } })).rejects.toThrow(/78/);
-    const real = await startServer({ dataDir });
-    await real.stop();
+    await ensureUsable({ dataDir, simulated: false, repair: true, nowMs: Date.now() });
     await expect(startServer({ dataDir, env })).rejects.toThrow(/simulated/);
   });
 });
@@ -243,16 +234,6 @@ describe('TLS', () => {
         .end();
     });
     expect(status).toBe(200);
-    await server.stop();
-  });
-});
-
-describe('metrics', () => {
-  test('with a token, only with that token', async () => {
-    const server = await startServer({ dataDir, env: { GATEHOUSE_METRICS_TOKEN: 'a-token-of-some-length' } });
-    expect((await get(server.url, '/metrics')).status).toBe(401);
-    expect((await get(server.url, '/metrics', { authorization: 'Bearer wrong' })).status).toBe(401);
-    expect((await get(server.url, '/metrics', { authorization: 'Bearer a-token-of-some-length' })).status).toBe(200);
     await server.stop();
   });
 });

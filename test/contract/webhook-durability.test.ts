@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { startHostile } from '../support/hostile-server.ts';
+import { IS_FULL } from '../support/long.ts';
 import { decide, newcomer } from '../support/requests.ts';
 import { startServer, type RunningServer } from '../support/server.ts';
 import {
@@ -17,8 +18,8 @@ import {
 
 /** Open points, section 4, "Durability": nothing that was answered is lost, however the process ends. */
 
-/** GATEHOUSE_KILLS in the environment of the tests makes a longer run. */
-const KILLS = Number(process.env['GATEHOUSE_KILLS'] ?? 3);
+/** GATEHOUSE_KILLS in the environment of the tests makes a run of another length. */
+const KILLS = Number(process.env['GATEHOUSE_KILLS'] ?? (IS_FULL ? 20 : 2));
 const ALLOWED = { GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8' };
 
 let dataDir: string;

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { decide, get, newcomer } from '../support/requests.ts';
 import { installWithout, optionalPackages } from '../support/installation.ts';
-import { startServer, type RunningServer, type ServerOptions } from '../support/server.ts';
+import { INSTALLED_LOCATIONS, startServer, type RunningServer, type ServerOptions } from '../support/server.ts';
 
 /** The whole server with layers that are missing or broken: it starts, decides, and says what is missing. */
 
@@ -49,7 +49,7 @@ describe('starts and decides', () => {
     const optional = optionalPackages();
     const main = installWithout((name) => optional.includes(name));
     folders.push(join(dirname(main), '../../..'));
-    const { ready, layers, decision } = await startAndDecide({ main });
+    const { ready, layers, decision } = await startAndDecide({ main, env: INSTALLED_LOCATIONS });
     expect(ready).toMatchObject({ status: 'degraded', transport: 'node' });
     expect(String(ready['transport_detail'])).toMatch(/not installed|no uWebSockets/);
     expect(layers['geoip_city']).toMatchObject({ state: 'absent', detail: 'no city or country database' });
@@ -78,7 +78,9 @@ describe('starts and decides', () => {
 
   test('with a garbage .mmdb beside the installed databases', async () => {
     const geoipDir = folderOf({ 'GeoLite2-City.mmdb': Buffer.alloc(5_000, 0x5a) });
-    const { layers, decision } = await startAndDecide({ env: { GATEHOUSE_GEOIP_DIR: geoipDir } });
+    const { layers, decision } = await startAndDecide({
+      env: { ...INSTALLED_LOCATIONS, GATEHOUSE_GEOIP_DIR: geoipDir },
+    });
     expect(layers['geoip_city']?.state).toBe('ok');
     expect(layers['geoip_city']?.detail).toContain('GeoLite2-City.mmdb was refused');
     expect(decision['session_mode']).toBe('unverified');
@@ -88,7 +90,10 @@ describe('starts and decides', () => {
     const main = installWithout((name) => name.startsWith('@ip-location-db/'));
     folders.push(join(dirname(main), '../../..'));
     const geoipDir = folderOf({ 'GeoLite2-City.mmdb': Buffer.alloc(5_000, 0x5a) });
-    const { ready, layers, decision } = await startAndDecide({ main, env: { GATEHOUSE_GEOIP_DIR: geoipDir } });
+    const { ready, layers, decision } = await startAndDecide({
+      main,
+      env: { ...INSTALLED_LOCATIONS, GATEHOUSE_GEOIP_DIR: geoipDir },
+    });
     expect(ready['status']).toBe('degraded');
     expect(layers['geoip_city']?.state).toBe('broken');
     expect(decision['session_mode']).toBe('degraded');

@@ -6,6 +6,7 @@ import { ALLOW_KEPT_MS, FLAGGED_KEPT_MS } from '../../src/limits.ts';
 import type { DecisionLog } from '../../src/store/decision-log.ts';
 import { decide, idOf, pageOf, query } from '../unit/store/decision-log-support.ts';
 import { customer, open, tempFolder } from '../unit/store/support.ts';
+import { timesInFull } from '../support/long.ts';
 
 /** The log against a list that holds every decision and sorts and filters it. */
 
@@ -129,7 +130,7 @@ describe('the decision log', () => {
           await rm(folder, { recursive: true, force: true });
         }
       }),
-      { numRuns: 60, seed: 20_261_121, endOnFailure: true },
+      { numRuns: timesInFull(60), seed: 20_261_121, endOnFailure: true },
     );
   });
 });

@@ -6,6 +6,7 @@ import type { Deliveries } from '../../src/store/deliveries.ts';
 import type { DeliveryUpdate } from '../../src/store/deliveries/row.ts';
 import { bounded, delivery, NOW, success, walk } from '../unit/store/deliveries-support.ts';
 import { customer, open, tempFolder, value } from '../unit/store/support.ts';
+import { timesInFull } from '../support/long.ts';
 
 /** The log against a list that holds every delivery, filters and evicts it. */
 
@@ -185,7 +186,7 @@ describe('the log of deliveries', () => {
         await expectSame(deliveries, model, 3);
         await store.close();
       }),
-      { numRuns: 60, seed: 2_611 },
+      { numRuns: timesInFull(60), seed: 2_611 },
     );
   });
 
@@ -226,7 +227,7 @@ describe('the log of deliveries', () => {
         await value(store.deliveries.insert(rows, 0));
         for (const one of rows) expect(store.deliveries.find(one.customer, one.id)).toEqual(one);
       }),
-      { numRuns: 60, seed: 77 },
+      { numRuns: timesInFull(60), seed: 77 },
     );
     await store.close();
   });

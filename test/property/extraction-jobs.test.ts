@@ -9,6 +9,7 @@ import type { Applied } from '../../src/store/extractions.ts';
 import { newStoredJob } from '../support/extraction-jobs.ts';
 import { type Answer, SchedulerBench } from '../support/extraction-scheduler.ts';
 import { tempStore, value } from '../unit/store/support.ts';
+import { timesInFull } from '../support/long.ts';
 
 /** A site: what each page has, and where it leads. Page 0 is the first. */
 interface Site {
@@ -189,7 +190,7 @@ describe('a job, whatever ends between its commits', () => {
             failure: { reason: expect.stringMatching(/^(source_|internal)/) },
           });
       }),
-      { seed: 20_260_321, numRuns: 40 },
+      { seed: 20_260_321, numRuns: timesInFull(40) },
     );
   }, 60_000);
 });

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CRAWL_DELAY_MS_MAX, PAUSE_MS_MAX, PoliteClock, type Ticket } from '../../src/extract/politeness.ts';
+import { timesInFull } from '../support/long.ts';
 
 const DOMAINS = ['a.example', 'b.example', 'c.example'] as const;
 const JOBS = ['ext_1', 'ext_2', 'ext_3', 'ext_4'] as const;
@@ -105,7 +106,7 @@ describe('the polite clock', () => {
           }
         }
       }),
-      { numRuns: 500 },
+      { numRuns: timesInFull(500) },
     );
   });
 
@@ -129,7 +130,7 @@ describe('the polite clock', () => {
             expect(at - (places[index - 1] ?? -1)).toBeLessThanOrEqual(counts.length);
         }
       }),
-      { numRuns: 200 },
+      { numRuns: timesInFull(200) },
     );
   });
 
@@ -144,7 +145,7 @@ describe('the polite clock', () => {
         }
         expect(clock.domains).toBeLessThanOrEqual(2 * Math.max(256, 2 * gapMs));
       }),
-      { numRuns: 10 },
+      { numRuns: timesInFull(10) },
     );
   });
 });

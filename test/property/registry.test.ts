@@ -5,6 +5,7 @@ import { effectiveEntry, promotedRisk, promotionOf, type Sighting } from '../../
 import { durably } from '../../src/store/durable.ts';
 import { SIGHTING_KINDS } from '../../src/store/sightings.ts';
 import { customer, tempStore, value } from '../unit/store/support.ts';
+import { timesInFull } from '../support/long.ts';
 
 const DAY = 86_400;
 const NOW = 20_000 * DAY;
@@ -105,7 +106,7 @@ describe('the registry', () => {
         }
         await store.close();
       }),
-      { numRuns: 25 },
+      { numRuns: timesInFull(25) },
     );
   }, 120_000);
 
@@ -137,7 +138,7 @@ describe('the registry', () => {
         expect(store.registry.find(imported.fingerprintHash, NOW)).toEqual({ risk: 91, customers: 2 });
         await store.close();
       }),
-      { numRuns: 12 },
+      { numRuns: timesInFull(12) },
     );
   });
 });

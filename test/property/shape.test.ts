@@ -6,6 +6,7 @@ import type { JsonObject, JsonSchema, JsonValue } from '../../src/extract/connec
 import { parseOutput } from '../../src/extract/shape/output-options.ts';
 import { createShaper, type FullRecord, type Shaper } from '../../src/extract/shape/shaper.ts';
 import { createWriter, encodeRecords, sliceRecords } from '../../src/extract/shape/writers.ts';
+import { timesInFull } from '../support/long.ts';
 
 const SCHEMA: JsonSchema = {
   type: 'object',
@@ -97,7 +98,7 @@ describe('shaped records', () => {
               expect(typeof item === 'object' && item !== null && !Array.isArray(item)).toBe(false);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: timesInFull(500) },
     );
   });
 
@@ -122,7 +123,7 @@ describe('shaped records', () => {
         expect(new Set(found)).toEqual(new Set(leaves.filter(isSelected)));
         expect(found).toHaveLength(leaves.filter(isSelected).length);
       }),
-      { numRuns: 300 },
+      { numRuns: timesInFull(300) },
     );
   });
 });
@@ -153,7 +154,7 @@ describe('what is written', () => {
           expect([clean, `'${clean}`]).toContain(title);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: timesInFull(500) },
     );
   });
 
@@ -182,7 +183,7 @@ describe('what is written', () => {
         if (format === 'json')
           expect(JSON.parse(write(pieces))).toEqual(JSON.parse(JSON.stringify(values)) as JsonValue);
       }),
-      { numRuns: 500 },
+      { numRuns: timesInFull(500) },
     );
   });
 });

@@ -5,6 +5,7 @@ import type { HistoryEvent, HistoryFacts } from '../../src/core/history.ts';
 import { LocalVelocity } from '../../src/velocity/local-velocity.ts';
 import { createVelocityMemory } from '../../src/velocity/memory.ts';
 import { type Bounds, type Range, VelocityModel } from './velocity-model.ts';
+import { timesInFull } from '../support/long.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 const HASH_KEY = Buffer.from('0123456789abcdef');
@@ -118,7 +119,7 @@ describe('the velocity table', () => {
           }
         }
       }),
-      { numRuns: 150, seed: 20_261_121 },
+      { numRuns: timesInFull(150), seed: 20_261_121 },
     );
   });
 });

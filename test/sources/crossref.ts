@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../src/extract/connector.ts';
-import { json, many, numberIn, sizeIn, type SourceCase, type World } from './source-case.ts';
+import { LARGE_PAGES, json, many, numberIn, sizeIn, type SourceCase, type World } from './source-case.ts';
 
 /** Crossref. Shapes and deep paging by cursor: github.com/CrossRef/rest-api-doc and its "api_format", now api.crossref.org. */
 export function crossrefWorld(records: number): World {
@@ -61,5 +61,6 @@ export const crossrefCases: readonly SourceCase[] = [
     sizeAsked: sizeIn('rows'),
     hostIn: null,
     announcesTotal: true,
+    largeCount: LARGE_PAGES,
   },
 ];

@@ -1,5 +1,5 @@
 import type { FakeReply } from '../support/fake-source.ts';
-import { many, numberIn, type SourceCase, type World } from './source-case.ts';
+import { LARGE_PAGES, many, numberIn, type SourceCase, type World } from './source-case.ts';
 
 /** Items of one page of a feed that is paged. */
 const PAGE_SIZE = 400;
@@ -74,6 +74,7 @@ const COMMON = {
   sizeAsked: null,
   hostIn: 'url',
   announcesTotal: false,
+  largeCount: LARGE_PAGES,
   // What is no feed is searched for one, and a page that names none is a source that lacks it.
   searches: true,
 } as const;

@@ -4,7 +4,7 @@ import { discourseWorld } from './discourse.ts';
 import { genericPageCases } from './generic-pages.ts';
 import { mediawikiWorld } from './mediawiki.ts';
 import { shopifyWorld } from './shopify.ts';
-import { many, type SourceCase, type World } from './source-case.ts';
+import { LARGE_PAGES, many, type SourceCase, type World } from './source-case.ts';
 import { wordpressWorld } from './wordpress.ts';
 
 /** Addresses of one sitemap, so that a large site has several of them. Source: sitemaps.org, "Sitemap protocol". */
@@ -101,18 +101,24 @@ const WALK = {
   announcesTotal: false,
   input: { url: 'https://site.example/' },
 } as const;
-/** Each record is a page that is read as a whole, and the largest count here has three sizes of a page's links. */
+/** The largest count here has three sizes of a page's links. */
 const PAGES = { ...WALK, largeCount: 301 } as const;
 const LISTED = { ...WALK, paging: 'cursor' } as const;
 
 export const genericCases: readonly SourceCase[] = [
   ...genericPageCases,
-  { ...WALK, operation: 'site.urls', world: (records) => sitemapWorld(records, () => page('Listed', [])) },
+  {
+    ...WALK,
+    operation: 'site.urls',
+    world: (records) => sitemapWorld(records, () => page('Listed', [])),
+    largeCount: LARGE_PAGES,
+  },
   {
     ...LISTED,
     operation: 'site.urls',
     input: { url: 'wiki.example', path_prefix: '/' },
     world: (records) => runBy('mediawiki', '/', mediawikiWorld(records, '/w/api.php', 'wiki.example')),
+    largeCount: LARGE_PAGES,
   },
   { ...PAGES, operation: 'site.pages', world: linkedWorld },
   {
@@ -133,5 +139,6 @@ export const genericCases: readonly SourceCase[] = [
     operation: 'site.products',
     input: { url: 'cups.example' },
     world: (records) => runBy('shopify', '/', shopifyWorld(records)),
+    largeCount: LARGE_PAGES,
   },
 ];

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../src/extract/connector.ts';
-import { json, many, numberIn, sizeIn, type SourceCase, type World } from './source-case.ts';
+import { LARGE_PAGES, json, many, numberIn, sizeIn, type SourceCase, type World } from './source-case.ts';
 
 const NEWEST_SECONDS = 1_714_636_800;
 /** The index shows no more hits than these of any query. */
@@ -73,6 +73,7 @@ const COMMON = {
   sizeAsked: sizeIn('hitsPerPage'),
   hostIn: null,
   announcesTotal: true,
+  largeCount: LARGE_PAGES,
 } as const;
 
 export const hackernewsCases: readonly SourceCase[] = [

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../src/extract/connector.ts';
 import type { FakeReply } from '../support/fake-source.ts';
-import { json, many, numberIn, sizeIn, type SourceCase, type World } from './source-case.ts';
+import { LARGE_PAGES, json, many, numberIn, sizeIn, type SourceCase, type World } from './source-case.ts';
 
 /**
  * A wiki. Shapes: API:Search, API:Revisions, API:Categorymembers, API:Parsing wikitext, API:Siteinfo and API:Continue of
@@ -136,6 +136,7 @@ const COMMON = {
   world: (records: number) => mediawikiWorld(records),
   paging: 'cursor',
   hostIn: 'site',
+  largeCount: LARGE_PAGES,
 } as const;
 
 export const mediawikiCases: readonly SourceCase[] = [

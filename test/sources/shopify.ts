@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../src/extract/connector.ts';
-import { json, many, numberIn, sizeIn, type SourceCase, type World } from './source-case.ts';
+import { LARGE_PAGES, json, many, numberIn, sizeIn, type SourceCase, type World } from './source-case.ts';
 
 /**
  * A storefront. Shapes: `products.json` as storefronts publish it (the fields of the Product resource of the Admin reference, with
@@ -69,6 +69,7 @@ const COMMON = {
   announcesTotal: false,
   sizeAsked: sizeIn('limit'),
   hostIn: 'site',
+  largeCount: LARGE_PAGES,
 } as const;
 
 export const shopifyCases: readonly SourceCase[] = [

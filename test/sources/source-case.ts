@@ -17,7 +17,7 @@ export interface SourceCase {
   readonly sizeAsked: ((url: URL) => number | null) | null;
   /** The input that names the host that is asked; null where the operator's base address or the connector's own is. */
   readonly hostIn: 'site' | 'company' | 'url' | null;
-  /** What a large source holds; less than others where each record is a page that takes its time. */
+  /** How many records a large source holds, where three pages of the usual size are not enough or too many. */
   readonly largeCount?: number;
   /** Records that one run can find at most, whatever the source holds. */
   readonly recordsMax?: number;
@@ -29,11 +29,20 @@ export interface SourceCase {
   readonly searches?: boolean;
 }
 
+/** For pages larger than 100 records: three pages of 500, or two of 1,000. */
+export const LARGE_PAGES = 1_203;
+
 export type World = (request: FakeRequest) => FakeReply;
 
-/** `count` items, by their place from 0. */
+/** Items that were made before, by what makes them: a source makes its whole list anew for each page that is asked for. */
+const made = new WeakMap<object, JsonValue[]>();
+
+/** `count` items, by their place from 0. Those of one `item` are the same objects each time: replies are sent as text. */
 export function many<T extends JsonValue>(count: number, item: (place: number) => T): readonly T[] {
-  return Array.from({ length: count }, (_, place) => item(place));
+  const items = (made.get(item) ?? []) as T[];
+  made.set(item, items);
+  for (let place = items.length; place < count; place++) items.push(item(place));
+  return items.slice(0, count);
 }
 
 export function json(body: JsonValue, headers: Readonly<Record<string, string>> = {}, status = 200): FakeReply {

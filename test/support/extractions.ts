@@ -23,9 +23,12 @@ export interface SourceServer {
   close(): Promise<void>;
 }
 
+const TITLE = '"A history of tea"';
+const WIDE_TITLE = `"${'A history of tea. '.repeat(230)}"`;
+
 /**
  * A search of books and a blog. The words of a search say what it finds: `250 books` finds so many, `0 books` none, `missing` is 404;
- * `250 books held-1` is answered when the test releases `held-1`. The blog has 120 posts.
+ * `250 books held-1` is answered when the test releases `held-1`; books that are `wide` have titles of 4 KB. The blog has 120 posts.
  */
 export async function startSource(): Promise<SourceServer> {
   const targets: string[] = [];
@@ -47,8 +50,12 @@ export async function startSource(): Promise<SourceServer> {
       if (word !== undefined) await holdOf(word).released;
       const fake = { method: 'json' as const, url: url.href, headers: {}, accept: null, robots: false };
       const reply = words === 'missing' ? null : world(fake);
-      if (typeof reply !== 'object' || reply === null || !('body' in reply)) response.writeHead(404).end();
-      else response.writeHead(reply.status ?? 200, { ...reply.headers }).end(JSON.stringify(reply.body));
+      if (typeof reply !== 'object' || reply === null || !('body' in reply)) return void response.writeHead(404).end();
+      const body = JSON.stringify(reply.body);
+      const isWide = words.split(' ').includes('wide');
+      response
+        .writeHead(reply.status ?? 200, { ...reply.headers })
+        .end(isWide ? body.replaceAll(TITLE, WIDE_TITLE) : body);
     };
     answer().catch(() => response.destroy());
   });

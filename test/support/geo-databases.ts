@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Double, writeMmdb } from './mmdb-writer.ts';
 
 /** Small databases in the shapes that producers use. All addresses are of documentation networks or well known. */
@@ -46,4 +49,31 @@ export function anonymousDatabase(): Buffer {
       '203.0.113.8/32': { is_anonymous: true, is_hosting_provider: true, is_anonymous_vpn: true },
     },
   });
+}
+
+let folder = '';
+
+/**
+ * A folder with a city database of the addresses that tests of whole servers use, made once for each process and removed with it.
+ * The installed databases have 134 MB, which each server would read at its start.
+ */
+export function geoFolderOfTests(): string {
+  if (folder !== '') return folder;
+  folder = mkdtempSync(join(tmpdir(), 'gatehouse-geoip-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const london = { country: { iso_code: 'GB' }, location: { latitude: 51.5, longitude: -0.1 } };
+  const bytes = writeMmdb({
+    type: 'GeoLite2-City',
+    ipVersion: 6,
+    networks: {
+      '81.2.0.0/16': london,
+      '82.0.0.0/10': london,
+      '86.0.0.0/11': london,
+      '90.192.0.0/12': london,
+      '1.1.1.0/24': { country: { iso_code: 'AU' }, location: { latitude: -33.9, longitude: 151.2 } },
+      '2.2.2.0/24': { country: { iso_code: 'FR' }, location: { latitude: 48.85, longitude: 2.35 } },
+    },
+  });
+  writeFileSync(join(folder, 'GeoLite2-City.mmdb'), bytes);
+  return folder;
 }

@@ -5,16 +5,23 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { geoFolderOfTests } from './geo-databases.ts';
 
 /** The built server as a process of its own, as an operator runs it: build first, as `npm test` does. */
 export interface ServerOptions {
-  /** Settings for this server; none are taken over from the test's own environment. */
+  /**
+   * Settings for this server; none are taken over from the test's own environment. Unless they say otherwise its table of velocity is
+   * small, and its locations are those of `geoFolderOfTests`, so that it starts quickly.
+   */
   readonly env?: Readonly<Record<string, string>>;
   /** A folder that outlives the server. Without one a new folder is made, and `stop` removes it. */
   readonly dataDir?: string;
   /** Another installation's `dist/src/cli/main.js`. */
   readonly main?: string;
 }
+
+/** Settings for a server with the databases of locations that are installed. */
+export const INSTALLED_LOCATIONS = { GATEHOUSE_GEOIP_DIR: '', GATEHOUSE_GEOIP_PACKAGES: '1' } as const;
 
 export interface RunningServer {
   readonly url: string;
@@ -58,6 +65,8 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
       GATEHOUSE_VELOCITY_MB: '16',
       // Half a second of processor time for each start; its own test turns it on.
       GATEHOUSE_WARM_UP: '0',
+      GATEHOUSE_GEOIP_DIR: geoFolderOfTests(),
+      GATEHOUSE_GEOIP_PACKAGES: '0',
       ...options.env,
       GATEHOUSE_DATA_DIR: dataDir,
     },

@@ -1,10 +1,11 @@
 import { Agent } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { IS_FULL } from '../../support/long.ts';
 import { bearer, fingerprintOf } from '../../support/manage.ts';
 import { CALM, decide, newCustomer, type Answer } from '../../support/requests.ts';
 import { startServer, type RunningServer } from '../../support/server.ts';
 
-const ROUNDS = 1_000;
+const ROUNDS = IS_FULL ? 1_000 : 250;
 const TOKEN = 'a-session-that-is-looked-at';
 const HASH = fingerprintOf(TOKEN);
 /** What a decide must say of the list after each kind of write; so busy a session fires rules of its own beside it. */

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
 import type { FingerprintHash } from '../../../src/base/brand.ts';
+import { IS_FULL } from '../../support/long.ts';
 import { CALM, decide } from '../../support/requests.ts';
 import { startServer } from '../../support/server.ts';
 import { customer, open, tempFolder, value } from '../store/support.ts';
@@ -122,7 +123,7 @@ describe('registry import', () => {
 
   test('beside a server: it goes on answering, and sees entries while more come', async () => {
     const server = await startServer();
-    const rows = 150_000;
+    const rows = IS_FULL ? 150_000 : 40_000;
     const file = join(server.dataDir, 'rows.ndjson');
     await writeRows(file, rows);
     const state = { done: false };

@@ -1,7 +1,9 @@
 import {
   closeSync,
+  cpSync,
   existsSync,
   ftruncateSync,
+  mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -10,10 +12,12 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { backup, listBackups, rotateBackups } from '../../../src/store/backup.ts';
 import { ensureUsable, type Usable } from '../../../src/store/ensure-usable.ts';
+import { IS_FULL } from '../../support/long.ts';
 import { hashOf, open, tempFolder, value } from './support.ts';
 
 const START_MS = 1_700_000_000_000;
@@ -26,9 +30,23 @@ function codes(usable: Usable): string[] {
   return usable.kind === 'fault' ? [usable.code] : usable.notices.map((notice) => notice.code);
 }
 
+/** Whether one was backed up → a data directory that is only copied. */
+const made = new Map<boolean, Promise<string>>();
+afterAll(async () => {
+  for (const dataDir of made.values()) rmSync(await dataDir, { recursive: true, force: true });
+});
+
 /** A started data directory with a thousand registry rows, and a backup of it when asked for. */
 async function started(withBackup: boolean): Promise<string> {
+  const source = made.get(withBackup) ?? makeStarted(withBackup);
+  made.set(withBackup, source);
   const dataDir = tempFolder();
+  cpSync(await source, dataDir, { recursive: true });
+  return dataDir;
+}
+
+async function makeStarted(withBackup: boolean): Promise<string> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-'));
   expect(codes(await ensure(dataDir))).toEqual(['first_start']);
   const store = open(dataDir);
   await value(store.customers.create('Acme', START_MS));
@@ -74,13 +92,18 @@ const DAMAGES: readonly [string, (file: string) => void][] = [
   ],
 ];
 
+/** Each further look is a process. What comes of them depends on the repair and not on the damage: one kind of it is enough. */
+function looksAgain(harm: (file: string) => void): boolean {
+  return IS_FULL || harm === DAMAGES[1]?.[1];
+}
+
 describe('a damaged state', () => {
   test.each(DAMAGES)('%s: is noticed and the newest backup takes its place', async (_, harm) => {
     const dataDir = await started(true);
     harm(join(dataDir, 'state', 'data.mdb'));
-    expect(codes(await ensure(dataDir, { repair: false }))).toEqual(['store_unusable']);
+    if (looksAgain(harm)) expect(codes(await ensure(dataDir, { repair: false }))).toEqual(['store_unusable']);
     expect(codes(await ensure(dataDir))).toEqual(['state_restored']);
-    expect(codes(await ensure(dataDir))).toEqual([]);
+    if (looksAgain(harm)) expect(codes(await ensure(dataDir))).toEqual([]);
     expect(readdirSync(dataDir).some((name) => name.startsWith('state.restoring') || name === 'restoring')).toBe(false);
     const store = open(dataDir);
     expect(store.registry.count()).toBe(1000);
@@ -119,7 +142,7 @@ describe('a damaged hot', () => {
     expect(store.registry.count()).toBe(1000);
     await store.close();
     expect(readFileSync(join(dataDir, 'hot', 'journal'), 'utf8')).toBe('kept');
-    expect(codes(await ensure(dataDir))).toEqual([]);
+    if (looksAgain(harm)) expect(codes(await ensure(dataDir))).toEqual([]);
   });
 });
 
@@ -133,7 +156,7 @@ describe('a damaged extract', () => {
     expect(store.registry.count()).toBe(1000);
     expect([...(store.extract?.extractions.open() ?? [])]).toEqual([]);
     await store.close();
-    expect(codes(await ensure(dataDir))).toEqual([]);
+    if (looksAgain(harm)) expect(codes(await ensure(dataDir))).toEqual([]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { KIND_ENTITY, KIND_SESSION, HEAD_WORDS, SEEN_MIN } from '../../../src/velocity/layout.ts';
 import { createVelocityMemory } from '../../../src/velocity/memory.ts';
 import { readVelocityStats } from '../../../src/velocity/stats.ts';
@@ -111,5 +111,36 @@ describe('the table', () => {
     const random = (): number => (word = (Math.imul(word, 1_664_525) + 1_013_904_223) | 0) ^ (word >>> 15);
     for (let n = 0; n < keys; n++) table.take(random(), random(), KIND_ENTITY, NOW);
     expect(stats().evicted / keys).toBeLessThan(0.005);
+  });
+});
+
+describe('a maker that is interrupted just before its record is finished', () => {
+  test('gives it back where another one has made it meanwhile at a lower place', () => {
+    const memory = createVelocityMemory(1e6, HASH_KEY);
+    const [slow, quick] = [new Table(memory), new Table(memory)];
+    // Made first in the group of its low half, which lies behind that of its high half: the second maker takes the lower place.
+    const low = 0xf000_0000;
+    const high = 1;
+    const { compareExchange } = Atomics;
+    let made = 0;
+    const spy = vi.spyOn(Atomics, 'compareExchange').mockImplementation(((
+      words: Uint32Array,
+      at: number,
+      expected: number,
+      value: number,
+    ) => {
+      // The step with which the first maker finishes its record.
+      if (value === NOW && made === 0) {
+        made = -1;
+        made = quick.take(low, high, KIND_SESSION, NOW);
+        expect(quick.isNew).toBe(true);
+      }
+      return compareExchange(words, at, expected, value);
+    }) as typeof Atomics.compareExchange);
+    onTestFinished(() => spy.mockRestore());
+    const record = slow.take(low, high, KIND_SESSION, NOW);
+    expect([record, slow.isNew]).toEqual([made, false]);
+    expect(readVelocityStats(memory)).toMatchObject({ used: 1, made: 1, lost: 0 });
+    expect(quick.find(low, high, KIND_SESSION, NOW)).toBe(made);
   });
 });

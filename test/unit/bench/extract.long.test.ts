@@ -17,7 +17,7 @@ test('pages: the whole site becomes records', async () => {
   expect(lines[0]).toBe('60 pages, 4 requests at a time, 1 rounds');
   expect(lines.filter((line) => /^service +[1-9]\d* +\d+\.\d\d +[1-9]\d* +\d+$/.test(line))).toHaveLength(1);
   expect(lines.at(-2)).toMatch(/^pages\/s, median of 1: [1-9]\d*$/);
-}, 60_000);
+});
 
 test('records: all of them are read, in each format', async () => {
   const lines = await smoke('records');
@@ -26,4 +26,4 @@ test('records: all of them are read, in each format', async () => {
     expect(rows).toHaveLength(3);
     expect(rows.at(-1)).toMatch(/at the end +[1-9]\d* +\d+\.\d\d +[1-9]\d* +\d+$/);
   }
-}, 60_000);
+});

@@ -1,0 +1,38 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { STAGES } from '../../../bench/micro/index.ts';
+import { runStage } from '../../../bench/micro/stage.ts';
+
+/** The benches' smoke mode, so that they cannot rot. Each task checks its own results: one that measured a refusal would throw. */
+
+const MICRO = fileURLToPath(new URL('../../../dist/bench/micro.js', import.meta.url));
+
+describe('the micro benches', () => {
+  test.each(STAGES.map((stage) => [stage.name, stage] as const))('%s', async (name, stage) => {
+    const { rows, notes } = await runStage(stage, { smoke: true });
+    expect(rows.length + notes.length).toBeGreaterThan(0);
+    for (const row of rows) {
+      expect(row.stage).toBe(name);
+      expect(row.samples).toBeGreaterThan(0);
+      expect(row.meanNs).toBeGreaterThan(0);
+      expect(row.medianNs).toBeGreaterThan(0);
+      expect(row.p99Ns).toBeGreaterThan(0);
+    }
+    expect(new Set(rows.map(({ task }) => task)).size).toBe(rows.length);
+  });
+
+  test('the pool hop, built and from the command line', async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, [MICRO, '--smoke', 'pool']);
+    const [head, ...rows] = stdout.trimEnd().split('\n');
+    expect(head).toMatch(/^stage +task +ns\/op +median +p99 +samples +ops\/sample$/);
+    expect(rows).toHaveLength(2);
+    for (const row of rows) expect(row).toMatch(/^pool hop +\w.* +\d+ +\d+ +\d+ +2 +16$/);
+  });
+
+  test('a name that no stage has is refused', async () => {
+    const run = promisify(execFile)(process.execPath, [MICRO, '--smoke', 'no such stage']);
+    await expect(run).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('pool hop') as string });
+  });
+});

@@ -1,0 +1,29 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { defineConfig } from 'vitest/config';
+
+/**
+ * The long forms of tests, `npm run test:long`: files that `npm test` leaves out, and those that run more of the same there with
+ * `support/long.ts`. With `GATEHOUSE_TEST_LONG=short`, as `.ci/run` has it, only the former.
+ */
+const ROOT = new URL('..', import.meta.url).pathname;
+const length = process.env['GATEHOUSE_TEST_LONG'] ?? 'full';
+if (length !== 'full' && length !== 'short') throw new Error('GATEHOUSE_TEST_LONG must be full or short');
+
+const SCALED = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
+  .map((name) => join('test', name))
+  .filter((path) => path.endsWith('.test.ts') && readFileSync(join(ROOT, path), 'utf8').includes('support/long.ts'));
+
+export default defineConfig({
+  test: {
+    root: ROOT,
+    include: ['test/**/*.long.test.ts', ...(length === 'full' ? SCALED : [])],
+    pool: 'forks',
+    env: { GATEHOUSE_TEST_LONG: length },
+    // Choice: they start servers and load them, so more of them at once only take longer.
+    maxWorkers: 2,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+    expect: { poll: { timeout: 15_000 } },
+  },
+});
