@@ -7,6 +7,7 @@ import { newId } from '../base/ids.ts';
 import { problem, problemBody, type Problem } from '../base/problem.ts';
 import { sendProblem } from '../base/reply.ts';
 import { TRANSPORT_HEADER_BYTES_MAX } from '../limits.ts';
+import { BodyPieces } from './body-pieces.ts';
 import { HeaderGate } from './gate.ts';
 import { statusLine } from './status-lines.ts';
 import type { Transport, TransportOptions, TransportState } from './transport.ts';
@@ -137,22 +138,28 @@ class NodeExchange implements Exchange {
       done(null);
       return;
     }
-    const chunks: Buffer[] = [];
-    let size = 0;
+    let first: Buffer | null = null;
+    let earlier: BodyPieces | null = null;
     let finished = false;
     this.#req.on('data', (chunk: Buffer) => {
       if (finished) return;
-      size += chunk.length;
-      if (size > bytesMax) {
+      if ((earlier?.length ?? first?.length ?? 0) + chunk.length > bytesMax) {
         finished = true;
         this.#guarded(() => done(null));
-      } else chunks.push(chunk);
+      } else if (first === null) first = chunk;
+      else {
+        // Many small buffers would take far more memory than the bytes in them.
+        if (earlier === null) {
+          earlier = new BodyPieces();
+          earlier.add(first);
+        }
+        earlier.add(chunk);
+      }
     });
     this.#req.on('end', () => {
       if (finished || this.aborted) return;
       finished = true;
-      const body = chunks.length === 1 ? (chunks[0] ?? EMPTY) : Buffer.concat(chunks);
-      this.#guarded(() => done(body));
+      this.#guarded(() => done(earlier?.joined() ?? first ?? EMPTY));
     });
   }
 

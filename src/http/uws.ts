@@ -1,4 +1,5 @@
 import type { Exchange, HeaderFields } from '../base/exchange.ts';
+import { BodyPieces } from './body-pieces.ts';
 import { HeaderGate } from './gate.ts';
 import { statusLine } from './status-lines.ts';
 import type { Transport, TransportOptions, TransportState } from './transport.ts';
@@ -70,7 +71,7 @@ class UwsExchange implements Exchange {
       done(null);
       return;
     }
-    let earlier: Buffer | null = null;
+    let earlier: BodyPieces | null = null;
     let finished = false;
     this.#res.onData((chunk, isLast) => {
       if (finished) return;
@@ -78,13 +79,16 @@ class UwsExchange implements Exchange {
       if ((earlier?.length ?? 0) + bytes.length > bytesMax) {
         finished = true;
         this.#guarded(() => done(null));
-      } else if (isLast) {
+      } else if (isLast && earlier === null) {
         finished = true;
-        const body = earlier === null ? bytes : Buffer.concat([earlier, bytes]);
-        this.#guarded(() => done(body));
+        this.#guarded(() => done(bytes));
       } else {
         // The chunk's memory is the parser's and is gone after this call, so it is copied.
-        earlier = earlier === null ? Buffer.from(bytes) : Buffer.concat([earlier, bytes]);
+        const pieces = (earlier ??= new BodyPieces());
+        pieces.add(bytes);
+        if (!isLast) return;
+        finished = true;
+        this.#guarded(() => done(pieces.joined()));
       }
     });
   }
