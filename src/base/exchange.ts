@@ -38,7 +38,10 @@ export type PathParams = Readonly<Record<string, string>>;
 export interface Exchange {
   /** The client is gone, or was answered: nothing may be sent, and nothing sent would matter. */
   readonly aborted: boolean;
-  /** The peer's address as text; costs half a microsecond, so it is asked only where it is needed. */
+  /**
+   * The client's address as text: the peer's, or the one that a trusted proxy names. Costs half a microsecond, so it is asked only
+   * where it is needed.
+   */
   remoteAddress(): string;
   /** Calls back once with the whole body, or with null where it is longer than `bytesMax`. Never after an abort. */
   readBody(bytesMax: number, done: (body: Uint8Array | null) => void): void;

@@ -39,7 +39,7 @@ export function listenNode(options: TransportOptions): Promise<Transport> {
   server.maxHeadersCount = 0;
 
   const gate = new HeaderGate();
-  const state: TransportState = { draining: false, onCrash: options.onCrash };
+  const state: TransportState = { draining: false, trustedProxies: options.trustedProxies, onCrash: options.onCrash };
   const ended = new WeakSet<Socket>();
   const onRequest = (req: IncomingMessage, res: ServerResponse): void => {
     // What stands behind a request that ended its connection is not answered.
@@ -57,6 +57,7 @@ export function listenNode(options: TransportOptions): Promise<Transport> {
     const path = queryAt < 0 ? target : target.slice(0, queryAt);
     const head = gate.end(req.method ?? '', path, queryAt < 0 ? '' : target.slice(queryAt + 1));
     exchange.contentLength = head.contentLength;
+    exchange.forwardedFor = gate.forwardedFor;
     try {
       options.onRequest(head, exchange);
     } catch (error) {
@@ -109,6 +110,7 @@ function brokenRequest(code: string | undefined): Problem {
 
 class NodeExchange implements Exchange {
   contentLength = -1;
+  forwardedFor = '';
   aborted = false;
   readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
@@ -130,7 +132,7 @@ class NodeExchange implements Exchange {
   }
 
   remoteAddress(): string {
-    return this.#req.socket.remoteAddress ?? '';
+    return this.#state.trustedProxies.clientOf(this.#req.socket.remoteAddress ?? '', this.forwardedFor);
   }
 
   readBody(bytesMax: number, done: (body: Uint8Array | null) => void): void {

@@ -8,7 +8,7 @@ import type { UwsModule, UwsResponse } from './uws-types.ts';
 /** Serves by uWebSockets.js. Must run on the main thread: the end of a worker thread that hosts an App ends the process. */
 export function listenUws(uws: UwsModule, options: TransportOptions): Promise<Transport> {
   const gate = new HeaderGate();
-  const state: TransportState = { draining: false, onCrash: options.onCrash };
+  const state: TransportState = { draining: false, trustedProxies: options.trustedProxies, onCrash: options.onCrash };
   const app =
     options.tls === null
       ? uws.App()
@@ -22,6 +22,7 @@ export function listenUws(uws: UwsModule, options: TransportOptions): Promise<Tr
       req.forEach(gate.field);
       const head = gate.end(req.getCaseSensitiveMethod(), req.getUrl(), req.getQuery() ?? '');
       exchange.contentLength = head.contentLength;
+      exchange.forwardedFor = gate.forwardedFor;
       options.onRequest(head, exchange);
     } catch (error) {
       options.onCrash(error, exchange);
@@ -49,6 +50,7 @@ export function listenUws(uws: UwsModule, options: TransportOptions): Promise<Tr
 
 class UwsExchange implements Exchange {
   contentLength = -1;
+  forwardedFor = '';
   aborted = false;
   #answered = false;
   readonly #res: UwsResponse;
@@ -63,7 +65,9 @@ class UwsExchange implements Exchange {
   }
 
   remoteAddress(): string {
-    return this.aborted ? '' : Buffer.from(this.#res.getRemoteAddressAsText()).toString('latin1');
+    if (this.aborted) return '';
+    const peer = Buffer.from(this.#res.getRemoteAddressAsText()).toString('latin1');
+    return this.#state.trustedProxies.clientOf(peer, this.forwardedFor);
   }
 
   readBody(bytesMax: number, done: (body: Uint8Array | null) => void): void {

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { Exchange } from '../../../src/base/exchange.ts';
-import type { UwsApp, UwsModule, UwsRequest, UwsResponse } from '../../../src/http/uws-types.ts';
+import { TrustedProxies } from '../../../src/base/trusted-proxies.ts';
 import { listenUws } from '../../../src/http/uws.ts';
+import { fakeUws } from '../../support/fake-uws.ts';
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -10,51 +10,27 @@ afterEach(() => {
 
 /** Hands over a body in pieces as uWebSockets.js does, in memory that is overwritten afterwards. */
 async function receive(body: Uint8Array, pieceBytes: number, bytesMax: number): Promise<Buffer | null> {
-  let handle: (res: UwsResponse, req: UwsRequest) => void = () => {};
-  const app: Partial<UwsApp> = {
-    any(_pattern, handler) {
-      handle = handler;
-      return app as UwsApp;
-    },
-    listen(_host, _port, _options, done) {
-      done({});
-      return app as UwsApp;
-    },
-  };
-  const uws: Partial<UwsModule> = { App: () => app as UwsApp, us_socket_local_port: () => 1 };
-  let read: Buffer | null = null;
-  await listenUws(uws as UwsModule, {
+  const { uws, request } = fakeUws();
+  const read: (Buffer | null)[] = [];
+  await listenUws(uws, {
     host: '',
     port: 0,
     tls: null,
-    onRequest: (_head, exchange: Exchange) => {
-      exchange.readBody(bytesMax, (bytes) => (read = bytes === null ? null : Buffer.from(bytes)));
-    },
+    trustedProxies: new TrustedProxies([]),
+    onRequest: (_head, exchange) =>
+      exchange.readBody(bytesMax, (bytes) => read.push(bytes === null ? null : Buffer.from(bytes))),
     onCrash: (error) => {
       throw error;
     },
   });
-  let onData: (chunk: ArrayBuffer, isLast: boolean) => void = () => {};
-  const res: Partial<UwsResponse> = {
-    onAborted: () => res as UwsResponse,
-    onData(handler) {
-      onData = handler;
-      return res as UwsResponse;
-    },
-  };
-  const req: UwsRequest = {
-    getCaseSensitiveMethod: () => 'POST',
-    getUrl: () => '/',
-    getQuery: () => '',
-    forEach: (field) => field('content-length', String(body.length)),
-  };
-  handle(res as UwsResponse, req);
+  const { onData } = request({ 'content-length': String(body.length) });
   for (let at = 0; at < body.length; at += pieceBytes) {
     const chunk = new Uint8Array(body.subarray(at, at + pieceBytes));
     onData(chunk.buffer, at + pieceBytes >= body.length);
     chunk.fill(0);
   }
-  return read;
+  expect(read).toHaveLength(1);
+  return read[0] ?? null;
 }
 
 describe('a body in pieces', () => {
