@@ -22,6 +22,7 @@ export function listenUws(uws: UwsModule, options: TransportOptions): Promise<Tr
       req.forEach(gate.field);
       const head = gate.end(req.getCaseSensitiveMethod(), req.getUrl(), req.getQuery() ?? '');
       exchange.contentLength = head.contentLength;
+      exchange.isHead = head.method === 'HEAD';
       exchange.forwardedFor = gate.forwardedFor;
       options.onRequest(head, exchange);
     } catch (error) {
@@ -50,6 +51,7 @@ export function listenUws(uws: UwsModule, options: TransportOptions): Promise<Tr
 
 class UwsExchange implements Exchange {
   contentLength = -1;
+  isHead = false;
   forwardedFor = '';
   aborted = false;
   #answered = false;
@@ -134,8 +136,16 @@ class UwsExchange implements Exchange {
         return;
       }
       this.#res.writeHeader('Content-Type', fields);
-      this.#res.end(body, close);
+      if (!this.isHead) this.#res.end(body, close);
+      else if (close) {
+        this.#res.writeHeader('Connection', 'close');
+        this.#res.tryEnd('', Buffer.byteLength(body));
+      } else {
+        this.#res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
+        this.#res.endWithoutBody();
+      }
     });
+    if (this.isHead && close && status !== 204) this.#res.close();
   }
 }
 

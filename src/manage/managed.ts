@@ -250,7 +250,7 @@ export function createManaged(parts: ManagedParts): Managed {
         default:
           unreachable(given);
       }
-      if (call.method !== 'GET') logChange(call, request, given);
+      if (call.method !== 'GET' && call.method !== 'HEAD') logChange(call, request, given);
     } catch (error) {
       log.error({ err: error, request_id: request.requestId, path: call.path }, 'a management call failed');
       refuseFailed(call, request);
