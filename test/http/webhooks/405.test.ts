@@ -12,7 +12,7 @@ describe.each(TRANSPORTS)('webhooks and deliveries answer 405 over %s', (transpo
 
   test.each([
     ['PUT', '/v1/webhooks', 'GET, HEAD, POST'],
-    ['PATCH', `/v1/webhooks/${NOBODYS_WEBHOOK}`, 'GET, HEAD, DELETE'],
+    ['PUT', `/v1/webhooks/${NOBODYS_WEBHOOK}`, 'GET, HEAD, PATCH, DELETE'],
     ['GET', `/v1/webhooks/${NOBODYS_WEBHOOK}/test`, 'POST'],
     ['GET', `/v1/webhooks/${NOBODYS_WEBHOOK}/rotate`, 'POST'],
     ['POST', '/v1/webhooks/deliveries', 'GET, HEAD'],
