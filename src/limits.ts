@@ -37,6 +37,15 @@ export const RATE_PUBLIC_KEY = 60_000;
 /** Of one key, apart from what it asks of decide. */
 export const RATE_MANAGEMENT = 6_000;
 export const RATE_FAILED_AUTHENTICATIONS = 6_000;
+/**
+ * Choice: of a public key's allowance one source address gets a twentieth, 3,000 a window by default. A visitor asks a few dozen
+ * times a minute; an office or a mobile gateway of thousands fits, and nobody uses up a key's minute from one address.
+ */
+export const RATE_VISITOR_SHARE = 1 / 20;
+/** Choice: where a twentieth would be less than one lively visitor needs, it is this, or the whole allowance. */
+export const RATE_VISITOR_MIN = 60;
+/** Choice: 1 MiB. Of 60,000 sources in one window 14 % share both cells with others, and then by a few requests. */
+export const RATE_VISITOR_CELLS = 2 ** 18;
 /** Choice: addresses with failed authentications counted in one window; past it all further ones share one counter. */
 export const RATE_ADDRESSES_MAX = 65_536;
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { problem } from './base/problem.ts';
 import { sendProblem } from './base/reply.ts';
+import { TrustedProxies } from './base/trusted-proxies.ts';
 import { RULES } from './core/rules/index.ts';
 import type { Journal } from './decide/journal.ts';
 import { Keyring } from './decide/keyring.ts';
@@ -9,6 +10,7 @@ import { createDecidePipeline } from './decide/pipeline.ts';
 import { warmUp } from './decide/warm-up.ts';
 import { LocalRateWindows } from './decide/rate-windows.ts';
 import { LocalReplayGuard } from './decide/replay-guard.ts';
+import { visitorSource } from './decide/visitor-source.ts';
 import { deliveryReadings } from './deliver/readings.ts';
 import { extractRoutes, openExtractions } from './extractions.ts';
 import { makeDemoCustomer, printDemoKeys } from './first-start.ts';
@@ -186,10 +188,12 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   const counts = new DecisionCounts(RULES.length);
   const recorder = new DecisionRecorder(counts, log);
   const rates = new LocalRateWindows();
+  const trustedProxies = new TrustedProxies(settings.trustedProxies);
   const decide = createDecidePipeline({
     clock,
     keyring,
     rates,
+    visitorSource: visitorSource(trustedProxies),
     replay,
     journal,
     pool,
@@ -269,6 +273,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
     host: settings.host,
     port: settings.port,
     tls: settings.tls,
+    trustedProxies,
     onRequest: router,
     onCrash(error, exchange) {
       log.error({ err: error }, 'a request failed');

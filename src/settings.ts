@@ -21,6 +21,8 @@ export interface Settings {
   readonly masterKey: string | null;
   /** Networks that webhooks and extractions may reach although they are not public, canonical. */
   readonly egressAllow: readonly string[];
+  /** Proxies whose X-Forwarded-For names the client, canonical. */
+  readonly trustedProxies: readonly string[];
   /** Between the starts of two requests to one registrable domain, of all extractions together. */
   readonly extractHostGapMs: number;
   /** Requests to one registrable domain at the same time. */
@@ -100,6 +102,7 @@ const SCHEMA = z.object({
   GATEHOUSE_VELOCITY_MB: whole(16, 8_192).default(256),
   GATEHOUSE_MASTER_KEY: masterKey.optional(),
   GATEHOUSE_EGRESS_ALLOW: networks.optional(),
+  GATEHOUSE_TRUSTED_PROXIES: networks.optional(),
   GATEHOUSE_EXTRACT_HOST_GAP_MS: whole(0, HOST_GAP_MS_MAX).default(250),
   GATEHOUSE_EXTRACT_HOST_CONCURRENCY: whole(1, HOST_CONCURRENCY_MAX).default(2),
   GATEHOUSE_EXTRACT_RECORDS_MAX: whole(1, EXTRACT_RECORDS_MAX).default(EXTRACT_RECORDS_MAX),
@@ -179,6 +182,7 @@ function toSettings(values: z.infer<typeof SCHEMA>): Omit<Settings, 'connectorBa
     velocityMb: values.GATEHOUSE_VELOCITY_MB,
     masterKey: values.GATEHOUSE_MASTER_KEY ?? null,
     egressAllow: values.GATEHOUSE_EGRESS_ALLOW ?? [],
+    trustedProxies: values.GATEHOUSE_TRUSTED_PROXIES ?? [],
     extractHostGapMs: values.GATEHOUSE_EXTRACT_HOST_GAP_MS,
     extractHostConcurrency: values.GATEHOUSE_EXTRACT_HOST_CONCURRENCY,
     extractRecordsMax: values.GATEHOUSE_EXTRACT_RECORDS_MAX,

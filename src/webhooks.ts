@@ -75,6 +75,7 @@ export function webhookParts(parts: WebhookWiring & { readonly dispatcher: Dispa
       webhooks: {
         create: (webhook, secret) => webhooks.create(key, webhook, secret),
         remove: (customer, id) => webhooks.remove(customer, id),
+        change: (customer, id, change) => webhooks.change(customer, id, change),
         rotate: (customer, id, change) => webhooks.rotate(key, customer, id, change),
       },
       deliveries,

@@ -13,6 +13,12 @@ export const rates: Stage = {
       run: (n) => windows.take(1 + (n & 31), ALLOWANCE, NOW_SECONDS),
       isSane: (state) => state.allowed && state.remaining > 0,
     });
+    const visitors = Ring.of(1_024, (n) => `81.3.${n >> 8}.${n & 255}`);
+    tasks.add('take a visitor of a public key', {
+      perSample: 1_024,
+      run: (n) => windows.takeVisitor(64, ALLOWANCE, visitors.at(n), NOW_SECONDS),
+      isSane: (state) => state.allowed,
+    });
     const addresses = Ring.of(1_024, (n) => `81.2.${n >> 8}.${n & 255}`);
     tasks.add('take a failure', {
       perSample: 1_024,

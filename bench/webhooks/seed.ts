@@ -56,7 +56,7 @@ async function seedCustomer(
   const webhooks = urls.map((url): Webhook => {
     const id = newId('wh', nowMs) as WebhookId;
     const times = { createdAtMs: nowMs, updatedAtMs: nowMs };
-    return { id, customer, url, eventTypes: DECISIONS, description: null, health: HEALTHY, ...times };
+    return { id, customer, url, eventTypes: DECISIONS, description: null, disabled: false, health: HEALTHY, ...times };
   });
   const made = webhooks.map((webhook) => store.webhooks.create(secretsKey, webhook, newSecret()));
   for (const one of await Promise.all(made)) valueOf(one);

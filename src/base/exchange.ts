@@ -38,11 +38,17 @@ export type PathParams = Readonly<Record<string, string>>;
 export interface Exchange {
   /** The client is gone, or was answered: nothing may be sent, and nothing sent would matter. */
   readonly aborted: boolean;
-  /** The peer's address as text; costs half a microsecond, so it is asked only where it is needed. */
+  /**
+   * The client's address as text: the peer's, or the one that a trusted proxy names. Costs half a microsecond, so it is asked only
+   * where it is needed.
+   */
   remoteAddress(): string;
   /** Calls back once with the whole body, or with null where it is longer than `bytesMax`. Never after an abort. */
   readBody(bytesMax: number, done: (body: Uint8Array | null) => void): void;
-  /** Sends the whole answer. `close` ends the connection after it. Does nothing after an abort. */
+  /**
+   * Sends the whole answer; of one to HEAD its status and fields, with the length of the body that is left out. `close` ends the
+   * connection after it. Does nothing after an abort.
+   */
   send(status: number, fields: HeaderFields, body: string, close?: boolean): void;
 }
 
@@ -60,6 +66,7 @@ export type Handler = (head: RequestHead, exchange: Exchange) => void;
 export interface Route {
   /** Exact, or with names for whole segments: `/v1/lists/{fingerprint_hash}`. An exact path goes before one with names. */
   readonly path: string;
+  /** GET serves HEAD too. */
   readonly methods: Readonly<Record<string, Handler>>;
   readonly bodyBytesMax: number;
   /** Header lines for refusals that the router makes on this path, each beginning with CRLF. */

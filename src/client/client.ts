@@ -19,11 +19,26 @@ export type Answer =
       readonly kind: 'answer';
       readonly status: number;
       readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-      /** Parsed when it is JSON, else its text. */
+      /** Parsed when it is JSON, else its text. Of a 200 a `DecisionBody`, if the server is what it says it is. */
       readonly body: unknown;
     }
   /** No answer came: refused, cut off, or not in time. Whether the request was taken is unknown. */
   | { readonly kind: 'unreachable'; readonly detail: string };
+
+/** The body of a decision, status 200. */
+export interface DecisionBody {
+  readonly request_id: string;
+  /** 64 hex digits, what a list entry names; absent without a session token. */
+  readonly fingerprint_hash?: string;
+  readonly decision: 'ALLOW' | 'ALLOW_WATCH' | 'SOFT_CHALLENGE' | 'REVIEW' | 'BLOCK';
+  /** 0 to 100, one decimal. */
+  readonly score: number;
+  readonly reasons: readonly string[];
+  readonly review_hint: string;
+  readonly session_mode: 'full' | 'unverified' | 'degraded' | 'no_session';
+  readonly shadow_routed: boolean;
+  readonly latency_ms: number;
+}
 
 export interface Client {
   /** Sends a decide request. An object is serialised once; bytes or text are sent, and signed, as they are. */

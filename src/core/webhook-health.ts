@@ -36,6 +36,11 @@ export const HEALTHY: WebhookHealth = {
   lastFailureAtMs: null,
 };
 
+/** The health of a webhook that has another address, or that is paused: what its deliveries showed says nothing any more. */
+export function healthAnew({ lastSuccessAtMs, lastFailureAtMs }: WebhookHealth): WebhookHealth {
+  return { ...HEALTHY, lastSuccessAtMs, lastFailureAtMs };
+}
+
 /** What somebody may want to hear of or act on. */
 export type HealthSignal =
   | { readonly kind: 'warning'; readonly consecutiveFailures: number }

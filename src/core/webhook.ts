@@ -14,10 +14,15 @@ export interface Webhook {
   /** Not empty, each at most once. */
   readonly eventTypes: readonly Decision[];
   readonly description: string | null;
+  /** Paused by its customer: nothing is owed to it, sent to it or counted for its health. */
+  readonly disabled: boolean;
   readonly health: WebhookHealth;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
 }
+
+/** What its customer may change of it. */
+export type WebhookChange = Partial<Pick<Webhook, 'url' | 'eventTypes' | 'description' | 'disabled'>>;
 
 /** What deliveries have shown of an endpoint; changed by `webhook-health.ts` alone. */
 export interface WebhookHealth {
@@ -60,7 +65,7 @@ export type DeliveryTrigger = (typeof DELIVERY_TRIGGERS)[number];
 export const EXTRACTION_EVENTS = ['extraction.records', 'extraction.completed', 'extraction.failed'] as const;
 export type DeliveryEvent = Decision | (typeof EXTRACTION_EVENTS)[number];
 
-/** Why an attempt or a delivery did not succeed. Source: open points, section 4. */
+/** Why an attempt or a delivery did not succeed. Kept by place, so a new one goes to the end. */
 export const DELIVERY_ERRORS = [
   'dns_error',
   'blocked_address',
@@ -75,6 +80,7 @@ export const DELIVERY_ERRORS = [
   'gone',
   'shutdown',
   'unhealthy',
+  'disabled',
 ] as const;
 export type DeliveryError = (typeof DELIVERY_ERRORS)[number];
 

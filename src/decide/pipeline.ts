@@ -13,6 +13,7 @@ import type { DecisionLedger } from './ledger.ts';
 import type { DecideObserver } from './observer.ts';
 import { rateFields, type RateState, type RateWindows } from './rate-windows.ts';
 import type { ReplayEntry, ReplayGuard } from './replay-guard.ts';
+import type { VisitorSource } from './visitor-source.ts';
 import { answerDecision, answerRefusal } from './respond.ts';
 import { checkCredentialForm, verifyRequest } from './verify.ts';
 
@@ -27,6 +28,7 @@ export interface DecideParts {
   readonly clock: Clock;
   readonly keyring: Keyring;
   readonly rates: RateWindows;
+  readonly visitorSource: VisitorSource;
   readonly replay: ReplayGuard;
   readonly journal: Journal;
   readonly pool: ScorePool;
@@ -61,7 +63,8 @@ export interface DecidePipeline {
 }
 
 export function createDecidePipeline(parts: DecideParts): DecidePipeline {
-  const { clock, keyring, rates, replay, journal, pool, ledger, due, observer, flags: ownFlags = 0 } = parts;
+  const { clock, keyring, rates, visitorSource, replay, journal, pool, ledger, due, observer } = parts;
+  const { flags: ownFlags = 0 } = parts;
   const nowSeconds = (): number => Math.floor(clock.nowMs() / 1000);
 
   const batcher = new Batcher<Pending>({
@@ -77,7 +80,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
   function receive(head: RequestHead, exchange: Exchange): void {
     const startedAtMs = performance.now();
     const formFault = checkCredentialForm(head);
-    if (formFault !== null) refuseUnverified(exchange, formFault, null);
+    if (formFault !== null) refuseUnverified(exchange, formFault);
     else {
       exchange.readBody(DECIDE_BODY_BYTES_MAX, (body) => {
         if (body === null) refuse(exchange, bodyTooLarge(DECIDE_BODY_BYTES_MAX), sourceRate(exchange), true);
@@ -92,7 +95,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
       return;
     }
     const verified = verifyRequest(head, body, keyring, clock);
-    if (verified.kind === 'refused') refuseUnverified(exchange, verified.problem, verified.key);
+    if (verified.kind === 'refused') refuseUnverified(exchange, verified.problem);
     else admit(head, body, exchange, verified.key, verified.timestampSeconds, startedAtMs);
   }
 
@@ -105,7 +108,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     startedAtMs: number,
   ): void {
     const now = nowSeconds();
-    const rate = rates.take(key.number, key.rateLimit, now);
+    const rate = takeRate(key, exchange, now);
     if (!rate.allowed) {
       refuse(exchange, rateLimited(rate), rate);
       return;
@@ -118,6 +121,13 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     } else if (admitted === 'replayed') {
       refuse(exchange, problem('replayed_request', 'X-SVC-Rid was already accepted for this key.'), rate);
     } else refuse(exchange, overloaded('No more request ids can be remembered at the moment.'), rate);
+  }
+
+  /** The address costs half a microsecond, so only where anyone may use the key. */
+  function takeRate(key: Key, exchange: Exchange, now: number): RateState {
+    const source = key.kind === 'public' ? visitorSource(exchange.remoteAddress()) : null;
+    if (source === null) return rates.take(key.number, key.rateLimit, now);
+    return rates.takeVisitor(key.number, key.rateLimit, source, now);
   }
 
   function batch(body: Uint8Array, pending: Pending): void {
@@ -159,10 +169,9 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
   }
 
   /** A failed authentication counts against its source address; past that allowance the answer is 429. */
-  function refuseUnverified(exchange: Exchange, fault: Problem, key: Key | null): void {
+  function refuseUnverified(exchange: Exchange, fault: Problem): void {
     const source = rates.takeFailure(exchange.remoteAddress(), nowSeconds());
-    if (!source.allowed) refuse(exchange, rateLimited(source), source);
-    else refuse(exchange, fault, key === null ? source : rates.peek(key.number, key.rateLimit, nowSeconds()));
+    refuse(exchange, source.allowed ? fault : rateLimited(source), source);
   }
 
   function refuse(exchange: Exchange, fault: Problem, rate: RateState, close = false): void {

@@ -1,14 +1,26 @@
-import { RATE_ADDRESSES_MAX, RATE_FAILED_AUTHENTICATIONS, RATE_WINDOW_SECONDS } from '../limits.ts';
+import { readIp } from '../core/ip.ts';
+import {
+  RATE_ADDRESSES_MAX,
+  RATE_FAILED_AUTHENTICATIONS,
+  RATE_VISITOR_MIN,
+  RATE_VISITOR_SHARE,
+  RATE_WINDOW_SECONDS,
+} from '../limits.ts';
+import { VisitorCounts } from './visitor-counts.ts';
 
 /**
- * Fixed windows of 60 s: one counter for each key, one for the failed authentications of each source address.
+ * Fixed windows of 60 s: one counter for each key, one for each source address within a public key, one for the failed
+ * authentications of each source address.
  * A port: this is the one for a single node. Source: open points, section 1.
  */
 export interface RateWindows {
   /** Counts one request of a verified key. */
   take(keyNumber: number, allowance: number, nowSeconds: number): RateState;
-  /** How a key stands, without counting. */
-  peek(keyNumber: number, allowance: number, nowSeconds: number): RateState;
+  /**
+   * Counts one request of a verified public key against the source's share of its allowance, and against the allowance. The state is
+   * that of the share: what others send is nobody's business, so it shows only when less than the share is left.
+   */
+  takeVisitor(keyNumber: number, allowance: number, source: string, nowSeconds: number): RateState;
   /** Counts one failed authentication of an address. */
   takeFailure(address: string, nowSeconds: number): RateState;
   peekFailures(address: string, nowSeconds: number): RateState;
@@ -28,6 +40,8 @@ export class LocalRateWindows implements RateWindows {
   #windowStart = -1;
   #perKey = new Uint32Array(64);
   readonly #failures = new Map<string, number>();
+  /** Made when a public key is first used. */
+  #visitors: VisitorCounts | null = null;
 
   take(keyNumber: number, allowance: number, nowSeconds: number): RateState {
     this.#roll(nowSeconds);
@@ -38,10 +52,15 @@ export class LocalRateWindows implements RateWindows {
     return this.#state(true, allowance, used + 1, nowSeconds);
   }
 
-  peek(keyNumber: number, allowance: number, nowSeconds: number): RateState {
+  takeVisitor(keyNumber: number, allowance: number, source: string, nowSeconds: number): RateState {
     this.#roll(nowSeconds);
-    const used = this.#perKey[keyNumber] ?? 0;
-    return this.#state(used < allowance, allowance, used, nowSeconds);
+    const visitors = (this.#visitors ??= new VisitorCounts());
+    const share = visitorShare(allowance);
+    const used = visitors.find(keyNumber, source);
+    if (used >= share) return this.#state(false, share, used, nowSeconds);
+    const key = this.take(keyNumber, allowance, nowSeconds);
+    if (key.allowed) visitors.add();
+    return this.#state(key.allowed, share, Math.max(used + 1, share - key.remaining), nowSeconds);
   }
 
   takeFailure(address: string, nowSeconds: number): RateState {
@@ -63,7 +82,8 @@ export class LocalRateWindows implements RateWindows {
   }
 
   #failureName(address: string): string {
-    return this.#failures.size < RATE_ADDRESSES_MAX || this.#failures.has(address) ? address : 'others';
+    const name = sourceName(address);
+    return this.#failures.size < RATE_ADDRESSES_MAX || this.#failures.has(name) ? name : 'others';
   }
 
   /** A clock that steps back a little stays in its window; one that steps back far begins a new one. */
@@ -73,6 +93,7 @@ export class LocalRateWindows implements RateWindows {
     this.#windowStart = start;
     this.#perKey.fill(0);
     this.#failures.clear();
+    this.#visitors?.clear();
   }
 
   #grow(keyNumber: number): void {
@@ -91,6 +112,18 @@ export class LocalRateWindows implements RateWindows {
       retryAfterSeconds: Math.max(1, resetSeconds - nowSeconds),
     };
   }
+}
+
+/** What one source may use of a public key's allowance. */
+export function visitorShare(allowance: number): number {
+  return Math.min(allowance, Math.max(RATE_VISITOR_MIN, Math.ceil(allowance * RATE_VISITOR_SHARE)));
+}
+
+/** A line has all addresses of an IPv6 /64, so they are one source. */
+function sourceName(address: string): string {
+  if (!address.includes(':')) return address;
+  const ip = readIp(address);
+  return ip.kind === 'valid' ? ip.networks.host : address;
 }
 
 /** The rate-limit fields of every answer, each line beginning with CRLF: the contract's three and the IETF's two. */

@@ -8,8 +8,8 @@ import { canonicalText, verifyHmac } from './signature.ts';
 
 export type Verified =
   | { readonly kind: 'verified'; readonly key: Key; readonly timestampSeconds: number }
-  /** `key` is the known key that the request named, null where it named none. */
-  | { readonly kind: 'refused'; readonly problem: Problem; readonly key: Key | null };
+  /** Whose key it named is not told: until a request is verified it is nobody's. */
+  | { readonly kind: 'refused'; readonly problem: Problem };
 
 const TIMESTAMP = /^\d{1,12}$/;
 const KEY = /^[\x21-\x7e]{1,128}$/;
@@ -38,15 +38,14 @@ function missing(name: string): Problem {
 export function verifyRequest(head: RequestHead, body: Uint8Array, keyring: Keyring, clock: Clock): Verified {
   const timestampSeconds = Number(head.svcTimestamp);
   const { known, key } = keyring.find(head.svcKey);
-  const named = known ? key : null;
   const clockFault = checkTimestamp(timestampSeconds, clock);
-  if (clockFault !== null) return { kind: 'refused', problem: clockFault, key: named };
+  if (clockFault !== null) return { kind: 'refused', problem: clockFault };
 
   const signed = verifySignature(head, body, key);
-  if (!known) return { kind: 'refused', problem: problem('unknown_key', 'This API key is not known.'), key: null };
+  if (!known) return { kind: 'refused', problem: problem('unknown_key', 'This API key is not known.') };
   if (!signed) {
     const fault = problem('invalid_signature', 'X-SVC-Sig does not verify for this key, path, time, body and id.');
-    return { kind: 'refused', problem: fault, key };
+    return { kind: 'refused', problem: fault };
   }
   clock.observe(timestampSeconds);
   return { kind: 'verified', key, timestampSeconds };

@@ -3,9 +3,9 @@ import type { CustomerNumber } from '../base/brand.ts';
 import { newId } from '../base/ids.ts';
 import { tally } from '../base/tally.ts';
 import { exampleEvent } from '../core/webhook-event.ts';
-import { HEALTHY } from '../core/webhook-health.ts';
+import { healthAnew, HEALTHY } from '../core/webhook-health.ts';
 import type { Decision } from '../core/decision.ts';
-import type { Delivery, DeliveryId, Webhook, WebhookId } from '../core/webhook.ts';
+import type { Delivery, DeliveryId, Webhook, WebhookChange, WebhookHealth, WebhookId } from '../core/webhook.ts';
 import { WEBHOOK_TESTS_MAX, WEBHOOK_TESTS_PER_CUSTOMER_MAX } from '../limits.ts';
 import { fault, type StoreFault, type StoreWrite } from '../store/durable.ts';
 import type { Dispatcher } from './dispatcher.ts';
@@ -16,6 +16,11 @@ import type { Deliveries } from '../store/deliveries.ts';
 export interface WebhookTable {
   create(webhook: Webhook, secret: string): Promise<StoreWrite<'created' | 'limit_reached'>>;
   remove(customer: CustomerNumber, id: WebhookId): Promise<StoreWrite<boolean>>;
+  change(
+    customer: CustomerNumber,
+    id: WebhookId,
+    change: WebhookChange & { readonly health?: WebhookHealth; readonly nowMs: number },
+  ): Promise<StoreWrite<Webhook | null>>;
   rotate(
     customer: CustomerNumber,
     id: WebhookId,
@@ -53,7 +58,14 @@ export class Control {
   > {
     const nowMs = this.#parts.nowMs();
     const id = newId('wh', nowMs) as WebhookId;
-    const webhook: Webhook = { ...given, id, health: HEALTHY, createdAtMs: nowMs, updatedAtMs: nowMs };
+    const webhook: Webhook = {
+      ...given,
+      id,
+      disabled: false,
+      health: HEALTHY,
+      createdAtMs: nowMs,
+      updatedAtMs: nowMs,
+    };
     const secret = newSecret();
     const made = await this.#parts.webhooks.create(webhook, secret);
     if (made.kind === 'fault') return made;
@@ -73,6 +85,30 @@ export class Control {
     dispatcher.subscribers.remove(id);
     dispatcher.handOut.giveUp(id, 'gone', true);
     return { kind: removed.value ? 'removed' : 'not_found' };
+  }
+
+  async change(
+    customer: CustomerNumber,
+    id: WebhookId,
+    change: WebhookChange,
+  ): Promise<{ readonly kind: 'changed'; readonly webhook: Webhook } | { readonly kind: 'not_found' } | StoreFault> {
+    const before = this.#find(customer, id);
+    if (before === null) return { kind: 'not_found' };
+    const isMoved = change.url !== undefined && change.url !== before.url;
+    const isAnew = isMoved || (change.disabled === true && !before.disabled);
+    const health = isAnew ? { health: healthAnew(before.health) } : {};
+    const nowMs = this.#parts.nowMs();
+    const changed = await this.#parts.webhooks.change(customer, id, { ...change, ...health, nowMs });
+    if (changed.kind === 'fault') return changed;
+    const { subscribers, handOut } = this.#parts.dispatcher;
+    const subscriber = subscribers.find(id);
+    if (changed.value === null || subscriber === undefined) return { kind: 'not_found' };
+    // The health in memory is ahead of the store's.
+    const webhook = { ...changed.value, health: subscriber.webhook.health, ...health };
+    subscribers.replace(webhook);
+    if (webhook.disabled) handOut.giveUp(id, 'disabled', true);
+    else if (isMoved) handOut.changed(id);
+    return { kind: 'changed', webhook };
   }
 
   async rotate(
@@ -103,12 +139,14 @@ export class Control {
   ): Promise<
     | { readonly kind: 'done'; readonly delivery: Delivery }
     | { readonly kind: 'not_found' }
+    | { readonly kind: 'disabled' }
     | { readonly kind: 'busy' }
     | StoreFault
   > {
     const webhook = this.#find(customer, id);
     const [event] = webhook?.eventTypes ?? [];
     if (webhook === null || event === undefined) return { kind: 'not_found' };
+    if (webhook.disabled) return { kind: 'disabled' };
     // Somebody waits for the end of it, so it is not begun where none can be seen.
     const canSend = this.#parts.dispatcher.status.state === 'ok';
     if (!canSend || !this.#hasRoomForTest(customer)) return { kind: 'busy' };
@@ -135,6 +173,7 @@ export class Control {
     | { readonly kind: 'not_found' }
     | { readonly kind: 'pending' }
     | { readonly kind: 'endpoint_gone' }
+    | { readonly kind: 'disabled' }
     | { readonly kind: 'busy' }
     | StoreFault
   > {
@@ -144,6 +183,7 @@ export class Control {
     if (before.status === 'pending') return { kind: 'pending' };
     const webhook = this.#find(customer, before.endpointId);
     if (webhook === null) return { kind: 'endpoint_gone' };
+    if (webhook.disabled) return { kind: 'disabled' };
     const createdAtMs = this.#parts.nowMs();
     const row = newRow({ ...before, createdAtMs }, newId('dlv', createdAtMs) as DeliveryId, webhook, 'manual');
     if (!dispatcher.add(row)) return { kind: 'busy' };

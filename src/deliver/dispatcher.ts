@@ -369,7 +369,8 @@ export class Dispatcher {
       this.handOut.finished(endpointId);
       if (outcome.kind !== 'kept') this.#count({ result, delivery });
       const subscriber = this.subscribers.find(endpointId);
-      if (subscriber !== undefined && (outcome.kind === 'succeeded' || outcome.kind === 'failed'))
+      const counts = subscriber !== undefined && !subscriber.webhook.disabled;
+      if (counts && (outcome.kind === 'succeeded' || outcome.kind === 'failed'))
         this.health.apply(subscriber, { result: outcome.kind, trigger: delivery.trigger });
       this.#waiters.get(delivery.id)?.();
       this.#waiters.delete(delivery.id);

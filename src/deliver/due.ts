@@ -117,6 +117,14 @@ export class Subscribers {
     for (const [customer, group] of groups) this.#byCustomer.set(customer, byDecision(group));
   }
 
+  /** Its newest state. */
+  replace(webhook: Webhook): void {
+    const subscriber = this.#byId.get(webhook.id);
+    if (subscriber === undefined) return;
+    subscriber.webhook = webhook;
+    this.#index(webhook.customer);
+  }
+
   remove(id: string): void {
     const subscriber = this.#byId.get(id);
     if (subscriber === undefined) return;
@@ -132,5 +140,6 @@ export class Subscribers {
 }
 
 function byDecision(group: readonly Subscriber[]): readonly (readonly Subscriber[])[] {
-  return DECISIONS.map((decision) => group.filter(({ webhook }) => webhook.eventTypes.includes(decision)));
+  const enabled = group.filter(({ webhook }) => !webhook.disabled);
+  return DECISIONS.map((decision) => enabled.filter(({ webhook }) => webhook.eventTypes.includes(decision)));
 }

@@ -104,7 +104,7 @@ export class HandOut {
 
   /** Somebody waits for tests and probes, so they pass by what is in line. */
   #mayGoAtOnce(window: EndpointWindow, { endpointId, trigger }: Delivery): boolean {
-    if (!this.#open) return false;
+    if (!this.#open || this.#isDisabled(endpointId)) return false;
     const urgent = trigger === 'test' || trigger === 'probe';
     if (!urgent && (window.overflowing || this.#parts.windows.room(window) === 0)) return false;
     if (trigger === 'decision' && this.#skipErrorOf(endpointId) !== null) return false;
@@ -123,7 +123,7 @@ export class HandOut {
     this.refillSoon();
   }
 
-  /** Its pending deliveries are to end as skipped: those of decisions, or all when the endpoint is gone. */
+  /** Its pending deliveries are to end as skipped: those of decisions, or all when the endpoint is gone or disabled. */
   giveUp(endpointId: string, error: DeliveryError, all: boolean): void {
     if (this.#known.has(endpointId)) this.#parts.send({ kind: 'skip', endpointId, error, all });
     if (all && this.#known.delete(endpointId)) this.#parts.send({ kind: 'forget', endpointId });
@@ -188,7 +188,7 @@ export class HandOut {
     const room = error === null ? windows.room(window) : SKIPS_PER_WRITE;
     const waiting = error === null ? this.#nextOf(window, room) : this.#oldestOf(window, room);
     if (error !== null) {
-      const skipped = waiting.filter(({ trigger }) => error === 'gone' || trigger === 'decision');
+      const skipped = waiting.filter(({ trigger }) => error !== 'unhealthy' || trigger === 'decision');
       if (skipped.length > 0) {
         void this.#skip(window, skipped, error);
         return;
@@ -234,8 +234,13 @@ export class HandOut {
     return this.#parts.deliveries.pendingOf(window.id, null, window.held.size + room, window.held);
   }
 
-  /** Why decisions are not to be sent there; null when they are. */
+  #isDisabled(endpointId: string): boolean {
+    return this.#parts.subscribers.find(endpointId)?.webhook.disabled ?? false;
+  }
+
+  /** Why decisions are not to be sent there, and unless it is only unhealthy nothing else either; null when they are. */
   #skipErrorOf(endpointId: string): DeliveryError | null {
+    if (this.#isDisabled(endpointId)) return 'disabled';
     if (this.#meet(endpointId) === 'gone') return 'gone';
     return this.#parts.subscribers.find(endpointId)?.webhook.health.status === 'unhealthy' ? 'unhealthy' : null;
   }

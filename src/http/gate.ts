@@ -30,6 +30,7 @@ export class HeaderGate {
   #authorization = '';
   #contentType = '';
   #idempotencyKey: string | null = null;
+  #forwardedFor = '';
   #contentLength = -1;
   #hosts = 0;
   #contentTypes = 0;
@@ -52,6 +53,7 @@ export class HeaderGate {
     this.#authorization = '';
     this.#contentType = '';
     this.#idempotencyKey = null;
+    this.#forwardedFor = '';
     this.#contentLength = -1;
     this.#hosts = 0;
     this.#contentTypes = 0;
@@ -115,6 +117,9 @@ export class HeaderGate {
       // Most likely a variable that was never set; taken for none, it would protect from nothing.
       if (value === '') this.#fault ??= 'Idempotency-Key is empty.';
       this.#idempotencyKey = value;
+    } else if (name === 'x-forwarded-for') {
+      // Several of them are one list, as the HTTP rules have it.
+      this.#forwardedFor = this.#forwardedFor === '' ? value : `${this.#forwardedFor},${value}`;
     } else if (name === 'expect') {
       if (value.toLowerCase() !== '100-continue') this.#fault ??= 'Expect is not 100-continue.';
     } else if (name.startsWith('x-svc-')) {
@@ -122,6 +127,11 @@ export class HeaderGate {
       if (this.#otherSvc.includes(name)) this.#fault ??= 'An X-SVC header is given twice.';
       this.#otherSvc.push(name);
     } else if (!NAME.test(name)) this.#fault ??= 'A header name is malformed.';
+  }
+
+  /** X-Forwarded-For of the header that was read last; whether it counts is up to who sent it. */
+  get forwardedFor(): string {
+    return this.#forwardedFor;
   }
 
   /** Ends the header. */

@@ -1,19 +1,11 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { TRANSPORT_HEADER_BYTES_MAX } from '../limits.ts';
+import { repairBinary, UWS_BINARIES } from './uws-binaries.ts';
 import type { UwsModule } from './uws-types.ts';
-
-/**
- * SHA-256 of the native file of each package that package.json names. The packages repeat the project's official binaries on
- * the npm registry; the list makes sure that it is these bytes, and no others, which are loaded into the process.
- */
-const BINARIES: Readonly<Record<string, string>> = {
-  'linux-x64-20': '4d482084b665c225892917ee0e9b9572d89eaa6f3dc200ff5e536293d3456c89',
-  'linux-x64-22': 'f687e7c3666b5cca9d355184bbf07bb0550f5ba0d3ffd453248ccfec552dde6c',
-  'linux-x64-24': '177efdc682425d754474bd30f9586c487fa6694f790f3406a23885d0e61c07a0',
-  'linux-x64-26': '604375741bf77780b34e7e299af9274cb1f56d73732201d19e3d8d8448176795',
-};
 
 export type LoadedUws =
   | { readonly kind: 'loaded'; readonly uws: UwsModule }
@@ -29,7 +21,7 @@ export function loadUws(): LoadedUws {
 
 function tryLoad(): LoadedUws {
   const target = `${process.platform}-${process.arch}-${process.versions.node.split('.')[0] ?? ''}`;
-  const expected = BINARIES[target];
+  const expected = UWS_BINARIES[target];
   if (expected === undefined) return unavailable(`there is no uWebSockets.js binary for ${target}`);
   const require = createRequire(import.meta.url);
   const name = `uWebSockets.js-${target}`;
@@ -40,13 +32,39 @@ function tryLoad(): LoadedUws {
     return unavailable(`${name} is not installed`);
   }
   try {
-    const actual = createHash('sha256').update(readFileSync(file)).digest('hex');
-    if (actual !== expected) return unavailable(`the binary of ${name} is not the expected one`);
+    const bytes = readFileSync(file);
+    const actual = createHash('sha256').update(bytes).digest('hex');
+    if (actual !== expected.sha256 || !repairBinary(bytes, expected.edits)) {
+      return unavailable(`the binary of ${name} is not the expected one`);
+    }
     // Read once, when the binary is loaded: bytes of header that its parser takes in.
     process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(TRANSPORT_HEADER_BYTES_MAX);
-    return { kind: 'loaded', uws: require(name) as UwsModule };
+    // A folder may be read-only or may hold nothing executable; beside the installed binary at least the latter is no trouble.
+    const uws = loadFrom(tmpdir(), bytes) ?? loadFrom(dirname(file), bytes);
+    if (uws !== null) return { kind: 'loaded', uws };
+    return unavailable(`${name} does not load: ${lastFault}`);
   } catch (error) {
     return unavailable(`${name} does not load: ${firstLine(error)}`);
+  }
+}
+
+let lastFault = '';
+
+/** Loads a copy from a folder that nobody else can write to, and removes it: the loaded pages stay. */
+function loadFrom(parent: string, bytes: Buffer): UwsModule | null {
+  let folder: string | null = null;
+  try {
+    folder = mkdtempSync(join(parent, 'gatehouse-uws-'));
+    const copy = join(folder, 'uws.node');
+    writeFileSync(copy, bytes, { mode: 0o700 });
+    const loaded: { exports: unknown } = { exports: {} };
+    process.dlopen(loaded, copy);
+    return loaded.exports as UwsModule;
+  } catch (error) {
+    lastFault = firstLine(error);
+    return null;
+  } finally {
+    if (folder !== null) rmSync(folder, { recursive: true, force: true });
   }
 }
 

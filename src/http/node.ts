@@ -7,6 +7,7 @@ import { newId } from '../base/ids.ts';
 import { problem, problemBody, type Problem } from '../base/problem.ts';
 import { sendProblem } from '../base/reply.ts';
 import { TRANSPORT_HEADER_BYTES_MAX } from '../limits.ts';
+import { BodyPieces } from './body-pieces.ts';
 import { HeaderGate } from './gate.ts';
 import { statusLine } from './status-lines.ts';
 import type { Transport, TransportOptions, TransportState } from './transport.ts';
@@ -38,7 +39,7 @@ export function listenNode(options: TransportOptions): Promise<Transport> {
   server.maxHeadersCount = 0;
 
   const gate = new HeaderGate();
-  const state: TransportState = { draining: false, onCrash: options.onCrash };
+  const state: TransportState = { draining: false, trustedProxies: options.trustedProxies, onCrash: options.onCrash };
   const ended = new WeakSet<Socket>();
   const onRequest = (req: IncomingMessage, res: ServerResponse): void => {
     // What stands behind a request that ended its connection is not answered.
@@ -56,6 +57,7 @@ export function listenNode(options: TransportOptions): Promise<Transport> {
     const path = queryAt < 0 ? target : target.slice(0, queryAt);
     const head = gate.end(req.method ?? '', path, queryAt < 0 ? '' : target.slice(queryAt + 1));
     exchange.contentLength = head.contentLength;
+    exchange.forwardedFor = gate.forwardedFor;
     try {
       options.onRequest(head, exchange);
     } catch (error) {
@@ -108,6 +110,7 @@ function brokenRequest(code: string | undefined): Problem {
 
 class NodeExchange implements Exchange {
   contentLength = -1;
+  forwardedFor = '';
   aborted = false;
   readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
@@ -129,7 +132,7 @@ class NodeExchange implements Exchange {
   }
 
   remoteAddress(): string {
-    return this.#req.socket.remoteAddress ?? '';
+    return this.#state.trustedProxies.clientOf(this.#req.socket.remoteAddress ?? '', this.forwardedFor);
   }
 
   readBody(bytesMax: number, done: (body: Uint8Array | null) => void): void {
@@ -137,22 +140,28 @@ class NodeExchange implements Exchange {
       done(null);
       return;
     }
-    const chunks: Buffer[] = [];
-    let size = 0;
+    let first: Buffer | null = null;
+    let earlier: BodyPieces | null = null;
     let finished = false;
     this.#req.on('data', (chunk: Buffer) => {
       if (finished) return;
-      size += chunk.length;
-      if (size > bytesMax) {
+      if ((earlier?.length ?? first?.length ?? 0) + chunk.length > bytesMax) {
         finished = true;
         this.#guarded(() => done(null));
-      } else chunks.push(chunk);
+      } else if (first === null) first = chunk;
+      else {
+        // Many small buffers would take far more memory than the bytes in them.
+        if (earlier === null) {
+          earlier = new BodyPieces();
+          earlier.add(first);
+        }
+        earlier.add(chunk);
+      }
     });
     this.#req.on('end', () => {
       if (finished || this.aborted) return;
       finished = true;
-      const body = chunks.length === 1 ? (chunks[0] ?? EMPTY) : Buffer.concat(chunks);
-      this.#guarded(() => done(body));
+      this.#guarded(() => done(earlier?.joined() ?? first ?? EMPTY));
     });
   }
 

@@ -18,9 +18,11 @@ export function createRouter(routes: readonly Route[], onRefused: (code: string)
   };
 
   function answer(route: Route, head: RequestHead, exchange: Exchange): void {
-    const handler = Object.hasOwn(route.methods, head.method) ? route.methods[head.method] : undefined;
+    // HEAD is GET whose body the transport leaves out.
+    const method = head.method === 'HEAD' ? 'GET' : head.method;
+    const handler = Object.hasOwn(route.methods, method) ? route.methods[method] : undefined;
     if (handler === undefined) {
-      const allow = `\r\nAllow: ${Object.keys(route.methods).join(', ')}`;
+      const allow = `\r\nAllow: ${methodsOf(route).join(', ')}`;
       refuse(problem('method_not_allowed', 'This path does not take this method.'), head, exchange, route, allow);
       return;
     }
@@ -40,6 +42,10 @@ export function createRouter(routes: readonly Route[], onRefused: (code: string)
 
 function isExact({ path }: Route): boolean {
   return !path.includes('{');
+}
+
+function methodsOf({ methods }: Route): readonly string[] {
+  return Object.keys(methods).flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : [name]));
 }
 
 function bodyFault(head: RequestHead, route: Route): Problem | null {

@@ -1,4 +1,5 @@
 import type { Exchange, Handler } from '../base/exchange.ts';
+import type { TrustedProxies } from '../base/trusted-proxies.ts';
 
 /** What both transports offer: uWebSockets.js and `node:http` are the same behind it. */
 export interface TransportOptions {
@@ -6,6 +7,7 @@ export interface TransportOptions {
   /** 0 takes a free one. */
   readonly port: number;
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
+  readonly trustedProxies: TrustedProxies;
   readonly onRequest: Handler;
   /** A handler threw: that request is lost, and nothing else. */
   readonly onCrash: (error: unknown, exchange: Exchange) => void;
@@ -21,5 +23,6 @@ export interface Transport {
 /** What the exchanges of one transport share. Written by `drain`, read by every answer. */
 export interface TransportState {
   draining: boolean;
+  readonly trustedProxies: TrustedProxies;
   readonly onCrash: TransportOptions['onCrash'];
 }

@@ -32,7 +32,11 @@ export interface UwsResponse {
   writeStatus(status: string): UwsResponse;
   writeHeader(name: string, value: string): UwsResponse;
   end(body: string, closeConnection?: boolean): UwsResponse;
-  /** Called with an argument, `undefined` too, it writes a Content-Length. */
+  /** Called with an argument, `undefined` too, it writes a Content-Length; where that is not 0, the answer never counts as whole. */
   endWithoutBody(): UwsResponse;
+  /** Writes the header with this Content-Length. As long as less than that was sent, the response stays valid. */
+  tryEnd(body: string, contentLength: number): unknown;
+  /** Closes the connection at once; what was written before is still sent. */
+  close(): UwsResponse;
   cork(work: () => void): UwsResponse;
 }

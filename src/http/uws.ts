@@ -1,4 +1,5 @@
 import type { Exchange, HeaderFields } from '../base/exchange.ts';
+import { BodyPieces } from './body-pieces.ts';
 import { HeaderGate } from './gate.ts';
 import { statusLine } from './status-lines.ts';
 import type { Transport, TransportOptions, TransportState } from './transport.ts';
@@ -7,7 +8,7 @@ import type { UwsModule, UwsResponse } from './uws-types.ts';
 /** Serves by uWebSockets.js. Must run on the main thread: the end of a worker thread that hosts an App ends the process. */
 export function listenUws(uws: UwsModule, options: TransportOptions): Promise<Transport> {
   const gate = new HeaderGate();
-  const state: TransportState = { draining: false, onCrash: options.onCrash };
+  const state: TransportState = { draining: false, trustedProxies: options.trustedProxies, onCrash: options.onCrash };
   const app =
     options.tls === null
       ? uws.App()
@@ -21,6 +22,8 @@ export function listenUws(uws: UwsModule, options: TransportOptions): Promise<Tr
       req.forEach(gate.field);
       const head = gate.end(req.getCaseSensitiveMethod(), req.getUrl(), req.getQuery() ?? '');
       exchange.contentLength = head.contentLength;
+      exchange.isHead = head.method === 'HEAD';
+      exchange.forwardedFor = gate.forwardedFor;
       options.onRequest(head, exchange);
     } catch (error) {
       options.onCrash(error, exchange);
@@ -48,6 +51,8 @@ export function listenUws(uws: UwsModule, options: TransportOptions): Promise<Tr
 
 class UwsExchange implements Exchange {
   contentLength = -1;
+  isHead = false;
+  forwardedFor = '';
   aborted = false;
   #answered = false;
   readonly #res: UwsResponse;
@@ -62,7 +67,9 @@ class UwsExchange implements Exchange {
   }
 
   remoteAddress(): string {
-    return this.aborted ? '' : Buffer.from(this.#res.getRemoteAddressAsText()).toString('latin1');
+    if (this.aborted) return '';
+    const peer = Buffer.from(this.#res.getRemoteAddressAsText()).toString('latin1');
+    return this.#state.trustedProxies.clientOf(peer, this.forwardedFor);
   }
 
   readBody(bytesMax: number, done: (body: Uint8Array | null) => void): void {
@@ -70,7 +77,7 @@ class UwsExchange implements Exchange {
       done(null);
       return;
     }
-    let earlier: Buffer | null = null;
+    let earlier: BodyPieces | null = null;
     let finished = false;
     this.#res.onData((chunk, isLast) => {
       if (finished) return;
@@ -78,13 +85,16 @@ class UwsExchange implements Exchange {
       if ((earlier?.length ?? 0) + bytes.length > bytesMax) {
         finished = true;
         this.#guarded(() => done(null));
-      } else if (isLast) {
+      } else if (isLast && earlier === null) {
         finished = true;
-        const body = earlier === null ? bytes : Buffer.concat([earlier, bytes]);
-        this.#guarded(() => done(body));
+        this.#guarded(() => done(bytes));
       } else {
         // The chunk's memory is the parser's and is gone after this call, so it is copied.
-        earlier = earlier === null ? Buffer.from(bytes) : Buffer.concat([earlier, bytes]);
+        const pieces = (earlier ??= new BodyPieces());
+        pieces.add(bytes);
+        if (!isLast) return;
+        finished = true;
+        this.#guarded(() => done(pieces.joined()));
       }
     });
   }
@@ -126,8 +136,16 @@ class UwsExchange implements Exchange {
         return;
       }
       this.#res.writeHeader('Content-Type', fields);
-      this.#res.end(body, close);
+      if (!this.isHead) this.#res.end(body, close);
+      else if (close) {
+        this.#res.writeHeader('Connection', 'close');
+        this.#res.tryEnd('', Buffer.byteLength(body));
+      } else {
+        this.#res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
+        this.#res.endWithoutBody();
+      }
     });
+    if (this.isHead && close && status !== 204) this.#res.close();
   }
 }
 

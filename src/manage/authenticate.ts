@@ -7,8 +7,7 @@ import { checkCredentialForm, verifyRequest } from '../decide/verify.ts';
 export type Authenticated =
   /** `signedAtSeconds` is null for a Bearer key, which has no request id either. */
   | { readonly kind: 'verified'; readonly key: Key; readonly signedAtSeconds: number | null }
-  /** `key` is the known key that the request named, null where it named none. */
-  | { readonly kind: 'refused'; readonly problem: Problem; readonly key: Key | null };
+  | { readonly kind: 'refused'; readonly problem: Problem };
 
 const BEARER = /^Bearer +([\x21-\x7e]{1,128}) *$/i;
 
@@ -34,14 +33,17 @@ export function checkForm(head: RequestHead): Problem | null {
   return problem('missing_credentials', 'Authorization is not "Bearer" and a secret key.');
 }
 
-/** Whose request it is. The form has been checked; what the key may do has not. */
-export function authenticate(head: RequestHead, body: Uint8Array, keyring: Keyring, clock: Clock): Authenticated {
-  if (isSigned(head)) {
-    const verified = verifyRequest(head, body, keyring, clock);
-    if (verified.kind === 'refused') return verified;
-    return { kind: 'verified', key: verified.key, signedAtSeconds: verified.timestampSeconds };
-  }
+/** Whose request it is, as far as the header alone tells: null for a signed one, whose body is needed. The form has been checked. */
+export function authenticateHeader(head: RequestHead, keyring: Keyring): Authenticated | null {
+  if (isSigned(head)) return null;
   const { known, key } = keyring.find(BEARER.exec(head.authorization)?.[1] ?? '');
   if (known) return { kind: 'verified', key, signedAtSeconds: null };
-  return { kind: 'refused', problem: problem('unknown_key', 'This API key is not known.'), key: null };
+  return { kind: 'refused', problem: problem('unknown_key', 'This API key is not known.') };
+}
+
+/** Whose signed request it is. The form has been checked; what the key may do has not. */
+export function authenticateSigned(head: RequestHead, body: Uint8Array, keyring: Keyring, clock: Clock): Authenticated {
+  const verified = verifyRequest(head, body, keyring, clock);
+  if (verified.kind === 'refused') return verified;
+  return { kind: 'verified', key: verified.key, signedAtSeconds: verified.timestampSeconds };
 }

@@ -9,7 +9,7 @@ import type { Managed, ManagedAnswer, ManagedHandler, ManagedRequest } from './m
 import { badQuery, type Cursors, pageAnswer, readPage } from './paging.ts';
 import type { DeliveryQuery, DeliveryReader, WebhookControl } from './webhook-control.ts';
 import { deliveryJson, isDeliveryId } from './webhook-wire.ts';
-import { DELIVERIES_BUSY, withOptionalBody } from './webhooks.ts';
+import { DELIVERIES_BUSY, WEBHOOK_DISABLED, withOptionalBody } from './webhooks.ts';
 
 /** The log of a customer's deliveries. Source: risk specification, 2.5 and 4.3; open points, section 4. */
 export interface DeliveryParts {
@@ -66,6 +66,8 @@ export function deliveryRoutes(managed: Managed, { deliveries, control, cursors 
         return PENDING;
       case 'endpoint_gone':
         return ENDPOINT_GONE;
+      case 'disabled':
+        return WEBHOOK_DISABLED;
       case 'busy':
         return DELIVERIES_BUSY;
       case 'fault':

@@ -15,7 +15,7 @@ import type { ReplayGuard } from '../decide/replay-guard.ts';
 import { MANAGED_BODY_BYTES_MAX, RATE_MANAGEMENT } from '../limits.ts';
 import type { Log } from '../observe/log.ts';
 import type { StoreFault } from '../store/durable.ts';
-import { authenticate, checkForm } from './authenticate.ts';
+import { type Authenticated, authenticateHeader, authenticateSigned, checkForm } from './authenticate.ts';
 
 /**
  * What all management endpoints have in common: who asks, how often, the body, the query, the answer and its faults.
@@ -136,12 +136,18 @@ export function createManaged(parts: ManagedParts): Managed {
     return (head, exchange) => {
       const formFault = checkForm(head);
       if (head.contentLength > bytesMax) refuse(exchange, bodyTooLarge(bytesMax), sourceRate(exchange), true);
-      else if (formFault !== null) refuseUnverified(exchange, formFault, null);
+      else if (formFault !== null) refuseUnverified(exchange, formFault);
       else {
-        exchange.readBody(bytesMax, (body) => {
-          if (body === null) refuse(exchange, bodyTooLarge(bytesMax), sourceRate(exchange), true);
-          else verify(head, body, exchange, content, handler);
-        });
+        const early = authenticateHeader(head, keyring);
+        // A body of a stranger's is not waited for, and it stands in the way of the next request: the connection ends.
+        if (early?.kind === 'refused') refuseUnverified(exchange, early.problem, head.contentLength > 0);
+        else {
+          exchange.readBody(bytesMax, (body) => {
+            if (body === null) refuse(exchange, bodyTooLarge(bytesMax), sourceRate(exchange), true);
+            else
+              verify(head, body, early ?? authenticateSigned(head, body, keyring, clock), exchange, content, handler);
+          });
+        }
       }
     };
   }
@@ -149,14 +155,14 @@ export function createManaged(parts: ManagedParts): Managed {
   function verify(
     head: RequestHead,
     body: Uint8Array,
+    authenticated: Authenticated,
     exchange: Exchange,
     content: Content,
     handler: ManagedHandler,
   ): void {
     const startedAtMs = performance.now();
-    const authenticated = authenticate(head, body, keyring, clock);
     if (authenticated.kind === 'refused') {
-      refuseUnverified(exchange, authenticated.problem, authenticated.key);
+      refuseUnverified(exchange, authenticated.problem);
       return;
     }
     const { key, signedAtSeconds } = authenticated;
@@ -244,7 +250,7 @@ export function createManaged(parts: ManagedParts): Managed {
         default:
           unreachable(given);
       }
-      if (call.method !== 'GET') logChange(call, request, given);
+      if (call.method !== 'GET' && call.method !== 'HEAD') logChange(call, request, given);
     } catch (error) {
       log.error({ err: error, request_id: request.requestId, path: call.path }, 'a management call failed');
       refuseFailed(call, request);
@@ -283,10 +289,9 @@ export function createManaged(parts: ManagedParts): Managed {
   }
 
   /** A failed authentication counts against its source address; past that allowance the answer is 429. */
-  function refuseUnverified(exchange: Exchange, fault: Problem, key: Key | null): void {
+  function refuseUnverified(exchange: Exchange, fault: Problem, close = false): void {
     const source = rates.takeFailure(exchange.remoteAddress(), nowSeconds());
-    if (!source.allowed) refuse(exchange, rateLimited(source), source);
-    else refuse(exchange, fault, key === null ? source : windows.peek(key.number, RATE_MANAGEMENT, nowSeconds()));
+    refuse(exchange, source.allowed ? fault : rateLimited(source), source, close);
   }
 
   function refuse(exchange: Exchange, fault: Problem, rate: RateState, close = false, requestId?: string): void {

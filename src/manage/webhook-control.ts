@@ -6,6 +6,7 @@ import type {
   DeliveryId,
   DeliveryStatus,
   Webhook,
+  WebhookChange,
   WebhookId,
   WebhookSecrets,
 } from '../core/webhook.ts';
@@ -20,6 +21,11 @@ export interface WebhookControl {
   create(webhook: NewWebhook): Promise<CreateOutcome>;
   /** From the answer on no attempt begins; deliveries that were pending end as `skipped`. */
   remove(customer: CustomerNumber, id: WebhookId): Promise<{ readonly kind: 'removed' } | NotFound | StoreFault>;
+  /**
+   * What is pending goes to a new address; a webhook that is disabled gets nothing from the answer on, and what was pending ends as
+   * `skipped`. The secret stays.
+   */
+  change(customer: CustomerNumber, id: WebhookId, change: WebhookChange): Promise<ChangeOutcome>;
   /**
    * The old secret goes on counting beside the new one for `graceSeconds`, 0 to 604,800, and those before it as long as they were
    * to; at 0 all end at once.
@@ -43,6 +49,11 @@ interface NotFound {
   readonly kind: 'not_found';
 }
 
+/** Nothing is sent to a webhook that is disabled. */
+interface Disabled {
+  readonly kind: 'disabled';
+}
+
 /** As much is under way as may be: the customer may ask again in a second. */
 interface Busy {
   readonly kind: 'busy';
@@ -54,12 +65,19 @@ export type CreateOutcome =
   | { readonly kind: 'limit_reached' }
   | StoreFault;
 
+export type ChangeOutcome = { readonly kind: 'changed'; readonly webhook: Webhook } | NotFound | StoreFault;
+
 export type RotateOutcome =
   | { readonly kind: 'rotated'; readonly webhook: Webhook; readonly secret: string }
   | NotFound
   | StoreFault;
 
-export type TestOutcome = { readonly kind: 'done'; readonly delivery: Delivery } | NotFound | Busy | StoreFault;
+export type TestOutcome =
+  | { readonly kind: 'done'; readonly delivery: Delivery }
+  | NotFound
+  | Disabled
+  | Busy
+  | StoreFault;
 
 export type RetryOutcome =
   | { readonly kind: 'queued'; readonly delivery: Delivery }
@@ -67,6 +85,7 @@ export type RetryOutcome =
   | { readonly kind: 'pending' }
   /** The delivery is in the log, but what it went to is not there any more. */
   | { readonly kind: 'endpoint_gone' }
+  | Disabled
   | Busy
   | StoreFault;
 

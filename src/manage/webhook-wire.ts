@@ -10,6 +10,7 @@ export function webhookJson(webhook: Webhook, secret: string): Record<string, un
     url: webhook.url,
     event_types: webhook.eventTypes,
     description: webhook.description,
+    disabled: webhook.disabled,
     secret,
     status: health.status,
     consecutive_failures: health.consecutiveFailures,

@@ -14,7 +14,7 @@ import { deliveryJson, isWebhookId, maskedSecret, webhookJson } from './webhook-
 /** A customer's endpoints for events. Source: risk specification, 2.4 and 4.3; open points, section 4. */
 export interface WebhookParts {
   readonly webhooks: WebhookReader;
-  readonly control: Pick<WebhookControl, 'create' | 'remove' | 'rotate' | 'test'>;
+  readonly control: Pick<WebhookControl, 'create' | 'change' | 'remove' | 'rotate' | 'test'>;
   readonly cursors: Cursors;
   /** null when deliveries may go there, as far as that can be told without asking the name service. `detail` is public text. */
   readonly checkTarget: (url: string) => TargetFault | null;
@@ -52,6 +52,13 @@ export function webhookRoutes(managed: Managed, parts: WebhookParts): Route[] {
     url: text(URL_CHARACTERS_MAX).check(findFormFault),
     event_types: EVENT_TYPES,
     description: text(DESCRIPTION_CHARACTERS_MAX).nullish(),
+  });
+
+  const webhookChange = z.object({
+    url: text(URL_CHARACTERS_MAX).check(findFormFault).optional(),
+    event_types: EVENT_TYPES.optional(),
+    description: text(DESCRIPTION_CHARACTERS_MAX).nullish(),
+    disabled: z.boolean().optional(),
   });
 
   const page: ManagedHandler = (request) => {
@@ -94,6 +101,25 @@ export function webhookRoutes(managed: Managed, parts: WebhookParts): Route[] {
     }
   };
 
+  const change: ManagedHandler = async (request) => {
+    const read = validate(webhookChange, request.body);
+    if (read.kind === 'problem') return read;
+    const { url, event_types: eventTypes, description, disabled } = read.value;
+    const fault = url === undefined ? null : checkTarget(url);
+    if (fault !== null) return blocked(fault);
+    const id = idOf(request);
+    if (id === null) return WEBHOOK_NOT_FOUND;
+    const changed = await control.change(request.caller.customer, id, {
+      ...(url !== undefined && { url }),
+      ...(eventTypes !== undefined && { eventTypes }),
+      ...(description !== undefined && { description }),
+      ...(disabled !== undefined && { disabled }),
+    });
+    if (changed.kind === 'fault') return changed;
+    if (changed.kind === 'not_found') return WEBHOOK_NOT_FOUND;
+    return { kind: 'json', status: 200, body: showMasked(changed.webhook) };
+  };
+
   const remove: ManagedHandler = async (request) => {
     const id = idOf(request);
     if (id === null) return WEBHOOK_NOT_FOUND;
@@ -123,6 +149,8 @@ export function webhookRoutes(managed: Managed, parts: WebhookParts): Route[] {
         return { kind: 'json', status: 200, body: deliveryJson(tested.delivery) };
       case 'not_found':
         return WEBHOOK_NOT_FOUND;
+      case 'disabled':
+        return WEBHOOK_DISABLED;
       case 'busy':
         return DELIVERIES_BUSY;
       case 'fault':
@@ -144,7 +172,11 @@ export function webhookRoutes(managed: Managed, parts: WebhookParts): Route[] {
 
   return [
     managed.route(ROUTE, { GET: managed({}, page), POST: managed({ body: 'json' }, add) }),
-    managed.route(`${ROUTE}/{id}`, { GET: managed({}, find), DELETE: managed({}, remove) }),
+    managed.route(`${ROUTE}/{id}`, {
+      GET: managed({}, find),
+      PATCH: managed({ body: 'json' }, change),
+      DELETE: managed({}, remove),
+    }),
     managed.route(`${ROUTE}/{id}/test`, { POST: withOptionalBody(managed, test) }),
     managed.route(`${ROUTE}/{id}/rotate`, { POST: withOptionalBody(managed, rotate) }),
   ];
@@ -161,6 +193,11 @@ export function withOptionalBody(managed: Managed, handler: ManagedHandler): Han
 const WEBHOOK_NOT_FOUND: ManagedAnswer = {
   kind: 'problem',
   problem: problem('not_found', 'There is no such webhook.'),
+};
+
+export const WEBHOOK_DISABLED: ManagedAnswer = {
+  kind: 'problem',
+  problem: problem('not_ready', 'The webhook is disabled. Enable it first.'),
 };
 
 export const DELIVERIES_BUSY: ManagedAnswer = {

@@ -40,7 +40,7 @@ export interface DeliverTask {
 export type DeliverOrder =
   | { readonly kind: 'listening'; readonly addresses: readonly { readonly host: string; readonly port: number }[] }
   | { readonly kind: 'endpoint'; readonly endpoint: EndpointMessage }
-  /** The endpoint is gone or unhealthy: what it has pending ends as `skipped` (but probes, tests and manual ones, unless `all`). */
+  /** The endpoint is gone, disabled or unhealthy: what it has pending ends as `skipped` (but probes, tests and manual ones, unless `all`). */
   | { readonly kind: 'skip'; readonly endpointId: string; readonly error: DeliveryError; readonly all: boolean }
   | { readonly kind: 'forget'; readonly endpointId: string }
   | { readonly kind: 'deliver'; readonly tasks: readonly DeliverTask[] }

@@ -133,9 +133,11 @@ export interface Answer {
   readonly score: number;
   readonly rulesLow: number;
   readonly rulesHigh: number;
-  /** ASCII, three pieces of one text. Of a 200: the JSON up to and without the value of `latency_ms`. Of any other status: the problem as JSON. */
+  /** ASCII, pieces of one text in this order. Of a 200: the JSON up to and without the value of `latency_ms`. Of any other status: the problem as JSON. */
   readonly text: string;
   readonly id?: string;
+  readonly link?: string;
+  readonly fingerprint?: string;
   readonly tail?: string;
   /** Of a 200: the decision record. Of a 500: why, internal text in UTF-8. Else empty. */
   readonly record: Uint8Array;
@@ -159,13 +161,15 @@ export class AnswerWriter {
   }
 
   write(at: number, answer: Answer): void {
-    const { text, id = '', tail = '' } = answer;
-    if (this.#end + text.length + id.length + tail.length > OUTPUT_BYTES)
+    const { text, id = '', link = '', fingerprint = '', tail = '' } = answer;
+    if (this.#end + text.length + id.length + link.length + fingerprint.length + tail.length > OUTPUT_BYTES)
       throw new Error('an answer outgrew its frame');
     const word = at * WORDS;
     // Choice: piece by piece, since joining them would make the text twice.
     let textBytes = this.#bytes.latin1Write(text, this.#end);
     if (id !== '') textBytes += this.#bytes.latin1Write(id, this.#end + textBytes);
+    if (link !== '') textBytes += this.#bytes.latin1Write(link, this.#end + textBytes);
+    if (fingerprint !== '') textBytes += this.#bytes.latin1Write(fingerprint, this.#end + textBytes);
     if (tail !== '') textBytes += this.#bytes.latin1Write(tail, this.#end + textBytes);
     this.#words[word] = this.#end;
     this.#words[word + 1] = textBytes;

@@ -22,7 +22,7 @@ import {
   REQUEST_WARM_UP,
   type RequestMeta,
 } from '../pools/frame.ts';
-import { DECISION_HEAD, DecisionTails, decisionTail, problemText } from './answer-text.ts';
+import { DECISION_HEAD, DecisionTails, decisionTail, FINGERPRINT_LINK, problemText } from './answer-text.ts';
 import { Gatherer, type GatheredFacts, type Sources } from './gather.ts';
 import { historyEvent } from './history-event.ts';
 import type { ModelLayer } from './model.ts';
@@ -215,6 +215,8 @@ export class Engine {
       rulesHigh: evaluated.rulesHigh,
       text: DECISION_HEAD,
       id: requestId,
+      link: FINGERPRINT_LINK,
+      fingerprint: facts.fingerprintHash,
       tail: this.#tails.get(verdict, evaluated.rulesLow, evaluated.rulesHigh, mode, shadow !== null),
       record,
       recordBytes,

@@ -6,6 +6,7 @@ import {
   PREVIOUS_SECRETS_MAX,
   type PreviousSecret,
   type Webhook,
+  type WebhookChange,
   type WebhookHealth,
   type WebhookId,
   type WebhookSecrets,
@@ -125,6 +126,21 @@ export class Webhooks {
     });
   }
 
+  /** The webhook with what is given changed; null when there is no such one. Its secrets stay. */
+  change(
+    customer: CustomerNumber,
+    id: WebhookId,
+    { nowMs, ...change }: WebhookChange & { readonly health?: WebhookHealth; readonly nowMs: number },
+  ): Promise<StoreWrite<Webhook | null>> {
+    return durably(this.#root, () => {
+      const row = this.#read(customer, id);
+      if (row === null) return null;
+      const webhook = { ...row.webhook, ...change, updatedAtMs: nowMs };
+      this.#put(row.key, encode(webhook, row.sealed));
+      return webhook;
+    });
+  }
+
   /** null when there is no such webhook any more, or when its secrets were sealed under another key. Measured: 22 µs. */
   secretsOf(key: Uint8Array, { customer, id }: Pick<Webhook, 'customer' | 'id'>): WebhookSecrets | null {
     const row = this.#read(customer, id);
@@ -223,17 +239,20 @@ const TIMES_AT = 9;
 const REST_AT = TIMES_AT + 4 * 8;
 
 function encode(
-  { url, eventTypes, description, createdAtMs, updatedAtMs, health }: Webhook,
+  { url, eventTypes, description, disabled, createdAtMs, updatedAtMs, health }: Webhook,
   sealed: Uint8Array,
 ): Buffer {
   const types = eventTypes.map((type) => DECISIONS.indexOf(type));
   const head = Buffer.alloc(REST_AT);
   writeHealth(head, health);
-  return Buffer.concat([head, pack([url, types, description, createdAtMs, updatedAtMs, sealed])]);
+  return Buffer.concat([head, pack([url, types, description, createdAtMs, updatedAtMs, sealed, disabled])]);
 }
 
 function decode(key: Buffer, stored: Buffer): Row {
-  const [url, types, description, createdAt, updatedAt, sealed] = unpack(withoutSum(stored).subarray(REST_AT));
+  // Rows of older versions end with the secrets.
+  const [url, types, description, createdAt, updatedAt, sealed, disabled] = unpack(
+    withoutSum(stored).subarray(REST_AT),
+  );
   if (!Array.isArray(types) || !(sealed instanceof Uint8Array)) throw new Error('a stored webhook has the wrong form');
   const webhook: Webhook = {
     id: rowIdOf('wh', key) as WebhookId,
@@ -241,6 +260,7 @@ function decode(key: Buffer, stored: Buffer): Row {
     url: String(url),
     eventTypes: types.flatMap((number) => DECISIONS[Number(number)] ?? []),
     description: typeof description === 'string' ? description : null,
+    disabled: disabled === true,
     health: readHealth(stored),
     createdAtMs: Number(createdAt),
     updatedAtMs: Number(updatedAt),

@@ -4,7 +4,12 @@ import { startServer, type RunningServer } from '../support/server.ts';
 
 const HEALTH = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
 
-/** Each is sent with a whole good request behind it on the same connection. */
+/** A PROXY protocol header of version 2, as bytes. */
+const PROXY_V2 = '\r\n\r\n\0\r\nQUIT\n';
+const PROXY_IPV4 = `${PROXY_V2}\x21\x11\0\x0c\x09\x09\x09\x09\x01\x01\x01\x01\0\x50\0\x50`;
+const PROXY_LOCAL = `${PROXY_V2}\x20\0\0\0`;
+
+/** Each is sent as Latin-1 with a whole good request behind it on the same connection. */
 const REFUSED: readonly (readonly [name: string, bytes: string])[] = [
   [
     'two equal Content-Length',
@@ -40,6 +45,25 @@ const REFUSED: readonly (readonly [name: string, bytes: string])[] = [
   ['an absolute target', 'GET http://x/healthz HTTP/1.1\r\nHost: x\r\n\r\n'],
   ['a space in a name', 'GET /healthz HTTP/1.1\r\nHost: x\r\nA B: c\r\n\r\n'],
   ['no colon', 'GET /healthz HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n'],
+  [
+    'a byte from 0x80 behind a Content-Length',
+    'POST /v1/decide HTTP/1.1\r\nHost: x\r\nContent-Length: 2\xff\r\n\r\n{}',
+  ],
+  [
+    'a byte from 0x80 before a Content-Length',
+    'POST /v1/decide HTTP/1.1\r\nHost: x\r\nContent-Length: \x802\r\n\r\n{}',
+  ],
+  ['a byte from 0x80 behind a value', 'GET /healthz HTTP/1.1\r\nHost: x\r\nAccept: a\xe9\r\n\r\n'],
+  ['a byte from 0x80 before a value', 'GET /healthz HTTP/1.1\r\nHost: x\r\nAccept: \xe9a\r\n\r\n'],
+  ['a byte from 0x80 within a value', 'GET /healthz HTTP/1.1\r\nHost: x\r\nAccept: a\xe9a\r\n\r\n'],
+  ['a byte from 0x80 and a space behind a value', 'GET /healthz HTTP/1.1\r\nHost: x\r\nAccept: a\xe9 \r\n\r\n'],
+  ['a value of bytes from 0x80 alone', 'GET /healthz HTTP/1.1\r\nHost: x\r\nAccept: \x80\xff\r\n\r\n'],
+  ['a byte from 0x80 in the target', 'GET /healthz?\xe9 HTTP/1.1\r\nHost: x\r\n\r\n'],
+  ['a control byte behind a value', 'GET /healthz HTTP/1.1\r\nHost: x\r\nAccept: a\x01\r\n\r\n'],
+  ['DEL behind a value', 'GET /healthz HTTP/1.1\r\nHost: x\r\nAccept: a\x7f\r\n\r\n'],
+  ['a PROXY header with an address', `${PROXY_IPV4}GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n`],
+  ['a PROXY header without an address', `${PROXY_LOCAL}GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n`],
+  ['a PROXY header in text', 'PROXY TCP4 9.9.9.9 1.1.1.1 80 80\r\nGET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'],
 ];
 
 const NOT_FOUND = [
@@ -61,7 +85,7 @@ describe.each(TRANSPORTS)('the header gate over %s', (transport) => {
   afterAll(() => server.stop());
 
   test.each(REFUSED)('%s is refused and nothing behind it is answered', async (_name, bytes) => {
-    const answer = await raw(server.url, bytes + HEALTH);
+    const answer = await raw(server.url, Buffer.from(bytes + HEALTH, 'latin1'));
     // Refused with one answer, or cut without one; never followed by the answer to what stood behind it.
     expect(answer.statuses.length).toBeLessThanOrEqual(1);
     for (const status of answer.statuses) expect([400, 404, 411, 501, 505]).toContain(status);
@@ -88,6 +112,17 @@ describe.each(TRANSPORTS)('the header gate over %s', (transport) => {
     const answer = await raw(server.url, `nonsense\r\n\r\n${HEALTH}`, 15_000);
     expect(answer.closed).toBe(true);
     expect(answer.statuses).not.toContain(200);
+  });
+
+  test('a PROXY header between two requests ends the connection', async () => {
+    const answer = await raw(server.url, Buffer.from(HEALTH + PROXY_IPV4 + HEALTH, 'latin1'));
+    expect(answer.statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(1);
+    expect(answer.closed).toBe(true);
+  });
+
+  test('white space around a value is still no part of it', async () => {
+    const answer = await raw(server.url, 'POST /v1/decide HTTP/1.1\r\nHost: \t x \t\r\nContent-Length:  2  \r\n\r\n{}');
+    expect(answer.statuses).toEqual([401]);
   });
 
   test('pipelined good requests are each answered', async () => {

@@ -28,6 +28,7 @@ describe('settings', () => {
       velocityMb: 256,
       masterKey: null,
       egressAllow: [],
+      trustedProxies: [],
       extractHostGapMs: 250,
       extractHostConcurrency: 2,
       extractRecordsMax: 1_000_000,
@@ -81,6 +82,7 @@ describe('settings', () => {
       velocityMb: 1_024,
       masterKey: 'ab'.repeat(32),
       egressAllow: [],
+      trustedProxies: [],
       extractHostGapMs: 0,
       extractHostConcurrency: 64,
       extractRecordsMax: 5_000,
@@ -236,6 +238,7 @@ describe('settings', () => {
 
   test('networks that may be reached are read strictly, and none is the default', () => {
     expect(read({}).settings.egressAllow).toEqual([]);
+    expect(read({ GATEHOUSE_TRUSTED_PROXIES: '10.0.0.0/8' }).settings.trustedProxies).toEqual(['10.0.0.0/8']);
     expect(read({ GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8, 10.1.2.3 fd00::/8' }).settings.egressAllow).toEqual([
       '127.0.0.0/8',
       '10.1.2.3/32',

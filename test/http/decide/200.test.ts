@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { CALM, decide, TRANSPORTS } from '../../support/requests.ts';
+import { bearer, fingerprintOf } from '../../support/manage.ts';
+import { CALM, decide, newcomer, TRANSPORTS } from '../../support/requests.ts';
 import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
 
 describe.each(TRANSPORTS)('POST /v1/decide, 200, over %s', (transport) => {
@@ -16,6 +17,7 @@ describe.each(TRANSPORTS)('POST /v1/decide, 200, over %s', (transport) => {
     expect(Object.keys(answer.json).sort()).toEqual(
       [
         'decision',
+        'fingerprint_hash',
         'latency_ms',
         'reasons',
         'request_id',
@@ -27,6 +29,30 @@ describe.each(TRANSPORTS)('POST /v1/decide, 200, over %s', (transport) => {
     );
     expect(answer.json).toMatchObject({ decision: 'ALLOW', score: 0, reasons: [], review_hint: '' });
     expect(answer.json['request_id']).toMatch(/^req_[0-9A-HJKMNP-TV-Z]{26}$/);
+  });
+
+  test('fingerprint_hash is what lists go by: a block for it stops the next request of that session', async () => {
+    const body = { ...newcomer(), session_token: 'to be blocked "é' };
+    const { fingerprint_hash: fingerprint } = (await decide(server.url, server.secretKey, body)).json;
+    expect(fingerprint).toBe(fingerprintOf(body.session_token));
+    const entry = { fingerprint_hash: fingerprint, action: 'block' };
+    expect((await bearer(server.url, server.secretKey, 'POST', '/v1/lists', entry)).status).toBe(201);
+    const blocked = await decide(server.url, server.secretKey, body);
+    expect(blocked.json).toMatchObject({ decision: 'BLOCK', score: 100, fingerprint_hash: fingerprint });
+    await bearer(server.url, server.secretKey, 'DELETE', `/v1/lists/${String(fingerprint)}`);
+  });
+
+  test('fingerprint_hash of a collector token is the token’s own', async () => {
+    const fp = 'ab'.repeat(32);
+    const token = `st1.${Buffer.from(JSON.stringify({ v: 1, fp, sid: 'x', iat: Math.floor(Date.now() / 1000), sig: {} })).toString('base64url')}`;
+    const answer = await decide(server.url, server.secretKey, { ...newcomer(), session_token: token });
+    expect(answer.json).toMatchObject({ session_mode: 'full', fingerprint_hash: fp });
+  });
+
+  test.each(['', ' ', null, undefined])('without a session token (%j) there is no fingerprint_hash', async (token) => {
+    const { json } = await decide(server.url, server.secretKey, { ...newcomer(), session_token: token });
+    expect(json).toMatchObject({ decision: 'SOFT_CHALLENGE', session_mode: 'no_session' });
+    expect(json).not.toHaveProperty('fingerprint_hash');
   });
 
   test('a public key is answered as a secret one', async () => {

@@ -49,6 +49,14 @@ describe.each(TRANSPORTS)('POST /v1/decide, 401, over %s', (transport) => {
     }
   });
 
+  test('a wrong signature by a known key of either kind: the allowance of the source address, not of the key', async () => {
+    for (const key of [server.secretKey, server.publicKey]) {
+      const answer = await decide(server.url, key, CALM, { headers: { 'X-SVC-Sig': '0'.repeat(64) } });
+      expect(answer.json['code']).toBe('invalid_signature');
+      expect(answer.headers['x-svc-rl-limit']).toBe('6000');
+    }
+  });
+
   test('another body, method, path, timestamp or id than the signed one: invalid_signature', async () => {
     const other = [
       decide(server.url, server.secretKey, CALM, { signedBody: '{}' }),

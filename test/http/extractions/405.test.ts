@@ -10,14 +10,14 @@ describe('extractions, sessions and the catalogue answer 405', () => {
   });
 
   test.each([
-    ['PUT', '/v1/extractions', 'GET, POST'],
-    ['DELETE', `/v1/extractions/${NOBODYS_EXTRACTION}`, 'GET'],
+    ['PUT', '/v1/extractions', 'GET, HEAD, POST'],
+    ['DELETE', `/v1/extractions/${NOBODYS_EXTRACTION}`, 'GET, HEAD'],
     ['GET', `/v1/extractions/${NOBODYS_EXTRACTION}/cancel`, 'POST'],
-    ['POST', `/v1/extractions/${NOBODYS_EXTRACTION}/records`, 'GET'],
-    ['PUT', '/v1/sessions', 'GET, POST'],
-    ['PUT', `/v1/sessions/${NOBODYS_SESSION}`, 'DELETE, GET'],
-    ['POST', '/v1/connectors', 'GET'],
-    ['DELETE', '/v1/connectors/generic', 'GET'],
+    ['POST', `/v1/extractions/${NOBODYS_EXTRACTION}/records`, 'GET, HEAD'],
+    ['PUT', '/v1/sessions', 'GET, HEAD, POST'],
+    ['PUT', `/v1/sessions/${NOBODYS_SESSION}`, 'DELETE, GET, HEAD'],
+    ['POST', '/v1/connectors', 'GET, HEAD'],
+    ['DELETE', '/v1/connectors/generic', 'GET, HEAD'],
   ])('to %s %s', async (method, path, allow) => {
     const { json, headers } = await bearer(server.url, server.secretKey, method, path);
     expect(json).toMatchObject({ status: 405, code: 'method_not_allowed' });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { bearer, call, UNSIGNED } from '../../support/manage.ts';
-import { TRANSPORTS } from '../../support/requests.ts';
+import { raw, TRANSPORTS } from '../../support/requests.ts';
 import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
 
 describe.each(TRANSPORTS)('lists answer 401 over %s', (transport) => {
@@ -22,6 +22,17 @@ describe.each(TRANSPORTS)('lists answer 401 over %s', (transport) => {
     expect(answer.json).toMatchObject({ status: 401, code });
     expect(answer.headers['www-authenticate']).toBe('Bearer');
     expect(answer.headers['x-svc-rl-limit']).toBeDefined();
+  });
+
+  test('to an unknown key before its body has come, and ends the connection', async () => {
+    const answer = await raw(
+      server.url,
+      `POST /v1/lists HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer sk_live_${'x'.repeat(38)}\r\n` +
+        'Content-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{',
+    );
+    expect(answer.statuses).toEqual([401]);
+    expect(answer.text).toContain('"code":"unknown_key"');
+    expect(answer.closed).toBe(true);
   });
 
   test('to a wrong signature beside a good Bearer key: there is no way down', async () => {

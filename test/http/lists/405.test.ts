@@ -10,12 +10,12 @@ describe.each(TRANSPORTS)('lists answer 405 over %s', (transport) => {
   });
 
   test.each([
-    ['PUT', '/v1/lists', 'GET, POST'],
-    ['DELETE', '/v1/lists', 'GET, POST'],
+    ['PUT', '/v1/lists', 'GET, HEAD, POST'],
+    ['DELETE', '/v1/lists', 'GET, HEAD, POST'],
     ['GET', '/v1/lists/batch', 'POST'],
     ['DELETE', '/v1/lists/batch', 'POST'],
-    ['PATCH', `/v1/lists/${'a'.repeat(64)}`, 'GET, DELETE'],
-    ['OPTIONS', `/v1/lists/${'a'.repeat(64)}`, 'GET, DELETE'],
+    ['PATCH', `/v1/lists/${'a'.repeat(64)}`, 'GET, HEAD, DELETE'],
+    ['OPTIONS', `/v1/lists/${'a'.repeat(64)}`, 'GET, HEAD, DELETE'],
   ])('to %s %s, with what it takes', async (method, path, allow) => {
     const answer = await bearer(server.url, server.secretKey, method, path);
     expect(answer.json).toMatchObject({ status: 405, code: 'method_not_allowed' });

@@ -11,14 +11,14 @@ describe.each(TRANSPORTS)('webhooks and deliveries answer 405 over %s', (transpo
   });
 
   test.each([
-    ['PUT', '/v1/webhooks', 'GET, POST'],
-    ['PATCH', `/v1/webhooks/${NOBODYS_WEBHOOK}`, 'GET, DELETE'],
+    ['PUT', '/v1/webhooks', 'GET, HEAD, POST'],
+    ['PUT', `/v1/webhooks/${NOBODYS_WEBHOOK}`, 'GET, HEAD, PATCH, DELETE'],
     ['GET', `/v1/webhooks/${NOBODYS_WEBHOOK}/test`, 'POST'],
     ['GET', `/v1/webhooks/${NOBODYS_WEBHOOK}/rotate`, 'POST'],
-    ['POST', '/v1/webhooks/deliveries', 'GET'],
+    ['POST', '/v1/webhooks/deliveries', 'GET, HEAD'],
     // `deliveries` is no webhook's id, so it cannot be deleted.
-    ['DELETE', '/v1/webhooks/deliveries', 'GET'],
-    ['DELETE', `/v1/webhooks/deliveries/${NOBODYS_DELIVERY}`, 'GET'],
+    ['DELETE', '/v1/webhooks/deliveries', 'GET, HEAD'],
+    ['DELETE', `/v1/webhooks/deliveries/${NOBODYS_DELIVERY}`, 'GET, HEAD'],
     ['GET', `/v1/webhooks/deliveries/${NOBODYS_DELIVERY}/retry`, 'POST'],
   ])('to %s %s, with what it takes', async (method, path, allow) => {
     const answer = await bearer(server.url, server.secretKey, method, path);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Exchange, RequestHead } from '../../../src/base/exchange.ts';
+import { TrustedProxies } from '../../../src/base/trusted-proxies.ts';
 import type { DueDeliveries } from '../../../src/decide/due.ts';
 import type { Journal } from '../../../src/decide/journal.ts';
 import { Keyring } from '../../../src/decide/keyring.ts';
@@ -7,6 +8,7 @@ import type { DecisionLedger } from '../../../src/decide/ledger.ts';
 import type { DecideObserver } from '../../../src/decide/observer.ts';
 import { createDecidePipeline } from '../../../src/decide/pipeline.ts';
 import { LocalRateWindows } from '../../../src/decide/rate-windows.ts';
+import { visitorSource } from '../../../src/decide/visitor-source.ts';
 import { LocalReplayGuard, type ReplayEntry } from '../../../src/decide/replay-guard.ts';
 import {
   BATCH_REQUESTS_MAX,
@@ -37,6 +39,7 @@ class FakeExchange implements Exchange {
   aborted = false;
   readonly sent: Sent[] = [];
   bodyRead = false;
+  addressAsked = 0;
   readonly #body: Uint8Array;
   readonly #address: string;
 
@@ -46,6 +49,7 @@ class FakeExchange implements Exchange {
   }
 
   remoteAddress(): string {
+    this.addressAsked++;
     return this.#address;
   }
 
@@ -70,6 +74,7 @@ class FakeExchange implements Exchange {
 interface SetUp {
   readonly idsMax?: number;
   readonly rateLimit?: number;
+  readonly trustedProxies?: readonly string[];
   readonly crash?: (at: number) => boolean;
 }
 
@@ -156,7 +161,19 @@ function setUp(options: SetUp = {}) {
   };
   const rates = new LocalRateWindows();
   const replay = new LocalReplayGuard(options.idsMax ?? 10_000, Buffer.alloc(16, 1));
-  const pipeline = createDecidePipeline({ clock, keyring, rates, replay, journal, pool, ledger, due, observer });
+  const source = visitorSource(new TrustedProxies(options.trustedProxies ?? []));
+  const pipeline = createDecidePipeline({
+    clock,
+    keyring,
+    rates,
+    visitorSource: source,
+    replay,
+    journal,
+    pool,
+    ledger,
+    due,
+    observer,
+  });
   const receive = pipeline.route.methods['POST'];
   if (receive === undefined) throw new Error('no handler');
   let id = 0;
@@ -393,6 +410,58 @@ describe('request ids', () => {
   });
 });
 
+describe('visitors of a public key', () => {
+  const visit = (service: ReturnType<typeof setUp>, address: string, n: number): FakeExchange =>
+    service.post(signedHead({ svcKey: PUBLIC_KEY, svcRequestId: `visit-${address}-${n}` }), '{}', address);
+
+  test('have a share each: one who uses it up is refused, the others are not', async () => {
+    const service = setUp({ rateLimit: 100 });
+    const first = Array.from({ length: 61 }, (_x, n) => visit(service, '81.2.69.1', n));
+    const other = visit(service, '81.2.69.2', 0);
+    await service.pipeline.drain();
+    expect(first.slice(0, 60).every(({ answer }) => answer.status === 200)).toBe(true);
+    const refused = first.at(-1)?.answer;
+    expect(refused).toMatchObject({ status: 429, json: { code: 'rate_limited' } });
+    if (refused !== undefined) expectRateFields(refused);
+    expect(other.answer.status).toBe(200);
+    // What others sent does not show.
+    expect([field(other.answer, 'X-SVC-Rl-Limit'), field(other.answer, 'X-SVC-Rl-Remaining')]).toEqual(['60', '39']);
+    service.clock.nowSeconds += 60;
+    const later = service.post(
+      signedHead({ svcKey: PUBLIC_KEY, svcTimestamp: String(NOW_SECONDS + 60), svcRequestId: 'later' }),
+      '{}',
+      '81.2.69.1',
+    );
+    await service.pipeline.drain();
+    expect(later.answer.status).toBe(200);
+  });
+
+  test('are not told apart behind an address that is not public, such as a balancer’s', async () => {
+    const service = setUp({ rateLimit: 100 });
+    const all = Array.from({ length: 101 }, (_x, n) => visit(service, '10.0.0.7', n));
+    await service.pipeline.drain();
+    expect(all.map(({ answer }) => answer.status)).toEqual([...Array<number>(100).fill(200), 429]);
+    for (const { answer } of all) expect(field(answer, 'X-SVC-Rl-Limit')).toBe('100');
+  });
+
+  test('are counted behind a trusted proxy, whatever their addresses; the proxy itself is not', async () => {
+    const service = setUp({ rateLimit: 100, trustedProxies: ['10.0.0.0/24'] });
+    const local = Array.from({ length: 61 }, (_x, n) => visit(service, '10.0.1.7', n));
+    const proxy = Array.from({ length: 40 }, (_x, n) => visit(service, '10.0.0.7', n));
+    await service.pipeline.drain();
+    expect(local.at(-1)?.answer.status).toBe(429);
+    expect(proxy.every(({ answer }) => answer.status === 200)).toBe(true);
+  });
+
+  test('cost a secret key nothing: its requests are never asked for their address', async () => {
+    const service = setUp();
+    const secret = service.good();
+    const visitor = visit(service, '81.2.69.1', 0);
+    await service.pipeline.drain();
+    expect([secret.addressAsked, visitor.addressAsked]).toEqual([0, 1]);
+  });
+});
+
 describe('failed authentications', () => {
   test('are counted by source address: 6,000 are answered as what they are, further ones as 429', async () => {
     const service = setUp();
@@ -413,12 +482,18 @@ describe('failed authentications', () => {
     expect(wrong('203.0.113.9').status).toBe(401);
   });
 
-  test('carry the rate fields of the key where it is known, else those of the source', () => {
+  test('carry the rate fields of the source, whether the key is known or not', () => {
     const service = setUp();
-    expect(field(service.post(HEAD).answer, 'X-SVC-Rl-Limit')).toBe('10000');
-    expect(field(service.post(signedHead({ svcTimestamp: '5' })).answer, 'X-SVC-Rl-Limit')).toBe('10000');
-    const unknown = service.post({ ...HEAD, svcKey: 'sk_live_nobody' }).answer;
-    expect(field(unknown, 'X-SVC-Rl-Limit')).toBe(String(RATE_FAILED_AUTHENTICATIONS));
+    service.good();
+    let failures = 0;
+    for (const head of [HEAD, signedHead({ svcTimestamp: '5' }), { ...HEAD, svcKey: 'sk_live_nobody' }]) {
+      const { answer } = service.post(head);
+      failures++;
+      expect(field(answer, 'X-SVC-Rl-Limit')).toBe(String(RATE_FAILED_AUTHENTICATIONS));
+      expect(field(answer, 'X-SVC-Rl-Remaining')).toBe(String(RATE_FAILED_AUTHENTICATIONS - failures));
+    }
+    const wrong = service.post({ ...HEAD, svcKey: PUBLIC_KEY }).answer;
+    expect(field(wrong, 'X-SVC-Rl-Limit')).toBe(String(RATE_FAILED_AUTHENTICATIONS));
     for (const code of ['invalid_signature', 'timestamp_out_of_window', 'unknown_key'])
       expect(service.events).toContain(code);
   });

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { LocalRateWindows, rateFields } from '../../../src/decide/rate-windows.ts';
+import { LocalRateWindows, rateFields, visitorShare } from '../../../src/decide/rate-windows.ts';
 import { RATE_ADDRESSES_MAX, RATE_FAILED_AUTHENTICATIONS, RATE_WINDOW_SECONDS } from '../../../src/limits.ts';
 
 const START = Date.UTC(2026, 10, 21, 12) / 1000;
@@ -43,7 +43,7 @@ describe('rate windows', () => {
       expect(rates.take(key, 2, START).remaining).toBe(0);
       expect(rates.take(key, 2, START).allowed).toBe(false);
     }
-    expect(rates.peek(5_000_000, 2, START)).toMatchObject({ allowed: true, remaining: 2 });
+    expect(rates.take(5_000_000, 2, START)).toMatchObject({ allowed: true, remaining: 1 });
   });
 
   test('failed authentications are counted by address, apart from keys', () => {
@@ -58,6 +58,57 @@ describe('rate windows', () => {
     expect(rates.takeFailure('198.51.100.2', START).remaining).toBe(RATE_FAILED_AUTHENTICATIONS - 1);
     expect(rates.take(1, 5, START).remaining).toBe(4);
     expect(rates.takeFailure('198.51.100.1', START + RATE_WINDOW_SECONDS).allowed).toBe(true);
+  });
+
+  test('failed authentications of one IPv6 /64 are one source’s, those of an IPv4 address its own', () => {
+    const rates = new LocalRateWindows();
+    rates.takeFailure('2001:db8:1:2::1', START);
+    rates.takeFailure('2001:0db8:0001:0002:ffff:0000:0000:0001', START);
+    expect(rates.peekFailures('2001:db8:1:2:3:4:5:6', START).remaining).toBe(RATE_FAILED_AUTHENTICATIONS - 2);
+    expect(rates.peekFailures('2001:db8:1:3::1', START).remaining).toBe(RATE_FAILED_AUTHENTICATIONS);
+    rates.takeFailure('::ffff:198.51.100.7', START);
+    expect(rates.peekFailures('198.51.100.7', START).remaining).toBe(RATE_FAILED_AUTHENTICATIONS - 1);
+  });
+
+  test('a source uses up its share of a public key and no more, and the others go on', () => {
+    const rates = new LocalRateWindows();
+    const share = visitorShare(60_000);
+    expect(share).toBe(3_000);
+    for (let i = 1; i <= share; i++) {
+      expect(rates.takeVisitor(2, 60_000, '198.51.100.1', START)).toMatchObject({
+        allowed: true,
+        limit: share,
+        remaining: share - i,
+      });
+    }
+    expect(rates.takeVisitor(2, 60_000, '198.51.100.1', START)).toMatchObject({ allowed: false, remaining: 0 });
+    expect(rates.takeVisitor(2, 60_000, '198.51.100.2', START)).toMatchObject({ allowed: true, remaining: share - 1 });
+    expect(rates.takeVisitor(3, 60_000, '198.51.100.1', START)).toMatchObject({ allowed: true, remaining: share - 1 });
+    // What was refused for the source was not taken from the key.
+    expect(rates.take(2, 60_000, START).remaining).toBe(60_000 - share - 2);
+    expect(rates.takeVisitor(2, 60_000, '198.51.100.1', START + RATE_WINDOW_SECONDS).allowed).toBe(true);
+  });
+
+  test('all sources together have the allowance of the key, and a refusal for it costs no source anything', () => {
+    const rates = new LocalRateWindows();
+    const allowance = 70;
+    expect(visitorShare(allowance)).toBe(60);
+    for (let i = 0; i < 60; i++) rates.takeVisitor(2, allowance, 'a', START);
+    for (let i = 9; i >= 0; i--) {
+      expect(rates.takeVisitor(2, allowance, 'b', START)).toMatchObject({ allowed: true, remaining: i });
+    }
+    expect(rates.takeVisitor(2, allowance, 'c', START)).toMatchObject({ allowed: false, limit: 60, remaining: 0 });
+    expect(visitorShare(5)).toBe(5);
+  });
+
+  test('a flood of sources hardly touches what another one is allowed', () => {
+    const rates = new LocalRateWindows();
+    for (let i = 0; i < 60_000; i++) rates.takeVisitor(2, 1_000_000, `2001:db8:0:${i.toString(16)}::`, START);
+    const states = Array.from({ length: 200 }, (_x, i) => rates.takeVisitor(2, 1_000_000, `198.51.100.${i}`, START));
+    for (const { allowed, limit, remaining } of states) {
+      expect(allowed).toBe(true);
+      expect(remaining).toBeGreaterThan(limit - 20);
+    }
   });
 
   test('past the bound of addresses all further ones share one counter', () => {

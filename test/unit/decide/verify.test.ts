@@ -162,18 +162,13 @@ describe('the order of the checks', () => {
     expect(outcome(signedHead(unknown))).toBe('unknown_key');
   });
 
-  test('a refusal names the key that was meant when it is known, and tells the server’s time when the clock is at fault', () => {
+  test('a refusal does not tell whose key was named, and tells the server’s time when the clock is at fault', () => {
     const late = verifyRequest({ ...HEAD, svcTimestamp: '5' }, BODY, keyring, clock);
-    expect(late).toMatchObject({
-      kind: 'refused',
-      key: { number: 1 },
-      problem: { status: 401, serverTime: NOW_SECONDS },
-    });
-    expect(verifyRequest({ ...HEAD, svcKey: 'sk_live_nobody' }, BODY, keyring, clock)).toMatchObject({
-      kind: 'refused',
-      key: null,
-    });
-    expect(verifyRequest(HEAD, BODY, keyring, clock)).toMatchObject({ kind: 'refused', key: { number: 1 } });
+    expect(late).toMatchObject({ kind: 'refused', problem: { status: 401, serverTime: NOW_SECONDS } });
+    for (const svcKey of [HEAD.svcKey, 'sk_live_nobody']) {
+      const refused = verifyRequest({ ...HEAD, svcKey }, BODY, keyring, clock);
+      expect(Object.keys(refused)).toEqual(['kind', 'problem']);
+    }
   });
 
   test('a request that is not verified moves no clock', () => {

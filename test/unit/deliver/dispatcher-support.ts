@@ -90,6 +90,7 @@ export class DispatcherBench {
       webhooks: {
         create: (webhook, secret) => webhooks.create(KEY, webhook, secret),
         remove: (customer, id) => webhooks.remove(customer, id),
+        change: (customer, id, change) => webhooks.change(customer, id, change),
         rotate: (customer, id, change) => webhooks.rotate(KEY, customer, id, change),
       },
       deliveries,
@@ -122,7 +123,16 @@ export class DispatcherBench {
     const id = idOf('wh') as WebhookId;
     const times = { createdAtMs: this.nowMs, updatedAtMs: this.nowMs };
     const url = `https://${id.toLowerCase().slice(-4)}.test/hook`;
-    const webhook: Webhook = { id, customer: CUSTOMER, url, eventTypes, description: null, health: HEALTHY, ...times };
+    const webhook: Webhook = {
+      id,
+      customer: CUSTOMER,
+      url,
+      eventTypes,
+      description: null,
+      disabled: false,
+      health: HEALTHY,
+      ...times,
+    };
     const secret = `whsec_${Buffer.alloc(32, 2).toString('base64')}`;
     const made = await this.store.webhooks.create(KEY, webhook, secret);
     if (made.kind === 'fault') throw new Error(made.detail);

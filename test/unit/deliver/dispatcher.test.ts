@@ -243,6 +243,85 @@ describe('control', () => {
     expect(await bench.control.retry(CUSTOMER, id)).toEqual({ kind: 'endpoint_gone' });
   });
 
+  test('a webhook that is disabled gets nothing more, is not unhealthy, and goes on when it is enabled', async () => {
+    const bench = await setUp();
+    const webhook = await bench.webhook('BLOCK');
+    bench.decide('BLOCK', 100);
+    const tasks = await bench.handedOut(DELIVERIES_HELD_PER_ENDPOINT_MAX);
+    for (const task of tasks.slice(0, 10)) bench.fail(task);
+    await expect.poll(() => bench.health(webhook).status).toBe('unhealthy');
+    const disabled = await bench.control.change(CUSTOMER, webhook.id, { disabled: true });
+    expect(disabled).toMatchObject({ kind: 'changed', webhook: { disabled: true, health: { status: 'healthy' } } });
+    expect(bench.orders.slice(-2)).toEqual([
+      { kind: 'skip', endpointId: webhook.id, error: 'disabled', all: true },
+      { kind: 'forget', endpointId: webhook.id },
+    ]);
+    for (const task of tasks.slice(10, 20)) bench.tell(task, { kind: 'failed', error: 'timeout' }, 'timeout');
+    for (const task of tasks.slice(20)) bench.tell(task, { kind: 'skipped', error: 'disabled' }, 'timeout');
+    await bench.until('pending', 0);
+    const handedOut = bench.tasks().length;
+    // Nothing is owed to it, so nothing is written of it.
+    bench.decide('BLOCK', 5);
+    await bench.dispatcher.settled();
+    expect(bench.rows('skipped').length + bench.rows('failed').length).toBe(100);
+    expect(bench.tasks()).toHaveLength(handedOut);
+    expect(bench.health(webhook)).toMatchObject({ status: 'healthy', consecutiveFailures: 0 });
+    expect(await bench.control.test(CUSTOMER, webhook.id)).toEqual({ kind: 'disabled' });
+    const [row] = bench.rows('failed');
+    if (row === undefined) throw new Error('none');
+    expect(await bench.control.retry(CUSTOMER, row.id)).toEqual({ kind: 'disabled' });
+
+    expect((await bench.control.change(CUSTOMER, webhook.id, { disabled: false })).kind).toBe('changed');
+    bench.decide('BLOCK');
+    expect((await bench.handedOut(handedOut + 1)).at(-1)).toMatchObject({
+      endpointId: webhook.id,
+      trigger: 'decision',
+    });
+  });
+
+  test('what was owed to a webhook before it was disabled ends as skipped after a restart too', async () => {
+    const folder = tempFolder();
+    const store = open(folder);
+    const bench = await new DispatcherBench(store).start();
+    const webhook = await bench.webhook('BLOCK');
+    bench.decide('BLOCK', 3);
+    await bench.handedOut(3);
+    await bench.dispatcher.stop();
+    const change = { disabled: true, nowMs: bench.nowMs };
+    expect((await store.webhooks.change(CUSTOMER, webhook.id, change)).kind).toBe('ok');
+    const next = await new DispatcherBench(store).start();
+    await next.until('skipped', 3);
+    expect(next.rows('skipped').map(({ error }) => error)).toEqual(Array(3).fill('disabled'));
+    expect(next.tasks()).toEqual([]);
+    await next.dispatcher.stop();
+    await store.close();
+  });
+
+  test('another address is told to the worker and begins with a health of its own; other types count at once', async () => {
+    const bench = await setUp();
+    const webhook = await bench.webhook('BLOCK');
+    bench.decide('BLOCK', 3);
+    const [first, second] = await bench.handedOut(3);
+    if (first === undefined || second === undefined) throw new Error('none');
+    bench.fail(first);
+    await expect.poll(() => bench.health(webhook).consecutiveFailures).toBe(1);
+    const url = 'https://new.test/hook';
+    const changed = await bench.control.change(CUSTOMER, webhook.id, { url, eventTypes: ['REVIEW'] });
+    expect(changed).toMatchObject({ webhook: { url, eventTypes: ['REVIEW'], health: { consecutiveFailures: 0 } } });
+    expect(bench.orders.at(-1)).toMatchObject({ kind: 'endpoint', endpoint: { endpointId: webhook.id, url } });
+    bench.decide('BLOCK');
+    bench.decide('REVIEW');
+    expect((await bench.handedOut(4)).at(-1)?.endpointId).toBe(webhook.id);
+    await bench.dispatcher.settled();
+    expect(
+      bench
+        .rows('pending')
+        .map(({ event }) => event)
+        .sort(),
+    ).toEqual(['BLOCK', 'BLOCK', 'REVIEW']);
+    expect(await bench.control.change(CUSTOMER, 'wh_x' as typeof webhook.id, {})).toEqual({ kind: 'not_found' });
+  });
+
   test('a rotation is told to the worker', async () => {
     const bench = await setUp();
     const webhook = await bench.webhook('BLOCK');

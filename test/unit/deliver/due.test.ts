@@ -14,6 +14,7 @@ function webhook(id: string, customer: number, eventTypes: readonly Decision[]):
     url,
     eventTypes,
     description: null,
+    disabled: false,
     health: HEALTHY,
     ...times,
   };

@@ -57,7 +57,13 @@ beforeEach(() => {
 function subscribe(customer: number, health: WebhookHealth = HEALTHY): Webhook {
   const id = newId('wh', NOW) as WebhookId;
   const times = { createdAtMs: NOW, updatedAtMs: NOW };
-  const rest = { url: 'https://receiver.test/', eventTypes: ['BLOCK'], description: null, ...times } as const;
+  const rest = {
+    url: 'https://receiver.test/',
+    eventTypes: ['BLOCK'],
+    description: null,
+    disabled: false,
+    ...times,
+  } as const;
   const webhook: Webhook = { id, customer: customer as CustomerNumber, ...rest, health };
   subscribers.add(webhook);
   return webhook;

@@ -51,6 +51,10 @@ describe('the router', () => {
     expect(refused.fields).toContain('\r\nAllow: POST');
   });
 
+  test('HEAD goes to the handler of GET', () => {
+    expect(ask('/v1/lists/abc', 'HEAD')).toMatchObject({ status: 200, path: '/v1/lists/{fingerprint_hash}' });
+  });
+
   test('what a path names is handed over, percent-decoded once', () => {
     expect(ask('/v1/lists/abc').params).toEqual({ fingerprint_hash: 'abc' });
     expect(ask('/v1/things/a%2Fb/parts/%2541%C3%BC').params).toEqual({ id: 'a/b', part: '%41ü' });
@@ -71,10 +75,11 @@ describe('the router', () => {
   });
 
   test('another method on a path with names is 405 with Allow', () => {
-    for (const method of ['PUT', 'HEAD', 'OPTIONS', 'constructor']) {
+    for (const method of ['PUT', 'OPTIONS', 'constructor']) {
       const refused = ask('/v1/lists/abc', method);
       expect(refused.status).toBe(405);
-      expect(refused.fields).toContain('\r\nAllow: GET, DELETE');
+      expect(refused.fields).toContain('\r\nAllow: GET, HEAD, DELETE');
     }
+    expect(ask('/v1/lists/batch', 'HEAD')).toMatchObject({ status: 405 });
   });
 });

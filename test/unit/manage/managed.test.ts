@@ -198,6 +198,23 @@ describe('authentication', () => {
   });
 });
 
+test('a stranger’s body is never read: an unknown Bearer key is refused at the header, and the connection ends', () => {
+  const { managed } = setUp();
+  const seen: unknown[] = [];
+  const exchange: Exchange = {
+    aborted: false,
+    remoteAddress: () => '192.0.2.1',
+    readBody: () => seen.push('read'),
+    send: (status, _fields, _body, close) => seen.push([status, close]),
+  };
+  const handler = managed({ body: 'json' }, () => OK);
+  const head = { ...HEAD, ...BEARER, authorization: 'Bearer sk_live_unknown' };
+  handler({ ...head, contentLength: 1_000_000 }, exchange);
+  handler({ ...head, contentLength: 0 }, exchange);
+  handler({ ...HEAD, ...BEARER, contentLength: 10 }, exchange);
+  expect(seen).toEqual([[401, true], [401, false], 'read']);
+});
+
 describe('rates', () => {
   test(`${RATE_MANAGEMENT} calls a window and key, then 429 with Retry-After until the window ends`, async () => {
     const { ask, clock } = setUp();

@@ -36,6 +36,7 @@ export function webhook(changes: Partial<Webhook> = {}): Webhook {
     url: 'https://shop.example/events',
     eventTypes: ['BLOCK'],
     description: null,
+    disabled: false,
     health: {
       status: 'healthy',
       consecutiveFailures: 0,
@@ -82,6 +83,10 @@ function fakeControl(calls: unknown[][]): { -readonly [Name in keyof WebhookCont
     remove(...given) {
       calls.push(['remove', ...given]);
       return Promise.resolve({ kind: 'removed' });
+    },
+    change(...given) {
+      calls.push(['change', ...given]);
+      return Promise.resolve({ kind: 'changed', webhook: webhook({ id: given[1], ...given[2] }) });
     },
     rotate(...given) {
       calls.push(['rotate', ...given]);

@@ -208,6 +208,45 @@ describe('changing a webhook', () => {
     expect(calls).toEqual([]);
   });
 
+  test.each([
+    [{ disabled: true }, { disabled: true }],
+    [{ url: 'https://other.example/x' }, { url: 'https://other.example/x' }],
+    [{ event_types: ['ALLOW', 'BLOCK'] }, { eventTypes: ['ALLOW', 'BLOCK'] }],
+    [{ description: 'new' }, { description: 'new' }],
+    [{ description: null }, { description: null }],
+    [{ secret: 'mine', id: 'wh_x' }, {}],
+  ])('changing by %j changes that and nothing else, and shows no secret', async (body, change) => {
+    const { ask, calls } = setUp();
+    const changed = await ask('PATCH', `/v1/webhooks/${NOBODYS}`, body);
+    expect(changed).toMatchObject({
+      status: 200,
+      json: { id: NOBODYS, secret: `whsec_${'*'.repeat(16)}${SECRET.slice(-4)}` },
+    });
+    expect(calls).toEqual([['change', 7, NOBODYS, change]]);
+  });
+
+  test.each([
+    [{ url: null }, '/url', 'required'],
+    [{ url: 'ftp://shop.example/' }, '/url', 'invalid_value'],
+    [{ url: 'http://10.0.0.1/' }, '/url', 'blocked_url'],
+    [{ event_types: [] }, '/event_types', 'too_few'],
+    [{ event_types: ['BLOCK', 'BLOCK'] }, '/event_types/1', 'invalid_value'],
+    [{ disabled: 'yes' }, '/disabled', 'wrong_type'],
+    [{ disabled: null }, '/disabled', 'required'],
+    [{ description: 'x'.repeat(501) }, '/description', 'too_long'],
+  ])('changing refuses %j', async (body, pointer, code) => {
+    const { ask, calls } = setUp();
+    const refused = await ask('PATCH', `/v1/webhooks/${NOBODYS}`, body);
+    expect(refused.json).toMatchObject({ status: 422, errors: [{ pointer, code }] });
+    expect(calls).toEqual([]);
+  });
+
+  test('testing a disabled webhook is 409', async () => {
+    const { ask, control } = setUp();
+    control.test = () => Promise.resolve({ kind: 'disabled' });
+    expect((await ask('POST', `/v1/webhooks/${NOBODYS}/test`)).json).toMatchObject({ status: 409, code: 'not_ready' });
+  });
+
   test('testing shows the delivery, with and without a body', async () => {
     const { ask, calls } = setUp();
     for (const body of [undefined, {}]) {
@@ -230,20 +269,23 @@ describe('changing a webhook', () => {
   test('a fault of the store is 500 on each', async () => {
     const { ask, control } = setUp();
     control.remove = () => Promise.resolve(FAULT);
+    control.change = () => Promise.resolve(FAULT);
     control.rotate = () => Promise.resolve(FAULT);
     control.test = () => Promise.resolve(FAULT);
     const answers = [
       await ask('DELETE', `/v1/webhooks/${NOBODYS}`),
+      await ask('PATCH', `/v1/webhooks/${NOBODYS}`, {}),
       await ask('POST', `/v1/webhooks/${NOBODYS}/rotate`),
       await ask('POST', `/v1/webhooks/${NOBODYS}/test`),
     ];
-    expect(answers.map(({ json }) => json['code'])).toEqual(Array(3).fill('internal_error'));
+    expect(answers.map(({ json }) => json['code'])).toEqual(Array(4).fill('internal_error'));
   });
 });
 
 describe('whose a webhook is', () => {
   const CALLS = [
     ['GET', ''],
+    ['PATCH', ''],
     ['DELETE', ''],
     ['POST', '/test'],
     ['POST', '/rotate'],
@@ -253,7 +295,7 @@ describe('whose a webhook is', () => {
     const { ask, calls, webhooks } = setUp();
     const own = webhook();
     webhooks.push(own);
-    const answer = await ask(method, `/v1/webhooks/${own.id}${rest}`, undefined, OTHER_KEY);
+    const answer = await ask(method, `/v1/webhooks/${own.id}${rest}`, method === 'PATCH' ? {} : undefined, OTHER_KEY);
     if (method === 'GET') expect(answer.json).toMatchObject({ status: 404, code: 'not_found' });
     else expect(calls.map(([, customer]) => customer)).toEqual([8]);
   });
@@ -261,9 +303,9 @@ describe('whose a webhook is', () => {
   test('what is not there is 404 on each', async () => {
     const { ask, control } = setUp();
     const none = (): Promise<{ kind: 'not_found' }> => Promise.resolve({ kind: 'not_found' });
-    Object.assign(control, { remove: none, rotate: none, test: none });
+    Object.assign(control, { change: none, remove: none, rotate: none, test: none });
     for (const [method, rest] of CALLS) {
-      const answer = await ask(method, `/v1/webhooks/${NOBODYS}${rest}`);
+      const answer = await ask(method, `/v1/webhooks/${NOBODYS}${rest}`, method === 'PATCH' ? {} : undefined);
       expect(answer.json).toMatchObject({ status: 404, code: 'not_found' });
     }
   });
@@ -272,7 +314,9 @@ describe('whose a webhook is', () => {
     const { ask, calls } = setUp();
     for (const id of ['x', 'wh_', `dlv_${NOBODYS.slice(3)}`, 'x'.repeat(3_000), `${NOBODYS}%0A`]) {
       for (const [method, rest] of CALLS) {
-        expect((await ask(method, `/v1/webhooks/${id}${rest}`)).json).toMatchObject({ status: 404, code: 'not_found' });
+        expect(
+          (await ask(method, `/v1/webhooks/${id}${rest}`, method === 'PATCH' ? {} : undefined)).json,
+        ).toMatchObject({ status: 404, code: 'not_found' });
       }
     }
     expect(calls).toEqual([]);
@@ -284,7 +328,7 @@ describe('whose a webhook is', () => {
     for (const [method, rest] of CALLS) {
       answers.push(await ask(method, `/v1/webhooks/${NOBODYS}${rest}`, undefined, PUBLIC_KEY));
     }
-    expect(answers.map(({ json }) => json['code'])).toEqual(Array(5).fill('key_not_allowed'));
+    expect(answers.map(({ json }) => json['code'])).toEqual(Array(1 + CALLS.length).fill('key_not_allowed'));
     expect(calls).toEqual([]);
   });
 });

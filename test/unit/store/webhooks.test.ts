@@ -25,6 +25,7 @@ function webhook(number: number, extra: Partial<Webhook> = {}, atMs = NOW): Webh
     url: 'https://hooks.example.com/gatehouse?ü=1',
     eventTypes: ['BLOCK', 'REVIEW'],
     description: null,
+    disabled: false,
     health: HEALTHY,
     createdAtMs: atMs,
     updatedAtMs: atMs,
@@ -113,6 +114,23 @@ describe('webhooks', () => {
     expect(await value(webhooks.remove(last, row?.id ?? ('' as WebhookId)))).toBe(true);
     await created(webhooks, last);
     await created(webhooks, 1);
+  });
+
+  test('keep what is not changed, their secret included; rows of older versions are enabled', async () => {
+    const store = tempStore();
+    const { webhooks } = store;
+    const made = await created(webhooks, 1, { health: SICK });
+    const change = { disabled: true, url: 'https://new.example/', description: 'moved', nowMs: NOW + 7 };
+    const changed = await value(webhooks.change(made.customer, made.id, change));
+    const { nowMs, ...fields } = change;
+    expect(changed).toEqual({ ...made, ...fields, updatedAtMs: nowMs });
+    expect(webhooks.find(made.customer, made.id)).toEqual(changed);
+    expect(webhooks.secretsOf(KEY, made)).toEqual({ current: SECRET, previous: [] });
+    expect(await value(webhooks.change(customer(2), made.id, change))).toBeNull();
+    expect(await value(webhooks.change(made.customer, made.id, { health: HEALTHY, nowMs: NOW }))).toMatchObject({
+      disabled: true,
+      health: HEALTHY,
+    });
   });
 
   test('are gone when they are removed', async () => {
