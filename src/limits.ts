@@ -258,6 +258,11 @@ export const PAGES_PER_JOB_MIN = 200;
 
 // Store
 
+/**
+ * Choice: revoked keys in their file, some 8 MB; past it the older half goes. `state` still has these as revoked: only a backup from
+ * before their revocation would bring one back.
+ */
+export const REVOCATIONS_KEPT_MAX = 100_000;
 /** Choice: a write that has not committed by then will not: the disk is full or gone, and the environment with it. */
 export const STORE_WRITE_MS_MAX = 2_000;
 

@@ -146,6 +146,9 @@ async function start(settings: Settings, log: Log): Promise<Running> {
 
   const replay = new LocalReplayGuard(settings.replayIds, deriveKey(master.key, 'replay-hash'));
   const { journal, clock } = openJournalAndClock(settings, replay, store.deliveries.storedUpToSequence(), log);
+  const revoked = await store.apiKeys.reconcileRevocations();
+  if (revoked.kind === 'fault') throw new StartFault(revoked.detail);
+  if (revoked.value > 0) log.warn({ keys: revoked.value }, 'keys of a restored store were revoked again');
   const demo = usable.firstStart ? await makeDemoCustomer(store, nowMs) : null;
   const keyring = new Keyring();
   const pollKeys = keyPoller(store, keyring);

@@ -51,7 +51,7 @@ async function prepare(dataDir: string): Promise<Usable> {
   for (;;) {
     const nowMs = Date.now();
     try {
-      if (readMarker(dataDir).kind !== 'absent') {
+      if (isSettled(dataDir)) {
         return await ensureUsable({ dataDir, simulated: null, repair: false, nowMs });
       }
     } catch (error) {
@@ -60,9 +60,9 @@ async function prepare(dataDir: string): Promise<Usable> {
     // The lock keeps a server's first start apart from this one; whoever comes second finds the marker.
     const locked = await acquireServerLock(dataDir, 0);
     if (locked.kind === 'ok') {
-      const simulated = process.env['GATEHOUSE_SIMULATED_TIME'] === '1';
-      const fresh = readMarker(dataDir).kind === 'absent';
-      const usable = fresh ? await ensureUsable({ dataDir, simulated, repair: true, nowMs }) : null;
+      // A restored directory keeps its kind of clock.
+      const simulated = isAbsent(dataDir) ? process.env['GATEHOUSE_SIMULATED_TIME'] === '1' : null;
+      const usable = !isSettled(dataDir) ? await ensureUsable({ dataDir, simulated, repair: true, nowMs }) : null;
       await locked.lock.release();
       if (usable !== null) return usable;
       continue;
@@ -70,6 +70,12 @@ async function prepare(dataDir: string): Promise<Usable> {
     if (locked.code !== 'data_dir_in_use' || performance.now() > deadline) return locked;
     await sleep(POLL_MS);
   }
+}
+
+/** Whether a server or a command has started on the folder; else whoever comes first makes the store, or completes a restore. */
+function isSettled(dataDir: string): boolean {
+  const read = readMarker(dataDir);
+  return read.kind === 'damaged' || (read.kind === 'found' && read.marker.backed_up_at === undefined);
 }
 
 function unusable(dataDir: string, error: unknown): StoreFault {

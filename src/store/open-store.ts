@@ -12,6 +12,7 @@ import { Feedback } from './feedback.ts';
 import { Labels } from './labels.ts';
 import { Lists } from './lists.ts';
 import { Registry } from './registry.ts';
+import { RevocationFile } from './revocations.ts';
 import { ShadowReviews } from './shadow-reviews.ts';
 import { SightingQueue } from './sighting-queue.ts';
 import { Sightings } from './sightings.ts';
@@ -64,7 +65,7 @@ export function openStore(options: StoreOptions): StoreOpened {
     const state = openEnvironment(options.dataDir, 'state', options.readOnly);
     const counters = new Counters(table(state, 'meta'));
     const customers = new Customers(state, table(state, 'customers'), table(state, 'customer-ids'), counters);
-    const apiKeys = new ApiKeys(state, table(state, 'api-keys'), counters);
+    const apiKeys = new ApiKeys(state, table(state, 'api-keys'), counters, new RevocationFile(options.dataDir));
     const lists = new Lists(state, table(state, 'lists'));
     const registry = new Registry(state, table(state, 'registry'));
     const tallies = new Tallies(table(state, 'tallies'));
