@@ -3,6 +3,7 @@ import { fault, type StoreFault } from '../store/durable.ts';
 import { ensureUsable, type Usable } from '../store/ensure-usable.ts';
 import { readMarker } from '../store/marker.ts';
 import { openStore, type Store } from '../store/open-store.ts';
+import { makeFilesPrivate } from '../store/private-files.ts';
 import { acquireServerLock } from '../store/server-lock.ts';
 import { failureOf, type Outcome } from './outcome.ts';
 
@@ -27,6 +28,7 @@ export async function withStore(dataDir: string, work: Work): Promise<Outcome> {
 
 /** The same; a first use makes the data directory. */
 export async function withNewStore(dataDir: string, work: Work): Promise<Outcome> {
+  makeFilesPrivate();
   const usable = await prepare(dataDir);
   if (usable.kind === 'fault') return failureOf(usable);
   const opened = openStore({ dataDir, readOnly: false });
