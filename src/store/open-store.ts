@@ -6,6 +6,7 @@ import { Counters } from './counters.ts';
 import { Customers } from './customers.ts';
 import { DecisionLog, type DecisionLogOptions } from './decision-log.ts';
 import { Deliveries } from './deliveries.ts';
+import { watchDisk } from './disk-room.ts';
 import { fault, messageOf, type StoreFault } from './durable.ts';
 import { createExtractStore, type ExtractStore } from './extract-store.ts';
 import { Feedback } from './feedback.ts';
@@ -102,6 +103,7 @@ export function openStore(options: StoreOptions): StoreOpened {
       openDecisionLog(given) {
         if (decisions === null || decisionLog !== null)
           throw new Error('the decision log is opened once, by the server');
+        watchDisk(decisions, options.dataDir);
         decisionLog = new DecisionLog(decisions, options.dataDir, given);
         return decisionLog;
       },
@@ -135,7 +137,7 @@ export function openEnvironment(
 ): RootDatabase<Buffer, Buffer> {
   const path = join(dataDir, environment);
   if (readOnly && !existsSync(join(path, 'data.mdb'))) throw new Error(`${path} has no data file`);
-  return open<Buffer, Buffer>({
+  const root = open<Buffer, Buffer>({
     path,
     readOnly,
     maxDbs: TABLES_MAX,
@@ -145,6 +147,8 @@ export function openEnvironment(
     encoding: 'binary',
     keyEncoding: 'binary',
   });
+  watchDisk(root, path);
+  return root;
 }
 
 /** A sub-database, made at the first read-write opening. */
