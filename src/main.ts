@@ -264,6 +264,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
         degraded: isDegraded,
         starting: () => !isWarm,
         stopping: () => stopping,
+        closed: () => journal.broken !== null,
         metrics,
         metricsToken: settings.metricsToken,
         log,
