@@ -38,6 +38,7 @@ import { ensureUsable } from './store/ensure-usable.ts';
 import { deriveKey, openMasterKey, proveMasterKey } from './store/master-key.ts';
 import type { DecisionLog } from './store/decision-log.ts';
 import { openStore } from './store/open-store.ts';
+import { makeFilesPrivate, makePrivateBelow } from './store/private-files.ts';
 import { acquireServerLock } from './store/server-lock.ts';
 import { keyPoller, reportFaults, startUpkeep } from './upkeep.ts';
 import { openDispatcher, webhookParts } from './webhooks.ts';
@@ -63,6 +64,7 @@ const STORE_FAILED_MS = 10_000;
 
 export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   const startedAtMs = performance.now();
+  makeFilesPrivate();
   const read = readSettings(env);
   const faults = [...(read.kind === 'faults' ? read.faults : []), ...(await faultsOfMachine(env))];
   if (read.kind === 'faults' || faults.length > 0) {
@@ -118,6 +120,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   const { dataDir } = settings;
   const locked = await acquireServerLock(dataDir, LOCK_WAIT_MS);
   if (locked.kind === 'fault') throw new StartFault(locked.detail);
+  makePrivateBelow(dataDir);
   const nowMs = Date.now();
   // Both take a while and neither needs the other.
   const [usable, layers] = await Promise.all([
@@ -148,6 +151,9 @@ async function start(settings: Settings, log: Log): Promise<Running> {
 
   const replay = new LocalReplayGuard(settings.replayIds, deriveKey(master.key, 'replay-hash'));
   const { journal, clock } = openJournalAndClock(settings, replay, store.deliveries.storedUpToSequence(), log);
+  const revoked = await store.apiKeys.reconcileRevocations();
+  if (revoked.kind === 'fault') throw new StartFault(revoked.detail);
+  if (revoked.value > 0) log.warn({ keys: revoked.value }, 'keys of a restored store were revoked again');
   const demo = usable.firstStart ? await makeDemoCustomer(store, nowMs) : null;
   const keyring = new Keyring();
   const pollKeys = keyPoller(store, keyring);
@@ -262,6 +268,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
         degraded: isDegraded,
         starting: () => !isWarm,
         stopping: () => stopping,
+        closed: () => journal.broken !== null,
         metrics,
         metricsToken: settings.metricsToken,
         log,

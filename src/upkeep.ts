@@ -79,7 +79,7 @@ export function startUpkeep({
     setInterval(
       watcher(
         () => journal.broken,
-        'request ids cannot be written; a restart would forget them',
+        'request ids cannot be written; decisions are refused',
         'request ids are written again',
         log,
       ),
@@ -113,6 +113,7 @@ function sweep(replay: ReplayGuard, journal: Journal, clock: Clock): void {
   const nowSeconds = Math.floor(clock.nowMs() / 1000);
   replay.sweep(nowSeconds);
   journal.prune(nowSeconds);
+  void journal.tend();
 }
 
 /** A round that is still running is not begun again. A store that takes no write any more ends the process. */

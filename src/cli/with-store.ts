@@ -3,6 +3,7 @@ import { fault, type StoreFault } from '../store/durable.ts';
 import { ensureUsable, type Usable } from '../store/ensure-usable.ts';
 import { readMarker } from '../store/marker.ts';
 import { openStore, type Store } from '../store/open-store.ts';
+import { makeFilesPrivate } from '../store/private-files.ts';
 import { acquireServerLock } from '../store/server-lock.ts';
 import { failureOf, type Outcome } from './outcome.ts';
 
@@ -27,6 +28,7 @@ export async function withStore(dataDir: string, work: Work): Promise<Outcome> {
 
 /** The same; a first use makes the data directory. */
 export async function withNewStore(dataDir: string, work: Work): Promise<Outcome> {
+  makeFilesPrivate();
   const usable = await prepare(dataDir);
   if (usable.kind === 'fault') return failureOf(usable);
   const opened = openStore({ dataDir, readOnly: false });
@@ -51,7 +53,7 @@ async function prepare(dataDir: string): Promise<Usable> {
   for (;;) {
     const nowMs = Date.now();
     try {
-      if (readMarker(dataDir).kind !== 'absent') {
+      if (isSettled(dataDir)) {
         return await ensureUsable({ dataDir, simulated: null, repair: false, nowMs });
       }
     } catch (error) {
@@ -60,9 +62,9 @@ async function prepare(dataDir: string): Promise<Usable> {
     // The lock keeps a server's first start apart from this one; whoever comes second finds the marker.
     const locked = await acquireServerLock(dataDir, 0);
     if (locked.kind === 'ok') {
-      const simulated = process.env['GATEHOUSE_SIMULATED_TIME'] === '1';
-      const fresh = readMarker(dataDir).kind === 'absent';
-      const usable = fresh ? await ensureUsable({ dataDir, simulated, repair: true, nowMs }) : null;
+      // A restored directory keeps its kind of clock.
+      const simulated = isAbsent(dataDir) ? process.env['GATEHOUSE_SIMULATED_TIME'] === '1' : null;
+      const usable = !isSettled(dataDir) ? await ensureUsable({ dataDir, simulated, repair: true, nowMs }) : null;
       await locked.lock.release();
       if (usable !== null) return usable;
       continue;
@@ -70,6 +72,12 @@ async function prepare(dataDir: string): Promise<Usable> {
     if (locked.code !== 'data_dir_in_use' || performance.now() > deadline) return locked;
     await sleep(POLL_MS);
   }
+}
+
+/** Whether a server or a command has started on the folder; else whoever comes first makes the store, or completes a restore. */
+function isSettled(dataDir: string): boolean {
+  const read = readMarker(dataDir);
+  return read.kind === 'damaged' || (read.kind === 'found' && read.marker.backed_up_at === undefined);
 }
 
 function unusable(dataDir: string, error: unknown): StoreFault {

@@ -11,4 +11,6 @@ export interface DueDeliveries {
    * `at` is its place among the answers, whose status is 200; `occurredAtMs` is the decision's time, Unix ms.
    */
   decided(customer: CustomerNumber, occurredAtMs: number, answers: AnswerReader, at: number): void;
+  /** The batch's journal was written, or not: then its decisions are not answered, and nothing is owed for them. */
+  committed(isWritten: boolean): void;
 }

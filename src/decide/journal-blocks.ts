@@ -1,4 +1,4 @@
-import { BATCH_REQUESTS_MAX } from '../limits.ts';
+import { BATCH_REQUESTS_MAX, JOURNAL_FILE_BYTES } from '../limits.ts';
 
 /** The form of the journal's files, for what writes and for what reads them; `journal.ts` says what is in them. */
 export const MAGIC_IDS = 0x314a4847; // "GHJ1"
@@ -9,6 +9,9 @@ export const DUE_HEAD_BYTES = 12;
 /** Choice: an event and its twenty targets have some 2 KB; a larger entry than this is not journalled. */
 export const DUE_ENTRY_BYTES_MAX = 65_536;
 export const DUE_BYTES_MAX = HEAD_BYTES + BATCH_REQUESTS_MAX * (DUE_HEAD_BYTES + DUE_ENTRY_BYTES_MAX);
+
+if (HEAD_BYTES + BATCH_REQUESTS_MAX * ENTRY_BYTES + DUE_BYTES_MAX > JOURNAL_FILE_BYTES)
+  throw new Error('a file of the journal must hold the largest batch');
 
 export interface DueEntryRead {
   readonly sequence: number;

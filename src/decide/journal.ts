@@ -1,29 +1,20 @@
-import {
-  closeSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { BATCH_REQUESTS_MAX } from '../limits.ts';
+import { BATCH_REQUESTS_MAX, JOURNAL_FILE_BYTES } from '../limits.ts';
 import { type DueReader, type FileState, FileDueReader } from './due-reader.ts';
 import {
   DUE_BYTES_MAX,
   DUE_ENTRY_BYTES_MAX,
   DUE_HEAD_BYTES,
-  dueIn,
   ENTRY_BYTES,
   fileName,
   HEAD_BYTES,
   MAGIC_DUE,
   MAGIC_IDS,
 } from './journal-blocks.ts';
+import { idsIn, listFiles, readFile } from './journal-read.ts';
+import { JournalRoom } from './journal-room.ts';
 import type { ReplayEntry } from './replay-guard.ts';
 
 /**
@@ -36,16 +27,23 @@ import type { ReplayEntry } from './replay-guard.ts';
  *   "GHD1"  due entries: sequence (f64)   bytes (u32)   bytes
  *
  * All numbers are little-endian. A batch is one block of ids, behind it one of due entries where there are any. A block that is
- * cut or damaged ends the reading of its file. Files are numbered; one is removed when all ids in it have run out and all of its
- * due entries are stored.
+ * cut or damaged ends the reading of its file. Files are numbered; one is given up when all ids in it have run out and all of its
+ * due entries are stored. Files are laid out with zeros ahead of their use, so that a full disk does not stop the journal: a head
+ * of zeros ends a file. Where none is ready, blocks are appended to a new file.
  */
 export interface Journal {
   /** Adds to the block that the next `commit` writes. */
   stage(entry: ReplayEntry): void;
-  /** Writes the block. Direction of failure: open; the answers leave, and `broken` says so until a write succeeds. */
-  commit(nowSeconds: number): void;
-  /** Removes files that nothing needs any more. */
+  /**
+   * Writes the block. Returns whether all that was staged is written. Direction of failure: closed; what is not in the journal must
+   * not be answered as accepted, because a restart would accept its request ids again.
+   */
+  commit(nowSeconds: number): boolean;
+  /** Gives up files that nothing needs any more. */
   prune(nowSeconds: number): void;
+  /** Call often: lays out files to come, beside the main thread. Never rejects. */
+  tend(): Promise<void>;
+  /** Why nothing can be written; null as soon as a write succeeds or a laid-out file is ready. */
   readonly broken: string | null;
   close(): void;
 }
@@ -70,12 +68,8 @@ export interface DueJournal {
 const DUE_BYTES_MIN = 65_536;
 /** Where due entries are staged: behind the room for a batch's ids. */
 const DUE_AT = HEAD_BYTES + BATCH_REQUESTS_MAX * ENTRY_BYTES;
-/** Choice: a file a minute or every 32 MiB, so that disk space comes back soon after ids have run out. */
+/** Choice: a file a minute or when it is full, so that disk space comes back soon after ids have run out. */
 const FILE_SECONDS = 60;
-const FILE_BYTES = 32 * 1024 * 1024;
-const FILE_NAME = /^replay-(\d{10})\.log$/;
-/** Choice: some hundred batches, which tell what share of a file is ids. */
-const SAMPLE_BYTES = 65_536;
 
 export interface JournalRead {
   readonly entries: number;
@@ -122,77 +116,11 @@ export function openJournal(
   };
 }
 
-function listFiles(folder: string): { number: number; name: string }[] {
-  const found: { number: number; name: string }[] = [];
-  for (const name of readdirSync(folder)) {
-    const match = FILE_NAME.exec(name);
-    if (match) found.push({ number: Number(match[1]), name });
-  }
-  return found.sort((a, b) => a.number - b.number);
-}
-
-/** About how many ids a file holds, by its beginning. */
-function idsIn(file: string): number {
-  const size = statSync(file).size;
-  const sample = Buffer.alloc(Math.min(size, SAMPLE_BYTES));
-  const descriptor = openSync(file, 'r');
-  try {
-    readSync(descriptor, sample, 0, sample.length, 0);
-  } finally {
-    closeSync(descriptor);
-  }
-  let ids = 0;
-  let at = 0;
-  while (at + HEAD_BYTES <= sample.length) {
-    const payloadBytes = sample.readUInt32LE(at + 4);
-    if (sample.readUInt32LE(at) === MAGIC_IDS) ids += payloadBytes / ENTRY_BYTES;
-    at += HEAD_BYTES + payloadBytes;
-  }
-  // A damaged beginning says anything; more than this fits into no file.
-  return at === 0 ? 0 : Math.min(Math.ceil((ids * size) / at), size / ENTRY_BYTES);
-}
-
-function readFile(
-  file: string,
-  nowSeconds: number,
-  visit: (entry: ReplayEntry) => void,
-): FileState & { entries: number; damaged: boolean } {
-  const bytes = readFileSync(file);
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  let entries = 0;
-  let newestExpirySeconds = 0;
-  let newestDue = 0;
-  let at = 0;
-  const entry = { hashLow: 0, hashHigh: 0, expiresAtSeconds: 0, keyNumber: 0 };
-  while (at + HEAD_BYTES <= bytes.length) {
-    const magic = view.getUint32(at, true);
-    const size = view.getUint32(at + 4, true);
-    const from = at + HEAD_BYTES;
-    const whole = (magic === MAGIC_IDS || magic === MAGIC_DUE) && from + size <= bytes.length;
-    if (!whole || crc32(bytes.subarray(from, from + size)) !== view.getUint32(at + 8, true)) break;
-    at = from + size;
-    if (magic === MAGIC_DUE) {
-      for (const { sequence } of dueIn(bytes.subarray(from, at))) newestDue = Math.max(newestDue, sequence);
-      continue;
-    }
-    for (let i = from; i + ENTRY_BYTES <= at; i += ENTRY_BYTES) {
-      entry.expiresAtSeconds = view.getUint32(i + 8, true);
-      if (entry.expiresAtSeconds > newestExpirySeconds) newestExpirySeconds = entry.expiresAtSeconds;
-      if (entry.expiresAtSeconds <= nowSeconds) continue;
-      entry.hashLow = view.getUint32(i, true);
-      entry.hashHigh = view.getUint32(i + 4, true);
-      entry.keyNumber = view.getUint32(i + 12, true);
-      entries++;
-      visit(entry);
-    }
-  }
-  return { entries, newestExpirySeconds, newestDue, damaged: at < bytes.length };
-}
-
 class FileJournal implements Journal, DueJournal {
-  broken: string | null = null;
   dueCommitted: number;
   readonly #folder: string;
+  readonly #room: JournalRoom;
+  #broken: string | null = null;
   /** By the number of the file. */
   readonly #files: Map<number, FileState>;
   /** The block of ids from 0 on, that of due entries from `DUE_AT` on. */
@@ -209,6 +137,7 @@ class FileJournal implements Journal, DueJournal {
 
   constructor(folder: string, number: number, files: Map<number, FileState>, dueStoredUpTo: number) {
     this.#folder = folder;
+    this.#room = new JournalRoom(folder);
     this.#number = number;
     this.#files = files;
     this.#dueStoredUpTo = dueStoredUpTo;
@@ -246,12 +175,24 @@ class FileJournal implements Journal, DueJournal {
     return new FileDueReader(this.#folder, this.#files, isOpen, sequence);
   }
 
-  commit(nowSeconds: number): void {
+  get broken(): string | null {
+    return this.#room.ready > 0 ? null : this.#broken;
+  }
+
+  commit(nowSeconds: number): boolean {
     const blocks = this.#seal();
-    if (blocks.length === 0) return;
+    if (blocks.length === 0) return true;
     this.dueCommitted = Math.max(this.dueCommitted, this.#newestDueStaged);
+    // Where an appended file cannot grow, a laid-out one may be ready.
+    const isWritten = this.#write(blocks, nowSeconds) || (this.#room.ready > 0 && this.#write(blocks, nowSeconds));
+    this.#newestStaged = 0;
+    this.#newestDueStaged = 0;
+    return isWritten;
+  }
+
+  #write(blocks: Buffer, nowSeconds: number): boolean {
     try {
-      const descriptor = this.#descriptorFor(nowSeconds);
+      const descriptor = this.#descriptorFor(nowSeconds, blocks.length);
       if (writeSync(descriptor, blocks) !== blocks.length) throw new Error('the journal was written in part');
       this.#written += blocks.length;
       const before = this.#files.get(this.#number) ?? NOTHING;
@@ -259,14 +200,14 @@ class FileJournal implements Journal, DueJournal {
         newestExpirySeconds: Math.max(before.newestExpirySeconds, this.#newestStaged),
         newestDue: Math.max(before.newestDue, this.#newestDueStaged),
       });
-      this.broken = null;
+      this.#broken = null;
+      return true;
     } catch (error) {
       // A file with half a block at its end is read up to there, so what comes next goes into another one.
-      this.broken = error instanceof Error ? error.message : String(error);
+      this.#broken = error instanceof Error ? error.message : String(error);
       this.#closeFile();
+      return false;
     }
-    this.#newestStaged = 0;
-    this.#newestDueStaged = 0;
   }
 
   /** Whether the buffer reaches to `end`, which it grows for. */
@@ -295,11 +236,14 @@ class FileJournal implements Journal, DueJournal {
     return block.subarray(DUE_AT - end, dueEnd);
   }
 
-  #descriptorFor(nowSeconds: number): number {
-    const full = this.#written >= FILE_BYTES || Math.abs(nowSeconds - this.#openedAtSeconds) >= FILE_SECONDS;
-    if (this.#descriptor !== null && full) this.#closeFile();
+  #descriptorFor(nowSeconds: number, bytes: number): number {
+    const isFull = this.#written + bytes > JOURNAL_FILE_BYTES;
+    // Files that were begun early would use up what is laid out on a full disk.
+    const isOld = Math.abs(nowSeconds - this.#openedAtSeconds) >= FILE_SECONDS && !this.#room.isShort;
+    if (this.#descriptor !== null && (isFull || isOld)) this.#closeFile();
     if (this.#descriptor === null) {
-      this.#descriptor = openSync(join(this.#folder, fileName(this.#number)), 'ax', 0o600);
+      const path = join(this.#folder, fileName(this.#number));
+      this.#descriptor = this.#room.take(path) ?? openSync(path, 'ax', 0o600);
       this.#openedAtSeconds = nowSeconds;
       // Known from now on, so that a file whose first write fails is removed too.
       this.#files.set(this.#number, NOTHING);
@@ -312,7 +256,7 @@ class FileJournal implements Journal, DueJournal {
     try {
       closeSync(this.#descriptor);
     } catch (error) {
-      this.broken = error instanceof Error ? error.message : String(error);
+      this.#broken = error instanceof Error ? error.message : String(error);
     }
     this.#descriptor = null;
     this.#written = 0;
@@ -323,13 +267,18 @@ class FileJournal implements Journal, DueJournal {
     for (const [number, { newestExpirySeconds, newestDue }] of this.#files) {
       const current = number === this.#number && this.#descriptor !== null;
       if (current || newestExpirySeconds > nowSeconds || newestDue > this.#dueStoredUpTo) continue;
-      rmSync(join(this.#folder, fileName(number)), { force: true });
+      this.#room.recycle(join(this.#folder, fileName(number)));
       this.#files.delete(number);
     }
   }
 
+  tend(): Promise<void> {
+    return this.#room.tend();
+  }
+
   close(): void {
     this.#closeFile();
+    this.#room.close();
   }
 }
 

@@ -3,7 +3,7 @@ import type { Exchange, RequestHead, Route } from '../base/exchange.ts';
 import { problem, type Problem } from '../base/problem.ts';
 import { bodyTooLarge } from '../base/reply.ts';
 import { DECIDE_BODY_BYTES_MAX } from '../limits.ts';
-import { type AnswerReader, REQUEST_DEGRADED, REQUEST_PUBLIC_KEY } from '../pools/frame.ts';
+import { type AnswerReader, REQUEST_PUBLIC_KEY } from '../pools/frame.ts';
 import type { ScorePool } from '../pools/score-pool.ts';
 import { Batcher } from './batcher.ts';
 import type { DueDeliveries } from './due.ts';
@@ -53,6 +53,9 @@ export interface Pending {
   readonly logged: number;
 }
 
+/** Why a request is refused whose id no restart would remember. */
+export const UNWRITTEN = 'Request ids cannot be written to the disk at the moment.';
+
 export interface DecidePipeline {
   readonly route: Route;
   readonly queued: () => number;
@@ -94,6 +97,11 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
       refuse(exchange, overloaded('The service is at its capacity.'), sourceRate(exchange));
       return;
     }
+    // Before any work: no decision could be answered.
+    if (journal.broken !== null) {
+      refuse(exchange, overloaded(UNWRITTEN), sourceRate(exchange));
+      return;
+    }
     const verified = verifyRequest(head, body, keyring, clock);
     if (verified.kind === 'refused') refuseUnverified(exchange, verified.problem);
     else admit(head, body, exchange, verified.key, verified.timestampSeconds, startedAtMs);
@@ -132,8 +140,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
 
   function batch(body: Uint8Array, pending: Pending): void {
     const { key, occurredAtMs } = pending;
-    const kind = key.kind === 'public' ? REQUEST_PUBLIC_KEY : 0;
-    const flags = ownFlags | kind | (journal.broken === null ? 0 : REQUEST_DEGRADED);
+    const flags = ownFlags | (key.kind === 'public' ? REQUEST_PUBLIC_KEY : 0);
     batcher.add(body, key.customer, flags, occurredAtMs, pending);
   }
 
@@ -142,7 +149,12 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
       journal.stage(pending.replay);
       if (!failed && answers.status(from + i) === 200) owe(pending, answers, from + i);
     }
-    journal.commit(nowSeconds());
+    const isWritten = journal.commit(nowSeconds());
+    settle(isWritten);
+    if (!isWritten) {
+      for (const pending of batchOf) refuseUnwritten(pending);
+      return;
+    }
     for (const [i, pending] of batchOf.entries()) {
       try {
         if (failed) refuseFailed(pending);
@@ -162,6 +174,20 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     } catch (error) {
       observer.batchFailed(error);
     }
+  }
+
+  function settle(isWritten: boolean): void {
+    try {
+      due.committed(isWritten);
+    } catch (error) {
+      observer.batchFailed(error);
+    }
+  }
+
+  /** A restart would accept its id again, so it is not accepted now; the caller may send it again with the same id. */
+  function refuseUnwritten({ exchange, rate, replay: entry }: Pending): void {
+    replay.forget(entry);
+    refuse(exchange, overloaded(UNWRITTEN), rate);
   }
 
   function refuseFailed({ exchange, rate }: Pending): void {

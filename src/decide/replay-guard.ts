@@ -10,6 +10,8 @@ export interface ReplayGuard {
   admit(keyNumber: number, requestId: string, timestampSeconds: number, nowSeconds: number): Admitted;
   /** What the last `accepted` remembered, for the journal. */
   readonly last: ReplayEntry;
+  /** Lets an accepted id be accepted again: its request was not answered as accepted. */
+  forget(entry: ReplayEntry): void;
   /** Puts back an entry from the journal. */
   restore(entry: ReplayEntry): void;
   /** Puts back many: `add` each, then `done`. */
@@ -51,6 +53,8 @@ const SEGMENT_MASK = SEGMENTS - 1;
 const FIRST_SLOTS = 64;
 /** Words of a slot: hash low, hash high, expiry (0: the slot is empty), key number. */
 const WORDS = 4;
+/** An expiry that is long over; 0 stands for an empty slot. */
+const EXPIRED = 1;
 
 /**
  * Open addressing over typed arrays, 16 bytes a slot, at most three quarters full. The table is cut into segments that grow
@@ -92,6 +96,18 @@ export class LocalReplayGuard implements ReplayGuard {
     last.keyNumber = keyNumber;
     this.#insert(last, nowSeconds);
     return 'accepted';
+  }
+
+  forget({ hashLow, hashHigh, expiresAtSeconds }: ReplayEntry): void {
+    const table = this.#segments[hashHigh & SEGMENT_MASK];
+    if (table === undefined || table.length === 0) return;
+    const mask = table.length - 1;
+    for (let i = (hashLow * WORDS) & mask; (table[i + 2] ?? 0) !== 0; i = (i + WORDS) & mask) {
+      if (table[i] !== hashLow || table[i + 1] !== hashHigh || table[i + 2] !== expiresAtSeconds) continue;
+      // It keeps its slot, which others lie behind, until a sweep finds it expired.
+      table[i + 2] = EXPIRED;
+      return;
+    }
   }
 
   restore(entry: ReplayEntry): void {

@@ -66,7 +66,7 @@ export async function warmUp(parts: WarmUpParts): Promise<WarmUpResult> {
     journal: NO_JOURNAL,
     pool,
     ledger: { decided: () => {} },
-    due: { decided: () => {} },
+    due: { decided: () => {}, committed: () => {} },
     observer,
     flags: REQUEST_WARM_UP,
   });
@@ -91,7 +91,14 @@ function stoppedClock(nowMs: number): Clock {
   return { nowMs: () => nowMs, observe: () => {}, followsTimestamps: false };
 }
 
-const NO_JOURNAL: Journal = { broken: null, stage: () => {}, commit: () => {}, prune: () => {}, close: () => {} };
+const NO_JOURNAL: Journal = {
+  broken: null,
+  stage: () => {},
+  commit: () => true,
+  prune: () => {},
+  tend: () => Promise.resolve(),
+  close: () => {},
+};
 
 function headOf(n: number, body: Uint8Array, clock: Clock): RequestHead {
   const svcTimestamp = String(Math.floor(clock.nowMs() / 1_000));

@@ -35,8 +35,6 @@ export interface DispatcherParts {
   extractionEndpoint(endpointId: string): Endpoint | null;
   readonly journal: DueSource & {
     stageDue(sequence: number, bytes: Uint8Array): boolean;
-    /** Why it cannot be written just now; null when it can. */
-    readonly broken: string | null;
     /** The rows of all entries up to this one are in the store. */
     dueStored(upToSequence: number): void;
   };
@@ -165,8 +163,7 @@ export class Dispatcher {
       {
         subscribers,
         nowMs: () => this.#parts.nowMs(),
-        // What a journal that fails is given would be taken for kept.
-        stage: (at, bytes) => this.#parts.journal.broken === null && this.#parts.journal.stageDue(at, bytes),
+        stage: (at, bytes) => this.#parts.journal.stageDue(at, bytes),
         take: (given, at) => rows.add(given, at),
         hasRoom: (webhook) => this.#hasRoom(webhook.customer, webhook.id),
         onSkipped: () => this.counts.ended('skipped'),
@@ -189,6 +186,10 @@ export class Dispatcher {
   /** The port of the decide path. */
   decided(customer: CustomerNumber, occurredAtMs: number, answers: AnswerReader, at: number): void {
     this.#intake.decided(customer, occurredAtMs, answers, at);
+  }
+
+  committed(isWritten: boolean): void {
+    this.#intake.committed(isWritten);
   }
 
   /**

@@ -38,6 +38,9 @@ interface Answered {
 export class Intake {
   readonly #parts: IntakeParts;
   #sequence: number;
+  /** Of the batch whose journal is about to be written. */
+  #staged: { readonly rows: readonly Delivery[]; readonly sequence: number; readonly owed: number }[] = [];
+  #probes: { readonly subscriber: Subscriber; readonly before: Webhook }[] = [];
   #second = 0;
   #skippedInSecond = 0;
   readonly #skippedOf = new Map<CustomerNumber, number>();
@@ -74,10 +77,27 @@ export class Intake {
       }
     }
     const isStaged = targets.length > 0 && this.#parts.stage(++this.#sequence, encodeDue({ ...due, targets }));
-    if (rows.length === 0 || this.#parts.take(rows, isStaged ? this.#sequence : 0)) return;
-    // What is owed comes from the journal later; of what is skipped there is no row.
-    this.skippedUnrecorded += rows.length - targets.length;
-    if (!isStaged && targets.length > 0) this.#parts.onLost(targets.length);
+    if (rows.length > 0) this.#staged.push({ rows, sequence: isStaged ? this.#sequence : 0, owed: targets.length });
+  }
+
+  /** The journal has what was staged, or not: then nothing is owed, as the decisions are not answered. */
+  committed(isWritten: boolean): void {
+    if (this.#staged.length === 0) return;
+    const staged = this.#staged;
+    const probes = this.#probes;
+    this.#staged = [];
+    this.#probes = [];
+    if (!isWritten) {
+      for (const { subscriber, before } of probes.reverse()) subscriber.webhook = before;
+      return;
+    }
+    for (const { subscriber } of probes) this.#parts.onProbe(subscriber);
+    for (const { rows, sequence, owed } of staged) {
+      if (this.#parts.take(rows, sequence)) continue;
+      // What is owed comes from the journal later; of what is skipped there is no row.
+      this.skippedUnrecorded += rows.length - owed;
+      if (sequence === 0 && owed > 0) this.#parts.onLost(owed);
+    }
   }
 
   /** null to skip it. */
@@ -90,8 +110,8 @@ export class Intake {
         this.overflowed++;
         return null;
       case 'probe':
+        this.#probes.push({ subscriber, before: webhook });
         subscriber.webhook = { ...webhook, health: probeSent(webhook.health) };
-        this.#parts.onProbe(subscriber);
         return 'probe';
       case 'skip':
         return null;

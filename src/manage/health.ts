@@ -17,6 +17,8 @@ export interface HealthParts {
   /** The decide path is not warmed up yet. */
   readonly starting: () => boolean;
   readonly stopping: () => boolean;
+  /** Whether no decision can be accepted. */
+  readonly closed: () => boolean;
   readonly metrics: Metrics;
   readonly metricsToken: string | null;
   readonly log: Log;
@@ -35,19 +37,25 @@ export function healthRoutes(parts: HealthParts): Route[] {
   ];
 }
 
-/** 200 also when degraded. 503 only while the service starts or stops, so that load balancers choose another instance. */
+/** 200 also when degraded. 503 while the service starts, stops or accepts no decision, so that load balancers choose another instance. */
 function sendReady(parts: HealthParts, exchange: Exchange): void {
-  const stopping = parts.stopping();
-  const starting = parts.starting();
+  const status = statusOf(parts);
   const { name, detail } = parts.transport();
-  sendJson(exchange, starting || stopping ? 503 : 200, {
-    status: stopping ? 'stopping' : starting ? 'starting' : parts.degraded() ? 'degraded' : 'ok',
+  sendJson(exchange, status === 'ok' || status === 'degraded' ? 200 : 503, {
+    status,
     transport: name,
     ...(detail !== '' && { transport_detail: detail }),
     version: parts.version,
     node: process.versions.node,
     layers: parts.layers(),
   });
+}
+
+function statusOf(parts: HealthParts): 'starting' | 'ok' | 'degraded' | 'unavailable' | 'stopping' {
+  if (parts.stopping()) return 'stopping';
+  if (parts.starting()) return 'starting';
+  if (parts.closed()) return 'unavailable';
+  return parts.degraded() ? 'degraded' : 'ok';
 }
 
 function sendJson(exchange: Exchange, status: number, body: unknown): void {

@@ -9,7 +9,7 @@ import { bodyTooLarge, JSON_FIELDS, sendProblem } from '../base/reply.ts';
 import { type JsonObject, parseJsonObject, parseJsonObjectOrArray, type ParsedJson } from '../core/json-body.ts';
 import type { Journal } from '../decide/journal.ts';
 import type { Key, Keyring } from '../decide/keyring.ts';
-import { overloaded, rateLimited } from '../decide/pipeline.ts';
+import { overloaded, rateLimited, UNWRITTEN } from '../decide/pipeline.ts';
 import { LocalRateWindows, rateFields, type RateState, type RateWindows } from '../decide/rate-windows.ts';
 import type { ReplayGuard } from '../decide/replay-guard.ts';
 import { MANAGED_BODY_BYTES_MAX, RATE_MANAGEMENT } from '../limits.ts';
@@ -207,8 +207,9 @@ export function createManaged(parts: ManagedParts): Managed {
       case 'accepted':
         // On disk before anything is done, like those of decide, so that a restart does not forget it.
         journal.stage(replay.last);
-        journal.commit(now);
-        return null;
+        if (journal.commit(now)) return null;
+        replay.forget(replay.last);
+        return overloaded(UNWRITTEN);
       case 'replayed':
         return problem('replayed_request', 'X-SVC-Rid was already accepted for this key.');
       case 'full':

@@ -27,10 +27,8 @@ const OUTPUT_BYTES = HEAD_BYTES + BATCH_REQUESTS_MAX * OUTPUT_BYTES_PER_REQUEST;
 
 /** Flags of a request. */
 export const REQUEST_PUBLIC_KEY = 1;
-/** Something that only the main thread sees is degraded. */
-export const REQUEST_DEGRADED = 2;
 /** A made-up request that warms the code up: it counts in a velocity table that is thrown away. */
-export const REQUEST_WARM_UP = 4;
+export const REQUEST_WARM_UP = 2;
 
 /** Flags of an answer. */
 export const ANSWER_SHADOW_ROUTED = 1;

@@ -17,7 +17,6 @@ import {
   ANSWER_STORE_FAILED,
   type AnswerWriter,
   type FrameReader,
-  REQUEST_DEGRADED,
   REQUEST_PUBLIC_KEY,
   REQUEST_WARM_UP,
   type RequestMeta,
@@ -108,9 +107,8 @@ export class Engine {
     const degraded = storeFailed || !remembered || this.#parts.isDegraded();
     const flags = (degraded ? ANSWER_DEGRADED : 0) | (storeFailed ? ANSWER_STORE_FAILED : 0);
     for (const one of scored) {
-      const own = (one.meta.flags & REQUEST_DEGRADED) === 0 ? flags : flags | ANSWER_DEGRADED;
       try {
-        this.#answer(answers, one, own);
+        this.#answer(answers, one, flags);
       } catch (error) {
         answerFailed(answers, one.at, error);
       }

@@ -1,10 +1,11 @@
-import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fault, messageOf, type StoreFault } from './durable.ts';
 import { namesIn, stampOf, syncPath } from './files.ts';
-import { MARKER_NAME } from './marker.ts';
+import { MARKER_NAME, putMarker, readMarker } from './marker.ts';
 import type { Store } from './open-store.ts';
 import { probe, PROBE_ALL_VALUES_MS } from './probe.ts';
+import { RevocationFile } from './revocations.ts';
 import type { EnvironmentName } from './tables.ts';
 
 export const BACKUPS_NAME = 'backups';
@@ -14,8 +15,8 @@ const FORM = /^\d{8}T\d{9}Z$/;
 export type BackupResult = { readonly kind: 'ok'; readonly folder: string; readonly bytes: number } | StoreFault;
 
 /**
- * Copies the environments, compacted, and the marker into `folder`, which must be new or empty. Each environment is a snapshot of
- * one moment; writers go on meanwhile, in this process and in others. The master key is not among it: kept beside the data
+ * Copies the environments, compacted, the marker and the revoked keys into `folder`, which must be new or empty. Each
+ * environment is a snapshot of one moment; writers go on meanwhile, in this process and in others. The master key is not among it: kept beside the data
  * that it seals, it would protect nothing.
  */
 export async function backup(
@@ -43,8 +44,11 @@ export async function backup(
       syncPath(join(partial, name));
       bytes += statSync(file).size;
     }
-    copyFileSync(join(dataDir, MARKER_NAME), join(partial, MARKER_NAME));
-    syncPath(join(partial, MARKER_NAME));
+    const read = readMarker(dataDir);
+    if (read.kind !== 'found') throw new Error(`${MARKER_NAME} in ${dataDir} cannot be read`);
+    putMarker(partial, { ...read.marker, backed_up_at: Math.floor(Date.now() / 1000) });
+    // After the snapshots, so that it has whatever these have.
+    new RevocationFile(dataDir).copyInto(partial);
     syncPath(partial);
     renameSync(partial, target);
     syncPath(dirname(target));

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RootDatabase } from 'lmdb';
 import { runningTimer } from '../base/running-time.ts';
 import { STORE_WRITE_MS_MAX } from '../limits.ts';
+import { lackOfRoom } from './disk-room.ts';
 
 /**
  * A fault of the store. `detail` is public text.
@@ -11,6 +12,7 @@ import { STORE_WRITE_MS_MAX } from '../limits.ts';
  * environment stays locked, every later write and even `process.exit()` hang for ever, and only a new process recovers, with
  * every acknowledged write. Whether the stuck write itself is there after the restart is unknown, as it is after a crash.
  * `store_write_failed`: LMDB refused the write and nothing of it is stored; the store may be used on.
+ * `disk_full`: the same, without having asked LMDB: too little of the disk is free.
  */
 export interface StoreFault {
   readonly kind: 'fault';
@@ -21,6 +23,7 @@ export interface StoreFault {
 export type StoreFaultCode =
   | 'store_stuck'
   | 'store_write_failed'
+  | 'disk_full'
   | 'store_unusable'
   | 'store_lost'
   | 'simulated_time_mismatch'
@@ -45,6 +48,8 @@ const REASON_MS_MAX = 100;
  * exception stays.
  */
 export async function durably<T>(root: RootDatabase<Buffer, Buffer>, change: () => T): Promise<StoreWrite<T>> {
+  const lack = lackOfRoom(root);
+  if (lack !== null) return fault('disk_full', lack);
   // The flush must be asked for in the same turn: later it would be that of a later transaction.
   let committing: Promise<T>;
   let flushed: Promise<unknown>;
@@ -70,6 +75,8 @@ export async function durably<T>(root: RootDatabase<Buffer, Buffer>, change: () 
  * record.
  */
 export async function committed<T>(root: RootDatabase<Buffer, Buffer>, change: () => T): Promise<StoreWrite<T>> {
+  const lack = lackOfRoom(root);
+  if (lack !== null) return fault('disk_full', lack);
   let committing: Promise<T>;
   try {
     committing = root.transaction(change);

@@ -3,9 +3,10 @@ import { basename, join } from 'node:path';
 import { listBackups } from './backup.ts';
 import { durably, fault, messageOf, type StoreFault } from './durable.ts';
 import { namesIn, stampOf, syncPath } from './files.ts';
-import { FORMAT_VERSION, type MarkerRead, readMarker, writeMarker } from './marker.ts';
+import { FORMAT_VERSION, MARKER_NAME, type MarkerRead, putMarker, readMarker, writeMarker } from './marker.ts';
 import { openStore } from './open-store.ts';
-import { probe, PROBE_ALL_VALUES_MS, PROBE_VALUES_MS } from './probe.ts';
+import { probe, PROBE_ALL_VALUES_MS, PROBE_VALUES_MS, type ProbeResult } from './probe.ts';
+import { BACKUP_COPY_NAME, readRevocations, RevocationFile, type Revocations } from './revocations.ts';
 import type { CounterName, EnvironmentName } from './tables.ts';
 
 export interface UsableOptions {
@@ -22,7 +23,7 @@ export interface UsableOptions {
 
 /** What was done to make the store usable; each belongs in the log. */
 export interface StoreNotice {
-  readonly code: 'first_start' | 'state_restored' | 'hot_begun_anew' | 'extract_begun_anew';
+  readonly code: 'first_start' | 'backup_restored' | 'state_restored' | 'hot_begun_anew' | 'extract_begun_anew';
   readonly detail: string;
 }
 
@@ -38,6 +39,9 @@ export type Usable =
 
 /** Choice: a store that was just made has some 40 KB; a larger damaged one without its marker held data. */
 const NEW_STORE_BYTES_MAX = 131_072;
+const ENVIRONMENTS: readonly EnvironmentName[] = ['state', 'hot', 'extract'];
+/** The counter that `makeStore` writes. */
+const NEW_STATE_ROWS = 1;
 /**
  * Choice: numbers that the lost hours may have given out are passed over after a restore, so that no new customer or key
  * meets what an old one left in `hot`.
@@ -46,7 +50,9 @@ const COUNTER_LEAP = 1_000_000;
 const LEAPING: readonly CounterName[] = ['customers', 'keyNumbers', 'keysVersion'];
 
 /**
- * Makes sure, before anything opens it, that the store in `dataDir` can be used. A directory without a marker is a first start.
+ * Makes sure, before anything opens it, that the store in `dataDir` can be used. A directory without a marker is a first start if
+ * it holds no data; where it does, the marker was lost, which is a fault: a first start would make a demo customer beside real ones.
+ * A marker that came out of a backup means that the directory was copied from it: its numbers leap and its revoked keys are revoked.
  * A damaged or missing `state` is set aside as `state.damaged-<time>` and the newest usable automatic backup takes its place; without
  * one it is a fault and nothing is touched, because an empty store would forget keys, lists and registry in silence. A damaged
  * `hot` or `extract` begins anew; the replay journal beside `hot`'s database files stays where it is.
@@ -68,14 +74,17 @@ async function check(options: UsableOptions): Promise<Usable> {
   if (firstStart && !options.repair) return fault('store_lost', `${dataDir} has not been started yet`);
   const notices: StoreNotice[] = [];
   let unchecked = 0;
-  const began = namesIn(join(dataDir, 'state')).includes('data.mdb') || listBackups(dataDir).length > 0;
+  const isRestored = read.kind === 'found' && read.marker.backed_up_at !== undefined;
+  const began =
+    listBackups(dataDir).length > 0 || ENVIRONMENTS.some((name) => existsSync(join(dataDir, name, 'data.mdb')));
   if (!firstStart || began) {
-    const probed = await probe(dataDir, ['state', 'hot', 'extract'], PROBE_VALUES_MS);
+    const probed = await probe(dataDir, ENVIRONMENTS, PROBE_VALUES_MS);
     if (probed.kind === 'fault') return probed;
+    if (firstStart && holdsData(dataDir, probed.results)) return markerLost(dataDir);
     const state = probed.results.get('state');
     if (state?.kind === 'usable') unchecked += state.unchecked;
     if (state?.kind === 'damaged') {
-      if (firstStart && isUnborn(dataDir)) {
+      if (firstStart) {
         // A start that was cut off while it made the store: nothing was acknowledged yet.
         removeDataFiles(dataDir, 'state');
       } else {
@@ -87,10 +96,20 @@ async function check(options: UsableOptions): Promise<Usable> {
     for (const name of ['hot', 'extract'] as const) {
       const result = probed.results.get(name);
       if (result?.kind !== 'damaged') continue;
+      // No backup has it, and any opening makes it.
+      if (isRestored && name === 'extract' && !existsSync(join(dataDir, name, 'data.mdb'))) continue;
       const begun = beginAnew(options, name, firstStart, result.detail);
       if (begun.kind === 'fault') return begun;
       notices.push(...begun.notices);
     }
+  }
+  if (read.kind === 'found' && read.marker.backed_up_at !== undefined) {
+    const { backed_up_at: backedUpAt, ...marker } = read.marker;
+    const settled = await settleStore(dataDir, new RevocationFile(dataDir).read());
+    if (settled !== null) return settled;
+    putMarker(dataDir, marker);
+    const detail = `${dataDir} was copied from a backup of ${new Date(backedUpAt * 1000).toISOString()}; later changes are lost`;
+    notices.push({ code: 'backup_restored', detail });
   }
   if (firstStart) {
     const made = await makeStore(dataDir);
@@ -119,12 +138,15 @@ function beginAnew(options: UsableOptions, name: 'hot' | 'extract', firstStart: 
   return { kind: 'ok', notices: [{ code: `${name}_begun_anew`, detail }] };
 }
 
-function refusal(read: MarkerRead, { dataDir, simulated }: UsableOptions): StoreFault | null {
+function refusal(read: MarkerRead, { dataDir, simulated, repair }: UsableOptions): StoreFault | null {
   if (read.kind === 'absent') return null;
   if (read.kind === 'damaged') {
     return fault('data_dir_unusable', `gatehouse.json in ${dataDir} is damaged; take it from a backup`);
   }
   const { marker } = read;
+  if (marker.backed_up_at !== undefined && !repair) {
+    return fault('store_unusable', `${dataDir} was copied from a backup; a start of the server completes the restore`);
+  }
   if (marker.format_version !== FORMAT_VERSION) {
     return fault(
       'data_dir_unusable',
@@ -140,11 +162,27 @@ function refusal(read: MarkerRead, { dataDir, simulated }: UsableOptions): Store
   );
 }
 
-/** Whether a damaged `state` without a marker can only be one that was never finished. */
-function isUnborn(dataDir: string): boolean {
-  if (listBackups(dataDir).length > 0) return false;
-  const bytes = statSync(join(dataDir, 'state', 'data.mdb'), { throwIfNoEntry: false })?.size ?? 0;
-  return bytes <= NEW_STORE_BYTES_MAX;
+/** Whether a directory without a marker was in use: more than a first start leaves that was cut off before it wrote the marker. */
+function holdsData(dataDir: string, probed: ReadonlyMap<EnvironmentName, ProbeResult>): boolean {
+  // A server makes its journal only after the marker.
+  if (listBackups(dataDir).length > 0 || namesIn(join(dataDir, 'hot', 'replay')).length > 0) return true;
+  for (const [name, result] of probed) {
+    const rowsMax = name === 'state' ? NEW_STATE_ROWS : 0;
+    const bytes = statSync(join(dataDir, name, 'data.mdb'), { throwIfNoEntry: false })?.size ?? 0;
+    if (result.kind === 'usable' ? result.rows > rowsMax : bytes > NEW_STORE_BYTES_MAX) return true;
+  }
+  return false;
+}
+
+function markerLost(dataDir: string): StoreFault {
+  const newest = listBackups(dataDir)[0];
+  const copy = newest === undefined ? 'a backup' : join(newest, MARKER_NAME);
+  const empty = JSON.stringify({ format_version: FORMAT_VERSION, created_at: 0, simulated: false });
+  return fault(
+    'data_dir_unusable',
+    `${MARKER_NAME} is missing in ${dataDir}, which holds the data of earlier runs. Copy it back from ${copy}; without a backup ` +
+      `make one that contains ${empty}. To begin with an empty data directory, move the whole directory away.`,
+  );
 }
 
 async function makeStore(dataDir: string): Promise<StoreFault | null> {
@@ -172,8 +210,8 @@ async function restore({ dataDir, repair, nowMs }: UsableOptions, why: string): 
     copyFileSync(join(folder, 'state', 'data.mdb'), join(coming, 'data.mdb'));
     syncPath(join(coming, 'data.mdb'));
     syncPath(coming);
-    const leapt = await leap(dataDir, coming);
-    if (leapt !== null) return leapt;
+    const settled = await settleCopy(dataDir, coming, revokedKeys(dataDir, folder));
+    if (settled !== null) return settled;
     const hadFiles = existsSync(join(dataDir, 'state'));
     const aside = setAside(dataDir, 'state', nowMs);
     renameSync(coming, join(dataDir, 'state'));
@@ -193,23 +231,36 @@ async function restore({ dataDir, repair, nowMs }: UsableOptions, why: string): 
   );
 }
 
-/** Raises the counters of the restored copy before it takes its place, so that a start that is cut off here begins again. */
-async function leap(dataDir: string, coming: string): Promise<StoreFault | null> {
+/** What is known to be revoked: by the data directory's own file, and by that of the backup which is restored. */
+function revokedKeys(dataDir: string, backup: string): Revocations {
+  const own = new RevocationFile(dataDir).read();
+  return new Map([...readRevocations(join(backup, BACKUP_COPY_NAME)), ...own]);
+}
+
+/** Settles the restored copy before it takes its place, so that a start that is cut off here begins again. */
+async function settleCopy(dataDir: string, coming: string, revoked: Revocations): Promise<StoreFault | null> {
   const scratch = join(dataDir, 'restoring');
   rmSync(scratch, { recursive: true, force: true });
   mkdirSync(scratch, { recursive: true });
   renameSync(coming, join(scratch, 'state'));
-  const opened = openStore({ dataDir: scratch, readOnly: false });
-  if (opened.kind === 'fault') return opened;
-  const { store } = opened;
-  const written = await durably(store.state, () => {
-    for (const name of LEAPING) store.counters.rise(name, COUNTER_LEAP);
-  });
-  await store.close();
-  if (written.kind === 'fault') return written;
+  const settled = await settleStore(scratch, revoked);
+  if (settled !== null) return settled;
   renameSync(join(scratch, 'state'), coming);
   rmSync(scratch, { recursive: true, force: true });
   return null;
+}
+
+/** Brings a restored store up to what must not be undone: counters leap, and keys that were revoked since are revoked. */
+async function settleStore(folder: string, revoked: Revocations): Promise<StoreFault | null> {
+  const opened = openStore({ dataDir: folder, readOnly: false });
+  if (opened.kind === 'fault') return opened;
+  const { store } = opened;
+  const leapt = await durably(store.state, () => {
+    for (const name of LEAPING) store.counters.rise(name, COUNTER_LEAP);
+  });
+  const written = leapt.kind === 'fault' ? leapt : await store.apiKeys.revokeAll(revoked);
+  await store.close();
+  return written.kind === 'fault' ? written : null;
 }
 
 /** Moves `state`, or of the others only the database files, to `<name>.damaged-<time>` and answers that name. */

@@ -13,6 +13,8 @@ const markerSchema = z.object({
   simulated: z.boolean(),
   /** What shows the master key, base64: see `proveMasterKey`. Absent until a server has run, and in directories of older versions. */
   master_key_check: z.string().optional(),
+  /** Only in the copy inside a backup, Unix seconds: a start that finds it knows that the directory was copied from one. */
+  backed_up_at: z.number().optional(),
 });
 
 /**
@@ -47,5 +49,5 @@ export function writeMarker(dataDir: string, simulated: boolean, nowMs: number):
 }
 
 export function putMarker(dataDir: string, marker: Marker): void {
-  writeWhole(join(dataDir, MARKER_NAME), `${JSON.stringify(marker)}\n`, 0o644);
+  writeWhole(join(dataDir, MARKER_NAME), `${JSON.stringify(marker)}\n`, 0o600);
 }

@@ -6,12 +6,14 @@ import { Counters } from './counters.ts';
 import { Customers } from './customers.ts';
 import { DecisionLog, type DecisionLogOptions } from './decision-log.ts';
 import { Deliveries } from './deliveries.ts';
+import { watchDisk } from './disk-room.ts';
 import { fault, messageOf, type StoreFault } from './durable.ts';
 import { createExtractStore, type ExtractStore } from './extract-store.ts';
 import { Feedback } from './feedback.ts';
 import { Labels } from './labels.ts';
 import { Lists } from './lists.ts';
 import { Registry } from './registry.ts';
+import { RevocationFile } from './revocations.ts';
 import { ShadowReviews } from './shadow-reviews.ts';
 import { SightingQueue } from './sighting-queue.ts';
 import { Sightings } from './sightings.ts';
@@ -64,7 +66,7 @@ export function openStore(options: StoreOptions): StoreOpened {
     const state = openEnvironment(options.dataDir, 'state', options.readOnly);
     const counters = new Counters(table(state, 'meta'));
     const customers = new Customers(state, table(state, 'customers'), table(state, 'customer-ids'), counters);
-    const apiKeys = new ApiKeys(state, table(state, 'api-keys'), counters);
+    const apiKeys = new ApiKeys(state, table(state, 'api-keys'), counters, new RevocationFile(options.dataDir));
     const lists = new Lists(state, table(state, 'lists'));
     const registry = new Registry(state, table(state, 'registry'));
     const tallies = new Tallies(table(state, 'tallies'));
@@ -101,6 +103,7 @@ export function openStore(options: StoreOptions): StoreOpened {
       openDecisionLog(given) {
         if (decisions === null || decisionLog !== null)
           throw new Error('the decision log is opened once, by the server');
+        watchDisk(decisions, options.dataDir);
         decisionLog = new DecisionLog(decisions, options.dataDir, given);
         return decisionLog;
       },
@@ -134,7 +137,7 @@ export function openEnvironment(
 ): RootDatabase<Buffer, Buffer> {
   const path = join(dataDir, environment);
   if (readOnly && !existsSync(join(path, 'data.mdb'))) throw new Error(`${path} has no data file`);
-  return open<Buffer, Buffer>({
+  const root = open<Buffer, Buffer>({
     path,
     readOnly,
     maxDbs: TABLES_MAX,
@@ -144,6 +147,8 @@ export function openEnvironment(
     encoding: 'binary',
     keyEncoding: 'binary',
   });
+  watchDisk(root, path);
+  return root;
 }
 
 /** A sub-database, made at the first read-write opening. */

@@ -122,7 +122,6 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   commander: ['src/cli/', 'bench/open-loop.ts', 'bench/open-loop/'],
   echarts: ['bench/open-loop/picture.ts'],
   'crawler-user-agents': ['src/core/agent.ts'],
-  'csv-parse': ['src/cli/'],
   'csv-stringify': ['src/extract/shape/'],
   'disposable-email-domains-js': ['src/core/email.ts'],
   domhandler: ['src/extract/read/'],

@@ -1,5 +1,6 @@
 import type { Database } from 'lmdb';
 import { STORE_WRITE_MS_MAX } from '../../limits.ts';
+import { lackOfRoom } from '../disk-room.ts';
 import { messageOf, reasonOf } from '../durable.ts';
 import type { Block } from './block.ts';
 import type { Buffers } from './buffers.ts';
@@ -80,7 +81,12 @@ export class BlockWriter {
   /** Hands over what waits. Resolves when it is committed or has failed; never rejects. */
   write(): Promise<void> {
     if (this.#writing !== null) return this.#writing;
-    if (performance.now() < this.#retryAtMs) return Promise.resolve();
+    if (performance.now() < this.#retryAtMs || this.isIdle) return Promise.resolve();
+    const lack = lackOfRoom(this.#table);
+    if (lack !== null) {
+      this.#failure = lack;
+      return Promise.resolve();
+    }
     const blocks = this.#waiting.filter((block) => !block.isGone);
     const removals = this.#removals;
     this.#waiting = [];

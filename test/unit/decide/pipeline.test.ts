@@ -87,14 +87,18 @@ function setUp(options: SetUp = {}) {
   const remembered: { customer: number; record: string; flags: number }[] = [];
   const committed: ReplayEntry[][] = [];
   let staged: ReplayEntry[] = [];
-  const journal: Journal = {
+  const disk = { isFull: false };
+  const journal: Journal & { broken: string | null } = {
     broken: null,
     stage: (entry) => void staged.push(entry),
     commit() {
-      committed.push(staged);
+      const isWritten = !disk.isFull;
+      if (isWritten) committed.push(staged);
       staged = [];
+      return isWritten;
     },
     prune: () => {},
+    tend: () => Promise.resolve(),
     close: () => {},
   };
   const frames = FRAMES.map((frame) => ({ requests: new FrameReader(frame), answers: new AnswerWriter(frame) }));
@@ -152,12 +156,14 @@ function setUp(options: SetUp = {}) {
     decided: (customer, record, flags) => void remembered.push({ customer, record: String(record), flags }),
   };
   const owed: { customer: number; occurredAtMs: number; text: string; writes: number }[] = [];
+  const settled: boolean[] = [];
   const due: DueDeliveries = {
     decided(customer, occurredAtMs, answers, at) {
       const text = answers.text(at);
       owed.push({ customer, occurredAtMs, text, writes: committed.length });
       if (text.includes('no-webhooks-today')) throw new Error('webhooks failed');
     },
+    committed: (isWritten) => void settled.push(isWritten),
   };
   const rates = new LocalRateWindows();
   const replay = new LocalReplayGuard(options.idsMax ?? 10_000, Buffer.alloc(16, 1));
@@ -182,7 +188,10 @@ function setUp(options: SetUp = {}) {
     events,
     remembered,
     committed,
+    disk,
+    journal,
     owed,
+    settled,
     pool,
     pipeline,
     replay,
@@ -556,5 +565,39 @@ describe('the route', () => {
     expect(Object.keys(route.methods)).toEqual(['POST']);
     expect(route.bodyBytesMax).toBe(DECIDE_BODY_BYTES_MAX);
     expect(route.refusalFields?.(new FakeExchange())).toContain(`X-SVC-Rl-Limit: ${RATE_FAILED_AUTHENTICATIONS}`);
+  });
+});
+
+describe('a journal that cannot be written', () => {
+  test('closes: no decision is answered, nothing is owed or logged, and the id may be sent again', async () => {
+    const service = setUp();
+    const head = signedHead({ svcRequestId: 'sent-twice' });
+    service.disk.isFull = true;
+    const refused = service.post(head);
+    await service.pipeline.drain();
+    expect(refused.answer).toMatchObject({ status: 429, json: { code: 'overloaded', retry_after: 1 } });
+    expectRateFields(refused.answer);
+    expect([service.remembered, service.settled, service.events]).toEqual([[], [false], ['overloaded']]);
+
+    service.disk.isFull = false;
+    const again = service.post(head);
+    await service.pipeline.drain();
+    expect(again.answer.status).toBe(200);
+    expect(service.settled).toEqual([false, true]);
+    const replayed = service.post(head);
+    expect(replayed.answer).toMatchObject({ status: 401, json: { code: 'replayed_request' } });
+  });
+
+  test('refuses at the door while it is known to be broken, before anything is scored', async () => {
+    const service = setUp();
+    service.journal.broken = 'ENOSPC: no space left on device';
+    const refused = service.good();
+    expect(refused.answer).toMatchObject({ status: 429, json: { code: 'overloaded' } });
+    await service.pipeline.drain();
+    expect([service.pool.seen, service.replay.size]).toEqual([[], 0]);
+    service.journal.broken = null;
+    const good = service.good();
+    await service.pipeline.drain();
+    expect(good.answer.status).toBe(200);
   });
 });

@@ -52,7 +52,6 @@ export class DispatcherBench {
       deliveries,
       extractionEndpoint: (id) => this.extractionEndpoints.get(id) ?? null,
       journal: {
-        broken: null,
         get dueCommitted() {
           return newest();
         },
@@ -151,6 +150,7 @@ export class DispatcherBench {
         `"session_mode":"full","shadow_routed":false,"latency_ms":`;
       new AnswerWriter(frame).write(0, { status: 200, decision: DECISIONS.indexOf(decision), text, ...rest });
       this.dispatcher.decided(CUSTOMER, this.nowMs, new AnswerReader(frame), 0);
+      this.dispatcher.committed(true);
       return requestId;
     });
   }

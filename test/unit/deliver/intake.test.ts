@@ -28,10 +28,12 @@ let skipped: number;
 let lost: number;
 let intake: Intake;
 let subscribers: Subscribers;
+let isWritten: boolean;
+let probes: number;
 
 beforeEach(() => {
   [nowMs, room, mayStage, takes, staged, taken, skipped] = [NOW, true, true, true, [], [], 0];
-  lost = 0;
+  [lost, isWritten, probes] = [0, true, 0];
   subscribers = new Subscribers();
   intake = new Intake(
     {
@@ -48,7 +50,7 @@ beforeEach(() => {
       hasRoom: () => room,
       onSkipped: () => skipped++,
       onLost: (count) => (lost += count),
-      onProbe: () => {},
+      onProbe: () => probes++,
     },
     4,
   );
@@ -76,6 +78,7 @@ function decide(customer: number, times = 1): void {
     const rest = { flags: 0, score: 91, rulesLow: 0, rulesHigh: 0, record: new Uint8Array(0) };
     new AnswerWriter(frame).write(0, { status: 200, decision: DECISIONS.indexOf('BLOCK'), text, ...rest });
     intake.decided(customer as CustomerNumber, NOW, new AnswerReader(frame), 0);
+    intake.committed(isWritten);
   }
 }
 
@@ -123,4 +126,17 @@ test('what is neither in the journal nor taken is told as lost', () => {
   [mayStage, takes] = [false, false];
   decide(1);
   expect([lost, intake.skippedUnrecorded]).toEqual([2, 0]);
+});
+
+test('nothing is owed for decisions whose journal was not written, and a probe among them goes out with a later one', () => {
+  const { id } = subscribe(1, { ...UNHEALTHY, nextProbeAtMs: NOW });
+  subscribe(1);
+  isWritten = false;
+  decide(1);
+  expect([taken, probes, lost]).toEqual([[], 0, 0]);
+  isWritten = true;
+  decide(1);
+  const rows = taken.flatMap((one) => one.rows);
+  expect(rows.filter((row) => row.endpointId === id)).toMatchObject([{ trigger: 'probe', status: 'pending' }]);
+  expect([rows.length, probes]).toEqual([2, 1]);
 });

@@ -37,11 +37,18 @@ function setUp(log = createLog('silent')) {
   const keyring = new Keyring();
   keyring.load([storedKey(SECRET_KEY), storedKey(PUBLIC_KEY)]);
   const journalled: ReplayEntry[] = [];
+  const disk = { isFull: false };
   const staged: ReplayEntry[] = [];
   const journal: Journal = {
     stage: (entry) => void staged.push({ ...entry }),
-    commit: () => void journalled.push(...staged.splice(0)),
+    commit() {
+      const written = staged.splice(0);
+      if (disk.isFull) return false;
+      journalled.push(...written);
+      return true;
+    },
     prune: () => {},
+    tend: () => Promise.resolve(),
     broken: null,
     close: () => {},
   };
@@ -76,7 +83,7 @@ function setUp(log = createLog('silent')) {
     return sent();
   }
 
-  return { ask, clock, managed, journalled, replay, refused, stuck: () => stuck, reads: () => reads };
+  return { ask, clock, disk, managed, journalled, replay, refused, stuck: () => stuck, reads: () => reads };
 }
 
 function sendTo(handler: Handler, head: RequestHead, body: string): () => Sent {
@@ -168,6 +175,23 @@ describe('authentication', () => {
     expect(replay.admit(1, 'shared', NOW_SECONDS, NOW_SECONDS)).toBe('replayed');
     await ask(BEARER);
     expect(journalled).toHaveLength(1);
+  });
+
+  test('an id that cannot be journalled is 429, its handler does not run, and it may be sent again', async () => {
+    const { ask, disk } = setUp();
+    let runs = 0;
+    const handler: ManagedHandler = () => {
+      runs++;
+      return OK;
+    };
+    const call = signed();
+    disk.isFull = true;
+    expect((await ask(call, { handler })).json).toMatchObject({ status: 429, code: 'overloaded' });
+    expect(runs).toBe(0);
+    disk.isFull = false;
+    expect((await ask(call, { handler })).status).toBe(200);
+    expect((await ask(call, { handler })).json['code']).toBe('replayed_request');
+    expect(runs).toBe(1);
   });
 
   test('a public key is 403 once its credentials verified, and 401 before; its id is not used up', async () => {

@@ -2,6 +2,7 @@ import {
   closeSync,
   cpSync,
   existsSync,
+  mkdirSync,
   ftruncateSync,
   mkdtempSync,
   openSync,
@@ -69,11 +70,15 @@ function damage(file: string, how: (fd: number, size: number) => void): void {
   closeSync(fd);
 }
 
+function zero(fd: number, size: number): void {
+  writeSync(fd, Buffer.alloc(size), 0, size, 0);
+}
+
 const DAMAGES: readonly [string, (file: string) => void][] = [
   ['truncated to half', (file) => damage(file, (fd, size) => ftruncateSync(fd, Math.floor(size / 2)))],
   ['truncated to its meta pages', (file) => damage(file, (fd) => ftruncateSync(fd, 8192))],
   ['of no bytes', (file) => damage(file, (fd) => ftruncateSync(fd, 0))],
-  ['all zeros', (file) => damage(file, (fd, size) => writeSync(fd, Buffer.alloc(size), 0, size, 0))],
+  ['all zeros', (file) => damage(file, zero)],
   [
     'zeroed behind its meta pages',
     (file) => damage(file, (fd, size) => writeSync(fd, Buffer.alloc(size - 8192), 0, size - 8192, 8192)),
@@ -161,19 +166,54 @@ describe('a damaged extract', () => {
 });
 
 describe('the marker', () => {
-  test('a start that was cut off before it begins again; a real store without it is kept', async () => {
+  test('a start that was cut off before it wrote the marker begins again', async () => {
     const dataDir = tempFolder();
     const store = open(dataDir);
     await store.close();
+    expect(codes(await ensure(dataDir))).toEqual(['first_start']);
+    rmSync(join(dataDir, 'gatehouse.json'));
     writeFileSync(join(dataDir, 'state', 'data.mdb'), 'torn');
     expect(codes(await ensure(dataDir))).toEqual(['first_start']);
+  });
 
-    const kept = await started(false);
-    rmSync(join(kept, 'gatehouse.json'));
-    expect(codes(await ensure(kept))).toEqual(['first_start']);
-    const again = open(kept);
-    expect(again.registry.count()).toBe(1000);
-    await again.close();
+  test.each([
+    ['a store with data', false, () => {}],
+    [
+      'a damaged store that was larger than a new one',
+      false,
+      (dir: string) => writeFileSync(join(dir, 'state', 'data.mdb'), Buffer.alloc(200_000)),
+    ],
+    [
+      'a damaged store and a journal',
+      false,
+      (dir: string) => {
+        damage(join(dir, 'state', 'data.mdb'), zero);
+        mkdirSync(join(dir, 'hot', 'replay'));
+        writeFileSync(join(dir, 'hot', 'replay', 'replay-0000000001.log'), '');
+      },
+    ],
+    ['backups and no store', true, (dir: string) => rmSync(join(dir, 'state'), { recursive: true })],
+  ])('missing beside %s is a fault that says what to do, and nothing is made', async (_, withBackup, harm) => {
+    const dataDir = await started(withBackup);
+    rmSync(join(dataDir, 'gatehouse.json'));
+    harm(dataDir);
+    const before = readdirSync(dataDir).sort();
+    const usable = await ensure(dataDir);
+    expect(usable).toMatchObject({ kind: 'fault', code: 'data_dir_unusable' });
+    expect(usable.kind === 'fault' && usable.detail).toMatch(/gatehouse\.json is missing .*Copy it back from .*backup/);
+    expect(readdirSync(dataDir).sort()).toEqual(before);
+  });
+
+  test('that was lost is mended by what the fault says, and nothing else is lost', async () => {
+    const dataDir = await started(false);
+    rmSync(join(dataDir, 'gatehouse.json'));
+    const usable = await ensure(dataDir);
+    const content = /contains (\{.*?\})\./.exec(usable.kind === 'fault' ? usable.detail : '')?.[1];
+    writeFileSync(join(dataDir, 'gatehouse.json'), content ?? '');
+    expect(codes(await ensure(dataDir))).toEqual([]);
+    const store = open(dataDir);
+    expect(store.registry.count()).toBe(1000);
+    await store.close();
   });
 
   test('without the right to make one, a first start is a fault', async () => {
@@ -206,6 +246,29 @@ describe('the marker', () => {
     const dataDir = join(tempFolder(), 'file');
     writeFileSync(dataDir, '');
     expect(codes(await ensure(dataDir))).toEqual(['data_dir_unusable']);
+  });
+});
+
+describe('a data directory that was copied from a backup', () => {
+  test('has the decisions of the backup, leaps its numbers once, and is no first start', async () => {
+    const dataDir = await started(false);
+    const store = open(dataDir);
+    const folder = join(tempFolder(), 'copy');
+    expect(await backup(store, dataDir, folder)).toMatchObject({ kind: 'ok' });
+    await store.close();
+    const restored = join(tempFolder(), 'data');
+    cpSync(folder, restored, { recursive: true });
+    expect(codes(await ensure(restored, { repair: false }))).toEqual(['store_unusable']);
+    const usable = await ensure(restored);
+    expect(codes(usable)).toEqual(['backup_restored']);
+    expect(usable.kind === 'ok' && usable.firstStart).toBe(false);
+    expect(codes(await ensure(restored))).toEqual([]);
+    const again = open(restored);
+    expect(again.registry.count()).toBe(1000);
+    const { number } = await value(again.customers.create('Bolt', START_MS));
+    expect([number > 1_000_000, number < 2_000_000]).toEqual([true, true]);
+    await again.close();
+    expect(readdirSync(restored).filter((name) => name.includes('damaged'))).toEqual([]);
   });
 });
 
