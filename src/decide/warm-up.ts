@@ -62,6 +62,7 @@ export async function warmUp(parts: WarmUpParts): Promise<WarmUpResult> {
     clock,
     keyring,
     rates: new LocalRateWindows(),
+    visitorSource: (address) => address,
     replay: new LocalReplayGuard(REQUESTS * 4, Buffer.alloc(16)),
     journal: NO_JOURNAL,
     pool,
