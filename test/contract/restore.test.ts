@@ -59,7 +59,7 @@ beforeAll(async () => {
   // A stop writes the last decisions, which a backup beside a running server would miss.
   await server.stop();
   run(documented('Backups')[0] ?? '', home);
-  expect(gatehouse(server.dataDir, 'keys', 'revoke', revokedKey)).toMatchObject({ kind: 'secret' });
+  gatehouse(server.dataDir, 'keys', 'revoke', revokedKey);
   mkdirSync(join(folder, 'safe'));
   copyFileSync(join(server.dataDir, 'master.key'), join(folder, 'safe', 'master.key'));
 }, 120_000);
@@ -102,6 +102,7 @@ describe('a restore as documented', () => {
     chmodSync(join(server.dataDir, 'state', 'data.mdb'), 0o644);
     chmodSync(join(server.dataDir, 'hot'), 0o755);
     await expectRestored(join(folder, 'first', 'data'));
+    expect((await decide(server.url, revokedKey)).status).toBe(401);
     expect(foreign(server.dataDir)).toEqual([]);
   });
 
@@ -111,6 +112,8 @@ describe('a restore as documented', () => {
     mkdirSync(home);
     run(documented('Restoring a backup')[1] ?? '', home);
     await expectRestored(join(home, 'data'));
+    // Nothing here knows of the revocation, which came after the backup.
+    expect((await decide(server.url, revokedKey)).status).toBe(200);
   });
 });
 
@@ -124,6 +127,4 @@ async function expectRestored(dataDir: string): Promise<void> {
   expect((await bearer(server.url, key, 'GET', '/v1/lists')).json['data']).toHaveLength(1);
   expect((await bearer(server.url, key, 'GET', '/v1/webhooks')).json['data']).toHaveLength(1);
   expect((await decideTo(server.url, key, 'ALLOW')).status).toBe(200);
-  const isSame = dataDir.startsWith(join(folder, 'first'));
-  expect((await decide(server.url, revokedKey)).status).toBe(isSame ? 401 : 200);
 }
