@@ -219,34 +219,7 @@ describe('a process that ends', () => {
   afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
   test.each(['SIGKILL', 'SIGTERM'] as const)(
-    'by %s between two batches: the rest follows after the next start, every record, sequences whole',
-    async (signal) => {
-      const first = await startOn(dataDir);
-      const { secretKey } = first;
-      receiver.answers(200, 503, 200);
-      const id = await extractionClient(first.url, secretKey).started(
-        books(250, { ...ALL, ...toWebhook({ batch_size: 100 }) }),
-      );
-      await receiver.arrived(2);
-      await first.stop(signal);
-      const second = await startOn(dataDir);
-      onTestFinished(() => void second.stop());
-      const again = extractionClient(second.url, secretKey);
-      expect((await delivered(id, again)).delivery.status).toBe('delivered');
-      const payloads = receiver.arrivals.map(payloadOf);
-      const bySequence = new Map(payloads.map((payload) => [payload.sequence, payload]));
-      expect(new Set(bySequence.keys())).toEqual(new Set([1, 2, 3, 4]));
-      expect(seqsOf([...bySequence.values()].flatMap(({ records }) => records))).toEqual(oneTo(250));
-      // What was sent twice was the same, under the same id.
-      expect(new Set(receiver.arrivals.map(({ body }) => body.toString())).size).toBe(4);
-      expect(new Set(receiver.arrivals.map(({ headers }) => headers['webhook-id'])).size).toBe(4);
-      await second.stop();
-    },
-    180_000,
-  );
-
-  test.each(['SIGKILL', 'SIGTERM'] as const)(
-    'by %s during an upload: it is made anew after the next start, and leaves no parts behind',
+    'by %s between two batches and during an upload: all follows after the next start, sequences whole, no parts left behind',
     async (signal) => {
       let isDown = true;
       const [s3, request] = await startStorage(({ what }) =>
@@ -254,21 +227,31 @@ describe('a process that ends', () => {
       );
       const first = await startOn(dataDir);
       const { secretKey } = first;
-      const id = await extractionClient(first.url, secretKey).started(
-        books(LARGE_COUNT, { ...LARGE, ...request }, 'wide'),
-      );
+      const { started } = extractionClient(first.url, secretKey);
+      const uploaded = await started(books(LARGE_COUNT, { ...LARGE, ...request }, 'wide'));
       await eventually('a part on its way', () =>
         Promise.resolve(s3.requests.some(({ what }) => what === 'part 1') ? true : null),
       );
+      receiver.answers(200, 503, 200);
+      const posted = await started(books(250, { ...ALL, ...toWebhook({ batch_size: 100 }) }));
+      await receiver.arrived(2);
       expect(await first.stop(signal)).toBe(signal === 'SIGKILL' ? null : 0);
       isDown = false;
       expect(s3.uploads.size).toBe(1);
+
       const second = await startOn(dataDir);
       onTestFinished(() => void second.stop());
-      const job = await delivered(id, extractionClient(second.url, secretKey));
-      expect(job.delivery.status).toBe('delivered');
+      const again = extractionClient(second.url, secretKey);
+      for (const id of [posted, uploaded]) expect((await delivered(id, again)).delivery.status).toBe('delivered');
+      const payloads = receiver.arrivals.map(payloadOf);
+      const bySequence = new Map(payloads.map((payload) => [payload.sequence, payload]));
+      expect(new Set(bySequence.keys())).toEqual(new Set([1, 2, 3, 4]));
+      expect(seqsOf([...bySequence.values()].flatMap(({ records }) => records))).toEqual(oneTo(250));
+      // What was sent twice was the same, under the same id.
+      expect(new Set(receiver.arrivals.map(({ body }) => body.toString())).size).toBe(4);
+      expect(new Set(receiver.arrivals.map(({ headers }) => headers['webhook-id'])).size).toBe(4);
       expect(s3.uploads.size).toBe(0);
-      expect(seqsOf(storedLines(s3, id))).toEqual(oneTo(LARGE_COUNT));
+      expect(seqsOf(storedLines(s3, uploaded))).toEqual(oneTo(LARGE_COUNT));
       await second.stop();
     },
     180_000,

@@ -1,15 +1,19 @@
+import { type SourceServer, startSource } from './extractions.ts';
 import { newCustomer } from './requests.ts';
 import { startServer, type RunningServer } from './server.ts';
 
 /** Servers that many test files ask in turn: a start takes longer than most of what is asked. */
 
 export type SharedServer = Pick<RunningServer, 'url' | 'dataDir' | 'secretKey' | 'publicKey'>;
+/** `release` and `targets` of it are shared as well: words of searches that are held differ between files. */
+export type SharedSource = Pick<SourceServer, 'url' | 'targets' | 'release'>;
 
 const running = new Map<string, Promise<RunningServer>>();
+let source: Promise<SourceServer> | null = null;
 
 /**
- * A server without settings but for its transport, which may deliver to this machine, and a customer of its own on it. It may have
- * answered other tests of this process before and is left running: for tests that look at nothing that is the whole server's.
+ * A server of this transport, which may reach this machine and extract from a source on it, and a customer of its own on it. It may
+ * have answered other tests of this process before and is left running: for tests that look at nothing that is the whole server's.
  */
 export async function sharedServer(transport: 'uws' | 'node' = 'uws'): Promise<SharedServer> {
   const { url, dataDir } = await runningServer(transport);
@@ -17,13 +21,38 @@ export async function sharedServer(transport: 'uws' | 'node' = 'uws'): Promise<S
   return { url, dataDir, secretKey, publicKey };
 }
 
+/** The source from which shared servers extract books; `targets` are those that were asked for from now on. */
+export async function sharedSource(): Promise<SharedSource> {
+  source ??= startSource();
+  const { url, targets, release } = await source;
+  const from = targets.length;
+  return {
+    url,
+    get targets() {
+      return targets.slice(from);
+    },
+    release,
+  };
+}
+
 function runningServer(transport: string): Promise<RunningServer> {
   const known = running.get(transport);
   if (known !== undefined) return known;
-  const env = { GATEHOUSE_TRANSPORT: transport, GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8' };
-  const started = startServer({ env });
+  const started = start(transport);
   running.set(transport, started);
   // One that did not come up is no reason for the next file to fail.
   started.catch(() => running.delete(transport));
   return started;
+}
+
+async function start(transport: string): Promise<RunningServer> {
+  const { url } = await sharedSource();
+  return await startServer({
+    env: {
+      GATEHOUSE_TRANSPORT: transport,
+      GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8',
+      GATEHOUSE_CONNECTOR_BASE_OPENLIBRARY: url,
+      GATEHOUSE_EXTRACT_HOST_GAP_MS: '0',
+    },
+  });
 }

@@ -1,27 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  books,
-  extractionClient,
-  type SourceServer,
-  startExtractingServer,
-  startSource,
-} from '../../support/extractions.ts';
-import type { RunningServer } from '../../support/server.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { books, extractionClient } from '../../support/extractions.ts';
+import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
 
 describe('extractions answer 400', () => {
-  let server: RunningServer;
-  let source: SourceServer;
+  let server: SharedServer;
   let client: ReturnType<typeof extractionClient>;
   let id: string;
   beforeAll(async () => {
-    source = await startSource();
-    server = await startExtractingServer(source);
+    server = await sharedServer();
     client = extractionClient(server.url, server.secretKey);
     ({ id } = await client.run(books(2)));
-  });
-  afterAll(async () => {
-    await server.stop();
-    await source.close();
   });
 
   test.each([

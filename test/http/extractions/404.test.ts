@@ -1,14 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  books,
-  extractionClient,
-  NOBODYS_EXTRACTION,
-  type SourceServer,
-  startExtractingServer,
-  startSource,
-} from '../../support/extractions.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { books, extractionClient, NOBODYS_EXTRACTION } from '../../support/extractions.ts';
 import { newCustomer } from '../../support/requests.ts';
-import type { RunningServer } from '../../support/server.ts';
+import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
 
 const PATHS = [
   ['GET', ''],
@@ -19,17 +12,11 @@ const PATHS = [
 ] as const;
 
 describe('extractions answer 404', () => {
-  let server: RunningServer;
-  let source: SourceServer;
+  let server: SharedServer;
   let client: ReturnType<typeof extractionClient>;
   beforeAll(async () => {
-    source = await startSource();
-    server = await startExtractingServer(source);
+    server = await sharedServer();
     client = extractionClient(server.url, server.secretKey);
-  });
-  afterAll(async () => {
-    await server.stop();
-    await source.close();
   });
 
   test.each([NOBODYS_EXTRACTION, 'x', 'ext_', '%00', '..%2fx'])('to the id %s', async (id) => {

@@ -1,37 +1,27 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  books,
-  extractionClient,
-  type SourceServer,
-  startExtractingServer,
-  startSource,
-} from '../../support/extractions.ts';
+import { books, extractionClient } from '../../support/extractions.ts';
 import { newCustomer } from '../../support/requests.ts';
-import type { RunningServer } from '../../support/server.ts';
+import { sharedServer, type SharedServer, sharedSource, type SharedSource } from '../../support/shared-server.ts';
 import { eventually, type Receiver, startReceiver } from '../../support/webhooks.ts';
 
 describe('extractions answer 409', () => {
-  let server: RunningServer;
-  let source: SourceServer;
+  let server: SharedServer;
+  let source: SharedSource;
   let receiver: Receiver;
   let client: ReturnType<typeof extractionClient>;
   beforeAll(async () => {
-    source = await startSource();
+    source = await sharedSource();
     receiver = await startReceiver();
-    server = await startExtractingServer(source);
+    server = await sharedServer();
     client = extractionClient(server.url, server.secretKey);
   });
-  afterAll(async () => {
-    await server.stop();
-    await source.close();
-    await receiver.close();
-  });
+  afterAll(() => receiver.close());
 
   test('not_ready to the records of a job that runs, unless a part is wanted', async () => {
-    const id = await client.started(books(2, {}, 'held'));
+    const id = await client.started(books(2, {}, 'held-409'));
     expect((await client.records(id)).json).toMatchObject({ status: 409, code: 'not_ready' });
     expect((await client.records(id, '?partial=true')).json).toMatchObject({ records: [], has_more: false });
-    source.release('held');
+    source.release('held-409');
     await client.ended(id);
     expect((await client.records(id)).json['records']).toHaveLength(2);
   });

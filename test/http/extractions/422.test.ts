@@ -1,27 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  books,
-  extractionClient,
-  NOBODYS_SESSION,
-  type SourceServer,
-  startExtractingServer,
-  startSource,
-} from '../../support/extractions.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { books, extractionClient, NOBODYS_SESSION } from '../../support/extractions.ts';
 import { newCustomer } from '../../support/requests.ts';
-import type { RunningServer } from '../../support/server.ts';
+import { sharedServer, type SharedServer, sharedSource, type SharedSource } from '../../support/shared-server.ts';
 
 describe('extractions answer 422 before anything is fetched', () => {
-  let server: RunningServer;
-  let source: SourceServer;
+  let server: SharedServer;
+  let source: SharedSource;
   let client: ReturnType<typeof extractionClient>;
   beforeAll(async () => {
-    source = await startSource();
-    server = await startExtractingServer(source);
+    source = await sharedSource();
+    server = await sharedServer();
     client = extractionClient(server.url, server.secretKey);
-  });
-  afterAll(async () => {
-    await server.stop();
-    await source.close();
   });
 
   const refused = async (changes: object): Promise<unknown[]> => {
