@@ -21,8 +21,8 @@ interface Plan {
 
 const PLANS: Readonly<Record<Form, Plan>> = {
   smoke: { rounds: 1, slices: 1, pages: 20, warmUpCrawls: 0 },
-  quick: { rounds: 2, slices: 6, pages: 400, warmUpCrawls: 4 },
-  full: { rounds: 4, slices: 10, pages: 400, warmUpCrawls: 4 },
+  quick: { rounds: 2, slices: 12, pages: 150, warmUpCrawls: 10 },
+  full: { rounds: 4, slices: 20, pages: 150, warmUpCrawls: 10 },
 };
 const CONCURRENCY = 16;
 const PARAGRAPHS = 8;

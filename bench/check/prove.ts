@@ -44,7 +44,9 @@ try {
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
-console.log(unseen === 0 ? 'every slow-down was seen' : `${unseen} of ${options.places.length} slow-downs were not seen`);
+console.log(
+  unseen === 0 ? 'every slow-down was seen' : `${unseen} of ${options.places.length} slow-downs were not seen`,
+);
 if (unseen > 0) process.exitCode = 1;
 
 async function prove(place: SlowPlace): Promise<void> {
@@ -54,7 +56,8 @@ async function prove(place: SlowPlace): Promise<void> {
   if (oursUs === undefined) throw new Error(`${place.stage} was not measured:\n${untouched.output}`);
   const turns = Math.round((oursUs * (options.percent / 100)) / measureSpin());
   const slowed = await check(slowCopy(place, turns), stages);
-  const verdictOf = ({ stages }: Outcome, id: string): string => stages.find((one) => one.id === id)?.verdict ?? 'absent';
+  const verdictOf = ({ stages }: Outcome, id: string): string =>
+    stages.find((one) => one.id === id)?.verdict ?? 'absent';
   const isSeen =
     untouched.code === 0 &&
     slowed.code === 1 &&

@@ -10,6 +10,8 @@ export interface StageResult extends StageRun {
   readonly oursUs: number;
   /** By the wall clock, for information: never judged. */
   readonly wallRatio: number | null;
+  /** The ratio of each round by itself: shows whether the noise is between processes or between slices. */
+  readonly roundRatios: readonly number[];
   readonly notes: readonly string[];
 }
 
@@ -22,6 +24,7 @@ export function resultOf(stage: Stage, { rounds, wall, notes = [] }: Measured): 
     referenceUs: median(slices.map(({ reference }) => reference)),
     wallRatio: wall === null ? null : ratioOf(wall),
     slices: slices.length,
+    roundRatios: rounds.map((round) => ratioOf([round])),
     notes,
   };
 }
@@ -37,7 +40,7 @@ export function tableOf(rows: readonly Row[]): string {
   const table = new Table({
     head: ['stage', 'µs', 'reference µs', 'ratio', 'of baseline', 'tolerance', 'slices', 'wall ratio', ''],
     colAligns: ['left', ...right, 'left'],
-    style: { head: [], border: [] },
+    style: { head: [], border: [], compact: true },
   });
   for (const { result, verdict } of rows) {
     const { stage, oursUs, referenceUs, ratio, slices, wallRatio } = result;
@@ -61,7 +64,7 @@ export function jsonOf(rows: readonly Row[]): object {
   return {
     at: new Date().toISOString(),
     node: process.version,
-    stages: rows.map(({ result: { stage, oursUs, referenceUs, wallRatio, ratio, slices }, verdict }) => ({
+    stages: rows.map(({ result: { stage, oursUs, referenceUs, wallRatio, ratio, slices, roundRatios }, verdict }) => ({
       id: stage.id,
       unit: stage.unit,
       judged: stage.judged,
@@ -71,6 +74,7 @@ export function jsonOf(rows: readonly Row[]): object {
       ratio,
       wall_ratio: wallRatio,
       slices,
+      round_ratios: roundRatios,
       verdict: verdict.kind,
       ...(verdict.kind !== 'no baseline' && { change: verdict.change, tolerance: verdict.tolerance }),
     })),
