@@ -1,3 +1,4 @@
+import type { Velocity } from '../../src/core/history.ts';
 import { DEFAULT_POLICY_SET } from '../../src/core/policy-set.ts';
 import { BATCH_REQUESTS_MAX } from '../../src/limits.ts';
 import {
@@ -32,20 +33,9 @@ const VELOCITY_BYTES = 256 * 1_048_576;
 export const engine: Stage = {
   name: 'engine',
   async add(tasks, { smoke }) {
-    const { store, close } = await makeStore(smoke ? 1_000 : 100_000);
-    const worker = createSources(store, createGeoIp(await loadPackages()));
     const memory = createVelocityMemory(VELOCITY_BYTES, Buffer.alloc(16, 7));
     await touchPages(memory, () => true);
-    const scorer = new Engine({
-      sources: worker.sources,
-      model: { current: () => null },
-      policies: { current: () => DEFAULT_POLICY_SET },
-      velocity: new LocalVelocity(memory),
-      warmUpVelocity: new LocalVelocity(memory),
-      onMemoryFailed: () => {},
-      isDegraded: () => false,
-      takeStoreFailure: () => worker.takeStoreFailure(),
-    });
+    const { scorer, begin, close } = await openEngine(smoke ? 1_000 : 100_000, new LocalVelocity(memory));
     const bodies = new Ring(trafficBodies(smoke ? 256 : 65_536));
     let next = 0;
     for (const size of SIZES) {
@@ -62,7 +52,7 @@ export const engine: Stage = {
         prepare: fill,
         async run() {
           for (const { reader, answers, count } of frames) {
-            worker.begin();
+            begin();
             await scorer.scoreBatch(reader, answers, 0, count);
           }
           return frames;
@@ -74,7 +64,31 @@ export const engine: Stage = {
   },
 };
 
-interface BatchFrame {
+export interface OpenEngine {
+  readonly scorer: Engine;
+  /** To be called before each batch. */
+  readonly begin: () => void;
+  readonly close: () => Promise<void>;
+}
+
+/** An engine over a store of its own with that many entries, with the installed databases and without a model. */
+export async function openEngine(entries: number, velocity: Velocity): Promise<OpenEngine> {
+  const { store, close } = await makeStore(entries);
+  const worker = createSources(store, createGeoIp(await loadPackages()));
+  const scorer = new Engine({
+    sources: worker.sources,
+    model: { current: () => null },
+    policies: { current: () => DEFAULT_POLICY_SET },
+    velocity,
+    warmUpVelocity: velocity,
+    onMemoryFailed: () => {},
+    isDegraded: () => false,
+    takeStoreFailure: () => worker.takeStoreFailure(),
+  });
+  return { scorer, begin: () => worker.begin(), close };
+}
+
+export interface BatchFrame {
   readonly count: number;
   readonly writer: FrameWriter;
   readonly reader: FrameReader;
@@ -82,7 +96,7 @@ interface BatchFrame {
   readonly answered: AnswerReader;
 }
 
-function framesFor(size: number): readonly BatchFrame[] {
+export function framesFor(size: number): readonly BatchFrame[] {
   const frames: BatchFrame[] = [];
   for (let left = size; left > 0; left -= BATCH_REQUESTS_MAX) {
     const shared = createFrame();
@@ -97,7 +111,7 @@ function framesFor(size: number): readonly BatchFrame[] {
   return frames;
 }
 
-function isAnswered({ answered, count }: BatchFrame): boolean {
+export function isAnswered({ answered, count }: BatchFrame): boolean {
   for (let at = 0; at < count; at++) {
     if (answered.status(at) !== 200 || (answered.flags(at) & FAILED) !== 0) return false;
     if (!answered.text(at).startsWith('{"request_id":"req_')) return false;

@@ -12,9 +12,9 @@ import { Ring, type Stage } from './stage.ts';
 const SECRET = keyText('sk', 1);
 const PUBLIC = keyText('pk', 2);
 
-const clock: Clock = { nowMs: () => NOW_SECONDS * 1000, observe: () => {}, followsTimestamps: false };
+export const clock: Clock = { nowMs: () => NOW_SECONDS * 1000, observe: () => {}, followsTimestamps: false };
 
-interface Signed {
+export interface Signed {
   readonly head: RequestHead;
   readonly body: Buffer;
 }
@@ -67,7 +67,7 @@ export const verify: Stage = {
   },
 };
 
-function signed(body: Buffer, key: string, n: number): Signed {
+export function signed(body: Buffer, key: string, n: number): Signed {
   const fields = signRequest({
     key,
     method: 'POST',

@@ -11,6 +11,8 @@ export interface Target {
   readonly name: string;
   readonly origin: string;
   readonly key: string;
+  /** Undefined for a server of `--url`. */
+  readonly pid?: number | undefined;
   stop(): Promise<void>;
 }
 
@@ -23,11 +25,19 @@ const RATE_LIMIT = '1000000000';
 export async function openEcho(transport: string): Promise<Target> {
   const child = spawn(process.execPath, [ECHO, transport], { stdio: ['ignore', 'pipe', 'inherit'] });
   const port = await lineOf(child, () => true);
-  return { name: 'bare echo', origin: `http://127.0.0.1:${port}`, key: ECHO_KEY, stop: () => end(child) };
+  return {
+    name: 'bare echo',
+    origin: `http://127.0.0.1:${port}`,
+    key: ECHO_KEY,
+    pid: child.pid,
+    stop: () => end(child),
+  };
 }
 
+type ServerOptions = Pick<LoadOptions, 'transport' | 'nodeFlags'> & Partial<Pick<LoadOptions, 'url' | 'key'>>;
+
 /** The server of `--url`, or the built one as `npm start` runs it, with a key whose rate limit the load does not reach. */
-export async function openServer(options: LoadOptions): Promise<Target> {
+export async function openServer(options: ServerOptions): Promise<Target> {
   const { url, key, transport, nodeFlags } = options;
   if (url !== undefined && key !== undefined)
     return { name: 'decide', origin: new URL(url).origin, key, stop: () => Promise.resolve() };
@@ -50,6 +60,7 @@ export async function openServer(options: LoadOptions): Promise<Target> {
     name: 'decide',
     origin,
     key: created['secret_key'] ?? '',
+    pid: child.pid,
     async stop() {
       await end(child);
       rmSync(folder, { recursive: true, force: true });

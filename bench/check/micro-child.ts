@@ -1,0 +1,124 @@
+import { LocalVelocity } from '../../src/velocity/local-velocity.ts';
+import { createVelocityMemory, touchPages } from '../../src/velocity/memory.ts';
+import type { Velocity } from '../../src/core/history.ts';
+import { Keyring } from '../../src/decide/keyring.ts';
+import { verifyRequest } from '../../src/decide/verify.ts';
+import { BATCH_REQUESTS_MAX } from '../../src/limits.ts';
+import { framesFor, isAnswered, openEngine } from '../micro/engine.ts';
+import { CUSTOMER, NOW_SECONDS, trafficBodies } from '../micro/fixtures.ts';
+import { keyText, storedKey } from '../micro/keys.ts';
+import { Ring } from '../micro/stage.ts';
+import { clock, signed } from '../micro/verify.ts';
+import { hashingKernel, scoringKernel, type Kernel } from './kernel.ts';
+import type { MicroPlan, MicroSlices } from './micro.ts';
+
+/**
+ * One round of the stages that run in one thread: slices of a stage and of its kernel in turn, in a process that does nothing else,
+ * so that its processor time is theirs. Argument: a `MicroPlan`. Prints one line of JSON for each stage.
+ */
+
+/** A stage's work. The number of units of a slice is fixed: the same state in every run, whatever the machine does. */
+interface Work {
+  run(units: number): void | Promise<void>;
+  close?(): Promise<void>;
+}
+
+const VELOCITY_BYTES = 64 * 1_048_576;
+const STORE_ENTRIES = 10_000;
+const BODIES = 8_192;
+/** How fast the clock of the traffic runs. */
+const REQUESTS_PER_MS = 20;
+
+/** Knows nothing of anybody. */
+const NO_MEMORY: Velocity = { observe: (events) => events.map(() => null) };
+
+const OPEN: Readonly<Record<string, { open: () => Work | Promise<Work>; kernel: () => Kernel }>> = {
+  verify: { open: openVerify, kernel: hashingKernel },
+  engine: { open: () => openScoring(true), kernel: scoringKernel },
+  'engine-no-memory': { open: () => openScoring(false), kernel: scoringKernel },
+};
+
+const plan = JSON.parse(process.argv[2] ?? '{}') as MicroPlan;
+for (const { stage, units, kernelUnits } of plan.stages) {
+  const how = OPEN[stage];
+  if (how === undefined) throw new Error(`no such stage: ${stage}`);
+  const work = await how.open();
+  const kernel = how.kernel();
+  let ran = 0;
+  const reference = (): void => {
+    for (const end = ran + kernelUnits; ran < end; ran++) kernel.run(ran);
+  };
+  for (let n = 0; n < plan.warmUpSlices; n++) {
+    await work.run(units);
+    reference();
+  }
+  const slices: { [name in keyof MicroSlices]: number[] } = {
+    ours: [],
+    references: [],
+    oursWall: [],
+    referencesWall: [],
+  };
+  const take = async (
+    run: () => void | Promise<void>,
+    count: number,
+    us: number[],
+    wallUs: number[],
+  ): Promise<void> => {
+    const fromMs = performance.now();
+    const from = process.cpuUsage();
+    await run();
+    const { user, system } = process.cpuUsage(from);
+    wallUs.push(((performance.now() - fromMs) * 1_000) / count);
+    us.push((user + system) / count);
+  };
+  await take(reference, kernelUnits, slices.references, slices.referencesWall);
+  for (let n = 0; n < plan.slices; n++) {
+    await take(() => work.run(units), units, slices.ours, slices.oursWall);
+    await take(reference, kernelUnits, slices.references, slices.referencesWall);
+  }
+  await work.close?.();
+  console.log(JSON.stringify({ stage, slices }));
+}
+
+function openVerify(): Work {
+  const secret = keyText('sk', 1);
+  const keyring = new Keyring();
+  keyring.load([storedKey(secret, 1)]);
+  const requests = new Ring(trafficBodies(64).map((body, n) => signed(body, secret, n)));
+  let serial = 0;
+  return {
+    run(units) {
+      for (const end = serial + units; serial < end; serial++) {
+        const { head, body } = requests.at(serial);
+        if (verifyRequest(head, body, keyring, clock).kind !== 'verified') throw new Error('a signature was refused');
+      }
+    },
+  };
+}
+
+async function openScoring(withMemory: boolean): Promise<Work> {
+  const { scorer, begin, close } = await openEngine(STORE_ENTRIES, withMemory ? await openVelocity() : NO_MEMORY);
+  const bodies = new Ring(trafficBodies(BODIES));
+  const frames = framesFor(BATCH_REQUESTS_MAX);
+  let serial = 0;
+  return {
+    async run(units) {
+      for (const end = serial + units; serial < end;)
+        for (const { writer, reader, answers, count } of frames) {
+          writer.reset();
+          for (let n = 0; n < count; n++, serial++)
+            writer.add(bodies.at(serial), CUSTOMER, 0, NOW_SECONDS * 1_000 + serial / REQUESTS_PER_MS);
+          begin();
+          await scorer.scoreBatch(reader, answers, 0, count);
+        }
+      if (!frames.every(isAnswered)) throw new Error('a request was not answered');
+    },
+    close,
+  };
+}
+
+async function openVelocity(): Promise<Velocity> {
+  const memory = createVelocityMemory(VELOCITY_BYTES, Buffer.alloc(16, 7));
+  await touchPages(memory, () => true);
+  return new LocalVelocity(memory);
+}

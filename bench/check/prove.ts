@@ -1,0 +1,116 @@
+import { execFile } from 'node:child_process';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Command, InvalidArgumentError } from 'commander';
+import { BASELINE_FILE } from './baseline.ts';
+import { addSpin, measureSpin, SLOW_PLACES, type SlowPlace } from './slow-places.ts';
+
+/**
+ * Proves that the check sees a slow-down: runs the built check from copies of `dist` in which one function does work of no use, so
+ * much that its stage takes the given share longer. Each copy must be red and name that stage, and only it must have changed: a
+ * control stage stays green. Exit code 1 when one slow-down passes unseen.
+ */
+
+const ROOT = new URL('../../../', import.meta.url).pathname;
+const OUTPUT_BYTES_MAX = 2 ** 24;
+
+interface Options {
+  readonly percent: number;
+  readonly places: readonly SlowPlace[];
+  readonly baseline: string;
+  readonly full: boolean;
+}
+
+interface Outcome {
+  readonly code: number;
+  readonly output: string;
+  readonly stages: readonly { readonly id: string; readonly ours_us: number; readonly verdict: string }[];
+}
+
+const options = new Command('npm run bench:check:prove --')
+  .option('--percent <n>', 'how much slower the stage is made', percent, 15)
+  .option('--places <id,…>', `of ${SLOW_PLACES.map(({ id }) => id).join(', ')}`, places, SLOW_PLACES)
+  .option('--baseline <file>', 'to compare with', BASELINE_FILE)
+  .option('--full', 'the full form of the check instead of --quick', false)
+  .parse()
+  .opts<Options>();
+const folder = mkdtempSync(join(tmpdir(), 'gatehouse-prove-'));
+let unseen = 0;
+
+try {
+  for (const place of options.places) await prove(place);
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+console.log(
+  unseen === 0 ? 'every slow-down was seen' : `${unseen} of ${options.places.length} slow-downs were not seen`,
+);
+if (unseen > 0) process.exitCode = 1;
+
+async function prove(place: SlowPlace): Promise<void> {
+  const stages = [place.stage, place.control];
+  const untouched = await check(ROOT, stages);
+  const oursUs = untouched.stages.find(({ id }) => id === place.stage)?.ours_us;
+  if (oursUs === undefined) throw new Error(`${place.stage} was not measured:\n${untouched.output}`);
+  const turns = Math.round((oursUs * (options.percent / 100)) / measureSpin());
+  const slowed = await check(slowCopy(place, turns), stages);
+  const verdictOf = ({ stages }: Outcome, id: string): string =>
+    stages.find((one) => one.id === id)?.verdict ?? 'absent';
+  const isSeen =
+    untouched.code === 0 &&
+    slowed.code === 1 &&
+    verdictOf(slowed, place.stage) === 'slower' &&
+    verdictOf(slowed, place.control) !== 'slower';
+  console.log(`${isSeen ? 'SEEN' : 'NOT SEEN'}: ${place.title}, ${options.percent} % of ${oursUs.toFixed(2)} µs`);
+  console.log(`  untouched: ${stages.map((id) => `${id} ${verdictOf(untouched, id)}`).join(', ')}`);
+  console.log(`  slowed: ${stages.map((id) => `${id} ${verdictOf(slowed, id)}`).join(', ')}`);
+  for (const line of slowed.output.split('\n')) if (/^(?:SLOWER|FASTER)/.test(line)) console.log(`  ${line}`);
+  if (!isSeen) {
+    unseen++;
+    console.log(untouched.output, slowed.output);
+  }
+}
+
+/** A copy of the built project whose one function is slower. Packages are found through a link. */
+function slowCopy(place: SlowPlace, turns: number): string {
+  const copy = mkdtempSync(join(folder, `${place.id}-`));
+  for (const name of ['package.json', 'dist']) cpSync(join(ROOT, name), join(copy, name), { recursive: true });
+  for (const name of ['node_modules', 'models']) symlinkSync(join(ROOT, name), join(copy, name));
+  const file = join(copy, place.file);
+  writeFileSync(file, addSpin(readFileSync(file, 'utf8'), place, turns));
+  return copy;
+}
+
+async function check(root: string, stages: readonly string[]): Promise<Outcome> {
+  const json = join(folder, 'outcome.json');
+  const words = ['--stages', stages.join(','), '--baseline', options.baseline, '--json', json];
+  const ran = await promisify(execFile)(
+    process.execPath,
+    [join(root, 'dist/bench/check.js'), ...words, ...(options.full ? [] : ['--quick'])],
+    { cwd: root, maxBuffer: OUTPUT_BYTES_MAX },
+  ).then(
+    ({ stdout }) => ({ code: 0, output: stdout }),
+    (error: { code?: unknown; stdout?: string; stderr?: string }) => {
+      // 1 is a verdict; anything else is a fault of the check.
+      if (error.code !== 1 || !/^SLOWER/m.test(error.stdout ?? '')) throw new Error(`${error.stdout}${error.stderr}`);
+      return { code: 1, output: error.stdout ?? '' };
+    },
+  );
+  return { ...ran, stages: (JSON.parse(readFileSync(json, 'utf8')) as Outcome).stages };
+}
+
+function percent(text: string): number {
+  const value = Number(text);
+  if (!(value > 0 && value <= 1_000)) throw new InvalidArgumentError('a percentage above 0 is expected.');
+  return value;
+}
+
+function places(text: string): readonly SlowPlace[] {
+  return text.split(',').map((id) => {
+    const place = SLOW_PLACES.find((one) => one.id === id);
+    if (place === undefined) throw new InvalidArgumentError(`"${id}" is none of them.`);
+    return place;
+  });
+}

@@ -1,0 +1,18 @@
+import { decideProbe } from './decide.ts';
+import { extraction } from './extraction.ts';
+import { micro } from './micro.ts';
+import { openLoop } from './open-loop.ts';
+import type { Probe, Stage } from './stage.ts';
+import { webhooks } from './webhooks.ts';
+
+/** In the order in which they are measured: what is quick and shows most comes first. */
+export const PROBES: readonly Probe[] = [
+  micro,
+  decideProbe('uws'),
+  decideProbe('node'),
+  openLoop,
+  webhooks,
+  extraction,
+];
+
+export const STAGES: readonly Stage[] = PROBES.flatMap(({ stages }) => stages);

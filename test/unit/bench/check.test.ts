@@ -1,0 +1,175 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type Baseline, baselineOf, type StageBaseline, type StageRun } from '../../../bench/check/baseline.ts';
+import { addSpin, SLOW_PLACES } from '../../../bench/check/slow-places.ts';
+import { STAGES } from '../../../bench/check/stages.ts';
+import { median, pairSlices, quantile, ratioOf, robustSpread, toleranceOf } from '../../../bench/check/statistics.ts';
+import { judge, lineOf, remarks } from '../../../bench/check/verdict.ts';
+
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const CHECK = join(ROOT, 'dist/bench/check.js');
+const RULE = { floor: 0.05, ceiling: 0.12 };
+
+describe('the statistics of bench:check', () => {
+  test('a quantile lies between the two nearest values', () => {
+    expect(quantile([4, 1, 3, 2], 0)).toBe(1);
+    expect(quantile([4, 1, 3, 2], 0.5)).toBe(2.5);
+    expect(quantile([4, 1, 3, 2], 1)).toBe(4);
+    expect(median([])).toBeNaN();
+  });
+
+  test('a slice is divided by the mean of its reference before and after it', () => {
+    expect(pairSlices([10, 20], [1, 3, 5])).toEqual([
+      { ours: 10, reference: 2 },
+      { ours: 20, reference: 4 },
+    ]);
+  });
+
+  test('a machine that becomes steadily slower leaves the ratio as it is', () => {
+    const [ours, references] = [[2, 3, 4].map((n) => n * 5), [1.5, 2.5, 3.5, 4.5]];
+    expect(ratioOf([pairSlices(ours, references)])).toBe(5);
+  });
+
+  test('one stalled slice and one unlucky process do not move the ratio', () => {
+    const calm = [2, 2, 2].map((ours) => ({ ours, reference: 1 }));
+    const stalled = [{ ours: 90, reference: 1 }, ...calm];
+    const unlucky = calm.map(({ ours }) => ({ ours: 3 * ours, reference: 1 }));
+    expect(ratioOf([calm, stalled, unlucky])).toBe(2);
+  });
+
+  test('the spread estimates the standard deviation, and one wild run hardly changes it', () => {
+    const runs = [0.98, 0.99, 1, 1.01, 1.02];
+    expect(robustSpread(runs)).toBeCloseTo(0.0148, 4);
+    expect(robustSpread([...runs, 5, 0.1])).toBeLessThan(0.03);
+  });
+
+  test('the tolerance is the floor, four spreads, or half as much again as the largest deviation, whichever is most', () => {
+    expect(toleranceOf([1, 1, 1], RULE)).toBe(1.05);
+    expect(toleranceOf([0.98, 0.99, 1, 1.01, 1.02], RULE)).toBeCloseTo(1.0593, 4);
+    expect(toleranceOf([1, 1, 1, 1, 1.08], RULE)).toBeCloseTo(1.12, 10);
+  });
+});
+
+describe('the verdict of bench:check', () => {
+  const stage = STAGES.find(({ id }) => id === 'engine') ?? STAGES[0];
+  if (stage === undefined) throw new Error('there are no stages');
+  const baseline: StageBaseline = {
+    ratio: 2,
+    tolerance: 1.09,
+    spread: 0.01,
+    reference_us: 10,
+    slices: 200,
+    runs: [2],
+  };
+  const runOf = (ratio: number, referenceUs = 10): StageRun => ({ ratio, referenceUs, slices: 200 });
+  const saying = (ratio: number): string | null => lineOf(stage, judge(runOf(ratio), baseline));
+
+  test('a stage within its tolerance, either way, is not mentioned', () => {
+    for (const ratio of [2, 2.17, 1.84]) expect(saying(ratio)).toBeNull();
+  });
+
+  test('a slower stage is named, with how much and where to look', () => {
+    expect(saying(2.36)).toBe(
+      'SLOWER: engine with memory: 1.18 times the baseline (tolerance 1.09): look at src/velocity, src/score, src/core',
+    );
+  });
+
+  test('a slow-down of 15 % is caught at the largest tolerance that a stage may have', () => {
+    for (const { tolerance, judged } of STAGES)
+      if (judged === 'processor time') expect(tolerance.ceiling).toBeLessThan(0.13);
+    expect(judge(runOf(2.3), { ...baseline, tolerance: 1.12 }).kind).toBe('slower');
+  });
+
+  test('a stage without a figure is slower, never fine', () => {
+    expect(judge(runOf(Number.NaN), baseline).kind).toBe('slower');
+  });
+
+  test('a faster stage asks for a new baseline', () => {
+    expect(saying(1.7)).toMatch(/^FASTER: engine with memory: 0\.85 times .* --write-baseline --stages engine/);
+  });
+
+  test('a stage without a baseline asks for one', () => {
+    expect(lineOf(stage, judge(runOf(2), undefined))).toMatch(/^NO BASELINE: engine with memory/);
+  });
+
+  test('another Node.js and another kind of machine are remarked on', () => {
+    const whole: Baseline = {
+      at: '',
+      node: 'v20.1.0',
+      processor: 'some processor',
+      form: 'quick',
+      stages: { [stage.id]: baseline },
+    };
+    expect(remarks(whole, 'v20.20.2', [[stage, runOf(2, 12)]])).toEqual([]);
+    expect(remarks(whole, 'v22.1.0', [[stage, runOf(2, 12)]])).toEqual([expect.stringContaining('v20.1.0')]);
+    expect(remarks(whole, 'v20.20.2', [[stage, runOf(2, 16)]])).toEqual([expect.stringContaining('some processor')]);
+    expect(remarks(null, 'v22.1.0', [[stage, runOf(2)]])).toEqual([]);
+  });
+
+  test('a baseline is the median of its runs, with the tolerance of their noise', () => {
+    const made = baselineOf(
+      stage,
+      [2, 2.02, 1.98].map((ratio) => runOf(ratio)),
+    );
+    expect(made).toMatchObject({ ratio: 2, reference_us: 10, slices: 200, runs: [2, 2.02, 1.98] });
+    expect(made.tolerance).toBeCloseTo(1.0593, 3);
+  });
+});
+
+test('every stage has an id of its own and names files that are there', () => {
+  expect(new Set(STAGES.map(({ id }) => id)).size).toBe(STAGES.length);
+  for (const { lookAt } of STAGES)
+    for (const [path] of lookAt.matchAll(/\b(?:src|workers)\/[\w./-]+/g))
+      expect([path, existsSync(join(ROOT, path))]).toEqual([path, true]);
+});
+
+test('the committed baseline has every stage, and none whose noise would hide a slow-down of 15 %', () => {
+  const { stages } = JSON.parse(readFileSync(join(ROOT, 'bench/check/baseline.json'), 'utf8')) as Baseline;
+  expect(Object.keys(stages).sort()).toEqual(STAGES.map(({ id }) => id).sort());
+  for (const { id, tolerance } of STAGES)
+    expect([id, (stages[id]?.tolerance ?? Infinity) <= 1 + tolerance.ceiling]).toEqual([id, true]);
+});
+
+test.each(SLOW_PLACES.map((place) => [place.id, place] as const))(
+  'the proof finds its function in the built service: %s',
+  (_id, place) => {
+    const text = readFileSync(join(ROOT, place.file), 'utf8');
+    expect(addSpin(text, place, 40)).toContain(`${place.anchor} spinInVain(40 * ${place.units});`);
+    expect(STAGES.map(({ id }) => id)).toEqual(expect.arrayContaining([place.stage, place.control]));
+    expect(() => addSpin('', place, 40)).toThrow('0 times');
+  },
+);
+
+describe('bench:check, built and from the command line', () => {
+  const folderOf = (): string => {
+    const folder = mkdtempSync(join(tmpdir(), 'gatehouse-check-test-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    return folder;
+  };
+  const run = (...words: string[]): Promise<{ stdout: string }> =>
+    promisify(execFile)(process.execPath, [CHECK, '--smoke', '--stages', 'verify', ...words]);
+
+  test('writes a baseline, then compares with it and writes the figures', async () => {
+    const folder = folderOf();
+    const [baseline, json] = [join(folder, 'baseline.json'), join(folder, 'figures.json')];
+    await run('--baseline', baseline, '--write-baseline', '--runs', '1');
+    const { stages } = JSON.parse(readFileSync(baseline, 'utf8')) as Baseline;
+    expect(stages['verify']?.ratio).toBeGreaterThan(0);
+    const { stdout } = await run('--baseline', baseline, '--json', json);
+    expect(stdout).toContain('verify');
+    const figures = JSON.parse(readFileSync(json, 'utf8')) as { stages: unknown };
+    expect(figures.stages).toMatchObject([{ id: 'verify', unit: 'signature', judged: 'processor time' }]);
+  });
+
+  test('refuses a stage that there is not', async () => {
+    await expect(run('--stages', 'verify,nothing')).rejects.toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('"nothing" is none of verify, engine') as string,
+    });
+  });
+});
