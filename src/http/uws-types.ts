@@ -31,7 +31,13 @@ export interface UwsResponse {
   getRemoteAddressAsText(): ArrayBuffer;
   writeStatus(status: string): UwsResponse;
   writeHeader(name: string, value: string): UwsResponse;
-  end(body: string, closeConnection?: boolean): UwsResponse;
+  end(body: string | Uint8Array, closeConnection?: boolean): UwsResponse;
+  /** Writes a part of a body of `totalBytes`. `ok` is false when not all of it could be written; `done` when the body is complete. */
+  tryEnd(part: Uint8Array, totalBytes: number): readonly [ok: boolean, done: boolean];
+  /** Bytes of the body that were written. */
+  getWriteOffset(): number;
+  /** Called when more can be written, with the offset to go on from; to be answered by whether all could be written. */
+  onWritable(handler: (offset: number) => boolean): UwsResponse;
   /** Called with an argument, `undefined` too, it writes a Content-Length. */
   endWithoutBody(): UwsResponse;
   cork(work: () => void): UwsResponse;

@@ -11,6 +11,7 @@ import { STORE_WRITE_MS_MAX } from '../limits.ts';
  * environment stays locked, every later write and even `process.exit()` hang for ever, and only a new process recovers, with
  * every acknowledged write. Whether the stuck write itself is there after the restart is unknown, as it is after a crash.
  * `store_write_failed`: LMDB refused the write and nothing of it is stored; the store may be used on.
+ * `store_full`: the same because there is no room, on the disk or in the map.
  */
 export interface StoreFault {
   readonly kind: 'fault';
@@ -21,6 +22,7 @@ export interface StoreFault {
 export type StoreFaultCode =
   | 'store_stuck'
   | 'store_write_failed'
+  | 'store_full'
   | 'store_unusable'
   | 'store_lost'
   | 'simulated_time_mismatch'
@@ -40,19 +42,41 @@ export function fault(code: StoreFaultCode, detail: string): StoreFault {
 const REASON_MS_MAX = 100;
 
 /**
+ * Writes all or none of what `put` puts, and answers when it is on the disk. For writes that need not read what is there in the same
+ * transaction: they are made by the library's own thread, where `durably` runs its change on this one.
+ */
+export function durablyTogether<T>(root: RootDatabase<Buffer, Buffer>, put: () => T): Promise<StoreWrite<T>> {
+  let value: T | undefined;
+  const batch = (): Promise<T> =>
+    root
+      .batch(() => {
+        value = put();
+      })
+      .then(() => value as T);
+  return flushedWhen(root, batch);
+}
+
+/**
  * Runs `change` inside one write transaction and answers when it is on the disk (fsync), so that an acknowledged write survives
  * power loss. `change` sees what it wrote; it must read and check before its first put, because what it wrote before an
  * exception stays.
  */
-export async function durably<T>(root: RootDatabase<Buffer, Buffer>, change: () => T): Promise<StoreWrite<T>> {
+export function durably<T>(root: RootDatabase<Buffer, Buffer>, change: () => T): Promise<StoreWrite<T>> {
+  return flushedWhen(root, () => root.transaction(change));
+}
+
+async function flushedWhen<T>(
+  root: RootDatabase<Buffer, Buffer>,
+  commit: () => Promise<T>,
+): Promise<StoreWrite<T>> {
   // The flush must be asked for in the same turn: later it would be that of a later transaction.
   let committing: Promise<T>;
   let flushed: Promise<unknown>;
   try {
-    committing = root.transaction(change);
+    committing = commit();
     flushed = root.flushed.then(() => true);
   } catch (error) {
-    return fault('store_write_failed', messageOf(error));
+    return await refused(error);
   }
   // A flush that fails after its commit failed is the same fault told twice.
   flushed.catch(() => {});
@@ -74,7 +98,7 @@ export async function committed<T>(root: RootDatabase<Buffer, Buffer>, change: (
   try {
     committing = root.transaction(change);
   } catch (error) {
-    return fault('store_write_failed', messageOf(error));
+    return await refused(error);
   }
   return inTime(committing);
 }
@@ -88,10 +112,20 @@ async function inTime<T>(writing: Promise<T>): Promise<StoreWrite<T>> {
     writing.catch(() => {});
     return fault('store_stuck', `the store did not take a write within ${STORE_WRITE_MS_MAX} ms`);
   } catch (error) {
-    return fault('store_write_failed', await reasonOf(error));
+    return await refused(error);
   } finally {
     late.cancel();
   }
+}
+
+/** Source: lmdb.h, `MDB_MAP_FULL`; and `ENOSPC` and `EDQUOT` of Linux and macOS as LMDB passes them on. */
+const FULL_CODES: ReadonlySet<unknown> = new Set([-30_792, 28, 122, 69]);
+const FULL_TEXT = /MDB_MAP_FULL|ENOSPC|EDQUOT|No space left|quota exceeded/i;
+
+async function refused(error: unknown): Promise<StoreFault> {
+  const reason = await reasonOf(error);
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return fault(FULL_CODES.has(code) || FULL_TEXT.test(reason) ? 'store_full' : 'store_write_failed', reason);
 }
 
 export function messageOf(error: unknown): string {

@@ -54,10 +54,11 @@ interface Scan {
 export class Pages {
   readonly #table: Database<Buffer, Buffer>;
   readonly #bounds: PageBounds;
-  readonly #turns = new Turns();
+  readonly #turns: Turns;
   readonly #lines = new Map<CustomerNumber, Line>();
 
-  constructor(table: Database<Buffer, Buffer>, bounds: PageBounds) {
+  constructor(table: Database<Buffer, Buffer>, bounds: PageBounds, turns: Turns) {
+    this.#turns = turns;
     this.#table = table;
     this.#bounds = bounds;
   }

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Exchange, Handler, RequestHead } from '../../../src/base/exchange.ts';
 import { signRequest } from '../../../src/client/sign.ts';
 import type { Journal } from '../../../src/decide/journal.ts';
@@ -6,6 +6,7 @@ import { Keyring } from '../../../src/decide/keyring.ts';
 import { LocalRateWindows } from '../../../src/decide/rate-windows.ts';
 import { LocalReplayGuard, type ReplayEntry } from '../../../src/decide/replay-guard.ts';
 import { RATE_FAILED_AUTHENTICATIONS, RATE_MANAGEMENT, RATE_WINDOW_SECONDS } from '../../../src/limits.ts';
+import type { BodyReader } from '../../../src/manage/body.ts';
 import {
   createManaged,
   type ManagedAnswer,
@@ -14,8 +15,10 @@ import {
   type ManagedRequest,
 } from '../../../src/manage/managed.ts';
 import { createLog } from '../../../src/observe/log.ts';
+import { sendWhole } from '../../support/slices.ts';
 import { fakeClock, HEAD, NOW_SECONDS, PUBLIC_KEY, SECRET_KEY, storedKey } from '../decide/support.ts';
 
+const AS_IT_IS: BodyReader<unknown> = { name: 'as_it_is', shape: 'object', read: (body) => body };
 const OK: ManagedAnswer = { kind: 'json', status: 200, body: { fine: true } };
 const BEARER = {
   svcKey: '',
@@ -63,10 +66,15 @@ function setUp(log = createLog('silent')) {
 
   async function ask(
     head: Partial<RequestHead>,
-    options: { readonly body?: string; readonly handler?: ManagedHandler; readonly managed?: ManagedOptions } = {},
+    options: {
+      readonly body?: string;
+      readonly handler?: ManagedHandler<unknown>;
+      readonly managed?: Required<ManagedOptions<unknown>>;
+    } = {},
   ): Promise<Sent> {
     const body = options.body ?? '';
-    const handler = managed(options.managed ?? {}, options.handler ?? (() => OK));
+    const given = options.handler ?? (() => OK);
+    const handler = options.managed === undefined ? managed({}, given) : managed(options.managed, given);
     const sent = sendTo(
       handler,
       { ...HEAD, method: 'GET', path: '/v1/things', contentLength: body.length, ...head },
@@ -89,6 +97,7 @@ function sendTo(handler: Handler, head: RequestHead, body: string): () => Sent {
       expect(sent).toBeNull();
       sent = { status, fields, json: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>) };
     },
+    sendPieces: sendWhole((...sent) => exchange.send(...sent)),
   };
   handler(head, exchange);
   return () => {
@@ -106,6 +115,7 @@ function exchangeOf() {
     remoteAddress: () => '192.0.2.1',
     readBody: (_max: number, done: (body: Uint8Array | null) => void) => done(Buffer.alloc(0)),
     send: (status: number, fields: string, body: string) => void sent.push([status, fields, body]),
+    sendPieces: sendWhole((...answer) => void sent.push(answer)),
   };
 }
 
@@ -159,7 +169,7 @@ describe('authentication', () => {
   test('an id is shared with decide, and in the journal before the handler runs', async () => {
     const { ask, journalled, replay } = setUp();
     let before = 0;
-    const handler: ManagedHandler = () => {
+    const handler: ManagedHandler<unknown> = () => {
       before = journalled.length;
       return OK;
     };
@@ -201,7 +211,7 @@ describe('authentication', () => {
 describe('rates', () => {
   test(`${RATE_MANAGEMENT} calls a window and key, then 429 with Retry-After until the window ends`, async () => {
     const { ask, clock } = setUp();
-    const handler: ManagedHandler = () => OK;
+    const handler: ManagedHandler<unknown> = () => OK;
     for (let n = 1; n < RATE_MANAGEMENT; n++) await ask(BEARER, { handler });
     const last = await ask(BEARER);
     expect(last.fields).toContain(`X-SVC-Rl-Limit: ${RATE_MANAGEMENT}\r\nX-SVC-Rl-Remaining: 0\r\n`);
@@ -226,7 +236,7 @@ describe('rates', () => {
 });
 
 describe('the body', () => {
-  const json = { managed: { body: 'json' } } as const;
+  const json = { managed: { body: AS_IT_IS } };
   const post = (contentType: string, body: string): Partial<RequestHead> => ({
     ...signed({ method: 'POST', body }),
     contentType,
@@ -237,7 +247,7 @@ describe('the body', () => {
     async (type) => {
       const { ask } = setUp();
       let seen: unknown;
-      const handler: ManagedHandler = ({ body }) => {
+      const handler: ManagedHandler<unknown> = ({ body }) => {
         seen = body;
         return OK;
       };
@@ -270,7 +280,7 @@ describe('the body', () => {
 
   test('an array is taken where the route takes one', async () => {
     const { ask } = setUp();
-    const either = { managed: { body: 'json_or_array' } } as const;
+    const either = { managed: { body: { ...AS_IT_IS, shape: 'object_or_array' } } } as const;
     for (const body of ['[1]', '{"a":1}']) {
       expect((await ask(post('application/json', body), { ...either, body })).status).toBe(200);
     }
@@ -306,8 +316,8 @@ describe('the body', () => {
 describe('the handler', () => {
   test('is told who asks, when, and what the path names', async () => {
     const { ask, reads } = setUp();
-    const seen: ManagedRequest[] = [];
-    const handler: ManagedHandler = (request) => {
+    const seen: ManagedRequest<unknown>[] = [];
+    const handler: ManagedHandler<unknown> = (request) => {
       seen.push(request);
       return OK;
     };
@@ -359,14 +369,15 @@ describe('the handler', () => {
 
   test('is told the Idempotency-Key, whether the client is gone, and when the service stops', async () => {
     const { ask, managed } = setUp();
-    const seen: ManagedRequest[] = [];
-    const handler: ManagedHandler = (request) => {
+    const seen: ManagedRequest<unknown>[] = [];
+    const handler: ManagedHandler<unknown> = (request) => {
       seen.push(request);
       return OK;
     };
     const exchange = exchangeOf();
     const head = { ...HEAD, ...BEARER, method: 'GET', contentLength: -1, idempotencyKey: 'once' };
     managed({}, handler)(head, exchange);
+    await vi.waitFor(() => expect(seen).toHaveLength(1));
     const [request] = seen;
     expect(request?.idempotencyKey).toBe('once');
     expect([request?.waiting.isClientGone(), request?.waiting.stopping.aborted]).toEqual([false, false]);
@@ -409,11 +420,15 @@ describe('the handler', () => {
   test('is waited for by a drain', async () => {
     const { managed } = setUp();
     let finish = (_answer: ManagedAnswer): void => {};
-    const handler = managed({}, () => new Promise<ManagedAnswer>((done) => (finish = done)));
+    let began = false;
+    const handler = managed({}, () => {
+      began = true;
+      return new Promise<ManagedAnswer>((done) => (finish = done));
+    });
     const sent = sendTo(handler, { ...HEAD, ...BEARER, method: 'GET', contentLength: -1 }, '');
     let drained = false;
     const drain = managed.drain().then(() => (drained = true));
-    await Promise.resolve();
+    await vi.waitFor(() => expect(began).toBe(true));
     expect(drained).toBe(false);
     finish(OK);
     await drain;
