@@ -17,7 +17,8 @@ export async function benchBlocks(options: IsolationOptions, children: Children)
   for (const call of largestCalls(server)) {
     const seen = [];
     // The first compiles what it runs.
-    for (let n = 0; n <= options.repeats; n++) seen.push(await measure(server.child, server.port, server.busyKey, call));
+    for (let n = 0; n <= options.repeats; n++)
+      seen.push(await measure(server.child, server.port, server.busyKey, call));
     const least = seen.slice(1).sort((a, b) => a.longestMs - b.longestMs)[0];
     if (least === undefined) continue;
     const { longestMs, answerMs, status, bytes } = least;

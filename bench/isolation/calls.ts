@@ -11,20 +11,21 @@ export interface Call {
 const BODY_BYTES = 1_048_576;
 const ROWS = 1_000;
 
+const get = (name: string, path: string): Call => ({ name, method: 'GET', path });
+const post = (name: string, path: string, body: unknown): Call => {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  if (Buffer.byteLength(text) > BODY_BYTES) throw new Error(`the body of ${name} is too large`);
+  return { name, method: 'POST', path, body: text };
+};
+const extraction = (output: object, input: object = { query: 'bread' }): object => ({
+  connector: 'openlibrary',
+  operation: 'search.works',
+  input,
+  output,
+});
+const entry = (n: number): object => ({ fingerprint_hash: hashOf(n), action: 'watch', note: 'n'.repeat(500) });
+
 export function largestCalls({ jobId }: Seeded): readonly Call[] {
-  const get = (name: string, path: string): Call => ({ name, method: 'GET', path });
-  const post = (name: string, path: string, body: unknown): Call => {
-    const text = typeof body === 'string' ? body : JSON.stringify(body);
-    if (Buffer.byteLength(text) > BODY_BYTES) throw new Error(`the body of ${name} is too large`);
-    return { name, method: 'POST', path, body: text };
-  };
-  const extraction = (output: object, input: object = { query: 'bread' }): object => ({
-    connector: 'openlibrary',
-    operation: 'search.works',
-    input,
-    output,
-  });
-  const entry = (n: number): object => ({ fingerprint_hash: hashOf(n), action: 'watch', note: 'n'.repeat(500) });
   return [
     get('lists, 1,000 entries', '/v1/lists'),
     get('candidates', '/v1/lists/candidates?limit=1000'),
@@ -47,19 +48,47 @@ export function largestCalls({ jobId }: Seeded): readonly Call[] {
     post('list entry, 1 MB of names', '/v1/lists', manyNames()),
     post('list entry, 1 MB of text', '/v1/lists', { ...entry(1), note: 'é'.repeat(500_000) }),
     post('label, 1 MB of numbers', '/v1/labels', withMuch('{"request_id":"x","junk":[', '0,', '0]}')),
-    post('lists/batch, 1,000 entries', '/v1/lists/batch', Array.from({ length: ROWS }, (_, n) => entry(n))),
-    post('lists/batch, 1,000 wrong', '/v1/lists/batch', Array.from({ length: ROWS }, () => ({ action: 1 }))),
+    post(
+      'lists/batch, 1,000 entries',
+      '/v1/lists/batch',
+      Array.from({ length: ROWS }, (_, n) => entry(n)),
+    ),
+    post(
+      'lists/batch, 1,000 wrong',
+      '/v1/lists/batch',
+      Array.from({ length: ROWS }, () => ({ action: 1 })),
+    ),
     post('lists/batch, 350,000 wrong', '/v1/lists/batch', withMuch('[', '[],', '[]]')),
-    post('webhook, 1 MB of types', '/v1/webhooks', withMuch('{"url":"https://e.example/","event_types":[', '0,', '0]}')),
+    post(
+      'webhook, 1 MB of types',
+      '/v1/webhooks',
+      withMuch('{"url":"https://e.example/","event_types":[', '0,', '0]}'),
+    ),
     post('session, 1 MB of cookies', '/v1/sessions', {
       host: 'example.com',
       cookies: Array.from({ length: 9_000 }, (_, n) => ({ name: `n${n}`, value: 'v'.repeat(70) })),
     }),
-    post('extraction, 1 MB of fields', '/v1/extractions', extraction({ fields: Array.from({ length: 340_000 }, () => '') })),
-    post('extraction, 1 MB of input', '/v1/extractions', extraction({}, { query: Array.from({ length: 500_000 }, () => 0) })),
+    post(
+      'extraction, 1 MB of fields',
+      '/v1/extractions',
+      extraction({ fields: Array.from({ length: 340_000 }, () => '') }),
+    ),
+    post(
+      'extraction, 1 MB of input',
+      '/v1/extractions',
+      extraction({}, { query: Array.from({ length: 500_000 }, () => 0) }),
+    ),
     post('extraction, 50 patterns', '/v1/extractions', extraction({ schema: patterns(50) })),
-    post('extraction, 2,000 schemas', '/v1/extractions', extraction({ schema: { allOf: Array.from({ length: 1_990 }, () => ({ type: 'object' })) } })),
-    post('extraction, 800 unlike names', '/v1/extractions', extraction({ rename: Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`a.b${n}`, `c${n}`])) })),
+    post(
+      'extraction, 2,000 schemas',
+      '/v1/extractions',
+      extraction({ schema: { allOf: Array.from({ length: 1_990 }, () => ({ type: 'object' })) } }),
+    ),
+    post(
+      'extraction, 800 unlike names',
+      '/v1/extractions',
+      extraction({ rename: Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`a.b${n}`, `c${n}`])) }),
+    ),
   ];
 }
 

@@ -88,7 +88,12 @@ async function seedJobs(store: Store, customer: CustomerNumber): Promise<string>
       if (created.kind !== 'created') throw new Error(created.kind);
       return created.stored.job;
     });
-    valueOf(await extractions.begin(jobs.map((job) => job.number), nowMs));
+    valueOf(
+      await extractions.begin(
+        jobs.map((job) => job.number),
+        nowMs,
+      ),
+    );
     for (const job of jobs) {
       const isFirst = id === '';
       if (isFirst) ({ id } = job);
@@ -120,7 +125,16 @@ function partOf(job: Part['job'], from: number, to: number, isLast: boolean): Pa
     next: null,
     isLast,
     session: null,
-    outcome: { pages: 1, credits: 1, tier: 'basic', errors: 0, total: null, pausedUntilMs: 0, failure: null, entries: [] },
+    outcome: {
+      pages: 1,
+      credits: 1,
+      tier: 'basic',
+      errors: 0,
+      total: null,
+      pausedUntilMs: 0,
+      failure: null,
+      entries: [],
+    },
   };
 }
 

@@ -31,7 +31,10 @@ export function extractionBody(parts: RequestParts): BodyReader<ExtractionBody> 
       const checked = checkRequest(body, parts);
       if (checked.kind === 'problem') return { checked, sha256 };
       const { connector, operation, ...rest } = checked.value;
-      return { checked: { kind: 'ok', value: { ...rest, connector: connector.id, operation: operation.name } }, sha256 };
+      return {
+        checked: { kind: 'ok', value: { ...rest, connector: connector.id, operation: operation.name } },
+        sha256,
+      };
     },
   };
 }

@@ -52,9 +52,10 @@ export const LIST_BATCH: BodyReader<Validated<BatchParts>> = {
   read(body, nowMs) {
     const read = readEntries(body);
     if (read.kind === 'problem') return read;
-    const rows = read.value.map(
-      (given): BatchRow => ({ givenHash: givenHash(given), change: readChange(given, Math.floor(nowMs / 1000)) }),
-    );
+    const rows = read.value.map((given): BatchRow => ({
+      givenHash: givenHash(given),
+      change: readChange(given, Math.floor(nowMs / 1000)),
+    }));
     const parts: string[] = [];
     for (let from = 0; from < rows.length; from += ROWS_PER_PART)
       parts.push(JSON.stringify(rows.slice(from, from + ROWS_PER_PART)));

@@ -50,7 +50,7 @@ export function deliveryRoutes(managed: Managed, { deliveries, control, cursors 
     return delivery === null ? NOT_FOUND : { kind: 'json', status: 200, body: deliveryJson(delivery) };
   };
 
-  const retry: ManagedHandler<null> = async (request) => {
+  const retry: ManagedHandler = async (request) => {
     const id = idOf(request);
     if (id === null) return NOT_FOUND;
     const outcome = await control.retry(request.caller.customer, id);

@@ -65,10 +65,7 @@ export function durably<T>(root: RootDatabase<Buffer, Buffer>, change: () => T):
   return flushedWhen(root, () => root.transaction(change));
 }
 
-async function flushedWhen<T>(
-  root: RootDatabase<Buffer, Buffer>,
-  commit: () => Promise<T>,
-): Promise<StoreWrite<T>> {
+async function flushedWhen<T>(root: RootDatabase<Buffer, Buffer>, commit: () => Promise<T>): Promise<StoreWrite<T>> {
   // The flush must be asked for in the same turn: later it would be that of a later transaction.
   let committing: Promise<T>;
   let flushed: Promise<unknown>;

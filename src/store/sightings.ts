@@ -104,7 +104,8 @@ export class Sightings {
   ): Promise<StoreWrite<Noted>> {
     const seen = fingerprintHashes.map((fingerprintHash) => ({ fingerprintHash, atSeconds: nowSeconds }));
     const parts: NewSighting[][] = [];
-    for (let from = 0; from < seen.length; from += BLOCKS_PER_WRITE) parts.push(seen.slice(from, from + BLOCKS_PER_WRITE));
+    for (let from = 0; from < seen.length; from += BLOCKS_PER_WRITE)
+      parts.push(seen.slice(from, from + BLOCKS_PER_WRITE));
     const note = (part: readonly NewSighting[]): Noted => this.noteInside(customer, 'list', part, nowSeconds);
     const written = await durablyInParts(this.#root, parts, 1, note, slices);
     if (written.kind === 'fault') return written;

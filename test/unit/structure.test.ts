@@ -150,7 +150,12 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'onnx-proto': ['scripts/'],
   'onnxruntime-node': ['src/score/model-session.ts'],
   pino: ['src/observe/'],
-  piscina: ['src/pools/body-pool.ts', 'src/pools/deliver-pool.ts', 'src/pools/extract-pool.ts', 'src/pools/score-pool.ts'],
+  piscina: [
+    'src/pools/body-pool.ts',
+    'src/pools/deliver-pool.ts',
+    'src/pools/extract-pool.ts',
+    'src/pools/score-pool.ts',
+  ],
   'prom-client': ['src/observe/', 'bench/micro/metrics.ts'],
   re2js: ['src/extract/shape/'],
   'robots-parser': ['src/extract/fetch/'],

@@ -38,7 +38,9 @@ export function catalogueRoutes(managed: Managed, { connectors, cursors }: Catal
 
   const find: ManagedHandler = (request) => {
     const row = rows.find(({ id }) => id === request.params['id']);
-    return row === undefined ? NOT_FOUND : { kind: 'text', status: 200, contentType: 'application/json', body: row.json };
+    return row === undefined
+      ? NOT_FOUND
+      : { kind: 'text', status: 200, contentType: 'application/json', body: row.json };
   };
 
   return [managed.route(ROUTE, { GET: managed({}, page) }), managed.route(`${ROUTE}/{id}`, { GET: managed({}, find) })];

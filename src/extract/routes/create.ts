@@ -38,7 +38,10 @@ export function createHandler(parts: CreateParts): ManagedHandler<ExtractionBody
   };
 
   /** null also where there is no such session, which is for the store to say when it takes the job on. */
-  function foreignSession({ session: id, connector: name, input }: ReadRequest, { caller }: AnyRequest): ManagedAnswer | null {
+  function foreignSession(
+    { session: id, connector: name, input }: ReadRequest,
+    { caller }: AnyRequest,
+  ): ManagedAnswer | null {
     const session = id === null ? null : control.sessions.find(caller.customer, id);
     const connector = parts.connectors.find((one) => one.id === name);
     const fault =
@@ -84,11 +87,7 @@ export function createHandler(parts: CreateParts): ManagedHandler<ExtractionBody
   }
 }
 
-function newExtraction(
-  request: AnyRequest,
-  checked: ReadRequest,
-  idempotent: IdempotentRequest | null,
-): NewExtraction {
+function newExtraction(request: AnyRequest, checked: ReadRequest, idempotent: IdempotentRequest | null): NewExtraction {
   const { newSecret, ...rest } = checked;
   return {
     ...rest,

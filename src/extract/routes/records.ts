@@ -32,7 +32,12 @@ export function recordsHandler({ control, connectors, cursors }: RecordParts): M
     if (refusal !== null) return refusal;
 
     const { fromSeq, limit: recordsMax, format } = query;
-    const page = await control.recordsInSlices(customer, id, { fromSeq, recordsMax, bytesMax: RECORD_BYTES_MAX }, slices);
+    const page = await control.recordsInSlices(
+      customer,
+      id,
+      { fromSeq, recordsMax, bytesMax: RECORD_BYTES_MAX },
+      slices,
+    );
     const hasMore = page.nextSeq !== null;
     const nextSeq = page.nextSeq ?? (hasEnded(job) ? null : fromSeq + countOf(page.chunks));
     const cursor = nextSeq === null ? null : cursors.issue(recordsRoute(id), customer, String(nextSeq));

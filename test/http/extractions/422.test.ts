@@ -10,6 +10,8 @@ import {
 import { newCustomer } from '../../support/requests.ts';
 import type { RunningServer } from '../../support/server.ts';
 
+const PAGE = { connector: 'generic', operation: 'page.article' };
+
 describe('extractions answer 422 before anything is fetched', () => {
   let server: RunningServer;
   let source: SourceServer;
@@ -45,6 +47,8 @@ describe('extractions answer 422 before anything is fetched', () => {
     [{ delivery: { type: 'mail' } }, 'validation_failed', '/delivery/type'],
     [{ delivery: { type: 'webhook', url: 'x' } }, 'validation_failed', '/delivery/url'],
     [{ delivery: { type: 'webhook', url: 'http://10.0.0.1/' } }, 'blocked_url', '/delivery/url'],
+    [{ ...PAGE, input: { url: 'javascript:1' } }, 'validation_failed', '/input/url'],
+    [{ ...PAGE, input: { url: 'http://source.example:0/' } }, 'validation_failed', '/input/url'],
     [{ session: NOBODYS_SESSION }, 'validation_failed', '/session'],
     [{ session: 'x' }, 'validation_failed', '/session'],
     [{ delivery: { type: 'sync' }, collect: { limit: 1_001 } }, 'sync_limit_exceeded', '/collect/limit'],

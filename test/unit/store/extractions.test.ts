@@ -549,7 +549,7 @@ test('a customer with too much loses its own oldest jobs, and all together the o
   expect(await left(few, 2)).toEqual([other.id]);
   const small = withBounds({ bytesMax: 2 * state(few, other).recordBytes });
   while ((await value(small.extractions.prune(5_000, 10))) > 0);
-  expect([left(small, 2), left(small, 1)]).toEqual([[], [open.id, ...ids.slice(2)]]);
+  expect([await left(small, 2), await left(small, 1)]).toEqual([[], [open.id, ...ids.slice(2)]]);
 });
 
 test('jobs that still owe their delivery are passed over, unless all do', async () => {

@@ -76,12 +76,18 @@ describe('lists', () => {
     const { lists } = tempStore();
     const changes = Array.from({ length: 6 }, (_, i) => block(i, { action: i < 4 ? 'block' : 'allow' }));
     await value(lists.putMany(customer(1), changes, 1));
-    expect((await lists.page(customer(1), { after: null, limit: 4, action: 'block' }, 1, freeSlices())).next).toBeNull();
-    expect((await lists.page(customer(1), { after: null, limit: 3, action: 'block' }, 1, freeSlices())).next).toBe(hashOf(2));
+    expect(
+      (await lists.page(customer(1), { after: null, limit: 4, action: 'block' }, 1, freeSlices())).next,
+    ).toBeNull();
+    expect((await lists.page(customer(1), { after: null, limit: 3, action: 'block' }, 1, freeSlices())).next).toBe(
+      hashOf(2),
+    );
     expect((await lists.page(customer(1), { after: null, limit: 6, action: null }, 1, freeSlices())).next).toBeNull();
     // What has expired is no more either.
     await value(lists.put(customer(1), block(3, { expiresAtSeconds: 5 }), 1));
-    expect((await lists.page(customer(1), { after: null, limit: 3, action: 'block' }, 5, freeSlices())).next).toBeNull();
+    expect(
+      (await lists.page(customer(1), { after: null, limit: 3, action: 'block' }, 5, freeSlices())).next,
+    ).toBeNull();
   });
 
   test('a rare action is looked for in bounded steps, and is found', async () => {
@@ -147,7 +153,10 @@ describe('lists', () => {
         }
         for (const number of [1, 2, 255, 256, 0x0100_0000, 0xffff_fffe, 0xffff_ffff]) {
           const found = new Map(
-            (await lists.page(customer(number), all, 1, freeSlices())).entries.map((e) => [e.fingerprintHash, e.action]),
+            (await lists.page(customer(number), all, 1, freeSlices())).entries.map((e) => [
+              e.fingerprintHash,
+              e.action,
+            ]),
           );
           for (let seed = 0; seed <= 3; seed++) {
             const wanted = model.get(`${number}/${seed}`);

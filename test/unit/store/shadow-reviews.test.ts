@@ -146,7 +146,11 @@ describe('the shadow review queue', () => {
     const [last = ''] = enqueue(reviews, 0xffff_ffff, 1);
     for (const flushed of [false, true]) {
       if (flushed) await reviews.flush();
-      expect([await idsOf(reviews, 1), await idsOf(reviews, 2), await idsOf(reviews, 0xffff_ffff)]).toEqual([[first], [], [last]]);
+      expect([await idsOf(reviews, 1), await idsOf(reviews, 2), await idsOf(reviews, 0xffff_ffff)]).toEqual([
+        [first],
+        [],
+        [last],
+      ]);
       expect(reviews.find(customer(2), first)).toBeNull();
       expect(await value(feedback.judge(customer(2), first, 'fraud', NOW))).toBeNull();
       expect((await reviews.page(customer(2), { ...ALL, after: first }, freeSlices())).rows).toEqual([]);
