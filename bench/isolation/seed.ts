@@ -134,6 +134,7 @@ function partOf(job: Part['job'], from: number, to: number, isLast: boolean): Pa
       pausedUntilMs: 0,
       failure: null,
       entries: [],
+      notes: [],
     },
   };
 }

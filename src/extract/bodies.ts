@@ -27,7 +27,8 @@ export function extractionBody(parts: RequestParts): BodyReader<ExtractionBody> 
     // A pattern of a few characters takes milliseconds to compile.
     isSlow: (body) => hasSchema((body as { readonly output?: unknown }).output),
     read(body) {
-      const sha256 = hash('sha256', JSON.stringify(body), 'buffer');
+      // A `Buffer` is no longer one when it comes from the worker.
+      const sha256 = new Uint8Array(hash('sha256', JSON.stringify(body), 'buffer'));
       const checked = checkRequest(body, parts);
       if (checked.kind === 'problem') return { checked, sha256 };
       const { connector, operation, ...rest } = checked.value;

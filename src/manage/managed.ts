@@ -439,7 +439,7 @@ const WORK_BOUNDS: WorkBounds = {
 /** What a client is told of a write that failed. Only a full disk is its business: it may try again when there is room. */
 function problemOf({ code }: StoreFault): Problem {
   if (code === 'store_full')
-    return problem('insufficient_storage', 'There is no room left on the disk; nothing was changed.');
+    return problem('insufficient_storage', 'There is no room left on the disk. Send it again when there is.');
   return problem('internal_error', 'The request failed.');
 }
 

@@ -1,3 +1,4 @@
+import { statfs } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RootDatabase } from 'lmdb';
 import { runningTimer } from '../base/running-time.ts';
@@ -73,11 +74,12 @@ async function flushedWhen<T>(root: RootDatabase<Buffer, Buffer>, commit: () => 
     committing = commit();
     flushed = root.flushed.then(() => true);
   } catch (error) {
-    return await refused(error);
+    return await refused(root, error);
   }
   // A flush that fails after its commit failed is the same fault told twice.
   flushed.catch(() => {});
   return inTime(
+    root,
     committing.then(async (value) => {
       await flushed;
       return value;
@@ -95,13 +97,13 @@ export async function committed<T>(root: RootDatabase<Buffer, Buffer>, change: (
   try {
     committing = root.transaction(change);
   } catch (error) {
-    return await refused(error);
+    return await refused(root, error);
   }
-  return inTime(committing);
+  return inTime(root, committing);
 }
 
 /** What came of a write; `store_stuck` when that is not known within `STORE_WRITE_MS_MAX` in which this process ran. */
-async function inTime<T>(writing: Promise<T>): Promise<StoreWrite<T>> {
+async function inTime<T>(root: RootDatabase<Buffer, Buffer>, writing: Promise<T>): Promise<StoreWrite<T>> {
   const late = runningTimer(STORE_WRITE_MS_MAX);
   try {
     const outcome = await Promise.race([writing.then((value) => ({ value })), late.passed]);
@@ -109,7 +111,7 @@ async function inTime<T>(writing: Promise<T>): Promise<StoreWrite<T>> {
     writing.catch(() => {});
     return fault('store_stuck', `the store did not take a write within ${STORE_WRITE_MS_MAX} ms`);
   } catch (error) {
-    return await refused(error);
+    return await refused(root, error);
   } finally {
     late.cancel();
   }
@@ -119,10 +121,26 @@ async function inTime<T>(writing: Promise<T>): Promise<StoreWrite<T>> {
 const FULL_CODES: ReadonlySet<unknown> = new Set([-30_792, 28, 122, 69]);
 const FULL_TEXT = /MDB_MAP_FULL|ENOSPC|EDQUOT|No space left|quota exceeded/i;
 
-async function refused(error: unknown): Promise<StoreFault> {
+/** Choice: with less room than this a write that failed for whatever reason failed for want of it. */
+const FULL_FREE_BYTES = 1_048_576;
+
+async function refused(root: RootDatabase<Buffer, Buffer>, error: unknown): Promise<StoreFault> {
   const reason = await reasonOf(error);
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  return fault(FULL_CODES.has(code) || FULL_TEXT.test(reason) ? 'store_full' : 'store_write_failed', reason);
+  const isFull = FULL_CODES.has(code) || FULL_TEXT.test(reason) || (await isDiskFull(root));
+  return fault(isFull ? 'store_full' : 'store_write_failed', reason);
+}
+
+/** LMDB calls it an input/output error when the disk takes a part of several pages, which is what a full one does. */
+async function isDiskFull(root: RootDatabase<Buffer, Buffer>): Promise<boolean> {
+  // The library's types leave it out.
+  if (!('path' in root) || typeof root.path !== 'string') return false;
+  try {
+    const { bavail, bsize } = await statfs(root.path);
+    return bavail * bsize < FULL_FREE_BYTES;
+  } catch {
+    return false;
+  }
 }
 
 export function messageOf(error: unknown): string {

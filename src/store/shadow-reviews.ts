@@ -262,11 +262,13 @@ export class ShadowReviews {
 
   /** The request ids of rows that wait for their write, of which those that were not yet are decoded in slices. */
   async #waitingIds(customer: CustomerNumber, slices: Slices): Promise<readonly string[]> {
-    for (let own = this.#waiting.get(customer); own !== undefined && own.records.length > 0;) {
+    const own = this.#waiting.get(customer);
+    if (own === undefined) return [];
+    while (own.records.length > 0) {
       this.#decode(own, own.records.splice(0, DECODED_AT_ONCE));
       if (slices.isOver) await slices.begin();
     }
-    return [...(this.#waiting.get(customer)?.rows.keys() ?? [])];
+    return [...own.rows.keys()];
   }
 
   /** Decodes what was not yet; the hot path leaves that to whoever reads first. */

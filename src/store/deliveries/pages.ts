@@ -2,7 +2,7 @@ import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../../base/brand.ts';
 import type { Delivery, DeliveryId } from '../../core/webhook.ts';
 import { DELIVERY_PAGES_PER_CUSTOMER_MAX } from '../../limits.ts';
-import { Slices, Turns } from '../turns.ts';
+import { Slices, type Turns } from '../turns.ts';
 import { endOfCustomer, rowIdOf } from '../request-rows.ts';
 import { u32Key } from '../value.ts';
 import { decodeRow, type DeliveryFilters, deliveryKey, filterOf, fits, type RowFilter } from './row.ts';

@@ -5,8 +5,14 @@ import type { Journal } from '../../../src/decide/journal.ts';
 import { Keyring } from '../../../src/decide/keyring.ts';
 import { LocalRateWindows } from '../../../src/decide/rate-windows.ts';
 import { LocalReplayGuard, type ReplayEntry } from '../../../src/decide/replay-guard.ts';
-import { RATE_FAILED_AUTHENTICATIONS, RATE_MANAGEMENT, RATE_WINDOW_SECONDS } from '../../../src/limits.ts';
-import type { BodyReader } from '../../../src/manage/body.ts';
+import {
+  MANAGED_BODY_INLINE_BYTES_MAX,
+  RATE_FAILED_AUTHENTICATIONS,
+  RATE_MANAGEMENT,
+  RATE_WINDOW_SECONDS,
+} from '../../../src/limits.ts';
+import type { BodyReader, RemoteBodies } from '../../../src/manage/body.ts';
+import type { WorkBounds } from '../../../src/manage/work-queue.ts';
 import {
   createManaged,
   type ManagedAnswer,
@@ -35,7 +41,7 @@ interface Sent {
 }
 
 /** One set of management endpoints on a clock of its own; `ask` gives the answer of one call. */
-function setUp(log = createLog('silent')) {
+function setUp(log = createLog('silent'), work: Partial<WorkBounds> = {}, bodies?: RemoteBodies) {
   const clock = fakeClock();
   const keyring = new Keyring();
   keyring.load([storedKey(SECRET_KEY), storedKey(PUBLIC_KEY)]);
@@ -62,6 +68,8 @@ function setUp(log = createLog('silent')) {
     resetRead: () => void reads++,
     onRefused: (code) => void refused.push(code),
     onStoreStuck: () => void stuck++,
+    work,
+    ...(bodies && { bodies }),
   });
 
   async function ask(
@@ -402,6 +410,15 @@ describe('the handler', () => {
     expect(stuck()).toBe(0);
   });
 
+  test('a write for which the disk has no room is 507 without the store’s own words', async () => {
+    const { ask, refused, stuck } = setUp();
+    const handler = (): ManagedAnswer => ({ kind: 'fault', code: 'store_full', detail: 'secret text' });
+    const full = await ask(BEARER, { handler });
+    expect(full.json).toMatchObject({ status: 507, code: 'insufficient_storage' });
+    expect(JSON.stringify(full)).not.toContain('secret text');
+    expect([refused, stuck()]).toEqual([['insufficient_storage'], 0]);
+  });
+
   test('a fault of the store is 500 without its detail; a stuck store ends the process', async () => {
     const { ask, stuck } = setUp();
     const fault = (code: 'store_write_failed' | 'store_stuck') => (): ManagedAnswer => ({
@@ -439,3 +456,75 @@ describe('the handler', () => {
 function bang(): never {
   throw new Error('secret text');
 }
+
+describe('calls of one customer beyond those that may wait', () => {
+  const few = { inWorkPerCustomerMax: 1, waitingPerCustomerMax: 1 };
+
+  test('are 429 overloaded with Retry-After, and their request ids may be used again', async () => {
+    const { managed, journalled } = setUp(createLog('silent'), few);
+    const ends: (() => void)[] = [];
+    const handler = managed({}, () => new Promise<ManagedAnswer>((done) => ends.push(() => done(OK))));
+    const first = sendTo(handler, { ...HEAD, ...signed(), contentLength: -1 }, '');
+    const second = sendTo(handler, { ...HEAD, ...signed(), contentLength: -1 }, '');
+    const call = { ...HEAD, ...signed(), contentLength: -1 };
+    const refused = sendTo(handler, call, '')();
+    expect(refused.json).toMatchObject({ status: 429, code: 'overloaded', retry_after: 1 });
+    expect(refused.fields).toMatch(/\r\nRetry-After: 1\r\n/);
+    expect(journalled).toHaveLength(2);
+    for (let n = 1; n <= 2; n++) {
+      await vi.waitFor(() => expect(ends).toHaveLength(n));
+      ends.at(-1)?.();
+    }
+    await vi.waitFor(() => expect(managed.work.inWork).toBe(0));
+    expect([first().status, second().status]).toEqual([200, 200]);
+    const again = sendTo(handler, call, '');
+    await vi.waitFor(() => expect(ends).toHaveLength(3));
+    ends.at(-1)?.();
+    await managed.drain();
+    expect(again().status).toBe(200);
+  });
+
+  test('give their place to others while they wait for something else', async () => {
+    const { managed } = setUp(createLog('silent'), few);
+    let end = (): void => {};
+    const waits = managed({}, async ({ waiting }) => {
+      await waiting.whileOut(() => new Promise<void>((done) => (end = done)));
+      return OK;
+    });
+    const slow = sendTo(waits, { ...HEAD, ...BEARER, contentLength: -1 }, '');
+    const quick = sendTo(
+      managed({}, () => OK),
+      { ...HEAD, ...BEARER, contentLength: -1 },
+      '',
+    );
+    await vi.waitFor(() => expect(quick().status).toBe(200));
+    end();
+    await managed.drain();
+    expect(slow().status).toBe(200);
+  });
+});
+
+test('a body that is large, or that takes long, is read by the worker and a small one is not', async () => {
+  const remote: (readonly [reader: string, bytes: number])[] = [];
+  const bodies: RemoteBodies = {
+    read(_customer, reader, body) {
+      remote.push([reader, body.length]);
+      return Promise.resolve({ kind: 'read', value: 'by the worker' });
+    },
+  };
+  const { managed } = setUp(createLog('silent'), {}, bodies);
+  const seen: unknown[] = [];
+  const slow: BodyReader<unknown> = { ...AS_IT_IS, name: 'slow', isSlow: (body) => 'slow' in body };
+  const handler = managed({ body: slow }, ({ body }) => {
+    seen.push(body);
+    return OK;
+  });
+  for (const body of ['{"a":1}', '{"slow":1}', JSON.stringify({ a: 'x'.repeat(MANAGED_BODY_INLINE_BYTES_MAX) })])
+    sendTo(handler, { ...HEAD, ...BEARER, method: 'POST', contentLength: body.length }, body);
+  await managed.drain();
+  expect(seen).toEqual([{ a: 1 }, 'by the worker', 'by the worker']);
+  expect(remote).toEqual([
+    ['slow', 10],
+    ['slow', MANAGED_BODY_INLINE_BYTES_MAX + 8],
+  ]);
+});
