@@ -77,6 +77,9 @@ export const QUEUE_REQUESTS_MAX = 1_024;
 /** Choice: a batch takes under a millisecond; one that takes this long has a stuck worker, and only a restart frees it. */
 export const BATCH_STUCK_MS = 5_000;
 
+/** Choice: so long after a decide request other work still gives way; at 20 decisions a second and more it always does. */
+export const DECIDE_ACTIVE_MS = 50;
+
 // The decide body. Source for the counts: open points, section 2.
 
 export const JSON_DEPTH_MAX = 32;
@@ -97,6 +100,29 @@ export const PAGE_ROWS_MAX = 1_000;
 export const LISTS_PAGE_ROWS_DEFAULT = 1_000;
 export const LIST_BATCH_ENTRIES_MAX = 1_000;
 export const NOTE_CHARACTERS_MAX = 500;
+/** Choice: a call holds the main thread this long before decisions have their turn; a tenth of their usual p99. */
+export const MANAGEMENT_SLICE_MS = 0.3;
+/** Choice: the longest pause after a slice, whatever it took, so that calls go on beside any load. */
+export const MANAGEMENT_PAUSE_MS_MAX = 10;
+/** Choice: calls in work at once, of all customers and of one; they share the thread, so more would only hold more memory. */
+export const MANAGEMENT_IN_WORK_MAX = 32;
+export const MANAGEMENT_IN_WORK_PER_CUSTOMER_MAX = 8;
+/** Choice: calls that wait for that. One customer's, which are a few seconds' worth, and those of all. */
+export const MANAGEMENT_WAITING_PER_CUSTOMER_MAX = 256;
+export const MANAGEMENT_WAITING_MAX = 2_048;
+/** Choice: bytes of the bodies of calls that wait: 16 of the largest of one customer, eight customers' worth in all. */
+export const MANAGEMENT_WAITING_BYTES_PER_CUSTOMER_MAX = 16 * MANAGED_BODY_BYTES_MAX;
+export const MANAGEMENT_WAITING_BYTES_MAX = 8 * MANAGEMENT_WAITING_BYTES_PER_CUSTOMER_MAX;
+/** Measured: the largest body of this size that is parsed and checked on the main thread takes 0.4 ms; larger ones go to a worker. */
+export const MANAGED_BODY_INLINE_BYTES_MAX = 4_096;
+/** Choice: bodies that the worker reads take 0.3 s at most; one that takes this long is refused, and its thread ended. */
+export const BODY_READ_MS_MAX = 5_000;
+/** Choice: a page of rows ends where it grows past this; 1,000 list entries with notes of 500 characters fit. */
+export const PAGE_BYTES_MAX = 1_048_576;
+/** Choice: of an answer, so many bytes are handed to the transport in one turn. */
+export const ANSWER_PIECE_BYTES = 65_536;
+/** Choice: bytes of answers that a customer has not received yet; with more its further calls wait. Three pages of records. */
+export const ANSWERS_UNSENT_BYTES_MAX = 32 * 1_048_576;
 
 // Registry. Source: open points, section 3.
 
@@ -187,8 +213,6 @@ export const DECISION_DISK_FREE_BYTES_MIN = 512 * 1_048_576;
 export const DECISION_PRUNE_BLOCKS_MAX = 512;
 /** Choice: rows that one search looks at; some 30 ms of the main thread, in slices. */
 export const DECISION_SCAN_ROWS_MAX = 100_000;
-/** Choice: a search holds the main thread this long before others have their turn. */
-export const DECISION_SCAN_SLICE_MS = 0.5;
 /** Choice: searches at once, of all customers and of one; they take turns, so more would only be slower. */
 export const DECISION_SEARCHES_MAX = 8;
 export const DECISION_SEARCHES_PER_CUSTOMER_MAX = 4;

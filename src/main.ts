@@ -22,10 +22,12 @@ import { createLedger } from './ledger.ts';
 import { healthRoutes } from './manage/health.ts';
 import { createManaged } from './manage/managed.ts';
 import { Cursors } from './manage/paging.ts';
+import { createRemoteBodies } from './manage/remote-bodies.ts';
 import { managementRoutes } from './manage/routes.ts';
 import { DecisionRecorder } from './observe/decisions.ts';
 import { createLog, type Log } from './observe/log.ts';
 import { createMetrics, DecisionCounts } from './observe/metrics.ts';
+import { BodyPool } from './pools/body-pool.ts';
 import type { LayerStatus } from './pools/layer-messages.ts';
 import { openLayers } from './pools/layers.ts';
 import { openPolicyFile } from './pools/policy-file.ts';
@@ -208,6 +210,9 @@ async function start(settings: Settings, log: Log): Promise<Running> {
     observer: recorder,
   });
 
+  let own: readonly { readonly host: string; readonly port: number }[] = [];
+  const bodyPool = new BodyPool({ egressAllow: settings.egressAllow, recordsMax: settings.extractRecordsMax });
+  store.turns.giveWayTo(() => decide.load(performance.now()));
   const managed = createManaged({
     clock,
     keyring,
@@ -217,6 +222,8 @@ async function start(settings: Settings, log: Log): Promise<Running> {
     log,
     resetRead: () => store.resetRead(),
     onRefused: (code) => counts.refused(code),
+    turns: store.turns,
+    bodies: createRemoteBodies((reader, body, nowMs) => bodyPool.run({ reader, body, nowMs, listening: own })),
   });
   const cursors = new Cursors(deriveKey(master.key, 'cursor'));
 
@@ -296,7 +303,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   }
   ({ transport, detail: transportDetail } = listening);
   const bound = transport;
-  const own = [{ host: settings.host, port: bound.port }];
+  own = [{ host: settings.host, port: bound.port }];
   await dispatcher.listens(own);
   extractions.listens(own);
   if (transport.name === 'node' && settings.transport === 'auto') {
@@ -351,6 +358,7 @@ async function start(settings: Settings, log: Log): Promise<Running> {
       await new Promise((done) => setTimeout(done, 100));
       journal.close();
       await pool.close();
+      await bodyPool.close();
       const saved = await table.save(clock.nowMs());
       await table.close();
       if (saved.kind === 'failed') log.error({ detail: saved.detail }, 'memory could not be saved');

@@ -50,6 +50,16 @@ export interface Exchange {
    * connection after it. Does nothing after an abort.
    */
   send(status: number, fields: HeaderFields, body: string, close?: boolean): void;
+  /**
+   * Sends the whole answer piece by piece, each when the one before has left and `between` has resolved. Resolves when all are with
+   * the system or the client is gone. Does nothing after an abort.
+   */
+  sendPieces(
+    status: number,
+    fields: HeaderFields,
+    pieces: readonly Uint8Array[],
+    between: () => Promise<void>,
+  ): Promise<void>;
 }
 
 /**

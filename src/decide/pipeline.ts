@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Exchange, RequestHead, Route } from '../base/exchange.ts';
 import { problem, type Problem } from '../base/problem.ts';
 import { bodyTooLarge } from '../base/reply.ts';
-import { DECIDE_BODY_BYTES_MAX } from '../limits.ts';
+import { BATCH_REQUESTS_MAX, DECIDE_ACTIVE_MS, DECIDE_BODY_BYTES_MAX } from '../limits.ts';
 import { type AnswerReader, REQUEST_PUBLIC_KEY } from '../pools/frame.ts';
 import type { ScorePool } from '../pools/score-pool.ts';
 import { Batcher } from './batcher.ts';
@@ -59,6 +59,8 @@ export const UNWRITTEN = 'Request ids cannot be written to the disk at the momen
 export interface DecidePipeline {
   readonly route: Route;
   readonly queued: () => number;
+  /** How busy the path is; everything else on this thread gives way by it. */
+  readonly load: (nowMs: number) => 'idle' | 'active' | 'behind';
   /** How long the batch that is longest with a worker has been there, ms. */
   readonly oldestInFlightMs: (nowMs: number) => number;
   /** Resolves when every request that was taken in has its answer. */
@@ -69,6 +71,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
   const { clock, keyring, rates, visitorSource, replay, journal, pool, ledger, due, observer } = parts;
   const { flags: ownFlags = 0 } = parts;
   const nowSeconds = (): number => Math.floor(clock.nowMs() / 1000);
+  let lastArrivalMs = Number.NEGATIVE_INFINITY;
 
   const batcher = new Batcher<Pending>({
     frames: pool.frames,
@@ -82,6 +85,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
 
   function receive(head: RequestHead, exchange: Exchange): void {
     const startedAtMs = performance.now();
+    lastArrivalMs = startedAtMs;
     const formFault = checkCredentialForm(head);
     if (formFault !== null) refuseUnverified(exchange, formFault);
     else {
@@ -217,6 +221,10 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
       refusalFields: (exchange) => rateFields(sourceRate(exchange)),
     },
     queued: () => batcher.queued,
+    load(nowMs) {
+      if (batcher.queued > BATCH_REQUESTS_MAX) return 'behind';
+      return nowMs - lastArrivalMs < DECIDE_ACTIVE_MS ? 'active' : 'idle';
+    },
     oldestInFlightMs: (nowMs) => batcher.oldestInFlightMs(nowMs),
     drain: () => batcher.drain(),
   };

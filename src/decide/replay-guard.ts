@@ -1,4 +1,5 @@
 import { KeyedHash } from '../base/keyed-hash.ts';
+import { hasShare } from '../base/share.ts';
 import { REPLAY_KEEP_SECONDS } from '../limits.ts';
 
 /**
@@ -6,7 +7,10 @@ import { REPLAY_KEEP_SECONDS } from '../limits.ts';
  * A port: this is the one for a single node.
  */
 export interface ReplayGuard {
-  /** Exactly one of several copies is `accepted`. `full` means that the table has no room and nothing was remembered. */
+  /**
+   * Exactly one of several copies is `accepted`. `full` means that there is no room for this key and nothing was remembered: the fuller
+   * the table, the fewer ids may one key hold, so that no few keys together shut out the others.
+   */
   admit(keyNumber: number, requestId: string, timestampSeconds: number, nowSeconds: number): Admitted;
   /** What the last `accepted` remembered, for the journal. */
   readonly last: ReplayEntry;
@@ -88,7 +92,8 @@ export class LocalReplayGuard implements ReplayGuard {
     const { low, high } = this.#hash;
     const found = this.#find(low, high, nowSeconds);
     if (found === 'live') return 'replayed';
-    if (this.#size >= this.#idsMax || this.#countOf(keyNumber) >= this.#idsPerKeyMax) return 'full';
+    const held = this.#countOf(keyNumber);
+    if (held >= this.#idsPerKeyMax || !hasShare(held, this.#size, this.#idsMax)) return 'full';
     const last = this.last;
     last.hashLow = low;
     last.hashHigh = high;

@@ -142,6 +142,11 @@ class WarmUpExchange implements Exchange {
     done(this.#body);
   }
 
+  sendPieces(): Promise<void> {
+    this.send();
+    return Promise.resolve();
+  }
+
   send(): void {
     if (this.aborted) return;
     this.aborted = true;

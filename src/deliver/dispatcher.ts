@@ -1,11 +1,6 @@
 import type { CustomerNumber } from '../base/brand.ts';
 import type { Delivery, DeliveryId, Webhook, WebhookSecrets } from '../core/webhook.ts';
-import {
-  ATTEMPTS_IN_FLIGHT_MAX,
-  DELIVERIES_PENDING_MAX,
-  DELIVERIES_PENDING_PER_CUSTOMER_MAX,
-  DELIVERIES_PENDING_PER_ENDPOINT_MAX,
-} from '../limits.ts';
+import { ATTEMPTS_IN_FLIGHT_MAX, DELIVERIES_PENDING_PER_ENDPOINT_MAX } from '../limits.ts';
 import { DeliveryCounts } from '../observe/deliveries.ts';
 import type { Log } from '../observe/log.ts';
 import type { DeliverOrder, DeliverResult, DeliverStats, DeliverWorkerData } from '../pools/deliver-messages.ts';
@@ -19,6 +14,7 @@ import { type Subscriber, Subscribers } from './due.ts';
 import { type Endpoint, HandOut } from './hand-out.ts';
 import { HealthBook } from './health-book.ts';
 import { Intake } from './intake.ts';
+import { hasPendingRoom } from './pending-room.ts';
 import { ResultWriter, type Arrived } from './result-writer.ts';
 import { RowWriter } from './row-writer.ts';
 import type { Deliveries } from '../store/deliveries.ts';
@@ -230,10 +226,11 @@ export class Dispatcher {
   #hasRoom(customer: CustomerNumber, endpointId: string): boolean {
     const { deliveries } = this.#parts;
     const { rows } = this;
-    if (deliveries.pendingCount() + rows.waiting >= DELIVERIES_PENDING_MAX) return false;
-    const ofCustomer = deliveries.pendingCountOfCustomer(customer) + rows.waitingOfCustomer(customer);
-    if (ofCustomer >= DELIVERIES_PENDING_PER_CUSTOMER_MAX) return false;
-    return this.pendingOf(endpointId) < DELIVERIES_PENDING_PER_ENDPOINT_MAX;
+    return hasPendingRoom({
+      ofEndpoint: this.pendingOf(endpointId),
+      ofCustomer: deliveries.pendingCountOfCustomer(customer) + rows.waitingOfCustomer(customer),
+      all: deliveries.pendingCount() + rows.waiting,
+    });
   }
 
   /** Deliveries to an endpoint that have not ended. */

@@ -1,6 +1,6 @@
 import type { Extraction } from '../core/extraction.ts';
 import type { Connector } from './connector.ts';
-import { createShaper } from './shape/shaper.ts';
+import { columnsOfOutput } from './shape/shaper.ts';
 import type { WriterOptions } from './shape/writers.ts';
 
 /**
@@ -16,6 +16,5 @@ export function columnsOf(
   const operation = connectors
     .find((connector) => connector.id === id)
     ?.operations.find((operation) => operation.name === name);
-  const made = createShaper(output, operation?.record ?? {});
-  return made.kind === 'ok' ? made.shaper.columns : [];
+  return columnsOfOutput(output, operation?.record ?? {});
 }

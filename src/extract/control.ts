@@ -7,6 +7,7 @@ import type { ExtractStore } from '../store/extract-store.ts';
 import { seal, unseal } from '../store/sealed.ts';
 import { extractionOf, type Job } from '../store/extractions/job-row.ts';
 import type { JobCreated, StoredJob } from '../store/extractions.ts';
+import type { Slices } from '../store/turns.ts';
 import type {
   CancelOutcome,
   CreateOutcome,
@@ -95,11 +96,12 @@ export class Control implements ExtractionControl {
     return job.status === 'running' ? { ...job, waitingUntilMs: this.#parts.scheduler.waitingUntilMs(job.id) } : job;
   }
 
-  page(
+  async page(
     customer: CustomerNumber,
     query: ExtractionQuery,
-  ): { readonly rows: readonly Extraction[]; readonly next: ExtractionId | null } {
-    const { rows, next } = this.#parts.store.extractions.page(customer, query);
+    slices: Slices,
+  ): Promise<{ readonly rows: readonly Extraction[]; readonly next: ExtractionId | null }> {
+    const { rows, next } = await this.#parts.store.extractions.page(customer, query, slices);
     return { rows: rows.map((job) => this.#withWait(job)), next };
   }
 
@@ -130,23 +132,51 @@ export class Control implements ExtractionControl {
     return this.find(customer, id);
   }
 
-  records(customer: CustomerNumber, id: ExtractionId, { fromSeq, recordsMax, bytesMax }: RecordQuery): RecordPage {
+  records(customer: CustomerNumber, id: ExtractionId, query: RecordQuery): RecordPage {
+    const reading = this.#readRecords(customer, id, query);
+    for (;;) {
+      const { done, value } = reading.next();
+      if (done === true) return value;
+    }
+  }
+
+  async recordsInSlices(
+    customer: CustomerNumber,
+    id: ExtractionId,
+    query: RecordQuery,
+    slices: Slices,
+  ): Promise<RecordPage> {
+    const reading = this.#readRecords(customer, id, query);
+    for (;;) {
+      const { done, value } = reading.next();
+      if (done === true) return value;
+      if (slices.isOver) await slices.begin();
+    }
+  }
+
+  /** Yields after each chunk. Opens the store's rows again for each: no reading stays open meanwhile, and records never change. */
+  *#readRecords(
+    customer: CustomerNumber,
+    id: ExtractionId,
+    { fromSeq, recordsMax, bytesMax }: RecordQuery,
+  ): Generator<undefined, RecordPage> {
     const stored = this.#parts.store.extractions.find(customer, id);
     if (stored === null) return { chunks: [], nextSeq: null };
     const end = stored.state.collected;
     const chunks: RecordChunk[] = [];
     let seq = fromSeq;
     let bytesLeft = bytesMax;
-    for (const chunk of this.#parts.store.records.from(stored.job.number, seq)) {
-      if (seq >= Math.min(end, fromSeq + recordsMax)) break;
-      const skipped = seq - chunk.firstSeq;
-      if (skipped < 0 || skipped >= chunk.records) break;
+    while (seq < Math.min(end, fromSeq + recordsMax)) {
+      const [chunk] = this.#parts.store.records.from(stored.job.number, seq);
+      const skipped = seq - (chunk?.firstSeq ?? 0);
+      if (chunk === undefined || skipped < 0 || skipped >= chunk.records) break;
       const wanted = Math.min(chunk.records - skipped, fromSeq + recordsMax - seq);
       const taken = cut(sliceRecords(chunk.bytes, skipped, wanted), chunks.length === 0 ? 1 : 0, bytesLeft);
       if (taken.records > 0) chunks.push({ firstSeq: seq, ...taken });
       seq += taken.records;
       bytesLeft -= taken.bytes.length;
       if (taken.records < wanted) break;
+      yield undefined;
     }
     return { chunks, nextSeq: seq < end ? seq : null };
   }
@@ -229,7 +259,7 @@ function createSessions(parts: ControlParts): SessionControl {
       return written.value === 'created' ? { kind: 'created', session } : { kind: 'limit_reached' };
     },
     find: (customer, id) => sessions.find(customer, id, nowMs()),
-    page: (customer, query) => sessions.page(customer, query, nowMs()),
+    page: (customer, query, slices) => sessions.page(customer, query, nowMs(), slices),
     async remove(customer, id): Promise<{ kind: 'removed' } | { kind: 'not_found' } | StoreFault> {
       const written = await sessions.remove(customer, id);
       if (written.kind === 'fault') return written;

@@ -10,6 +10,7 @@ import type {
   OutputOptions,
 } from '../core/extraction.ts';
 import type { StoreFault } from '../store/durable.ts';
+import type { Slices } from '../store/turns.ts';
 import type { Step } from './connector.ts';
 import type { SourceSession } from './fetch/session.ts';
 
@@ -25,13 +26,16 @@ export interface ExtractionControl {
   page(
     customer: CustomerNumber,
     query: ExtractionQuery,
-  ): { readonly rows: readonly Extraction[]; readonly next: ExtractionId | null };
+    slices: Slices,
+  ): Promise<{ readonly rows: readonly Extraction[]; readonly next: ExtractionId | null }>;
   /** From the answer on nothing of the job is fetched any more; what is being fetched is thrown away. */
   cancel(customer: CustomerNumber, id: ExtractionId): Promise<CancelOutcome>;
   /** The job when it has ended, or as it stands after `timeoutMs`; null when there is none. */
   waitFor(customer: CustomerNumber, id: ExtractionId, timeoutMs: number): Promise<Extraction | null>;
   /** The job's records from one on. Of a job that is not there: none. It never holds more than a chunk beside the page. */
   records(customer: CustomerNumber, id: ExtractionId, query: RecordQuery): RecordPage;
+  /** The same for a page as large as one may be: a chunk in a slice of the main thread. */
+  recordsInSlices(customer: CustomerNumber, id: ExtractionId, query: RecordQuery, slices: Slices): Promise<RecordPage>;
   /** What was stored under an `Idempotency-Key` in the last 24 hours. */
   findIdempotent(customer: CustomerNumber, request: IdempotentRequest): IdempotentOutcome;
   readonly sessions: SessionControl;
@@ -130,7 +134,8 @@ export interface SessionControl {
   page(
     customer: CustomerNumber,
     query: { readonly after: string | null; readonly limit: number },
-  ): { readonly rows: readonly BrowserSession[]; readonly next: string | null };
+    slices: Slices,
+  ): Promise<{ readonly rows: readonly BrowserSession[]; readonly next: string | null }>;
   /** Jobs that run under it find it gone at their next step. */
   remove(
     customer: CustomerNumber,

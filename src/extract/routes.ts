@@ -1,7 +1,9 @@
 import type { Route } from '../base/exchange.ts';
+import { ANY_BODY } from '../manage/body.ts';
 import type { Managed } from '../manage/managed.ts';
 import type { Cursors } from '../manage/paging.ts';
 import { withOptionalBody } from '../manage/webhooks.ts';
+import { extractionBody } from './bodies.ts';
 import type { Connector } from './connector.ts';
 import type { ExtractionControl } from './jobs-port.ts';
 import type { CheckTarget } from './request/target.ts';
@@ -33,9 +35,9 @@ export function extractionRoutes(managed: Managed, parts: ExtractionRouteParts):
   const { page, find, cancel } = jobHandlers({ ...parts, waits });
   const records = recordsHandler(parts);
   return [
-    managed.route(EXTRACTIONS, { GET: managed({}, page), POST: managed({ body: 'json' }, create) }),
+    managed.route(EXTRACTIONS, { GET: managed({}, page), POST: managed({ body: extractionBody(parts) }, create) }),
     managed.route(`${EXTRACTIONS}/{id}`, { GET: managed({}, find) }),
-    managed.route(`${EXTRACTIONS}/{id}/cancel`, { POST: withOptionalBody(managed, cancel) }),
+    managed.route(`${EXTRACTIONS}/{id}/cancel`, { POST: withOptionalBody(managed, ANY_BODY, cancel) }),
     managed.route(`${EXTRACTIONS}/{id}/records`, { GET: managed({}, records) }),
     ...sessionRoutes(managed, parts),
     ...catalogueRoutes(managed, parts),

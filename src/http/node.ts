@@ -173,20 +173,12 @@ class NodeExchange implements Exchange {
     }
   }
 
-  send(status: number, fields: HeaderFields, body: string, closeAfter = false): void {
+  send(status: number, fields: HeaderFields, body: string | Uint8Array, closeAfter = false): void {
     if (this.aborted) return;
     const close = closeAfter || this.#state.draining;
     this.aborted = true;
-    const headers: string[] = ['Content-Type'];
-    for (const [i, line] of fields.split('\r\n').entries()) {
-      const colon = i === 0 ? -1 : line.indexOf(': ');
-      if (colon >= 0) headers.push(line.slice(0, colon));
-      headers.push(line.slice(colon < 0 ? 0 : colon + 2));
-    }
-    if (status === 204) headers.splice(0, 2);
-    else headers.push('Content-Length', String(Buffer.byteLength(body)));
-    if (close) headers.push('Connection', 'close');
-    this.#res.writeHead(status, headers);
+    const bytes = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
+    this.#writeHead(status, fields, status === 204 ? null : bytes, close);
     this.#res.end(body);
     if (!close) {
       this.#req.resume();
@@ -195,6 +187,56 @@ class NodeExchange implements Exchange {
     // What remains of the body is not wanted; the socket ends once the answer is out.
     this.#ended.add(this.#req.socket);
     this.#res.once('finish', () => this.#req.socket.destroySoon());
+  }
+
+  async sendPieces(
+    status: number,
+    fields: HeaderFields,
+    pieces: readonly Uint8Array[],
+    between: () => Promise<void>,
+  ): Promise<void> {
+    if (this.#state.draining || pieces.length < 2) {
+      this.send(status, fields, Buffer.concat(pieces));
+      return;
+    }
+    if (this.aborted) return;
+    const total = pieces.reduce((sum, piece) => sum + piece.length, 0);
+    this.#writeHead(status, fields, total, false);
+    for (const [at, piece] of pieces.entries()) {
+      if (at > 0) await between();
+      if (this.aborted) return;
+      if (!this.#res.write(piece)) await this.#drained();
+    }
+    this.aborted = true;
+    this.#res.end();
+    this.#req.resume();
+  }
+
+  /** Resolves when more can be written, or the client is gone. */
+  #drained(): Promise<void> {
+    return new Promise((resolve) => {
+      const go = (): void => {
+        this.#res.off('drain', go);
+        this.#res.off('close', go);
+        resolve();
+      };
+      this.#res.on('drain', go);
+      this.#res.on('close', go);
+    });
+  }
+
+  /** `bytes`: of the body; null without one. */
+  #writeHead(status: number, fields: HeaderFields, bytes: number | null, close: boolean): void {
+    const headers: string[] = ['Content-Type'];
+    for (const [i, line] of fields.split('\r\n').entries()) {
+      const colon = i === 0 ? -1 : line.indexOf(': ');
+      if (colon >= 0) headers.push(line.slice(0, colon));
+      headers.push(line.slice(colon < 0 ? 0 : colon + 2));
+    }
+    if (bytes === null) headers.splice(0, 2);
+    else headers.push('Content-Length', String(bytes));
+    if (close) headers.push('Connection', 'close');
+    this.#res.writeHead(status, headers);
   }
 }
 

@@ -31,11 +31,18 @@ export interface UwsResponse {
   getRemoteAddressAsText(): ArrayBuffer;
   writeStatus(status: string): UwsResponse;
   writeHeader(name: string, value: string): UwsResponse;
-  end(body: string, closeConnection?: boolean): UwsResponse;
+  end(body: string | Uint8Array, closeConnection?: boolean): UwsResponse;
+  /** Bytes of the body that were written. */
+  getWriteOffset(): number;
+  /** Called when more can be written, with the offset to go on from; to be answered by whether all could be written. */
+  onWritable(handler: (offset: number) => boolean): UwsResponse;
   /** Called with an argument, `undefined` too, it writes a Content-Length; where that is not 0, the answer never counts as whole. */
   endWithoutBody(): UwsResponse;
-  /** Writes the header with this Content-Length. As long as less than that was sent, the response stays valid. */
-  tryEnd(body: string, contentLength: number): unknown;
+  /**
+   * Writes the header with this Content-Length, and a part of the body. As long as less than that was sent, the response stays
+   * valid. `ok` is false when not all of the part could be written; `done` when the body is complete.
+   */
+  tryEnd(part: string | Uint8Array, totalBytes: number): readonly [ok: boolean, done: boolean];
   /** Closes the connection at once; what was written before is still sent. */
   close(): UwsResponse;
   cork(work: () => void): UwsResponse;

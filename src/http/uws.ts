@@ -55,6 +55,7 @@ class UwsExchange implements Exchange {
   forwardedFor = '';
   aborted = false;
   #answered = false;
+  #onAborted: (() => void) | null = null;
   readonly #res: UwsResponse;
   readonly #state: TransportState;
 
@@ -63,6 +64,7 @@ class UwsExchange implements Exchange {
     this.#state = state;
     res.onAborted(() => {
       this.aborted = true;
+      this.#onAborted?.();
     });
   }
 
@@ -107,7 +109,7 @@ class UwsExchange implements Exchange {
     }
   }
 
-  send(status: number, fields: HeaderFields, body: string, closeAfter = false): void {
+  send(status: number, fields: HeaderFields, body: string | Uint8Array, closeAfter = false): void {
     if (this.aborted || this.#answered) return;
     this.#answered = true;
     if (!closeAfter && !this.#state.draining) {
@@ -124,7 +126,51 @@ class UwsExchange implements Exchange {
     });
   }
 
-  #write(status: number, fields: HeaderFields, body: string, close: boolean): void {
+  async sendPieces(
+    status: number,
+    fields: HeaderFields,
+    pieces: readonly Uint8Array[],
+    between: () => Promise<void>,
+  ): Promise<void> {
+    if (this.isHead || this.#state.draining || pieces.length < 2) {
+      // A connection that ends after its answer is written in one go; that happens once, while the service stops. HEAD has no body.
+      this.send(status, fields, Buffer.concat(pieces));
+      return;
+    }
+    if (this.aborted || this.#answered) return;
+    this.#answered = true;
+    const total = pieces.reduce((sum, piece) => sum + piece.length, 0);
+    for (const [at, piece] of pieces.entries()) {
+      if (at > 0) await between();
+      if (this.aborted) return;
+      await this.#writePart(piece, total, () => {
+        if (at > 0) return;
+        if (status !== 200) this.#res.writeStatus(statusLine(status));
+        this.#res.writeHeader('Content-Type', fields);
+      });
+    }
+    this.aborted = true;
+  }
+
+  /** Resolves when the part has left, or the client. `before` runs before it is written. */
+  #writePart(part: Uint8Array, totalBytes: number, before: () => void): Promise<void> {
+    return new Promise((resolve) => {
+      this.#onAborted = resolve;
+      this.#res.cork(() => {
+        before();
+        const from = this.#res.getWriteOffset();
+        this.#res.onWritable((offset) => {
+          const [ok, done] = this.#res.tryEnd(part.subarray(offset - from), totalBytes);
+          if (ok || done) resolve();
+          return ok;
+        });
+        const [ok, done] = this.#res.tryEnd(part, totalBytes);
+        if (ok || done) resolve();
+      });
+    });
+  }
+
+  #write(status: number, fields: HeaderFields, body: string | Uint8Array, close: boolean): void {
     this.#res.cork(() => {
       if (status !== 200) this.#res.writeStatus(statusLine(status));
       // Values are written as they are, so one call carries all fields.

@@ -5,12 +5,12 @@ import type { DecisionLog, FingerprintOutcome } from '../store/decision-log.ts';
 import type { FingerprintRow } from '../store/decision-log/fingerprints.ts';
 import type { Lists } from '../store/lists.ts';
 import type { Registry } from '../store/registry.ts';
+import { pageAnswer } from './answer-pieces.ts';
 import { readDecisionQuery, readPlace, writePlace } from './decision-query.ts';
 import { BUSY, FOREIGN_CURSOR, reasonsOf } from './decisions.ts';
-import { mapInSlices } from './in-slices.ts';
 import { sharedRegistry } from './lists.ts';
 import type { Managed, ManagedHandler, ManagedRequest } from './managed.ts';
-import { type Cursors, pageAnswer, readPage } from './paging.ts';
+import { type Cursors, readPage } from './paging.ts';
 
 /**
  * Fingerprints of the caller's own recent flagged decisions, to be put on a list. "Recent" are the newest
@@ -48,8 +48,8 @@ export function candidateRoutes(managed: Managed, { decisions, lists, registry, 
     if (found.kind === 'busy') return BUSY;
     const { next } = found;
     const place = next === null ? null : writePlace(found.arrivalEnd, next.occurredAtMs, next.arrival);
-    const rows = await mapInSlices(found.rows, (row) => show(row, request));
-    return pageAnswer(rows, place === null ? null : cursors.issue(ROUTE, customer, place));
+    const cursor = place === null ? null : cursors.issue(ROUTE, customer, place);
+    return pageAnswer(request.slices, found.rows, (row) => show(row, request), cursor);
   };
 
   function show({ newest, decisions }: FingerprintRow, request: ManagedRequest): Record<string, unknown> {

@@ -9,10 +9,10 @@ import { overloaded } from '../decide/pipeline.ts';
 import { DECISIONS_PAGE_ROWS_DEFAULT } from '../limits.ts';
 import type { DecisionLog } from '../store/decision-log.ts';
 import type { LoggedDecision } from '../store/decision-log/search.ts';
+import { pageAnswer } from './answer-pieces.ts';
 import { readDecisionQuery, readPlace, writePlace } from './decision-query.ts';
-import { mapInSlices } from './in-slices.ts';
 import type { Managed, ManagedAnswer, ManagedHandler } from './managed.ts';
-import { badQuery, type Cursors, pageAnswer, readPage } from './paging.ts';
+import { badQuery, type Cursors, readPage } from './paging.ts';
 
 /** A customer's own decisions. Source: open points, section 2, "Look-up". */
 export interface DecisionParts {
@@ -39,8 +39,7 @@ export function decisionRoutes(managed: Managed, { decisions, cursors, labelOf }
     if (found.kind === 'busy') return BUSY;
     const { next } = found;
     const cursor = next === null ? null : cursors.issue(ROUTE, customer, writePlace(next.occurredAtMs, next.arrival));
-    const rows = await mapInSlices(found.rows, (row) => show(row, labelOf(customer, row.record.requestId)));
-    return pageAnswer(rows, cursor);
+    return pageAnswer(request.slices, found.rows, (row) => show(row, labelOf(customer, row.record.requestId)), cursor);
   };
 
   const find: ManagedHandler = (request) => {

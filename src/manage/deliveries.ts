@@ -4,9 +4,10 @@ import { problem, type Problem } from '../base/problem.ts';
 import { DECISIONS } from '../core/decision.ts';
 import { DELIVERY_STATUSES, type DeliveryId, EXTRACTION_EVENTS } from '../core/webhook.ts';
 import { overloaded } from '../decide/pipeline.ts';
-import { mapInSlices } from './in-slices.ts';
-import type { Managed, ManagedAnswer, ManagedHandler, ManagedRequest } from './managed.ts';
-import { badQuery, type Cursors, pageAnswer, readPage } from './paging.ts';
+import { pageAnswer } from './answer-pieces.ts';
+import { ANY_BODY } from './body.ts';
+import type { AnyRequest, Managed, ManagedAnswer, ManagedHandler } from './managed.ts';
+import { badQuery, type Cursors, readPage } from './paging.ts';
 import type { DeliveryQuery, DeliveryReader, WebhookControl } from './webhook-control.ts';
 import { deliveryJson, isDeliveryId } from './webhook-wire.ts';
 import { DELIVERIES_BUSY, WEBHOOK_DISABLED, withOptionalBody } from './webhooks.ts';
@@ -36,8 +37,9 @@ export function deliveryRoutes(managed: Managed, { deliveries, control, cursors 
     await deliveries.settled();
     const found = await deliveries.page(customer, { ...filters.value, after, limit });
     if (found.kind === 'busy') return PAGES_BUSY;
-    const rows = await mapInSlices(found.rows, deliveryJson);
-    return pageAnswer(rows, found.next === null ? null : cursors.issue(ROUTE, customer, found.next));
+    const cursorAt = (place: string): string => cursors.issue(ROUTE, customer, place);
+    const next = found.next === null ? null : cursorAt(found.next);
+    return pageAnswer(request.slices, found.rows, deliveryJson, next, ({ id: place }) => cursorAt(place));
   };
 
   const find: ManagedHandler = async (request) => {
@@ -80,7 +82,7 @@ export function deliveryRoutes(managed: Managed, { deliveries, control, cursors 
   return [
     managed.route(ROUTE, { GET: managed({}, page) }),
     managed.route(`${ROUTE}/{id}`, { GET: managed({}, find) }),
-    managed.route(`${ROUTE}/{id}/retry`, { POST: withOptionalBody(managed, retry) }),
+    managed.route(`${ROUTE}/{id}/retry`, { POST: withOptionalBody(managed, ANY_BODY, retry) }),
   ];
 }
 
@@ -139,7 +141,7 @@ function badFilter(name: string, what: string): { readonly kind: 'problem'; read
   return { kind: 'problem', problem: badQuery(name, `This must be ${what}.`) };
 }
 
-function idOf(request: ManagedRequest): DeliveryId | null {
+function idOf(request: AnyRequest): DeliveryId | null {
   const id = request.params['id'] ?? '';
   return isDeliveryId(id) ? id : null;
 }

@@ -1,14 +1,12 @@
-import { z } from 'zod';
 import type { CustomerNumber, FingerprintHash } from '../base/brand.ts';
 import type { Route } from '../base/exchange.ts';
 import { problem } from '../base/problem.ts';
 import type { DecisionRecord } from '../core/decision-record.ts';
-import { LABELS } from '../core/judgement.ts';
-import { NOTE_CHARACTERS_MAX } from '../limits.ts';
 import type { JudgedDecision } from '../store/labels.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Managed, ManagedAnswer, ManagedHandler } from './managed.ts';
-import { text, validate } from './validate.ts';
+import { LABEL } from './bodies.ts';
+import type { BodyOf } from './body.ts';
 
 /** What a customer says that a decision of its own was. Source: open points, section 2. */
 export interface LabelParts {
@@ -23,17 +21,11 @@ export type FindDecision = (
   nowMs: number,
 ) => Pick<DecisionRecord, 'requestId' | 'fingerprintHash' | 'publicKey'> | null;
 
-const LABEL = z.object({
-  request_id: z.string(),
-  label: z.enum(LABELS),
-  note: text(NOTE_CHARACTERS_MAX).nullish(),
-});
-
 export function labelRoutes(managed: Managed, parts: LabelParts): Route[] {
   const { feedback, labels, shadowReviews } = parts.store;
 
-  const add: ManagedHandler = async (request) => {
-    const read = validate(LABEL, request.body);
+  const add: ManagedHandler<BodyOf<typeof LABEL>> = async (request) => {
+    const read = request.body;
     if (read.kind === 'problem') return read;
     const { request_id: requestId, label, note = null } = read.value;
     const { customer } = request.caller;
@@ -56,7 +48,7 @@ export function labelRoutes(managed: Managed, parts: LabelParts): Route[] {
     return { requestId, fingerprintHash: fingerprintHash as FingerprintHash | null, publicKey };
   }
 
-  return [managed.route('/v1/labels', { POST: managed({ body: 'json' }, add) })];
+  return [managed.route('/v1/labels', { POST: managed({ body: LABEL }, add) })];
 }
 
 /** The same for another customer's ids as for those of nobody. */

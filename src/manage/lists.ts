@@ -1,16 +1,17 @@
-import { setImmediate as endOfTurn } from 'node:timers/promises';
-import { z } from 'zod';
 import type { CustomerNumber, FingerprintHash } from '../base/brand.ts';
 import type { Route } from '../base/exchange.ts';
 import { problem, type FieldError } from '../base/problem.ts';
 import { LIST_ACTIONS, type ListAction } from '../core/decision.ts';
-import { LIST_BATCH_ENTRIES_MAX, LISTS_PAGE_ROWS_DEFAULT, NOTE_CHARACTERS_MAX } from '../limits.ts';
+import { LISTS_PAGE_ROWS_DEFAULT } from '../limits.ts';
 import type { StoreWrite } from '../store/durable.ts';
-import { EXPIRY_MAX, type ListChange, type ListEntry, type ListPut, type Lists } from '../store/lists.ts';
+import type { ListChange, ListEntry, ListPut, Lists } from '../store/lists.ts';
 import type { Registry } from '../store/registry.ts';
-import type { Managed, ManagedAnswer, ManagedHandler, ManagedRequest } from './managed.ts';
-import { badQuery, type Cursors, pageAnswer, readPage } from './paging.ts';
-import { invalid, text, validate, type Validated } from './validate.ts';
+import type { Slices } from '../store/turns.ts';
+import { AnswerPieces, pageAnswer } from './answer-pieces.ts';
+import { type BatchParts, type BatchRow, hashIn, LIST_BATCH, LIST_ENTRY } from './bodies.ts';
+import type { AnyRequest, Managed, ManagedAnswer, ManagedHandler } from './managed.ts';
+import { badQuery, type Cursors, readPage } from './paging.ts';
+import type { Validated } from './validate.ts';
 
 /** A customer's own block, allow and watch entries. Source: risk specification, 2.3 and 4.2; open points, section 3. */
 export interface ListParts {
@@ -25,26 +26,15 @@ export interface ListParts {
     customer: CustomerNumber,
     fingerprintHashes: readonly FingerprintHash[],
     nowSeconds: number,
+    slices: Slices,
   ) => Promise<StoreWrite<unknown>>;
 }
 
 const ROUTE = '/v1/lists';
-const HASH = /^[0-9a-fA-F]{64}$/;
-
-const ENTRY = z.object({
-  fingerprint_hash: z
-    .string()
-    .regex(HASH, 'This must be 64 hexadecimal digits.')
-    .transform((hash) => hash.toLowerCase() as FingerprintHash),
-  action: z.enum(LIST_ACTIONS),
-  note: text(NOTE_CHARACTERS_MAX).nullish(),
-  expires_at: z.int().max(EXPIRY_MAX).nullish(),
-});
-
 export function listRoutes(managed: Managed, parts: ListParts): Route[] {
   const { lists, registry, cursors } = parts;
 
-  const page: ManagedHandler = (request) => {
+  const page: ManagedHandler = async (request) => {
     const read = readPage(request, cursors, ROUTE, LISTS_PAGE_ROWS_DEFAULT);
     if (read.kind === 'problem') return read;
     const actionText = request.query.get('action');
@@ -54,22 +44,26 @@ export function listRoutes(managed: Managed, parts: ListParts): Route[] {
     }
     const after = read.after as FingerprintHash | null;
     const { customer } = request.caller;
-    const found = lists.page(customer, { after, limit: read.limit, action }, request.nowSeconds);
-    const next = found.next === null ? null : cursors.issue(ROUTE, customer, found.next);
+    const query = { after, limit: read.limit, action };
+    const found = await lists.page(customer, query, request.nowSeconds, request.slices);
+    const cursorAt = (place: string): string => cursors.issue(ROUTE, customer, place);
     return pageAnswer(
-      found.entries.map((entry) => show(entry, request)),
-      next,
+      request.slices,
+      found.entries,
+      (entry) => show(entry, request),
+      found.next === null ? null : cursorAt(found.next),
+      (entry) => cursorAt(entry.fingerprintHash),
     );
   };
 
   const find: ManagedHandler = (request) => {
-    const hash = hashOf(request);
+    const hash = hashIn(request.params['fingerprint_hash'] ?? '');
     const entry = hash === null ? null : lists.get(request.caller.customer, hash, request.nowSeconds);
     return entry === null ? NOT_FOUND : { kind: 'json', status: 200, body: show(entry, request) };
   };
 
-  const add: ManagedHandler = async (request) => {
-    const read = readChange(request.body, request.nowSeconds);
+  const add: ManagedHandler<Validated<ListChange>> = async (request) => {
+    const read = request.body;
     if (read.kind === 'problem') return read;
     const written = await lists.put(request.caller.customer, read.value, request.nowSeconds);
     if (written.kind === 'fault') return written;
@@ -79,26 +73,36 @@ export function listRoutes(managed: Managed, parts: ListParts): Route[] {
     return { kind: 'json', status: created ? 201 : 200, body: show(entry, request) };
   };
 
-  const addMany: ManagedHandler = async (request) => {
-    const read = readEntries(request.body);
+  const addMany: ManagedHandler<Validated<BatchParts>> = async (request) => {
+    const read = request.body;
     if (read.kind === 'problem') return read;
-    const rows = await readRows(read.value, request.nowSeconds);
+    const { slices } = request;
+    const rows: BatchRow[] = [];
+    for (const part of read.value) {
+      rows.push(...(JSON.parse(part) as readonly BatchRow[]));
+      if (slices.isOver) await slices.begin();
+    }
     const changes = rows.flatMap(({ change }) => (change.kind === 'ok' ? [change.value] : []));
-    const written = await lists.putMany(request.caller.customer, changes, request.nowSeconds);
+    const written = await lists.putMany(request.caller.customer, changes, request.nowSeconds, slices);
     if (written.kind === 'fault') return written;
     const told = await tell(request, written.value);
     if (told.kind === 'fault') return told;
     const puts = written.value.values();
-    const results = rows.map(({ given, change }) =>
-      change.kind === 'ok'
-        ? { fingerprint_hash: change.value.fingerprintHash, status: puts.next().value?.created === true ? 201 : 200 }
-        : { fingerprint_hash: givenHash(given), status: 422, ...pick(change.problem) },
-    );
-    return { kind: 'json', status: 200, body: { results } };
+    const pieces = new AnswerPieces(slices);
+    await pieces.add('{"results":[');
+    for (const [at, { givenHash, change }] of rows.entries()) {
+      const result =
+        change.kind === 'ok'
+          ? { fingerprint_hash: change.value.fingerprintHash, status: puts.next().value?.created === true ? 201 : 200 }
+          : { fingerprint_hash: givenHash, status: 422, ...pick(change.problem) };
+      await pieces.add(`${at === 0 ? '' : ','}${JSON.stringify(result)}`);
+    }
+    await pieces.add(']}');
+    return { kind: 'pieces', status: 200, contentType: 'application/json', pieces: pieces.done() };
   };
 
   const remove: ManagedHandler = async (request) => {
-    const hash = hashOf(request);
+    const hash = hashIn(request.params['fingerprint_hash'] ?? '');
     if (hash === null) return NOT_FOUND;
     const { customer } = request.caller;
     const removed = await lists.remove(customer, hash, request.nowSeconds);
@@ -107,15 +111,15 @@ export function listRoutes(managed: Managed, parts: ListParts): Route[] {
   };
 
   /** Resolves when the registry has heard of the blocks among these; of several changes to one fingerprint the last counts. */
-  async function tell(request: ManagedRequest, puts: readonly ListPut[]): Promise<StoreWrite<unknown>> {
+  async function tell(request: AnyRequest, puts: readonly ListPut[]): Promise<StoreWrite<unknown>> {
     const actions = new Map(puts.map(({ entry }) => [entry.fingerprintHash, entry.action]));
     const blocked = [...actions].filter(([, action]) => action === 'block').map(([hash]) => hash);
     if (blocked.length === 0) return { kind: 'ok', value: null };
-    return parts.onBlocked(request.caller.customer, blocked, request.nowSeconds);
+    return parts.onBlocked(request.caller.customer, blocked, request.nowSeconds, request.slices);
   }
 
   /** The registry's part is there only when the registry knows the fingerprint; it names nobody. */
-  function show(entry: ListEntry, request: ManagedRequest): Record<string, unknown> {
+  function show(entry: ListEntry, request: AnyRequest): Record<string, unknown> {
     return {
       fingerprint_hash: entry.fingerprintHash,
       action: entry.action,
@@ -128,8 +132,8 @@ export function listRoutes(managed: Managed, parts: ListParts): Route[] {
   }
 
   return [
-    managed.route(ROUTE, { GET: managed({}, page), POST: managed({ body: 'json' }, add) }),
-    managed.route(`${ROUTE}/batch`, { POST: managed({ body: 'json_or_array' }, addMany) }),
+    managed.route(ROUTE, { GET: managed({}, page), POST: managed({ body: LIST_ENTRY }, add) }),
+    managed.route(`${ROUTE}/batch`, { POST: managed({ body: LIST_BATCH }, addMany) }),
     managed.route(`${ROUTE}/{fingerprint_hash}`, { GET: managed({}, find), DELETE: managed({}, remove) }),
   ];
 }
@@ -150,56 +154,8 @@ export function sharedRegistry(
   return { shared_registry: { risk_score: Math.round(known.risk), customers_seen: known.customers } };
 }
 
-function readChange(body: unknown, nowSeconds: number): Validated<ListChange> {
-  const read = validate(ENTRY, body);
-  if (read.kind === 'problem') return read;
-  const { fingerprint_hash: fingerprintHash, action, note = null, expires_at: expiresAt = null } = read.value;
-  if (expiresAt !== null && expiresAt <= nowSeconds) {
-    return invalid([{ pointer: '/expires_at', code: 'invalid_value', message: 'This must lie in the future.' }]);
-  }
-  return { kind: 'ok', value: { fingerprintHash, action, note, expiresAtSeconds: expiresAt } };
-}
-
-const ENTRIES = z.array(z.unknown()).max(LIST_BATCH_ENTRIES_MAX);
-
-/** `{"entries":[...]}`, or the array alone. */
-function readEntries(body: ManagedRequest['body']): Validated<readonly unknown[]> {
-  if (Array.isArray(body)) return validate(ENTRIES, body);
-  const read = validate(z.object({ entries: ENTRIES }), body);
-  return read.kind === 'problem' ? read : { kind: 'ok', value: read.value.entries };
-}
-
-/** Measured: 1,000 wrong entries at once hold the main thread for 20 ms, 100 for 2 ms; decisions have their turn in between. */
-const ENTRIES_AT_ONCE = 100;
-
-interface Row {
-  readonly given: unknown;
-  readonly change: Validated<ListChange>;
-}
-
-async function readRows(entries: readonly unknown[], nowSeconds: number): Promise<readonly Row[]> {
-  const rows: Row[] = [];
-  for (const [i, given] of entries.entries()) {
-    if (i > 0 && i % ENTRIES_AT_ONCE === 0) await endOfTurn();
-    rows.push({ given, change: readChange(given, nowSeconds) });
-  }
-  return rows;
-}
-
-/** What the client called the entry by, as far as that may come back. */
-function givenHash(given: unknown): string | null {
-  const hash =
-    typeof given === 'object' && given !== null && 'fingerprint_hash' in given ? given.fingerprint_hash : null;
-  return typeof hash === 'string' ? hash.slice(0, 64) : null;
-}
-
 function pick(fault: { readonly code: string; readonly errors?: readonly FieldError[] }): Record<string, unknown> {
   return { code: fault.code, errors: fault.errors };
-}
-
-function hashOf(request: ManagedRequest): FingerprintHash | null {
-  const hash = request.params['fingerprint_hash'] ?? '';
-  return HASH.test(hash) ? (hash.toLowerCase() as FingerprintHash) : null;
 }
 
 function asAction(value: string): ListAction | null {

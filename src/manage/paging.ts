@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { problem, type Problem } from '../base/problem.ts';
 import { PAGE_ROWS_MAX } from '../limits.ts';
-import type { ManagedAnswer, ManagedRequest } from './managed.ts';
+import type { AnyRequest } from './managed.ts';
 
 /** Choice: 64 bits cannot be guessed within the rate limits, and a cursor stays short. */
 const TAG_BYTES = 8;
@@ -44,7 +44,7 @@ export type PageQuery =
   | { readonly kind: 'problem'; readonly problem: Problem };
 
 /** `?limit=&cursor=`, both optional. Source: open points, section 1, "Paging". */
-export function readPage(request: ManagedRequest, cursors: Cursors, route: string, limitDefault: number): PageQuery {
+export function readPage(request: AnyRequest, cursors: Cursors, route: string, limitDefault: number): PageQuery {
   const { query, caller } = request;
   const limitText = query.get('limit') ?? String(limitDefault);
   const limit = Number(limitText);
@@ -63,8 +63,4 @@ export function readPage(request: ManagedRequest, cursors: Cursors, route: strin
 export function badQuery(name: string, message: string): Problem {
   const errors = [{ pointer: `?${name}`, code: 'invalid_value', message }];
   return problem('invalid_request', `The parameter ${name} of the query is not valid.`, { errors });
-}
-
-export function pageAnswer(data: readonly unknown[], nextCursor: string | null): ManagedAnswer {
-  return { kind: 'json', status: 200, body: { data, has_more: nextCursor !== null, next_cursor: nextCursor } };
 }

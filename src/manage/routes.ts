@@ -36,7 +36,7 @@ export function managementRoutes({ managed, cursors, store, decisions, webhooks 
       lists,
       registry,
       cursors,
-      onBlocked: (customer, hashes, now) => sightings.noteBlocks(customer, hashes, now),
+      onBlocked: (customer, hashes, now, slices) => sightings.noteBlocks(customer, hashes, now, slices),
     }),
     ...candidateRoutes(managed, { decisions, lists, registry, cursors }),
     ...decisionRoutes(managed, {

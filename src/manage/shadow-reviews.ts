@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import type { Route } from '../base/exchange.ts';
 import { problem } from '../base/problem.ts';
 import { VERDICTS } from '../core/judgement.ts';
@@ -6,9 +5,11 @@ import { SHADOW_REASONS } from '../core/shadow.ts';
 import { SHADOW_REVIEWS_PAGE_ROWS_DEFAULT } from '../limits.ts';
 import type { Store } from '../store/open-store.ts';
 import type { ShadowReview } from '../store/shadow-reviews.ts';
+import { pageAnswer } from './answer-pieces.ts';
+import { VERDICT } from './bodies.ts';
+import type { BodyOf } from './body.ts';
 import type { Managed, ManagedAnswer, ManagedHandler } from './managed.ts';
-import { badQuery, type Cursors, pageAnswer, readPage } from './paging.ts';
-import { validate } from './validate.ts';
+import { badQuery, type Cursors, readPage } from './paging.ts';
 
 /** The shadow review queue and the verdicts on its rows. Source: open points, section 2. */
 export interface ShadowReviewParts {
@@ -17,11 +18,10 @@ export interface ShadowReviewParts {
 }
 
 const ROUTE = '/v1/shadow-reviews';
-const VERDICT = z.object({ verdict: z.enum(VERDICTS) });
 const VERDICT_FILTERS = ['none', ...VERDICTS] as const;
 
 export function shadowReviewRoutes(managed: Managed, { store, cursors }: ShadowReviewParts): Route[] {
-  const page: ManagedHandler = (request) => {
+  const page: ManagedHandler = async (request) => {
     const read = readPage(request, cursors, ROUTE, SHADOW_REVIEWS_PAGE_ROWS_DEFAULT);
     if (read.kind === 'problem') return read;
     const verdict = oneOf(VERDICT_FILTERS, request.query.get('verdict'));
@@ -30,12 +30,13 @@ export function shadowReviewRoutes(managed: Managed, { store, cursors }: ShadowR
     if (why === undefined) return badFilter('why', 'sample, near_block or challenger');
     const { customer } = request.caller;
     const { after, limit } = read;
-    const found = store.shadowReviews.page(customer, { after, limit, verdict, why });
-    return pageAnswer(found.rows.map(show), found.next === null ? null : cursors.issue(ROUTE, customer, found.next));
+    const found = await store.shadowReviews.page(customer, { after, limit, verdict, why }, request.slices);
+    const next = found.next === null ? null : cursors.issue(ROUTE, customer, found.next);
+    return pageAnswer(request.slices, found.rows, show, next);
   };
 
-  const judge: ManagedHandler = async (request) => {
-    const read = validate(VERDICT, request.body);
+  const judge: ManagedHandler<BodyOf<typeof VERDICT>> = async (request) => {
+    const read = request.body;
     if (read.kind === 'problem') return read;
     const requestId = request.params['request_id'] ?? '';
     const { verdict } = read.value;
@@ -46,7 +47,7 @@ export function shadowReviewRoutes(managed: Managed, { store, cursors }: ShadowR
 
   return [
     managed.route(ROUTE, { GET: managed({}, page) }),
-    managed.route(`${ROUTE}/{request_id}`, { POST: managed({ body: 'json' }, judge) }),
+    managed.route(`${ROUTE}/{request_id}`, { POST: managed({ body: VERDICT }, judge) }),
   ];
 }
 

@@ -1,13 +1,13 @@
-import { z } from 'zod';
 import { unreachable } from '../base/brand.ts';
 import type { Handler, Route } from '../base/exchange.ts';
 import { problem } from '../base/problem.ts';
-import { DECISIONS } from '../core/decision.ts';
 import type { Webhook, WebhookId } from '../core/webhook.ts';
 import { overloaded } from '../decide/pipeline.ts';
-import type { Managed, ManagedAnswer, ManagedHandler, ManagedRequest } from './managed.ts';
-import { badQuery, type Cursors, pageAnswer, readPage } from './paging.ts';
-import { text, validate } from './validate.ts';
+import { pageAnswer } from './answer-pieces.ts';
+import { type CheckTarget, newWebhook, ROTATION, type TargetFault, webhookChange } from './bodies.ts';
+import { ANY_BODY, type BodyOf, type BodyReader } from './body.ts';
+import type { AnyRequest, Managed, ManagedAnswer, ManagedHandler } from './managed.ts';
+import { badQuery, type Cursors, readPage } from './paging.ts';
 import type { WebhookControl, WebhookReader } from './webhook-control.ts';
 import { deliveryJson, isWebhookId, maskedSecret, webhookJson } from './webhook-wire.ts';
 
@@ -17,49 +17,18 @@ export interface WebhookParts {
   readonly control: Pick<WebhookControl, 'create' | 'change' | 'remove' | 'rotate' | 'test'>;
   readonly cursors: Cursors;
   /** null when deliveries may go there, as far as that can be told without asking the name service. `detail` is public text. */
-  readonly checkTarget: (url: string) => TargetFault | null;
-}
-
-interface TargetFault {
-  /** `invalid`: not of a URL's form. */
-  readonly code: 'invalid' | 'blocked_url';
-  readonly detail: string;
+  readonly checkTarget: CheckTarget;
 }
 
 const ROUTE = '/v1/webhooks';
 /** Source: open points, section 1. */
 const PAGE_ROWS_DEFAULT = 100;
-/** Source: open points, section 4. */
-const URL_CHARACTERS_MAX = 2_048;
-/** Choice: as long as a list entry's note. */
-const DESCRIPTION_CHARACTERS_MAX = 500;
 /** Source: open points, section 4, has a day in its example. */
 const GRACE_SECONDS_DEFAULT = 86_400;
-/** Choice: a week; an old secret that counts longer was not replaced. */
-const GRACE_SECONDS_MAX = 7 * 86_400;
-
-// Counted before each is looked at: a body of many thousand must not take as many checks.
-const EVENT_TYPES = z
-  .array(z.unknown())
-  .min(1)
-  .max(DECISIONS.length)
-  .pipe(z.array(z.enum(DECISIONS)).check(findTwins));
-const ROTATION = z.object({ grace_seconds: z.int().min(0).max(GRACE_SECONDS_MAX).nullish() });
-
 export function webhookRoutes(managed: Managed, parts: WebhookParts): Route[] {
   const { webhooks, control, cursors, checkTarget } = parts;
-  const newWebhook = z.object({
-    url: text(URL_CHARACTERS_MAX).check(findFormFault),
-    event_types: EVENT_TYPES,
-    description: text(DESCRIPTION_CHARACTERS_MAX).nullish(),
-  });
-
-  const webhookChange = z.object({
-    url: text(URL_CHARACTERS_MAX).check(findFormFault).optional(),
-    event_types: EVENT_TYPES.optional(),
-    description: text(DESCRIPTION_CHARACTERS_MAX).nullish(),
-    disabled: z.boolean().optional(),
-  });
+  const body = newWebhook(checkTarget);
+  const changeBody = webhookChange(checkTarget);
 
   const page: ManagedHandler = (request) => {
     const read = readPage(request, cursors, ROUTE, PAGE_ROWS_DEFAULT);
@@ -68,10 +37,8 @@ export function webhookRoutes(managed: Managed, parts: WebhookParts): Route[] {
     if (after !== null && !isWebhookId(after)) return FOREIGN_CURSOR;
     const { customer } = request.caller;
     const found = webhooks.page(customer, { after, limit });
-    return pageAnswer(
-      found.rows.map(showMasked),
-      found.next === null ? null : cursors.issue(ROUTE, customer, found.next),
-    );
+    const next = found.next === null ? null : cursors.issue(ROUTE, customer, found.next);
+    return pageAnswer(request.slices, found.rows, showMasked, next);
   };
 
   const find: ManagedHandler = (request) => {
@@ -80,8 +47,8 @@ export function webhookRoutes(managed: Managed, parts: WebhookParts): Route[] {
     return webhook === null ? WEBHOOK_NOT_FOUND : { kind: 'json', status: 200, body: showMasked(webhook) };
   };
 
-  const add: ManagedHandler = async (request) => {
-    const read = validate(newWebhook, request.body);
+  const add: ManagedHandler<BodyOf<typeof body>> = async (request) => {
+    const read = request.body;
     if (read.kind === 'problem') return read;
     const { url, event_types: eventTypes, description = null } = read.value;
     const fault = checkTarget(url);
@@ -101,8 +68,8 @@ export function webhookRoutes(managed: Managed, parts: WebhookParts): Route[] {
     }
   };
 
-  const change: ManagedHandler = async (request) => {
-    const read = validate(webhookChange, request.body);
+  const change: ManagedHandler<BodyOf<typeof changeBody>> = async (request) => {
+    const read = request.body;
     if (read.kind === 'problem') return read;
     const { url, event_types: eventTypes, description, disabled } = read.value;
     const fault = url === undefined ? null : checkTarget(url);
@@ -128,12 +95,12 @@ export function webhookRoutes(managed: Managed, parts: WebhookParts): Route[] {
     return removed.kind === 'removed' ? { kind: 'empty', status: 204 } : WEBHOOK_NOT_FOUND;
   };
 
-  const rotate: ManagedHandler = async (request) => {
-    const read = validate(ROTATION, request.body ?? {});
-    if (read.kind === 'problem') return read;
+  const rotate: ManagedHandler<BodyOf<typeof ROTATION> | null> = async (request) => {
+    const read = request.body;
+    if (read?.kind === 'problem') return read;
     const id = idOf(request);
     if (id === null) return WEBHOOK_NOT_FOUND;
-    const graceSeconds = read.value.grace_seconds ?? GRACE_SECONDS_DEFAULT;
+    const graceSeconds = read?.value.grace_seconds ?? GRACE_SECONDS_DEFAULT;
     const rotated = await control.rotate(request.caller.customer, id, graceSeconds);
     if (rotated.kind === 'fault') return rotated;
     if (rotated.kind === 'not_found') return WEBHOOK_NOT_FOUND;
@@ -143,7 +110,7 @@ export function webhookRoutes(managed: Managed, parts: WebhookParts): Route[] {
   const test: ManagedHandler = async (request) => {
     const id = idOf(request);
     if (id === null) return WEBHOOK_NOT_FOUND;
-    const tested = await control.test(request.caller.customer, id);
+    const tested = await request.waiting.whileOut(() => control.test(request.caller.customer, id));
     switch (tested.kind) {
       case 'done':
         return { kind: 'json', status: 200, body: deliveryJson(tested.delivery) };
@@ -160,32 +127,30 @@ export function webhookRoutes(managed: Managed, parts: WebhookParts): Route[] {
     }
   };
 
-  function findFormFault(context: z.core.ParsePayload<string>): void {
-    const fault = checkTarget(context.value);
-    if (fault?.code !== 'invalid') return;
-    context.issues.push({ code: 'custom', message: fault.detail, input: context.value });
-  }
-
   function showMasked(webhook: Webhook): Record<string, unknown> {
     return webhookJson(webhook, maskedSecret(webhooks.secretsOf(webhook)?.current ?? null));
   }
 
   return [
-    managed.route(ROUTE, { GET: managed({}, page), POST: managed({ body: 'json' }, add) }),
+    managed.route(ROUTE, { GET: managed({}, page), POST: managed({ body }, add) }),
     managed.route(`${ROUTE}/{id}`, {
       GET: managed({}, find),
-      PATCH: managed({ body: 'json' }, change),
+      PATCH: managed({ body: changeBody }, change),
       DELETE: managed({}, remove),
     }),
-    managed.route(`${ROUTE}/{id}/test`, { POST: withOptionalBody(managed, test) }),
-    managed.route(`${ROUTE}/{id}/rotate`, { POST: withOptionalBody(managed, rotate) }),
+    managed.route(`${ROUTE}/{id}/test`, { POST: withOptionalBody(managed, ANY_BODY, test) }),
+    managed.route(`${ROUTE}/{id}/rotate`, { POST: withOptionalBody(managed, ROTATION, rotate) }),
   ];
 }
 
 /** For calls that need no body: where one is sent, it is read like any other; else the handler gets null for it. */
-export function withOptionalBody(managed: Managed, handler: ManagedHandler): Handler {
+export function withOptionalBody<Body>(
+  managed: Managed,
+  body: BodyReader<Body>,
+  handler: ManagedHandler<Body | null>,
+): Handler {
   const without = managed({}, handler);
-  const withBody = managed({ body: 'json' }, handler);
+  const withBody = managed({ body }, handler);
   return (head, exchange) => (head.contentLength > 0 ? withBody : without)(head, exchange);
 }
 
@@ -220,15 +185,7 @@ const FOREIGN_CURSOR: ManagedAnswer = {
   problem: badQuery('cursor', 'This is not a next_cursor of this list.'),
 };
 
-/** Tells of each event type that was named before. */
-function findTwins(context: z.core.ParsePayload<readonly string[]>): void {
-  for (const [i, name] of context.value.entries()) {
-    if (context.value.indexOf(name) === i) continue;
-    context.issues.push({ code: 'custom', message: 'This is given twice.', path: [i], input: context.value });
-  }
-}
-
-function idOf(request: ManagedRequest): WebhookId | null {
+function idOf(request: AnyRequest): WebhookId | null {
   const id = request.params['id'] ?? '';
   return isWebhookId(id) ? id : null;
 }

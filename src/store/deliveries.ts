@@ -23,6 +23,7 @@ import { WriteQueue } from './deliveries/write-queue.ts';
 import { committed, type StoreFault, type StoreWrite } from './durable.ts';
 import { ID_BYTES, oldRows, removeRows, rowIdOf } from './request-rows.ts';
 import type { Tallies } from './tallies.ts';
+import { Turns } from './turns.ts';
 import { u32Key, withSum } from './value.ts';
 
 export interface SkipOrder {
@@ -109,6 +110,7 @@ export class Deliveries {
     tallies: Tallies,
     counters: Counters,
     bounds = BOUNDS,
+    turns = new Turns(),
   ) {
     this.#root = root;
     this.#table = tables.rows;
@@ -117,7 +119,7 @@ export class Deliveries {
     this.#counters = counters;
     this.#bounds = bounds;
     this.#eviction = new Eviction(tables.rows, tallies, bounds.endedPerCustomerMax);
-    this.#pages = new Pages(tables.rows, bounds);
+    this.#pages = new Pages(tables.rows, bounds, turns);
     this.#queue = new WriteQueue((items) => this.#writeItems(items), bounds.perWrite);
   }
 

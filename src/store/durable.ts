@@ -1,3 +1,4 @@
+import { statfs } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RootDatabase } from 'lmdb';
 import { runningTimer } from '../base/running-time.ts';
@@ -12,7 +13,7 @@ import { lackOfRoom } from './disk-room.ts';
  * environment stays locked, every later write and even `process.exit()` hang for ever, and only a new process recovers, with
  * every acknowledged write. Whether the stuck write itself is there after the restart is unknown, as it is after a crash.
  * `store_write_failed`: LMDB refused the write and nothing of it is stored; the store may be used on.
- * `disk_full`: the same, without having asked LMDB: too little of the disk is free.
+ * `store_full`: nothing was written because there is no room, on the disk or in the map.
  */
 export interface StoreFault {
   readonly kind: 'fault';
@@ -23,7 +24,7 @@ export interface StoreFault {
 export type StoreFaultCode =
   | 'store_stuck'
   | 'store_write_failed'
-  | 'disk_full'
+  | 'store_full'
   | 'store_unusable'
   | 'store_lost'
   | 'simulated_time_mismatch'
@@ -43,25 +44,45 @@ export function fault(code: StoreFaultCode, detail: string): StoreFault {
 const REASON_MS_MAX = 100;
 
 /**
+ * Writes all or none of what `put` puts, and answers when it is on the disk. For writes that need not read what is there in the same
+ * transaction: they are made by the library's own thread, where `durably` runs its change on this one.
+ */
+export function durablyTogether<T>(root: RootDatabase<Buffer, Buffer>, put: () => T): Promise<StoreWrite<T>> {
+  let value: T | undefined;
+  const batch = (): Promise<T> =>
+    root
+      .batch(() => {
+        value = put();
+      })
+      .then(() => value as T);
+  return flushedWhen(root, batch);
+}
+
+/**
  * Runs `change` inside one write transaction and answers when it is on the disk (fsync), so that an acknowledged write survives
  * power loss. `change` sees what it wrote; it must read and check before its first put, because what it wrote before an
  * exception stays.
  */
-export async function durably<T>(root: RootDatabase<Buffer, Buffer>, change: () => T): Promise<StoreWrite<T>> {
+export function durably<T>(root: RootDatabase<Buffer, Buffer>, change: () => T): Promise<StoreWrite<T>> {
+  return flushedWhen(root, () => root.transaction(change));
+}
+
+async function flushedWhen<T>(root: RootDatabase<Buffer, Buffer>, commit: () => Promise<T>): Promise<StoreWrite<T>> {
   const lack = lackOfRoom(root);
-  if (lack !== null) return fault('disk_full', lack);
+  if (lack !== null) return fault('store_full', lack);
   // The flush must be asked for in the same turn: later it would be that of a later transaction.
   let committing: Promise<T>;
   let flushed: Promise<unknown>;
   try {
-    committing = root.transaction(change);
+    committing = commit();
     flushed = root.flushed.then(() => true);
   } catch (error) {
-    return fault('store_write_failed', messageOf(error));
+    return await refused(root, error);
   }
   // A flush that fails after its commit failed is the same fault told twice.
   flushed.catch(() => {});
   return inTime(
+    root,
     committing.then(async (value) => {
       await flushed;
       return value;
@@ -76,18 +97,18 @@ export async function durably<T>(root: RootDatabase<Buffer, Buffer>, change: () 
  */
 export async function committed<T>(root: RootDatabase<Buffer, Buffer>, change: () => T): Promise<StoreWrite<T>> {
   const lack = lackOfRoom(root);
-  if (lack !== null) return fault('disk_full', lack);
+  if (lack !== null) return fault('store_full', lack);
   let committing: Promise<T>;
   try {
     committing = root.transaction(change);
   } catch (error) {
-    return fault('store_write_failed', messageOf(error));
+    return await refused(root, error);
   }
-  return inTime(committing);
+  return inTime(root, committing);
 }
 
 /** What came of a write; `store_stuck` when that is not known within `STORE_WRITE_MS_MAX` in which this process ran. */
-async function inTime<T>(writing: Promise<T>): Promise<StoreWrite<T>> {
+async function inTime<T>(root: RootDatabase<Buffer, Buffer>, writing: Promise<T>): Promise<StoreWrite<T>> {
   const late = runningTimer(STORE_WRITE_MS_MAX);
   try {
     const outcome = await Promise.race([writing.then((value) => ({ value })), late.passed]);
@@ -95,9 +116,35 @@ async function inTime<T>(writing: Promise<T>): Promise<StoreWrite<T>> {
     writing.catch(() => {});
     return fault('store_stuck', `the store did not take a write within ${STORE_WRITE_MS_MAX} ms`);
   } catch (error) {
-    return fault('store_write_failed', await reasonOf(error));
+    return await refused(root, error);
   } finally {
     late.cancel();
+  }
+}
+
+/** Source: lmdb.h, `MDB_MAP_FULL`; and `ENOSPC` and `EDQUOT` of Linux and macOS as LMDB passes them on. */
+const FULL_CODES: ReadonlySet<unknown> = new Set([-30_792, 28, 122, 69]);
+const FULL_TEXT = /MDB_MAP_FULL|ENOSPC|EDQUOT|No space left|quota exceeded/i;
+
+/** Choice: with less room than this a write that failed for whatever reason failed for want of it. */
+const FULL_FREE_BYTES = 1_048_576;
+
+async function refused(root: RootDatabase<Buffer, Buffer>, error: unknown): Promise<StoreFault> {
+  const reason = await reasonOf(error);
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const isFull = FULL_CODES.has(code) || FULL_TEXT.test(reason) || (await isDiskFull(root));
+  return fault(isFull ? 'store_full' : 'store_write_failed', reason);
+}
+
+/** LMDB calls it an input/output error when the disk takes a part of several pages, which is what a full one does. */
+async function isDiskFull(root: RootDatabase<Buffer, Buffer>): Promise<boolean> {
+  // The library's types leave it out.
+  if (!('path' in root) || typeof root.path !== 'string') return false;
+  try {
+    const { bavail, bsize } = await statfs(root.path);
+    return bavail * bsize < FULL_FREE_BYTES;
+  } catch {
+    return false;
   }
 }
 

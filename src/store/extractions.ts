@@ -26,6 +26,7 @@ import type { Failures } from './failures.ts';
 import type { Idempotency, IdempotentFound, IdempotentKey } from './idempotency.ts';
 import { endOfCustomer, rowIdOf } from './request-rows.ts';
 import type { ContentChange, Sessions } from './sessions.ts';
+import { type Slices, walkInSlices } from './turns.ts';
 import { u32Key, withoutSum, withSum } from './value.ts';
 
 export interface ExtractionTables {
@@ -192,25 +193,31 @@ export class Extractions {
   }
 
   /** Newest first. */
-  page(
+  async page(
     customer: CustomerNumber,
     query: ExtractionQuery,
-  ): { readonly rows: readonly Extraction[]; readonly next: ExtractionId | null } {
+    slices: Slices,
+  ): Promise<{ readonly rows: readonly Extraction[]; readonly next: ExtractionId | null }> {
     const rows: Extraction[] = [];
     const start = (query.after === null ? null : jobKey(customer, query.after)) ?? endOfCustomer(customer);
-    const range = this.#tables.jobs.getRange({ start, exclusiveStart: true, end: u32Key(customer), reverse: true });
+    const range = { start, exclusiveStart: true, end: u32Key(customer), reverse: true };
     let looked = 0;
     let last: ExtractionId | null = null;
-    for (const { key, value } of range) {
+    let next: ExtractionId | null = null;
+    await walkInSlices(this.#tables.jobs, range, slices, (key, value) => {
       // One row more than the page holds tells that there is a next one.
-      if (rows.length === query.limit || looked === this.#bounds.scanRowsMax) return { rows, next: last };
+      if (rows.length === query.limit || looked === this.#bounds.scanRowsMax) {
+        next = last;
+        return 'end';
+      }
       looked++;
       const job = decodeJob(Buffer.from(key), Buffer.from(value));
       last = job.id;
       const state = this.stateOf(job.number);
       if (state !== null && fits(job, state, query)) rows.push(extractionOf(job, state));
-    }
-    return { rows, next: null };
+      return 'on';
+    });
+    return { rows, next };
   }
 
   stateOf(job: JobNumber): ExtractionState | null {

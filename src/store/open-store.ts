@@ -19,6 +19,7 @@ import { SightingQueue } from './sighting-queue.ts';
 import { Sightings } from './sightings.ts';
 import { type EnvironmentName, type TableName, TABLES_MAX } from './tables.ts';
 import { Tallies } from './tallies.ts';
+import { Turns } from './turns.ts';
 import { Webhooks } from './webhooks.ts';
 
 export interface StoreOptions {
@@ -42,6 +43,8 @@ export interface Store {
   readonly deliveries: Deliveries;
   /** Jobs of extraction and what belongs to them; null when opened read-only. */
   readonly extract: ExtractStore | null;
+  /** Shared by all long reads of management calls, whichever table they read. */
+  readonly turns: Turns;
   /** The environments, for `backup.ts`; `hot` is null when opened read-only. */
   readonly state: RootDatabase<Buffer, Buffer>;
   readonly hot: RootDatabase<Buffer, Buffer> | null;
@@ -77,7 +80,8 @@ export function openStore(options: StoreOptions): StoreOpened {
     const feedback = new Feedback(state, { labels, shadowReviews, sightings, sightingQueue });
     const webhooks = new Webhooks(state, table(state, 'webhooks'));
     const deliveryTables = { rows: table(state, 'deliveries'), pending: table(state, 'deliveries-pending') };
-    const deliveries = new Deliveries(state, deliveryTables, tallies, counters);
+    const turns = new Turns();
+    const deliveries = new Deliveries(state, deliveryTables, tallies, counters, undefined, turns);
     const hot = options.readOnly ? null : openEnvironment(options.dataDir, 'hot', false);
     if (hot !== null) table(hot, 'hot-meta');
     const extractRoot = options.readOnly ? null : openEnvironment(options.dataDir, 'extract', false);
@@ -98,13 +102,14 @@ export function openStore(options: StoreOptions): StoreOpened {
       webhooks,
       deliveries,
       extract,
+      turns,
       state,
       hot,
       openDecisionLog(given) {
         if (decisions === null || decisionLog !== null)
           throw new Error('the decision log is opened once, by the server');
         watchDisk(decisions, options.dataDir);
-        decisionLog = new DecisionLog(decisions, options.dataDir, given);
+        decisionLog = new DecisionLog(decisions, options.dataDir, { turns, ...given });
         return decisionLog;
       },
       resetRead() {

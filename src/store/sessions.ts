@@ -6,6 +6,7 @@ import { committed, durably, type StoreWrite } from './durable.ts';
 import { endOfCustomer, rowIdOf, rowKey } from './request-rows.ts';
 import { seal, unseal } from './sealed.ts';
 import { TableWalk } from './table-walk.ts';
+import { type Slices, walkInSlices } from './turns.ts';
 import { u32Key, withoutSum, withSum } from './value.ts';
 
 /** Choice: one for each site that a customer reads, and room for those to come. */
@@ -61,22 +62,28 @@ export class Sessions {
   }
 
   /** Newest first, behind `after`. Those that have expired are left out. */
-  page(
+  async page(
     customer: CustomerNumber,
     { after, limit }: { readonly after: string | null; readonly limit: number },
     nowMs: number,
-  ): { readonly rows: readonly BrowserSession[]; readonly next: string | null } {
+    slices: Slices,
+  ): Promise<{ readonly rows: readonly BrowserSession[]; readonly next: string | null }> {
     const rows: BrowserSession[] = [];
+    let next: string | null = null;
     const start = (after === null ? null : rowKey('ses', customer, after)) ?? endOfCustomer(customer);
-    const range = this.#table.getRange({ start, exclusiveStart: true, end: u32Key(customer), reverse: true });
-    for (const { key, value } of range) {
+    const range = { start, exclusiveStart: true, end: u32Key(customer), reverse: true };
+    await walkInSlices(this.#table, range, slices, (key, value) => {
       const { session } = decode(Buffer.from(key), Buffer.from(value));
-      if (session.expiresAtMs <= nowMs) continue;
+      if (session.expiresAtMs <= nowMs) return 'on';
       // One row more than the page holds tells that there is a next one.
-      if (rows.length === limit) return { rows, next: rows.at(-1)?.id ?? null };
+      if (rows.length === limit) {
+        next = rows.at(-1)?.id ?? null;
+        return 'end';
+      }
       rows.push(session);
-    }
-    return { rows, next: null };
+      return 'on';
+    });
+    return { rows, next };
   }
 
   /** Whether it was there. */

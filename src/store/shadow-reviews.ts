@@ -16,6 +16,7 @@ import { durably, type StoreFault, type StoreWrite } from './durable.ts';
 import type { JudgedDecision } from './labels.ts';
 import { endOfCustomer, oldRows, removeRows, requestIdOf, requestKey } from './request-rows.ts';
 import type { Tallies } from './tallies.ts';
+import { type Slices, walkInSlices } from './turns.ts';
 import { u32Key, withoutSum, withSum } from './value.ts';
 
 /** One decision that was copied to the review queue. */
@@ -57,6 +58,9 @@ const BOUNDS: ReviewBounds = {
   perWrite: SHADOW_REVIEWS_PER_WRITE,
   scanRowsMax: SHADOW_REVIEWS_SCAN_ROWS_MAX,
 };
+
+/** Choice: records that are decoded between two looks at the clock, some 5 µs each. */
+const DECODED_AT_ONCE = 20;
 
 /** One customer's rows on their way to the disk: records as they came, and those that somebody has asked for, decoded. */
 interface Waiting {
@@ -136,14 +140,20 @@ export class ShadowReviews {
     return this.#rowsWaiting(customer)?.get(requestId) ?? null;
   }
 
-  page(customer: CustomerNumber, query: ReviewQuery): ReviewPage {
-    const stored = this.#storedRows(customer, query);
+  /** In slices; what is queued or judged meanwhile is on the page or not. */
+  async page(customer: CustomerNumber, query: ReviewQuery, slices: Slices): Promise<ReviewPage> {
+    // Before the walk: a row that is stored behind the walk's back would else be in neither place.
+    const waiting = await this.#waitingIds(customer, slices);
+    const stored = await this.#storedRows(customer, query, slices);
     const rows = [...stored.rows];
-    for (const row of this.#rowsWaiting(customer)?.values() ?? []) {
-      if (query.after !== null && row.requestId >= query.after) continue;
+    const known = new Set(rows.map(({ requestId }) => requestId));
+    for (const requestId of waiting) {
+      if (slices.isOver) await slices.begin();
+      if (known.has(requestId) || (query.after !== null && requestId >= query.after)) continue;
       // What lies behind the last row that was looked at belongs to a later page.
-      if (stored.lookedUpTo !== null && row.requestId < stored.lookedUpTo) continue;
-      if (isWanted(row, query) && !this.#isStored(customer, row.requestId)) rows.push(row);
+      if (stored.lookedUpTo !== null && requestId < stored.lookedUpTo) continue;
+      const newest = this.find(customer, requestId);
+      if (newest !== null && isWanted(newest, query)) rows.push(newest);
     }
     rows.sort((a, b) => (a.requestId < b.requestId ? 1 : -1));
     if (rows.length <= query.limit) return { rows, next: stored.lookedUpTo };
@@ -220,32 +230,45 @@ export class ShadowReviews {
   }
 
   /** Up to one row more than the page holds; `lookedUpTo` is set where the look ended early. */
-  #storedRows(customer: CustomerNumber, query: ReviewQuery): { rows: ShadowReview[]; lookedUpTo: string | null } {
+  async #storedRows(
+    customer: CustomerNumber,
+    query: ReviewQuery,
+    slices: Slices,
+  ): Promise<{ readonly rows: readonly ShadowReview[]; readonly lookedUpTo: string | null }> {
     const rows: ShadowReview[] = [];
     const after = query.after === null ? null : requestKey(customer, query.after);
-    const range = this.#table.getRange({
+    const range = {
       start: after ?? endOfCustomer(customer),
       exclusiveStart: true,
       end: u32Key(customer),
       reverse: true,
-    });
+    };
     let looked = 0;
-    let last: Uint8Array | null = null;
-    for (const { key, value } of range) {
-      if (rows.length > query.limit) return { rows, lookedUpTo: null };
+    let last: Buffer | null = null;
+    let lookedUpTo: string | null = null;
+    await walkInSlices(this.#table, range, slices, (key, value) => {
+      if (rows.length > query.limit) return 'end';
       if (looked === this.#bounds.scanRowsMax) {
-        return { rows, lookedUpTo: last === null ? null : requestIdOf(Buffer.from(last)) };
+        lookedUpTo = last === null ? null : requestIdOf(last);
+        return 'end';
       }
       looked++;
-      last = key;
-      if (isWanted(headOf(value), query)) rows.push(decode(requestIdOf(Buffer.from(key)), Buffer.from(value)));
-    }
-    return { rows, lookedUpTo: null };
+      last = Buffer.from(key);
+      if (isWanted(headOf(value), query)) rows.push(decode(requestIdOf(last), Buffer.from(value)));
+      return 'on';
+    });
+    return { rows, lookedUpTo };
   }
 
-  #isStored(customer: CustomerNumber, requestId: string): boolean {
-    const key = requestKey(customer, requestId);
-    return key !== null && this.#table.doesExist(key);
+  /** The request ids of rows that wait for their write, of which those that were not yet are decoded in slices. */
+  async #waitingIds(customer: CustomerNumber, slices: Slices): Promise<readonly string[]> {
+    const own = this.#waiting.get(customer);
+    if (own === undefined) return [];
+    while (own.records.length > 0) {
+      this.#decode(own, own.records.splice(0, DECODED_AT_ONCE));
+      if (slices.isOver) await slices.begin();
+    }
+    return [...own.rows.keys()];
   }
 
   /** Decodes what was not yet; the hot path leaves that to whoever reads first. */
@@ -254,6 +277,11 @@ export class ShadowReviews {
     if (own === undefined) return null;
     const { records } = own;
     own.records = [];
+    this.#decode(own, records);
+    return own.rows;
+  }
+
+  #decode(own: Waiting, records: readonly Buffer[]): void {
     for (const record of records) {
       const row = rowOf(record);
       if (row === null || own.rows.has(row.requestId)) {
@@ -261,7 +289,6 @@ export class ShadowReviews {
         if (row === null) this.#dropped++;
       } else own.rows.set(row.requestId, row);
     }
-    return own.rows;
   }
 }
 

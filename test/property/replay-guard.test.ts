@@ -80,7 +80,7 @@ describe('the replay guard', () => {
     );
   });
 
-  test('holds no more than its bound and half of it for one key, and answers full beyond', () => {
+  test('holds no more than its bound, and of one key no more than half of it and than is free, and answers full beyond', () => {
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 40 }), fc.array(command, { maxLength: 200 }), (idsMax, commands) => {
         const guard = new LocalReplayGuard(idsMax, KEY);
@@ -92,7 +92,8 @@ describe('the replay guard', () => {
           const { key, id, skew } = one;
           // With everything swept that has run out, the bounds are exact.
           sweepAll(guard, now);
-          const full = model.live(now) >= idsMax || model.live(now, key) >= Math.max(1, Math.floor(idsMax / 2));
+          const held = model.live(now, key);
+          const full = held >= Math.floor(idsMax / 2) || held >= idsMax - model.live(now);
           const expected = model.isLive(key, `id-${id}`, now) ? 'replayed' : full ? 'full' : 'accepted';
           expect(guard.admit(key, `id-${id}`, now + skew, now)).toBe(expected);
           if (expected === 'accepted') model.accept(key, `id-${id}`, now + skew);
@@ -104,23 +105,32 @@ describe('the replay guard', () => {
 
   test('a full table has forgotten nothing and has room again once ids have run out', () => {
     const guard = new LocalReplayGuard(1_000, KEY);
-    for (const key of [1, 2]) {
-      for (let i = 0; i < 500; i++) expect(guard.admit(key, `id-${i}`, START, START)).toBe('accepted');
-      expect(guard.admit(key, 'one more', START, START)).toBe('full');
+    const accepted: (readonly [key: number, id: string])[] = [];
+    for (let key = 1; guard.size < 1_000; key++) {
+      for (let i = 0; guard.admit(key, `id-${i}`, START, START) === 'accepted'; i++) accepted.push([key, `id-${i}`]);
     }
-    expect(guard.admit(3, 'another key', START, START)).toBe('full');
-    for (const key of [1, 2])
-      for (let i = 0; i < 500; i++) expect(guard.admit(key, `id-${i}`, START, START)).toBe('replayed');
+    expect(guard.admit(999, 'another key', START, START)).toBe('full');
+    expect(accepted).toHaveLength(1_000);
+    for (const [key, id] of accepted) expect(guard.admit(key, id, START, START)).toBe('replayed');
     sweepAll(guard, START + REPLAY_KEEP_SECONDS);
     expect(guard.size).toBe(0);
     expect(guard.admit(1, 'id-0', START + 301, START + 301)).toBe('accepted');
+  });
+
+  test('two keys that send as many ids as they can leave a third of the table to the others', () => {
+    const guard = new LocalReplayGuard(999, KEY);
+    for (let i = 0; i < 2_000; i++) for (const key of [1, 2]) guard.admit(key, `id-${i}`, START, START);
+    expect(guard.size).toBe(666);
+    for (let key = 3; key < 60; key++) expect(guard.admit(key, 'first', START, START)).toBe('accepted');
   });
 
   test('one key that fills its half leaves the other half to the rest', () => {
     const guard = new LocalReplayGuard(1_000, KEY);
     for (let i = 0; i < 2_000; i++) guard.admit(1, `id-${i}`, START, START);
     expect(guard.size).toBe(500);
-    for (let i = 0; i < 500; i++) expect(guard.admit(2 + (i % 5), `id-${i}`, START, START)).toBe('accepted');
+    // Five others share it, and leave a sixth as much as each of them has.
+    for (let i = 0; i < 5 * 83; i++) expect(guard.admit(2 + (i % 5), `id-${i}`, START, START)).toBe('accepted');
+    for (let i = 0; i < 40; i++) expect(guard.admit(7, `id-${i}`, START, START)).toBe('accepted');
   });
 
   test('keeps an id up to and without its timestamp + 301 s', () => {

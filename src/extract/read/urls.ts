@@ -1,12 +1,22 @@
 /** Choice: longer addresses are traps or data. */
 export const URL_CHARACTERS_MAX = 2_048;
 
+/** `javascript:1` and `tel:5` are a scheme and its text, not a host with a port: such a host has a dot, or stands for this machine. */
+const SCHEME_AND_NUMBER = /^(?!localhost:)[a-z][a-z0-9+-]*:\d+(?:[/?#]|$)/i;
+
+/** Whether a text without `//` that looks like a host with a port is the address of a scheme instead. */
+export function isSchemeAndNumber(text: string): boolean {
+  return SCHEME_AND_NUMBER.test(text);
+}
+
 /** The absolute form of a link, with http or https and without credentials; null for every other. Never throws. */
 export function absoluteUrl(link: string | null | undefined, base: string): string | null {
   if (link === null || link === undefined || link.length > URL_CHARACTERS_MAX) return null;
   try {
     const url = new URL(link.trim(), base);
     if (url.protocol !== 'http:' && url.protocol !== 'https:') return null;
+    // Nothing can listen there.
+    if (url.port === '0') return null;
     // Setting a part of an address costs as much as reading it whole, and few have this one.
     if (url.username !== '' || url.password !== '') {
       url.username = '';

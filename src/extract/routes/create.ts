@@ -1,35 +1,35 @@
-import { hash } from 'node:crypto';
 import { unreachable } from '../../base/brand.ts';
 import { problem } from '../../base/problem.ts';
 import type { Extraction, ExtractionId } from '../../core/extraction.ts';
-import type { ManagedAnswer, ManagedHandler, ManagedRequest } from '../../manage/managed.ts';
+import type { AnyRequest, ManagedAnswer, ManagedHandler } from '../../manage/managed.ts';
+import type { ExtractionBody, ReadRequest } from '../bodies.ts';
 import type { CreateOutcome, ExtractionControl, IdempotentRequest, NewExtraction } from '../jobs-port.ts';
-import { checkRequest, type CheckedRequest, NO_SUCH_SESSION, type RequestParts } from '../request.ts';
+import { NO_SUCH_SESSION, type RequestParts } from '../request.ts';
 import { sessionHostFault } from '../request/session-host.ts';
 import { createdJson, isExtractionId } from '../wire.ts';
 import { type InlineParts, inlineAnswer } from './sync.ts';
 
 /** Takes a job on. Source: extraction specification, 4.1; open points, section 5. */
 export interface CreateParts extends RequestParts, InlineParts {
-  readonly control: Pick<ExtractionControl, 'create' | 'findIdempotent' | 'records'> & {
+  readonly control: Pick<ExtractionControl, 'create' | 'findIdempotent' | 'recordsInSlices'> & {
     readonly sessions: Pick<ExtractionControl['sessions'], 'find'>;
   };
   /** Connector → another base address. */
   readonly bases: Readonly<Record<string, string>>;
 }
 
-export function createHandler(parts: CreateParts): ManagedHandler {
+export function createHandler(parts: CreateParts): ManagedHandler<ExtractionBody> {
   const { control } = parts;
 
   return async (request) => {
-    const idempotent = readIdempotency(request);
+    const { checked, sha256 } = request.body;
+    const idempotent = readIdempotency(request.idempotencyKey, sha256);
     if (idempotent === 'malformed') return BAD_KEY;
     if (idempotent !== null) {
       // Before anything is looked at: what was accepted once is not refused when it is sent again.
       const earlier = control.findIdempotent(request.caller.customer, idempotent);
       if (earlier.kind !== 'new') return answerEarlier(earlier, request);
     }
-    const checked = checkRequest(request.body, parts);
     if (checked.kind === 'problem') return checked;
     const foreign = foreignSession(checked.value, request);
     if (foreign !== null) return foreign;
@@ -38,18 +38,24 @@ export function createHandler(parts: CreateParts): ManagedHandler {
   };
 
   /** null also where there is no such session, which is for the store to say when it takes the job on. */
-  function foreignSession(checked: CheckedRequest, { caller }: ManagedRequest): ManagedAnswer | null {
-    const { session: id } = checked;
+  function foreignSession(
+    { session: id, connector: name, input }: ReadRequest,
+    { caller }: AnyRequest,
+  ): ManagedAnswer | null {
     const session = id === null ? null : control.sessions.find(caller.customer, id);
-    const fault = session === null ? null : sessionHostFault(session.host, checked, parts.bases);
+    const connector = parts.connectors.find((one) => one.id === name);
+    const fault =
+      session === null || connector === undefined
+        ? null
+        : sessionHostFault(session.host, { connector, input }, parts.bases);
     if (fault === null) return null;
     return { kind: 'problem', problem: problem('validation_failed', 'A field is not valid.', { errors: [fault] }) };
   }
 
   function answerOf(
     outcome: CreateOutcome,
-    checked: CheckedRequest,
-    request: ManagedRequest,
+    checked: ReadRequest,
+    request: AnyRequest,
   ): ManagedAnswer | Promise<ManagedAnswer> {
     switch (outcome.kind) {
       case 'created': {
@@ -73,7 +79,7 @@ export function createHandler(parts: CreateParts): ManagedHandler {
 
   function answerEarlier(
     earlier: Extract<CreateOutcome, { readonly kind: 'replay' | 'conflict' }>,
-    request: ManagedRequest,
+    request: AnyRequest,
   ): ManagedAnswer | Promise<ManagedAnswer> {
     if (earlier.kind === 'conflict') return CONFLICT;
     const first = decodeFirst(earlier.answer);
@@ -81,18 +87,12 @@ export function createHandler(parts: CreateParts): ManagedHandler {
   }
 }
 
-function newExtraction(
-  request: ManagedRequest,
-  checked: CheckedRequest,
-  idempotent: IdempotentRequest | null,
-): NewExtraction {
-  const { connector, operation, newSecret, ...rest } = checked;
+function newExtraction(request: AnyRequest, checked: ReadRequest, idempotent: IdempotentRequest | null): NewExtraction {
+  const { newSecret, ...rest } = checked;
   return {
     ...rest,
     customer: request.caller.customer,
     requestId: request.requestId,
-    connector: connector.id,
-    operation: operation.name,
     idempotency: idempotent === null ? null : { ...idempotent, answer: (job) => encodeFirst(job, newSecret) },
   };
 }
@@ -130,11 +130,10 @@ function sendFirst({ id, body }: FirstAnswer): ManagedAnswer {
 /** Source: open points, section 5. Choice: the bounds of most services that have it; blanks are left out of visible ASCII. */
 const IDEMPOTENCY_KEY = /^[!-~]{1,255}$/;
 
-/** null where none was sent. Choice: equal bodies are those of the same JSON text once blanks between its parts are gone. */
-function readIdempotency({ idempotencyKey: key, body }: ManagedRequest): IdempotentRequest | null | 'malformed' {
+/** null where none was sent. */
+function readIdempotency(key: string, bodySha256: Uint8Array): IdempotentRequest | null | 'malformed' {
   if (key === '') return null;
-  if (!IDEMPOTENCY_KEY.test(key)) return 'malformed';
-  return { key, bodySha256: hash('sha256', JSON.stringify(body), 'buffer') };
+  return IDEMPOTENCY_KEY.test(key) ? { key, bodySha256 } : 'malformed';
 }
 
 const BAD_KEY: ManagedAnswer = {

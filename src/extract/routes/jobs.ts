@@ -1,8 +1,9 @@
 import { unreachable } from '../../base/brand.ts';
 import { problem } from '../../base/problem.ts';
 import { EXTRACTION_STATUSES, type ExtractionId } from '../../core/extraction.ts';
-import type { ManagedAnswer, ManagedHandler, ManagedRequest } from '../../manage/managed.ts';
-import { badQuery, type Cursors, pageAnswer, readPage } from '../../manage/paging.ts';
+import { pageAnswer } from '../../manage/answer-pieces.ts';
+import type { AnyRequest, ManagedAnswer, ManagedHandler } from '../../manage/managed.ts';
+import { badQuery, type Cursors, readPage } from '../../manage/paging.ts';
 import type { ExtractionControl, ExtractionQuery } from '../jobs-port.ts';
 import { WAIT_SECONDS_MAX } from '../request/delivery.ts';
 import { extractionJson, isExtractionId } from '../wire.ts';
@@ -25,7 +26,7 @@ export function jobHandlers({
   waits,
 }: JobParts): Readonly<Record<'page' | 'find' | 'cancel', ManagedHandler>> {
   return {
-    page(request) {
+    async page(request) {
       const read = readPage(request, cursors, ROUTE, PAGE_ROWS_DEFAULT);
       if (read.kind === 'problem') return read;
       const { after, limit } = read;
@@ -33,9 +34,9 @@ export function jobHandlers({
       const filters = readFilters(request.query);
       if (filters.kind === 'problem') return filters;
       const { customer } = request.caller;
-      const found = control.page(customer, { ...filters.value, after, limit });
+      const found = await control.page(customer, { ...filters.value, after, limit }, request.slices);
       const next = found.next === null ? null : cursors.issue(ROUTE, customer, found.next);
-      return pageAnswer(found.rows.map(extractionJson), next);
+      return pageAnswer(request.slices, found.rows, extractionJson, next);
     },
 
     async find(request) {
@@ -67,7 +68,7 @@ export function jobHandlers({
 }
 
 /** The id in the path; null for what is none. */
-export function idOf(request: ManagedRequest): ExtractionId | null {
+export function idOf(request: AnyRequest): ExtractionId | null {
   const id = request.params['id'] ?? '';
   return isExtractionId(id) ? id : null;
 }

@@ -11,7 +11,7 @@ import { hasEnded } from './waits.ts';
 
 /** A job's records, page by page. Source: extraction specification, 4.3; open points, section 5, "Records". */
 export interface RecordParts {
-  readonly control: Pick<ExtractionControl, 'find' | 'records'>;
+  readonly control: Pick<ExtractionControl, 'find' | 'recordsInSlices'>;
   readonly connectors: readonly Connector[];
   readonly cursors: Cursors;
 }
@@ -21,7 +21,8 @@ const PAGE_RECORDS_DEFAULT = 100;
 
 export function recordsHandler({ control, connectors, cursors }: RecordParts): ManagedHandler {
   return async (request) => {
-    const { customer } = request.caller;
+    const { slices, caller } = request;
+    const { customer } = caller;
     const id = idOf(request);
     const job = id === null ? null : control.find(customer, id);
     if (id === null || job === null) return JOB_NOT_FOUND;
@@ -31,7 +32,12 @@ export function recordsHandler({ control, connectors, cursors }: RecordParts): M
     if (refusal !== null) return refusal;
 
     const { fromSeq, limit: recordsMax, format } = query;
-    const page = control.records(customer, id, { fromSeq, recordsMax, bytesMax: RECORD_BYTES_MAX });
+    const page = await control.recordsInSlices(
+      customer,
+      id,
+      { fromSeq, recordsMax, bytesMax: RECORD_BYTES_MAX },
+      slices,
+    );
     const hasMore = page.nextSeq !== null;
     const nextSeq = page.nextSeq ?? (hasEnded(job) ? null : fromSeq + countOf(page.chunks));
     const cursor = nextSeq === null ? null : cursors.issue(recordsRoute(id), customer, String(nextSeq));
@@ -39,9 +45,9 @@ export function recordsHandler({ control, connectors, cursors }: RecordParts): M
     const options = { format, csv: job.output.csv, columns: columnsOf(job, format, connectors), page: { tail } };
     // Of a job that goes on a page without records is followed by one from the same place, which then has the header.
     const isFirst = fromSeq === 0 && (page.chunks.length > 0 || hasEnded(job));
-    const { contentType, text } = await writePage(page.chunks, options, isFirst);
+    const { contentType, pieces } = await writePage(page.chunks, options, isFirst, slices);
     const headers = format === 'json' || cursor === null ? {} : headersOf(request, cursor, hasMore);
-    return { kind: 'text', status: 200, contentType, body: text, headers };
+    return { kind: 'pieces', status: 200, contentType, pieces, headers };
   };
 }
 

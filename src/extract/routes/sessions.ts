@@ -1,10 +1,12 @@
 import { unreachable } from '../../base/brand.ts';
 import type { Route } from '../../base/exchange.ts';
 import { problem } from '../../base/problem.ts';
-import type { Managed, ManagedAnswer, ManagedHandler, ManagedRequest } from '../../manage/managed.ts';
-import { badQuery, type Cursors, pageAnswer, readPage } from '../../manage/paging.ts';
+import { pageAnswer } from '../../manage/answer-pieces.ts';
+import type { BodyOf } from '../../manage/body.ts';
+import type { AnyRequest, Managed, ManagedAnswer, ManagedHandler } from '../../manage/managed.ts';
+import { badQuery, type Cursors, readPage } from '../../manage/paging.ts';
 import type { ExtractionControl } from '../jobs-port.ts';
-import { readSession } from '../request/session.ts';
+import { sessionBody } from '../bodies.ts';
 import type { CheckTarget } from '../request/target.ts';
 import { isSessionId, sessionJson } from '../wire.ts';
 
@@ -22,15 +24,17 @@ const PAGE_ROWS_DEFAULT = 100;
 export function sessionRoutes(managed: Managed, { control, cursors, checkTarget }: SessionParts): Route[] {
   const { sessions } = control;
 
-  const page: ManagedHandler = (request) => {
+  const body = sessionBody(checkTarget);
+
+  const page: ManagedHandler = async (request) => {
     const read = readPage(request, cursors, ROUTE, PAGE_ROWS_DEFAULT);
     if (read.kind === 'problem') return read;
     const { after, limit } = read;
     if (after !== null && !isSessionId(after)) return FOREIGN_CURSOR;
     const { customer } = request.caller;
-    const found = sessions.page(customer, { after, limit });
+    const found = await sessions.page(customer, { after, limit }, request.slices);
     const next = found.next === null ? null : cursors.issue(ROUTE, customer, found.next);
-    return pageAnswer(found.rows.map(sessionJson), next);
+    return pageAnswer(request.slices, found.rows, sessionJson, next);
   };
 
   const find: ManagedHandler = (request) => {
@@ -39,8 +43,8 @@ export function sessionRoutes(managed: Managed, { control, cursors, checkTarget 
     return session === null ? NOT_FOUND : { kind: 'json', status: 200, body: sessionJson(session) };
   };
 
-  const add: ManagedHandler = async (request) => {
-    const read = readSession(request.body, request.nowMs, checkTarget);
+  const add: ManagedHandler<BodyOf<typeof body>> = async (request) => {
+    const read = request.body;
     if (read.kind === 'problem') return read;
     const made = await sessions.create({ ...read.value, customer: request.caller.customer });
     switch (made.kind) {
@@ -66,7 +70,7 @@ export function sessionRoutes(managed: Managed, { control, cursors, checkTarget 
   };
 
   return [
-    managed.route(ROUTE, { GET: managed({}, page), POST: managed({ body: 'json' }, add) }),
+    managed.route(ROUTE, { GET: managed({}, page), POST: managed({ body }, add) }),
     managed.route(`${ROUTE}/{id}`, { GET: managed({}, find), DELETE: managed({}, remove) }),
   ];
 }
@@ -84,7 +88,7 @@ const FOREIGN_CURSOR: ManagedAnswer = {
   problem: badQuery('cursor', 'This is not a next_cursor of this list.'),
 };
 
-function idOf(request: ManagedRequest): string | null {
+function idOf(request: AnyRequest): string | null {
   const id = request.params['id'] ?? '';
   return isSessionId(id) ? id : null;
 }

@@ -1,6 +1,7 @@
 import type { Extraction, ExtractionId } from '../../core/extraction.ts';
-import type { ManagedAnswer, ManagedRequest } from '../../manage/managed.ts';
+import type { AnyRequest, ManagedAnswer } from '../../manage/managed.ts';
 import type { Cursors } from '../../manage/paging.ts';
+import type { Slices } from '../../store/turns.ts';
 import type { ExtractionControl } from '../jobs-port.ts';
 import { RECORD_BYTES_MAX, recordsJson, RECORDS_MAX, recordsRoute } from '../record-page.ts';
 import { SYNC_RECORDS_MAX, syncLimitExceeded } from '../request.ts';
@@ -9,7 +10,7 @@ import { JOB_NOT_FOUND } from './jobs.ts';
 import { hasEnded, type Waits } from './waits.ts';
 
 export interface InlineParts {
-  readonly control: Pick<ExtractionControl, 'records'>;
+  readonly control: Pick<ExtractionControl, 'recordsInSlices'>;
   readonly cursors: Cursors;
   readonly waits: Waits;
 }
@@ -24,20 +25,21 @@ const RETRY_SECONDS = 5;
 export async function inlineAnswer(
   id: ExtractionId,
   waitSeconds: number,
-  request: ManagedRequest,
+  request: AnyRequest,
   parts: InlineParts,
 ): Promise<ManagedAnswer> {
   const job = await parts.waits.until(request, id, waitSeconds * 1000);
   if (job === null) return JOB_NOT_FOUND;
   if (!hasEnded(job)) return goesOn(job);
   if (isOverLimit(job)) return { kind: 'problem', problem: syncLimitExceeded('/collect') };
-  const { records, next } = job.status === 'succeeded' ? await firstPage(job, parts) : NO_RECORDS;
-  const told = JSON.stringify(extractionJson(job)).slice(0, -1);
-  const body = `${told},"records":${records},"next_cursor":${JSON.stringify(next)}}`;
-  return { kind: 'text', status: 200, contentType: 'application/json', body, headers: locationOf(job) };
+  const { records, next } = job.status === 'succeeded' ? await firstPage(job, parts, request.slices) : NO_RECORDS;
+  const before = Buffer.from(`${JSON.stringify(extractionJson(job)).slice(0, -1)},"records":`);
+  const behind = Buffer.from(`,"next_cursor":${JSON.stringify(next)}}`);
+  const pieces = [before, ...records, behind];
+  return { kind: 'pieces', status: 200, contentType: 'application/json', pieces, headers: locationOf(job) };
 }
 
-const NO_RECORDS = { records: '[]', next: null };
+const NO_RECORDS = { records: [Buffer.from('[]')], next: null };
 
 /**
  * More records than fit inline: the limit is checked before, so it can only be a job of mode `all`. Of a failed one the target is what
@@ -47,14 +49,11 @@ function isOverLimit({ collect, counts, failure }: Extraction): boolean {
   return collect.mode === 'all' && failure?.reason === 'limit_reached' && counts.target >= SYNC_RECORDS_MAX;
 }
 
-async function firstPage(job: Extraction, { control, cursors }: InlineParts) {
-  const page = control.records(job.customer, job.id, {
-    fromSeq: 0,
-    recordsMax: RECORDS_MAX,
-    bytesMax: RECORD_BYTES_MAX,
-  });
+async function firstPage(job: Extraction, { control, cursors }: InlineParts, slices: Slices) {
+  const query = { fromSeq: 0, recordsMax: RECORDS_MAX, bytesMax: RECORD_BYTES_MAX };
+  const page = await control.recordsInSlices(job.customer, job.id, query, slices);
   const next = page.nextSeq === null ? null : cursors.issue(recordsRoute(job.id), job.customer, String(page.nextSeq));
-  return { records: await recordsJson(page.chunks), next };
+  return { records: await recordsJson(page.chunks, slices), next };
 }
 
 function goesOn(job: Extraction): ManagedAnswer {

@@ -1,6 +1,6 @@
 import type { CustomerNumber } from '../../base/brand.ts';
 import type { Extraction, ExtractionId } from '../../core/extraction.ts';
-import type { ManagedRequest, Waiting } from '../../manage/managed.ts';
+import type { AnyRequest, Waiting } from '../../manage/managed.ts';
 import type { ExtractionControl } from '../jobs-port.ts';
 
 /** Choice: calls that wait at once, of all customers and of one. Past it a call does not wait: it tells how the job stands. */
@@ -23,7 +23,7 @@ export class Waits {
    * The job when it has ended, or as it stands after `msMax`, at once when the service stops, and soon after the client has gone;
    * null when there is none.
    */
-  async until(request: ManagedRequest, id: ExtractionId, msMax: number): Promise<Extraction | null> {
+  async until(request: AnyRequest, id: ExtractionId, msMax: number): Promise<Extraction | null> {
     const { customer } = request.caller;
     const mine = this.#waiting.get(customer) ?? 0;
     if (msMax === 0 || this.#all >= WAITS_MAX || mine >= WAITS_PER_CUSTOMER_MAX)
@@ -31,7 +31,7 @@ export class Waits {
     this.#all++;
     this.#waiting.set(customer, mine + 1);
     try {
-      return await this.#wait(request, id, msMax);
+      return await request.waiting.whileOut(() => this.#wait(request, id, msMax));
     } finally {
       this.#all--;
       const left = (this.#waiting.get(customer) ?? 1) - 1;
@@ -40,7 +40,7 @@ export class Waits {
     }
   }
 
-  async #wait(request: ManagedRequest, id: ExtractionId, msMax: number): Promise<Extraction | null> {
+  async #wait(request: AnyRequest, id: ExtractionId, msMax: number): Promise<Extraction | null> {
     const { customer } = request.caller;
     const { waiting } = request;
     for (let leftMs = msMax; leftMs > 0; leftMs -= LOOK_MS) {

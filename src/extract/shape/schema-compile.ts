@@ -36,6 +36,8 @@ interface Context {
   schemas: number;
   hasUniqueItems: boolean;
   hasInheritedNames: boolean;
+  /** The first that is not taken ends the check: those after it would each take as long. */
+  hasBadPattern: boolean;
 }
 
 /**
@@ -57,6 +59,7 @@ export function compileSchema(schema: unknown, pointer: string): SchemaResult {
     schemas: 0,
     hasUniqueItems: false,
     hasInheritedNames: false,
+    hasBadPattern: false,
   };
   const compiled = compileNode(context, schema, pointer, ['']);
   if (context.errors.length > 0) return { kind: 'faults', errors: context.errors };
@@ -69,6 +72,7 @@ type Node = boolean | Readonly<Record<string, unknown>>;
 /** `trail` has the references that are being put in place, so that one that leads back to itself is seen. */
 function compileNode(context: Context, schema: unknown, pointer: string, trail: readonly string[]): Node {
   if (typeof schema === 'boolean') return schema;
+  if (context.hasBadPattern) return true;
   context.schemas++;
   if (context.schemas > SCHEMAS_MAX) {
     if (context.schemas === SCHEMAS_MAX + 1)
@@ -198,12 +202,15 @@ function compileRef(context: Context, ref: unknown, pointer: string, trail: read
 }
 
 function addPattern(context: Context, source: unknown, pointer: string): string {
+  if (context.hasBadPattern) return patternFormat(0);
   const compiled =
     typeof source === 'string'
       ? compilePattern(source)
       : ({ kind: 'fault', message: 'A pattern must be a string.' } as const);
-  if (compiled.kind === 'fault') fault(context, pointer, 'unsupported_pattern', compiled.message);
-  else if (context.patterns.length === PATTERNS_MAX)
+  if (compiled.kind === 'fault') {
+    fault(context, pointer, 'unsupported_pattern', compiled.message);
+    context.hasBadPattern = true;
+  } else if (context.patterns.length === PATTERNS_MAX)
     fault(
       context,
       pointer,

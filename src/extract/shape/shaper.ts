@@ -32,6 +32,16 @@ export interface Shaper {
   readonly columns: readonly Leaf[];
 }
 
+/** The columns of a job's records, without what checks them: its patterns take long to compile. Empty where the options are wrong. */
+export function columnsOfOutput(output: Pick<OutputOptions, 'fields' | 'rename'>, record: JsonSchema): readonly Leaf[] {
+  const planned = planOutput(output, record);
+  return planned.kind === 'ok' ? leavesOfMembers(planned.members) : [];
+}
+
+function leavesOfMembers(members: readonly OutputMember[]): readonly Leaf[] {
+  return members.flatMap(({ name, selection, schema }) => leavesOf([name], selection, schema));
+}
+
 export type CreatedShaper =
   | { readonly kind: 'ok'; readonly shaper: Shaper }
   | { readonly kind: 'faults'; readonly errors: readonly FieldError[] };
@@ -48,7 +58,7 @@ export function createShaper(output: OutputOptions, recordSchema: JsonSchema): C
     return { kind: 'faults', errors: [planned, check].flatMap((part) => (part.kind === 'faults' ? part.errors : [])) };
   }
   const { members } = planned;
-  const columns = members.flatMap(({ name, selection, schema }) => leavesOf([name], selection, schema));
+  const columns = leavesOfMembers(members);
   const mayDrop = output.schema !== null && output.onInvalid === 'drop';
   return {
     kind: 'ok',

@@ -60,12 +60,12 @@ export async function searchRows(
     const frontier = walk.newest();
     takeNewer(found, frontier, page, limit + 1);
     // One row more than the page holds tells that there is a next page.
-    if (page.length > limit) return pageOf(page.slice(0, limit), page[limit - 1] ?? null, reader);
-    if (frontier === null) return pageOf(page, null, reader);
+    if (page.length > limit) return pageOf(page.slice(0, limit), page[limit - 1] ?? null, reader, slices);
+    if (frontier === null) return pageOf(page, null, reader, slices);
     // Each page gets on, however many newer blocks reach down to where it begins.
     const next = justAbove(frontier);
     const getsOn = wanted.before === null || comparePlaces(next, wanted.before) < 0;
-    if (looked >= scanRowsMax && getsOn) return pageOf(page, next, reader);
+    if (looked >= scanRowsMax && getsOn) return pageOf(page, next, reader, slices);
     const block = walk.next();
     if (block === null) continue;
     looked += block.rows;
@@ -111,12 +111,18 @@ export function isWanted(row: RowView, block: Block, wanted: Wanted): boolean {
   return wanted.before === null || comparePlaces(row, wanted.before) < 0;
 }
 
-function pageOf(hits: readonly Hit[], next: Place | null, reader: BlockReader): SearchPage {
+async function pageOf(
+  hits: readonly Hit[],
+  next: Place | null,
+  reader: BlockReader,
+  slices: Slices,
+): Promise<SearchPage> {
   const rows: LoggedDecision[] = [];
   for (const { block, latencyMs, record } of hits) {
     const unpacked = Buffer.isBuffer(record) ? unpackRecord(record, 0, record.length) : record;
     if (unpacked === null) reader.countDamaged(block);
     else rows.push({ record: unpacked, latencyMs });
+    if (slices.isOver) await slices.begin();
   }
   return { rows, next: next === null ? null : { occurredAtMs: next.occurredAtMs, arrival: next.arrival } };
 }

@@ -2,7 +2,7 @@ import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../../base/brand.ts';
 import type { Delivery, DeliveryId } from '../../core/webhook.ts';
 import { DELIVERY_PAGES_PER_CUSTOMER_MAX } from '../../limits.ts';
-import { Slices, Turns } from '../turns.ts';
+import { Slices, type Turns } from '../turns.ts';
 import { endOfCustomer, rowIdOf } from '../request-rows.ts';
 import { u32Key } from '../value.ts';
 import { decodeRow, type DeliveryFilters, deliveryKey, filterOf, fits, type RowFilter } from './row.ts';
@@ -54,10 +54,11 @@ interface Scan {
 export class Pages {
   readonly #table: Database<Buffer, Buffer>;
   readonly #bounds: PageBounds;
-  readonly #turns = new Turns();
+  readonly #turns: Turns;
   readonly #lines = new Map<CustomerNumber, Line>();
 
-  constructor(table: Database<Buffer, Buffer>, bounds: PageBounds) {
+  constructor(table: Database<Buffer, Buffer>, bounds: PageBounds, turns: Turns) {
+    this.#turns = turns;
     this.#table = table;
     this.#bounds = bounds;
   }

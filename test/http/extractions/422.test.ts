@@ -3,6 +3,8 @@ import { books, extractionClient, NOBODYS_SESSION } from '../../support/extracti
 import { newCustomer } from '../../support/requests.ts';
 import { sharedServer, type SharedServer, sharedSource, type SharedSource } from '../../support/shared-server.ts';
 
+const PAGE = { connector: 'generic', operation: 'page.article' };
+
 describe('extractions answer 422 before anything is fetched', () => {
   let server: SharedServer;
   let source: SharedSource;
@@ -34,6 +36,8 @@ describe('extractions answer 422 before anything is fetched', () => {
     [{ delivery: { type: 'mail' } }, 'validation_failed', '/delivery/type'],
     [{ delivery: { type: 'webhook', url: 'x' } }, 'validation_failed', '/delivery/url'],
     [{ delivery: { type: 'webhook', url: 'http://10.0.0.1/' } }, 'blocked_url', '/delivery/url'],
+    [{ ...PAGE, input: { url: 'javascript:1' } }, 'validation_failed', '/input/url'],
+    [{ ...PAGE, input: { url: 'http://source.example:0/' } }, 'validation_failed', '/input/url'],
     [{ session: NOBODYS_SESSION }, 'validation_failed', '/session'],
     [{ session: 'x' }, 'validation_failed', '/session'],
     [{ delivery: { type: 'sync' }, collect: { limit: 1_001 } }, 'sync_limit_exceeded', '/collect/limit'],

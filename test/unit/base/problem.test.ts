@@ -34,6 +34,7 @@ const STATUS: Readonly<Record<ProblemCode, number>> = {
   headers_too_large: 431,
   internal_error: 500,
   queue_full: 503,
+  insufficient_storage: 507,
 };
 
 function sent(): { exchange: Exchange; calls: { status: number; fields: string; body: string; close: boolean }[] } {
@@ -43,6 +44,7 @@ function sent(): { exchange: Exchange; calls: { status: number; fields: string; 
     remoteAddress: () => '127.0.0.1',
     readBody: () => {},
     send: (status, fields, body, close = false) => void calls.push({ status, fields, body, close }),
+    sendPieces: () => Promise.resolve(),
   };
   return { exchange, calls };
 }

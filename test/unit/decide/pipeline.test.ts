@@ -58,6 +58,10 @@ class FakeExchange implements Exchange {
     done(this.#body.length > bytesMax ? null : this.#body);
   }
 
+  sendPieces(): Promise<void> {
+    return Promise.reject(new Error('decide answers in one piece'));
+  }
+
   send(status: number, fields: string, body: string, close = false): void {
     if (this.aborted) return;
     this.aborted = true;

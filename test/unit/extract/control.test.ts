@@ -8,6 +8,7 @@ import type { Extraction, ExtractionId } from '../../../src/core/extraction.ts';
 import { newExtraction } from '../../support/extraction-jobs.ts';
 import { SchedulerBench, SEALING } from '../../support/extraction-scheduler.ts';
 import { customer, tempStore } from '../store/support.ts';
+import { freeSlices } from '../../support/slices.ts';
 
 function begin(bounds = {}): { bench: SchedulerBench; control: Control; cancelled: StoredJob[]; waiters: Waiters } {
   const { extract: store } = tempStore();
@@ -86,7 +87,7 @@ describe('a new job', () => {
     const waitingUntilMs = at.bench.nowMs + 5_000;
     expect(at.control.find(me, id)).toMatchObject({ waitingUntilMs });
     const query = { after: null, limit: 10, status: null, connector: null, operation: null };
-    expect(at.control.page(me, query).rows).toMatchObject([{ id, waitingUntilMs }]);
+    expect((await at.control.page(me, query, freeSlices())).rows).toMatchObject([{ id, waitingUntilMs }]);
   });
 
   test('is refused where as many wait as may, also those that come together', async () => {

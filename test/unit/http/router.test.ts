@@ -37,6 +37,7 @@ function ask(path: string, method = 'GET'): Seen {
     remoteAddress: () => '',
     readBody: () => {},
     send: (status, fields) => void (seen = { status, fields, path: '', params: {} }),
+    sendPieces: () => Promise.resolve(),
   };
   router({ ...HEAD, path, method, contentLength: -1 }, exchange);
   return seen;

@@ -1,9 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../src/core/json-body.ts';
+import { LIST_BATCH, LIST_ENTRY } from '../../../src/manage/bodies.ts';
+import type { BodyReader } from '../../../src/manage/body.ts';
 import { listRoutes } from '../../../src/manage/lists.ts';
 import type { Managed, ManagedAnswer, ManagedHandler, ManagedRequest } from '../../../src/manage/managed.ts';
 import { Cursors } from '../../../src/manage/paging.ts';
+import { freeSlices } from '../../support/slices.ts';
 import { customer, hashOf, tempStore } from '../store/support.ts';
+
+const READERS: Readonly<Record<string, BodyReader<unknown>>> = {
+  'POST /v1/lists': LIST_ENTRY,
+  'POST /v1/lists/batch': LIST_BATCH,
+};
 
 type Told = readonly [customer: number, hashes: readonly string[], nowSeconds: number];
 
@@ -22,8 +30,8 @@ function setUp() {
     lists,
     registry,
     cursors: new Cursors(Buffer.alloc(32)),
-    onBlocked(...change) {
-      told.push(change);
+    onBlocked(of, hashes, at) {
+      told.push([of, hashes, at]);
       return Promise.resolve({ kind: 'ok', value: null });
     },
   });
@@ -35,8 +43,9 @@ function setUp() {
       caller: { customer: customer(7) },
       params: { fingerprint_hash: hash },
       query: new URLSearchParams(),
-      body,
+      body: READERS[name]?.read(body ?? {}, nowSeconds * 1000) ?? null,
       nowSeconds,
+      slices: freeSlices(),
     };
     return handler(request as unknown as ManagedRequest);
   }

@@ -1,11 +1,18 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import type { Exchange, Handler, RequestHead } from '../../../src/base/exchange.ts';
 import { signRequest } from '../../../src/client/sign.ts';
 import type { Journal } from '../../../src/decide/journal.ts';
 import { Keyring } from '../../../src/decide/keyring.ts';
 import { LocalRateWindows } from '../../../src/decide/rate-windows.ts';
 import { LocalReplayGuard, type ReplayEntry } from '../../../src/decide/replay-guard.ts';
-import { RATE_FAILED_AUTHENTICATIONS, RATE_MANAGEMENT, RATE_WINDOW_SECONDS } from '../../../src/limits.ts';
+import {
+  MANAGED_BODY_INLINE_BYTES_MAX,
+  RATE_FAILED_AUTHENTICATIONS,
+  RATE_MANAGEMENT,
+  RATE_WINDOW_SECONDS,
+} from '../../../src/limits.ts';
+import type { BodyReader, RemoteBodies } from '../../../src/manage/body.ts';
+import type { WorkBounds } from '../../../src/manage/work-queue.ts';
 import {
   createManaged,
   type ManagedAnswer,
@@ -14,8 +21,10 @@ import {
   type ManagedRequest,
 } from '../../../src/manage/managed.ts';
 import { createLog } from '../../../src/observe/log.ts';
+import { sendWhole } from '../../support/slices.ts';
 import { fakeClock, HEAD, NOW_SECONDS, PUBLIC_KEY, SECRET_KEY, storedKey } from '../decide/support.ts';
 
+const AS_IT_IS: BodyReader<unknown> = { name: 'as_it_is', shape: 'object', read: (body) => body };
 const OK: ManagedAnswer = { kind: 'json', status: 200, body: { fine: true } };
 const BEARER = {
   svcKey: '',
@@ -32,7 +41,7 @@ interface Sent {
 }
 
 /** One set of management endpoints on a clock of its own; `ask` gives the answer of one call. */
-function setUp(log = createLog('silent')) {
+function setUp(log = createLog('silent'), work: Partial<WorkBounds> = {}, bodies?: RemoteBodies) {
   const clock = fakeClock();
   const keyring = new Keyring();
   keyring.load([storedKey(SECRET_KEY), storedKey(PUBLIC_KEY)]);
@@ -66,14 +75,21 @@ function setUp(log = createLog('silent')) {
     resetRead: () => void reads++,
     onRefused: (code) => void refused.push(code),
     onStoreStuck: () => void stuck++,
+    work,
+    ...(bodies && { bodies }),
   });
 
   async function ask(
     head: Partial<RequestHead>,
-    options: { readonly body?: string; readonly handler?: ManagedHandler; readonly managed?: ManagedOptions } = {},
+    options: {
+      readonly body?: string;
+      readonly handler?: ManagedHandler<unknown>;
+      readonly managed?: Required<ManagedOptions<unknown>>;
+    } = {},
   ): Promise<Sent> {
     const body = options.body ?? '';
-    const handler = managed(options.managed ?? {}, options.handler ?? (() => OK));
+    const given = options.handler ?? (() => OK);
+    const handler = options.managed === undefined ? managed({}, given) : managed(options.managed, given);
     const sent = sendTo(
       handler,
       { ...HEAD, method: 'GET', path: '/v1/things', contentLength: body.length, ...head },
@@ -96,6 +112,7 @@ function sendTo(handler: Handler, head: RequestHead, body: string): () => Sent {
       expect(sent).toBeNull();
       sent = { status, fields, json: text === '' ? {} : (JSON.parse(text) as Record<string, unknown>) };
     },
+    sendPieces: sendWhole((...sent) => exchange.send(...sent)),
   };
   handler(head, exchange);
   return () => {
@@ -113,6 +130,7 @@ function exchangeOf() {
     remoteAddress: () => '192.0.2.1',
     readBody: (_max: number, done: (body: Uint8Array | null) => void) => done(Buffer.alloc(0)),
     send: (status: number, fields: string, body: string) => void sent.push([status, fields, body]),
+    sendPieces: sendWhole((...answer) => void sent.push(answer)),
   };
 }
 
@@ -166,7 +184,7 @@ describe('authentication', () => {
   test('an id is shared with decide, and in the journal before the handler runs', async () => {
     const { ask, journalled, replay } = setUp();
     let before = 0;
-    const handler: ManagedHandler = () => {
+    const handler: ManagedHandler<unknown> = () => {
       before = journalled.length;
       return OK;
     };
@@ -180,7 +198,7 @@ describe('authentication', () => {
   test('an id that cannot be journalled is 429, its handler does not run, and it may be sent again', async () => {
     const { ask, disk } = setUp();
     let runs = 0;
-    const handler: ManagedHandler = () => {
+    const handler: ManagedHandler<unknown> = () => {
       runs++;
       return OK;
     };
@@ -230,8 +248,9 @@ test('a stranger’s body is never read: an unknown Bearer key is refused at the
     remoteAddress: () => '192.0.2.1',
     readBody: () => seen.push('read'),
     send: (status, _fields, _body, close) => seen.push([status, close]),
+    sendPieces: () => Promise.resolve(),
   };
-  const handler = managed({ body: 'json' }, () => OK);
+  const handler = managed({ body: AS_IT_IS }, () => OK);
   const head = { ...HEAD, ...BEARER, authorization: 'Bearer sk_live_unknown' };
   handler({ ...head, contentLength: 1_000_000 }, exchange);
   handler({ ...head, contentLength: 0 }, exchange);
@@ -242,7 +261,7 @@ test('a stranger’s body is never read: an unknown Bearer key is refused at the
 describe('rates', () => {
   test(`${RATE_MANAGEMENT} calls a window and key, then 429 with Retry-After until the window ends`, async () => {
     const { ask, clock } = setUp();
-    const handler: ManagedHandler = () => OK;
+    const handler: ManagedHandler<unknown> = () => OK;
     for (let n = 1; n < RATE_MANAGEMENT; n++) await ask(BEARER, { handler });
     const last = await ask(BEARER);
     expect(last.fields).toContain(`X-SVC-Rl-Limit: ${RATE_MANAGEMENT}\r\nX-SVC-Rl-Remaining: 0\r\n`);
@@ -267,7 +286,7 @@ describe('rates', () => {
 });
 
 describe('the body', () => {
-  const json = { managed: { body: 'json' } } as const;
+  const json = { managed: { body: AS_IT_IS } };
   const post = (contentType: string, body: string): Partial<RequestHead> => ({
     ...signed({ method: 'POST', body }),
     contentType,
@@ -278,7 +297,7 @@ describe('the body', () => {
     async (type) => {
       const { ask } = setUp();
       let seen: unknown;
-      const handler: ManagedHandler = ({ body }) => {
+      const handler: ManagedHandler<unknown> = ({ body }) => {
         seen = body;
         return OK;
       };
@@ -311,7 +330,7 @@ describe('the body', () => {
 
   test('an array is taken where the route takes one', async () => {
     const { ask } = setUp();
-    const either = { managed: { body: 'json_or_array' } } as const;
+    const either = { managed: { body: { ...AS_IT_IS, shape: 'object_or_array' } } } as const;
     for (const body of ['[1]', '{"a":1}']) {
       expect((await ask(post('application/json', body), { ...either, body })).status).toBe(200);
     }
@@ -347,8 +366,8 @@ describe('the body', () => {
 describe('the handler', () => {
   test('is told who asks, when, and what the path names', async () => {
     const { ask, reads } = setUp();
-    const seen: ManagedRequest[] = [];
-    const handler: ManagedHandler = (request) => {
+    const seen: ManagedRequest<unknown>[] = [];
+    const handler: ManagedHandler<unknown> = (request) => {
       seen.push(request);
       return OK;
     };
@@ -400,14 +419,15 @@ describe('the handler', () => {
 
   test('is told the Idempotency-Key, whether the client is gone, and when the service stops', async () => {
     const { ask, managed } = setUp();
-    const seen: ManagedRequest[] = [];
-    const handler: ManagedHandler = (request) => {
+    const seen: ManagedRequest<unknown>[] = [];
+    const handler: ManagedHandler<unknown> = (request) => {
       seen.push(request);
       return OK;
     };
     const exchange = exchangeOf();
     const head = { ...HEAD, ...BEARER, method: 'GET', contentLength: -1, idempotencyKey: 'once' };
     managed({}, handler)(head, exchange);
+    await vi.waitFor(() => expect(seen).toHaveLength(1));
     const [request] = seen;
     expect(request?.idempotencyKey).toBe('once');
     expect([request?.waiting.isClientGone(), request?.waiting.stopping.aborted]).toEqual([false, false]);
@@ -432,6 +452,15 @@ describe('the handler', () => {
     expect(stuck()).toBe(0);
   });
 
+  test('a write for which the disk has no room is 507 without the store’s own words', async () => {
+    const { ask, refused, stuck } = setUp();
+    const handler = (): ManagedAnswer => ({ kind: 'fault', code: 'store_full', detail: 'secret text' });
+    const full = await ask(BEARER, { handler });
+    expect(full.json).toMatchObject({ status: 507, code: 'insufficient_storage' });
+    expect(JSON.stringify(full)).not.toContain('secret text');
+    expect([refused, stuck()]).toEqual([['insufficient_storage'], 0]);
+  });
+
   test('a fault of the store is 500 without its detail; a stuck store ends the process', async () => {
     const { ask, stuck } = setUp();
     const fault = (code: 'store_write_failed' | 'store_stuck') => (): ManagedAnswer => ({
@@ -450,11 +479,15 @@ describe('the handler', () => {
   test('is waited for by a drain', async () => {
     const { managed } = setUp();
     let finish = (_answer: ManagedAnswer): void => {};
-    const handler = managed({}, () => new Promise<ManagedAnswer>((done) => (finish = done)));
+    let began = false;
+    const handler = managed({}, () => {
+      began = true;
+      return new Promise<ManagedAnswer>((done) => (finish = done));
+    });
     const sent = sendTo(handler, { ...HEAD, ...BEARER, method: 'GET', contentLength: -1 }, '');
     let drained = false;
     const drain = managed.drain().then(() => (drained = true));
-    await Promise.resolve();
+    await vi.waitFor(() => expect(began).toBe(true));
     expect(drained).toBe(false);
     finish(OK);
     await drain;
@@ -465,3 +498,75 @@ describe('the handler', () => {
 function bang(): never {
   throw new Error('secret text');
 }
+
+describe('calls of one customer beyond those that may wait', () => {
+  const few = { inWorkPerCustomerMax: 1, waitingPerCustomerMax: 1 };
+
+  test('are 429 overloaded with Retry-After, and their request ids may be used again', async () => {
+    const { managed, journalled } = setUp(createLog('silent'), few);
+    const ends: (() => void)[] = [];
+    const handler = managed({}, () => new Promise<ManagedAnswer>((done) => ends.push(() => done(OK))));
+    const first = sendTo(handler, { ...HEAD, ...signed(), contentLength: -1 }, '');
+    const second = sendTo(handler, { ...HEAD, ...signed(), contentLength: -1 }, '');
+    const call = { ...HEAD, ...signed(), contentLength: -1 };
+    const refused = sendTo(handler, call, '')();
+    expect(refused.json).toMatchObject({ status: 429, code: 'overloaded', retry_after: 1 });
+    expect(refused.fields).toMatch(/\r\nRetry-After: 1\r\n/);
+    expect(journalled).toHaveLength(2);
+    for (let n = 1; n <= 2; n++) {
+      await vi.waitFor(() => expect(ends).toHaveLength(n));
+      ends.at(-1)?.();
+    }
+    await vi.waitFor(() => expect(managed.work.inWork).toBe(0));
+    expect([first().status, second().status]).toEqual([200, 200]);
+    const again = sendTo(handler, call, '');
+    await vi.waitFor(() => expect(ends).toHaveLength(3));
+    ends.at(-1)?.();
+    await managed.drain();
+    expect(again().status).toBe(200);
+  });
+
+  test('give their place to others while they wait for something else', async () => {
+    const { managed } = setUp(createLog('silent'), few);
+    let end = (): void => {};
+    const waits = managed({}, async ({ waiting }) => {
+      await waiting.whileOut(() => new Promise<void>((done) => (end = done)));
+      return OK;
+    });
+    const slow = sendTo(waits, { ...HEAD, ...BEARER, contentLength: -1 }, '');
+    const quick = sendTo(
+      managed({}, () => OK),
+      { ...HEAD, ...BEARER, contentLength: -1 },
+      '',
+    );
+    await vi.waitFor(() => expect(quick().status).toBe(200));
+    end();
+    await managed.drain();
+    expect(slow().status).toBe(200);
+  });
+});
+
+test('a body that is large, or that takes long, is read by the worker and a small one is not', async () => {
+  const remote: (readonly [reader: string, bytes: number])[] = [];
+  const bodies: RemoteBodies = {
+    read(_customer, reader, body) {
+      remote.push([reader, body.length]);
+      return Promise.resolve({ kind: 'read', value: 'by the worker' });
+    },
+  };
+  const { managed } = setUp(createLog('silent'), {}, bodies);
+  const seen: unknown[] = [];
+  const slow: BodyReader<unknown> = { ...AS_IT_IS, name: 'slow', isSlow: (body) => 'slow' in body };
+  const handler = managed({ body: slow }, ({ body }) => {
+    seen.push(body);
+    return OK;
+  });
+  for (const body of ['{"a":1}', '{"slow":1}', JSON.stringify({ a: 'x'.repeat(MANAGED_BODY_INLINE_BYTES_MAX) })])
+    sendTo(handler, { ...HEAD, ...BEARER, method: 'POST', contentLength: body.length }, body);
+  await managed.drain();
+  expect(seen).toEqual([{ a: 1 }, 'by the worker', 'by the worker']);
+  expect(remote).toEqual([
+    ['slow', 10],
+    ['slow', MANAGED_BODY_INLINE_BYTES_MAX + 8],
+  ]);
+});

@@ -16,6 +16,7 @@ import type { DeliveryReader, WebhookControl, WebhookReader } from '../../../src
 import { webhookRoutes } from '../../../src/manage/webhooks.ts';
 import { createLog } from '../../../src/observe/log.ts';
 import { fakeClock, HEAD, NOW_SECONDS, PUBLIC_KEY, SECRET_KEY, storedKey } from '../decide/support.ts';
+import { sendWhole } from '../../support/slices.ts';
 
 export const NOW_MS = NOW_SECONDS * 1000;
 /** Of customer 8; `SECRET_KEY` is customer 7's. */
@@ -189,6 +190,7 @@ export function setUp() {
         const json = sent === '' ? {} : (JSON.parse(sent) as Record<string, unknown>);
         answers.push({ status, fields, json });
       },
+      sendPieces: sendWhole((...sent) => exchange.send(...sent)),
     };
     const authorization = `Bearer ${key}`;
     const unsigned = { svcKey: '', svcTimestamp: '', svcRequestId: '', svcSignature: '', authorization };

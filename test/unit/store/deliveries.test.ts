@@ -171,7 +171,7 @@ describe('a write that the store refuses', () => {
     const refusing = vi.spyOn(store.state, 'transaction').mockRejectedValueOnce(new Error('MDB_MAP_FULL'));
     const first = deliveries.insert(series(1, 6), 2);
     const second = deliveries.insert(series(1, 2), 3);
-    expect(await first).toMatchObject({ kind: 'fault', code: 'store_write_failed' });
+    expect(await first).toMatchObject({ kind: 'fault', code: 'store_full' });
     expect((await second).kind).toBe('ok');
     refusing.mockRestore();
     await deliveries.settled();

@@ -27,8 +27,8 @@ describe('a disk that is nearly full', () => {
     const asked = disk.asked;
     const transactions = vi.spyOn(store.state, 'transaction');
     disk.freeBytes = STORE_DISK_FREE_BYTES_MIN - 4_096;
-    expect(await store.lists.put(customer(2), CHANGE, 1)).toMatchObject({ kind: 'fault', code: 'disk_full' });
-    expect(await store.webhooks.healthChanged([])).toMatchObject({ kind: 'fault', code: 'disk_full' });
+    expect(await store.lists.put(customer(2), CHANGE, 1)).toMatchObject({ kind: 'fault', code: 'store_full' });
+    expect(await store.webhooks.healthChanged([])).toMatchObject({ kind: 'fault', code: 'store_full' });
     expect([transactions.mock.calls.length, disk.asked - asked]).toEqual([0, 2]);
     disk.freeBytes = STORE_DISK_FREE_BYTES_MIN;
     await value(store.lists.put(customer(2), CHANGE, 1));

@@ -4,6 +4,7 @@ import { LIST_ACTIONS } from '../../../src/core/decision.ts';
 import type { ListChange } from '../../../src/store/lists.ts';
 import { LIST_SCAN_ROWS_MAX } from '../../../src/store/tables.ts';
 import { customer, hashOf, open, tempFolder, tempStore, value } from './support.ts';
+import { freeSlices } from '../../support/slices.ts';
 
 const block = (seed: number, extra: Partial<ListChange> = {}): ListChange => ({
   fingerprintHash: hashOf(seed),
@@ -41,7 +42,7 @@ describe('lists', () => {
     expect(lists.find(customer(1), hashOf(1), 499)).toBe('block');
     expect(lists.find(customer(1), hashOf(1), 500)).toBeNull();
     expect(lists.get(customer(1), hashOf(1), 500)).toBeNull();
-    expect(lists.page(customer(1), all, 500).entries).toEqual([]);
+    expect((await lists.page(customer(1), all, 500, freeSlices())).entries).toEqual([]);
     expect((await value(lists.put(customer(1), block(1), 600))).created).toBe(true);
   });
 
@@ -62,7 +63,7 @@ describe('lists', () => {
       const seen: string[] = [];
       let after: ListChange['fingerprintHash'] | null = null;
       do {
-        const page = lists.page(customer(0xffff_ffff), { after, limit: 4, action }, 1);
+        const page = await lists.page(customer(0xffff_ffff), { after, limit: 4, action }, 1, freeSlices());
         seen.push(...page.entries.map((entry) => entry.fingerprintHash));
         after = page.next;
       } while (after !== null);
@@ -75,21 +76,27 @@ describe('lists', () => {
     const { lists } = tempStore();
     const changes = Array.from({ length: 6 }, (_, i) => block(i, { action: i < 4 ? 'block' : 'allow' }));
     await value(lists.putMany(customer(1), changes, 1));
-    expect(lists.page(customer(1), { after: null, limit: 4, action: 'block' }, 1).next).toBeNull();
-    expect(lists.page(customer(1), { after: null, limit: 3, action: 'block' }, 1).next).toBe(hashOf(2));
-    expect(lists.page(customer(1), { after: null, limit: 6, action: null }, 1).next).toBeNull();
+    expect(
+      (await lists.page(customer(1), { after: null, limit: 4, action: 'block' }, 1, freeSlices())).next,
+    ).toBeNull();
+    expect((await lists.page(customer(1), { after: null, limit: 3, action: 'block' }, 1, freeSlices())).next).toBe(
+      hashOf(2),
+    );
+    expect((await lists.page(customer(1), { after: null, limit: 6, action: null }, 1, freeSlices())).next).toBeNull();
     // What has expired is no more either.
     await value(lists.put(customer(1), block(3, { expiresAtSeconds: 5 }), 1));
-    expect(lists.page(customer(1), { after: null, limit: 3, action: 'block' }, 5).next).toBeNull();
+    expect(
+      (await lists.page(customer(1), { after: null, limit: 3, action: 'block' }, 5, freeSlices())).next,
+    ).toBeNull();
   });
 
   test('a rare action is looked for in bounded steps, and is found', async () => {
     const { lists } = tempStore();
     const many = Array.from({ length: LIST_SCAN_ROWS_MAX + 5 }, (_, i) => block(i));
     await value(lists.putMany(customer(1), [...many, block(LIST_SCAN_ROWS_MAX + 5, { action: 'allow' })], 1));
-    const first = lists.page(customer(1), { after: null, limit: 10, action: 'allow' }, 1);
+    const first = await lists.page(customer(1), { after: null, limit: 10, action: 'allow' }, 1, freeSlices());
     expect(first).toEqual({ entries: [], next: hashOf(LIST_SCAN_ROWS_MAX - 1) });
-    const second = lists.page(customer(1), { after: first.next, limit: 10, action: 'allow' }, 1);
+    const second = await lists.page(customer(1), { after: first.next, limit: 10, action: 'allow' }, 1, freeSlices());
     expect(second.entries).toHaveLength(1);
     expect(second.next).toBeNull();
   });
@@ -109,7 +116,7 @@ describe('lists', () => {
     // 20 rows in steps of 7, then the table's beginning again.
     expect(removed).toEqual([4, 3, 3, 0, 0, 0]);
     expect(rows()).toBe(10);
-    expect(lists.page(customer(2), all, 50).entries).toHaveLength(5);
+    expect((await lists.page(customer(2), all, 50, freeSlices())).entries).toHaveLength(5);
   });
 
   test('a sweep leaves what was put anew while it ran', async () => {
@@ -145,7 +152,12 @@ describe('lists', () => {
           expect(answer).toBe(existed);
         }
         for (const number of [1, 2, 255, 256, 0x0100_0000, 0xffff_fffe, 0xffff_ffff]) {
-          const found = new Map(lists.page(customer(number), all, 1).entries.map((e) => [e.fingerprintHash, e.action]));
+          const found = new Map(
+            (await lists.page(customer(number), all, 1, freeSlices())).entries.map((e) => [
+              e.fingerprintHash,
+              e.action,
+            ]),
+          );
           for (let seed = 0; seed <= 3; seed++) {
             const wanted = model.get(`${number}/${seed}`);
             expect(lists.find(customer(number), hashOf(seed), 1)).toBe(wanted ?? null);

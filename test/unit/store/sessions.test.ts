@@ -5,6 +5,7 @@ import { committed } from '../../../src/store/durable.ts';
 import type { ExtractStore } from '../../../src/store/extract-store.ts';
 import { Sessions } from '../../../src/store/sessions.ts';
 import { customer, tempStore, value } from './support.ts';
+import { freeSlices } from '../../support/slices.ts';
 
 const KEY = Buffer.alloc(32, 1);
 const SECRET = Buffer.from(JSON.stringify({ cookies: [{ name: 'sid', value: 'very-secret-cookie' }] }));
@@ -70,8 +71,8 @@ describe('sessions', () => {
       expect(await value(few.create(KEY, made, SECRET))).toBe('created');
     }
     expect(await value(few.create(KEY, session(), SECRET))).toBe('limit_reached');
-    const first = few.page(customer(1), { after: null, limit: 2 }, 3_000);
-    const second = few.page(customer(1), { after: first.next, limit: 2 }, 3_000);
+    const first = await few.page(customer(1), { after: null, limit: 2 }, 3_000, freeSlices());
+    const second = await few.page(customer(1), { after: first.next, limit: 2 }, 3_000, freeSlices());
     expect([...first.rows, ...second.rows].map(({ id }) => id)).toEqual(ids);
     expect(second.next).toBeNull();
     expect(await value(few.sweep(3_000, 10))).toBe(1);

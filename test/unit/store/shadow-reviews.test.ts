@@ -6,6 +6,7 @@ import { type Store, table } from '../../../src/store/open-store.ts';
 import { type ReviewQuery, ShadowReviews } from '../../../src/store/shadow-reviews.ts';
 import { Tallies } from '../../../src/store/tallies.ts';
 import { customer, hashOf, open, tempFolder, tempStore, value } from './support.ts';
+import { freeSlices } from '../../support/slices.ts';
 
 const DAY = 86_400;
 const NOW = 20_000 * DAY;
@@ -49,8 +50,8 @@ function bounded(store: Store, bounds: Partial<ConstructorParameters<typeof Shad
   );
 }
 
-const idsOf = (reviews: ShadowReviews, number: number, query: Partial<ReviewQuery> = {}): string[] =>
-  reviews.page(customer(number), { ...ALL, ...query }).rows.map((row) => row.requestId);
+const idsOf = async (reviews: ShadowReviews, number: number, query: Partial<ReviewQuery> = {}): Promise<string[]> =>
+  (await reviews.page(customer(number), { ...ALL, ...query }, freeSlices())).rows.map((row) => row.requestId);
 
 describe('the shadow review queue', () => {
   test('shows a row at once, the same before and after its write', async () => {
@@ -68,12 +69,12 @@ describe('the shadow review queue', () => {
       verdict: null,
     };
     expect(reviews.find(customer(1), id)).toEqual(row);
-    expect(reviews.page(customer(1), ALL)).toEqual({ rows: [row], next: null });
+    expect(await reviews.page(customer(1), ALL, freeSlices())).toEqual({ rows: [row], next: null });
     expect(reviews.waiting).toBe(1);
     expect(await reviews.flush()).toBeNull();
     expect(reviews.waiting).toBe(0);
     expect(reviews.find(customer(1), id)).toEqual(row);
-    expect(reviews.page(customer(1), ALL)).toEqual({ rows: [row], next: null });
+    expect(await reviews.page(customer(1), ALL, freeSlices())).toEqual({ rows: [row], next: null });
   });
 
   test('copies the bytes, which are the caller’s again when the call returns', () => {
@@ -96,7 +97,7 @@ describe('the shadow review queue', () => {
     for (const bytes of late) reviews.enqueue(customer(1), bytes);
     ids.push(...enqueue(reviews, 1, 5, NOW + 100));
     enqueue(reviews, 2, 3);
-    const all = idsOf(reviews, 1);
+    const all = await idsOf(reviews, 1);
     expect(all).toHaveLength(27);
     expect(all).toEqual([...all].sort().reverse());
     expect(ids.every((id) => all.includes(id))).toBe(true);
@@ -104,7 +105,7 @@ describe('the shadow review queue', () => {
       const seen: string[] = [];
       let after: string | null = null;
       do {
-        const page = reviews.page(customer(1), { ...ALL, after, limit });
+        const page = await reviews.page(customer(1), { ...ALL, after, limit }, freeSlices());
         expect(page.rows.length).toBeLessThanOrEqual(limit);
         seen.push(...page.rows.map((row) => row.requestId));
         after = page.next;
@@ -121,21 +122,21 @@ describe('the shadow review queue', () => {
     await reviews.flush();
     const waiting = enqueue(reviews, 1, 2, NOW - 100, { shadow: 'sample' });
     await value(store.feedback.judge(customer(1), near[4] ?? '', 'unsure', NOW));
-    const walk = (query: Partial<ReviewQuery>): string[] => {
+    const walk = async (query: Partial<ReviewQuery>): Promise<string[]> => {
       const seen: string[] = [];
       let after: string | null = null;
       do {
-        const page = reviews.page(customer(1), { ...ALL, limit: 4, ...query, after });
+        const page = await reviews.page(customer(1), { ...ALL, limit: 4, ...query, after }, freeSlices());
         seen.push(...page.rows.map((row) => row.requestId));
         after = page.next;
       } while (after !== null);
       return seen.sort();
     };
-    expect(walk({})).toEqual([...near, ...sample, ...waiting].sort());
-    expect(walk({ why: 'sample' })).toEqual([...sample, ...waiting].sort());
-    expect(walk({ verdict: 'unsure' })).toEqual([near[4]]);
-    expect(walk({ verdict: 'fraud' })).toEqual([]);
-    expect(walk({ verdict: 'none', why: 'near_block' })).toEqual(near.filter((id) => id !== near[4]).sort());
+    expect(await walk({})).toEqual([...near, ...sample, ...waiting].sort());
+    expect(await walk({ why: 'sample' })).toEqual([...sample, ...waiting].sort());
+    expect(await walk({ verdict: 'unsure' })).toEqual([near[4]]);
+    expect(await walk({ verdict: 'fraud' })).toEqual([]);
+    expect(await walk({ verdict: 'none', why: 'near_block' })).toEqual(near.filter((id) => id !== near[4]).sort());
   });
 
   test('is each customer’s own', async () => {
@@ -145,10 +146,14 @@ describe('the shadow review queue', () => {
     const [last = ''] = enqueue(reviews, 0xffff_ffff, 1);
     for (const flushed of [false, true]) {
       if (flushed) await reviews.flush();
-      expect([idsOf(reviews, 1), idsOf(reviews, 2), idsOf(reviews, 0xffff_ffff)]).toEqual([[first], [], [last]]);
+      expect([await idsOf(reviews, 1), await idsOf(reviews, 2), await idsOf(reviews, 0xffff_ffff)]).toEqual([
+        [first],
+        [],
+        [last],
+      ]);
       expect(reviews.find(customer(2), first)).toBeNull();
       expect(await value(feedback.judge(customer(2), first, 'fraud', NOW))).toBeNull();
-      expect(reviews.page(customer(2), { ...ALL, after: first }).rows).toEqual([]);
+      expect((await reviews.page(customer(2), { ...ALL, after: first }, freeSlices())).rows).toEqual([]);
     }
     expect(store.labels.labelOf(customer(2), first)).toBeNull();
     expect(store.sightings.customersOf(F, NOW)).toBe(0);
@@ -162,7 +167,7 @@ describe('the shadow review queue', () => {
     await before.shadowReviews.flush();
     await before.close();
     const after = open(folder);
-    expect(idsOf(after.shadowReviews, 1)).toEqual([waiting, judged]);
+    expect(await idsOf(after.shadowReviews, 1)).toEqual([waiting, judged]);
     expect(after.shadowReviews.find(customer(1), judged)?.verdict).toBe('unsure');
     await after.close();
   });
@@ -175,9 +180,9 @@ describe('a verdict', () => {
     if (state === 'is written') await reviews.flush();
     const answered = await value(feedback.judge(customer(1), id, 'fraud', NOW));
     expect(answered).toMatchObject({ requestId: id, verdict: 'fraud', score: 83.4 });
-    expect(reviews.page(customer(1), ALL).rows).toEqual([answered]);
+    expect((await reviews.page(customer(1), ALL, freeSlices())).rows).toEqual([answered]);
     await reviews.flush();
-    expect(reviews.page(customer(1), ALL).rows).toEqual([answered]);
+    expect((await reviews.page(customer(1), ALL, freeSlices())).rows).toEqual([answered]);
   });
 
   test('fraud or legitimate is a label and feeds the registry; unsure takes neither away', async () => {
@@ -227,8 +232,8 @@ describe('bounds of the queue', () => {
     const more = enqueue(reviews, 1, 4, NOW + 100);
     await reviews.flush();
     const gone = [1, 3, 4, 5].map((at) => ids[at]);
-    expect(idsOf(reviews, 1)).toEqual([...ids.filter((id) => !gone.includes(id)), ...more].sort().reverse());
-    expect([reviews.evicted, idsOf(reviews, 2).length]).toEqual([4, 5]);
+    expect(await idsOf(reviews, 1)).toEqual([...ids.filter((id) => !gone.includes(id)), ...more].sort().reverse());
+    expect([reviews.evicted, (await idsOf(reviews, 2)).length]).toEqual([4, 5]);
   });
 
   test('where every row has its verdict the oldest go, and their labels stay', async () => {
@@ -239,7 +244,7 @@ describe('bounds of the queue', () => {
     for (const id of ids) await value(store.feedback.judge(customer(1), id, 'fraud', NOW));
     const [newest = ''] = enqueue(reviews, 1, 1, NOW + 10);
     await reviews.flush();
-    expect(idsOf(reviews, 1)).toEqual([newest, ids[2], ids[1]]);
+    expect(await idsOf(reviews, 1)).toEqual([newest, ids[2], ids[1]]);
     expect(store.labels.labelOf(customer(1), ids[0] ?? '')).toBe('fraud');
   });
 
@@ -252,7 +257,7 @@ describe('bounds of the queue', () => {
     reviews.enqueue(customer(1), new Uint8Array(0));
     reviews.enqueue(customer(1), Buffer.from('no record'));
     reviews.enqueue(customer(1), record(newId('req', NOW * 1000), { shadow: null }));
-    expect(idsOf(reviews, 1)).toHaveLength(5);
+    expect(await idsOf(reviews, 1)).toHaveLength(5);
     expect([reviews.waiting, reviews.dropped]).toEqual([0, 5]);
     expect(await reviews.flush()).toBeNull();
   });
@@ -266,6 +271,6 @@ describe('bounds of the queue', () => {
     let removed = 0;
     for (let round = 0; round < 4; round++) removed += await value(reviews.prune(NOW, 3));
     expect(removed).toBe(5);
-    expect([idsOf(reviews, 1), idsOf(reviews, 2)]).toEqual([[...kept].reverse(), []]);
+    expect([await idsOf(reviews, 1), await idsOf(reviews, 2)]).toEqual([[...kept].reverse(), []]);
   });
 });

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../connector.ts';
-import { absoluteUrl } from '../../read/urls.ts';
+import { absoluteUrl, isSchemeAndNumber } from '../../read/urls.ts';
 
 /** Choice: longer addresses are traps or data, and with it the steps of a job stay under 4 KiB. */
 export const PAGE_URL_CHARACTERS_MAX = 800;
@@ -14,7 +14,8 @@ export function parseAddress(input: JsonObject): Address {
   const text =
     /^[a-z][a-z0-9+.-]*:/i.test(given) && !/^[^/?#]+:\d+(?:[/?#]|$)/.test(given) ? given : `https://${given}`;
   const url = absoluteUrl(text, text);
-  if (url === null || given === '') return fault('This must be an absolute http or https URL or a host name.');
+  if (url === null || given === '' || isSchemeAndNumber(given))
+    return fault('This must be an absolute http or https URL or a host name.');
   const { username, password } = new URL(text);
   if (username !== '' || password !== '') return fault('This must not hold a user name or a password.');
   if (url.length > PAGE_URL_CHARACTERS_MAX)

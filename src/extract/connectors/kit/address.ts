@@ -1,4 +1,5 @@
 import { SourceFailure } from '../../connector.ts';
+import { isSchemeAndNumber } from '../../read/urls.ts';
 
 /** Choice: far above real addresses of sites; with it the steps of a job stay under 4 KiB. */
 const SITE_CHARACTERS_MAX = 800;
@@ -17,10 +18,13 @@ const TREACHEROUS = /[\u0000-\u0020\u007F\\]/;
 export function parseSite(text: string): Site {
   const trimmed = text.trim();
   const absolute = /^https?:\/\//i.test(trimmed) ? trimmed : BARE.test(trimmed) ? `https://${trimmed}` : null;
-  if (absolute === null || TREACHEROUS.test(absolute) || !URL.canParse(absolute)) {
+  const url =
+    absolute === null || TREACHEROUS.test(absolute) || isSchemeAndNumber(trimmed) || !URL.canParse(absolute)
+      ? null
+      : new URL(absolute);
+  if (url === null || url.port === '0') {
     return { kind: 'fault', message: 'This must be an absolute http or https URL or a host name.' };
   }
-  const url = new URL(absolute);
   if (url.username !== '' || url.password !== '') {
     return { kind: 'fault', message: 'This must not hold a user name or a password.' };
   }

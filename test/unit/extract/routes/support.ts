@@ -21,6 +21,7 @@ import { createManaged } from '../../../../src/manage/managed.ts';
 import { Cursors } from '../../../../src/manage/paging.ts';
 import { createLog } from '../../../../src/observe/log.ts';
 import { fakeClock, HEAD, NOW_SECONDS, PUBLIC_KEY, SECRET_KEY, storedKey } from '../../decide/support.ts';
+import { sendWhole } from '../../../support/slices.ts';
 
 export const NOW_MS = NOW_SECONDS * 1000;
 /** Of customer 8; `SECRET_KEY` is customer 7's. */
@@ -207,9 +208,11 @@ export function setUp(connectors: readonly Connector[] = [TEST_CONNECTOR], allow
     find: (customer, id) => jobs.find((job) => job.customer === customer && job.id === id) ?? null,
     page(customer, query) {
       calls.push(['page', customer, query]);
-      return pageOf(
-        jobs.filter((job) => job.customer === customer),
-        query,
+      return Promise.resolve(
+        pageOf(
+          jobs.filter((job) => job.customer === customer),
+          query,
+        ),
       );
     },
     cancel(customer, id) {
@@ -251,6 +254,7 @@ export function setUp(connectors: readonly Connector[] = [TEST_CONNECTOR], allow
       }
       return { chunks, nextSeq };
     },
+    recordsInSlices: (customer, id, query) => Promise.resolve(control.records(customer, id, query)),
     findIdempotent,
     failureOf: () => null,
     sessions: {
@@ -269,9 +273,11 @@ export function setUp(connectors: readonly Connector[] = [TEST_CONNECTOR], allow
       },
       find: (customer, id) => sessions.find((one) => one.customer === customer && one.id === id) ?? null,
       page: (customer, query) =>
-        pageOf(
-          sessions.filter((one) => one.customer === customer),
-          query,
+        Promise.resolve(
+          pageOf(
+            sessions.filter((one) => one.customer === customer),
+            query,
+          ),
         ),
       remove(customer, id) {
         const at = sessions.findIndex((one) => one.customer === customer && one.id === id);
@@ -335,6 +341,7 @@ export function setUp(connectors: readonly Connector[] = [TEST_CONNECTOR], allow
           if (++answers > 1) throw new Error('there were two answers');
           resolve({ status, fields, text: sent, json: parse(sent) });
         },
+        sendPieces: sendWhole((...sent) => exchange.send(...sent)),
       };
       const authorization = `Bearer ${options.key ?? SECRET_KEY}`;
       const unsigned = { svcKey: '', svcTimestamp: '', svcRequestId: '', svcSignature: '', authorization };

@@ -96,6 +96,11 @@ describe('a sync delivery', () => {
   });
 });
 
+/** Resolves when so many calls wait for a job. Turns of the event loop are real here, time is not. */
+async function held({ waiters }: ReturnType<typeof setUp>, count: number): Promise<void> {
+  while (waiters.size < count) await new Promise((done) => setImmediate(done));
+}
+
 describe('a wait', () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
   afterEach(() => void vi.useRealTimers());
@@ -104,6 +109,7 @@ describe('a wait', () => {
     const world = setUp();
     const body = { ...GOOD, delivery: { type: 'sync', wait_seconds: 3 } };
     const asked = world.ask('POST', '/v1/extractions', body);
+    await held(world, 1);
     await vi.advanceTimersByTimeAsync(3_000);
     const { status, json, fields } = await asked;
     expect([status, json['status']]).toEqual([202, 'queued']);
@@ -116,6 +122,7 @@ describe('a wait', () => {
     const world = setUp();
     let ended = false;
     const asked = world.ask('POST', '/v1/extractions', SYNC).then(() => (ended = true));
+    await held(world, 1);
     await vi.advanceTimersByTimeAsync(29_900);
     expect(ended).toBe(false);
     await vi.advanceTimersByTimeAsync(200);
@@ -126,6 +133,7 @@ describe('a wait', () => {
     const world = setUp();
     const job = world.given();
     const asked = world.ask('GET', `/v1/extractions/${job.id}?wait=120`);
+    await held(world, 1);
     await vi.advanceTimersByTimeAsync(60_000);
     world.change(job.id, SUCCEEDED);
     expect((await asked).json['status']).toBe('succeeded');
@@ -135,6 +143,7 @@ describe('a wait', () => {
     const world = setUp();
     const job = world.given({ status: 'running' });
     const asked = world.ask('GET', `/v1/extractions/${job.id}?wait=5`);
+    await held(world, 1);
     await vi.advanceTimersByTimeAsync(5_000);
     expect((await asked).json['status']).toBe('running');
   });
@@ -143,6 +152,7 @@ describe('a wait', () => {
     const world = setUp();
     const job = world.given({ status: 'running' });
     const asked = world.ask('GET', `/v1/extractions/${job.id}?wait=120`);
+    await held(world, 1);
     await vi.advanceTimersByTimeAsync(1_000);
     await world.managed.drain();
     expect((await asked).json['status']).toBe('running');
@@ -154,6 +164,7 @@ describe('a wait', () => {
     const job = world.given({ status: 'running' });
     const exchange = { aborted: false };
     const asked = world.ask('GET', `/v1/extractions/${job.id}?wait=120`, undefined, { exchange });
+    await held(world, 1);
     await vi.advanceTimersByTimeAsync(1_000);
     exchange.aborted = true;
     await vi.advanceTimersByTimeAsync(2_000);
@@ -164,15 +175,14 @@ describe('a wait', () => {
   test('of more calls than may be held is none', async () => {
     const world = setUp();
     const job = world.given({ status: 'running' });
-    const held = Array.from({ length: 100 }, () => world.ask('GET', `/v1/extractions/${job.id}?wait=2`));
-    await vi.advanceTimersByTimeAsync(10);
+    const calls = Array.from({ length: 100 }, () => world.ask('GET', `/v1/extractions/${job.id}?wait=2`));
+    await held(world, 100);
     expect((await world.ask('GET', `/v1/extractions/${job.id}?wait=120`)).json['status']).toBe('running');
     expect(world.waiters.size).toBe(100);
     await vi.advanceTimersByTimeAsync(2_000);
-    expect((await Promise.all(held)).map(({ status }) => status)).toEqual(held.map(() => 200));
+    expect((await Promise.all(calls)).map(({ status }) => status)).toEqual(calls.map(() => 200));
     const asked = world.ask('GET', `/v1/extractions/${job.id}?wait=120`);
-    await vi.advanceTimersByTimeAsync(10);
-    expect(world.waiters.size).toBe(1);
+    await held(world, 1);
     world.change(job.id, SUCCEEDED);
     await asked;
   });

@@ -1,0 +1,37 @@
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { print } from '../webhooks/report.ts';
+import type { Children } from '../webhooks/children.ts';
+import { type Call, largestCalls } from './calls.ts';
+import { callOnce } from './call-once.ts';
+import { startServer, type IsolationOptions } from './server.ts';
+
+const PROBE = new URL('./probe.js', import.meta.url).href;
+
+/** The longest single turn of the main thread's event loop that the largest call of each endpoint takes. */
+export async function benchBlocks(options: IsolationOptions, children: Children): Promise<void> {
+  const server = await startServer('blocks', options, children, ['--import', PROBE]);
+  // What else the machine does only ever adds to a turn.
+  console.log(`longest turn of the event loop: the least of ${options.repeats} calls, one at a time`);
+  print('', 'turn ms', 'answer ms', 'status', 'bytes');
+  for (const call of largestCalls(server)) {
+    const seen = [];
+    // The first compiles what it runs.
+    for (let n = 0; n <= options.repeats; n++)
+      seen.push(await measure(server.child, server.port, server.busyKey, call));
+    const least = seen.slice(1).sort((a, b) => a.longestMs - b.longestMs)[0];
+    if (least === undefined) continue;
+    const { longestMs, answerMs, status, bytes } = least;
+    print(call.name.padEnd(30), longestMs.toFixed(2), answerMs.toFixed(1), String(status), String(bytes));
+  }
+}
+
+async function measure(child: ChildProcess, port: number, key: string, call: Call) {
+  child.send('begin');
+  const startMs = performance.now();
+  const { status, bytes } = await callOnce(port, key, call);
+  const answerMs = performance.now() - startMs;
+  child.send('end');
+  const [{ longestMs }] = (await once(child, 'message')) as [{ longestMs: number }];
+  return { longestMs, answerMs, status, bytes };
+}

@@ -1,0 +1,27 @@
+import { Agent, request } from 'node:http';
+import type { Call } from './calls.ts';
+
+const usual = new Agent({ keepAlive: true });
+
+/** Asks and reads the whole answer. */
+export function callOnce(
+  port: number,
+  key: string,
+  { method, path, body = '' }: Call,
+  agent: Agent = usual,
+): Promise<{ readonly status: number; readonly bytes: number }> {
+  const headers = {
+    authorization: `Bearer ${key}`,
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+  };
+  return new Promise((resolve, reject) => {
+    const sent = request({ host: '127.0.0.1', port, method, path, headers, agent }, (answer) => {
+      let bytes = 0;
+      answer.on('data', (chunk: Buffer) => (bytes += chunk.length));
+      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, bytes }));
+      answer.on('error', reject);
+    });
+    sent.on('error', reject).end(body);
+  });
+}

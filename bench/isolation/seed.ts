@@ -1,0 +1,177 @@
+import { createHash } from 'node:crypto';
+import type { CustomerNumber, FingerprintHash } from '../../src/base/brand.ts';
+import { newId } from '../../src/base/ids.ts';
+import type { ExtractionId } from '../../src/core/extraction.ts';
+import { deriveKey, openMasterKey } from '../../src/store/master-key.ts';
+import type { NewJob } from '../../src/store/extractions.ts';
+import { openStore, type Store } from '../../src/store/open-store.ts';
+import { valueOf } from '../extract/service.ts';
+
+/** A data directory in which one customer has as much as its pages can show, and another only decides. */
+export interface Seeded {
+  readonly busyKey: string;
+  readonly calmKey: string;
+  /** Of the job whose first page of records is as large as one may be. */
+  readonly jobId: string;
+}
+
+/** Requests a minute that a key may make. */
+const RATE_LIMIT = 100_000_000;
+/** A page's worth of each kind of row. */
+const ROWS = 1_000;
+const RECORD_BYTES = 9_800;
+const CHUNK_RECORDS = 50;
+
+export async function seed(dataDir: string): Promise<Seeded> {
+  const master = openMasterKey(dataDir, undefined);
+  if (master.kind === 'fault') throw new Error(master.detail);
+  const opened = openStore({ dataDir, readOnly: false });
+  if (opened.kind === 'fault') throw new Error(opened.detail);
+  const { store } = opened;
+  try {
+    const busy = await seedCustomer(store, 'busy');
+    const calm = await seedCustomer(store, 'calm');
+    await seedLists(store, busy.number);
+    await seedSessions(store, busy.number, deriveKey(master.key, 'extraction-secrets'));
+    const jobId = await seedJobs(store, busy.number);
+    return { busyKey: busy.secretKey, calmKey: calm.secretKey, jobId };
+  } finally {
+    await store.close();
+  }
+}
+
+export function hashOf(n: number): string {
+  return createHash('sha256').update(String(n)).digest('hex');
+}
+
+async function seedCustomer(store: Store, name: string): Promise<{ number: CustomerNumber; secretKey: string }> {
+  const nowMs = Date.now();
+  const { number } = valueOf(await store.customers.create(name, nowMs));
+  const pair = valueOf(await store.apiKeys.createPair(number, RATE_LIMIT, Math.floor(nowMs / 1_000)));
+  return { number, secretKey: pair.secret.text };
+}
+
+async function seedLists(store: Store, customer: CustomerNumber): Promise<void> {
+  const note = 'as long as a note may be '.repeat(20);
+  const changes = Array.from({ length: ROWS }, (_, n) => ({
+    fingerprintHash: hashOf(n) as FingerprintHash,
+    action: 'block' as const,
+    note,
+    expiresAtSeconds: null,
+  }));
+  valueOf(await store.lists.putMany(customer, changes, Math.floor(Date.now() / 1_000)));
+}
+
+async function seedSessions(store: Store, customer: CustomerNumber, sealing: Uint8Array): Promise<void> {
+  const sessions = extractOf(store).sessions;
+  const nowMs = Date.now();
+  const make = async (n: number): Promise<void> => {
+    const times = { createdAtMs: nowMs, expiresAtMs: nowMs + 86_400_000 };
+    const session = { id: newId('ses', nowMs), customer, host: `host-${n}.example.com`, ...times };
+    valueOf(await sessions.create(sealing, session, Buffer.from('{}')));
+  };
+  for (let n = 0; n < ROWS; n += 100)
+    await Promise.all(Array.from({ length: Math.min(100, ROWS - n) }, (_, i) => make(n + i)));
+}
+
+/** Says which has the records. */
+async function seedJobs(store: Store, customer: CustomerNumber): Promise<string> {
+  const { extractions } = extractOf(store);
+  const nowMs = Date.now();
+  let id = '';
+  for (let n = 0; n < ROWS; n += 100) {
+    const made = await Promise.all(
+      Array.from({ length: Math.min(100, ROWS - n) }, () => extractions.create(newJob(customer, nowMs), nowMs)),
+    );
+    const jobs = made.map((one) => {
+      const created = valueOf(one);
+      if (created.kind !== 'created') throw new Error(created.kind);
+      return created.stored.job;
+    });
+    valueOf(
+      await extractions.begin(
+        jobs.map((job) => job.number),
+        nowMs,
+      ),
+    );
+    for (const job of jobs) {
+      const isFirst = id === '';
+      if (isFirst) ({ id } = job);
+      const counts = isFirst ? ROWS : 0;
+      for (let from = 0; from < Math.max(1, counts); from += CHUNK_RECORDS) {
+        const to = Math.min(counts, from + CHUNK_RECORDS);
+        valueOf(await extractions.apply([partOf(job, from, to, to === counts)], nowMs));
+      }
+    }
+  }
+  return id;
+}
+
+function extractOf(store: Store): NonNullable<Store['extract']> {
+  if (store.extract === null) throw new Error('the store is open for reading only');
+  return store.extract;
+}
+
+type Part = Parameters<NonNullable<Store['extract']>['extractions']['apply']>[0][number];
+
+function partOf(job: Part['job'], from: number, to: number, isLast: boolean): Part {
+  const lines = Array.from({ length: to - from }, (_, i) => Buffer.from(`${JSON.stringify(recordOf(from + i))}\n`));
+  const hashes = Buffer.concat(lines.map((line) => createHash('sha256').update(line).digest().subarray(0, 16)));
+  const found = { ndjson: Buffer.concat(lines), lineBytes: Uint32Array.from(lines, (line) => line.length), hashes };
+  return {
+    job,
+    step: 0,
+    records: { found, range: { from: 0, to: to - from, at: 0 } },
+    next: null,
+    isLast,
+    session: null,
+    outcome: {
+      pages: 1,
+      credits: 1,
+      tier: 'basic',
+      errors: 0,
+      total: null,
+      pausedUntilMs: 0,
+      failure: null,
+      entries: [],
+      notes: [],
+    },
+  };
+}
+
+/** Most of it is one text, with letters that take two bytes. */
+function recordOf(n: number): object {
+  const text = 'Ein Wörterbuch für Leser, "mit Zitaten". '.repeat(Math.floor(RECORD_BYTES / 46));
+  const meta = { id: `r-${n}`, source_url: `https://source.example/${n}`, fetched_at: '2026-01-02T00:00:00.000Z' };
+  return { id: `r-${n}`, title: `Record ${n}`, text, _meta: meta };
+}
+
+function newJob(customer: CustomerNumber, nowMs: number): NewJob {
+  const step = Buffer.from('\0\u0005first{}');
+  return {
+    job: {
+      id: newId('ext', nowMs) as ExtractionId,
+      customer,
+      requestId: newId('req', nowMs),
+      connector: 'openlibrary',
+      operation: 'search.works',
+      input: { query: 'bread' },
+      collect: { mode: 'all' },
+      output: {
+        format: 'json',
+        fields: null,
+        rename: {},
+        flatten: false,
+        schema: null,
+        onInvalid: 'drop',
+        csv: { delimiter: ',', bom: false, header: true },
+      },
+      session: null,
+      delivery: { kind: 'store', status: 'pending', waitSeconds: null, url: null, batchSize: null, s3: null },
+      sealedSecrets: null,
+      createdAtMs: nowMs,
+    },
+    steps: { rows: step, rowBytes: Uint32Array.of(step.length), hashes: Buffer.alloc(16, 1) },
+    idempotency: null,
+  };
+}
