@@ -39,7 +39,7 @@ describe.each(['uws', 'node'] as const)('by %s', (transport) => {
 
   test('a client that reads slowly gets all of it, and the connection serves the next call', async () => {
     const { hostname, port } = new URL(server.url);
-    const socket = connect({ host: hostname, port: Number(port), highWaterMark: 1_024 });
+    const socket = connect(Number(port), hostname);
     const head = `Host: ${hostname}\r\nAuthorization: Bearer ${server.secretKey}\r\n\r\n`;
     socket.write(`GET /v1/lists HTTP/1.1\r\n${head}`);
     const first = await readAnswer(socket);
