@@ -38,7 +38,7 @@ const perTurn = Number(option('requests', String(70_000 * seconds)));
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
 const dataDir = join(folder, 'data');
-const cli = new URL('../src/cli/main.js', import.meta.url).pathname;
+const cli = new URL('../app/main.js', import.meta.url).pathname;
 const children: ChildProcess[] = [];
 
 try {

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { CustomerNumber, FingerprintHash } from '../base/brand.ts';
 import type { Route } from '../base/exchange.ts';
 import { problem } from '../base/problem.ts';

@@ -1,5 +1,5 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { CustomerNumber, FingerprintHash } from '../base/brand.ts';
 import type { Route } from '../base/exchange.ts';
 import { problem, type FieldError } from '../base/problem.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Route } from '../base/exchange.ts';
 import { problem } from '../base/problem.ts';
 import { VERDICTS } from '../core/judgement.ts';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { unreachable } from '../base/brand.ts';
 import type { Handler, Route } from '../base/exchange.ts';
 import { problem } from '../base/problem.ts';

@@ -12,7 +12,7 @@ import { decideTo, webhookClient } from '../support/webhooks.ts';
 
 /** Start, stop and restart, as a supervisor sees them. Open points, section 6. */
 
-const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../dist/app/main.js', import.meta.url));
 let dataDir: string;
 beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-process-'));

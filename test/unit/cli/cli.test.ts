@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkKeyText } from '../../../src/core/key-text.ts';
 import { open } from '../store/support.ts';
 
-const MAIN = new URL('../../../dist/src/cli/main.js', import.meta.url).pathname;
+const MAIN = new URL('../../../dist/app/main.js', import.meta.url).pathname;
 
 let folder = '';
 let dataDir = '';
