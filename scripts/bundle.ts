@@ -1,6 +1,7 @@
 import { readdir, readFile, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { build, type Plugin } from 'esbuild';
+import { PROGRAMS } from '../src/base/programs.ts';
 
 /**
  * Bundles the server, its threads and child processes, and the command line into `dist/app`. Part of the build; runs in the
@@ -27,14 +28,10 @@ const onlyUsedFields: Plugin = {
 };
 
 const { metafile } = await build({
-  // Flat names: `src/base/programs.ts` finds each program beside the file that asks for it.
+  // Flat names: `programUrl` finds each program beside the file that asks for it.
   entryPoints: {
     main: 'src/cli/main.ts',
-    score: 'workers/score.ts',
-    deliver: 'workers/deliver.ts',
-    extract: 'workers/extract.ts',
-    'probe-child': 'src/store/probe-child.ts',
-    'model-check-child': 'src/score/model-check-child.ts',
+    ...Object.fromEntries(Object.entries(PROGRAMS).map(([name, path]) => [name, `${path}.ts`])),
   },
   outdir: APP,
   bundle: true,

@@ -1,7 +1,7 @@
 import { timingSafeEqual, hash } from 'node:crypto';
 import type { Exchange, RequestHead, Route } from '../base/exchange.ts';
 import { problem } from '../base/problem.ts';
-import { JSON_FIELDS, sendProblem } from '../base/reply.ts';
+import { sendJson, sendProblem } from '../base/reply.ts';
 import { readIp } from '../core/ip.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -45,10 +45,6 @@ function sendReady(parts: HealthParts, exchange: Exchange): void {
     node: process.versions.node,
     layers: parts.layers(),
   });
-}
-
-function sendJson(exchange: Exchange, status: number, body: unknown): void {
-  exchange.send(status, JSON_FIELDS, JSON.stringify(body));
 }
 
 /** With a token by that token, else from loopback only. */
