@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
+import { versionOfInstallation } from '../base/programs.ts';
 import type { Cli, GlobalOptions } from './context.ts';
 import { printError, printOutcome, USAGE_EXIT } from './outcome.ts';
 
@@ -41,8 +42,10 @@ async function main(): Promise<void> {
 }
 
 function createCli(json: boolean): Cli {
+  const version = versionOfInstallation();
   const program = new Command('gatehouse')
     .description('Self-hosted risk decisions for logins, checkouts and sign-ups, and extraction of records from sites')
+    .version(json ? JSON.stringify({ version }) : version, '--version', 'print the version')
     .option('--json', 'print one JSON object on standard output', false)
     .option('--data-dir <folder>', 'the data directory', process.env['GATEHOUSE_DATA_DIR'] || './data')
     .exitOverride()
