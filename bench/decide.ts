@@ -4,17 +4,25 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { helpIfAsked } from '../scripts/usage.ts';
 import { hasWrk, load, type LoadResult, writeRequests } from './load.ts';
 
 /**
  * Throughput and latency of POST /v1/decide on the built server against a bare echo on the same library, in turn and in the same
  * run: machines differ and are noisy, the ratio holds. Loopback only, bounded in time and count.
- *
- * Options: --seconds N (5) a turn, --rounds N (3), --transport uws|node (uws), --requests N (prepared a turn),
- * --sessions N (20,000, under way at any time), --collector SHARE (0.6 of them have a collector token),
- * --headers SHARE (0.5 pass headers on),
- * --node-flags "..." (for the server, for example --cpu-prof).
  */
+helpIfAsked(`
+bench:decide [options]
+
+  --seconds N         a turn (5)
+  --rounds N          (3)
+  --transport NAME    uws or node (uws)
+  --requests N        prepared a turn (70,000 a second)
+  --sessions N        under way at any time (20,000)
+  --collector SHARE   of the sessions that have a collector token (0.6)
+  --headers SHARE     of the requests that pass headers on (0.5)
+  --node-flags "..."  for the server, for example --cpu-prof`);
+
 const option = (name: string, fallback: string): string => {
   const at = process.argv.indexOf(`--${name}`);
   return at < 0 ? fallback : (process.argv[at + 1] ?? fallback);
@@ -38,7 +46,7 @@ const perTurn = Number(option('requests', String(70_000 * seconds)));
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
 const dataDir = join(folder, 'data');
-const cli = new URL('../src/cli/main.js', import.meta.url).pathname;
+const cli = new URL('../app/main.js', import.meta.url).pathname;
 const children: ChildProcess[] = [];
 
 try {

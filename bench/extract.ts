@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { helpIfAsked } from '../scripts/usage.ts';
 import { benchPages } from './extract/pages.ts';
 import { benchRecords } from './extract/records.ts';
 import { Children } from './webhooks/children.ts';
@@ -10,13 +11,20 @@ import { Children } from './webhooks/children.ts';
  * pages: a crawl whose pages are durable when they count, beside Crawlee's CheerioCrawler with its storage on the disk, in turn and in
  * the same run: machines differ and are noisy, the ratio holds. The service runs without location databases and with the smallest
  * table of velocity, which it only decides by: they would add 134 MB, and 16 to 252. records: what paging through one large job costs.
- *
- * Arguments: words that choose among pages and records; both without one.
- * Options: --pages N (3,000), --rounds N (5), --concurrency N (16), --paragraphs N (8 a page, each of some 400 characters),
- * --records N (1,000,000), --node-flags "..." (for the server, for example --cpu-prof), --alone (without Crawlee),
- * --crawlee FOLDER (where it is, or is installed; a folder of the system's temporary one),
- * --smoke (little of everything and without Crawlee, to see that it works).
  */
+helpIfAsked(`
+bench:extract [pages] [records] [options]
+
+  --pages N           of the site (3,000)
+  --rounds N          (5)
+  --concurrency N     (16)
+  --paragraphs N      of a page, each of some 400 characters (8)
+  --records N         of the job that is paged through (1,000,000)
+  --node-flags "..."  for the server, for example --cpu-prof
+  --alone             without Crawlee
+  --crawlee FOLDER    where it is, or is installed (a folder of the system's temporary one)
+  --smoke             little of everything and without Crawlee, to see that it works`);
+
 const BENCHES = { pages: benchPages, records: benchRecords };
 
 const smoke = process.argv.includes('--smoke');

@@ -1,11 +1,17 @@
+import { helpIfAsked } from '../scripts/usage.ts';
 import { collectGarbage } from './micro/fixtures.ts';
 import { ALL_STAGES } from './micro/index.ts';
 import { type Row, runStage } from './micro/stage.ts';
 
 /**
- * Each stage of a decision alone, in nanoseconds an operation. Arguments: `--smoke` runs a few samples of each over small data;
- * words choose the stages whose names contain one of them. Mean, median and p99 are of samples. Results hold for one machine and one moment: compare rows of one run.
+ * Each stage of a decision alone, in nanoseconds an operation. Mean, median and p99 are of samples. Results hold for one machine and one moment: compare rows of one run.
  */
+helpIfAsked(`
+bench [--smoke] [<word> ...]
+
+  <word>   runs the stages whose names contain one of the words; all without one
+  --smoke  runs a few samples of each over small data`);
+
 const words = process.argv.slice(2);
 const smoke = words.includes('--smoke');
 const wanted = words.filter((word) => word !== '--smoke').map((word) => word.toLowerCase());

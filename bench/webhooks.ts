@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { helpIfAsked } from '../scripts/usage.ts';
 import { Children } from './webhooks/children.ts';
 import { benchDecide } from './webhooks/decide.ts';
 import { benchDown } from './webhooks/down.ts';
@@ -11,12 +12,18 @@ import { benchThroughput } from './webhooks/throughput.ts';
 /**
  * Deliveries of the built server to a receiver in another process, on loopback, bounded in time and count. What is compared is
  * compared in the same run: machines differ and are noisy, ratios hold.
- *
- * Arguments: words that choose among isolation, throughput, decide and down; all without one.
- * Options: --seconds N (10) a phase, --rounds N (3), --endpoints N (1,000), --rate N (400 deliveries a second),
- * --deliveries N (50,000 in the backlog), --node-flags "..." (for the server, for example --cpu-prof),
- * --smoke (little of everything, to see that it works).
  */
+helpIfAsked(`
+bench:webhooks [isolation] [throughput] [decide] [down] [options]
+
+  --seconds N         a phase (10)
+  --rounds N          (3)
+  --endpoints N       (1,000)
+  --rate N            deliveries a second (400)
+  --deliveries N      in the backlog (50,000)
+  --node-flags "..."  for the server, for example --cpu-prof
+  --smoke             little of everything, to see that it works`);
+
 const BENCHES = { isolation: benchIsolation, throughput: benchThroughput, decide: benchDecide, down: benchDown };
 
 const smoke = process.argv.includes('--smoke');

@@ -8,6 +8,14 @@
 # to try things out, and sign inside your own program in production.
 set -eu
 
+case ${1:-} in
+-h | --help)
+  # The comment at the top.
+  sed -n '2,/^set/s/^# \{0,1\}//p' "$0"
+  exit 0
+  ;;
+esac
+
 KEY=${KEY:-}
 URL=${URL:-http://127.0.0.1:8080}
 case $KEY in

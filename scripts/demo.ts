@@ -6,11 +6,16 @@ import { play, type PlayedSession } from './demo/play.ts';
 import { catchesOf, decisionsOf, readingOf } from './demo/print.ts';
 import { makeReport } from './demo/report.ts';
 import { startServer, type DemoServer } from './demo/server.ts';
+import { helpIfAsked } from './usage.ts';
 
 /**
  * Plays three simulated days of a shop, with shoppers and attackers, against a server of its own, and prints what it decided.
- * `--json` prints one JSON object; `--keep` leaves the server running until Ctrl-C.
  */
+helpIfAsked(`
+demo [--json] [--keep]
+
+  --json  prints one JSON object
+  --keep  leaves the server running until Ctrl-C`);
 
 /** Fixed, so that every run prints the same table. The agents in browsers.ts are current at this time. */
 const UNTIL = '2026-11-21T00:00:00Z';

@@ -11,6 +11,7 @@ import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import onnxProto from 'onnx-proto';
+import { helpIfAsked } from './usage.ts';
 
 const { onnx } = onnxProto;
 
@@ -218,8 +219,10 @@ function isVariant(text: string): text is Variant {
 
 const [, script, folder, variant = 'good'] = process.argv;
 if (script !== undefined && resolve(script) === fileURLToPath(import.meta.url)) {
-  if (folder === undefined || !isVariant(variant)) {
-    console.error(`usage: make-model <folder> [${VARIANTS.join('|')}]`);
+  const usage = `make-model <folder> [${VARIANTS.join('|')}]`;
+  helpIfAsked(usage);
+  if (folder === undefined || folder.startsWith('-') || !isVariant(variant)) {
+    console.error(`usage: ${usage}`);
     process.exitCode = 64;
   } else {
     writeModel(folder, makeModel(variant));

@@ -4,6 +4,14 @@
 #   sh scripts/make-vectors.sh > test/unit/client/vectors.json
 set -eu
 
+case ${1:-} in
+-h | --help)
+  # The comment at the top.
+  sed -n '2,/^set/s/^# \{0,1\}//p' "$0"
+  exit 0
+  ;;
+esac
+
 # Made up, never in use; their checksums are right.
 SECRET_KEY=sk_live_3AHOVcjqx4BIPWdkry5CJQXelsz6DKRYOPpP55
 PUBLIC_KEY=pk_live_BIPWdkry5CJQXelsz6DKRYfmt07ELSZgjoE4hH

@@ -9,6 +9,14 @@
 # DEBS=<folder> takes the packages from there, and puts them there where they are not. KEEP=1 leaves all running until Enter.
 set -euo pipefail
 
+case ${1:-} in
+-h | --help)
+  # The comment at the top.
+  sed -n '2,/^set/s/^# \{0,1\}//p' "$0"
+  exit 0
+  ;;
+esac
+
 here=$(cd "$(dirname "$0")" && pwd)
 parts=$here/real-software
 work=$(mktemp -d)

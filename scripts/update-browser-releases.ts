@@ -5,6 +5,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { getAllVersions } from 'baseline-browser-mapping';
+import { helpIfAsked } from './usage.ts';
+
+helpIfAsked(`update-browser-releases\n\nWrites src/core/data/browser-releases.ts; run it from the project's folder.`);
 
 const TARGET = join(process.cwd(), 'src/core/data/browser-releases.ts');
 const DAY_MS = 86_400_000;

@@ -5,5 +5,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { policyJsonSchema } from '../src/core/policy-schema.ts';
+import { helpIfAsked } from './usage.ts';
+
+helpIfAsked(`update-policy-schema\n\nWrites docs/policy.schema.json; run it from the project's folder.`);
 
 writeFileSync(join(process.cwd(), 'docs/policy.schema.json'), `${JSON.stringify(policyJsonSchema(), null, 2)}\n`);

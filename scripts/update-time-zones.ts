@@ -4,6 +4,12 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { helpIfAsked } from './usage.ts';
+
+helpIfAsked(`
+update-time-zones [<zoneinfo folder>]
+
+Writes src/core/data/time-zones.ts; run it from the project's folder. The folder is /usr/share/zoneinfo unless given.`);
 
 const ZONEINFO = process.argv[2] ?? '/usr/share/zoneinfo';
 const TARGET = join(process.cwd(), 'src/core/data/time-zones.ts');

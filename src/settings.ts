@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseEgressAllow } from './egress/allow-list.ts';
 import { REPLAY_IDS_DEFAULT } from './limits.ts';
 

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 /** The processes of a bench: each is started here and ended by its own id. */
 
 const SAID_CHARACTERS_MAX = 10_000;
-const CLI = new URL('../../src/cli/main.js', import.meta.url).pathname;
+const CLI = new URL('../../app/main.js', import.meta.url).pathname;
 
 export interface Server {
   readonly port: number;

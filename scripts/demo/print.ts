@@ -33,11 +33,15 @@ export function decisionsOf({ personas }: Report, width: number): string {
   return lines.join('\n');
 }
 
-/** The attackers: how many of their sessions were stopped, and of their events from the threshold on. */
+/** The attackers: how many of their sessions were challenged, held or blocked, and of their events from the threshold on. */
 export function catchesOf({ personas }: Report, width: number): string {
   const widths = [10, 7, 12, 7];
   const lines = [
-    heading(row('Attackers stopped', ['sessions', '', 'due events', ''], widths), 'strongest reasons', width),
+    heading(
+      row('Challenged, held for review, blocked', ['sessions', '', 'due events', ''], widths),
+      'strongest reasons',
+      width,
+    ),
   ];
   for (const [group, belongs] of GROUPS.filter(([title]) => title.startsWith('ATTACKERS'))) {
     lines.push('', group);
@@ -58,7 +62,7 @@ export function readingOf({ personas, ...report }: Report): string {
   return [
     ...falseAlarms(shoppers),
     '',
-    ...catches(attackers, report.due_catch_rate),
+    ...catches(attackers, report),
     ...thresholds(attackers),
     ...missed(attackers),
     ...surprises(personas),
@@ -79,22 +83,26 @@ function falseAlarms(shoppers: readonly PersonaResult[]): string[] {
   ];
 }
 
-function catches(attackers: readonly PersonaResult[], dueRate: number): string[] {
-  const { sessions, stoppedSessions, earlySessions } = totalsOf(attackers);
+function catches(
+  attackers: readonly PersonaResult[],
+  { due_catch_rate: dueRate, attacker_decisions: decisions }: Omit<Report, 'personas'>,
+): string[] {
+  const { sessions, events, stoppedSessions, earlySessions } = totalsOf(attackers);
   const hopeless = totalsOf(attackers.filter(({ expectation }) => expectation.kind === 'not_caught'));
   const due = sessions - earlySessions - hopeless.sessions;
   return [
-    `Catch rate:   ${ofTotal(stoppedSessions, sessions)} sessions of attackers were stopped.`,
-    `              ${earlySessions} sessions end before the threshold that stops their kind,`,
+    `Catch rate:   ${ofTotal(stoppedSessions, sessions)} sessions of attackers were challenged, held for review or blocked.`,
+    `              Their ${events} events by decision: ${DECISIONS.map((name) => `${decisions[name]} ${name}`).join(', ')}.`,
+    `              ${earlySessions} sessions end before the threshold for their kind,`,
     `              ${hopeless.sessions} are of kinds that rules do not tell from shoppers;`,
-    `              of the other ${due} sessions ${percent(dueRate)} were stopped.`,
+    `              of the other ${due} sessions it was ${percent(dueRate)}.`,
   ];
 }
 
 function thresholds(attackers: readonly PersonaResult[]): string[] {
   return [
     '',
-    'Due are the events from the threshold on of the rule that is to stop their kind:',
+    'Due are the events from the threshold on of the rule that is to catch their kind:',
     ...attackers.flatMap(({ title, expectation }) =>
       expectation.kind === 'caught' && expectation.measure === 'events'
         ? [`  ${title.padEnd(TITLE_WIDTH)}${expectation.from}`]
@@ -106,7 +114,7 @@ function thresholds(attackers: readonly PersonaResult[]): string[] {
 function missed(attackers: readonly PersonaResult[]): string[] {
   return [
     '',
-    'Not stopped, as rules go:',
+    'Let through, as rules go:',
     ...attackers.flatMap(({ title, expectation }) =>
       expectation.kind === 'not_caught' ? [`  ${title}:`, `    ${expectation.why}.`] : [],
     ),

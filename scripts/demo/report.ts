@@ -17,9 +17,9 @@ export interface PersonaResult {
   readonly median_score: number;
   /** The most frequent first, with the share of events that gave it. */
   readonly reasons: readonly ReasonShare[];
-  /** The strongest reasons of what was stopped, the most frequent first, with their share of it. */
+  /** The strongest reasons of what was challenged, held or blocked, the most frequent first, with their share of it. */
   readonly strongest_reasons: readonly ReasonShare[];
-  /** Events with SOFT_CHALLENGE, REVIEW or BLOCK, and sessions with at least one of them. */
+  /** Events that were challenged, held for review or blocked, and sessions with at least one of them. */
   readonly stopped_events: number;
   readonly stopped_sessions: number;
   /** Events that come before the threshold of the rule that is to stop the persona, and sessions of nothing else. */
@@ -51,6 +51,8 @@ export interface Report {
   readonly catch_rate: number;
   /** The same without those whom rules cannot tell from shoppers, and without sessions that end before a threshold. */
   readonly due_catch_rate: number;
+  /** The attackers' events by decision. */
+  readonly attacker_decisions: Readonly<Record<Decision, number>>;
   readonly personas: readonly PersonaResult[];
 }
 
@@ -82,8 +84,13 @@ export function makeReport(
     false_alarm_session_rate: share(shoppers.stoppedSessions, shoppers.sessions),
     catch_rate: share(all.stoppedSessions, all.sessions),
     due_catch_rate: share(due.stoppedDueSessions, due.sessions - due.earlySessions),
+    attacker_decisions: byDecision((name) => sum(attackers, ({ decisions }) => decisions[name])),
     personas: results,
   };
+}
+
+function byDecision(count: (decision: Decision) => number): Readonly<Record<Decision, number>> {
+  return Object.fromEntries(DECISIONS.map((name) => [name, count(name)])) as Record<Decision, number>;
 }
 
 export interface Totals {
@@ -112,9 +119,7 @@ function summarise(persona: Persona, sessions: readonly PlayedSession[]): Person
   const stopped = events.filter(isStopped);
   const due = events.filter(({ early }) => !early);
   const scores = events.map(({ score }) => score).sort((a, b) => a - b);
-  const decisions = Object.fromEntries(
-    DECISIONS.map((name) => [name, events.filter(({ decision }) => decision === name).length]),
-  ) as Record<Decision, number>;
+  const decisions = byDecision((name) => events.filter(({ decision }) => decision === name).length);
   const counts = {
     sessions: sessions.length,
     events: events.length,

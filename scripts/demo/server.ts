@@ -17,7 +17,7 @@ export interface DemoServer {
   stop(): Promise<void>;
 }
 
-const MAIN = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../app/main.js', import.meta.url));
 const START_MS = 30_000;
 const STOP_MS = 15_000;
 

@@ -5,6 +5,10 @@ import type { Exchange, HeaderFields } from './exchange.ts';
 export const JSON_FIELDS: HeaderFields = 'application/json\r\nCache-Control: no-store';
 const PROBLEM_FIELDS: HeaderFields = 'application/problem+json\r\nCache-Control: no-store';
 
+export function sendJson(exchange: Exchange, status: number, body: unknown): void {
+  exchange.send(status, JSON_FIELDS, JSON.stringify(body));
+}
+
 /** Sends a problem as RFC 9457 has it. `more` are further header lines, each beginning with CRLF. */
 export function sendProblem(
   exchange: Exchange,

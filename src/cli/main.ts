@@ -1,24 +1,32 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander';
-import { addBackup } from './commands/backup.ts';
-import { addConnectors } from './commands/connectors.ts';
-import { addCustomers } from './commands/customers.ts';
-import { addDecide } from './commands/decide.ts';
-import { addExtract } from './commands/extract.ts';
-import { addFailures } from './commands/failures.ts';
-import { addKeys } from './commands/keys.ts';
-import { addModels } from './commands/models.ts';
-import { addPolicy } from './commands/policy.ts';
-import { addRegistry } from './commands/registry.ts';
-import { addServe } from './commands/serve.ts';
+import { versionOfInstallation } from '../base/programs.ts';
 import type { Cli, GlobalOptions } from './context.ts';
 import { printError, printOutcome, USAGE_EXIT } from './outcome.ts';
+
+type Add = (cli: Cli) => void;
+
+/** Commands in the order of the help. Each is loaded only when it is named: `serve` needs none of the others. */
+const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
+  serve: async () => (await import('./commands/serve.ts')).addServe,
+  extract: async () => (await import('./commands/extract.ts')).addExtract,
+  connectors: async () => (await import('./commands/connectors.ts')).addConnectors,
+  failures: async () => (await import('./commands/failures.ts')).addFailures,
+  customers: async () => (await import('./commands/customers.ts')).addCustomers,
+  keys: async () => (await import('./commands/keys.ts')).addKeys,
+  decide: async () => (await import('./commands/decide.ts')).addDecide,
+  registry: async () => (await import('./commands/registry.ts')).addRegistry,
+  models: async () => (await import('./commands/models.ts')).addModels,
+  policy: async () => (await import('./commands/policy.ts')).addPolicy,
+  backup: async () => (await import('./commands/backup.ts')).addBackup,
+};
 
 async function main(): Promise<void> {
   // Looked for by hand as well, because a usage error ends commander before it knows its options.
   const json = process.argv.includes('--json');
   const cli = createCli(json);
   try {
+    for (const load of wantedCommands(process.argv.slice(2))) (await load())(cli);
     await cli.program.parseAsync();
   } catch (error) {
     if (!(error instanceof CommanderError)) {
@@ -34,8 +42,10 @@ async function main(): Promise<void> {
 }
 
 function createCli(json: boolean): Cli {
+  const version = versionOfInstallation();
   const program = new Command('gatehouse')
     .description('Self-hosted risk decisions for logins, checkouts and sign-ups, and extraction of records from sites')
+    .version(json ? JSON.stringify({ version }) : version, '--version', 'print the version')
     .option('--json', 'print one JSON object on standard output', false)
     .option('--data-dir <folder>', 'the data directory', process.env['GATEHOUSE_DATA_DIR'] || './data')
     .exitOverride()
@@ -54,21 +64,17 @@ function createCli(json: boolean): Cli {
       if (outcome.kind === 'error' && outcome.code === 'store_stuck') process.kill(process.pid, 'SIGKILL');
     },
   };
-  const commands = [
-    addServe,
-    addExtract,
-    addConnectors,
-    addFailures,
-    addCustomers,
-    addKeys,
-    addDecide,
-    addRegistry,
-    addModels,
-    addPolicy,
-    addBackup,
-  ];
-  for (const add of commands) add(cli);
   return cli;
+}
+
+/**
+ * The commands that a line names, or all of them where it names none: for the help, and for what is said of an unknown one. A word
+ * may also be an option's value, so one command too many may be loaded, never one too few.
+ */
+function wantedCommands(words: readonly string[]): readonly (() => Promise<Add>)[] {
+  const all = Object.entries(COMMANDS);
+  const named = all.filter(([name]) => words.includes(name));
+  return (named.length > 0 ? named : all).map(([, load]) => load);
 }
 
 await main();

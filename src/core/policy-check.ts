@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { POLICY_FAULTS_MAX } from '../limits.ts';
 import { findBadNames } from './json-names.ts';
 import { childPointer, pointerOf } from './json-pointer.ts';

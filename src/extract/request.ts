@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { type FieldError, problem, type Problem } from '../base/problem.ts';
 import type { Collect, ExtractionDelivery, OutputOptions } from '../core/extraction.ts';
 import { invalid, text, validate, type Validated } from '../manage/validate.ts';

@@ -1,3 +1,4 @@
+import { createServer } from 'node:net';
 import { loadUws } from './load-uws.ts';
 import { listenNode } from './node.ts';
 import type { Transport, TransportOptions } from './transport.ts';
@@ -7,16 +8,46 @@ export type TransportChoice = 'auto' | 'uws' | 'node';
 
 export type Listening =
   | { readonly kind: 'listening'; readonly transport: Transport; readonly detail: string }
-  | { readonly kind: 'unavailable'; readonly detail: string };
+  | { readonly kind: 'unavailable'; readonly detail: string }
+  /** The address cannot be bound. `code` is the system's, for example EADDRINUSE; '' where it could not be found out. */
+  | { readonly kind: 'refused'; readonly code: string };
 
-/** Serves by uWebSockets.js where it can be had, else by `node:http`, and says which and why. */
+/** Serves by uWebSockets.js where it can be had, else by `node:http`, and says which and why. Rejects for bad TLS files only. */
 export async function listen(choice: TransportChoice, options: TransportOptions): Promise<Listening> {
-  if (choice === 'node')
-    return { kind: 'listening', transport: await listenNode(options), detail: 'chosen by setting' };
+  if (choice === 'node') return byNode(options, 'chosen by setting');
   const loaded = loadUws();
   if (loaded.kind === 'loaded') {
-    return { kind: 'listening', transport: await listenUws(loaded.uws, options), detail: '' };
+    const transport = await listenUws(loaded.uws, options);
+    if (transport === null) return { kind: 'refused', code: await refusalCode(options) };
+    return { kind: 'listening', transport, detail: '' };
   }
-  if (choice === 'uws') return loaded;
-  return { kind: 'listening', transport: await listenNode(options), detail: loaded.detail };
+  return choice === 'uws' ? loaded : byNode(options, loaded.detail);
+}
+
+async function byNode(options: TransportOptions, detail: string): Promise<Listening> {
+  try {
+    return { kind: 'listening', transport: await listenNode(options), detail };
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === '' || !isSystemCode(code)) throw error;
+    return { kind: 'refused', code };
+  }
+}
+
+/** Binds the address once more by Node.js, because uWebSockets.js does not tell why it could not. */
+function refusalCode({ host, port }: TransportOptions): Promise<string> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', (error) => resolve(codeOf(error)));
+    probe.listen({ host, port, exclusive: true }, () => probe.close(() => resolve('')));
+  });
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}
+
+/** `EADDRINUSE` or `EAI_AGAIN`, but not `ERR_INVALID_ARG_TYPE`. */
+function isSystemCode(code: string): boolean {
+  return /^E(?!RR_)[A-Z0-9_]+$/.test(code);
 }

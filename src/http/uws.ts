@@ -5,8 +5,11 @@ import { statusLine } from './status-lines.ts';
 import type { Transport, TransportOptions, TransportState } from './transport.ts';
 import type { UwsModule, UwsResponse } from './uws-types.ts';
 
-/** Serves by uWebSockets.js. Must run on the main thread: the end of a worker thread that hosts an App ends the process. */
-export function listenUws(uws: UwsModule, options: TransportOptions): Promise<Transport> {
+/**
+ * Serves by uWebSockets.js; null where the address cannot be bound. Must run on the main thread: the end of a worker thread that
+ * hosts an App ends the process.
+ */
+export function listenUws(uws: UwsModule, options: TransportOptions): Promise<Transport | null> {
   const gate = new HeaderGate();
   const state: TransportState = { draining: false, trustedProxies: options.trustedProxies, onCrash: options.onCrash };
   const app =
@@ -30,11 +33,11 @@ export function listenUws(uws: UwsModule, options: TransportOptions): Promise<Tr
     }
   });
 
-  return new Promise((resolve, reject) => {
+  return new Promise((resolve) => {
     // Without the exclusive option a second server would silently share the port.
     app.listen(options.host, options.port, uws.LIBUS_LISTEN_EXCLUSIVE_PORT, (socket) => {
       if (socket === false) {
-        reject(new Error(`cannot listen on ${options.host} port ${options.port}: it is taken or not allowed`));
+        resolve(null);
         return;
       }
       resolve({

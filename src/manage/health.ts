@@ -1,7 +1,7 @@
 import { timingSafeEqual, hash } from 'node:crypto';
 import type { Exchange, RequestHead, Route } from '../base/exchange.ts';
 import { problem } from '../base/problem.ts';
-import { JSON_FIELDS, sendProblem } from '../base/reply.ts';
+import { sendJson, sendProblem } from '../base/reply.ts';
 import { readIp } from '../core/ip.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
@@ -56,10 +56,6 @@ function statusOf(parts: HealthParts): 'starting' | 'ok' | 'degraded' | 'unavail
   if (parts.starting()) return 'starting';
   if (parts.closed()) return 'unavailable';
   return parts.degraded() ? 'degraded' : 'ok';
-}
-
-function sendJson(exchange: Exchange, status: number, body: unknown): void {
-  exchange.send(status, JSON_FIELDS, JSON.stringify(body));
 }
 
 /** With a token by that token, else from loopback only. */

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { pointerPart, problem, type FieldError, type Problem } from '../base/problem.ts';
 
 export type Validated<T> =

@@ -2,14 +2,14 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom
 import { unreachable } from '../base/brand.ts';
 import { DECISIONS } from '../core/decision.ts';
 import { BATCH_REQUESTS_MAX } from '../limits.ts';
+import type { LayerStatus } from '../pools/layer-messages.ts';
 
 /** What is read only when somebody scrapes. */
 export interface MetricSources {
   queued(): number;
   keys(): number;
   replayIds(): number;
-  /** Layer → 1 ok, 0 absent, -1 broken. */
-  layers(): Readonly<Record<string, number>>;
+  layers(): Readonly<Record<string, Pick<LayerStatus, 'state' | 'refused'>>>;
   readonly readings: readonly Reading[];
 }
 
@@ -78,6 +78,8 @@ function bump(counts: Float64Array, at: number): void {
   counts[at] = (counts[at] ?? 0) + 1;
 }
 
+const LEVELS = { ok: 1, absent: 0, broken: -1 } as const satisfies Record<LayerStatus['state'], number>;
+
 /** The text of /metrics, in Prometheus' format. */
 export interface Metrics {
   readonly contentType: string;
@@ -126,7 +128,18 @@ export function createMetrics(counts: DecisionCounts, ruleCodes: readonly string
       labelNames: ['layer'],
       registers: [],
       collect() {
-        for (const [layer, state] of Object.entries(sources.layers())) this.set({ layer }, state);
+        for (const [layer, { state }] of Object.entries(sources.layers())) this.set({ layer }, LEVELS[state]);
+      },
+    }),
+  );
+  registry.registerMetric(
+    new Gauge({
+      name: 'gatehouse_layer_refused',
+      help: 'Whether a file of a layer was refused: 1 while it lies there, whatever serves in its place.',
+      labelNames: ['layer'],
+      registers: [],
+      collect() {
+        for (const [layer, { refused }] of Object.entries(sources.layers())) this.set({ layer }, refused ? 1 : 0);
       },
     }),
   );

@@ -1,4 +1,5 @@
 import { Piscina } from 'piscina';
+import { programUrl } from '../base/programs.ts';
 import { BODY_READ_MS_MAX } from '../limits.ts';
 import type { BodyTask, BodyWorkerData } from './body-messages.ts';
 
@@ -17,7 +18,7 @@ export class BodyPool {
 
   constructor(workerData: BodyWorkerData) {
     this.#threads = new Piscina<BodyTask, unknown>({
-      filename: new URL('../../workers/read.js', import.meta.url).href,
+      filename: programUrl('read').href,
       minThreads: 0,
       maxThreads: 1,
       idleTimeout: IDLE_MS,

@@ -1,6 +1,7 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { unreachable } from '../base/brand.ts';
+import { programUrl } from '../base/programs.ts';
 import type {
   DeliverOrder,
   DeliverPost,
@@ -55,7 +56,7 @@ class WorkerPlace implements DeliverPool {
   constructor(workerData: DeliverWorkerData, events: DeliverPoolEvents) {
     this.#events = events;
     this.#threads = new Piscina<DeliverPost, void>({
-      filename: new URL('../../workers/deliver.js', import.meta.url).href,
+      filename: programUrl('deliver').href,
       minThreads: 1,
       maxThreads: 1,
       idleTimeout: Number.POSITIVE_INFINITY,

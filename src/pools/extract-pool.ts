@@ -1,6 +1,7 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { unreachable } from '../base/brand.ts';
+import { programUrl } from '../base/programs.ts';
 import type {
   ExtractEvent,
   ExtractOrder,
@@ -76,7 +77,7 @@ class WorkerPlace {
     this.#number = number;
     this.#events = events;
     this.#threads = new Piscina<ExtractPost, void>({
-      filename: new URL('../../workers/extract.js', import.meta.url).href,
+      filename: programUrl('extract').href,
       minThreads: 1,
       maxThreads: 1,
       idleTimeout: Number.POSITIVE_INFINITY,

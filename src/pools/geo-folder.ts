@@ -34,6 +34,11 @@ export class GeoFolder {
     return this.#notes.get(slot) ?? [];
   }
 
+  /** Whether a file was refused that would be for this slot. */
+  isRefused(slot: GeoSlot): boolean {
+    return [...this.#files.values()].some(({ refusal }) => refusal?.slot === slot);
+  }
+
   /** The slots whose content changed. */
   async look(next: () => number): Promise<Map<GeoSlot, GeoContent>> {
     const signatures = await listFiles(this.#folder, (name) => name.endsWith('.mmdb'));

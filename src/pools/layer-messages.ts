@@ -9,8 +9,11 @@
 export const GEO_SLOTS = ['city', 'country', 'asn', 'anonymiser'] as const;
 export type GeoSlot = (typeof GEO_SLOTS)[number];
 
-/** The layers of `/readyz`. Source: open points, section 6. `geoip_city` is the slots `city` and `country` together. */
-export type LayerName = 'geoip_city' | 'geoip_asn' | 'anonymiser' | 'model';
+/**
+ * The layers of `/readyz`. Source: open points, section 6. `geoip_city` is the slots `city` and `country` together, as rules see
+ * them; `geoip_country` is the country database by itself.
+ */
+export type LayerName = 'geoip_city' | 'geoip_country' | 'geoip_asn' | 'anonymiser' | 'model';
 
 /** A slot of the layer set; each is swapped on its own. */
 export type LayerSlot = GeoSlot | 'model';
@@ -23,6 +26,8 @@ export interface LayerStatus {
   readonly state: 'ok' | 'absent' | 'broken';
   readonly version: string | null;
   readonly detail: string;
+  /** A file that lies there was refused, whatever serves in its place. Absent where no file can be. */
+  readonly refused?: boolean;
 }
 
 /** A file's bytes, in memory once for all threads. */

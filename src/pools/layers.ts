@@ -100,7 +100,9 @@ class MainLayers implements Layers {
         state,
         version: city.version ?? country.version,
         detail: state === 'absent' ? 'no city or country database' : joined(details),
+        refused: city.refused === true || country.refused === true,
       },
+      geoip_country: country,
       geoip_asn: this.#slotStatus('asn'),
       anonymiser: this.#slotStatus('anonymiser'),
       model: this.#slotStatus('model'),
@@ -191,6 +193,7 @@ class MainLayers implements Layers {
         state: content.kind === 'absent' ? 'absent' : 'broken',
         version: null,
         detail: joined([content.detail, ...notes]),
+        refused: content.kind === 'refused',
       };
     let state: LayerStatus['state'] = 'ok';
     let { version } = content as { version: string | null };
@@ -201,7 +204,8 @@ class MainLayers implements Layers {
       if (ack.detail !== '') details.push(`in a worker: ${ack.detail}`);
       if (ack.state === 'broken' || (ack.state === 'absent' && state === 'ok')) ({ state, version } = ack);
     }
-    return { state, version, detail: joined(details) };
+    const refused = slot === 'model' ? notes.length > 0 : this.#geo.isRefused(slot);
+    return { state, version, detail: joined(details), refused };
   }
 }
 

@@ -1,17 +1,9 @@
 import { fork } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
+import { programPath } from '../base/programs.ts';
 import type { ModelCheck } from './layer-messages.ts';
 
 /** Choice: starting Node and the runtime takes some 300 ms, 100 MB of model a few seconds; what takes longer never ends. */
 const CHECK_MS_MAX = 30_000;
-
-// Seen from the sources, as in tests, the runnable file is the built one.
-const CHECK = fileURLToPath(
-  new URL(
-    import.meta.url.endsWith('.ts') ? '../../dist/src/score/model-check.js' : '../score/model-check.js',
-    import.meta.url,
-  ),
-);
 
 /**
  * Checks a model in a process of its own, so that a file that ends or blocks the process that loads it harms no other. Never
@@ -19,7 +11,7 @@ const CHECK = fileURLToPath(
  */
 export function checkModelApart(path: string, msMax = CHECK_MS_MAX): Promise<ModelCheck> {
   return new Promise((resolve) => {
-    const child = fork(CHECK, [path], {
+    const child = fork(programPath('model-check-child'), [path], {
       // Neither the parent's debugger nor its loaders belong there.
       execArgv: [],
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],

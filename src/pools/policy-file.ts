@@ -109,7 +109,8 @@ class WatchedPolicy implements PolicyFile {
     const { version } = this.#seed.content.document;
     const unknown = this.#unknown.length;
     const details = [this.#refusal, unknown === 0 ? '' : `customers of the policy file that do not exist: ${unknown}`];
-    return { state: this.#refusal === '' ? 'ok' : 'broken', version, detail: joined(details) };
+    const refused = this.#refusal !== '';
+    return { state: refused ? 'broken' : 'ok', version, detail: joined(details), refused };
   }
 
   poll(): Promise<void> {

@@ -1,6 +1,7 @@
 import { MessageChannel } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { unreachable } from '../base/brand.ts';
+import { programUrl } from '../base/programs.ts';
 import { BATCHES_IN_FLIGHT_PER_WORKER, BATCH_REQUESTS_MAX, QUEUE_REQUESTS_MAX } from '../limits.ts';
 import { createFrame, type Frame } from './frame.ts';
 import { createFrameQueueMemory, FrameSender } from './frame-queue.ts';
@@ -78,7 +79,7 @@ class FramePool {
     this.#memory = createFrameQueueMemory(workerData.frames.length);
     this.#sender = new FrameSender(this.#memory);
     this.#threads = new Piscina<ScorePost, void>({
-      filename: new URL('../../workers/score.js', import.meta.url).href,
+      filename: programUrl('score').href,
       minThreads: workers,
       maxThreads: workers,
       idleTimeout: Number.POSITIVE_INFINITY,

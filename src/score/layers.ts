@@ -53,6 +53,7 @@ export async function openWorkerLayers(set: LayerSet, threadId: number): Promise
     model,
     degraded: () =>
       cityState(geo.status('city').state, geo.status('country').state) !== 'ok' ||
+      geo.status('country').state === 'broken' ||
       geo.status('asn').state === 'broken' ||
       geo.status('anonymiser').state === 'broken' ||
       model.status().state === 'broken',

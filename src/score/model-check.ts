@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { MODEL_BYTES_MAX } from '../pools/layer-messages.ts';
 import type { ModelCheck, ModelFault } from '../pools/layer-messages.ts';
 import { parseManifest } from './model-manifest.ts';
@@ -78,13 +77,4 @@ async function readBounded(path: string, bytesMax: number): Promise<ReadOutcome>
 
 function fault(code: ModelFault['code'], detail: string): ModelFault {
   return { kind: 'fault', code, detail };
-}
-
-// Run as a child: the result goes to the parent, which closes the channel when it has it. The process ends then, and also when the
-// parent is gone, without unloading the runtime.
-const send = process.send?.bind(process);
-const [, script, path] = process.argv;
-if (send !== undefined && path !== undefined && script === fileURLToPath(import.meta.url)) {
-  process.once('disconnect', () => process.exit(0));
-  send(await checkModel(path));
 }

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { findColumn } from '../core/features.ts';
 import type { ModelFault } from '../pools/layer-messages.ts';
 

@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { makeFolders } from './data-dir.ts';
 import { fault, messageOf, type StoreFault } from './durable.ts';
 import { namesIn, stampOf, syncPath } from './files.ts';
 import { MARKER_NAME, putMarker, readMarker } from './marker.ts';
@@ -37,7 +38,7 @@ export async function backup(
     for (const name of names) {
       const environment = store[name];
       if (environment === null) continue;
-      mkdirSync(join(partial, name), { recursive: true });
+      makeFolders(join(partial, name));
       await environment.backup(join(partial, name), true);
       const file = join(partial, name, 'data.mdb');
       syncPath(file);

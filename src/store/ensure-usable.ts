@@ -1,6 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { listBackups } from './backup.ts';
+import { makeFolders } from './data-dir.ts';
 import { durably, fault, messageOf, type StoreFault } from './durable.ts';
 import { namesIn, stampOf, syncPath } from './files.ts';
 import { FORMAT_VERSION, MARKER_NAME, type MarkerRead, putMarker, readMarker, writeMarker } from './marker.ts';
@@ -186,7 +187,7 @@ function markerLost(dataDir: string): StoreFault {
 }
 
 async function makeStore(dataDir: string): Promise<StoreFault | null> {
-  mkdirSync(dataDir, { recursive: true });
+  makeFolders(dataDir);
   const opened = openStore({ dataDir, readOnly: false });
   if (opened.kind === 'fault') return opened;
   const { store } = opened;

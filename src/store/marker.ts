@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { isCode, writeWhole } from './files.ts';
 
 /** Choice: 1 until a layout in `tables.ts` changes in a way that older programs would misread. */

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { programPath } from '../base/programs.ts';
 import { fault, type StoreFault } from './durable.ts';
 import type { ChildLine } from './probe-child.ts';
 import type { EnvironmentName } from './tables.ts';
@@ -24,12 +24,6 @@ const PROBE_MS_MAX = 60_000;
 const DATA_FILE_BYTES_MIN = 8_192;
 /** What touching a damaged mapping ends in. Any other end of the child says nothing about the file. */
 const DAMAGE_SIGNALS = new Set<unknown>(['SIGBUS', 'SIGSEGV', 'SIGABRT', 'SIGILL', 'SIGFPE']);
-
-// Tests run from the sources, where the child exists only as the build's output.
-const CHILD = fileURLToPath(new URL('./probe-child.js', import.meta.url)).replace(
-  /(?<!dist)\/src\/store\/(?=probe-child\.js$)/,
-  '/dist/src/store/',
-);
 
 /**
  * Looks whether the environments in `folder` can be used: the file sizes here, the trees and check sums in a child process. A
@@ -82,7 +76,7 @@ function runChild(folder: string, environments: readonly EnvironmentName[], valu
   return new Promise((resolve) => {
     execFile(
       process.execPath,
-      [CHILD, folder, environments.join(','), String(valuesMs)],
+      [programPath('probe-child'), folder, environments.join(','), String(valuesMs)],
       { timeout, killSignal: 'SIGKILL' },
       (error, stdout, stderr) => {
         const lines = stdout.split('\n').filter((line) => line.endsWith('}'));

@@ -1,7 +1,8 @@
-import { mkdirSync, rmSync, statSync } from 'node:fs';
+import { rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { open, type RootDatabase } from 'lmdb';
+import { makeFolders } from './data-dir.ts';
 import { fault, messageOf, type StoreFault } from './durable.ts';
 
 export interface ServerLock {
@@ -67,7 +68,7 @@ async function tryLock(dataDir: string): Promise<LockResult> {
 }
 
 function openLock(dataDir: string): RootDatabase<Buffer, Buffer> {
-  mkdirSync(dataDir, { recursive: true });
+  makeFolders(dataDir);
   const path = join(dataDir, 'server.lock');
   const bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   if (bytes < META_PAGES_BYTES_MIN) rmSync(path, { force: true });

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { programUrl } from '../base/programs.ts';
 import { touchPages, type VelocityMemory } from './memory.ts';
 import { type SnapshotSaved, SnapshotWriter } from './snapshot-writer.ts';
 
@@ -95,7 +96,7 @@ interface RunningThread {
 }
 
 function startThread(workerData: TableThreadData): RunningThread {
-  const worker = new Worker(new URL('../../workers/velocity.js', import.meta.url), { workerData });
+  const worker = new Worker(programUrl('velocity'), { workerData });
   const ended = new Promise<ThreadEnded>((done) => {
     let detail = 'the thread ended';
     worker.once('error', (error) => (detail = error instanceof Error ? error.message : String(error)));

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Expectation } from '../../scripts/demo/plan.ts';
 import { PERSONAS } from '../../scripts/demo/personas.ts';
+import { readingOf } from '../../scripts/demo/print.ts';
 import { CAUGHT_SHARE_MIN, NOT_CAUGHT_SHARE_MAX, type PersonaResult, type Report } from '../../scripts/demo/report.ts';
 
 /** The demo is the rules' examination: three days through a real server and its memory, over signed HTTP. */
@@ -131,6 +132,17 @@ describe('the demo', () => {
     expect([report.false_alarm_rate, report.false_alarm_session_rate]).toEqual([0, 0]);
     expect(report.due_catch_rate).toBeGreaterThanOrEqual(CAUGHT_SHARE_MIN);
     expect(report.catch_rate).toBeLessThan(report.due_catch_rate);
+  });
+
+  it('says what caught means, and how many events got which decision, as the README does', () => {
+    const text = readingOf(report);
+    const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8').replaceAll(/\s+/g, ' ');
+    const split = Object.entries(report.attacker_decisions).map(([decision, count]) => `${count} ${decision}`);
+    expect(text).not.toContain('stopped');
+    for (const said of [text, readme]) {
+      expect(said).toContain('challenged, held for review or blocked');
+      expect(said).toContain(`${split.join(', ')}.`);
+    }
   });
 
   it('challenges every event without a session token, and never blocks one', () => {

@@ -10,7 +10,7 @@ import { startSite, type Site } from '../unit/extract/fetch/site.ts';
 
 /** `gatehouse extract`, as an operator runs it, against a site of its own. Open points, section 6. */
 
-const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../dist/app/main.js', import.meta.url));
 const ITEMS = 30;
 const FEED_PAGES = 3;
 

@@ -1,7 +1,9 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync, type SpawnSyncReturns } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,12 +15,21 @@ import { decideTo, webhookClient } from '../support/webhooks.ts';
 
 /** Start, stop and restart, as a supervisor sees them. Open points, section 6. */
 
-const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../dist/app/main.js', import.meta.url));
 let dataDir: string;
 beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-process-'));
 });
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
+
+function serve(env: Readonly<Record<string, string>>, timeout?: number): SpawnSyncReturns<string> {
+  return spawnSync(process.execPath, [MAIN, 'serve'], {
+    encoding: 'utf8',
+    env: { PATH: process.env['PATH'], GATEHOUSE_DATA_DIR: dataDir, ...env },
+    killSignal: 'SIGKILL',
+    timeout,
+  });
+}
 
 describe('settings', () => {
   test('every wrong value is named at once, and the exit code is 78', () => {
@@ -53,6 +64,33 @@ describe('settings', () => {
     expect(result.status).toBe(78);
     expect(result.stderr).toContain('GATEHOUSE_PORT');
     expect(result.stderr).toContain('GATEHOUSE_TLS_CERT');
+  });
+
+  test.each(TRANSPORTS)('a taken port ends the start over %s before anything is made', async (transport) => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    const result = serve({ GATEHOUSE_PORT: String(port), GATEHOUSE_TRANSPORT: transport });
+    expect(result.status).toBe(1);
+    expect(result.stderr).toContain(`GATEHOUSE_PORT: port ${port} of 127.0.0.1 is taken`);
+    expect(readdirSync(dataDir)).toEqual([]);
+    taken.close();
+  });
+
+  test('the demo keys are printed even when a later step of the first start fails', () => {
+    mkdirSync(join(dataDir, 'hot'));
+    // The journal's folder cannot be made.
+    writeFileSync(join(dataDir, 'hot', 'replay'), '');
+    const result = serve({ GATEHOUSE_PORT: '0' });
+    expect(result.status).toBe(1);
+    expect(result.stderr).toMatch(/secret key {2}sk_live_/);
+  });
+
+  test('a data directory that cannot be made is named at once, together with the rest', () => {
+    const result = serve({ GATEHOUSE_DATA_DIR: '/proc/nope', GATEHOUSE_WORKERS: '0' }, 20_000);
+    expect(result.status).toBe(78);
+    expect(result.stderr).toMatch(/GATEHOUSE_DATA_DIR cannot be used: \/proc\/nope cannot be made/);
+    expect(result.stderr).toContain('GATEHOUSE_WORKERS');
   });
 
   test('another master key than that of the data directory is refused, and nothing that was owed is lost', async () => {

@@ -353,7 +353,17 @@ describe('what an operator sees', () => {
     const { status, json } = await get(server.url, '/readyz');
     expect(status).toBe(200);
     expect(Object.keys(json['layers'] as object).sort()).toEqual(
-      ['anonymiser', 'extraction', 'geoip_asn', 'geoip_city', 'model', 'policy', 'store', 'webhooks'].sort(),
+      [
+        'anonymiser',
+        'extraction',
+        'geoip_asn',
+        'geoip_city',
+        'geoip_country',
+        'model',
+        'policy',
+        'store',
+        'webhooks',
+      ].sort(),
     );
     expect(json).toMatchObject({ version: expect.any(String) as string, transport: expect.any(String) as string });
   });

@@ -11,7 +11,7 @@ import { startServer, type RunningServer } from '../support/server.ts';
 
 /** The whole server under a policy file that changes while it runs. */
 
-const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../dist/app/main.js', import.meta.url));
 const BOT = 'Mozilla/5.0 (compatible; SomeCrawlerBot/1.0; +https://bot.example)';
 const run = promisify(execFile);
 

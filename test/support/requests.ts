@@ -174,7 +174,7 @@ export interface RawAnswer {
   readonly statuses: readonly number[];
 }
 
-const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../dist/app/main.js', import.meta.url));
 
 /** The command line on a data directory, perhaps beside its server; gives what `--json` printed. */
 export function gatehouse(dataDir: string, ...words: string[]): Record<string, unknown> {

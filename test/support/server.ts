@@ -16,7 +16,7 @@ export interface ServerOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** A folder that outlives the server. Without one a new folder is made, and `stop` removes it. */
   readonly dataDir?: string;
-  /** Another installation's `dist/src/cli/main.js`. */
+  /** Another installation's `dist/app/main.js`. */
   readonly main?: string;
 }
 
@@ -37,7 +37,7 @@ export interface RunningServer {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-const MAIN = fileURLToPath(new URL('../../dist/src/cli/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../dist/app/main.js', import.meta.url));
 /** Choice: a start takes under 1 s; a machine that builds or tests beside it takes longer. */
 const START_MS = 90_000;
 const STOP_MS = 15_000;

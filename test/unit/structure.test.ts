@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { PROGRAMS } from '../../src/base/programs.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -32,22 +33,50 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'ledger.ts': ['base', 'core', 'decide', 'pools', 'store'],
   'upkeep.ts': ['base', 'decide', 'ledger.ts', 'limits.ts', 'observe', 'store', 'velocity'],
   'target-check.ts': ['egress'],
-  'main.ts': [
+  'start-fault.ts': [],
+  'stop-on-signals.ts': ['observe'],
+  'machine-check.ts': ['http', 'pools', 'store'],
+  'door.ts': ['base', 'egress', 'http', 'settings.ts'],
+  'layer-states.ts': ['observe', 'pools', 'store'],
+  'installation.ts': ['observe', 'pools', 'settings.ts', 'start-fault.ts', 'store'],
+  'service.ts': [
     'base',
     'core',
     'decide',
     'deliver',
+    'door.ts',
     'extractions.ts',
-    'first-start.ts',
     'http',
+    'installation.ts',
+    'layer-states.ts',
     'ledger.ts',
-    'limits.ts',
     'manage',
     'observe',
     'pools',
     'readings.ts',
-    'reload.ts',
     'settings.ts',
+    'store',
+    'velocity',
+    'webhooks.ts',
+  ],
+  'main.ts': [
+    'base',
+    'decide',
+    'deliver',
+    'door.ts',
+    'extractions.ts',
+    'first-start.ts',
+    'installation.ts',
+    'ledger.ts',
+    'machine-check.ts',
+    'manage',
+    'observe',
+    'pools',
+    'reload.ts',
+    'service.ts',
+    'settings.ts',
+    'start-fault.ts',
+    'stop-on-signals.ts',
     'store',
     'upkeep.ts',
     'velocity',
@@ -81,7 +110,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'target-check.ts',
     'velocity',
   ],
-  scripts: ['client', 'core'],
+  scripts: ['base', 'client', 'core'],
   bench: [
     'base',
     'client',
@@ -138,6 +167,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'disposable-email-domains-js': ['src/core/email.ts'],
   domhandler: ['src/extract/read/'],
   domutils: ['src/extract/read/'],
+  esbuild: ['scripts/bundle.ts'],
   feedsmith: ['src/extract/read/feed-parse.ts'],
   htmlparser2: ['bench/check/extraction-reference.ts', 'src/extract/read/html.ts', 'src/extract/read/sitemap.ts'],
   'ipaddr.js': ['src/egress/'],
@@ -283,6 +313,22 @@ describe('the arrows between the places of the source', () => {
         .map((specifier) => `${path}: ${specifier}`),
     );
     expect(missing).toEqual([]);
+  });
+
+  test('threads and child processes are found by the table of programs alone, which the bundle is made from', () => {
+    // A path of one's own would be right in `dist/src` and wrong in the bundle.
+    const OWN_PATHS = /new URL\([^)]*import\.meta\.url/;
+    const finders = files.filter(({ path, text }) => path.startsWith('src/') && OWN_PATHS.test(text));
+    expect(finders.map(({ path }) => path)).toEqual(['src/base/programs.ts']);
+    const workers = files.map(({ path }) => path).filter((path) => path.startsWith('workers/'));
+    const programs = Object.values(PROGRAMS).map((path) => `${path}.ts`);
+    expect(programs).toEqual(expect.arrayContaining(workers));
+    for (const path of programs) expect(files.map((file) => file.path)).toContain(path);
+  });
+
+  test('zod is imported as a namespace, so that the bundle leaves out what nothing uses of it', () => {
+    const others = files.filter(({ text }) => /^import (?!(?:type )?\* as z )[^;]*from 'zod'/m.test(text));
+    expect(others.map(({ path }) => path)).toEqual([]);
   });
 
   test('run one way: no place can be reached from itself', () => {

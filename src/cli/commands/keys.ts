@@ -3,7 +3,8 @@ import { checkKeyText, KEY_PREFIX_CHARACTERS } from '../../core/key-text.ts';
 import { type ApiKey, hashOfKey } from '../../store/api-keys.ts';
 import type { Store } from '../../store/open-store.ts';
 import type { Cli } from '../context.ts';
-import { failure, failureOf, ok, type Outcome } from '../outcome.ts';
+import { confirm, type Confirm } from '../confirm.ts';
+import { failure, failureOf, ok, usage, type Outcome } from '../outcome.ts';
 import { tableText, timeText } from '../table.ts';
 import { withStore } from '../with-store.ts';
 
@@ -33,10 +34,15 @@ export function addKeys(cli: Cli): void {
     .action(() => cli.run(async () => withStore(cli.globals().dataDir, listKeys)));
 
   keys
-    .command('revoke <prefix>')
-    .description('revoke the one key that begins with this (or is this)')
-    .action((prefix: string) =>
-      cli.run(async () => withStore(cli.globals().dataDir, (store) => revokeKey(store, prefix.trim()))),
+    .command('revoke <key>')
+    .description('revoke a key: the 12 characters that `keys list` shows, or the whole key')
+    .option('--yes', 'do not ask; without a terminal nothing is asked either', false)
+    .action((text: string, { yes }: { readonly yes: boolean }) =>
+      cli.run(async () => {
+        const named = namedKey(text.trim());
+        if (named === null) return usage('malformed_key', PREFIX_HINT);
+        return withStore(cli.globals().dataDir, (store) => revokeKey(store, named, yes ? null : confirm));
+      }),
     );
 }
 
@@ -81,34 +87,52 @@ function listKeys(store: Store): Outcome {
   );
 }
 
-async function revokeKey(store: Store, prefix: string): Promise<Outcome> {
-  const matches = store.apiKeys.loadAll().filter((key) => isMeant(key, prefix));
+type Named = (key: ApiKey) => boolean;
+
+const PREFIX_HINT = `give the ${KEY_PREFIX_CHARACTERS} characters of the key that \`keys list\` shows, or the whole key`;
+
+/** Tells whether a key is meant by the text; null for a text that no listing shows, such as a part of a prefix. */
+function namedKey(text: string): Named | null {
+  if (checkKeyText(text) !== null) {
+    const hash = hashOfKey(text);
+    return (key) => key.hash === hash;
+  }
+  const prefix = text.replace(/…$/, '');
+  return prefix.length === KEY_PREFIX_CHARACTERS ? (key) => key.prefix === prefix : null;
+}
+
+async function revokeKey(store: Store, named: Named, ask: Confirm | null): Promise<Outcome> {
+  const matches = store.apiKeys.loadAll().filter(named);
   const living = matches.filter((key) => key.revokedAtSeconds === null);
   const [key] = living;
   if (living.length > 1) {
-    return failure(
-      'ambiguous_prefix',
-      `${living.length} keys begin with ${prefix}; give more of its characters, or the whole key`,
-    );
+    return failure('ambiguous_prefix', `${living.length} keys begin with ${key?.prefix ?? ''}; give the whole key`);
   }
   if (key === undefined) {
     return matches.length > 0
       ? failure('already_revoked', 'that key is revoked already')
-      : failure('unknown_key', 'no key begins with that');
+      : failure('unknown_key', 'there is no such key');
+  }
+  const customer = store.customers.find(key.customer);
+  const owner = customer?.name ?? 'an unknown customer';
+  if (ask !== null && !(await ask(question(store, key, owner)))) {
+    return failure('not_confirmed', `${key.prefix}… was not revoked`);
   }
   const revokedAt = nowSeconds();
   const revoked = await store.apiKeys.revoke(key.hash, revokedAt);
   if (revoked.kind === 'fault') return failureOf(revoked);
-  const customer = store.customers.find(key.customer);
   return ok(
     { prefix: key.prefix, kind: key.kind, customer_id: customer?.id ?? null, revoked_at: revokedAt },
-    `Revoked ${key.prefix}… of ${customer?.name ?? 'an unknown customer'}.`,
+    `Revoked ${key.prefix}… of ${owner}.`,
   );
 }
 
-function isMeant(key: ApiKey, prefix: string): boolean {
-  if (checkKeyText(prefix) !== null) return key.hash === hashOfKey(prefix);
-  return prefix !== '' && prefix.length <= KEY_PREFIX_CHARACTERS && key.prefix.startsWith(prefix);
+function question(store: Store, key: ApiKey, owner: string): string {
+  const others = store.apiKeys.loadAll().filter(({ customer, kind, hash, revokedAtSeconds }) => {
+    return customer === key.customer && kind === key.kind && hash !== key.hash && revokedAtSeconds === null;
+  }).length;
+  const last = others === 0 ? `, the last ${key.kind} one of this customer` : '';
+  return `Revoke the ${key.kind} key ${key.prefix}… of ${owner}${last}? It cannot be undone.`;
 }
 
 function parseRateLimit(text: string): number {

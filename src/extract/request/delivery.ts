@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { FieldError } from '../../base/problem.ts';
 import { unreachable } from '../../base/brand.ts';
 import type { ExtractionDelivery } from '../../core/extraction.ts';

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type FieldError, pointerPart, problem } from '../../base/problem.ts';
 import { registrableDomain } from '../../core/registrable-domain.ts';
 import { invalid, validate, type Validated } from '../../manage/validate.ts';

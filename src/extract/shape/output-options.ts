@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { childPointer } from '../../core/json-pointer.ts';
 import { OUTPUT_FORMATS, type OutputOptions } from '../../core/extraction.ts';
 import type { FieldError } from '../../base/problem.ts';

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkKeyText } from '../../../src/core/key-text.ts';
 import { open } from '../store/support.ts';
 
-const MAIN = new URL('../../../dist/src/cli/main.js', import.meta.url).pathname;
+const MAIN = new URL('../../../dist/app/main.js', import.meta.url).pathname;
 
 let folder = '';
 let dataDir = '';
@@ -35,6 +35,22 @@ async function cli(args: readonly string[], input = ''): Promise<Ran> {
   });
   const [code, out, err] = await Promise.all([closed, text(child.stdout), text(child.stderr)]);
   return { code, out, err };
+}
+
+/** The same on a terminal of its own, which `script` of util-linux makes. */
+async function onTerminal(args: readonly string[], input: string): Promise<Pick<Ran, 'code' | 'out'>> {
+  const words = [process.execPath, MAIN, '--data-dir', dataDir, ...args].map((word) => `'${word}'`);
+  const child = spawn('script', ['--quiet', '--return', '--command', words.join(' '), '/dev/null']);
+  let out = '';
+  child.stdout.setEncoding('utf8').on('data', (piece: string) => {
+    // What is typed before the question would be lost.
+    if (!out.includes('[y/N]') && (out + piece).includes('[y/N]')) child.stdin.write(input);
+    out += piece;
+  });
+  const code = await new Promise<number | null>((resolve) => {
+    child.on('close', resolve);
+  });
+  return { code, out };
 }
 
 /** With --json: exactly one JSON object on standard output. */
@@ -71,8 +87,13 @@ describe('customers and keys', () => {
     expect(checkKeyText(String(keys.value['public_key']))).toBe('public');
     await json(['keys', 'create', '--customer', id]);
 
-    const ambiguous = await json(['keys', 'revoke', 'sk_live_']);
-    expect(ambiguous).toMatchObject({ code: 1, value: { error: { code: 'ambiguous_prefix' } } });
+    // Too short, a part of a key, and no key at all: nothing that a listing shows.
+    for (const text of ['s', 'sk_live_', secret.slice(0, 11), secret.slice(0, 20), `${secret}x`, 'nothing']) {
+      expect(await json(['keys', 'revoke', text])).toMatchObject({
+        code: 2,
+        value: { error: { code: 'malformed_key', message: expect.stringContaining('12 characters') } },
+      });
+    }
     expect(await json(['keys', 'revoke', secret])).toMatchObject({
       code: 0,
       value: { prefix: secret.slice(0, 12), customer_id: id },
@@ -81,7 +102,7 @@ describe('customers and keys', () => {
       code: 1,
       value: { error: { code: 'already_revoked' } },
     });
-    expect(await json(['keys', 'revoke', 'nothing'])).toMatchObject({
+    expect(await json(['keys', 'revoke', 'sk_live_0000'])).toMatchObject({
       code: 1,
       value: { error: { code: 'unknown_key' } },
     });
@@ -95,6 +116,26 @@ describe('customers and keys', () => {
       created_at: expect.any(Number),
       revoked_at: expect.any(Number),
     });
+  });
+
+  test('a key is revoked on a terminal only after a yes, and by --yes without a question', async () => {
+    const made = await json(['keys', 'create', '--customer', await someCustomer()]);
+    const prefix = String(made.value['public_key']).slice(0, 12);
+    const isRevoked = async (): Promise<boolean> => {
+      const listed = (await json(['keys', 'list'])).value['keys'] as Record<string, unknown>[];
+      return listed.find((key) => key['prefix'] === prefix)?.['revoked_at'] !== null;
+    };
+    const declined = await onTerminal(['keys', 'revoke', prefix], 'n\n');
+    expect(declined.code).toBe(1);
+    expect(declined.out).toContain(`Revoke the public key ${prefix}… of Acme`);
+    expect(await isRevoked()).toBe(false);
+    expect((await onTerminal(['keys', 'revoke', prefix], 'y\n')).code).toBe(0);
+    expect(await isRevoked()).toBe(true);
+
+    const other = await json(['keys', 'create', '--customer', await someCustomer()]);
+    const unasked = await onTerminal(['keys', 'revoke', '--yes', String(other.value['secret_key'])], '');
+    expect(unasked.code).toBe(0);
+    expect(unasked.out).not.toContain('[y/N]');
   });
 
   test('people get short text, and an error on standard error', async () => {
@@ -116,6 +157,14 @@ describe('customers and keys', () => {
     }
     expect((await cli(['nope'])).code).toBe(2);
     expect((await cli(['--help'])).code).toBe(0);
+  });
+
+  test('--version prints the version of the installation', async () => {
+    const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
+      version: string;
+    };
+    expect(await cli(['--version'])).toEqual({ code: 0, out: `${version}\n`, err: '' });
+    expect(await json(['--version'])).toEqual({ code: 0, value: { version } });
   });
 
   test('works beside an open store, which sees what was made', async () => {

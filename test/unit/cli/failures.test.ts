@@ -9,7 +9,7 @@ import type { CustomerNumber } from '../../../src/base/brand.ts';
 import type { ExtractionId } from '../../../src/core/extraction.ts';
 import { open } from '../store/support.ts';
 
-const MAIN = fileURLToPath(new URL('../../../dist/src/cli/main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../../dist/app/main.js', import.meta.url));
 const AT_MS = Date.UTC(2026, 10, 21, 6);
 
 let dataDir = '';

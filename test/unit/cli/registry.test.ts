@@ -11,7 +11,7 @@ import { CALM, decide } from '../../support/requests.ts';
 import { startServer } from '../../support/server.ts';
 import { customer, open, tempFolder, value } from '../store/support.ts';
 
-const MAIN = new URL('../../../dist/src/cli/main.js', import.meta.url).pathname;
+const MAIN = new URL('../../../dist/app/main.js', import.meta.url).pathname;
 const DAY = 86_400;
 
 async function registry(dataDir: string, ...words: string[]): Promise<[code: number | null, json: unknown]> {

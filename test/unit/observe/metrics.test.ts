@@ -10,7 +10,12 @@ const SOURCES: MetricSources = {
   queued: () => 3,
   keys: () => 4,
   replayIds: () => 5,
-  layers: () => ({ store: 1, model: 0, geoip_city: -1 }),
+  layers: () => ({
+    store: { state: 'ok' },
+    model: { state: 'absent' },
+    geoip_city: { state: 'broken', refused: true },
+    geoip_country: { state: 'ok', refused: true },
+  }),
   readings: [
     { name: 'gatehouse_some_records', help: 'Some.', kind: 'level' as const, read: () => 5 },
     { name: 'gatehouse_some_total', help: 'Some.', kind: 'total' as const, read: () => 7 },
@@ -90,6 +95,9 @@ describe('the metrics', () => {
     expect(valueOf(samples, 'gatehouse_keys')).toBe(4);
     expect(valueOf(samples, 'gatehouse_replay_ids')).toBe(5);
     expect(valueOf(samples, 'gatehouse_layer_state', { layer: 'geoip_city' })).toBe(-1);
+    expect(valueOf(samples, 'gatehouse_layer_state', { layer: 'geoip_country' })).toBe(1);
+    expect(valueOf(samples, 'gatehouse_layer_refused', { layer: 'geoip_country' })).toBe(1);
+    expect(valueOf(samples, 'gatehouse_layer_refused', { layer: 'store' })).toBe(0);
   });
 
   test('a second scrape tells the same totals and not twice as much', async () => {

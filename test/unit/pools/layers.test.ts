@@ -58,10 +58,11 @@ describe('GeoIP folder', () => {
   it('says that everything is absent in empty or missing folders', async () => {
     const layers = await folders.open({ geoipDir: join(folders.root, 'nowhere'), modelsDir: join(folders.root, 'no') });
     expect(layers.status()).toEqual({
-      geoip_city: { state: 'absent', version: null, detail: 'no city or country database' },
-      geoip_asn: { state: 'absent', version: null, detail: '' },
-      anonymiser: { state: 'absent', version: null, detail: '' },
-      model: { state: 'absent', version: null, detail: 'no model: rules decide alone' },
+      geoip_city: { state: 'absent', version: null, detail: 'no city or country database', refused: false },
+      geoip_country: { state: 'absent', version: null, detail: '', refused: false },
+      geoip_asn: { state: 'absent', version: null, detail: '', refused: false },
+      anonymiser: { state: 'absent', version: null, detail: '', refused: false },
+      model: { state: 'absent', version: null, detail: 'no model: rules decide alone', refused: false },
     });
   });
 
@@ -134,13 +135,25 @@ describe('GeoIP folder', () => {
     await layers.poll();
     expect(layers.initial().geo.city).toBe(before);
     const status = layers.status().geoip_city;
-    expect(status).toMatchObject({ state: 'ok', version: 'GeoLite2-City 2026-05-28' });
+    expect(status).toMatchObject({ state: 'ok', version: 'GeoLite2-City 2026-05-28', refused: true });
     expect(status.detail).toContain('x.mmdb was refused');
     folders.put('x.mmdb', cityDatabase('AT'));
     await layers.poll();
     await layers.poll();
     expect(layers.initial().geo.city.generation).toBeGreaterThan(before.generation);
-    expect(layers.status().geoip_city.detail).toBe('');
+    expect(layers.status().geoip_city).toMatchObject({ detail: '', refused: false });
+  });
+
+  it('shows the country database by itself, beside the layer that rules see', async () => {
+    folders.put('city.mmdb', cityDatabase());
+    folders.put('country.mmdb', countryDatabase());
+    const layers = await folders.open();
+    expect(layers.status().geoip_country).toMatchObject({ state: 'ok', version: 'country ipvAll 2026-05-28' });
+    folders.put('country.mmdb', Buffer.from('rubbish'));
+    await layers.poll();
+    await layers.poll();
+    expect(layers.status().geoip_country).toMatchObject({ state: 'ok', refused: true });
+    expect(layers.status().geoip_asn.refused).toBe(false);
   });
 
   it('falls back when the file is removed', async () => {
@@ -203,11 +216,11 @@ describe.skipIf(!hasRuntime)('models folder', () => {
     writeModel(folders.models, makeModel());
     await layers.poll();
     await layers.poll();
-    expect(layers.status().model).toEqual({ state: 'ok', version: 'toy 1', detail: '' });
+    expect(layers.status().model).toEqual({ state: 'ok', version: 'toy 1', detail: '', refused: false });
     writeModel(folders.models, makeModel('wrong_golden', '2'));
     await layers.poll();
     await layers.poll();
-    expect(layers.status().model).toMatchObject({ state: 'ok', version: 'toy 1' });
+    expect(layers.status().model).toMatchObject({ state: 'ok', version: 'toy 1', refused: true });
     expect(layers.status().model.detail).toContain('golden_failed');
     rmSync(join(folders.models, 'model.json'));
     await layers.poll();
