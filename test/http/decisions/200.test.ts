@@ -43,7 +43,7 @@ describe.each(TRANSPORTS)('decisions answer 200 over %s', (transport) => {
       contributions: expect.any(Array) as unknown[],
       label: null,
     });
-    expect(Object.keys(shown.json).slice(0, 8).sort()).toEqual(Object.keys(answer).sort());
+    expect(Object.keys(shown.json).slice(0, 9).sort()).toEqual(Object.keys(answer).sort());
     expect(shown.json['occurred_at']).toBeGreaterThanOrEqual(before);
     expect(shown.json['contributions']).toContainEqual({
       reason: 'device_http_library',

@@ -16,6 +16,7 @@ describe('PATCH /v1/webhooks/{id}', () => {
       (await decideTo(server.url, server.secretKey, 'REVIEW')).json['request_id'];
     const one = await decided();
     await first.arrived(1);
+    await client.ended(`?request_id=${String(one)}`);
 
     const paused = await patch({ disabled: true });
     expect(paused).toMatchObject({ status: 200, json: { id, disabled: true, status: 'healthy', url: first.url } });
