@@ -24,14 +24,14 @@ export async function sharedServer(transport: 'uws' | 'node' = 'uws'): Promise<S
 /** The source from which shared servers extract books; `targets` are those that were asked for from now on. */
 export async function sharedSource(): Promise<SharedSource> {
   source ??= startSource();
-  const { url, targets, release } = await source;
-  const from = targets.length;
+  const shared = await source;
+  const from = shared.targets.length;
   return {
-    url,
+    url: shared.url,
     get targets() {
-      return targets.slice(from);
+      return shared.targets.slice(from);
     },
-    release,
+    release: (word) => shared.release(word),
   };
 }
 
