@@ -40,16 +40,13 @@ function prepare({ count, key, withSession }: Extract<ClientOrder, { kind: 'prep
   });
 }
 
+/** Sends all that is prepared and resolves with the last response. */
 async function run(origin: URL): Promise<ClientReport> {
-  let next = 0;
+  const requests = prepared.values();
   let failed = 0;
   let left = prepared.length;
   const fromMs = performance.now();
   await new Promise<void>((done) => {
-    const send = (connection: Connection): void => {
-      const request = prepared[next++];
-      if (request !== undefined) connection.send(request);
-    };
     const settle = (status: number): void => {
       if (status !== 200) failed++;
       if (--left === 0) done();
@@ -58,18 +55,19 @@ async function run(origin: URL): Promise<ClientReport> {
       const connection: Connection = new Connection(origin, {
         onResponse(status) {
           settle(status);
-          if (left > 0) send(connection);
-          else for (const one of open) one.close();
+          const { value } = requests.next();
+          if (value !== undefined) connection.send(value);
         },
         onEnd: (wasBusy) => {
           if (wasBusy) settle(0);
         },
       });
       open.push(connection);
-      send(connection);
+      const { value } = requests.next();
+      if (value !== undefined) connection.send(value);
     }
   });
   const wallMs = performance.now() - fromMs;
-  for (const one of open.splice(0)) one.close();
+  for (const connection of open.splice(0)) connection.close();
   return { kind: 'done', failed, wallMs };
 }

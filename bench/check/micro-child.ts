@@ -58,19 +58,6 @@ for (const { stage, units, kernelUnits } of plan.stages) {
     oursWall: [],
     referencesWall: [],
   };
-  const take = async (
-    run: () => void | Promise<void>,
-    count: number,
-    us: number[],
-    wallUs: number[],
-  ): Promise<void> => {
-    const fromMs = performance.now();
-    const from = process.cpuUsage();
-    await run();
-    const { user, system } = process.cpuUsage(from);
-    wallUs.push(((performance.now() - fromMs) * 1_000) / count);
-    us.push((user + system) / count);
-  };
   await take(reference, kernelUnits, slices.references, slices.referencesWall);
   for (let n = 0; n < plan.slices; n++) {
     await take(() => work.run(units), units, slices.ours, slices.oursWall);
@@ -78,6 +65,16 @@ for (const { stage, units, kernelUnits } of plan.stages) {
   }
   await work.close?.();
   console.log(JSON.stringify({ stage, slices }));
+}
+
+/** Times one slice, µs of processor time and of wall time per unit. */
+async function take(run: () => void | Promise<void>, count: number, us: number[], wallUs: number[]): Promise<void> {
+  const fromMs = performance.now();
+  const from = process.cpuUsage();
+  await run();
+  const { user, system } = process.cpuUsage(from);
+  wallUs.push(((performance.now() - fromMs) * 1_000) / count);
+  us.push((user + system) / count);
 }
 
 function openVerify(): Work {

@@ -56,8 +56,6 @@ async function prove(place: SlowPlace): Promise<void> {
   if (oursUs === undefined) throw new Error(`${place.stage} was not measured:\n${untouched.output}`);
   const turns = Math.round((oursUs * (options.percent / 100)) / measureSpin());
   const slowed = await check(slowCopy(place, turns), stages);
-  const verdictOf = ({ stages }: Outcome, id: string): string =>
-    stages.find((one) => one.id === id)?.verdict ?? 'absent';
   const isSeen =
     untouched.code === 0 &&
     slowed.code === 1 &&
@@ -71,6 +69,10 @@ async function prove(place: SlowPlace): Promise<void> {
     unseen++;
     console.log(untouched.output, slowed.output);
   }
+}
+
+function verdictOf({ stages }: Outcome, id: string): string {
+  return stages.find((one) => one.id === id)?.verdict ?? 'absent';
 }
 
 /** A copy of the built project whose one function is slower. Packages are found through a link. */
