@@ -17,8 +17,8 @@ describe.each(['uws', 'node'] as const)('by %s', (transport) => {
         action: 'watch',
         note: noteOf(from + n),
       }));
-      const answer = await bearer(server.url, server.secretKey, 'POST', '/v1/lists/batch', entries);
-      expect(answer.status).toBe(200);
+      const { status, json } = await bearer(server.url, server.secretKey, 'POST', '/v1/lists/batch', entries);
+      if (status !== 200) throw new Error(`the entries were not stored: ${status} ${JSON.stringify(json)}`);
     }
   });
 

@@ -77,7 +77,7 @@ async function exchangeOn(res: NarrowResponse): Promise<Exchange> {
     onCrash: () => {},
   });
   const req = { forEach: () => {}, getCaseSensitiveMethod: () => 'GET', getUrl: () => '/', getQuery: () => '' };
-  handle(res as unknown as UwsResponse, req as unknown as UwsRequest);
+  handle(res as unknown as UwsResponse, req);
   if (given === null) throw new Error('there was no request');
   return given;
 }
@@ -89,9 +89,9 @@ const settle = (): Promise<void> => new Promise((done) => setImmediate(done));
 test('pieces go on where the socket took no more, each behind the one before', async () => {
   const res = new NarrowResponse(5);
   const exchange = await exchangeOn(res);
-  let isSent = false;
-  const sending = exchange.sendPieces(200, 'text/plain', PIECES, settle).then(() => (isSent = true));
-  while (!isSent) {
+  const progress = { isSent: false };
+  const sending = exchange.sendPieces(200, 'text/plain', PIECES, settle).then(() => (progress.isSent = true));
+  while (!progress.isSent) {
     expect(WHOLE.startsWith(res.body)).toBe(true);
     res.drain();
     await settle();

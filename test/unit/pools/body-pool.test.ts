@@ -63,9 +63,9 @@ test('names where the service listens as a target that is blocked', async () => 
 test('the event loop goes on turning while a body of 1 MiB is read', async () => {
   const names = Object.fromEntries(Array.from({ length: 75_000 }, (_, n) => [`name${n}`, 1]));
   let turns = 0;
-  let isRead = false;
-  const reading = read('list_entry', names).then(() => (isRead = true));
-  while (!isRead) {
+  const progress = { isRead: false };
+  const reading = read('list_entry', names).then(() => (progress.isRead = true));
+  while (!progress.isRead) {
     await new Promise((done) => setImmediate(done));
     turns++;
   }
