@@ -33,7 +33,6 @@ import { openDispatcher } from './webhooks.ts';
 export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
   const startedAtMs = performance.now();
   makeFilesPrivate();
-  makeFilesPrivate();
   const read = readSettings(env);
   const faults = [...(read.kind === 'faults' ? read.faults : []), ...(await faultsOfMachine(env))];
   if (read.kind === 'faults' || faults.length > 0) {

@@ -19,6 +19,7 @@ function mount(): boolean {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=96m', 'tmpfs', folder], { stdio: 'ignore' });
     return true;
   } catch {
+    rmSync(folder, { recursive: true });
     return false;
   }
 }
@@ -41,7 +42,7 @@ let receiver: Receiver | null = null;
 afterEach(async () => {
   await server?.stop('SIGKILL');
   await receiver?.close();
-  if (canMount) execFileSync('umount', ['-l', folder]);
+  execFileSync('umount', ['-l', folder]);
   rmSync(folder, { recursive: true, force: true });
 });
 
