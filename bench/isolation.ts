@@ -1,17 +1,24 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { helpIfAsked } from '../scripts/usage.ts';
 import { benchBlocks } from './isolation/blocks.ts';
 import { benchFlood } from './isolation/flood.ts';
 import { Children } from './webhooks/children.ts';
 
 /**
  * What one customer's management calls cost the decisions of another, on the built server.
- *
- * Arguments: words that choose among blocks and flood; all without one.
- * Options: --seconds N (5) a phase, --rounds N (3), --repeats N (5) of each call, --rate N (300 decisions a second),
- * --node-flags "..." (for the server), --smoke (little of everything, to see that it works).
  */
+helpIfAsked(`
+bench:isolation [blocks] [flood] [options]
+
+  --seconds N         a phase (5)
+  --rounds N          (3)
+  --repeats N         of each call (5)
+  --rate N            decisions a second (300)
+  --node-flags "..."  for the server, for example --cpu-prof
+  --smoke             little of everything, to see that it works`);
+
 const BENCHES = { blocks: benchBlocks, flood: benchFlood };
 
 const smoke = process.argv.includes('--smoke');

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { FingerprintHash } from '../base/brand.ts';
 import type { JsonObject } from '../core/json-body.ts';
 import { LIST_ACTIONS } from '../core/decision.ts';

@@ -49,8 +49,8 @@ test('the server is in few files, and only packages that need their own files ar
 });
 
 test('parts of packages that nothing uses are left out of the bundle', () => {
-  expect(closureOf(serverFile()).text).not.toContain('zod/v4/locales/de');
+  expect(closureOf(serverFile()).text.includes('zod/v4/locales/de')).toBe(false);
   const { text } = closureOf('score.js');
-  expect(text).toContain('Googlebot');
+  expect(text.includes('Googlebot')).toBe(true);
   expect(text.length).toBeLessThan(800_000);
 });
