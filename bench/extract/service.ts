@@ -2,6 +2,7 @@ import { openMasterKey } from '../../src/store/master-key.ts';
 import { openStore, type Store } from '../../src/store/open-store.ts';
 import type { StoreWrite } from '../../src/store/durable.ts';
 import type { CustomerNumber } from '../../src/base/brand.ts';
+import { makeDataDirectory } from '../data-directory.ts';
 
 /** A data directory with a customer, made before its server starts, and what that customer asks of the server. */
 
@@ -20,6 +21,7 @@ export async function seed(
 ): Promise<Seeded> {
   const key = openMasterKey(dataDir, undefined);
   if (key.kind === 'fault') throw new Error(key.detail);
+  await makeDataDirectory(dataDir);
   const opened = openStore({ dataDir, readOnly: false });
   if (opened.kind === 'fault') throw new Error(opened.detail);
   const { store } = opened;

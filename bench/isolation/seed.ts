@@ -6,6 +6,7 @@ import { deriveKey, openMasterKey } from '../../src/store/master-key.ts';
 import type { NewJob } from '../../src/store/extractions.ts';
 import { openStore, type Store } from '../../src/store/open-store.ts';
 import { valueOf } from '../extract/service.ts';
+import { makeDataDirectory } from '../data-directory.ts';
 
 /** A data directory in which one customer has as much as its pages can show, and another only decides. */
 export interface Seeded {
@@ -25,6 +26,7 @@ const CHUNK_RECORDS = 50;
 export async function seed(dataDir: string): Promise<Seeded> {
   const master = openMasterKey(dataDir, undefined);
   if (master.kind === 'fault') throw new Error(master.detail);
+  await makeDataDirectory(dataDir);
   const opened = openStore({ dataDir, readOnly: false });
   if (opened.kind === 'fault') throw new Error(opened.detail);
   const { store } = opened;

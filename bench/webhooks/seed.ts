@@ -9,6 +9,7 @@ import { newRow } from '../../src/deliver/due.ts';
 import { openStore, type Store } from '../../src/store/open-store.ts';
 import { deriveKey, openMasterKey } from '../../src/store/master-key.ts';
 import type { StoreWrite } from '../../src/store/durable.ts';
+import { makeDataDirectory } from '../data-directory.ts';
 
 /** A data directory with customers, webhooks and what is still to be delivered, made before its server starts. */
 
@@ -33,6 +34,7 @@ export async function seedCustomers(
   const key = openMasterKey(dataDir, undefined);
   if (key.kind === 'fault') throw new Error(key.detail);
   const secretsKey = deriveKey(key.key, 'webhook-secrets');
+  await makeDataDirectory(dataDir);
   return withStore(dataDir, async (store) => {
     const customers: SeededCustomer[] = [];
     for (let first = 0; first < urlsOfEach.length; first += CUSTOMERS_AT_ONCE) {
