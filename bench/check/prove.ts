@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Command, InvalidArgumentError } from 'commander';
 import { BASELINE_FILE } from './baseline.ts';
-import { addSpin, measureSpin, SLOW_PLACES, type SlowPlace } from './slow-places.ts';
+import { addSpin, filesOf, measureSpin, SLOW_PLACES, type SlowPlace } from './slow-places.ts';
 
 /**
  * Proves that the check sees a slow-down: runs the built check from copies of `dist` in which one function does work of no use, so
@@ -80,8 +80,10 @@ function slowCopy(place: SlowPlace, turns: number): string {
   const copy = mkdtempSync(join(folder, `${place.id}-`));
   for (const name of ['package.json', 'dist']) cpSync(join(ROOT, name), join(copy, name), { recursive: true });
   for (const name of ['node_modules', 'models']) symlinkSync(join(ROOT, name), join(copy, name));
-  const file = join(copy, place.file);
-  writeFileSync(file, addSpin(readFileSync(file, 'utf8'), place, turns));
+  for (const path of filesOf(place, copy)) {
+    const file = join(copy, path);
+    writeFileSync(file, addSpin(readFileSync(file, 'utf8'), place, turns));
+  }
   return copy;
 }
 

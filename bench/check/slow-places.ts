@@ -1,8 +1,11 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
 /** Functions of the built service that a proof of the check makes slower, in a copy: never in the service itself. */
 export interface SlowPlace {
   readonly id: string;
   readonly title: string;
-  /** From the root of the project, built. */
+  /** From the root of the project, built; the function is in the bundle of the server too. */
   readonly file: string;
   /** Stands exactly once in the file; the useless work goes right behind it. */
   readonly anchor: string;
@@ -27,7 +30,7 @@ export const SLOW_PLACES: readonly SlowPlace[] = [
     id: 'velocity',
     title: 'counting in the velocity store',
     file: 'dist/src/velocity/local-velocity.js',
-    anchor: '    observe(events) {',
+    anchor: 'observe(events) {',
     units: 'events.length',
     stage: 'engine',
     control: 'engine-no-memory',
@@ -43,11 +46,23 @@ export const SLOW_PLACES: readonly SlowPlace[] = [
   },
 ];
 
-/** The function's text with work of no use in it. Throws when the anchor is not there exactly once. */
+const BUNDLE = 'dist/app';
+
+/** Where the function is: the module, which stages of one thread run, and the files of the bundle, which the server runs. */
+export function filesOf({ file, anchor }: SlowPlace, root: string): readonly string[] {
+  const bundled = readdirSync(join(root, BUNDLE))
+    .filter((name) => name.endsWith('.js'))
+    .map((name) => join(BUNDLE, name))
+    .filter((path) => readFileSync(join(root, path), 'utf8').includes(anchor));
+  if (bundled.length === 0) throw new Error(`no file of ${BUNDLE} has "${anchor}"`);
+  return [file, ...bundled];
+}
+
+/** The file's text with work of no use in the function. Throws when the anchor is not there exactly once. */
 export function addSpin(text: string, { file, anchor, units }: SlowPlace, turns: number): string {
   const parts = text.split(anchor);
   if (parts.length !== 2) throw new Error(`${file} has "${anchor}" ${parts.length - 1} times`);
-  return `${parts.join(`${anchor} spinInVain(${turns} * ${units});`)}\nlet spun = 1;\n${spinInVain.toString()}\n`;
+  return `${parts.join(`${anchor} spinInVain(${turns} * ${units});`)}\nvar spun = 1;\n${spinInVain.toString()}\n`;
 }
 
 let spun = 1;

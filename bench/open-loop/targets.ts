@@ -16,7 +16,7 @@ export interface Target {
   stop(): Promise<void>;
 }
 
-const CLI = new URL('../../src/cli/main.js', import.meta.url).pathname;
+const CLI = new URL('../../app/main.js', import.meta.url).pathname;
 const ECHO = new URL('../echo.js', import.meta.url).pathname;
 /** The echo server checks no signature. */
 const ECHO_KEY = 'sk_live_echo';
