@@ -70,6 +70,8 @@ export const BATCH_REQUESTS_MAX = 32;
 export const BATCH_EAGER_REQUESTS = 16;
 /** Choice: at least three bodies of the largest size a frame, so that one large body never stops a batch from filling. */
 export const BATCH_BODY_BYTES_MAX = 4 * DECIDE_BODY_BYTES_MAX;
+/** Choice: the warm-up has 64 requests in flight, which are five batches at most; one more for the next. */
+export const WARM_UP_FRAMES = 6;
 /** Choice: the second batch waits at the worker while the first is scored, so the worker never waits for the main thread. */
 export const BATCHES_IN_FLIGHT_PER_WORKER = 2;
 /** Choice: requests waiting for a worker before new ones get 429 `overloaded`: about 25 ms at 40,000 req/s. */
@@ -115,8 +117,11 @@ export const MANAGEMENT_WAITING_BYTES_PER_CUSTOMER_MAX = 16 * MANAGED_BODY_BYTES
 export const MANAGEMENT_WAITING_BYTES_MAX = 8 * MANAGEMENT_WAITING_BYTES_PER_CUSTOMER_MAX;
 /** Measured: the largest body of this size that is parsed and checked on the main thread takes 0.4 ms; larger ones go to a worker. */
 export const MANAGED_BODY_INLINE_BYTES_MAX = 4_096;
-/** Choice: bodies that the worker reads take 0.3 s at most; one that takes this long is refused, and its thread ended. */
-export const BODY_READ_MS_MAX = 5_000;
+/**
+ * Choice: bodies that the worker reads take 0.3 s of processor time at most, and several seconds where a full machine gives its thread
+ * little; one that takes this long is refused, and its thread ended.
+ */
+export const BODY_READ_MS_MAX = 30_000;
 /** Choice: a page of rows ends where it grows past this; 1,000 list entries with notes of 500 characters fit. */
 export const PAGE_BYTES_MAX = 1_048_576;
 /** Choice: of an answer, so many bytes are handed to the transport in one turn. */

@@ -3,7 +3,7 @@ import type { Exchange, RequestHead, Route } from '../base/exchange.ts';
 import { problem, type Problem } from '../base/problem.ts';
 import { bodyTooLarge } from '../base/reply.ts';
 import { BATCH_REQUESTS_MAX, DECIDE_ACTIVE_MS, DECIDE_BODY_BYTES_MAX } from '../limits.ts';
-import { type AnswerReader, REQUEST_PUBLIC_KEY } from '../pools/frame.ts';
+import { type AnswerReader, REQUEST_PUBLIC_KEY, REQUEST_WARM_UP } from '../pools/frame.ts';
 import type { ScorePool } from '../pools/score-pool.ts';
 import { Batcher } from './batcher.ts';
 import type { DueDeliveries } from './due.ts';
@@ -73,10 +73,11 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
   const nowSeconds = (): number => Math.floor(clock.nowMs() / 1000);
   let lastArrivalMs = Number.NEGATIVE_INFINITY;
 
+  const own = framesOf(pool, (ownFlags & REQUEST_WARM_UP) !== 0);
   const batcher = new Batcher<Pending>({
-    frames: pool.frames,
+    frames: pool.frames.slice(own.first, own.end),
     inFlightMax: pool.inFlightMax,
-    run: (task) => pool.run(task),
+    run: (task) => pool.run(own.first === 0 ? task : { ...task, frame: own.first + task.frame }),
     attend: () => pool.attend(),
     onBatch: (count) => observer.batchLeft(count),
     onBatchFailed: (error) => observer.batchFailed(error),
@@ -228,6 +229,15 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     oldestInFlightMs: (nowMs) => batcher.oldestInFlightMs(nowMs),
     drain: () => batcher.drain(),
   };
+}
+
+/** The warm-up and real requests run at the same time, each with frames of its own. */
+function framesOf(
+  { frames, warmUpFrames = 0 }: ScorePool,
+  isWarmUp: boolean,
+): { readonly first: number; readonly end: number } {
+  const served = frames.length - warmUpFrames;
+  return isWarmUp && warmUpFrames > 0 ? { first: served, end: frames.length } : { first: 0, end: served };
 }
 
 export function overloaded(detail: string): Problem {

@@ -2,13 +2,15 @@ import { MessageChannel } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { unreachable } from '../base/brand.ts';
 import { programUrl } from '../base/programs.ts';
-import { BATCHES_IN_FLIGHT_PER_WORKER, BATCH_REQUESTS_MAX, QUEUE_REQUESTS_MAX } from '../limits.ts';
+import { BATCHES_IN_FLIGHT_PER_WORKER, BATCH_REQUESTS_MAX, QUEUE_REQUESTS_MAX, WARM_UP_FRAMES } from '../limits.ts';
 import { createFrame, type Frame } from './frame.ts';
 import { createFrameQueueMemory, FrameSender } from './frame-queue.ts';
 import type { ScorePost, ScoreSignal, ScoreTask, ScoreWorkerData } from './messages.ts';
 
 export interface ScorePool {
   readonly frames: readonly Frame[];
+  /** So many of them, the last ones, are for the warm-up: it runs beside real requests, and no two batchers may share a frame. */
+  readonly warmUpFrames?: number;
   /** Batches that may be with workers at once. */
   readonly inFlightMax: number;
   /** Resolves when the answers stand in the frame; rejects when the worker failed with it or died. */
@@ -41,12 +43,13 @@ export async function openScorePool(
 ): Promise<ScorePool> {
   const inFlightMax = workers * BATCHES_IN_FLIGHT_PER_WORKER;
   // Those in flight, those that wait full, and one that is being filled.
-  const count = inFlightMax + Math.ceil(QUEUE_REQUESTS_MAX / BATCH_REQUESTS_MAX) + 1;
+  const count = inFlightMax + Math.ceil(QUEUE_REQUESTS_MAX / BATCH_REQUESTS_MAX) + 1 + WARM_UP_FRAMES;
   const frames = Array.from({ length: count }, createFrame);
   const pool = new FramePool(workers, { ...data, frames }, events);
   await pool.open();
   return {
     frames,
+    warmUpFrames: WARM_UP_FRAMES,
     inFlightMax,
     run: (task) => pool.run(task),
     attend: () => pool.attend(),

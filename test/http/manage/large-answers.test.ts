@@ -7,7 +7,7 @@ import { type SharedServer, sharedServer } from '../../support/shared-server.ts'
 describe.each(['uws', 'node'] as const)('by %s', (transport) => {
   let server: SharedServer;
   /** With letters of two bytes and characters that JSON escapes: 1,000 of them are more than a page holds. */
-  const noteOf = (n: number): string => `${n} "é\n`.repeat(100).slice(0, 500);
+  const noteOf = (n: number): string => `${n}${'"é'.repeat(250)}`.slice(0, 500);
 
   beforeAll(async () => {
     server = await sharedServer(transport);

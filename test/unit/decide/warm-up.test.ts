@@ -50,6 +50,22 @@ function setUp() {
 }
 
 describe('warmUp', () => {
+  test('writes to no frame that real requests of the same time are written to', async () => {
+    const { pool, observer, clock } = setUp();
+    const used: number[] = [];
+    const recorded: ScorePool = {
+      ...pool,
+      warmUpFrames: 6,
+      run(task) {
+        used.push(task.frame);
+        return pool.run(task);
+      },
+    };
+    await warmUp({ pool: recorded, observer, clock });
+    expect(used.length).toBeGreaterThan(0);
+    expect(Math.min(...used)).toBeGreaterThanOrEqual(FRAMES.length - 6);
+  });
+
   test('sends verified requests of no customer, each marked, and answers all of them', async () => {
     const { pool, observer, clock, seen, outcomes } = setUp();
     const { requests } = await warmUp({ pool, observer, clock });
