@@ -145,11 +145,8 @@ describe('the README', () => {
   test('names only commands that a test runs', () => {
     expect(COMMANDS.length).toBeGreaterThan(15);
     for (const command of Object.keys(RUN_ELSEWHERE)) expect(COMMANDS).toContain(command);
-    for (const [start] of PRINTS)
-      expect(
-        COMMANDS.some((command) => command.startsWith(start)),
-        start,
-      ).toBe(true);
+    const unused = PRINTS.filter(([start]) => !COMMANDS.some((command) => command.startsWith(start)));
+    expect(unused).toEqual([]);
   });
 
   test('has no command that fails, in its order', async () => {
