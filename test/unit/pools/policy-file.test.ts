@@ -93,7 +93,7 @@ describe('at the start', () => {
   test('a file that is valid counts at once', async () => {
     put(policy(90));
     const policyFile = await open();
-    expect(policyFile.status()).toEqual({ state: 'ok', version: 'v90', detail: '' });
+    expect(policyFile.status()).toEqual({ state: 'ok', version: 'v90', refused: false, detail: '' });
     const worker = startWorker(policyFile);
     expect(worker.current().version).toBe('v90');
     expect(blockOf(worker)).toBe(90);
@@ -257,7 +257,7 @@ describe('what is wrong later', () => {
 
     put(policy(92));
     await settle(policyFile);
-    expect(policyFile.status()).toEqual({ state: 'ok', version: 'v92', detail: '' });
+    expect(policyFile.status()).toEqual({ state: 'ok', version: 'v92', refused: false, detail: '' });
     await until(() => blockOf(worker) === 92);
   });
 
@@ -290,7 +290,7 @@ describe('what is wrong later', () => {
     expect(policyFile.status().state).toBe('broken');
     put(text);
     await settle(policyFile);
-    expect(policyFile.status()).toEqual({ state: 'ok', version: 'v90', detail: '' });
+    expect(policyFile.status()).toEqual({ state: 'ok', version: 'v90', refused: false, detail: '' });
     expect(lines.at(-1)).toContain('whole again');
   });
 
@@ -304,7 +304,7 @@ describe('what is wrong later', () => {
     expect(blockOf(startWorker(policyFile))).toBe(90);
     put(policy(91));
     await settle(policyFile);
-    expect(policyFile.status()).toEqual({ state: 'ok', version: 'v91', detail: '' });
+    expect(policyFile.status()).toEqual({ state: 'ok', version: 'v91', refused: false, detail: '' });
   });
 });
 
