@@ -325,6 +325,7 @@ describe('customers', () => {
     expect(policyFile.status()).toEqual({
       state: 'ok',
       version: 'v1',
+      refused: false,
       detail: 'customers of the policy file that do not exist: 1',
     });
     expect(lines.join('\n')).toContain(CUSTOMER);
