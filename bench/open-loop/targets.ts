@@ -1,9 +1,8 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
+import { end, lineOf } from '../webhooks/children.ts';
 import type { LoadOptions } from './options.ts';
 
 /** What is loaded: a server of somebody's, the built server, or the bare echo. */
@@ -77,21 +76,4 @@ async function untilReady(origin: string): Promise<void> {
     await new Promise((done) => setTimeout(done, 20));
   }
   throw new Error('the server did not become ready');
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  child.kill('SIGTERM');
-  await once(child, 'exit');
-}
-
-/** The first line that fits. Later output is read and dropped, so that the child never waits for its output. */
-function lineOf(child: ChildProcess, fits: (text: string) => boolean): Promise<string> {
-  return new Promise((resolve, reject) => {
-    if (child.stdout === null) return;
-    createInterface({ input: child.stdout }).on('line', (text) => {
-      if (fits(text)) resolve(text);
-    });
-    child.once('exit', (code) => reject(new Error(`a server ended with ${code}`)));
-  });
 }
