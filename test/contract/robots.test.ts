@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseRobots, ROBOTS_BYTES_MAX, type RobotsRules } from '../../src/extract/fetch/robots-rules.ts';
-import { cpuMs } from '../support/cpu-time.ts';
+import { leastCpuMs } from '../support/cpu-time.ts';
 
 /** Titles name the sections of RFC 9309; our product token takes the place of the example's. */
 
@@ -194,9 +194,8 @@ describe('2.3 and 2.5: files as they are', () => {
     let text = 'User-agent: *\n';
     for (let index = 0; text.length < 500_000; index++) text += `Disallow: ${pattern(index)}\n`;
     const parsed = rules(text);
-    const started = cpuMs();
-    parsed.allows(`${ORIGIN}/${'a'.repeat(2_000)}`);
-    expect(cpuMs() - started).toBeLessThan(2_000);
+    const allows = (): unknown => parsed.allows(`${ORIGIN}/${'a'.repeat(2_000)}`);
+    expect(leastCpuMs(2_000, allows)).toBeLessThan(2_000);
   });
 
   test('with more wildcards than are looked at refuse more, never less', () => {

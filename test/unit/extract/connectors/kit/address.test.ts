@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { address, parseSite } from '../../../../../src/extract/connectors/kit/address.ts';
 import { nextQuery } from '../../../../../src/extract/connectors/kit/link-header.ts';
-import { cpuMs } from '../../../../support/cpu-time.ts';
+import { leastCpuMs } from '../../../../support/cpu-time.ts';
 
 describe('the address of a site', () => {
   it.each([
@@ -105,8 +105,9 @@ describe('a Link header', () => {
   ])('of %j leads nowhere', (header) => expect(nextQuery(header)).toBeNull());
 
   it('takes no more than a moment, whatever it is', () => {
-    const began = cpuMs();
-    for (const part of ['<', '<>;', ';rel=', '<>; a="', ' ', '<>;a=b;']) nextQuery(part.repeat(8_192 / part.length));
-    expect(cpuMs() - began).toBeLessThan(500);
+    const ms = leastCpuMs(500, () => {
+      for (const part of ['<', '<>;', ';rel=', '<>; a="', ' ', '<>;a=b;']) nextQuery(part.repeat(8_192 / part.length));
+    });
+    expect(ms).toBeLessThan(500);
   });
 });
