@@ -13,8 +13,11 @@ export interface Door {
   readonly transportDetail: string;
   readonly address: ListeningAddress;
   readonly url: string;
+  readonly trustedProxies: TrustedProxies;
   /** Replaces the handler: from now on requests go to this one. */
   lead(onRequest: Handler, onCrash: TransportOptions['onCrash']): void;
+  /** Listens on a free port of the loopback as well, by the same transport without TLS; null where it cannot. */
+  openBeside(onRequest: Handler): Promise<{ readonly port: number; close(): void } | null>;
 }
 
 /** `isSetting`: starting again helps nobody before the settings change. */
@@ -34,11 +37,12 @@ export async function openDoor(
 ): Promise<Door | DoorFault> {
   const { host, port, tls } = settings;
   const handlers = { onRequest, onCrash };
+  const trustedProxies = new TrustedProxies(settings.trustedProxies);
   const listening = await listen(settings.transport, {
     host,
     port,
     tls,
-    trustedProxies: new TrustedProxies(settings.trustedProxies),
+    trustedProxies,
     onRequest: (head, exchange) => handlers.onRequest(head, exchange),
     onCrash: (error, exchange) => handlers.onCrash(error, exchange),
   });
@@ -55,8 +59,22 @@ export async function openDoor(
     kind: 'open',
     transport,
     transportDetail,
+    trustedProxies,
     address: { host, port: transport.port },
     url: `${scheme}://${host.includes(':') ? `[${host}]` : host}:${transport.port}`,
+    async openBeside(besideRequest) {
+      const beside = await listen(transport.name, {
+        host: '127.0.0.1',
+        port: 0,
+        tls: null,
+        trustedProxies,
+        onRequest: besideRequest,
+        onCrash,
+      });
+      return beside.kind === 'listening'
+        ? { port: beside.transport.port, close: () => beside.transport.drain() }
+        : null;
+    },
     lead(nextRequest, nextCrash) {
       handlers.onRequest = nextRequest;
       handlers.onCrash = nextCrash;

@@ -2,7 +2,6 @@ import type { Clock } from './base/clock.ts';
 import type { Handler } from './base/exchange.ts';
 import { problem } from './base/problem.ts';
 import { sendProblem } from './base/reply.ts';
-import { TrustedProxies } from './base/trusted-proxies.ts';
 import { RULES } from './core/rules/index.ts';
 import type { Journal } from './decide/journal.ts';
 import type { Keyring } from './decide/keyring.ts';
@@ -26,7 +25,7 @@ import { Cursors } from './manage/paging.ts';
 import { createRemoteBodies } from './manage/remote-bodies.ts';
 import { managementRoutes } from './manage/routes.ts';
 import { DecisionRecorder } from './observe/decisions.ts';
-import type { Log } from './observe/log.ts';
+import { createUnreadLog, type Log } from './observe/log.ts';
 import { createMetrics, DecisionCounts, type Metrics } from './observe/metrics.ts';
 import { BodyPool } from './pools/body-pool.ts';
 import type { PolicyFile } from './pools/policy-file.ts';
@@ -83,7 +82,7 @@ export function createService(parts: ServiceParts): Service {
     clock,
     keyring,
     rates,
-    visitorSource: visitorSource(new TrustedProxies(settings.trustedProxies)),
+    visitorSource: visitorSource(parts.door.trustedProxies),
     replay,
     journal,
     pool,
@@ -139,8 +138,13 @@ export function createService(parts: ServiceParts): Service {
     },
     summary: () => ({ degraded: isDegraded(layerStates()), layers: stateNames(layerStates()) }),
     async warmUp() {
-      const unread = new DecisionRecorder(new DecisionCounts(RULES.length), log.child({}, { level: 'silent' }));
-      const warmed = await warmUp({ clock, pool, observer: unread });
+      const unread = new DecisionRecorder(new DecisionCounts(RULES.length), createUnreadLog(settings.logLevel));
+      const warmed = await warmUp({
+        clock,
+        pool,
+        observer: unread,
+        listen: (onRequest) => parts.door.openBeside(onRequest),
+      });
       isWarm = true;
       return warmed;
     },

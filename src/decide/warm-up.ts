@@ -1,7 +1,7 @@
 import { createHmac, hash } from 'node:crypto';
 import type { CustomerNumber } from '../base/brand.ts';
 import type { Clock } from '../base/clock.ts';
-import type { Exchange, RequestHead } from '../base/exchange.ts';
+import type { Exchange, Handler, RequestHead } from '../base/exchange.ts';
 import { REQUEST_WARM_UP } from '../pools/frame.ts';
 import type { ScorePool } from '../pools/score-pool.ts';
 import type { Journal } from './journal.ts';
@@ -12,10 +12,11 @@ import { LocalRateWindows } from './rate-windows.ts';
 import { LocalReplayGuard } from './replay-guard.ts';
 import { canonicalText } from './signature.ts';
 import { WARM_UP_BODIES } from './warm-up-bodies.ts';
+import { sendOver } from './warm-up-sockets.ts';
 
 /**
  * Sends made-up requests through the decide path before the service reports ready, so that the first real ones meet compiled code.
- * They take the real way (verification, admission, batches, the score workers) with parts of their own for everything that
+ * They take the real way (sockets, verification, admission, batches, the score workers) with parts of their own for everything that
  * remembers: key, rate windows, request ids, journal, decision log, metrics; the workers count them in a velocity table that is
  * thrown away. Nothing of them is left behind.
  */
@@ -24,6 +25,13 @@ export interface WarmUpParts {
   readonly pool: ScorePool;
   /** One whose counts nobody reads. */
   readonly observer: DecideObserver;
+  /** Listens on the loopback by the transport that serves; null where it cannot. Without it requests skip the transport. */
+  readonly listen: (onRequest: Handler) => Promise<WarmUpListener | null>;
+}
+
+export interface WarmUpListener {
+  readonly port: number;
+  close(): void;
 }
 
 export interface WarmUpResult {
@@ -37,7 +45,7 @@ const REQUESTS = 4_096;
 const WARM_UP_MS_MAX = 1_500;
 /** Choice: a usual batch of a busy server. */
 const REQUESTS_PER_TURN = 8;
-const IN_FLIGHT_MAX = 64;
+const IN_FLIGHT = 64;
 const KEY_NUMBER = 1;
 /** No customer has it: numbers begin at 1. */
 const NO_CUSTOMER = 0 as CustomerNumber;
@@ -74,17 +82,60 @@ export async function warmUp(parts: WarmUpParts): Promise<WarmUpResult> {
   const handler = pipeline.route.methods['POST'];
   if (handler === undefined) return { requests: 0, ms: 0 };
   const startedAtMs = performance.now();
+  const listener = await parts.listen(handler);
+  const untilMs = startedAtMs + WARM_UP_MS_MAX;
+  let answered: number;
+  try {
+    answered =
+      listener === null
+        ? await callHandler(handler, clock, untilMs)
+        : await sendOver(listener.port, (n) => requestText(n, clock), {
+            requests: REQUESTS,
+            sockets: IN_FLIGHT,
+            untilMs,
+          });
+  } finally {
+    listener?.close();
+  }
+  await pipeline.drain();
+  return { requests: answered, ms: Math.round(performance.now() - startedAtMs) };
+}
+
+/** Without a transport. */
+async function callHandler(handler: Handler, clock: Clock, untilMs: number): Promise<number> {
   let sent = 0;
   let answered = 0;
-  while (sent < REQUESTS && performance.now() - startedAtMs < WARM_UP_MS_MAX) {
-    for (let n = 0; n < REQUESTS_PER_TURN && sent - answered < IN_FLIGHT_MAX; n++) {
-      const body = WARM_UP_BODIES[sent % WARM_UP_BODIES.length] ?? WARM_UP_BODIES[0];
+  while (sent < REQUESTS && performance.now() < untilMs) {
+    for (let n = 0; n < REQUESTS_PER_TURN && sent - answered < IN_FLIGHT; n++) {
+      const body = bodyOf(sent);
       handler(headOf(sent++, body, clock), new WarmUpExchange(body, () => answered++));
     }
     await new Promise((done) => setImmediate(done));
   }
-  await pipeline.drain();
-  return { requests: answered, ms: Math.round(performance.now() - startedAtMs) };
+  return answered;
+}
+
+function bodyOf(n: number): Uint8Array {
+  return WARM_UP_BODIES[n % WARM_UP_BODIES.length] ?? WARM_UP_BODIES[0];
+}
+
+/** The request as it goes over a socket. */
+function requestText(n: number, clock: Clock): Buffer {
+  const body = bodyOf(n);
+  const { svcTimestamp, svcRequestId, svcSignature } = headOf(n, body, clock);
+  const head = [
+    'POST /v1/decide HTTP/1.1',
+    'Host: 127.0.0.1',
+    `X-SVC-Key: ${KEY}`,
+    `X-SVC-Ts: ${svcTimestamp}`,
+    `X-SVC-Rid: ${svcRequestId}`,
+    `X-SVC-Sig: ${svcSignature}`,
+    'Content-Type: application/json',
+    `Content-Length: ${body.length}`,
+    '',
+    '',
+  ];
+  return Buffer.concat([Buffer.from(head.join('\r\n'), 'latin1'), body]);
 }
 
 /** A clock of its own: one that follows timestamps must not follow made-up ones. */

@@ -1,4 +1,5 @@
 import { BoundedCache } from '../base/bounded-cache.ts';
+import { sampleHash, SecondSight } from '../base/second-sight.ts';
 import type { GeoFacts } from '../core/facts.ts';
 import { mergeGeoParts, parseGeoRecord } from '../core/geo.ts';
 import type { GeoPart } from '../core/geo.ts';
@@ -48,6 +49,7 @@ export function createGeoIp(
   };
   let epoch = 0;
   const known = new BoundedCache<string, { readonly facts: GeoFacts | null }>(CACHED_ADDRESSES);
+  const seen = new SecondSight(4 * CACHED_ADDRESSES);
 
   const find = (ip: string, version: 4 | 6): GeoFacts | null => {
     const city = slots.city.find(ip, version);
@@ -62,7 +64,7 @@ export function createGeoIp(
       const kept = known.get(ip);
       if (kept !== undefined) return kept.facts;
       const facts = find(ip, version);
-      known.set(ip, { facts });
+      if (seen.see(sampleHash(ip))) known.set(ip, { facts });
       return facts;
     },
     swap(slot, content) {

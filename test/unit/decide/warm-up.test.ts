@@ -1,12 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import type { Clock } from '../../../src/base/clock.ts';
+import { TrustedProxies } from '../../../src/base/trusted-proxies.ts';
 import type { DecideObserver } from '../../../src/decide/observer.ts';
 import { warmUp } from '../../../src/decide/warm-up.ts';
 import { WARM_UP_BODIES } from '../../../src/decide/warm-up-bodies.ts';
+import { listenNode } from '../../../src/http/node.ts';
 import { parseDecideRequest } from '../../../src/core/decide-request.ts';
 import { AnswerWriter, createFrame, FrameReader, REQUEST_WARM_UP } from '../../../src/pools/frame.ts';
 import type { ScorePool } from '../../../src/pools/score-pool.ts';
 import { NOW_SECONDS } from './support.ts';
+
+/** Requests skip the transport. */
+const NOWHERE = (): Promise<null> => Promise.resolve(null);
 
 const FRAMES = Array.from({ length: 40 }, createFrame);
 
@@ -61,14 +66,14 @@ describe('warmUp', () => {
         return pool.run(task);
       },
     };
-    await warmUp({ pool: recorded, observer, clock });
+    await warmUp({ pool: recorded, observer, clock, listen: NOWHERE });
     expect(used.length).toBeGreaterThan(0);
     expect(Math.min(...used)).toBeGreaterThanOrEqual(FRAMES.length - 6);
   });
 
   test('sends verified requests of no customer, each marked, and answers all of them', async () => {
     const { pool, observer, clock, seen, outcomes } = setUp();
-    const { requests } = await warmUp({ pool, observer, clock });
+    const { requests } = await warmUp({ pool, observer, clock, listen: NOWHERE });
     expect(requests).toBeGreaterThan(0);
     expect(outcomes).toEqual({ decided: requests, refused: [], failed: 0 });
     expect(seen).toHaveLength(requests);
@@ -77,9 +82,41 @@ describe('warmUp', () => {
     );
   });
 
+  test('sends them over connections, where it can listen', async () => {
+    const { pool, observer, clock, outcomes } = setUp();
+    let closed = 0;
+    const { requests } = await warmUp({
+      pool,
+      observer,
+      clock,
+      async listen(onRequest) {
+        const listening = await listenNode({
+          host: '127.0.0.1',
+          port: 0,
+          tls: null,
+          trustedProxies: new TrustedProxies([]),
+          onRequest,
+          onCrash: (error) => {
+            throw error;
+          },
+        });
+        const close = (): void => {
+          closed++;
+          listening.drain();
+        };
+        return { port: listening.port, close };
+      },
+    });
+    expect(requests).toBeGreaterThan(1_000);
+    // What is not answered in time is given up.
+    expect(outcomes).toMatchObject({ refused: [], failed: 0 });
+    expect(outcomes.decided).toBeGreaterThanOrEqual(requests);
+    expect(closed).toBe(1);
+  });
+
   test('leaves a clock that follows timestamps where it is', async () => {
     const { pool, observer, clock, observed } = setUp();
-    await warmUp({ pool, observer, clock });
+    await warmUp({ pool, observer, clock, listen: NOWHERE });
     expect(observed).toEqual([]);
   });
 

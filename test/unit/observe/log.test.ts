@@ -4,18 +4,28 @@ import { describe, expect, test } from 'vitest';
 import { LogSampler } from '../../../src/observe/log.ts';
 
 describe('which decisions get a line', () => {
-  test('all of the first 200 of a second, then every 100th', () => {
+  test('all while there are few', () => {
     const sampler = new LogSampler();
-    const given = Array.from({ length: 10_200 }, () => sampler.next(5_000));
-    expect(given.slice(0, 200).every((stands) => stands === 1)).toBe(true);
-    expect(given.slice(200).filter((stands) => stands > 0)).toEqual(Array.from({ length: 100 }, () => 100));
+    expect(Array.from({ length: 1_000 }, (_, n) => sampler.next(n * 5))).toEqual(
+      Array.from({ length: 1_000 }, () => 1),
+    );
   });
 
-  test('the next second begins with a full budget, and its first line stands for what was skipped', () => {
-    const sampler = new LogSampler(2, 100);
-    const of = (ms: number, count: number): number[] => Array.from({ length: count }, () => sampler.next(ms));
-    expect(of(1_000, 5)).toEqual([1, 1, 0, 0, 0]);
-    expect(of(2_000, 4)).toEqual([4, 1, 0, 0]);
+  test('of a sudden 10,000 the first 100, then every 100th', () => {
+    const sampler = new LogSampler();
+    const given = Array.from({ length: 10_000 }, () => sampler.next(5_000));
+    expect(given.slice(0, 100).every((stands) => stands === 1)).toBe(true);
+    expect(given.slice(100).filter((stands) => stands > 0)).toEqual(Array.from({ length: 99 }, () => 100));
+  });
+
+  test('of many a second some 200, spread over it', () => {
+    const sampler = new LogSampler();
+    const linesAtMs: number[] = [];
+    for (let ms = 0; ms < 3_000; ms++)
+      for (let n = 0; n < 3; n++) if (sampler.next(ms) > 0 && ms >= 1_000) linesAtMs.push(ms);
+    expect(linesAtMs.length).toBeGreaterThanOrEqual(399);
+    expect(linesAtMs.length).toBeLessThanOrEqual(401);
+    expect(new Set(linesAtMs.map((ms) => Math.floor(ms / 10))).size).toBe(200);
   });
 
   test('the lines stand for every decision, but for those after the last one', () => {
@@ -26,31 +36,24 @@ describe('which decisions get a line', () => {
         fc.array(fc.nat(400), { maxLength: 300 }),
         (perSecond, every, waits) => {
           const sampler = new LogSampler(perSecond, every);
-          const bySecond = new Map<number, { lines: number; all: number }>();
           let nowMs = 0;
           let stoodFor = 0;
+          let lines = 0;
           let since = 0;
           for (const wait of waits) {
             nowMs += wait;
-            const second = Math.floor(nowMs / 1000);
-            const counts = bySecond.get(second) ?? { lines: 0, all: 0 };
             const stands = sampler.next(nowMs);
-            counts.all++;
             since++;
             stoodFor += stands;
             expect([0, since]).toContain(stands);
-            if (stands > 0) {
-              counts.lines++;
-              since = 0;
-            }
             expect(stands).toBeLessThanOrEqual(every);
-            bySecond.set(second, counts);
+            if (stands === 0) continue;
+            lines++;
+            since = 0;
           }
           expect(stoodFor + since).toBe(waits.length);
-          for (const { lines, all } of bySecond.values()) {
-            expect(lines).toBeGreaterThanOrEqual(Math.min(all, perSecond));
-            expect(lines).toBeLessThanOrEqual(perSecond + Math.ceil(all / every) + 1);
-          }
+          const earned = perSecond / 2 + 1 + (nowMs * perSecond) / 1_000;
+          expect(lines).toBeLessThanOrEqual(earned + waits.length / every);
         },
       ),
     );
