@@ -36,7 +36,7 @@ const PLANS: Readonly<
   Record<Form, { readonly rounds: number; readonly warmUpSlices: number; readonly slices: number }>
 > = {
   smoke: { rounds: 1, warmUpSlices: 1, slices: 2 },
-  quick: { rounds: 5, warmUpSlices: 250, slices: 240 },
+  quick: { rounds: 4, warmUpSlices: 250, slices: 240 },
   full: { rounds: 9, warmUpSlices: 250, slices: 600 },
 };
 const COMMON = { judged: 'processor time', tolerance: USUAL_TOLERANCE } as const;

@@ -20,7 +20,7 @@ interface Plan {
 
 const PLANS: Readonly<Record<Form, Plan>> = {
   smoke: { slices: 1, deliveries: 400, skipped: 20 },
-  quick: { slices: 5, deliveries: 10_000, skipped: 2_500 },
+  quick: { slices: 4, deliveries: 10_000, skipped: 2_500 },
   full: { slices: 9, deliveries: 24_000, skipped: 6_000 },
 };
 const ENDPOINTS = 40;
