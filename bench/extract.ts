@@ -1,10 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { helpIfAsked } from '../scripts/usage.ts';
+import { runNamed } from './named-benches.ts';
 import { benchPages } from './extract/pages.ts';
 import { benchRecords } from './extract/records.ts';
-import { Children } from './webhooks/children.ts';
 
 /**
  * Extraction of the built server, on loopback, bounded in time and count.
@@ -27,34 +26,20 @@ bench:extract [pages] [records] [options]
 
 const BENCHES = { pages: benchPages, records: benchRecords };
 
-const smoke = process.argv.includes('--smoke');
-const number = (name: string, usual: number, least: number): number => Number(option(name) ?? (smoke ? least : usual));
-const chosen = Object.entries(BENCHES).filter(([name]) => process.argv.includes(name));
-const folder = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
-const children = new Children();
-
-try {
+await runNamed(BENCHES, async (chosen, words, folder, children) => {
   const options = {
-    pages: number('pages', 3_000, 60),
-    rounds: number('rounds', 5, 1),
-    concurrency: number('concurrency', 16, 4),
-    paragraphs: number('paragraphs', 8, 2),
-    records: number('records', 1_000_000, 2_500),
-    isAlone: smoke || process.argv.includes('--alone'),
-    crawleeFolder: option('crawlee') ?? join(tmpdir(), 'gatehouse-bench-crawlee'),
-    nodeFlags: (option('node-flags') ?? '').split(' ').filter(Boolean),
+    pages: words.number('pages', 3_000, 60),
+    rounds: words.number('rounds', 5, 1),
+    concurrency: words.number('concurrency', 16, 4),
+    paragraphs: words.number('paragraphs', 8, 2),
+    records: words.number('records', 1_000_000, 2_500),
+    isAlone: words.isSmoke || words.has('alone'),
+    crawleeFolder: words.text('crawlee') ?? join(tmpdir(), 'gatehouse-bench-crawlee'),
+    nodeFlags: words.nodeFlags,
     folder,
   };
   // The server takes its settings from the environment of whoever starts it.
   process.env['GATEHOUSE_EXTRACT_HOST_GAP_MS'] = '0';
   process.env['GATEHOUSE_EXTRACT_HOST_CONCURRENCY'] = String(options.concurrency);
-  for (const [, run] of chosen.length > 0 ? chosen : Object.entries(BENCHES)) await run(options, children);
-} finally {
-  await children.endAll();
-  rmSync(folder, { recursive: true, force: true });
-}
-
-function option(name: string): string | undefined {
-  const at = process.argv.indexOf(`--${name}`);
-  return at < 0 ? undefined : process.argv[at + 1];
-}
+  for (const run of chosen) await run(options, children);
+});

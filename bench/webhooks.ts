@@ -1,8 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { helpIfAsked } from '../scripts/usage.ts';
-import { Children } from './webhooks/children.ts';
+import { runNamed } from './named-benches.ts';
 import { benchDecide } from './webhooks/decide.ts';
 import { benchDown } from './webhooks/down.ts';
 import { benchIsolation } from './webhooks/isolation.ts';
@@ -26,30 +23,16 @@ bench:webhooks [isolation] [throughput] [decide] [down] [options]
 
 const BENCHES = { isolation: benchIsolation, throughput: benchThroughput, decide: benchDecide, down: benchDown };
 
-const smoke = process.argv.includes('--smoke');
-const number = (name: string, usual: number, least: number): number => Number(option(name) ?? (smoke ? least : usual));
-const chosen = Object.entries(BENCHES).filter(([name]) => process.argv.includes(name));
-const folder = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
-const children = new Children();
-
-try {
+await runNamed(BENCHES, async (chosen, words, folder, children) => {
   const options = {
-    seconds: number('seconds', 10, 1),
-    rounds: number('rounds', 3, 1),
-    endpoints: number('endpoints', 1_000, 40),
-    rate: number('rate', 400, 200),
-    deliveries: number('deliveries', 50_000, 500),
+    seconds: words.number('seconds', 10, 1),
+    rounds: words.number('rounds', 3, 1),
+    endpoints: words.number('endpoints', 1_000, 40),
+    rate: words.number('rate', 400, 200),
+    deliveries: words.number('deliveries', 50_000, 500),
     folder,
-    nodeFlags: (option('node-flags') ?? '').split(' ').filter(Boolean),
+    nodeFlags: words.nodeFlags,
   };
   const receiver = await Receiver.start(children);
-  for (const [, run] of chosen.length > 0 ? chosen : Object.entries(BENCHES)) await run(options, children, receiver);
-} finally {
-  await children.endAll();
-  rmSync(folder, { recursive: true, force: true });
-}
-
-function option(name: string): string | undefined {
-  const at = process.argv.indexOf(`--${name}`);
-  return at < 0 ? undefined : process.argv[at + 1];
-}
+  for (const run of chosen) await run(options, children, receiver);
+});

@@ -1,16 +1,14 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { CustomerNumber } from '../../src/base/brand.ts';
-import { newId } from '../../src/base/ids.ts';
-import type { ExtractionId } from '../../src/core/extraction.ts';
 import type { FoundRecords } from '../../src/store/extraction-records.ts';
-import type { FoundSteps } from '../../src/store/extraction-steps.ts';
-import type { NewJob, Result } from '../../src/store/extractions.ts';
+import type { Result } from '../../src/store/extractions.ts';
 import type { Store } from '../../src/store/open-store.ts';
 import type { Children } from '../webhooks/children.ts';
 import { print } from '../webhooks/report.ts';
 import type { BenchOptions } from './options.ts';
 import { Caller, seed, valueOf } from './service.ts';
+import { storedJob } from './stored-job.ts';
 import { type ProcessUsage, usageOf } from './usage.ts';
 
 /** As many as a page of the interface has at most. */
@@ -88,7 +86,7 @@ async function putJob({ extract }: Store, customer: CustomerNumber, records: num
   if (extract === null) throw new Error('the store is open for reading alone');
   const { extractions } = extract;
   const nowMs = Date.now();
-  const created = valueOf(await extractions.create(newJob(customer, nowMs), nowMs));
+  const created = valueOf(await extractions.create(storedJob(customer, nowMs), nowMs));
   if (created.kind !== 'created') throw new Error(created.kind);
   const { job } = created.stored;
   valueOf(await extractions.begin([job.number], nowMs));
@@ -140,39 +138,4 @@ function recordOf(id: string): object {
     published_at: '2026-01-02T00:00:00Z',
     _meta: { id, source_url: `https://source.example/works/${id}`, fetched_at: '2026-01-02T00:00:00.000Z' },
   };
-}
-
-function newJob(customer: CustomerNumber, nowMs: number): NewJob {
-  return {
-    job: {
-      id: newId('ext', nowMs) as ExtractionId,
-      customer,
-      requestId: newId('req', nowMs),
-      connector: 'openlibrary',
-      operation: 'search.works',
-      input: { query: 'bread' },
-      collect: { mode: 'all' },
-      output: {
-        format: 'json',
-        fields: null,
-        rename: {},
-        flatten: false,
-        schema: null,
-        onInvalid: 'drop',
-        csv: { delimiter: ',', bom: false, header: true },
-      },
-      session: null,
-      delivery: { kind: 'store', status: 'pending', waitSeconds: null, url: null, batchSize: null, s3: null },
-      sealedSecrets: null,
-      createdAtMs: nowMs,
-    },
-    steps: firstStep(),
-    idempotency: null,
-  };
-}
-
-/** Packed as the store keeps it: the length of its key, its key, its state. */
-function firstStep(): FoundSteps {
-  const row = Buffer.from('\0\u0005first{}');
-  return { rows: row, rowBytes: Uint32Array.of(row.length), hashes: Buffer.alloc(16, 1) };
 }

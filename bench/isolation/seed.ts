@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { CustomerNumber, FingerprintHash } from '../../src/base/brand.ts';
 import { newId } from '../../src/base/ids.ts';
-import type { ExtractionId } from '../../src/core/extraction.ts';
 import { deriveKey, openMasterKey } from '../../src/store/master-key.ts';
-import type { NewJob } from '../../src/store/extractions.ts';
 import { openStore, type Store } from '../../src/store/open-store.ts';
 import { valueOf } from '../extract/service.ts';
+import { storedJob } from '../extract/stored-job.ts';
 import { makeDataDirectory } from '../data-directory.ts';
 
 /** A data directory in which one customer has as much as its pages can show, and another only decides. */
@@ -83,7 +82,7 @@ async function seedJobs(store: Store, customer: CustomerNumber): Promise<string>
   let id = '';
   for (let n = 0; n < ROWS; n += 100) {
     const made = await Promise.all(
-      Array.from({ length: Math.min(100, ROWS - n) }, () => extractions.create(newJob(customer, nowMs), nowMs)),
+      Array.from({ length: Math.min(100, ROWS - n) }, () => extractions.create(storedJob(customer, nowMs), nowMs)),
     );
     const jobs = made.map((one) => {
       const created = valueOf(one);
@@ -146,34 +145,4 @@ function recordOf(n: number): object {
   const text = 'Ein Wörterbuch für Leser, "mit Zitaten". '.repeat(Math.floor(RECORD_BYTES / 46));
   const meta = { id: `r-${n}`, source_url: `https://source.example/${n}`, fetched_at: '2026-01-02T00:00:00.000Z' };
   return { id: `r-${n}`, title: `Record ${n}`, text, _meta: meta };
-}
-
-function newJob(customer: CustomerNumber, nowMs: number): NewJob {
-  const step = Buffer.from('\0\u0005first{}');
-  return {
-    job: {
-      id: newId('ext', nowMs) as ExtractionId,
-      customer,
-      requestId: newId('req', nowMs),
-      connector: 'openlibrary',
-      operation: 'search.works',
-      input: { query: 'bread' },
-      collect: { mode: 'all' },
-      output: {
-        format: 'json',
-        fields: null,
-        rename: {},
-        flatten: false,
-        schema: null,
-        onInvalid: 'drop',
-        csv: { delimiter: ',', bom: false, header: true },
-      },
-      session: null,
-      delivery: { kind: 'store', status: 'pending', waitSeconds: null, url: null, batchSize: null, s3: null },
-      sealedSecrets: null,
-      createdAtMs: nowMs,
-    },
-    steps: { rows: step, rowBytes: Uint32Array.of(step.length), hashes: Buffer.alloc(16, 1) },
-    idempotency: null,
-  };
 }

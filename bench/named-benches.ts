@@ -1,0 +1,48 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Children } from './webhooks/children.ts';
+
+/** The words after the command: names of benches, and options. */
+export interface Words {
+  readonly isSmoke: boolean;
+  has(name: string): boolean;
+  text(name: string): string | undefined;
+  /** The option's number, or `usual`; `least` with --smoke. */
+  number(name: string, usual: number, least: number): number;
+  /** What --node-flags names. */
+  readonly nodeFlags: readonly string[];
+}
+
+function readWords(words: readonly string[]): Words {
+  const has = (name: string): boolean => words.includes(`--${name}`);
+  const text = (name: string): string | undefined => {
+    const at = words.indexOf(`--${name}`);
+    return at < 0 ? undefined : words[at + 1];
+  };
+  const isSmoke = has('smoke');
+  return {
+    isSmoke,
+    has,
+    text,
+    number: (name, usual, least) => Number(text(name) ?? (isSmoke ? least : usual)),
+    nodeFlags: (text('node-flags') ?? '').split(' ').filter(Boolean),
+  };
+}
+
+/** Runs the benches that the command line names, or all, one after the other; `run` has a folder that is removed afterwards. */
+export async function runNamed<T>(
+  benches: Readonly<Record<string, T>>,
+  run: (chosen: readonly T[], words: Words, folder: string, children: Children) => Promise<void>,
+): Promise<void> {
+  const named = Object.entries(benches).filter(([name]) => process.argv.includes(name));
+  const chosen = (named.length > 0 ? named : Object.entries(benches)).map(([, bench]) => bench);
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
+  const children = new Children();
+  try {
+    await run(chosen, readWords(process.argv), folder, children);
+  } finally {
+    await children.endAll();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
