@@ -13,6 +13,7 @@ import { openStore } from '../../src/store/open-store.ts';
 import { LocalVelocity } from '../../src/velocity/local-velocity.ts';
 import { createVelocityMemory } from '../../src/velocity/memory.ts';
 import type { TrafficEvent } from '../traffic-days/events.ts';
+import { UNUSED_OUTCOMES, type OutcomeSink } from './outcomes.ts';
 
 export interface EngineParts {
   readonly geo: Readonly<Record<GeoSlot, GeoContent>>;
@@ -26,18 +27,20 @@ export interface Decided {
   readonly decision: Decision;
   /** 0 to 100, one decimal. */
   readonly score: number;
-  /** The rules that fired and their weights; empty below a challenge, where nobody asks. */
+  /** Rules that fired, with their weights. Decoded from SOFT_CHALLENGE on only. */
   readonly contributions: readonly RecordedContribution[];
 }
 
 /**
- * A score worker's way with its batches, in this process: the same reading and checking of the body, the same hashing, GeoIP,
- * velocity table and rules. Without a model, lists and a registry.
+ * The scoring path of a score worker, in this process: same body validation, hashing, GeoIP, velocity table and rules. No model,
+ * and lists and registry are empty.
  */
 export interface DetectEngine {
   readonly geo: GeoIp;
-  /** Decides at the events' own times; they follow one another. Throws where one is not answered with 200. */
+  /** Decides events in order, each at its own time. Rejects when a response is not a 200. */
   decide(events: readonly TrafficEvent[]): Promise<readonly Decided[]>;
+  /** Receives outcomes of earlier events. */
+  readonly outcomes: OutcomeSink;
   close(): Promise<void>;
 }
 
@@ -86,6 +89,8 @@ export function openDetectEngine({ geo: contents, policies, velocityBytes }: Eng
 
   return {
     geo,
+    // The engine takes no outcomes yet.
+    outcomes: UNUSED_OUTCOMES,
     async decide(events) {
       writer.reset();
       for (const { body, atMs, session } of events)

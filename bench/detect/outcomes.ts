@@ -1,31 +1,31 @@
 import type { Decision } from '../../src/core/decision.ts';
 import type { TrafficEvent, TrueOutcome } from '../traffic-days/events.ts';
 
-/** What a customer tells the service of an earlier request, as `POST /v1/outcomes` takes it. */
+/** Outcome of an earlier request, as a customer sends it to `POST /v1/outcomes`. */
 export interface OutcomeReport {
   readonly requestId: string;
   readonly customerNumber: number;
   readonly outcome: TrueOutcome | 'challenge_failed';
-  /** When the customer tells it, Unix ms. */
+  /** When the customer sends it, Unix ms. */
   readonly atMs: number;
   /** The request that it is about. */
   readonly event: TrafficEvent;
 }
 
-/** Takes outcomes in the order of their time, before the next event that comes after them is decided. */
+/** Receives outcomes in order of time. Each is reported before any later event is decided. */
 export interface OutcomeSink {
   report(outcome: OutcomeReport): void | Promise<void>;
 }
 
-/** For as long as the engine takes no outcomes: they are counted and change nothing. */
+/** Placeholder until the engine takes outcomes: they are counted and change nothing. */
 export const UNUSED_OUTCOMES: OutcomeSink = { report: () => {} };
 
-/** Choice: a customer knows within that time whether a password fitted or a bank accepted. */
+/** Choice: time until a customer has reported whether a password was right or a bank accepted. */
 export const OUTCOME_DELAY_MS = 400;
 
 /**
- * What the customer learns after the decision. A challenge stops attackers and no one else, and what is blocked never happens.
- * null where there is nothing to tell.
+ * Returns the outcome that the customer observes after the decision: attackers fail a challenge, people pass it, and a blocked
+ * action has no outcome. null when there is nothing to report.
  */
 export function learnedOutcome(event: TrafficEvent, decision: Decision): OutcomeReport['outcome'] | null {
   const { outcome, session } = event;

@@ -1,6 +1,12 @@
 import Table from 'cli-table3';
 import { fractionOf, type AttackRow, type HonestRow, type Report, type Share } from './report.ts';
 
+/** No colours, and no line between rows: there are sixty of them. */
+const PLAIN = {
+  style: { head: [], border: [] },
+  chars: { mid: '', 'left-mid': '', 'mid-mid': '', 'right-mid': '' },
+};
+
 /** The report as text. */
 export function reportText(
   report: Report,
@@ -36,7 +42,7 @@ function summaryTable(report: Report, runs: readonly { readonly seed: number; re
       'ROC area',
     ],
     colAligns: ['left', ...Array.from({ length: 8 }, () => 'right' as const)],
-    style: { head: [], border: [] },
+    ...PLAIN,
     wordWrap: true,
   });
   const add = (name: string, of: Report): void => {
@@ -71,7 +77,7 @@ function honestTable({ honest, ordinary, honestKinds }: Report): string {
       'later days',
     ],
     colAligns: ['left', ...Array.from({ length: 8 }, () => 'right' as const)],
-    style: { head: [], border: [] },
+    ...PLAIN,
   });
   const add = (name: string, row: HonestRow): void => {
     table.push([
@@ -94,7 +100,7 @@ function attackTable({ attackKinds }: Report): string {
   const table = new Table({
     head: ['what', 'sessions', 'challenged', 'held back', 'through before', 'never stopped', 'events through'],
     colAligns: ['left', ...Array.from({ length: 6 }, () => 'right' as const)],
-    style: { head: [], border: [] },
+    ...PLAIN,
   });
   const sorted = [...attackKinds].sort((a, b) => fractionOf(b.challenged) - fractionOf(a.challenged));
   for (const row of sorted) table.push(attackCells(row));
@@ -120,7 +126,7 @@ function reasonTable({ reasons }: Report): string {
   const table = new Table({
     head: ['who', 'challenged', 'rules, with their share of those sessions'],
     colAligns: ['left', 'right', 'left'],
-    style: { head: [], border: [] },
+    ...PLAIN,
   });
   for (const { kind, challenged, rules } of reasons) {
     const shown = rules

@@ -63,7 +63,7 @@ export interface Report {
   readonly reasons: readonly ReasonRow[];
 }
 
-/** What several runs found, as if they were one: their counts are added. */
+/** Computes one report of several runs by adding their counts. */
 export function computeReport(tallies: readonly Tally[]): Report {
   const sessions = tallies.flatMap((tally) => [...tally.sessions.values()]);
   // People of two runs are not the same people, whatever their numbers.
@@ -83,8 +83,6 @@ export function computeReport(tallies: readonly Tally[]): Report {
   );
   const challenged = attackKinds.map(({ challenged }) => fractionOf(challenged));
   const held = attackKinds.map(({ heldBack }) => fractionOf(heldBack));
-  const from90 = (shares: readonly number[]): number => shares.filter((share) => share >= 0.9).length;
-  const under10 = (shares: readonly number[]): number => shares.filter((share) => share < 0.1).length;
   return {
     events: tallies.reduce((sum, { events }) => sum + events, 0),
     honest: row('all', honest),
@@ -97,10 +95,10 @@ export function computeReport(tallies: readonly Tally[]): Report {
     attackKinds,
     meanChallenged: meanOf(challenged),
     meanHeldBack: meanOf(held),
-    kindsFrom90: from90(challenged),
-    kindsUnder10: under10(challenged),
-    kindsHeldFrom90: from90(held),
-    kindsHeldUnder10: under10(held),
+    kindsFrom90: countFrom90(challenged),
+    kindsUnder10: countUnder10(challenged),
+    kindsHeldFrom90: countFrom90(held),
+    kindsHeldUnder10: countUnder10(held),
     roc: computeRoc(sessions.map(({ score, label }) => ({ score, isAttack: label.isAttack }))),
     reasons: [...byKind]
       .map(([kind, of]) => reasonRow(kind, of))
@@ -114,18 +112,17 @@ function honestRow(
   sessions: readonly SessionResult[],
   personOf: ReadonlyMap<SessionResult, string>,
 ): HonestRow {
-  const share = (of: readonly SessionResult[]): Share => shareOf(of, ({ isChallenged }) => isChallenged);
   const people = new Set(sessions.map((session) => personOf.get(session)));
   const annoyed = new Set(sessions.filter(({ isChallenged }) => isChallenged).map((session) => personOf.get(session)));
   return {
     kind,
-    isOrdinary: sessions[0]?.label.isOrdinary ?? false,
-    sessions: share(sessions),
+    isOrdinary: sessions.every(({ label }) => label.isOrdinary),
+    sessions: challengedOf(sessions),
     people: { part: annoyed.size, of: people.size },
-    firstHours: share(sessions.filter(({ isFirstHours }) => isFirstHours)),
-    later: share(sessions.filter(({ isFirstHours }) => !isFirstHours)),
-    officeFirstDay: share(sessions.filter(({ label }) => label.officeFirstDay === true)),
-    officeLater: share(sessions.filter(({ label }) => label.officeFirstDay === false)),
+    firstHours: challengedOf(sessions.filter(({ isFirstHours }) => isFirstHours)),
+    later: challengedOf(sessions.filter(({ isFirstHours }) => !isFirstHours)),
+    officeFirstDay: challengedOf(sessions.filter(({ label }) => label.officeFirstDay === true)),
+    officeLater: challengedOf(sessions.filter(({ label }) => label.officeFirstDay === false)),
   };
 }
 
@@ -158,6 +155,10 @@ function countMost(names: readonly string[]): (readonly [string, number])[] {
   return [...counts].sort((a, b) => b[1] - a[1]);
 }
 
+function challengedOf(sessions: readonly SessionResult[]): Share {
+  return shareOf(sessions, ({ isChallenged }) => isChallenged);
+}
+
 function shareOf(sessions: readonly SessionResult[], test: (session: SessionResult) => boolean): Share {
   return { part: sessions.filter(test).length, of: sessions.length };
 }
@@ -165,6 +166,14 @@ function shareOf(sessions: readonly SessionResult[], test: (session: SessionResu
 /** NaN of nothing. */
 export function fractionOf({ part, of }: Share): number {
   return of === 0 ? Number.NaN : part / of;
+}
+
+function countFrom90(shares: readonly number[]): number {
+  return shares.filter((share) => share >= 0.9).length;
+}
+
+function countUnder10(shares: readonly number[]): number {
+  return shares.filter((share) => share < 0.1).length;
 }
 
 function meanOf(values: readonly number[]): number {

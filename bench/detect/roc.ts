@@ -1,5 +1,7 @@
 /** Scores are kept in tenths: 0 to 1,000. */
 const TENTHS = 1_001;
+/** No score reaches it. */
+const NOTHING = 101;
 
 export interface RocPoint {
   /** Everything from this score on counts as caught. */
@@ -33,7 +35,7 @@ export function computeRoc(sessions: Iterable<{ readonly score: number; readonly
       honestAll++;
     }
   }
-  const points: RocPoint[] = [{ score: Infinity, falseAlarms: 0, catch: 0 }];
+  const points: RocPoint[] = [{ score: NOTHING, falseAlarms: 0, catch: 0 }];
   if (honestAll === 0 || attacksAll === 0) return { area: Number.NaN, points };
   let area = 0;
   let alarms = 0;

@@ -2,15 +2,15 @@ import { BATCH_REQUESTS_MAX } from '../../src/limits.ts';
 import type { PlannedSession, TrafficEvent } from '../traffic-days/events.ts';
 import { eventsOf } from '../traffic-days/week.ts';
 import type { DetectEngine } from './engine.ts';
-import { learnedOutcome, OUTCOME_DELAY_MS, OutcomeQueue, type OutcomeSink } from './outcomes.ts';
+import { learnedOutcome, OUTCOME_DELAY_MS, OutcomeQueue } from './outcomes.ts';
 import { Tally } from './tally.ts';
 
 export interface RunOptions {
   readonly sessions: readonly PlannedSession[];
   readonly engine: DetectEngine;
-  /** Where outcomes are reported to; null to report none. */
-  readonly outcomes: OutcomeSink | null;
-  /** Called now and then with the share of the sessions that have begun, 0 to 1. */
+  /** Report outcomes to `engine.outcomes`. */
+  readonly reportsOutcomes: boolean;
+  /** Called every few thousand events with the share of simulated time that has passed, 0 to 1. */
   readonly onProgress?: (begun: number) => void;
 }
 
@@ -22,12 +22,12 @@ export interface RunResult {
 const PROGRESS_EVENTS = 2_000;
 
 /**
- * Plays sessions in simulated time. Events that lie closer together than an outcome needs to arrive go as one batch, so that no
- * event is decided before an outcome that came earlier, whether outcomes are reported or not.
+ * Plays sessions on a virtual clock. A batch ends before the next outcome is due, so that an event is never decided before an
+ * outcome that arrived earlier.
  */
-export async function runSessions({ sessions, engine, outcomes, onProgress }: RunOptions): Promise<RunResult> {
+export async function runSessions({ sessions, engine, reportsOutcomes, onProgress }: RunOptions): Promise<RunResult> {
   const tally = new Tally();
-  const queue = outcomes === null ? null : new OutcomeQueue(outcomes);
+  const queue = reportsOutcomes ? new OutcomeQueue(engine.outcomes) : null;
   const first = sessions[0]?.startMs ?? 0;
   const spanMs = Math.max(1, (sessions.at(-1)?.startMs ?? 0) - first);
   let batch: TrafficEvent[] = [];

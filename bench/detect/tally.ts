@@ -2,7 +2,7 @@ import { DECISIONS, type Decision } from '../../src/core/decision.ts';
 import type { SessionLabel, TrafficEvent } from '../traffic-days/events.ts';
 import type { Decided } from './engine.ts';
 
-/** What became of one session. */
+/** Result of one session. */
 export interface SessionResult {
   readonly label: SessionLabel;
   /** It began within the first hours of its customer. */
@@ -21,7 +21,7 @@ export interface SessionResult {
   reasons: readonly string[];
 }
 
-/** How far an operator of attacks got. */
+/** Result of one attack campaign. */
 export interface CampaignResult {
   readonly kind: string;
   /** Events before the first that was held back, of all its sessions; all of them where none was. */
@@ -29,7 +29,7 @@ export interface CampaignResult {
   isStopped: boolean;
 }
 
-/** Takes decisions in and keeps one small record a session. */
+/** Accumulates decisions: one small record per session and per campaign. */
 export class Tally {
   readonly sessions = new Map<number, SessionResult>();
   readonly campaigns = new Map<number, CampaignResult>();

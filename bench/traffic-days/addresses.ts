@@ -10,10 +10,10 @@ import {
   RELAY_BLOCKS,
   VPN_BLOCKS,
 } from './address-blocks.ts';
-import { COUNTRIES, type Country } from './calendar.ts';
+import type { Country } from './calendar.ts';
 import { Random } from './random.ts';
 
-/** Tells the country of an address, ISO 3166-1 alpha-2; null where it is not known. */
+/** Returns the country of an address, ISO 3166-1 alpha-2; null when unknown. */
 export type FindCountry = (ip: string, version: 4 | 6) => string | null;
 
 export type Abroad = keyof typeof ABROAD_BLOCKS;
@@ -45,7 +45,7 @@ const IPV6_SHARE: Readonly<Record<Country, number>> = { DE: 0.7, IT: 0.2, CA: 0.
 /** Share of homes whose address changes every night. */
 const DYNAMIC_SHARE: Readonly<Record<Country, number>> = { DE: 0.4, IT: 0.3, CA: 0.05 };
 
-/** Draws addresses of real networks that the location database places where they are meant to be. */
+/** Draws addresses of real networks, and keeps those that the location database places in the wanted country. */
 export class AddressBook {
   readonly #findCountry: FindCountry;
   readonly #gateways: Readonly<Record<Country, readonly string[]>>;
@@ -55,15 +55,10 @@ export class AddressBook {
     this.#findCountry = findCountry;
     const random = new Random(seed, 'addresses');
     const gateways = Math.max(GATEWAYS_MIN, Math.round(GATEWAYS_FULL_SCALE * scale));
-    const each = (make: (country: Country) => string[]): Record<Country, string[]> => ({
-      DE: make('DE'),
-      IT: make('IT'),
-      CA: make('CA'),
-    });
-    this.#gateways = each((country) =>
+    this.#gateways = forEachCountry((country) =>
       Array.from({ length: gateways }, () => textOf(this.#draw(MOBILE[country], country, random))),
     );
-    this.#relays = each((country) =>
+    this.#relays = forEachCountry((country) =>
       Array.from({ length: RELAY_EXITS }, () => textOf(this.#draw(RELAY, country, random))),
     );
   }
@@ -100,10 +95,9 @@ export class AddressBook {
     if (line.ipv6Prefix === null) return this.addressOf(line, day);
     const network = new Random(line.seed, line.isDynamic ? day : 'ipv6');
     const host = new Random(device, day);
-    const group = (random: Random): string => random.below(65_536).toString(16);
     // Providers give a home a /56; its devices are in the first /64 of it.
-    const home = `${group(network)}:${(network.below(256) << 8).toString(16)}`;
-    return `${line.ipv6Prefix}:${home}:${group(host)}:${group(host)}:${group(host)}:${group(host)}`;
+    const home = `${drawGroup(network)}:${(network.below(256) << 8).toString(16)}`;
+    return `${line.ipv6Prefix}:${home}:${drawGroup(host)}:${drawGroup(host)}:${drawGroup(host)}:${drawGroup(host)}`;
   }
 
   /** Those that the phones of a country leave through. */
@@ -168,6 +162,15 @@ function nearby(address: number, bits: number, random: Random): number {
   return host === 0 || host === 0xff ? drawn ^ 0x10 : drawn;
 }
 
+function forEachCountry<T>(make: (country: Country) => T): Record<Country, T> {
+  return { DE: make('DE'), IT: make('IT'), CA: make('CA') };
+}
+
+/** 16 bits of an IPv6 address. */
+function drawGroup(random: Random): string {
+  return random.below(65_536).toString(16);
+}
+
 function isAbroad(country: Country | Abroad): country is Abroad {
   return country in ABROAD_BLOCKS;
 }
@@ -187,8 +190,8 @@ function blocksOf(text: string): readonly Block[] {
   });
 }
 
-const FIXED = byCountry(FIXED_BLOCKS);
-const MOBILE = byCountry(MOBILE_BLOCKS);
+const FIXED = forEachCountry((country) => blocksOf(FIXED_BLOCKS[country]));
+const MOBILE = forEachCountry((country) => blocksOf(MOBILE_BLOCKS[country]));
 const ABROAD = Object.fromEntries(
   Object.entries(ABROAD_BLOCKS).map(([country, text]) => [country, blocksOf(text)]),
 ) as Record<Abroad, readonly Block[]>;
@@ -196,10 +199,3 @@ const HOSTING = blocksOf(HOSTING_BLOCKS);
 const VPN = blocksOf(VPN_BLOCKS);
 const COMPANY_CLOUD = blocksOf(COMPANY_CLOUD_BLOCKS);
 const RELAY = blocksOf(RELAY_BLOCKS);
-
-function byCountry(texts: Readonly<Record<Country, string>>): Record<Country, readonly Block[]> {
-  return Object.fromEntries(COUNTRIES.map((country) => [country, blocksOf(texts[country])])) as Record<
-    Country,
-    readonly Block[]
-  >;
-}

@@ -13,7 +13,7 @@ export type Country = (typeof COUNTRIES)[number];
 /** Hours that the clock is ahead of UTC, in November. Choice: one zone for all of Canada. */
 const AHEAD_HOURS: Readonly<Record<Country, number>> = { DE: 1, IT: 1, CA: -5 };
 
-/** How much happens in each hour of the local day. */
+/** Relative activity in each hour of the local day. */
 type Rhythm = readonly number[];
 export const AT_HOME: Rhythm = [3, 1, 1, 1, 1, 2, 4, 6, 6, 7, 8, 8, 9, 9, 8, 8, 9, 11, 14, 17, 19, 18, 13, 7];
 export const ON_THE_WAY: Rhythm = [1, 1, 0, 0, 1, 4, 9, 14, 9, 6, 6, 7, 12, 10, 7, 7, 11, 15, 13, 9, 7, 5, 3, 2];

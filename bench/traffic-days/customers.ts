@@ -16,13 +16,13 @@ export interface Customer {
   /** Its pages run the collector. */
   readonly hasCollector: boolean;
   readonly passesHeaders: boolean;
-  /** The types of events that it asks about. */
+  /** Event types it sends. */
   readonly events: ReadonlySet<string>;
   /** Sends a token of the card with payments. */
   readonly passesCards: boolean;
   /** Share of all people. */
   readonly share: number;
-  /** It starts to use the service that long after the week began. */
+  /** When it starts to use the service, from the start of the week. */
   readonly startsAfterMs: number;
 }
 
@@ -35,7 +35,7 @@ const EVENTS: Readonly<Record<Integration, ReadonlySet<string>>> = {
   app: new Set(SHOP_EVENTS),
 };
 
-/** Counts as "first hours": whoever comes then is unknown, however long they have been a customer's customer. */
+/** Choice: how long after a customer's start its visitors count as seen in its first hours, when the service knows nobody. */
 export const FIRST_HOURS = 12;
 
 export const CUSTOMERS: readonly Customer[] = [

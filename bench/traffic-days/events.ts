@@ -1,9 +1,9 @@
 import type { Customer } from './customers.ts';
 
-/** What became of a login, a sign-up, a reset or a payment; as the field `outcome` and `POST /v1/outcomes` name it. */
+/** Result of a login, sign-up, reset or payment, with the values of the request field `outcome`. */
 export type TrueOutcome = 'succeeded' | 'failed' | 'declined';
 
-/** What is true of a session, whatever the service makes of it. */
+/** Ground truth of a session. The service never sees it. */
 export interface SessionLabel {
   /** Counts up over the whole week. */
   readonly id: number;
@@ -13,7 +13,7 @@ export interface SessionLabel {
   readonly kind: string;
   /** Of people: the person. Of attackers: the operator's campaign. Counts up over the whole week. */
   readonly actor: number;
-  /** Of people: nothing is special about the way they come. */
+  /** Honest, with nothing special about network, device or habits. */
   readonly isOrdinary: boolean;
   /** From an office or a school on the first day that it uses the customer; null from anywhere else. */
   readonly officeFirstDay: boolean | null;
@@ -37,16 +37,16 @@ export interface TrafficEvent {
   readonly atMs: number;
   readonly session: SessionLabel;
   readonly body: DecideBody;
-  /** null where the event is no attempt at anything: a page, a search. */
+  /** null for events that cannot fail: page views, searches. */
   readonly outcome: TrueOutcome | null;
   /** Within the first hours of the customer. */
   readonly isFirstHours: boolean;
 }
 
-/** A session that will take place. Its events are made when it begins, so that few are in memory at once. */
+/** A planned session. Its events are generated when it begins, so that only sessions under way are in memory. */
 export interface PlannedSession {
   readonly startMs: number;
   readonly label: SessionLabel;
-  /** Events in the order of their time; the same each time it is called. */
+  /** Returns the events in order of time. Deterministic: each call returns the same events. */
   play(): readonly TrafficEvent[];
 }

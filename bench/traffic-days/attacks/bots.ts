@@ -17,7 +17,7 @@ const PROBES = [
 export const BOTS: readonly AttackKind[] = [
   {
     kind: 'hoarding',
-    campaigns: 5,
+    campaigns: 4,
     sessions: 160,
     against: ['full'],
     run: (campaign) =>

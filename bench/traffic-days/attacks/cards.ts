@@ -79,7 +79,7 @@ export const CARDS: readonly AttackKind[] = [
   },
   {
     kind: 'cards_residential',
-    campaigns: 6,
+    campaigns: 5,
     sessions: 220,
     against: ['full', 'payment'],
     run: (campaign) =>

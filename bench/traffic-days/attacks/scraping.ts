@@ -79,7 +79,7 @@ export const SCRAPING: readonly AttackKind[] = [
   },
   {
     kind: 'scraping_one_address_new_sessions',
-    campaigns: 5,
+    campaigns: 4,
     sessions: 150,
     against: ['full'],
     run(campaign) {
@@ -117,7 +117,7 @@ export const SCRAPING: readonly AttackKind[] = [
   },
   {
     kind: 'scraping_short_residential',
-    campaigns: 6,
+    campaigns: 5,
     sessions: 220,
     against: ['full'],
     run: (campaign) =>

@@ -32,7 +32,8 @@ const DISPOSABLE = ['mailinator.com', 'guerrillamail.com', '10minutemail.com', '
 function variantOf(mailbox: string, random: Random, n: number): string {
   const [local = '', domain = ''] = mailbox.split('@');
   if (random.chance(0.4)) return `${local}+${random.pick(['shop', 'promo', 'x', 'new'])}${n}@${domain}`;
-  return `${[...local].map((letter, at) => (at > 0 && random.chance(0.3) ? `.${letter}` : letter)).join('')}@${domain}`;
+  const letters = local.split('').map((letter, at) => (at > 0 && random.chance(0.3) ? `.${letter}` : letter));
+  return `${letters.join('')}@${domain}`;
 }
 
 export const SIGNUPS: readonly AttackKind[] = [
@@ -62,7 +63,7 @@ export const SIGNUPS: readonly AttackKind[] = [
   },
   {
     kind: 'signups_residential',
-    campaigns: 5,
+    campaigns: 4,
     sessions: 200,
     against: ['full', 'login', 'app'],
     run: (campaign) => farm(campaign, { gapMs: 40_000, address: () => campaign.residential() }),

@@ -61,7 +61,7 @@ export const STUFFING: readonly AttackKind[] = [
   },
   {
     kind: 'stuffing_slow_one_address',
-    campaigns: 5,
+    campaigns: 4,
     sessions: 220,
     against: ['full', 'login'],
     run(campaign) {
@@ -71,7 +71,7 @@ export const STUFFING: readonly AttackKind[] = [
   },
   {
     kind: 'stuffing_rotating_24',
-    campaigns: 5,
+    campaigns: 4,
     sessions: 250,
     against: ['full', 'login'],
     run(campaign) {
@@ -85,7 +85,7 @@ export const STUFFING: readonly AttackKind[] = [
   },
   {
     kind: 'stuffing_residential',
-    campaigns: 7,
+    campaigns: 6,
     sessions: 320,
     against: ['full', 'login'],
     run(campaign) {
@@ -94,7 +94,7 @@ export const STUFFING: readonly AttackKind[] = [
   },
   {
     kind: 'stuffing_residential_page_first',
-    campaigns: 5,
+    campaigns: 4,
     sessions: 260,
     against: ['full'],
     run(campaign) {
@@ -108,7 +108,7 @@ export const STUFFING: readonly AttackKind[] = [
   },
   {
     kind: 'stuffing_datacentre',
-    campaigns: 5,
+    campaigns: 4,
     sessions: 240,
     against: ['full', 'login', 'app'],
     run(campaign) {
@@ -159,7 +159,7 @@ export const STUFFING: readonly AttackKind[] = [
   },
   {
     kind: 'stuffing_app_residential',
-    campaigns: 5,
+    campaigns: 4,
     sessions: 280,
     against: ['app'],
     run(campaign) {

@@ -22,7 +22,7 @@ export function settleEverydayPeople(world: World): void {
 /** One person, one line. */
 function settleHomes(world: World): void {
   const random = world.random('homes');
-  for (let n = world.count(15_800); n > 0; n--)
+  for (let n = world.count(14_000); n > 0; n--)
     planEverydayVisits(world, drawPerson(world, random, { kind: 'home', isOrdinary: true }), random);
 }
 
@@ -46,7 +46,7 @@ function settleHouseholds(world: World): void {
 /** Fibre and radio links whose homes share the provider's public addresses. */
 function settleGatewayHomes(world: World): void {
   const random = world.random('gateway homes');
-  for (let n = world.count(2_600); n > 0; n--) {
+  for (let n = world.count(2_500); n > 0; n--) {
     const person = drawPerson(world, random, { kind: 'carrier_gateway', isOrdinary: true });
     planEverydayVisits(world, person, random, (visit) => ({
       ...visit,

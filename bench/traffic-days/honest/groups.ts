@@ -30,6 +30,7 @@ function settleOffices(world: World): void {
     const address = world.book.addressOf(world.book.officeLine(country, random), 0);
     const startDay = Math.ceil(customer.startsAfterMs / 86_400_000);
     const firstDay = Math.min(world.days - 1, random.between(startDay, Math.max(startDay, 3)));
+    const mailMs = localTime(firstDay, country, random.between(8, 10) + random.unit());
     for (let staff = size; staff > 0; staff--) {
       const parts = { kind: `office_${size >= 50 ? 'large' : 'small'}`, isOrdinary: false, customer, country };
       const person = drawPerson(world, random, { ...parts, isGuest: false, isNew: false });
@@ -38,7 +39,11 @@ function settleOffices(world: World): void {
         if (!isFirstDay && !isWorkday(day)) continue;
         if (!random.chance(isFirstDay ? 0.65 : 0.16)) continue;
         planVisit(world, person, {
-          atMs: momentOn(day, country, isFirstDay ? FIRST_MORNING : AT_WORK, random),
+          // Half of those who follow the mail do so when it comes.
+          atMs:
+            isFirstDay && random.chance(0.5)
+              ? mailMs + Math.floor(random.exponential(12 * MINUTE_MS))
+              : momentOn(day, country, isFirstDay ? FIRST_MORNING : AT_WORK, random),
           where: 'home',
           device: person.computer,
           address,
@@ -130,14 +135,14 @@ function settleTablets(world: World): void {
 /** Agents order for people who ring up: other people's names and cards, from one address and a few computers. */
 function settleCallCentres(world: World): void {
   const random = world.random('call centres');
-  for (let n = world.count(3); n > 0; n--) {
+  for (let n = world.count(2); n > 0; n--) {
     const customer = drawCustomer(random, customersWith('full', 'payment'));
     const country = random.pick(customer.countries);
     const address = world.book.addressOf(world.book.officeLine(country, random), 0);
     const desks = Array.from({ length: 9 }, () => world.devices.desktop(country, random));
     for (let day = 0; day < world.days; day++) {
       if (!isWorkday(day)) continue;
-      for (let call = 40; call > 0; call--) {
+      for (let call = random.between(70, 130); call > 0; call--) {
         const parts = { kind: 'call_centre', isOrdinary: false, customer, country, blocksCollector: false };
         const caller = drawPerson(world, random, { ...parts, isGuest: true, hidesReferrer: true });
         planVisit(world, caller, {

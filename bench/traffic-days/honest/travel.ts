@@ -23,15 +23,17 @@ function settleFlights(world: World): void {
     const landsMs = leavesMs + random.between(3, 14) * HOUR_MS;
     const returnsMs = landsMs + random.between(1, 6) * DAY_MS;
     const visits = 2 + random.below(5);
-    // Who travels checks in, looks bookings up and pays on the way.
-    const close = [leavesMs - random.between(1, 6) * HOUR_MS, landsMs + random.between(0, 5) * HOUR_MS];
     for (const { atMs, where } of drawMoments(world, person, random, visits)) visit(atMs, where);
-    for (const atMs of close) visit(atMs, 'road');
-    function visit(atMs: number, where: 'home' | 'road'): void {
+    // On the way to the airport, and once the phone is on again.
+    visit(leavesMs - random.between(1, 6) * HOUR_MS, 'road');
+    const arrivalMs = landsMs + random.below(HOUR_MS);
+    visit(arrivalMs, 'road', true);
+    if (random.chance(0.6)) visit(arrivalMs + Math.floor(random.logNormal(HOUR_MS, 0.7)), 'road', false);
+    function visit(atMs: number, where: 'home' | 'road', roams = random.chance(0.4)): void {
       if (atMs > leavesMs && atMs < landsMs) return;
       const isAway = atMs >= landsMs && atMs < returnsMs;
       // Roaming leaves through the carrier at home; Wi-Fi abroad does not.
-      const isRoaming = isAway && random.chance(0.35);
+      const isRoaming = isAway && roams;
       planVisit(world, person, {
         atMs,
         where: isAway || where === 'road' ? 'road' : 'home',

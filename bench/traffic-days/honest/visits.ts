@@ -1,4 +1,4 @@
-import { AT_HOME, ON_THE_WAY, momentOn } from '../calendar.ts';
+import { AT_HOME, HOUR_MS, momentOn, ON_THE_WAY } from '../calendar.ts';
 import type { Device } from '../devices.ts';
 import type { PlannedSession } from '../events.ts';
 import type { Random } from '../random.ts';
@@ -46,8 +46,12 @@ export function planVisit(world: World, person: Person, visit: VisitOf): Planned
 }
 
 /** Choice: with this law 30,000 people pay 73,000 visits in seven days. */
-const VISITS_SHAPE = 1.28;
+const VISITS_SHAPE = 1.36;
 const VISITS_MAX = 45;
+
+/** Share of visits that follow another one, half of them within the gap. */
+const BURSTS = 0.4;
+const BURST_GAP_MS = 1.5 * HOUR_MS;
 
 /** How often somebody comes in the simulated days; most once or twice, a few all the time. */
 export function drawVisits(world: World, random: Random): number {
@@ -65,11 +69,17 @@ export function drawMoments(
   random: Random,
   visits = drawVisits(world, random),
 ): { readonly atMs: number; readonly where: Whereabouts }[] {
-  const moments = Array.from({ length: visits }, () => {
+  const moments: { atMs: number; where: Whereabouts }[] = [];
+  for (let n = 0; n < visits; n++) {
     const where: Whereabouts = random.chance(0.3) ? 'road' : 'home';
-    const day = random.below(world.days);
-    return { where, atMs: momentOn(day, person.country, where === 'road' ? ON_THE_WAY : AT_HOME, random) };
-  });
+    const before = moments.at(-1);
+    // Visits come in bursts: looked at on the way to work, bought in the evening.
+    const atMs =
+      before !== undefined && random.chance(BURSTS)
+        ? before.atMs + Math.floor(random.logNormal(BURST_GAP_MS, 1.2))
+        : momentOn(random.below(world.days), person.country, where === 'road' ? ON_THE_WAY : AT_HOME, random);
+    moments.push({ where, atMs });
+  }
   return moments.sort((a, b) => a.atMs - b.atMs);
 }
 
