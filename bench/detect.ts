@@ -1,0 +1,95 @@
+import { writeFileSync } from 'node:fs';
+import { SingleBar } from 'cli-progress';
+import { CommanderError } from 'commander';
+import { compilePolicies, DEFAULT_POLICY_SET, type PolicySet } from '../src/core/policy-set.ts';
+import { readPolicyFile } from '../src/pools/policy-read.ts';
+import { openDetectEngine } from './detect/engine.ts';
+import { readOptions, type DetectOptions } from './detect/options.ts';
+import { reportText } from './detect/print.ts';
+import { computeReport, type Report } from './detect/report.ts';
+import { runSessions, type RunResult } from './detect/run.ts';
+import type { Tally } from './detect/tally.ts';
+import { loadPackages } from './micro/geo.ts';
+import { planWeek } from './traffic-days/week.ts';
+
+/** Detection, measured: what the rules make of simulated days of people and attackers. `--help` lists the options. */
+
+const options = optionsOrExit();
+await main();
+
+function optionsOrExit(): DetectOptions {
+  try {
+    return readOptions(process.argv);
+  } catch (error) {
+    if (error instanceof CommanderError) process.exit(error.exitCode);
+    throw error;
+  }
+}
+
+async function main(): Promise<void> {
+  const policies = await readPolicies();
+  const geo = await loadPackages();
+  if (geo.city.kind !== 'ready') throw new Error('the package of the location database is not installed');
+  const runs: { seed: number; report: Report }[] = [];
+  const tallies: Tally[] = [];
+  let outcomesReported = 0;
+  const startedMs = performance.now();
+  for (const seed of options.seed) {
+    const engine = openDetectEngine({ geo, policies, velocityBytes: options.velocityMb * 2 ** 20 });
+    try {
+      const { tally, outcomesReported: more } = await play(seed, engine);
+      tallies.push(tally);
+      outcomesReported += more;
+      runs.push({ seed, report: computeReport([tally]) });
+    } finally {
+      await engine.close();
+    }
+  }
+  const report = computeReport(tallies);
+  console.log(reportText(report, runs));
+  const seconds = (performance.now() - startedMs) / 1_000;
+  const told = options.outcomes ? `, ${outcomesReported} outcomes reported` : '';
+  console.log(`\n${report.events} events${told}, in ${seconds.toFixed(0)} s`);
+  if (options.json !== undefined) {
+    const at = new Date().toISOString();
+    const written = { at, node: process.version, options, seconds, outcomes_reported: outcomesReported, report, runs };
+    writeFileSync(options.json, `${JSON.stringify(written, null, 1)}\n`);
+  }
+  if (options.picture !== undefined) {
+    const { drawPicture } = await import('./detect/picture.ts');
+    writeFileSync(options.picture, drawPicture(report, titleOf(options)));
+  }
+}
+
+async function play(seed: number, engine: ReturnType<typeof openDetectEngine>): Promise<RunResult> {
+  const { scale, days, attacks } = options;
+  const findCountry = (ip: string, version: 4 | 6): string | null => engine.geo.lookup(ip, version)?.country ?? null;
+  const sessions = planWeek({ seed, scale, days, attacks }, findCountry);
+  const bar = new SingleBar({
+    format: `seed ${seed} {bar} {percentage} %, ${sessions.length} sessions, {eta_formatted} left`,
+    stream: process.stderr,
+    hideCursor: true,
+    clearOnComplete: true,
+  });
+  if (process.stderr.isTTY) bar.start(1_000, 0);
+  const result = await runSessions({
+    sessions,
+    engine,
+    reportsOutcomes: options.outcomes,
+    onProgress: (begun) => bar.update(Math.min(1_000, Math.round(begun * 1_000))),
+  });
+  bar.stop();
+  return result;
+}
+
+async function readPolicies(): Promise<PolicySet> {
+  if (options.policy === undefined) return DEFAULT_POLICY_SET;
+  const read = await readPolicyFile(options.policy);
+  if (read.kind !== 'ok') throw new Error(`${options.policy} is no policy file that can be read; see "policy check"`);
+  // What the file says of single customers is of customers that the bench does not have.
+  return compilePolicies(read.document, () => null);
+}
+
+function titleOf({ seed, scale, days }: DetectOptions): string {
+  return `Detection over ${days} simulated days, scale ${scale}, ${seed.length === 1 ? 'seed' : 'seeds'} ${seed.join(', ')}`;
+}

@@ -1,0 +1,107 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DECISIONS, type Decision } from '../../src/core/decision.ts';
+import { decodeRecord, type RecordedContribution } from '../../src/core/decision-record.ts';
+import type { PolicySet } from '../../src/core/policy-set.ts';
+import { AnswerReader, AnswerWriter, createFrame, FrameReader, FrameWriter } from '../../src/pools/frame.ts';
+import type { GeoContent, GeoSlot } from '../../src/pools/layer-messages.ts';
+import { Engine } from '../../src/score/engine.ts';
+import { createGeoIp, type GeoIp } from '../../src/score/geoip.ts';
+import { createSources } from '../../src/score/sources.ts';
+import { openStore } from '../../src/store/open-store.ts';
+import { LocalVelocity } from '../../src/velocity/local-velocity.ts';
+import { createVelocityMemory } from '../../src/velocity/memory.ts';
+import type { TrafficEvent } from '../traffic-days/events.ts';
+import { UNUSED_OUTCOMES, type OutcomeSink } from './outcomes.ts';
+
+export interface EngineParts {
+  readonly geo: Readonly<Record<GeoSlot, GeoContent>>;
+  readonly policies: PolicySet;
+  /** Choice of the caller; the service has 256 MB. */
+  readonly velocityBytes: number;
+}
+
+export interface Decided {
+  readonly requestId: string;
+  readonly decision: Decision;
+  /** 0 to 100, one decimal. */
+  readonly score: number;
+  /** Rules that fired, with their weights. Decoded from SOFT_CHALLENGE on only. */
+  readonly contributions: readonly RecordedContribution[];
+}
+
+/**
+ * The scoring path of a score worker, in this process: same body validation, hashing, GeoIP, velocity table and rules. No model,
+ * and lists and registry are empty.
+ */
+export interface DetectEngine {
+  readonly geo: GeoIp;
+  /** Decides events in order, each at its own time. Rejects when a response is not a 200. */
+  decide(events: readonly TrafficEvent[]): Promise<readonly Decided[]>;
+  /** Receives outcomes of earlier events. */
+  readonly outcomes: OutcomeSink;
+  close(): Promise<void>;
+}
+
+const ID_AT = '{"request_id":"'.length;
+const ID_CHARACTERS = 30;
+const CHALLENGED = DECISIONS.indexOf('SOFT_CHALLENGE');
+
+export function openDetectEngine({ geo: contents, policies, velocityBytes }: EngineParts): DetectEngine {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-detect-'));
+  const opened = openStore({ dataDir: folder, readOnly: false });
+  if (opened.kind === 'fault') throw new Error(opened.detail);
+  const { store } = opened;
+  const geo = createGeoIp(contents);
+  const worker = createSources(store, geo);
+  // A fixed key: two runs with the same seed give the same figures.
+  const velocity = new LocalVelocity(createVelocityMemory(velocityBytes, Buffer.alloc(16, 7)));
+  const engine = new Engine({
+    sources: worker.sources,
+    model: { current: () => null },
+    policies: { current: () => policies },
+    velocity,
+    warmUpVelocity: velocity,
+    isDegraded: () => false,
+    takeStoreFailure: () => worker.takeStoreFailure(),
+    onMemoryFailed(error) {
+      throw error;
+    },
+  });
+  const frame = createFrame();
+  const writer = new FrameWriter(frame);
+  const reader = new FrameReader(frame);
+  const answers = new AnswerWriter(frame);
+  const answered = new AnswerReader(frame);
+
+  const read = (at: number): Decided => {
+    const status = answered.status(at);
+    if (status !== 200) throw new Error(`a request was answered with ${status}: ${answered.text(at)}`);
+    const decision = answered.decision(at);
+    return {
+      requestId: answered.text(at).slice(ID_AT, ID_AT + ID_CHARACTERS),
+      decision: DECISIONS[decision] ?? 'ALLOW',
+      score: answered.score(at),
+      contributions: decision < CHALLENGED ? [] : decodeRecord(answered.record(at)).contributions,
+    };
+  };
+
+  return {
+    geo,
+    // The engine takes no outcomes yet.
+    outcomes: UNUSED_OUTCOMES,
+    async decide(events) {
+      writer.reset();
+      for (const { body, atMs, session } of events)
+        writer.add(Buffer.from(JSON.stringify(body)), session.customer.number, 0, atMs);
+      worker.begin();
+      await engine.scoreBatch(reader, answers, 0, events.length);
+      return events.map((_, at) => read(at));
+    },
+    async close() {
+      await store.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,196 @@
+import { computeRoc, type Roc } from './roc.ts';
+import type { CampaignResult, SessionResult, Tally } from './tally.ts';
+
+/** A part of a whole. */
+export interface Share {
+  readonly part: number;
+  readonly of: number;
+}
+
+/** Honest sessions and people of one kind, or of all. */
+export interface HonestRow {
+  readonly kind: string;
+  readonly isOrdinary: boolean;
+  /** Challenged or worse. */
+  readonly sessions: Share;
+  readonly people: Share;
+  readonly firstHours: Share;
+  readonly later: Share;
+  /** Of sessions from an office or a school: on its first day, and on later ones. */
+  readonly officeFirstDay: Share;
+  readonly officeLater: Share;
+}
+
+export interface AttackRow {
+  readonly kind: string;
+  readonly challenged: Share;
+  readonly heldBack: Share;
+  /** Events that got through before a campaign's first stop: the median over campaigns, those that were never stopped included. */
+  readonly throughFirst: number;
+  readonly campaigns: number;
+  readonly neverStopped: number;
+  /** Of all its events, those that were not held back. */
+  readonly through: Share;
+}
+
+/** Which rules fired at the first challenged event of honest sessions. */
+export interface ReasonRow {
+  readonly kind: string;
+  readonly challenged: number;
+  /** Sessions by rule, most first. */
+  readonly rules: readonly (readonly [code: string, sessions: number])[];
+  /** Sessions by all rules that fired together, most first. */
+  readonly together: readonly (readonly [codes: string, sessions: number])[];
+}
+
+export interface Report {
+  readonly events: number;
+  readonly honest: HonestRow;
+  /** Those about whose way to the site nothing is special. */
+  readonly ordinary: HonestRow;
+  readonly honestKinds: readonly HonestRow[];
+  readonly attackSessions: number;
+  readonly attackKinds: readonly AttackRow[];
+  /** Means over kinds, so that a kind with many sessions counts as much as one with few; NaN without attacks. */
+  readonly meanChallenged: number;
+  readonly meanHeldBack: number;
+  /** Kinds whose share of challenged sessions is 90 % or more, and under 10 %. */
+  readonly kindsFrom90: number;
+  readonly kindsUnder10: number;
+  readonly kindsHeldFrom90: number;
+  readonly kindsHeldUnder10: number;
+  readonly roc: Roc;
+  readonly reasons: readonly ReasonRow[];
+}
+
+/** Computes one report of several runs by adding their counts. */
+export function computeReport(tallies: readonly Tally[]): Report {
+  const sessions = tallies.flatMap((tally) => [...tally.sessions.values()]);
+  // People of two runs are not the same people, whatever their numbers.
+  const personOf = new Map<SessionResult, string>();
+  for (const [run, tally] of tallies.entries())
+    for (const session of tally.sessions.values()) personOf.set(session, `${run}/${session.label.actor}`);
+  const honest = sessions.filter(({ label }) => !label.isAttack);
+  const attacks = sessions.filter(({ label }) => label.isAttack);
+  const campaigns = groupBy(
+    tallies.flatMap((tally) => [...tally.campaigns.values()]),
+    ({ kind }) => kind,
+  );
+  const row = (kind: string, of: readonly SessionResult[]): HonestRow => honestRow(kind, of, personOf);
+  const byKind = groupBy(honest, ({ label }) => label.kind);
+  const attackKinds = [...groupBy(attacks, ({ label }) => label.kind)].map(([kind, of]) =>
+    attackRow(kind, of, campaigns.get(kind) ?? []),
+  );
+  const challenged = attackKinds.map(({ challenged }) => fractionOf(challenged));
+  const held = attackKinds.map(({ heldBack }) => fractionOf(heldBack));
+  return {
+    events: tallies.reduce((sum, { events }) => sum + events, 0),
+    honest: row('all', honest),
+    ordinary: row(
+      'ordinary',
+      honest.filter(({ label }) => label.isOrdinary),
+    ),
+    honestKinds: [...byKind].map(([kind, of]) => row(kind, of)),
+    attackSessions: attacks.length,
+    attackKinds,
+    meanChallenged: meanOf(challenged),
+    meanHeldBack: meanOf(held),
+    kindsFrom90: countFrom90(challenged),
+    kindsUnder10: countUnder10(challenged),
+    kindsHeldFrom90: countFrom90(held),
+    kindsHeldUnder10: countUnder10(held),
+    roc: computeRoc(sessions.map(({ score, label }) => ({ score, isAttack: label.isAttack }))),
+    reasons: [...byKind]
+      .map(([kind, of]) => reasonRow(kind, of))
+      .filter((row) => row.challenged > 0)
+      .sort((a, b) => b.challenged - a.challenged),
+  };
+}
+
+function honestRow(
+  kind: string,
+  sessions: readonly SessionResult[],
+  personOf: ReadonlyMap<SessionResult, string>,
+): HonestRow {
+  const people = new Set(sessions.map((session) => personOf.get(session)));
+  const annoyed = new Set(sessions.filter(({ isChallenged }) => isChallenged).map((session) => personOf.get(session)));
+  return {
+    kind,
+    isOrdinary: sessions.every(({ label }) => label.isOrdinary),
+    sessions: challengedOf(sessions),
+    people: { part: annoyed.size, of: people.size },
+    firstHours: challengedOf(sessions.filter(({ isFirstHours }) => isFirstHours)),
+    later: challengedOf(sessions.filter(({ isFirstHours }) => !isFirstHours)),
+    officeFirstDay: challengedOf(sessions.filter(({ label }) => label.officeFirstDay === true)),
+    officeLater: challengedOf(sessions.filter(({ label }) => label.officeFirstDay === false)),
+  };
+}
+
+function attackRow(kind: string, sessions: readonly SessionResult[], campaigns: readonly CampaignResult[]): AttackRow {
+  const events = sessions.reduce((sum, session) => sum + session.events, 0);
+  return {
+    kind,
+    challenged: shareOf(sessions, ({ isChallenged }) => isChallenged),
+    heldBack: shareOf(sessions, ({ isHeldBack }) => isHeldBack),
+    throughFirst: medianOf(campaigns.map(({ throughFirst }) => throughFirst)),
+    campaigns: campaigns.length,
+    neverStopped: campaigns.filter(({ isStopped }) => !isStopped).length,
+    through: { part: sessions.reduce((sum, { through }) => sum + through, 0), of: events },
+  };
+}
+
+function reasonRow(kind: string, sessions: readonly SessionResult[]): ReasonRow {
+  const challenged = sessions.filter(({ isChallenged }) => isChallenged);
+  return {
+    kind,
+    challenged: challenged.length,
+    rules: countMost(challenged.flatMap(({ reasons }) => reasons)),
+    together: countMost(challenged.map(({ reasons }) => reasons.join(' + '))),
+  };
+}
+
+function countMost(names: readonly string[]): (readonly [string, number])[] {
+  const counts = new Map<string, number>();
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return [...counts].sort((a, b) => b[1] - a[1]);
+}
+
+function challengedOf(sessions: readonly SessionResult[]): Share {
+  return shareOf(sessions, ({ isChallenged }) => isChallenged);
+}
+
+function shareOf(sessions: readonly SessionResult[], test: (session: SessionResult) => boolean): Share {
+  return { part: sessions.filter(test).length, of: sessions.length };
+}
+
+/** NaN of nothing. */
+export function fractionOf({ part, of }: Share): number {
+  return of === 0 ? Number.NaN : part / of;
+}
+
+function countFrom90(shares: readonly number[]): number {
+  return shares.filter((share) => share >= 0.9).length;
+}
+
+function countUnder10(shares: readonly number[]): number {
+  return shares.filter((share) => share < 0.1).length;
+}
+
+function meanOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+function medianOf(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[sorted.length >> 1] ?? Number.NaN;
+}
+
+function groupBy<T>(rows: readonly T[], nameOf: (row: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const row of rows) {
+    const group = groups.get(nameOf(row));
+    if (group === undefined) groups.set(nameOf(row), [row]);
+    else group.push(row);
+  }
+  return groups;
+}

@@ -1,0 +1,52 @@
+/** Scores are kept in tenths: 0 to 1,000. */
+const TENTHS = 1_001;
+/** No score reaches it. */
+const NOTHING = 101;
+
+export interface RocPoint {
+  /** Everything from this score on counts as caught. */
+  readonly score: number;
+  /** Share of honest sessions from that score on. */
+  readonly falseAlarms: number;
+  /** Share of attackers' sessions from that score on. */
+  readonly catch: number;
+}
+
+export interface Roc {
+  /** Area under the curve: the probability that an attacker's session scores higher than an honest one. NaN without one of both. */
+  readonly area: number;
+  /** From the highest score to the lowest; one for each score that occurs, and the two ends. */
+  readonly points: readonly RocPoint[];
+}
+
+/** The curve of sessions' highest scores. Sessions of equal score count half, as a coin would decide between them. */
+export function computeRoc(sessions: Iterable<{ readonly score: number; readonly isAttack: boolean }>): Roc {
+  const honest = new Float64Array(TENTHS);
+  const attacks = new Float64Array(TENTHS);
+  let honestAll = 0;
+  let attacksAll = 0;
+  for (const { score, isAttack } of sessions) {
+    const at = Math.min(TENTHS - 1, Math.max(0, Math.round(score * 10)));
+    if (isAttack) {
+      attacks[at] = (attacks[at] ?? 0) + 1;
+      attacksAll++;
+    } else {
+      honest[at] = (honest[at] ?? 0) + 1;
+      honestAll++;
+    }
+  }
+  const points: RocPoint[] = [{ score: NOTHING, falseAlarms: 0, catch: 0 }];
+  if (honestAll === 0 || attacksAll === 0) return { area: Number.NaN, points };
+  let area = 0;
+  let alarms = 0;
+  let caught = 0;
+  for (let at = TENTHS - 1; at >= 0; at--) {
+    const [more, moreCaught] = [honest[at] ?? 0, attacks[at] ?? 0];
+    if (more === 0 && moreCaught === 0) continue;
+    area += (more / honestAll) * ((caught + moreCaught / 2) / attacksAll);
+    alarms += more;
+    caught += moreCaught;
+    points.push({ score: at / 10, falseAlarms: alarms / honestAll, catch: caught / attacksAll });
+  }
+  return { area, points };
+}

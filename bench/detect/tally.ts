@@ -1,0 +1,84 @@
+import { DECISIONS, type Decision } from '../../src/core/decision.ts';
+import type { SessionLabel, TrafficEvent } from '../traffic-days/events.ts';
+import type { Decided } from './engine.ts';
+
+/** Result of one session. */
+export interface SessionResult {
+  readonly label: SessionLabel;
+  /** It began within the first hours of its customer. */
+  readonly isFirstHours: boolean;
+  /** The highest of its events, 0 to 100. */
+  score: number;
+  /** Soft challenge, review or block, at any event. */
+  isChallenged: boolean;
+  /** Soft challenge or block: a review lets a login through. */
+  isHeldBack: boolean;
+  /** Of its events. */
+  events: number;
+  /** Of its events: those that were not held back. */
+  through: number;
+  /** The rules that fired at its first event that was challenged; empty without one. */
+  reasons: readonly string[];
+}
+
+/** Result of one attack campaign. */
+export interface CampaignResult {
+  readonly kind: string;
+  /** Events before the first that was held back, of all its sessions; all of them where none was. */
+  throughFirst: number;
+  isStopped: boolean;
+}
+
+/** Accumulates decisions: one small record per session and per campaign. */
+export class Tally {
+  readonly sessions = new Map<number, SessionResult>();
+  readonly campaigns = new Map<number, CampaignResult>();
+  events = 0;
+  readonly decisions: Record<Decision, number> = {
+    ALLOW: 0,
+    ALLOW_WATCH: 0,
+    SOFT_CHALLENGE: 0,
+    REVIEW: 0,
+    BLOCK: 0,
+  };
+
+  add({ session: label, isFirstHours }: TrafficEvent, { decision, score, contributions }: Decided): void {
+    this.events++;
+    this.decisions[decision]++;
+    let result = this.sessions.get(label.id);
+    if (result === undefined) {
+      result = {
+        label,
+        isFirstHours,
+        score: 0,
+        isChallenged: false,
+        isHeldBack: false,
+        events: 0,
+        through: 0,
+        reasons: [],
+      };
+      this.sessions.set(label.id, result);
+    }
+    const isHeldBack = decision === 'SOFT_CHALLENGE' || decision === 'BLOCK';
+    result.events++;
+    if (score > result.score) result.score = score;
+    if (isHeldBack) result.isHeldBack = true;
+    else result.through++;
+    if (!result.isChallenged && DECISIONS.indexOf(decision) >= DECISIONS.indexOf('SOFT_CHALLENGE')) {
+      result.isChallenged = true;
+      result.reasons = contributions.filter(({ weight }) => weight > 0).map(({ code }) => code);
+    }
+    if (label.isAttack) this.#addToCampaign(label, isHeldBack);
+  }
+
+  #addToCampaign({ actor, kind }: SessionLabel, isHeldBack: boolean): void {
+    let campaign = this.campaigns.get(actor);
+    if (campaign === undefined) {
+      campaign = { kind, throughFirst: 0, isStopped: false };
+      this.campaigns.set(actor, campaign);
+    }
+    if (campaign.isStopped) return;
+    if (isHeldBack) campaign.isStopped = true;
+    else campaign.throughFirst++;
+  }
+}

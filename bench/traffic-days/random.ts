@@ -1,0 +1,79 @@
+import { randomOf } from '../traffic.ts';
+
+/** Seeded draws. A generator that is made of the same parts gives the same numbers, whatever else was drawn before. */
+export class Random {
+  readonly #next: () => number;
+
+  constructor(...parts: readonly (string | number)[]) {
+    this.#next = randomOf(hashText(parts.join('/')));
+    // Neighbouring seeds give alike first numbers.
+    for (let n = 0; n < 3; n++) this.#next();
+  }
+
+  /** From 0 up to 1, 1 excluded. */
+  unit(): number {
+    return this.#next();
+  }
+
+  chance(share: number): boolean {
+    return this.#next() < share;
+  }
+
+  /** A whole number from 0 up to `count`, `count` excluded. */
+  below(count: number): number {
+    return Math.floor(this.#next() * count);
+  }
+
+  /** A whole number, both ends included. */
+  between(least: number, most: number): number {
+    return least + this.below(most - least + 1);
+  }
+
+  pick<T>(list: readonly T[]): T {
+    const item = list[this.below(list.length)];
+    if (item === undefined) throw new Error('nothing to pick from');
+    return item;
+  }
+
+  weighted<T>(choices: readonly (readonly [item: T, weight: number])[]): T {
+    let left = this.#next() * choices.reduce((sum, [, weight]) => sum + weight, 0);
+    for (const [item, weight] of choices) {
+      left -= weight;
+      if (left < 0) return item;
+    }
+    const last = choices.at(-1);
+    if (last === undefined) throw new Error('nothing to choose from');
+    return last[0];
+  }
+
+  exponential(mean: number): number {
+    return -mean * Math.log(1 - this.#next());
+  }
+
+  /** `spread` is the standard deviation of the logarithm. */
+  logNormal(median: number, spread: number): number {
+    const normal = Math.sqrt(-2 * Math.log(1 - this.#next())) * Math.cos(2 * Math.PI * this.#next());
+    return median * Math.exp(spread * normal);
+  }
+
+  /** A Pareto law cut at `most`: few draws are large, and the large ones are very large. */
+  heavyTail(least: number, shape: number, most: number): number {
+    return Math.min(most, least * (1 - this.#next()) ** (-1 / shape));
+  }
+
+  hex(digits: number): string {
+    let text = '';
+    while (text.length < digits)
+      text += this.below(2 ** 32)
+        .toString(16)
+        .padStart(8, '0');
+    return text.slice(0, digits);
+  }
+}
+
+/** FNV-1a, 32 bits. */
+function hashText(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  return hash >>> 0;
+}

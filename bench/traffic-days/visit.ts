@@ -1,0 +1,203 @@
+import { HOUR_MS, WEEK_START_MS } from './calendar.ts';
+import { FIRST_HOURS } from './customers.ts';
+import type { Device } from './devices.ts';
+import type { DecideBody, SessionLabel, TrafficEvent, TrueOutcome } from './events.ts';
+import type { Account } from './identities.ts';
+import type { Random } from './random.ts';
+
+/** How a session begins. */
+export interface VisitStart {
+  readonly label: SessionLabel;
+  readonly startMs: number;
+  readonly random: Random;
+  readonly address: string;
+  readonly device: Device;
+  /** Another session's token, for one that is stolen or copied. */
+  readonly token?: string;
+  /** Where the visitor comes from; null for nowhere, as a bookmark or a mail program. */
+  readonly referrer?: string | null;
+  /** The visitor's browser never sends a referrer. */
+  readonly hidesReferrer?: boolean;
+  /** Sends an opaque token where the customer has the collector: the script was blocked or left out. */
+  readonly withoutCollector?: boolean;
+  /** Replaces the signals that the collector reads. */
+  readonly signals?: Readonly<Record<string, unknown>>;
+}
+
+/** Who asks: what of it is known at a step. */
+interface Step {
+  readonly path?: string;
+  readonly account?: Account | null;
+  /** The identity that was typed, where no account is behind it yet. */
+  readonly email?: string;
+  readonly card?: string;
+  readonly giftCard?: string;
+  readonly outcome?: TrueOutcome | null;
+}
+
+const PATHS: Readonly<Record<string, string>> = {
+  page_view: '/',
+  search: '/search?q=shoes',
+  login: '/login',
+  signup: '/register',
+  checkout: '/checkout',
+  payment: '/checkout/pay',
+  password_reset: '/password/reset',
+  profile_change: '/account/profile',
+  gift_card_check: '/giftcards/balance',
+};
+
+/** Writes the events of one session, as the customer's servers would send them. */
+export class Visit {
+  readonly events: TrafficEvent[] = [];
+  readonly random: Random;
+  readonly label: SessionLabel;
+  #atMs: number;
+  #address: string;
+  #device: Device;
+  #referrer: string | null;
+  /** Logged in: every further event names the account. */
+  #account: Account | null = null;
+  readonly #token: string;
+  readonly #start: VisitStart;
+
+  constructor(start: VisitStart) {
+    this.#start = start;
+    this.label = start.label;
+    this.random = start.random;
+    this.#atMs = start.startMs;
+    this.#address = start.address;
+    this.#device = start.device;
+    this.#referrer = start.referrer ?? null;
+    this.#token = start.token ?? tokenOf(start);
+  }
+
+  get nowMs(): number {
+    return this.#atMs;
+  }
+
+  wait(ms: number): this {
+    this.#atMs += Math.max(1, Math.round(ms));
+    return this;
+  }
+
+  /** As long as people take: half of them less than `medianSeconds`, some much longer. */
+  think(medianSeconds: number): this {
+    return this.wait(Math.min(this.random.logNormal(medianSeconds, 0.8), medianSeconds * 40) * 1_000);
+  }
+
+  /** From here on the visitor has another address, as on the way out of the house. */
+  moveTo(address: string): this {
+    this.#address = address;
+    return this;
+  }
+
+  /** The visitor is logged in from the start: the customer knows the cookie. */
+  remembered(account: Account): this {
+    this.#account = account;
+    return this;
+  }
+
+  page(path = `/p/${this.random.below(4_000)}`): this {
+    return this.#send('page_view', { path });
+  }
+
+  search(): this {
+    return this.#send('search', { path: `/search?q=item${this.random.below(900)}` });
+  }
+
+  login(account: Account, outcome: TrueOutcome = 'succeeded', email = account.email): this {
+    this.#send('login', { email, outcome });
+    if (outcome === 'succeeded') this.#account = account;
+    return this;
+  }
+
+  signup(account: Account, outcome: TrueOutcome = 'succeeded'): this {
+    this.#send('signup', { email: account.email, outcome });
+    if (outcome === 'succeeded') this.#account = account;
+    return this;
+  }
+
+  passwordReset(account: Account, outcome: TrueOutcome = 'succeeded'): this {
+    return this.#send('password_reset', { email: account.email, outcome });
+  }
+
+  profileChange(): this {
+    return this.#send('profile_change', { outcome: 'succeeded' });
+  }
+
+  /** `email` is a guest's, who has no account. */
+  checkout(email?: string, path?: string): this {
+    return this.#send('checkout', { ...(email !== undefined && { email }), ...(path !== undefined && { path }) });
+  }
+
+  pay(card: string, outcome: TrueOutcome = 'succeeded', email?: string): this {
+    return this.#send('payment', { card, outcome, ...(email !== undefined && { email }) });
+  }
+
+  giftCard(giftCard: string, outcome: TrueOutcome = 'failed'): this {
+    return this.#send('gift_card_check', { giftCard, outcome });
+  }
+
+  #send(type: string, step: Step): this {
+    if (this.label.customer.events.has(type)) this.#write(type, step);
+    return this;
+  }
+
+  #write(type: string, { path, account = this.#account, email, card, giftCard, outcome = null }: Step): void {
+    const { customer } = this.label;
+    const entities: Record<string, string> = {};
+    if (account !== null) entities['user_id'] = account.userId;
+    const mail = email ?? account?.email;
+    if (mail !== undefined) entities['email'] = mail;
+    if (card !== undefined && customer.passesCards) entities['card'] = card;
+    if (giftCard !== undefined) entities['gift_card'] = giftCard;
+    const isApp = customer.integration === 'app';
+    const url = `https://${customer.host}${path ?? PATHS[type] ?? '/'}`;
+    const body: DecideBody = {
+      ip: this.#address,
+      user_agent: this.#device.agent,
+      ...(!isApp && { url, ...(this.#referrer !== null && { referrer: this.#referrer }) }),
+      session_token: this.#token,
+      ...(Object.keys(entities).length > 0 && { entity_keys: entities }),
+      ...(customer.passesHeaders && { headers: this.#headers(isApp) }),
+      event_type: type,
+      timestamp: Math.floor(this.#atMs / 1_000),
+    };
+    this.events.push({
+      atMs: this.#atMs,
+      session: this.label,
+      body,
+      outcome,
+      isFirstHours: this.#atMs < WEEK_START_MS + customer.startsAfterMs + FIRST_HOURS * HOUR_MS,
+    });
+    if (this.#start.hidesReferrer !== true && !isApp) this.#referrer = url;
+    this.wait(1);
+  }
+
+  #headers(isApp: boolean): Record<string, string> {
+    const { agent, language } = this.#device;
+    return isApp
+      ? { accept: 'application/json', 'user-agent': agent, 'accept-language': language }
+      : {
+          accept: 'text/html,application/xhtml+xml',
+          'user-agent': agent,
+          // Scripts send no language unless somebody thought of it.
+          ...(language !== '' && { 'accept-language': language }),
+          'accept-encoding': 'gzip, br',
+        };
+  }
+}
+
+function tokenOf({ label, device, startMs, withoutCollector, signals }: VisitStart): string {
+  const name = `${label.customer.number}.${label.id.toString(36)}`;
+  if (!label.customer.hasCollector || withoutCollector === true) return `s-${name}`;
+  const token = {
+    v: 1,
+    fp: device.fingerprint,
+    sid: name,
+    iat: Math.floor(startMs / 1_000) - 1,
+    sig: signals ?? device.signals,
+  };
+  return `st1.${Buffer.from(JSON.stringify(token)).toString('base64url')}`;
+}

@@ -1,0 +1,255 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { CommanderError } from 'commander';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { Decision } from '../../../src/core/decision.ts';
+import { DEFAULT_POLICY_SET } from '../../../src/core/policy-set.ts';
+import type { GeoContent } from '../../../src/pools/layer-messages.ts';
+import { openDetectEngine, type DetectEngine } from '../../../bench/detect/engine.ts';
+import { readOptions } from '../../../bench/detect/options.ts';
+import { learnedOutcome, OUTCOME_DELAY_MS, OutcomeQueue, type OutcomeReport } from '../../../bench/detect/outcomes.ts';
+import { computeReport, type Report } from '../../../bench/detect/report.ts';
+import { computeRoc } from '../../../bench/detect/roc.ts';
+import { runSessions } from '../../../bench/detect/run.ts';
+import { Tally } from '../../../bench/detect/tally.ts';
+import { CUSTOMERS } from '../../../bench/traffic-days/customers.ts';
+import type { PlannedSession, SessionLabel, TrafficEvent } from '../../../bench/traffic-days/events.ts';
+import { planWeek } from '../../../bench/traffic-days/week.ts';
+
+const BENCH = fileURLToPath(new URL('../../../dist/bench/detect.js', import.meta.url));
+const [customer] = CUSTOMERS;
+if (customer === undefined) throw new Error('there is no customer');
+
+function label(id: number, parts: Partial<SessionLabel> = {}): SessionLabel {
+  return {
+    id,
+    customer: customer as SessionLabel['customer'],
+    isAttack: false,
+    kind: 'home',
+    actor: id,
+    isOrdinary: true,
+    officeFirstDay: null,
+    ...parts,
+  };
+}
+
+function event(session: SessionLabel, parts: Partial<TrafficEvent> = {}): TrafficEvent {
+  const body = { ip: '5.9.1.2', user_agent: '', session_token: 's', event_type: 'login', timestamp: 0 };
+  return { atMs: 0, session, body, outcome: 'succeeded', isFirstHours: false, ...parts };
+}
+
+const decided = (decision: Decision, score: number): Parameters<Tally['add']>[1] => ({
+  requestId: 'req_1',
+  decision,
+  score,
+  contributions: [{ code: 'travel_impossible', weight: 0.62, evidence: '' }],
+});
+
+describe('the report', () => {
+  test('counts sessions and people that were challenged or worse, and where', () => {
+    const tally = new Tally();
+    const office = { kind: 'office_large', isOrdinary: false };
+    tally.add(event(label(1)), decided('ALLOW', 0));
+    tally.add(event(label(1)), decided('REVIEW', 70));
+    tally.add(event(label(2, { actor: 1 })), decided('ALLOW_WATCH', 30));
+    tally.add(event(label(3, { ...office, officeFirstDay: true }), { isFirstHours: true }), decided('BLOCK', 90));
+    tally.add(event(label(4, { ...office, officeFirstDay: false })), decided('ALLOW', 0));
+    const { honest, ordinary, reasons } = computeReport([tally]);
+    expect(honest.sessions).toEqual({ part: 2, of: 4 });
+    expect(honest.people).toEqual({ part: 2, of: 3 });
+    expect(honest.firstHours).toEqual({ part: 1, of: 1 });
+    expect(honest.later).toEqual({ part: 1, of: 3 });
+    expect(honest.officeFirstDay).toEqual({ part: 1, of: 1 });
+    expect(honest.officeLater).toEqual({ part: 0, of: 1 });
+    expect(ordinary.sessions).toEqual({ part: 1, of: 2 });
+    expect(reasons.map(({ kind, rules }) => [kind, rules])).toEqual([
+      ['home', [['travel_impossible', 1]]],
+      ['office_large', [['travel_impossible', 1]]],
+    ]);
+  });
+
+  test('tells what was challenged from what was held back, which a review is not', () => {
+    const tally = new Tally();
+    const attack = { isAttack: true, isOrdinary: false, kind: 'stuffing', actor: 9 };
+    tally.add(event(label(1, attack)), decided('ALLOW', 0));
+    tally.add(event(label(2, attack)), decided('REVIEW', 70));
+    tally.add(event(label(3, attack)), decided('SOFT_CHALLENGE', 55));
+    tally.add(event(label(4, attack)), decided('ALLOW', 0));
+    tally.add(event(label(5, { ...attack, kind: 'quiet', actor: 10 })), decided('ALLOW', 0));
+    const report = computeReport([tally]);
+    const [stuffing, quiet] = report.attackKinds;
+    expect(stuffing).toMatchObject({
+      challenged: { part: 2, of: 4 },
+      heldBack: { part: 1, of: 4 },
+      throughFirst: 2,
+      neverStopped: 0,
+      campaigns: 1,
+      through: { part: 3, of: 4 },
+    });
+    expect(quiet).toMatchObject({ throughFirst: 1, neverStopped: 1 });
+    expect(report.meanChallenged).toBe(0.25);
+    expect(report.meanHeldBack).toBe(0.125);
+    expect([report.kindsFrom90, report.kindsUnder10]).toEqual([0, 1]);
+  });
+
+  test('does not take people of two seeds for the same people', () => {
+    const tallies = [1, 2].map(() => {
+      const tally = new Tally();
+      tally.add(event(label(1)), decided('BLOCK', 100));
+      return tally;
+    });
+    expect(computeReport(tallies).honest.people).toEqual({ part: 2, of: 2 });
+  });
+});
+
+describe('computeRoc', () => {
+  const attack = (score: number): { score: number; isAttack: boolean } => ({ score, isAttack: true });
+  const honest = (score: number): { score: number; isAttack: boolean } => ({ score, isAttack: false });
+
+  test('has an area of 1 for scores that part, ½ for scores that are alike and 0 for the wrong way round', () => {
+    expect(computeRoc([attack(80), attack(60), honest(10), honest(0)]).area).toBe(1);
+    expect(computeRoc([attack(20), honest(20), honest(20)]).area).toBe(0.5);
+    expect(computeRoc([attack(0), honest(50)]).area).toBe(0);
+    expect(computeRoc([honest(50)]).area).toBeNaN();
+  });
+
+  test('runs from nothing to everything', () => {
+    const { points } = computeRoc([attack(80), honest(80), attack(12.3), honest(0)]);
+    expect(points.map((point) => [point.score, point.falseAlarms, point.catch])).toEqual([
+      [101, 0, 0],
+      [80, 0.5, 0.5],
+      [12.3, 0.5, 1],
+      [0, 1, 1],
+    ]);
+  });
+});
+
+describe('outcomes', () => {
+  test('say what the customer learns: attackers fail a challenge, and what is blocked never happens', () => {
+    const honest = event(label(1));
+    const attack = event(label(2, { isAttack: true }));
+    expect(learnedOutcome(honest, 'SOFT_CHALLENGE')).toBe('succeeded');
+    expect(learnedOutcome(attack, 'SOFT_CHALLENGE')).toBe('challenge_failed');
+    expect(learnedOutcome(attack, 'REVIEW')).toBe('succeeded');
+    expect(learnedOutcome(honest, 'BLOCK')).toBeNull();
+    expect(learnedOutcome(event(label(1), { outcome: null }), 'ALLOW')).toBeNull();
+  });
+
+  test('are reported in order, each when it is due', async () => {
+    const reported: number[] = [];
+    const queue = new OutcomeQueue({ report: ({ atMs }) => void reported.push(atMs) });
+    const report = (atMs: number): OutcomeReport => ({
+      requestId: 'req_1',
+      customerNumber: 1,
+      outcome: 'failed',
+      atMs,
+      event: event(label(1)),
+    });
+    for (const atMs of [100, 200, 300]) queue.add(report(atMs));
+    await queue.flush(200);
+    expect(reported).toEqual([100, 200]);
+    expect(queue.nextDueMs).toBe(300);
+    await queue.flush(Infinity);
+    expect([reported.at(-1), queue.nextDueMs, queue.reported]).toEqual([300, Infinity, 3]);
+  });
+});
+
+/** Without location databases, which take a while to load. */
+function openEngine(): DetectEngine {
+  const absent: GeoContent = { kind: 'absent', generation: 0, detail: '' };
+  const geo = { city: absent, country: absent, asn: absent, anonymiser: absent };
+  const engine = openDetectEngine({ geo, policies: DEFAULT_POLICY_SET, velocityBytes: 16 * 2 ** 20 });
+  onTestFinished(() => engine.close());
+  return engine;
+}
+
+describe('runSessions', () => {
+  const sessions = planWeek({ seed: 3, scale: 0.005, days: 1, attacks: true }, () => 'DE');
+
+  async function run(parts: Partial<Parameters<typeof runSessions>[0]> = {}): Promise<Report> {
+    const { tally } = await runSessions({ sessions, engine: openEngine(), reportsOutcomes: false, ...parts });
+    return computeReport([tally]);
+  }
+
+  test('decides every event of every session, and alike in each run', async () => {
+    const report = await run();
+    expect(report.events).toBe(sessions.reduce((sum, session) => sum + session.play().length, 0));
+    const probing = report.attackKinds.find(({ kind }) => kind === 'probing_for_holes');
+    expect(probing?.challenged).toEqual({ part: 3, of: 3 });
+    expect(report.roc.area).toBeGreaterThan(0.5);
+    expect(await run()).toEqual(report);
+  });
+
+  test('reports each outcome before any later event is decided, and changes nothing by that alone', async () => {
+    const engine = openEngine();
+    let nowMs = 0;
+    let latest = 0;
+    const watching: DetectEngine = {
+      ...engine,
+      async decide(events) {
+        nowMs = Math.max(nowMs, events.at(-1)?.atMs ?? 0);
+        return engine.decide(events);
+      },
+      outcomes: {
+        report({ atMs }) {
+          expect(nowMs).toBeLessThan(atMs);
+          expect(atMs).toBeGreaterThanOrEqual(latest);
+          latest = atMs;
+        },
+      },
+    };
+    const { tally, outcomesReported } = await runSessions({ sessions, engine: watching, reportsOutcomes: true });
+    expect(outcomesReported).toBeGreaterThan(100);
+    expect(latest).toBeGreaterThan(OUTCOME_DELAY_MS);
+    expect(computeReport([tally])).toEqual(await run());
+  });
+
+  test('takes sessions without any', async () => {
+    const none: readonly PlannedSession[] = [];
+    expect((await run({ sessions: none })).honest.sessions.of).toBe(0);
+  });
+});
+
+describe('the options', () => {
+  test('have three seeds to tune on in their help', () => {
+    const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+    onTestFinished(() => write.mockRestore());
+    expect(() => readOptions(['node', 'detect', '--help'])).toThrow(CommanderError);
+    expect(write.mock.calls.join('')).toContain('seeds 1, 2 and 3 alone');
+  });
+
+  test('take several seeds and refuse what is out of bounds', () => {
+    expect(readOptions(['node', 'detect', '--seed', '11,12', '--no-attacks'])).toMatchObject({
+      seed: [11, 12],
+      attacks: false,
+      scale: 1,
+    });
+    const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    onTestFinished(() => write.mockRestore());
+    for (const argv of [
+      ['--scale', '0'],
+      ['--days', '1.5'],
+      ['--seed', 'x'],
+    ])
+      expect(() => readOptions(['node', 'detect', ...argv])).toThrow(CommanderError);
+  });
+});
+
+test('bench:detect prints its tables and writes figures and picture', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-detect-test-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const [json, picture] = [join(folder, 'detect.json'), join(folder, 'detect.svg')];
+  const argv = ['--scale', '0.005', '--days', '1', '--seed', '1,2', '--outcomes', '--json', json, '--picture', picture];
+  const { stdout } = await promisify(execFile)(process.execPath, [BENCH, ...argv]);
+  expect(stdout).toMatch(/ordinary people/);
+  expect(stdout).toMatch(/probing_for_holes .* 100\.00 %/);
+  expect(stdout).toMatch(/outcomes reported/);
+  const written = JSON.parse(readFileSync(json, 'utf8')) as { report: Report; runs: unknown[] };
+  expect(written.runs).toHaveLength(2);
+  expect(written.report.attackKinds.length).toBeGreaterThan(50);
+  expect(readFileSync(picture, 'utf8')).toMatch(/^<svg[\s\S]*ROC by session/);
+});
