@@ -188,7 +188,8 @@ export class Control {
     const row = newRow({ ...before, createdAtMs }, newId('dlv', createdAtMs) as DeliveryId, webhook, 'manual');
     if (!dispatcher.add(row)) return { kind: 'busy' };
     await dispatcher.settled();
-    if (deliveries.find(customer, row.id) === null) return fault('store_write_failed', 'the store refuses deliveries');
+    if (deliveries.find(customer, row.id) === null)
+      return dispatcher.rows.lastFault ?? fault('store_write_failed', 'the store refuses deliveries');
     return { kind: 'queued', delivery: row };
   }
 

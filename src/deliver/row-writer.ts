@@ -49,6 +49,8 @@ const UNWRITTEN_MS = 10;
  * written what it holds it goes on with the journal, until that has no more. So memory is bounded and nothing waits for a restart.
  */
 export class RowWriter {
+  /** Why the store refused the last write; null where it took it. */
+  lastFault: StoreFault | null = null;
   readonly #parts: RowWriterParts;
   #waiting: DueRows[] = [];
   readonly #held = new PendingTally();
@@ -179,12 +181,14 @@ export class RowWriter {
     const done = await write;
     if (done.kind === 'fault') {
       this.#refused++;
+      this.lastFault = done;
       this.#parts.onFault(done);
       this.#waiting = [...batch, ...this.#waiting];
       this.#count += rows.length;
       if (!this.#closing) await this.#pause((resume) => setTimeout(resume, RETRY_MS));
       return false;
     }
+    this.lastFault = null;
     this.#marked = mark;
     this.#stored += rows.length;
     this.#held.add(rows, -1);

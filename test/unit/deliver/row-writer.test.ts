@@ -82,10 +82,12 @@ test('rows that the store refused come again before newer ones, and the mark nev
   failures = 2;
   writer.add(rows('a'), 6);
   await vi.advanceTimersByTimeAsync(500);
+  expect(writer.lastFault).toMatchObject({ code: 'store_write_failed' });
   writer.add(rows('b'), 7);
   await vi.runAllTimersAsync();
   await writer.settled();
   expect(faults).toBe(2);
+  expect(writer.lastFault).toBeNull();
   expect(inserts.map(({ ids }) => ids[0])).toEqual(['a', 'a', 'a']);
   expect(stored).toEqual(['a', 'b']);
   expect(inserts.at(-1)?.mark).toBe(7);
