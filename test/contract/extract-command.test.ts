@@ -248,7 +248,10 @@ describe('--out', () => {
 
   test('that cannot be written is an error, and nothing is fetched', async () => {
     const before = site.paths().length;
-    const { code, err } = await extract('page.article', { url: at('/article') }, ['--out', join(folder, 'none/a.ndjson')]);
+    const { code, err } = await extract('page.article', { url: at('/article') }, [
+      '--out',
+      join(folder, 'none/a.ndjson'),
+    ]);
     expect([code, err]).toEqual([1, expect.stringContaining('none/a.ndjson cannot be written')]);
     expect(site.paths().length).toBe(before);
   });

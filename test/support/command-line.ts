@@ -48,7 +48,10 @@ export async function command(words: readonly string[], options: CommandOptions 
 }
 
 /** Runs the built command line as a process. */
-export async function commandAsProcess(words: readonly string[], { env, input = '' }: CommandOptions = {}): Promise<Ran> {
+export async function commandAsProcess(
+  words: readonly string[],
+  { env, input = '' }: CommandOptions = {},
+): Promise<Ran> {
   const child = spawn(process.execPath, [MAIN, ...words], { env: env ?? process.env });
   child.stdin.end(input);
   const closed = new Promise<number | null>((resolve) => {

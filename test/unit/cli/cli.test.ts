@@ -11,7 +11,6 @@ import { checkKeyText } from '../../../src/core/key-text.ts';
 import { command, commandAsProcess, MAIN, type Ran } from '../../support/command-line.ts';
 import { open } from '../store/support.ts';
 
-
 let folder = '';
 let dataDir = '';
 beforeAll(() => {

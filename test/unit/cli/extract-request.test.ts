@@ -26,7 +26,12 @@ function read(
   egressAllow: readonly string[] = [],
   extractRecordsMax = 1_000_000,
 ): ReturnType<typeof readRequest> {
-  return readRequest({ ...GIVEN, ...options }, [generic, hackernews], { egressAllow, extractRecordsMax }, Readable.from([]));
+  return readRequest(
+    { ...GIVEN, ...options },
+    [generic, hackernews],
+    { egressAllow, extractRecordsMax },
+    Readable.from([]),
+  );
 }
 
 /** What is printed of a wrong call; fails where it is right. */

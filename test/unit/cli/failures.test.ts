@@ -26,7 +26,9 @@ describe('failures show', () => {
   let customerId = '';
 
   beforeAll(async () => {
-    const made = JSON.parse((await cli('--json', 'customers', 'create', 'Acme')).out) as { readonly customer_id: string };
+    const made = JSON.parse((await cli('--json', 'customers', 'create', 'Acme')).out) as {
+      readonly customer_id: string;
+    };
     customerId = made.customer_id;
     const store = open(dataDir);
     const customer = store.customers.findById(customerId)?.number ?? (0 as CustomerNumber);
