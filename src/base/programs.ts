@@ -19,10 +19,12 @@ export const PROGRAMS = {
   'model-check-child': 'src/score/model-check-child',
 } as const;
 
-/** The runnable file of a program: in the bundle the one beside this file, else the compiled one. */
+/** The runnable file of a program: in the bundle the one beside this file, for unit tests the bundled one, else the compiled one. */
 export function programUrl(name: keyof typeof PROGRAMS): URL {
   if (IS_BUNDLED) return new URL(`./${name}.js`, import.meta.url);
-  return new URL(`${IS_SOURCE ? '../../dist/' : '../../'}${PROGRAMS[name]}.js`, import.meta.url);
+  // Bundled programs start in two thirds of the processor time of compiled ones.
+  if (IS_SOURCE) return new URL(`../../dist/app/${name}.js`, import.meta.url);
+  return new URL(`../../${PROGRAMS[name]}.js`, import.meta.url);
 }
 
 export function programPath(name: keyof typeof PROGRAMS): string {

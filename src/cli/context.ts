@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Io } from './io.ts';
 import type { Outcome } from './outcome.ts';
 
 /** The options that every command has. */
@@ -10,6 +11,7 @@ export interface GlobalOptions {
 /** A command's module adds itself here; `run` prints what its action has to say and sets the exit code. */
 export interface Cli {
   readonly program: Command;
+  readonly io: Io;
   globals(): GlobalOptions;
   run(work: () => Promise<Outcome>): Promise<void>;
 }

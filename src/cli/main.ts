@@ -1,80 +1,23 @@
 #!/usr/bin/env node
-import { Command, CommanderError } from 'commander';
-import { versionOfInstallation } from '../base/programs.ts';
-import type { Cli, GlobalOptions } from './context.ts';
-import { printError, printOutcome, USAGE_EXIT } from './outcome.ts';
+import { writeSync } from 'node:fs';
+import { stopSignal } from './extract/stop-signal.ts';
+import { run } from './run.ts';
 
-type Add = (cli: Cli) => void;
-
-/** Commands in the order of the help. Each is loaded only when it is named: `serve` needs none of the others. */
-const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
-  serve: async () => (await import('./commands/serve.ts')).addServe,
-  extract: async () => (await import('./commands/extract.ts')).addExtract,
-  connectors: async () => (await import('./commands/connectors.ts')).addConnectors,
-  failures: async () => (await import('./commands/failures.ts')).addFailures,
-  customers: async () => (await import('./commands/customers.ts')).addCustomers,
-  keys: async () => (await import('./commands/keys.ts')).addKeys,
-  decide: async () => (await import('./commands/decide.ts')).addDecide,
-  registry: async () => (await import('./commands/registry.ts')).addRegistry,
-  models: async () => (await import('./commands/models.ts')).addModels,
-  policy: async () => (await import('./commands/policy.ts')).addPolicy,
-  backup: async () => (await import('./commands/backup.ts')).addBackup,
-};
-
-async function main(): Promise<void> {
-  // Looked for by hand as well, because a usage error ends commander before it knows its options.
-  const json = process.argv.includes('--json');
-  const cli = createCli(json);
-  try {
-    for (const load of wantedCommands(process.argv.slice(2))) (await load())(cli);
-    await cli.program.parseAsync();
-  } catch (error) {
-    if (!(error instanceof CommanderError)) {
-      printError('internal_error', error instanceof Error ? error.message : String(error), json);
-      process.exitCode = 1;
+/** At once, so that an end by signal right after loses nothing. */
+function write(file: 1 | 2, text: string): void {
+  let left = Buffer.from(text);
+  while (left.length > 0) {
+    try {
+      left = left.subarray(writeSync(file, left));
+    } catch (error) {
+      // A pipe whose reader is slow says EAGAIN, one whose reader has gone says EPIPE.
+      if (error instanceof Error && 'code' in error && error.code === 'EAGAIN') continue;
       return;
     }
-    // Help and version were asked for, and are printed already.
-    if (error.exitCode === 0) return;
-    if (json) printError('usage', error.message.replace(/^error: /, ''), true);
-    process.exitCode = USAGE_EXIT;
   }
 }
 
-function createCli(json: boolean): Cli {
-  const version = versionOfInstallation();
-  const program = new Command('gatehouse')
-    .description('Self-hosted risk decisions for logins, checkouts and sign-ups, and extraction of records from sites')
-    .version(json ? JSON.stringify({ version }) : version, '--version', 'print the version')
-    .option('--json', 'print one JSON object on standard output', false)
-    .option('--data-dir <folder>', 'the data directory', process.env['GATEHOUSE_DATA_DIR'] || './data')
-    .exitOverride()
-    .configureOutput({
-      writeErr: (text) => {
-        if (!json) process.stderr.write(text);
-      },
-    });
-  const cli: Cli = {
-    program,
-    globals: () => program.opts<GlobalOptions>(),
-    async run(work) {
-      const outcome = await work();
-      process.exitCode = printOutcome(outcome, json);
-      // The store's environment hangs, and with it every other way to end this process.
-      if (outcome.kind === 'error' && outcome.code === 'store_stuck') process.kill(process.pid, 'SIGKILL');
-    },
-  };
-  return cli;
-}
-
-/**
- * The commands that a line names, or all of them where it names none: for the help, and for what is said of an unknown one. A word
- * may also be an option's value, so one command too many may be loaded, never one too few.
- */
-function wantedCommands(words: readonly string[]): readonly (() => Promise<Add>)[] {
-  const all = Object.entries(COMMANDS);
-  const named = all.filter(([name]) => words.includes(name));
-  return (named.length > 0 ? named : all).map(([, load]) => load);
-}
-
-await main();
+const { env, stdin, stdout } = process;
+const exitCode = await run(process.argv.slice(2), { env, stdin, stdout, write, stopSignal });
+// A server that did not start has set its own.
+if (exitCode !== 0) process.exitCode = exitCode;

@@ -1,6 +1,6 @@
-import { writeSync } from 'node:fs';
 import type { FieldError } from '../base/problem.ts';
 import type { StoreFault } from '../store/durable.ts';
+import type { Io } from './io.ts';
 
 /** Exit codes: 0 done, 1 not done or not all good, 2 called wrongly. */
 export const USAGE_EXIT = 2;
@@ -49,36 +49,20 @@ export function failureOf(fault: StoreFault): Outcome {
   return failure(fault.code, fault.detail);
 }
 
-/** Prints an outcome and answers the exit code. Output goes out at once, so that an end by signal right after loses nothing. */
-export function printOutcome(outcome: Outcome, json: boolean): number {
+/** Prints an outcome and returns the exit code. */
+export function printOutcome(outcome: Outcome, json: boolean, write: Io['write']): number {
+  const print = (file: 1 | 2, text: string): void => write(file, text.endsWith('\n') ? text : `${text}\n`);
   if (outcome.kind === 'ok') {
-    if (json) write(1, JSON.stringify(outcome.json));
-    else write(outcome.isBeside === true ? 2 : 1, outcome.text);
+    if (json) print(1, JSON.stringify(outcome.json));
+    else print(outcome.isBeside === true ? 2 : 1, outcome.text);
     return outcome.failed === true ? 1 : 0;
   }
   const { code, message, isUsage = false, errors = [], hints = [] } = outcome;
-  if (json) write(1, JSON.stringify({ error: { code, message, ...(errors.length > 0 && { errors }) } }));
-  else write(2, [`error: ${message}`, ...errors.map(errorText), ...hints].join('\n'));
+  if (json) print(1, JSON.stringify({ error: { code, message, ...(errors.length > 0 && { errors }) } }));
+  else print(2, [`error: ${message}`, ...errors.map(errorText), ...hints].join('\n'));
   return isUsage ? USAGE_EXIT : 1;
 }
 
 function errorText(error: FieldError): string {
   return `  ${error.pointer}: ${error.message}`;
-}
-
-export function printError(code: string, message: string, json: boolean): void {
-  printOutcome({ kind: 'error', code, message }, json);
-}
-
-function write(file: 1 | 2, text: string): void {
-  let left = Buffer.from(text.endsWith('\n') ? text : `${text}\n`);
-  while (left.length > 0) {
-    try {
-      left = left.subarray(writeSync(file, left));
-    } catch (error) {
-      // A pipe whose reader is slow says EAGAIN, one whose reader has gone says EPIPE.
-      if (error instanceof Error && 'code' in error && error.code === 'EAGAIN') continue;
-      return;
-    }
-  }
 }

@@ -1,4 +1,5 @@
 import { SingleBar } from 'cli-progress';
+import type { Io } from './io.ts';
 
 export interface Progress {
   /** Bytes done of all, and what to count beside them. */
@@ -11,8 +12,8 @@ const LINE_EVERY_MS = 5_000;
 const LINE_EVERY_SHARE = 0.1;
 
 /** Progress on standard error: a bar on a terminal, else a line at every tenth or every 5 s. */
-export function createProgress(totalBytes: number): Progress {
-  return process.stderr.isTTY ? bar(totalBytes) : lines(totalBytes);
+export function createProgress(totalBytes: number, write: Io['write']): Progress {
+  return process.stderr.isTTY ? bar(totalBytes) : lines(totalBytes, write);
 }
 
 function bar(totalBytes: number): Progress {
@@ -30,7 +31,7 @@ function bar(totalBytes: number): Progress {
   };
 }
 
-function lines(totalBytes: number): Progress {
+function lines(totalBytes: number, write: Io['write']): Progress {
   let share = LINE_EVERY_SHARE;
   let at = performance.now();
   return {
@@ -40,7 +41,7 @@ function lines(totalBytes: number): Progress {
       if (done < share && now - at < LINE_EVERY_MS) return;
       at = now;
       while (share <= done) share += LINE_EVERY_SHARE;
-      process.stderr.write(`${Math.floor(done * 100)} %: ${accepted} accepted, ${rejected} rejected\n`);
+      write(2, `${Math.floor(done * 100)} %: ${accepted} accepted, ${rejected} rejected\n`);
     },
     stop: () => {},
   };

@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RootDatabase } from 'lmdb';
 import { messageOf } from './durable.ts';
-import { openEnvironment } from './open-store.ts';
+import { openEnvironment } from './environment.ts';
 import { type EnvironmentName, TABLES } from './tables.ts';
 import { sumFits } from './value.ts';
 

@@ -3,14 +3,13 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { parse } from 'csv-parse/sync';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { command, MAIN, type Ran } from '../support/command-line.ts';
 import { startSite, type Site } from '../unit/extract/fetch/site.ts';
 
-/** `gatehouse extract`, as an operator runs it, against a site of its own. Open points, section 6. */
+/** `gatehouse extract` against a site of its own. Streams, signals, exit codes and the working folder are those of a real process. */
 
-const MAIN = fileURLToPath(new URL('../../dist/app/main.js', import.meta.url));
 const ITEMS = 30;
 const FEED_PAGES = 3;
 
@@ -76,29 +75,23 @@ function feedPage(page: number): string {
   return `<feed xmlns="http://www.w3.org/2005/Atom"><title>P</title><id>p</id>${next}${entries.join('')}</feed>`;
 }
 
-interface Ran {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
-
 interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** Sends SIGINT when so much has come on standard output. */
-  readonly stopAfterBytes?: number;
 }
 
-async function gatehouse(
+/** Runs a command in this process. */
+function gatehouse(args: readonly string[], { env = {} }: RunOptions = {}): Promise<Ran> {
+  return command(args, { env: { ...SETTINGS, ...env } });
+}
+
+/** Runs it as an operator does, in a folder of its own. Sends SIGINT when `stopAfterBytes` have come on standard output. */
+async function gatehouseAsProcess(
   args: readonly string[],
-  { env = {}, stopAfterBytes = Infinity }: RunOptions = {},
+  { env = {}, stopAfterBytes = Infinity }: RunOptions & { readonly stopAfterBytes?: number } = {},
 ): Promise<Ran> {
   const child = spawn(process.execPath, [MAIN, ...args], {
     cwd: folder,
-    env: {
-      ...SETTINGS,
-      PATH: process.env['PATH'],
-      ...env,
-    },
+    env: { ...SETTINGS, PATH: process.env['PATH'], ...env },
   });
   let bytes = 0;
   child.stdout.on('data', (more: Buffer) => {
@@ -118,10 +111,11 @@ function extract(
   input: object,
   more: readonly string[] = [],
   options: RunOptions = {},
+  execute = gatehouse,
 ): Promise<Ran> {
   const connector = operation.startsWith('feed.') ? 'feed' : 'generic';
   const args = ['extract', '--connector', connector, '--operation', operation, '--input', JSON.stringify(input)];
-  return gatehouse([...args, ...more], options);
+  return execute([...args, ...more], options);
 }
 
 function recordsOf(out: string): readonly Readonly<Record<string, unknown>>[] {
@@ -154,7 +148,7 @@ function at(path: string): string {
 
 describe('records on standard output', () => {
   test('of an article: one line of NDJSON, and on standard error what became of the job', async () => {
-    const { code, out, err } = await extract('page.article', { url: at('/article') });
+    const { code, out, err } = await extract('page.article', { url: at('/article') }, [], {}, gatehouseAsProcess);
     expect(code).toBe(0);
     expect(recordsOf(out)).toEqual([
       expect.objectContaining({
@@ -236,12 +230,8 @@ describe('records on standard output', () => {
 
 describe('--out', () => {
   test('writes the file, and nothing else', async () => {
-    const { code, out, err } = await extract('feed.items', { url: at('/feed') }, [
-      '--out',
-      'items.csv',
-      '--format',
-      'csv',
-    ]);
+    const args = ['--out', 'items.csv', '--format', 'csv'];
+    const { code, out, err } = await extract('feed.items', { url: at('/feed') }, args, {}, gatehouseAsProcess);
     expect([code, err]).toEqual([0, '']);
     expect(out).toMatch(/^30 records from 1 page in .* s, in items\.csv\n$/);
     expect(parse(readFileSync(join(folder, 'items.csv')))).toHaveLength(ITEMS + 1);
@@ -249,16 +239,19 @@ describe('--out', () => {
   });
 
   test('leaves an earlier file as it was when nothing was gathered', async () => {
-    await extract('page.article', { url: at('/article') }, ['--out', 'a.ndjson']);
+    await extract('page.article', { url: at('/article') }, ['--out', join(folder, 'a.ndjson')]);
     const before = readFileSync(join(folder, 'a.ndjson'), 'utf8');
-    expect((await extract('page.article', { url: at('/none') }, ['--out', 'a.ndjson'])).code).toBe(1);
+    expect((await extract('page.article', { url: at('/none') }, ['--out', join(folder, 'a.ndjson')])).code).toBe(1);
     expect(readFileSync(join(folder, 'a.ndjson'), 'utf8')).toBe(before);
     expect(readdirSync(folder)).toEqual(['a.ndjson']);
   });
 
   test('that cannot be written is an error, and nothing is fetched', async () => {
     const before = site.paths().length;
-    const { code, err } = await extract('page.article', { url: at('/article') }, ['--out', 'none/a.ndjson']);
+    const { code, err } = await extract('page.article', { url: at('/article') }, [
+      '--out',
+      join(folder, 'none/a.ndjson'),
+    ]);
     expect([code, err]).toEqual([1, expect.stringContaining('none/a.ndjson cannot be written')]);
     expect(site.paths().length).toBe(before);
   });
@@ -296,8 +289,8 @@ describe('--json', () => {
   });
 
   test('with --out has the file’s name in place of the records', async () => {
-    const { value } = await json([...crawl(), '--out', 'pages.ndjson']);
-    expect(value).toMatchObject({ status: 'succeeded', counts: { collected: 40 }, out: 'pages.ndjson' });
+    const { value } = await json([...crawl(), '--out', join(folder, 'pages.ndjson')]);
+    expect(value).toMatchObject({ status: 'succeeded', counts: { collected: 40 }, out: join(folder, 'pages.ndjson') });
     expect(value).not.toHaveProperty('records');
     expect(recordsOf(readFileSync(join(folder, 'pages.ndjson'), 'utf8'))).toHaveLength(40);
   });
@@ -339,9 +332,8 @@ describe('exit codes', () => {
     const blocked = await extract('page.article', { url: at('/article') }, [], { env: { GATEHOUSE_EGRESS_ALLOW: '' } });
     expect([blocked.code, blocked.out]).toEqual([2, '']);
     expect(blocked.err).toContain('GATEHOUSE_EGRESS_ALLOW');
-    const settings = await extract('page.article', { url: at('/article') }, [], {
-      env: { GATEHOUSE_EXTRACT_HOST_GAP_MS: '60001' },
-    });
+    const env = { GATEHOUSE_EXTRACT_HOST_GAP_MS: '60001' };
+    const settings = await extract('page.article', { url: at('/article') }, [], { env }, gatehouseAsProcess);
     expect([settings.code, settings.out]).toEqual([2, '']);
     expect(settings.err).toContain('GATEHOUSE_EXTRACT_HOST_GAP_MS must be a whole number from 0 to 60000');
     expect(site.paths().length).toBe(before);
@@ -359,7 +351,7 @@ describe('exit codes', () => {
 
   test('1 after SIGINT, and what was gathered is whole', async () => {
     const began = performance.now();
-    const { code, out, err } = await gatehouse([...crawl(), '--format', 'json'], {
+    const { code, out, err } = await gatehouseAsProcess([...crawl(), '--format', 'json'], {
       env: { GATEHOUSE_EXTRACT_HOST_GAP_MS: '200', GATEHOUSE_EXTRACT_HOST_CONCURRENCY: '1' },
       stopAfterBytes: 300,
     });

@@ -264,7 +264,7 @@ describe('4.2 GET /v1/extractions/{id}', () => {
     await waiting.inStatus(id, 'running');
     const answer = waiting.ask('GET', `/v1/extractions/${id}?wait=120`);
     await waiting.inStatus(id, 'running');
-    await other.stop();
+    await other.stop('SIGTERM');
     expect((await answer).json['status']).toBe('running');
   });
 });

@@ -25,10 +25,10 @@ const ask = (token: string, changes: object = {}): Promise<Answer> =>
 const show = (token: string): Promise<Answer> =>
   bearer(server.url, server.secretKey, 'GET', `/v1/lists/${fingerprintOf(token)}`);
 
-function importRegistry(token: string, row: object): void {
+async function importRegistry(token: string, row: object): Promise<void> {
   const file = join(server.dataDir, 'registry.ndjson');
   writeFileSync(file, `${JSON.stringify({ fingerprint_hash: fingerprintOf(token), ...row })}\n`);
-  gatehouse(server.dataDir, 'registry', 'import', file);
+  await gatehouse(server.dataDir, 'registry', 'import', file);
 }
 
 describe('2.3 List entry', () => {
@@ -51,7 +51,7 @@ describe('2.3 List entry', () => {
     expect(Object.keys((await show('unknown-to-all')).json)).not.toContain('shared_registry');
     await put('known-to-all', 'watch');
     const yesterday = Math.floor(Date.now() / 1000) - 86_400;
-    importRegistry('known-to-all', { risk_score: 87.4, customers_seen: 12, last_seen: yesterday });
+    await importRegistry('known-to-all', { risk_score: 87.4, customers_seen: 12, last_seen: yesterday });
     const entry = await show('known-to-all');
     expect(entry.json['shared_registry']).toEqual({ risk_score: 87, customers_seen: 12 });
     const listed = (await bearer(server.url, server.secretKey, 'GET', '/v1/lists')).json['data'] as unknown[];
@@ -72,7 +72,12 @@ describe('2.3 List entry', () => {
 
   test('its risk halves with time, as in decisions', async () => {
     const now = Math.floor(Date.now() / 1000);
-    importRegistry('long-ago', { risk_score: 90, customers_seen: 3, first_seen: 0, last_seen: now - 21 * 86_400 });
+    await importRegistry('long-ago', {
+      risk_score: 90,
+      customers_seen: 3,
+      first_seen: 0,
+      last_seen: now - 21 * 86_400,
+    });
     await put('long-ago', 'watch');
     expect((await show('long-ago')).json['shared_registry']).toEqual({ risk_score: 45, customers_seen: 3 });
   });
@@ -86,7 +91,7 @@ describe('2.3 List entry', () => {
   });
 
   test('allow overrides the registry’s flag, even where it is flagged', async () => {
-    importRegistry('flagged', { risk_score: 99, customers_seen: 40 });
+    await importRegistry('flagged', { risk_score: 99, customers_seen: 40 });
     expect((await ask('flagged')).json).toMatchObject({ decision: 'REVIEW', reasons: ['registry_known_bad'] });
     await put('flagged', 'allow');
     expect((await ask('flagged')).json).toMatchObject({ decision: 'ALLOW', reasons: ['list_allow'] });
@@ -118,7 +123,7 @@ describe('4.2 Lists', () => {
   });
 
   test('DELETE removes the caller’s own entry and never touches the registry', async () => {
-    importRegistry('shared', { risk_score: 95, customers_seen: 9 });
+    await importRegistry('shared', { risk_score: 95, customers_seen: 9 });
     await put('shared', 'allow');
     const path = `/v1/lists/${fingerprintOf('shared')}`;
     expect((await call(server.url, server.secretKey, 'DELETE', path)).status).toBe(204);

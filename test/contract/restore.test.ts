@@ -12,7 +12,7 @@ import { decideTo, eventually, startReceiver, webhookClient, type Receiver } fro
 /** Backup and restore by the very commands of docs/operating.md, and who may read the files. */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const MAIN = join(ROOT, 'dist/src/cli/main.js');
+const MAIN = join(ROOT, 'dist/app/main.js');
 const ALLOWED = { GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8' };
 
 /** The shell commands under a heading of docs/operating.md, one text for each block. */
@@ -47,8 +47,10 @@ beforeAll(async () => {
   server = await startServer({ dataDir: join(home, 'data'), env: ALLOWED });
   key = server.secretKey;
   const { customer_id: customer } =
-    (gatehouse(server.dataDir, 'keys', 'list')['keys'] as { customer_id: string }[])[0] ?? {};
-  revokedKey = String(gatehouse(server.dataDir, 'keys', 'create', '--customer', String(customer))['secret_key']);
+    ((await gatehouse(server.dataDir, 'keys', 'list'))['keys'] as { customer_id: string }[])[0] ?? {};
+  revokedKey = String(
+    (await gatehouse(server.dataDir, 'keys', 'create', '--customer', String(customer)))['secret_key'],
+  );
   await webhookClient(server.url, key).create(receiver.url, 'ALLOW');
   await bearer(server.url, key, 'POST', '/v1/lists', { fingerprint_hash: nthHash(1), action: 'block' });
   await decideTo(server.url, key, 'ALLOW');
@@ -59,7 +61,7 @@ beforeAll(async () => {
   // A stop writes the last decisions, which a backup beside a running server would miss.
   await server.stop();
   run(documented('Backups')[0] ?? '', home);
-  gatehouse(server.dataDir, 'keys', 'revoke', revokedKey);
+  await gatehouse(server.dataDir, 'keys', 'revoke', revokedKey);
   mkdirSync(join(folder, 'safe'));
   copyFileSync(join(server.dataDir, 'master.key'), join(folder, 'safe', 'master.key'));
 }, 120_000);
@@ -122,7 +124,7 @@ async function expectRestored(dataDir: string): Promise<void> {
   expect(server.stdout()).toContain('"code":"backup_restored"');
   expect(server.stdout()).not.toMatch(/"code":"(first_start|\w+_begun_anew|state_restored)"/);
   expect(server.stderr()).not.toContain('secret key');
-  expect(gatehouse(dataDir, 'customers', 'list')['customers']).toHaveLength(1);
+  expect((await gatehouse(dataDir, 'customers', 'list'))['customers']).toHaveLength(1);
   expect(await decisions(server)).toEqual(decisionsBefore);
   expect((await bearer(server.url, key, 'GET', '/v1/lists')).json['data']).toHaveLength(1);
   expect((await bearer(server.url, key, 'GET', '/v1/webhooks')).json['data']).toHaveLength(1);

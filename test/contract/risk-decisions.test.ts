@@ -44,10 +44,10 @@ async function putList(customer: number, token: string, action: ListAction): Pro
   expect(written.kind).toBe('ok');
 }
 
-function importRegistry(token: string, risk: number): void {
+async function importRegistry(token: string, risk: number): Promise<void> {
   const file = join(server.dataDir, 'registry.ndjson');
   writeFileSync(file, `${JSON.stringify({ fingerprint_hash: fingerprintOf(token), risk_score: risk })}\n`);
-  gatehouse(server.dataDir, 'registry', 'import', file);
+  await gatehouse(server.dataDir, 'registry', 'import', file);
 }
 
 describe('1. What the service does', () => {
@@ -76,14 +76,14 @@ describe('1. What the service does', () => {
   });
 
   test('the shared registry protects in the background, without being seen', async () => {
-    importRegistry('known-bad', 90);
+    await importRegistry('known-bad', 90);
     const { json } = await ask({ ...newcomer(), session_token: 'known-bad' });
     expect(json).toMatchObject({ decision: 'REVIEW', score: 70, reasons: ['registry_known_bad'] });
     expect(JSON.stringify(json)).not.toMatch(/customer/i);
   });
 
   test('a list entry sits on top of the registry and never replaces it', async () => {
-    importRegistry('trusted-here', 90);
+    await importRegistry('trusted-here', 90);
     await putList(1, 'trusted-here', 'allow');
     const here = await ask({ ...newcomer(), session_token: 'trusted-here' });
     expect(here.json).toMatchObject({ decision: 'ALLOW', score: 0, reasons: ['list_allow'] });

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startServer, type RunningServer } from '../support/server.ts';
+import { sharedServer, type SharedServer } from '../support/shared-server.ts';
 
 /** Risk specification, sections 4.1 and 5: a client that is none of our code, with openssl and curl alone, gets a decision. */
 
@@ -16,16 +16,15 @@ interface Ran {
   readonly stderr: string;
 }
 
-let server: RunningServer;
+let server: SharedServer;
 let folder: string;
 
 beforeAll(async () => {
-  server = await startServer();
+  server = await sharedServer();
   folder = await mkdtemp(join(tmpdir(), 'gatehouse-shell-'));
 });
 
 afterAll(async () => {
-  await server.stop();
   await rm(folder, { recursive: true, force: true });
 });
 

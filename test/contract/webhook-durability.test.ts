@@ -19,7 +19,7 @@ import {
 /** Open points, section 4, "Durability": nothing that was answered is lost, however the process ends. */
 
 /** GATEHOUSE_KILLS in the environment of the tests makes a run of another length. */
-const KILLS = Number(process.env['GATEHOUSE_KILLS'] ?? (IS_FULL ? 20 : 2));
+const KILLS = Number(process.env['GATEHOUSE_KILLS'] ?? (IS_FULL ? 20 : 1));
 const ALLOWED = { GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8' };
 
 let dataDir: string;

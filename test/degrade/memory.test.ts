@@ -65,7 +65,7 @@ async function leaveTraces(): Promise<string[]> {
   const hash = fingerprintOf(blocked.session_token);
   const file = join(dataDir, 'registry.ndjson');
   writeFileSync(file, `${JSON.stringify({ fingerprint_hash: hash, risk_score: 40, customers_seen: 5 })}\n`);
-  gatehouse(dataDir, 'registry', 'import', file);
+  await gatehouse(dataDir, 'registry', 'import', file);
   await bearer(server.url, secretKey, 'POST', '/v1/lists', { fingerprint_hash: hash, action: 'block', note: 'kept' });
   const { requestId, reasons } = await visit(server.url, secretKey, blocked);
   expect(reasons).toContain('list_block');

@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 afterEach(() => folders.close());
 
-const SWAPS = IS_FULL ? 20 : 8;
+const SWAPS = IS_FULL ? 20 : 5;
 /** The swap after which memory is measured first. */
 const EARLY = IS_FULL ? 5 : 3;
 
@@ -70,11 +70,11 @@ describe.skipIf(loadRuntime() === null)('bad model files', () => {
 
   it('truncated or overwritten anywhere: an answer of the check, never a crash of this process', async () => {
     const whole = makeModel().onnx;
-    for (const length of [1, 10, 100, 200, whole.length - 1]) {
+    for (const length of IS_FULL ? [1, 10, 100, 200, whole.length - 1] : [1, 100, whole.length - 1]) {
       writeModel(folders.models, withBytes(whole.subarray(0, length)));
       expect(await checkModelApart(folders.models), `${length} bytes`).toMatchObject({ kind: 'fault' });
     }
-    for (let at = 7; at < whole.length; at += IS_FULL ? 97 : 145) {
+    for (let at = 7; at < whole.length; at += IS_FULL ? 97 : 291) {
       const bytes = Uint8Array.from(whole);
       bytes[at] = (bytes[at] ?? 0) ^ 0xff;
       writeModel(folders.models, withBytes(bytes));

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { decide, get, newcomer } from '../support/requests.ts';
 import { installWithout, optionalPackages } from '../support/installation.ts';
@@ -47,8 +47,8 @@ async function startAndDecide(options: ServerOptions): Promise<{
 describe('starts and decides', () => {
   test('without any of the optional dependencies', async () => {
     const optional = optionalPackages();
-    const main = installWithout((name) => optional.includes(name));
-    folders.push(join(dirname(main), '../../..'));
+    const { folder, main } = installWithout((name) => optional.includes(name));
+    folders.push(folder);
     const { ready, layers, decision } = await startAndDecide({ main, env: INSTALLED_LOCATIONS });
     expect(ready).toMatchObject({ status: 'degraded', transport: 'node' });
     expect(String(ready['transport_detail'])).toMatch(/not installed|no uWebSockets/);
@@ -59,14 +59,14 @@ describe('starts and decides', () => {
   });
 
   test('without a uWebSockets.js binary, and with one that is not the expected one', async () => {
-    const main = installWithout((name) => name.startsWith('uWebSockets.js'));
-    folders.push(join(dirname(main), '../../..'));
+    const { folder, main } = installWithout((name) => name.startsWith('uWebSockets.js'));
+    folders.push(folder);
     const { ready } = await startAndDecide({ main });
     expect(ready).toMatchObject({ status: 'ok', transport: 'node' });
     await server?.stop();
 
     const target = `uWebSockets.js-${process.platform}-${process.arch}-${process.versions.node.split('.')[0] ?? ''}`;
-    const fake = join(dirname(main), '../../../node_modules', target);
+    const fake = join(folder, 'node_modules', target);
     mkdirSync(fake, { recursive: true });
     writeFileSync(join(fake, 'uws.node'), 'not the expected bytes');
     writeFileSync(join(fake, 'package.json'), JSON.stringify({ name: target, main: 'index.js' }));
@@ -87,8 +87,8 @@ describe('starts and decides', () => {
   });
 
   test('with a garbage .mmdb and no other database: broken, and said so', async () => {
-    const main = installWithout((name) => name.startsWith('@ip-location-db/'));
-    folders.push(join(dirname(main), '../../..'));
+    const { folder, main } = installWithout((name) => name.startsWith('@ip-location-db/'));
+    folders.push(folder);
     const geoipDir = folderOf({ 'GeoLite2-City.mmdb': Buffer.alloc(5_000, 0x5a) });
     const { ready, layers, decision } = await startAndDecide({
       main,
@@ -116,8 +116,8 @@ describe('starts and decides', () => {
   });
 
   test('without onnxruntime-node a model stays out, and nothing is degraded', async () => {
-    const main = installWithout((name) => name === 'onnxruntime-node');
-    folders.push(join(dirname(main), '../../..'));
+    const { folder, main } = installWithout((name) => name === 'onnxruntime-node');
+    folders.push(folder);
     const { makeModel, writeModel } = await import('../../scripts/make-model.ts');
     const modelsDir = folderOf({});
     writeModel(modelsDir, makeModel());

@@ -1,9 +1,9 @@
 import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { startHostile, type HostileConduct, type HostileServer } from '../support/hostile-server.ts';
-import { installWithout } from '../support/installation.ts';
+import { installModules } from '../support/installation.ts';
 import { get } from '../support/requests.ts';
 import { startServer, type RunningServer } from '../support/server.ts';
 import {
@@ -138,8 +138,8 @@ Runner.prototype.order = function (order) {
 
 describe('the deliver worker', () => {
   test('that dies is replaced, and every delivery goes on', async () => {
-    const main = installWithout(() => false);
-    folder = join(dirname(main), '../../..');
+    const { main, folder: installed } = installModules();
+    folder = installed;
     appendFileSync(join(folder, 'dist/src/deliver/runner.js'), TRAP);
     server = await startServer({ main, env: { GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8' } });
     receiver = await startReceiver();

@@ -1,8 +1,8 @@
 import { appendFileSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { decide, get, newcomer } from '../support/requests.ts';
-import { installWithout } from '../support/installation.ts';
+import { installModules } from '../support/installation.ts';
 import { startServer, type RunningServer } from '../support/server.ts';
 
 /**
@@ -32,8 +32,8 @@ Engine.prototype.scoreBatch = async function (requests, answers, from, count) {
 `;
 
 async function startTrapped(env: Record<string, string> = {}): Promise<RunningServer> {
-  const main = installWithout(() => false);
-  folder = join(dirname(main), '../../..');
+  const { main, folder: installed } = installModules();
+  folder = installed;
   appendFileSync(join(folder, 'dist/src/score/engine.js'), TRAP);
   server = await startServer({ main, env: { GATEHOUSE_WORKERS: '2', ...env } });
   return server;

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { raw, TRANSPORTS } from '../support/requests.ts';
-import { startServer, type RunningServer } from '../support/server.ts';
+import { sharedServer, type SharedServer } from '../support/shared-server.ts';
 
 const HEALTH = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
 
@@ -78,11 +78,10 @@ const NOT_FOUND = [
 ];
 
 describe.each(TRANSPORTS)('the header gate over %s', (transport) => {
-  let server: RunningServer;
+  let server: SharedServer;
   beforeAll(async () => {
-    server = await startServer({ env: { GATEHOUSE_TRANSPORT: transport } });
+    server = await sharedServer(transport);
   });
-  afterAll(() => server.stop());
 
   test.each(REFUSED)('%s is refused and nothing behind it is answered', async (_name, bytes) => {
     const answer = await raw(server.url, Buffer.from(bytes + HEALTH, 'latin1'));

@@ -13,11 +13,25 @@ export function optionalPackages(): string[] {
   return Object.keys(manifest.optionalDependencies);
 }
 
-/** A copy of the build beside links to all installed packages but those for which `without` says yes. Gives its main.js. */
-export function installWithout(without: (name: string) => boolean): string {
+export interface TestInstallation {
+  readonly folder: string;
+  /** Its command line. */
+  readonly main: string;
+}
+
+/** Copies the bundle beside links to all installed packages except those for which `without` returns true. */
+export function installWithout(without: (name: string) => boolean): TestInstallation {
+  return install(['dist/app'], 'dist/app/main.js', without);
+}
+
+/** Copies the compiled modules, each in a file of its own, for tests that change one; they start slower than the bundle. */
+export function installModules(): TestInstallation {
+  return install(['dist/src', 'dist/workers'], 'dist/src/cli/main.js', () => false);
+}
+
+function install(parts: readonly string[], main: string, without: (name: string) => boolean): TestInstallation {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-install-'));
-  cpSync(join(ROOT, 'dist', 'src'), join(folder, 'dist', 'src'), { recursive: true });
-  cpSync(join(ROOT, 'dist', 'workers'), join(folder, 'dist', 'workers'), { recursive: true });
+  for (const part of parts) cpSync(join(ROOT, part), join(folder, part), { recursive: true });
   cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'));
   const modules = join(ROOT, 'node_modules');
   for (const entry of readdirSync(modules)) {
@@ -30,5 +44,5 @@ export function installWithout(without: (name: string) => boolean): string {
       symlinkSync(join(modules, name), target);
     }
   }
-  return join(folder, 'dist', 'src', 'cli', 'main.js');
+  return { folder, main: join(folder, main) };
 }

@@ -1,10 +1,9 @@
-import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { request, type Agent } from 'node:http';
 import { connect } from 'node:net';
-import { fileURLToPath } from 'node:url';
 import { signRequest } from '../../src/client/sign.ts';
 import { openStore } from '../../src/store/open-store.ts';
+import { command } from './command-line.ts';
 
 /** Requests as a customer's backend sends them, with every part open to change. */
 
@@ -174,14 +173,11 @@ export interface RawAnswer {
   readonly statuses: readonly number[];
 }
 
-const MAIN = fileURLToPath(new URL('../../dist/app/main.js', import.meta.url));
-
 /** The command line on a data directory, perhaps beside its server; gives what `--json` printed. */
-export function gatehouse(dataDir: string, ...words: string[]): Record<string, unknown> {
-  const output = execFileSync(process.execPath, [MAIN, '--json', '--data-dir', dataDir, ...words], {
-    encoding: 'utf8',
-  });
-  return JSON.parse(output) as Record<string, unknown>;
+export async function gatehouse(dataDir: string, ...words: string[]): Promise<Record<string, unknown>> {
+  const { code, out } = await command(['--json', '--data-dir', dataDir, ...words]);
+  if (code !== 0) throw new Error(`${words.join(' ')} ended with ${String(code)}: ${out}`);
+  return JSON.parse(out) as Record<string, unknown>;
 }
 
 /** A new customer with one key pair, made beside the server as the command line makes them; usable when this resolves. */

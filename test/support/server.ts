@@ -33,7 +33,10 @@ export interface RunningServer {
   /** Everything written so far: log lines on one, the greeting on the other. */
   stdout(): string;
   stderr(): string;
-  /** Ends the server (SIGTERM unless told) and gives its exit code, null when the signal ended it. May be called again. */
+  /**
+   * Ends the server and returns its exit code, null when the signal ended it. May be called again. Without a signal a server on a
+   * folder that outlives it gets SIGTERM, any other SIGKILL: nobody reads what an orderly stop would save.
+   */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
@@ -83,7 +86,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
 
-  const stop = async (signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> => {
+  const stop = async (signal: NodeJS.Signals = ownsDataDir ? 'SIGKILL' : 'SIGTERM'): Promise<number | null> => {
     atEnd.delete(leave);
     if (isRunning(child)) {
       child.kill(signal);

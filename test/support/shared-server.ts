@@ -1,10 +1,11 @@
 import { type SourceServer, startSource } from './extractions.ts';
 import { newCustomer } from './requests.ts';
+import { startSamplingServer } from './reviews.ts';
 import { startServer, type RunningServer } from './server.ts';
 
 /** Servers that many test files ask in turn: a start takes longer than most of what is asked. */
 
-export type SharedServer = Pick<RunningServer, 'url' | 'dataDir' | 'secretKey' | 'publicKey'>;
+export type SharedServer = Pick<RunningServer, 'url' | 'dataDir' | 'secretKey' | 'publicKey' | 'stdout' | 'stderr'>;
 /** `release` and `targets` of it are shared as well: words of searches that are held differ between files. */
 export type SharedSource = Pick<SourceServer, 'url' | 'targets' | 'release'>;
 
@@ -16,9 +17,17 @@ let source: Promise<SourceServer> | null = null;
  * have answered other tests of this process before and is left running: for tests that look at nothing that is the whole server's.
  */
 export async function sharedServer(transport: 'uws' | 'node' = 'uws'): Promise<SharedServer> {
-  const { url, dataDir } = await runningServer(transport);
+  return withCustomer(await runningServer(transport, () => start(transport)));
+}
+
+/** The same for a server whose policy copies every decision to the shadow review queue. */
+export async function sharedSamplingServer(): Promise<SharedServer> {
+  return withCustomer(await runningServer('sampling', () => startSamplingServer()));
+}
+
+async function withCustomer({ url, dataDir, stdout, stderr }: RunningServer): Promise<SharedServer> {
   const { secretKey, publicKey } = await newCustomer(url, dataDir);
-  return { url, dataDir, secretKey, publicKey };
+  return { url, dataDir, secretKey, publicKey, stdout, stderr };
 }
 
 /** The source from which shared servers extract books; `targets` are those that were asked for from now on. */
@@ -35,13 +44,13 @@ export async function sharedSource(): Promise<SharedSource> {
   };
 }
 
-function runningServer(transport: string): Promise<RunningServer> {
-  const known = running.get(transport);
+function runningServer(name: string, begin: () => Promise<RunningServer>): Promise<RunningServer> {
+  const known = running.get(name);
   if (known !== undefined) return known;
-  const started = start(transport);
-  running.set(transport, started);
+  const started = begin();
+  running.set(name, started);
   // One that did not come up is no reason for the next file to fail.
-  started.catch(() => running.delete(transport));
+  started.catch(() => running.delete(name));
   return started;
 }
 

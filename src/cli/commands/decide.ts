@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { checkKeyText } from '../../core/key-text.ts';
 import type { Cli } from '../context.ts';
@@ -27,10 +28,10 @@ export function addDecide(cli: Cli): void {
     .requiredOption('--key <key>', 'a secret or a public key')
     .option('--url <url>', 'where the service is', 'http://127.0.0.1:8080')
     .option('--file <path>', 'the JSON body, - for standard input; an example unless given')
-    .action((options: DecideOptions) => cli.run(async () => decide(options)));
+    .action((options: DecideOptions) => cli.run(async () => decide(options, cli.io.stdin)));
 }
 
-async function decide(options: DecideOptions): Promise<Outcome> {
+async function decide(options: DecideOptions, stdin: Readable): Promise<Outcome> {
   if (checkKeyText(options.key) === null) {
     return failure('malformed_key', 'that is no whole key: its form or its checksum is wrong');
   }
@@ -39,7 +40,7 @@ async function decide(options: DecideOptions): Promise<Outcome> {
   }
   let body: Uint8Array | object = EXAMPLE;
   try {
-    if (options.file === '-') body = await buffer(process.stdin);
+    if (options.file === '-') body = await buffer(stdin);
     else if (options.file !== undefined) body = await readFile(options.file);
   } catch (error) {
     return failure(

@@ -25,7 +25,7 @@ export function addExtract(cli: Cli): void {
       cli.run(async () => {
         // Everything that fetches and reads is loaded for this command alone.
         const { extract } = await import('../extract/extract.ts');
-        return extract(options, cli.globals().json);
+        return extract(options, cli.globals().json, cli.io);
       }),
     );
 }

@@ -6,6 +6,7 @@ import { messageOf } from '../../store/durable.ts';
 import type { Store } from '../../store/open-store.ts';
 import type { RegistryEntry } from '../../store/registry.ts';
 import type { Cli } from '../context.ts';
+import type { Io } from '../io.ts';
 import { failure, failureOf, ok, type Outcome } from '../outcome.ts';
 import { createProgress } from '../progress.ts';
 import { readRows, type RowFormat } from '../registry-rows.ts';
@@ -28,7 +29,7 @@ export function addRegistry(cli: Cli): void {
     .action((file: string, options: { readonly format?: RowFormat }) =>
       cli.run(async () => {
         const format = options.format ?? (/\.csv$/i.test(file) ? 'csv' : 'ndjson');
-        return withStore(cli.globals().dataDir, (store) => importFile(store, file, format));
+        return withStore(cli.globals().dataDir, (store) => importFile(store, file, format, cli.io));
       }),
     );
 
@@ -108,14 +109,14 @@ async function removeEntry(store: Store, hash: FingerprintHash): Promise<Outcome
   return ok({ fingerprint_hash: hash, removed: true, sightings_removed: customers }, `Removed ${hash}${of}.`);
 }
 
-async function importFile(store: Store, file: string, format: RowFormat): Promise<Outcome> {
+async function importFile(store: Store, file: string, format: RowFormat, io: Io): Promise<Outcome> {
   let totalBytes: number;
   try {
     totalBytes = (await stat(file)).size;
   } catch (error) {
     return failure('unreadable_file', `${file} cannot be read: ${messageOf(error)}`);
   }
-  const progress = createProgress(totalBytes);
+  const progress = createProgress(totalBytes, io.write);
   const faults: { readonly line: number; readonly message: string }[] = [];
   let bytes = 0;
   let accepted = 0;

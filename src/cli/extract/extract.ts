@@ -4,24 +4,24 @@ import type { CheckedRequest } from '../../extract/request.ts';
 import { createShaper } from '../../extract/shape/shaper.ts';
 import { createWriter, type RecordWriter } from '../../extract/shape/writers.ts';
 import { readSettings, type Settings } from '../../settings.ts';
+import type { Io } from '../io.ts';
 import { failure, usage, type Outcome } from '../outcome.ts';
 import { openFetching } from './fetching.ts';
 import type { ExtractOptions } from './options.ts';
-import { createExtractProgress } from './progress.ts';
+import { createExtractProgress, type ExtractProgress } from './progress.ts';
 import { reportOf } from './report.ts';
 import { readRequest } from './request.ts';
 import { holdRecords, openFile, SinkFault, standardOutput, type Sink } from './sinks.ts';
-import { stopSignal } from './stop-signal.ts';
 
 /** Source: extraction specification, section 8, of what goes inline. Choice: the same in the one object of `--json`. */
 const HELD_RECORDS_MAX = 1_000;
 
 /** Runs one job as the command line says. Nothing is fetched, and no file opened, before all that can be checked is. */
-export async function extract(options: ExtractOptions, json: boolean): Promise<Outcome> {
-  const read = readSettings(process.env);
+export async function extract(options: ExtractOptions, json: boolean, io: Io): Promise<Outcome> {
+  const read = readSettings(io.env);
   if (read.kind === 'faults') return usage('invalid_settings', `wrong settings: ${read.faults.join('; ')}`);
-  for (const warning of read.warnings) process.stderr.write(`warning: ${warning}\n`);
-  const asked = await readRequest(options, CONNECTORS, read.settings);
+  for (const warning of read.warnings) io.write(2, `warning: ${warning}\n`);
+  const asked = await readRequest(options, CONNECTORS, read.settings, io.stdin);
   if (asked.kind === 'wrong') return asked.outcome;
   const { request } = asked;
   const isHeld = json && options.out === undefined;
@@ -31,10 +31,12 @@ export async function extract(options: ExtractOptions, json: boolean): Promise<O
   }
   const held = isHeld ? holdRecords() : null;
   try {
-    const sink = held ?? (options.out === undefined ? standardOutput() : await openFile(options.out));
+    const sink = held ?? (options.out === undefined ? standardOutput(io.stdout) : await openFile(options.out));
     const writer = writerOf(request, isHeld);
+    const createProgress = (): ExtractProgress =>
+      createExtractProgress(options.out === undefined && !isHeld && io.stdout.isTTY === true, io.write);
     const startedMs = performance.now();
-    const end = await gather(request, read.settings, sink, writer, options.out === undefined && !isHeld);
+    const end = await gather(request, read.settings, sink, writer, createProgress, io.stopSignal());
     const durationMs = performance.now() - startedMs;
     return reportOf({ request, end, durationMs, out: options.out ?? null, records: held?.records() ?? null });
   } catch (error) {
@@ -59,11 +61,11 @@ async function gather(
   settings: Settings,
   sink: Sink,
   writer: RecordWriter,
-  isShown: boolean,
+  createProgress: () => ExtractProgress,
+  signal: AbortSignal,
 ): Promise<LocalEnd> {
   const fetching = openFetching(settings.egressAllow);
-  const progress = createExtractProgress(isShown && process.stdout.isTTY);
-  const signal = stopSignal();
+  const progress = createProgress();
   const { connector, operation, output, collect, steps } = request;
   let collected = 0;
   try {

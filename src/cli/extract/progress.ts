@@ -1,4 +1,5 @@
 import { SingleBar } from 'cli-progress';
+import type { Io } from '../io.ts';
 
 export interface ExtractProgress {
   /** `target`: records that are hoped for, 0 while nothing tells. */
@@ -18,8 +19,8 @@ const LINE_EVERY_MS = 5_000;
  * On standard error: a bar where that is a terminal, else a line every 5 s. Where the records themselves go to the same terminal
  * they are what is seen of the progress, and a bar would be written into them.
  */
-export function createExtractProgress(isShownInRecords: boolean): ExtractProgress {
-  if (!process.stderr.isTTY) return lines();
+export function createExtractProgress(isShownInRecords: boolean, write: Io['write']): ExtractProgress {
+  if (!process.stderr.isTTY) return lines(write);
   return isShownInRecords ? { update: () => {}, stop: () => {} } : bar();
 }
 
@@ -44,14 +45,14 @@ function bar(): ExtractProgress {
   };
 }
 
-function lines(): ExtractProgress {
+function lines(write: Io['write']): ExtractProgress {
   let at = performance.now();
   return {
     update({ records, pages, errors }) {
       const now = performance.now();
       if (now - at < LINE_EVERY_MS) return;
       at = now;
-      process.stderr.write(`${records} records from ${pages} pages, ${errors} errors\n`);
+      write(2, `${records} records from ${pages} pages, ${errors} errors\n`);
     },
     stop: () => {},
   };

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import type { FieldError } from '../../base/problem.ts';
 import { egressPolicy } from '../../egress/address.ts';
@@ -18,11 +19,12 @@ export async function readRequest(
   options: ExtractOptions,
   connectors: readonly Connector[],
   { egressAllow, extractRecordsMax }: Pick<Settings, 'egressAllow' | 'extractRecordsMax'>,
+  stdin: Readable,
 ): Promise<ReadRequest> {
   const found = findOperation(options, connectors);
   if ('kind' in found) return found;
   const { connector, operation } = found;
-  const given = await readInputText(options.input);
+  const given = await readInputText(options.input, stdin);
   if (given.kind === 'fault') return wrong('invalid_input', given.message, [], hintsOf(connector, operation));
   const collect = collectOf(options);
   if (collect === null) return wrong('usage', '--limit must be a whole number from 1 to 100000; --all takes more');
@@ -78,11 +80,11 @@ type Input =
   | { readonly kind: 'input'; readonly input: JsonObject }
   | { readonly kind: 'fault'; readonly message: string };
 
-async function readInputText(given: string | undefined): Promise<Input> {
+async function readInputText(given: string | undefined, stdin: Readable): Promise<Input> {
   if (given === undefined) return { kind: 'fault', message: '--input is missing' };
   let text: string;
   try {
-    if (given === '-') text = (await buffer(process.stdin)).toString('utf8');
+    if (given === '-') text = (await buffer(stdin)).toString('utf8');
     else text = given.startsWith('@') ? readFileSync(given.slice(1), 'utf8') : given;
   } catch (error) {
     return {

@@ -1,4 +1,5 @@
 import { open, rename, rm, stat } from 'node:fs/promises';
+import type { Writable } from 'node:stream';
 
 /** Where bytes of records go. */
 export interface Sink {
@@ -15,8 +16,8 @@ export class SinkFault extends Error {}
  * Standard output. Its reader may go before the end, which is no fault of the job: that is a rejection like any other, and the
  * stream's own error must have a listener or it ends the process.
  */
-export function standardOutput(): Sink {
-  process.stdout.on('error', () => {});
+export function standardOutput(stdout: Writable): Sink {
+  stdout.on('error', () => {});
   return {
     write: (bytes) =>
       new Promise((resolve, reject) => {
@@ -24,7 +25,7 @@ export function standardOutput(): Sink {
           resolve();
           return;
         }
-        process.stdout.write(bytes, (error) => {
+        stdout.write(bytes, (error) => {
           if (error === null || error === undefined) resolve();
           else reject(new SinkFault('the reader of standard output has gone'));
         });

@@ -123,7 +123,7 @@ describe.each(TRANSPORTS)('POST /v1/decide, 401, over %s', (transport) => {
     const { secretKey } = await newCustomer(server.url, server.dataDir);
     expect((await decide(server.url, secretKey)).status).toBe(200);
     const { gatehouse } = await import('../../support/requests.ts');
-    gatehouse(server.dataDir, 'keys', 'revoke', secretKey.slice(0, 12));
+    await gatehouse(server.dataDir, 'keys', 'revoke', secretKey.slice(0, 12));
     await new Promise((done) => setTimeout(done, 1_000));
     expect((await decide(server.url, secretKey)).json['code']).toBe('unknown_key');
   });

@@ -1,10 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { bearer, call, fingerprintOf } from '../../support/manage.ts';
 import { CALM, decide, newCustomer, TRANSPORTS, type Answer } from '../../support/requests.ts';
-import { startServer } from '../../support/server.ts';
 import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
 
 type Row = Record<string, unknown>;
@@ -130,21 +126,4 @@ describe.each(TRANSPORTS)('decisions answer 200 over %s', (transport) => {
     const shown = await bearer(server.url, server.secretKey, 'GET', `/v1/decisions/${String(answer['request_id'])}`);
     expect(shown.json).toMatchObject({ ...answer, decision: 'ALLOW', review_hint: '' });
   });
-});
-
-test('decisions are there after a restart', async () => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'gatehouse-test-'));
-  const first = await startServer({ dataDir });
-  const { url, secretKey } = first;
-  const ids: unknown[] = [];
-  for (let i = 0; i < 20; i++) ids.unshift((await decided(url, secretKey, i % 2 === 0 ? CURL : CALM))['request_id']);
-  await first.stop();
-  const second = await startServer({ dataDir });
-  try {
-    const listed = await bearer(second.url, secretKey, 'GET', '/v1/decisions');
-    expect(rowsOf(listed).map((row) => row['request_id'])).toEqual(ids);
-  } finally {
-    await second.stop();
-    await rm(dataDir, { recursive: true, force: true });
-  }
 });

@@ -1,21 +1,20 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { bearer, call, fingerprintOf } from '../../support/manage.ts';
 import { CALM, decide, gatehouse, newCustomer, TRANSPORTS } from '../../support/requests.ts';
-import { startServer, type RunningServer } from '../../support/server.ts';
+import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
 
 type Row = Record<string, unknown>;
 
 const CURL = { ...CALM, user_agent: 'curl/8.5.0' };
 
 describe.each(TRANSPORTS)('candidates over %s', (transport) => {
-  let server: RunningServer;
+  let server: SharedServer;
   beforeAll(async () => {
-    server = await startServer({ env: { GATEHOUSE_TRANSPORT: transport } });
+    server = await sharedServer(transport);
   });
-  afterAll(() => server.stop());
 
   async function decided(key: string, body: unknown): Promise<Row> {
     const answer = await decide(server.url, key, body);
@@ -106,7 +105,7 @@ describe.each(TRANSPORTS)('candidates over %s', (transport) => {
       file,
       `${JSON.stringify({ fingerprint_hash: fingerprintOf(token), risk_score: 40, customers_seen: 5 })}\n`,
     );
-    gatehouse(server.dataDir, 'registry', 'import', file);
+    await gatehouse(server.dataDir, 'registry', 'import', file);
     await rm(folder, { recursive: true });
     await decided(secretKey, { ...CURL, session_token: token });
     const entry = { fingerprint_hash: fingerprintOf(token), action: 'watch' };

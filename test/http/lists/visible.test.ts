@@ -5,7 +5,7 @@ import { bearer, fingerprintOf } from '../../support/manage.ts';
 import { CALM, decide, newCustomer, type Answer } from '../../support/requests.ts';
 import { startServer, type RunningServer } from '../../support/server.ts';
 
-const ROUNDS = IS_FULL ? 1_000 : 250;
+const ROUNDS = IS_FULL ? 1_000 : 96;
 const TOKEN = 'a-session-that-is-looked-at';
 const HASH = fingerprintOf(TOKEN);
 /** What a decide must say of the list after each kind of write; so busy a session fires rules of its own beside it. */

@@ -115,12 +115,12 @@ describe('the registry grows by what customers say', () => {
     const token = randomUUID();
     for (const i of [0, 1, 2]) await scene.block(i, token);
     await scene.expectSeen(token, { risk_score: 90, customers_seen: 3 });
-    expect(gatehouse(scene.server.dataDir, 'registry', 'show', hashOf(token))).toMatchObject({
+    expect(await gatehouse(scene.server.dataDir, 'registry', 'show', hashOf(token))).toMatchObject({
       imported: null,
       promoted: { risk_score: 90, customers_seen: 3 },
       customers_within_30_days: 3,
     });
-    const removed = gatehouse(scene.server.dataDir, 'registry', 'remove', hashOf(token));
+    const removed = await gatehouse(scene.server.dataDir, 'registry', 'remove', hashOf(token));
     expect(removed).toMatchObject({ removed: true, sightings_removed: 3 });
     expect(await scene.seen(token)).toBeNull();
     await scene.block(3, token);

@@ -1,20 +1,19 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { NOBODYS_SESSION } from '../../support/extractions.ts';
 import { bearer } from '../../support/manage.ts';
 import { newCustomer } from '../../support/requests.ts';
-import { type RunningServer, startServer } from '../../support/server.ts';
+import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
 
 const SECRET = 'a-cookie-that-nobody-else-may-see';
 const GOOD = { host: 'shop.example', cookies: [{ name: 'sid', value: SECRET }] };
 
 describe('sessions', () => {
-  let server: RunningServer;
+  let server: SharedServer;
   beforeAll(async () => {
-    server = await startServer();
+    server = await sharedServer();
   });
-  afterAll(() => server.stop());
   const ask = (method: string, path: string, body?: unknown, key = server.secretKey) =>
     bearer(server.url, key, method, path, body);
 
@@ -59,7 +58,7 @@ describe('sessions', () => {
   test.each([
     [{ host: 'shop.example:443' }, 'validation_failed', '/host'],
     [{ host: 'co.uk' }, 'validation_failed', '/host'],
-    [{ host: '127.0.0.1' }, 'blocked_url', '/host'],
+    [{ host: '10.0.0.1' }, 'blocked_url', '/host'],
     [{ cookies: [] }, 'validation_failed', '/cookies'],
     [{ cookies: [{ name: 'a', value: 'b', domain: 'else.example' }] }, 'validation_failed', '/cookies/0/domain'],
     [{ headers: { Host: 'else.example' } }, 'validation_failed', '/headers/Host'],

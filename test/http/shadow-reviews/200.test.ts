@@ -1,12 +1,8 @@
-import { rmSync } from 'node:fs';
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { bearer, call } from '../../support/manage.ts';
 import { CALM, decide, newCustomer } from '../../support/requests.ts';
-import { decided, startSamplingServer } from '../../support/reviews.ts';
-import { startServer, type RunningServer } from '../../support/server.ts';
+import { decided } from '../../support/reviews.ts';
+import { sharedSamplingServer, type SharedServer } from '../../support/shared-server.ts';
 
 interface Page {
   readonly data: readonly Record<string, unknown>[];
@@ -14,7 +10,7 @@ interface Page {
   readonly next_cursor: string | null;
 }
 
-async function page(server: RunningServer, key: string, query = ''): Promise<Page> {
+async function page(server: SharedServer, key: string, query = ''): Promise<Page> {
   const answer = await bearer(server.url, key, 'GET', `/v1/shadow-reviews${query}`);
   expect(answer.status).toBe(200);
   return answer.json as unknown as Page;
@@ -23,11 +19,10 @@ async function page(server: RunningServer, key: string, query = ''): Promise<Pag
 const idsOf = ({ data }: Page): unknown[] => data.map((row) => row['request_id']);
 
 describe('GET /v1/shadow-reviews answers 200', () => {
-  let server: RunningServer;
+  let server: SharedServer;
   beforeAll(async () => {
-    server = await startSamplingServer();
+    server = await sharedSamplingServer();
   });
-  afterAll(() => server.stop());
 
   test('with a decision that says shadow_routed, at once, and with all fields', async () => {
     const { secretKey } = await newCustomer(server.url, server.dataDir);
@@ -87,11 +82,10 @@ describe('GET /v1/shadow-reviews answers 200', () => {
 });
 
 describe('POST /v1/shadow-reviews/{request_id} answers 200', () => {
-  let server: RunningServer;
+  let server: SharedServer;
   beforeAll(async () => {
-    server = await startSamplingServer();
+    server = await sharedSamplingServer();
   });
-  afterAll(() => server.stop());
 
   test.each(['fraud', 'legitimate', 'unsure'])(
     'with the row and its verdict %s, as it is from now on',
@@ -115,24 +109,5 @@ describe('POST /v1/shadow-reviews/{request_id} answers 200', () => {
     expect(labelled.status).toBe(201);
     const { data } = await page(server, server.secretKey, '?verdict=fraud');
     expect(data.map((row) => row['request_id'])).toContain(id);
-  });
-});
-
-describe('a restart', () => {
-  test('keeps reviews, verdicts and labels', async () => {
-    const dataDir = await mkdtemp(join(tmpdir(), 'gatehouse-reviews-'));
-    const first = await startSamplingServer(dataDir);
-    const { secretKey } = first;
-    const [judged, open] = [await decided(first.url, secretKey), await decided(first.url, secretKey)];
-    await bearer(first.url, secretKey, 'POST', `/v1/shadow-reviews/${judged}`, { verdict: 'fraud' });
-    const before = await page(first, secretKey);
-    await first.stop();
-    const second = await startServer({ dataDir });
-    expect(await page(second, secretKey)).toEqual(before);
-    const relabelled = { request_id: open, label: 'legitimate' };
-    expect((await bearer(second.url, secretKey, 'POST', '/v1/labels', relabelled)).status).toBe(201);
-    expect((await page(second, secretKey, '?verdict=legitimate')).data).toHaveLength(1);
-    await second.stop();
-    rmSync(dataDir, { recursive: true, force: true });
   });
 });

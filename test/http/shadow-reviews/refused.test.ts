@@ -1,17 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { bearer } from '../../support/manage.ts';
 import { newCustomer } from '../../support/requests.ts';
-import { decided, startSamplingServer } from '../../support/reviews.ts';
-import type { RunningServer } from '../../support/server.ts';
+import { decided } from '../../support/reviews.ts';
+import { sharedSamplingServer, type SharedServer } from '../../support/shared-server.ts';
 
 describe('the shadow review queue refuses', () => {
-  let server: RunningServer;
+  let server: SharedServer;
   let requestId = '';
   beforeAll(async () => {
-    server = await startSamplingServer();
+    server = await sharedSamplingServer();
     requestId = await decided(server.url, server.secretKey);
   });
-  afterAll(() => server.stop());
 
   const judge = (id: string, body: unknown, key = server.secretKey) =>
     bearer(server.url, key, 'POST', `/v1/shadow-reviews/${id}`, body);

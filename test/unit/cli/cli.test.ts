@@ -5,12 +5,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { buffer, text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkKeyText } from '../../../src/core/key-text.ts';
+import { command, commandAsProcess, MAIN, type Ran } from '../../support/command-line.ts';
 import { open } from '../store/support.ts';
-
-const MAIN = new URL('../../../dist/app/main.js', import.meta.url).pathname;
 
 let folder = '';
 let dataDir = '';
@@ -20,24 +19,17 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-interface Ran {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
+/** Runs a command on the data directory, in this process. */
+function cli(args: readonly string[], input = ''): Promise<Ran> {
+  return command(['--data-dir', dataDir, ...args], { input });
 }
 
-/** The built command line in a process of its own. */
-async function cli(args: readonly string[], input = ''): Promise<Ran> {
-  const child = spawn(process.execPath, [MAIN, '--data-dir', dataDir, ...args]);
-  child.stdin.end(input);
-  const closed = new Promise<number | null>((resolve) => {
-    child.on('close', resolve);
-  });
-  const [code, out, err] = await Promise.all([closed, text(child.stdout), text(child.stderr)]);
-  return { code, out, err };
+/** Runs it as an operator does. */
+function cliAsProcess(args: readonly string[], input = ''): Promise<Ran> {
+  return commandAsProcess(['--data-dir', dataDir, ...args], { input });
 }
 
-/** The same on a terminal of its own, which `script` of util-linux makes. */
+/** The same on a terminal, which `script` of util-linux makes. */
 async function onTerminal(args: readonly string[], input: string): Promise<Pick<Ran, 'code' | 'out'>> {
   const words = [process.execPath, MAIN, '--data-dir', dataDir, ...args].map((word) => `'${word}'`);
   const child = spawn('script', ['--quiet', '--return', '--command', words.join(' '), '/dev/null']);
@@ -57,8 +49,9 @@ async function onTerminal(args: readonly string[], input: string): Promise<Pick<
 async function json(
   args: readonly string[],
   input = '',
+  execute = cli,
 ): Promise<{ code: number | null; value: Record<string, unknown> }> {
-  const ran = await cli(['--json', ...args], input);
+  const ran = await execute(['--json', ...args], input);
   expect(ran.out.trim().split('\n')).toHaveLength(1);
   return { code: ran.code, value: JSON.parse(ran.out) as Record<string, unknown> };
 }
@@ -69,7 +62,7 @@ function hashOf(seed: number): string {
 
 describe('customers and keys', () => {
   test('a first use makes the data directory; a pair of keys is made, listed and revoked', async () => {
-    const made = await json(['customers', 'create', 'Acme']);
+    const made = await json(['customers', 'create', 'Acme'], '', cliAsProcess);
     expect(made).toEqual({
       code: 0,
       value: { customer_id: expect.stringMatching(/^cus_[0-9A-Z]{26}$/), name: 'Acme' },
@@ -142,7 +135,7 @@ describe('customers and keys', () => {
     const list = await cli(['keys', 'list']);
     expect(list).toMatchObject({ code: 0, err: '' });
     expect(list.out).toContain('Rate limit');
-    const wrong = await cli(['keys', 'create', '--customer', 'cus_x']);
+    const wrong = await cliAsProcess(['keys', 'create', '--customer', 'cus_x']);
     expect(wrong).toEqual({ code: 1, out: '', err: 'error: there is no customer cus_x\n' });
   });
 
@@ -155,7 +148,8 @@ describe('customers and keys', () => {
     ]) {
       expect(await json(args)).toMatchObject({ code: 2, value: { error: { code: 'usage' } } });
     }
-    expect((await cli(['nope'])).code).toBe(2);
+    const ran = await cliAsProcess(['nope']);
+    expect(ran).toMatchObject({ code: 2, out: '', err: expect.stringContaining("unknown command 'nope'") });
     expect((await cli(['--help'])).code).toBe(0);
   });
 
@@ -163,7 +157,7 @@ describe('customers and keys', () => {
     const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
       version: string;
     };
-    expect(await cli(['--version'])).toEqual({ code: 0, out: `${version}\n`, err: '' });
+    expect(await cliAsProcess(['--version'])).toEqual({ code: 0, out: `${version}\n`, err: '' });
     expect(await json(['--version'])).toEqual({ code: 0, value: { version } });
   });
 
@@ -171,7 +165,7 @@ describe('customers and keys', () => {
     const store = open(dataDir);
     const before = store.apiKeys.version();
     const id = store.customers.all()[0]?.id ?? '';
-    const made = await json(['keys', 'create', '--customer', id]);
+    const made = await json(['keys', 'create', '--customer', id], '', cliAsProcess);
     expect(made.code).toBe(0);
     store.resetRead();
     expect(store.apiKeys.version()).toBe(before + 1);
@@ -374,7 +368,7 @@ describe('decide', () => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const key = String((await json(['keys', 'create', '--customer', await someCustomer()])).value['secret_key']);
     const common = ['decide', '--key', key, '--url', url];
-    expect(await json([...common, '--file', '-'], '{"ip":"1.2.3.4"}')).toEqual({
+    expect(await json([...common, '--file', '-'], '{"ip":"1.2.3.4"}', cliAsProcess)).toEqual({
       code: 0,
       value: { decision: 'ALLOW' },
     });

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { reportOf, type ExtractReport } from '../../../src/cli/extract/report.ts';
 import { readRequest } from '../../../src/cli/extract/request.ts';
@@ -25,6 +26,7 @@ async function report(
     },
     [generic],
     { egressAllow: [], extractRecordsMax: 1_000_000 },
+    Readable.from([]),
   );
   if (asked.kind === 'wrong') throw new Error('wrong');
   const outcome = reportOf({

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ExtractOptions } from '../../../src/cli/extract/options.ts';
 import { readRequest } from '../../../src/cli/extract/request.ts';
@@ -25,7 +26,12 @@ function read(
   egressAllow: readonly string[] = [],
   extractRecordsMax = 1_000_000,
 ): ReturnType<typeof readRequest> {
-  return readRequest({ ...GIVEN, ...options }, [generic, hackernews], { egressAllow, extractRecordsMax });
+  return readRequest(
+    { ...GIVEN, ...options },
+    [generic, hackernews],
+    { egressAllow, extractRecordsMax },
+    Readable.from([]),
+  );
 }
 
 /** What is printed of a wrong call; fails where it is right. */

@@ -1,15 +1,13 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '../../../src/base/ids.ts';
 import type { CustomerNumber } from '../../../src/base/brand.ts';
 import type { ExtractionId } from '../../../src/core/extraction.ts';
+import { command, type Ran } from '../../support/command-line.ts';
 import { open } from '../store/support.ts';
 
-const MAIN = fileURLToPath(new URL('../../../dist/app/main.js', import.meta.url));
 const AT_MS = Date.UTC(2026, 10, 21, 6);
 
 let dataDir = '';
@@ -18,9 +16,8 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
-function cli(...args: readonly string[]): { readonly code: number | null; readonly out: string; readonly err: string } {
-  const ran = spawnSync(process.execPath, [MAIN, '--data-dir', dataDir, ...args], { encoding: 'utf8' });
-  return { code: ran.status, out: ran.stdout, err: ran.stderr };
+function cli(...args: readonly string[]): Promise<Ran> {
+  return command(['--data-dir', dataDir, ...args]);
 }
 
 describe('failures show', () => {
@@ -29,7 +26,9 @@ describe('failures show', () => {
   let customerId = '';
 
   beforeAll(async () => {
-    const made = JSON.parse(cli('--json', 'customers', 'create', 'Acme').out) as { readonly customer_id: string };
+    const made = JSON.parse((await cli('--json', 'customers', 'create', 'Acme')).out) as {
+      readonly customer_id: string;
+    };
     customerId = made.customer_id;
     const store = open(dataDir);
     const customer = store.customers.findById(customerId)?.number ?? (0 as CustomerNumber);
@@ -45,16 +44,16 @@ describe('failures show', () => {
     await store.close();
   });
 
-  test('tells the job, its customer, and what went wrong with which page', () => {
-    const { code, out } = cli('failures', 'show', requestId);
+  test('tells the job, its customer, and what went wrong with which page', async () => {
+    const { code, out } = await cli('failures', 'show', requestId);
     expect(code).toBe(0);
     for (const text of [requestId, jobId, customerId, 'https://x.example/0', 'status 500', '2026-11-21T06:00:00Z'])
       expect(out).toContain(text);
     expect(out).toMatch(/and \d+ more in between/);
   });
 
-  test('tells the same as JSON', () => {
-    const { code, out } = cli('--json', 'failures', 'show', requestId);
+  test('tells the same as JSON', async () => {
+    const { code, out } = await cli('--json', 'failures', 'show', requestId);
     const json = JSON.parse(out) as { readonly entries: readonly object[] };
     expect(code).toBe(0);
     expect(json).toMatchObject({ request_id: requestId, extraction_id: jobId, customer_id: customerId, count: 20 });
@@ -66,13 +65,13 @@ describe('failures show', () => {
     });
   });
 
-  test('says so when nothing is known, or it is no request id', () => {
-    expect(cli('--json', 'failures', 'show', newId('req', AT_MS))).toMatchObject({
+  test('says so when nothing is known, or it is no request id', async () => {
+    expect(await cli('--json', 'failures', 'show', newId('req', AT_MS))).toMatchObject({
       code: 1,
       out: expect.stringContaining('"not_found"'),
     });
     for (const id of ['x', jobId]) {
-      const { code, out } = cli('--json', 'failures', 'show', id);
+      const { code, out } = await cli('--json', 'failures', 'show', id);
       expect([code, out]).toEqual([1, expect.stringContaining('"malformed_request_id"')]);
     }
   });

@@ -10,7 +10,8 @@ import type { DeliverOrder, DeliverResult, DeliverTask } from '../../../src/pool
 import type { DeliverPoolEvents } from '../../../src/pools/deliver-pool.ts';
 import { AnswerReader, AnswerWriter, createFrame } from '../../../src/pools/frame.ts';
 import { decodeRow } from '../../../src/store/deliveries/row.ts';
-import { type Store, table } from '../../../src/store/open-store.ts';
+import { table } from '../../../src/store/environment.ts';
+import type { Store } from '../../../src/store/open-store.ts';
 
 export const CUSTOMER = 7 as CustomerNumber;
 const KEY = Buffer.alloc(32, 1);

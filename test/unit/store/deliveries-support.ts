@@ -3,7 +3,8 @@ import type { Delivery, DeliveryId } from '../../../src/core/webhook.ts';
 import { Deliveries, type DeliveryBounds } from '../../../src/store/deliveries.ts';
 import type { DeliveryPage, DeliveryQuery } from '../../../src/store/deliveries/pages.ts';
 import type { DeliveryUpdate } from '../../../src/store/deliveries/row.ts';
-import { type Store, table } from '../../../src/store/open-store.ts';
+import { table } from '../../../src/store/environment.ts';
+import type { Store } from '../../../src/store/open-store.ts';
 import { Tallies } from '../../../src/store/tallies.ts';
 import { customer } from './support.ts';
 

@@ -2,7 +2,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { newId } from '../../../src/base/ids.ts';
 import type { Delivery, DeliveryId } from '../../../src/core/webhook.ts';
 import type { SkipOrder, Skipped } from '../../../src/store/deliveries.ts';
-import { table } from '../../../src/store/open-store.ts';
+import { table } from '../../../src/store/environment.ts';
 import { DELIVERY_PAGES_PER_CUSTOMER_MAX } from '../../../src/limits.ts';
 import { bounded, delivery, idsOf, ALL, NOW, success, walk } from './deliveries-support.ts';
 import { customer, open, tempFolder, tempStore, value } from './support.ts';

@@ -74,6 +74,7 @@ function zero(fd: number, size: number): void {
   writeSync(fd, Buffer.alloc(size), 0, size, 0);
 }
 
+const BIT_FLIP = 'with one flipped bit in a value';
 const DAMAGES: readonly [string, (file: string) => void][] = [
   ['truncated to half', (file) => damage(file, (fd, size) => ftruncateSync(fd, Math.floor(size / 2)))],
   ['truncated to its meta pages', (file) => damage(file, (fd) => ftruncateSync(fd, 8192))],
@@ -85,7 +86,7 @@ const DAMAGES: readonly [string, (file: string) => void][] = [
   ],
   ['missing', (file) => rmSync(file)],
   [
-    'with one flipped bit in a value',
+    BIT_FLIP,
     (file) => {
       const bytes = readFileSync(file);
       // The risk of a row, 90 as a 32-bit float, in every copy that the file holds.
@@ -96,6 +97,9 @@ const DAMAGES: readonly [string, (file: string) => void][] = [
     },
   ],
 ];
+
+/** What comes of damage depends on the environment, how it is found on the damage alone: the first test goes through all of it. */
+const FEWER_DAMAGES = IS_FULL ? DAMAGES : DAMAGES.filter((_, at) => at % 3 === 0);
 
 /** Each further look is a process. What comes of them depends on the repair and not on the damage: one kind of it is enough. */
 function looksAgain(harm: (file: string) => void): boolean {
@@ -117,7 +121,7 @@ describe('a damaged state', () => {
     await store.close();
   });
 
-  test.each(DAMAGES)('%s: without a backup it is a fault, and nothing is touched', async (_, harm) => {
+  test.each(FEWER_DAMAGES)('%s: without a backup it is a fault, and nothing is touched', async (_, harm) => {
     const dataDir = await started(false);
     harm(join(dataDir, 'state', 'data.mdb'));
     const before = readdirSync(dataDir).sort();
@@ -138,17 +142,20 @@ describe('a damaged state', () => {
 });
 
 describe('a damaged hot', () => {
-  test.each(DAMAGES.slice(0, 6))('%s: begins anew and leaves the replay journal', async (_, harm) => {
-    const dataDir = await started(false);
-    writeFileSync(join(dataDir, 'hot', 'journal'), 'kept');
-    harm(join(dataDir, 'hot', 'data.mdb'));
-    expect(codes(await ensure(dataDir))).toEqual(['hot_begun_anew']);
-    const store = open(dataDir);
-    expect(store.registry.count()).toBe(1000);
-    await store.close();
-    expect(readFileSync(join(dataDir, 'hot', 'journal'), 'utf8')).toBe('kept');
-    if (looksAgain(harm)) expect(codes(await ensure(dataDir))).toEqual([]);
-  });
+  test.each(FEWER_DAMAGES.filter(([name]) => name !== BIT_FLIP))(
+    '%s: begins anew and leaves the replay journal',
+    async (_, harm) => {
+      const dataDir = await started(false);
+      writeFileSync(join(dataDir, 'hot', 'journal'), 'kept');
+      harm(join(dataDir, 'hot', 'data.mdb'));
+      expect(codes(await ensure(dataDir))).toEqual(['hot_begun_anew']);
+      const store = open(dataDir);
+      expect(store.registry.count()).toBe(1000);
+      await store.close();
+      expect(readFileSync(join(dataDir, 'hot', 'journal'), 'utf8')).toBe('kept');
+      if (looksAgain(harm)) expect(codes(await ensure(dataDir))).toEqual([]);
+    },
+  );
 });
 
 describe('a damaged extract', () => {

@@ -4,7 +4,7 @@ import type { Promotion } from '../../../src/core/promotion.ts';
 import { durably } from '../../../src/store/durable.ts';
 import type { Registry } from '../../../src/store/registry.ts';
 import type { Store } from '../../../src/store/open-store.ts';
-import { table } from '../../../src/store/open-store.ts';
+import { table } from '../../../src/store/environment.ts';
 import { hashOf, tempStore, value } from './support.ts';
 
 const DAY = 86_400;

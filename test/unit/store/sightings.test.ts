@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { FingerprintHash } from '../../../src/base/brand.ts';
 import { durably } from '../../../src/store/durable.ts';
-import { type Store, table } from '../../../src/store/open-store.ts';
+import { table } from '../../../src/store/environment.ts';
+import type { Store } from '../../../src/store/open-store.ts';
 import { SightingQueue } from '../../../src/store/sighting-queue.ts';
 import { type SightingKind, Sightings } from '../../../src/store/sightings.ts';
 import { Tallies } from '../../../src/store/tallies.ts';

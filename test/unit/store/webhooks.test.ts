@@ -4,7 +4,7 @@ import { newId } from '../../../src/base/ids.ts';
 import { pack, unpack } from '../../../src/base/pack.ts';
 import type { Webhook, WebhookHealth, WebhookId } from '../../../src/core/webhook.ts';
 import { HEALTHY } from '../../../src/core/webhook-health.ts';
-import { table } from '../../../src/store/open-store.ts';
+import { table } from '../../../src/store/environment.ts';
 import { rowKey } from '../../../src/store/request-rows.ts';
 import { seal } from '../../../src/store/sealed.ts';
 import { withoutSum, withSum } from '../../../src/store/value.ts';

@@ -1,0 +1,83 @@
+import { Command, CommanderError } from 'commander';
+import { versionOfInstallation } from '../base/programs.ts';
+import type { Cli, GlobalOptions } from './context.ts';
+import type { Io } from './io.ts';
+import { failure, type Outcome, printOutcome, usage, USAGE_EXIT } from './outcome.ts';
+
+type Add = (cli: Cli) => void;
+
+/** Commands in the order of the help. Each is loaded only when it is named: `serve` needs none of the others. */
+const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
+  serve: async () => (await import('./commands/serve.ts')).addServe,
+  extract: async () => (await import('./commands/extract.ts')).addExtract,
+  connectors: async () => (await import('./commands/connectors.ts')).addConnectors,
+  failures: async () => (await import('./commands/failures.ts')).addFailures,
+  customers: async () => (await import('./commands/customers.ts')).addCustomers,
+  keys: async () => (await import('./commands/keys.ts')).addKeys,
+  decide: async () => (await import('./commands/decide.ts')).addDecide,
+  registry: async () => (await import('./commands/registry.ts')).addRegistry,
+  models: async () => (await import('./commands/models.ts')).addModels,
+  policy: async () => (await import('./commands/policy.ts')).addPolicy,
+  backup: async () => (await import('./commands/backup.ts')).addBackup,
+};
+
+/** Runs the command that `words` name and resolves to the exit code. */
+export async function run(words: readonly string[], io: Io): Promise<number> {
+  // Searched for by hand as well, because a usage error ends commander before it knows its options.
+  const json = words.includes('--json');
+  let exitCode = 0;
+  const print = (outcome: Outcome): void => {
+    exitCode = printOutcome(outcome, json, io.write);
+  };
+  const cli: Cli = {
+    program: createProgram(json, io),
+    io,
+    globals: () => cli.program.opts<GlobalOptions>(),
+    async run(work) {
+      const outcome = await work();
+      print(outcome);
+      // The store's environment hangs, and with it every other way to end this process.
+      if (outcome.kind === 'error' && outcome.code === 'store_stuck') process.kill(process.pid, 'SIGKILL');
+    },
+  };
+  try {
+    for (const load of wantedCommands(words)) (await load())(cli);
+    await cli.program.parseAsync(words, { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) {
+      print(failure('internal_error', error instanceof Error ? error.message : String(error)));
+      return exitCode;
+    }
+    // Help and version were asked for, and are printed already.
+    if (error.exitCode === 0) return 0;
+    if (json) print(usage('usage', error.message.replace(/^error: /, '')));
+    return USAGE_EXIT;
+  }
+  return exitCode;
+}
+
+function createProgram(json: boolean, io: Io): Command {
+  const version = versionOfInstallation();
+  return new Command('gatehouse')
+    .description('Self-hosted risk decisions for logins, checkouts and sign-ups, and extraction of records from sites')
+    .version(json ? JSON.stringify({ version }) : version, '--version', 'print the version')
+    .option('--json', 'print one JSON object on standard output', false)
+    .option('--data-dir <folder>', 'the data directory', io.env['GATEHOUSE_DATA_DIR'] || './data')
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => io.write(1, text),
+      writeErr: (text) => {
+        if (!json) io.write(2, text);
+      },
+    });
+}
+
+/**
+ * The commands that a line names, or all of them where it names none: for the help, and for what is said of an unknown one. A word
+ * may also be an option's value, so one command too many may be loaded, never one too few.
+ */
+function wantedCommands(words: readonly string[]): readonly (() => Promise<Add>)[] {
+  const all = Object.entries(COMMANDS);
+  const named = all.filter(([name]) => words.includes(name));
+  return (named.length > 0 ? named : all).map(([, load]) => load);
+}
