@@ -10,7 +10,7 @@ import { TRANSPORT_HEADER_BYTES_MAX } from '../limits.ts';
 import { BodyPieces } from './body-pieces.ts';
 import { HeaderGate } from './gate.ts';
 import { statusLine } from './status-lines.ts';
-import type { Transport, TransportOptions, TransportState } from './transport.ts';
+import { RESPONSES_PER_TURN_MAX, type Transport, type TransportOptions, type TransportState } from './transport.ts';
 
 /**
  * Serves by `node:http`, where there is no uWebSockets.js for the platform. Hardened: by default slow connections would stay
@@ -41,10 +41,23 @@ export function listenNode(options: TransportOptions): Promise<Transport> {
   const gate = new HeaderGate();
   const state: TransportState = { draining: false, trustedProxies: options.trustedProxies, onCrash: options.onCrash };
   const ended = new WeakSet<Socket>();
+  const requests = new Map<Socket, number>();
+  /** Counts a request of the connection in this turn of the event loop. */
+  const requestsOfTurn = (socket: Socket): number => {
+    if (requests.size === 0) setImmediate(() => requests.clear());
+    const count = (requests.get(socket) ?? 0) + 1;
+    requests.set(socket, count);
+    return count;
+  };
   const onRequest = (req: IncomingMessage, res: ServerResponse): void => {
     // What stands behind a request that ended its connection is not answered.
-    if (ended.has(req.socket)) return;
+    if (ended.has(req.socket)) {
+      // Without it up to 2 MiB of further requests would be parsed before the connection ends.
+      req.socket.pause();
+      return;
+    }
     const exchange = new NodeExchange(req, res, state, ended);
+    if (requestsOfTurn(req.socket) === RESPONSES_PER_TURN_MAX) exchange.endConnection();
     if (req.httpVersion !== '1.1') {
       sendProblem(exchange, problem('invalid_request', 'The service speaks HTTP/1.1 only.'), { close: true });
       return;
@@ -112,6 +125,7 @@ class NodeExchange implements Exchange {
   contentLength = -1;
   forwardedFor = '';
   aborted = false;
+  #isLast = false;
   readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
   readonly #state: TransportState;
@@ -129,6 +143,12 @@ class NodeExchange implements Exchange {
     req.on('error', () => {
       this.aborted = true;
     });
+  }
+
+  /** Ends the connection with this response; requests behind this one are not answered. */
+  endConnection(): void {
+    this.#isLast = true;
+    this.#ended.add(this.#req.socket);
   }
 
   remoteAddress(): string {
@@ -175,7 +195,7 @@ class NodeExchange implements Exchange {
 
   send(status: number, fields: HeaderFields, body: string | Uint8Array, closeAfter = false): void {
     if (this.aborted) return;
-    const close = closeAfter || this.#state.draining;
+    const close = closeAfter || this.#isLast || this.#state.draining;
     this.aborted = true;
     const bytes = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
     this.#writeHead(status, fields, status === 204 ? null : bytes, close);
@@ -195,7 +215,7 @@ class NodeExchange implements Exchange {
     pieces: readonly Uint8Array[],
     between: () => Promise<void>,
   ): Promise<void> {
-    if (this.#state.draining || pieces.length < 2) {
+    if (this.#isLast || this.#state.draining || pieces.length < 2) {
       this.send(status, fields, Buffer.concat(pieces));
       return;
     }

@@ -20,6 +20,12 @@ export interface Transport {
   drain(): void;
 }
 
+/**
+ * Choice: responses sent from within the parser in one turn of the event loop, on `node:http` requests of one connection. Past it a
+ * client that pipelines as fast as it can would keep the event loop from turning.
+ */
+export const RESPONSES_PER_TURN_MAX = 32;
+
 /** What the exchanges of one transport share. Written by `drain`, read by every answer. */
 export interface TransportState {
   draining: boolean;

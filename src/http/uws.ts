@@ -2,6 +2,7 @@ import type { Exchange, HeaderFields } from '../base/exchange.ts';
 import { BodyPieces } from './body-pieces.ts';
 import { HeaderGate } from './gate.ts';
 import { statusLine } from './status-lines.ts';
+import { ParserTurn } from './parser-turn.ts';
 import type { Transport, TransportOptions, TransportState } from './transport.ts';
 import type { UwsModule, UwsResponse } from './uws-types.ts';
 
@@ -11,7 +12,12 @@ import type { UwsModule, UwsResponse } from './uws-types.ts';
  */
 export function listenUws(uws: UwsModule, options: TransportOptions): Promise<Transport | null> {
   const gate = new HeaderGate();
-  const state: TransportState = { draining: false, trustedProxies: options.trustedProxies, onCrash: options.onCrash };
+  const state: UwsState = {
+    draining: false,
+    trustedProxies: options.trustedProxies,
+    onCrash: options.onCrash,
+    turn: new ParserTurn(),
+  };
   const app =
     options.tls === null
       ? uws.App()
@@ -20,6 +26,7 @@ export function listenUws(uws: UwsModule, options: TransportOptions): Promise<Tr
   app.any('/*', (res, req) => {
     // Before anything can throw: an exception without it would end the process.
     const exchange = new UwsExchange(res, state);
+    state.turn.isParsing = true;
     try {
       gate.begin();
       req.forEach(gate.field);
@@ -30,6 +37,8 @@ export function listenUws(uws: UwsModule, options: TransportOptions): Promise<Tr
       options.onRequest(head, exchange);
     } catch (error) {
       options.onCrash(error, exchange);
+    } finally {
+      state.turn.isParsing = false;
     }
   });
 
@@ -52,6 +61,10 @@ export function listenUws(uws: UwsModule, options: TransportOptions): Promise<Tr
   });
 }
 
+interface UwsState extends TransportState {
+  readonly turn: ParserTurn;
+}
+
 class UwsExchange implements Exchange {
   contentLength = -1;
   isHead = false;
@@ -60,9 +73,9 @@ class UwsExchange implements Exchange {
   #answered = false;
   #onAborted: (() => void) | null = null;
   readonly #res: UwsResponse;
-  readonly #state: TransportState;
+  readonly #state: UwsState;
 
-  constructor(res: UwsResponse, state: TransportState) {
+  constructor(res: UwsResponse, state: UwsState) {
     this.#res = res;
     this.#state = state;
     res.onAborted(() => {
@@ -105,26 +118,31 @@ class UwsExchange implements Exchange {
   }
 
   #guarded(work: () => void): void {
+    this.#state.turn.isParsing = true;
     try {
       work();
     } catch (error) {
       this.#state.onCrash(error, this);
+    } finally {
+      this.#state.turn.isParsing = false;
     }
   }
 
   send(status: number, fields: HeaderFields, body: string | Uint8Array, closeAfter = false): void {
     if (this.aborted || this.#answered) return;
     this.#answered = true;
-    if (!closeAfter && !this.#state.draining) {
+    const close = closeAfter || this.#state.draining;
+    if (!close && this.#state.turn.mayRespond()) {
       this.#write(status, fields, body, false);
       this.aborted = true;
       return;
     }
     // The parser goes on with what stands behind this request in the same bytes, unless the answer is still owed: then it cuts
-    // the connection. So what ends a connection is sent in the next turn, and nothing behind it is ever answered.
+    // the connection. So what ends a connection is sent in the next turn, and nothing behind it is ever answered. The same goes for
+    // what is past the turn's responses: a connection without a request behind it stays open.
     setImmediate(() => {
       if (this.aborted) return;
-      this.#write(status, fields, body, true);
+      this.#write(status, fields, body, close);
       this.aborted = true;
     });
   }
