@@ -76,6 +76,8 @@ export const WARM_UP_FRAMES = 6;
 export const BATCHES_IN_FLIGHT_PER_WORKER = 2;
 /** Choice: requests waiting for a worker before new ones get 429 `overloaded`: about 25 ms at 40,000 req/s. */
 export const QUEUE_REQUESTS_MAX = 1_024;
+/** Choice: a waiting body counts as one request for each of so many bytes; usual ones have some 400. */
+export const QUEUE_PLACE_BYTES = 4_096;
 /** Choice: a batch takes under a millisecond; one that takes this long has a stuck worker, and only a restart frees it. */
 export const BATCH_STUCK_MS = 5_000;
 

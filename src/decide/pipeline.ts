@@ -120,6 +120,14 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     timestampSeconds: number,
     startedAtMs: number,
   ): void {
+    if (!batcher.hasShare(key.customer, flagsOf(key), body.length)) {
+      refuse(
+        exchange,
+        overloaded('As many requests of this customer wait as the service takes at once.'),
+        sourceRate(exchange),
+      );
+      return;
+    }
     const now = nowSeconds();
     const rate = takeRate(key, exchange, now);
     if (!rate.allowed) {
@@ -145,8 +153,11 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
 
   function batch(body: Uint8Array, pending: Pending): void {
     const { key, occurredAtMs } = pending;
-    const flags = ownFlags | (key.kind === 'public' ? REQUEST_PUBLIC_KEY : 0);
-    batcher.add(body, key.customer, flags, occurredAtMs, pending);
+    batcher.add(body, key.customer, flagsOf(key), occurredAtMs, pending);
+  }
+
+  function flagsOf(key: Key): number {
+    return ownFlags | (key.kind === 'public' ? REQUEST_PUBLIC_KEY : 0);
   }
 
   function respond(batchOf: readonly Pending[], answers: AnswerReader, from: number, failed = false): void {
