@@ -35,6 +35,8 @@ export function listenNode(options: TransportOptions): Promise<Transport> {
           ...settings,
           cert: readFileSync(options.tls.certFile),
           key: readFileSync(options.tls.keyFile),
+          // As long as the header may take; the default is two minutes.
+          handshakeTimeout: 10_000,
         });
   server.maxHeadersCount = 0;
 
@@ -109,10 +111,12 @@ function refuseBroken(error: NodeJS.ErrnoException, socket: Socket): void {
   }
   const fault = brokenRequest(error.code);
   const body = problemBody(fault, newId('req', Date.now()));
-  socket.end(
+  socket.write(
     `HTTP/1.1 ${statusLine(fault.status)}\r\nContent-Type: application/problem+json\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
+  // Closes the connection once the response is out, whether or not the client closes its own side.
+  socket.destroySoon();
 }
 
 function brokenRequest(code: string | undefined): Problem {
