@@ -104,6 +104,10 @@ export const PAGE_ROWS_MAX = 1_000;
 export const LISTS_PAGE_ROWS_DEFAULT = 1_000;
 export const LIST_BATCH_ENTRIES_MAX = 1_000;
 export const NOTE_CHARACTERS_MAX = 500;
+/** Choice: some 120 MB of the disk, with notes of 500 characters 600 MB. Expired entries count until they are removed. */
+export const LIST_ENTRIES_PER_CUSTOMER_MAX = 1_000_000;
+/** Choice: one request with an `Idempotency-Key` a second for a day; some 150 MB of the disk. */
+export const IDEMPOTENCY_KEYS_PER_CUSTOMER_MAX = 100_000;
 /** Choice: a call holds the main thread this long before decisions have their turn; a tenth of their usual p99. */
 export const MANAGEMENT_SLICE_MS = 0.3;
 /** Choice: the longest pause after a slice, whatever it took, so that calls go on beside any load. */
