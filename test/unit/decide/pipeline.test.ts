@@ -333,6 +333,23 @@ describe('the order of the checks', () => {
     expectRateFields(exchange.answer);
   });
 
+  test('a large body is not read where the header is enough to refuse it, and the connection ends', () => {
+    const service = setUp();
+    const contentLength = DECIDE_BODY_BYTES_MAX;
+    const stranger = service.post({ ...HEAD, svcKey: 'sk_live_nobody', contentLength });
+    const late = service.post({ ...HEAD, svcTimestamp: String(NOW_SECONDS - 301), contentLength });
+    expect([stranger.bodyRead, late.bodyRead]).toEqual([false, false]);
+    expect(stranger.answer).toMatchObject({ status: 401, close: true, json: { code: 'unknown_key' } });
+    expect(late.answer).toMatchObject({ status: 401, close: true, json: { code: 'timestamp_out_of_window' } });
+    expectRateFields(stranger.answer);
+  });
+
+  test('an address past its failed authentications is 429 and ends its connection', () => {
+    const service = setUp();
+    for (let i = 0; i < RATE_FAILED_AUTHENTICATIONS; i++) service.rates.takeFailure('198.51.100.1', NOW_SECONDS);
+    expect(service.post(HEAD).answer).toMatchObject({ status: 429, close: true, json: { code: 'rate_limited' } });
+  });
+
   test('a body that is too large is 413 and ends the connection', () => {
     const service = setUp();
     const exchange = service.post(HEAD, 'x'.repeat(DECIDE_BODY_BYTES_MAX + 1));
