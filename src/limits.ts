@@ -9,6 +9,9 @@
 export const DECIDE_BODY_BYTES_MAX = 65_536;
 /** Bytes of any other body. Source: open points, section 1. */
 export const MANAGED_BODY_BYTES_MAX = 1_048_576;
+/** Choice: bytes of bodies that have not arrived completely, of all clients and of one source address. Their buffers take up to twice that. */
+export const BODIES_UNFINISHED_BYTES_MAX = 256 * 1_048_576;
+export const BODIES_UNFINISHED_SOURCE_BYTES_MAX = BODIES_UNFINISHED_BYTES_MAX / 16;
 /** Bytes of a request's header names and values in all. Source: open points, section 1. */
 export const HEADER_BYTES_MAX = 8_192;
 /** Choice: bytes of headers that the transport itself takes in, so that ours is the answer to all but absurd ones. */

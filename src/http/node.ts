@@ -7,10 +7,18 @@ import { newId } from '../base/ids.ts';
 import { problem, problemBody, type Problem } from '../base/problem.ts';
 import { sendProblem } from '../base/reply.ts';
 import { TRANSPORT_HEADER_BYTES_MAX } from '../limits.ts';
+import { BodyRoom, type HeldBody } from './body-room.ts';
 import { BodyPieces } from './body-pieces.ts';
 import { HeaderGate } from './gate.ts';
 import { statusLine } from './status-lines.ts';
-import { RESPONSES_PER_TURN_MAX, type Transport, type TransportOptions, type TransportState } from './transport.ts';
+import {
+  holdBody,
+  refuseHeldBody,
+  RESPONSES_PER_TURN_MAX,
+  type Transport,
+  type TransportOptions,
+  type TransportState,
+} from './transport.ts';
 
 /**
  * Serves by `node:http`, where there is no uWebSockets.js for the platform. Hardened: by default slow connections would stay
@@ -41,7 +49,12 @@ export function listenNode(options: TransportOptions): Promise<Transport> {
   server.maxHeadersCount = 0;
 
   const gate = new HeaderGate();
-  const state: TransportState = { draining: false, trustedProxies: options.trustedProxies, onCrash: options.onCrash };
+  const state: TransportState = {
+    draining: false,
+    trustedProxies: options.trustedProxies,
+    onCrash: options.onCrash,
+    bodies: new BodyRoom(),
+  };
   const ended = new WeakSet<Socket>();
   const requests = new Map<Socket, number>();
   /** Counts a request of the connection in this turn of the event loop. */
@@ -166,12 +179,30 @@ class NodeExchange implements Exchange {
     }
     let first: Buffer | null = null;
     let earlier: BodyPieces | null = null;
+    let held: HeldBody | null = null;
     let finished = false;
+    /** Whether what has come may be kept; a body that comes in one piece is not counted. */
+    const hold = (bytes: number): boolean => {
+      if (bytes === this.contentLength) return true;
+      if (held === null) {
+        const body = holdBody(this.#state, this);
+        this.#res.once('close', () => body.release());
+        held = body;
+      }
+      return held.take(bytes);
+    };
     this.#req.on('data', (chunk: Buffer) => {
       if (finished) return;
       if ((earlier?.length ?? first?.length ?? 0) + chunk.length > bytesMax) {
         finished = true;
+        held?.release();
         this.#guarded(() => done(null));
+      } else if (!hold(chunk.length)) {
+        finished = true;
+        held?.release();
+        first = null;
+        earlier = null;
+        this.#guarded(() => refuseHeldBody(this));
       } else if (first === null) first = chunk;
       else {
         // Many small buffers would take far more memory than the bytes in them.
@@ -185,6 +216,7 @@ class NodeExchange implements Exchange {
     this.#req.on('end', () => {
       if (finished || this.aborted) return;
       finished = true;
+      held?.release();
       this.#guarded(() => done(earlier?.joined() ?? first ?? EMPTY));
     });
   }

@@ -1,9 +1,10 @@
 import type { Exchange, HeaderFields } from '../base/exchange.ts';
+import { BodyRoom, type HeldBody } from './body-room.ts';
 import { BodyPieces } from './body-pieces.ts';
 import { HeaderGate } from './gate.ts';
 import { statusLine } from './status-lines.ts';
 import { ParserTurn } from './parser-turn.ts';
-import type { Transport, TransportOptions, TransportState } from './transport.ts';
+import { holdBody, refuseHeldBody, type Transport, type TransportOptions, type TransportState } from './transport.ts';
 import type { UwsModule, UwsResponse } from './uws-types.ts';
 
 /**
@@ -16,6 +17,7 @@ export function listenUws(uws: UwsModule, options: TransportOptions): Promise<Tr
     draining: false,
     trustedProxies: options.trustedProxies,
     onCrash: options.onCrash,
+    bodies: new BodyRoom(),
     turn: new ParserTurn(),
   };
   const app =
@@ -96,22 +98,37 @@ class UwsExchange implements Exchange {
       return;
     }
     let earlier: BodyPieces | null = null;
+    let held: HeldBody | null = null;
     let finished = false;
     this.#res.onData((chunk, isLast) => {
       if (finished) return;
       const bytes = new Uint8Array(chunk);
       if ((earlier?.length ?? 0) + bytes.length > bytesMax) {
         finished = true;
+        held?.release();
         this.#guarded(() => done(null));
       } else if (isLast && earlier === null) {
         finished = true;
         this.#guarded(() => done(bytes));
       } else {
+        if (held === null) {
+          const body = holdBody(this.#state, this);
+          this.#onAborted = () => body.release();
+          held = body;
+        }
+        if (!held.take(bytes.length)) {
+          finished = true;
+          held.release();
+          earlier = null;
+          this.#guarded(() => refuseHeldBody(this));
+          return;
+        }
         // The chunk's memory is the parser's and is gone after this call, so it is copied.
         const pieces = (earlier ??= new BodyPieces());
         pieces.add(bytes);
         if (!isLast) return;
         finished = true;
+        held.release();
         this.#guarded(() => done(pieces.joined()));
       }
     });
