@@ -9,6 +9,9 @@
 export const DECIDE_BODY_BYTES_MAX = 65_536;
 /** Bytes of any other body. Source: open points, section 1. */
 export const MANAGED_BODY_BYTES_MAX = 1_048_576;
+/** Choice: bytes of bodies that have not arrived completely, of all clients and of one source address. Their buffers take up to twice that. */
+export const BODIES_UNFINISHED_BYTES_MAX = 256 * 1_048_576;
+export const BODIES_UNFINISHED_SOURCE_BYTES_MAX = BODIES_UNFINISHED_BYTES_MAX / 16;
 /** Bytes of a request's header names and values in all. Source: open points, section 1. */
 export const HEADER_BYTES_MAX = 8_192;
 /** Choice: bytes of headers that the transport itself takes in, so that ours is the answer to all but absurd ones. */
@@ -76,6 +79,8 @@ export const WARM_UP_FRAMES = 6;
 export const BATCHES_IN_FLIGHT_PER_WORKER = 2;
 /** Choice: requests waiting for a worker before new ones get 429 `overloaded`: about 25 ms at 40,000 req/s. */
 export const QUEUE_REQUESTS_MAX = 1_024;
+/** Choice: a waiting body counts as one request for each of so many bytes; usual ones have some 400. */
+export const QUEUE_PLACE_BYTES = 4_096;
 /** Choice: a batch takes under a millisecond; one that takes this long has a stuck worker, and only a restart frees it. */
 export const BATCH_STUCK_MS = 5_000;
 
@@ -102,6 +107,10 @@ export const PAGE_ROWS_MAX = 1_000;
 export const LISTS_PAGE_ROWS_DEFAULT = 1_000;
 export const LIST_BATCH_ENTRIES_MAX = 1_000;
 export const NOTE_CHARACTERS_MAX = 500;
+/** Choice: some 120 MB of the disk, with notes of 500 characters 600 MB. Expired entries count until they are removed. */
+export const LIST_ENTRIES_PER_CUSTOMER_MAX = 1_000_000;
+/** Choice: one request with an `Idempotency-Key` a second for a day; some 150 MB of the disk. */
+export const IDEMPOTENCY_KEYS_PER_CUSTOMER_MAX = 100_000;
 /** Choice: a call holds the main thread this long before decisions have their turn; a tenth of their usual p99. */
 export const MANAGEMENT_SLICE_MS = 0.3;
 /** Choice: the longest pause after a slice, whatever it took, so that calls go on beside any load. */

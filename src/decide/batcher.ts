@@ -1,64 +1,65 @@
-import { BATCH_EAGER_REQUESTS, DECIDE_BODY_BYTES_MAX, QUEUE_REQUESTS_MAX } from '../limits.ts';
+import { BATCH_EAGER_REQUESTS, QUEUE_REQUESTS_MAX } from '../limits.ts';
 import { type Frame, FrameWriter, AnswerReader } from '../pools/frame.ts';
 import type { ScoreTask } from '../pools/messages.ts';
+import { FairQueue } from './fair-queue.ts';
 
 /**
  * Adaptive batches, without a timer. A batch leaves as soon as a worker has room; what arrives meanwhile makes the next one.
- * An idle server adds no wait, a busy one makes large batches, and what no worker gets to is bounded.
+ * An idle server adds no wait, a busy one makes large batches, and what no worker gets to is bounded. What the next batch has no
+ * room for waits in a queue of its customer.
  *
  * `T` is what the caller keeps of a request until its answer.
  */
 export class Batcher<T> {
   readonly #options: BatcherOptions<T>;
-  readonly #slots: Slot<T>[];
   readonly #free: Slot<T>[];
-  readonly #ready: Slot<T>[] = [];
+  /** Behind the open batch. Filled only while no worker has room. */
+  readonly #waiting = new FairQueue<T>();
   readonly #inFlight = new Set<Slot<T>>();
   /** Batches that failed and wait to be scored one by one. They count as in flight until they are answered. */
   readonly #failed: Slot<T>[] = [];
   #salvaging = false;
   #open: Slot<T> | null = null;
-  #queued = 0;
   #pumpScheduled = false;
 
   constructor(options: BatcherOptions<T>) {
     this.#options = options;
-    this.#slots = options.frames.map((frame, index) => ({
+    this.#free = options.frames.map((frame, index) => ({
       index,
       writer: new FrameWriter(frame),
       answers: new AnswerReader(frame),
       pending: [],
       leftAtMs: 0,
     }));
-    this.#free = [...this.#slots];
   }
 
   /** Requests that wait for a worker. */
   get queued(): number {
-    return this.#queued;
+    return this.#waiting.count + (this.#open?.pending.length ?? 0);
   }
 
-  /** True when the next request cannot be taken in, whatever its size. */
+  /** True when the next request cannot be taken in, whoever sends it and whatever its size. */
   isFull(): boolean {
-    if (this.#queued >= QUEUE_REQUESTS_MAX) return true;
-    return this.#free.length === 0 && !this.#open?.writer.hasRoom(DECIDE_BODY_BYTES_MAX);
+    return this.#waiting.places + (this.#open?.pending.length ?? 0) >= QUEUE_REQUESTS_MAX;
+  }
+
+  /** Whether the customer may have one more request waiting, so that it leaves room for the others. */
+  hasShare(customerNumber: number, flags: number, bodyBytes: number): boolean {
+    return this.#waiting.hasShare(customerNumber, flags, bodyBytes);
   }
 
   /** Copies the body. The caller has asked `isFull` in the same turn. */
   add(body: Uint8Array, customerNumber: number, flags: number, nowMs: number, pending: T): void {
-    if (this.#open !== null && !this.#open.writer.hasRoom(body.length)) {
-      this.#ready.push(this.#open);
-      this.#open = null;
-    }
-    const open = (this.#open ??= this.#free.pop() ?? null);
-    if (open === null) throw new Error('a request was added to a full batcher');
-    open.writer.add(body, customerNumber, flags, nowMs);
-    open.pending.push(pending);
-    this.#queued++;
+    // Nothing overtakes what waits.
+    const open = this.#waiting.count === 0 ? (this.#open ??= this.#free.pop() ?? null) : null;
+    if (open?.writer.hasRoom(body.length)) {
+      open.writer.add(body, customerNumber, flags, nowMs);
+      open.pending.push(pending);
+    } else this.#waiting.add(body, customerNumber, flags, nowMs, pending);
     this.#options.attend();
     // What this turn of the event loop brings goes into one batch, and the turn ends before anything could wait; but a batch
     // that is worth a worker's while leaves at once.
-    if (open.writer.count >= BATCH_EAGER_REQUESTS) this.#pump();
+    if (this.queued >= BATCH_EAGER_REQUESTS) this.#pump();
     else if (!this.#pumpScheduled) {
       this.#pumpScheduled = true;
       setImmediate(this.#pumpAtEndOfTurn);
@@ -74,7 +75,7 @@ export class Batcher<T> {
 
   /** Resolves when nothing waits and nothing is with a worker. */
   async drain(): Promise<void> {
-    while (this.#queued > 0 || this.#inFlight.size > 0) await new Promise((done) => setImmediate(done));
+    while (this.queued > 0 || this.#inFlight.size > 0) await new Promise((done) => setImmediate(done));
   }
 
   readonly #pumpAtEndOfTurn = (): void => {
@@ -85,19 +86,18 @@ export class Batcher<T> {
   #pump(): void {
     if (this.#failed.length > 0 || this.#salvaging) return;
     while (this.#inFlight.size < this.#options.inFlightMax) {
-      let slot = this.#ready.shift();
-      if (slot === undefined) {
-        if (this.#open === null) return;
-        slot = this.#open;
-        this.#open = null;
-      }
+      const slot = this.#open ?? this.#free.pop();
+      if (slot === undefined) return;
+      while (this.#waiting.moveTo(slot.writer, slot.pending));
+      this.#open = slot;
+      if (slot.pending.length === 0) return;
+      this.#open = null;
       this.#leave(slot);
     }
   }
 
   #leave(slot: Slot<T>): void {
     const count = slot.pending.length;
-    this.#queued -= count;
     slot.leftAtMs = performance.now();
     this.#inFlight.add(slot);
     this.#options.onBatch(count);
@@ -172,6 +172,8 @@ export class Batcher<T> {
     slot.writer.reset();
     slot.pending = [];
     this.#free.push(slot);
+    // Where there are fewer batch buffers than batches that may be in flight.
+    if (this.#waiting.count > 0) this.#pump();
   }
 }
 

@@ -1,4 +1,4 @@
-import { openSync, readdirSync, renameSync, rmSync, statfsSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, renameSync, rmSync, statfsSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { JOURNAL_DISK_FREE_BYTES_MIN, JOURNAL_FILE_BYTES, JOURNAL_SPARES } from '../limits.ts';
@@ -55,8 +55,22 @@ export class JournalRoom {
   take(path: string): number | null {
     const name = this.#ready.shift();
     if (name === undefined) return null;
-    renameSync(join(this.#folder, name), path);
-    return openSync(path, 'r+');
+    const spare = join(this.#folder, name);
+    let file: number;
+    try {
+      // Before it is renamed: where there is no free descriptor it stays a spare.
+      file = openSync(spare, 'r+');
+    } catch (error) {
+      if (isOutOfDescriptors(error)) this.#ready.unshift(name);
+      throw error;
+    }
+    try {
+      renameSync(spare, path);
+      return file;
+    } catch (error) {
+      closeSync(file);
+      throw error;
+    }
   }
 
   /** Gives up a file that nothing needs any more. */
@@ -138,6 +152,10 @@ export class JournalRoom {
     }
     return this.#freeBytes >= JOURNAL_DISK_FREE_BYTES_MIN;
   }
+}
+
+function isOutOfDescriptors(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'EMFILE' || error.code === 'ENFILE');
 }
 
 async function layOut(path: string, flags: 'wx' | 'r+'): Promise<void> {

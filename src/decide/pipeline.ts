@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Exchange, RequestHead, Route } from '../base/exchange.ts';
 import { problem, type Problem } from '../base/problem.ts';
 import { bodyTooLarge } from '../base/reply.ts';
-import { BATCH_REQUESTS_MAX, DECIDE_ACTIVE_MS, DECIDE_BODY_BYTES_MAX } from '../limits.ts';
+import { BATCH_REQUESTS_MAX, DECIDE_ACTIVE_MS, DECIDE_BODY_BYTES_MAX, QUEUE_PLACE_BYTES } from '../limits.ts';
 import { type AnswerReader, REQUEST_PUBLIC_KEY, REQUEST_WARM_UP } from '../pools/frame.ts';
 import type { ScorePool } from '../pools/score-pool.ts';
 import { Batcher } from './batcher.ts';
@@ -15,7 +15,7 @@ import { rateFields, type RateState, type RateWindows } from './rate-windows.ts'
 import type { ReplayEntry, ReplayGuard } from './replay-guard.ts';
 import type { VisitorSource } from './visitor-source.ts';
 import { answerDecision, answerRefusal } from './respond.ts';
-import { checkCredentialForm, verifyRequest } from './verify.ts';
+import { checkCredentialForm, checkHeader, verifyRequest } from './verify.ts';
 
 /**
  * The way of one decision, on the main thread:
@@ -89,12 +89,23 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     lastArrivalMs = startedAtMs;
     const formFault = checkCredentialForm(head);
     if (formFault !== null) refuseUnverified(exchange, formFault);
-    else {
+    else if (head.contentLength <= QUEUE_PLACE_BYTES || !isRefusedEarly(head, exchange)) {
       exchange.readBody(DECIDE_BODY_BYTES_MAX, (body) => {
         if (body === null) refuse(exchange, bodyTooLarge(DECIDE_BODY_BYTES_MAX), sourceRate(exchange), true);
         else verify(head, body, exchange, startedAtMs);
       });
     }
+  }
+
+  /** Refuses what the header is enough for, so that a large body is neither waited for nor hashed. Usual ones come with their header. */
+  function isRefusedEarly(head: RequestHead, exchange: Exchange): boolean {
+    if (batcher.isFull()) {
+      refuse(exchange, overloaded('The service is at its capacity.'), sourceRate(exchange), true);
+      return true;
+    }
+    const fault = checkHeader(head, keyring, clock);
+    if (fault !== null) refuseUnverified(exchange, fault, true);
+    return fault !== null;
   }
 
   function verify(head: RequestHead, body: Uint8Array, exchange: Exchange, startedAtMs: number): void {
@@ -120,6 +131,14 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     timestampSeconds: number,
     startedAtMs: number,
   ): void {
+    if (!batcher.hasShare(key.customer, flagsOf(key), body.length)) {
+      refuse(
+        exchange,
+        overloaded('As many requests of this customer wait as the service takes at once.'),
+        sourceRate(exchange),
+      );
+      return;
+    }
     const now = nowSeconds();
     const rate = takeRate(key, exchange, now);
     if (!rate.allowed) {
@@ -145,8 +164,11 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
 
   function batch(body: Uint8Array, pending: Pending): void {
     const { key, occurredAtMs } = pending;
-    const flags = ownFlags | (key.kind === 'public' ? REQUEST_PUBLIC_KEY : 0);
-    batcher.add(body, key.customer, flags, occurredAtMs, pending);
+    batcher.add(body, key.customer, flagsOf(key), occurredAtMs, pending);
+  }
+
+  function flagsOf(key: Key): number {
+    return ownFlags | (key.kind === 'public' ? REQUEST_PUBLIC_KEY : 0);
   }
 
   function respond(batchOf: readonly Pending[], answers: AnswerReader, from: number, failed = false): void {
@@ -199,10 +221,10 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     refuse(exchange, problem('internal_error', 'The decision failed.'), rate);
   }
 
-  /** A failed authentication counts against its source address; past that allowance the answer is 429. */
-  function refuseUnverified(exchange: Exchange, fault: Problem): void {
+  /** A failed authentication counts against its source address; past that allowance the answer is 429 and ends the connection. */
+  function refuseUnverified(exchange: Exchange, fault: Problem, close = false): void {
     const source = rates.takeFailure(exchange.remoteAddress(), nowSeconds());
-    refuse(exchange, source.allowed ? fault : rateLimited(source), source);
+    refuse(exchange, source.allowed ? fault : rateLimited(source), source, close || !source.allowed);
   }
 
   function refuse(exchange: Exchange, fault: Problem, rate: RateState, close = false): void {

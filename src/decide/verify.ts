@@ -32,6 +32,18 @@ function missing(name: string): Problem {
 }
 
 /**
+ * What the header alone tells against a signed request, so that a large body of a stranger's is neither waited for nor hashed. The
+ * form of the headers has been checked. Whoever names a known secret key holds it; a public key is known to everyone.
+ */
+export function checkHeader(head: RequestHead, keyring: Keyring, clock: Clock): Problem | null {
+  return checkTimestamp(Number(head.svcTimestamp), clock) ?? (keyring.find(head.svcKey).known ? null : unknownKey());
+}
+
+function unknownKey(): Problem {
+  return problem('unknown_key', 'This API key is not known.');
+}
+
+/**
  * Clock, key, signature, in this order and all before any JSON is read. The form of the headers has been checked.
  * An unknown key is told from a wrong signature by its code only: both have cost the same.
  */
@@ -42,7 +54,7 @@ export function verifyRequest(head: RequestHead, body: Uint8Array, keyring: Keyr
   if (clockFault !== null) return { kind: 'refused', problem: clockFault };
 
   const signed = verifySignature(head, body, key);
-  if (!known) return { kind: 'refused', problem: problem('unknown_key', 'This API key is not known.') };
+  if (!known) return { kind: 'refused', problem: unknownKey() };
   if (!signed) {
     const fault = problem('invalid_signature', 'X-SVC-Sig does not verify for this key, path, time, body and id.');
     return { kind: 'refused', problem: fault };

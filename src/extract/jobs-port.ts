@@ -75,6 +75,8 @@ export type CreateOutcome =
   | { readonly kind: 'queue_full'; readonly retryAfterSeconds: number }
   /** The session is not there, has expired, or is another customer's. */
   | { readonly kind: 'unknown_session' }
+  /** The customer has as many idempotency keys as it may. */
+  | { readonly kind: 'limit_reached' }
   /** As `findIdempotent`: another request under the same key came first. */
   | Exclude<IdempotentOutcome, { readonly kind: 'new' }>
   | StoreFault;

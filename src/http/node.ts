@@ -7,10 +7,18 @@ import { newId } from '../base/ids.ts';
 import { problem, problemBody, type Problem } from '../base/problem.ts';
 import { sendProblem } from '../base/reply.ts';
 import { TRANSPORT_HEADER_BYTES_MAX } from '../limits.ts';
+import { BodyRoom, type HeldBody } from './body-room.ts';
 import { BodyPieces } from './body-pieces.ts';
 import { HeaderGate } from './gate.ts';
 import { statusLine } from './status-lines.ts';
-import type { Transport, TransportOptions, TransportState } from './transport.ts';
+import {
+  holdBody,
+  refuseHeldBody,
+  RESPONSES_PER_TURN_MAX,
+  type Transport,
+  type TransportOptions,
+  type TransportState,
+} from './transport.ts';
 
 /**
  * Serves by `node:http`, where there is no uWebSockets.js for the platform. Hardened: by default slow connections would stay
@@ -35,16 +43,36 @@ export function listenNode(options: TransportOptions): Promise<Transport> {
           ...settings,
           cert: readFileSync(options.tls.certFile),
           key: readFileSync(options.tls.keyFile),
+          // As long as the header may take; the default is two minutes.
+          handshakeTimeout: 10_000,
         });
   server.maxHeadersCount = 0;
 
   const gate = new HeaderGate();
-  const state: TransportState = { draining: false, trustedProxies: options.trustedProxies, onCrash: options.onCrash };
+  const state: TransportState = {
+    draining: false,
+    trustedProxies: options.trustedProxies,
+    onCrash: options.onCrash,
+    bodies: new BodyRoom(),
+  };
   const ended = new WeakSet<Socket>();
+  const requests = new Map<Socket, number>();
+  /** Counts a request of the connection in this turn of the event loop. */
+  const requestsOfTurn = (socket: Socket): number => {
+    if (requests.size === 0) setImmediate(() => requests.clear());
+    const count = (requests.get(socket) ?? 0) + 1;
+    requests.set(socket, count);
+    return count;
+  };
   const onRequest = (req: IncomingMessage, res: ServerResponse): void => {
     // What stands behind a request that ended its connection is not answered.
-    if (ended.has(req.socket)) return;
+    if (ended.has(req.socket)) {
+      // Without it up to 2 MiB of further requests would be parsed before the connection ends.
+      req.socket.pause();
+      return;
+    }
     const exchange = new NodeExchange(req, res, state, ended);
+    if (requestsOfTurn(req.socket) === RESPONSES_PER_TURN_MAX) exchange.endConnection();
     if (req.httpVersion !== '1.1') {
       sendProblem(exchange, problem('invalid_request', 'The service speaks HTTP/1.1 only.'), { close: true });
       return;
@@ -96,10 +124,12 @@ function refuseBroken(error: NodeJS.ErrnoException, socket: Socket): void {
   }
   const fault = brokenRequest(error.code);
   const body = problemBody(fault, newId('req', Date.now()));
-  socket.end(
+  socket.write(
     `HTTP/1.1 ${statusLine(fault.status)}\r\nContent-Type: application/problem+json\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
+  // Closes the connection once the response is out, whether or not the client closes its own side.
+  socket.destroySoon();
 }
 
 function brokenRequest(code: string | undefined): Problem {
@@ -112,6 +142,7 @@ class NodeExchange implements Exchange {
   contentLength = -1;
   forwardedFor = '';
   aborted = false;
+  #isLast = false;
   readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
   readonly #state: TransportState;
@@ -131,6 +162,12 @@ class NodeExchange implements Exchange {
     });
   }
 
+  /** Ends the connection with this response; requests behind this one are not answered. */
+  endConnection(): void {
+    this.#isLast = true;
+    this.#ended.add(this.#req.socket);
+  }
+
   remoteAddress(): string {
     return this.#state.trustedProxies.clientOf(this.#req.socket.remoteAddress ?? '', this.forwardedFor);
   }
@@ -142,12 +179,30 @@ class NodeExchange implements Exchange {
     }
     let first: Buffer | null = null;
     let earlier: BodyPieces | null = null;
+    let held: HeldBody | null = null;
     let finished = false;
+    /** Whether what has come may be kept; a body that comes in one piece is not counted. */
+    const hold = (bytes: number): boolean => {
+      if (bytes === this.contentLength) return true;
+      if (held === null) {
+        const body = holdBody(this.#state, this);
+        this.#res.once('close', () => body.release());
+        held = body;
+      }
+      return held.take(bytes);
+    };
     this.#req.on('data', (chunk: Buffer) => {
       if (finished) return;
       if ((earlier?.length ?? first?.length ?? 0) + chunk.length > bytesMax) {
         finished = true;
+        held?.release();
         this.#guarded(() => done(null));
+      } else if (!hold(chunk.length)) {
+        finished = true;
+        held?.release();
+        first = null;
+        earlier = null;
+        this.#guarded(() => refuseHeldBody(this));
       } else if (first === null) first = chunk;
       else {
         // Many small buffers would take far more memory than the bytes in them.
@@ -161,6 +216,7 @@ class NodeExchange implements Exchange {
     this.#req.on('end', () => {
       if (finished || this.aborted) return;
       finished = true;
+      held?.release();
       this.#guarded(() => done(earlier?.joined() ?? first ?? EMPTY));
     });
   }
@@ -175,7 +231,7 @@ class NodeExchange implements Exchange {
 
   send(status: number, fields: HeaderFields, body: string | Uint8Array, closeAfter = false): void {
     if (this.aborted) return;
-    const close = closeAfter || this.#state.draining;
+    const close = closeAfter || this.#isLast || this.#state.draining;
     this.aborted = true;
     const bytes = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
     this.#writeHead(status, fields, status === 204 ? null : bytes, close);
@@ -195,7 +251,7 @@ class NodeExchange implements Exchange {
     pieces: readonly Uint8Array[],
     between: () => Promise<void>,
   ): Promise<void> {
-    if (this.#state.draining || pieces.length < 2) {
+    if (this.#isLast || this.#state.draining || pieces.length < 2) {
       this.send(status, fields, Buffer.concat(pieces));
       return;
     }

@@ -1,8 +1,10 @@
 import type { Exchange, HeaderFields } from '../base/exchange.ts';
+import { BodyRoom, type HeldBody } from './body-room.ts';
 import { BodyPieces } from './body-pieces.ts';
 import { HeaderGate } from './gate.ts';
 import { statusLine } from './status-lines.ts';
-import type { Transport, TransportOptions, TransportState } from './transport.ts';
+import { ParserTurn } from './parser-turn.ts';
+import { holdBody, refuseHeldBody, type Transport, type TransportOptions, type TransportState } from './transport.ts';
 import type { UwsModule, UwsResponse } from './uws-types.ts';
 
 /**
@@ -11,7 +13,13 @@ import type { UwsModule, UwsResponse } from './uws-types.ts';
  */
 export function listenUws(uws: UwsModule, options: TransportOptions): Promise<Transport | null> {
   const gate = new HeaderGate();
-  const state: TransportState = { draining: false, trustedProxies: options.trustedProxies, onCrash: options.onCrash };
+  const state: UwsState = {
+    draining: false,
+    trustedProxies: options.trustedProxies,
+    onCrash: options.onCrash,
+    bodies: new BodyRoom(),
+    turn: new ParserTurn(),
+  };
   const app =
     options.tls === null
       ? uws.App()
@@ -20,6 +28,7 @@ export function listenUws(uws: UwsModule, options: TransportOptions): Promise<Tr
   app.any('/*', (res, req) => {
     // Before anything can throw: an exception without it would end the process.
     const exchange = new UwsExchange(res, state);
+    state.turn.isParsing = true;
     try {
       gate.begin();
       req.forEach(gate.field);
@@ -30,6 +39,8 @@ export function listenUws(uws: UwsModule, options: TransportOptions): Promise<Tr
       options.onRequest(head, exchange);
     } catch (error) {
       options.onCrash(error, exchange);
+    } finally {
+      state.turn.isParsing = false;
     }
   });
 
@@ -52,6 +63,10 @@ export function listenUws(uws: UwsModule, options: TransportOptions): Promise<Tr
   });
 }
 
+interface UwsState extends TransportState {
+  readonly turn: ParserTurn;
+}
+
 class UwsExchange implements Exchange {
   contentLength = -1;
   isHead = false;
@@ -60,9 +75,9 @@ class UwsExchange implements Exchange {
   #answered = false;
   #onAborted: (() => void) | null = null;
   readonly #res: UwsResponse;
-  readonly #state: TransportState;
+  readonly #state: UwsState;
 
-  constructor(res: UwsResponse, state: TransportState) {
+  constructor(res: UwsResponse, state: UwsState) {
     this.#res = res;
     this.#state = state;
     res.onAborted(() => {
@@ -83,48 +98,68 @@ class UwsExchange implements Exchange {
       return;
     }
     let earlier: BodyPieces | null = null;
+    let held: HeldBody | null = null;
     let finished = false;
     this.#res.onData((chunk, isLast) => {
       if (finished) return;
       const bytes = new Uint8Array(chunk);
       if ((earlier?.length ?? 0) + bytes.length > bytesMax) {
         finished = true;
+        held?.release();
         this.#guarded(() => done(null));
       } else if (isLast && earlier === null) {
         finished = true;
         this.#guarded(() => done(bytes));
       } else {
+        if (held === null) {
+          const body = holdBody(this.#state, this);
+          this.#onAborted = () => body.release();
+          held = body;
+        }
+        if (!held.take(bytes.length)) {
+          finished = true;
+          held.release();
+          earlier = null;
+          this.#guarded(() => refuseHeldBody(this));
+          return;
+        }
         // The chunk's memory is the parser's and is gone after this call, so it is copied.
         const pieces = (earlier ??= new BodyPieces());
         pieces.add(bytes);
         if (!isLast) return;
         finished = true;
+        held.release();
         this.#guarded(() => done(pieces.joined()));
       }
     });
   }
 
   #guarded(work: () => void): void {
+    this.#state.turn.isParsing = true;
     try {
       work();
     } catch (error) {
       this.#state.onCrash(error, this);
+    } finally {
+      this.#state.turn.isParsing = false;
     }
   }
 
   send(status: number, fields: HeaderFields, body: string | Uint8Array, closeAfter = false): void {
     if (this.aborted || this.#answered) return;
     this.#answered = true;
-    if (!closeAfter && !this.#state.draining) {
+    const close = closeAfter || this.#state.draining;
+    if (!close && this.#state.turn.mayRespond()) {
       this.#write(status, fields, body, false);
       this.aborted = true;
       return;
     }
     // The parser goes on with what stands behind this request in the same bytes, unless the answer is still owed: then it cuts
-    // the connection. So what ends a connection is sent in the next turn, and nothing behind it is ever answered.
+    // the connection. So what ends a connection is sent in the next turn, and nothing behind it is ever answered. The same goes for
+    // what is past the turn's responses: a connection without a request behind it stays open.
     setImmediate(() => {
       if (this.aborted) return;
-      this.#write(status, fields, body, true);
+      this.#write(status, fields, body, close);
       this.aborted = true;
     });
   }

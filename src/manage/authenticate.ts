@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { RequestHead } from '../base/exchange.ts';
 import { problem, type Problem } from '../base/problem.ts';
 import type { Key, Keyring } from '../decide/keyring.ts';
-import { checkCredentialForm, verifyRequest } from '../decide/verify.ts';
+import { checkCredentialForm, checkHeader, verifyRequest } from '../decide/verify.ts';
 
 export type Authenticated =
   /** `signedAtSeconds` is null for a Bearer key, which has no request id either. */
@@ -33,9 +33,16 @@ export function checkForm(head: RequestHead): Problem | null {
   return problem('missing_credentials', 'Authorization is not "Bearer" and a secret key.');
 }
 
-/** Whose request it is, as far as the header alone tells: null for a signed one, whose body is needed. The form has been checked. */
-export function authenticateHeader(head: RequestHead, keyring: Keyring): Authenticated | null {
-  if (isSigned(head)) return null;
+/**
+ * Whose request it is, as far as the header alone tells: null for a signed one, whose body is needed, unless the header is enough to
+ * refuse it. The form has been checked.
+ */
+export function authenticateHeader(head: RequestHead, keyring: Keyring, clock: Clock): Authenticated | null {
+  if (isSigned(head)) {
+    // Without a body nothing is saved.
+    const fault = head.contentLength > 0 ? checkHeader(head, keyring, clock) : null;
+    return fault === null ? null : { kind: 'refused', problem: fault };
+  }
   const { known, key } = keyring.find(BEARER.exec(head.authorization)?.[1] ?? '');
   if (known) return { kind: 'verified', key, signedAtSeconds: null };
   return { kind: 'refused', problem: problem('unknown_key', 'This API key is not known.') };

@@ -67,6 +67,7 @@ export function listRoutes(managed: Managed, parts: ListParts): Route[] {
     if (read.kind === 'problem') return read;
     const written = await lists.put(request.caller.customer, read.value, request.nowSeconds);
     if (written.kind === 'fault') return written;
+    if (written.value === 'limit_reached') return LIMIT_REACHED;
     const told = await tell(request, [written.value]);
     if (told.kind === 'fault') return told;
     const { created, entry } = written.value;
@@ -85,6 +86,7 @@ export function listRoutes(managed: Managed, parts: ListParts): Route[] {
     const changes = rows.flatMap(({ change }) => (change.kind === 'ok' ? [change.value] : []));
     const written = await lists.putMany(request.caller.customer, changes, request.nowSeconds, slices);
     if (written.kind === 'fault') return written;
+    if (written.value === 'limit_reached') return LIMIT_REACHED;
     const told = await tell(request, written.value);
     if (told.kind === 'fault') return told;
     const puts = written.value.values();
@@ -141,6 +143,11 @@ export function listRoutes(managed: Managed, parts: ListParts): Route[] {
 const NOT_FOUND: ManagedAnswer = {
   kind: 'problem',
   problem: problem('not_found', 'The list has no entry for this fingerprint.'),
+};
+
+const LIMIT_REACHED: ManagedAnswer = {
+  kind: 'problem',
+  problem: problem('limit_reached', 'The list would have more entries than a customer may have. Remove some first.'),
 };
 
 /** `shared_registry` as all rows about a fingerprint show it, and no such key where the registry does not know it. */

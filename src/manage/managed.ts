@@ -178,23 +178,43 @@ export function createManaged(parts: ManagedParts): Managed {
       if (head.contentLength > bytesMax) refuse(exchange, bodyTooLarge(bytesMax), sourceRate(exchange), true);
       else if (formFault !== null) refuseUnverified(exchange, formFault);
       else {
-        const early = authenticateHeader(head, keyring);
+        const early = authenticateHeader(head, keyring, clock);
         // A body of a stranger's is not waited for, and it stands in the way of the next request: the connection ends.
         if (early?.kind === 'refused') refuseUnverified(exchange, early.problem, head.contentLength > 0);
-        else {
-          exchange.readBody(bytesMax, (body) => {
-            if (body === null) refuse(exchange, bodyTooLarge(bytesMax), sourceRate(exchange), true);
-            else verify(head, body, early ?? authenticateSigned(head, body, keyring, clock), exchange, reader, handler);
-          });
-        }
+        else readAndVerify(head, exchange, early, bytesMax, reader, handler);
       }
     };
+  }
+
+  function readAndVerify<Body>(
+    head: RequestHead,
+    exchange: Exchange,
+    early: Authenticated | null,
+    bytesMax: number,
+    reader: BodyReader<Body> | null,
+    handler: ManagedHandler<Body>,
+  ): void {
+    let rate: RateState | null = null;
+    if (early?.kind === 'verified' && head.contentLength > 0) {
+      // Nor is the body of a caller that would be refused whatever it sends.
+      rate = windows.take(early.key.number, RATE_MANAGEMENT, nowSeconds());
+      const fault = admit(early.key, rate, head, head.contentLength, null);
+      if (fault !== null) {
+        refuse(exchange, fault, rate, true);
+        return;
+      }
+    }
+    exchange.readBody(bytesMax, (body) => {
+      if (body === null) refuse(exchange, bodyTooLarge(bytesMax), sourceRate(exchange), true);
+      else verify(head, body, early ?? authenticateSigned(head, body, keyring, clock), rate, exchange, reader, handler);
+    });
   }
 
   function verify<Body>(
     head: RequestHead,
     body: Uint8Array,
     authenticated: Authenticated,
+    taken: RateState | null,
     exchange: Exchange,
     reader: BodyReader<Body> | null,
     handler: ManagedHandler<Body>,
@@ -205,7 +225,7 @@ export function createManaged(parts: ManagedParts): Managed {
       return;
     }
     const { key, signedAtSeconds } = authenticated;
-    const rate = windows.take(key.number, RATE_MANAGEMENT, nowSeconds());
+    const rate = taken ?? windows.take(key.number, RATE_MANAGEMENT, nowSeconds());
     const fault = admit(key, rate, head, body.length, signedAtSeconds);
     if (fault !== null) {
       refuse(exchange, fault, rate);
@@ -396,10 +416,10 @@ export function createManaged(parts: ManagedParts): Managed {
     refuse(exchange, problem('internal_error', 'The request failed.'), rate, false, requestId);
   }
 
-  /** A failed authentication counts against its source address; past that allowance the answer is 429. */
+  /** A failed authentication counts against its source address; past that allowance the answer is 429 and ends the connection. */
   function refuseUnverified(exchange: Exchange, fault: Problem, close = false): void {
     const source = rates.takeFailure(exchange.remoteAddress(), nowSeconds());
-    refuse(exchange, source.allowed ? fault : rateLimited(source), source, close);
+    refuse(exchange, source.allowed ? fault : rateLimited(source), source, close || !source.allowed);
   }
 
   function refuse(exchange: Exchange, fault: Problem, rate: RateState, close = false, requestId?: string): void {

@@ -8,6 +8,7 @@ import { Failures } from './failures.ts';
 import { Idempotency } from './idempotency.ts';
 import { Sessions } from './sessions.ts';
 import type { TableName } from './tables.ts';
+import { Tallies } from './tallies.ts';
 
 /** What is in `extract/`. */
 export interface ExtractStore {
@@ -30,7 +31,7 @@ export function createExtractStore(
   const deliveries = new ExtractionDeliveries(table('jobs-deliveries'));
   const sessions = new Sessions(root, table('sessions'));
   const failures = new Failures(table('failures'));
-  const idempotency = new Idempotency(root, table('idempotency'));
+  const idempotency = new Idempotency(root, table('idempotency'), new Tallies(table('extract-tallies')));
   const extractions = new Extractions(
     root,
     {

@@ -91,6 +91,8 @@ export interface NewJob {
 
 export type JobCreated =
   | { readonly kind: 'created'; readonly stored: StoredJob }
+  /** The customer has as many idempotency keys as it may. */
+  | { readonly kind: 'limit_reached' }
   | Exclude<IdempotentFound, { kind: 'new' }>;
 
 /** A part with what is to be written beside it. */
@@ -168,6 +170,7 @@ export class Extractions {
       if (request !== undefined && sealing !== undefined) {
         const found = this.#parts.idempotency.find(sealing, request, nowMs);
         if (found.kind !== 'new') return found;
+        if (!this.#parts.idempotency.hasRoom(request)) return { kind: 'limit_reached' };
       }
       const job: Job = { ...given, number: this.#parts.counters.rise('jobNumbers') };
       const key = jobKey(job.customer, job.id);

@@ -1,8 +1,11 @@
 import { hash } from 'node:crypto';
 import type { Database, RootDatabase } from 'lmdb';
 import type { CustomerNumber } from '../base/brand.ts';
+import { IDEMPOTENCY_KEYS_PER_CUSTOMER_MAX } from '../limits.ts';
 import { committed, type StoreWrite } from './durable.ts';
+import { removeRows } from './request-rows.ts';
 import { seal, unseal } from './sealed.ts';
+import type { Tallies } from './tallies.ts';
 import { TableWalk } from './table-walk.ts';
 import { withoutSum, withSum } from './value.ts';
 
@@ -30,11 +33,20 @@ export type IdempotentFound =
 export class Idempotency {
   readonly #root: RootDatabase<Buffer, Buffer>;
   readonly #table: Database<Buffer, Buffer>;
+  readonly #tallies: Tallies;
+  readonly #rowsMax: number;
   readonly #walk: TableWalk;
 
-  constructor(root: RootDatabase<Buffer, Buffer>, table: Database<Buffer, Buffer>) {
+  constructor(
+    root: RootDatabase<Buffer, Buffer>,
+    table: Database<Buffer, Buffer>,
+    tallies: Tallies,
+    rowsMax = IDEMPOTENCY_KEYS_PER_CUSTOMER_MAX,
+  ) {
     this.#root = root;
     this.#table = table;
+    this.#tallies = tallies;
+    this.#rowsMax = rowsMax;
     this.#walk = new TableWalk(table);
   }
 
@@ -49,12 +61,18 @@ export class Idempotency {
     return answer === null ? { kind: 'conflict' } : { kind: 'replay', answer };
   }
 
+  /** Whether the customer may have one more key. An expired row of the same key is replaced. */
+  hasRoom(request: IdempotentKey): boolean {
+    return this.#tallies.get('idempotency', request.customer) < this.#rowsMax || this.#table.doesExist(keyOf(request));
+  }
+
   /** Only inside the write transaction of what the answer tells of, after a `find` in it that said `new`. */
   put(sealing: Uint8Array, request: IdempotentKey, answer: Uint8Array, nowMs: number): void {
     const key = keyOf(request);
     const head = Buffer.allocUnsafe(ANSWER_AT);
     head.writeDoubleBE(nowMs, 0);
     head.set(request.bodySha256, BODY_AT);
+    if (!this.#table.doesExist(key)) this.#tallies.add('idempotency', request.customer, 1);
     void this.#table.put(key, withSum(key, Buffer.concat([head, seal(sealing, answer, contextOf(key))])));
   }
 
@@ -69,8 +87,7 @@ export class Idempotency {
         const value = this.#table.getBinary(key);
         return value !== undefined && isOld(value);
       });
-      for (const key of old) void this.#table.remove(key);
-      return old.length;
+      return removeRows(this.#table, this.#tallies, 'idempotency', old);
     });
   }
 }

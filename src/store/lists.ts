@@ -2,8 +2,11 @@ import type { Database, RootDatabase } from 'lmdb';
 import type { CustomerNumber, FingerprintHash } from '../base/brand.ts';
 import { pack, unpack } from '../base/pack.ts';
 import { LIST_ACTIONS, type ListAction } from '../core/decision.ts';
-import { durably, durablyTogether, type StoreWrite } from './durable.ts';
+import { LIST_ENTRIES_PER_CUSTOMER_MAX } from '../limits.ts';
+import { committed, durably, durablyTogether, type StoreWrite } from './durable.ts';
+import { removeRows } from './request-rows.ts';
 import { LIST_SCAN_ROWS_MAX } from './tables.ts';
+import type { Tallies } from './tallies.ts';
 import { u32Key, withoutSum, withSum } from './value.ts';
 import { TableWalk } from './table-walk.ts';
 import { type Slices, walkInSlices } from './turns.ts';
@@ -57,11 +60,20 @@ export class Lists {
   readonly #table: Database<Buffer, Buffer>;
   /** Choice: `find` writes its key here instead of making a buffer for each call; it is never kept across an await. */
   readonly #scratch = Buffer.alloc(KEY_BYTES);
+  readonly #tallies: Tallies;
+  readonly #entriesMax: number;
   readonly #walk: TableWalk;
 
-  constructor(root: RootDatabase<Buffer, Buffer>, table: Database<Buffer, Buffer>) {
+  constructor(
+    root: RootDatabase<Buffer, Buffer>,
+    table: Database<Buffer, Buffer>,
+    tallies: Tallies,
+    entriesMax = LIST_ENTRIES_PER_CUSTOMER_MAX,
+  ) {
     this.#root = root;
     this.#table = table;
+    this.#tallies = tallies;
+    this.#entriesMax = entriesMax;
     this.#walk = new TableWalk(table);
   }
 
@@ -81,38 +93,68 @@ export class Lists {
     return stored === undefined || !counts(stored, nowSeconds) ? null : decode(fingerprintHash, stored);
   }
 
-  async put(customer: CustomerNumber, change: ListChange, nowSeconds: number): Promise<StoreWrite<ListPut>> {
+  async put(
+    customer: CustomerNumber,
+    change: ListChange,
+    nowSeconds: number,
+  ): Promise<StoreWrite<ListPut | 'limit_reached'>> {
     return durably(this.#root, () => this.#put(customer, change, nowSeconds));
   }
 
   /**
    * All or none, in one write. The results are in the order of the changes. What is written is made ready in slices, so that the write
    * itself is short. Measured: 1,000 entries hold the thread for 1 ms at most, in one transaction for 8 ms.
+   * New entries are counted in a transaction before: if the process ends between the two, the count stays too high by these.
    */
   async putMany(
     customer: CustomerNumber,
     changes: readonly ListChange[],
     nowSeconds: number,
     slices: Slices | null = null,
-  ): Promise<StoreWrite<readonly ListPut[]>> {
+  ): Promise<StoreWrite<readonly ListPut[] | 'limit_reached'>> {
     const puts: ListPut[] = [];
     const rows: { readonly key: Buffer; readonly value: Buffer }[] = [];
     const own = new Map<FingerprintHash, ListEntry>();
+    const unseen: Buffer[] = [];
     for (const change of changes) {
       const { fingerprintHash } = change;
       const before = own.get(fingerprintHash) ?? this.get(customer, fingerprintHash, nowSeconds);
       const entry = entryOf(change, before, nowSeconds);
       const key = keyOf(customer, fingerprintHash);
+      // An expired entry has its row still.
+      if (before === null) unseen.push(key);
       own.set(fingerprintHash, entry);
       rows.push({ key, value: withSum(key, encode(entry)) });
       puts.push({ created: before === null, entry });
       if (slices?.isOver === true) await slices.begin();
     }
-    return durablyTogether(this.#root, () => {
+    const reserved = await this.#reserve(customer, unseen);
+    if (reserved.kind === 'fault') return reserved;
+    const added = reserved.value;
+    if (added === 'limit_reached') return { kind: 'ok', value: added };
+    const written = await durablyTogether(this.#root, () => {
       // A write that fails rejects all of them with what the batch rejects with.
       for (const { key, value } of rows) this.#table.put(key, value).catch(() => {});
       return puts;
     });
+    if (written.kind === 'fault' && added > 0)
+      await committed(this.#root, () => this.#tallies.add('lists', customer, -added));
+    return written;
+  }
+
+  /** Counts those of the keys that have no row. Measured: see `putMany`. */
+  async #reserve(customer: CustomerNumber, keys: readonly Buffer[]): Promise<StoreWrite<number | 'limit_reached'>> {
+    if (keys.length === 0) return { kind: 'ok', value: 0 };
+    return committed(this.#root, () => {
+      const added = keys.filter((key) => !this.#table.doesExist(key)).length;
+      if (added > this.#roomOf(customer)) return 'limit_reached';
+      this.#tallies.add('lists', customer, added);
+      return added;
+    });
+  }
+
+  #roomOf(customer: CustomerNumber): number {
+    return this.#entriesMax - this.#tallies.get('lists', customer);
   }
 
   /** The action of the entry that still counted, `null` when there was none. */
@@ -123,7 +165,7 @@ export class Lists {
   ): Promise<StoreWrite<boolean>> {
     return durably(this.#root, () => {
       const found = this.find(customer, fingerprintHash, nowSeconds) !== null;
-      void this.#table.remove(keyOf(customer, fingerprintHash));
+      removeRows(this.#table, this.#tallies, 'lists', [keyOf(customer, fingerprintHash)]);
       return found;
     });
   }
@@ -141,8 +183,7 @@ export class Lists {
         const stored = this.#table.getBinary(key);
         return stored !== undefined && !counts(stored, nowSeconds);
       });
-      for (const key of still) void this.#table.remove(key);
-      return still.length;
+      return removeRows(this.#table, this.#tallies, 'lists', still);
     });
   }
 
@@ -179,10 +220,14 @@ export class Lists {
     return { entries, next };
   }
 
-  #put(customer: CustomerNumber, change: ListChange, nowSeconds: number): ListPut {
+  #put(customer: CustomerNumber, change: ListChange, nowSeconds: number): ListPut | 'limit_reached' {
     const before = this.get(customer, change.fingerprintHash, nowSeconds);
     const entry = entryOf(change, before, nowSeconds);
     const key = keyOf(customer, change.fingerprintHash);
+    if (before === null && !this.#table.doesExist(key)) {
+      if (this.#roomOf(customer) < 1) return 'limit_reached';
+      this.#tallies.add('lists', customer, 1);
+    }
     void this.#table.put(key, withSum(key, encode(entry)));
     return { created: before === null, entry };
   }

@@ -68,9 +68,9 @@ export function openStore(options: StoreOptions): StoreOpened {
     const counters = new Counters(table(state, 'meta'));
     const customers = new Customers(state, table(state, 'customers'), table(state, 'customer-ids'), counters);
     const apiKeys = new ApiKeys(state, table(state, 'api-keys'), counters, new RevocationFile(options.dataDir));
-    const lists = new Lists(state, table(state, 'lists'));
     const registry = new Registry(state, table(state, 'registry'));
     const tallies = new Tallies(table(state, 'tallies'));
+    const lists = new Lists(state, table(state, 'lists'), tallies);
     const sightings = new Sightings(state, table(state, 'sightings'), registry, tallies);
     const sightingQueue = new SightingQueue(sightings);
     const labels = new Labels(state, table(state, 'labels'), tallies);

@@ -115,7 +115,7 @@ export function oldRows(
 export function removeRows(
   table: Database<Buffer, Buffer>,
   tallies: Tallies,
-  name: 'labels' | 'shadowReviews' | 'deliveries',
+  name: 'labels' | 'shadowReviews' | 'deliveries' | 'lists' | 'idempotency',
   keys: readonly Buffer[],
 ): number {
   const removed = new Map<CustomerNumber, number>();

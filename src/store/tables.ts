@@ -24,6 +24,7 @@
  * | hot         | `hot-meta`     | counter's number, u8 (1)                 | f64                                                     | server       | server                 |
  * | hot         | `decisions`    | customer number, u32; stream, u8; first arrival, u48; last arrival less the first, u32; oldest and newest ms, u48 each; rows, u16; bytes, u32 (33) | rows of decisions (`decision-log/block.ts`) | server | server |
  * | extract     | `extract-meta` | counter's number, u8 (1)                 | f64                                                     | server       | server                 |
+ * | extract     | `extract-tallies` | tally's number, u8; customer number, u32 (5) | rows in the table of that name, f64                | server       | server                 |
  * | extract     | `jobs`         | customer number, u32; job id (4+16)      | msgpack, what of a job never changes (`extractions/job-row.ts`) | server | server                |
  * | extract     | `job-states`   | job number, u32 (4)                      | what changes, of a fixed length (`extractions/state-row.ts`) | server  | server                 |
  * | extract     | `jobs-open`    | job number, u32 (4)                      | customer number, u32; job id (4+16)                     | server       | server                 |
@@ -63,6 +64,7 @@ export const TABLES = [
   { environment: 'hot', name: 'hot-meta', keyBytes: 1 },
   { environment: 'hot', name: 'decisions', keyBytes: 33 },
   { environment: 'extract', name: 'extract-meta', keyBytes: 1 },
+  { environment: 'extract', name: 'extract-tallies', keyBytes: 5 },
   { environment: 'extract', name: 'jobs', keyBytes: 20 },
   { environment: 'extract', name: 'job-states', keyBytes: 4 },
   { environment: 'extract', name: 'jobs-open', keyBytes: 4 },
@@ -99,7 +101,7 @@ export const COUNTERS = { customers: 1, keyNumbers: 2, keysVersion: 3, dueStored
 export type CounterName = keyof typeof COUNTERS;
 
 /** The numbers of `tallies`, by the table whose rows are counted. */
-export const TALLIES = { sightings: 1, labels: 2, shadowReviews: 3, deliveries: 4 } as const;
+export const TALLIES = { sightings: 1, labels: 2, shadowReviews: 3, deliveries: 4, lists: 5, idempotency: 6 } as const;
 export type TallyName = keyof typeof TALLIES;
 
 /** Choice: rows that one call of `Lists.page` looks at, so that a rare action's filter never holds the main thread for long. */

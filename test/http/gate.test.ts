@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { RESPONSES_PER_TURN_MAX } from '../../src/http/transport.ts';
 import { raw, TRANSPORTS } from '../support/requests.ts';
 import { sharedServer, type SharedServer } from '../support/shared-server.ts';
 
@@ -127,6 +128,18 @@ describe.each(TRANSPORTS)('the header gate over %s', (transport) => {
   test('pipelined good requests are each answered', async () => {
     const answer = await raw(server.url, HEALTH.repeat(3));
     expect(answer.statuses).toEqual([200, 200, 200]);
+  });
+
+  test('a client that pipelines some requests gets all responses', async () => {
+    const answer = await raw(server.url, HEALTH.repeat(RESPONSES_PER_TURN_MAX - 1));
+    expect(answer.statuses).toEqual(Array.from({ length: RESPONSES_PER_TURN_MAX - 1 }, () => 200));
+    expect(answer.closed).toBe(false);
+  });
+
+  test('a client that pipelines as fast as it can is cut off', async () => {
+    const answer = await raw(server.url, 'GET /x HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(5_000));
+    expect(answer.statuses.length).toBeLessThanOrEqual(RESPONSES_PER_TURN_MAX);
+    expect(answer.closed).toBe(true);
   });
 
   test('a request that comes byte by byte is answered', async () => {

@@ -67,6 +67,8 @@ export function createHandler(parts: CreateParts): ManagedHandler<ExtractionBody
         return queueFull(outcome.retryAfterSeconds);
       case 'unknown_session':
         return UNKNOWN_SESSION;
+      case 'limit_reached':
+        return LIMIT_REACHED;
       case 'replay':
       case 'conflict':
         return answerEarlier(outcome, request);
@@ -135,6 +137,11 @@ function readIdempotency(key: string, bodySha256: Uint8Array): IdempotentRequest
   if (key === '') return null;
   return IDEMPOTENCY_KEY.test(key) ? { key, bodySha256 } : 'malformed';
 }
+
+const LIMIT_REACHED: ManagedAnswer = {
+  kind: 'problem',
+  problem: problem('limit_reached', 'There are as many idempotency keys as a customer may use in 24 hours.'),
+};
 
 const BAD_KEY: ManagedAnswer = {
   kind: 'problem',

@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest';
 import { Batcher } from '../../../src/decide/batcher.ts';
-import { createFrame } from '../../../src/pools/frame.ts';
+import {
+  BATCH_REQUESTS_MAX,
+  DECIDE_BODY_BYTES_MAX,
+  QUEUE_PLACE_BYTES,
+  QUEUE_REQUESTS_MAX,
+} from '../../../src/limits.ts';
+import { createFrame, REQUEST_PUBLIC_KEY } from '../../../src/pools/frame.ts';
 
 test('answers that throw cost their batch only: the frame comes back, and later batches are answered', async () => {
   const answered: string[] = [];
@@ -28,4 +34,61 @@ test('answers that throw cost their batch only: the frame comes back, and later 
   }
   expect(answered).toEqual(['good 2', 'good 4', 'good 5']);
   expect(failures.map(String)).toEqual(['Error: bad 1', 'Error: worker', 'Error: bad 3']);
+});
+
+test('takes requests for a batch from the customers in turn, in the order in which each sent them', async () => {
+  const batches: string[][] = [];
+  const held: (() => void)[] = [];
+  const batcher = new Batcher<string>({
+    frames: Array.from({ length: 3 }, createFrame),
+    inFlightMax: 1,
+    run: () => new Promise((done) => held.push(done)),
+    attend: () => {},
+    onBatch: () => {},
+    onAnswers: (pending) => void batches.push([...pending]),
+    onBatchFailed: () => {},
+  });
+  const add = (customer: number, name: string, bytes = 2): void =>
+    batcher.add(Buffer.alloc(bytes, 0x20), customer, 0, 0, name);
+  // In flight, and the next batch; then the queues.
+  for (let i = 0; i < 16; i++) add(1, 'first');
+  for (let i = 0; i < BATCH_REQUESTS_MAX; i++) add(1, 'next');
+  for (let i = 0; i < 100; i++) add(1, `a${i}`, i === 1 ? 60_000 : 2);
+  add(2, 'b0');
+  add(2, 'b1');
+  add(3, 'c0');
+  while (batches.length < 3) {
+    held.shift()?.();
+    await new Promise((done) => setImmediate(done));
+  }
+  expect(batches[2]?.slice(0, 8)).toEqual(['a0', 'b0', 'c0', 'a1', 'b1', 'a2', 'a3', 'a4']);
+  const drained = batcher.drain();
+  for (let i = 0; i < 10; i++) {
+    held.shift()?.();
+    await new Promise((done) => setImmediate(done));
+  }
+  await drained;
+  expect(batches.flat().filter((name) => name.startsWith('a'))).toEqual(Array.from({ length: 100 }, (_, i) => `a${i}`));
+});
+
+test('gives one customer half of the queue, and the next half of the rest; a body counts by its size', () => {
+  const batcher = new Batcher<number>({
+    frames: Array.from({ length: 2 }, createFrame),
+    inFlightMax: 1,
+    run: () => new Promise(() => {}),
+    attend: () => {},
+    onBatch: () => {},
+    onAnswers: () => {},
+    onBatchFailed: () => {},
+  });
+  const fill = (customer: number, flags: number, bytes: number): number => {
+    let added = 0;
+    for (; batcher.hasShare(customer, flags, bytes); added++) batcher.add(Buffer.alloc(bytes), customer, flags, 0, 0);
+    return added;
+  };
+  const direct = 16 + BATCH_REQUESTS_MAX;
+  expect(fill(1, REQUEST_PUBLIC_KEY, 400)).toBe(direct + QUEUE_REQUESTS_MAX / 2);
+  expect(fill(1, 0, 400)).toBe(QUEUE_REQUESTS_MAX / 4);
+  expect(fill(2, 0, DECIDE_BODY_BYTES_MAX)).toBe(QUEUE_REQUESTS_MAX / 8 / (DECIDE_BODY_BYTES_MAX / QUEUE_PLACE_BYTES));
+  expect(batcher.isFull()).toBe(false);
 });

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import type { CustomerNumber } from '../../../src/base/brand.ts';
 import type { Exchange, RequestHead } from '../../../src/base/exchange.ts';
 import { TrustedProxies } from '../../../src/base/trusted-proxies.ts';
 import type { DueDeliveries } from '../../../src/decide/due.ts';
 import type { Journal } from '../../../src/decide/journal.ts';
-import { Keyring } from '../../../src/decide/keyring.ts';
+import { Keyring, type StoredKey } from '../../../src/decide/keyring.ts';
 import type { DecisionLedger } from '../../../src/decide/ledger.ts';
 import type { DecideObserver } from '../../../src/decide/observer.ts';
 import { createDecidePipeline } from '../../../src/decide/pipeline.ts';
@@ -78,6 +79,8 @@ class FakeExchange implements Exchange {
 interface SetUp {
   readonly idsMax?: number;
   readonly rateLimit?: number;
+  /** Beside the two of customer 7. */
+  readonly keys?: readonly StoredKey[];
   readonly trustedProxies?: readonly string[];
   readonly crash?: (at: number) => boolean;
 }
@@ -86,7 +89,7 @@ function setUp(options: SetUp = {}) {
   const clock = fakeClock();
   const keyring = new Keyring();
   const rateLimit = options.rateLimit ?? 10_000;
-  keyring.load([storedKey(SECRET_KEY, { rateLimit }), storedKey(PUBLIC_KEY, { rateLimit })]);
+  keyring.load([storedKey(SECRET_KEY, { rateLimit }), storedKey(PUBLIC_KEY, { rateLimit }), ...(options.keys ?? [])]);
   const events: string[] = [];
   const remembered: { customer: number; record: string; flags: number }[] = [];
   const committed: ReplayEntry[][] = [];
@@ -330,6 +333,23 @@ describe('the order of the checks', () => {
     expectRateFields(exchange.answer);
   });
 
+  test('a large body is not read where the header is enough to refuse it, and the connection ends', () => {
+    const service = setUp();
+    const contentLength = DECIDE_BODY_BYTES_MAX;
+    const stranger = service.post({ ...HEAD, svcKey: 'sk_live_nobody', contentLength });
+    const late = service.post({ ...HEAD, svcTimestamp: String(NOW_SECONDS - 301), contentLength });
+    expect([stranger.bodyRead, late.bodyRead]).toEqual([false, false]);
+    expect(stranger.answer).toMatchObject({ status: 401, close: true, json: { code: 'unknown_key' } });
+    expect(late.answer).toMatchObject({ status: 401, close: true, json: { code: 'timestamp_out_of_window' } });
+    expectRateFields(stranger.answer);
+  });
+
+  test('an address past its failed authentications is 429 and ends its connection', () => {
+    const service = setUp();
+    for (let i = 0; i < RATE_FAILED_AUTHENTICATIONS; i++) service.rates.takeFailure('198.51.100.1', NOW_SECONDS);
+    expect(service.post(HEAD).answer).toMatchObject({ status: 429, close: true, json: { code: 'rate_limited' } });
+  });
+
   test('a body that is too large is 413 and ends the connection', () => {
     const service = setUp();
     const exchange = service.post(HEAD, 'x'.repeat(DECIDE_BODY_BYTES_MAX + 1));
@@ -338,11 +358,21 @@ describe('the order of the checks', () => {
   });
 
   test('overload comes before time, key and signature, costs no failed authentication and consumes no id', async () => {
-    const service = setUp();
+    const keys = Array.from({ length: 12 }, (_, i) => `sk_live_${String(i).padStart(38, 'C')}`);
+    const service = setUp({
+      keys: keys.map((text, i) =>
+        storedKey(text, { customer: (100 + i) as CustomerNumber, number: 100 + i, rateLimit: 10_000 }),
+      ),
+    });
     service.pool.holding = true;
-    for (let i = 0; i < BATCH_REQUESTS_MAX; i++) service.good();
-    await turn();
-    while (service.pipeline.queued() < QUEUE_REQUESTS_MAX) service.good();
+    for (const svcKey of keys) {
+      while (service.pipeline.queued() < QUEUE_REQUESTS_MAX) {
+        const exchange = service.good('{}', { svcKey });
+        await turn();
+        if (exchange.aborted) break;
+      }
+    }
+    expect(service.pipeline.queued()).toBe(QUEUE_REQUESTS_MAX);
     const remaining = service.rates.peekFailures('198.51.100.1', NOW_SECONDS).remaining;
     const refused = [
       service.post({ ...HEAD, svcKey: 'sk_live_nobody', svcTimestamp: '5' }),
@@ -359,6 +389,32 @@ describe('the order of the checks', () => {
     const again = service.post(signedHead({ svcRequestId: 'late' }));
     await service.pipeline.drain();
     expect(again.answer.status).toBe(200);
+  });
+
+  test('a customer with its share of the queue is refused before its rate and its id count; others are not', async () => {
+    const other = `sk_live_${'D'.repeat(38)}`;
+    const service = setUp({
+      keys: [storedKey(other, { customer: 8 as CustomerNumber, number: 8, rateLimit: 10_000 })],
+    });
+    service.pool.holding = true;
+    const flood = Array.from({ length: QUEUE_REQUESTS_MAX }, () => service.good('{}', { svcKey: PUBLIC_KEY }));
+    const refused = flood.filter(({ aborted }) => aborted);
+    expect(refused.length).toBeGreaterThan(QUEUE_REQUESTS_MAX / 3);
+    for (const { answer } of refused.slice(0, 3)) {
+      expect(answer).toMatchObject({ status: 429, json: { code: 'overloaded', retry_after: 1 } });
+      expectRateFields(answer);
+    }
+    const served = [service.good('{"own":1}'), service.good('{"other":1}', { svcKey: other })];
+    const id = { svcKey: PUBLIC_KEY, svcRequestId: 'again' };
+    expect(service.post(signedHead(id)).answer.status).toBe(429);
+    service.release();
+    await service.pipeline.drain();
+    expect(served.map(({ answer }) => answer.status)).toEqual([200, 200]);
+    const again = service.post(signedHead(id));
+    await service.pipeline.drain();
+    expect(again.answer.status).toBe(200);
+    const taken = flood.length - refused.length + 1;
+    expect(field(again.answer, 'X-SVC-Rl-Remaining')).toBe(String(10_000 - taken));
   });
 
   test('the signature comes before the rate limit, so a wrong one uses up nothing of the key', async () => {

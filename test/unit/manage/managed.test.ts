@@ -258,6 +258,45 @@ test('a stranger’s body is never read: an unknown Bearer key is refused at the
   expect(seen).toEqual([[401, true], [401, false], 'read']);
 });
 
+describe('before the body is read, and with the end of the connection', () => {
+  /** What is seen of a call with a large body that does not come. */
+  function begin(handler: Handler, head: Partial<RequestHead>): unknown[] {
+    const seen: unknown[] = [];
+    const exchange: Exchange = {
+      aborted: false,
+      remoteAddress: () => '192.0.2.1',
+      readBody: () => seen.push('read'),
+      send: (status, _fields, body, close) => seen.push(status, (JSON.parse(body) as { code: string }).code, close),
+      sendPieces: () => Promise.resolve(),
+    };
+    handler({ ...HEAD, contentLength: 1_000_000, ...head }, exchange);
+    return seen;
+  }
+
+  test.each([
+    ['an unknown key', { svcKey: 'sk_live_unknown' }, 'unknown_key'],
+    ['a time out of the window', { svcTimestamp: String(NOW_SECONDS - 301) }, 'timestamp_out_of_window'],
+  ])('a signed call with %s is refused', (_name, head, code) => {
+    const handler = setUp().managed({ body: AS_IT_IS }, () => OK);
+    expect(begin(handler, head)).toEqual([401, code, true]);
+    expect(begin(handler, {})).toEqual(['read']);
+  });
+
+  test('a Bearer caller over its rate is refused', () => {
+    const handler = setUp().managed({ body: AS_IT_IS }, () => OK);
+    for (let n = 0; n < RATE_MANAGEMENT; n++) expect(begin(handler, BEARER)).toEqual(['read']);
+    expect(begin(handler, BEARER)).toEqual([429, 'rate_limited', true]);
+  });
+
+  test('a Bearer caller with as many calls waiting as it may have is refused, and a public key', () => {
+    const { managed } = setUp(undefined, { inWorkMax: 0, waitingMax: 0 });
+    const handler = managed({ body: AS_IT_IS }, () => OK);
+    expect(begin(handler, BEARER)).toEqual([429, 'overloaded', true]);
+    const authorization = `Bearer ${PUBLIC_KEY}`;
+    expect(begin(handler, { ...BEARER, authorization })).toEqual([403, 'key_not_allowed', true]);
+  });
+});
+
 describe('rates', () => {
   test(`${RATE_MANAGEMENT} calls a window and key, then 429 with Retry-After until the window ends`, async () => {
     const { ask, clock } = setUp();

@@ -1,7 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LIST_ACTIONS } from '../../../src/core/decision.ts';
-import type { ListChange } from '../../../src/store/lists.ts';
+import type { StoreWrite } from '../../../src/store/durable.ts';
+import { type ListChange, Lists } from '../../../src/store/lists.ts';
+import { table } from '../../../src/store/environment.ts';
+import { Tallies } from '../../../src/store/tallies.ts';
 import { LIST_SCAN_ROWS_MAX } from '../../../src/store/tables.ts';
 import { customer, hashOf, open, tempFolder, tempStore, value } from './support.ts';
 import { freeSlices } from '../../support/slices.ts';
@@ -13,14 +16,19 @@ const block = (seed: number, extra: Partial<ListChange> = {}): ListChange => ({
   expiresAtSeconds: null,
   ...extra,
 });
+async function kept<T>(writing: Promise<StoreWrite<T | 'limit_reached'>>): Promise<T> {
+  const written = await value(writing);
+  if (written === 'limit_reached') throw new Error('the list is full');
+  return written;
+}
 const all = { after: null, limit: 1000, action: null };
 
 describe('lists', () => {
   test('an entry is created, then replaced, and keeps when it was created', async () => {
     const { lists } = tempStore();
-    const made = await value(lists.put(customer(1), block(1, { note: 'ünïcode' }), 100));
+    const made = await kept(lists.put(customer(1), block(1, { note: 'ünïcode' }), 100));
     expect(made).toMatchObject({ created: true, entry: { action: 'block', note: 'ünïcode', createdAtSeconds: 100 } });
-    const replaced = await value(lists.put(customer(1), block(1, { action: 'watch' }), 200));
+    const replaced = await kept(lists.put(customer(1), block(1, { action: 'watch' }), 200));
     expect(replaced).toEqual({
       created: false,
       entry: {
@@ -38,17 +46,17 @@ describe('lists', () => {
 
   test('an entry counts until the second before its expiry', async () => {
     const { lists } = tempStore();
-    await value(lists.put(customer(1), block(1, { expiresAtSeconds: 500 }), 100));
+    await kept(lists.put(customer(1), block(1, { expiresAtSeconds: 500 }), 100));
     expect(lists.find(customer(1), hashOf(1), 499)).toBe('block');
     expect(lists.find(customer(1), hashOf(1), 500)).toBeNull();
     expect(lists.get(customer(1), hashOf(1), 500)).toBeNull();
     expect((await lists.page(customer(1), all, 500, freeSlices())).entries).toEqual([]);
-    expect((await value(lists.put(customer(1), block(1), 600))).created).toBe(true);
+    expect((await kept(lists.put(customer(1), block(1), 600))).created).toBe(true);
   });
 
   test('removing says what there was', async () => {
     const { lists } = tempStore();
-    await value(lists.put(customer(1), block(1, { expiresAtSeconds: 500 }), 100));
+    await kept(lists.put(customer(1), block(1, { expiresAtSeconds: 500 }), 100));
     expect(await value(lists.remove(customer(2), hashOf(1), 100))).toBe(false);
     expect(await value(lists.remove(customer(1), hashOf(1), 100))).toBe(true);
     expect(await value(lists.remove(customer(1), hashOf(1), 100))).toBe(false);
@@ -58,7 +66,7 @@ describe('lists', () => {
   test('pages go on where the last one ended, with and without a filter', async () => {
     const { lists } = tempStore();
     const changes = Array.from({ length: 25 }, (_, i) => block(i, { action: i % 5 === 0 ? 'allow' : 'block' }));
-    await value(lists.putMany(customer(0xffff_ffff), changes, 1));
+    await kept(lists.putMany(customer(0xffff_ffff), changes, 1));
     for (const action of [null, 'allow', 'watch'] as const) {
       const seen: string[] = [];
       let after: ListChange['fingerprintHash'] | null = null;
@@ -75,7 +83,7 @@ describe('lists', () => {
   test('a page says that there is more only when there is', async () => {
     const { lists } = tempStore();
     const changes = Array.from({ length: 6 }, (_, i) => block(i, { action: i < 4 ? 'block' : 'allow' }));
-    await value(lists.putMany(customer(1), changes, 1));
+    await kept(lists.putMany(customer(1), changes, 1));
     expect(
       (await lists.page(customer(1), { after: null, limit: 4, action: 'block' }, 1, freeSlices())).next,
     ).toBeNull();
@@ -84,7 +92,7 @@ describe('lists', () => {
     );
     expect((await lists.page(customer(1), { after: null, limit: 6, action: null }, 1, freeSlices())).next).toBeNull();
     // What has expired is no more either.
-    await value(lists.put(customer(1), block(3, { expiresAtSeconds: 5 }), 1));
+    await kept(lists.put(customer(1), block(3, { expiresAtSeconds: 5 }), 1));
     expect(
       (await lists.page(customer(1), { after: null, limit: 3, action: 'block' }, 5, freeSlices())).next,
     ).toBeNull();
@@ -93,7 +101,7 @@ describe('lists', () => {
   test('a rare action is looked for in bounded steps, and is found', async () => {
     const { lists } = tempStore();
     const many = Array.from({ length: LIST_SCAN_ROWS_MAX + 5 }, (_, i) => block(i));
-    await value(lists.putMany(customer(1), [...many, block(LIST_SCAN_ROWS_MAX + 5, { action: 'allow' })], 1));
+    await kept(lists.putMany(customer(1), [...many, block(LIST_SCAN_ROWS_MAX + 5, { action: 'allow' })], 1));
     const first = await lists.page(customer(1), { after: null, limit: 10, action: 'allow' }, 1, freeSlices());
     expect(first).toEqual({ entries: [], next: hashOf(LIST_SCAN_ROWS_MAX - 1) });
     const second = await lists.page(customer(1), { after: first.next, limit: 10, action: 'allow' }, 1, freeSlices());
@@ -107,7 +115,7 @@ describe('lists', () => {
       state.openDB({ name: 'lists', encoding: 'binary', keyEncoding: 'binary' }).getKeysCount();
     for (const number of [1, 2]) {
       const changes = Array.from({ length: 10 }, (_, i) => block(i, { expiresAtSeconds: i % 2 === 0 ? 50 : null }));
-      await value(lists.putMany(customer(number), changes, 1));
+      await kept(lists.putMany(customer(number), changes, 1));
     }
     expect(await value(lists.sweepExpired(49, 100))).toBe(0);
     expect(rows()).toBe(20);
@@ -121,9 +129,9 @@ describe('lists', () => {
 
   test('a sweep leaves what was put anew while it ran', async () => {
     const { lists } = tempStore();
-    await value(lists.put(customer(1), block(1, { expiresAtSeconds: 50 }), 1));
+    await kept(lists.put(customer(1), block(1, { expiresAtSeconds: 50 }), 1));
     const [put, swept] = await Promise.all([
-      value(lists.put(customer(1), block(1), 60)),
+      kept(lists.put(customer(1), block(1), 60)),
       value(lists.sweepExpired(60, 100)),
     ]);
     expect([put.created, swept]).toEqual([true, 0]);
@@ -147,7 +155,7 @@ describe('lists', () => {
           const existed = model.delete(key);
           const answer = remove
             ? await value(lists.remove(customer(number), hashOf(seed), 1))
-            : !(await value(lists.put(customer(number), block(seed, { action }), 1))).created;
+            : !(await kept(lists.put(customer(number), block(seed, { action }), 1))).created;
           if (!remove) model.set(key, action);
           expect(answer).toBe(existed);
         }
@@ -176,7 +184,7 @@ describe('lists', () => {
     expect(reader.lists.find(customer(1), hashOf(1), 1)).toBeNull();
     for (let round = 0; round < 50; round++) {
       const action = LIST_ACTIONS[round % 3] ?? 'block';
-      await value(writer.lists.putMany(customer(1), [block(1, { action }), block(2, { action })], 1));
+      await kept(writer.lists.putMany(customer(1), [block(1, { action }), block(2, { action })], 1));
       reader.resetRead();
       expect(reader.lists.find(customer(1), hashOf(1), 1)).toBe(action);
       expect(reader.lists.find(customer(1), hashOf(2), 1)).toBe(action);
@@ -184,4 +192,29 @@ describe('lists', () => {
     await reader.close();
     await writer.close();
   });
+});
+
+test('a customer has as many entries as it may; a removed or expired one makes room', async () => {
+  const { state } = tempStore();
+  const tallies = new Tallies(table(state, 'tallies'));
+  const lists = new Lists(state, table(state, 'lists'), tallies, 4);
+  const one = customer(1);
+  const counted = (): number => tallies.get('lists', one);
+  await kept(lists.putMany(one, [block(1), block(2), block(2), block(3, { expiresAtSeconds: 50 })], 1));
+  expect(counted()).toBe(3);
+  expect(await value(lists.putMany(one, [block(3), block(4), block(5)], 1))).toBe('limit_reached');
+  expect(lists.get(one, hashOf(4), 1)).toBeNull();
+  await kept(lists.put(one, block(4), 1));
+  expect(await value(lists.put(one, block(5), 1))).toBe('limit_reached');
+  // What is there may still be changed, and others have their own room.
+  await kept(lists.put(one, block(4, { action: 'watch' }), 1));
+  await kept(lists.putMany(one, [block(1, { action: 'watch' })], 1));
+  await kept(lists.put(customer(2), block(5), 1));
+  expect(counted()).toBe(4);
+  await value(lists.remove(one, hashOf(1), 1));
+  await value(lists.remove(one, hashOf(1), 1));
+  expect(await value(lists.sweepExpired(60, 100))).toBe(1);
+  expect(counted()).toBe(2);
+  await kept(lists.putMany(one, [block(6), block(7)], 60));
+  expect(counted()).toBe(4);
 });

@@ -1,0 +1,79 @@
+import { BODIES_UNFINISHED_BYTES_MAX, BODIES_UNFINISHED_SOURCE_BYTES_MAX } from '../limits.ts';
+
+/**
+ * Bounds what bodies that have not arrived completely hold in memory, in all and of one source. Without it each connection could hold a
+ * whole body for as long as the transport lets it be slow.
+ */
+export class BodyRoom {
+  readonly #bytesMax: number;
+  readonly #sourceBytesMax: number;
+  readonly #ofSource = new Map<string, number>();
+  #bytes = 0;
+
+  constructor(bytesMax = BODIES_UNFINISHED_BYTES_MAX, sourceBytesMax = BODIES_UNFINISHED_SOURCE_BYTES_MAX) {
+    this.#bytesMax = bytesMax;
+    this.#sourceBytesMax = sourceBytesMax;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** The part of one body. `source` is null where it stands for many clients. */
+  open(source: string | null): HeldBody {
+    return new HeldBody(this, source);
+  }
+
+  /** False where there is no room; then nothing is counted. */
+  take(source: string | null, bytes: number): boolean {
+    const ofSource = source === null ? 0 : (this.#ofSource.get(source) ?? 0) + bytes;
+    if (this.#bytes + bytes > this.#bytesMax || ofSource > this.#sourceBytesMax) return false;
+    this.#bytes += bytes;
+    if (source !== null) this.#ofSource.set(source, ofSource);
+    return true;
+  }
+
+  release(source: string | null, bytes: number): void {
+    this.#bytes -= bytes;
+    if (source === null) return;
+    const left = (this.#ofSource.get(source) ?? 0) - bytes;
+    if (left > 0) this.#ofSource.set(source, left);
+    else this.#ofSource.delete(source);
+  }
+}
+
+export class HeldBody {
+  readonly #room: BodyRoom;
+  readonly #source: string | null;
+  #bytes = 0;
+
+  constructor(room: BodyRoom, source: string | null) {
+    this.#room = room;
+    this.#source = source;
+  }
+
+  take(bytes: number): boolean {
+    if (!this.#room.take(this.#source, bytes)) return false;
+    this.#bytes += bytes;
+    return true;
+  }
+
+  /** The body is complete, refused, or its client is gone. May be called again. */
+  release(): void {
+    if (this.#bytes > 0) this.#room.release(this.#source, this.#bytes);
+    this.#bytes = 0;
+  }
+}
+
+/** What one client is counted by: an IPv6 line has all addresses of its /64. `address` is as a socket writes it. */
+export function sourceOf(address: string): string {
+  if (!address.includes(':') || address.includes('.')) return address;
+  const [head = '', tail] = address.split('::');
+  const before = head === '' ? [] : head.split(':');
+  const after = tail === undefined || tail === '' ? [] : tail.split(':');
+  const groups = [...before, ...Array<string>(Math.max(0, 8 - before.length - after.length)).fill('0'), ...after];
+  const numbers = groups.map((group) => Number.parseInt(group, 16));
+  // An IPv4 address on a socket that takes both versions.
+  const isMapped = numbers[5] === 0xffff && numbers.slice(0, 5).every((number) => number === 0);
+  return isMapped ? numbers.join(':') : numbers.slice(0, 4).join(':');
+}
