@@ -25,9 +25,10 @@ export async function sharedSamplingServer(): Promise<SharedServer> {
   return withCustomer(await runningServer('sampling', () => startSamplingServer()));
 }
 
-async function withCustomer({ url, dataDir, stdout, stderr }: RunningServer): Promise<SharedServer> {
+async function withCustomer(server: RunningServer): Promise<SharedServer> {
+  const { url, dataDir } = server;
   const { secretKey, publicKey } = await newCustomer(url, dataDir);
-  return { url, dataDir, secretKey, publicKey, stdout, stderr };
+  return { url, dataDir, secretKey, publicKey, stdout: () => server.stdout(), stderr: () => server.stderr() };
 }
 
 /** The source from which shared servers extract books; `targets` are those that were asked for from now on. */
