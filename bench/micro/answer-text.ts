@@ -31,7 +31,9 @@ export const answerText: Stage = {
         run: (n) => {
           let bytes = out.latin1Write(DECISION_HEAD, 0);
           bytes += out.latin1Write(ids.at(n), bytes);
-          return bytes + out.latin1Write(tails.get(verdict, evaluated, 'full', false), bytes);
+          return (
+            bytes + out.latin1Write(tails.get(verdict, evaluated.rulesLow, evaluated.rulesHigh, 'full', false), bytes)
+          );
         },
         isSane,
       });

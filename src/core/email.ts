@@ -1,8 +1,7 @@
 import { disposableEmailBlocklistSet } from 'disposable-email-domains-js';
 import { BoundedCache } from '../base/bounded-cache.ts';
 import type { EmailFacts } from './facts.ts';
-import { canonicalMailbox } from './mailbox.ts';
-import { isUnder, registrableDomain } from './registrable-domain.ts';
+import { isUnder } from './registrable-domain.ts';
 
 export interface Email {
   /** In lower case, without a `+tag`. */
@@ -38,23 +37,13 @@ export function readEmail(value: string): EmailFacts | null {
   const email = value.includes('@') ? parseEmail(value) : null;
   if (email === null) return null;
   const { local, domain } = email;
-  const { forwarder, disposable, registrable } = readMailDomain(domain);
-  return {
-    local,
-    domain,
-    disposable,
-    generated: !forwarder && looksGenerated(local),
-    text: value,
-    spelling: value.trim().toLowerCase(),
-    canonical: canonicalMailbox(local, domain),
-    registrable,
-  };
+  const { forwarder, disposable } = readMailDomain(domain);
+  return { local, domain, disposable, generated: !forwarder && looksGenerated(local) };
 }
 
 interface MailDomain {
   readonly forwarder: boolean;
   readonly disposable: boolean;
-  readonly registrable: string;
 }
 
 /** Choice: most mailboxes are at a few hundred domains. */
@@ -64,8 +53,7 @@ const domains = new BoundedCache<string, MailDomain>(DOMAINS_KEPT);
 function readMailDomain(domain: string): MailDomain {
   let read = domains.get(domain);
   if (read === undefined) {
-    const registrable = registrableDomain(domain) ?? domain;
-    read = { forwarder: isForwarder(domain), disposable: isDisposable(domain), registrable };
+    read = { forwarder: isForwarder(domain), disposable: isDisposable(domain) };
     domains.set(domain, read);
   }
   return read;

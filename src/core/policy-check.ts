@@ -108,9 +108,8 @@ function scopeOf(raw: RawScope): PolicyScope {
 }
 
 function partOf(raw: RawPart): PolicyPart {
-  const { bands, mode } = raw;
+  const { bands } = raw;
   return {
-    mode,
     bands:
       bands === undefined
         ? undefined
@@ -129,8 +128,6 @@ function partOf(raw: RawPart): PolicyPart {
     watchedAsns: raw.watched_asns?.map(asnOf),
     hostingAsns: raw.hosting_asns?.map(asnOf),
     relayAsns: raw.relay_asns?.map(asnOf),
-    trustedNetworks: raw.trusted_networks,
-    trustedAgents: raw.trusted_agents,
     sampleRate: raw.sample_rate,
   };
 }

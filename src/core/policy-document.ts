@@ -1,4 +1,3 @@
-import { bandsFor } from './fuse.ts';
 import { DEFAULT_POLICY, type Bands, type Policy } from './policy.ts';
 
 /**
@@ -28,8 +27,7 @@ export interface PolicyScope extends PolicyPart {
 
 /** What may be said for an event type too. The fields are those of `Policy`. */
 export interface PolicyPart {
-  readonly mode?: Policy['mode'] | undefined;
-  readonly bands?: { readonly [Name in keyof Bands]?: Bands[Name] | undefined } | undefined;
+  readonly bands?: { readonly [Name in keyof Bands]?: number | undefined } | undefined;
   readonly weights?: Policy['weights'] | undefined;
   readonly thresholds?: Policy['thresholds'] | undefined;
   readonly rulesOff?: readonly string[] | undefined;
@@ -38,8 +36,6 @@ export interface PolicyPart {
   readonly watchedAsns?: readonly number[] | undefined;
   readonly hostingAsns?: readonly number[] | undefined;
   readonly relayAsns?: readonly number[] | undefined;
-  readonly trustedNetworks?: Policy['trustedNetworks'] | undefined;
-  readonly trustedAgents?: Policy['trustedAgents'] | undefined;
   readonly sampleRate?: number | undefined;
 }
 
@@ -70,9 +66,9 @@ export function layersOf(scopes: readonly PolicyScope[], eventType: string): rea
   return layers;
 }
 
-/** Every event type for which these scopes say something of its own, those with default bands of their own included. */
+/** Every event type for which these scopes say something of its own, those of the default shifts included. */
 export function eventTypesOf(scopes: readonly PolicyScope[]): ReadonlySet<string> {
-  const names = new Set(Object.keys(DEFAULT_POLICY.eventTypeBands));
+  const names = new Set(Object.keys(DEFAULT_POLICY.shifts));
   for (const { shifts, eventTypes } of scopes) {
     for (const name of shifts?.keys() ?? []) names.add(name);
     for (const name of eventTypes?.keys() ?? []) names.add(name);
@@ -89,22 +85,16 @@ export const BAND_NAMES = ['allowWatch', 'softChallenge', 'review', 'block'] as 
  */
 export function bandsOf(layers: readonly PolicyLayer[], eventType: string): Bands {
   const shift = shiftOf(layers, eventType);
-  const defaults = bandsFor(eventType, DEFAULT_POLICY);
   return {
-    allowWatch: bandOf(layers, 'allowWatch', defaults, 0),
-    softChallenge: bandOf(layers, 'softChallenge', defaults, shift),
-    review: bandOf(layers, 'review', defaults, shift),
-    block: bandOf(layers, 'block', defaults, shift),
+    allowWatch: bandOf(layers, 'allowWatch', 0),
+    softChallenge: bandOf(layers, 'softChallenge', shift),
+    review: bandOf(layers, 'review', shift),
+    block: bandOf(layers, 'block', shift),
   };
 }
 
-function bandOf<Name extends keyof Bands>(
-  layers: readonly PolicyLayer[],
-  name: Name,
-  defaults: Bands,
-  shift: number,
-): Bands[Name] {
-  let value: number | null = defaults[name];
+function bandOf(layers: readonly PolicyLayer[], name: keyof Bands, shift: number): number {
+  let value = DEFAULT_POLICY.bands[name];
   let isExact = false;
   for (const { part, ofEventType } of layers) {
     const own = part.bands?.[name];
@@ -112,17 +102,17 @@ function bandOf<Name extends keyof Bands>(
     value = own;
     isExact = ofEventType;
   }
-  // Only review may be null.
-  return (isExact || value === null ? value : value + shift) as Bands[Name];
+  return isExact ? value : value + shift;
 }
 
 function shiftOf(layers: readonly PolicyLayer[], eventType: string): number {
-  let shift = 0;
+  const { shifts } = DEFAULT_POLICY;
+  let shift = Object.hasOwn(shifts, eventType) ? (shifts[eventType] ?? 0) : 0;
   for (const { part } of layers) shift = part.shifts?.get(eventType) ?? shift;
   return shift;
 }
 
-/** The policy that these layers make of the default one, for one event type alone: `bands` are that type's. */
+/** The policy that these layers make of the default one; its bands have the shift in them, so it has no shifts. */
 export function policyOf(
   layers: readonly PolicyLayer[],
   eventType: string,
@@ -134,9 +124,8 @@ export function policyOf(
     list === undefined ? otherwise : setOf(list);
   return {
     version,
-    mode: lastOf(layers, 'mode') ?? DEFAULT_POLICY.mode,
     bands: bandsOf(layers, eventType),
-    eventTypeBands: NO_BANDS,
+    shifts: NO_SHIFTS,
     weights: merged(layers, 'weights'),
     thresholds: merged(layers, 'thresholds'),
     rulesOff: lastOf(layers, 'rulesOff') ?? DEFAULT_POLICY.rulesOff,
@@ -145,22 +134,17 @@ export function policyOf(
     watchedAsns: set(lastOf(layers, 'watchedAsns'), watchedAsns),
     hostingAsns: set(lastOf(layers, 'hostingAsns'), hostingAsns),
     relayAsns: set(lastOf(layers, 'relayAsns'), relayAsns),
-    trustedNetworks: merged(layers, 'trustedNetworks'),
-    trustedAgents: merged(layers, 'trustedAgents'),
     sampleRate: lastOf(layers, 'sampleRate') ?? DEFAULT_POLICY.sampleRate,
   };
 }
 
-const NO_BANDS = {};
+const NO_SHIFTS = {};
 
 /** Key by key. What nothing changes stays the default's own object. */
-function merged<Name extends 'weights' | 'thresholds' | 'trustedNetworks' | 'trustedAgents'>(
-  layers: readonly PolicyLayer[],
-  name: Name,
-): Policy[Name] {
+function merged(layers: readonly PolicyLayer[], name: 'weights' | 'thresholds'): Readonly<Record<string, number>> {
   const said = layers.filter(({ part }) => part[name] !== undefined);
   if (said.length === 0) return DEFAULT_POLICY[name];
-  return Object.assign({}, DEFAULT_POLICY[name], ...said.map(({ part }) => part[name])) as Policy[Name];
+  return Object.assign({}, DEFAULT_POLICY[name], ...said.map(({ part }) => part[name])) as Record<string, number>;
 }
 
 /** A list replaces the one before it. */
