@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
-import { CommanderError } from 'commander';
 import { baselineOf, readBaseline, type StageBaseline, writeBaseline } from './check/baseline.ts';
-import { type CheckOptions, readOptions } from './check/options.ts';
+import { readOptions } from './check/options.ts';
+import { readOrExit } from './read-or-exit.ts';
 import { jsonOf, resultOf, type Row, type StageResult, tableOf } from './check/report.ts';
 import type { Effort, Form } from './check/stage.ts';
 import { PROBES, STAGES } from './check/stages.ts';
@@ -12,19 +12,10 @@ import { judge, lineOf, remarks } from './check/verdict.ts';
  * Loopback only, bounded in time and count.
  */
 
-const options = optionsOrExit();
+const options = readOrExit(readOptions, 2);
 const form: Form = options.smoke ? 'smoke' : options.quick ? 'quick' : 'full';
 if (options.writeBaseline) await renewBaseline();
 else await check();
-
-function optionsOrExit(): CheckOptions {
-  try {
-    return readOptions(process.argv);
-  } catch (error) {
-    if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? 0 : 2);
-    throw error;
-  }
-}
 
 /** A stage that is slower is measured again with twice the slices, and that second verdict counts: one stall fails nothing. */
 async function check(): Promise<void> {

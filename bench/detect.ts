@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { SingleBar } from 'cli-progress';
-import { CommanderError } from 'commander';
 import { compilePolicies, DEFAULT_POLICY_SET, type PolicySet } from '../src/core/policy-set.ts';
 import { readPolicyFile } from '../src/pools/policy-read.ts';
 import { openDetectEngine } from './detect/engine.ts';
 import { readOptions, type DetectOptions } from './detect/options.ts';
+import { readOrExit } from './read-or-exit.ts';
 import { reportText } from './detect/print.ts';
 import { computeReport, type Report } from './detect/report.ts';
 import { runSessions, type RunResult } from './detect/run.ts';
@@ -14,17 +14,8 @@ import { planWeek } from './traffic-days/week.ts';
 
 /** Detection, measured: what the rules make of simulated days of people and attackers. `--help` lists the options. */
 
-const options = optionsOrExit();
+const options = readOrExit(readOptions);
 await main();
-
-function optionsOrExit(): DetectOptions {
-  try {
-    return readOptions(process.argv);
-  } catch (error) {
-    if (error instanceof CommanderError) process.exit(error.exitCode);
-    throw error;
-  }
-}
 
 async function main(): Promise<void> {
   const policies = await readPolicies();

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { SingleBar } from 'cli-progress';
-import { CommanderError } from 'commander';
 import { readOptions, type LoadOptions } from './open-loop/options.ts';
+import { readOrExit } from './read-or-exit.ts';
 import type { SendPlan } from './open-loop/plan.ts';
 import { ratiosOf, reportPhase, tableOf, type PhaseReport } from './open-loop/report.ts';
 import { Sender } from './open-loop/run-phase.ts';
@@ -12,7 +12,7 @@ import { openEcho, openServer, type Target } from './open-loop/targets.ts';
  * in time and count. `--help` lists the options.
  */
 
-const options = optionsOrExit();
+const options = readOrExit(readOptions);
 const phases: PhaseReport[] = [];
 const opened: Target[] = [];
 const sender = new Sender();
@@ -24,15 +24,6 @@ try {
 } finally {
   sender.close();
   for (const target of opened) await target.stop();
-}
-
-function optionsOrExit(): LoadOptions {
-  try {
-    return readOptions(process.argv);
-  } catch (error) {
-    if (error instanceof CommanderError) process.exit(error.exitCode);
-    throw error;
-  }
 }
 
 async function main(): Promise<void> {

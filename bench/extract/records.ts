@@ -8,7 +8,7 @@ import type { Children } from '../webhooks/children.ts';
 import { print } from '../webhooks/report.ts';
 import type { BenchOptions } from './options.ts';
 import { Caller, seed, valueOf } from './service.ts';
-import { storedJob } from './stored-job.ts';
+import { storedJob, storedPart } from './stored-job.ts';
 import { type ProcessUsage, usageOf } from './usage.ts';
 
 /** As many as a page of the interface has at most. */
@@ -93,33 +93,13 @@ async function putJob({ extract }: Store, customer: CustomerNumber, records: num
   for (let first = 0; first < records; first += CHUNK_RECORDS * CHUNKS_AT_ONCE) {
     const parts: Result[] = [];
     const end = Math.min(records, first + CHUNK_RECORDS * CHUNKS_AT_ONCE);
-    for (let from = first; from < end; from += CHUNK_RECORDS)
-      parts.push(part(job, from, Math.min(records, from + CHUNK_RECORDS), records));
+    for (let from = first; from < end; from += CHUNK_RECORDS) {
+      const to = Math.min(records, from + CHUNK_RECORDS);
+      parts.push(storedPart(job, foundRecords(from, to), to === records));
+    }
     valueOf(await extractions.apply(parts, nowMs));
   }
   return job.id;
-}
-
-function part(job: Result['job'], from: number, to: number, all: number): Result {
-  return {
-    job,
-    step: 0,
-    records: { found: foundRecords(from, to), range: { from: 0, to: to - from, at: 0 } },
-    next: null,
-    isLast: to === all,
-    session: null,
-    outcome: {
-      pages: 1,
-      credits: 1,
-      tier: 'basic',
-      errors: 0,
-      total: null,
-      pausedUntilMs: 0,
-      failure: null,
-      entries: [],
-      notes: [],
-    },
-  };
 }
 
 function foundRecords(from: number, to: number): FoundRecords {

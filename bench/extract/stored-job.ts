@@ -1,7 +1,8 @@
 import type { CustomerNumber } from '../../src/base/brand.ts';
 import { newId } from '../../src/base/ids.ts';
 import type { ExtractionId } from '../../src/core/extraction.ts';
-import type { NewJob } from '../../src/store/extractions.ts';
+import type { FoundRecords } from '../../src/store/extraction-records.ts';
+import type { NewJob, Result } from '../../src/store/extractions.ts';
 
 /** A job as the service would store it, whose only step is its first. */
 export function storedJob(customer: CustomerNumber, nowMs: number): NewJob {
@@ -32,5 +33,28 @@ export function storedJob(customer: CustomerNumber, nowMs: number): NewJob {
     },
     steps: { rows: step, rowBytes: Uint32Array.of(step.length), hashes: Buffer.alloc(16, 1) },
     idempotency: null,
+  };
+}
+
+/** What one step of such a job gave: records, and nothing else of note. */
+export function storedPart(job: Result['job'], found: FoundRecords, isLast: boolean): Result {
+  return {
+    job,
+    step: 0,
+    records: { found, range: { from: 0, to: found.lineBytes.length, at: 0 } },
+    next: null,
+    isLast,
+    session: null,
+    outcome: {
+      pages: 1,
+      credits: 1,
+      tier: 'basic',
+      errors: 0,
+      total: null,
+      pausedUntilMs: 0,
+      failure: null,
+      entries: [],
+      notes: [],
+    },
   };
 }

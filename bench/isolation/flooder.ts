@@ -4,8 +4,8 @@ import { type Call } from './calls.ts';
 import { callOnce } from './call-once.ts';
 
 /**
- * Asks for the same again and again, as fast as told, in a process of its own. Arguments: port, file of JSON with key and call, calls a
- * second, calls at once, seconds. Prints how many answers there were of each status.
+ * Repeats one call at a fixed rate, in a process of its own. Arguments: port, JSON file with key and call, calls per second, concurrent
+ * calls, seconds. Prints the number of responses by status.
  */
 const [port, file, perSecond, atOnce, seconds] = process.argv.slice(2);
 const { key, call } = JSON.parse(readFileSync(file ?? '', 'utf8')) as { readonly key: string; readonly call: Call };

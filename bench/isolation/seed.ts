@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import type { CustomerNumber, FingerprintHash } from '../../src/base/brand.ts';
 import { newId } from '../../src/base/ids.ts';
 import { deriveKey, openMasterKey } from '../../src/store/master-key.ts';
+import type { Result } from '../../src/store/extractions.ts';
 import { openStore, type Store } from '../../src/store/open-store.ts';
 import { valueOf } from '../extract/service.ts';
-import { storedJob } from '../extract/stored-job.ts';
+import { storedJob, storedPart } from '../extract/stored-job.ts';
 import { makeDataDirectory } from '../data-directory.ts';
 
 /** A data directory in which one customer has as much as its pages can show, and another only decides. */
@@ -113,31 +114,11 @@ function extractOf(store: Store): NonNullable<Store['extract']> {
   return store.extract;
 }
 
-type Part = Parameters<NonNullable<Store['extract']>['extractions']['apply']>[0][number];
-
-function partOf(job: Part['job'], from: number, to: number, isLast: boolean): Part {
+function partOf(job: Result['job'], from: number, to: number, isLast: boolean): Result {
   const lines = Array.from({ length: to - from }, (_, i) => Buffer.from(`${JSON.stringify(recordOf(from + i))}\n`));
   const hashes = Buffer.concat(lines.map((line) => createHash('sha256').update(line).digest().subarray(0, 16)));
   const found = { ndjson: Buffer.concat(lines), lineBytes: Uint32Array.from(lines, (line) => line.length), hashes };
-  return {
-    job,
-    step: 0,
-    records: { found, range: { from: 0, to: to - from, at: 0 } },
-    next: null,
-    isLast,
-    session: null,
-    outcome: {
-      pages: 1,
-      credits: 1,
-      tier: 'basic',
-      errors: 0,
-      total: null,
-      pausedUntilMs: 0,
-      failure: null,
-      entries: [],
-      notes: [],
-    },
-  };
+  return storedPart(job, found, isLast);
 }
 
 /** Most of it is one text, with letters that take two bytes. */
