@@ -1,8 +1,10 @@
+import { crc32 } from 'node:zlib';
 import type { Clock } from './base/clock.ts';
 import type { CustomerNumber, FingerprintHash } from './base/brand.ts';
-import { fingerprintOf } from './core/decision-record.ts';
+import { decodeRecord, fingerprintOf } from './core/decision-record.ts';
+import { readIp } from './core/ip.ts';
 import type { DecisionLedger } from './decide/ledger.ts';
-import { ANSWER_SHADOW_ROUTED, ANSWER_SIGHTING } from './pools/frame.ts';
+import { ANSWER_FAMILIAR, ANSWER_OBSERVED, ANSWER_SHADOW_ROUTED, ANSWER_SIGHTING } from './pools/frame.ts';
 import type { DecisionLog } from './store/decision-log.ts';
 import type { StoreFault, StoreWrite } from './store/durable.ts';
 import type { Store } from './store/open-store.ts';
@@ -25,12 +27,15 @@ export function createLedger(store: Store, decisions: DecisionLog, clock: Clock)
   const nowSeconds = (): number => Math.floor(clock.nowMs() / 1000);
   return {
     decided(customer: CustomerNumber, record: Buffer, flags: number, latencyMs: number): void {
-      decisions.append(customer, record, latencyMs);
+      decisions.append(customer, record, latencyMs, (flags & ANSWER_OBSERVED) !== 0);
       if ((flags & ANSWER_SHADOW_ROUTED) !== 0) store.shadowReviews.enqueue(customer, record);
       if ((flags & ANSWER_SIGHTING) !== 0 && record.length > 0) {
         const fingerprint = fingerprintOf(record);
-        if (fingerprint !== null)
-          store.sightingQueue.noteDecision(customer, fingerprint as FingerprintHash, nowSeconds());
+        if (fingerprint === null) return;
+        store.sightingQueue.noteDecision(customer, fingerprint as FingerprintHash, nowSeconds(), () => ({
+          network: networkOf(decodeRecord(record).ip),
+          isFamiliar: (flags & ANSWER_FAMILIAR) !== 0,
+        }));
       }
     },
     async flush() {
@@ -38,6 +43,7 @@ export function createLedger(store: Store, decisions: DecisionLog, clock: Clock)
         decisions.flush().then(() => null),
         store.shadowReviews.flush(),
         store.sightingQueue.flush(nowSeconds()),
+        store.outcomes?.flush(clock.nowMs()) ?? null,
       ]);
       return written.filter((fault) => fault !== null);
     },
@@ -59,4 +65,10 @@ export function createLedger(store: Store, decisions: DecisionLog, clock: Clock)
       return faults;
     },
   };
+}
+
+/** A part of the hash of the address's network (/24, /48), 1 to 65,535; 0 without an address. */
+function networkOf(ip: string | null): number {
+  const facts = ip === null ? null : readIp(ip);
+  return facts?.kind === 'valid' ? crc32(facts.networks.site) & 0xffff || 1 : 0;
 }

@@ -106,6 +106,12 @@ export const URL_CHARACTERS_MAX = 4_096;
 export const PAGE_ROWS_MAX = 1_000;
 export const LISTS_PAGE_ROWS_DEFAULT = 1_000;
 export const LIST_BATCH_ENTRIES_MAX = 1_000;
+/** Source: contract, "Outcomes". */
+export const OUTCOMES_PER_CALL_MAX = 1_000;
+/** For so long after a decision its outcome may be reported. Source: contract, "Outcomes". */
+export const OUTCOMES_KEPT_MS = 86_400_000;
+/** Choice: of reported outcomes that no disk takes so many wait in memory; some 15 MB. */
+export const OUTCOMES_WAITING_MAX = 100_000;
 export const NOTE_CHARACTERS_MAX = 500;
 /** Choice: some 120 MB of the disk, with notes of 500 characters 600 MB. Expired entries count until they are removed. */
 export const LIST_ENTRIES_PER_CUSTOMER_MAX = 1_000_000;
@@ -145,10 +151,22 @@ export const REGISTRY_HALF_LIFE_SECONDS = 14 * 86_400;
 /** Source: open points, section 3: so many distinct customers within so long promote a fingerprint. */
 export const PROMOTION_CUSTOMERS_MIN = 3;
 export const PROMOTION_WINDOW_SECONDS = 30 * 86_400;
-/** Source: open points, section 3: the risk of the first three, what each further customer adds, and where that ends. */
+/** Source: open points, section 3: the risk of the first three, what each further customer adds in steps, and where that ends. */
 export const PROMOTED_RISK = 90;
 export const PROMOTED_RISK_STEP = 2;
 export const PROMOTED_RISK_MAX = 98;
+/** Choice: in the middle of what `registry_suspicious` takes; without confirmed evidence of three customers. */
+export const PROMOTED_RISK_UNCONFIRMED = 60;
+/**
+ * A customer's BLOCKs by traffic alone are confirmed from so many networks (/24, /48) and days on. Choice: three forged tokens
+ * from one place, or all in one evening, are not; a bot that comes back is.
+ */
+export const SIGHTING_NETWORKS_MIN = 3;
+export const SIGHTING_DAYS_MIN = 2;
+/** Choice: a fingerprint that a customer has seen on so many days, today included, is not reported by one BLOCK by traffic. */
+export const SIGHTING_FAMILIAR_DAYS = 3;
+/** Choice: so long after it rose a number of customers is shown, so that nobody learns what another has just blocked. */
+export const PROMOTION_SHOWN_AFTER_SECONDS = 86_400;
 /** Choice: after so long without a promotion its risk has halved twelve times, to under 0.1; then the entry is no more. */
 export const PROMOTION_KEEP_SECONDS = 180 * 86_400;
 /** Choice: fingerprints that one customer's evidence is held for at a time, some 100 MB; past it new ones are counted, not kept. */
@@ -197,6 +215,9 @@ export const POLICY_EVENT_TYPES_MAX = 32;
 export const POLICY_COUNTRIES_MAX = 300;
 /** Choice: published lists of hosting networks have some thousand. */
 export const POLICY_NETWORKS_MAX = 10_000;
+/** Choice: named trusted sources of one part of a policy file, and networks or user agents of each. */
+export const POLICY_TRUSTED_NAMES_MAX = 100;
+export const POLICY_TRUSTED_PER_NAME_MAX = 1_000;
 /** Choice: four times what a request may have. */
 export const POLICY_ENTITY_KEYS_MAX = 128;
 
@@ -250,6 +271,13 @@ export const VELOCITY_FAMILIAR_KM = 100;
 export const VELOCITY_FAMILIAR_SECONDS = 86_400;
 /** Source: the default rules, `velocity_machine_rhythm`. */
 export const VELOCITY_RHYTHM_EVENTS_MIN = 8;
+/**
+ * Over so many networks (/24, /48) in 24 h a fingerprint is common. Source: design of detection. A phone on the road has five to
+ * ten a day.
+ */
+export const DEVICE_COMMON_NETWORKS_24H = 20;
+/** Choice: five times as many in 30 days, for a model whose owners come to a small shop one by one. */
+export const DEVICE_COMMON_NETWORKS_30D = 100;
 /** Choice: snapshots that were set aside and are kept for a look at them. */
 export const VELOCITY_ASIDE_MAX = 3;
 

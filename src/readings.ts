@@ -42,6 +42,18 @@ export function readings(
       read: () => readVelocityStats(memory).lost,
     },
     {
+      name: 'gatehouse_velocity_public_records',
+      help: 'Records in use in the velocity table that requests of public keys made.',
+      kind: 'level',
+      read: () => readVelocityStats(memory).publicUsed,
+    },
+    {
+      name: 'gatehouse_velocity_refused_total',
+      help: 'Records not made because a customer, or public keys, had their share of a full velocity table.',
+      kind: 'total',
+      read: () => readVelocityStats(memory).refused,
+    },
+    {
       name: 'gatehouse_decision_log_rows',
       help: 'Decisions in the log.',
       kind: 'level',

@@ -2,6 +2,7 @@ import type { Clock } from './base/clock.ts';
 import type { Handler } from './base/exchange.ts';
 import { problem } from './base/problem.ts';
 import { sendProblem } from './base/reply.ts';
+import { sightingsTaken } from './core/sighting-conditions.ts';
 import { RULES } from './core/rules/index.ts';
 import type { Journal } from './decide/journal.ts';
 import type { Keyring } from './decide/keyring.ts';
@@ -33,6 +34,8 @@ import type { ScorePool } from './pools/score-pool.ts';
 import { readings } from './readings.ts';
 import type { Settings } from './settings.ts';
 import type { DecisionLog } from './store/decision-log.ts';
+import { FingerprintLookup } from './velocity/fingerprint-lookup.ts';
+import { LocalVelocity } from './velocity/local-velocity.ts';
 import type { VelocityMemory } from './velocity/memory.ts';
 import { webhookParts } from './webhooks.ts';
 
@@ -157,16 +160,21 @@ export function createService(parts: ServiceParts): Service {
 
 /** Every endpoint of customers' own but decide. */
 function customerRoutes(parts: ServiceParts, managed: Managed): ReturnType<typeof managementRoutes> {
-  const { settings, installation, decisions, dispatcher, extractions } = parts;
+  const { settings, installation, memory, decisions, dispatcher, extractions } = parts;
   const { store, keyFor } = installation;
   const { egressAllow } = settings;
   const cursors = new Cursors(keyFor('cursor'));
+  const fingerprints = new FingerprintLookup(memory);
+  store.sightings.takeOnly(sightingsTaken(fingerprints));
   return [
     ...managementRoutes({
       managed,
       cursors,
       store,
       decisions,
+      // Over the same shared memory as the score workers', so they know at once.
+      memory: new LocalVelocity(parts.memory),
+      fingerprints,
       webhooks: webhookParts({ store, key: keyFor('webhook-secrets'), dispatcher, egressAllow }),
     }),
     ...extractRoutes(managed, { extractions, cursors, egressAllow }),

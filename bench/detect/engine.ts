@@ -1,8 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { CustomerNumber } from '../../src/base/brand.ts';
 import { DECISIONS, type Decision } from '../../src/core/decision.ts';
-import { decodeRecord, type RecordedContribution } from '../../src/core/decision-record.ts';
+import { decodeRecord, type DecisionRecord, type RecordedContribution } from '../../src/core/decision-record.ts';
 import type { PolicySet } from '../../src/core/policy-set.ts';
 import { AnswerReader, AnswerWriter, createFrame, FrameReader, FrameWriter } from '../../src/pools/frame.ts';
 import type { GeoContent, GeoSlot } from '../../src/pools/layer-messages.ts';
@@ -13,7 +14,7 @@ import { openStore } from '../../src/store/open-store.ts';
 import { LocalVelocity } from '../../src/velocity/local-velocity.ts';
 import { createVelocityMemory } from '../../src/velocity/memory.ts';
 import type { TrafficEvent } from '../traffic-days/events.ts';
-import { UNUSED_OUTCOMES, type OutcomeSink } from './outcomes.ts';
+import type { OutcomeSink } from './outcomes.ts';
 
 export interface EngineParts {
   readonly geo: Readonly<Record<GeoSlot, GeoContent>>;
@@ -46,6 +47,8 @@ export interface DetectEngine {
 
 const ID_AT = '{"request_id":"'.length;
 const ID_CHARACTERS = 30;
+/** Choice: outcomes come 400 ms after their decisions; far fewer are decided meanwhile. */
+const OPEN_MAX = 10_000;
 const CHALLENGED = DECISIONS.indexOf('SOFT_CHALLENGE');
 
 export function openDetectEngine({ geo: contents, policies, velocityBytes }: EngineParts): DetectEngine {
@@ -75,12 +78,18 @@ export function openDetectEngine({ geo: contents, policies, velocityBytes }: Eng
   const answers = new AnswerWriter(frame);
   const answered = new AnswerReader(frame);
 
-  const read = (at: number): Decided => {
+  /** Decisions whose outcome may be reported soon. */
+  const open = new Map<string, Pick<DecisionRecord, 'occurredAtMs' | 'publicKey' | 'outcome' | 'trace'>>();
+
+  const read = (at: number, event: TrafficEvent): Decided => {
     const status = answered.status(at);
     if (status !== 200) throw new Error(`a request was answered with ${status}: ${answered.text(at)}`);
     const decision = answered.decision(at);
+    const requestId = answered.text(at).slice(ID_AT, ID_AT + ID_CHARACTERS);
+    if (event.outcome !== null) open.set(requestId, decodeRecord(Buffer.from(answered.record(at))));
+    while (open.size > OPEN_MAX) open.delete(String(open.keys().next().value));
     return {
-      requestId: answered.text(at).slice(ID_AT, ID_AT + ID_CHARACTERS),
+      requestId,
       decision: DECISIONS[decision] ?? 'ALLOW',
       score: answered.score(at),
       contributions: decision < CHALLENGED ? [] : decodeRecord(answered.record(at)).contributions,
@@ -89,15 +98,23 @@ export function openDetectEngine({ geo: contents, policies, velocityBytes }: Eng
 
   return {
     geo,
-    // The engine takes no outcomes yet.
-    outcomes: UNUSED_OUTCOMES,
+    outcomes: {
+      report({ requestId, customerNumber, outcome, atMs }) {
+        const decided = open.get(requestId);
+        if (decided === undefined) throw new Error(`no decision is open for ${requestId}`);
+        open.delete(requestId);
+        const { occurredAtMs, publicKey, trace, outcome: before } = decided;
+        const customer = customerNumber as CustomerNumber;
+        if (trace !== null) velocity.settle({ customer, publicKey, trace, occurredAtMs, nowMs: atMs, before, outcome });
+      },
+    },
     async decide(events) {
       writer.reset();
       for (const { body, atMs, session } of events)
         writer.add(Buffer.from(JSON.stringify(body)), session.customer.number, 0, atMs);
       worker.begin();
       await engine.scoreBatch(reader, answers, 0, events.length);
-      return events.map((_, at) => read(at));
+      return events.map((event, at) => read(at, event));
     },
     async close() {
       await store.close();

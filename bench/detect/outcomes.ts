@@ -17,9 +17,6 @@ export interface OutcomeSink {
   report(outcome: OutcomeReport): void | Promise<void>;
 }
 
-/** Placeholder until the engine takes outcomes: they are counted and change nothing. */
-export const UNUSED_OUTCOMES: OutcomeSink = { report: () => {} };
-
 /** Choice: time until a customer has reported whether a password was right or a bank accepted. */
 export const OUTCOME_DELAY_MS = 400;
 

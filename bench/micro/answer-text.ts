@@ -31,9 +31,7 @@ export const answerText: Stage = {
         run: (n) => {
           let bytes = out.latin1Write(DECISION_HEAD, 0);
           bytes += out.latin1Write(ids.at(n), bytes);
-          return (
-            bytes + out.latin1Write(tails.get(verdict, evaluated.rulesLow, evaluated.rulesHigh, 'full', false), bytes)
-          );
+          return bytes + out.latin1Write(tails.get(verdict, evaluated, 'full', false), bytes);
         },
         isSane,
       });

@@ -93,6 +93,11 @@ function eventOf(n: number, nowSeconds: number, entities: number, withDevice: bo
     country: 'DE',
     place: { latitude: 52.52, longitude: 13.4, accuracyKm: 20 },
     agent: { browser: 'chromium', system: 'windows' },
+    agentHash: 1,
+    exactAgentHash: 1,
+    agentLanguageHash: 1 + (n % 97),
+    mail: null,
+    outcome: null,
     entities: all.slice(0, entities),
     device: withDevice ? fresh(digits.repeat(8)) : null,
   };

@@ -53,6 +53,20 @@ export class PackWriter {
     this.end = at;
   }
 
+  /** Up to 65,535 bytes. */
+  binary(from: Uint8Array, length: number): void {
+    const { bytes } = this;
+    if (length < 256) bytes[this.end++] = 0xc4;
+    else {
+      bytes[this.end++] = 0xc5;
+      bytes[this.end++] = length >>> 8;
+    }
+    bytes[this.end++] = length & 0xff;
+    let at = this.end;
+    for (let i = 0; i < length; i++) bytes[at++] = from[i] ?? 0;
+    this.end = at;
+  }
+
   textOrNull(value: string | null): void {
     if (value === null) this.null();
     else this.text(value);

@@ -40,7 +40,7 @@ export function policyReport(document: PolicyDocument): string {
 function bandRows(name: string, scopes: readonly PolicyScope[]): string[][] {
   return [...eventTypesOf(scopes), ''].map((type) => {
     const bands = bandsOf(layersOf(scopes, type), type);
-    return [name, type === '' ? 'all others' : type, ...BAND_NAMES.map((band) => String(bands[band]))];
+    return [name, type === '' ? 'all others' : type, ...BAND_NAMES.map((band) => String(bands[band] ?? 'none'))];
   });
 }
 
@@ -56,6 +56,7 @@ function partRows(part: PolicyPart): string[][] {
   const add = (what: string, before: Shown | undefined, now: Shown | undefined): void => {
     if (now !== undefined && shown(before) !== shown(now)) rows.push([what, shown(before), shown(now)]);
   };
+  add('mode', DEFAULT_POLICY.mode, part.mode);
   for (const [name, weight] of Object.entries(part.weights ?? {}))
     add(`weight ${name}`, WEIGHTS.get(name)?.value, weight);
   for (const [name, value] of Object.entries(part.thresholds ?? {})) {
@@ -67,16 +68,20 @@ function partRows(part: PolicyPart): string[][] {
   add('watched networks', [...DEFAULT_POLICY.watchedAsns], part.watchedAsns);
   add('hosting networks', [...DEFAULT_POLICY.hostingAsns], part.hostingAsns);
   add('relay networks', [...DEFAULT_POLICY.relayAsns], part.relayAsns);
+  for (const [name, networks] of Object.entries(part.trustedNetworks ?? {}))
+    add(`trusted network ${name}`, undefined, networks);
+  for (const [name, agents] of Object.entries(part.trustedAgents ?? {}))
+    add(`trusted agent ${name}`, undefined, agents);
   add('sample rate', DEFAULT_POLICY.sampleRate, part.sampleRate);
   return rows;
 }
 
-type Shown = number | readonly (number | string)[];
+type Shown = number | string | readonly (number | string)[];
 
 /** Choice: the first three items tell which list it is. */
 function shown(value: Shown | undefined): string {
   if (value === undefined) return '';
-  if (typeof value === 'number') return String(value);
+  if (typeof value !== 'object') return String(value);
   if (value.length === 0) return 'none';
   return value.length > 3 ? `${value.slice(0, 3).join(', ')} and ${value.length - 3} more` : value.join(', ');
 }

@@ -31,6 +31,8 @@ export interface DecisionBody {
   /** 64 hex digits, what a list entry names; absent without a session token. */
   readonly fingerprint_hash?: string;
   readonly decision: 'ALLOW' | 'ALLOW_WATCH' | 'SOFT_CHALLENGE' | 'REVIEW' | 'BLOCK';
+  /** In observe mode what would have been answered; `decision` is then ALLOW. */
+  readonly would_be?: DecisionBody['decision'];
   /** 0 to 100, one decimal. */
   readonly score: number;
   readonly reasons: readonly string[];
@@ -40,15 +42,23 @@ export interface DecisionBody {
   readonly latency_ms: number;
 }
 
+export interface OutcomeReport {
+  readonly request_id: string;
+  readonly outcome: 'succeeded' | 'failed' | 'declined' | 'challenge_passed' | 'challenge_failed';
+}
+
 export interface Client {
   /** Sends a decide request. An object is serialised once; bytes or text are sent, and signed, as they are. */
   decide(body: object | string | Uint8Array): Promise<Answer>;
+  /** Reports what became of up to 1,000 decisions. Only with a secret key. */
+  report(outcomes: readonly OutcomeReport[]): Promise<Answer>;
   close(): Promise<void>;
 }
 
 /** Choice: an answer is some 2 KB; one beyond this is none of ours. */
 const ANSWER_BYTES_MAX = 1_048_576;
 const DECIDE_PATH = '/v1/decide';
+const OUTCOMES_PATH = '/v1/outcomes';
 
 /** A client with connections that stay open. It never sends anything twice: a request id is accepted once. */
 export function createClient(options: ClientOptions): Client {
@@ -63,30 +73,33 @@ export function createClient(options: ClientOptions): Client {
     keepAliveMaxTimeout: 30_000,
     maxResponseSize: ANSWER_BYTES_MAX,
   });
-  return {
-    async decide(body) {
-      const sent = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
-      const signed = signRequest({
-        key: options.key,
+  async function post(path: string, body: object | string | Uint8Array): Promise<Answer> {
+    const sent = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
+    const signed = signRequest({
+      key: options.key,
+      method: 'POST',
+      path,
+      body: sent,
+      timestampSeconds: Math.floor(nowMs() / 1000),
+      requestId: randomUUID(),
+    });
+    try {
+      const response = await pool.request({
         method: 'POST',
-        path: DECIDE_PATH,
+        path,
+        headers: { ...signed, 'content-type': 'application/json' },
         body: sent,
-        timestampSeconds: Math.floor(nowMs() / 1000),
-        requestId: randomUUID(),
       });
-      try {
-        const response = await pool.request({
-          method: 'POST',
-          path: DECIDE_PATH,
-          headers: { ...signed, 'content-type': 'application/json' },
-          body: sent,
-        });
-        const text = await response.body.text();
-        return { kind: 'answer', status: response.statusCode, headers: response.headers, body: parsed(text) };
-      } catch (error) {
-        return { kind: 'unreachable', detail: error instanceof Error ? error.message : String(error) };
-      }
-    },
+      const text = await response.body.text();
+      return { kind: 'answer', status: response.statusCode, headers: response.headers, body: parsed(text) };
+    } catch (error) {
+      return { kind: 'unreachable', detail: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  return {
+    decide: (body) => post(DECIDE_PATH, body),
+    report: (outcomes) => post(OUTCOMES_PATH, { outcomes }),
     close: () => pool.close(),
   };
 }

@@ -15,7 +15,13 @@ import type { AgentFacts, BrowserFamily, SystemFamily } from './facts.ts';
  */
 export function readAgent(userAgent: string): AgentFacts {
   const text = userAgent.length > USER_AGENT_CHARACTERS_MAX ? userAgent.slice(0, USER_AGENT_CHARACTERS_MAX) : userAgent;
-  return { ...readAutomation(text), ...readBrowser(text) };
+  return { ...readAutomation(text), ...readBrowser(text), textHash: hashOf(text) };
+}
+
+function hashOf(text: string): number {
+  let hash = 0;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193) ^ (hash >>> 15);
+  return (hash ^ (hash >>> 16)) & 0x7fff || 1;
 }
 
 type Automation = Pick<AgentFacts, 'bot' | 'httpLibrary' | 'headless' | 'aiAgent'>;

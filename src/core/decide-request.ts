@@ -2,6 +2,7 @@ import { pointerPart, problem, type FieldError, type Problem } from '../base/pro
 import { ENTITY_KEYS_MAX, ENTITY_NAME_CHARACTERS_MAX, ENTITY_VALUE_CHARACTERS_MAX, HEADERS_MAX } from '../limits.ts';
 import type { Entity } from './facts.ts';
 import { parseJsonObject, type JsonObject } from './json-body.ts';
+import { isOutcome, type Outcome, OUTCOMES } from './outcome.ts';
 
 /** The body of POST /v1/decide, read. Absent and `null` are the same. Source: risk specification, section 2.1. */
 export interface DecideRequest {
@@ -16,6 +17,8 @@ export interface DecideRequest {
   readonly headers: ReadonlyMap<string, string>;
   /** Lower case; `''` when none was given. */
   readonly eventType: string;
+  /** What became of the action, for a caller that asks afterwards. */
+  readonly outcome: Outcome | null;
 }
 
 export type ParsedRequest =
@@ -48,13 +51,17 @@ function readFields(fields: JsonObject): ParsedRequest {
     entities: readEntities(fields['entity_keys'], errors),
     headers: readHeaders(fields['headers'], errors),
     eventType: textField(fields, 'event_type', errors)?.trim().toLowerCase() ?? '',
+    outcome: readOutcome(fields, errors),
   };
   const timestamp = fields['timestamp'];
   if (timestamp !== undefined && timestamp !== null && !Number.isInteger(timestamp)) {
     errors.push(wrongType('/timestamp', 'an integer'));
   }
   if (errors.length > 0) {
-    return { kind: 'fault', problem: problem('invalid_request', 'A field has the wrong type.', { errors }) };
+    const detail = errors.some(({ code }) => code === 'wrong_type')
+      ? 'A field has the wrong type.'
+      : 'A field has a value that is not known.';
+    return { kind: 'fault', problem: problem('invalid_request', detail, { errors }) };
   }
   return { kind: 'request', request };
 }
@@ -64,6 +71,13 @@ function textField(fields: JsonObject, name: string, errors: FieldError[]): stri
   if (value === undefined || value === null) return null;
   if (typeof value === 'string') return value;
   errors.push(wrongType(`/${name}`, 'a string'));
+  return null;
+}
+
+function readOutcome(fields: JsonObject, errors: FieldError[]): Outcome | null {
+  const text = textField(fields, 'outcome', errors);
+  if (text === null || isOutcome(text)) return text;
+  errors.push({ pointer: '/outcome', code: 'invalid_value', message: `This must be one of ${OUTCOMES.join(', ')}.` });
   return null;
 }
 

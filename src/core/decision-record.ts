@@ -3,6 +3,7 @@ import { PackWriter } from '../base/pack-writer.ts';
 import { DECISIONS, SESSION_MODES, type Decision, type SessionMode } from './decision.ts';
 import type { Facts } from './facts.ts';
 import type { Verdict } from './fuse.ts';
+import { type Outcome, OUTCOMES } from './outcome.ts';
 import type { Rule } from './rule.ts';
 import { SHADOW_REASONS, type ShadowReason } from './shadow.ts';
 
@@ -10,12 +11,15 @@ import { SHADOW_REASONS, type ShadowReason } from './shadow.ts';
  * One decision as it is remembered: for the log of decisions, the shadow review queue and the registry. Made by the score worker,
  * which alone has the facts, and carried through the main thread as bytes.
  *
- * No token, no identity and no header of the client's is in it; evidence may hold a piece of the client's text.
+ * No token, no identity and no header of the client's is in it but as a keyed hash (`trace`); evidence may hold a piece of the
+ * client's text.
  */
 export interface DecisionRecord {
   readonly requestId: string;
   readonly occurredAtMs: number;
   readonly decision: Decision;
+  /** What observe mode answered as ALLOW; null outside of it. */
+  readonly wouldBe: Decision | null;
   /** 0 to 100, one decimal. */
   readonly score: number;
   readonly sessionMode: SessionMode;
@@ -34,6 +38,10 @@ export interface DecisionRecord {
   readonly asn: number | null;
   /** The answer's reasons, in their order. */
   readonly contributions: readonly RecordedContribution[];
+  /** As the request itself told it. */
+  readonly outcome: Outcome | null;
+  /** By what memory finds the event again when its outcome is reported; null where that changes nothing. */
+  readonly trace: Uint8Array | null;
 }
 
 export interface RecordedContribution {
@@ -49,11 +57,16 @@ const EVENT_TYPE_CHARACTERS_MAX = 64;
 const EVIDENCE_CHARACTERS_MAX = 200;
 const COLLECTOR = 1;
 const PUBLIC_KEY = 2;
+/** Above the flags: the position in `DECISIONS` of what observe mode answered as ALLOW, and 1; 0 outside of it. */
+const WOULD_BE_SHIFT = 2;
+const WOULD_BE_MASK = 7;
 
 export interface RecordParts {
   readonly requestId: string;
   readonly occurredAtMs: number;
   readonly verdict: Verdict;
+  /** Null or absent outside observe mode. */
+  readonly wouldBe?: Decision | null;
   readonly sessionMode: SessionMode;
   readonly shadow: ShadowReason | null;
   readonly publicKey: boolean;
@@ -81,7 +94,7 @@ export interface WrittenRecord {
 export function writeRecord(parts: RecordParts): WrittenRecord {
   const { verdict, facts, contributions } = parts;
   writer.end = 0;
-  writer.array(13);
+  writer.array(15);
   writer.text(parts.requestId);
   writer.number(parts.occurredAtMs);
   writer.small(DECISIONS.indexOf(verdict.decision));
@@ -89,7 +102,12 @@ export function writeRecord(parts: RecordParts): WrittenRecord {
   writer.small(SESSION_MODES.indexOf(parts.sessionMode));
   writer.small(parts.shadow === null ? -1 : SHADOW_REASONS.indexOf(parts.shadow));
   writer.textOrNull(facts === null ? null : facts.fingerprintHash);
-  writer.small((facts?.token.kind === 'collector' ? COLLECTOR : 0) | (parts.publicKey ? PUBLIC_KEY : 0));
+  const wouldBe = parts.wouldBe ?? null;
+  writer.small(
+    (facts?.token.kind === 'collector' ? COLLECTOR : 0) |
+      (parts.publicKey ? PUBLIC_KEY : 0) |
+      (wouldBe === null ? 0 : (DECISIONS.indexOf(wouldBe) + 1) << WOULD_BE_SHIFT),
+  );
   writer.text(parts.eventType.slice(0, EVENT_TYPE_CHARACTERS_MAX));
   writer.textOrNull(facts?.ip?.kind === 'valid' ? facts.ip.text : null);
   writer.textOrNull(facts?.geo?.country ?? null);
@@ -102,6 +120,11 @@ export function writeRecord(parts: RecordParts): WrittenRecord {
     writer.number(weight);
     writer.text(evidence.slice(0, EVIDENCE_CHARACTERS_MAX));
   }
+  const outcome = facts?.outcome ?? null;
+  writer.small(outcome === null ? -1 : OUTCOMES.indexOf(outcome));
+  const trace = facts?.history?.trace ?? null;
+  if (trace === null) writer.null();
+  else writer.binary(trace.bytes, trace.length);
   return { bytes: writer.bytes, length: writer.end };
 }
 
@@ -124,7 +147,23 @@ export function fingerprintOf(record: Buffer): string | null {
 
 /** Throws on bytes that `encodeRecord` did not write. */
 export function decodeRecord(bytes: Uint8Array): DecisionRecord {
-  const [id, at, decision, score, mode, shadow, fingerprint, flags, eventType, ip, country, asn, fired] = unpack(bytes);
+  const [
+    id,
+    at,
+    decision,
+    score,
+    mode,
+    shadow,
+    fingerprint,
+    flags,
+    eventType,
+    ip,
+    country,
+    asn,
+    fired,
+    outcome,
+    trace,
+  ] = unpack(bytes);
   const decided = DECISIONS[Number(decision)];
   const sessionMode = SESSION_MODES[Number(mode)];
   if (typeof id !== 'string' || decided === undefined || sessionMode === undefined || !Array.isArray(fired)) {
@@ -134,6 +173,7 @@ export function decodeRecord(bytes: Uint8Array): DecisionRecord {
     requestId: id,
     occurredAtMs: Number(at),
     decision: decided,
+    wouldBe: DECISIONS[((Number(flags) >> WOULD_BE_SHIFT) & WOULD_BE_MASK) - 1] ?? null,
     score: Number(score),
     sessionMode,
     shadow: SHADOW_REASONS[Number(shadow)] ?? null,
@@ -145,7 +185,15 @@ export function decodeRecord(bytes: Uint8Array): DecisionRecord {
     country: textOrNull(country),
     asn: typeof asn === 'number' ? asn : null,
     contributions: readContributions(fired),
+    // Records of before have neither.
+    outcome: OUTCOMES[Number(outcome ?? -1)] ?? null,
+    trace: trace instanceof Uint8Array ? trace : null,
   };
+}
+
+/** The trusted source that the decision came from; null for everybody else. */
+export function trustedName({ contributions }: Pick<DecisionRecord, 'contributions'>): string | null {
+  return contributions.find(({ code }) => code === 'trusted_source')?.evidence ?? null;
 }
 
 function readContributions(fired: readonly unknown[]): RecordedContribution[] {

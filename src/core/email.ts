@@ -1,7 +1,8 @@
 import { disposableEmailBlocklistSet } from 'disposable-email-domains-js';
 import { BoundedCache } from '../base/bounded-cache.ts';
 import type { EmailFacts } from './facts.ts';
-import { isUnder } from './registrable-domain.ts';
+import { canonicalMailbox } from './mailbox.ts';
+import { isUnder, registrableDomain } from './registrable-domain.ts';
 
 export interface Email {
   /** In lower case, without a `+tag`. */
@@ -37,13 +38,23 @@ export function readEmail(value: string): EmailFacts | null {
   const email = value.includes('@') ? parseEmail(value) : null;
   if (email === null) return null;
   const { local, domain } = email;
-  const { forwarder, disposable } = readMailDomain(domain);
-  return { local, domain, disposable, generated: !forwarder && looksGenerated(local) };
+  const { forwarder, disposable, registrable } = readMailDomain(domain);
+  return {
+    local,
+    domain,
+    disposable,
+    generated: !forwarder && looksGenerated(local),
+    text: value,
+    spelling: value.trim().toLowerCase(),
+    canonical: canonicalMailbox(local, domain),
+    registrable,
+  };
 }
 
 interface MailDomain {
   readonly forwarder: boolean;
   readonly disposable: boolean;
+  readonly registrable: string;
 }
 
 /** Choice: most mailboxes are at a few hundred domains. */
@@ -53,7 +64,8 @@ const domains = new BoundedCache<string, MailDomain>(DOMAINS_KEPT);
 function readMailDomain(domain: string): MailDomain {
   let read = domains.get(domain);
   if (read === undefined) {
-    read = { forwarder: isForwarder(domain), disposable: isDisposable(domain) };
+    const registrable = registrableDomain(domain) ?? domain;
+    read = { forwarder: isForwarder(domain), disposable: isDisposable(domain), registrable };
     domains.set(domain, read);
   }
   return read;

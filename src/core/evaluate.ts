@@ -46,11 +46,12 @@ export interface Evaluated {
   readonly contributions: Contribution[];
   rulesLow: number;
   rulesHigh: number;
+  rulesTop: number;
 }
 
 /** All rules over the facts of one request. */
 export function evaluateRules(rules: readonly TunedRule[], facts: Facts, policy: Policy): Evaluated {
-  const evaluated: Evaluated = { contributions: [], rulesLow: 0, rulesHigh: 0 };
+  const evaluated: Evaluated = { contributions: [], rulesLow: 0, rulesHigh: 0, rulesTop: 0 };
   for (const tuned of rules) {
     const hit = tuned.evaluate(facts, policy, tuned.thresholds);
     if (hit !== null) addHit(evaluated, tuned, hit.level ?? 'default', hit.scale ?? 1, hit.evidence);
@@ -61,7 +62,8 @@ export function evaluateRules(rules: readonly TunedRule[], facts: Facts, policy:
 export function addHit(into: Evaluated, tuned: TunedRule, level: string, scale: number, evidence: string): void {
   into.contributions.push({ rule: tuned.rule, weight: (tuned.weights[level] ?? 0) * scale, evidence });
   if (tuned.index < 32) into.rulesLow = (into.rulesLow | (1 << tuned.index)) >>> 0;
-  else into.rulesHigh = (into.rulesHigh | (1 << (tuned.index - 32))) >>> 0;
+  else if (tuned.index < 64) into.rulesHigh = (into.rulesHigh | (1 << (tuned.index - 32))) >>> 0;
+  else into.rulesTop = (into.rulesTop | (1 << (tuned.index - 64))) >>> 0;
 }
 
 /** Whether a rule of this code fired. */

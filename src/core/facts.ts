@@ -1,6 +1,7 @@
 import type { FingerprintHash } from '../base/brand.ts';
 import type { ListAction } from './decision.ts';
 import type { HistoryFacts, Networks } from './history.ts';
+import type { Outcome } from './outcome.ts';
 
 /**
  * Everything that rules may know of one request: gathered first, for the whole batch, and then only read.
@@ -9,6 +10,8 @@ import type { HistoryFacts, Networks } from './history.ts';
 export interface Facts {
   /** Lower case; `''` when none was given. */
   readonly eventType: string;
+  /** What became of the event's action; null while nobody knows. */
+  readonly outcome: Outcome | null;
   readonly ip: IpFacts | null;
   /** As sent, cut at `USER_AGENT_CHARACTERS_MAX`; `''` is a user agent that was given and is empty. */
   readonly userAgent: string | null;
@@ -47,6 +50,14 @@ export interface EmailFacts {
   readonly disposable: boolean;
   /** The local part looks generated, and not by a forwarding service for an honest customer. */
   readonly generated: boolean;
+  /** As the customer sent it. */
+  readonly text: string;
+  /** In lower case, with its tag. */
+  readonly spelling: string;
+  /** The mailbox that all of its spellings reach. */
+  readonly canonical: string;
+  /** The domain without subdomains, as far as it has a known suffix. */
+  readonly registrable: string;
 }
 
 export type IpFacts =
@@ -101,6 +112,8 @@ export interface AgentFacts {
   /** When that major version was released, Unix seconds; null when unknown. */
   readonly browserReleasedAtSeconds: number | null;
   readonly system: SystemFamily;
+  /** The whole text, 1 to 32,767. */
+  readonly textHash: number;
   readonly form: 'desktop' | 'mobile' | 'tablet' | 'other';
 }
 

@@ -70,18 +70,17 @@ function clampUnit(weight: number): number {
 export function band(score: number, eventType: string, policy: Policy): Decision {
   const bands = bandsFor(eventType, policy);
   if (score >= bands.block) return 'BLOCK';
-  if (score >= bands.review) return 'REVIEW';
+  if (bands.review !== null && score >= bands.review) return 'REVIEW';
   if (score >= bands.softChallenge) return 'SOFT_CHALLENGE';
   return score >= bands.allowWatch ? 'ALLOW_WATCH' : 'ALLOW';
 }
 
-/** The bands of an event type: its shift moves the upper three. */
-export function bandsFor(eventType: string, policy: Policy): Bands {
-  const shift = Object.hasOwn(policy.shifts, eventType) ? (policy.shifts[eventType] ?? 0) : 0;
-  const { allowWatch, softChallenge, review, block } = policy.bands;
-  return shift === 0
-    ? policy.bands
-    : { allowWatch, softChallenge: softChallenge + shift, review: review + shift, block: block + shift };
+/** The bands of an event type. */
+export function bandsFor(
+  eventType: string,
+  { bands, eventTypeBands }: Pick<Policy, 'bands' | 'eventTypeBands'>,
+): Bands {
+  return Object.hasOwn(eventTypeBands, eventType) ? (eventTypeBands[eventType] ?? bands) : bands;
 }
 
 /** One sentence naming the strongest evidence, for the decisions that a person may look at; else `''`. */

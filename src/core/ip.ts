@@ -37,7 +37,7 @@ function v4Facts(v: number): IpFacts {
 }
 
 /** A /64 is one line, whose owner has all of its addresses; a site is given a /48 and a provider a /32 or more. */
-function v6Networks(g: readonly number[]): Networks {
+export function v6Networks(g: readonly number[]): Networks {
   const prefix = (groups: number): string =>
     `${g
       .slice(0, groups)
@@ -69,7 +69,8 @@ export function parseV4(text: string): number {
   return dots === 3 && part >= 0 ? value * 256 + part : -1;
 }
 
-function parseV6(text: string): number[] | null {
+/** Eight groups of 16 bits; null when it is anything else. */
+export function parseV6(text: string): number[] | null {
   if (text.length < 2 || text.length > 45) return null;
   const groups: number[] = [];
   let gapAt = -1;

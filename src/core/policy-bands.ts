@@ -33,7 +33,9 @@ function saysBands({ bands, shifts, eventTypes }: PolicyScope): boolean {
 }
 
 function isRising({ allowWatch, softChallenge, review, block }: Bands): boolean {
-  return allowWatch >= 0 && allowWatch < softChallenge && softChallenge < review && review < block && block <= 100;
+  const last = review ?? softChallenge;
+  const isOver = review === null || softChallenge < review;
+  return allowWatch >= 0 && allowWatch < softChallenge && isOver && last < block && block <= 100;
 }
 
 /** The most particular part that says something of these bands. */
@@ -54,7 +56,7 @@ function notRising(bands: Bands, id: string | null, eventType: string): string {
     ...(eventType === '' ? [] : [`the event type ${quoted(eventType)}`]),
     ...(id === null ? [] : [`the customer ${id}`]),
   ].join(' of ');
-  const [watch, challenge, review, block] = BAND_NAMES.map((name) => bands[name]);
+  const [watch, challenge, review, block] = BAND_NAMES.map((name) => bands[name] ?? 'none');
   const would = `allow_watch ${watch}, soft_challenge ${challenge}, review ${review}, block ${block}`;
   return `bands must rise from 0 to 100, shifts included; ${whom === '' ? '' : `for ${whom} `}they would be ${would}`;
 }

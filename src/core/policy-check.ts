@@ -108,8 +108,9 @@ function scopeOf(raw: RawScope): PolicyScope {
 }
 
 function partOf(raw: RawPart): PolicyPart {
-  const { bands } = raw;
+  const { bands, mode } = raw;
   return {
+    mode,
     bands:
       bands === undefined
         ? undefined
@@ -128,6 +129,8 @@ function partOf(raw: RawPart): PolicyPart {
     watchedAsns: raw.watched_asns?.map(asnOf),
     hostingAsns: raw.hosting_asns?.map(asnOf),
     relayAsns: raw.relay_asns?.map(asnOf),
+    trustedNetworks: raw.trusted_networks,
+    trustedAgents: raw.trusted_agents,
     sampleRate: raw.sample_rate,
   };
 }

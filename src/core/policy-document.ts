@@ -1,3 +1,4 @@
+import { bandsFor } from './fuse.ts';
 import { DEFAULT_POLICY, type Bands, type Policy } from './policy.ts';
 
 /**
@@ -27,7 +28,8 @@ export interface PolicyScope extends PolicyPart {
 
 /** What may be said for an event type too. The fields are those of `Policy`. */
 export interface PolicyPart {
-  readonly bands?: { readonly [Name in keyof Bands]?: number | undefined } | undefined;
+  readonly mode?: Policy['mode'] | undefined;
+  readonly bands?: { readonly [Name in keyof Bands]?: Bands[Name] | undefined } | undefined;
   readonly weights?: Policy['weights'] | undefined;
   readonly thresholds?: Policy['thresholds'] | undefined;
   readonly rulesOff?: readonly string[] | undefined;
@@ -36,6 +38,8 @@ export interface PolicyPart {
   readonly watchedAsns?: readonly number[] | undefined;
   readonly hostingAsns?: readonly number[] | undefined;
   readonly relayAsns?: readonly number[] | undefined;
+  readonly trustedNetworks?: Policy['trustedNetworks'] | undefined;
+  readonly trustedAgents?: Policy['trustedAgents'] | undefined;
   readonly sampleRate?: number | undefined;
 }
 
@@ -66,9 +70,9 @@ export function layersOf(scopes: readonly PolicyScope[], eventType: string): rea
   return layers;
 }
 
-/** Every event type for which these scopes say something of its own, those of the default shifts included. */
+/** Every event type for which these scopes say something of its own, those with default bands of their own included. */
 export function eventTypesOf(scopes: readonly PolicyScope[]): ReadonlySet<string> {
-  const names = new Set(Object.keys(DEFAULT_POLICY.shifts));
+  const names = new Set(Object.keys(DEFAULT_POLICY.eventTypeBands));
   for (const { shifts, eventTypes } of scopes) {
     for (const name of shifts?.keys() ?? []) names.add(name);
     for (const name of eventTypes?.keys() ?? []) names.add(name);
@@ -85,16 +89,22 @@ export const BAND_NAMES = ['allowWatch', 'softChallenge', 'review', 'block'] as 
  */
 export function bandsOf(layers: readonly PolicyLayer[], eventType: string): Bands {
   const shift = shiftOf(layers, eventType);
+  const defaults = bandsFor(eventType, DEFAULT_POLICY);
   return {
-    allowWatch: bandOf(layers, 'allowWatch', 0),
-    softChallenge: bandOf(layers, 'softChallenge', shift),
-    review: bandOf(layers, 'review', shift),
-    block: bandOf(layers, 'block', shift),
+    allowWatch: bandOf(layers, 'allowWatch', defaults, 0),
+    softChallenge: bandOf(layers, 'softChallenge', defaults, shift),
+    review: bandOf(layers, 'review', defaults, shift),
+    block: bandOf(layers, 'block', defaults, shift),
   };
 }
 
-function bandOf(layers: readonly PolicyLayer[], name: keyof Bands, shift: number): number {
-  let value = DEFAULT_POLICY.bands[name];
+function bandOf<Name extends keyof Bands>(
+  layers: readonly PolicyLayer[],
+  name: Name,
+  defaults: Bands,
+  shift: number,
+): Bands[Name] {
+  let value: number | null = defaults[name];
   let isExact = false;
   for (const { part, ofEventType } of layers) {
     const own = part.bands?.[name];
@@ -102,17 +112,17 @@ function bandOf(layers: readonly PolicyLayer[], name: keyof Bands, shift: number
     value = own;
     isExact = ofEventType;
   }
-  return isExact ? value : value + shift;
+  // Only review may be null.
+  return (isExact || value === null ? value : value + shift) as Bands[Name];
 }
 
 function shiftOf(layers: readonly PolicyLayer[], eventType: string): number {
-  const { shifts } = DEFAULT_POLICY;
-  let shift = Object.hasOwn(shifts, eventType) ? (shifts[eventType] ?? 0) : 0;
+  let shift = 0;
   for (const { part } of layers) shift = part.shifts?.get(eventType) ?? shift;
   return shift;
 }
 
-/** The policy that these layers make of the default one; its bands have the shift in them, so it has no shifts. */
+/** The policy that these layers make of the default one, for one event type alone: `bands` are that type's. */
 export function policyOf(
   layers: readonly PolicyLayer[],
   eventType: string,
@@ -124,8 +134,9 @@ export function policyOf(
     list === undefined ? otherwise : setOf(list);
   return {
     version,
+    mode: lastOf(layers, 'mode') ?? DEFAULT_POLICY.mode,
     bands: bandsOf(layers, eventType),
-    shifts: NO_SHIFTS,
+    eventTypeBands: NO_BANDS,
     weights: merged(layers, 'weights'),
     thresholds: merged(layers, 'thresholds'),
     rulesOff: lastOf(layers, 'rulesOff') ?? DEFAULT_POLICY.rulesOff,
@@ -134,17 +145,22 @@ export function policyOf(
     watchedAsns: set(lastOf(layers, 'watchedAsns'), watchedAsns),
     hostingAsns: set(lastOf(layers, 'hostingAsns'), hostingAsns),
     relayAsns: set(lastOf(layers, 'relayAsns'), relayAsns),
+    trustedNetworks: merged(layers, 'trustedNetworks'),
+    trustedAgents: merged(layers, 'trustedAgents'),
     sampleRate: lastOf(layers, 'sampleRate') ?? DEFAULT_POLICY.sampleRate,
   };
 }
 
-const NO_SHIFTS = {};
+const NO_BANDS = {};
 
 /** Key by key. What nothing changes stays the default's own object. */
-function merged(layers: readonly PolicyLayer[], name: 'weights' | 'thresholds'): Readonly<Record<string, number>> {
+function merged<Name extends 'weights' | 'thresholds' | 'trustedNetworks' | 'trustedAgents'>(
+  layers: readonly PolicyLayer[],
+  name: Name,
+): Policy[Name] {
   const said = layers.filter(({ part }) => part[name] !== undefined);
   if (said.length === 0) return DEFAULT_POLICY[name];
-  return Object.assign({}, DEFAULT_POLICY[name], ...said.map(({ part }) => part[name])) as Record<string, number>;
+  return Object.assign({}, DEFAULT_POLICY[name], ...said.map(({ part }) => part[name])) as Policy[Name];
 }
 
 /** A list replaces the one before it. */

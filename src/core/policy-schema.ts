@@ -5,10 +5,15 @@ import {
   POLICY_ENTITY_KEYS_MAX,
   POLICY_EVENT_TYPES_MAX,
   POLICY_NETWORKS_MAX,
+  POLICY_TRUSTED_NAMES_MAX,
+  POLICY_TRUSTED_PER_NAME_MAX,
+  USER_AGENT_CHARACTERS_MAX,
   ENTITY_NAME_CHARACTERS_MAX,
 } from '../limits.ts';
+import { POLICY_MODES } from './observe-mode.ts';
 import { RULE_CODES, THRESHOLDS, WEIGHTS, type RuleNumber } from './policy-names.ts';
-import { DEFAULT_POLICY } from './policy.ts';
+import { isAgentPattern, readNetwork } from './trusted-sources.ts';
+import { DEFAULT_POLICY, type Bands } from './policy.ts';
 
 /** The form of a policy file, which is the published JSON Schema as well. What it cannot say is in `policy-check.ts`. */
 
@@ -65,16 +70,23 @@ function numbersByName(names: ReadonlyMap<string, RuleNumber>, max: number, what
 }
 
 const { bands } = DEFAULT_POLICY;
+function bandsText({ allowWatch, softChallenge, review, block }: Bands): string {
+  return [allowWatch, softChallenge, review ?? 'none', block].join(' / ');
+}
 const bandsSchema = fields({
   allow_watch: amount(0, 100).optional().meta({ default: bands.allowWatch }),
   soft_challenge: amount(0, 100).optional().meta({ default: bands.softChallenge }),
-  review: amount(0, 100).optional().meta({ default: bands.review }),
+  review: amount(0, 100).nullable().optional().meta({
+    description: 'Null: no score leads to REVIEW.',
+    default: bands.review,
+  }),
   block: amount(0, 100).optional().meta({ default: bands.block }),
 }).meta({
   id: 'bands',
   description:
-    'Lowest scores of the decisions above ALLOW. They must rise, also with every shift. Those that an event type names are ' +
-    'meant as written; its shift is added to the others.',
+    'Lowest scores of the decisions above ALLOW; the defaults are those of all event types but payment and checkout, which ' +
+    `have ${bandsText(DEFAULT_POLICY.eventTypeBands['payment'] ?? bands)}. ` +
+    'They must rise, also with every shift. Those that an event type names are meant as written; its shift is added to the others.',
 });
 const weightsSchema = numbersByName(WEIGHTS, 1, 'A probability; 0 keeps the reason and takes its weight.').meta({
   id: 'weights',
@@ -96,6 +108,22 @@ const codes = list(z.enum(RULE_CODES, CODE_MESSAGE), RULE_CODES.length).meta({
   description: 'Codes of rules that are switched off.',
 });
 
+const sourceName = z
+  .string()
+  .regex(/^[\w .:-]{1,64}$/, 'must be a name: 1 to 64 letters, digits, spaces, or one of _ . : -');
+const trustedNetwork = z
+  .string()
+  .refine(
+    (given) => readNetwork(given) !== null,
+    'must be a network such as 203.0.113.0/24 or 2001:db8::/32, of /8 or longer for IPv4 and /16 for IPv6',
+  );
+const trustedAgent = text(USER_AGENT_CHARACTERS_MAX).refine(
+  isAgentPattern,
+  'must be a user agent, or the beginning of some with * behind it, and not what every browser begins with',
+);
+const bySourceName = (source: z.ZodType<string>) =>
+  byName(sourceName, list(source, POLICY_TRUSTED_PER_NAME_MAX), POLICY_TRUSTED_NAMES_MAX);
+
 const part = {
   bands: bandsSchema.optional(),
   weights: weightsSchema.optional(),
@@ -115,23 +143,48 @@ const part = {
   relay_asns: asns
     .optional()
     .meta({ description: 'Networks of private relays and satellites, in place of the default list.' }),
+  trusted_networks: bySourceName(trustedNetwork)
+    .optional()
+    .meta({ description: 'Name to networks (CIDR) that are trusted: quiet for rules of client and volume.' }),
+  trusted_agents: bySourceName(trustedAgent)
+    .optional()
+    .meta({ description: 'Name to user agents that are trusted; one that ends in * stands for all that begin so.' }),
   sample_rate: amount(0, 1).optional().meta({
     description: 'Share of all decisions that is copied to the shadow review queue.',
     default: DEFAULT_POLICY.sampleRate,
   }),
 };
-const partSchema = fields(part).meta({ id: 'part', description: 'What is otherwise for one event type.' });
+const partSchema = fields(part).meta({
+  id: 'challenger_part',
+  description: 'What the challenger has otherwise for one event type.',
+});
 
-const scope = {
-  ...part,
-  shifts: byName(eventType, amount(-100, 100), POLICY_EVENT_TYPES_MAX).optional().meta({
-    description: 'Event type to what is added to its bands soft_challenge, review and block.',
-    default: DEFAULT_POLICY.shifts,
-  }),
-  event_types: byName(eventType, partSchema, POLICY_EVENT_TYPES_MAX)
+/** What a challenger, which decides nothing, cannot have. */
+const deciding = {
+  mode: z
+    .enum(POLICY_MODES, `must be ${POLICY_MODES.join(' or ')}`)
     .optional()
-    .meta({ description: 'Event type to what is otherwise for it.' }),
+    .meta({
+      description:
+        'observe: decisions are made, logged and answered as ALLOW, with what they would have been in would_be. ' +
+        'Lists and requests without a session token are answered as ever.',
+      default: DEFAULT_POLICY.mode,
+    }),
 };
+const decidingPartSchema = fields({ ...part, ...deciding }).meta({
+  id: 'part',
+  description: 'What is otherwise for one event type.',
+});
+
+const shifts = byName(eventType, amount(-100, 100), POLICY_EVENT_TYPES_MAX).optional().meta({
+  description: 'Event type to what is added to its bands soft_challenge, review and block.',
+});
+const byEventType = <Part extends z.ZodType>(otherwise: Part) =>
+  byName(eventType, otherwise, POLICY_EVENT_TYPES_MAX)
+    .optional()
+    .meta({ description: 'Event type to what is otherwise for it.' });
+const challengerScope = { ...part, shifts, event_types: byEventType(partSchema) };
+const scope = { ...part, ...deciding, shifts, event_types: byEventType(decidingPartSchema) };
 const version = text(64)
   .optional()
   .meta({ description: 'A name for this version of the file; without one, the start of its SHA-256.' });
@@ -147,7 +200,7 @@ export const POLICY_SCHEMA = fields({
   )
     .optional()
     .meta({ description: 'Customer id to what is otherwise for it.' }),
-  challenger: fields({ version, ...scope })
+  challenger: fields({ version, ...challengerScope })
     .optional()
     .meta({
       description:
@@ -177,7 +230,7 @@ export const BANDS_SCHEMA = z.object({
 
 export type RawPolicy = z.infer<typeof POLICY_SCHEMA>;
 export type RawScope = Pick<RawPolicy, keyof typeof scope>;
-export type RawPart = z.infer<typeof partSchema>;
+export type RawPart = z.infer<typeof decidingPartSchema>;
 
 /** JSON Schema, draft 2020-12. Published as docs/policy.schema.json. */
 export function policyJsonSchema(): object {

@@ -4,10 +4,11 @@ import { tuneRules, type TunedRule } from './evaluate.ts';
 import { eventTypesOf, layersOf, policyOf, type PolicyDocument, type PolicyScope } from './policy-document.ts';
 import { DEFAULT_POLICY, type Bands, type Policy } from './policy.ts';
 import { RULES } from './rules/index.ts';
+import { isAskedOfTrusted, TrustedSources, type NamedSources } from './trusted-sources.ts';
 
 /** A policy, ready to decide with. */
 export interface CompiledPolicy {
-  /** Its bands have the event type's shift in them already, and it has no shifts. */
+  /** Of one event type: its `bands` are that type's, with its shift. */
   readonly policy: Policy;
   /** Those of `policy`. */
   readonly bands: Bands;
@@ -16,6 +17,17 @@ export interface CompiledPolicy {
   /** The rule that the model fires; undefined when it is off. */
   readonly modelRule: TunedRule | undefined;
   readonly ignoredEntityKeys: ReadonlySet<string>;
+  /** Null when nobody is trusted. */
+  readonly trusted: TrustedPart | null;
+}
+
+/** What counts for a trusted source. */
+export interface TrustedPart {
+  readonly sources: TrustedSources;
+  /** Those of the policy's rules that are asked about it. */
+  readonly rules: readonly TunedRule[];
+  /** The rule that says so. */
+  readonly rule: TunedRule;
 }
 
 /** The policy of a customer and an event type. */
@@ -122,11 +134,17 @@ class Family {
 /** Choice: as many as customers are kept, so that each of those may have weights of its own. */
 const SHARED_KEPT = CUSTOMERS_KEPT;
 
+/** Choice: few customers trust anybody; the text of a set of sources may have 100 kB. */
+const SOURCES_KEPT = 64;
+const NOBODY_TRUSTED = new TrustedSources({}, {});
+
 /** Makes policies and shares what is alike between them: rules, lists of rules and sets. */
 class Compiler {
   readonly #sets = new WeakMap<readonly unknown[], ReadonlySet<unknown>>();
   readonly #ruleLists = new BoundedCache<string, readonly TunedRule[]>(SHARED_KEPT);
   readonly #rules = new BoundedCache<string, TunedRule>(SHARED_KEPT);
+  readonly #askedOfTrusted = new WeakMap<readonly TunedRule[], readonly TunedRule[]>();
+  readonly #sources = new BoundedCache<string, TrustedSources>(SOURCES_KEPT);
 
   compile(scopes: readonly PolicyScope[], eventType: string, version: string): CompiledPolicy {
     const setOf = this.#setOf.bind(this) as <T>(list: readonly T[]) => ReadonlySet<T>;
@@ -138,7 +156,32 @@ class Compiler {
       rules,
       modelRule: rules.find(({ rule }) => rule.code === 'model_score'),
       ignoredEntityKeys: setOf(policy.ignoredEntityKeys),
+      trusted: this.#trustedPart(policy, rules),
     };
+  }
+
+  /** Null where nobody is trusted, or the rule that says who is is off. */
+  #trustedPart({ trustedNetworks, trustedAgents }: Policy, rules: readonly TunedRule[]): TrustedPart | null {
+    const told = rules.find(({ rule }) => rule.code === 'trusted_source');
+    if (told === undefined) return null;
+    const sources = this.#sourcesOf(trustedNetworks, trustedAgents);
+    if (sources.isEmpty) return null;
+    let asked = this.#askedOfTrusted.get(rules);
+    if (asked === undefined) {
+      asked = rules.filter(({ rule }) => isAskedOfTrusted(rule));
+      this.#askedOfTrusted.set(rules, asked);
+    }
+    return { sources, rules: asked, rule: told };
+  }
+
+  #sourcesOf(networks: NamedSources, agents: NamedSources): TrustedSources {
+    if (networks === DEFAULT_POLICY.trustedNetworks && agents === DEFAULT_POLICY.trustedAgents) return NOBODY_TRUSTED;
+    const key = JSON.stringify([networks, agents]);
+    const known = this.#sources.get(key);
+    if (known !== undefined) return known;
+    const made = new TrustedSources(networks, agents);
+    this.#sources.set(key, made);
+    return made;
   }
 
   #setOf(list: readonly unknown[]): ReadonlySet<unknown> {

@@ -1,12 +1,16 @@
+import type { PolicyMode } from './observe-mode.ts';
+import type { NamedSources } from './trusted-sources.ts';
+
 /**
  * Everything an operator may tune without code. This is the whole default; a policy file changes parts of it.
  * Source: open points, section 2, and the default rules.
  */
 export interface Policy {
   readonly version: string;
+  readonly mode: PolicyMode;
   readonly bands: Bands;
-  /** Added to the upper three bands for that event type (lower case); absent is 0. */
-  readonly shifts: Readonly<Record<string, number>>;
+  /** Bands of single event types (lower case), which replace `bands`. */
+  readonly eventTypeBands: Readonly<Record<string, Bands>>;
   /** `code` or `code.level` → weight, 0 to 1. */
   readonly weights: Readonly<Record<string, number>>;
   /** `code.threshold` → number; which a rule has, and their units, is in its file. */
@@ -22,6 +26,10 @@ export interface Policy {
   readonly hostingAsns: ReadonlySet<number>;
   /** Autonomous systems of private relays and satellite networks. */
   readonly relayAsns: ReadonlySet<number>;
+  /** Name → networks that are trusted, CIDR. */
+  readonly trustedNetworks: NamedSources;
+  /** Name → user agents that are trusted; `*` at an end stands for any rest. */
+  readonly trustedAgents: NamedSources;
   /** Share of all decisions that is copied to the shadow review queue, 0 to 1. */
   readonly sampleRate: number;
 }
@@ -30,14 +38,20 @@ export interface Policy {
 export interface Bands {
   readonly allowWatch: number;
   readonly softChallenge: number;
-  readonly review: number;
+  /** Null: no score leads to REVIEW. */
+  readonly review: number | null;
   readonly block: number;
 }
 
+/** Goods and money can still be held back after these, so a REVIEW has somebody to act on it. Source: open points, section 7. */
+const HELD_BACK: Bands = { allowWatch: 30, softChallenge: 45, review: 60, block: 80 };
+
 export const DEFAULT_POLICY: Policy = {
   version: 'default',
-  bands: { allowWatch: 30, softChallenge: 50, review: 65, block: 85 },
-  shifts: { payment: -5, checkout: -5, search: 5 },
+  mode: 'enforce',
+  // Callers go on at REVIEW, so without it a score of 65 to 79 is challenged. Source: open points, section 7.
+  bands: { allowWatch: 30, softChallenge: 50, review: null, block: 80 },
+  eventTypeBands: { payment: HELD_BACK, checkout: HELD_BACK },
   weights: {},
   thresholds: {},
   rulesOff: [],
@@ -45,14 +59,16 @@ export const DEFAULT_POLICY: Policy = {
   watchedCountries: new Set(),
   watchedAsns: new Set(),
   // Published numbers of the largest hosting companies, from their own peering records: Amazon 16509 14618, Google Cloud
-  // 396982, Microsoft 8075, DigitalOcean 14061, OVH 16276, Hetzner 24940 213230, Linode 63949, Vultr 20473, Alibaba 45102,
-  // Tencent 132203, Oracle 31898, Contabo 51167, Scaleway 12876, Leaseweb 60781 28753, M247 9009, Choopa 20473.
+  // 396982, Microsoft 8075, DigitalOcean 14061, OVH 16276, Hetzner 24940 213230, Linode 63949, Vultr 20473, Alibaba 45102 and in
+  // China 37963, Tencent 132203 and in China 45090, Oracle 31898, Contabo 51167, Scaleway 12876, Leaseweb 60781 28753, M247 9009.
   hostingAsns: new Set([
-    16509, 14618, 396982, 8075, 14061, 16276, 24940, 213230, 63949, 20473, 45102, 132203, 31898, 51167, 12876, 60781,
-    28753, 9009,
+    16509, 14618, 396982, 8075, 14061, 16276, 24940, 213230, 63949, 20473, 45102, 37963, 132203, 45090, 31898, 51167,
+    12876, 60781, 28753, 9009,
   ]),
   // iCloud Private Relay leaves through Akamai 36183, Cloudflare 13335 and Fastly 54113; satellite: Starlink 14593 and
   // 45700, Viasat 40306 and 7155, Hughes 6621, OneWeb 800.
   relayAsns: new Set([36183, 13335, 54113, 14593, 45700, 40306, 7155, 6621, 800]),
+  trustedNetworks: {},
+  trustedAgents: {},
   sampleRate: 0.01,
 };

@@ -12,6 +12,7 @@ export type Family =
   | 'ip_volume'
   | 'entity_volume'
   | 'session_volume'
+  | 'population'
   | 'movement'
   | 'token'
   | 'journey'
@@ -56,6 +57,11 @@ export interface Hit {
 /** Helper for the many rules that have one weight. */
 export function hit(evidence: string, level?: string): Hit {
   return level === undefined ? { evidence } : { evidence, level };
+}
+
+/** The same for a rule that something quiets: `scale` multiplies its weight. */
+export function scaledHit(evidence: string, scale: number, quietedBy: string): Hit {
+  return scale === 1 ? { evidence } : { evidence: `${evidence}; ${quietedBy}`, scale };
 }
 
 /** A rule with thresholds, as its file writes it: `evaluate` gets each of them by its name. */

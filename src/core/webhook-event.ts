@@ -20,12 +20,12 @@ export function eventBody({ requestId, decision, score, reasons, occurredAtMs }:
   return JSON.stringify({ event: decision, request_id: requestId, decision, score, reasons, timestamp });
 }
 
-/** Scores and reasons that go together under the default policy. */
+/** Scores and reasons that go together on a payment under the default policy. */
 const EXAMPLES: Readonly<Record<Decision, Pick<EventInput, 'score' | 'reasons'>>> = {
   ALLOW: { score: 0, reasons: [] },
   ALLOW_WATCH: { score: 35, reasons: ['velocity_session_1m'] },
-  SOFT_CHALLENGE: { score: 62, reasons: ['device_http_library'] },
-  REVIEW: { score: 73, reasons: ['device_headless', 'journey_direct_hit'] },
+  SOFT_CHALLENGE: { score: 55, reasons: ['velocity_ip_payments_1h'] },
+  REVIEW: { score: 70, reasons: ['device_headless'] },
   BLOCK: { score: 100, reasons: ['list_block'] },
 };
 

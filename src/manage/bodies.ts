@@ -7,6 +7,7 @@ import { DECISIONS } from '../core/decision.ts';
 import { LIST_BATCH_ENTRIES_MAX, NOTE_CHARACTERS_MAX } from '../limits.ts';
 import { EXPIRY_MAX, type ListChange } from '../store/lists.ts';
 import { ANY_BODY, type BodyReader } from './body.ts';
+import { OUTCOME_REPORT } from './outcome-body.ts';
 import { invalid, text, validate, type Validated } from './validate.ts';
 
 /** What each management call may say in its body. Nothing here knows the store or a clock. */
@@ -206,6 +207,7 @@ export function managementBodies(checkTarget: CheckTarget): readonly BodyReader<
     LIST_BATCH,
     LABEL,
     VERDICT,
+    OUTCOME_REPORT,
     ROTATION,
     newWebhook(checkTarget),
     webhookChange(checkTarget),

@@ -1,5 +1,6 @@
 import type { FingerprintHash } from '../base/brand.ts';
 import type { Route } from '../base/exchange.ts';
+import type { FingerprintReader } from '../core/fingerprint-history.ts';
 import { DECISIONS_PAGE_ROWS_DEFAULT } from '../limits.ts';
 import type { DecisionLog, FingerprintOutcome } from '../store/decision-log.ts';
 import type { FingerprintRow } from '../store/decision-log/fingerprints.ts';
@@ -21,13 +22,17 @@ export interface CandidateParts {
   readonly decisions: Pick<DecisionLog, 'fingerprints'>;
   readonly lists: Pick<Lists, 'find'>;
   readonly registry: Registry;
+  readonly fingerprints: FingerprintReader;
   readonly cursors: Cursors;
 }
 
 const ROUTE = '/v1/lists/candidates';
 const NONE: FingerprintOutcome = { kind: 'page', arrivalEnd: 0, rows: [], next: null };
 
-export function candidateRoutes(managed: Managed, { decisions, lists, registry, cursors }: CandidateParts): Route[] {
+export function candidateRoutes(
+  managed: Managed,
+  { decisions, lists, registry, fingerprints, cursors }: CandidateParts,
+): Route[] {
   const page: ManagedHandler = async (request) => {
     const read = readPage(request, cursors, ROUTE, DECISIONS_PAGE_ROWS_DEFAULT);
     if (read.kind === 'problem') return read;
@@ -59,6 +64,7 @@ export function candidateRoutes(managed: Managed, { decisions, lists, registry, 
       fingerprint_hash: fingerprintHash,
       request_id: record.requestId,
       decision: record.decision,
+      ...(record.wouldBe !== null && { would_be: record.wouldBe }),
       score: record.score,
       reasons: reasonsOf(record.contributions),
       ip: record.ip,
@@ -67,7 +73,7 @@ export function candidateRoutes(managed: Managed, { decisions, lists, registry, 
       occurred_at: Math.floor(record.occurredAtMs / 1000),
       sessions: decisions,
       list_action: lists.find(request.caller.customer, fingerprintHash, request.nowSeconds),
-      ...sharedRegistry(registry, fingerprintHash, request.nowSeconds),
+      ...sharedRegistry({ registry, fingerprints }, fingerprintHash, request),
     };
   }
 

@@ -76,6 +76,7 @@ function show({ record, latencyMs }: LoggedDecision, label: string | null): Reco
   return {
     request_id: record.requestId,
     decision: record.decision,
+    ...(record.wouldBe !== null && { would_be: record.wouldBe }),
     score: record.score,
     reasons: reasonsOf(contributions),
     review_hint: reviewHint(record.decision, hinting),

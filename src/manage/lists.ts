@@ -1,6 +1,7 @@
 import type { CustomerNumber, FingerprintHash } from '../base/brand.ts';
 import type { Route } from '../base/exchange.ts';
 import { problem, type FieldError } from '../base/problem.ts';
+import type { FingerprintReader } from '../core/fingerprint-history.ts';
 import { LIST_ACTIONS, type ListAction } from '../core/decision.ts';
 import { LISTS_PAGE_ROWS_DEFAULT } from '../limits.ts';
 import type { StoreWrite } from '../store/durable.ts';
@@ -18,6 +19,7 @@ export interface ListParts {
   readonly lists: Lists;
   readonly registry: Registry;
   readonly cursors: Cursors;
+  readonly fingerprints: FingerprintReader;
   /**
    * A customer wrote these as `block`; the write is on the disk. What a block means to the registry is not decided here, and
    * nobody tells it when one ends: removing an entry never touches the registry (risk specification, 4.2).
@@ -32,7 +34,7 @@ export interface ListParts {
 
 const ROUTE = '/v1/lists';
 export function listRoutes(managed: Managed, parts: ListParts): Route[] {
-  const { lists, registry, cursors } = parts;
+  const { lists, registry, cursors, fingerprints } = parts;
 
   const page: ManagedHandler = async (request) => {
     const read = readPage(request, cursors, ROUTE, LISTS_PAGE_ROWS_DEFAULT);
@@ -71,7 +73,11 @@ export function listRoutes(managed: Managed, parts: ListParts): Route[] {
     const told = await tell(request, [written.value]);
     if (told.kind === 'fault') return told;
     const { created, entry } = written.value;
-    return { kind: 'json', status: created ? 201 : 200, body: show(entry, request) };
+    return {
+      kind: 'json',
+      status: created ? 201 : 200,
+      body: { ...show(entry, request), ...warning(entry.fingerprintHash, request) },
+    };
   };
 
   const addMany: ManagedHandler<Validated<BatchParts>> = async (request) => {
@@ -95,7 +101,11 @@ export function listRoutes(managed: Managed, parts: ListParts): Route[] {
     for (const [at, { givenHash, change }] of rows.entries()) {
       const result =
         change.kind === 'ok'
-          ? { fingerprint_hash: change.value.fingerprintHash, status: puts.next().value?.created === true ? 201 : 200 }
+          ? {
+              fingerprint_hash: change.value.fingerprintHash,
+              status: puts.next().value?.created === true ? 201 : 200,
+              ...warning(change.value.fingerprintHash, request),
+            }
           : { fingerprint_hash: givenHash, status: 422, ...pick(change.problem) };
       await pieces.add(`${at === 0 ? '' : ','}${JSON.stringify(result)}`);
     }
@@ -129,8 +139,14 @@ export function listRoutes(managed: Managed, parts: ListParts): Route[] {
       created_at: entry.createdAtSeconds,
       updated_at: entry.updatedAtSeconds,
       expires_at: entry.expiresAtSeconds,
-      ...sharedRegistry(registry, entry.fingerprintHash, request.nowSeconds),
+      ...sharedRegistry({ registry, fingerprints }, entry.fingerprintHash, request),
     };
+  }
+
+  /** For who writes an entry for a fingerprint that many devices share. Source: open points, section 7. */
+  function warning(hash: FingerprintHash, { caller, nowMs }: AnyRequest): Record<string, unknown> {
+    const { isCommon, networks24h } = fingerprints.find(caller.customer, hash, nowMs);
+    return isCommon ? { warning: 'common_fingerprint', networks_24h: networks24h } : {};
   }
 
   return [
@@ -150,14 +166,17 @@ const LIMIT_REACHED: ManagedAnswer = {
   problem: problem('limit_reached', 'The list would have more entries than a customer may have. Remove some first.'),
 };
 
-/** `shared_registry` as all rows about a fingerprint show it, and no such key where the registry does not know it. */
+/**
+ * `shared_registry` as all rows about a fingerprint show it, and no such key where the registry does not know it, or where it is
+ * common among the caller's traffic.
+ */
 export function sharedRegistry(
-  registry: Registry,
+  { registry, fingerprints }: Pick<ListParts, 'registry' | 'fingerprints'>,
   fingerprintHash: FingerprintHash,
-  nowSeconds: number,
+  { caller, nowMs, nowSeconds }: Pick<AnyRequest, 'caller' | 'nowMs' | 'nowSeconds'>,
 ): { readonly shared_registry?: { readonly risk_score: number; readonly customers_seen: number } } {
-  const known = registry.find(fingerprintHash, nowSeconds);
-  if (known === null) return {};
+  const known = registry.findShown(fingerprintHash, nowSeconds);
+  if (known === null || fingerprints.find(caller.customer, fingerprintHash, nowMs).isCommon) return {};
   return { shared_registry: { risk_score: Math.round(known.risk), customers_seen: known.customers } };
 }
 

@@ -113,6 +113,11 @@ export type ManagedHandler<Body = null> = (request: ManagedRequest<Body>) => Man
 export interface ManagedOptions<Body = null> {
   /** Without one a body with anything in it is 413. */
   readonly body?: BodyReader<Body>;
+  /**
+   * What counts its calls: management calls together by default. `decide`: the key's own allowance of decisions, in a window
+   * apart from theirs; for calls that come as often as decisions, which leave no line in the log either.
+   */
+  readonly allowance?: 'management' | 'decide';
 }
 
 export interface ManagedParts {
@@ -137,12 +142,14 @@ export interface ManagedParts {
 
 export interface Managed {
   (options: ManagedOptions, handler: ManagedHandler): Handler;
-  <Body>(options: Required<ManagedOptions<Body>>, handler: ManagedHandler<Body>): Handler;
+  <Body>(options: OptionsWithBody<Body>, handler: ManagedHandler<Body>): Handler;
   readonly work: Pick<WorkQueue, 'inWork' | 'waiting'>;
   route(path: string, methods: Readonly<Record<string, Handler>>): Route;
   /** Ends all waiting, now and of calls that still come, and resolves when every call that was taken in has its answer. */
   drain(): Promise<void>;
 }
+
+export type OptionsWithBody<Body> = ManagedOptions<Body> & Required<Pick<ManagedOptions<Body>, 'body'>>;
 
 /** A call from its verification to its answer. */
 interface Call {
@@ -155,6 +162,13 @@ interface Call {
   readonly method: string;
   readonly path: string;
   readonly startedAtMs: number;
+  readonly isFrequent: boolean;
+}
+
+/** Of a route. */
+interface CallOptions<Body> {
+  readonly reader: BodyReader<Body> | null;
+  readonly isFrequent: boolean;
 }
 
 export function createManaged(parts: ManagedParts): Managed {
@@ -162,6 +176,7 @@ export function createManaged(parts: ManagedParts): Managed {
   const onStoreStuck = parts.onStoreStuck ?? (() => log.flush(() => process.kill(process.pid, 'SIGKILL')));
   // Apart from decide's, so that neither uses up the other's.
   const windows: RateWindows = new LocalRateWindows();
+  const frequentWindows: RateWindows = new LocalRateWindows();
   const work = new WorkQueue({ ...WORK_BOUNDS, ...parts.work });
   const turns = parts.turns ?? new Turns();
   const running = new Set<Promise<void>>();
@@ -172,6 +187,7 @@ export function createManaged(parts: ManagedParts): Managed {
 
   function managed<Body>(options: ManagedOptions<Body>, handler: ManagedHandler<Body>): Handler {
     const reader = options.body ?? null;
+    const isFrequent = options.allowance === 'decide';
     const bytesMax = reader === null ? 0 : MANAGED_BODY_BYTES_MAX;
     return (head, exchange) => {
       const formFault = checkForm(head);
@@ -181,9 +197,15 @@ export function createManaged(parts: ManagedParts): Managed {
         const early = authenticateHeader(head, keyring, clock);
         // A body of a stranger's is not waited for, and it stands in the way of the next request: the connection ends.
         if (early?.kind === 'refused') refuseUnverified(exchange, early.problem, head.contentLength > 0);
-        else readAndVerify(head, exchange, early, bytesMax, reader, handler);
+        else readAndVerify(head, exchange, early, bytesMax, { reader, isFrequent }, handler);
       }
     };
+  }
+
+  function takeRate({ number, rateLimit }: Key, isFrequent: boolean): RateState {
+    return isFrequent
+      ? frequentWindows.take(number, rateLimit, nowSeconds())
+      : windows.take(number, RATE_MANAGEMENT, nowSeconds());
   }
 
   function readAndVerify<Body>(
@@ -191,13 +213,13 @@ export function createManaged(parts: ManagedParts): Managed {
     exchange: Exchange,
     early: Authenticated | null,
     bytesMax: number,
-    reader: BodyReader<Body> | null,
+    options: CallOptions<Body>,
     handler: ManagedHandler<Body>,
   ): void {
     let rate: RateState | null = null;
     if (early?.kind === 'verified' && head.contentLength > 0) {
       // Nor is the body of a caller that would be refused whatever it sends.
-      rate = windows.take(early.key.number, RATE_MANAGEMENT, nowSeconds());
+      rate = takeRate(early.key, options.isFrequent);
       const fault = admit(early.key, rate, head, head.contentLength, null);
       if (fault !== null) {
         refuse(exchange, fault, rate, true);
@@ -206,7 +228,8 @@ export function createManaged(parts: ManagedParts): Managed {
     }
     exchange.readBody(bytesMax, (body) => {
       if (body === null) refuse(exchange, bodyTooLarge(bytesMax), sourceRate(exchange), true);
-      else verify(head, body, early ?? authenticateSigned(head, body, keyring, clock), rate, exchange, reader, handler);
+      else
+        verify(head, body, early ?? authenticateSigned(head, body, keyring, clock), rate, exchange, options, handler);
     });
   }
 
@@ -216,7 +239,7 @@ export function createManaged(parts: ManagedParts): Managed {
     authenticated: Authenticated,
     taken: RateState | null,
     exchange: Exchange,
-    reader: BodyReader<Body> | null,
+    { reader, isFrequent }: CallOptions<Body>,
     handler: ManagedHandler<Body>,
   ): void {
     const startedAtMs = performance.now();
@@ -225,7 +248,7 @@ export function createManaged(parts: ManagedParts): Managed {
       return;
     }
     const { key, signedAtSeconds } = authenticated;
-    const rate = taken ?? windows.take(key.number, RATE_MANAGEMENT, nowSeconds());
+    const rate = taken ?? takeRate(key, isFrequent);
     const fault = admit(key, rate, head, body.length, signedAtSeconds);
     if (fault !== null) {
       refuse(exchange, fault, rate);
@@ -233,7 +256,7 @@ export function createManaged(parts: ManagedParts): Managed {
     }
     // The transport's bytes are gone when this returns.
     const copy = new Uint8Array(body);
-    const run = enter(head, copy, { exchange, rate, key, startedAtMs }, reader, handler);
+    const run = enter(head, copy, { exchange, rate, key, startedAtMs, isFrequent }, reader, handler);
     const ended = run.finally(() => running.delete(ended));
     running.add(ended);
   }
@@ -242,7 +265,7 @@ export function createManaged(parts: ManagedParts): Managed {
   async function enter<Body>(
     head: RequestHead,
     body: Uint8Array<ArrayBuffer>,
-    entering: Pick<Call, 'exchange' | 'rate' | 'key' | 'startedAtMs'>,
+    entering: Pick<Call, 'exchange' | 'rate' | 'key' | 'startedAtMs' | 'isFrequent'>,
     reader: BodyReader<Body> | null,
     handler: ManagedHandler<Body>,
   ): Promise<void> {
@@ -367,7 +390,7 @@ export function createManaged(parts: ManagedParts): Managed {
         default:
           unreachable(given);
       }
-      if (call.method !== 'GET' && call.method !== 'HEAD') logChange(call, given);
+      if (call.method !== 'GET' && call.method !== 'HEAD' && !call.isFrequent) logChange(call, given);
     } catch (error) {
       log.error({ err: error, request_id: call.requestId, path: call.path }, 'a management call failed');
       refuseFailed(call);

@@ -61,6 +61,7 @@ function show(row: ShadowReview): Record<string, unknown> {
   return {
     request_id: row.requestId,
     decision: row.decision,
+    ...(row.wouldBe !== null && { would_be: row.wouldBe }),
     score: row.score,
     reasons: row.reasons,
     why: row.why,

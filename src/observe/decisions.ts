@@ -1,6 +1,6 @@
-import { ANSWER_SHADOW_ROUTED, ANSWER_STORE_FAILED, type AnswerReader } from '../pools/frame.ts';
+import { ANSWER_SHADOW_ROUTED, ANSWER_STORE_FAILED, ANSWER_TRUSTED, type AnswerReader } from '../pools/frame.ts';
 import { DECISIONS } from '../core/decision.ts';
-import { decodeRecord, type DecisionRecord } from '../core/decision-record.ts';
+import { decodeRecord, trustedName, type DecisionRecord } from '../core/decision-record.ts';
 import { LogSampler, type Log } from './log.ts';
 import type { DecisionCounts } from './metrics.ts';
 
@@ -52,8 +52,12 @@ export class DecisionRecorder {
 
   decided(context: DecisionContext, answers: AnswerReader, at: number, latencyMs: number): void {
     const flags = answers.flags(at);
-    this.#counts.decided(answers.decision(at), answers.rulesLow(at), answers.rulesHigh(at), latencyMs);
+    const [low, high, top] = [answers.rulesLow(at), answers.rulesHigh(at), answers.rulesTop(at)];
+    this.#counts.decided(answers.decision(at), low, high, latencyMs, top);
+    const wouldBe = answers.wouldBe(at);
+    if (wouldBe >= 0) this.#counts.observed[wouldBe] = (this.#counts.observed[wouldBe] ?? 0) + 1;
     if ((flags & ANSWER_SHADOW_ROUTED) !== 0) this.#counts.shadowRouted++;
+    if ((flags & ANSWER_TRUSTED) !== 0) this.#countTrusted(answers.record(at));
     if ((flags & ANSWER_STORE_FAILED) !== 0) this.storeFailedAtMs = performance.now();
     if (context.logged > 0) this.#line(context, answers, at, latencyMs);
   }
@@ -62,6 +66,11 @@ export class DecisionRecorder {
     this.#counts.refused(code);
     if (internalDetail === '') return;
     this.#sometimes('poisoned', () => this.#log.error({ detail: internalDetail }, 'a request could not be scored'));
+  }
+
+  /** Unpacks the record, since trusted sources are few and their names are the policy's. */
+  #countTrusted(record: Buffer): void {
+    if (record.length > 0) this.#counts.trustedSource(trustedName(decodeRecord(record)) ?? '');
   }
 
   #line({ key, logged }: DecisionContext, answers: AnswerReader, at: number, latencyMs: number): void {
@@ -95,6 +104,7 @@ function fieldsOf(record: DecisionRecord): Record<string, unknown> {
   const { contributions } = record;
   return {
     request_id: record.requestId,
+    ...(record.wouldBe !== null && { would_be: record.wouldBe }),
     reasons: contributions.map(({ code }) => code),
     session_mode: record.sessionMode,
     event_type: record.eventType,

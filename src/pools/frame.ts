@@ -9,9 +9,11 @@ import { BATCH_BODY_BYTES_MAX, BATCH_REQUESTS_MAX } from '../limits.ts';
  *
  *   input   BATCH_REQUESTS_MAX × 8 words of 4 bytes, then the bodies, one behind the other
  *           0 body offset (bytes)   1 body length (bytes)   2 customer number   3 flags   4-5 now, ms (float64)   6-7 unused
- *   output  BATCH_REQUESTS_MAX × 8 words of 4 bytes, then the texts
- *           0 text offset (bytes)   1 text length (bytes)   2 status | decision << 16 | flags << 24   3 score × 10
+ *   output  BATCH_REQUESTS_MAX × 9 words of 4 bytes, then the texts
+ *           0 text offset (bytes)   1 text length (bytes)   2 status | decision << 16 | (wouldBe + 1) << 20 | flags << 24
+ *           3 score × 10
  *           4-5 rules that fired (a bit each)               6 record offset (bytes)   7 record length (bytes)
+ *           8 rules that fired, from the 65th on
  */
 export interface Frame {
   readonly input: SharedArrayBuffer;
@@ -20,10 +22,12 @@ export interface Frame {
 
 const WORDS = 8;
 const HEAD_BYTES = BATCH_REQUESTS_MAX * WORDS * 4;
+const ANSWER_WORDS = 9;
+const ANSWER_HEAD_BYTES = BATCH_REQUESTS_MAX * ANSWER_WORDS * 4;
 /** Choice: 60 reasons of 30 characters, the hint and the rest come to under 3 KiB; a record of 20 reasons to under 5 KiB. */
 const OUTPUT_BYTES_PER_REQUEST = 8_192;
 const INPUT_BYTES = HEAD_BYTES + BATCH_BODY_BYTES_MAX;
-const OUTPUT_BYTES = HEAD_BYTES + BATCH_REQUESTS_MAX * OUTPUT_BYTES_PER_REQUEST;
+const OUTPUT_BYTES = ANSWER_HEAD_BYTES + BATCH_REQUESTS_MAX * OUTPUT_BYTES_PER_REQUEST;
 
 /** Flags of a request. */
 export const REQUEST_PUBLIC_KEY = 1;
@@ -37,6 +41,16 @@ export const ANSWER_DEGRADED = 2;
 export const ANSWER_STORE_FAILED = 4;
 /** A BLOCK by evidence of this customer's own, which counts for the shared registry. */
 export const ANSWER_SIGHTING = 8;
+/** The customer has seen the fingerprint on several days. */
+export const ANSWER_FAMILIAR = 16;
+/** Observe mode answered ALLOW where the decision would have been another one. */
+export const ANSWER_OBSERVED = 64;
+/** The policy trusts the request's source, which the record names. */
+export const ANSWER_TRUSTED = 128;
+
+/** Bits of the decision's byte under those of `wouldBe`. */
+const DECISION_BITS = 4;
+const DECISION_MASK = 2 ** DECISION_BITS - 1;
 
 export function createFrame(): Frame {
   return { input: new SharedArrayBuffer(INPUT_BYTES), output: new SharedArrayBuffer(OUTPUT_BYTES) };
@@ -126,11 +140,15 @@ export interface Answer {
   readonly status: number;
   /** Position in DECISIONS; 0 unless `status` is 200. */
   readonly decision: number;
+  /** Position in DECISIONS of what observe mode answered as ALLOW; null or absent outside of it. */
+  readonly wouldBe?: number | null;
   readonly flags: number;
   /** 0 to 100, one decimal. */
   readonly score: number;
   readonly rulesLow: number;
   readonly rulesHigh: number;
+  /** Of the rules from the 65th on; 0 when absent. */
+  readonly rulesTop?: number;
   /** ASCII, pieces of one text in this order. Of a 200: the JSON up to and without the value of `latency_ms`. Of any other status: the problem as JSON. */
   readonly text: string;
   readonly id?: string;
@@ -147,22 +165,22 @@ export interface Answer {
 export class AnswerWriter {
   readonly #words: Uint32Array;
   readonly #bytes: Buffer;
-  #end = HEAD_BYTES;
+  #end = ANSWER_HEAD_BYTES;
 
   constructor(frame: Frame) {
-    this.#words = new Uint32Array(frame.output, 0, HEAD_BYTES / 4);
+    this.#words = new Uint32Array(frame.output, 0, ANSWER_HEAD_BYTES / 4);
     this.#bytes = Buffer.from(frame.output);
   }
 
   reset(): void {
-    this.#end = HEAD_BYTES;
+    this.#end = ANSWER_HEAD_BYTES;
   }
 
   write(at: number, answer: Answer): void {
     const { text, id = '', link = '', fingerprint = '', tail = '' } = answer;
     if (this.#end + text.length + id.length + link.length + fingerprint.length + tail.length > OUTPUT_BYTES)
       throw new Error('an answer outgrew its frame');
-    const word = at * WORDS;
+    const word = at * ANSWER_WORDS;
     // Choice: piece by piece, since joining them would make the text twice.
     let textBytes = this.#bytes.latin1Write(text, this.#end);
     if (id !== '') textBytes += this.#bytes.latin1Write(id, this.#end + textBytes);
@@ -171,10 +189,12 @@ export class AnswerWriter {
     if (tail !== '') textBytes += this.#bytes.latin1Write(tail, this.#end + textBytes);
     this.#words[word] = this.#end;
     this.#words[word + 1] = textBytes;
-    this.#words[word + 2] = answer.status | (answer.decision << 16) | (answer.flags << 24);
+    const decisions = answer.decision | (((answer.wouldBe ?? -1) + 1) << DECISION_BITS);
+    this.#words[word + 2] = answer.status | (decisions << 16) | (answer.flags << 24);
     this.#words[word + 3] = Math.round(answer.score * 10);
     this.#words[word + 4] = answer.rulesLow;
     this.#words[word + 5] = answer.rulesHigh;
+    this.#words[word + 8] = answer.rulesTop ?? 0;
     this.#end += textBytes;
     const { record, recordBytes = record.length } = answer;
     // The answer goes before the record: one that does not fit is left out.
@@ -196,7 +216,7 @@ export class AnswerReader {
   readonly #bytes: Buffer;
 
   constructor(frame: Frame) {
-    this.#words = new Uint32Array(frame.output, 0, HEAD_BYTES / 4);
+    this.#words = new Uint32Array(frame.output, 0, ANSWER_HEAD_BYTES / 4);
     this.#bytes = Buffer.from(frame.output);
   }
 
@@ -205,7 +225,12 @@ export class AnswerReader {
   }
 
   decision(at: number): number {
-    return (this.#word(at, 2) >>> 16) & 0xff;
+    return (this.#word(at, 2) >>> 16) & DECISION_MASK;
+  }
+
+  /** Position in DECISIONS; -1 outside observe mode. */
+  wouldBe(at: number): number {
+    return ((this.#word(at, 2) >>> (16 + DECISION_BITS)) & DECISION_MASK) - 1;
   }
 
   flags(at: number): number {
@@ -224,6 +249,10 @@ export class AnswerReader {
     return this.#word(at, 5);
   }
 
+  rulesTop(at: number): number {
+    return this.#word(at, 8);
+  }
+
   text(at: number): string {
     const from = this.#word(at, 0);
     return this.#bytes.latin1Slice(from, from + this.#word(at, 1));
@@ -236,6 +265,6 @@ export class AnswerReader {
   }
 
   #word(at: number, word: number): number {
-    return this.#words[at * WORDS + word] ?? 0;
+    return this.#words[at * ANSWER_WORDS + word] ?? 0;
   }
 }

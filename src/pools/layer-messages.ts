@@ -11,9 +11,9 @@ export type GeoSlot = (typeof GEO_SLOTS)[number];
 
 /**
  * The layers of `/readyz`. Source: open points, section 6. `geoip_city` is the slots `city` and `country` together, as rules see
- * them; `geoip_country` is the country database by itself.
+ * them; `geoip_country` is the country database by itself; `hosting_networks` is the table that comes with the service.
  */
-export type LayerName = 'geoip_city' | 'geoip_country' | 'geoip_asn' | 'anonymiser' | 'model';
+export type LayerName = 'geoip_city' | 'geoip_country' | 'geoip_asn' | 'anonymiser' | 'hosting_networks' | 'model';
 
 /** A slot of the layer set; each is swapped on its own. */
 export type LayerSlot = GeoSlot | 'model';

@@ -1,7 +1,9 @@
 import { BroadcastChannel, threadId } from 'node:worker_threads';
 import { unreachable } from '../base/brand.ts';
+import { builtInHostingTable } from '../core/hosting-networks.ts';
 import { collectShared } from './collect.ts';
 import { GeoFolder } from './geo-folder.ts';
+import { hostingStatus } from './hosting-status.ts';
 import { GEO_PACKAGES } from './layer-files.ts';
 import type { GeoPackage } from './layer-files.ts';
 import { GEO_SLOTS, cityState } from './layer-messages.ts';
@@ -105,6 +107,11 @@ class MainLayers implements Layers {
       geoip_country: country,
       geoip_asn: this.#slotStatus('asn'),
       anonymiser: this.#slotStatus('anonymiser'),
+      hosting_networks: hostingStatus(
+        builtInHostingTable(),
+        this.#set.geo.asn.kind === 'ready' || this.#set.geo.anonymiser.kind === 'ready',
+        Date.now(),
+      ),
       model: this.#slotStatus('model'),
     };
   }

@@ -1,5 +1,6 @@
 import type { Problem } from '../base/problem.ts';
 import type { Decision, SessionMode } from '../core/decision.ts';
+import type { Evaluated } from '../core/evaluate.ts';
 import type { Verdict } from '../core/fuse.ts';
 
 /** Before the id, which alone is new in every answer. */
@@ -10,10 +11,14 @@ export const FINGERPRINT_LINK = '","fingerprint_hash":"';
 /** Choice: most answers are one of a few dozen; what falls on a place that is taken is written anew. */
 const PLACES = 1_024;
 
+type FiredBits = Pick<Evaluated, 'rulesLow' | 'rulesHigh' | 'rulesTop'>;
+
 interface Tail {
   readonly rulesLow: number;
   readonly rulesHigh: number;
+  readonly rulesTop: number;
   readonly decision: Decision;
+  readonly wouldBe: Decision | null;
   readonly score: number;
   readonly mode: SessionMode;
   readonly shadowRouted: boolean;
@@ -30,37 +35,64 @@ interface Tail {
 export class DecisionTails {
   readonly #places: (Tail | undefined)[] = Array.from({ length: PLACES }, () => undefined);
 
-  get(verdict: Verdict, rulesLow: number, rulesHigh: number, mode: SessionMode, shadowRouted: boolean): string {
+  get(
+    verdict: Verdict,
+    fired: FiredBits,
+    mode: SessionMode,
+    shadowRouted: boolean,
+    wouldBe: Decision | null = null,
+  ): string {
+    const { rulesLow, rulesHigh, rulesTop } = fired;
     const { decision, score, reviewHint } = verdict;
     const mixed =
-      Math.imul(rulesLow ^ Math.imul(rulesHigh, 0x9e3779b1), 0x85ebca6b) ^ Math.imul(score * 10, 0x2c1b3c6d);
+      Math.imul(rulesLow ^ Math.imul(rulesHigh ^ Math.imul(rulesTop, 0x297a2d39), 0x9e3779b1), 0x85ebca6b) ^
+      Math.imul(score * 10, 0x2c1b3c6d);
     const at = (mixed ^ (mixed >>> 15)) & (PLACES - 1);
     const kept = this.#places[at];
     if (
       kept !== undefined &&
       kept.rulesLow === rulesLow &&
       kept.rulesHigh === rulesHigh &&
+      kept.rulesTop === rulesTop &&
       kept.score === score &&
       kept.decision === decision &&
+      kept.wouldBe === wouldBe &&
       kept.mode === mode &&
       kept.shadowRouted === shadowRouted &&
       kept.reviewHint === reviewHint
     ) {
       return kept.text;
     }
-    const text = decisionTail(verdict, mode, shadowRouted);
-    this.#places[at] = { rulesLow, rulesHigh, decision, score, mode, shadowRouted, reviewHint, text };
+    const text = decisionTail(verdict, mode, shadowRouted, wouldBe);
+    this.#places[at] = {
+      rulesLow,
+      rulesHigh,
+      rulesTop,
+      decision,
+      wouldBe,
+      score,
+      mode,
+      shadowRouted,
+      reviewHint,
+      text,
+    };
     return text;
   }
 }
 
 /** ASCII: ids, codes and hints are our own words. Written by hand, since every value but the hint needs no escaping. */
-export function decisionTail(verdict: Verdict, mode: SessionMode, shadowRouted: boolean): string {
+export function decisionTail(
+  verdict: Verdict,
+  mode: SessionMode,
+  shadowRouted: boolean,
+  wouldBe: Decision | null = null,
+): string {
   const { decision, score, reasons, reviewHint } = verdict;
   const list = reasons.length === 0 ? '[]' : `["${reasons.join('","')}"]`;
   const hint = reviewHint === '' ? '""' : JSON.stringify(reviewHint);
+  const observed = wouldBe === null ? '' : `,"would_be":"${wouldBe}"`;
   return (
-    `","decision":"${decision}","score":${score},"reasons":${list},"review_hint":${hint},` +
+    `","decision":"${decision}"${observed},"score":${score},"reasons":${list},"review_hint":${hint},` +
     `"session_mode":"${mode}","shadow_routed":${shadowRouted ? 'true' : 'false'},"latency_ms":`
   );
 }

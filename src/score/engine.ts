@@ -8,13 +8,19 @@ import { fillFeatures } from '../core/features.ts';
 import { fuse, fusedScore, sessionMode, type Contribution, type Verdict } from '../core/fuse.ts';
 import type { HistoryEvent, Velocity } from '../core/history.ts';
 import type { Bands } from '../core/policy.ts';
-import type { ActivePolicy } from '../core/policy-set.ts';
+import type { ActivePolicy, CompiledPolicy } from '../core/policy-set.ts';
+import { observedVerdict } from '../core/observe-mode.ts';
+import { RULE_INDEX } from '../core/rules/index.ts';
 import { shadowReason } from '../core/shadow.ts';
+import { SIGHTING_FAMILIAR_DAYS } from '../limits.ts';
 import {
   ANSWER_DEGRADED,
+  ANSWER_FAMILIAR,
+  ANSWER_OBSERVED,
   ANSWER_SHADOW_ROUTED,
   ANSWER_SIGHTING,
   ANSWER_STORE_FAILED,
+  ANSWER_TRUSTED,
   type AnswerWriter,
   type FrameReader,
   REQUEST_PUBLIC_KEY,
@@ -66,7 +72,7 @@ interface Scored {
   challenger: Evaluated | null;
 }
 
-const NOT_EVALUATED: Evaluated = { contributions: [], rulesLow: 0, rulesHigh: 0 };
+const NOT_EVALUATED: Evaluated = { contributions: [], rulesLow: 0, rulesHigh: 0, rulesTop: 0 };
 
 /**
  * Scores batches in a worker: gather all facts of the batch, then rules → model (one run for the batch) → fuse → band.
@@ -123,7 +129,9 @@ export class Engine {
       answers.write(at, { ...NO_DECISION, status: parsed.problem.status, text });
       return;
     }
-    const { request } = parsed;
+    // Anyone can sign with a public key, so what it says of an outcome is not believed.
+    const isPublic = (meta.flags & REQUEST_PUBLIC_KEY) !== 0 && parsed.request.outcome !== null;
+    const request = isPublic ? { ...parsed.request, outcome: null } : parsed.request;
     const customer = meta.customerNumber as CustomerNumber;
     const active = this.#parts.policies.current().of(customer, request.eventType);
     const gathered = this.#gatherer.gather(request, customer, meta.nowMs);
@@ -148,7 +156,10 @@ export class Engine {
       // A promise costs every batch a turn of the microtask queue, so what is there at once is taken at once.
       const histories = answered instanceof Promise ? await answered : answered;
       let at = 0;
-      for (const { facts } of gathered) facts.history = histories[at++] ?? null;
+      for (const { facts } of gathered) {
+        facts.history = histories[at++] ?? null;
+        if (facts.history?.device?.isCommon === true) facts.registry = null;
+      }
       return true;
     } catch (error) {
       this.#parts.onMemoryFailed(error);
@@ -178,9 +189,12 @@ export class Engine {
 
   #answer(answers: AnswerWriter, scored: Scored, flags: number): void {
     const { at, meta, facts, active, evaluated } = scored;
-    const verdict = fuse(evaluated.contributions, facts, active.policy);
+    const real = fuse(evaluated.contributions, facts, active.policy);
+    const observed = observedVerdict(active.policy.mode, real, facts.list);
+    const verdict = observed ?? real;
+    const wouldBe = observed === null ? null : real.decision;
     const requestId = newId('req', meta.nowMs);
-    const { decision, score } = verdict;
+    const { decision, score } = real;
     const shadow = shadowReason(
       requestId,
       decision,
@@ -191,12 +205,15 @@ export class Engine {
     );
     const mode = sessionMode(facts.token, (flags & ANSWER_DEGRADED) !== 0);
     const publicKey = (meta.flags & REQUEST_PUBLIC_KEY) !== 0;
+    // Choice: what a customer only observes is no judgement of its own, so it does not count for the registry.
     const isSighting =
-      decision === 'BLOCK' && !publicKey && isOwnEvidence(evaluated.contributions, facts, active.bands);
+      verdict.decision === 'BLOCK' && !publicKey && isOwnEvidence(evaluated.contributions, facts, active.bands);
+    const isFamiliar = isSighting && (facts.history?.device?.days ?? 0) >= SIGHTING_FAMILIAR_DAYS;
     const { bytes: record, length: recordBytes } = writeRecord({
       requestId,
       occurredAtMs: meta.nowMs,
       verdict,
+      wouldBe,
       sessionMode: mode,
       shadow,
       publicKey,
@@ -206,16 +223,24 @@ export class Engine {
     });
     answers.write(at, {
       status: 200,
-      decision: DECISIONS.indexOf(decision),
-      flags: flags | (shadow === null ? 0 : ANSWER_SHADOW_ROUTED) | (isSighting ? ANSWER_SIGHTING : 0),
+      decision: DECISIONS.indexOf(verdict.decision),
+      wouldBe: wouldBe === null ? null : DECISIONS.indexOf(wouldBe),
+      flags:
+        flags |
+        (shadow === null ? 0 : ANSWER_SHADOW_ROUTED) |
+        (isSighting ? ANSWER_SIGHTING : 0) |
+        (isFamiliar ? ANSWER_FAMILIAR : 0) |
+        (wouldBe === null || wouldBe === 'ALLOW' ? 0 : ANSWER_OBSERVED) |
+        (active.trusted !== null && hasFired(evaluated, 'trusted_source') ? ANSWER_TRUSTED : 0),
       score,
       rulesLow: evaluated.rulesLow,
       rulesHigh: evaluated.rulesHigh,
+      rulesTop: evaluated.rulesTop,
       text: DECISION_HEAD,
       id: requestId,
       link: FINGERPRINT_LINK,
       fingerprint: facts.fingerprintHash,
-      tail: this.#tails.get(verdict, evaluated.rulesLow, evaluated.rulesHigh, mode, shadow !== null),
+      tail: this.#tails.get(verdict, evaluated, mode, shadow !== null, wouldBe),
       record,
       recordBytes,
     });
@@ -265,10 +290,30 @@ function answerFailed(answers: AnswerWriter, at: number, error: unknown): void {
 }
 
 function evaluate(one: Scored): void {
-  const { facts, active } = one;
+  const { facts, active, meta } = one;
   const { challenger } = active;
-  one.evaluated = evaluateRules(active.rules, facts, active.policy);
-  if (challenger !== null) one.challenger = evaluateRules(challenger.rules, facts, challenger.policy);
+  const publicKey = (meta.flags & REQUEST_PUBLIC_KEY) !== 0;
+  one.evaluated = evaluateUnder(active, facts, publicKey);
+  if (challenger !== null) one.challenger = evaluateUnder(challenger, facts, publicKey);
+}
+
+function positionOf({ rule }: Contribution): number {
+  return RULE_INDEX.get(rule.code) ?? 0;
+}
+
+/** The rules of a policy. A public key is in every page: its requests can say any address and agent, so they are never trusted. */
+function evaluateUnder(
+  { rules, policy, trusted }: CompiledPolicy,
+  facts: GatheredFacts,
+  publicKey: boolean,
+): Evaluated {
+  const name = trusted === null || publicKey ? null : trusted.sources.find(facts.ip, facts.userAgent);
+  if (trusted === null || name === null) return evaluateRules(rules, facts, policy);
+  const evaluated = evaluateRules(trusted.rules, facts, policy);
+  addHit(evaluated, trusted.rule, 'default', 1, name);
+  // Reasons stand in the order of the table of rules.
+  evaluated.contributions.sort((a, b) => positionOf(a) - positionOf(b));
+  return evaluated;
 }
 
 /** The challenger's policy lands in another band. */
@@ -280,10 +325,11 @@ function isChallenged({ facts, active, challenger }: Scored, decision: Decision)
 /**
  * Whether a BLOCK stands without what others have said: no list entry, and a score that reaches the band without the
  * registry's evidence, and without the model's where the model had the registry's evidence before it. Only a collector's
- * fingerprint says anything to other customers.
+ * fingerprint says anything to other customers, and only one that is not common.
  */
 function isOwnEvidence(contributions: readonly Contribution[], facts: GatheredFacts, bands: Bands): boolean {
   if (facts.list === 'block' || facts.token.kind !== 'collector') return false;
+  if (facts.history?.device?.isCommon === true) return false;
   if (facts.registry === null) return true;
   const own = contributions.filter(({ rule }) => rule.family !== 'registry' && rule.family !== 'model');
   return fusedScore(own) >= bands.block;

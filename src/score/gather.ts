@@ -22,8 +22,11 @@ export type Gathered =
   /** The token is empty or blank: nothing else is looked at. */
   { readonly kind: 'no_session' } | { readonly kind: 'facts'; readonly facts: GatheredFacts };
 
-/** All facts but what memory knows, which is asked for a whole batch at once and then put in. */
-export type GatheredFacts = Facts & { history: HistoryFacts | null };
+/**
+ * All facts but what memory knows, which is asked for a whole batch at once and then put in. For a common fingerprint that takes
+ * the registry's evidence away: it would meet everybody with the same phone model.
+ */
+export type GatheredFacts = Facts & { history: HistoryFacts | null; registry: RegistryFacts | null };
 
 /**
  * Choice: twice this many agents are kept; real traffic has a few thousand different ones.
@@ -53,6 +56,7 @@ export class Gatherer {
       kind: 'facts',
       facts: {
         eventType: request.eventType,
+        outcome: request.outcome,
         ip,
         userAgent,
         agent: userAgent === null || userAgent === '' ? null : this.#agent(session, userAgent),

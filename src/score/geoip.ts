@@ -3,6 +3,8 @@ import { sampleHash, SecondSight } from '../base/second-sight.ts';
 import type { GeoFacts } from '../core/facts.ts';
 import { mergeGeoParts, parseGeoRecord } from '../core/geo.ts';
 import type { GeoPart } from '../core/geo.ts';
+import { builtInHostingTable } from '../core/hosting-networks.ts';
+import type { HostingOutcome } from '../core/hosting-networks.ts';
 import { collectShared } from '../pools/collect.ts';
 import type { GeoContent, GeoSlot, LayerStatus } from '../pools/layer-messages.ts';
 import { openMmdb } from '../pools/mmdb.ts';
@@ -40,7 +42,9 @@ export interface GeoIp {
 export function createGeoIp(
   initial: Readonly<Record<GeoSlot, GeoContent>>,
   changed: (slot: GeoSlot) => void = () => {},
+  hosting: HostingOutcome = builtInHostingTable(),
 ): GeoIp {
+  const table = hosting.kind === 'ok' ? hosting.table : null;
   const slots: Readonly<Record<GeoSlot, Slot>> = {
     city: new Slot(() => changed('city')),
     country: new Slot(() => changed('country')),
@@ -56,6 +60,11 @@ export function createGeoIp(
     const parts = [city];
     if (city.country === undefined) parts.push(slots.country.find(ip, version));
     parts.push(slots.asn.find(ip, version), slots.anonymiser.find(ip, version));
+    // An operator's own database is never contradicted: one that knows no network here may have its reason.
+    if (slots.asn.isEmpty() && slots.anonymiser.isEmpty() && city.asn === undefined) {
+      const network = table?.find(ip, version) ?? null;
+      if (network !== null) parts.push(network);
+    }
     return mergeGeoParts(parts);
   };
 
@@ -103,6 +112,11 @@ class Slot {
   /** Of shared memory, that the databases lie in. */
   bytes(): number {
     return this.#databases.reduce((sum, database) => sum + database.bytes, 0);
+  }
+
+  /** Whether no database serves. */
+  isEmpty(): boolean {
+    return this.#databases.length === 0;
   }
 
   /** Whether the content was newer than what was there. */

@@ -1,8 +1,11 @@
 import type { CustomerNumber } from '../base/brand.ts';
-import type { Facts } from '../core/facts.ts';
+import type { AgentFacts, Facts } from '../core/facts.ts';
 import type { HistoryEvent } from '../core/history.ts';
 import type { ActivePolicy } from '../core/policy-set.ts';
 import { placeOf } from '../core/travel.ts';
+
+const COMMA = 44;
+const SEMICOLON = 59;
 
 /** What memory takes in of a request. */
 export function historyEvent(
@@ -12,7 +15,7 @@ export function historyEvent(
   nowMs: number,
   { policy, ignoredEntityKeys }: Pick<ActivePolicy, 'policy' | 'ignoredEntityKeys'>,
 ): HistoryEvent {
-  const { token, fingerprintHash, ip, geo, agent, entities } = facts;
+  const { token, fingerprintHash, ip, geo, agent, entities, emails } = facts;
   const collector = token.kind === 'collector';
   return {
     customer,
@@ -24,9 +27,28 @@ export function historyEvent(
     country: geo?.country ?? null,
     place: geo === null ? null : placeOf(geo, policy),
     agent,
-    entities: counted(entities, ignoredEntityKeys),
+    agentHash: agentHash(agent, facts.headers.get('accept-language')),
+    exactAgentHash: agent?.textHash ?? 0,
+    agentLanguageHash: EXACT_STEPS.has(facts.eventType)
+      ? agentLanguageHash(facts.userAgent, facts.headers.get('accept-language'))
+      : 0,
+    mail: emails[0] ?? null,
+    outcome: facts.outcome,
+    entities: byMailbox(counted(entities, ignoredEntityKeys), emails),
     device: collector ? fingerprintHash : null,
   };
+}
+
+/** Those that compare the agents of strangers. */
+const EXACT_STEPS: ReadonlySet<string> = new Set(['login', 'signup']);
+
+/** An e-mail counts as its mailbox, however it is spelled; mostly it is spelled so. */
+function byMailbox(entities: Facts['entities'], emails: Facts['emails']): Facts['entities'] {
+  if (emails.every(({ text, canonical }) => text === canonical)) return entities;
+  return entities.map((entity) => {
+    const email = emails.find(({ text }) => text === entity.value);
+    return email === undefined ? entity : { name: entity.name, value: email.canonical };
+  });
 }
 
 /** Mostly none is ignored, and then the list is the request's own. */
@@ -34,4 +56,36 @@ function counted(entities: Facts['entities'], ignoredKeys: ReadonlySet<string>):
   return entities.some(({ name }) => ignoredKeys.has(name))
     ? entities.filter(({ name }) => !ignoredKeys.has(name))
     : entities;
+}
+
+/** Choice: a language tag such as `zh-Hant` ends before the ninth character; the rest is a list of further ones. */
+const LANGUAGE_CHARACTERS_MAX = 8;
+
+/** 1 to 255; 0 without an agent. */
+function agentHash(agent: AgentFacts | null, languages = ''): number {
+  if (agent === null) return 0;
+  let hash = Math.imul(agent.system.charCodeAt(0) + agent.system.length * 31, 0x85ebca6b);
+  hash = Math.imul(hash ^ (agent.browser.charCodeAt(0) + agent.browser.length * 31), 0x2c1b3c6d);
+  const end = Math.min(languages.length, LANGUAGE_CHARACTERS_MAX);
+  for (let i = 0; i < end; i++) {
+    const code = languages.charCodeAt(i);
+    if (code === COMMA || code === SEMICOLON) break;
+    hash = Math.imul(hash ^ code, 0x01000193);
+  }
+  return (((hash ^ (hash >>> 15)) >>> 3) % 255) + 1;
+}
+
+/** 32 bits, never 0 with an agent: of its whole text and of the first language. */
+function agentLanguageHash(userAgent: string | null, languages = ''): number {
+  if (userAgent === null || userAgent === '') return 0;
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < userAgent.length; i++) hash = Math.imul(hash ^ userAgent.charCodeAt(i), 0x01000193);
+  const end = Math.min(languages.length, LANGUAGE_CHARACTERS_MAX);
+  for (let i = 0; i < end; i++) {
+    const code = languages.charCodeAt(i);
+    if (code === COMMA || code === SEMICOLON) break;
+    hash = Math.imul(hash ^ code, 0x01000193);
+  }
+  hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
+  return hash ^ (hash >>> 13) || 1;
 }

@@ -5,7 +5,8 @@ import { durably, type StoreWrite } from './durable.ts';
 import type { JudgedDecision, Labels, StoredLabel } from './labels.ts';
 import type { ShadowReview, ShadowReviews } from './shadow-reviews.ts';
 import type { SightingQueue } from './sighting-queue.ts';
-import { SIGHTING_KINDS, type Sightings } from './sightings.ts';
+import { SIGHTING_KINDS } from './sighting-row.ts';
+import type { Sightings } from './sightings.ts';
 
 export interface FeedbackTables {
   readonly labels: Labels;

@@ -3,6 +3,7 @@ import { ApiKeys } from './api-keys.ts';
 import { Counters } from './counters.ts';
 import { Customers } from './customers.ts';
 import { DecisionLog, type DecisionLogOptions } from './decision-log.ts';
+import { readDecisionRows, type RowQuery, type RowVisitor } from './decision-log/read-rows.ts';
 import { Deliveries } from './deliveries.ts';
 import { watchDisk } from './disk-room.ts';
 import { fault, messageOf, type StoreFault } from './durable.ts';
@@ -11,6 +12,7 @@ import { createExtractStore, type ExtractStore } from './extract-store.ts';
 import { Feedback } from './feedback.ts';
 import { Labels } from './labels.ts';
 import { Lists } from './lists.ts';
+import { Outcomes } from './outcomes.ts';
 import { Registry } from './registry.ts';
 import { RevocationFile } from './revocations.ts';
 import { ShadowReviews } from './shadow-reviews.ts';
@@ -41,6 +43,8 @@ export interface Store {
   readonly deliveries: Deliveries;
   /** Jobs of extraction and what belongs to them; null when opened read-only. */
   readonly extract: ExtractStore | null;
+  /** Reported outcomes of decisions; null when opened read-only. */
+  readonly outcomes: Outcomes | null;
   /** Shared by all long reads of management calls, whichever table they read. */
   readonly turns: Turns;
   /** The environments, for `backup.ts`; `hot` is null when opened read-only. */
@@ -48,6 +52,8 @@ export interface Store {
   readonly hot: RootDatabase<Buffer, Buffer> | null;
   /** Opens the log of decisions, once; only for the server, which alone writes it. */
   openDecisionLog(options?: DecisionLogOptions): DecisionLog;
+  /** Shows what the log of decisions has on the disk, for commands; see `readDecisionRows`. Nothing when opened read-only. */
+  readDecisions(query: RowQuery, visit: RowVisitor): number;
   /**
    * Lets the next reads see what others have committed since: a score worker calls it first in every batch, the server before it
    * polls `apiKeys.version()`. Without it a thread goes on reading the snapshot of its first read.
@@ -84,6 +90,7 @@ export function openStore(options: StoreOptions): StoreOpened {
     if (hot !== null) table(hot, 'hot-meta');
     const extractRoot = options.readOnly ? null : openEnvironment(options.dataDir, 'extract', false);
     const extract = extractRoot === null ? null : createExtractStore(extractRoot, (name) => table(extractRoot, name));
+    const outcomes = hot === null ? null : new Outcomes(hot, table(hot, 'outcomes'));
     const decisions = hot === null ? null : table(hot, 'decisions');
     let decisionLog: DecisionLog | null = null;
     const store: Store = {
@@ -100,6 +107,7 @@ export function openStore(options: StoreOptions): StoreOpened {
       webhooks,
       deliveries,
       extract,
+      outcomes,
       turns,
       state,
       hot,
@@ -110,6 +118,9 @@ export function openStore(options: StoreOptions): StoreOpened {
         decisionLog = new DecisionLog(decisions, options.dataDir, { turns, ...given });
         return decisionLog;
       },
+      readDecisions(query, visit) {
+        return decisions === null ? 0 : readDecisionRows(decisions, query, visit);
+      },
       resetRead() {
         state.resetReadTxn();
       },
@@ -118,7 +129,7 @@ export function openStore(options: StoreOptions): StoreOpened {
         await extract?.root.close();
         await state.close();
         // After a failed write this would never return.
-        if ((decisionLog?.broken ?? null) === null) await hot?.close();
+        if ((decisionLog?.broken ?? null) === null && outcomes?.broken !== true) await hot?.close();
       },
     };
     return { kind: 'ok', store };

@@ -1,7 +1,16 @@
 import type { Database, RootDatabase } from 'lmdb';
 import type { FingerprintHash } from '../base/brand.ts';
 import type { RegistryFacts } from '../core/facts.ts';
-import { effectiveEntry, type Promotion, type RegistryPart } from '../core/promotion.ts';
+import {
+  coarseCustomers,
+  type Consensus,
+  effectiveEntry,
+  type Promotion,
+  published,
+  type RegistryPart,
+  type SeenBy,
+  shownPromotion,
+} from '../core/promotion.ts';
 import { registryRiskAt } from '../core/registry-risk.ts';
 import { PROMOTION_KEEP_SECONDS } from '../limits.ts';
 import { durably, type StoreWrite } from './durable.ts';
@@ -24,14 +33,18 @@ export interface RegistryOrigin {
 const KEY_BYTES = 32;
 /** An imported part: risk f32, customers u32, first seen f64, last seen f64. */
 const IMPORTED_BYTES = 24;
-/** A promotion, which has no risk of its own: customers u32, first seen f64, last seen f64. */
-const PROMOTION_BYTES = 20;
+/** What both kinds of parts end in: customers u32, first seen f64, last seen f64. */
+const SEEN_BYTES = 20;
+/** A promotion, which has no risk of its own: as above, confirmed u32, risen at u32, shown before u32. */
+const PROMOTION_BYTES = SEEN_BYTES + 12;
+const PROMOTION_LENGTHS: ReadonlySet<number> = new Set([SEEN_BYTES, PROMOTION_BYTES]);
 
 /**
  * The shared registry of fingerprints with a history. It names no customer: only how many there were.
  *
  * What an import says and what promotion amounts to are kept apart, the imported part first, so that each can be taken back
- * without the other. The length of a value tells which it has: 24 bytes, 20, or both.
+ * without the other. The length of a value tells which it has: 24 bytes, 32, or both;
+ * a promotion of before has 20.
  * Choice: an entry that was only imported stays as small as it can be; those are the many.
  */
 export class Registry {
@@ -64,6 +77,13 @@ export class Registry {
     return entry && { risk: entry.risk, customers: entry.customers };
   }
 
+  /** What customers are shown of an entry: of a promotion coarse numbers, and a rise a day late. */
+  findShown(fingerprintHash: FingerprintHash, nowSeconds: number): RegistryFacts | null {
+    const origin = this.get(fingerprintHash);
+    if (origin === null) return null;
+    return effectiveEntry(origin.imported, shownPromotion(origin.promotion, nowSeconds), nowSeconds);
+  }
+
   /** Both parts as they are stored, for the operator. */
   get(fingerprintHash: FingerprintHash): RegistryOrigin | null {
     const stored = this.#table.getBinary(keyOf(fingerprintHash));
@@ -93,10 +113,11 @@ export class Registry {
   }
 
   /** Only inside a write transaction. null takes the promotion back; what an import says stays. */
-  setPromotion(fingerprintHash: FingerprintHash, promotion: Promotion | null): void {
+  setPromotion(fingerprintHash: FingerprintHash, consensus: Consensus | null, nowSeconds: number): void {
     const key = keyOf(fingerprintHash);
     const stored = this.#table.getBinary(key);
     const before = stored === undefined ? NOTHING : decode(stored);
+    const promotion = consensus === null ? null : published(before.promotion, consensus, nowSeconds);
     if (isSame(before.promotion, promotion)) return;
     const parts: Buffer[] = [];
     if (before.imported !== null) parts.push(encodeImported(before.imported));
@@ -126,7 +147,7 @@ export class Registry {
         const hash = key.toString('hex') as FingerprintHash;
         // It may have been promoted anew since it was looked at.
         if (!isFaded(this.get(hash) ?? NOTHING, nowSeconds)) continue;
-        this.setPromotion(hash, null);
+        this.setPromotion(hash, null, nowSeconds);
         removed++;
       }
       return removed;
@@ -147,37 +168,34 @@ function isFaded({ promotion }: RegistryOrigin, nowSeconds: number): boolean {
 function isSame(a: Promotion | null, b: Promotion | null): boolean {
   if (a === null || b === null) return a === b;
   return (
-    a.customers === b.customers && a.firstSeenSeconds === b.firstSeenSeconds && a.lastSeenSeconds === b.lastSeenSeconds
+    a.customers === b.customers &&
+    a.confirmed === b.confirmed &&
+    a.firstSeenSeconds === b.firstSeenSeconds &&
+    a.lastSeenSeconds === b.lastSeenSeconds
   );
 }
 
 /** The promotion in a stored value as its bytes, copied because the value is borrowed. */
 function promotionBytes(stored: Buffer | undefined): Buffer | null {
-  const bytes = (stored?.length ?? 0) - SUM_BYTES;
-  if (stored === undefined || (bytes !== PROMOTION_BYTES && bytes !== IMPORTED_BYTES + PROMOTION_BYTES)) return null;
-  const from = bytes - PROMOTION_BYTES;
-  return Buffer.from(stored.subarray(from, from + PROMOTION_BYTES));
+  if (stored === undefined) return null;
+  const bytes = stored.length - SUM_BYTES;
+  const from = PROMOTION_LENGTHS.has(bytes) ? 0 : PROMOTION_LENGTHS.has(bytes - IMPORTED_BYTES) ? IMPORTED_BYTES : -1;
+  return from < 0 ? null : Buffer.from(stored.subarray(from, bytes));
 }
 
 function decode(stored: Buffer): RegistryOrigin {
   const bytes = stored.length - SUM_BYTES;
-  switch (bytes) {
-    case IMPORTED_BYTES:
-      return { imported: decodeImported(stored), promotion: null };
-    case PROMOTION_BYTES:
-      return { imported: null, promotion: decodePromotion(stored, 0) };
-    case IMPORTED_BYTES + PROMOTION_BYTES:
-      return { imported: decodeImported(stored), promotion: decodePromotion(stored, IMPORTED_BYTES) };
-    default:
-      throw new Error('a stored registry entry has an unknown length');
-  }
+  if (bytes === IMPORTED_BYTES) return { imported: decodeImported(stored), promotion: null };
+  if (PROMOTION_LENGTHS.has(bytes)) return { imported: null, promotion: decodePromotion(stored, 0, bytes) };
+  if (!PROMOTION_LENGTHS.has(bytes - IMPORTED_BYTES)) throw new Error('a stored registry entry has an unknown length');
+  return { imported: decodeImported(stored), promotion: decodePromotion(stored, IMPORTED_BYTES, bytes) };
 }
 
 function decodeImported(stored: Buffer): RegistryPart {
-  return { risk: Math.round(stored.readFloatBE(0) * 1e4) / 1e4, ...decodePromotion(stored, 4) };
+  return { risk: Math.round(stored.readFloatBE(0) * 1e4) / 1e4, ...decodeSeen(stored, 4) };
 }
 
-function decodePromotion(stored: Buffer, at: number): Promotion {
+function decodeSeen(stored: Buffer, at: number): SeenBy {
   return {
     customers: stored.readUInt32BE(at),
     firstSeenSeconds: stored.readDoubleBE(at + 4),
@@ -185,20 +203,37 @@ function decodePromotion(stored: Buffer, at: number): Promotion {
   };
 }
 
+/** One of before, without the last three numbers, counts as confirmed and has been shown. */
+function decodePromotion(stored: Buffer, at: number, end: number): Promotion {
+  const seen = decodeSeen(stored, at);
+  const rest = at + SEEN_BYTES;
+  if (end - at < PROMOTION_BYTES)
+    return { ...seen, confirmed: seen.customers, risenAtSeconds: 0, shownBefore: coarseCustomers(seen.customers) };
+  return {
+    ...seen,
+    confirmed: stored.readUInt32BE(rest),
+    risenAtSeconds: stored.readUInt32BE(rest + 4),
+    shownBefore: stored.readUInt32BE(rest + 8),
+  };
+}
+
 function encodeImported(part: RegistryPart): Buffer {
   const value = Buffer.allocUnsafe(IMPORTED_BYTES);
   value.writeFloatBE(part.risk, 0);
-  writePromotion(value, 4, part);
+  writeSeen(value, 4, part);
   return value;
 }
 
 function encodePromotion(promotion: Promotion): Buffer {
   const value = Buffer.allocUnsafe(PROMOTION_BYTES);
-  writePromotion(value, 0, promotion);
+  writeSeen(value, 0, promotion);
+  value.writeUInt32BE(promotion.confirmed, SEEN_BYTES);
+  value.writeUInt32BE(promotion.risenAtSeconds, SEEN_BYTES + 4);
+  value.writeUInt32BE(promotion.shownBefore, SEEN_BYTES + 8);
   return value;
 }
 
-function writePromotion(value: Buffer, at: number, { customers, firstSeenSeconds, lastSeenSeconds }: Promotion): void {
+function writeSeen(value: Buffer, at: number, { customers, firstSeenSeconds, lastSeenSeconds }: SeenBy): void {
   value.writeUInt32BE(customers, at);
   value.writeDoubleBE(firstSeenSeconds, at + 4);
   value.writeDoubleBE(lastSeenSeconds, at + 12);

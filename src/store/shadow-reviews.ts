@@ -22,6 +22,8 @@ import { u32Key, withoutSum, withSum } from './value.ts';
 /** One decision that was copied to the review queue. */
 export interface ShadowReview extends JudgedDecision {
   readonly decision: Decision;
+  /** What observe mode answered as ALLOW; null outside of it. */
+  readonly wouldBe: Decision | null;
   readonly score: number;
   readonly reasons: readonly string[];
   readonly why: ShadowReason;
@@ -308,6 +310,7 @@ function rowOf(bytes: Buffer): ShadowReview | null {
       fingerprintHash: record.fingerprintHash as FingerprintHash | null,
       publicKey: record.publicKey,
       decision: record.decision,
+      wouldBe: record.wouldBe,
       score: record.score,
       reasons: record.contributions.map(({ code }) => code),
       why: record.shadow,
@@ -333,6 +336,7 @@ function encode(row: ShadowReview): Buffer {
     row.fingerprintHash === null ? null : Buffer.from(row.fingerprintHash, 'hex'),
     row.publicKey,
     row.reasons,
+    row.wouldBe === null ? -1 : DECISIONS.indexOf(row.wouldBe),
   ]);
   const verdict = row.verdict === null ? 0 : VERDICTS.indexOf(row.verdict) + 1;
   return Buffer.concat([Buffer.from([verdict, SHADOW_REASONS.indexOf(row.why)]), rest]);
@@ -346,7 +350,7 @@ function headOf(stored: Uint8Array): Head {
 
 function decode(requestId: string, stored: Buffer): ShadowReview {
   const fields = unpack(withoutSum(stored).subarray(REST_AT));
-  const [decided, score, occurredAt, fingerprint, publicKey, reasons] = fields;
+  const [decided, score, occurredAt, fingerprint, publicKey, reasons, wouldBe = -1] = fields;
   const decision = DECISIONS[Number(decided)];
   if (decision === undefined || !Array.isArray(reasons)) throw new Error('a stored review has the wrong form');
   return {
@@ -355,6 +359,7 @@ function decode(requestId: string, stored: Buffer): ShadowReview {
       fingerprint instanceof Uint8Array ? (Buffer.from(fingerprint).toString('hex') as FingerprintHash) : null,
     publicKey: publicKey === true,
     decision,
+    wouldBe: DECISIONS[Number(wouldBe)] ?? null,
     score: Number(score),
     reasons: reasons.map(String),
     occurredAtMs: Number(occurredAt),

@@ -7,6 +7,20 @@ import {
   SIGHTINGS_PER_CUSTOMER_MAX,
 } from '../limits.ts';
 import { durably, type StoreWrite } from './durable.ts';
+import {
+  customerOf,
+  decode,
+  encode,
+  isConfirmed,
+  isNews,
+  KEY_BYTES,
+  keyOf,
+  lastSeenOf,
+  livingRow,
+  type SightingKind,
+  type Row,
+  withTime,
+} from './sighting-row.ts';
 import type { Slices } from './turns.ts';
 import { durablyInParts } from './write-parts.ts';
 import type { Registry } from './registry.ts';
@@ -14,16 +28,13 @@ import type { Tallies } from './tallies.ts';
 import { withSum } from './value.ts';
 import { TableWalk } from './table-walk.ts';
 
-/**
- * What makes one customer's evidence against a fingerprint: its own list's block, its own label `fraud`, or a BLOCK whose
- * evidence was neither registry nor list. Source: open points, section 3. The order is that of the stored value.
- */
-export const SIGHTING_KINDS = ['list', 'label', 'decision'] as const;
-export type SightingKind = (typeof SIGHTING_KINDS)[number];
-
 export interface NewSighting {
   readonly fingerprintHash: FingerprintHash;
   readonly atSeconds: number;
+  /** Of a BLOCK: a part of the hash of the network that it came from, 1 to 65,535; 0 where it is not known. */
+  readonly network?: number;
+  /** Of a BLOCK: the customer has known the fingerprint for days. */
+  readonly isFamiliar?: boolean;
 }
 
 /** Measured: some 10 µs each, so a transaction holds the thread for 0.5 ms. */
@@ -43,6 +54,14 @@ export interface Forgotten {
   readonly customers: number;
 }
 
+/** Whether the registry takes a customer's evidence against a fingerprint. */
+export type TakesSighting = (
+  customer: CustomerNumber,
+  fingerprintHash: FingerprintHash,
+  kind: SightingKind,
+  nowSeconds: number,
+) => boolean;
+
 export interface SightingBounds {
   readonly perCustomerMax: number;
   readonly automaticPerCustomerMax: number;
@@ -52,18 +71,6 @@ const BOUNDS: SightingBounds = {
   perCustomerMax: SIGHTINGS_PER_CUSTOMER_MAX,
   automaticPerCustomerMax: SIGHTINGS_AUTOMATIC_PER_CUSTOMER_MAX,
 };
-
-const FINGERPRINT_BYTES = 32;
-const KEY_BYTES = FINGERPRINT_BYTES + 4;
-/** First seen u32, then when each kind was last seen, u32, 0 for never. */
-const VALUE_BYTES = 4 * (1 + SIGHTING_KINDS.length);
-
-type Times = Record<SightingKind, number>;
-
-interface Row {
-  firstSeenSeconds: number;
-  readonly times: Times;
-}
 
 /**
  * Which customers have blocked a fingerprint of late: a row for each fingerprint and customer, so a customer counts once whatever
@@ -79,6 +86,7 @@ export class Sightings {
   readonly #tallies: Tallies;
   readonly #bounds: SightingBounds;
   readonly #walk: TableWalk;
+  #takes: TakesSighting = () => true;
 
   constructor(
     root: RootDatabase<Buffer, Buffer>,
@@ -93,6 +101,11 @@ export class Sightings {
     this.#registry = registry;
     this.#tallies = tallies;
     this.#bounds = bounds;
+  }
+
+  /** Evidence that `takes` refuses is not written from now on. Choice: set later, because memory opens after the store. */
+  takeOnly(takes: TakesSighting): void {
+    this.#takes = takes;
   }
 
   /** The customer's list blocks these. */
@@ -130,7 +143,8 @@ export class Sightings {
     const touched = new Set<FingerprintHash>();
     let added = 0;
     let refused = 0;
-    for (const { fingerprintHash, atSeconds } of seen) {
+    for (const { fingerprintHash, atSeconds, network = 0, isFamiliar = false } of seen) {
+      if (!this.#takes(customer, fingerprintHash, kind, nowSeconds)) continue;
       const key = keyOf(fingerprintHash, customer);
       const stored = this.#table.getBinary(key);
       if (stored === undefined && added >= room) {
@@ -138,18 +152,23 @@ export class Sightings {
         continue;
       }
       const row = stored === undefined ? null : livingRow(decode(stored), nowSeconds);
+      // Choice: a customer's good history of a fingerprint weighs more than the first BLOCK by traffic, not more than its own word.
+      if (row === null && isFamiliar) continue;
       // A time that is not newer says nothing new. BLOCKs come by the thousand, so theirs need not be to the second.
       const since = atSeconds - (row?.times[kind] ?? 0);
-      if (row !== null && since <= (kind === 'decision' ? SIGHTING_REFRESH_SECONDS : -1)) continue;
+      const isDecision = kind === 'decision';
+      const isOld = since <= (isDecision ? SIGHTING_REFRESH_SECONDS : -1);
+      if (row !== null && isOld && !(isDecision && isNews(row, atSeconds, network))) continue;
       if (stored === undefined) added++;
-      this.#put(key, withTime(row, kind, atSeconds));
+      this.#put(key, withTime(row, kind, atSeconds, network));
       touched.add(fingerprintHash);
     }
     if (added > 0) this.#tallies.add('sightings', customer, added);
     for (const hash of touched) {
-      const fresh = promotionOf(this.#of(hash), nowSeconds);
-      if (fresh !== null)
-        this.#registry.setPromotion(hash, afterSighting(this.#registry.get(hash)?.promotion ?? null, fresh));
+      const fresh = promotionOf(this.#of(hash, nowSeconds), nowSeconds);
+      if (fresh === null) continue;
+      const before = this.#registry.get(hash)?.promotion ?? null;
+      this.#registry.setPromotion(hash, afterSighting(before, fresh), nowSeconds);
     }
     return { written: touched.size, refused };
   }
@@ -175,7 +194,11 @@ export class Sightings {
       void this.#table.remove(key);
       this.#tallies.add('sightings', customer, -1);
     }
-    this.#registry.setPromotion(fingerprintHash, promotionOf(this.#of(fingerprintHash), nowSeconds));
+    this.#registry.setPromotion(
+      fingerprintHash,
+      promotionOf(this.#of(fingerprintHash, nowSeconds), nowSeconds),
+      nowSeconds,
+    );
   }
 
   /**
@@ -184,7 +207,7 @@ export class Sightings {
    */
   forgetFingerprint(fingerprintHash: FingerprintHash): Promise<StoreWrite<Forgotten>> {
     return durably(this.#root, () => {
-      const customers = [...this.#of(fingerprintHash)].map((sighting) => sighting.customer as CustomerNumber);
+      const customers = [...this.#of(fingerprintHash, 0)].map((sighting) => sighting.customer as CustomerNumber);
       for (const customer of customers) {
         void this.#table.remove(keyOf(fingerprintHash, customer));
         this.#tallies.add('sightings', customer, -1);
@@ -196,7 +219,8 @@ export class Sightings {
   /** Distinct customers within the window. For the operator's tools alone: no answer of the service may tell. */
   customersOf(fingerprintHash: FingerprintHash, nowSeconds: number): number {
     let customers = 0;
-    for (const sighting of this.#of(fingerprintHash)) if (isLive(sighting.lastSeenSeconds, nowSeconds)) customers++;
+    for (const sighting of this.#of(fingerprintHash, nowSeconds))
+      if (isLive(sighting.lastSeenSeconds, nowSeconds)) customers++;
     return customers;
   }
 
@@ -225,7 +249,7 @@ export class Sightings {
     return all;
   }
 
-  *#of(fingerprintHash: FingerprintHash): Generator<Sighting> {
+  *#of(fingerprintHash: FingerprintHash, nowSeconds: number): Generator<Sighting> {
     const start = Buffer.from(fingerprintHash, 'hex');
     const end = Buffer.alloc(KEY_BYTES + 1, 0xff);
     start.copy(end);
@@ -235,46 +259,12 @@ export class Sightings {
         customer: customerOf(Buffer.from(key)),
         firstSeenSeconds: row.firstSeenSeconds,
         lastSeenSeconds: lastSeenOf(row),
+        isConfirmed: isConfirmed(row, nowSeconds),
       };
     }
   }
 
   #put(key: Buffer, row: Row): void {
-    const value = Buffer.allocUnsafe(VALUE_BYTES);
-    value.writeUInt32BE(row.firstSeenSeconds, 0);
-    for (const [i, kind] of SIGHTING_KINDS.entries()) value.writeUInt32BE(row.times[kind], 4 * (i + 1));
-    void this.#table.put(key, withSum(key, value));
+    void this.#table.put(key, withSum(key, encode(row)));
   }
-}
-
-function keyOf(fingerprintHash: FingerprintHash, customer: CustomerNumber): Buffer {
-  const key = Buffer.allocUnsafe(KEY_BYTES);
-  key.write(fingerprintHash, 'hex');
-  key.writeUInt32BE(customer, FINGERPRINT_BYTES);
-  return key;
-}
-
-function customerOf(key: Buffer): CustomerNumber {
-  return key.readUInt32BE(FINGERPRINT_BYTES) as CustomerNumber;
-}
-
-function decode(stored: Buffer): Row {
-  return {
-    firstSeenSeconds: stored.readUInt32BE(0),
-    times: { list: stored.readUInt32BE(4), label: stored.readUInt32BE(8), decision: stored.readUInt32BE(12) },
-  };
-}
-
-function lastSeenOf({ times }: Row): number {
-  return Math.max(times.list, times.label, times.decision);
-}
-
-function livingRow(row: Row, nowSeconds: number): Row | null {
-  return isLive(lastSeenOf(row), nowSeconds) ? row : null;
-}
-
-function withTime(row: Row | null, kind: SightingKind, atSeconds: number): Row {
-  const times = { list: 0, label: 0, decision: 0, ...row?.times };
-  times[kind] = Math.max(times[kind], atSeconds);
-  return { firstSeenSeconds: Math.min(row?.firstSeenSeconds ?? atSeconds, atSeconds), times };
 }

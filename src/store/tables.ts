@@ -13,8 +13,8 @@
  * | state       | `customer-ids` | the 26 characters after `cus_` (26)      | customer number, u32                                    | server, CLI  | server, CLI            |
  * | state       | `api-keys`     | SHA-256 of the key's text (32)           | msgpack [customer, kind, prefix, rate, created, revoked, number] | server, CLI | server, CLI    |
  * | state       | `lists`        | customer number, u32; fingerprint (4+32) | action u8, expiry u32 (0 = never), msgpack [note, created, updated] | server | server, score workers |
- * | state       | `registry`     | fingerprint (32)                         | as imported: risk f32, customers u32, first and last seen f64 (24); as promoted: customers u32, first and last seen f64 (20); or both | server, CLI | score workers, server, CLI |
- * | state       | `sightings`    | fingerprint; customer number, u32 (32+4) | first seen u32; last seen in a list, a label, a decision, u32 each, 0 = never | server, CLI | server, CLI |
+ * | state       | `registry`     | fingerprint (32)                         | as imported: risk f32, customers u32, first and last seen f64 (24); as promoted: customers u32, first and last seen f64, confirmed, risen at, shown before, u32 each (32); or both | server, CLI | score workers, server, CLI |
+ * | state       | `sightings`    | fingerprint; customer number, u32 (32+4) | first seen u32; last seen in a list, a label, a decision, u32 each, 0 = never; days of decisions u16; three networks, u16 each (`sighting-row.ts`) | server, CLI | server, CLI |
  * | state       | `labels`       | customer number, u32; request id (4+16)  | msgpack [label, note, created, fingerprint, public key] | server       | server                 |
  * | state       | `shadow-reviews` | customer number, u32; request id (4+16) | verdict u8 (0 = none), why u8, msgpack [decision, score, occurred ms, fingerprint, public key, reasons] | server | server |
  * | state       | `webhooks`     | customer number, u32; webhook id (4+16)  | health of a fixed length, msgpack [url, event types, description, created, updated, sealed secrets] (`webhooks.ts`) | server | server |
@@ -23,6 +23,7 @@
  * | state       | `tallies`      | tally's number, u8; customer number, u32 (5) | rows in the table of that name, f64; of `deliveries` those that have ended | server, CLI | server, CLI |
  * | hot         | `hot-meta`     | counter's number, u8 (1)                 | f64                                                     | server       | server                 |
  * | hot         | `decisions`    | customer number, u32; stream, u8; first arrival, u48; last arrival less the first, u32; oldest and newest ms, u48 each; rows, u16; bytes, u32 (33) | rows of decisions (`decision-log/block.ts`) | server | server |
+ * | hot         | `outcomes`     | request id (16)                          | position in `OUTCOMES`, u8                              | server       | server                 |
  * | extract     | `extract-meta` | counter's number, u8 (1)                 | f64                                                     | server       | server                 |
  * | extract     | `extract-tallies` | tally's number, u8; customer number, u32 (5) | rows in the table of that name, f64                | server       | server                 |
  * | extract     | `jobs`         | customer number, u32; job id (4+16)      | msgpack, what of a job never changes (`extractions/job-row.ts`) | server | server                |
@@ -63,6 +64,7 @@ export const TABLES = [
   { environment: 'state', name: 'tallies', keyBytes: 5 },
   { environment: 'hot', name: 'hot-meta', keyBytes: 1 },
   { environment: 'hot', name: 'decisions', keyBytes: 33 },
+  { environment: 'hot', name: 'outcomes', keyBytes: 16 },
   { environment: 'extract', name: 'extract-meta', keyBytes: 1 },
   { environment: 'extract', name: 'extract-tallies', keyBytes: 5 },
   { environment: 'extract', name: 'jobs', keyBytes: 20 },

@@ -2,8 +2,9 @@ import type { HistoryEvent, IpHistory } from '../core/history.ts';
 import { ARRIVAL_WORDS, Arrivals } from './arrivals.ts';
 import { Counter } from './counter.ts';
 import type { EventKeys } from './event-keys.ts';
-import { mix, SALT_COLD } from './keys.ts';
-import { KIND_ADDRESS, KIND_HOUR_SET } from './layout.ts';
+import { mix, SALT_ADDRESS_OUTCOMES, SALT_COLD } from './keys.ts';
+import { KIND_ADDRESS, KIND_HOUR_SET, KIND_OUTCOMES } from './layout.ts';
+import { type OutcomeChange, OutcomeRecords } from './outcome-record.ts';
 import { Ring } from './ring.ts';
 import { SetRecords } from './set-record.ts';
 import { SignupRecords } from './signup-record.ts';
@@ -14,7 +15,7 @@ import { HOUR_SET, memberOf } from './timed-set.ts';
  *   0 hash   1 flags   2-7 decisions, 12 of 1 min   8-13 cold logins, 12 of 10 min   14-19 cold payments, 12 of 1 h
  *   20-25 arrivals of 10 min, 26-31 of 1 h (`arrivals.ts`)
  *
- * In further records: sign-ups (`signup-record.ts`), and a set of the entities of cold events for each name of their keys.
+ * In further records: sign-ups (`signup-record.ts`), outcomes (`outcome-record.ts`), and a set of the entities of cold events for each name of their keys.
  */
 const AT_FLAGS = 1;
 const AT_ARRIVALS = 20;
@@ -22,14 +23,18 @@ const RING_WORDS = 6;
 
 const FLAG_SIGNUPS = 8;
 const FLAG_COLD = 16;
+const FLAG_OUTCOMES = 32;
+const DAY_MS = 86_400_000;
 /**
- * Choice: no entity is cold twice on a network, so a few cold events are that many entities, whatever their names; only from
+ * Choice: no entity is cold twice on a network but one whose login failed, so a few cold events are that many entities, whatever their names; only from
  * more on are the sets of the names asked. Most addresses never get there, and save two records a request.
  */
 const COLD_TAKEN_MAX = 3;
 
 /** Those that ask what strangers do at the address; the counts of others are 0, and their records are not touched. */
 const ACCOUNT_STEPS: ReadonlySet<string> = new Set(['login', 'signup', 'payment', 'checkout']);
+
+type HostKey = Pick<EventKeys, 'hostLow' | 'hostHigh'>;
 
 export class AddressRecords {
   readonly #table: Table;
@@ -40,6 +45,7 @@ export class AddressRecords {
   readonly #arrivals1h: Arrivals;
   readonly #signups: SignupRecords;
   readonly #coldEntities: SetRecords;
+  readonly #outcomes: OutcomeRecords;
 
   constructor(table: Table) {
     this.#table = table;
@@ -54,15 +60,17 @@ export class AddressRecords {
     this.#arrivals1h = new Arrivals(table, { at: AT_ARRIVALS + ARRIVAL_WORDS, windowMs: 3_600_000 });
     this.#signups = new SignupRecords(table);
     this.#coldEntities = new SetRecords(table, KIND_HOUR_SET, HOUR_SET);
+    this.#outcomes = new OutcomeRecords(table, KIND_OUTCOMES, SALT_ADDRESS_OUTCOMES, DAY_MS);
   }
 
-  /** null where the record cannot be had. */
+  /** null where the record cannot be had. `outcome` is the event's own, where it counts. */
   observe(
     event: HistoryEvent,
     keys: EventKeys,
     nowSeconds: number,
     isCold: boolean,
     arrives: { readonly arrives10m: boolean; readonly arrives1h: boolean },
+    outcome: OutcomeChange | null,
   ): IpHistory | null {
     const table = this.#table;
     const { hostLow: low, hostHigh: high } = keys;
@@ -72,6 +80,9 @@ export class AddressRecords {
     const rest = table.restSeconds;
     const isPayment = eventType === 'payment' || eventType === 'checkout';
     const isStep = ACCOUNT_STEPS.has(eventType);
+    if (outcome !== null) this.#count(record, keys, outcome);
+    const hasOutcomes = isStep && this.#has(record, FLAG_OUTCOMES) && this.#outcomes.read(low, high, nowMs) !== 0;
+    const { logins, payments } = this.#outcomes;
     return {
       decisions1m: this.#decisions.add(record, low, high, nowMs, rest),
       coldLogins10m:
@@ -86,13 +97,28 @@ export class AddressRecords {
       coldShare1h: this.#share(this.#arrivals1h, record, arrives.arrives1h, isCold, nowMs, rest),
       signups24h: isStep ? this.#signupsOf(record, keys, eventType === 'signup', nowMs) : 0,
       coldEntities1h: isCold ? this.#addCold(record, keys, nowMs) : isStep ? this.#countCold(record, keys, nowMs) : 0,
+      loginsSucceeded24h: hasOutcomes ? logins.good : 0,
+      loginsFailed24h: hasOutcomes ? logins.bad : 0,
+      paid1h: hasOutcomes ? payments.good : 0,
+      declined1h: hasOutcomes ? payments.bad : 0,
     };
+  }
+
+  /** Counts an outcome of an event at the address. */
+  count({ hostLow, hostHigh }: HostKey, outcome: OutcomeChange): void {
+    const record = this.#table.find(hostLow, hostHigh, KIND_ADDRESS, Math.floor(outcome.nowMs / 1_000));
+    if (record !== 0) this.#count(record, { hostLow, hostHigh }, outcome);
+  }
+
+  #count(record: number, { hostLow, hostHigh }: HostKey, outcome: OutcomeChange): void {
+    Atomics.or(this.#table.words, record + AT_FLAGS, FLAG_OUTCOMES);
+    this.#outcomes.change(hostLow, hostHigh, outcome);
   }
 
   #share(arrivals: Arrivals, record: number, arrives: boolean, isCold: boolean, nowMs: number, rest: number): number {
     const share = arrivals.share(record, nowMs, rest);
-    if (!arrives) return share;
-    arrivals.add(record, isCold, nowMs);
+    if (!arrives && !isCold) return share;
+    arrivals.add(record, isCold, nowMs, arrives);
     return arrivals.share(record, nowMs, 0);
   }
 

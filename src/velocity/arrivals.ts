@@ -34,15 +34,16 @@ export class Arrivals {
     this.#widthMs = windowMs / FIFTHS;
   }
 
-  add(record: number, isCold: boolean, nowMs: number): void {
+  /** `isNew` false: a session that was counted already turns out to be cold. */
+  add(record: number, isCold: boolean, nowMs: number, isNew = true): void {
     const { words } = this.#table;
     const epoch = Math.floor(nowMs / this.#widthMs);
     const at = record + this.#at + (epoch % ARRIVAL_WORDS);
-    const by = isCold ? COLD + 1 : 1;
+    const by = (isCold ? COLD : 0) + (isNew ? 1 : 0);
     for (let n = 0; n < TRIES_MAX; n++) {
       const word = words[at] ?? 0;
       const now = word >>> 24 === (epoch & EPOCH_MASK) ? word & 0xffffff : 0;
-      if ((now & COUNT_MASK) === COUNT_MASK) return;
+      if ((now & COUNT_MASK) === COUNT_MASK || now >>> 12 === COUNT_MASK) return;
       const next = (((epoch & EPOCH_MASK) << 24) | (now + by)) >>> 0;
       if (Atomics.compareExchange(words, at, word, next) === word) return;
     }

@@ -1,6 +1,7 @@
 import type { DeviceHistory } from '../core/history.ts';
 import type { EventKeys } from './event-keys.ts';
 import { mix, SALT_DEVICE } from './keys.ts';
+import { DeviceNetworks } from './device-networks.ts';
 import { KIND_DEVICE, KIND_SET } from './layout.ts';
 import { OverflowingSet } from './overflowing-set.ts';
 import { SetRecords } from './set-record.ts';
@@ -8,40 +9,55 @@ import type { Table } from './table.ts';
 import { DAY_SET, memberOf } from './timed-set.ts';
 
 /**
- * A collector's fingerprint: for each name of an entity's key a set of entities, 24 h.
+ * A collector's fingerprint: for each name of an entity's key a set of entities, 24 h, and the networks that it came from.
  *
- *   0 hash   1 flags   2-11, 12-21, 22-31 of a name each: its hash, nine entities (`timed-set.ts`)
+ *   0 hash   1 flags, 8 bits; the first network, 24 bits (`device-networks.ts`)   2-11, 12-21, 22-30 of a name each: its hash, nine entities, of
+ *   the third name eight (`timed-set.ts`)   31 day of the last event & 0xffff << 16 | distinct days
  *
  * Further entities of a name are in a record of their own, and so are those of a fourth name.
  */
-const AT_FLAGS = 1;
+/** The word of the flags. */
+export const AT_FLAGS = 1;
 const AT_NAMES = 2;
 const NAMES = 3;
 const NAME_WORDS = 10;
+const AT_DAYS = 31;
+const DAY_MS = 86_400_000;
+const DAYS_MAX = 0xffff;
 /** Choice: more than there are workers that could claim a name's words at the same time. */
 const CLAIMS_MAX = 64;
+
+const NOTHING_KNOWN: DeviceHistory = { entities24h: 0, networks24h: 0, days: 0, isCommon: false };
 
 export class DeviceRecords {
   readonly #table: Table;
   readonly #sets: readonly OverflowingSet[];
   readonly #further: SetRecords;
+  readonly #networks: DeviceNetworks;
 
   constructor(table: Table) {
     this.#table = table;
     this.#sets = Array.from({ length: NAMES }, (_none, n) => {
       const at = AT_NAMES + n * NAME_WORDS + 1;
-      const place = { at, words: NAME_WORDS - 1, flagsAt: AT_FLAGS, flag: 1 << n, salt: SALT_DEVICE + (n << 8) };
+      const place = {
+        at,
+        words: NAME_WORDS - (n === NAMES - 1 ? 2 : 1),
+        flagsAt: AT_FLAGS,
+        flag: 1 << n,
+        salt: SALT_DEVICE + (n << 8),
+      };
       return new OverflowingSet(table, { ...place, span: DAY_SET, kind: KIND_SET });
     });
     this.#further = new SetRecords(table, KIND_SET, DAY_SET);
+    this.#networks = new DeviceNetworks(table, AT_FLAGS);
   }
 
   observe(keys: EventKeys, nowMs: number): DeviceHistory {
-    const { deviceLow: low, deviceHigh: high, entities, nameHash, entityHigh } = keys;
+    const { deviceLow: low, deviceHigh: high, entities, nameHash, entityHigh, site } = keys;
     const table = this.#table;
     let most = 0;
-    const record = entities === 0 ? 0 : table.take(low, high, KIND_DEVICE, Math.floor(nowMs / 1_000));
-    if (record === 0) return { entities24h: 0 };
+    const record = table.take(low, high, KIND_DEVICE, Math.floor(nowMs / 1_000));
+    if (record === 0) return NOTHING_KNOWN;
     const rest = table.restSeconds;
     for (let n = 0; n < entities; n++) {
       const name = (nameHash[n] ?? 0) >>> 0 || 1;
@@ -53,7 +69,21 @@ export class DeviceRecords {
           : set.see(record, low, high, member, nowMs, rest);
       most = Math.max(most, count);
     }
-    return { entities24h: most };
+    this.#networks.see(record, low, high, site, nowMs);
+    const { networks24h, isCommon } = this.#networks;
+    return { entities24h: most, networks24h, days: this.#countDays(record, nowMs), isCommon };
+  }
+
+  /** Of two workers in the first moment of a day one counts it. */
+  #countDays(record: number, nowMs: number): number {
+    const { words } = this.#table;
+    const word = words[record + AT_DAYS] ?? 0;
+    const day = Math.floor(nowMs / DAY_MS) & 0xffff;
+    const days = word & DAYS_MAX;
+    if (days !== 0 && word >>> 16 === day) return days;
+    const next = Math.min(days + 1, DAYS_MAX);
+    Atomics.compareExchange(words, record + AT_DAYS, word, ((day << 16) | next) >>> 0);
+    return next;
   }
 
   /** The set of a name, claimed where the name is new; undefined where other names have all of them. */

@@ -1,21 +1,35 @@
 import type { EntityHistory, HistoryEvent, PlaceHistory } from '../core/history.ts';
 import { Counter } from './counter.ts';
 import { ageOfCountry, codeOfCountry, codeOfWord, countryWord } from './country.ts';
+import { forgetAgent, seeAgent } from './entity-agents.ts';
 import type { EventKeys } from './event-keys.ts';
-import { SALT_DEVICES, SALT_NETWORKS } from './keys.ts';
-import { KIND_ENTITY, KIND_LONG_SET } from './layout.ts';
+import { SALT_DEVICES, SALT_ENTITY_OUTCOMES, SALT_NETWORKS } from './keys.ts';
+import { KIND_ENTITY, KIND_ENTITY_OUTCOMES, KIND_LONG_SET } from './layout.ts';
+import { type OutcomeChange, OutcomeRecords } from './outcome-record.ts';
 import { OverflowingSet } from './overflowing-set.ts';
 import { Whereabouts } from './places.ts';
 import { Ring } from './ring.ts';
+import { noteSuccess, succeededAt, type SuccessPlace } from './success-places.ts';
 import type { Table } from './table.ts';
 import { LONG_DAY_SET, LONG_HOUR_SET, memberOf } from './timed-set.ts';
+import {
+  TAUGHT_AGENT,
+  TAUGHT_COUNTRY,
+  TAUGHT_DEVICE,
+  TAUGHT_ENTITY,
+  TAUGHT_NETWORK,
+  TAUGHT_PLACE,
+  type TracedEvent,
+} from './trace.ts';
 import { TravelRecords } from './travel-record.ts';
 
 /**
- *   0 hash   1 first seen, Unix seconds   2 flags   3 a country and its time (`country.ts`)   4-6 a place (`places.ts`)
+ *   0 hash   1 first seen, Unix seconds; 0 where all that is known of it failed   2 flags | three agents << 8 (`entity-agents.ts`)
+ *   3 a country and its time (`country.ts`)   4-6 a place (`places.ts`)
  *   7-12 decisions, 12 of 1 min   13-18 payments, 12 of 1 h   19-23 devices, 24-31 networks, of 30 days (`timed-set.ts`)
  *
- * Further countries and places are in a record of their own (`travel-record.ts`), which most entities do not have.
+ * Further countries and places are in a record of their own (`travel-record.ts`), and so are outcomes (`outcome-record.ts`); most
+ * entities have neither.
  */
 const AT_FIRST = 1;
 const AT_FLAGS = 2;
@@ -27,12 +41,15 @@ const FLAG_PAYMENTS = 2;
 const FLAG_DEVICES = 4;
 const FLAG_NETWORKS = 8;
 const FLAG_TRAVELS = 16;
+const FLAG_OUTCOMES = 32;
 const DAY_SECONDS = 86_400;
 const NOWHERE: readonly PlaceHistory[] = [];
 
 export class EntityRecords {
   /** Of the last `observe`: the entity was seen on the event's network before. */
   knewNetwork = false;
+  /** Of the last `observe`: bits of a trace. */
+  taught = 0;
   readonly #table: Table;
   readonly #decisions: Counter;
   readonly #payments: Counter;
@@ -40,6 +57,7 @@ export class EntityRecords {
   readonly #networks: OverflowingSet;
   readonly #travels: TravelRecords;
   readonly #whereabouts = new Whereabouts();
+  readonly #outcomes: OutcomeRecords;
 
   constructor(table: Table) {
     this.#table = table;
@@ -54,19 +72,28 @@ export class EntityRecords {
     const networks = { at: 24, words: 8, span: LONG_HOUR_SET, flagsAt, flag: FLAG_NETWORKS, kind, salt: SALT_NETWORKS };
     this.#networks = new OverflowingSet(table, networks);
     this.#travels = new TravelRecords(table);
+    this.#outcomes = new OutcomeRecords(table, KIND_ENTITY_OUTCOMES, SALT_ENTITY_OUTCOMES);
   }
 
-  /** Of the event's entity at `n`; null where the record cannot be had. */
-  observe(event: HistoryEvent, keys: EventKeys, n: number, nowSeconds: number): EntityHistory | null {
+  /** Of the event's entity at `n`; null where the record cannot be had. `outcome` is the event's own, where it counts. */
+  observe(
+    event: HistoryEvent,
+    keys: EventKeys,
+    n: number,
+    nowSeconds: number,
+    outcome: OutcomeChange | null,
+  ): EntityHistory | null {
     const table = this.#table;
     const low = keys.entityLow[n] ?? 0;
     const high = keys.entityHigh[n] ?? 0;
     const { nowMs } = event;
     this.knewNetwork = false;
+    this.taught = 0;
     const record = table.take(low, high, KIND_ENTITY, nowSeconds);
     if (record === 0) return null;
     const rest = table.restSeconds;
-    if (table.isNew) Atomics.store(table.words, record + AT_FIRST, nowSeconds);
+    const isNew = (table.words[record + AT_FIRST] ?? 0) === 0;
+    if (isNew) Atomics.store(table.words, record + AT_FIRST, nowSeconds);
     const networks1h = this.#networksOf(record, low, high, keys.site, nowMs, rest);
     const isPayment = event.eventType === 'payment';
     const decisions1m = this.#decisions.add(record, low, high, nowMs, rest);
@@ -80,6 +107,15 @@ export class EntityRecords {
     const country = codeOfCountry(event.country);
     const countries24h = this.#countriesOf(record, low, high, country, nowMs, nowSeconds);
     const places = this.#placesOf(record, event, keys, n, country, nowSeconds);
+    const { agentHash } = event;
+    const knewAgent = agentHash === 0 || seeAgent(table, record + AT_FLAGS, agentHash);
+    if (outcome !== null) this.#count(record, low, high, placeOf(event, keys), outcome);
+    const outcomes = this.#has(record, FLAG_OUTCOMES) ? this.#outcomes.read(low, high, nowMs) : 0;
+    this.taught |=
+      (isNew ? TAUGHT_ENTITY : 0) |
+      (keys.site === 0 || this.knewNetwork ? 0 : TAUGHT_NETWORK) |
+      (hasDevice && !this.#devices.wasKnown ? TAUGHT_DEVICE : 0) |
+      (knewAgent ? 0 : TAUGHT_AGENT);
     return {
       name: event.entities[n]?.name ?? '',
       decisions1m,
@@ -87,11 +123,66 @@ export class EntityRecords {
       devices24h,
       networks1h,
       countries24h,
+      loginsFailed1h: outcomes !== 0 ? this.#outcomes.logins.bad : 0,
+      declined1h: outcomes !== 0 ? this.#outcomes.payments.bad : 0,
+      hasSucceededHere: outcomes !== 0 && succeededAt(table, outcomes, placeOf(event, keys)),
+      isNew,
+      networkIsNew: keys.site !== 0 && !this.knewNetwork,
+      agentIsNew: !knewAgent,
       knownForSeconds: Math.max(0, nowSeconds - (table.words[record + AT_FIRST] || nowSeconds)),
       deviceIsNew: hasDevice && !this.#devices.wasKnown,
       places,
       placeIsFamiliar: event.place !== null && this.#whereabouts.isFamiliar,
     };
+  }
+
+  /** Counts an outcome of one of the entity's events. */
+  count(low: number, high: number, event: SuccessPlace, outcome: OutcomeChange): void {
+    const record = this.#table.find(low, high, KIND_ENTITY, Math.floor(outcome.nowMs / 1_000));
+    if (record !== 0) this.#count(record, low, high, event, outcome);
+  }
+
+  /** Takes back what an event taught of the entity: those bits of a trace. Places and times that it only refreshed stay. */
+  forget(low: number, high: number, taught: number, event: TracedEvent, nowMs: number): void {
+    const table = this.#table;
+    const { words } = table;
+    const nowSeconds = Math.floor(nowMs / 1_000);
+    const record = taught === 0 ? 0 : table.find(low, high, KIND_ENTITY, nowSeconds);
+    if (record === 0) return;
+    if ((taught & TAUGHT_NETWORK) !== 0) this.#networks.remove(record, low, high, memberOf(event.site), nowMs);
+    if ((taught & TAUGHT_DEVICE) !== 0) this.#devices.remove(record, low, high, event.device, nowMs);
+    if ((taught & TAUGHT_AGENT) !== 0) forgetAgent(table, record + AT_FLAGS, event.agentHash);
+    if ((taught & TAUGHT_ENTITY) !== 0) {
+      const first = words[record + AT_FIRST] ?? 0;
+      if (first === event.atSeconds) Atomics.compareExchange(words, record + AT_FIRST, first, 0);
+    }
+    const country = (taught & TAUGHT_COUNTRY) === 0 ? 0 : event.country;
+    const position = (taught & TAUGHT_PLACE) === 0 ? null : event.position;
+    if (country !== 0) {
+      const word = words[record + AT_COUNTRY] ?? 0;
+      if (codeOfWord(word) === country) Atomics.compareExchange(words, record + AT_COUNTRY, word, 0);
+    }
+    if (position !== null) Whereabouts.forget(table, record + AT_PLACE, 1, position);
+    if (this.#hasTravels(record)) this.#travels.forget(low, high, country, position, nowSeconds);
+  }
+
+  /** An event turns out to have been the entity's own: what another one's failure took back meanwhile is known again. */
+  confirm(low: number, high: number, event: TracedEvent, nowMs: number): void {
+    const table = this.#table;
+    const record = table.find(low, high, KIND_ENTITY, Math.floor(nowMs / 1_000));
+    if (record === 0) return;
+    const rest = table.restSeconds;
+    Atomics.compareExchange(table.words, record + AT_FIRST, 0, event.atSeconds);
+    if (event.site !== 0) this.#networks.see(record, low, high, memberOf(event.site), nowMs, rest);
+    if (event.device !== 0) this.#devices.see(record, low, high, event.device, nowMs, rest);
+    if (event.agentHash !== 0) seeAgent(table, record + AT_FLAGS, event.agentHash);
+  }
+
+  #count(record: number, low: number, high: number, event: SuccessPlace, outcome: OutcomeChange): void {
+    Atomics.or(this.#table.words, record + AT_FLAGS, FLAG_OUTCOMES);
+    const outcomes = this.#outcomes.change(low, high, outcome);
+    const { isLogin, isBad, by } = outcome;
+    if (outcomes !== 0 && isLogin && !isBad) noteSuccess(this.#table, outcomes, event, by);
   }
 
   #networksOf(record: number, low: number, high: number, site: number, nowMs: number, rest: number): number {
@@ -111,10 +202,13 @@ export class EntityRecords {
     // Another worker that was faster has written what is as true.
     if (isHere && next !== word) Atomics.compareExchange(words, at, word, next);
     const own = isHere || !isOver ? 1 : 0;
+    if (isHere && isOver) this.taught |= TAUGHT_COUNTRY;
     const ownCode = isHere ? code : isOver ? 0 : codeOfWord(word);
     if (code !== 0 && !isHere) {
       Atomics.or(words, record + AT_FLAGS, FLAG_TRAVELS);
-      return own + this.#travels.seeCountry(low, high, code, ownCode, nowMs);
+      const count = own + this.#travels.seeCountry(low, high, code, ownCode, nowMs);
+      if (!this.#travels.knewCountry) this.taught |= TAUGHT_COUNTRY;
+      return count;
     }
     return this.#hasTravels(record) ? own + this.#travels.countCountries(low, high, ownCode, nowMs) : own;
   }
@@ -139,6 +233,7 @@ export class EntityRecords {
       Atomics.and(table.words, record + AT_FLAGS, ~FLAG_TRAVELS);
     }
     if (!where.isKnown) {
+      this.taught |= TAUGHT_PLACE;
       if (where.isFree(table, record + AT_PLACE)) where.put(table, record + AT_PLACE, 1);
       else {
         Atomics.or(table.words, record + AT_FLAGS, FLAG_TRAVELS);
@@ -149,6 +244,14 @@ export class EntityRecords {
   }
 
   #hasTravels(record: number): boolean {
-    return ((this.#table.words[record + AT_FLAGS] ?? 0) & FLAG_TRAVELS) !== 0;
+    return this.#has(record, FLAG_TRAVELS);
   }
+
+  #has(record: number, flag: number): boolean {
+    return ((this.#table.words[record + AT_FLAGS] ?? 0) & flag) !== 0;
+  }
+}
+
+function placeOf({ agentHash, device }: HistoryEvent, { site, deviceHigh }: EventKeys): SuccessPlace {
+  return { site, agentHash, device: device === null ? 0 : memberOf(deviceHigh) };
 }

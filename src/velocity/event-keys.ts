@@ -1,8 +1,9 @@
+import type { CustomerNumber, FingerprintHash } from '../base/brand.ts';
 import { KeyedHash } from '../base/keyed-hash.ts';
 import type { HistoryEvent } from '../core/history.ts';
 import { parseV4 } from '../core/ip.ts';
 import { VELOCITY_ENTITIES_MAX } from '../limits.ts';
-import { mix, SALT_HOST, SALT_REGION, SALT_SITE } from './keys.ts';
+import { mix, SALT_HOST, SALT_POPULATION, SALT_REGION, SALT_SITE } from './keys.ts';
 
 /** Choice: key names that are hashed once and kept; customers use a handful, and each name of a request must not be one more. */
 const NAMES_KEPT = 256;
@@ -23,7 +24,14 @@ export class EventKeys {
   /** 0 without networks. */
   site = 0;
   region = 0;
+  populationLow = 0;
+  populationHigh = 0;
   entities = 0;
+  /**
+   * Which of the entities the account's contexts are kept of: the first that is an e-mail address, else the first; -1 without entities.
+   * Choice: forms of logins know the address, and one record a person is enough.
+   */
+  account = -1;
   readonly entityLow = new Int32Array(VELOCITY_ENTITIES_MAX);
   readonly entityHigh = new Int32Array(VELOCITY_ENTITIES_MAX);
   readonly nameHash = new Int32Array(VELOCITY_ENTITIES_MAX);
@@ -44,29 +52,50 @@ export class EventKeys {
 
   read(event: HistoryEvent): void {
     const hash = this.#hash;
-    const scope = event.publicKey ? ~event.customer : event.customer | 0;
-    hash.update(scope, event.sessionId);
-    this.sessionLow = hash.low | 0;
-    this.sessionHigh = hash.high | 0;
+    const scope = scopeOf(event.customer, event.publicKey);
+    this.#readSession(event.sessionId, scope);
     this.#readNetworks(event.networks, scope);
-    if (event.device !== null) {
-      hash.update(
-        scope,
-        event.device.length > DEVICE_CHARACTERS ? event.device.slice(0, DEVICE_CHARACTERS) : event.device,
-      );
-      this.deviceLow = hash.low | 0;
-      this.deviceHigh = hash.high | 0;
-    }
+    if (event.device !== null) this.#readDevice(event.device, scope);
     this.entities = Math.min(event.entities.length, VELOCITY_ENTITIES_MAX);
-    for (let n = 0; n < this.entities; n++) {
+    this.account = this.entities === 0 ? -1 : 0;
+    for (let n = this.entities - 1; n >= 0; n--) {
       const entity = event.entities[n];
       if (entity === undefined) break;
+      if (entity.value.includes('@')) this.account = n;
       const name = this.#name(entity.name);
       this.nameHash[n] = name;
       hash.update(mix(name, scope, 0), entity.value);
       this.entityLow[n] = hash.low | 0;
       this.entityHigh[n] = hash.high | 0;
     }
+  }
+
+  /** Of all that the customer's keys of one kind do. */
+  readPopulation(of: Pick<HistoryEvent, 'customer' | 'publicKey'>): void {
+    const scope = scopeOf(of.customer, of.publicKey);
+    this.populationLow = mix(scope, this.#secretLow, SALT_POPULATION);
+    this.populationHigh = mix(scope, this.#secretHigh, SALT_POPULATION + 1);
+  }
+
+  /** Of a fingerprint as a device, and as the session of a token that is not the collector's. */
+  readFingerprint(customer: CustomerNumber, publicKey: boolean, fingerprintHash: FingerprintHash): void {
+    const scope = scopeOf(customer, publicKey);
+    this.#readSession(fingerprintHash, scope);
+    this.#readDevice(fingerprintHash, scope);
+  }
+
+  #readSession(sessionId: string, scope: number): void {
+    const hash = this.#hash;
+    hash.update(scope, sessionId);
+    this.sessionLow = hash.low | 0;
+    this.sessionHigh = hash.high | 0;
+  }
+
+  #readDevice(device: string, scope: number): void {
+    const hash = this.#hash;
+    hash.update(scope, device.length > DEVICE_CHARACTERS ? device.slice(0, DEVICE_CHARACTERS) : device);
+    this.deviceLow = hash.low | 0;
+    this.deviceHigh = hash.high | 0;
   }
 
   #readNetworks(networks: HistoryEvent['networks'], scope: number): void {
@@ -104,4 +133,9 @@ export class EventKeys {
     this.#names.set(name, hash);
     return hash;
   }
+}
+
+/** Apart by customer and by kind of key. */
+function scopeOf(customer: CustomerNumber, publicKey: boolean): number {
+  return publicKey ? ~customer : customer | 0;
 }

@@ -23,3 +23,32 @@ export const SALT_SKETCH = 6;
 export const SALT_HOST = 7;
 export const SALT_SITE = 9;
 export const SALT_REGION = 10;
+export const SALT_ENTITY_OUTCOMES = 11;
+export const SALT_ADDRESS_OUTCOMES = 12;
+export const SALT_SESSION_OUTCOMES = 13;
+export const SALT_POPULATION = 14;
+/** And the next one for payments. */
+export const SALT_FAILING_NETWORKS = 16;
+/** Of a customer's usual; plus twice the hour, plus one for payments. */
+export const SALT_USUAL = 20;
+/** Of a customer's agents and places: up to 75 of them, by 256. */
+export const SALT_CONTEXTS = 512;
+export const SALT_PLACE = 300;
+/** Beyond the 48 of `SALT_USUAL`. */
+export const SALT_CUSTOMER = 80;
+export const SALT_DAYS = 81;
+export const SALT_STRANGER_NETWORKS = 82;
+export const SALT_SIGNUP_NETWORKS = 83;
+export const SALT_AGENT_NETWORKS = 85;
+export const SALT_AGENT_SHARES = 86;
+export const SALT_MAIL_DOMAIN = 87;
+export const SALT_MAILBOX = 88;
+export const SALT_STRANGERS = 89;
+export const SALT_COLD_NETWORK = 90;
+export const SALT_LOGINS = 91;
+export const SALT_PAGES = 92;
+export const SALT_VALUES = 93;
+/** Of cells that tell a second touch from a first one. */
+export const SALT_TOUCHES = 96;
+export const SALT_DEVICE_DAY = 304;
+export const SALT_DEVICE_MONTH = 305;

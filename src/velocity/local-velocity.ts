@@ -1,11 +1,29 @@
-import type { EntityHistory, HistoryEvent, HistoryFacts, Velocity } from '../core/history.ts';
+import type {
+  ContextHistory,
+  EntityHistory,
+  HistoryEvent,
+  HistoryFacts,
+  OutcomeMemory,
+  SettledEvent,
+  Velocity,
+} from '../core/history.ts';
+import { isContextAsked } from '../core/context-steps.ts';
+import { effectOf, type Outcome, type Step, stepOf } from '../core/outcome.ts';
+import { VELOCITY_ENTITIES_MAX } from '../limits.ts';
 import { AddressRecords } from './address-record.ts';
+import { ContextRecords } from './context-record.ts';
+import { CrowdRecords } from './crowd-records.ts';
 import { DeviceRecords } from './device-record.ts';
 import { EntityRecords } from './entity-record.ts';
 import { EventKeys } from './event-keys.ts';
 import type { VelocityMemory } from './memory.ts';
+import type { OutcomeChange } from './outcome-record.ts';
+import { PopulationRecords } from './population-record.ts';
 import { SessionRecords } from './session-record.ts';
+import { ownerOf } from './shares.ts';
 import { Table } from './table.ts';
+import { readTrace, type TracedEvent, TraceWriter } from './trace.ts';
+import { ValueRecords } from './value-records.ts';
 import { Warmer } from './warmer.ts';
 
 /**
@@ -20,6 +38,7 @@ import { Warmer } from './warmer.ts';
  *   sketch errs by 5 to 11 % and ends at some 1,370 (`sketch.ts`);
  * - up to three cold events of an address in the last hour, or a fifth more, are that many cold entities, whatever their names;
  * - cold shares count by fifths of the window (`arrivals.ts`); places are known to 0.003° and a minute (`places.ts`);
+ * - outcomes count by twelfths of the window, of a whole customer by tenths (`outcome-tally.ts`);
  * - what workers that stand in each other's way lose is at `Table`: measured, under 1 in 1,000 first touches by four threads at
  *   once, and nothing of hot subjects.
  *
@@ -28,7 +47,7 @@ import { Warmer } from './warmer.ts';
  *
  * Direction of failure: open. A record that cannot be had leaves out its part; without the session's record an event gives null.
  */
-export class LocalVelocity implements Velocity {
+export class LocalVelocity implements Velocity, OutcomeMemory {
   readonly #hashKey: Uint8Array;
   readonly #names = new Map<string, number>();
   /** Those of a batch's events, made once and used again. */
@@ -38,7 +57,15 @@ export class LocalVelocity implements Velocity {
   readonly #sessions: SessionRecords;
   readonly #addresses: AddressRecords;
   readonly #entities: EntityRecords;
+  readonly #contexts: ContextRecords;
   readonly #devices: DeviceRecords;
+  readonly #population: PopulationRecords;
+  readonly #crowds: CrowdRecords;
+  readonly #values: ValueRecords;
+  /** Those of a batch's events, made once and used again. */
+  readonly #traces: TraceWriter[] = [];
+  /** Of the present event, by entity. */
+  readonly #taught = new Uint8Array(VELOCITY_ENTITIES_MAX);
 
   constructor(memory: VelocityMemory) {
     this.#hashKey = memory.hashKey;
@@ -47,7 +74,11 @@ export class LocalVelocity implements Velocity {
     this.#sessions = new SessionRecords(this.#table);
     this.#addresses = new AddressRecords(this.#table);
     this.#entities = new EntityRecords(this.#table);
+    this.#contexts = new ContextRecords(this.#table);
     this.#devices = new DeviceRecords(this.#table);
+    this.#population = new PopulationRecords(this.#table);
+    this.#crowds = new CrowdRecords(this.#table, memory.hashKey);
+    this.#values = new ValueRecords(this.#table);
   }
 
   observe(events: readonly HistoryEvent[]): (HistoryFacts | null)[] {
@@ -57,32 +88,117 @@ export class LocalVelocity implements Velocity {
     for (const event of events) {
       const keys = this.#keysAt(at++);
       keys.read(event);
-      warmer.note(keys, event.networks !== null, event.device !== null);
+      warmer.note(keys, event.networks !== null, event.device !== null, isContextAsked(event.eventType));
     }
     warmer.warm();
     const facts: (HistoryFacts | null)[] = [];
-    for (const event of events) facts.push(this.#observe(event, this.#keysAt(facts.length)));
+    for (const event of events) facts.push(this.#observe(event, facts.length));
     return facts;
+  }
+
+  settle({ customer, publicKey, trace, occurredAtMs, nowMs, before, outcome }: SettledEvent): void {
+    const event = readTrace(trace, occurredAtMs);
+    if (event === null) return;
+    const step = event.isLogin ? 'login' : 'payment';
+    const now = effectOf(step, outcome);
+    const was = effectOf(step, before);
+    if (now === was) return;
+    const keys = this.#keysAt(0);
+    this.#table.owner = ownerOf(customer, publicKey);
+    keys.readPopulation({ customer, publicKey });
+    const { isLogin } = event;
+    if (was !== null) this.#count(event, keys, { isLogin, isBad: was === 'bad', by: -1, eventMs: occurredAtMs, nowMs });
+    if (now === null) return;
+    this.#count(event, keys, { isLogin, isBad: now === 'bad', by: 1, eventMs: occurredAtMs, nowMs });
+    if (!isLogin) return;
+    for (const { low, high, taught } of event.entities) {
+      if (now === 'bad') {
+        this.#entities.forget(low, high, taught, event, nowMs);
+        this.#contexts.forget(low, high, taught, event, nowMs);
+      } else {
+        this.#entities.confirm(low, high, event, nowMs);
+        this.#contexts.confirm(low, high, event, outcome === 'challenge_passed', keys, nowMs);
+      }
+    }
+  }
+
+  #count(event: TracedEvent, keys: EventKeys, change: OutcomeChange): void {
+    this.#population.change(keys, event.site, change);
+    this.#sessions.count(event, change);
+    if (event.site !== 0) this.#addresses.count(event, change);
+    for (const { low, high } of event.entities) this.#entities.count(low, high, event, change);
   }
 
   #keysAt(i: number): EventKeys {
     return (this.#keys[i] ??= new EventKeys(this.#hashKey, this.#names));
   }
 
-  #observe(event: HistoryEvent, keys: EventKeys): HistoryFacts | null {
-    const nowSeconds = Math.floor(event.nowMs / 1_000);
-    const session = this.#sessions.observe(event, keys, nowSeconds);
+  #observe(event: HistoryEvent, at: number): HistoryFacts | null {
+    const keys = this.#keysAt(at);
+    const { nowMs } = event;
+    const nowSeconds = Math.floor(nowMs / 1_000);
+    const step = stepOf(event.eventType);
+    const outcome = step === null ? null : changeOf(step, event.outcome, nowMs);
+    this.#table.owner = ownerOf(event.customer, event.publicKey);
+    if (step !== null) keys.readPopulation(event);
+    const session = this.#sessions.observe(event, keys, nowSeconds, outcome);
     const entities: EntityHistory[] = [];
     let isStranger = keys.entities > 0;
+    let context: ContextHistory | null = null;
     for (let n = 0; n < keys.entities; n++) {
-      const entity = this.#entities.observe(event, keys, n, nowSeconds);
+      const entity = this.#entities.observe(event, keys, n, nowSeconds, outcome);
+      this.#taught[n] = this.#entities.taught;
       if (entity === null || this.#entities.knewNetwork) isStranger = false;
-      if (entity !== null) entities.push(entity);
+      if (entity === null) continue;
+      entities.push(entity);
+      if (n !== keys.account) continue;
+      if (!isContextAsked(event.eventType) && session?.leftItsOrigin !== true && isQuiet(entity)) continue;
+      if (step === null) keys.readPopulation(event);
+      context = this.#contexts.observe(event, keys, n, entity, outcome?.isBad === true, nowSeconds);
+      this.#taught[n] = this.#entities.taught | this.#contexts.taught;
     }
-    const isCold = isStranger && this.#sessions.isFirst;
+    const isCold = isStranger && this.#sessions.opens;
     const ip =
-      event.networks === null ? null : this.#addresses.observe(event, keys, nowSeconds, isCold, this.#sessions);
-    const device = event.device === null ? null : this.#devices.observe(keys, event.nowMs);
-    return session === null ? null : { session, ip, entities, device };
+      event.networks === null
+        ? null
+        : this.#addresses.observe(event, keys, nowSeconds, isCold, this.#sessions, outcome);
+    const device = event.device === null ? null : this.#devices.observe(keys, nowMs);
+    if (outcome !== null) this.#population.change(keys, keys.site, outcome);
+    const surge = step === null ? null : this.#population.observe(keys, step === 'login', nowMs);
+    const crowd = this.#crowds.observe(event, keys, entities, isCold);
+    const values = this.#values.observe(event, keys);
+    let trace: TraceWriter | null = null;
+    if (step !== null) {
+      trace = this.#traces[at] ??= new TraceWriter();
+      trace.write(event, keys, this.#taught);
+      if (outcome?.isLogin === true && outcome.isBad) this.#forget(trace, nowMs);
+    }
+    return session === null ? null : { session, ip, entities, context, device, surge, crowd, values, trace };
   }
+
+  /** A login that comes as a failed one is counted, and leaves nothing else behind. */
+  #forget({ bytes, length }: TraceWriter, nowMs: number): void {
+    const event = readTrace(bytes.subarray(0, length), nowMs);
+    if (event === null) return;
+    for (const { low, high, taught } of event.entities) this.#entities.forget(low, high, taught, event, nowMs);
+  }
+}
+
+/** Choice: no rule asks for contexts then, and most events are such. */
+const QUIET_DECISIONS_1M = 10;
+
+function isQuiet({ places, networks1h, countries24h, devices24h, decisions1m, payments1h }: EntityHistory): boolean {
+  return (
+    places.length === 0 &&
+    networks1h <= 1 &&
+    countries24h <= 1 &&
+    devices24h <= 1 &&
+    decisions1m <= QUIET_DECISIONS_1M &&
+    payments1h <= 1
+  );
+}
+
+function changeOf(step: Step, outcome: Outcome | null, nowMs: number): OutcomeChange | null {
+  const effect = effectOf(step, outcome);
+  return effect === null ? null : { isLogin: step === 'login', isBad: effect === 'bad', by: 1, eventMs: nowMs, nowMs };
 }

@@ -49,6 +49,14 @@ export class OverflowingSet {
     return inside + outside;
   }
 
+  /** Removes the member. */
+  remove(record: number, low: number, high: number, member: number, nowMs: number): void {
+    const { flagsAt, flag, salt } = this.#shape;
+    this.#inner.remove(record, member);
+    if (((this.#table.words[record + flagsAt] ?? 0) & flag) === 0) return;
+    this.#outer.remove(mix(low, high, salt), mix(high, low, salt), member, nowMs);
+  }
+
   /** Members in the window. */
   count(record: number, low: number, high: number, nowMs: number, restSeconds: number): number {
     const { flagsAt, flag, salt } = this.#shape;

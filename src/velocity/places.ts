@@ -84,6 +84,14 @@ export class Whereabouts {
     Atomics.store(words, to + 2, this.#seenWord());
   }
 
+  /** Empties the places from `at` on that lie at a position. */
+  static forget({ words }: Table, at: number, places: number, position: number): void {
+    for (let place = at; place < at + places * PLACE_WORDS; place += PLACE_WORDS) {
+      const seen = words[place + 2] ?? 0;
+      if (seen !== 0 && words[place] === position >>> 0) Atomics.compareExchange(words, place + 2, seen, 0);
+    }
+  }
+
   /** No place there that is still remembered. */
   isFree({ words }: Table, at: number): boolean {
     const seen = words[at + 2] ?? 0;
@@ -98,9 +106,7 @@ export class Whereabouts {
     const minutes = this.#minutesSince(seen);
     if (minutes > KEEP_MINUTES || Atomics.load(words, at + 2) !== seen) return;
     const km = position === this.position ? 0 : this.#kmTo(position);
-    const hours = (this.hour - (rest >>> 21)) & HOUR_MASK;
-    // What began in an hour to come began now.
-    if (km <= VELOCITY_FAMILIAR_KM && hours > FAMILIAR_HOURS && hours < HOUR_MASK - 1) this.isFamiliar = true;
+    if (km <= VELOCITY_FAMILIAR_KM && this.#isOld(rest)) this.isFamiliar = true;
     if (km > VELOCITY_PLACE_KM) this.#addOther(position, rest, seen, minutes);
     else {
       this.isKnown = true;
@@ -118,6 +124,7 @@ export class Whereabouts {
       accuracyKm: rest & ACCURACY_MASK,
       country: countryOfCode((rest >>> 11) & 0x3ff),
       ageSeconds: minutes * 60,
+      isFamiliar: this.#isOld(rest),
       sameSession: seen >>> SESSION_SHIFT === this.session,
     };
     const { others } = this;
@@ -131,6 +138,12 @@ export class Whereabouts {
     const latitude = latitudeOf(position);
     if (Math.abs(latitude - this.here.latitude) > DEGREES_APART) return Infinity;
     return distanceKm(this.here, { latitude, longitude: longitudeOf(position) });
+  }
+
+  /** First seen there over 24 h ago. What began in an hour to come began now. */
+  #isOld(rest: number): boolean {
+    const hours = (this.hour - (rest >>> 21)) & HOUR_MASK;
+    return hours > FAMILIAR_HOURS && hours < HOUR_MASK - 1;
   }
 
   #minutesSince(seen: number): number {
@@ -148,7 +161,7 @@ function sessionOf(hash: number): number {
 }
 
 /** Coordinates that are no numbers become 0. */
-function positionOf({ latitude, longitude }: Place): number {
+export function positionOf({ latitude, longitude }: Place): number {
   const y = Math.min(32_767, Math.max(0, Math.round((latitude + 90) / STEP_LATITUDE) || 0));
   const x = Math.min(65_535, Math.max(0, Math.round((longitude + 180) / STEP_LONGITUDE) || 0));
   return (y << 16) | x;

@@ -3,14 +3,16 @@ import {
   HEAD_EVICTED,
   HEAD_LOST,
   HEAD_MADE,
+  HEAD_REFUSED,
   HEAD_USED,
   HEAD_WORDS,
+  OWNERS,
   RECORD_WORDS,
   SEEN_MIN,
 } from './layout.ts';
 import type { VelocityMemory } from './memory.ts';
 import { VELOCITY_KEEP_SECONDS } from '../limits.ts';
-import { recordAt, Table } from './table.ts';
+import { Table } from './table.ts';
 
 /** Puts records of a snapshot back into an empty table of any size, while nobody else uses it. */
 export class Restorer {
@@ -24,23 +26,19 @@ export class Restorer {
     this.#nowSeconds = nowSeconds;
   }
 
-  /** An entry of `source` from word `at` on: tag, state, the record's words. The more recently seen ones win a full group. */
+  /**
+   * An entry of `source` from word `at` on: tag, state, the record's words, who made it. In a full group shares decide, and of one
+   * owner's records the more recently seen ones win.
+   */
   add(source: Uint32Array, at: number): void {
     const { words } = this.#table;
     const tag = source[at] ?? 0;
     const seen = Math.min(source[at + 1] ?? 0, this.#nowSeconds);
     const isOver = seen < SEEN_MIN || tag === 0 || this.#nowSeconds - seen > VELOCITY_KEEP_SECONDS;
-    const to = isOver ? -1 : this.#table.placeFor(source[at + 2] ?? 0, tag >>> 4, tag, seen, this.#nowSeconds);
-    if (to < 0) {
-      this.skipped++;
-      return;
-    }
-    if (words[to + 1] === 0) this.records++;
+    const owner = (source[at + 2 + RECORD_WORDS] ?? 0) & (OWNERS - 1);
+    const before = isOver ? -1 : this.#table.putBack(source, at, seen, owner, this.#nowSeconds);
+    if (before === 0) this.records++;
     else this.skipped++;
-    words[to] = tag;
-    words[to + 1] = seen;
-    const record = recordAt(to);
-    for (let i = 0; i < RECORD_WORDS; i++) words[record + i] = source[at + 2 + i] ?? 0;
     words[HEAD_USED] = this.records;
   }
 
@@ -50,7 +48,8 @@ export class Restorer {
     if (this.records + this.skipped === 0) return;
     const { words } = this.#table;
     for (let at = HEAD_WORDS; at < words.length; at += GROUP_WORDS) words.fill(0, at, at + GROUP_WORDS);
-    for (const counter of [HEAD_USED, HEAD_MADE, HEAD_EVICTED, HEAD_LOST]) words[counter] = 0;
+    for (const counter of [HEAD_USED, HEAD_MADE, HEAD_EVICTED, HEAD_LOST, HEAD_REFUSED]) words[counter] = 0;
+    this.#table.clearShares();
     this.records = 0;
     this.skipped = 0;
   }

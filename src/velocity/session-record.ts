@@ -3,16 +3,20 @@ import type { HistoryEvent, SessionHistory } from '../core/history.ts';
 import { Counter } from './counter.ts';
 import { ageOfCountry, codeOfCountry, codeOfWord, countryOfCode, countryWord } from './country.ts';
 import type { EventKeys } from './event-keys.ts';
-import { SALT_REGIONS } from './keys.ts';
-import { KIND_SESSION, KIND_SET } from './layout.ts';
+import { SALT_REGIONS, SALT_SESSION_OUTCOMES } from './keys.ts';
+import { KIND_OUTCOMES, KIND_SESSION, KIND_SET } from './layout.ts';
 import { MsRing } from './rhythm.ts';
+import { type OutcomeChange, OutcomeRecords } from './outcome-record.ts';
 import { Ring } from './ring.ts';
 import { OverflowingSet } from './overflowing-set.ts';
+import { PageRecords } from './page-records.ts';
 import type { Table } from './table.ts';
 import { HOUR_SET, memberOf } from './timed-set.ts';
 
 /**
- *   0 hash   1 first event, Unix seconds   2 flags | ms of the first event's second << 22
+ *   0 hash   1 first event, Unix seconds
+ *   2 flags | an entity was named << 4 | events, 15 at most << 5 | origin << 9 | ms of the first event's second << 22
+ *   origin, of the first event that says: region 7 bits << 6 | browser << 3 | system, 0 for what is not known
  *   3 the event before: site 20 bits << 8 | browser << 4 | system, 0 for what is not known
  *   4 last country and its time (`country.ts`)
  *   5-6 addresses at which the session was counted for 10 min, 7-8 for 1 h: 16 bits of the address << 16 | time in ticks
@@ -29,7 +33,18 @@ const ARRIVALS = 2;
 const FLAG_DECISIONS = 1;
 const FLAG_PAYMENTS = 2;
 const FLAG_REGIONS = 4;
+/** Of payments only: a session's logins are its account's. */
+const FLAG_OUTCOMES = 8;
+const FLAG_NAMED = 16;
+const EVENTS_SHIFT = 5;
+const EVENTS_MAX = 15;
+const ORIGIN_SHIFT = 9;
+const ORIGIN_MASK = 0x1fff;
+const ORIGIN_AGENT_MASK = 0x3f;
 const MS_SHIFT = 22;
+/** Source: the default rules: who looks at a page or two before a login opens the session by it all the same. */
+const ANONYMOUS_MAX = 3;
+const ANONYMOUS_MS_MAX = 120_000;
 
 const BROWSERS: Readonly<Record<BrowserFamily, number>> = { chromium: 1, firefox: 2, safari: 3, other: 4 };
 const SYSTEMS: Readonly<Record<SystemFamily, number>> = {
@@ -44,9 +59,13 @@ const SYSTEMS: Readonly<Record<SystemFamily, number>> = {
 const AGENT_MASK = 0xff;
 const SITE_MASK = 0xfffff;
 
+type SessionKey = Pick<EventKeys, 'sessionLow' | 'sessionHigh'>;
+
 export class SessionRecords {
   /** Of the last `observe`: whether nothing was known of the session. */
   isFirst = false;
+  /** Of the last `observe`: nothing came before it in the session but a few events without an entity, just now. */
+  opens = false;
   /** Of the last `observe`: its session counts anew at its address, for windows of 10 min and of 1 h. */
   arrives10m = false;
   arrives1h = false;
@@ -55,14 +74,18 @@ export class SessionRecords {
   readonly #decisions: Counter;
   readonly #payments: Counter;
   readonly #regions: OverflowingSet;
+  readonly #outcomes: OutcomeRecords;
+  readonly #pages: PageRecords;
 
   constructor(table: Table) {
     this.#table = table;
+    this.#pages = new PageRecords(table);
     this.#events = new MsRing(table, { at: 20, words: 12, windowMs: 60_000 });
     const flagsAt = AT_FLAGS;
     this.#decisions = new Counter(table, this.#events, { windowMs: 60_000, flagsAt, flag: FLAG_DECISIONS, counter: 0 });
     const payments = new Ring(table, { at: 14, words: 6, windowMs: 3_600_000 });
     this.#payments = new Counter(table, payments, { windowMs: 3_600_000, flagsAt, flag: FLAG_PAYMENTS, counter: 1 });
+    this.#outcomes = new OutcomeRecords(table, KIND_OUTCOMES, SALT_SESSION_OUTCOMES);
     this.#regions = new OverflowingSet(table, {
       at: 9,
       words: 5,
@@ -74,47 +97,105 @@ export class SessionRecords {
     });
   }
 
-  /** null where the record cannot be had. */
-  observe(event: HistoryEvent, keys: EventKeys, nowSeconds: number): SessionHistory | null {
+  /** null where the record cannot be had. `outcome` is the event's own, where it counts. */
+  observe(
+    event: HistoryEvent,
+    keys: EventKeys,
+    nowSeconds: number,
+    outcome: OutcomeChange | null,
+  ): SessionHistory | null {
     const table = this.#table;
     const { sessionLow: low, sessionHigh: high } = keys;
     const { nowMs } = event;
     const record = table.take(low, high, KIND_SESSION, nowSeconds);
     this.isFirst = record !== 0 && table.isNew;
+    this.opens = false;
     this.arrives10m = false;
     this.arrives1h = false;
     if (record === 0) return null;
     const rest = table.restSeconds;
     if (this.isFirst) this.#begin(record, nowMs, nowSeconds);
+    const ageMs = this.isFirst ? 0 : this.#ageMs(record, nowMs);
+    const before = this.#countEvent(record, keys.entities > 0, ageMs);
     this.arrives10m = keys.site !== 0 && this.#arrives(record + AT_ARRIVALS_10M, keys.hostHigh, nowMs, 600_000);
     this.arrives1h = keys.site !== 0 && this.#arrives(record + AT_ARRIVALS_1H, keys.hostHigh, nowMs, 3_600_000);
     const now = wordOf(event, keys);
-    const before = Atomics.exchange(table.words, record + AT_BEFORE, now);
+    const last = Atomics.exchange(table.words, record + AT_BEFORE, now);
     const country = this.#country(record, event, nowSeconds);
     const isPayment = event.eventType === 'payment';
+    if (outcome !== null) this.#count(record, keys, outcome);
+    const hasOutcomes =
+      ((table.words[record + AT_FLAGS] ?? 0) & FLAG_OUTCOMES) !== 0 && this.#outcomes.read(low, high, nowMs) !== 0;
+    const { payments } = this.#outcomes;
+    const origin = originOf(now, keys);
+    const first = this.#origin(record, origin);
     return {
       isFirstEvent: this.isFirst,
-      ageMs: this.isFirst ? 0 : this.#ageMs(record, nowMs),
+      ageMs,
       decisions1m: this.#decisions.add(record, low, high, nowMs, rest),
       payments1h: isPayment
         ? this.#payments.add(record, low, high, nowMs, rest)
         : this.#payments.count(record, low, high, nowMs, rest),
+      paid1h: hasOutcomes ? payments.good : 0,
+      declined1h: hasOutcomes ? payments.bad : 0,
       rhythm: this.#events.rhythm(record, nowMs),
-      networkChanged: differs(before >>> 8, now >>> 8),
+      pages: before < EVENTS_MAX ? null : this.#pages.add(low, high, before, nowMs - ageMs, nowMs),
+      networkChanged: differs(last >>> 8, now >>> 8),
       previousCountry: countryOfCode(codeOfWord(country)),
       previousCountryAgeSeconds: codeOfWord(country) === 0 ? 0 : ageOfCountry(country, nowSeconds),
       regions1h:
         keys.region === 0
           ? this.#regions.count(record, low, high, nowMs, rest)
           : this.#regions.see(record, low, high, memberOf(keys.region), nowMs, rest),
-      agentChanged: differs(before & AGENT_MASK, now & AGENT_MASK),
+      agentChanged: differs(last & AGENT_MASK, now & AGENT_MASK),
+      leftItsOrigin:
+        differs(first & ORIGIN_AGENT_MASK, origin & ORIGIN_AGENT_MASK) &&
+        differs(first & ~ORIGIN_AGENT_MASK, origin & ~ORIGIN_AGENT_MASK),
     };
+  }
+
+  /** Counts an outcome of one of the session's events. */
+  count({ sessionLow, sessionHigh }: SessionKey, outcome: OutcomeChange): void {
+    const record = this.#table.find(sessionLow, sessionHigh, KIND_SESSION, Math.floor(outcome.nowMs / 1_000));
+    if (record !== 0) this.#count(record, { sessionLow, sessionHigh }, outcome);
+  }
+
+  #count(record: number, { sessionLow, sessionHigh }: SessionKey, outcome: OutcomeChange): void {
+    if (outcome.isLogin) return;
+    Atomics.or(this.#table.words, record + AT_FLAGS, FLAG_OUTCOMES);
+    this.#outcomes.change(sessionLow, sessionHigh, outcome);
+  }
+
+  /** Returns the events before this one, 15 at most. */
+  #countEvent(record: number, isNamed: boolean, ageMs: number): number {
+    const { words } = this.#table;
+    const at = record + AT_FLAGS;
+    for (;;) {
+      const word = words[at] ?? 0;
+      const before = (word >>> EVENTS_SHIFT) & EVENTS_MAX;
+      this.opens = (word & FLAG_NAMED) === 0 && before <= ANONYMOUS_MAX && ageMs <= ANONYMOUS_MS_MAX;
+      const counted = before === EVENTS_MAX ? word : word + (1 << EVENTS_SHIFT);
+      const next = (isNamed ? counted | FLAG_NAMED : counted) >>> 0;
+      if (next === word || Atomics.compareExchange(words, at, word, next) === word) return before;
+    }
   }
 
   #begin(record: number, nowMs: number, nowSeconds: number): void {
     const { words } = this.#table;
     Atomics.or(words, record + AT_FLAGS, (nowMs - nowSeconds * 1_000) << MS_SHIFT);
     Atomics.store(words, record + AT_FIRST, nowSeconds);
+  }
+
+  /** The session's origin; what is not known of it is the present event's. */
+  #origin(record: number, now: number): number {
+    const { words } = this.#table;
+    const word = words[record + AT_FLAGS] ?? 0;
+    const origin = (word >>> ORIGIN_SHIFT) & ORIGIN_MASK;
+    const agent = origin & ORIGIN_AGENT_MASK || now & ORIGIN_AGENT_MASK;
+    const region = origin & ~ORIGIN_AGENT_MASK || now & ~ORIGIN_AGENT_MASK;
+    const filled = region | agent;
+    if (filled !== origin) Atomics.or(words, record + AT_FLAGS, filled << ORIGIN_SHIFT);
+    return filled;
   }
 
   /** 0 where the one who made the record has not written it yet. */
@@ -167,6 +248,13 @@ function wordOf({ agent }: HistoryEvent, { site }: EventKeys): number {
   const browser = agent === null ? 0 : BROWSERS[agent.browser];
   const network = site === 0 ? 0 : site & SITE_MASK || 1;
   return (network << 8) | (browser << 4) | system;
+}
+
+/** Seven bits of the region, and browser and system in three each. */
+function originOf(word: number, { region }: EventKeys): number {
+  const agent = (((word >>> 4) & 7) << 3) | (word & 7);
+  const hash = (region ^ (region >>> 7)) & 0x7f;
+  return ((region === 0 ? 0 : hash || 1) << 6) | agent;
 }
 
 /** Neither is 0, what is not known. */

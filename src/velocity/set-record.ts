@@ -60,6 +60,12 @@ export class SetRecords {
     return record !== 0 && this.#set.has(record, member, nowMs, table.restSeconds);
   }
 
+  /** Removes a member that is kept exactly; a sketch keeps it until its time is over. */
+  remove(low: number, high: number, member: number, nowMs: number): void {
+    const record = this.#table.find(low, high, this.#kind, Math.floor(nowMs / 1_000));
+    if (record !== 0) this.#set.remove(record, member);
+  }
+
   /** Members in the window; 0 where nothing is known. */
   count(low: number, high: number, nowMs: number, but = 0, butWords = 0): number {
     const table = this.#table;

@@ -26,7 +26,35 @@ export function markCell(
   nowMs: number,
   restSeconds: number,
 ): void {
+  touchCell(table, record, cell, windowMs, nowMs, restSeconds);
+}
+
+/** Whether somebody in the window fell into the cell. */
+export function isTouched(
+  table: Table,
+  record: number,
+  cell: number,
+  windowMs: number,
+  nowMs: number,
+  restSeconds: number,
+): boolean {
   countEmptyCells(table, record, windowMs, nowMs, restSeconds);
+  return (((table.words[record + AT_CELLS + (cell >> 2)] ?? 0) >>> ((cell & 3) * 8)) & 0xff) !== 0;
+}
+
+/** Marks a cell. Returns whether somebody in the window fell into it before. */
+export function touchCell(
+  table: Table,
+  record: number,
+  cell: number,
+  windowMs: number,
+  nowMs: number,
+  restSeconds: number,
+): boolean {
+  // Who came first in this tick has emptied what is over.
+  if (tickOf(windowMs, nowMs - (restSeconds + 1) * 1_000) !== tickOf(windowMs, nowMs) || restSeconds < 0) {
+    countEmptyCells(table, record, windowMs, nowMs, restSeconds);
+  }
   const { words } = table;
   const at = record + AT_CELLS + (cell >> 2);
   const shift = (cell & 3) * 8;
@@ -34,9 +62,11 @@ export function markCell(
   for (let n = 0; n < TRIES_MAX; n++) {
     const word = words[at] ?? 0;
     const next = ((word & ~(0xff << shift)) | (tick << shift)) >>> 0;
-    if (next === word || Atomics.compareExchange(words, at, word, next) === word) return;
+    if (next === word || Atomics.compareExchange(words, at, word, next) === word)
+      return ((word >>> shift) & 0xff) !== 0;
   }
   table.lose();
+  return true;
 }
 
 /** Cells that no member of the window falls into. Empties those whose time is over, all of them after a rest of a window. */

@@ -6,15 +6,16 @@ import { LAYOUT_VERSION, RECORD_WORDS } from './layout.ts';
  * A snapshot of the table in a file; all numbers are unsigned 32-bit, little-endian.
  *
  *   head    magic   format   layout   hash key's check (two)   saved at, Unix seconds   CRC-32 of these 24 bytes
- *   block   magic   bytes of the payload   CRC-32 of the payload   payload: records of 34 words: tag, state, the record's 32
+ *   block   magic   bytes of the payload   CRC-32 of the payload   payload: records of 35 words: tag, state, the record's 32,
+ *           who made it (`shares.ts`)
  *   end     magic   records in all   CRC-32 of these 8 bytes
  *
  * What another hash key made means nothing under this one, so the file says by which it was made.
  */
 export const HEAD_BYTES = 28;
 export const BLOCK_HEAD_BYTES = 12;
-export const ENTRY_WORDS = RECORD_WORDS + 2;
-/** Choice: 139 KB; copying it and summing it up keeps the main thread for under 1 ms. */
+export const ENTRY_WORDS = RECORD_WORDS + 3;
+/** Choice: 143 KB; copying it and summing it up keeps the main thread for under 1 ms. */
 export const BLOCK_ENTRIES_MAX = 1_024;
 export const BLOCK_BYTES_MAX = BLOCK_ENTRIES_MAX * ENTRY_WORDS * 4;
 

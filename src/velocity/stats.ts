@@ -1,4 +1,14 @@
-import { HEAD_EVICTED, HEAD_GROUPS, HEAD_LOST, HEAD_MADE, HEAD_USED, HEAD_WORDS, WAYS } from './layout.ts';
+import {
+  HEAD_EVICTED,
+  HEAD_GROUPS,
+  HEAD_LOST,
+  HEAD_MADE,
+  HEAD_PUBLIC,
+  HEAD_REFUSED,
+  HEAD_USED,
+  HEAD_WORDS,
+  WAYS,
+} from './layout.ts';
 import type { VelocityMemory } from './memory.ts';
 
 export interface VelocityStats {
@@ -13,9 +23,13 @@ export interface VelocityStats {
   readonly evicted: number;
   /** Counts that were not taken in because workers stood in each other's way. */
   readonly lost: number;
+  /** Records in use that requests of public keys made. */
+  readonly publicUsed: number;
+  /** Records that were not made because a customer, or public keys, had their share of a full table. */
+  readonly refused: number;
 }
 
-/** For metrics; five words are read. */
+/** For metrics; seven words are read. */
 export function readVelocityStats({ words }: VelocityMemory): VelocityStats {
   const head = new Uint32Array(words, 0, HEAD_WORDS);
   const read = (at: number): number => Atomics.load(head, at);
@@ -26,5 +40,7 @@ export function readVelocityStats({ words }: VelocityMemory): VelocityStats {
     made: read(HEAD_MADE),
     evicted: read(HEAD_EVICTED),
     lost: read(HEAD_LOST),
+    publicUsed: read(HEAD_PUBLIC),
+    refused: read(HEAD_REFUSED),
   };
 }

@@ -5,20 +5,20 @@ import {
   HEAD_GROUPS,
   HEAD_LOST,
   HEAD_MADE,
+  HEAD_REFUSED,
   HEAD_USED,
   HEAD_WORDS,
-  idleSecondsOf,
   LINE_WORDS,
   RECORD_WORDS,
   SEEN_MIN,
   WAYS,
 } from './layout.ts';
 import type { VelocityMemory } from './memory.ts';
+import { REFUSED, Shares } from './shares.ts';
+import { AGE_OVER, ageOf, claimOf, isLeft, isLiving } from './state.ts';
 
 /** Choice: some 20 µs, more than making a record takes, as long as its maker is not interrupted. */
 const SPINS_MAX = 2_000;
-/** Choice: making a record takes under 1 µs; after so long its maker is gone, and another one may have the place. */
-const CLAIM_SECONDS_MAX = 10;
 /** Choice: workers' clocks, which are one, differ by what a batch waits; by more the clock was set back, and states follow it. */
 const BACK_SECONDS_MAX = 5;
 const TAKES_MAX = 8;
@@ -39,11 +39,15 @@ export class Table {
   isNew = false;
   /** Seconds since the record of the last `find` or `take` was seen before; negative where the clock has stepped back. */
   restSeconds = 0;
+  /** Who makes the next records (`shares.ts`). */
+  owner = 0;
   readonly #groups: number;
+  readonly #shares: Shares;
 
   constructor({ words }: VelocityMemory) {
     this.words = new Uint32Array(words);
     this.#groups = this.words[HEAD_GROUPS] ?? 0;
+    this.#shares = new Shares(this.words, this.#groups * WAYS);
   }
 
   /** The record's first word, and it counts as seen now; 0 where there is none. */
@@ -51,6 +55,22 @@ export class Table {
     const tag = tagOf(high, kind);
     const record = this.#look(this.#groupOfLow(low), tag, low >>> 0, nowSeconds);
     return record === 0 ? this.#look(this.#groupOfHigh(high), tag, low >>> 0, nowSeconds) : record;
+  }
+
+  /** The record's first word without counting it as seen; 0 where there is none. `restSeconds` is set. */
+  peek(low: number, high: number, kind: number, nowSeconds: number): number {
+    const words = this.words;
+    const tag = tagOf(high, kind);
+    for (const line of [this.#groupOfLow(low), this.#groupOfHigh(high)]) {
+      for (let way = 0; way < LINE_END; way += 2) {
+        const record = recordOf(line, way);
+        if (words[line + way] !== tag || words[record] !== low >>> 0) continue;
+        const seen = words[line + way + 1] ?? 0;
+        this.restSeconds = nowSeconds - seen;
+        if (seen >= SEEN_MIN && this.restSeconds <= VELOCITY_KEEP_SECONDS) return record;
+      }
+    }
+    return 0;
   }
 
   /** The record's first word, made where there was none; 0 where it cannot be had now, and then the event is lost to it. */
@@ -62,6 +82,10 @@ export class Table {
         return found;
       }
       const made = this.#make(low >>> 0, high, kind, nowSeconds);
+      if (made === REFUSED) {
+        Atomics.add(this.words, HEAD_REFUSED, 1);
+        return 0;
+      }
       if (made !== 0) {
         this.isNew = true;
         this.restSeconds = 0;
@@ -94,12 +118,34 @@ export class Table {
     Atomics.add(this.words, HEAD_LOST, 1);
   }
 
-  /** For records that are put back: where one goes, -1 where only records stand that were seen later. */
-  placeFor(low: number, high: number, tag: number, seen: number, nowSeconds: number): number {
+  /**
+   * Puts back a record of `source`, the tag at `at`, made by `owner`, while nobody else uses the table. Returns the state that it
+   * found there; -1 where only records stand that were seen later, or that others have a right to.
+   */
+  putBack(source: Uint32Array, at: number, seen: number, owner: number, nowSeconds: number): number {
     const words = this.words;
-    const at = this.#place(this.#groupOfLow(low), this.#groupOfHigh(high), nowSeconds);
-    const age = at < 0 ? -1 : ageOf(words[at] ?? 0, words[at + 1] ?? 0, nowSeconds);
-    return age > ageOf(tag, seen, nowSeconds) ? at : -1;
+    const tag = source[at] ?? 0;
+    const one = this.#groupOfLow(source[at + 2] ?? 0);
+    const other = this.#groupOfHigh(tag >>> 4);
+    const to = this.#place(one, other, owner, nowSeconds);
+    if (to < 0) return -1;
+    const line = to - wayOf(to);
+    const old = words[to + 1] ?? 0;
+    const age = ageOf(words[to] ?? 0, old, nowSeconds);
+    const isOthers = old !== 0 && age < AGE_OVER && this.#shares.ownerAt(line, wayOf(to)) !== owner;
+    if (!isOthers && age <= ageOf(tag, seen, nowSeconds)) return -1;
+    if (old !== 0) this.#shares.disown(line, wayOf(to));
+    this.#shares.own(line, wayOf(to), owner);
+    words[to] = tag;
+    words[to + 1] = seen;
+    const record = recordAt(to);
+    for (let i = 0; i < RECORD_WORDS; i++) words[record + i] = source[at + 2 + i] ?? 0;
+    return old;
+  }
+
+  /** Forgets who made what, of an empty table. */
+  clearShares(): void {
+    this.#shares.clear();
   }
 
   #groupOfLow(low: number): number {
@@ -143,19 +189,22 @@ export class Table {
     return 0;
   }
 
-  /** 0 where another was faster, or has made the same. */
+  /** 0 where another was faster, or has made the same; REFUSED where the owner has its share. */
   #make(low: number, high: number, kind: number, nowSeconds: number): number {
     const words = this.words;
     const tag = tagOf(high, kind);
     const one = this.#groupOfLow(low);
     const other = this.#groupOfHigh(high);
-    const at = this.#place(one, other, nowSeconds);
-    if (at < 0) return 0;
+    const at = this.#place(one, other, this.owner, nowSeconds);
+    if (at < 0) return at === REFUSED ? REFUSED : 0;
     const old = words[at + 1] ?? 0;
     const claim = claimOf(nowSeconds);
     const isOthers = old !== 0 && old < SEEN_MIN && !isLeft(old, nowSeconds);
     if (isOthers || Atomics.compareExchange(words, at + 1, old, claim) !== old) return 0;
     const oldTag = Atomics.exchange(words, at, 0);
+    const line = at - wayOf(at);
+    if (old !== 0) this.#shares.disown(line, wayOf(at));
+    this.#shares.own(line, wayOf(at), this.owner);
     const record = recordAt(at);
     for (let i = record + RECORD_WORDS - 1; i > record; i--) words[i] = 0;
     words[record] = low;
@@ -179,9 +228,9 @@ export class Table {
 
   /**
    * Where a new record goes: an empty place in the group that has more of them, else one whose record counts no more, else that
-   * of the least recently seen. Returns where its tag is; -1 where all are being made.
+   * of the owner who has the most (`shares.ts`). Returns where its tag is; -1 where all are being made, or REFUSED.
    */
-  #place(one: number, other: number, nowSeconds: number): number {
+  #place(one: number, other: number, owner: number, nowSeconds: number): number {
     const words = this.words;
     let best = -1;
     let bestAge = -1;
@@ -199,12 +248,14 @@ export class Table {
       }
       empties = found;
     }
-    return best;
+    return bestAge < AGE_OVER && best >= 0 ? this.#shares.choose(one, other, owner) : best;
   }
 
   #giveBack(at: number, state: number): void {
     Atomics.store(this.words, at, 0);
-    if (Atomics.compareExchange(this.words, at + 1, state, 0) === state) Atomics.sub(this.words, HEAD_USED, 1);
+    if (Atomics.compareExchange(this.words, at + 1, state, 0) !== state) return;
+    Atomics.sub(this.words, HEAD_USED, 1);
+    this.#shares.disown(at - wayOf(at), wayOf(at));
   }
 
   /** A lower place of the group holds the same record, or will. */
@@ -248,29 +299,12 @@ function recordOf(line: number, way: number): number {
   return line + LINE_WORDS + (way >> 1) * RECORD_WORDS;
 }
 
-/** The record of a place in a line. */
-export function recordAt(at: number): number {
-  const way = (at - HEAD_WORDS) % GROUP_WORDS;
+function recordAt(at: number): number {
+  const way = wayOf(at);
   return recordOf(at - way, way);
 }
 
-function claimOf(nowSeconds: number): number {
-  return (nowSeconds & 0xffff) + 1;
-}
-
-/** A place that was claimed and then left by a worker that died. */
-function isLeft(state: number, nowSeconds: number): boolean {
-  return state !== 0 && state < SEEN_MIN && Math.abs(((nowSeconds - state + 1) << 16) >> 16) > CLAIM_SECONDS_MAX;
-}
-
-/** Of what is thrown out the oldest goes first; -1 for what may not be. */
-function ageOf(tag: number, state: number, nowSeconds: number): number {
-  if (state === 0) return Infinity;
-  if (state < SEEN_MIN) return isLeft(state, nowSeconds) ? 1e12 : -1;
-  const age = Math.max(0, nowSeconds - state);
-  return age > idleSecondsOf(tag) ? age + 1e11 : age;
-}
-
-function isLiving(tag: number, state: number, nowSeconds: number): boolean {
-  return state >= SEEN_MIN && nowSeconds - state <= idleSecondsOf(tag);
+/** The words between a tag and the begin of its line. */
+function wayOf(at: number): number {
+  return (at - HEAD_WORDS) % GROUP_WORDS;
 }

@@ -21,10 +21,12 @@ export interface SetSpan {
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 export const HOUR_SET: SetSpan = { windowMs: HOUR_MS, keepMs: HOUR_MS, tickMs: 1_000 };
+export const TEN_MINUTE_SET: SetSpan = { windowMs: 600_000, keepMs: 600_000, tickMs: 250 };
 export const DAY_SET: SetSpan = { windowMs: DAY_MS, keepMs: DAY_MS, tickMs: 2_000 };
 /** Kept for 30 days, to know who was here before. */
 export const LONG_HOUR_SET: SetSpan = { windowMs: HOUR_MS, keepMs: 30 * DAY_MS, tickMs: 45_000 };
 export const LONG_DAY_SET: SetSpan = { windowMs: DAY_MS, keepMs: 30 * DAY_MS, tickMs: 45_000 };
+export const MONTH_SET: SetSpan = { windowMs: 30 * DAY_MS, keepMs: 30 * DAY_MS, tickMs: 45_000 };
 
 const TICK_BITS = 17;
 const TICK_MASK = 2 ** TICK_BITS - 1;
@@ -108,6 +110,16 @@ export class TimedSet {
   has(record: number, member: number, nowMs: number, restSeconds: number): boolean {
     this.#pass(record, member, this.#tick(nowMs), this.#isOver(restSeconds));
     return this.#found >= 0;
+  }
+
+  /** Removes the member, in the window or not. */
+  remove(record: number, member: number): void {
+    const { words } = this.#table;
+    for (let i = record + this.#at; i < record + this.#end; i++) {
+      const word = words[i] ?? 0;
+      // Whoever changes the word meanwhile has seen the member again.
+      if (word !== 0 && word >>> TICK_BITS === member) Atomics.compareExchange(words, i, word, 0);
+    }
   }
 
   /** Looks at all words, removes members that are kept no longer, and counts those in the window but for `member`. */

@@ -1,5 +1,5 @@
 import { KIND_TRAVELS } from './layout.ts';
-import { PLACE_WORDS, type Whereabouts } from './places.ts';
+import { PLACE_WORDS, Whereabouts } from './places.ts';
 import type { Table } from './table.ts';
 import { DAY_SET, TimedSet } from './timed-set.ts';
 
@@ -13,6 +13,8 @@ const PLACES = 4;
 const AT_COUNTRIES = AT_PLACES + PLACES * PLACE_WORDS;
 
 export class TravelRecords {
+  /** Whether the last `seeCountry` found the country. */
+  knewCountry = false;
   readonly #table: Table;
   readonly #countries: TimedSet;
 
@@ -24,8 +26,10 @@ export class TravelRecords {
   /** Adds a country. Returns how many there are in 24 h but for the one with the code `but`. */
   seeCountry(low: number, high: number, code: number, but: number, nowMs: number): number {
     const record = this.#table.take(low, high, KIND_TRAVELS, Math.floor(nowMs / 1_000));
+    this.knewCountry = false;
     if (record === 0) return 0;
     const count = this.#countries.see(record, code, nowMs, this.#table.restSeconds);
+    this.knewCountry = this.#countries.wasKnown;
     return count - this.#isIn(record, but, nowMs);
   }
 
@@ -48,6 +52,14 @@ export class TravelRecords {
   put(where: Whereabouts, low: number, high: number, nowSeconds: number): void {
     const record = this.#table.take(low, high, KIND_TRAVELS, nowSeconds);
     if (record !== 0) where.put(this.#table, record + AT_PLACES, PLACES);
+  }
+
+  /** Removes a country (0 for none) and a place (null for none). */
+  forget(low: number, high: number, code: number, position: number | null, nowSeconds: number): void {
+    const record = this.#table.find(low, high, KIND_TRAVELS, nowSeconds);
+    if (record === 0) return;
+    if (code !== 0) this.#countries.remove(record, code);
+    if (position !== null) Whereabouts.forget(this.#table, record + AT_PLACES, PLACES, position);
   }
 
   #isIn(record: number, code: number, nowMs: number): number {

@@ -1,5 +1,12 @@
 import type { EventKeys } from './event-keys.ts';
-import { KIND_ADDRESS, KIND_DEVICE, KIND_ENTITY, KIND_SESSION, RECORD_WORDS } from './layout.ts';
+import {
+  KIND_ADDRESS,
+  KIND_DEVICE,
+  KIND_ENTITY,
+  KIND_ENTITY_OUTCOMES as KIND_CONTEXT,
+  KIND_SESSION,
+  RECORD_WORDS,
+} from './layout.ts';
 import type { Table } from './table.ts';
 
 /** Choice: the keys of 32 events with a few entities each; what is more is not warmed. */
@@ -30,13 +37,16 @@ export class Warmer {
   }
 
   /** Notes what an event will look for. */
-  note(keys: EventKeys, hasNetworks: boolean, hasDevice: boolean): void {
+  note(keys: EventKeys, hasNetworks: boolean, hasDevice: boolean, hasContext: boolean): void {
     this.#add(keys.sessionLow, keys.sessionHigh, KIND_SESSION);
     if (hasNetworks) this.#add(keys.hostLow, keys.hostHigh, KIND_ADDRESS);
     if (hasDevice) this.#add(keys.deviceLow, keys.deviceHigh, KIND_DEVICE);
     for (let n = 0; n < keys.entities; n++) {
       this.#add(keys.entityLow[n] ?? 0, keys.entityHigh[n] ?? 0, KIND_ENTITY);
     }
+    const { account } = keys;
+    if (hasContext && account >= 0)
+      this.#add(keys.entityLow[account] ?? 0, keys.entityHigh[account] ?? 0, KIND_CONTEXT);
   }
 
   /** Reads the lines of all groups, then the records that they name. */

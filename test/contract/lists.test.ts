@@ -92,7 +92,7 @@ describe('2.3 List entry', () => {
 
   test('allow overrides the registry’s flag, even where it is flagged', async () => {
     await importRegistry('flagged', { risk_score: 99, customers_seen: 40 });
-    expect((await ask('flagged')).json).toMatchObject({ decision: 'REVIEW', reasons: ['registry_known_bad'] });
+    expect((await ask('flagged')).json).toMatchObject({ decision: 'SOFT_CHALLENGE', reasons: ['registry_known_bad'] });
     await put('flagged', 'allow');
     expect((await ask('flagged')).json).toMatchObject({ decision: 'ALLOW', reasons: ['list_allow'] });
   });

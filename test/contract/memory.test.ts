@@ -201,8 +201,8 @@ describe('an entity in two places', () => {
     const person = stranger(LONDON);
     expect((await seen(person)).reasons).toEqual([]);
     now += HOUR;
-    const arrived = await seen({ ...person, ip: SYDNEY, session_token: randomUUID() });
-    expect(arrived).toMatchObject({ score: 62, reasons: ['travel_impossible'] });
+    const arrived = await seen({ ...person, ip: SYDNEY, user_agent: FIREFOX_ON_MAC, session_token: randomUUID() });
+    expect(arrived).toMatchObject({ score: 62, reasons: ['travel_impossible', 'context_partly_unlike'] });
     const { weight, evidence } = await why(arrived, 'travel_impossible');
     expect(weight).toBe(0.62);
     const said = /^user_id: from GB 51\.5,-0\.1 to AU -33\.9,151\.2, (\d+) km beyond both radii in 1 h$/.exec(evidence);
@@ -324,8 +324,8 @@ describe('a device', () => {
     const [sixth = stranger(ip)] = people.slice(5);
     const answer = await seen(onDevice('family tablet', sixth));
     expect(await why(answer, 'device_many_entities')).toMatchObject({
-      weight: 0.5,
-      evidence: '6 entities on this device in 24 h (over 5)',
+      weight: 0.15,
+      evidence: '6 entities on this device in 24 h (over 5), on at most 2 networks',
     });
     expect((await seen(onDevice('another tablet', sixth))).reasons).toEqual([]);
     now += DAY + MINUTE;

@@ -31,7 +31,7 @@ const FILES = {
 
 /** What a command must print, beside ending well. By its beginning; the rest prints anything but a problem. */
 const PRINTS: readonly (readonly [start: string, pattern: RegExp])[] = [
-  ['echo', /"decision": "REVIEW"/],
+  ['echo', /"decision": "SOFT_CHALLENGE"/],
   ['sh scripts/decide.sh', /"decision":"\w+"/],
   ['curl -s http://127.0.0.1:8080/v1/webhooks', /"secret":"whsec_/],
   ['curl -si -X DELETE', /^HTTP\/1\.1 204/],

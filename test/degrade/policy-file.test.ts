@@ -85,7 +85,7 @@ describe('a policy file', () => {
   });
 
   test('changes one event type alone, of any name', async () => {
-    await put({ event_types: { refund: { bands: { review: 55, block: 60 } } }, shifts: { login: 12 } });
+    await put({ event_types: { refund: { bands: { review: 55, block: 60 } } }, shifts: { login: -12 } });
     expect((await bot('Refund'))['decision']).toBe('BLOCK');
     expect((await bot('login'))['decision']).toBe('SOFT_CHALLENGE');
     expect((await bot('signup'))['decision']).toBe('SOFT_CHALLENGE');

@@ -36,9 +36,9 @@ async function startAndDecide(options: ServerOptions): Promise<{
   decision: Record<string, unknown>;
 }> {
   server = await startServer(options);
-  const answer = await decide(server.url, server.secretKey, { ...newcomer(), event_type: 'login' });
+  const answer = await decide(server.url, server.secretKey, { ...newcomer(), user_agent: 'curl/8.5.0' });
   expect(answer.status).toBe(200);
-  expect(answer.json['reasons']).toEqual(['journey_direct_hit']);
+  expect(answer.json['reasons']).toEqual(['device_http_library']);
   const ready = await get(server.url, '/readyz');
   expect(ready.status).toBe(200);
   return { ready: ready.json, layers: ready.json['layers'] as Record<string, Layer>, decision: answer.json };

@@ -38,6 +38,7 @@ const answer: fc.Arbitrary<Answer> = fc.record({
   score: fc.nat(1_000).map((tenths) => tenths / 10),
   rulesLow: word,
   rulesHigh: word,
+  rulesTop: word,
   text: fc.oneof(
     ascii,
     fc.nat(4_000).map((length) => 'x'.repeat(length)),
@@ -110,6 +111,7 @@ describe('a frame', () => {
           expect(read.score(at)).toBe(one.score);
           expect(read.rulesLow(at)).toBe(one.rulesLow);
           expect(read.rulesHigh(at)).toBe(one.rulesHigh);
+          expect(read.rulesTop(at)).toBe(one.rulesTop);
           expect(read.text(at)).toBe(one.text);
           expect([...read.record(at)]).toEqual([...one.record]);
         }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { FingerprintHash } from '../../src/base/brand.ts';
 import { effectiveEntry, promotedRisk, promotionOf, type Sighting } from '../../src/core/promotion.ts';
 import { durably } from '../../src/store/durable.ts';
-import { SIGHTING_KINDS } from '../../src/store/sightings.ts';
+import { SIGHTING_KINDS } from '../../src/store/sighting-row.ts';
 import { customer, tempStore, value } from '../unit/store/support.ts';
 import { timesInFull } from '../support/long.ts';
 
@@ -11,9 +11,15 @@ const DAY = 86_400;
 const NOW = 20_000 * DAY;
 
 const sighting: fc.Arbitrary<Sighting> = fc
-  .record({ customer: fc.integer({ min: 1, max: 12 }), days: fc.nat(45), before: fc.nat(40) })
-  .map(({ customer, days, before }) => ({
+  .record({
+    customer: fc.integer({ min: 1, max: 12 }),
+    days: fc.nat(45),
+    before: fc.nat(40),
+    isConfirmed: fc.boolean(),
+  })
+  .map(({ customer, days, before, isConfirmed }) => ({
     customer,
+    isConfirmed,
     firstSeenSeconds: NOW - (days + before) * DAY,
     lastSeenSeconds: NOW - days * DAY,
   }));
@@ -52,7 +58,8 @@ describe('promotion', () => {
       }),
     );
     for (let customers = 0; customers < 200; customers++) {
-      expect(promotedRisk(customers + 1)).toBeGreaterThanOrEqual(promotedRisk(customers));
+      const risk = (n: number): number => promotedRisk({ customers: n, confirmed: n });
+      expect(risk(customers + 1)).toBeGreaterThanOrEqual(risk(customers));
     }
   });
 });
@@ -86,14 +93,19 @@ describe('the registry', () => {
             seen.delete(key);
           } else {
             await value(store.sightings.noteMany(customer(number), kind, [{ fingerprintHash, atSeconds: at }], at));
-            // BLOCKs are written once an hour.
-            changed = kind !== 'decision' || since > 3_600;
+            // BLOCKs are written once an hour, and on a new day.
+            const isNewDay = Math.floor(at / DAY) !== Math.floor((seen.get(key) ?? 0) / DAY);
+            changed = kind !== 'decision' || since > 3_600 || isNewDay;
             if (changed) seen.set(key, at);
           }
           const customers = new Set<string>();
+          // BLOCKs without a network confirm nothing.
+          const confirmed = new Set<string>();
           for (const [name, last] of seen) {
-            const [of = '', who = ''] = name.split(' ');
-            if (of === hash && at - last <= 30 * DAY) customers.add(who);
+            const [of = '', who = '', what = ''] = name.split(' ');
+            if (of !== hash || at - last > 30 * DAY) continue;
+            customers.add(who);
+            if (what !== 'decision') confirmed.add(who);
           }
           expect(store.sightings.customersOf(fingerprintHash, at)).toBe(customers.size);
           // What changed nothing leaves the entry as it was when somebody last saw it.
@@ -102,7 +114,8 @@ describe('the registry', () => {
           if (customers.size >= 3) expect(found?.customers).toBe(customers.size);
           else if (takeBack) expect(found).toBeNull();
           // A sighting just now leaves nothing faded.
-          if (customers.size >= 3 && !takeBack) expect(found?.risk).toBe(promotedRisk(customers.size));
+          if (customers.size >= 3 && !takeBack)
+            expect(found?.risk).toBe(promotedRisk({ customers: customers.size, confirmed: confirmed.size }));
         }
         await store.close();
       }),

@@ -19,7 +19,12 @@ export class VelocityModel {
         event.nowMs - one.event.nowMs < KEEP_MS &&
         one.event.entities.some((entity) => event.entities.some((other) => isSame(entity, other))),
     );
-    const isCold = isFirst && isStranger && event.entities.length > 0 && event.networks !== null;
+    const begun = isFirst ? [] : ofSession.slice(ofSession.findLastIndex((earlier) => earlier.isFirst));
+    const opens =
+      begun.length <= ANONYMOUS_MAX &&
+      begun.every((earlier) => earlier.event.entities.length === 0) &&
+      event.nowMs - (begun[0]?.event.nowMs ?? event.nowMs) <= ANONYMOUS_MS_MAX;
+    const isCold = opens && isStranger && event.entities.length > 0 && event.networks !== null;
     const one: Remembered = { event, isCold, isFirst };
     this.#seen.push(one);
     return new Bounds([...scope, one], one);
@@ -37,6 +42,9 @@ export interface Range {
   readonly most: number;
 }
 
+/** Source: the default rules: pages before a login that is cold all the same. */
+const ANONYMOUS_MAX = 3;
+const ANONYMOUS_MS_MAX = 120_000;
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;

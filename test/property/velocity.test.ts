@@ -59,6 +59,11 @@ function eventOf(one: Command, nowMs: number, serial: number): HistoryEvent {
     country: one.country,
     place: null,
     agent: null,
+    agentHash: 0,
+    exactAgentHash: 0,
+    agentLanguageHash: 0,
+    mail: null,
+    outcome: null,
     entities: [
       { name: 'user_id', value: one.isStranger ? `stranger-${serial}` : `user-${one.user}` },
       { name: 'email', value: `email-${one.email}` },

@@ -50,6 +50,7 @@ export function facts(overrides: Partial<Facts> = {}): Facts {
   const entities = overrides.entities ?? [{ name: 'email', value: 'anna.schmidt@gmx.de' }];
   return {
     eventType: 'checkout',
+    outcome: null,
     ip: readIp('91.10.20.30'),
     userAgent,
     agent: userAgent === null ? null : readAgent(userAgent),

@@ -1,10 +1,13 @@
+import type { CrowdHistory, ValuesHistory } from '../../src/core/crowds.ts';
 import type {
+  ContextHistory,
   DeviceHistory,
   EntityHistory,
   HistoryFacts,
   IpHistory,
   PlaceHistory,
   SessionHistory,
+  SurgeHistory,
 } from '../../src/core/history.ts';
 
 /** The third event of a session, two minutes old. */
@@ -13,12 +16,16 @@ const CALM_SESSION: SessionHistory = {
   ageMs: 120_000,
   decisions1m: 2,
   payments1h: 0,
+  paid1h: 0,
+  declined1h: 0,
   rhythm: null,
+  pages: null,
   networkChanged: false,
   previousCountry: 'DE',
   previousCountryAgeSeconds: 40,
   regions1h: 1,
   agentChanged: false,
+  leftItsOrigin: false,
 };
 
 /** A home line: one person, who comes back. */
@@ -30,6 +37,10 @@ const CALM_IP: IpHistory = {
   coldEntities1h: 0,
   coldShare10m: 0,
   coldShare1h: 0,
+  loginsSucceeded24h: 0,
+  loginsFailed24h: 0,
+  paid1h: 0,
+  declined1h: 0,
 };
 
 /** Known for a month, on its own device, at home. */
@@ -40,10 +51,28 @@ const CALM_ENTITY: EntityHistory = {
   devices24h: 1,
   networks1h: 1,
   countries24h: 1,
+  loginsFailed1h: 0,
+  declined1h: 0,
+  hasSucceededHere: false,
+  isNew: false,
+  networkIsNew: false,
+  agentIsNew: false,
   knownForSeconds: 30 * 86_400,
   deviceIsNew: false,
   places: [],
   placeIsFamiliar: false,
+};
+
+/** Thirty sessions, always on the same device, at home. */
+const CALM_CONTEXT: ContextHistory = {
+  name: 'email',
+  sessions: 30,
+  ratio: 0,
+  device: 'known',
+  exactAgent: 'known',
+  agent: 'known',
+  network: 'known',
+  place: 'known',
 };
 
 const PARIS: PlaceHistory = {
@@ -52,23 +81,55 @@ const PARIS: PlaceHistory = {
   accuracyKm: 20,
   country: 'FR',
   ageSeconds: 3_600,
+  isFamiliar: false,
   sameSession: false,
+};
+
+/** A customer of a month, with nobody strange about. */
+const CALM_CROWD: CrowdHistory = {
+  customerAgeSeconds: 30 * 86_400,
+  surge: null,
+  agent: null,
+  address: null,
+  network: null,
+  account: null,
+  mailDomain: null,
+  spellings30d: 0,
 };
 
 interface Overrides {
   readonly session?: Partial<SessionHistory>;
   readonly ip?: Partial<IpHistory> | null;
   readonly entities?: readonly Partial<EntityHistory>[];
+  /** null unless a test says otherwise: rules that ask for it then ask as they do of accounts without a past. */
+  readonly context?: Partial<ContextHistory> | null;
   readonly device?: Partial<DeviceHistory> | null;
+  readonly surge?: SurgeHistory | null;
+  readonly crowd?: Partial<CrowdHistory> | null;
+  readonly values?: ValuesHistory | null;
 }
 
 /** What memory says of a calm shopper, who fires no rule, with what a test changes. */
-export function history({ session, ip = {}, entities = [{}], device = {} }: Overrides = {}): HistoryFacts {
+export function history({
+  session,
+  ip = {},
+  entities = [{}],
+  context = null,
+  device = {},
+  surge = null,
+  crowd = null,
+  values = null,
+}: Overrides = {}): HistoryFacts {
   return {
     session: { ...CALM_SESSION, ...session },
     ip: ip === null ? null : { ...CALM_IP, ...ip },
     entities: entities.map((entity) => ({ ...CALM_ENTITY, ...entity })),
-    device: device === null ? null : { entities24h: 1, ...device },
+    context: context === null ? null : { ...CALM_CONTEXT, ...context },
+    device: device === null ? null : { entities24h: 1, networks24h: 1, days: 1, isCommon: false, ...device },
+    surge,
+    crowd: crowd === null ? null : { ...CALM_CROWD, ...crowd },
+    values,
+    trace: null,
   };
 }
 

@@ -134,7 +134,7 @@ const BODIES: Readonly<Record<Decision, () => object>> = {
     headers: { accept: '*/*' },
   }),
   SOFT_CHALLENGE: () => ({ ...newcomer(), session_token: '' }),
-  REVIEW: () => ({ ...newcomer(), user_agent: HEADLESS }),
+  REVIEW: () => ({ ...newcomer(), user_agent: HEADLESS, event_type: 'checkout' }),
   BLOCK: () => ({ ...newcomer(), session_token: BLOCKED_TOKEN }),
 };
 

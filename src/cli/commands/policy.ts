@@ -1,12 +1,39 @@
+import { InvalidArgumentError } from 'commander';
 import type { PolicyDocument, PolicyNote } from '../../core/policy-document.ts';
 import type { Cli } from '../context.ts';
 import { failure, ok, type Outcome } from '../outcome.ts';
 import { withStore } from '../with-store.ts';
 
+/** Choice: as long as ALLOW is kept, so that shares are right. */
+const REPORT_HOURS = 24;
+/** As long as what is no ALLOW is kept. */
+const REPORT_HOURS_MAX = 30 * 24;
+
+function parseHours(text: string): number {
+  const hours = Number(text);
+  if (!(hours > 0) || hours > REPORT_HOURS_MAX) {
+    throw new InvalidArgumentError(`It must be a number over 0 and up to ${REPORT_HOURS_MAX}.`);
+  }
+  return hours;
+}
+
 export function addPolicy(cli: Cli): void {
-  cli.program
-    .command('policy')
-    .description('the file that changes how decisions are made')
+  const policy = cli.program.command('policy').description('the file that changes how decisions are made');
+
+  policy
+    .command('report')
+    .description('count what decisions were, or would have been in observe mode, and the rules that made them so')
+    .option('--customer <id>', 'of one customer alone, cus_…')
+    .option('--hours <hours>', 'of so many hours up to now', parseHours, REPORT_HOURS)
+    .action(({ customer, hours }: { readonly customer?: string; readonly hours: number }) =>
+      cli.run(async () => {
+        const { reportDecisions } = await import('../decision-report.ts');
+        const options = { customerId: customer ?? null, hours };
+        return withStore(cli.globals().dataDir, (store) => reportDecisions(store, options));
+      }),
+    );
+
+  policy
     .command('check <file>')
     .description('say whether a server would take a policy file, and what it changes')
     .action((file: string) => cli.run(() => check(file, cli.globals().dataDir)));

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { Option } from 'commander';
 import type { FingerprintHash } from '../../base/brand.ts';
-import { effectiveEntry, promotedRisk, type Promotion } from '../../core/promotion.ts';
+import { effectiveEntry, promotedRisk, type SeenBy } from '../../core/promotion.ts';
 import { messageOf } from '../../store/durable.ts';
 import type { Store } from '../../store/open-store.ts';
 import type { RegistryEntry } from '../../store/registry.ts';
@@ -64,7 +64,7 @@ function showEntry(store: Store, hash: FingerprintHash): Outcome {
   }
   const { imported, promotion } = origin;
   const risk = Math.round(entry.risk * 10) / 10;
-  const stored = Math.max(imported?.risk ?? 0, promotedRisk(promotion?.customers ?? 0));
+  const stored = Math.max(imported?.risk ?? 0, promotion === null ? 0 : promotedRisk(promotion));
   const came = imported === null ? 'promoted' : promotion === null ? 'imported' : 'imported and promoted';
   return ok(
     {
@@ -75,7 +75,11 @@ function showEntry(store: Store, hash: FingerprintHash): Outcome {
       first_seen: entry.firstSeenSeconds,
       last_seen: entry.lastSeenSeconds,
       imported: imported && { risk_score: imported.risk, ...partJson(imported) },
-      promoted: promotion && { risk_score: promotedRisk(promotion.customers), ...partJson(promotion) },
+      promoted: promotion && {
+        risk_score: promotedRisk(promotion),
+        ...partJson(promotion),
+        customers_confirmed: promotion.confirmed,
+      },
       customers_within_30_days: customersOfLate,
     },
     tableText(
@@ -96,7 +100,7 @@ function showEntry(store: Store, hash: FingerprintHash): Outcome {
   );
 }
 
-function partJson({ customers, firstSeenSeconds, lastSeenSeconds }: Promotion): object {
+function partJson({ customers, firstSeenSeconds, lastSeenSeconds }: SeenBy): object {
   return { customers_seen: customers, first_seen: firstSeenSeconds, last_seen: lastSeenSeconds };
 }
 

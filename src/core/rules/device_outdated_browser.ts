@@ -5,12 +5,12 @@ const YEAR_SECONDS = 365.25 * 86_400;
 /**
  * Fires when the browser's major version was released more than 4 years ago: spoofed agents are copied once and kept for years.
  * Quiet when the date is not known, as for televisions, consoles, and browsers with an engine of their own; for Safari the last
- * minor version of the major counts. Source of number and weight: the default rules; low, since some people do keep old devices.
+ * minor version of the major counts. Source of the number: the default rules. Choice: the weight; people do keep old devices.
  */
 export const deviceOutdatedBrowser = withThresholds({
   code: 'device_outdated_browser',
   family: 'client',
-  weights: { default: 0.15 },
+  weights: { default: 0.05 },
   thresholds: { ageYearsMin: 4 },
   hint: 'the browser is years out of date',
   evaluate({ agent, nowSeconds }, _policy, { ageYearsMin }) {

@@ -5,13 +5,13 @@ const PAYING_STEPS: ReadonlySet<string> = new Set(['payment', 'checkout']);
 
 /**
  * Fires when a payment or checkout comes within 3 s of the first event of its session. Quiet when it is that first event, which
- * is the business of `journey_single_event`. Source of number and weight: the default rules; low, since a shop may ask twice
+ * is the business of `journey_single_event`. Source of the number: the default rules. Choice: the weight; a shop may ask twice
  * about one click.
  */
 export const journeyTooFast = withThresholds({
   code: 'journey_too_fast',
   family: 'journey',
-  weights: { default: 0.15 },
+  weights: { default: 0.05 },
   thresholds: { secondsMax: 3 },
   hint: 'the session went to payment faster than people do',
   evaluate({ eventType, history }, _policy, { secondsMax }) {

@@ -1,9 +1,11 @@
-import type { EntityHistory } from '../history.ts';
+import { ownerScale } from '../account-context.ts';
+import type { EntityHistory, HistoryFacts } from '../history.ts';
 import { entityName, hit, withThresholds } from '../rule.ts';
 
 /**
  * Fires when over 20 decisions were about one entity in 60 s: no person clicks that fast. Keys that name no person belong on the
- * policy's list of ignored ones. Source of number and weight: the default rules.
+ * policy's list of ignored ones. Quiet on a device and a network that the account knows, where session and address made under half of
+ * these decisions: strangers made the others. Source of number and weight: the default rules.
  */
 export const velocityEntity1m = withThresholds({
   code: 'velocity_entity_1m',
@@ -14,9 +16,15 @@ export const velocityEntity1m = withThresholds({
   evaluate({ history }, _policy, { decisions }) {
     const entity = mostOf(history?.entities, 'decisions1m');
     if (entity === null || !(entity.decisions1m > decisions)) return null;
+    if (history !== null && isOthersWork(history, entity)) return null;
     return hit(`${entityName(entity)}: ${entity.decisions1m} decisions in 1 min (over ${decisions})`);
   },
 });
+
+function isOthersWork(history: HistoryFacts, { decisions1m }: EntityHistory): boolean {
+  const own = Math.max(history.session.decisions1m, history.ip?.decisions1m ?? 0);
+  return own * 2 < decisions1m && ownerScale(history) === 0;
+}
 
 /** The counts of an entity. */
 type Count = 'decisions1m' | 'payments1h' | 'devices24h' | 'networks1h' | 'countries24h';

@@ -1,9 +1,11 @@
-import { entityName, hit, withThresholds } from '../rule.ts';
+import { ownerScale, QUIETED_BY_OWNER } from '../account-context.ts';
+import { entityName, scaledHit, withThresholds } from '../rule.ts';
 import { mostOf } from './velocity_entity_1m.ts';
 
 /**
- * Fires when one entity came from over 3 countries in 24 h. Quiet without a database of countries.
- * Source of number and weight: the default rules; a traveller who changes planes, with a VPN at home, sees 3.
+ * Fires when one entity came from over 3 countries in 24 h. Quiet without a database of countries. Quiet on a device and a network
+ * that the account knows, half as much on one of them (`account-context.ts`): strangers can drive the number. Source of number and
+ * weight: the default rules; a traveller who changes planes, with a VPN at home, sees 3.
  */
 export const velocityEntityCountries24h = withThresholds({
   code: 'velocity_entity_countries_24h',
@@ -14,6 +16,12 @@ export const velocityEntityCountries24h = withThresholds({
   evaluate({ history }, _policy, { countries }) {
     const entity = mostOf(history?.entities, 'countries24h');
     if (entity === null || !(entity.countries24h > countries)) return null;
-    return hit(`${entityName(entity)}: ${entity.countries24h} countries in 24 h (over ${countries})`);
+    const scale = ownerScale(history ?? { context: null });
+    if (scale === 0) return null;
+    return scaledHit(
+      `${entityName(entity)}: ${entity.countries24h} countries in 24 h (over ${countries})`,
+      scale,
+      QUIETED_BY_OWNER,
+    );
   },
 });

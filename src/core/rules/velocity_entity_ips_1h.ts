@@ -1,9 +1,11 @@
-import { entityName, hit, withThresholds } from '../rule.ts';
+import { ownerScale, QUIETED_BY_OWNER } from '../account-context.ts';
+import { entityName, scaledHit, withThresholds } from '../rule.ts';
 import { mostOf } from './velocity_entity_1m.ts';
 
 /**
  * Fires when one entity came from over 5 distinct networks (/24, /48) in 1 h. Networks count and not addresses, so that phones,
- * which change those within one network, stay quiet. Source of number and weight: the default rules.
+ * which change those within one network, stay quiet. Quiet on a device and a network that the account knows, half as much on one
+ * of them (`account-context.ts`): strangers can drive the number. Source of number and weight: the default rules.
  */
 export const velocityEntityIps1h = withThresholds({
   code: 'velocity_entity_ips_1h',
@@ -14,6 +16,12 @@ export const velocityEntityIps1h = withThresholds({
   evaluate({ history }, _policy, { networks }) {
     const entity = mostOf(history?.entities, 'networks1h');
     if (entity === null || !(entity.networks1h > networks)) return null;
-    return hit(`${entityName(entity)}: ${entity.networks1h} networks in 1 h (over ${networks})`);
+    const scale = ownerScale(history ?? { context: null });
+    if (scale === 0) return null;
+    return scaledHit(
+      `${entityName(entity)}: ${entity.networks1h} networks in 1 h (over ${networks})`,
+      scale,
+      QUIETED_BY_OWNER,
+    );
   },
 });

@@ -1,8 +1,10 @@
-import { entityName, hit, withThresholds } from '../rule.ts';
+import { ownerScale, QUIETED_BY_OWNER } from '../account-context.ts';
+import { entityName, scaledHit, withThresholds } from '../rule.ts';
 import { mostOf } from './velocity_entity_1m.ts';
 
 /**
- * Fires when one entity made 10 or more payments in 1 h. Nothing keeps it quiet; who sells to machines, by subscription or by
+ * Fires when one entity made 10 or more payments in 1 h. Weighs half on a device and a network that the account
+ * knows, where its session made under half of these payments. Who sells to machines, by subscription or by
  * the ride, raises the number. Source of number and weight: the default rules.
  */
 export const velocityEntityPayments1h = withThresholds({
@@ -14,6 +16,9 @@ export const velocityEntityPayments1h = withThresholds({
   evaluate({ history }, _policy, { payments }) {
     const entity = mostOf(history?.entities, 'payments1h');
     if (entity === null || !(entity.payments1h >= payments)) return null;
-    return hit(`${entityName(entity)}: ${entity.payments1h} payments in 1 h (${payments} or more)`);
+    const isOthersWork =
+      history !== null && history.session.payments1h * 2 < entity.payments1h && ownerScale(history) === 0;
+    const evidence = `${entityName(entity)}: ${entity.payments1h} payments in 1 h (${payments} or more)`;
+    return scaledHit(evidence, isOthersWork ? 0.5 : 1, QUIETED_BY_OWNER);
   },
 });

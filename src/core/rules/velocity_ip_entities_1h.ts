@@ -1,4 +1,5 @@
-import { hit, withThresholds } from '../rule.ts';
+import { describeSuccesses, scaleBySuccesses } from '../address-outcomes.ts';
+import { scaledHit, withThresholds } from '../rule.ts';
 
 /** Source: the default rules. */
 const ACCOUNT_STEPS: ReadonlySet<string> = new Set(['login', 'signup', 'payment', 'checkout']);
@@ -8,7 +9,7 @@ const ACCOUNT_STEPS: ReadonlySet<string> = new Set(['login', 'signup', 'payment'
  * one key name. A cold event opens its session, by an entity that was not seen on that network before.
  *
  * Quiet while fewer than 70 % of the address's sessions in this hour are cold, as in an office or behind a carrier's gateway.
- * Quiet without a public address. Source of numbers and weight: the default rules.
+ * Quiet without a public address. Weighs 60 % less where logins at the address are known to succeed (`address-outcomes.ts`). Source of numbers and weight: the default rules.
  */
 export const velocityIpEntities1h = withThresholds({
   code: 'velocity_ip_entities_1h',
@@ -20,6 +21,7 @@ export const velocityIpEntities1h = withThresholds({
     const ip = history?.ip ?? null;
     if (ip === null || !ACCOUNT_STEPS.has(eventType)) return null;
     if (!(ip.coldEntities1h > entities) || !(ip.coldShare1h >= coldShare)) return null;
-    return hit(`${ip.coldEntities1h} cold entities from the address in 1 h (over ${entities})`);
+    const evidence = `${ip.coldEntities1h} cold entities from the address in 1 h (over ${entities})`;
+    return scaledHit(evidence, scaleBySuccesses(ip), describeSuccesses(ip));
   },
 });

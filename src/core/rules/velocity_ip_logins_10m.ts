@@ -1,11 +1,13 @@
-import { hit, withThresholds } from '../rule.ts';
+import { describeSuccesses, scaleBySuccesses } from '../address-outcomes.ts';
+import { scaledHit, withThresholds } from '../rule.ts';
 
 /**
  * Fires on a login when over 10 cold logins came from its address in 10 min, as in credential stuffing. A cold login opens its
  * session, by an entity that was not seen on that network before.
  *
  * Quiet while fewer than 70 % of the address's sessions in these 10 min are cold: an office or a carrier's gateway comes back
- * with known people and with sessions that began elsewhere. Quiet without a public address.
+ * with known people and with sessions that began elsewhere. Quiet without a public address. Weighs 60 % less where logins at the
+ * address are known to succeed (`address-outcomes.ts`).
  * Source of numbers and weight: the default rules.
  */
 export const velocityIpLogins10m = withThresholds({
@@ -18,6 +20,7 @@ export const velocityIpLogins10m = withThresholds({
     const ip = history?.ip ?? null;
     if (ip === null || eventType !== 'login') return null;
     if (!(ip.coldLogins10m > logins) || !(ip.coldShare10m >= coldShare)) return null;
-    return hit(`${ip.coldLogins10m} cold logins from the address in 10 min (over ${logins})`);
+    const evidence = `${ip.coldLogins10m} cold logins from the address in 10 min (over ${logins})`;
+    return scaledHit(evidence, scaleBySuccesses(ip), describeSuccesses(ip));
   },
 });

@@ -36,6 +36,7 @@ const WRONG_TYPES: readonly (readonly [string, unknown])[] = [
   ['/entity_keys/a~1b', { ...CALM, entity_keys: { 'a/b': true } }],
   ['/headers', { ...CALM, headers: [] }],
   ['/headers/accept', { ...CALM, headers: { accept: { a: 1 } } }],
+  ['/outcome', { ...CALM, outcome: true }],
   ['/timestamp', { ...CALM, timestamp: '1' }],
   ['/timestamp', { ...CALM, timestamp: 1.5 }],
 ];
@@ -71,6 +72,15 @@ describe.each(TRANSPORTS)('POST /v1/decide, 400, over %s', (transport) => {
     expect(answer.json['errors']).toEqual([expect.objectContaining({ pointer, code: 'wrong_type' })]);
   });
 
+  test('an outcome that is not known is named by its pointer', async () => {
+    const answer = await decide(server.url, server.secretKey, { ...CALM, outcome: 'lost' });
+    expect(answer.status).toBe(400);
+    expect(answer.json).toMatchObject({
+      code: 'invalid_request',
+      errors: [{ pointer: '/outcome', code: 'invalid_value' }],
+    });
+  });
+
   test('a pointer with text that is not ASCII comes back whole', async () => {
     const answer = await decide(server.url, server.secretKey, { ...CALM, headers: { 'naïve-日本': {} } });
     expect(answer.json['errors']).toEqual([expect.objectContaining({ pointer: '/headers/naïve-日本' })]);
@@ -84,6 +94,7 @@ describe.each(TRANSPORTS)('POST /v1/decide, 400, over %s', (transport) => {
 
   test.each([
     ['null is absent', { ...CALM, ip: null, url: null, headers: null, entity_keys: null, timestamp: null }],
+    ['an outcome', { ...CALM, outcome: 'succeeded' }],
     ['unknown fields are ignored', { ...CALM, anything: { at: ['all'] } }],
     ['32 levels', { ...CALM, deep: JSON.parse(`${'['.repeat(31)}${']'.repeat(31)}`) as unknown }],
     ['5,000 names', { ...CALM, ...Object.fromEntries(Array.from({ length: 5_000 }, (_x, n) => [`n${n}`, n])) }],

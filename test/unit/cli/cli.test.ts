@@ -285,9 +285,9 @@ describe('policy check', () => {
         .map((cell) => cell.trim())
         .slice(1, -1),
     );
-    expect(rows).toContainEqual(['everybody', 'payment', '30', '45', '60', '85']);
-    expect(rows).toContainEqual(['everybody', 'refund', '30', '50', '65', '77']);
-    expect(rows).toContainEqual(['everybody', 'all others', '30', '50', '65', '90']);
+    expect(rows).toContainEqual(['everybody', 'payment', '30', '45', '60', '90']);
+    expect(rows).toContainEqual(['everybody', 'refund', '30', '50', 'none', '77']);
+    expect(rows).toContainEqual(['everybody', 'all others', '30', '50', 'none', '90']);
     expect(rows).toContainEqual(['everybody', 'all', 'weight ip_vpn', '0.2', '0.33']);
     expect(rows).toContainEqual(['everybody', 'refund', 'watched countries', 'none', 'KP']);
     expect(rows).toContainEqual([CUSTOMER, 'all', 'sample rate', '0.01', '0.5']);

@@ -46,16 +46,16 @@ describe('registry show', () => {
       await value(store.registry.put({ fingerprintHash, ...entry }));
     }
     await store.close();
-    const asPromoted = { risk_score: 92, customers_seen: 4, first_seen: now - 4, last_seen: now - 1 };
+    const asPromoted = { risk_score: 90, customers_seen: 4, first_seen: now - 4, last_seen: now - 1 };
     const asImported = { risk_score: 95, customers_seen: 9, first_seen: 5, last_seen: now - 21 * DAY };
     expect(await registry(dataDir, 'show', promoted)).toEqual([
       0,
       {
         fingerprint_hash: promoted,
         ...asPromoted,
-        stored_risk_score: 92,
+        stored_risk_score: 90,
         imported: null,
-        promoted: asPromoted,
+        promoted: { ...asPromoted, customers_confirmed: 4 },
         customers_within_30_days: 4,
       },
     ]);
@@ -63,7 +63,7 @@ describe('registry show', () => {
     expect(shown).toMatchObject({ imported: asImported, promoted: null, customers_within_30_days: 0 });
     expect((shown as { risk_score: number }).risk_score).toBeCloseTo(47.5, 0);
     expect((await registry(dataDir, 'show', both))[1]).toMatchObject({
-      risk_score: 92,
+      risk_score: 90,
       stored_risk_score: 95,
       customers_seen: 9,
       first_seen: 5,

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseDecideRequest, type DecideRequest } from '../../../src/core/decide-request.ts';
+import { OUTCOMES } from '../../../src/core/outcome.ts';
 import { DECIDE_BODY_BYTES_MAX } from '../../../src/limits.ts';
 
 function parse(body: unknown) {
@@ -34,6 +35,7 @@ const EMPTY: DecideRequest = {
   entities: [],
   headers: new Map(),
   eventType: '',
+  outcome: null,
 };
 
 const nested = (levels: number): string => `{"x":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`;
@@ -69,6 +71,7 @@ describe('a decide body', () => {
         ['dnt', '1'],
       ]),
       eventType: 'checkout',
+      outcome: null,
     });
   });
 
@@ -85,8 +88,19 @@ describe('a decide body', () => {
       'entity_keys',
       'headers',
       'timestamp',
+      'outcome',
     ];
     expect(read(Object.fromEntries(names.map((name) => [name, null])))).toEqual(EMPTY);
+  });
+
+  test('an outcome is one of those that are known, as it is written', () => {
+    for (const outcome of OUTCOMES) expect(read({ outcome }).outcome).toBe(outcome);
+    for (const outcome of ['', 'Succeeded', 'failed ', 'lost']) {
+      const parsed = parse(JSON.stringify({ outcome }));
+      if (parsed.kind !== 'fault') throw new Error('it was taken');
+      expect(parsed.problem).toMatchObject({ code: 'invalid_request', status: 400 });
+      expect(parsed.problem.errors).toMatchObject([{ pointer: '/outcome', code: 'invalid_value' }]);
+    }
   });
 
   test('an empty user agent is one that was given', () => {
@@ -108,6 +122,8 @@ describe('a decide body', () => {
     ['referrer', 1.5],
     ['session_token', 7],
     ['session_token', false],
+    ['outcome', 1],
+    ['outcome', ['failed']],
     ['event_type', {}],
     ['entity_keys', []],
     ['entity_keys', 'x'],
@@ -328,6 +344,8 @@ function model(body: Record<string, unknown>): Partial<DecideRequest> | null {
   if (texts.some((value) => value !== null && typeof value !== 'string')) return null;
   const timestamp = body['timestamp'] ?? null;
   if (timestamp !== null && !Number.isInteger(timestamp)) return null;
+  const outcome = OUTCOMES.find((one) => one === body['outcome']) ?? null;
+  if ((body['outcome'] ?? null) !== outcome) return null;
   for (const name of ['entity_keys', 'headers']) {
     const value = body[name] ?? null;
     if (value !== null && (typeof value !== 'object' || Array.isArray(value))) return null;
@@ -344,6 +362,7 @@ function model(body: Record<string, unknown>): Partial<DecideRequest> | null {
     referrer: referrer ?? null,
     sessionToken: sessionToken ?? '',
     eventType: (eventType ?? '').trim().toLowerCase(),
+    outcome,
     entities: entities
       .map(([name, value]) => ({ name, value: String(value) }))
       .filter(({ name, value }) => value !== '' && name.length <= 64 && value.length <= 256),
@@ -391,6 +410,7 @@ describe('any body', () => {
         session_token: fc.option(fc.string()),
         event_type: fc.oneof({ weight: 9, arbitrary: fc.string() }, fc.jsonValue()),
         timestamp: fc.oneof({ weight: 9, arbitrary: fc.integer() }, fc.jsonValue()),
+        outcome: fc.oneof({ weight: 9, arbitrary: fc.constantFrom(...OUTCOMES, null) }, fc.jsonValue()),
         entity_keys: fc.oneof({ weight: 9, arbitrary: fc.dictionary(name, small, { maxKeys: 20 }) }, fc.jsonValue()),
         headers: fc.oneof(
           { weight: 9, arbitrary: fc.dictionary(name, fc.oneof(small, fc.array(fc.string())), { maxKeys: 20 }) },

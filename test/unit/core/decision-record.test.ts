@@ -6,6 +6,7 @@ import { decodeRecord, encodeRecord } from '../../../src/core/decision-record.ts
 import { readIp } from '../../../src/core/ip.ts';
 import { SHADOW_REASONS } from '../../../src/core/shadow.ts';
 import { CALM_GEO, facts } from '../../support/facts.ts';
+import { history } from '../../support/history.ts';
 
 const PARTS = {
   requestId: 'req_01J00000000000000000000000',
@@ -27,6 +28,7 @@ describe('a decision record', () => {
       requestId: PARTS.requestId,
       occurredAtMs: PARTS.occurredAtMs,
       decision: 'REVIEW',
+      wouldBe: null,
       score: 71.2,
       sessionMode: 'full',
       shadow: 'near_block',
@@ -38,7 +40,29 @@ describe('a decision record', () => {
       country: CALM_GEO.country,
       asn: CALM_GEO.asn,
       contributions: [{ code: 'device_headless', weight: 0.7, evidence: 'HeadlessChrome' }],
+      outcome: null,
+      trace: null,
     });
+  });
+
+  it('keeps the outcome that the request told, and the trace of its event', () => {
+    for (const length of [0, 41, 104, 300]) {
+      const bytes = Uint8Array.from({ length: length + 5 }, (_none, n) => n);
+      const told = facts({ outcome: 'declined', history: { ...history(), trace: { bytes, length } } });
+      const record = decodeRecord(encodeRecord({ ...PARTS, facts: told }));
+      expect(record.outcome).toBe('declined');
+      expect([...(record.trace ?? [])]).toEqual([...bytes.subarray(0, length)]);
+    }
+  });
+
+  it('of before outcomes has neither', () => {
+    const old = pack(['req_01J00000000000000000000000', 1, 0, 0, 0, -1, null, 0, 'login', null, null, null, []]);
+    expect(decodeRecord(old)).toMatchObject({ eventType: 'login', outcome: null, trace: null });
+  });
+
+  it.each(DECISIONS)('of observe mode keeps that it would be %s, beside who made it', (wouldBe) => {
+    const record = decodeRecord(encodeRecord({ ...PARTS, wouldBe }));
+    expect(record).toMatchObject({ decision: 'REVIEW', wouldBe, collector: true, publicKey: true });
   });
 
   it('without a session has no fingerprint, no address and no country', () => {

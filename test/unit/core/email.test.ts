@@ -15,7 +15,8 @@ describe('parseEmail', () => {
   it('reads what the address says of itself', () => {
     expect(readEmail('42')).toBeNull();
     const ordinary = { disposable: false, generated: false };
-    expect(readEmail('a@b.co')).toEqual({ local: 'a', domain: 'b.co', ...ordinary });
+    const plain = { text: 'a@b.co', spelling: 'a@b.co', canonical: 'a@b.co', registrable: 'b.co' };
+    expect(readEmail('a@b.co')).toEqual({ local: 'a', domain: 'b.co', ...ordinary, ...plain });
     expect(readEmail('anna@mailinator.com')).toMatchObject({ disposable: true, generated: false });
     expect(readEmail('k3j9x2p1q7@b.co')).toMatchObject({ disposable: false, generated: true });
     expect(readEmail('k3j9x2p1q7@privaterelay.appleid.com')).toMatchObject(ordinary);

@@ -9,7 +9,7 @@ function rule(code: string, hit: Hit | null, weights: Readonly<Record<string, nu
   return { code, family: 'client', weights, hint: code, evaluate: () => hit };
 }
 
-const SIXTY_FOUR = Array.from({ length: 64 }, (_, i) => rule(`rule_${i}`, { evidence: String(i) }));
+const NINETY_SIX = Array.from({ length: 96 }, (_, i) => rule(`rule_${i}`, { evidence: String(i) }));
 
 describe('evaluating rules', () => {
   test('reports those that fired, in the order of the table, with weight and evidence', () => {
@@ -65,16 +65,17 @@ describe('evaluating rules', () => {
   });
 
   test('a rule that is off leaves the bits of the others where they are', () => {
-    const rules = tuneRules(SIXTY_FOUR, { ...DEFAULT_POLICY, rulesOff: ['rule_0', 'rule_40'] });
+    const rules = tuneRules(NINETY_SIX, { ...DEFAULT_POLICY, rulesOff: ['rule_0', 'rule_40', 'rule_64'] });
     const evaluated = evaluateRules(rules, facts(), DEFAULT_POLICY);
     expect(evaluated.rulesLow).toBe(0xffff_fffe);
     expect(evaluated.rulesHigh).toBe(0xffff_feff);
+    expect(evaluated.rulesTop).toBe(0xffff_fffe);
   });
 
-  test.each([0, 1, 31, 32, 62, 63])('rule %d has the bit of its place, as an unsigned number', (at) => {
-    const one = SIXTY_FOUR.map((candidate, i) => (i === at ? candidate : rule(candidate.code, null)));
-    const { rulesLow, rulesHigh } = evaluateRules(tuneRules(one, DEFAULT_POLICY), facts(), DEFAULT_POLICY);
-    expect((BigInt(rulesHigh) << 32n) | BigInt(rulesLow)).toBe(1n << BigInt(at));
+  test.each([0, 1, 31, 32, 62, 63, 64, 95])('rule %d has the bit of its place, as an unsigned number', (at) => {
+    const one = NINETY_SIX.map((candidate, i) => (i === at ? candidate : rule(candidate.code, null)));
+    const { rulesLow, rulesHigh, rulesTop } = evaluateRules(tuneRules(one, DEFAULT_POLICY), facts(), DEFAULT_POLICY);
+    expect((BigInt(rulesTop) << 64n) | (BigInt(rulesHigh) << 32n) | BigInt(rulesLow)).toBe(1n << BigInt(at));
   });
 
   test('the calm shopper of the tests fires none of the rules', () => {

@@ -9,6 +9,7 @@ import { history } from '../../support/history.ts';
 
 const BARE: Facts = {
   eventType: '',
+  outcome: null,
   ip: null,
   userAgent: null,
   agent: null,

@@ -19,30 +19,36 @@ function verdict(contributions: readonly Contribution[], list: ListAction | null
   return fuse(contributions, { eventType, list }, DEFAULT_POLICY);
 }
 
-/** Decisions from mild to hard, and the score at which each begins, by the shift of the upper three. */
-function bounds(shift: number): readonly (readonly [number, Decision])[] {
-  return [
-    [0, 'ALLOW'],
-    [30, 'ALLOW_WATCH'],
-    [50 + shift, 'SOFT_CHALLENGE'],
-    [65 + shift, 'REVIEW'],
-    [85 + shift, 'BLOCK'],
-  ];
-}
+/** Decisions from mild to hard, and the score at which each begins. */
+type Bounds = readonly (readonly [number, Decision])[];
+
+/** Payment and checkout. */
+const HELD_BACK: Bounds = [
+  [0, 'ALLOW'],
+  [30, 'ALLOW_WATCH'],
+  [45, 'SOFT_CHALLENGE'],
+  [60, 'REVIEW'],
+  [80, 'BLOCK'],
+];
+const OTHERS: Bounds = [
+  [0, 'ALLOW'],
+  [30, 'ALLOW_WATCH'],
+  [50, 'SOFT_CHALLENGE'],
+  [80, 'BLOCK'],
+];
 
 describe('bands', () => {
   test.each([
-    ['login', 0],
-    ['signup', 0],
-    ['', 0],
-    ['something new', 0],
-    ['constructor', 0],
-    ['__proto__', 0],
-    ['payment', -5],
-    ['checkout', -5],
-    ['search', 5],
-  ] as const)('of the event type %j are shifted by %d in the upper three', (eventType, shift) => {
-    const all = bounds(shift);
+    ['login', OTHERS],
+    ['signup', OTHERS],
+    ['search', OTHERS],
+    ['', OTHERS],
+    ['something new', OTHERS],
+    ['constructor', OTHERS],
+    ['__proto__', OTHERS],
+    ['payment', HELD_BACK],
+    ['checkout', HELD_BACK],
+  ] as const)('of the event type %j begin at %j', (eventType, all) => {
     for (const [at, [lower, decision]] of all.entries()) {
       const below = all[at - 1]?.[1] ?? 'ALLOW';
       expect([lower, band(lower, eventType, DEFAULT_POLICY)]).toEqual([lower, decision]);
@@ -53,20 +59,23 @@ describe('bands', () => {
   });
 
   test('use the rounded score', () => {
-    // 84.96 is shown as 85, so it is decided as 85.
-    const nearly = verdict([fired('a', 'client', 0.8496)]);
-    expect(nearly).toMatchObject({ score: 85, decision: 'BLOCK' });
-    expect(verdict([fired('a', 'client', 0.8494)])).toMatchObject({ score: 84.9, decision: 'REVIEW' });
+    // 79.96 is shown as 80, so it is decided as 80.
+    const nearly = verdict([fired('a', 'client', 0.7996)]);
+    expect(nearly).toMatchObject({ score: 80, decision: 'BLOCK' });
+    expect(verdict([fired('a', 'client', 0.7994)])).toMatchObject({ score: 79.9, decision: 'SOFT_CHALLENGE' });
+    const held = verdict([fired('a', 'client', 0.7994)], null, 'payment');
+    expect(held).toMatchObject({ score: 79.9, decision: 'REVIEW' });
   });
 
   test('of a policy of the operator’s own are used', () => {
     const policy: Policy = {
       ...DEFAULT_POLICY,
       bands: { allowWatch: 1, softChallenge: 2, review: 3, block: 4 },
-      shifts: { login: 10 },
+      eventTypeBands: { login: { allowWatch: 1, softChallenge: 12, review: null, block: 14 } },
     };
     expect(band(4, 'payment', policy)).toBe('BLOCK');
-    expect(bandsFor('login', policy)).toEqual({ allowWatch: 1, softChallenge: 12, review: 13, block: 14 });
+    expect(band(13, 'login', policy)).toBe('SOFT_CHALLENGE');
+    expect(band(14, 'login', policy)).toBe('BLOCK');
   });
 });
 
@@ -148,7 +157,7 @@ describe('the review hint', () => {
       [0.85, 'BLOCK', true],
     ];
     for (const [weight, decision, hinted] of weights) {
-      const given = verdict([fired('weak', 'journey', 0), fired('strong', 'client', weight)]);
+      const given = verdict([fired('weak', 'journey', 0), fired('strong', 'client', weight)], null, 'payment');
       expect(given.decision).toBe(decision);
       expect(given.reviewHint).toBe(hinted ? 'Strongest evidence: hint of strong (strong).' : '');
     }

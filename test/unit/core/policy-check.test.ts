@@ -36,6 +36,7 @@ describe('a policy file', () => {
 
   test('may say everything', () => {
     const part = {
+      mode: 'observe',
       bands: { allow_watch: 20, soft_challenge: 40, review: 60, block: 80 },
       weights: { device_headless: 0.5 },
       rules_off: ['ip_vpn'],
@@ -47,7 +48,11 @@ describe('a policy file', () => {
       sample_rate: 0.5,
     };
     const scope = { ...part, shifts: { login: 2 }, event_types: { refund: part } };
-    const read = document({ version: 'v1', ...scope, customers: { [CUSTOMER]: scope }, challenger: scope });
+    // A challenger decides nothing, so it has no mode.
+    const { mode: _mode, ...otherPart } = part;
+    const challenger = { ...otherPart, shifts: { login: 2 }, event_types: { refund: otherPart } };
+    const read = document({ version: 'v1', ...scope, customers: { [CUSTOMER]: scope }, challenger });
+    expect(read.customers.get(CUSTOMER)?.mode).toBe('observe');
     expect(read.watchedAsns).toEqual([64_500, 64_501]);
     expect(read.customers.get(CUSTOMER)?.eventTypes?.get('refund')?.bands).toEqual({
       allowWatch: 20,
@@ -88,6 +93,7 @@ describe('what is wrong with a policy file', () => {
     ['a band that is no number', { bands: { block: '90' } }, '/bands/block', 'must be a number from 0 to 100'],
     ['a band out of range', { bands: { block: 101 } }, '/bands/block', 'must be a number from 0 to 100'],
     ['null for a part', { bands: null }, '/bands', 'must be an object'],
+    ['a band without a number', { bands: { block: null } }, '/bands/block', 'must be a number from 0 to 100'],
     [
       'an unknown rule',
       { weights: { ip_vpm: 1 } },
@@ -124,6 +130,8 @@ describe('what is wrong with a policy file', () => {
     ['a network by its addresses', { watched_asns: ['10.0.0.0/8'] }, '/watched_asns/0', /64500 or "AS64500"/],
     ['a network beyond 32 bits', { relay_asns: ['AS4294967296'] }, '/relay_asns/0', /64500 or "AS64500"/],
     ['half a network', { hosting_asns: [1.5] }, '/hosting_asns/0', /64500 or "AS64500"/],
+    ['an unknown mode', { mode: 'watch' }, '/mode', 'must be enforce or observe'],
+    ['a mode of the challenger', { challenger: { mode: 'observe' } }, '/challenger/mode', '"mode" cannot stand here'],
     ['a sample rate over 1', { sample_rate: 2 }, '/sample_rate', 'must be a number from 0 to 1'],
     ['an entity key without characters', { ignored_entity_keys: [''] }, '/ignored_entity_keys/0', /1 to 64 characters/],
     ['an event type in capitals', { event_types: { Login: {} } }, '/event_types/Login', /in lower case/],
@@ -225,10 +233,11 @@ describe('a file of nonsense', () => {
 describe('bands must rise', () => {
   test.each([
     ['at the top', { bands: { block: 60 } }, ['/bands']],
-    ['with room between them', { bands: { review: 85 } }, ['/bands']],
+    ['with room between them', { bands: { review: 80 } }, ['/bands']],
+    ['without a review', { bands: { review: null, soft_challenge: 80 } }, ['/bands']],
     ['under a shift', { shifts: { refund: -25 } }, ['/shifts/refund']],
-    ['under 100 with a shift', { shifts: { refund: 16 } }, ['/shifts/refund']],
-    ['under a default shift', { bands: { block: 98 } }, ['/bands']],
+    ['under 100 with a shift', { shifts: { refund: 21 } }, ['/shifts/refund']],
+    ['over the defaults of payment', { bands: { soft_challenge: 60 } }, ['/bands']],
     ['for an event type', { event_types: { refund: { bands: { review: 40 } } } }, ['/event_types/refund/bands']],
     ['for a customer', { customers: { [CUSTOMER]: { bands: { block: 50 } } } }, [`/customers/${CUSTOMER}/bands`]],
     [
@@ -242,7 +251,7 @@ describe('bands must rise', () => {
     ['for the challenger', { challenger: { bands: { review: 90 } } }, ['/challenger/bands']],
     [
       'for the challenger over a customer',
-      { customers: { [CUSTOMER]: { bands: { review: 80 } } }, challenger: { bands: { block: 75 } } },
+      { customers: { [CUSTOMER]: { bands: { review: 78 } } }, challenger: { bands: { block: 75 } } },
       ['/challenger/bands'],
     ],
     [
@@ -260,13 +269,14 @@ describe('bands must rise', () => {
     const file = { customers: { [CUSTOMER]: { event_types: { refund: { bands: { block: 50 } } } } } };
     expect(Object.values(faults(file))).toEqual([
       `bands must rise from 0 to 100, shifts included; for the event type "refund" of the customer ${CUSTOMER} they would be ` +
-        'allow_watch 30, soft_challenge 50, review 65, block 50',
+        'allow_watch 30, soft_challenge 50, review none, block 50',
     ]);
   });
 
   test('but may begin at 0 and end at 100', () => {
     const bands = { allow_watch: 0, block: 100 };
     expect(faults({ bands, shifts: { search: 0 } })).toEqual({});
+    expect(faults({ bands: { review: null } })).toEqual({});
   });
 });
 

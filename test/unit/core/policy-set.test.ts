@@ -34,7 +34,8 @@ describe('without a policy file', () => {
       expect(active.modelRule?.rule.code).toBe('model_score');
       expect([...active.ignoredEntityKeys]).toEqual(DEFAULT_POLICY.ignoredEntityKeys);
       expect(active.challenger).toBeNull();
-      expect({ ...active.policy, bands: DEFAULT_POLICY.bands, shifts: DEFAULT_POLICY.shifts }).toEqual(DEFAULT_POLICY);
+      const { bands, eventTypeBands } = DEFAULT_POLICY;
+      expect({ ...active.policy, bands, eventTypeBands }).toEqual(DEFAULT_POLICY);
     },
   );
 
@@ -135,28 +136,49 @@ describe('what counts', () => {
   });
 });
 
+describe('the mode', () => {
+  test('is enforce, unless the file, an event type or a customer says otherwise', () => {
+    const file = { event_types: { login: { mode: 'observe' } }, customers: { [FIRST]: { mode: 'observe' } } };
+    const modeOf = (customer: CustomerNumber, type: string) => compile(file).of(customer, type).policy.mode;
+    expect([modeOf(OTHER, ''), modeOf(OTHER, 'login'), modeOf(ONE, '')]).toEqual(['enforce', 'observe', 'observe']);
+    const back = compile({ mode: 'observe', customers: { [FIRST]: { mode: 'enforce' } } });
+    expect([back.of(ONE, '').policy.mode, back.of(OTHER, '').policy.mode]).toEqual(['enforce', 'observe']);
+  });
+});
+
 describe('bands', () => {
-  const bandsOf = (file: object, type: string, customer = OTHER): readonly number[] => {
+  const bandsOf = (file: object, type: string, customer = OTHER): readonly (number | null)[] => {
     const { bands, policy } = compile(file).of(customer, type);
     expect(policy.bands).toBe(bands);
-    // Whoever asks for the shift once more gets none.
     expect(bandsFor(type, policy)).toBe(bands);
     return [bands.allowWatch, bands.softChallenge, bands.review, bands.block];
   };
 
   test('have the shift of their event type in them', () => {
-    expect(bandsOf({ bands: { block: 90 } }, 'login')).toEqual([30, 50, 65, 90]);
-    expect(bandsOf({ bands: { block: 90 } }, 'payment')).toEqual([30, 45, 60, 85]);
-    expect(bandsOf({ shifts: { refund: -10 } }, 'refund')).toEqual([30, 40, 55, 75]);
-    expect(bandsOf({ shifts: { payment: 0 } }, 'payment')).toEqual([30, 50, 65, 85]);
-    expect(bandsOf({ shifts: { payment: 0 } }, 'checkout')).toEqual([30, 45, 60, 80]);
+    expect(bandsOf({ bands: { block: 90 } }, 'login')).toEqual([30, 50, null, 90]);
+    expect(bandsOf({ bands: { block: 90 } }, 'payment')).toEqual([30, 45, 60, 90]);
+    expect(bandsOf({ shifts: { refund: -10 } }, 'refund')).toEqual([30, 40, null, 70]);
+    expect(bandsOf({ shifts: { payment: -5 } }, 'payment')).toEqual([30, 40, 55, 75]);
+    expect(bandsOf({ shifts: { payment: -5 } }, 'checkout')).toEqual([30, 45, 60, 80]);
+  });
+
+  test('have a REVIEW only where the defaults or the file say so', () => {
+    const back = { bands: { review: 65 }, event_types: { search: { bands: { review: null } } } };
+    expect(bandsOf(back, 'login')).toEqual([30, 50, 65, 80]);
+    expect(bandsOf(back, 'payment')).toEqual([30, 45, 65, 80]);
+    expect(bandsOf(back, 'search')).toEqual([30, 50, null, 80]);
+    expect(bandsOf({ event_types: { login: { bands: { review: 65 } } } }, 'login')).toEqual([30, 50, 65, 80]);
+    expect(bandsOf({ bands: { review: null } }, 'checkout')).toEqual([30, 45, null, 80]);
+    const customers = { [FIRST]: { bands: { review: 70 } } };
+    expect(bandsOf({ customers }, 'login', ONE)).toEqual([30, 50, 70, 80]);
+    expect(bandsOf({ customers }, 'login')).toEqual([30, 50, null, 80]);
   });
 
   test('that an event type names are meant as they are written', () => {
     const file = { event_types: { payment: { bands: { block: 70 } } } };
     expect(bandsOf(file, 'payment')).toEqual([30, 45, 60, 70]);
     const customers = { [FIRST]: { bands: { block: 90 }, shifts: { payment: -1 } } };
-    expect(bandsOf({ ...file, customers }, 'payment', ONE)).toEqual([30, 49, 64, 89]);
+    expect(bandsOf({ ...file, customers }, 'payment', ONE)).toEqual([30, 44, 59, 89]);
   });
 });
 
@@ -185,7 +207,7 @@ describe('the challenger', () => {
       expect(other?.policy.version).toBe('next');
     }
     expect(set.of(ONE, 'refund').challenger?.bands.block).toBe(66);
-    expect(set.of(ONE, 'refund').bands.block).toBe(85);
+    expect(set.of(ONE, 'refund').bands.block).toBe(80);
   });
 });
 
@@ -223,7 +245,7 @@ describe('many customers', () => {
 describe('any file that is valid', () => {
   const near = (band: number) => fc.integer({ min: band - 8, max: band + 8 });
   const bands = fc.record(
-    { allow_watch: near(35), soft_challenge: near(50), review: near(65), block: near(85) },
+    { allow_watch: near(35), soft_challenge: near(50), review: fc.option(near(65)), block: near(85) },
     { requiredKeys: [] },
   );
   const type = fc.constantFrom('login', 'payment', 'search', 'refund');
@@ -262,7 +284,8 @@ describe('any file that is valid', () => {
           for (const customer of [ONE, OTHER]) {
             const active = set.of(customer, eventType);
             for (const { bands: all } of [active, active.challenger ?? active]) {
-              const rising = [0, all.allowWatch, all.softChallenge - 1e-9, all.review - 2e-9, all.block - 3e-9, 100];
+              const review = all.review ?? all.softChallenge + 2e-9;
+              const rising = [0, all.allowWatch, all.softChallenge - 1e-9, review - 2e-9, all.block - 3e-9, 100];
               expect(rising).toEqual(rising.toSorted((a, b) => a - b));
             }
           }

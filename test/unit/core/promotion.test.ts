@@ -5,7 +5,7 @@ import {
   isLive,
   promotedRisk,
   promotionOf,
-  type Promotion,
+  type Consensus,
   type Sighting,
 } from '../../../src/core/promotion.ts';
 
@@ -13,7 +13,7 @@ const DAY = 86_400;
 const NOW = 1_000 * DAY;
 
 function by(customer: number, lastSeenSeconds = NOW, firstSeenSeconds = lastSeenSeconds): Sighting {
-  return { customer, firstSeenSeconds, lastSeenSeconds };
+  return { customer, firstSeenSeconds, lastSeenSeconds, isConfirmed: true };
 }
 
 describe('promotion', () => {
@@ -22,14 +22,13 @@ describe('promotion', () => {
     [1, 0],
     [2, 0],
     [3, 90],
-    [4, 92],
+    [4, 90],
     [5, 94],
-    [6, 96],
-    [7, 98],
-    [8, 98],
+    [9, 94],
+    [10, 98],
     [5_000, 98],
   ])('%i customers give risk %i', (customers, risk) => {
-    expect(promotedRisk(customers)).toBe(risk);
+    expect(promotedRisk({ customers, confirmed: customers })).toBe(risk);
     const sightings = Array.from({ length: customers }, (_, i) => by(i + 1));
     expect(promotionOf(sightings, NOW)?.customers ?? 0).toBe(risk === 0 ? 0 : customers);
   });
@@ -41,6 +40,13 @@ describe('promotion', () => {
     expect([isLive(NOW, NOW), isLive(NOW + 5, NOW)]).toEqual([true, true]);
   });
 
+  test('of customers whose evidence is not confirmed is suspicious and no more', () => {
+    expect(promotedRisk({ customers: 12, confirmed: 2 })).toBe(60);
+    expect(promotedRisk({ customers: 12, confirmed: 3 })).toBe(90);
+    const weak = [by(1), by(2), { ...by(3), isConfirmed: false }];
+    expect(promotionOf(weak, NOW)).toMatchObject({ customers: 3, confirmed: 2 });
+  });
+
   test('counts a customer once', () => {
     expect(promotionOf([by(1), by(1, NOW - DAY), by(1, NOW - 2 * DAY), by(2)], NOW)).toBeNull();
   });
@@ -49,15 +55,16 @@ describe('promotion', () => {
     const sightings = [by(1, NOW - 5, NOW - 60 * DAY), by(2, NOW - 2 * DAY), by(3, NOW - 9, NOW - 10), by(4, 1, 1)];
     expect(promotionOf(sightings, NOW)).toEqual({
       customers: 3,
+      confirmed: 3,
       firstSeenSeconds: NOW - 60 * DAY,
       lastSeenSeconds: NOW - 5,
     });
   });
 
   test('after a sighting: the fresh one, with the first sight of the one before', () => {
-    const before: Promotion = { customers: 6, firstSeenSeconds: 10, lastSeenSeconds: 20 };
-    const fresh: Promotion = { customers: 3, firstSeenSeconds: 70, lastSeenSeconds: 90 };
-    expect(afterSighting(before, fresh)).toEqual({ customers: 3, firstSeenSeconds: 10, lastSeenSeconds: 90 });
+    const before: Consensus = { customers: 6, confirmed: 6, firstSeenSeconds: 10, lastSeenSeconds: 20 };
+    const fresh: Consensus = { customers: 3, confirmed: 2, firstSeenSeconds: 70, lastSeenSeconds: 90 };
+    expect(afterSighting(before, fresh)).toEqual({ ...fresh, firstSeenSeconds: 10 });
     expect(afterSighting(null, fresh)).toEqual(fresh);
     expect(afterSighting(before, null)).toEqual(before);
     expect(afterSighting(null, null)).toBeNull();
@@ -65,7 +72,7 @@ describe('promotion', () => {
 
   test('an entry of two parts has the higher risk of both as of now', () => {
     const imported = { risk: 95, customers: 2, firstSeenSeconds: 100, lastSeenSeconds: NOW - 35 * DAY };
-    const promotion = { customers: 3, firstSeenSeconds: 90, lastSeenSeconds: NOW - 21 * DAY };
+    const promotion = { customers: 3, confirmed: 3, firstSeenSeconds: 90, lastSeenSeconds: NOW - 21 * DAY };
     expect(effectiveEntry(imported, promotion, NOW)).toEqual({
       risk: 45,
       customers: 3,

@@ -37,10 +37,12 @@ describe('the shadow review queue', () => {
 
   test.each([
     ['payment', [76.9, 77, 79.9, 80]],
-    ['login', [81.9, 82, 84.9, 85]],
-    ['search', [86.9, 87, 89.9, 90]],
+    ['login', [76.9, 77, 79.9, 80]],
+    ['search', [76.9, 77, 79.9, 80]],
+    ['refund', [86.9, 87, 89.9, 90]],
   ] as const)('on %s the last 3 points under BLOCK are near', (eventType, [far, first, last, block]) => {
-    const bands = bandsFor(eventType, DEFAULT_POLICY);
+    const eventTypeBands = { ...DEFAULT_POLICY.eventTypeBands, refund: { ...BANDS, block: 90 } };
+    const bands = bandsFor(eventType, { ...DEFAULT_POLICY, eventTypeBands });
     expect(shadowReason('req_1', 'REVIEW', far, bands, 0)).toBeNull();
     expect(shadowReason('req_1', 'REVIEW', first, bands, 0)).toBe('near_block');
     expect(shadowReason('req_1', 'REVIEW', last, bands, 0)).toBe('near_block');
@@ -48,7 +50,7 @@ describe('the shadow review queue', () => {
   });
 
   test('an allowed fingerprint whose score is near BLOCK is near, and a blocked one is not', () => {
-    expect(shadowReason('req_1', 'ALLOW', 84, BANDS, 0)).toBe('near_block');
+    expect(shadowReason('req_1', 'ALLOW', 79, BANDS, 0)).toBe('near_block');
     expect(shadowReason('req_1', 'BLOCK', 100, BANDS, 0)).toBeNull();
   });
 });

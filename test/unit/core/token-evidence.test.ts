@@ -19,7 +19,7 @@ test('what a client writes into its token never makes a BLOCK by itself', () => 
   expect(strongest.size).toBe(3);
   const score = 100 * (1 - [...strongest.values()].reduce((calm, weight) => calm * (1 - weight), 1));
   const lowest = Math.min(
-    ...Object.keys(DEFAULT_POLICY.shifts).map((type) => bandsFor(type, DEFAULT_POLICY).block),
+    ...Object.keys(DEFAULT_POLICY.eventTypeBands).map((type) => bandsFor(type, DEFAULT_POLICY).block),
     DEFAULT_POLICY.bands.block,
   );
   expect(score).toBeLessThan(lowest);

@@ -33,7 +33,7 @@ describe('the example of a test', () => {
     const event = JSON.parse(exampleEvent(1_795_996_800, 'req_x', decision)) as Record<string, unknown>;
     expect(Object.keys(event)).toEqual(['event', 'request_id', 'decision', 'score', 'reasons', 'timestamp']);
     expect(event).toMatchObject({ event: decision, decision, request_id: 'req_x', timestamp: 1_795_996_800 });
-    expect(band(Number(event['score']), 'login', DEFAULT_POLICY)).toBe(decision);
+    expect(band(Number(event['score']), 'payment', DEFAULT_POLICY)).toBe(decision);
     const codes = RULES.map(({ code }) => code);
     for (const reason of event['reasons'] as string[]) expect(codes).toContain(reason);
   });

@@ -21,7 +21,8 @@ function setUp(log?: Partial<DecisionLog>) {
   }) as unknown as Managed;
   const cursors = new Cursors(Buffer.alloc(32));
   decisionRoutes(unwrapped, { decisions, cursors, labelOf: (_customer, id) => (id === labelled ? 'fraud' : null) });
-  candidateRoutes(unwrapped, { decisions, lists: store.lists, registry: store.registry, cursors });
+  const fingerprints = { find: () => ({ isSeen: true, networks24h: 1, isCommon: false }) };
+  candidateRoutes(unwrapped, { decisions, lists: store.lists, registry: store.registry, fingerprints, cursors });
   let labelled = '';
   return {
     decisions,

@@ -17,7 +17,7 @@ import {
   createManaged,
   type ManagedAnswer,
   type ManagedHandler,
-  type ManagedOptions,
+  type OptionsWithBody,
   type ManagedRequest,
 } from '../../../src/manage/managed.ts';
 import { createLog } from '../../../src/observe/log.ts';
@@ -84,7 +84,7 @@ function setUp(log = createLog('silent'), work: Partial<WorkBounds> = {}, bodies
     options: {
       readonly body?: string;
       readonly handler?: ManagedHandler<unknown>;
-      readonly managed?: Required<ManagedOptions<unknown>>;
+      readonly managed?: OptionsWithBody<unknown>;
     } = {},
   ): Promise<Sent> {
     const body = options.body ?? '';
@@ -289,7 +289,7 @@ describe('before the body is read, and with the end of the connection', () => {
   });
 
   test('a Bearer caller with as many calls waiting as it may have is refused, and a public key', () => {
-    const { managed } = setUp(undefined, { inWorkMax: 0, waitingMax: 0 });
+    const { managed } = setUp(undefined, { waitingBytesPerCustomerMax: 999_999 });
     const handler = managed({ body: AS_IT_IS }, () => OK);
     expect(begin(handler, BEARER)).toEqual([429, 'overloaded', true]);
     const authorization = `Bearer ${PUBLIC_KEY}`;

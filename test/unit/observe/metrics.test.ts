@@ -84,7 +84,14 @@ describe('the metrics', () => {
     counts.refused('unknown_key');
     counts.batchFailures = 6;
     counts.shadowRouted = 7;
+    counts.observed[4] = 8;
+    for (let i = 0; i < 300; i++) counts.trustedSource(`source ${i}`);
+    counts.trustedSource('source 1');
     const { samples } = await scrape(counts);
+    expect(valueOf(samples, 'gatehouse_observed_total', { decision: 'BLOCK' })).toBe(8);
+    expect(valueOf(samples, 'gatehouse_trusted_total', { source: 'source 1' })).toBe(2);
+    // Past 256 names.
+    expect(valueOf(samples, 'gatehouse_trusted_total', { source: '(others)' })).toBe(44);
     expect(valueOf(samples, 'gatehouse_decisions_total', { decision: 'ALLOW' })).toBe(3);
     expect(valueOf(samples, 'gatehouse_decisions_total', { decision: 'BLOCK' })).toBe(1);
     expect(valueOf(samples, 'gatehouse_decisions_total', { decision: 'REVIEW' })).toBe(0);
@@ -120,6 +127,12 @@ describe('the metrics', () => {
     for (const rule of rules) bits |= 1n << BigInt(rule);
     for (let i = 0; i < 3; i++) counts.decided(0, Number(bits & 0xffff_ffffn), Number(bits >> 32n), 1);
     expect([...counts.rules]).toEqual(CODES.map((_, i) => (rules.includes(i) ? 3 : 0)));
+  });
+
+  test('a rule from the 65th on is counted from the third word of bits', () => {
+    const counts = new DecisionCounts(96);
+    counts.decided(0, 0, 0, 1, 0x8000_0001);
+    expect([...counts.rules].flatMap((count, at) => (count > 0 ? [at] : []))).toEqual([64, 95]);
   });
 
   test('latency has cumulative buckets, bounds that belong to their bucket, and +Inf equal to the count', async () => {

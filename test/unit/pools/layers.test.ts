@@ -62,6 +62,12 @@ describe('GeoIP folder', () => {
       geoip_country: { state: 'absent', version: null, detail: '', refused: false },
       geoip_asn: { state: 'absent', version: null, detail: '', refused: false },
       anonymiser: { state: 'absent', version: null, detail: '', refused: false },
+      hosting_networks: {
+        state: 'ok',
+        version: expect.stringMatching(/^built-in \d{4}-\d\d-\d\d, \d+ networks$/) as string,
+        detail: expect.any(String) as string,
+        refused: false,
+      },
       model: { state: 'absent', version: null, detail: 'no model: rules decide alone', refused: false },
     });
   });
@@ -74,6 +80,7 @@ describe('GeoIP folder', () => {
     expect(layers.status()).toMatchObject({
       geoip_city: { state: 'ok', version: 'GeoLite2-City 2026-05-28', detail: '' },
       geoip_asn: { state: 'ok', version: 'GeoLite2-ASN 2026-05-28' },
+      hosting_networks: { state: 'ok', detail: 'not asked: a database serves in its place' },
       anonymiser: { state: 'ok', version: 'GeoIP2-Anonymous-IP 2026-05-28' },
     });
   });

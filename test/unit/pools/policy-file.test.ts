@@ -85,7 +85,7 @@ describe('at the start', () => {
   test('no file that is set up leaves the defaults', async () => {
     const policyFile = await open({ file: null });
     expect(policyFile.status()).toMatchObject({ state: 'absent', version: null });
-    expect(blockOf(startWorker(policyFile))).toBe(85);
+    expect(blockOf(startWorker(policyFile))).toBe(80);
     await policyFile.poll();
     expect(lines).toEqual([]);
   });
@@ -314,7 +314,7 @@ describe('customers', () => {
   test('have their own policy, others the common one', async () => {
     put(forOne);
     const worker = startWorker(await open({ customerNumberOf: (id) => (id === CUSTOMER ? NUMBER : null) }));
-    expect([blockOf(worker, NUMBER), blockOf(worker, OTHER)]).toEqual([70, 85]);
+    expect([blockOf(worker, NUMBER), blockOf(worker, OTHER)]).toEqual([70, 80]);
   });
 
   test('that are made after the file get theirs at the next look', async () => {
@@ -330,7 +330,7 @@ describe('customers', () => {
     });
     expect(lines.join('\n')).toContain(CUSTOMER);
     await policyFile.poll();
-    expect(blockOf(worker, NUMBER)).toBe(85);
+    expect(blockOf(worker, NUMBER)).toBe(80);
     made = true;
     await policyFile.poll();
     await until(() => blockOf(worker, NUMBER) === 70);

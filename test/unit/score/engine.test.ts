@@ -7,8 +7,10 @@ import type { HistoryEvent, HistoryFacts, Velocity } from '../../../src/core/his
 import { compilePolicies, DEFAULT_DOCUMENT, DEFAULT_POLICY_SET, type PolicySet } from '../../../src/core/policy-set.ts';
 import {
   ANSWER_DEGRADED,
+  ANSWER_OBSERVED,
   ANSWER_SHADOW_ROUTED,
   ANSWER_SIGHTING,
+  ANSWER_TRUSTED,
   AnswerReader,
   AnswerWriter,
   createFrame,
@@ -117,6 +119,14 @@ async function score(bodies: readonly unknown[], flags = 0): Promise<Scored[]> {
   }));
 }
 
+interface Answered {
+  readonly decision: string;
+  readonly would_be?: string;
+  readonly score: number;
+  readonly reasons: readonly string[];
+  readonly review_hint: string;
+}
+
 async function scoreOne(body: unknown, flags = 0): Promise<Scored> {
   const [scored] = await score([body], flags);
   if (scored === undefined) throw new Error('no answer');
@@ -129,17 +139,26 @@ const history = (over: Partial<HistoryFacts['session']>): HistoryFacts => ({
     ageMs: 60_000,
     decisions1m: 1,
     payments1h: 0,
+    paid1h: 0,
+    declined1h: 0,
     rhythm: null,
+    pages: null,
     networkChanged: false,
     previousCountry: null,
     previousCountryAgeSeconds: 0,
     regions1h: 1,
     agentChanged: false,
+    leftItsOrigin: false,
     ...over,
   },
   ip: null,
   entities: [],
+  context: null,
   device: null,
+  surge: null,
+  crowd: null,
+  values: null,
+  trace: null,
 });
 
 describe('memory', () => {
@@ -245,7 +264,7 @@ describe('a challenger', () => {
       },
       () => 1 as CustomerNumber,
     );
-  const HEADLESS = { ...CALM, user_agent: 'HeadlessChrome/157.0' };
+  const HEADLESS = { ...CALM, user_agent: 'HeadlessChrome/157.0', event_type: 'checkout' };
 
   test('that lands in another band copies the decision to the review queue and changes nothing in it', async () => {
     world.policies = withChallenger(0.1);
@@ -259,6 +278,122 @@ describe('a challenger', () => {
     const scored = await scoreOne(HEADLESS);
     expect(scored.flags & ANSWER_SHADOW_ROUTED).toBe(0);
     expect(scored.record?.shadow).toBeNull();
+  });
+});
+
+describe('a trusted source', () => {
+  const trusting = (more: object = {}): PolicySet =>
+    compilePolicies(
+      { ...DEFAULT_DOCUMENT, sampleRate: 0, trustedNetworks: { partner: ['91.10.20.0/24'] }, ...more },
+      () => 1 as CustomerNumber,
+    );
+  const TOOL = { ...CALM, user_agent: 'curl/8.5.0' };
+  const codes = ({ record }: Scored): readonly string[] => record?.contributions.map(({ code }) => code) ?? [];
+  const busy: Velocity = { observe: () => [history({ decisions1m: 500, regions1h: 4 })] };
+
+  test('is named, flagged, and quiet for rules of client and volume alone', async () => {
+    world.policies = trusting();
+    world.velocity = busy;
+    const scored = await scoreOne({ ...TOOL, url: 'https://shop.example/.env' });
+    expect(codes(scored)).toEqual(['trusted_source', 'session_many_networks', 'journey_probe_url']);
+    expect(scored.record?.contributions[0]).toMatchObject({ weight: 0, evidence: 'partner' });
+    expect(scored.flags & ANSWER_TRUSTED).not.toBe(0);
+  });
+
+  test('is anybody else to rules of client and volume from another network', async () => {
+    world.policies = trusting();
+    world.velocity = busy;
+    const scored = await scoreOne({ ...TOOL, ip: '91.10.21.30' });
+    expect(codes(scored)).toEqual(['device_http_library', 'velocity_session_1m', 'session_many_networks']);
+    expect(scored.flags & ANSWER_TRUSTED).toBe(0);
+  });
+
+  test('may be a user agent', async () => {
+    world.policies = trusting({ trustedNetworks: undefined, trustedAgents: { monitor: ['curl/*'] } });
+    expect((await scoreOne(TOOL)).record).toMatchObject({ decision: 'ALLOW', score: 0 });
+  });
+
+  test('is no excuse before the customer’s own list', async () => {
+    world.policies = trusting();
+    world.list = 'block';
+    expect((await scoreOne(TOOL)).record).toMatchObject({ decision: 'BLOCK', score: 100 });
+  });
+
+  test('is never trusted with a public key, and not with its rule switched off', async () => {
+    world.policies = trusting();
+    expect(codes(await scoreOne(TOOL, REQUEST_PUBLIC_KEY))).toEqual(['device_http_library']);
+    world.policies = trusting({ rulesOff: ['trusted_source'] });
+    expect(codes(await scoreOne(TOOL))).toEqual(['device_http_library']);
+  });
+
+  test('of one name takes another layer’s place by that name', async () => {
+    world.policies = trusting({ eventTypes: new Map([['login', { trustedNetworks: { partner: [] } }]]) });
+    expect(codes(await scoreOne(TOOL))).toEqual(['device_http_library']);
+    expect(codes(await scoreOne({ ...TOOL, event_type: 'search' }))).toEqual(['trusted_source']);
+  });
+});
+
+describe('observe mode', () => {
+  const observing = (more: object = {}): PolicySet =>
+    compilePolicies({ ...DEFAULT_DOCUMENT, sampleRate: 0, mode: 'observe', ...more }, () => 1 as CustomerNumber);
+  const HEADLESS = { ...CALM, user_agent: 'HeadlessChrome/157.0' };
+
+  test('answers ALLOW with the real score and reasons, and what it would have been', async () => {
+    world.policies = observing();
+    const scored = await scoreOne(HOSTILE);
+    const { decision, would_be, score: points, reasons, review_hint } = JSON.parse(`${scored.text}0}`) as Answered;
+    expect({ decision, would_be, points, reasons, review_hint }).toEqual({
+      decision: 'ALLOW',
+      would_be: 'BLOCK',
+      points: 92.5,
+      reasons: ['device_headless', 'journey_probe_url'],
+      review_hint: '',
+    });
+    expect(scored.record).toMatchObject({ decision: 'ALLOW', wouldBe: 'BLOCK', score: 92.5 });
+    expect(scored.flags & ANSWER_OBSERVED).not.toBe(0);
+  });
+
+  test('says of a harmless request that it would be an ALLOW too', async () => {
+    world.policies = observing();
+    const scored = await scoreOne(CALM);
+    expect(scored.text).toContain('"decision":"ALLOW","would_be":"ALLOW","score":0,');
+    expect(scored.flags & ANSWER_OBSERVED).toBe(0);
+  });
+
+  test('of another mode leaves no would_be', async () => {
+    world.policies = observing({ mode: 'enforce' });
+    const scored = await scoreOne(HOSTILE);
+    expect(scored.text).not.toContain('would_be');
+    expect(scored.record).toMatchObject({ decision: 'BLOCK', wouldBe: null });
+  });
+
+  test('leaves an empty session token at SOFT_CHALLENGE', async () => {
+    world.policies = observing();
+    const scored = await scoreOne({ ...CALM, session_token: '' });
+    expect(scored.record).toMatchObject({ decision: 'SOFT_CHALLENGE', wouldBe: null });
+    expect(scored.text).not.toContain('would_be');
+  });
+
+  test('lets lists hold', async () => {
+    world.policies = observing();
+    world.list = 'block';
+    const blocked = await scoreOne(CALM);
+    expect(blocked.record).toMatchObject({ decision: 'BLOCK', score: 100, wouldBe: null });
+    world.list = 'allow';
+    expect((await scoreOne(HOSTILE)).record).toMatchObject({ decision: 'ALLOW', wouldBe: 'ALLOW' });
+  });
+
+  test('does not feed the registry, and routes what is near BLOCK to the review queue', async () => {
+    world.policies = observing();
+    expect((await scoreOne(HOSTILE)).flags & ANSWER_SIGHTING).toBe(0);
+    world.policies = observing({ weights: { device_headless: 0.78 } });
+    const near = await scoreOne(HEADLESS);
+    expect(near.record).toMatchObject({ decision: 'ALLOW', wouldBe: 'SOFT_CHALLENGE', shadow: 'near_block' });
+  });
+
+  test('compares the challenger with what would have been decided', async () => {
+    world.policies = observing({ challenger: { version: 'next', weights: { device_headless: 0.72 } } });
+    expect((await scoreOne(HEADLESS)).record).toMatchObject({ wouldBe: 'SOFT_CHALLENGE', shadow: null });
   });
 });
 

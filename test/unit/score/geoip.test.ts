@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { readHostingTable } from '../../../src/core/hosting-networks.ts';
 import { GEO_PACKAGES, findPackage, loadGeoFile } from '../../../src/pools/layer-files.ts';
 import type { GeoContent, GeoSlot } from '../../../src/pools/layer-messages.ts';
 import { openMmdb } from '../../../src/pools/mmdb.ts';
@@ -67,6 +68,47 @@ describe('lookup', () => {
     const both = createGeoIp({ ...NONE, city: ready(1, four, six) });
     expect(both.lookup('2a00::1', 6)?.country).toBe('SE');
     expect(both.lookup('42.1.1.1', 4)?.country).toBe('CN');
+  });
+});
+
+describe('the table of hosting networks', () => {
+  const hosting = readHostingTable(
+    'gatehouse-hosting-networks 1 2026-11-22 2\nAS16509 Amazon\n203.0.113.0/24\nAS36183 Relay\n192.0.2.0/24',
+  );
+
+  it('tells the network where no database of networks or anonymisers serves', () => {
+    const geo = createGeoIp({ ...NONE, city: ready(1, cityDatabase()) }, () => {}, hosting);
+    expect(geo.lookup('203.0.113.9', 4)).toMatchObject({ country: 'DE', asn: 16_509, organisation: 'Amazon' });
+    expect(geo.lookup('192.0.2.1', 4)).toMatchObject({ latitude: 1, asn: 36_183 });
+    expect(createGeoIp(NONE, () => {}, hosting).lookup('203.0.113.9', 4)).toMatchObject({ country: null, asn: 16_509 });
+  });
+
+  it('yields to a database of networks or anonymisers, also for addresses that this one does not know', () => {
+    for (const slot of [{ asn: ready(1, asnDatabase()) }, { anonymiser: ready(1, anonymousDatabase()) }]) {
+      const geo = createGeoIp({ ...NONE, city: ready(1, cityDatabase()), ...slot }, () => {}, hosting);
+      expect(geo.lookup('203.0.113.9', 4)?.organisation ?? null).not.toBe('Amazon');
+      expect(geo.lookup('192.0.2.1', 4)).toMatchObject({ asn: null });
+    }
+  });
+
+  it('yields to a city database that names the network', () => {
+    const city = writeMmdb({ type: 'City', ipVersion: 4, networks: { '203.0.113.0/24': { asn: 64_500 } } });
+    const facts = createGeoIp({ ...NONE, city: ready(1, city) }, () => {}, hosting).lookup('203.0.113.9', 4);
+    expect(facts).toMatchObject({ asn: 64_500, organisation: null });
+  });
+
+  it('serves again when the database goes, and takes over from one that does not open', () => {
+    const geo = createGeoIp({ ...NONE, asn: ready(1, asnDatabase()) }, () => {}, hosting);
+    for (let i = 0; i < 3; i++) expect(geo.lookup('203.0.113.9', 4)?.asn).toBe(64_500);
+    geo.swap('asn', { kind: 'absent', generation: 2, detail: '' });
+    expect(geo.lookup('203.0.113.9', 4)?.asn).toBe(16_509);
+    const refused = createGeoIp({ ...NONE, asn: { kind: 'refused', generation: 1, detail: 'bad' } }, () => {}, hosting);
+    expect(refused.lookup('203.0.113.9', 4)?.asn).toBe(16_509);
+  });
+
+  it('is left out when it does not read', () => {
+    const geo = createGeoIp(NONE, () => {}, readHostingTable('cut short'));
+    expect(geo.lookup('203.0.113.9', 4)).toBeNull();
   });
 });
 

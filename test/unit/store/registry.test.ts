@@ -10,7 +10,7 @@ import { hashOf, tempStore, value } from './support.ts';
 const DAY = 86_400;
 
 function promote(store: Store, seed: number, promotion: Promotion | null): Promise<void> {
-  return value(durably(store.state, () => store.registry.setPromotion(hashOf(seed), promotion)));
+  return value(durably(store.state, () => store.registry.setPromotion(hashOf(seed), promotion, 2000)));
 }
 
 function imported(seed: number, extra: Partial<Promotion & { risk: number }> = {}) {
@@ -24,7 +24,14 @@ function imported(seed: number, extra: Partial<Promotion & { risk: number }> = {
   };
 }
 
-const PROMOTION: Promotion = { customers: 4, firstSeenSeconds: 500, lastSeenSeconds: 2000 };
+const PROMOTION: Promotion = {
+  customers: 4,
+  confirmed: 4,
+  firstSeenSeconds: 500,
+  lastSeenSeconds: 2000,
+  risenAtSeconds: 2000,
+  shownBefore: 0,
+};
 
 describe('registry', () => {
   test('an imported entry comes back as stored, and with its half-life on the hot path', async () => {
@@ -55,10 +62,10 @@ describe('registry', () => {
     const store = tempStore();
     await promote(store, 1, PROMOTION);
     expect(store.registry.get(hashOf(1))).toEqual({ imported: null, promotion: PROMOTION });
-    expect(store.registry.find(hashOf(1), 2000)).toEqual({ risk: 92, customers: 4 });
-    expect(store.registry.find(hashOf(1), 2000 + 7 * DAY)?.risk).toBe(92);
-    expect(store.registry.find(hashOf(1), 2000 + 21 * DAY)?.risk).toBeCloseTo(46, 9);
-    expect(store.registry.find(hashOf(1), 2000 + 35 * DAY)?.risk).toBeCloseTo(23, 9);
+    expect(store.registry.find(hashOf(1), 2000)).toEqual({ risk: 90, customers: 4 });
+    expect(store.registry.find(hashOf(1), 2000 + 7 * DAY)?.risk).toBe(90);
+    expect(store.registry.find(hashOf(1), 2000 + 21 * DAY)?.risk).toBeCloseTo(45, 9);
+    expect(store.registry.find(hashOf(1), 2000 + 35 * DAY)?.risk).toBeCloseTo(22.5, 9);
   });
 
   test.each(['the import first', 'the promotion first'])('both parts are one entry, %s', async (order) => {
@@ -69,7 +76,7 @@ describe('registry', () => {
     const { fingerprintHash: _hash, ...part } = imported(1);
     expect(store.registry.get(hashOf(1))).toEqual({ imported: part, promotion: PROMOTION });
     // The higher risk, and never fewer customers than the import says.
-    expect(store.registry.find(hashOf(1), 2000)).toEqual({ risk: 92, customers: 9 });
+    expect(store.registry.find(hashOf(1), 2000)).toEqual({ risk: 90, customers: 9 });
     await promote(store, 1, null);
     expect(store.registry.get(hashOf(1))).toEqual({ imported: part, promotion: null });
     expect(store.registry.find(hashOf(1), 2000)).toEqual({ risk: 60, customers: 9 });
@@ -90,7 +97,7 @@ describe('registry', () => {
     await promote(store, 1, PROMOTION);
     await value(store.registry.put(imported(1, { risk: 10, customers: 0 })));
     expect(store.registry.get(hashOf(1))).toMatchObject({ imported: { risk: 10, customers: 0 }, promotion: PROMOTION });
-    expect(store.registry.find(hashOf(1), 2000)).toEqual({ risk: 92, customers: 4 });
+    expect(store.registry.find(hashOf(1), 2000)).toEqual({ risk: 90, customers: 4 });
   });
 
   test('an entry that came from promotion alone goes with it', async () => {
@@ -115,6 +122,22 @@ describe('registry', () => {
     expect(store.registry.count()).toBe(before - 2);
     expect(promotedSeeds(store.registry)).toEqual([15, 18, 21, 24, 27]);
     expect(await value(store.registry.prune(now, 1000))).toBe(0);
+  });
+
+  test('a promotion as older programs wrote it is confirmed, and shown', async () => {
+    const store = tempStore();
+    const key = Buffer.from(hashOf(8), 'hex');
+    const old = Buffer.alloc(24);
+    old.writeUInt32BE(6, 0);
+    old.writeDoubleBE(10, 4);
+    old.writeDoubleBE(20, 12);
+    old.writeUInt32BE(crc32(old.subarray(0, 20), crc32(key)), 20);
+    const rows = table(store.state, 'registry');
+    await value(durably(store.state, () => void rows.put(key, old)));
+    expect(store.registry.find(hashOf(8), 20)).toEqual({ risk: 94, customers: 6 });
+    expect(store.registry.findShown(hashOf(8), 20)).toMatchObject({ risk: 94, customers: 5 });
+    await value(store.registry.put(imported(8)));
+    expect(store.registry.get(hashOf(8))?.promotion).toMatchObject({ customers: 6, confirmed: 6 });
   });
 
   test('a value as older programs wrote it is an imported entry', async () => {

@@ -57,12 +57,13 @@ const idsOf = async (reviews: ShadowReviews, number: number, query: Partial<Revi
 describe('the shadow review queue', () => {
   test('shows a row at once, the same before and after its write', async () => {
     const { shadowReviews: reviews } = tempStore();
-    const [id = ''] = enqueue(reviews, 1, 1);
+    const [id = ''] = enqueue(reviews, 1, 1, NOW, { wouldBe: 'BLOCK' });
     const row = {
       requestId: id,
       fingerprintHash: F,
       publicKey: false,
       decision: 'REVIEW',
+      wouldBe: 'BLOCK',
       score: 83.4,
       reasons: ['ip_hosting', 'device_headless'],
       why: 'near_block',

@@ -4,7 +4,8 @@ import { durably } from '../../../src/store/durable.ts';
 import { table } from '../../../src/store/environment.ts';
 import type { Store } from '../../../src/store/open-store.ts';
 import { SightingQueue } from '../../../src/store/sighting-queue.ts';
-import { type SightingKind, Sightings } from '../../../src/store/sightings.ts';
+import type { SightingKind } from '../../../src/store/sighting-row.ts';
+import { type NewSighting, Sightings } from '../../../src/store/sightings.ts';
 import { Tallies } from '../../../src/store/tallies.ts';
 import { customer, hashOf, open, tempFolder, tempStore, value } from './support.ts';
 
@@ -33,15 +34,15 @@ function bounded(store: Store, perCustomerMax: number, automaticPerCustomerMax: 
 const one = (fingerprintHash: FingerprintHash, atSeconds = NOW) => [{ fingerprintHash, atSeconds }];
 
 describe('promotion by sightings', () => {
-  test('two customers promote nothing, the third does, each further one adds to the risk up to 98', async () => {
+  test('two customers promote nothing, the third does, five and ten add to the risk up to 98', async () => {
     const store = tempStore();
     const risks: (number | null)[] = [];
-    for (let number = 1; number <= 9; number++) {
+    for (let number = 1; number <= 11; number++) {
       await block(store, [number]);
       risks.push(store.registry.find(F, NOW)?.risk ?? null);
     }
-    expect(risks).toEqual([null, null, 90, 92, 94, 96, 98, 98, 98]);
-    expect(store.registry.find(F, NOW)?.customers).toBe(9);
+    expect(risks).toEqual([null, null, 90, 90, 94, 94, 94, 94, 94, 98, 98]);
+    expect(store.registry.find(F, NOW)?.customers).toBe(11);
   });
 
   test('the same customer counts once, whatever it does', async () => {
@@ -55,7 +56,12 @@ describe('promotion by sightings', () => {
     expect(store.registry.get(F)).toBeNull();
     expect(store.sightings.customersOf(F, NOW + 5)).toBe(2);
     await value(store.sightings.noteMany(customer(3), 'decision', one(F, NOW + 5), NOW + 5));
-    expect(store.registry.get(F)?.promotion).toEqual({ customers: 3, firstSeenSeconds: NOW, lastSeenSeconds: NOW + 5 });
+    expect(store.registry.get(F)?.promotion).toMatchObject({
+      customers: 3,
+      confirmed: 2,
+      firstSeenSeconds: NOW,
+      lastSeenSeconds: NOW + 5,
+    });
   });
 
   test('each kind of evidence counts, from three different customers', async () => {
@@ -64,7 +70,8 @@ describe('promotion by sightings', () => {
       expect(store.registry.find(F, NOW)).toBeNull();
       await value(store.sightings.noteMany(customer(i + 1), kind, one(F), NOW));
     }
-    expect(store.registry.find(F, NOW)).toEqual({ risk: 90, customers: 3 });
+    // A BLOCK by traffic alone is not confirmed.
+    expect(store.registry.find(F, NOW)).toMatchObject({ risk: 60, customers: 3 });
   });
 
   test('three within 30 days do, spread over more they do not', async () => {
@@ -74,7 +81,7 @@ describe('promotion by sightings', () => {
     await block(store, [3], NOW + 30 * DAY + 1);
     expect(store.registry.find(F, NOW + 30 * DAY + 1)).toBeNull();
     await block(store, [1], NOW + 30 * DAY + 2);
-    expect(store.registry.find(F, NOW + 30 * DAY + 2)).toEqual({ risk: 90, customers: 3 });
+    expect(store.registry.find(F, NOW + 30 * DAY + 2)).toMatchObject({ risk: 90, customers: 3 });
     // What ran out for the first customer is forgotten: it was first seen by the second.
     expect(store.registry.get(F)?.promotion?.firstSeenSeconds).toBe(NOW + 20 * DAY);
   });
@@ -85,7 +92,7 @@ describe('promotion by sightings', () => {
     expect(store.registry.find(F, NOW + 7 * DAY)?.risk).toBe(90);
     expect(store.registry.find(F, NOW + 21 * DAY)?.risk).toBeCloseTo(45, 9);
     await block(store, [2], NOW + 21 * DAY);
-    expect(store.registry.find(F, NOW + 21 * DAY)).toEqual({ risk: 90, customers: 3 });
+    expect(store.registry.find(F, NOW + 21 * DAY)).toMatchObject({ risk: 90, customers: 3 });
   });
 
   test('one customer alone keeps an entry from fading no longer than the others count', async () => {
@@ -105,7 +112,7 @@ describe('promotion by sightings', () => {
     await block(store, [1, 0xffff_ffff], NOW, last);
     expect(store.registry.count()).toBe(0);
     await block(store, [3], NOW, last);
-    expect([store.registry.count(), store.registry.find(last, NOW)]).toEqual([1, { risk: 90, customers: 3 }]);
+    expect([store.registry.count(), store.registry.find(last, NOW)]).toMatchObject([1, { risk: 90, customers: 3 }]);
   });
 
   test('sightings and what they came to are there after a restart', async () => {
@@ -115,8 +122,66 @@ describe('promotion by sightings', () => {
     await before.close();
     const after = open(folder);
     await block(after, [3]);
-    expect(after.registry.find(F, NOW)).toEqual({ risk: 90, customers: 3 });
+    expect(after.registry.find(F, NOW)).toMatchObject({ risk: 90, customers: 3 });
     await after.close();
+  });
+});
+
+describe('BLOCKs by traffic alone', () => {
+  const see = (store: Store, number: number, seen: Partial<NewSighting> & { readonly atSeconds: number }) =>
+    value(store.sightings.noteMany(customer(number), 'decision', [{ fingerprintHash: F, ...seen }], seen.atSeconds));
+
+  test.each([
+    ['one network on one day', [1], [0], 60],
+    ['three networks on one day', [1, 2, 3], [0], 60],
+    ['two networks on three days', [1, 2], [0, 1, 2], 60],
+    ['three networks on two days', [1, 2, 3], [0, 1], 90],
+  ])('of three customers, from %s', async (_case, networks, days, risk) => {
+    const store = tempStore();
+    for (const day of days)
+      for (const network of networks)
+        for (const number of [1, 2, 3]) await see(store, number, { atSeconds: NOW + day * DAY + network, network });
+    const end = NOW + (days.at(-1) ?? 0) * DAY + 5;
+    expect(store.registry.find(F, end)).toMatchObject({ risk, customers: 3 });
+  });
+
+  test('are forgotten as evidence of days after 30 days without one', async () => {
+    const store = tempStore();
+    for (const at of [NOW, NOW + 31 * DAY])
+      for (const network of [1, 2, 3])
+        for (const number of [1, 2, 3]) await see(store, number, { atSeconds: at + network, network });
+    expect(store.registry.find(F, NOW + 31 * DAY)?.risk).toBe(60);
+  });
+
+  test('do not report a fingerprint that the customer has known for days, unless it was reported before', async () => {
+    const store = tempStore();
+    for (const number of [1, 2, 3]) await see(store, number, { atSeconds: NOW, isFamiliar: true });
+    expect(store.sightings.customersOf(F, NOW)).toBe(0);
+    await block(store, [1]);
+    for (const number of [1, 2, 3]) await see(store, number, { atSeconds: NOW + 1, isFamiliar: true });
+    expect(store.sightings.customersOf(F, NOW)).toBe(1);
+  });
+
+  test('are not written where they are refused', async () => {
+    const store = tempStore();
+    store.sightings.takeOnly((_customer, _hash, kind) => kind !== 'list');
+    await block(store, [1, 2, 3]);
+    expect([store.sightings.customersOf(F, NOW), store.registry.count()]).toEqual([0, 0]);
+  });
+});
+
+describe('what customers are shown of a promotion', () => {
+  test('is coarse, and a day late', async () => {
+    const store = tempStore();
+    const shown = (at: number) => store.registry.findShown(F, at);
+    await block(store, [1, 2, 3], NOW);
+    expect([store.registry.find(F, NOW)?.risk, shown(NOW), shown(NOW + DAY - 1)]).toEqual([90, null, null]);
+    expect(shown(NOW + DAY)).toMatchObject({ risk: 90, customers: 3 });
+    await block(store, [4, 5, 6], NOW + 2 * DAY);
+    expect(shown(NOW + 3 * DAY - 1)).toMatchObject({ risk: 90, customers: 3 });
+    expect(shown(NOW + 3 * DAY)).toMatchObject({ risk: 94, customers: 5 });
+    await block(store, [7], NOW + 4 * DAY);
+    expect(shown(NOW + 4 * DAY)).toMatchObject({ risk: 94, customers: 5 });
   });
 });
 
@@ -125,11 +190,11 @@ describe('taking evidence back', () => {
     const store = tempStore();
     await block(store, [1, 2, 3, 4]);
     await takeBack(store, 4, ['list']);
-    expect(store.registry.find(F, NOW)).toEqual({ risk: 90, customers: 3 });
+    expect(store.registry.find(F, NOW)).toMatchObject({ risk: 90, customers: 3 });
     await takeBack(store, 1, ['list']);
     expect([store.registry.get(F), store.registry.count()]).toEqual([null, 0]);
     await block(store, [1]);
-    expect(store.registry.find(F, NOW)).toEqual({ risk: 90, customers: 3 });
+    expect(store.registry.find(F, NOW)).toMatchObject({ risk: 90, customers: 3 });
   });
 
   test('leaves what an import says', async () => {
@@ -137,9 +202,9 @@ describe('taking evidence back', () => {
     const part = { risk: 55, customers: 7, firstSeenSeconds: 1, lastSeenSeconds: NOW };
     await value(store.registry.put({ fingerprintHash: F, ...part }));
     await block(store, [1, 2, 3]);
-    expect(store.registry.find(F, NOW)).toEqual({ risk: 90, customers: 7 });
+    expect(store.registry.find(F, NOW)).toMatchObject({ risk: 90, customers: 7 });
     await takeBack(store, 2, ['list']);
-    expect(store.registry.find(F, NOW)).toEqual({ risk: 55, customers: 7 });
+    expect(store.registry.find(F, NOW)).toMatchObject({ risk: 55, customers: 7 });
     expect(store.registry.get(F)).toEqual({ imported: part, promotion: null });
   });
 

@@ -176,11 +176,11 @@ describe('the device', () => {
     const world = new World();
     for (let n = 1; n <= 7; n++) {
       const entities = [...users(`u${n}`), { name: 'email', value: `e${n % 2}` }];
-      expect(world.wait(HOUR).see({ entities }).device).toEqual({ entities24h: n });
+      expect(world.wait(HOUR).see({ entities }).device).toMatchObject({ entities24h: n });
     }
-    expect(world.see({ entities: [{ name: 'email', value: 'e1' }] }).device).toEqual({ entities24h: 2 });
-    expect(world.see({ entities: [] }).device).toEqual({ entities24h: 0 });
-    expect(world.wait(18 * HOUR + MINUTE).see({ entities: users('u7') }).device).toEqual({ entities24h: 6 });
+    expect(world.see({ entities: [{ name: 'email', value: 'e1' }] }).device).toMatchObject({ entities24h: 2 });
+    expect(world.see({ entities: [] }).device).toMatchObject({ entities24h: 0 });
+    expect(world.wait(18 * HOUR + MINUTE).see({ entities: users('u7') }).device).toMatchObject({ entities24h: 6 });
   });
 });
 

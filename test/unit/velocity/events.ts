@@ -32,6 +32,11 @@ export function event(fields: Partial<HistoryEvent> = {}): HistoryEvent {
     country: 'DE',
     place: BERLIN,
     agent: { browser: 'firefox', system: 'linux' },
+    agentHash: 77,
+    exactAgentHash: 77,
+    agentLanguageHash: 7_777,
+    mail: null,
+    outcome: null,
     entities: [{ name: 'user_id', value: 'u1' }],
     device: 'device-1',
     ...fields,
@@ -53,8 +58,12 @@ export class World {
     this.velocity = new LocalVelocity(this.memory);
   }
 
+  event(fields: Partial<HistoryEvent> = {}): HistoryEvent {
+    return event({ nowMs: this.nowMs, ...fields });
+  }
+
   see(fields: Partial<HistoryEvent> = {}): HistoryFacts {
-    const [facts] = this.velocity.observe([event({ nowMs: this.nowMs, ...fields })]);
+    const [facts] = this.velocity.observe([this.event(fields)]);
     if (facts === null || facts === undefined) throw new Error('the event was lost');
     return facts;
   }

@@ -8,7 +8,7 @@ import { HASH_KEY, NOW_MS } from './events.ts';
 
 const NOW = NOW_MS / 1_000;
 const DAY = 86_400;
-const ONE_GROUP = 64 + 960;
+const ONE_GROUP = 1_088 + 960;
 
 function tableOf(bytes: number): { table: Table; stats: () => ReturnType<typeof readVelocityStats> } {
   const memory = createVelocityMemory(bytes, HASH_KEY);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { evaluateRules, tuneRules } from '../../../../src/core/evaluate.ts';
 import type { Facts } from '../../../../src/core/facts.ts';
-import type { EntityHistory, HistoryFacts, PlaceHistory } from '../../../../src/core/history.ts';
+import type { EntityHistory, HistoryFacts, PlaceHistory, SurgeHistory } from '../../../../src/core/history.ts';
 import { DEFAULT_POLICY, type Policy } from '../../../../src/core/policy.ts';
 import { RULES } from '../../../../src/core/rules/index.ts';
 import { fastestLeg } from '../../../../src/core/travel.ts';
@@ -33,6 +33,7 @@ interface Counting {
 }
 
 const entity = (overrides: Partial<EntityHistory>): HistoryFacts => history({ entities: [{}, overrides, {}] });
+const stranger = (surge: SurgeHistory): HistoryFacts => history({ entities: [{ isNew: true }], surge });
 const cold = { coldShare10m: 0.7, coldShare1h: 0.7 };
 
 const COUNTING: Readonly<Record<string, Counting>> = {
@@ -83,6 +84,46 @@ const COUNTING: Readonly<Record<string, Counting>> = {
     fires: 'from',
     on: ['payment', 'checkout'],
     history: (coldPayments1h) => history({ ip: { ...cold, coldShare10m: 0, coldPayments1h } }),
+  },
+  login_failures_ip_24h: {
+    weight: 0.55,
+    name: 'failures',
+    threshold: 8,
+    fires: 'over',
+    on: ['login'],
+    history: (loginsFailed24h) => history({ ip: { loginsFailed24h }, entities: [{ networkIsNew: true }] }),
+  },
+  login_failures_entity_1h: {
+    weight: 0.55,
+    name: 'failures',
+    threshold: 9,
+    fires: 'over',
+    on: ['login'],
+    history: (loginsFailed1h) => entity({ loginsFailed1h }),
+  },
+  payment_declines_actor_1h: {
+    weight: 0.5,
+    name: 'declines',
+    threshold: 4,
+    fires: 'from',
+    on: ['payment', 'checkout'],
+    history: (declined1h) => entity({ declined1h }),
+  },
+  login_failures_surge_10m: {
+    weight: 0.5,
+    name: 'networks',
+    threshold: 6,
+    fires: 'from',
+    on: ['login'],
+    history: (networks10m) => stranger({ networks10m, usual: 0, badShare10m: 0.6 }),
+  },
+  payment_declines_surge_10m: {
+    weight: 0.45,
+    name: 'networks',
+    threshold: 6,
+    fires: 'from',
+    on: ['payment', 'checkout'],
+    history: (networks10m) => stranger({ networks10m, usual: 0, badShare10m: 0.6 }),
   },
   velocity_entity_1m: {
     weight: 0.3,
@@ -367,13 +408,15 @@ describe('travel', () => {
 
 describe('sessions that move', () => {
   it('session_ip_change fires on another network', () => {
-    expect(weightOf('session_ip_change', { history: history({ session: { networkChanged: true } }) })).toBe(0.1);
+    expect(weightOf('session_ip_change', { history: history({ session: { networkChanged: true } }) })).toBe(0.05);
     expect(find('session_ip_change', { history: history() })).toBeNull();
     expect(find('session_ip_change', { history: null })).toBeNull();
   });
 
   it('session_agent_change fires on another browser or system', () => {
     expect(weightOf('session_agent_change', { history: history({ session: { agentChanged: true } }) })).toBe(0.35);
+    const moved = history({ session: { agentChanged: true, networkChanged: true } });
+    expect(weightOf('session_agent_change', { history: moved })).toBe(0.5);
     expect(find('session_agent_change', { history: history() })).toBeNull();
     expect(find('session_agent_change', { history: null })).toBeNull();
   });
@@ -423,7 +466,7 @@ describe('journeys', () => {
     const code = 'journey_too_fast';
     const firing = EVENT_TYPES.filter((eventType) => find(code, { eventType, history: began(3_000) }));
     expect(firing).toEqual(['checkout', 'payment']);
-    expect(weightOf(code, { history: began(3_000) })).toBe(0.15);
+    expect(weightOf(code, { history: began(3_000) })).toBe(0.05);
     expect(weightOf(code, { history: began(3_001) })).toBeNull();
     expect(find(code, { history: first })).toBeNull();
     expect(find(code, { history: null })).toBeNull();
@@ -438,7 +481,7 @@ describe('thresholds of rules that need no memory', () => {
     ['registry_known_bad', { registry: { risk: 70, customers: 3 } }, { 'registry_known_bad.riskMin': 70 }, 0.7],
     ['registry_suspicious', { registry: { risk: 85, customers: 3 } }, { 'registry_suspicious.riskMax': 90 }, 0.35],
     ['registry_suspicious', { registry: { risk: 40, customers: 3 } }, { 'registry_suspicious.riskMin': 40 }, 0.35],
-    ['session_token_old', {}, { 'session_token_old.ageHoursMin': 0.1 }, 0.2],
+    ['session_token_old', {}, { 'session_token_old.ageHoursMin': 0.1 }, 0.05],
     ['session_token_old', { nowSeconds: 0 }, { 'session_token_old.aheadSecondsMin': 1e10 }, null],
     ['device_outdated_browser', { nowSeconds: 4e9 }, { 'device_outdated_browser.ageYearsMin': 200 }, null],
   ])('%s of %j with %j', (code, overrides, thresholds, weight) => {

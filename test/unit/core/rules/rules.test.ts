@@ -3,11 +3,12 @@ import { describe, expect, it } from 'vitest';
 import type { FingerprintHash } from '../../../../src/base/brand.ts';
 import { readAgent } from '../../../../src/core/agent.ts';
 import { readEmail } from '../../../../src/core/email.ts';
-import type { HistoryFacts } from '../../../../src/core/history.ts';
+import type { Familiarity, HistoryFacts } from '../../../../src/core/history.ts';
 import { readIp } from '../../../../src/core/ip.ts';
 import type { Facts, GeoFacts, TokenSignals } from '../../../../src/core/facts.ts';
 import { DEFAULT_POLICY, type Policy } from '../../../../src/core/policy.ts';
 import type { Rule } from '../../../../src/core/rule.ts';
+import { OUTCOMES } from '../../../../src/core/outcome.ts';
 import { RULE_INDEX, RULES } from '../../../../src/core/rules/index.ts';
 import { CALM_GEO, collectorToken, facts, NOW_SECONDS } from '../../../support/facts.ts';
 
@@ -126,7 +127,7 @@ const CASES: Readonly<Record<string, Case>> = {
     quiet: { browser: {}, bot: agent('Googlebot/2.1 (+http://www.google.com/bot.html)') },
   },
   device_outdated_browser: {
-    weight: 0.15,
+    weight: 0.05,
     fires: {
       chrome: agent(CHROME(90)),
       // Chrome 107 came out on 25 October 2022.
@@ -267,7 +268,7 @@ const CASES: Readonly<Record<string, Case>> = {
     },
   },
   session_token_old: {
-    weight: 0.2,
+    weight: 0.05,
     fires: {
       old: { token: collectorToken({}, NOW_SECONDS - 86_401) },
       future: { token: collectorToken({}, NOW_SECONDS + 301) },
@@ -279,9 +280,14 @@ const CASES: Readonly<Record<string, Case>> = {
     },
   },
   journey_direct_hit: {
-    weight: 0.1,
-    fires: { none: came(null), blank: came(' ', 'login'), payment: came(null, 'payment') },
-    quiet: { referrer: {}, search: came(null, 'search'), 'no url': { url: null, referrer: null } },
+    weight: 0.05,
+    fires: { none: came(null), blank: came(' '), payment: came(null, 'payment') },
+    quiet: {
+      referrer: {},
+      login: came(null, 'login'),
+      search: came(null, 'search'),
+      'no url': { url: null, referrer: null },
+    },
   },
   journey_foreign_referrer: {
     weight: 0.1,
@@ -369,6 +375,7 @@ const CASES: Readonly<Record<string, Case>> = {
       tag: email('anna+k3j9x2p1q7@gmail.com'),
     },
   },
+  trusted_source: { weight: 0, fires: {}, quiet: { always: {} } },
   model_score: { weight: 0.85, fires: {}, quiet: { always: {} } },
 };
 
@@ -437,7 +444,19 @@ const anyPlace = fc.record({
   accuracyKm: hostile,
   country: maybe(fc.oneof(text, fc.constantFrom('US', 'DE'))),
   ageSeconds: hostile,
+  isFamiliar: fc.boolean(),
   sameSession: fc.boolean(),
+});
+const familiarity = fc.constantFrom<Familiarity>('known', 'new', 'unknown');
+const anyContext = fc.record({
+  name: text,
+  sessions: hostile,
+  ratio: hostile,
+  device: familiarity,
+  exactAgent: familiarity,
+  agent: familiarity,
+  network: familiarity,
+  place: familiarity,
 });
 const anyEntity = fc.record({
   name: text,
@@ -446,6 +465,12 @@ const anyEntity = fc.record({
   devices24h: hostile,
   networks1h: hostile,
   countries24h: hostile,
+  loginsFailed1h: hostile,
+  declined1h: hostile,
+  hasSucceededHere: fc.boolean(),
+  isNew: fc.boolean(),
+  networkIsNew: fc.boolean(),
+  agentIsNew: fc.boolean(),
   knownForSeconds: hostile,
   deviceIsNew: fc.boolean(),
   places: fc.array(anyPlace, { maxLength: 3 }),
@@ -457,12 +482,16 @@ const anyHistory: fc.Arbitrary<HistoryFacts> = fc.record({
     ageMs: hostile,
     decisions1m: hostile,
     payments1h: hostile,
+    paid1h: hostile,
+    declined1h: hostile,
     rhythm: maybe(fc.record({ events: hostile, variation: hostile })),
+    pages: maybe(fc.record({ events10m: hostile, events1h: hostile })),
     networkChanged: fc.boolean(),
     previousCountry: maybe(text),
     previousCountryAgeSeconds: hostile,
     regions1h: hostile,
     agentChanged: fc.boolean(),
+    leftItsOrigin: fc.boolean(),
   }),
   ip: maybe(
     fc.record({
@@ -473,14 +502,42 @@ const anyHistory: fc.Arbitrary<HistoryFacts> = fc.record({
       coldEntities1h: hostile,
       coldShare10m: hostile,
       coldShare1h: hostile,
+      loginsSucceeded24h: hostile,
+      loginsFailed24h: hostile,
+      paid1h: hostile,
+      declined1h: hostile,
     }),
   ),
   entities: fc.array(anyEntity, { maxLength: 3 }),
-  device: maybe(fc.record({ entities24h: hostile })),
+  context: maybe(anyContext),
+  device: maybe(fc.record({ entities24h: hostile, networks24h: hostile, days: hostile, isCommon: fc.boolean() })),
+  surge: maybe(fc.record({ networks10m: hostile, usual: hostile, badShare10m: hostile })),
+  crowd: maybe(
+    fc.record({
+      customerAgeSeconds: hostile,
+      surge: maybe(fc.record({ networks: hostile, usual: hostile })),
+      agent: maybe(fc.record({ networks1h: hostile, share: hostile, usualShare: hostile })),
+      address: maybe(fc.record({ logins24h: hostile, strangers24h: hostile, usualShare: hostile })),
+      network: maybe(fc.record({ logins1h: hostile, cold1h: hostile, addresses1h: hostile, usualShare: hostile })),
+      account: maybe(fc.record({ name: text, logins1h: hostile })),
+      mailDomain: maybe(fc.record({ networks3d: hostile, knownForSeconds: hostile, customerAgeThenSeconds: hostile })),
+      spellings30d: hostile,
+    }),
+  ),
+  values: maybe(
+    fc.record({
+      name: text,
+      actor: fc.constantFrom('person' as const, 'session' as const, 'device' as const),
+      ofActor24h: hostile,
+      ofAddress24h: hostile,
+    }),
+  ),
+  trace: fc.constant(null),
 });
 const anyFacts: fc.Arbitrary<Facts> = fc
   .record({
     eventType: fc.oneof(fc.constantFrom('login', 'checkout', 'payment', 'signup', 'search', ''), text),
+    outcome: maybe(fc.constantFrom(...OUTCOMES)),
     ip: maybe(
       fc.oneof(
         fc.constant({ kind: 'invalid' as const }),

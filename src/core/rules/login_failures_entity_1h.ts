@@ -1,0 +1,24 @@
+import { entityName, hit, withThresholds } from '../rule.ts';
+
+/**
+ * Fires on a login when over 9 logins of the account failed in 1 h, as when somebody guesses its password.
+ *
+ * Quiet for the owner, so that strangers cannot lock an account: on a device, or on a network with an agent, on which a login of the
+ * account succeeded. Quiet without reported outcomes.
+ * Source of number and weight: the default rules; who forgot a password asks for a new one long before.
+ */
+export const loginFailuresEntity1h = withThresholds({
+  code: 'login_failures_entity_1h',
+  family: 'entity_volume',
+  weights: { default: 0.55 },
+  thresholds: { failures: 9 },
+  hint: 'many logins of the account failed',
+  evaluate({ eventType, history }, _policy, { failures }) {
+    if (history === null || eventType !== 'login') return null;
+    for (const entity of history.entities) {
+      if (!(entity.loginsFailed1h > failures) || entity.hasSucceededHere) continue;
+      return hit(`${entityName(entity)}: ${entity.loginsFailed1h} failed logins in 1 h (over ${failures})`);
+    }
+    return null;
+  },
+});

@@ -1,0 +1,22 @@
+import { entityName, hit, withThresholds } from '../rule.ts';
+
+/**
+ * Fires on a login when the account had over 10 logins in 1 h, on whatever networks, as when its password is guessed.
+ *
+ * Quiet where a login of the account is known to have succeeded on this device, or on this network with this agent, so that strangers
+ * who try do not lock the owner out. Without outcomes it cannot tell them apart.
+ * Source of number and weight: the default rules.
+ */
+export const loginsEntity1h = withThresholds({
+  code: 'logins_entity_1h',
+  family: 'entity_volume',
+  weights: { default: 0.5 },
+  thresholds: { logins: 10 },
+  hint: 'one account is logged into again and again',
+  evaluate({ eventType, history }, _policy, { logins }) {
+    const account = history?.crowd?.account ?? null;
+    if (history === null || account === null || eventType !== 'login' || !(account.logins1h > logins)) return null;
+    if (history.entities.some(({ hasSucceededHere }) => hasSucceededHere)) return null;
+    return hit(`${entityName(account)}: ${account.logins1h} logins in 1 h (over ${logins})`);
+  },
+});

@@ -1,0 +1,33 @@
+import { deviationsAbove } from '../surge.ts';
+import { hit, withThresholds } from '../rule.ts';
+
+/** Source: the default rules: on the first day everybody is a stranger. */
+const DAY_SECONDS = 86_400;
+
+/**
+ * Fires on a login of an account never seen, while such logins come from 9 or more of the customer's networks in 10 min and more than 4.5
+ * deviations above what is usual at this hour: stuffing that is spread over many addresses.
+ *
+ * Quiet for accounts that were seen before, in a customer's first day, and while at most half of the logins whose outcome is known fail. Networks count and not logins: an office, a class or a call
+ * centre behind one address is one. Not for checkouts, since whoever comes by a mail campaign is a stranger there.
+ * Source of numbers, formula and weight: the default rules.
+ */
+export const strangersSurge10m = withThresholds({
+  code: 'strangers_surge_10m',
+  family: 'population',
+  weights: { default: 0.5 },
+  thresholds: { networks: 9, deviations: 4.5, badShare: 0.5 },
+  hint: 'far more unknown accounts log in than usual, from many networks at once',
+  evaluate({ eventType, history }, _policy, { networks, deviations, badShare }) {
+    const crowd = history?.crowd ?? null;
+    const surge = crowd?.surge ?? null;
+    if (crowd === null || surge === null || eventType !== 'login') return null;
+    // Where outcomes are reported, strangers who get in are buyers of a sale.
+    if (history?.surge != null && !(history.surge.badShare10m > badShare)) return null;
+    if (crowd.customerAgeSeconds < DAY_SECONDS || !(surge.networks >= networks)) return null;
+    if (!(deviationsAbove(surge.networks, surge.usual) > deviations)) return null;
+    return hit(
+      `logins of accounts never seen, from ${surge.networks} networks in 10 min (${networks} or more; usually ${surge.usual.toFixed(1)})`,
+    );
+  },
+});

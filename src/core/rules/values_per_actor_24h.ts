@@ -1,0 +1,39 @@
+import { entityName, hit, withThresholds } from '../rule.ts';
+
+/** Source: the default rules. */
+const DEVICE_NETWORKS_MAX = 2;
+const ACTORS = { person: 'one person', session: 'one session', device: 'one device' } as const;
+
+/**
+ * Fires when 4 or more distinct cards, gift cards or bank accounts came with one person, session or device in 24 h, or 6 with one address,
+ * as when stolen ones are tried out. Keys whose names say so count (`isValueKey`).
+ *
+ * Quiet for one card that pays again and again, as of who buys gifts. Of a device, quiet where it was on over 2 networks in 24 h: a model, not a device. Of an
+ * address, quiet unless 2 payments there were declined in 1 h, and no fewer than succeeded; and while under 70 % of its sessions in 1 h are cold,
+ * as behind a carrier's gateway.
+ * Source of numbers and weight: the default rules.
+ */
+export const valuesPerActor24h = withThresholds({
+  code: 'values_per_actor_24h',
+  family: 'session_volume',
+  weights: { default: 0.5 },
+  thresholds: { values: 4, addressValues: 6, coldShare: 0.7, addressDeclines: 2 },
+  hint: 'many cards or accounts to pay from are used by the same one',
+  evaluate({ history }, _policy, { values, addressValues, coldShare, addressDeclines }) {
+    const found = history?.values ?? null;
+    if (history === null || found === null) return null;
+    // Two phones of one model are one device.
+    const isManyDevices = found.actor === 'device' && (history.device?.networks24h ?? 0) > DEVICE_NETWORKS_MAX;
+    if (found.ofActor24h >= values && !isManyDevices) {
+      return hit(
+        `${found.ofActor24h} values of ${entityName(found)} with ${ACTORS[found.actor]} in 24 h (${values} or more)`,
+      );
+    }
+    const { ip } = history;
+    if (ip === null || !(found.ofAddress24h >= addressValues) || !(ip.coldShare1h >= coldShare)) return null;
+    if (!(ip.declined1h >= addressDeclines) || ip.declined1h < ip.paid1h) return null;
+    return hit(
+      `${found.ofAddress24h} values of ${entityName(found)} from one address in 24 h (${addressValues} or more)`,
+    );
+  },
+});

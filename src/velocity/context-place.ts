@@ -1,0 +1,15 @@
+import type { HistoryEvent } from '../core/history.ts';
+import { valueOf } from './counted-set.ts';
+import type { EventKeys } from './event-keys.ts';
+import { mix, SALT_PLACE } from './keys.ts';
+
+/** Choice: half a degree, some 50 km; the city of a database is one position. */
+const CELLS_PER_DEGREE = 2;
+
+/** The part of the earth where the address is; where nobody can say its /16 or /32; 0 for neither. */
+export function placeValue({ place }: HistoryEvent, { region }: EventKeys): number {
+  if (place === null) return region === 0 ? 0 : valueOf(mix(region, 0, SALT_PLACE));
+  const north = Math.floor((place.latitude + 90) * CELLS_PER_DEGREE) | 0;
+  const east = Math.floor((place.longitude + 180) * CELLS_PER_DEGREE) | 0;
+  return valueOf(mix((north << 16) | (east & 0xffff), 1, SALT_PLACE));
+}

@@ -1,0 +1,85 @@
+import type { CrowdHistory } from '../core/crowds.ts';
+import type { EntityHistory, HistoryEvent } from '../core/history.ts';
+import { CrowdSurges } from './crowd-surges.ts';
+import type { EventKeys } from './event-keys.ts';
+import { LoginCrowds } from './login-crowds.ts';
+import { MailRecords } from './mail-records.ts';
+import type { Table } from './table.ts';
+
+const PAYING_STEPS: ReadonlySet<string> = new Set(['payment', 'checkout']);
+
+/** All that is remembered of a customer's strangers together. */
+export class CrowdRecords {
+  readonly #surges: CrowdSurges;
+  readonly #logins: LoginCrowds;
+  readonly #mails: MailRecords;
+
+  constructor(table: Table, hashKey: Uint8Array) {
+    this.#surges = new CrowdSurges(table);
+    this.#logins = new LoginCrowds(table);
+    this.#mails = new MailRecords(table, hashKey);
+  }
+
+  /** After the event's entities. null for events other than logins, sign-ups, payments and checkouts. */
+  observe(
+    event: HistoryEvent,
+    keys: EventKeys,
+    entities: readonly EntityHistory[],
+    isCold: boolean,
+  ): CrowdHistory | null {
+    const { eventType, nowMs } = event;
+    const isLogin = eventType === 'login';
+    const isSignup = eventType === 'signup';
+    if (isLogin || isSignup || event.mail !== null) keys.readPopulation(event);
+    if (!isLogin && !isSignup) return PAYING_STEPS.has(eventType) ? this.#paying(event, keys, entities) : null;
+    const surges = this.#surges;
+    const { site } = keys;
+    const isNew = entities.length > 0 && entities.every((entity) => entity.isNew);
+    surges.open(keys, nowMs);
+    const surge = isLogin ? surges.logins(site, isNew, nowMs) : surges.signups(site, nowMs);
+    const agent = isNew || isSignup ? surges.agent(event, site, nowMs) : null;
+    const logins = isLogin ? this.#logins : null;
+    logins?.open(keys, isNew, isCold, nowMs);
+    const account = logins?.account(event, keys, entities) ?? null;
+    // Once an hour of a person: nobody makes an agent usual by logging in again and again.
+    if (isLogin && !isNew && account === null && entities.length > 0) surges.noteKnown(event, nowMs);
+    return {
+      customerAgeSeconds: surges.customerAgeSeconds,
+      surge,
+      agent,
+      address: site === 0 ? null : (logins?.address(keys, isNew, nowMs) ?? null),
+      network: site === 0 ? null : (logins?.network(keys, isCold, nowMs) ?? null),
+      account,
+      ...this.#mailOf(event, keys, entities, surges.customerAgeSeconds),
+    };
+  }
+
+  /** Only of a new account, or of an e-mail that is not spelled like its mailbox: most events need nothing. */
+  #paying(event: HistoryEvent, keys: EventKeys, entities: readonly EntityHistory[]): CrowdHistory | null {
+    const { mail } = event;
+    if (mail === null || (mail.spelling === mail.canonical && !entities.some(({ isNew }) => isNew))) return null;
+    this.#surges.look(keys, event.nowMs);
+    const { customerAgeSeconds } = this.#surges;
+    return { ...NOTHING, customerAgeSeconds, ...this.#mailOf(event, keys, entities, customerAgeSeconds) };
+  }
+
+  #mailOf(
+    { mail, eventType, nowMs }: HistoryEvent,
+    keys: EventKeys,
+    entities: readonly EntityHistory[],
+    customerAgeSeconds: number,
+  ): Pick<CrowdHistory, 'mailDomain' | 'spellings30d'> {
+    if (mail === null) return NO_MAIL;
+    const isSignup = eventType === 'signup';
+    const isKnown = !isSignup && !entities.some(({ isNew }) => isNew);
+    const domain = isKnown ? null : this.#mails.domain(mail, keys, isSignup, customerAgeSeconds, nowMs);
+    const wasSeen = entities.some(({ isNew }) => !isNew);
+    return {
+      mailDomain: isSignup ? domain : null,
+      spellings30d: eventType === 'login' ? 0 : this.#mails.spellings(mail, keys, wasSeen, nowMs),
+    };
+  }
+}
+
+const NOTHING = { surge: null, agent: null, address: null, network: null, account: null } as const;
+const NO_MAIL = { mailDomain: null, spellings30d: 0 } as const;

@@ -1,0 +1,141 @@
+import type { AgentSurge, CrowdSurge } from '../core/crowds.ts';
+import type { HistoryEvent } from '../core/history.ts';
+import { AgentShares } from './agent-shares.ts';
+import { addToBucket, sumBuckets } from './buckets.ts';
+import type { EventKeys } from './event-keys.ts';
+import { mix, SALT_AGENT_NETWORKS, SALT_CUSTOMER, SALT_SIGNUP_NETWORKS, SALT_STRANGER_NETWORKS } from './keys.ts';
+import { KIND_HOUR_SET, KIND_POPULATION } from './layout.ts';
+import { Peaks } from './peaks.ts';
+import { SetRecords } from './set-record.ts';
+import type { Table } from './table.ts';
+import { HOUR_SET, memberOf, TEN_MINUTE_SET, TimedSet } from './timed-set.ts';
+
+/**
+ * A customer's strangers all together, without any outcome: from its first login or sign-up on, those of its public keys apart.
+ *
+ *   0 hash   1 first seen, Unix seconds   2-3 networks of strangers' logins (10 min) and of sign-ups (1 h), at most
+ *   4-5 what these usually are (`peaks.ts`)   6-15 pairs of an agent and a network of strangers, 1 h (`buckets.ts`)   16-31 unused
+ *
+ * The networks are in a set for each, up to three records (`set-record.ts`): exact up to 30, they end at some 1,370. With both pasts
+ * (`usual.ts`) and the shares of agents a customer has up to 74 records, 10 KB, and one for each rarer agent of strangers in the last hour:
+ *
+ *   0 hash   1-10 networks, and events of more than 21   11-31 networks, 21 of 1 h (`timed-set.ts`)
+ */
+const AT_FIRST = 1;
+const AT_MOST = 2;
+const AT_USUAL = 4;
+const AT_ALL = 6;
+const HOUR_MS = 3_600_000;
+const AT_PAIRS = 1;
+const AT_AGENT_NETWORKS = 11;
+const AGENT_NETWORKS = 21;
+/** Source: the default rules: nothing can have over 8 times of more. A policy that asks for less sees no agents above it. */
+const USUAL_SHARE_MAX = 0.125;
+const LOGINS = 0;
+const SIGNUPS = 1;
+
+export class CrowdSurges {
+  /** Of the last `open`: since the customer's first login or sign-up. */
+  customerAgeSeconds = 0;
+  readonly #table: Table;
+  readonly #logins: Peaks;
+  readonly #signups: Peaks;
+  readonly #in10m: SetRecords;
+  readonly #in1h: SetRecords;
+  readonly #agentNetworks: TimedSet;
+  readonly #agents: AgentShares;
+  /** Of the last `open`. */
+  #record = 0;
+  #low = 0;
+  #high = 0;
+
+  constructor(table: Table) {
+    this.#table = table;
+    this.#logins = new Peaks(table, { mostAt: AT_MOST, usualAt: AT_USUAL, kind: LOGINS });
+    this.#signups = new Peaks(table, { mostAt: AT_MOST + 1, usualAt: AT_USUAL + 1, kind: SIGNUPS });
+    this.#in10m = new SetRecords(table, KIND_HOUR_SET, TEN_MINUTE_SET);
+    this.#in1h = new SetRecords(table, KIND_HOUR_SET, HOUR_SET);
+    this.#agentNetworks = new TimedSet(table, { at: AT_AGENT_NETWORKS, words: AGENT_NETWORKS, span: HOUR_SET }, true);
+    this.#agents = new AgentShares(table);
+  }
+
+  /** Before anything else of an event. */
+  open({ populationLow, populationHigh }: EventKeys, nowMs: number): void {
+    const { words } = this.#table;
+    const nowSeconds = Math.floor(nowMs / 1_000);
+    this.#low = mix(populationLow, populationHigh, SALT_CUSTOMER);
+    this.#high = mix(populationHigh, populationLow, SALT_CUSTOMER);
+    this.#record = this.#table.take(this.#low, this.#high, KIND_POPULATION, nowSeconds);
+    this.customerAgeSeconds = 0;
+    if (this.#record === 0) return;
+    const first = Atomics.compareExchange(words, this.#record + AT_FIRST, 0, nowSeconds) || nowSeconds;
+    this.customerAgeSeconds = Math.max(0, nowSeconds - first);
+  }
+
+  /** Only how old the customer is; 0 where it has neither logins nor sign-ups. */
+  look({ populationLow, populationHigh }: EventKeys, nowMs: number): void {
+    const nowSeconds = Math.floor(nowMs / 1_000);
+    const low = mix(populationLow, populationHigh, SALT_CUSTOMER);
+    const high = mix(populationHigh, populationLow, SALT_CUSTOMER);
+    const record = this.#table.find(low, high, KIND_POPULATION, nowSeconds);
+    const first = record === 0 ? 0 : (this.#table.words[record + AT_FIRST] ?? 0);
+    this.customerAgeSeconds = first === 0 ? 0 : Math.max(0, nowSeconds - first);
+  }
+
+  /** Networks of strangers' logins; one more by this event if it is one. */
+  logins(site: number, isStranger: boolean, nowMs: number): CrowdSurge | null {
+    if (!isStranger || site === 0 || this.#record === 0) return null;
+    const networks = this.#see(this.#in10m, SALT_STRANGER_NETWORKS, site, nowMs);
+    return this.#compare(this.#logins, networks, nowMs);
+  }
+
+  /** Networks of sign-ups, with this one. */
+  signups(site: number, nowMs: number): CrowdSurge | null {
+    if (site === 0 || this.#record === 0) return null;
+    const networks = this.#see(this.#in1h, SALT_SIGNUP_NETWORKS, site, nowMs);
+    return this.#compare(this.#signups, networks, nowMs);
+  }
+
+  /** Networks of the agent among strangers, with this one. null for one that too many known people have to stand out. */
+  agent({ agentLanguageHash: agent }: HistoryEvent, site: number, nowMs: number): AgentSurge | null {
+    if (agent === 0 || site === 0 || this.#record === 0) return null;
+    const table = this.#table;
+    const at = this.#record + AT_ALL;
+    const usualShare = this.#agents.shareOf(this.#low, this.#high, agent, nowMs);
+    const record = usualShare === null || usualShare > USUAL_SHARE_MAX ? 0 : this.#agentRecord(agent, nowMs);
+    if (usualShare === null || record === 0) {
+      addToBucket(table, at, HOUR_MS, nowMs);
+      return null;
+    }
+    const networks1h = this.#agentNetworks.see(record, memberOf(site), nowMs, table.restSeconds);
+    if (!this.#agentNetworks.wasKnown) {
+      addToBucket(table, at, HOUR_MS, nowMs);
+      addToBucket(table, record + AT_PAIRS, HOUR_MS, nowMs);
+    }
+    const pairs = Math.max(1, sumBuckets(table, record + AT_PAIRS, HOUR_MS, nowMs));
+    const all = Math.max(pairs, sumBuckets(table, at, HOUR_MS, nowMs));
+    return { networks1h, share: pairs / all, usualShare };
+  }
+
+  /** A session of somebody known. */
+  noteKnown({ agentLanguageHash: agent }: HistoryEvent, nowMs: number): void {
+    if (agent !== 0 && this.#record !== 0) this.#agents.note(this.#low, this.#high, agent, nowMs);
+  }
+
+  #agentRecord(agent: number, nowMs: number): number {
+    const low = mix(this.#low ^ agent, this.#high, SALT_AGENT_NETWORKS);
+    const high = mix(this.#high ^ agent, this.#low, SALT_AGENT_NETWORKS);
+    return this.#table.take(low, high, KIND_HOUR_SET, Math.floor(nowMs / 1_000));
+  }
+
+  #see(set: SetRecords, salt: number, site: number, nowMs: number): number {
+    return set.see(mix(this.#low, this.#high, salt), mix(this.#high, this.#low, salt), memberOf(site), nowMs);
+  }
+
+  #compare(peaks: Peaks, networks: number, nowMs: number): CrowdSurge {
+    const key = { record: this.#record, low: this.#low, high: this.#high };
+    peaks.note(key, networks, nowMs);
+    const first = this.#table.words[this.#record + AT_FIRST] ?? 0;
+    return { networks, usual: peaks.usualNow(key, first, nowMs) };
+  }
+}

@@ -1,0 +1,79 @@
+import { DEVICE_COMMON_NETWORKS_24H, DEVICE_COMMON_NETWORKS_30D } from '../limits.ts';
+import { mix, SALT_DEVICE_DAY, SALT_DEVICE_MONTH } from './keys.ts';
+import { KIND_LONG_SET } from './layout.ts';
+import { SetRecords } from './set-record.ts';
+import type { Table } from './table.ts';
+import { LONG_DAY_SET, memberOf, MONTH_SET } from './timed-set.ts';
+
+/**
+ * The networks of a device. The first one is in the flags of the device's record (bits 8-31, part of its hash); a set of its own
+ * begins with the second, so a device that stays at home takes no more. Those of 24 h are exact up to 30 and then a sketch
+ * (`set-record.ts`); from 10 in a day on, those of 30 days are counted in the same way.
+ *
+ * Bytes: none for one network; 137 for up to 30 in 24 h; 274 more from 10 on, and 548 more where both have over 30.
+ * Error: the first network counts for as long as the second, up to a day too long, or 30 days.
+ */
+const FLAG_DAY = 8;
+const FLAG_MONTH = 16;
+const FIRST_SHIFT = 8;
+/** Choice: most devices have fewer, and need no second set. */
+const MONTH_FROM = 10;
+
+export class DeviceNetworks {
+  networks24h = 0;
+  isCommon = false;
+  readonly #table: Table;
+  readonly #flagsAt: number;
+  readonly #day: SetRecords;
+  readonly #month: SetRecords;
+
+  /** `flagsAt` is the word of the flags in the device's record. */
+  constructor(table: Table, flagsAt: number) {
+    this.#table = table;
+    this.#flagsAt = flagsAt;
+    this.#day = new SetRecords(table, KIND_LONG_SET, LONG_DAY_SET);
+    this.#month = new SetRecords(table, KIND_LONG_SET, MONTH_SET);
+  }
+
+  /** Adds the network with the hash `site`, 0 for none. `low` and `high` are the device's key. */
+  see(record: number, low: number, high: number, site: number, nowMs: number): void {
+    if (site === 0) return this.count(record, low, high, nowMs);
+    const { words } = this.#table;
+    const at = record + this.#flagsAt;
+    const own = site >>> FIRST_SHIFT || 1;
+    let flags = words[at] ?? 0;
+    if (flags >>> FIRST_SHIFT === 0) {
+      // Of two workers at once the first one's stays, and the other's is one more.
+      const was = Atomics.compareExchange(words, at, flags, (flags | (own << FIRST_SHIFT)) >>> 0);
+      if (was === flags) return this.#tell(1, 0);
+      flags = was;
+    }
+    const first = flags >>> FIRST_SHIFT;
+    if ((flags & FLAG_DAY) === 0) {
+      if (first === own) return this.#tell(1, 0);
+      Atomics.or(words, at, FLAG_DAY);
+      this.#add(this.#day, low, high, SALT_DEVICE_DAY, first, nowMs);
+    }
+    const day = this.#add(this.#day, low, high, SALT_DEVICE_DAY, own, nowMs);
+    if (day >= MONTH_FROM && (flags & FLAG_MONTH) === 0) Atomics.or(words, at, FLAG_MONTH);
+    const hasMonth = ((words[at] ?? 0) & FLAG_MONTH) !== 0;
+    this.#tell(day, hasMonth ? this.#add(this.#month, low, high, SALT_DEVICE_MONTH, own, nowMs) : 0);
+  }
+
+  count(record: number, low: number, high: number, nowMs: number): void {
+    const flags = this.#table.words[record + this.#flagsAt] ?? 0;
+    if ((flags & FLAG_DAY) === 0) return this.#tell(flags >>> FIRST_SHIFT === 0 ? 0 : 1, 0);
+    const day = this.#day.count(mix(low, high, SALT_DEVICE_DAY), mix(high, low, SALT_DEVICE_DAY), nowMs);
+    if ((flags & FLAG_MONTH) === 0) return this.#tell(day, 0);
+    this.#tell(day, this.#month.count(mix(low, high, SALT_DEVICE_MONTH), mix(high, low, SALT_DEVICE_MONTH), nowMs));
+  }
+
+  #add(set: SetRecords, low: number, high: number, salt: number, network: number, nowMs: number): number {
+    return set.see(mix(low, high, salt), mix(high, low, salt), memberOf(network), nowMs);
+  }
+
+  #tell(networks24h: number, networks30d: number): void {
+    this.networks24h = networks24h;
+    this.isCommon = networks24h > DEVICE_COMMON_NETWORKS_24H || networks30d > DEVICE_COMMON_NETWORKS_30D;
+  }
+}

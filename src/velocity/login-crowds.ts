@@ -1,0 +1,146 @@
+import type { AccountLogins, AddressStrangers, NetworkColdLogins } from '../core/crowds.ts';
+import type { EntityHistory, HistoryEvent } from '../core/history.ts';
+import type { EventKeys } from './event-keys.ts';
+import { FirstTouches, touchRecordsFor } from './first-touch.ts';
+import { mix, SALT_COLD_NETWORK, SALT_LOGINS, SALT_STRANGERS } from './keys.ts';
+import { KIND_BUSY, KIND_HOUR_SET, KIND_OUTCOMES } from './layout.ts';
+import { LoginShares } from './login-shares.ts';
+import { OutcomeTally } from './outcome-tally.ts';
+import { Ring } from './ring.ts';
+import type { Table } from './table.ts';
+import { HOUR_SET, memberOf, TimedSet } from './timed-set.ts';
+
+/**
+ * Logins of an account, of strangers at an address, and cold ones in a network. Each has a record from its second such login in the
+ * window on (`first-touch.ts`): most have none.
+ *
+ *   account   0 hash   1 unused   2-31 logins, 60 of 1 h; more are 60
+ *   address   0 hash   1 unused   2-14 logins of strangers and of others, in twelfths of 24 h (`outcome-tally.ts`)   15-31 unused
+ *   network   0 hash   1 unused   2-12 cold logins and others, in tenths of 1 h   13-31 addresses of cold ones, 19 of 1 h
+ *
+ * An account that was first seen within the hour has one from its second login on, too: its first event is taken for a login. Of
+ * several names the first known one counts.
+ *
+ * The first one counts as if it came with the second. Logins of others at an address or in a network count from its record on.
+ */
+const HOUR_SECONDS = 3_600;
+const HOUR_MS = 1_000 * HOUR_SECONDS;
+const DAY_MS = 24 * HOUR_MS;
+
+export class LoginCrowds {
+  readonly #table: Table;
+  readonly #shares: LoginShares;
+  readonly #ring: Ring;
+  readonly #strangers: OutcomeTally;
+  readonly #cold: OutcomeTally;
+  readonly #hosts: TimedSet;
+  readonly #accountCells: FirstTouches;
+  readonly #addressCells: FirstTouches;
+  readonly #networkCells: FirstTouches;
+
+  constructor(table: Table) {
+    this.#table = table;
+    this.#shares = new LoginShares(table);
+    this.#ring = new Ring(table, { at: 2, words: 30, windowMs: HOUR_MS });
+    this.#strangers = new OutcomeTally(table, { at: 2, parts: 12, windowMs: DAY_MS });
+    this.#cold = new OutcomeTally(table, { at: 2, parts: 10, windowMs: HOUR_MS });
+    this.#hosts = new TimedSet(table, { at: 13, words: 19, span: HOUR_SET }, true);
+    this.#accountCells = new FirstTouches(table, 0, HOUR_MS);
+    this.#addressCells = new FirstTouches(table, 1, DAY_MS);
+    this.#networkCells = new FirstTouches(table, 2, HOUR_MS);
+  }
+
+  /** Counts a login of the customer. Before the others. */
+  open({ populationLow, populationHigh }: EventKeys, isStranger: boolean, isCold: boolean, nowMs: number): void {
+    this.#shares.count(populationLow, populationHigh, isStranger, isCold, nowMs);
+  }
+
+  /** Of the first name that is not new, since who is new has not logged in before; null where it did not. */
+  account(event: HistoryEvent, keys: EventKeys, entities: readonly EntityHistory[]): AccountLogins | null {
+    const n = entities.length === keys.entities ? entities.findIndex(({ isNew }) => !isNew) : -1;
+    const entity = entities[n];
+    if (entity === undefined) return null;
+    const logins1h = this.#loginsOf(keys, n, entity.knownForSeconds < HOUR_SECONDS, event.nowMs);
+    return logins1h > 1 ? { name: entity.name, logins1h } : null;
+  }
+
+  address(keys: EventKeys, isStranger: boolean, nowMs: number): AddressStrangers | null {
+    const table = this.#table;
+    const { hostLow, hostHigh } = keys;
+    const low = mix(hostLow, hostHigh, SALT_STRANGERS);
+    const high = mix(hostHigh, hostLow, SALT_STRANGERS);
+    const strangersOfDay = this.#shares.loginsOfDay * this.#shares.strangers;
+    const record = this.#recordOf(
+      low,
+      high,
+      KIND_OUTCOMES,
+      isStranger,
+      this.#addressCells,
+      keys,
+      strangersOfDay,
+      nowMs,
+    );
+    if (record === 0) return null;
+    const isNew = table.isNew;
+    this.#strangers.read(record, nowMs, table.restSeconds);
+    for (let n = isNew ? 0 : 1; n < 2; n++) this.#strangers.change(record, nowMs, nowMs, isStranger, 1);
+    this.#strangers.read(record, nowMs, 0);
+    const { good, bad } = this.#strangers;
+    return { logins24h: good + bad, strangers24h: bad, usualShare: this.#shares.strangers };
+  }
+
+  network(keys: EventKeys, isCold: boolean, nowMs: number): NetworkColdLogins | null {
+    const table = this.#table;
+    const { site, hostHigh, populationLow } = keys;
+    const low = mix(site, populationLow, SALT_COLD_NETWORK);
+    const high = mix(populationLow, site, SALT_COLD_NETWORK);
+    const coldOfHour = this.#shares.loginsOfHour * this.#shares.cold;
+    const record = this.#recordOf(low, high, KIND_HOUR_SET, isCold, this.#networkCells, keys, coldOfHour, nowMs);
+    if (record === 0) return null;
+    const isNew = table.isNew;
+    const rest = table.restSeconds;
+    this.#cold.read(record, nowMs, rest);
+    for (let n = isNew ? 0 : 1; n < 2; n++) this.#cold.change(record, nowMs, nowMs, isCold, 1);
+    const addresses1h = isCold
+      ? this.#hosts.see(record, memberOf(hostHigh), nowMs, rest)
+      : this.#hosts.count(record, nowMs, rest);
+    this.#cold.read(record, nowMs, 0);
+    const { good, bad } = this.#cold;
+    return { logins1h: good + bad, cold1h: bad, addresses1h, usualShare: this.#shares.cold };
+  }
+
+  #loginsOf(keys: EventKeys, n: number, isFresh: boolean, nowMs: number): number {
+    const table = this.#table;
+    const low = mix(keys.entityLow[n] ?? 0, keys.nameHash[n] ?? 0, SALT_LOGINS);
+    const high = mix(keys.entityHigh[n] ?? 0, keys.nameHash[n] ?? 0, SALT_LOGINS);
+    const { loginsOfHour } = this.#shares;
+    const record = isFresh
+      ? table.take(low, high, KIND_BUSY, Math.floor(nowMs / 1_000))
+      : this.#recordOf(low, high, KIND_BUSY, true, this.#accountCells, keys, loginsOfHour, nowMs);
+    if (record === 0) return 1;
+    if (table.isNew) this.#ring.add(record, nowMs, 0);
+    return this.#ring.add(record, nowMs, table.restSeconds);
+  }
+
+  /** The record of a subject that was touched before; made by events that touch it, if there was none. */
+  #recordOf(
+    low: number,
+    high: number,
+    kind: number,
+    touches: boolean,
+    cells: FirstTouches,
+    { populationLow, populationHigh }: EventKeys,
+    subjects: number,
+    nowMs: number,
+  ): number {
+    const table = this.#table;
+    const records = touchRecordsFor(subjects);
+    const nowSeconds = Math.floor(nowMs / 1_000);
+    if (touches) {
+      const isSecond = cells.touch(populationLow, populationHigh, high, records, nowMs);
+      return isSecond ? table.take(low, high, kind, nowSeconds) : 0;
+    }
+    table.isNew = false;
+    return cells.has(populationLow, populationHigh, high, records, nowMs) ? table.find(low, high, kind, nowSeconds) : 0;
+  }
+}

@@ -1,0 +1,64 @@
+import { mix } from './keys.ts';
+import { OutcomeTally } from './outcome-tally.ts';
+import type { Table } from './table.ts';
+
+/**
+ * What an entity, an address or a session has from the first outcome on; its own record has a flag for it.
+ *
+ *   0 hash   1 unused   2-14 logins, in twelfths of 1 h (of an address 24 h)   15-27 payments, in twelfths of 1 h
+ *   28-31 of an entity: where its logins succeeded (`success-places.ts`); else unused
+ */
+const PARTS = 12;
+const HOUR_MS = 3_600_000;
+
+/** An outcome to count, or to take back. */
+export interface OutcomeChange {
+  readonly isLogin: boolean;
+  readonly isBad: boolean;
+  readonly by: 1 | -1;
+  readonly eventMs: number;
+  readonly nowMs: number;
+}
+
+export class OutcomeRecords {
+  readonly logins: OutcomeTally;
+  readonly payments: OutcomeTally;
+  readonly #table: Table;
+  readonly #kind: number;
+  readonly #salt: number;
+
+  /** `kind` and `salt` tell whose they are. */
+  constructor(table: Table, kind: number, salt: number, loginWindowMs = HOUR_MS) {
+    this.#table = table;
+    this.#kind = kind;
+    this.#salt = salt;
+    this.logins = new OutcomeTally(table, { at: 2, parts: PARTS, windowMs: loginWindowMs });
+    this.payments = new OutcomeTally(table, { at: 3 + PARTS, parts: PARTS, windowMs: HOUR_MS });
+  }
+
+  /** Fills both tallies; gives the record, 0 where there is none. `low` and `high` are the subject's key. */
+  read(low: number, high: number, nowMs: number): number {
+    const table = this.#table;
+    const salt = this.#salt;
+    const record = table.find(mix(low, high, salt), mix(high, low, salt), this.#kind, Math.floor(nowMs / 1_000));
+    if (record !== 0) this.#readAll(record, nowMs, table.restSeconds);
+    return record;
+  }
+
+  /** Gives the record; 0 where it cannot be had. */
+  change(low: number, high: number, { isLogin, isBad, by, eventMs, nowMs }: OutcomeChange): number {
+    const table = this.#table;
+    const salt = this.#salt;
+    const record = table.take(mix(low, high, salt), mix(high, low, salt), this.#kind, Math.floor(nowMs / 1_000));
+    if (record === 0) return 0;
+    this.#readAll(record, nowMs, table.restSeconds);
+    (isLogin ? this.logins : this.payments).change(record, eventMs, nowMs, isBad, by);
+    return record;
+  }
+
+  /** Both, whichever was asked for: epochs go round, so whoever uses the record cleans all of it. */
+  #readAll(record: number, nowMs: number, rest: number): void {
+    this.logins.read(record, nowMs, rest);
+    this.payments.read(record, nowMs, rest);
+  }
+}

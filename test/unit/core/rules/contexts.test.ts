@@ -1,0 +1,156 @@
+import { describe, expect, it } from 'vitest';
+import { DEFAULT_POLICY } from '../../../../src/core/policy.ts';
+import { evaluateRules, tuneRules } from '../../../../src/core/evaluate.ts';
+import type { Facts } from '../../../../src/core/facts.ts';
+import type { ContextHistory } from '../../../../src/core/history.ts';
+import { RULES } from '../../../../src/core/rules/index.ts';
+import { facts } from '../../../support/facts.ts';
+import { history, place } from '../../../support/history.ts';
+
+const TUNED = tuneRules(RULES, DEFAULT_POLICY);
+
+/** What fired, with its weight. */
+function fired(overrides: Partial<Facts>): Record<string, number> {
+  const { contributions } = evaluateRules(TUNED, facts(overrides), DEFAULT_POLICY);
+  return Object.fromEntries(contributions.map(({ rule, weight }) => [rule.code, weight]));
+}
+
+const NEW = { device: 'new', exactAgent: 'new', agent: 'new', network: 'new', place: 'new' } as const;
+const first = { isFirstEvent: true };
+
+describe('contexts unlike the account', () => {
+  const at = (eventType: string, context: Partial<ContextHistory>, session = {}) =>
+    fired({ eventType, history: history({ session, context }) });
+
+  it.each(['login', 'checkout', 'payment'])(
+    'weigh .50 on a %s where device, network and place are new',
+    (eventType) => {
+      expect(at(eventType, { ...NEW, ratio: 1.51 }, first)).toMatchObject({ context_unlike_person: 0.5 });
+      expect(at(eventType, { ...NEW, ratio: 1.5 }, first)).not.toHaveProperty('context_unlike_person');
+    },
+  );
+
+  it('weigh .30 where two of them are new, or the ratio is lower', () => {
+    expect(at('login', { ...NEW, place: 'known', ratio: 2 })).toEqual({ context_partly_unlike: 0.3 });
+    expect(at('login', { ...NEW, ratio: 0.81 })).toEqual({ context_partly_unlike: 0.3 });
+    expect(at('login', { ...NEW, ratio: 0.8 })).toEqual({});
+  });
+
+  it('are quiet where one thing is new, and on other events', () => {
+    expect(at('login', { device: 'new', ratio: 2 })).toEqual({});
+    expect(at('search', { ...NEW, ratio: 2 })).toEqual({});
+  });
+
+  it('ask for the user agent where there is no collector, and for nothing that is unknown', () => {
+    expect(at('login', { ...NEW, device: 'unknown', ratio: 2 })).toHaveProperty('context_unlike_person');
+    expect(at('login', { ...NEW, device: 'unknown', exactAgent: 'known', ratio: 2 })).toEqual({
+      context_partly_unlike: 0.3,
+    });
+    expect(at('login', { ...NEW, network: 'unknown', place: 'unknown', ratio: 2 })).toEqual({});
+  });
+
+  it.each(['checkout', 'payment', 'change_email', 'email-changed', 'shipping_address_update'])(
+    'weigh .25 more on a later %s of the session',
+    (eventType) => {
+      expect(at(eventType, { ...NEW, place: 'known', ratio: 1.6 })).toMatchObject({ context_then_value: 0.25 });
+      expect(at(eventType, { ...NEW, ratio: 1.5 })).not.toHaveProperty('context_then_value');
+      expect(at(eventType, { ...NEW, ratio: 1.6 }, first)).not.toHaveProperty('context_then_value');
+      expect(at(eventType, { device: 'new', ratio: 1.6 })).not.toHaveProperty('context_then_value');
+    },
+  );
+
+  it.each(['login', 'search', 'verify_email', 'address_lookup'])('weigh nothing more on a later %s', (eventType) => {
+    expect(at(eventType, { ...NEW, ratio: 2 })).not.toHaveProperty('context_then_value');
+  });
+
+  it('say in one sentence what is new', () => {
+    const request = facts({ eventType: 'login', history: history({ context: { ...NEW, sessions: 30, ratio: 2.34 } }) });
+    const { contributions } = evaluateRules(TUNED, request, DEFAULT_POLICY);
+    expect(contributions[0]?.evidence).toBe(
+      'email: device, network and place are new to an account of 30 sessions, ratio 2.3 (over 1.5)',
+    );
+  });
+});
+
+describe('travel_impossible', () => {
+  const far = place({ latitude: 40.7, longitude: -74, country: 'US' });
+  const travel = (context: Partial<ContextHistory> | null, from = far) =>
+    fired({ history: history({ context, entities: [{ places: [from] }] }) })['travel_impossible'];
+
+  it('weighs by what of the account comes along', () => {
+    expect(travel(null)).toBe(0.62);
+    expect(travel(NEW)).toBe(0.62);
+    expect(travel({ ...NEW, agent: 'known' })).toBe(0.4);
+    expect(travel({ ...NEW, exactAgent: 'known' })).toBe(0.2);
+    expect(travel({ ...NEW, device: 'known' })).toBe(0.2);
+  });
+
+  it('is quiet between two networks that the account has had for a day', () => {
+    expect(travel({ ...NEW, network: 'known' })).toBe(0.62);
+    expect(travel({ ...NEW, network: 'known' }, { ...far, isFamiliar: true })).toBeUndefined();
+    expect(travel(NEW, { ...far, isFamiliar: true })).toBe(0.62);
+  });
+});
+
+describe('device_many_entities', () => {
+  const shared = (eventType: string, networks24h: number) =>
+    fired({ eventType, history: history({ device: { entities24h: 6, networks24h } }) })['device_many_entities'];
+
+  it('weighs .15 but on a login, or on a device of over 2 networks', () => {
+    expect(shared('checkout', 2)).toBe(0.15);
+    expect(shared('checkout', 3)).toBe(0.5);
+    expect(shared('login', 1)).toBe(0.5);
+  });
+});
+
+describe('session_taken_over', () => {
+  const taken = (context: Partial<ContextHistory> | null) =>
+    fired({ history: history({ session: { leftItsOrigin: true }, context }) })['session_taken_over'];
+
+  it('weighs .50, and is quiet on a device or a network that the account knows', () => {
+    expect(taken(null)).toBe(0.5);
+    expect(taken(NEW)).toBe(0.5);
+    expect(taken({ ...NEW, exactAgent: 'known' })).toBe(0.5);
+    expect(taken({ ...NEW, device: 'known' })).toBeUndefined();
+    expect(taken({ ...NEW, network: 'known' })).toBeUndefined();
+    expect(fired({ history: history() })).not.toHaveProperty('session_taken_over');
+  });
+});
+
+describe('what strangers did with the name of an account', () => {
+  const driven = { networks1h: 9, countries24h: 5, devices24h: 9, decisions1m: 50, payments1h: 20, declined1h: 9 };
+  const strangers = (context: Partial<ContextHistory> | null, session = {}) =>
+    fired({ eventType: 'payment', history: history({ session, context, entities: [driven] }) });
+
+  it('counts in full against who is not known', () => {
+    const full = {
+      velocity_entity_ips_1h: 0.35,
+      velocity_entity_countries_24h: 0.3,
+      velocity_entity_devices_24h: 0.3,
+      velocity_entity_1m: 0.3,
+      velocity_entity_payments_1h: 0.55,
+      payment_declines_actor_1h: 0.5,
+    };
+    expect(strangers(null)).toEqual(full);
+    expect(strangers(NEW)).toEqual(full);
+    // Many have the same user agent.
+    expect(strangers({ ...NEW, device: 'unknown', exactAgent: 'known' })).toEqual(full);
+  });
+
+  it('is not held against the account on its own device and network', () => {
+    expect(strangers({})).toEqual({ velocity_entity_payments_1h: 0.275 });
+    expect(strangers({ device: 'unknown' })).toEqual({ velocity_entity_payments_1h: 0.275 });
+  });
+
+  it('counts by half on one of them', () => {
+    expect(strangers({ network: 'new' })).toMatchObject({ velocity_entity_ips_1h: 0.175, velocity_entity_1m: 0.3 });
+    expect(strangers({ device: 'new' })).toMatchObject({ velocity_entity_countries_24h: 0.15 });
+  });
+
+  it('is held against a session that did it itself', () => {
+    expect(strangers({}, { decisions1m: 40, payments1h: 10 })).toMatchObject({
+      velocity_entity_1m: 0.3,
+      velocity_entity_payments_1h: 0.55,
+    });
+  });
+});

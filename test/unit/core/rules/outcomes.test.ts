@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest';
+import { evaluateRules, tuneRules } from '../../../../src/core/evaluate.ts';
+import type { EntityHistory, HistoryFacts, IpHistory, SurgeHistory } from '../../../../src/core/history.ts';
+import { effectOf, OUTCOMES, stepOf } from '../../../../src/core/outcome.ts';
+import { DEFAULT_POLICY } from '../../../../src/core/policy.ts';
+import { RULES } from '../../../../src/core/rules/index.ts';
+import { facts } from '../../../support/facts.ts';
+import { history } from '../../../support/history.ts';
+
+/** What a rule weighs, as the engine asks it; null where it is quiet. */
+function weightOf(code: string, eventType: string, given: HistoryFacts): number | null {
+  const only = tuneRules(RULES, DEFAULT_POLICY).filter(({ rule }) => rule.code === code);
+  const fired = evaluateRules(only, facts({ eventType, history: given }), DEFAULT_POLICY).contributions[0];
+  return fired === undefined ? null : Number(fired.weight.toFixed(3));
+}
+
+describe('what an outcome means', () => {
+  it('is good, bad or nothing, by the kind of event', () => {
+    const effects = (eventType: string) => {
+      const step = stepOf(eventType);
+      return step === null ? null : OUTCOMES.map((outcome) => effectOf(step, outcome));
+    };
+    expect(effects('login')).toEqual(['good', 'bad', 'bad', 'good', 'bad']);
+    expect(effects('payment')).toEqual(['good', null, 'bad', 'good', 'bad']);
+    expect(effects('checkout')).toEqual(effects('payment'));
+    expect(effects('signup')).toBeNull();
+    expect(effectOf('login', null)).toBeNull();
+  });
+});
+
+describe('login_failures_entity_1h', () => {
+  const guessed = (...entities: readonly Partial<EntityHistory>[]) =>
+    weightOf('login_failures_entity_1h', 'login', history({ entities }));
+
+  it('is quiet for the owner, who has logged in there before', () => {
+    expect(guessed({ loginsFailed1h: 12 })).toBe(0.55);
+    expect(guessed({ loginsFailed1h: 12, hasSucceededHere: true })).toBeNull();
+    expect(guessed({ loginsFailed1h: 12, hasSucceededHere: true }, { loginsFailed1h: 10 })).toBe(0.55);
+  });
+});
+
+describe('login_failures_ip_24h', () => {
+  const at = (ip: Partial<IpHistory>, networkIsNew = true) =>
+    weightOf('login_failures_ip_24h', 'login', history({ ip, entities: [{ networkIsNew }] }));
+
+  it('needs over four failures for each success', () => {
+    expect(at({ loginsFailed24h: 12, loginsSucceeded24h: 2 })).toBe(0.55);
+    expect(at({ loginsFailed24h: 12, loginsSucceeded24h: 3 })).toBeNull();
+  });
+
+  it('is quiet for accounts that were on the network before', () => {
+    expect(at({ loginsFailed24h: 12 }, false)).toBeNull();
+  });
+});
+
+describe('a surge', () => {
+  const stuffing: SurgeHistory = { networks10m: 20, usual: 2, badShare10m: 0.8 };
+  const seen = (surge: Partial<SurgeHistory>, entity: Partial<EntityHistory> = { isNew: true }) =>
+    weightOf('login_failures_surge_10m', 'login', history({ entities: [entity], surge: { ...stuffing, ...surge } }));
+
+  it('needs over four deviations above the usual', () => {
+    expect(seen({})).toBe(0.5);
+    // (20 − 10) / √11 is 3.0; (20 − 8) / √9 is 4.
+    expect(seen({ usual: 10 })).toBeNull();
+    expect(seen({ usual: 8 })).toBeNull();
+    expect(seen({ usual: 7.9 })).toBe(0.5);
+  });
+
+  it('needs over half of all to fail', () => {
+    expect(seen({ badShare10m: 0.5 })).toBeNull();
+    expect(seen({ badShare10m: 0.51 })).toBe(0.5);
+  });
+
+  it('is for accounts that are unknown, or on a new network with a new agent', () => {
+    expect(seen({}, {})).toBeNull();
+    expect(seen({}, { networkIsNew: true })).toBeNull();
+    expect(seen({}, { agentIsNew: true })).toBeNull();
+    expect(seen({}, { networkIsNew: true, agentIsNew: true })).toBe(0.5);
+  });
+
+  it('of declined payments holds up guests, and no account that is known', () => {
+    const pay = (entities: readonly Partial<EntityHistory>[]) =>
+      weightOf('payment_declines_surge_10m', 'checkout', history({ entities, surge: stuffing }));
+    expect(pay([])).toBe(0.45);
+    expect(pay([{ isNew: true }, {}])).toBeNull();
+  });
+});
+
+describe('payment_declines_actor_1h', () => {
+  const declined = (given: Parameters<typeof history>[0]) =>
+    weightOf('payment_declines_actor_1h', 'payment', history(given));
+
+  it('takes session, person or address', () => {
+    expect(declined({ session: { declined1h: 4 } })).toBe(0.5);
+    expect(declined({ entities: [{}, { declined1h: 4 }] })).toBe(0.5);
+    expect(declined({ ip: { declined1h: 4, paid1h: 4 } })).toBe(0.5);
+    expect(declined({ session: { declined1h: 3 }, ip: { declined1h: 3 } })).toBeNull();
+  });
+
+  it('is quiet for an address where most payments succeed', () => {
+    expect(declined({ ip: { declined1h: 4, paid1h: 5 } })).toBeNull();
+  });
+});
+
+describe('what outcomes quiet', () => {
+  const cold = { coldLogins10m: 20, coldEntities1h: 20, coldShare10m: 1, coldShare1h: 1 };
+
+  it.each([
+    ['velocity_ip_logins_10m', 0.6, 0.24],
+    ['velocity_ip_entities_1h', 0.35, 0.14],
+  ])('%s weighs 60 %% less where logins at the address succeed', (code, usual, quiet) => {
+    const at = (ip: Partial<IpHistory>) => weightOf(code, 'login', history({ ip: { ...cold, ...ip } }));
+    expect(at({})).toBe(usual);
+    expect(at({ loginsSucceeded24h: 2 })).toBe(usual);
+    expect(at({ loginsSucceeded24h: 3 })).toBe(quiet);
+    expect(at({ loginsSucceeded24h: 10, loginsFailed24h: 9 })).toBe(quiet);
+    expect(at({ loginsSucceeded24h: 10, loginsFailed24h: 10 })).toBe(usual);
+  });
+
+  it('velocity_session_payments_1h weighs half where the payments succeeded', () => {
+    const paid = (session: object) => weightOf('velocity_session_payments_1h', 'payment', history({ session }));
+    expect(paid({ payments1h: 5 })).toBe(0.5);
+    expect(paid({ payments1h: 5, paid1h: 4 })).toBe(0.25);
+    expect(paid({ payments1h: 5, paid1h: 2 })).toBe(0.25);
+    expect(paid({ payments1h: 5, paid1h: 1 })).toBe(0.5);
+    expect(paid({ payments1h: 5, paid1h: 3, declined1h: 1 })).toBe(0.5);
+  });
+});

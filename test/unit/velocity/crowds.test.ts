@@ -1,0 +1,334 @@
+import { describe, expect, it } from 'vitest';
+import type { MailKey } from '../../../src/core/crowds.ts';
+import type { HistoryEvent, HistoryFacts } from '../../../src/core/history.ts';
+import { readVelocityStats } from '../../../src/velocity/stats.ts';
+import { DAY, event, HOUR, MINUTE, networksOf, SECOND, users, World } from './events.ts';
+
+let serial = 0;
+
+/** Somebody never seen, in a session of their own. */
+function stranger(host: string, fields: Partial<HistoryEvent> = {}): Partial<HistoryEvent> {
+  serial++;
+  return {
+    eventType: 'login',
+    sessionId: `stranger-${serial}`,
+    entities: users(`stranger-${serial}`),
+    networks: networksOf(host),
+    device: null,
+    place: null,
+    ...fields,
+  };
+}
+
+/** An address in a /24 of its own. */
+const hostAt = (n: number): string => `81.${100 + Math.floor(n / 250)}.${n % 250}.7`;
+
+function crowdOf(facts: HistoryFacts) {
+  if (facts.crowd === null) throw new Error('no crowd');
+  return facts.crowd;
+}
+
+const mail = (spelling: string, canonical: string): MailKey => ({
+  spelling,
+  canonical,
+  registrable: canonical.slice(canonical.indexOf('@') + 1),
+});
+
+/** A customer of some days, whose ten known people log in once an hour, one stranger among them. */
+function oldCustomer(days = 3): World {
+  const world = new World(8 * 2 ** 20);
+  for (let hour = 0; hour < days * 24; hour++) {
+    for (let n = 0; n < 10; n++) {
+      world.see({
+        eventType: 'login',
+        sessionId: `visit-${hour}-${n}`,
+        entities: users(`known-${n}`),
+        networks: networksOf(`90.1.${n}.1`),
+      });
+    }
+    world.see(stranger(`90.2.${hour}.1`));
+    world.wait(HOUR);
+  }
+  return world;
+}
+
+describe('surges of strangers', () => {
+  it('count networks and not logins, and slide', () => {
+    const world = new World();
+    const surges: unknown[] = [];
+    for (let n = 0; n < 12; n++) surges.push(crowdOf(world.see(stranger(hostAt(n >> 1)))).surge?.networks);
+    expect(surges).toEqual([1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6]);
+    world.wait(10 * MINUTE);
+    expect(crowdOf(world.see(stranger(hostAt(50)))).surge?.networks).toBe(1);
+  });
+
+  it('leave out accounts that were seen, and are apart by the kind of key', () => {
+    const world = new World();
+    const known = { eventType: 'login', entities: users('u1') };
+    world.see(known);
+    expect(crowdOf(world.see({ ...known, sessionId: 'other' })).surge).toBeNull();
+    for (let n = 0; n < 5; n++) world.see(stranger(hostAt(n)));
+    expect(crowdOf(world.see(stranger(hostAt(9), { publicKey: true }))).surge?.networks).toBe(1);
+  });
+
+  it('count sign-ups in 1 h, and how long the customer is known', () => {
+    const world = new World();
+    for (let n = 0; n < 20; n++) world.see(stranger(hostAt(n), { eventType: 'signup' }));
+    world.wait(59 * MINUTE);
+    const last = crowdOf(world.see(stranger(hostAt(30), { eventType: 'signup' })));
+    expect(last.surge).toEqual({ networks: 21, usual: 0 });
+    expect(last.customerAgeSeconds).toBe(59 * 60);
+  });
+
+  it('know what is usual at this hour', () => {
+    const world = new World(8 * 2 ** 20);
+    const at = (day: number, minute: number): number => Date.UTC(2026, 10, 1 + day, 9, minute);
+    for (let day = 0; day < 5; day++) {
+      for (let slot = -6; slot <= 6; slot++) {
+        for (let n = 0; n < 6; n++) {
+          world.nowMs = at(day, 10 * slot) + n * SECOND;
+          world.see(stranger(hostAt(n)));
+        }
+      }
+    }
+    world.nowMs = at(5, 0);
+    const usual = crowdOf(world.see(stranger(hostAt(1)))).surge?.usual ?? 0;
+    expect(usual).toBeGreaterThanOrEqual(5.5);
+    expect(usual).toBeLessThan(8);
+  });
+});
+
+describe('agents of strangers', () => {
+  it('are compared with the share among people who are known', () => {
+    const world = oldCustomer(3);
+    const tool = 123_456_789;
+    let last = null;
+    for (let n = 0; n < 12; n++) last = crowdOf(world.see(stranger(hostAt(n), { exactAgentHash: tool }))).agent;
+    expect(last).toMatchObject({ networks1h: 12, usualShare: 0 });
+    expect(last?.share).toBeGreaterThan(0.9);
+    // Everybody known has that one.
+    expect(crowdOf(world.see(stranger(hostAt(40)))).agent).toBeNull();
+  });
+
+  it('have no usual share before 50 logins of known people, and strangers give none', () => {
+    const world = new World();
+    for (let n = 0; n < 100; n++) {
+      expect(crowdOf(world.see(stranger(hostAt(n)))).agent).toBeNull();
+    }
+  });
+});
+
+describe('logins of an account', () => {
+  it('count from the second in 1 h on, exactly, whatever the network', () => {
+    const world = new World();
+    const login = (n: number) =>
+      crowdOf(world.see(stranger(hostAt(n), { entities: users('victim') }))).account?.logins1h ?? null;
+    expect(Array.from({ length: 12 }, (_, n) => login(n))).toEqual([null, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+    world.wait(HOUR);
+    expect(login(20)).toBeNull();
+  });
+
+  it('need no record of people who log in once an hour', () => {
+    const world = new World();
+    // What the customer itself needs is made by others.
+    for (const name of ['b', 'c', 'd', 'a', 'b', 'c', 'd', 'b', 'c', 'd']) {
+      world.wait(2 * HOUR).see(stranger(hostAt(0), { entities: users(name) }));
+    }
+    world.wait(2 * HOUR);
+    const { made } = readVelocityStats(world.memory);
+    expect(crowdOf(world.see(stranger(hostAt(0), { entities: users('a'), sessionId: 's' }))).account).toBeNull();
+    // Its session, and a record of cells at most.
+    expect(readVelocityStats(world.memory).made - made).toBeLessThanOrEqual(2);
+  });
+});
+
+describe('strangers at an address', () => {
+  it('count over a day, beside all logins and the usual share of the customer', () => {
+    const world = oldCustomer(3);
+    let last = null;
+    for (let n = 0; n < 20; n++) {
+      last = crowdOf(world.wait(30 * MINUTE).see(stranger('81.9.9.9'))).address;
+    }
+    expect(last).toMatchObject({ strangers24h: 20, logins24h: 20 });
+    expect(last?.usualShare).toBeCloseTo(1 / 11, 2);
+    const again = crowdOf(
+      world.see({ eventType: 'login', sessionId: 'x', entities: users('known-1'), networks: networksOf('81.9.9.9') }),
+    );
+    expect(again.address).toMatchObject({ strangers24h: 20, logins24h: 21 });
+  });
+
+  it('are all of a new customer, so nothing stands out', () => {
+    const world = new World();
+    for (let n = 0; n < 30; n++) world.see(stranger('81.9.9.9'));
+    expect(crowdOf(world.see(stranger('81.9.9.9'))).address?.usualShare).toBe(1);
+  });
+});
+
+describe('cold logins of a network', () => {
+  it('count from the second on, with their addresses, over 1 h', () => {
+    const world = oldCustomer(2);
+    let last = null;
+    for (let n = 0; n < 24; n++) last = crowdOf(world.see(stranger(`81.9.9.${n % 6}`))).network;
+    expect(last).toMatchObject({ cold1h: 24, logins1h: 24, addresses1h: 6 });
+    expect(last?.usualShare).toBeLessThan(0.25);
+    const known = { eventType: 'login', entities: users('known-1'), networks: networksOf('81.9.9.3') };
+    expect(crowdOf(world.see({ ...known, sessionId: 'a' })).network).toMatchObject({ cold1h: 25 });
+    expect(crowdOf(world.see({ ...known, sessionId: 'b' })).network).toMatchObject({ cold1h: 25, logins1h: 26 });
+  });
+});
+
+describe('a cold login', () => {
+  const after = (pages: number, ms: number, entities: HistoryEvent['entities'] = []): number => {
+    const world = new World();
+    for (let n = 0; n < 20; n++) {
+      const one = stranger('81.9.9.9');
+      for (let page = 0; page < pages; page++) world.see({ ...one, eventType: 'search', entities });
+      world.wait(ms);
+      world.see(one);
+    }
+    return world.see(stranger('81.9.9.9', { eventType: 'search' })).ip?.coldLogins10m ?? 0;
+  };
+
+  it('may follow 3 events without an entity within 2 min', () => {
+    expect(after(0, 0)).toBe(20);
+    expect(after(3, SECOND)).toBe(20);
+    expect(after(4, SECOND)).toBe(0);
+    expect(after(1, SECOND, users('known'))).toBe(0);
+  });
+
+  it('is none after 2 min', () => {
+    const world = new World();
+    const one = stranger('81.9.9.9');
+    world.see({ ...one, eventType: 'search', entities: [] });
+    world.wait(2 * MINUTE + 1);
+    expect(world.see(one).ip?.coldLogins10m).toBe(0);
+  });
+
+  it('makes its session a cold one, which counted before', () => {
+    const world = new World();
+    let last = world.see();
+    for (let n = 0; n < 12; n++) {
+      const one = stranger('81.9.9.9');
+      world.see({ ...one, eventType: 'search', entities: [] });
+      last = world.see(one);
+    }
+    expect(last.ip).toMatchObject({ coldLogins10m: 12, coldShare10m: 1, coldShare1h: 1 });
+  });
+});
+
+describe('mail', () => {
+  it('domains are new for who knew others, and count networks of sign-ups', () => {
+    const world = new World();
+    const signup = (n: number) =>
+      crowdOf(
+        world.see(stranger(hostAt(n), { eventType: 'signup', mail: mail(`u${n}@farm.example`, `u${n}@farm.example`) })),
+      ).mailDomain;
+    world.see(stranger(hostAt(0)));
+    world.wait(4 * DAY);
+    for (let n = 0; n < 6; n++) signup(n % 3);
+    world.wait(DAY);
+    expect(signup(7)).toEqual({ networks3d: 4, knownForSeconds: 86_400, customerAgeThenSeconds: 4 * 86_400 });
+    world.wait(2 * DAY);
+    expect(signup(8)?.networks3d).toBe(0);
+  });
+
+  it('is known by the login of a new account, and not asked for by others', () => {
+    const world = new World();
+    const one = { mail: mail('a@firm.example', 'a@firm.example'), entities: users('a') };
+    expect(crowdOf(world.see(stranger(hostAt(0), one))).mailDomain).toBeNull();
+    world.wait(DAY);
+    const later = stranger(hostAt(1), { eventType: 'signup', mail: mail('b@firm.example', 'b@firm.example') });
+    expect(crowdOf(world.see(later)).mailDomain?.knownForSeconds).toBe(86_400);
+  });
+
+  it('spellings of a mailbox count over 30 days, without a record for the plain one', () => {
+    const world = new World();
+    const spell = (spelling: string) =>
+      crowdOf(world.see(stranger(hostAt(serial % 9), { eventType: 'signup', mail: mail(spelling, 'ab@gmail.com') })))
+        .spellings30d;
+    expect(spell('ab@gmail.com')).toBe(0);
+    expect(spell('a.b@gmail.com')).toBe(1);
+    expect(spell('a.b@gmail.com')).toBe(1);
+    world.wait(20 * DAY);
+    expect(spell('ab+1@gmail.com')).toBe(2);
+    world.wait(11 * DAY);
+    expect(spell('ab+2@gmail.com')).toBe(2);
+  });
+});
+
+describe('values of an actor', () => {
+  const pay = (world: World, card: string, fields: Partial<HistoryEvent>, person: string) =>
+    world.see({
+      eventType: 'payment',
+      ...fields,
+      entities: [...users(person), { name: 'card', value: card }],
+    }).values;
+
+  it('count by person, by session, by device and by address', () => {
+    const world = new World();
+    for (let n = 0; n < 4; n++) {
+      const found = pay(world, `card-${n}`, { sessionId: `s${n}`, device: null, networks: networksOf(hostAt(n)) }, 'p');
+      expect(found).toMatchObject({ actor: n === 0 ? 'person' : 'person', ofActor24h: n + 1, ofAddress24h: 1 });
+    }
+    for (let n = 0; n < 4; n++) {
+      const found = pay(world, `card-1${n}`, { sessionId: 'one', device: null, networks: null }, `p1${n}`);
+      expect(found).toMatchObject({ ofActor24h: n + 1, ofAddress24h: 0 });
+    }
+    for (let n = 0; n < 4; n++) {
+      const found = pay(
+        world,
+        `card-2${n}`,
+        { sessionId: `t${n}`, device: 'd', networks: networksOf('81.9.9.9') },
+        `p2${n}`,
+      );
+      expect(found).toMatchObject({ ofActor24h: n + 1, ofAddress24h: n + 1 });
+    }
+  });
+
+  it('are the same card again and again, and forgotten after a day', () => {
+    const world = new World();
+    for (let n = 0; n < 9; n++) expect(pay(world, 'mine', {}, 'p')?.ofActor24h).toBe(1);
+    world.wait(DAY);
+    expect(pay(world, 'new', {}, 'p')?.ofActor24h).toBe(1);
+    expect(world.see().values).toBeNull();
+  });
+});
+
+describe('pages of a session', () => {
+  it('count from the 32nd on: exactly those of 10 min and of 1 h', () => {
+    const world = new World();
+    const pages: unknown[] = [];
+    for (let n = 0; n < 120; n++) pages.push(world.wait(SECOND).see().session.pages?.events10m ?? null);
+    expect(pages.slice(0, 31)).toEqual(Array.from({ length: 31 }, () => null));
+    expect(pages.slice(31)).toEqual(Array.from({ length: 89 }, (_, n) => 32 + n));
+    world.wait(30 * MINUTE);
+    expect(world.see().session.pages).toEqual({ events10m: 1, events1h: 121 });
+    world.wait(HOUR + 10 * MINUTE);
+    expect(world.see().session.pages).toEqual({ events10m: 1, events1h: 1 });
+  });
+});
+
+describe('bytes', () => {
+  it('grow by under a tenth for people who come once, and by nothing for those who come again', () => {
+    const world = new World(64 * 2 ** 20);
+    const people = 20_000;
+    const visit = (n: number, day: number): HistoryEvent =>
+      event({
+        nowMs: world.nowMs + Math.floor((n * DAY) / people),
+        eventType: 'login',
+        sessionId: `s-${day}-${n}`,
+        entities: users(`person-${n}`),
+        networks: networksOf(`${60 + (n >> 14)}.${(n >> 6) & 255}.${(n & 63) * 4}.${n >> 14}`),
+        exactAgentHash: 1 + (n % 400) * 7_919,
+      });
+    const made = (): number => readVelocityStats(world.memory).made;
+    for (let n = 0; n < people; n++) world.velocity.observe([visit(n, 0)]);
+    // Session, address, entity, and the set of the cold event: four each. The device is one for all.
+    const first = made() / people;
+    expect(first).toBeLessThan(4.4);
+    world.wait(DAY);
+    const before = made();
+    for (let n = 0; n < people; n++) world.velocity.observe([visit(n, 1)]);
+    expect((made() - before) / people).toBeLessThan(1.05);
+  });
+});

@@ -1,0 +1,324 @@
+import { describe, expect, test } from 'vitest';
+import type { CustomerNumber } from '../../../src/base/brand.ts';
+import type { HistoryEvent, HistoryFacts } from '../../../src/core/history.ts';
+import type { Outcome } from '../../../src/core/outcome.ts';
+import { LocalVelocity } from '../../../src/velocity/local-velocity.ts';
+import { BERLIN, DAY, HOUR, LISBON, MINUTE, networksOf, SECOND, users, World } from './events.ts';
+
+/** A decision that an outcome can be reported for. */
+interface Decided {
+  readonly facts: HistoryFacts;
+  /** Reports an outcome in place of the one before. */
+  settle(outcome: Outcome, before?: Outcome | null): void;
+}
+
+function decide(world: World, fields: Partial<HistoryEvent> = {}, settler = world.velocity): Decided {
+  const facts = world.see({ eventType: 'login', ...fields });
+  const { trace } = facts;
+  if (trace === null) throw new Error('the event has no trace');
+  const bytes = Uint8Array.from(trace.bytes.subarray(0, trace.length));
+  const occurredAtMs = world.nowMs;
+  return {
+    facts,
+    settle(outcome, before = null) {
+      const customer = fields.customer ?? (7 as CustomerNumber);
+      const { publicKey = false } = fields;
+      settler.settle({ customer, publicKey, trace: bytes, occurredAtMs, nowMs: world.nowMs, before, outcome });
+    },
+  };
+}
+
+function entityOf({ entities }: HistoryFacts) {
+  const [entity] = entities;
+  if (entity === undefined) throw new Error('the event has no entity');
+  return entity;
+}
+
+const failures = (facts: HistoryFacts): readonly unknown[] => [
+  entityOf(facts).loginsFailed1h,
+  facts.ip?.loginsFailed24h,
+  facts.ip?.loginsSucceeded24h,
+];
+
+describe('outcomes of logins', () => {
+  test('are counted for account and address, an hour and a day long', () => {
+    const world = new World();
+    for (let n = 0; n < 12; n++) decide(world.wait(MINUTE)).settle('failed');
+    decide(world.wait(MINUTE)).settle('succeeded');
+    expect(failures(decide(world).facts)).toEqual([12, 12, 1]);
+    expect(failures(decide(world.wait(HOUR + 5 * MINUTE)).facts)).toEqual([0, 12, 1]);
+    expect(failures(decide(world.wait(DAY + HOUR)).facts)).toEqual([0, 0, 0]);
+  });
+
+  test('count from the next event on, and in the event that tells its own', () => {
+    const world = new World();
+    const told = decide(world, { outcome: 'failed' });
+    expect(failures(told.facts)).toEqual([1, 1, 0]);
+    expect(failures(decide(world).facts)).toEqual([1, 1, 0]);
+  });
+
+  test('are known at once to others that share the table', () => {
+    const world = new World();
+    const other = new LocalVelocity(world.memory);
+    decide(world, {}, other).settle('failed');
+    expect(failures(decide(world).facts)).toEqual([1, 1, 0]);
+  });
+
+  test('count once, and the last one of a request counts', () => {
+    const world = new World();
+    const login = decide(world);
+    login.settle('failed');
+    login.settle('failed', 'failed');
+    login.settle('challenge_failed', 'failed');
+    expect(failures(decide(world).facts)).toEqual([1, 1, 0]);
+    login.settle('succeeded', 'challenge_failed');
+    expect(failures(decide(world).facts)).toEqual([0, 0, 1]);
+    login.settle('failed', 'succeeded');
+    expect(failures(decide(world).facts)).toEqual([1, 1, 0]);
+  });
+
+  test('belong to the time of the login, however late they come', () => {
+    const world = new World();
+    const login = decide(world);
+    world.wait(2 * HOUR);
+    login.settle('failed');
+    expect(failures(decide(world).facts)).toEqual([0, 1, 0]);
+  });
+
+  test('of another customer, or of public keys, are apart', () => {
+    const world = new World();
+    decide(world).settle('failed');
+    expect(failures(decide(world, { customer: 8 as CustomerNumber }).facts)).toEqual([0, 0, 0]);
+    expect(failures(decide(world, { publicKey: true }).facts)).toEqual([0, 0, 0]);
+  });
+
+  test('that are no trace of this version change nothing', () => {
+    const world = new World();
+    const occurredAtMs = world.nowMs;
+    for (const trace of [new Uint8Array(0), new Uint8Array(50), Uint8Array.of(0x11, 200)]) {
+      world.velocity.settle({
+        customer: 7 as CustomerNumber,
+        publicKey: false,
+        trace,
+        occurredAtMs,
+        nowMs: occurredAtMs,
+        before: null,
+        outcome: 'failed',
+      });
+    }
+    expect(failures(decide(world).facts)).toEqual([0, 0, 0]);
+  });
+});
+
+describe('outcomes of payments', () => {
+  test('are counted for session, account and address; a payment that merely failed is none', () => {
+    const world = new World();
+    const pay = (eventType: string) => decide(world.wait(MINUTE), { eventType });
+    pay('payment').settle('declined');
+    pay('checkout').settle('declined');
+    pay('payment').settle('failed');
+    pay('payment').settle('succeeded');
+    const { facts } = pay('payment');
+    expect([facts.session.declined1h, facts.session.paid1h]).toEqual([2, 1]);
+    expect([facts.ip?.declined1h, facts.ip?.paid1h, entityOf(facts).declined1h]).toEqual([2, 1, 2]);
+    expect(entityOf(facts).loginsFailed1h).toBe(0);
+    const later = decide(world.wait(HOUR + MINUTE), { eventType: 'payment' }).facts;
+    expect([later.session.declined1h, later.ip?.declined1h, entityOf(later).declined1h]).toEqual([0, 0, 0]);
+  });
+
+  test('events of other types have no trace', () => {
+    for (const eventType of ['signup', 'search', '']) expect(new World().see({ eventType }).trace).toBeNull();
+  });
+});
+
+const HOME = { sessionId: 'home', device: 'phone', agentHash: 10 };
+const STRANGER = {
+  sessionId: 'stranger',
+  networks: networksOf('5.6.7.8'),
+  country: 'PT',
+  place: LISBON,
+  device: 'other',
+  agentHash: 20,
+};
+
+describe('what a failed login taught', () => {
+  const ways: readonly [string, (world: World) => void][] = [
+    ['reported later', (world) => decide(world, STRANGER).settle('failed')],
+    ['told with the login', (world) => void decide(world, { ...STRANGER, outcome: 'failed' })],
+  ];
+
+  test.each(ways)('is forgotten: network, device, agent, country and place (%s)', (_name, fail) => {
+    const world = new World();
+    decide(world, HOME).settle('succeeded');
+    fail(world.wait(HOUR));
+    fail(world.wait(MINUTE));
+    const owner = entityOf(decide(world.wait(MINUTE), HOME).facts);
+    expect(owner.places).toEqual([]);
+    expect([owner.countries24h, owner.networks1h, owner.devices24h]).toEqual([1, 1, 1]);
+    const again = entityOf(decide(world, STRANGER).facts);
+    expect([again.networkIsNew, again.deviceIsNew, again.agentIsNew, again.isNew]).toEqual([true, true, true, false]);
+    expect(again.places.map(({ country }) => country)).toEqual(['DE']);
+  });
+
+  test.each(ways)('is forgotten of an account that was never seen (%s)', (_name, fail) => {
+    const world = new World();
+    fail(world);
+    const owner = entityOf(decide(world.wait(2 * DAY), HOME).facts);
+    expect([owner.isNew, owner.knownForSeconds, owner.places.length]).toEqual([true, 0, 0]);
+    expect(entityOf(decide(world.wait(DAY), HOME).facts)).toMatchObject({ isNew: false, knownForSeconds: 86_400 });
+  });
+
+  test('counts as the account’s own until its outcome is known', () => {
+    const world = new World();
+    decide(world, HOME).settle('succeeded');
+    const login = decide(world.wait(HOUR), STRANGER);
+    expect(entityOf(decide(world, HOME).facts).places.map(({ country }) => country)).toEqual(['PT']);
+    login.settle('failed');
+    expect(entityOf(decide(world, HOME).facts).places).toEqual([]);
+  });
+
+  test('what the account had before stays when its owner mistypes the password', () => {
+    const world = new World();
+    decide(world, HOME).settle('succeeded');
+    decide(world.wait(HOUR), HOME).settle('failed');
+    const owner = entityOf(decide(world.wait(MINUTE), HOME).facts);
+    expect([owner.networkIsNew, owner.deviceIsNew, owner.agentIsNew]).toEqual([false, false, false]);
+    expect(entityOf(decide(world, { ...STRANGER }).facts).places.map(({ country }) => country)).toEqual(['DE']);
+  });
+
+  test('is known again by a success that is reported in the same batch', () => {
+    const world = new World();
+    decide(world, HOME).settle('succeeded');
+    const mistyped = decide(world.wait(2 * HOUR), STRANGER);
+    const right = decide(world.wait(9 * SECOND), STRANGER);
+    mistyped.settle('failed');
+    right.settle('succeeded');
+    const traveller = entityOf(decide(world.wait(MINUTE), STRANGER).facts);
+    expect([traveller.networkIsNew, traveller.deviceIsNew, traveller.agentIsNew]).toEqual([false, false, false]);
+  });
+
+  test('is forgotten of every entity, also where there are more networks and devices than one record holds', () => {
+    const world = new World();
+    const entities = [...users('u1'), { name: 'email', value: 'a@b.example' }];
+    for (let n = 0; n < 40; n++) {
+      decide(world.wait(SECOND), { ...HOME, entities, networks: networksOf(`9.9.${n}.1`), device: `d${n}` });
+    }
+    decide(world, { ...STRANGER, entities }).settle('failed');
+    for (const entity of decide(world, { ...STRANGER, entities, sessionId: 'again' }).facts.entities)
+      expect([entity.networkIsNew, entity.deviceIsNew]).toEqual([true, true]);
+  });
+
+  test('a payment that is declined takes nothing back', () => {
+    const world = new World();
+    decide(world, { ...HOME, eventType: 'payment' }).settle('declined');
+    expect(entityOf(decide(world, HOME).facts)).toMatchObject({ networkIsNew: false, isNew: false });
+  });
+});
+
+describe('where logins of an account succeeded', () => {
+  const isHome = (world: World, fields: Partial<HistoryEvent>) =>
+    entityOf(decide(world, fields).facts).hasSucceededHere;
+  const ON_FOOT = { ...HOME, networks: networksOf('7.7.7.7'), agentHash: 30, device: null };
+
+  test('is known by the device, or by network and agent; nothing else gets there', () => {
+    const world = new World();
+    decide(world, { ...STRANGER }).settle('failed');
+    decide(world, { ...STRANGER });
+    decide(world, HOME).settle('succeeded');
+    expect(isHome(world, STRANGER)).toBe(false);
+    expect(isHome(world, HOME)).toBe(true);
+    expect(isHome(world, { ...STRANGER, device: HOME.device })).toBe(true);
+    expect(isHome(world, { ...HOME, device: 'other' })).toBe(true);
+    expect(isHome(world, { ...HOME, device: 'other', agentHash: 11 })).toBe(false);
+    expect(isHome(world, { ...HOME, device: null, networks: null })).toBe(false);
+    expect(isHome(world.wait(20 * DAY), HOME)).toBe(true);
+  });
+
+  test('is the last two networks, and goes with a success that is taken back', () => {
+    const world = new World();
+    const home = decide(world, HOME);
+    home.settle('succeeded');
+    const foot = decide(world, ON_FOOT);
+    foot.settle('succeeded');
+    const atHome = { ...HOME, device: null };
+    expect([isHome(world, atHome), isHome(world, ON_FOOT)]).toEqual([true, true]);
+    foot.settle('failed', 'succeeded');
+    expect([isHome(world, atHome), isHome(world, ON_FOOT)]).toEqual([true, false]);
+    for (let n = 0; n < 2; n++) decide(world, { ...ON_FOOT, agentHash: 40 + n }).settle('succeeded');
+    expect(isHome(world, atHome)).toBe(false);
+  });
+});
+
+describe('agents of an account', () => {
+  test('are the last three; the oldest one goes', () => {
+    const world = new World();
+    const isNew = (agentHash: number) => entityOf(world.see({ agentHash })).agentIsNew;
+    expect([1, 2, 3, 1, 2, 3].map(isNew)).toEqual([true, true, true, false, false, false]);
+    expect([1, 4].map(isNew)).toEqual([false, true]);
+    // 2 was not used for longest.
+    expect([3, 1, 4].map(isNew)).toEqual([false, false, false]);
+    expect(isNew(2)).toBe(true);
+    expect(isNew(0)).toBe(false);
+  });
+});
+
+describe('a customer’s surge', () => {
+  const elsewhere = (n: number): Partial<HistoryEvent> => ({
+    sessionId: `s${n}`,
+    networks: networksOf(`5.${n >> 8}.${n & 255}.1`),
+    entities: users(`a${n}`),
+    device: null,
+    place: BERLIN,
+  });
+  const failOn = (world: World, networks: number, from = 0): void => {
+    for (let n = from; n < from + networks; n++) decide(world.wait(SECOND), elsewhere(n)).settle('failed');
+  };
+  const surgeOf = (world: World, eventType = 'login') => world.see({ eventType, ...elsewhere(9_999) }).surge;
+
+  test('counts networks and not logins, and the share that failed', () => {
+    const world = new World();
+    expect(surgeOf(world)).toBeNull();
+    failOn(world, 10);
+    failOn(world, 10);
+    for (let n = 0; n < 5; n++) decide(world, elsewhere(n)).settle('succeeded');
+    expect(surgeOf(world)).toEqual({ networks10m: 10, usual: 0, badShare10m: 0.8 });
+    expect(surgeOf(world, 'payment')).toBeNull();
+    expect(surgeOf(world, 'search')).toBeNull();
+    expect(world.see({ eventType: 'login', customer: 8 as CustomerNumber }).surge).toBeNull();
+    expect(surgeOf(world.wait(11 * MINUTE))).toBeNull();
+  });
+
+  test('compares with the same time of the last days: neither an attack of yesterday nor a quiet night says what is usual', () => {
+    const world = new World();
+    world.nowMs = Date.UTC(2026, 10, 1);
+    for (let slot = 0; slot < 8 * 144; slot++) {
+      world.nowMs = Date.UTC(2026, 10, 1) + slot * 10 * MINUTE;
+      const hour = Math.floor(slot / 6) % 24;
+      const isAttacked = Math.floor(slot / 144) === 7 && hour === 12;
+      failOn(world, isAttacked ? 60 : hour >= 8 && hour < 20 ? 5 : 0);
+    }
+    const usualAt = (hour: number): number => {
+      world.nowMs = Date.UTC(2026, 10, 9, hour, 30);
+      failOn(world, 1);
+      return surgeOf(world)?.usual ?? Number.NaN;
+    };
+    expect(usualAt(4)).toBe(0);
+    // Six slots of 91 have 60: half of them, and the rest of the largest twentieth, are left out of the mean.
+    expect(usualAt(12)).toBeGreaterThanOrEqual(5);
+    expect(usualAt(12)).toBeLessThan(7);
+    expect(usualAt(16)).toBe(5);
+  });
+
+  test('takes what lies before the first outcome for unknown', () => {
+    const world = new World();
+    world.nowMs = Date.UTC(2026, 10, 8, 12, 5);
+    failOn(world, 9);
+    world.nowMs = Date.UTC(2026, 10, 9, 12, 5);
+    failOn(world, 1);
+    // Of one day the slots of 12:00 to 13:00 are known: one of 9, six of 0.
+    expect(surgeOf(world)?.usual).toBeCloseTo(0, 5);
+    world.nowMs = Date.UTC(2026, 10, 9, 11, 5);
+    failOn(world, 1);
+    expect(surgeOf(world)).not.toBeNull();
+  });
+});
