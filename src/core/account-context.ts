@@ -21,8 +21,9 @@ export function describeContext(context: ContextHistory, ratioMin: number): stri
   const last = parts.pop() ?? '';
   const what = parts.length === 0 ? last : `${parts.join(', ')} and ${last}`;
   const { sessions, ratio } = context;
+  const where = context.country === 'new' ? ', in a country new to it' : '';
   const times = sessions === 1 ? 'session' : 'sessions';
-  return `${entityName(context)}: ${what} are new to an account of ${sessions} ${times}, ratio ${ratio.toFixed(1)} (over ${ratioMin})`;
+  return `${entityName(context)}: ${what} are new to an account of ${sessions} ${times}${where}, ratio ${ratio.toFixed(1)} (over ${ratioMin})`;
 }
 
 /**
@@ -35,6 +36,16 @@ export function ownerScale({ context }: Pick<HistoryFacts, 'context'>): number {
   const isAtHome = context.network === 'known';
   if (isAtHome && deviceOf(context) === 'known') return 0;
   return isAtHome || context.device === 'known' ? OWNER_PART : 1;
+}
+
+/** Choice: what logs in first is what an account knows; who guesses its password does not wait that long. */
+const SETTLED_SECONDS = 86_400;
+
+/** The account is known for a day, and this is a device and a network that it knows. */
+export function isSettledOwner(history: HistoryFacts): boolean {
+  return (
+    ownerScale(history) === 0 && history.entities.some(({ knownForSeconds: seconds }) => seconds >= SETTLED_SECONDS)
+  );
 }
 
 /** Source: the default rules: halved. */

@@ -6,7 +6,7 @@ import type { HistoryFacts } from './history.ts';
 export interface CrowdHistory {
   /** Since the customer's first login or sign-up. */
   readonly customerAgeSeconds: number;
-  /** Networks of strangers' logins in 10 min for a login, of sign-ups in 1 h for a sign-up; null for other events. */
+  /** Networks of strangers' logins in 10 min for a login, of sign-ups in 1 h for a sign-up, of strangers' codes in 10 min for one of these; null for other events. */
   readonly surge: CrowdSurge | null;
   /** Of the event's agent; null unless it is a stranger's, for an agent that many known people have, and while too few of them are known. */
   readonly agent: AgentSurge | null;
@@ -16,6 +16,8 @@ export interface CrowdHistory {
   readonly network: NetworkColdLogins | null;
   /** Logins of the event's account; null unless it is a login, and until the second one in 1 h. */
   readonly account: AccountLogins | null;
+  /** Sign-ups in the event's network (/24, /48); null unless it is a sign-up, and until the second one in 1 h. */
+  readonly signups: NetworkSignups | null;
   /** null unless it is a sign-up with an e-mail. */
   readonly mailDomain: MailDomainHistory | null;
   /** Spellings of the event's mailbox in 30 days; 0 for a login, without an e-mail and for one that is spelled like its mailbox. */
@@ -51,6 +53,13 @@ export interface NetworkColdLogins {
   readonly addresses1h: number;
   /** Share of cold logins on a usual day of the customer, 0 to 1; 1 while nothing is known. */
   readonly usualShare: number;
+}
+
+export interface NetworkSignups {
+  readonly signups1h: number;
+  readonly addresses1h: number;
+  /** Distinct networks with sign-ups at the customer. */
+  readonly networks1h: number;
 }
 
 export interface AccountLogins {

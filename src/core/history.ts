@@ -157,6 +157,8 @@ export interface ContextHistory {
   readonly network: Familiarity;
   /** The place; the /16 or /32 where the address has none. */
   readonly place: Familiarity;
+  /** Of the two that the account used most. */
+  readonly country: Familiarity;
 }
 
 export interface PlaceHistory {

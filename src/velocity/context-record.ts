@@ -1,7 +1,9 @@
 import type { ContextHistory, EntityHistory, Familiarity, HistoryEvent } from '../core/history.ts';
 import { placeValue } from './context-place.ts';
+import { addCountry, countryFamiliarity, removeCountry } from './context-countries.ts';
 import { ContextPopulation, type PopulationKey } from './context-population.ts';
 import { COUNT_MAX, CountedSet } from './counted-set.ts';
+import { codeOfCountry } from './country.ts';
 import type { EventKeys } from './event-keys.ts';
 import { FamiliarSet } from './familiar-set.ts';
 import { KIND_ENTITY_OUTCOMES as KIND_CONTEXT } from './layout.ts';
@@ -14,7 +16,7 @@ import { TAUGHT_CONTEXT, TAUGHT_FIRST_CONTEXT, type TracedEvent } from './trace.
  *
  *   0 hash   1 first session, Unix seconds   2 sessions   3-6 agents, 7-10 places (`counted-set.ts`)
  *   11-14 exact agents, 15-18 devices, 19-26 networks (`familiar-set.ts`)
- *   27-30 sessions that were counted: 28 bits of the session | day 4 bits   31 unused
+ *   27-30 sessions that were counted: 28 bits of the session | day 4 bits   31 two countries, 16 bits each (`context-countries.ts`)
  *
  * The first session makes its context familiar. A later one with two of device, network and place new, which does not look like the
  * account, teaches no agent and no place, and what it brought becomes familiar when it comes again after a day, or at once when a
@@ -24,6 +26,7 @@ const AT_FIRST = 1;
 const AT_SESSIONS = 2;
 const AT_COUNTED = 27;
 const COUNTED = 4;
+const AT_COUNTRIES = 31;
 const DAY_BITS = 0xf;
 
 /** Source: the default rules: an account is asked nothing before. */
@@ -45,6 +48,7 @@ interface Context {
   readonly device: number;
   readonly site: number;
   readonly place: number;
+  readonly country: number;
 }
 
 export class ContextRecords {
@@ -92,6 +96,7 @@ export class ContextRecords {
       device: event.device === null ? 0 : memberOf(keys.deviceHigh),
       site: keys.site === 0 ? 0 : memberOf(keys.site),
       place: placeValue(event, keys),
+      country: codeOfCountry(event.country),
     };
     const hour = Math.floor(nowSeconds / HOUR_SECONDS);
     if (teaches && event.outcome === 'challenge_passed') this.#see(record, context, hour, true);
@@ -128,6 +133,7 @@ export class ContextRecords {
     Atomics.store(words, counted, 0);
     if (context.agent !== 0) this.#agents.remove(record, context.agent);
     if (context.place !== 0) this.#places.remove(record, context.place);
+    if (context.country !== 0) removeCountry(words, record + AT_COUNTRIES, context.country);
     const sessions = words[record + AT_SESSIONS] ?? 0;
     if (sessions > 0) Atomics.compareExchange(words, record + AT_SESSIONS, sessions, sessions - 1);
     if (sessions <= 1) Atomics.store(words, record + AT_FIRST, 0);
@@ -181,7 +187,8 @@ export class ContextRecords {
       if (exactAgent === 'known') ratio -= KNOWN_EXACT_AGENT;
       if (device === 'known') ratio = Math.min(ratio, RATIO_MAX_ON_KNOWN_DEVICE);
     }
-    return { name: entity.name, sessions, ratio, device, exactAgent, agent, network, place };
+    const country = countryFamiliarity(this.#table.words[record + AT_COUNTRIES] ?? 0, context.country);
+    return { name: entity.name, sessions, ratio, device, exactAgent, agent, network, place, country };
   }
 
   /** Counts a session. */
@@ -198,7 +205,8 @@ export class ContextRecords {
     const sessions = Atomics.add(words, record + AT_SESSIONS, 1);
     const slot = record + AT_COUNTED + (sessions % COUNTED);
     Atomics.store(words, slot, countedWord(keys.sessionLow, nowSeconds));
-    const { agent, place } = context;
+    const { agent, place, country } = context;
+    if (country !== 0) addCountry(words, record + AT_COUNTRIES, country);
     const day = Math.floor(nowSeconds / DAY_SECONDS);
     const most = Math.max(
       agent === 0 ? 0 : this.#agents.add(record, agent, day),
@@ -251,13 +259,14 @@ function ratioOf(count: number, sessions: number, share: () => number): number {
   return Math.log10((p * (sessions + 0.5)) / (Math.min(count, sessions) + p / 2));
 }
 
-function contextOf({ agentHash, exactAgentHash, device, site, contextPlace }: TracedEvent): Context {
+function contextOf({ agentHash, exactAgentHash, device, site, contextPlace, country }: TracedEvent): Context {
   return {
     agent: agentHash,
     exactAgent: exactAgentHash,
     device,
     site: site === 0 ? 0 : memberOf(site),
     place: contextPlace,
+    country,
   };
 }
 

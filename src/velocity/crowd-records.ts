@@ -1,3 +1,4 @@
+import { isCodeStep } from '../core/guess-steps.ts';
 import type { CrowdHistory } from '../core/crowds.ts';
 import type { EntityHistory, HistoryEvent } from '../core/history.ts';
 import { CrowdSurges } from './crowd-surges.ts';
@@ -30,11 +31,13 @@ export class CrowdRecords {
     const { eventType, nowMs } = event;
     const isLogin = eventType === 'login';
     const isSignup = eventType === 'signup';
-    if (isLogin || isSignup || event.mail !== null) keys.readPopulation(event);
+    const isNew = entities.length > 0 && entities.every((entity) => entity.isNew);
+    const isCode = isNew && isCodeStep(eventType);
+    if (isLogin || isSignup || isCode || event.mail !== null) keys.readPopulation(event);
+    if (isCode) return this.#code(keys, nowMs);
     if (!isLogin && !isSignup) return PAYING_STEPS.has(eventType) ? this.#paying(event, keys, entities) : null;
     const surges = this.#surges;
     const { site } = keys;
-    const isNew = entities.length > 0 && entities.every((entity) => entity.isNew);
     surges.open(keys, nowMs);
     const surge = isLogin ? surges.logins(site, isNew, nowMs) : surges.signups(site, nowMs);
     const agent = isNew || isSignup ? surges.agent(event, site, nowMs) : null;
@@ -50,8 +53,15 @@ export class CrowdRecords {
       address: site === 0 ? null : (logins?.address(keys, isNew, nowMs) ?? null),
       network: site === 0 ? null : (logins?.network(keys, isCold, nowMs) ?? null),
       account,
+      signups: isSignup && site !== 0 ? this.#logins.signups(keys, surge?.networks ?? 0, nowMs) : null,
       ...this.#mailOf(event, keys, entities, surges.customerAgeSeconds),
     };
+  }
+
+  #code(keys: EventKeys, nowMs: number): CrowdHistory {
+    this.#surges.open(keys, nowMs);
+    const { customerAgeSeconds } = this.#surges;
+    return { ...NOTHING, ...NO_MAIL, customerAgeSeconds, surge: this.#surges.codes(keys.site, nowMs) };
   }
 
   /** Only of a new account, or of an e-mail that is not spelled like its mailbox: most events need nothing. */
@@ -81,5 +91,5 @@ export class CrowdRecords {
   }
 }
 
-const NOTHING = { surge: null, agent: null, address: null, network: null, account: null } as const;
+const NOTHING = { surge: null, agent: null, address: null, network: null, account: null, signups: null } as const;
 const NO_MAIL = { mailDomain: null, spellings30d: 0 } as const;

@@ -3,7 +3,15 @@ import type { HistoryEvent } from '../core/history.ts';
 import { AgentShares } from './agent-shares.ts';
 import { addToBucket, sumBuckets } from './buckets.ts';
 import type { EventKeys } from './event-keys.ts';
-import { mix, SALT_AGENT_NETWORKS, SALT_CUSTOMER, SALT_SIGNUP_NETWORKS, SALT_STRANGER_NETWORKS } from './keys.ts';
+import {
+  mix,
+  SALT_AGENT_NETWORKS,
+  SALT_CODE_NETWORKS,
+  SALT_CODES,
+  SALT_CUSTOMER,
+  SALT_SIGNUP_NETWORKS,
+  SALT_STRANGER_NETWORKS,
+} from './keys.ts';
 import { KIND_HOUR_SET, KIND_POPULATION } from './layout.ts';
 import { Peaks } from './peaks.ts';
 import { SetRecords } from './set-record.ts';
@@ -14,7 +22,8 @@ import { HOUR_SET, memberOf, TEN_MINUTE_SET, TimedSet } from './timed-set.ts';
  * A customer's strangers all together, without any outcome: from its first login or sign-up on, those of its public keys apart.
  *
  *   0 hash   1 first seen, Unix seconds   2-3 networks of strangers' logins (10 min) and of sign-ups (1 h), at most
- *   4-5 what these usually are (`peaks.ts`)   6-15 pairs of an agent and a network of strangers, 1 h (`buckets.ts`)   16-31 unused
+ *   4-5 what these usually are (`peaks.ts`)   6-15 pairs of an agent and a network of strangers, 1 h (`buckets.ts`)
+ *   16-17 the same as 2 and 4 of strangers' codes and passwords (`guess-steps.ts`)   18-31 unused
  *
  * The networks are in a set for each, up to three records (`set-record.ts`): exact up to 30, they end at some 1,370. With both pasts
  * (`usual.ts`) and the shares of agents a customer has up to 74 records, 10 KB, and one for each rarer agent of strangers in the last hour:
@@ -25,6 +34,7 @@ const AT_FIRST = 1;
 const AT_MOST = 2;
 const AT_USUAL = 4;
 const AT_ALL = 6;
+const AT_CODES = 16;
 const HOUR_MS = 3_600_000;
 const AT_PAIRS = 1;
 const AT_AGENT_NETWORKS = 11;
@@ -40,6 +50,7 @@ export class CrowdSurges {
   readonly #table: Table;
   readonly #logins: Peaks;
   readonly #signups: Peaks;
+  readonly #codes: Peaks;
   readonly #in10m: SetRecords;
   readonly #in1h: SetRecords;
   readonly #agentNetworks: TimedSet;
@@ -53,6 +64,7 @@ export class CrowdSurges {
     this.#table = table;
     this.#logins = new Peaks(table, { mostAt: AT_MOST, usualAt: AT_USUAL, kind: LOGINS });
     this.#signups = new Peaks(table, { mostAt: AT_MOST + 1, usualAt: AT_USUAL + 1, kind: SIGNUPS });
+    this.#codes = new Peaks(table, { mostAt: AT_CODES, usualAt: AT_CODES + 1, kind: LOGINS });
     this.#in10m = new SetRecords(table, KIND_HOUR_SET, TEN_MINUTE_SET);
     this.#in1h = new SetRecords(table, KIND_HOUR_SET, HOUR_SET);
     this.#agentNetworks = new TimedSet(table, { at: AT_AGENT_NETWORKS, words: AGENT_NETWORKS, span: HOUR_SET }, true);
@@ -87,6 +99,13 @@ export class CrowdSurges {
     if (!isStranger || site === 0 || this.#record === 0) return null;
     const networks = this.#see(this.#in10m, SALT_STRANGER_NETWORKS, site, nowMs);
     return this.#compare(this.#logins, networks, nowMs);
+  }
+
+  /** Networks from which strangers send codes, coupons and passwords to reset, with this one. */
+  codes(site: number, nowMs: number): CrowdSurge | null {
+    if (site === 0 || this.#record === 0) return null;
+    const networks = this.#see(this.#in10m, SALT_CODE_NETWORKS, site, nowMs);
+    return this.#compare(this.#codes, networks, nowMs, SALT_CODES);
   }
 
   /** Networks of sign-ups, with this one. */
@@ -132,8 +151,10 @@ export class CrowdSurges {
     return set.see(mix(this.#low, this.#high, salt), mix(this.#high, this.#low, salt), memberOf(site), nowMs);
   }
 
-  #compare(peaks: Peaks, networks: number, nowMs: number): CrowdSurge {
-    const key = { record: this.#record, low: this.#low, high: this.#high };
+  /** `salt` tells pasts of the same kind apart. */
+  #compare(peaks: Peaks, networks: number, nowMs: number, salt = 0): CrowdSurge {
+    const low = salt === 0 ? this.#low : mix(this.#low, this.#high, salt);
+    const key = { record: this.#record, low, high: this.#high };
     peaks.note(key, networks, nowMs);
     const first = this.#table.words[this.#record + AT_FIRST] ?? 0;
     return { networks, usual: peaks.usualNow(key, first, nowMs) };

@@ -52,3 +52,6 @@ export const SALT_VALUES = 93;
 export const SALT_TOUCHES = 96;
 export const SALT_DEVICE_DAY = 304;
 export const SALT_DEVICE_MONTH = 305;
+export const SALT_SIGNUPS_OF_NETWORK = 307;
+export const SALT_CODES = 308;
+export const SALT_CODE_NETWORKS = 309;

@@ -1,8 +1,8 @@
-import type { AccountLogins, AddressStrangers, NetworkColdLogins } from '../core/crowds.ts';
+import type { AccountLogins, AddressStrangers, NetworkColdLogins, NetworkSignups } from '../core/crowds.ts';
 import type { EntityHistory, HistoryEvent } from '../core/history.ts';
 import type { EventKeys } from './event-keys.ts';
 import { FirstTouches, touchRecordsFor } from './first-touch.ts';
-import { mix, SALT_COLD_NETWORK, SALT_LOGINS, SALT_STRANGERS } from './keys.ts';
+import { mix, SALT_COLD_NETWORK, SALT_LOGINS, SALT_SIGNUPS_OF_NETWORK, SALT_STRANGERS } from './keys.ts';
 import { KIND_BUSY, KIND_HOUR_SET, KIND_OUTCOMES } from './layout.ts';
 import { LoginShares } from './login-shares.ts';
 import { OutcomeTally } from './outcome-tally.ts';
@@ -11,12 +11,12 @@ import type { Table } from './table.ts';
 import { HOUR_SET, memberOf, TimedSet } from './timed-set.ts';
 
 /**
- * Logins of an account, of strangers at an address, and cold ones in a network. Each has a record from its second such login in the
+ * Logins of an account, of strangers at an address, and cold ones in a network; sign-ups in a network. Each has a record from its second such login in the
  * window on (`first-touch.ts`): most have none.
  *
  *   account   0 hash   1 unused   2-31 logins, 60 of 1 h; more are 60
  *   address   0 hash   1 unused   2-14 logins of strangers and of others, in twelfths of 24 h (`outcome-tally.ts`)   15-31 unused
- *   network   0 hash   1 unused   2-12 cold logins and others, in tenths of 1 h   13-31 addresses of cold ones, 19 of 1 h
+ *   network   0 hash   1 unused   2-12 cold logins, or sign-ups, and others, in tenths of 1 h   13-31 addresses of cold ones, 19 of 1 h
  *
  * An account that was first seen within the hour has one from its second login on, too: its first event is taken for a login. Of
  * several names the first known one counts.
@@ -37,6 +37,7 @@ export class LoginCrowds {
   readonly #accountCells: FirstTouches;
   readonly #addressCells: FirstTouches;
   readonly #networkCells: FirstTouches;
+  readonly #signupCells: FirstTouches;
 
   constructor(table: Table) {
     this.#table = table;
@@ -48,6 +49,7 @@ export class LoginCrowds {
     this.#accountCells = new FirstTouches(table, 0, HOUR_MS);
     this.#addressCells = new FirstTouches(table, 1, DAY_MS);
     this.#networkCells = new FirstTouches(table, 2, HOUR_MS);
+    this.#signupCells = new FirstTouches(table, 3, HOUR_MS);
   }
 
   /** Counts a login of the customer. Before the others. */
@@ -107,6 +109,23 @@ export class LoginCrowds {
     this.#cold.read(record, nowMs, 0);
     const { good, bad } = this.#cold;
     return { logins1h: good + bad, cold1h: bad, addresses1h, usualShare: this.#shares.cold };
+  }
+
+  /** Counts a sign-up in its network. `networks1h`: networks with sign-ups at the customer. */
+  signups(keys: EventKeys, networks1h: number, nowMs: number): NetworkSignups | null {
+    const table = this.#table;
+    const { site, hostHigh, populationLow } = keys;
+    const low = mix(site, populationLow, SALT_SIGNUPS_OF_NETWORK);
+    const high = mix(populationLow, site, SALT_SIGNUPS_OF_NETWORK);
+    const record = this.#recordOf(low, high, KIND_HOUR_SET, true, this.#signupCells, keys, networks1h, nowMs);
+    if (record === 0) return null;
+    const isNew = table.isNew;
+    const rest = table.restSeconds;
+    this.#cold.read(record, nowMs, rest);
+    for (let n = isNew ? 0 : 1; n < 2; n++) this.#cold.change(record, nowMs, nowMs, true, 1);
+    const addresses1h = this.#hosts.see(record, memberOf(hostHigh), nowMs, rest);
+    this.#cold.read(record, nowMs, 0);
+    return { signups1h: this.#cold.bad, addresses1h, networks1h };
   }
 
   #loginsOf(keys: EventKeys, n: number, isFresh: boolean, nowMs: number): number {

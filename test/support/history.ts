@@ -73,6 +73,7 @@ const CALM_CONTEXT: ContextHistory = {
   agent: 'known',
   network: 'known',
   place: 'known',
+  country: 'known',
 };
 
 const PARIS: PlaceHistory = {
@@ -93,6 +94,7 @@ const CALM_CROWD: CrowdHistory = {
   address: null,
   network: null,
   account: null,
+  signups: null,
   mailDomain: null,
   spellings30d: 0,
 };

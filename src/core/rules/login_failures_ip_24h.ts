@@ -1,10 +1,13 @@
 import { hit, withThresholds } from '../rule.ts';
 
+const HOUR_SECONDS = 3_600;
+
 /**
  * Fires on a login when over 8 logins of other accounts from its address failed in 24 h, and these are over 80 % of those whose outcome is known, as
  * when stolen passwords are tried slowly.
  *
- * Quiet while under 3 accounts that were never seen tried there: somebody forgot a password; for an account that was seen on that network before; without a public address; without reported outcomes.
+ * Quiet while under 3 accounts that were never seen tried there: somebody forgot a password; for an account that was seen on that network before, or that only failed
+ * over an hour ago and now tries again; without a public address; without reported outcomes.
  * Source of numbers and weight: the default rules; people fail one login in five or ten.
  */
 export const loginFailuresIp24h = withThresholds({
@@ -22,6 +25,7 @@ export const loginFailuresIp24h = withThresholds({
     if (!(failed - own > failures) || !(failed > failureShare * (failed + succeeded))) return null;
     if (!((history.crowd?.address?.strangers24h ?? 0) >= accounts)) return null;
     if (history.entities.some(({ networkIsNew }) => !networkIsNew)) return null;
+    if (history.entities.some(({ isNew, knownForSeconds }) => isNew && knownForSeconds > HOUR_SECONDS)) return null;
     return hit(`${failed} of ${failed + succeeded} logins from the address failed in 24 h (over ${failures})`);
   },
 });

@@ -1,3 +1,4 @@
+import { isCodeStep } from '../guess-steps.ts';
 import { deviationsAbove } from '../surge.ts';
 import { hit, withThresholds } from '../rule.ts';
 
@@ -5,7 +6,7 @@ import { hit, withThresholds } from '../rule.ts';
 const DAY_SECONDS = 86_400;
 
 /**
- * Fires on a login of an account never seen, while such logins come from 9 or more of the customer's networks in 10 min and more than 4.5
+ * Fires on a login of an account never seen, and on an event that asks for a password, a code or a coupon for one, while such events come from 9 or more of the customer's networks in 10 min and more than 4.5
  * deviations above what is usual at this hour: stuffing that is spread over many addresses.
  *
  * Quiet for accounts that were seen before, in a customer's first day, and while at most half of the logins whose outcome is known fail. Networks count and not logins: an office, a class or a call
@@ -21,13 +22,14 @@ export const strangersSurge10m = withThresholds({
   evaluate({ eventType, history }, _policy, { networks, deviations, badShare }) {
     const crowd = history?.crowd ?? null;
     const surge = crowd?.surge ?? null;
-    if (crowd === null || surge === null || eventType !== 'login') return null;
+    if (history === null || crowd === null || surge === null || !(eventType === 'login' || isCodeStep(eventType)))
+      return null;
     // Where outcomes are reported, strangers who get in are buyers of a sale.
-    if (history?.surge != null && !(history.surge.badShare10m > badShare)) return null;
+    if (history.surge !== null && !(history.surge.badShare10m > badShare)) return null;
     if (crowd.customerAgeSeconds < DAY_SECONDS || !(surge.networks >= networks)) return null;
     if (!(deviationsAbove(surge.networks, surge.usual) > deviations)) return null;
     return hit(
-      `logins of accounts never seen, from ${surge.networks} networks in 10 min (${networks} or more; usually ${surge.usual.toFixed(1)})`,
+      `${eventType} of accounts never seen, from ${surge.networks} networks in 10 min (${networks} or more; usually ${surge.usual.toFixed(1)})`,
     );
   },
 });

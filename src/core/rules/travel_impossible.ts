@@ -19,7 +19,7 @@ import { fastestLeg, placeOf, type Leg } from '../travel.ts';
 export const travelImpossible = withThresholds({
   code: 'travel_impossible',
   family: 'movement',
-  weights: { default: 0.62, domestic: 0.4, agent: 0.4, device: 0.2 },
+  weights: { default: 0.62, domestic: 0.35, agent: 0.4, device: 0.2 },
   thresholds: { kmMin: 500, kmhMin: 1_000 },
   hint: 'the account moved faster than people can travel',
   evaluate(facts, policy, { kmMin, kmhMin }) {

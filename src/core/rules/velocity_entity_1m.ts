@@ -1,23 +1,26 @@
 import { ownerScale } from '../account-context.ts';
 import type { EntityHistory, HistoryFacts } from '../history.ts';
+import { isGuessStep } from '../guess-steps.ts';
 import { entityName, hit, withThresholds } from '../rule.ts';
 
 /**
- * Fires when over 20 decisions were about one entity in 60 s: no person clicks that fast. Keys that name no person belong on the
+ * Fires when over 20 decisions were about one entity in 60 s: no person clicks that fast. Weighs more (level `guess`) where something can be guessed:
+ * on a login, checkout or payment, and on events named after passwords, codes, coupons and gift cards. Keys that name no person belong on the
  * policy's list of ignored ones. Quiet on a device and a network that the account knows, where session and address made under half of
  * these decisions: strangers made the others. Source of number and weight: the default rules.
  */
 export const velocityEntity1m = withThresholds({
   code: 'velocity_entity_1m',
   family: 'entity_volume',
-  weights: { default: 0.3 },
+  weights: { default: 0.3, guess: 0.5 },
   thresholds: { decisions: 20 },
   hint: 'the account makes very many requests',
-  evaluate({ history }, _policy, { decisions }) {
+  evaluate({ eventType, history }, _policy, { decisions }) {
     const entity = mostOf(history?.entities, 'decisions1m');
     if (entity === null || !(entity.decisions1m > decisions)) return null;
     if (history !== null && isOthersWork(history, entity)) return null;
-    return hit(`${entityName(entity)}: ${entity.decisions1m} decisions in 1 min (over ${decisions})`);
+    const evidence = `${entityName(entity)}: ${entity.decisions1m} decisions in 1 min (over ${decisions})`;
+    return isGuessStep(eventType) ? hit(`${evidence}, where a code can be guessed`, 'guess') : hit(evidence);
   },
 });
 

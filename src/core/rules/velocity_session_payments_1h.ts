@@ -1,8 +1,12 @@
-import { hit, withThresholds } from '../rule.ts';
+import { entityName, hit, withThresholds } from '../rule.ts';
+
+/** Choice: of gift buyers one in three has a second card; one card that is tried on and on is one whose code is guessed. */
+const CARDS_MAX = 2;
+const PAYMENTS_PER_THRESHOLD = 2;
 
 /**
  * Fires when one session made 5 or more payments in 1 h, as when stolen cards are tried out one by one.
- * Weighs half where outcomes are reported, at most a quarter of the session's payments in that hour were declined, and at least half of those
+ * Weighs half (level `paid`) with under 10 payments that name at most two cards or accounts to pay from; and where outcomes are reported, at most a quarter of the session's payments in that hour were declined, and at least half of those
  * before the present one succeeded: somebody buys several gifts.
  * Source of number and weight: the default rules; a shopper whose card is declined tries three or four times.
  */
@@ -16,6 +20,9 @@ export const velocitySessionPayments1h = withThresholds({
     if (history === null || !(history.session.payments1h >= payments)) return null;
     const { payments1h, paid1h, declined1h } = history.session;
     const evidence = `${payments1h} payments in 1 h (${payments} or more)`;
+    const { values } = history;
+    if (values !== null && values.ofActor24h <= CARDS_MAX && payments1h < PAYMENTS_PER_THRESHOLD * payments)
+      return hit(`${evidence} with ${values.ofActor24h} of ${entityName(values)}`, 'paid');
     const isPaid = paid1h > 0 && paid1h * 2 >= payments1h - 1 && declined1h * 3 <= paid1h;
     return isPaid ? hit(`${evidence}; ${paid1h} succeeded, ${declined1h} declined`, 'paid') : hit(evidence);
   },

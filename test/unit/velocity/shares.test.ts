@@ -53,8 +53,14 @@ function stranger(by: Caller, n: number): Partial<HistoryEvent> {
   };
 }
 
+/** What is told of each person. Not the trace, which says where it is remembered, and is one piece of memory for all events. */
 function visitAll(world: World): unknown[] {
-  return HONEST.flatMap((by) => Array.from({ length: PEOPLE }, (_, n) => world.see(person(by, n))));
+  return HONEST.flatMap((by) =>
+    Array.from({ length: PEOPLE }, (_, n) => {
+      const { trace: _trace, ...told } = world.see(person(by, n));
+      return told;
+    }),
+  );
 }
 
 function flood(world: World, by: Caller, requests = FLOOD_REQUESTS): void {
@@ -120,8 +126,8 @@ describe('in a table that a large customer has filled', () => {
     const { capacity, publicUsed, refused } = readVelocityStats(world.memory);
     expect(publicUsed / capacity).toBeGreaterThan(0.2);
     expect(publicUsed / capacity).toBeLessThan(0.27);
-    // Of 7 records a request.
-    expect(refused / (FLOOD_REQUESTS * 7)).toBeLessThan(0.1);
+    // Of 7 records a request, and some of crowds.
+    expect(refused / (FLOOD_REQUESTS * 7)).toBeLessThan(0.11);
     expect(visitAll(world)).toEqual(expected);
   });
 

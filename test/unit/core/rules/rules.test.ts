@@ -457,6 +457,7 @@ const anyContext = fc.record({
   agent: familiarity,
   network: familiarity,
   place: familiarity,
+  country: familiarity,
 });
 const anyEntity = fc.record({
   name: text,
@@ -520,6 +521,7 @@ const anyHistory: fc.Arbitrary<HistoryFacts> = fc.record({
       address: maybe(fc.record({ logins24h: hostile, strangers24h: hostile, usualShare: hostile })),
       network: maybe(fc.record({ logins1h: hostile, cold1h: hostile, addresses1h: hostile, usualShare: hostile })),
       account: maybe(fc.record({ name: text, logins1h: hostile })),
+      signups: maybe(fc.record({ signups1h: hostile, addresses1h: hostile, networks1h: hostile })),
       mailDomain: maybe(fc.record({ networks3d: hostile, knownForSeconds: hostile, customerAgeThenSeconds: hostile })),
       spellings30d: hostile,
     }),
