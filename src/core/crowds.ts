@@ -118,6 +118,11 @@ export function isValueKey(name: string): boolean {
   return is;
 }
 
+/** An address of the login to which people come back: fewer of its logins in 24 h are strangers' than the share, 0 to 1. */
+export function isReturnedTo({ address }: CrowdHistory, strangerShare: number): boolean {
+  return address !== null && address.strangers24h < strangerShare * address.logins24h;
+}
+
 /** Nobody whom the customer knows on this network: strangers, and accounts that come from elsewhere. */
 export function isNewOnNetwork({ entities }: HistoryFacts): boolean {
   return entities.every(({ isNew, networkIsNew }) => isNew || networkIsNew);

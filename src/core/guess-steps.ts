@@ -1,6 +1,6 @@
 /** Choice: customers name such events themselves: `password_reset`, `verify-otp`, `apply_coupon`, `gift_card_check`. */
 const CODE =
-  /pass_?-?word|pass_?-?code|reset|recover|verif|otp|2fa|mfa|coupon|voucher|promo|gift|(^|[_-])(pin|code|balance)([_-]|$)/;
+  /pass_?-?word|pass_?-?code|reset|recover|verif|otp|2fa|mfa|coupon|voucher|gift|(^|[_-])(pin|code|balance)([_-]|$)/;
 
 /** Choice: types that are looked at once and kept; customers use a handful, and each text of a request must not be one more. */
 const TYPES_KEPT = 256;

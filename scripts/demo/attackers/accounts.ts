@@ -1,7 +1,8 @@
 import { ANDROIDS, CHROMIUM_DESKTOPS, EVERYDAY } from '../browsers.ts';
 import { makeDevice, makePerson } from '../people.ts';
 import { addressIn, AMERICA, AUSTRALIA, GERMAN_PROXIES, GERMANY, NIGERIA, PLACES, VIETNAM } from '../places.ts';
-import { momentAt, type Persona, type Step } from '../plan.ts';
+import { momentAt, type Day, type Persona, type PlannedSession, type Step } from '../plan.ts';
+import type { Random } from '../random.ts';
 import { victimsOn } from '../shoppers/paying.ts';
 import { only, visit } from '../visit.ts';
 import { attacker, earlyUntil, eventsFrom, times } from './attacker.ts';
@@ -131,21 +132,36 @@ const HIJACK = attacker({
     }),
 });
 
-/** One machine with account after account; its proxies give each another address. */
+/** One machine with account after account, which leaves through so many addresses in turn. */
+const farm = (day: Day, random: Random, proxies: number, early: number): PlannedSession[] => {
+  const device = makeDevice(random.pick(CHROMIUM_DESKTOPS), GERMANY, random);
+  const addresses = GERMAN_PROXIES.slice(0, proxies).map((network) => addressIn([network], random));
+  return times(GERMAN_PROXIES.length, (i) => {
+    const account = makePerson(GERMANY, device.browser, random, addresses[i % proxies]);
+    const steps = earlyUntil(i < early ? 1 : 0, only('login', '/login', '/'));
+    return visit(account, momentAt(day, 12, i * 500 + random.whole(0, 300)), steps, random, { device });
+  });
+};
+
 const DEVICE_FARM = attacker({
   id: 'device_farm',
   title: 'One device, many accounts',
-  history: "a device's accounts",
-  expectation: eventsFrom('the 6th account'),
+  history: "a device's accounts and networks",
+  expectation: eventsFrom('the 10th account'),
   days: [0, 2],
-  plan(day, random) {
-    const device = makeDevice(random.pick(CHROMIUM_DESKTOPS), GERMANY, random);
-    return GERMAN_PROXIES.map((network, i) => {
-      const account = makePerson(GERMANY, device.browser, random, addressIn([network], random));
-      const steps = earlyUntil(i < 5 ? 1 : 0, only('login', '/login', '/'));
-      return visit(account, momentAt(day, 12, i * 500 + random.whole(0, 300)), steps, random, { device });
-    });
+  plan: (day, random) => farm(day, random, 3, 9),
+});
+
+const DEVICE_FARM_PROXIES = attacker({
+  id: 'device_farm_proxies',
+  title: 'One device, a proxy for each account',
+  history: 'nothing',
+  expectation: {
+    kind: 'not_caught',
+    why: 'owners of one phone model look like that; only the registry or a model can tell',
   },
+  days: [1],
+  plan: (day, random) => farm(day, random, GERMAN_PROXIES.length, 0),
 });
 
 export const ACCOUNT_ATTACKERS: readonly Persona[] = [
@@ -156,4 +172,5 @@ export const ACCOUNT_ATTACKERS: readonly Persona[] = [
   TOKEN_REPLAY,
   HIJACK,
   DEVICE_FARM,
+  DEVICE_FARM_PROXIES,
 ];

@@ -7,7 +7,7 @@ const SESSIONS_MIN = 2;
 
 /**
  * Fires on a login, checkout or payment in a context that is not the account's: device, network and place are all new to it, and
- * agent and place are over 30 times (`ratio`, a logarithm) as likely for anybody of the customer's as for this account; in a country that is new to
+ * agent and place are over 100 times (`ratio`, a logarithm) as likely for anybody of the customer's as for this account; in a country that is new to
  * it over 6 times (`countryRatio`), once the customer reports outcomes or the account had two sessions.
  *
  * Quiet on a known device (the collector's fingerprint, without one the user agent), on a known network and at a known place, and

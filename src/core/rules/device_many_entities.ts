@@ -1,5 +1,5 @@
 import { describeSuccesses, scaleBySuccesses } from '../address-outcomes.ts';
-import { hit, scaledHit, withThresholds } from '../rule.ts';
+import { scaledHit, withThresholds } from '../rule.ts';
 
 /**
  * Fires when over 5 entities came with one collector fingerprint in 24 h, and over 3 for each network that it came from: owners of
@@ -21,9 +21,11 @@ export const deviceManyEntities = withThresholds({
     if (device === null || device.isCommon || !(device.entities24h > entities)) return null;
     if (!(device.entities24h > entitiesPerNetwork * Math.max(1, device.networks24h))) return null;
     const isShared = !(device.networks24h > networks) && !(device.entities24h > entitiesMany);
-    const evidence = `${device.entities24h} entities on this device in 24 h (over ${entities})`;
-    if (isShared) return hit(`${evidence}, on at most ${networks} networks`, 'shared');
+    const where = isShared ? `, on at most ${networks} networks` : '';
+    const evidence = `${device.entities24h} entities on this device in 24 h (over ${entities})${where}`;
     const ip = history?.ip ?? null;
-    return ip === null ? hit(evidence) : scaledHit(evidence, scaleBySuccesses(ip), describeSuccesses(ip));
+    const level = isShared ? { level: 'shared' } : {};
+    if (ip === null) return { evidence, ...level };
+    return { ...scaledHit(evidence, scaleBySuccesses(ip), describeSuccesses(ip)), ...level };
   },
 });

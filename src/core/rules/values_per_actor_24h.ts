@@ -1,3 +1,4 @@
+import { scaleBySuccesses } from '../address-outcomes.ts';
 import { entityName, hit, withThresholds } from '../rule.ts';
 
 /** Source: the default rules. */
@@ -8,7 +9,8 @@ const ACTORS = { person: 'one person', session: 'one session', device: 'one devi
  * Fires when 4 or more distinct cards, gift cards or bank accounts came with one person, session or device in 24 h, or 6 with one address,
  * as when stolen ones are tried out. Keys whose names say so count (`isValueKey`).
  *
- * Quiet for one card that pays again and again, as of who buys gifts. Of a device, quiet where it was on over 2 networks in 24 h: a model, not a device. Of an
+ * Quiet for one card that pays again and again, as of who buys gifts. Of a device, quiet where it was on over 2 networks in 24 h: a model, not a device; and where payments or logins at the address are
+ * known to succeed. Of an
  * address, quiet unless 2 payments there were declined in 1 h, and no fewer than succeeded; and while under 70 % of its sessions in 1 h are cold,
  * as behind a carrier's gateway.
  * Source of numbers and weight: the default rules.
@@ -23,8 +25,10 @@ export const valuesPerActor24h = withThresholds({
     const found = history?.values ?? null;
     if (history === null || found === null) return null;
     // Two phones of one model are one device.
-    const isManyDevices = found.actor === 'device' && (history.device?.networks24h ?? 0) > DEVICE_NETWORKS_MAX;
-    if (found.ofActor24h >= values && !isManyDevices) {
+    const isModel = (history.device?.networks24h ?? 0) > DEVICE_NETWORKS_MAX;
+    // A desk of a call centre takes the cards of all who ring up.
+    const isDesk = history.ip !== null && scaleBySuccesses(history.ip) < 1;
+    if (found.ofActor24h >= values && !(found.actor === 'device' && (isModel || isDesk))) {
       return hit(
         `${found.ofActor24h} values of ${entityName(found)} with ${ACTORS[found.actor]} in 24 h (${values} or more)`,
       );

@@ -5,9 +5,9 @@ import { entityName, hit, withThresholds } from '../rule.ts';
 
 /**
  * Fires when over 20 decisions were about one entity in 60 s: no person clicks that fast. Weighs more (level `guess`) where something can be guessed:
- * on a login, checkout or payment, and on events named after passwords, codes, coupons and gift cards. Keys that name no person belong on the
- * policy's list of ignored ones. Quiet on a device and a network that the account knows, where session and address made under half of
- * these decisions: strangers made the others. Source of number and weight: the default rules.
+ * on a login, checkout or payment, and on events named after passwords, codes, coupons and gift cards, where session or address made half of
+ * these decisions. Keys that name no person belong on the
+ * policy's list of ignored ones. Quiet on a device and a network that the account knows, where they made fewer: strangers made the others. Source of number and weight: the default rules.
  */
 export const velocityEntity1m = withThresholds({
   code: 'velocity_entity_1m',
@@ -18,15 +18,18 @@ export const velocityEntity1m = withThresholds({
   evaluate({ eventType, history }, _policy, { decisions }) {
     const entity = mostOf(history?.entities, 'decisions1m');
     if (entity === null || !(entity.decisions1m > decisions)) return null;
-    if (history !== null && isOthersWork(history, entity)) return null;
+    const isOthers = history !== null && isOthersWork(history, entity);
+    if (isOthers && ownerScale(history) === 0) return null;
     const evidence = `${entityName(entity)}: ${entity.decisions1m} decisions in 1 min (over ${decisions})`;
-    return isGuessStep(eventType) ? hit(`${evidence}, where a code can be guessed`, 'guess') : hit(evidence);
+    return isGuessStep(eventType) && !isOthers
+      ? hit(`${evidence}, where a code can be guessed`, 'guess')
+      : hit(evidence);
   },
 });
 
 function isOthersWork(history: HistoryFacts, { decisions1m }: EntityHistory): boolean {
   const own = Math.max(history.session.decisions1m, history.ip?.decisions1m ?? 0);
-  return own * 2 < decisions1m && ownerScale(history) === 0;
+  return own * 2 < decisions1m;
 }
 
 /** The counts of an entity. */

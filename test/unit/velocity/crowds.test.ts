@@ -103,7 +103,7 @@ describe('agents of strangers', () => {
     const world = oldCustomer(3);
     const tool = 123_456_789;
     let last = null;
-    for (let n = 0; n < 12; n++) last = crowdOf(world.see(stranger(hostAt(n), { exactAgentHash: tool }))).agent;
+    for (let n = 0; n < 12; n++) last = crowdOf(world.see(stranger(hostAt(n), { agentLanguageHash: tool }))).agent;
     expect(last).toMatchObject({ networks1h: 12, usualShare: 0 });
     expect(last?.share).toBeGreaterThan(0.9);
     // Everybody known has that one.
@@ -295,12 +295,12 @@ describe('values of an actor', () => {
 });
 
 describe('pages of a session', () => {
-  it('count from the 32nd on: exactly those of 10 min and of 1 h', () => {
+  it('count from the 16th on: exactly those of 10 min and of 1 h', () => {
     const world = new World();
     const pages: unknown[] = [];
     for (let n = 0; n < 120; n++) pages.push(world.wait(SECOND).see().session.pages?.events10m ?? null);
-    expect(pages.slice(0, 31)).toEqual(Array.from({ length: 31 }, () => null));
-    expect(pages.slice(31)).toEqual(Array.from({ length: 89 }, (_, n) => 32 + n));
+    expect(pages.slice(0, 15)).toEqual(Array.from({ length: 15 }, () => null));
+    expect(pages.slice(15)).toEqual(Array.from({ length: 105 }, (_, n) => 16 + n));
     world.wait(30 * MINUTE);
     expect(world.see().session.pages).toEqual({ events10m: 1, events1h: 121 });
     world.wait(HOUR + 10 * MINUTE);
@@ -309,7 +309,7 @@ describe('pages of a session', () => {
 });
 
 describe('bytes', () => {
-  it('grow by under a tenth for people who come once, and by nothing for those who come again', () => {
+  it('grow by a context and under a tenth for people who come once, and by nothing for those who come again', () => {
     const world = new World(64 * 2 ** 20);
     const people = 20_000;
     const visit = (n: number, day: number): HistoryEvent =>
@@ -319,13 +319,14 @@ describe('bytes', () => {
         sessionId: `s-${day}-${n}`,
         entities: users(`person-${n}`),
         networks: networksOf(`${60 + (n >> 14)}.${(n >> 6) & 255}.${(n & 63) * 4}.${n >> 14}`),
-        exactAgentHash: 1 + (n % 400) * 7_919,
+        exactAgentHash: 1 + (n % 400),
+        agentLanguageHash: 1 + (n % 400) * 7_919,
       });
     const made = (): number => readVelocityStats(world.memory).made;
     for (let n = 0; n < people; n++) world.velocity.observe([visit(n, 0)]);
-    // Session, address, entity, and the set of the cold event: four each. The device is one for all.
+    // Session, address, entity, the set of the cold event, and the account's contexts: five each. The device is one for all.
     const first = made() / people;
-    expect(first).toBeLessThan(4.4);
+    expect(first).toBeLessThan(5.5);
     world.wait(DAY);
     const before = made();
     for (let n = 0; n < people; n++) world.velocity.observe([visit(n, 1)]);

@@ -25,10 +25,22 @@ describe('contexts unlike the account', () => {
   it.each(['login', 'checkout', 'payment'])(
     'weigh .50 on a %s where device, network and place are new',
     (eventType) => {
-      expect(at(eventType, { ...NEW, ratio: 1.51 }, first)).toMatchObject({ context_unlike_person: 0.5 });
-      expect(at(eventType, { ...NEW, ratio: 1.5 }, first)).not.toHaveProperty('context_unlike_person');
+      expect(at(eventType, { ...NEW, ratio: 2.01 }, first)).toMatchObject({ context_unlike_person: 0.5 });
+      expect(at(eventType, { ...NEW, ratio: 2 }, first)).not.toHaveProperty('context_unlike_person');
     },
   );
+
+  it('weigh as much at a lower ratio in a new country, once the account had two sessions or outcomes are reported', () => {
+    const abroad = { ...NEW, country: 'new', ratio: 0.81 } as const;
+    const surge = { networks10m: 0, usual: 0, badShare10m: 0 };
+    const seen = (context: Partial<ContextHistory>, more: Parameters<typeof history>[0] = {}) =>
+      fired({ eventType: 'login', history: history({ context, ...more }) })['context_unlike_person'];
+    expect(seen({ ...abroad, sessions: 2 })).toBe(0.5);
+    expect(seen({ ...abroad, sessions: 1 })).toBeUndefined();
+    expect(seen({ ...abroad, sessions: 1 }, { surge })).toBe(0.5);
+    expect(seen({ ...abroad, sessions: 2, ratio: 0.8 })).toBeUndefined();
+    expect(seen({ ...abroad, sessions: 2, country: 'known' })).toBeUndefined();
+  });
 
   it('weigh .30 where two of them are new, or the ratio is lower', () => {
     expect(at('login', { ...NEW, place: 'known', ratio: 2 })).toEqual({ context_partly_unlike: 0.3 });
@@ -42,7 +54,7 @@ describe('contexts unlike the account', () => {
   });
 
   it('ask for the user agent where there is no collector, and for nothing that is unknown', () => {
-    expect(at('login', { ...NEW, device: 'unknown', ratio: 2 })).toHaveProperty('context_unlike_person');
+    expect(at('login', { ...NEW, device: 'unknown', ratio: 2.1 })).toHaveProperty('context_unlike_person');
     expect(at('login', { ...NEW, device: 'unknown', exactAgent: 'known', ratio: 2 })).toEqual({
       context_partly_unlike: 0.3,
     });
@@ -67,7 +79,7 @@ describe('contexts unlike the account', () => {
     const request = facts({ eventType: 'login', history: history({ context: { ...NEW, sessions: 30, ratio: 2.34 } }) });
     const { contributions } = evaluateRules(TUNED, request, DEFAULT_POLICY);
     expect(contributions[0]?.evidence).toBe(
-      'email: device, network and place are new to an account of 30 sessions, ratio 2.3 (over 1.5)',
+      'email: device, network and place are new to an account of 30 sessions, ratio 2.3 (over 2)',
     );
   });
 });
@@ -77,7 +89,7 @@ describe('travel_impossible', () => {
   const travel = (context: Partial<ContextHistory> | null, from = far) =>
     fired({ history: history({ context, entities: [{ places: [from] }] }) })['travel_impossible'];
 
-  it('weighs by what of the account comes along', () => {
+  it('weighs by what of the account comes along, and less within one country', () => {
     expect(travel(null)).toBe(0.62);
     expect(travel(NEW)).toBe(0.62);
     expect(travel({ ...NEW, agent: 'known' })).toBe(0.4);
@@ -93,13 +105,18 @@ describe('travel_impossible', () => {
 });
 
 describe('device_many_entities', () => {
-  const shared = (eventType: string, networks24h: number) =>
-    fired({ eventType, history: history({ device: { entities24h: 6, networks24h } }) })['device_many_entities'];
+  const shared = (entities24h: number, networks24h: number) =>
+    fired({ eventType: 'login', history: history({ device: { entities24h, networks24h } }) })['device_many_entities'];
 
-  it('weighs .15 but on a login, or on a device of over 2 networks', () => {
-    expect(shared('checkout', 2)).toBe(0.15);
-    expect(shared('checkout', 3)).toBe(0.5);
-    expect(shared('login', 1)).toBe(0.5);
+  it('weighs .15 on a device of up to 2 networks and 60 entities', () => {
+    expect(shared(7, 2)).toBe(0.15);
+    expect(shared(60, 1)).toBe(0.15);
+    expect(shared(61, 1)).toBe(0.5);
+  });
+
+  it('needs over 3 entities for each network', () => {
+    expect(shared(10, 3)).toBe(0.5);
+    expect(shared(9, 3)).toBeUndefined();
   });
 });
 
@@ -149,7 +166,7 @@ describe('what strangers did with the name of an account', () => {
 
   it('is held against a session that did it itself', () => {
     expect(strangers({}, { decisions1m: 40, payments1h: 10 })).toMatchObject({
-      velocity_entity_1m: 0.3,
+      velocity_entity_1m: 0.5,
       velocity_entity_payments_1h: 0.55,
     });
   });

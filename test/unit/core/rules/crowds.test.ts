@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isValueKey, type CrowdHistory, type ValuesHistory } from '../../../../src/core/crowds.ts';
 import { evaluateRules, tuneRules } from '../../../../src/core/evaluate.ts';
-import type { HistoryFacts } from '../../../../src/core/history.ts';
+import type { HistoryFacts, IpHistory } from '../../../../src/core/history.ts';
 import { DEFAULT_POLICY } from '../../../../src/core/policy.ts';
 import { RULES } from '../../../../src/core/rules/index.ts';
 import { facts } from '../../../support/facts.ts';
@@ -56,6 +56,52 @@ describe.each([
   });
 });
 
+describe('populations of strangers', () => {
+  const stuffing = { surge: { networks: 50, usual: 0 }, agent: { networks1h: 12, share: 0.9, usualShare: 0.01 } };
+  const at = (code: string, strangers24h: number) =>
+    find(code, 'login', crowd({ ...stuffing, address: { logins24h: 100, strangers24h, usualShare: 0.1 } }));
+
+  it.each(['strangers_surge_10m', 'agent_surge_1h'])('%s is quiet at an address to which people come back', (code) => {
+    expect(at(code, 90)).not.toBeNull();
+    expect(at(code, 89)).toBeNull();
+  });
+
+  it('are found where codes are asked for, too, by the name that the customer gives such events', () => {
+    const seen = (eventType: string) => find('strangers_surge_10m', eventType, crowd(stuffing))?.evidence ?? null;
+    expect(seen('password_reset')).toContain('"password_reset" events of accounts never seen, from 50 networks');
+    expect(
+      ['verify-otp', 'apply_coupon', 'gift_card_check', 'enter_pin'].filter((type) => seen(type) === null),
+    ).toEqual([]);
+    expect(['page_view', 'encode_video', 'shipping', 'recorder'].filter((type) => seen(type) !== null)).toEqual([]);
+  });
+
+  it('that outcomes tell are those of a sale while at most half fail', () => {
+    const seen = (badShare10m: number) =>
+      find('strangers_surge_10m', 'login', crowd(stuffing, { surge: { networks10m: 9, usual: 0, badShare10m } }));
+    expect(seen(0.5)).toBeNull();
+    expect(seen(0.51)).not.toBeNull();
+  });
+});
+
+describe('sign-ups of a network', () => {
+  const seen = (signups1h: number, addresses1h = 5, networks1h = 10) =>
+    find('velocity_ip_signups_24h', 'signup', crowd({ signups: { signups1h, addresses1h, networks1h } }));
+
+  it('weigh .50 over 12, from 5 addresses on', () => {
+    expect(seen(13)).toEqual({
+      weight: 0.5,
+      evidence: '13 sign-ups from 5 addresses of the network in 1 h (over 12)',
+    });
+    expect(seen(12)).toBeNull();
+    expect(seen(13, 4)).toBeNull();
+  });
+
+  it('are usual for a carrier of a customer with many', () => {
+    expect(seen(13, 5, 51)).not.toBeNull();
+    expect(seen(13, 5, 52)).toBeNull();
+  });
+});
+
 describe('agent_surge_1h', () => {
   const seen = (networks1h: number, share: number, usualShare: number, customerAgeSeconds = 8 * DAY) =>
     find('agent_surge_1h', 'login', crowd({ agent: { networks1h, share, usualShare }, customerAgeSeconds }));
@@ -79,12 +125,12 @@ describe('agent_surge_1h', () => {
 });
 
 describe('values_per_actor_24h', () => {
-  const seen = (given: Partial<ValuesHistory>, coldShare1h = 0.7) =>
+  const seen = (given: Partial<ValuesHistory>, ip: Partial<IpHistory> = {}) =>
     find(
       'values_per_actor_24h',
       'payment',
       history({
-        ip: { coldShare1h },
+        ip: { coldShare1h: 0.7, declined1h: 2, ...ip },
         values: { name: 'card', actor: 'session', ofActor24h: 1, ofAddress24h: 1, ...given },
       }),
     );
@@ -100,7 +146,19 @@ describe('values_per_actor_24h', () => {
   });
 
   it('is quiet for an address where people come back', () => {
-    expect(seen({ ofAddress24h: 60 }, 0.69)).toBeNull();
+    expect(seen({ ofAddress24h: 60 }, { coldShare1h: 0.69 })).toBeNull();
+  });
+
+  it('is quiet for an address where fewer than 2 payments were declined, or fewer than succeeded', () => {
+    expect(seen({ ofAddress24h: 60 }, { declined1h: 1 })).toBeNull();
+    expect(seen({ ofAddress24h: 60 }, { declined1h: 2, paid1h: 3 })).toBeNull();
+  });
+
+  it('is quiet for a desk that takes the cards of callers, where payments succeed', () => {
+    const desk = { actor: 'device', ofActor24h: 9 } as const;
+    expect(seen(desk)).not.toBeNull();
+    expect(seen(desk, { paid1h: 3 })).toBeNull();
+    expect(seen({ ...desk, actor: 'session' }, { paid1h: 3 })).not.toBeNull();
   });
 
   it('knows keys that name something to pay with, and no others', () => {

@@ -38,7 +38,7 @@ const cold = { coldShare10m: 0.7, coldShare1h: 0.7 };
 
 const COUNTING: Readonly<Record<string, Counting>> = {
   device_many_entities: {
-    weight: 0.5,
+    weight: 0.15,
     name: 'entities',
     threshold: 5,
     fires: 'over',
@@ -91,7 +91,12 @@ const COUNTING: Readonly<Record<string, Counting>> = {
     threshold: 8,
     fires: 'over',
     on: ['login'],
-    history: (loginsFailed24h) => history({ ip: { loginsFailed24h }, entities: [{ networkIsNew: true }] }),
+    history: (loginsFailed24h) =>
+      history({
+        ip: { loginsFailed24h },
+        entities: [{ networkIsNew: true }],
+        crowd: { address: { logins24h: loginsFailed24h, strangers24h: 3, usualShare: 0.2 } },
+      }),
   },
   login_failures_entity_1h: {
     weight: 0.55,

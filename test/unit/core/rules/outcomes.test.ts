@@ -40,8 +40,12 @@ describe('login_failures_entity_1h', () => {
 });
 
 describe('login_failures_ip_24h', () => {
-  const at = (ip: Partial<IpHistory>, networkIsNew = true) =>
-    weightOf('login_failures_ip_24h', 'login', history({ ip, entities: [{ networkIsNew }] }));
+  const at = (ip: Partial<IpHistory>, entity: Partial<EntityHistory> = { networkIsNew: true }, strangers24h = 3) =>
+    weightOf(
+      'login_failures_ip_24h',
+      'login',
+      history({ ip, entities: [entity], crowd: { address: { logins24h: 12, strangers24h, usualShare: 0.2 } } }),
+    );
 
   it('needs over four failures for each success', () => {
     expect(at({ loginsFailed24h: 12, loginsSucceeded24h: 2 })).toBe(0.55);
@@ -49,7 +53,15 @@ describe('login_failures_ip_24h', () => {
   });
 
   it('is quiet for accounts that were on the network before', () => {
-    expect(at({ loginsFailed24h: 12 }, false)).toBeNull();
+    expect(at({ loginsFailed24h: 12 }, {})).toBeNull();
+  });
+
+  it('is quiet for who forgot a password: one account that fails again, and no strangers', () => {
+    const again = { isNew: true, networkIsNew: true, knownForSeconds: 3_601 };
+    expect(at({ loginsFailed24h: 12 }, again)).toBeNull();
+    expect(at({ loginsFailed24h: 12 }, { ...again, knownForSeconds: 3_600 })).toBe(0.55);
+    expect(at({ loginsFailed24h: 12 }, { networkIsNew: true }, 2)).toBeNull();
+    expect(at({ loginsFailed24h: 12 }, { networkIsNew: true, loginsFailed1h: 4 })).toBeNull();
   });
 });
 
@@ -103,6 +115,13 @@ describe('payment_declines_actor_1h', () => {
 });
 
 describe('what outcomes quiet', () => {
+  it('velocity_ip_signups_24h weighs 60 % less at a shop’s tablet, where customers log in', () => {
+    const at = (loginsSucceeded24h: number) =>
+      weightOf('velocity_ip_signups_24h', 'signup', history({ ip: { signups24h: 7, loginsSucceeded24h } }));
+    expect(at(2)).toBe(0.6);
+    expect(at(3)).toBe(0.24);
+  });
+
   const cold = { coldLogins10m: 20, coldEntities1h: 20, coldShare10m: 1, coldShare1h: 1 };
 
   it.each([
@@ -123,6 +142,7 @@ describe('what outcomes quiet', () => {
     expect(paid({ payments1h: 5, paid1h: 4 })).toBe(0.25);
     expect(paid({ payments1h: 5, paid1h: 2 })).toBe(0.25);
     expect(paid({ payments1h: 5, paid1h: 1 })).toBe(0.5);
-    expect(paid({ payments1h: 5, paid1h: 3, declined1h: 1 })).toBe(0.5);
+    expect(paid({ payments1h: 5, paid1h: 3, declined1h: 1 })).toBe(0.25);
+    expect(paid({ payments1h: 5, paid1h: 3, declined1h: 2 })).toBe(0.5);
   });
 });
