@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { startHostile, type HostileConduct, type HostileServer } from '../support/hostile-server.ts';
-import { installModules } from '../support/installation.ts';
+import { installWithout } from '../support/installation.ts';
 import { get } from '../support/requests.ts';
 import { startServer, type RunningServer } from '../support/server.ts';
 import {
@@ -138,9 +138,9 @@ Runner.prototype.order = function (order) {
 
 describe('the deliver worker', () => {
   test('that dies is replaced, and every delivery goes on', async () => {
-    const { main, folder: installed } = installModules();
+    const { main, folder: installed } = installWithout(() => false);
     folder = installed;
-    appendFileSync(join(folder, 'dist/src/deliver/runner.js'), TRAP);
+    appendFileSync(join(folder, 'dist/app/deliver.js'), TRAP);
     server = await startServer({ main, env: { GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8' } });
     receiver = await startReceiver();
     const { url, secretKey } = server;

@@ -16,6 +16,7 @@ import { readTables } from '../../../../src/extract/read/tables.ts';
 import { pageText } from '../../../support/pages.ts';
 import { leastCpuMs } from '../../../support/cpu-time.ts';
 import { timesInFull } from '../../../support/long.ts';
+import { ANY_CHARACTER } from '../../../support/any-text.ts';
 
 const URL_OF = 'https://site.example/page';
 
@@ -53,7 +54,7 @@ const mutated = fc
     fc.constantFrom(...PAGES),
     fc.nat(),
     fc.nat({ max: 200 }),
-    fc.string({ unit: 'binary', maxLength: 20 }),
+    fc.string({ unit: ANY_CHARACTER, maxLength: 20 }),
     fc.nat({ max: 3 }),
   )
   .map(([text, place, length, noise, times]) => {
@@ -80,7 +81,7 @@ function outcomeOf(read: (text: string) => unknown, text: string): unknown {
 describe.each(READERS)('the reader of %s', (_name, read) => {
   test('takes any text', () => {
     const run = fc.check(
-      fc.property(fc.string({ unit: 'binary', maxLength: 500 }), (text) => holds(read, text)),
+      fc.property(fc.string({ unit: ANY_CHARACTER, maxLength: 500 }), (text) => holds(read, text)),
       { seed: 1, numRuns: 100 },
     );
     expect(fc.defaultReportMessage(run) ?? 'holds').toBe('holds');
