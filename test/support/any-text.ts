@@ -1,12 +1,11 @@
 import * as fc from 'fast-check';
-import { ANY_CHARACTER } from './any-text.ts';
 
 /** Of Unicode's code points those that are no half of a pair. */
 const HALVES_FROM = 0xd800;
 const HALVES = 0x800;
 
 /**
- * What `unit: ANY_CHARACTER` is, any character: that one makes a table of a million of them, which takes two seconds in each process of
+ * What `unit: 'binary'` is, any character: that one makes a table of a million of them, which takes two seconds in each process of
  * tests. For the same seed it gives the same texts.
  */
 export const ANY_CHARACTER = fc.nat(0x10_ffff - HALVES).map(
