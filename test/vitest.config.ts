@@ -9,29 +9,38 @@ const ROOT = new URL('..', import.meta.url).pathname;
 const ELSEWHERE = ['test/real/**', 'test/**/*.long.test.ts'];
 
 /**
- * Files that mostly wait, for servers, processes and time that has to pass: they go first, the longest of them before all, and what
- * computes fills the time that they wait.
+ * The longest files go first, so that none of them runs alone in the end. Most of them wait, for servers, processes and time that has
+ * to pass; between them stand those that compute longest and fill the time that the others wait.
  */
 const LONGEST = [
   'test/degrade/extraction-sources',
-  'test/contract/extraction-delivery',
   'test/contract/webhooks',
+  'test/degrade/webhooks.test',
+  'test/unit/velocity/shares',
+  'test/contract/demo',
   'test/contract/process',
-  'test/degrade/memory',
+  'test/unit/bench/detect',
   'test/contract/webhook-durability',
+  'test/degrade/policy-file',
+  'test/conformance/connectors.test',
+  'test/contract/extraction-delivery',
   'test/contract/extraction-durability',
-  'test/contract/extract-command',
-  'test/unit/cli/cli',
-  'test/degrade/webhooks',
+  'test/http/registry/promotion',
+  'test/contract/crowds',
+  'test/unit/store/ensure-usable',
+  'test/degrade/memory',
   'test/degrade/start',
+  'test/degrade/workers',
+  'test/unit/cli/cli',
+  'test/unit/extract/read/hostile',
 ];
+/** The rest of those that mostly wait. */
 const WAITING = [
   'test/contract/',
   'test/degrade/',
   'test/http/',
   'test/unit/bench/',
   'test/unit/cli/',
-  'test/unit/store/ensure-usable',
   'test/unit/store/processes',
 ];
 

@@ -250,7 +250,7 @@ describe('TLS', () => {
       '-out',
       cert,
     ]);
-    expect(made.status).toBe(0);
+    if (made.status !== 0) throw new Error(`openssl ended with ${String(made.status)}: ${String(made.stderr)}`);
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
