@@ -1,3 +1,4 @@
+import { getOuterHTML } from 'domutils';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SourceFailure } from '../../../../src/extract/connector.ts';
@@ -109,6 +110,15 @@ describe.each(READERS)('the reader of %s', (_name, read) => {
     );
     expect(fc.defaultReportMessage(run) ?? 'holds').toBe('holds');
   });
+});
+
+test.each(PAGE_READERS)('the reader of %s leaves a page as it is', (_name, read) => {
+  for (const text of PAGES) {
+    const page = readHtml(text, URL_OF);
+    const before = getOuterHTML(page.root);
+    outcomeOf(read, page);
+    expect(getOuterHTML(page.root)).toBe(before);
+  }
 });
 
 const HOSTILE: readonly (readonly [name: string, text: string])[] = [
