@@ -31,7 +31,7 @@ import {
 
 const ALL = { collect: { mode: 'all' } };
 /** Wide books of more bytes than fit in one part. */
-const LARGE_COUNT = 3_000;
+const LARGE_COUNT = 2_100;
 const LARGE = { collect: { mode: 'limit', limit: LARGE_COUNT } };
 
 let source: SourceServer;

@@ -15,7 +15,7 @@ import { eventually } from '../support/webhooks.ts';
 /** GATEHOUSE_KILLS in the environment of the tests makes a run of another length; 50 kills have 2,000 pages. */
 const KILLS = Number(process.env['GATEHOUSE_KILLS'] ?? (IS_FULL ? 50 : 1));
 /** Pages of the site; forty a life of the server, and some that are left for after the last kill. */
-const PAGES = Math.max(300, 40 * KILLS);
+const PAGES = Math.max(200, 40 * KILLS);
 /** Of the other crawl, which goes on beside the first one and is cut by the same kills. */
 const LIMIT = 40 + 15 * KILLS;
 /** Choice: a start takes 1 s; this is far from never, on a machine that does other things too. */

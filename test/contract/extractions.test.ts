@@ -1,33 +1,24 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { call } from '../support/manage.ts';
 import { newCustomer } from '../support/requests.ts';
-import type { RunningServer } from '../support/server.ts';
-import {
-  books,
-  EXTRACTION_ID,
-  extractionClient,
-  type SourceServer,
-  startExtractingServer,
-  startSource,
-} from '../support/extractions.ts';
+import { sharedServer, type SharedServer, sharedSource, type SharedSource } from '../support/shared-server.ts';
+import { books, EXTRACTION_ID, extractionClient, startExtractingServer } from '../support/extractions.ts';
 import { type Receiver, startReceiver } from '../support/webhooks.ts';
 
 /** The extraction specification: a test for each sentence, and for what the open points, section 5, say of it. */
 
-let server: RunningServer;
-let source: SourceServer;
+let server: SharedServer;
+let source: SharedSource;
 let receiver: Receiver;
 let client: ReturnType<typeof extractionClient>;
 
 beforeAll(async () => {
   receiver = await startReceiver();
-  source = await startSource();
-  server = await startExtractingServer(source);
+  source = await sharedSource();
+  server = await sharedServer();
   client = extractionClient(server.url, server.secretKey);
 });
 afterAll(async () => {
-  await server.stop();
-  await source.close();
   await receiver.close();
 });
 describe('1. What the service does', () => {
@@ -153,10 +144,10 @@ describe('2.2 Extraction job', () => {
   });
 
   test('counts.collected is a partial total while it runs', async () => {
-    const id = await client.started(books(5, {}, 'held-1'));
+    const id = await client.started(books(5, {}, 'held-contract-1'));
     const running = await client.inStatus(id, 'running');
     expect(running.counts.collected).toBe(0);
-    source.release('held-1');
+    source.release('held-contract-1');
     expect((await client.ended(id)).counts.collected).toBe(5);
   });
 });
@@ -173,9 +164,9 @@ describe('3. States and transitions', () => {
   });
 
   test('queued → running → succeeded, in this direction only', async () => {
-    const id = await client.started(books(3, {}, 'held-2'));
+    const id = await client.started(books(3, {}, 'held-contract-2'));
     const seen = ['queued', (await client.inStatus(id, 'running')).status];
-    source.release('held-2');
+    source.release('held-contract-2');
     seen.push((await client.ended(id)).status, (await client.job(id)).status);
     expect(seen).toEqual(['queued', 'running', 'succeeded', 'succeeded']);
   });
@@ -187,7 +178,7 @@ describe('3. States and transitions', () => {
   });
 
   test('a job that is cancelled has failed', async () => {
-    const id = await client.started(books(3, {}, 'held-3'));
+    const id = await client.started(books(3, {}, 'held-contract-3'));
     await client.inStatus(id, 'running');
     const { status, json } = await client.ask('POST', `/v1/extractions/${id}/cancel`);
     expect([status, json['status'], json['failure']]).toEqual([
@@ -240,27 +231,27 @@ describe('4.1 POST /v1/extractions', () => {
   });
 
   test('one that takes longer than the wait is 202 with Retry-After, and goes on', async () => {
-    const answer = await client.create(books(2, { delivery: { type: 'sync', wait_seconds: 1 } }, 'held-4'));
+    const answer = await client.create(books(2, { delivery: { type: 'sync', wait_seconds: 1 } }, 'held-contract-4'));
     expect(answer.status).toBe(202);
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
-    source.release('held-4');
+    source.release('held-contract-4');
     expect((await client.ended(String(answer.json['id']))).status).toBe('succeeded');
   });
 });
 
 describe('4.2 GET /v1/extractions/{id}', () => {
   test('?wait= answers when the job ends', async () => {
-    const id = await client.started(books(2, {}, 'held-5'));
+    const id = await client.started(books(2, {}, 'held-contract-5'));
     const answer = client.job(id, '?wait=60');
     await client.inStatus(id, 'running');
-    source.release('held-5');
+    source.release('held-contract-5');
     expect((await answer).status).toBe('succeeded');
   });
 
   test('a call that waits ends at once when the service stops', async () => {
     const other = await startExtractingServer(source);
     const waiting = extractionClient(other.url, other.secretKey);
-    const id = await waiting.started(books(2, {}, 'held-6'));
+    const id = await waiting.started(books(2, {}, 'held-contract-6'));
     await waiting.inStatus(id, 'running');
     const answer = waiting.ask('GET', `/v1/extractions/${id}?wait=120`);
     await waiting.inStatus(id, 'running');

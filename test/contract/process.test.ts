@@ -228,9 +228,13 @@ describe('simulated time', () => {
 });
 
 describe('TLS', () => {
-  test.each(TRANSPORTS)('serves https over %s', async (transport) => {
-    const cert = join(dataDir, 'cert.pem');
-    const key = join(dataDir, 'key.pem');
+  let folder: string;
+  let cert: string;
+  let key: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'gatehouse-tls-'));
+    cert = join(folder, 'cert.pem');
+    key = join(folder, 'key.pem');
     const made = spawnSync('openssl', [
       'req',
       '-x509',
@@ -246,7 +250,11 @@ describe('TLS', () => {
       '-out',
       cert,
     ]);
-    expect(made.status).toBe(0);
+    if (made.status !== 0) throw new Error(`openssl ended with ${String(made.status)}: ${String(made.stderr)}`);
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  test.each(TRANSPORTS)('serves https over %s', async (transport) => {
     const server = await startServer({
       env: { GATEHOUSE_TRANSPORT: transport, GATEHOUSE_TLS_CERT: cert, GATEHOUSE_TLS_KEY: key },
     });

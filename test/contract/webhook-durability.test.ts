@@ -7,6 +7,7 @@ import { startHostile } from '../support/hostile-server.ts';
 import { IS_FULL } from '../support/long.ts';
 import { decide, newcomer } from '../support/requests.ts';
 import { startServer, type RunningServer } from '../support/server.ts';
+import { sharedServer } from '../support/shared-server.ts';
 import {
   decideTo,
   eventually,
@@ -22,20 +23,6 @@ import {
 const KILLS = Number(process.env['GATEHOUSE_KILLS'] ?? (IS_FULL ? 20 : 1));
 const ALLOWED = { GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8' };
 
-let dataDir: string;
-let receiver: Receiver;
-let server: RunningServer;
-beforeEach(async () => {
-  dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-durability-'));
-  receiver = await startReceiver();
-  server = await startServer({ dataDir, env: ALLOWED });
-});
-afterEach(async () => {
-  await server.stop();
-  await receiver.close();
-  rmSync(dataDir, { recursive: true, force: true });
-});
-
 function requestIdOf({ body }: Arrival): string {
   return (JSON.parse(body.toString()) as { request_id: string }).request_id;
 }
@@ -44,102 +31,124 @@ function arrivedIds(arrivals: readonly Arrival[]): Set<string> {
   return new Set(arrivals.map(requestIdOf));
 }
 
-describe('SIGKILL under load', () => {
-  test(`every answered decision reaches the receiver, over ${KILLS} kills`, async () => {
-    const { secretKey } = server;
-    await webhookClient(server.url, secretKey).create(receiver.url, 'ALLOW', 'SOFT_CHALLENGE');
-    const answered: string[] = [];
-    for (let kill = 0; kill < KILLS; kill++) {
-      const agent = new Agent({ keepAlive: true, maxSockets: 8 });
-      const client = async (): Promise<void> => {
-        for (;;) {
-          try {
-            const { status, json } = await decide(server.url, secretKey, newcomer(), { agent });
-            if (status === 200 && json['decision'] === 'ALLOW') answered.push(String(json['request_id']));
-          } catch {
-            // The server is dead.
-            return;
+describe('a server that ends and starts again', () => {
+  let dataDir: string;
+  let receiver: Receiver;
+  let server: RunningServer;
+  beforeEach(async () => {
+    dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-durability-'));
+    receiver = await startReceiver();
+    server = await startServer({ dataDir, env: ALLOWED });
+  });
+  afterEach(async () => {
+    await server.stop();
+    await receiver.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  });
+
+  describe('SIGKILL under load', () => {
+    test(`every answered decision reaches the receiver, over ${KILLS} kills`, async () => {
+      const { secretKey } = server;
+      await webhookClient(server.url, secretKey).create(receiver.url, 'ALLOW', 'SOFT_CHALLENGE');
+      const answered: string[] = [];
+      for (let kill = 0; kill < KILLS; kill++) {
+        const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+        const client = async (): Promise<void> => {
+          for (;;) {
+            try {
+              const { status, json } = await decide(server.url, secretKey, newcomer(), { agent });
+              if (status === 200 && json['decision'] === 'ALLOW') answered.push(String(json['request_id']));
+            } catch {
+              // The server is dead.
+              return;
+            }
           }
-        }
+        };
+        const before = answered.length;
+        const clients = Array.from({ length: 8 }, client);
+        await eventually('answers', () => Promise.resolve(answered.length - before > 150 + 40 * kill ? true : null));
+        await server.stop('SIGKILL');
+        await Promise.all(clients);
+        agent.destroy();
+        server = await startServer({ dataDir, env: ALLOWED });
+      }
+      const missing = (): string[] => {
+        const arrived = arrivedIds(receiver.arrivals);
+        return answered.filter((id) => !arrived.has(id));
       };
-      const before = answered.length;
-      const clients = Array.from({ length: 8 }, client);
-      await eventually('answers', () => Promise.resolve(answered.length - before > 150 + 40 * kill ? true : null));
+      await eventually('all of them', () => Promise.resolve(missing().length === 0 ? true : null)).catch(() => null);
+      expect(missing()).toEqual([]);
+      // What was answered is in the log too, and it says that all of it arrived.
+      const { deliveries } = webhookClient(server.url, secretKey);
+      await eventually('the log', async () => ((await deliveries('?status=pending')).length === 0 ? true : null));
+      expect(await deliveries('?status=failed')).toEqual([]);
+    }, 180_000);
+
+    test('a delivery that waits for its retry goes on after it, and has four attempts at most', async () => {
+      const { secretKey } = server;
+      await webhookClient(server.url, secretKey).create(receiver.url, 'ALLOW');
+      receiver.answers(500);
+      const { json } = await decideTo(server.url, secretKey, 'ALLOW');
+      await receiver.arrived(2);
+      await eventually('the second attempt’s record', async () => {
+        const [row] = await webhookClient(server.url, secretKey).deliveries();
+        return row?.attempt_count === 2 ? true : null;
+      });
       await server.stop('SIGKILL');
-      await Promise.all(clients);
-      agent.destroy();
       server = await startServer({ dataDir, env: ALLOWED });
-    }
-    const missing = (): string[] => {
-      const arrived = arrivedIds(receiver.arrivals);
-      return answered.filter((id) => !arrived.has(id));
-    };
-    await eventually('all of them', () => Promise.resolve(missing().length === 0 ? true : null)).catch(() => null);
-    expect(missing()).toEqual([]);
-    // What was answered is in the log too, and it says that all of it arrived.
-    const { deliveries } = webhookClient(server.url, secretKey);
-    await eventually('the log', async () => ((await deliveries('?status=pending')).length === 0 ? true : null));
-    expect(await deliveries('?status=failed')).toEqual([]);
-  }, 180_000);
+      const row = await webhookClient(server.url, secretKey).ended(`?request_id=${String(json['request_id'])}`);
+      expect(row).toMatchObject({
+        status: 'failed',
+        attempt_count: 4,
+        last_error: 'http_status',
+        last_status_code: 500,
+      });
+      expect(receiver.arrivals).toHaveLength(4);
+      expect(new Set(receiver.arrivals.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([row.id]));
+    }, 180_000);
+  });
 
-  test('a delivery that waits for its retry goes on after it, and has four attempts at most', async () => {
-    const { secretKey } = server;
-    await webhookClient(server.url, secretKey).create(receiver.url, 'ALLOW');
-    receiver.answers(500);
-    const { json } = await decideTo(server.url, secretKey, 'ALLOW');
-    await receiver.arrived(2);
-    await eventually('the second attempt’s record', async () => {
-      const [row] = await webhookClient(server.url, secretKey).deliveries();
-      return row?.attempt_count === 2 ? true : null;
-    });
-    await server.stop('SIGKILL');
-    server = await startServer({ dataDir, env: ALLOWED });
-    const row = await webhookClient(server.url, secretKey).ended(`?request_id=${String(json['request_id'])}`);
-    expect(row).toMatchObject({ status: 'failed', attempt_count: 4, last_error: 'http_status', last_status_code: 500 });
-    expect(receiver.arrivals).toHaveLength(4);
-    expect(new Set(receiver.arrivals.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([row.id]));
-  }, 180_000);
-});
+  describe('SIGTERM', () => {
+    test('with deliveries in flight and waiting: exit code 0 in time, and all of them go on after the next start', async () => {
+      const { secretKey } = server;
+      const hanging = await startHostile('never_answers');
+      const { create } = webhookClient(server.url, secretKey);
+      await create(`${hanging.url}/hook`, 'ALLOW');
+      await create(receiver.url, 'ALLOW');
+      receiver.answers(503, 503, 503, 503, 503, 200);
+      for (let i = 0; i < 5; i++) await decideTo(server.url, secretKey, 'ALLOW');
+      await receiver.arrived(5);
+      await eventually('the hanging attempts', () => Promise.resolve(hanging.requests().length >= 4 ? true : null));
+      const sinceMs = performance.now();
+      expect(await server.stop()).toBe(0);
+      expect(performance.now() - sinceMs).toBeLessThan(12_000);
+      await hanging.close();
 
-describe('SIGTERM', () => {
-  test('with deliveries in flight and waiting: exit code 0 in time, and all of them go on after the next start', async () => {
-    const { secretKey } = server;
-    const hanging = await startHostile('never_answers');
-    const { create } = webhookClient(server.url, secretKey);
-    await create(`${hanging.url}/hook`, 'ALLOW');
-    await create(receiver.url, 'ALLOW');
-    receiver.answers(503, 503, 503, 503, 503, 200);
-    for (let i = 0; i < 5; i++) await decideTo(server.url, secretKey, 'ALLOW');
-    await receiver.arrived(5);
-    await eventually('the hanging attempts', () => Promise.resolve(hanging.requests().length >= 4 ? true : null));
-    const sinceMs = performance.now();
-    expect(await server.stop()).toBe(0);
-    expect(performance.now() - sinceMs).toBeLessThan(12_000);
-    await hanging.close();
-
-    server = await startServer({ dataDir, env: ALLOWED });
-    const { deliveries } = webhookClient(server.url, secretKey);
-    await eventually('all deliveries of the receiver', async () =>
-      (await deliveries('?status=succeeded')).length === 5 ? true : null,
-    );
-    const cut = (await deliveries()).filter(({ attempts }) => attempts.some(({ error }) => error === 'shutdown'));
-    expect(cut).toHaveLength(4);
-    expect(arrivedIds(receiver.arrivals).size).toBe(5);
-  }, 180_000);
+      server = await startServer({ dataDir, env: ALLOWED });
+      const { deliveries } = webhookClient(server.url, secretKey);
+      await eventually('all deliveries of the receiver', async () =>
+        (await deliveries('?status=succeeded')).length === 5 ? true : null,
+      );
+      const cut = (await deliveries()).filter(({ attempts }) => attempts.some(({ error }) => error === 'shutdown'));
+      expect(cut).toHaveLength(4);
+      expect(arrivedIds(receiver.arrivals).size).toBe(5);
+    }, 180_000);
+  });
 });
 
 describe('endpoints that hang', () => {
   test('do not delay one that answers', async () => {
-    const { secretKey } = server;
+    const { url: serverUrl, secretKey } = await sharedServer();
     const hanging = await Promise.all(Array.from({ length: 3 }, () => startHostile('never_answers')));
-    const { create } = webhookClient(server.url, secretKey);
+    const { create } = webhookClient(serverUrl, secretKey);
     for (const { url } of hanging) {
       for (const path of ['a', 'b', 'c']) await create(`${url}/${path}`, 'ALLOW');
     }
+    const receiver = await startReceiver();
     await create(receiver.url, 'ALLOW');
     const answeredAt = new Map<string, number>();
     for (let i = 0; i < 60; i++) {
-      const { json } = await decideTo(server.url, secretKey, 'ALLOW');
+      const { json } = await decideTo(serverUrl, secretKey, 'ALLOW');
       answeredAt.set(String(json['request_id']), Date.now());
     }
     const arrivals = await receiver.arrived(60);
@@ -148,6 +157,6 @@ describe('endpoints that hang', () => {
       .sort((a, b) => a - b);
     // An attempt at one that hangs takes 5 s.
     expect(lateMs.at(-1)).toBeLessThan(3_000);
-    await Promise.all(hanging.map((one) => one.close()));
+    await Promise.all([...hanging, receiver].map((one) => one.close()));
   }, 180_000);
 });

@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { DECISIONS, type Decision } from '../../src/core/decision.ts';
 import { bearer } from '../support/manage.ts';
 import { newCustomer, type Answer } from '../support/requests.ts';
-import type { RunningServer } from '../support/server.ts';
+import { sharedServer, type SharedServer } from '../support/shared-server.ts';
 import {
   type Arrival,
   blockOnList,
@@ -14,7 +14,6 @@ import {
   NOBODYS_DELIVERY,
   NOBODYS_WEBHOOK,
   type Receiver,
-  startDeliveringServer,
   startReceiver,
   webhookClient,
   WHOLE_SECRET,
@@ -22,16 +21,15 @@ import {
 
 /** The risk specification, sections 2.4, 2.5, 3, 4.3 and 6, and the open points, section 4: a test for each sentence. */
 
-let server: RunningServer;
+let server: SharedServer;
 let receiver: Receiver;
 let client: ReturnType<typeof webhookClient>;
 
 beforeAll(async () => {
-  server = await startDeliveringServer();
+  server = await sharedServer();
   client = webhookClient(server.url, server.secretKey);
   await blockOnList(server.url, server.secretKey);
 });
-afterAll(() => server.stop());
 beforeEach(async () => {
   receiver = await startReceiver();
 });

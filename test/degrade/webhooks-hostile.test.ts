@@ -1,6 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startHostile, type HostileConduct, type HostileServer } from '../support/hostile-server.ts';
-import { get } from '../support/requests.ts';
+import { get, newCustomer } from '../support/requests.ts';
 import type { RunningServer } from '../support/server.ts';
 import { decideTo, startDeliveringServer, startReceiver, webhookClient, type Receiver } from '../support/webhooks.ts';
 
@@ -49,12 +49,14 @@ const WEBHOOKS_MAX = 20;
 let server: RunningServer;
 let receiver: Receiver;
 let hostile: HostileServer[] = [];
-beforeEach(async () => {
+beforeAll(async () => {
   server = await startDeliveringServer();
+});
+afterAll(() => server.stop());
+beforeEach(async () => {
   receiver = await startReceiver();
 });
 afterEach(async () => {
-  await server.stop();
   await receiver.close();
   for (const one of hostile) await one.close();
   hostile = [];
@@ -70,7 +72,8 @@ describe('one attempt at each hostile receiver', () => {
   test.each([CONDUCTS.slice(0, WEBHOOKS_MAX - 1), CONDUCTS.slice(WEBHOOKS_MAX - 1)].map((group) => [group] as const))(
     'ends in time, with its own error, and takes little: %s',
     async (group) => {
-      const { url, secretKey } = server;
+      const { url } = server;
+      const { secretKey } = await newCustomer(url, server.dataDir);
       const { ask, create } = webhookClient(url, secretKey);
       const cases = await Promise.all(
         group.map(async (conduct) => {

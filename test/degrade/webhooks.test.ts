@@ -3,26 +3,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { startHostile, type HostileConduct, type HostileServer } from '../support/hostile-server.ts';
-import { installModules } from '../support/installation.ts';
+import { installWithout } from '../support/installation.ts';
 import { get } from '../support/requests.ts';
 import { startServer, type RunningServer } from '../support/server.ts';
-import {
-  decideTo,
-  eventually,
-  startDeliveringServer,
-  startReceiver,
-  webhookClient,
-  type Receiver,
-} from '../support/webhooks.ts';
+import { sharedServer } from '../support/shared-server.ts';
+import { decideTo, eventually, startReceiver, webhookClient, type Receiver } from '../support/webhooks.ts';
 
 /** Receivers that do what none should, and a worker that dies: one endpoint's trouble stays that endpoint's. */
 
-let server: RunningServer;
+let server: RunningServer | null = null;
 let receiver: Receiver;
 let hostile: HostileServer[] = [];
 let folder = '';
 afterEach(async () => {
-  await server.stop();
+  await server?.stop();
+  server = null;
   await receiver.close();
   for (const one of hostile) await one.close();
   hostile = [];
@@ -51,9 +46,8 @@ const CASES: readonly Case[] = [
 
 describe('hostile receivers', () => {
   test('get four attempts at most, 2, 4 and 8 s apart, and one that answers notices nothing', async () => {
-    server = await startDeliveringServer();
     receiver = await startReceiver();
-    const { url, secretKey } = server;
+    const { url, secretKey } = await sharedServer();
     const { create, ended } = webhookClient(url, secretKey);
     const cases: { readonly given: Case; readonly id: string; readonly server: HostileServer }[] = [];
     for (const given of CASES) {
@@ -138,12 +132,13 @@ Runner.prototype.order = function (order) {
 
 describe('the deliver worker', () => {
   test('that dies is replaced, and every delivery goes on', async () => {
-    const { main, folder: installed } = installModules();
+    const { main, folder: installed } = installWithout(() => false);
     folder = installed;
-    appendFileSync(join(folder, 'dist/src/deliver/runner.js'), TRAP);
-    server = await startServer({ main, env: { GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8' } });
+    appendFileSync(join(folder, 'dist/app/deliver.js'), TRAP);
+    const trapped = await startServer({ main, env: { GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8' } });
+    server = trapped;
     receiver = await startReceiver();
-    const { url, secretKey } = server;
+    const { url, secretKey } = trapped;
     const { ask, create, deliveries } = webhookClient(url, secretKey);
     const { id } = await create(`${receiver.url}/trap`, 'REVIEW');
     await create(receiver.url, 'ALLOW');
@@ -151,7 +146,7 @@ describe('the deliver worker', () => {
     // The worker dies 300 ms after it hears of that endpoint, for as long as there is something to send to it.
     await decideTo(url, secretKey, 'REVIEW');
     await eventually('the death of the worker', () =>
-      Promise.resolve(server.stdout().includes('the deliver worker ended') ? true : null),
+      Promise.resolve(trapped.stdout().includes('the deliver worker ended') ? true : null),
     );
     for (let i = 0; i < 20; i++) await decideTo(url, secretKey, 'ALLOW');
     await ask('DELETE', `/v1/webhooks/${id}`).catch(() => null);

@@ -7,6 +7,7 @@ import type { DeliveryUpdate } from '../../src/store/deliveries/row.ts';
 import { bounded, delivery, NOW, success, walk } from '../unit/store/deliveries-support.ts';
 import { customer, open, tempFolder, value } from '../unit/store/support.ts';
 import { timesInFull } from '../support/long.ts';
+import { ANY_CHARACTER } from '../support/any-text.ts';
 
 /** The log against a list that holds every delivery, filters and evicts it. */
 
@@ -192,7 +193,7 @@ describe('the log of deliveries', () => {
 
   test('gives a row back as it was written, whatever is in it', async () => {
     const store = open(tempFolder());
-    const text = fc.string({ maxLength: 200, unit: 'binary' });
+    const text = fc.string({ maxLength: 200, unit: ANY_CHARACTER });
     const ms = fc.integer({ min: 1, max: 2 ** 47 });
     const error = fc.constantFrom(null, 'timeout', 'unhealthy', 'dns_error', 'gone');
     const attempt = fc.record({

@@ -47,6 +47,7 @@ export type Respond = (socket: Socket, request: HostileRequest) => void;
 
 const DRIP_MS = 100;
 const CHUNK = Buffer.alloc(65_536, 0x61);
+let bomb: Buffer | null = null;
 
 /** Name → conduct. `answers` and those of TLS that are well behaved are there to compare with. */
 const CONDUCTS = {
@@ -100,9 +101,9 @@ const CONDUCTS = {
   /** 50 MiB of zeros, 50 KB over the wire. */
   gzip_bomb: {
     onRequest: (socket) => {
-      const body = gzipSync(Buffer.alloc(50 * 2 ** 20));
-      socket.write(`HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${body.length}\r\n\r\n`);
-      socket.write(body);
+      bomb ??= gzipSync(Buffer.alloc(50 * 2 ** 20));
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${bomb.length}\r\n\r\n`);
+      socket.write(bomb);
     },
   },
   huge_headers: {

@@ -19,19 +19,10 @@ export interface TestInstallation {
   readonly main: string;
 }
 
-/** Copies the bundle beside links to all installed packages except those for which `without` returns true. */
+/** Copies the bundle, unminified, beside links to all installed packages except those for which `without` returns true. */
 export function installWithout(without: (name: string) => boolean): TestInstallation {
-  return install(['dist/app'], 'dist/app/main.js', without);
-}
-
-/** Copies the compiled modules, each in a file of its own, for tests that change one; they start slower than the bundle. */
-export function installModules(): TestInstallation {
-  return install(['dist/src', 'dist/workers'], 'dist/src/cli/main.js', () => false);
-}
-
-function install(parts: readonly string[], main: string, without: (name: string) => boolean): TestInstallation {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-install-'));
-  for (const part of parts) cpSync(join(ROOT, part), join(folder, part), { recursive: true });
+  cpSync(join(ROOT, 'dist/app'), join(folder, 'dist/app'), { recursive: true });
   cpSync(join(ROOT, 'package.json'), join(folder, 'package.json'));
   const modules = join(ROOT, 'node_modules');
   for (const entry of readdirSync(modules)) {
@@ -44,5 +35,5 @@ function install(parts: readonly string[], main: string, without: (name: string)
       symlinkSync(join(modules, name), target);
     }
   }
-  return { folder, main: join(folder, main) };
+  return { folder, main: join(folder, 'dist/app/main.js') };
 }

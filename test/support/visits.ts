@@ -1,3 +1,4 @@
+import { Agent } from 'node:http';
 import { decide, CALM, type SendOptions } from './requests.ts';
 import { bearer } from './manage.ts';
 
@@ -38,9 +39,12 @@ export interface Decided {
   readonly reasons: readonly string[];
 }
 
+/** A connection for each visit takes both sides as long as the visit. The servers keep idle ones for longer. */
+const agent = new Agent({ keepAlive: true, timeout: 2_000 });
+
 /** Decides; throws where the answer is not 200. */
 export async function visit(url: string, key: string, body: unknown, options: SendOptions = {}): Promise<Decided> {
-  const { status, text, json } = await decide(url, key, body, options);
+  const { status, text, json } = await decide(url, key, body, { agent, ...options });
   if (status !== 200) throw new Error(`decide answered ${status}: ${text}`);
   return {
     requestId: String(json['request_id']),

@@ -1,26 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  books,
-  extractionClient,
-  type SourceServer,
-  startExtractingServer,
-  startSource,
-} from '../../support/extractions.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { books, extractionClient } from '../../support/extractions.ts';
 import { TRANSPORTS } from '../../support/requests.ts';
-import type { RunningServer } from '../../support/server.ts';
+import { sharedServer, type SharedServer, sharedSource, type SharedSource } from '../../support/shared-server.ts';
 
 describe.each(TRANSPORTS)('extractions answer 200 over %s', (transport) => {
-  let server: RunningServer;
-  let source: SourceServer;
+  let server: SharedServer;
+  let source: SharedSource;
   let client: ReturnType<typeof extractionClient>;
   beforeAll(async () => {
-    source = await startSource();
-    server = await startExtractingServer(source, { GATEHOUSE_TRANSPORT: transport });
+    source = await sharedSource();
+    server = await sharedServer(transport);
     client = extractionClient(server.url, server.secretKey);
-  });
-  afterAll(async () => {
-    await server.stop();
-    await source.close();
   });
 
   test('to the list, newest first, by status, connector and operation', async () => {
@@ -49,7 +39,7 @@ describe.each(TRANSPORTS)('extractions answer 200 over %s', (transport) => {
   });
 
   test('to a cancellation, twice', async () => {
-    const id = await client.started(books(1, {}, 'held-1'));
+    const id = await client.started(books(1, {}, `held-cancelled-${transport}`));
     const first = await client.ask('POST', `/v1/extractions/${id}/cancel`);
     const again = await client.ask('POST', `/v1/extractions/${id}/cancel`, {});
     expect([first.status, again.status]).toEqual([200, 200]);
@@ -57,13 +47,13 @@ describe.each(TRANSPORTS)('extractions answer 200 over %s', (transport) => {
   });
 
   test('to a client that waited and went away, as to the next one', async () => {
-    const id = await client.started(books(1, {}, 'held-2'));
+    const id = await client.started(books(1, {}, `held-abandoned-${transport}`));
     const gone = new AbortController();
     const headers = { authorization: `Bearer ${server.secretKey}` };
     const waiting = fetch(`${server.url}/v1/extractions/${id}?wait=60`, { headers, signal: gone.signal });
     setTimeout(() => gone.abort(), 100);
     await expect(waiting).rejects.toThrow('abort');
-    source.release('held-2');
+    source.release(`held-abandoned-${transport}`);
     expect((await client.ended(id)).status).toBe('succeeded');
   });
 });

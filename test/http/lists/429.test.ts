@@ -1,3 +1,4 @@
+import { Agent } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bearer, call } from '../../support/manage.ts';
 import { decide, newcomer, newCustomer, type Answer } from '../../support/requests.ts';
@@ -16,14 +17,16 @@ describe('lists answer 429', () => {
     expect((await decide(server.url, server.secretKey, newcomer(), { timestampSeconds })).status).toBe(200);
     const { secretKey } = await newCustomer(server.url, server.dataDir);
     const path = `/v1/lists/${'a'.repeat(64)}`;
+    const agent = new Agent({ keepAlive: true });
     let sent = 0;
     const sender = async (): Promise<void> => {
       while (sent < 6_000) {
         sent++;
-        await bearer(server.url, secretKey, 'GET', path);
+        await bearer(server.url, secretKey, 'GET', path, undefined, { agent });
       }
     };
     await Promise.all(Array.from({ length: 16 }, sender));
+    agent.destroy();
     const refused: Answer = await call(server.url, secretKey, 'GET', '/v1/lists', undefined, {
       requestId: 'again',
       timestampSeconds,

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { parseDecideRequest, type DecideRequest } from '../../../src/core/decide-request.ts';
 import { OUTCOMES } from '../../../src/core/outcome.ts';
 import { DECIDE_BODY_BYTES_MAX } from '../../../src/limits.ts';
+import { ANY_CHARACTER } from '../../support/any-text.ts';
 
 function parse(body: unknown) {
   return parseDecideRequest(
@@ -397,14 +398,14 @@ describe('any body', () => {
   test('that is a JSON object means what a simple model says', () => {
     const name = fc.oneof(fc.string({ maxLength: 6 }), fc.constantFrom('__proto__', 'constructor', 'Accept', 'accept'));
     const small = fc.oneof(
-      fc.string({ unit: 'binary' }),
+      fc.string({ unit: ANY_CHARACTER }),
       fc.double({ noNaN: true, noDefaultInfinity: true }),
       fc.constant(null),
     );
     const mostlyRight = fc.record(
       {
         ip: fc.oneof({ weight: 9, arbitrary: fc.ipV4() }, fc.jsonValue()),
-        user_agent: fc.oneof({ weight: 9, arbitrary: fc.string({ unit: 'binary' }) }, fc.jsonValue()),
+        user_agent: fc.oneof({ weight: 9, arbitrary: fc.string({ unit: ANY_CHARACTER }) }, fc.jsonValue()),
         url: fc.option(fc.webUrl()),
         referrer: fc.option(fc.string()),
         session_token: fc.option(fc.string()),

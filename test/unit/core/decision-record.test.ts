@@ -7,6 +7,7 @@ import { readIp } from '../../../src/core/ip.ts';
 import { SHADOW_REASONS } from '../../../src/core/shadow.ts';
 import { CALM_GEO, facts } from '../../support/facts.ts';
 import { history } from '../../support/history.ts';
+import { ANY_CHARACTER } from '../../support/any-text.ts';
 
 const PARTS = {
   requestId: 'req_01J00000000000000000000000',
@@ -73,8 +74,8 @@ describe('a decision record', () => {
   it('keeps any text, and cuts what is long', () => {
     fc.assert(
       fc.property(
-        fc.string({ unit: 'binary' }),
-        fc.string({ unit: 'binary', maxLength: 400 }),
+        fc.string({ unit: ANY_CHARACTER }),
+        fc.string({ unit: ANY_CHARACTER, maxLength: 400 }),
         fc.constantFrom(...DECISIONS),
         fc.constantFrom(...SESSION_MODES),
         fc.constantFrom(...SHADOW_REASONS, null),

@@ -3,21 +3,34 @@ import * as fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
 import { describe, expect, test } from 'vitest';
 import { formatV4, isPublicV4, parseV4, readIp } from '../../../src/core/ip.ts';
+import { ANY_CHARACTER } from '../../support/any-text.ts';
 
 /** What the platform and a library say of the text; zone ids name an interface of one machine, so they are not addresses here. */
 function expectAgreement(text: string): void {
   const read = readIp(text);
   const version = text.includes('%') ? 0 : isIP(text);
-  expect([text, read.kind]).toEqual([text, version === 0 ? 'invalid' : 'valid']);
-  if (read.kind === 'invalid') return;
-  expect(ipaddr.isValid(text)).toBe(true);
+  if (read.kind === 'invalid' || version === 0) {
+    expect([text, read.kind, version]).toEqual([text, 'invalid', 0]);
+    return;
+  }
   // RFC 5952, as the platform's own URL writes addresses; the library takes some old spellings for mapped ones.
   const plain = version === 4 ? text : new URL(`http://[${text}]/`).hostname.slice(1, -1);
   const theirs = ipaddr.process(plain);
-  expect([text, read.version]).toEqual([text, theirs.kind() === 'ipv4' ? 4 : 6]);
-  expect(ipaddr.parse(read.text).toByteArray()).toEqual(theirs.toByteArray());
-  expect(read.text).toBe(read.version === 4 ? theirs.toString() : plain);
-  expect(readIp(read.text)).toEqual(read);
+  expect([
+    text,
+    ipaddr.isValid(text),
+    read.version,
+    ipaddr.parse(read.text).toByteArray(),
+    read.text,
+    readIp(read.text),
+  ]).toEqual([
+    text,
+    true,
+    theirs.kind() === 'ipv4' ? 4 : 6,
+    theirs.toByteArray(),
+    read.version === 4 ? theirs.toString() : plain,
+    read,
+  ]);
 }
 
 const ALPHABET = Array.from('0123456789abcdefABCDEFgG:.x/% \t\n\u0010\u0011\u0019\u0660\u00b2-+');
@@ -66,7 +79,7 @@ describe('reading an IP address', () => {
 
   test('agrees with them on any text of the characters that addresses are made of, and throws on none', () => {
     const near = fc.string({ unit: fc.constantFrom(...ALPHABET), maxLength: 48 });
-    const far = fc.string({ unit: 'binary', maxLength: 60 });
+    const far = fc.string({ unit: ANY_CHARACTER, maxLength: 60 });
     expect(() => fc.assert(fc.property(fc.oneof(near, far), expectAgreement), { numRuns: 4_000 })).not.toThrow();
   });
 

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { PART_BYTES, putToS3, type S3Task, type Sent } from '../../../../src/extract/deliver/s3.ts';
+import { IS_FULL } from '../../../support/long.ts';
 import { type Misconduct, type S3Server, type SeenRequest, startS3Server } from '../../../support/s3-server.ts';
 import { chunksOf, fileOf, partsOf, readerOf, recordOf, type TestParts } from './support.ts';
 
@@ -33,7 +34,7 @@ async function run(
   const misbehave = ({ what, time }: SeenRequest): Misconduct | null =>
     faults[`${what} #${time}`] ?? faults[what] ?? null;
   const server = await startS3Server({ bucket: 'results', region: 'eu-1', ...CREDENTIALS, misbehave });
-  const parts = partsOf(readerOf(chunksOf(sizes, text)));
+  const parts = partsOf(readerOf(text === LARGE_JOB.text ? largeChunks(sizes) : chunksOf(sizes, text)));
   closing.push(
     () => parts.client.close(),
     () => server.close(),
@@ -47,8 +48,21 @@ async function run(
 
 /** 20 KB a record. */
 const LARGE = 'x'.repeat(20_000);
-const LARGE_JOB = { sizes: Array.from({ length: 10 }, () => 100), text: () => LARGE };
-const LARGE_FILE = fileOf(1_000);
+/** Two whole parts and a piece of a third. */
+const LARGE_COUNT = 850;
+const LARGE_JOB = { sizes: Array.from({ length: 17 }, () => 50), text: () => LARGE };
+const LARGE_FILE = fileOf(LARGE_COUNT);
+
+/** Of four parts: each of the two buffers is used again. In full, ten. */
+const MANY_COUNT = IS_FULL ? 4_000 : 1_500;
+
+const madeLarge = new Map<readonly number[], ReturnType<typeof chunksOf>>();
+/** Made once: nothing writes to chunks. */
+function largeChunks(sizes: readonly number[]): ReturnType<typeof chunksOf> {
+  const chunks = madeLarge.get(sizes) ?? chunksOf(sizes, LARGE_JOB.text);
+  madeLarge.set(sizes, chunks);
+  return chunks;
+}
 
 function expectedNdjson(count: number, text: string): string {
   return Array.from({ length: count }, (_, seq) => {
@@ -151,7 +165,7 @@ describe('a result of less than a part', () => {
 describe('a larger result', () => {
   test('goes in parts and is whole, and the upload is remembered only while it is open', async () => {
     const { server, sent, seen, parts } = await run({ file: LARGE_FILE }, LARGE_JOB);
-    const expected = expectedNdjson(1_000, LARGE);
+    const expected = expectedNdjson(LARGE_COUNT, LARGE);
     expect(seen).toEqual(['begin 200', 'part 1 200', 'part 2 200', 'part 3 200', 'complete 200']);
     expect(server.requests.slice(1, 4).map(({ bodyBytes }) => bodyBytes)).toEqual([
       PART_BYTES,
@@ -168,8 +182,8 @@ describe('a larger result', () => {
   test('is never in memory in more than two parts, however large it is', async () => {
     const buffers = new Set<ArrayBufferLike>();
     const { sent } = await run(
-      { file: fileOf(4_000) },
-      { sizes: Array.from({ length: 40 }, () => 100), text: () => LARGE },
+      { file: fileOf(MANY_COUNT) },
+      { sizes: Array.from({ length: MANY_COUNT / 100 }, () => 100), text: () => LARGE },
       (parts) => {
         const { client } = parts;
         const request: typeof client.request = (given) => {
@@ -212,7 +226,7 @@ describe('a larger result', () => {
       'part 3 200',
       'complete 200',
     ]);
-    expect(second.server.objects.get(`${KEY}.ndjson`)?.body.toString()).toBe(expectedNdjson(1_000, LARGE));
+    expect(second.server.objects.get(`${KEY}.ndjson`)?.body.toString()).toBe(expectedNdjson(LARGE_COUNT, LARGE));
   });
 
   test('is tried again when completing says 200 and means an error', async () => {
@@ -263,7 +277,7 @@ describe('a larger result', () => {
     const attempt = run({ file: fileOf(2_000) }, LARGE_JOB, (test, server) =>
       Object.assign(parts, { saved: test.saved, server }),
     );
-    await expect(attempt).rejects.toThrow('the job has no record 1000');
+    await expect(attempt).rejects.toThrow('the job has no record 850');
     expect(parts.server?.uploads.size).toBe(0);
     expect(parts.saved.at(-1)).toBeNull();
   });
