@@ -38,6 +38,7 @@ import { journeySingleEvent } from './journey_single_event.ts';
 import { journeyTooFast } from './journey_too_fast.ts';
 import { listAllow } from './list_allow.ts';
 import { listBlock } from './list_block.ts';
+import { loginFailuresElsewhere1h } from './login_failures_elsewhere_1h.ts';
 import { loginFailuresEntity1h } from './login_failures_entity_1h.ts';
 import { loginFailuresIp24h } from './login_failures_ip_24h.ts';
 import { loginFailuresSurge10m } from './login_failures_surge_10m.ts';
@@ -119,6 +120,7 @@ export const RULES: readonly Rule[] = [
   velocityEntityPayments1h,
   velocityEntityDevices24h,
   loginFailuresEntity1h,
+  loginFailuresElsewhere1h,
   loginsEntity1h,
   velocitySession1m,
   velocitySessionPayments1h,

@@ -1,9 +1,8 @@
-import { deviceOf, isSettledOwner } from '../account-context.ts';
+import { isSettledOwner } from '../account-context.ts';
 import { entityName, hit, withThresholds } from '../rule.ts';
 
 /**
- * Fires on a login when over 9 logins of the account failed in 1 h, as when somebody guesses its password; from a device (without a collector: a
- * user agent) and a network that are both new to the account over 4, as when its owner is asked to confirm again and again.
+ * Fires on a login when over 9 logins of the account failed in 1 h, as when somebody guesses its password.
  *
  * Quiet for the owner, so that strangers cannot lock an account: on a device, or on a network with an agent, on which a login of the
  * account succeeded, and on a device and a network that an account of at least a day knows. Quiet without reported outcomes.
@@ -13,19 +12,14 @@ export const loginFailuresEntity1h = withThresholds({
   code: 'login_failures_entity_1h',
   family: 'entity_volume',
   weights: { default: 0.55 },
-  thresholds: { failures: 9, failuresElsewhere: 4 },
+  thresholds: { failures: 9 },
   hint: 'many logins of the account failed',
-  evaluate({ eventType, history }, _policy, { failures, failuresElsewhere }) {
+  evaluate({ eventType, history }, _policy, { failures }) {
     if (history === null || eventType !== 'login') return null;
-    const { context } = history;
-    const isElsewhere = context !== null && context.network === 'new' && deviceOf(context) === 'new';
-    const over = isElsewhere ? Math.min(failures, failuresElsewhere) : failures;
     if (isSettledOwner(history)) return null;
     for (const entity of history.entities) {
-      if (!(entity.loginsFailed1h > over) || entity.hasSucceededHere) continue;
-      return hit(
-        `${entityName(entity)}: ${entity.loginsFailed1h} failed logins in 1 h (over ${over}${isElsewhere ? ', on a new device and network' : ''})`,
-      );
+      if (!(entity.loginsFailed1h > failures) || entity.hasSucceededHere) continue;
+      return hit(`${entityName(entity)}: ${entity.loginsFailed1h} failed logins in 1 h (over ${failures})`);
     }
     return null;
   },

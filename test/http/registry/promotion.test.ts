@@ -26,9 +26,6 @@ async function openScene(env: Record<string, string> = {}) {
   const keys: { readonly secretKey: string; readonly publicKey: string }[] = [];
   for (let i = 0; i < 4; i++) keys.push(await newCustomer(server.url, server.dataDir));
   const key = (customer: number): string => keys[customer]?.secretKey ?? '';
-  const opened = openStore({ dataDir: server.dataDir, readOnly: true });
-  if (opened.kind === 'fault') throw new Error(opened.detail);
-  const { store } = opened;
   let simulatedSeconds: number | null = null;
   const nowSeconds = (): number => simulatedSeconds ?? Math.floor(Date.now() / 1000);
 
@@ -62,10 +59,19 @@ async function openScene(env: Record<string, string> = {}) {
   }
 
   /** What the registry has; null without an entry. */
-  function seen(token: string): unknown {
-    store.resetRead();
-    const found = store.registry.find(hashOf(token) as FingerprintHash, nowSeconds());
-    return found && { risk_score: Math.round(found.risk), customers_seen: found.customers };
+  async function seen(token: string): Promise<unknown> {
+    const [found] = await seenOf([token]);
+    return found;
+  }
+
+  async function seenOf(tokens: readonly string[]): Promise<unknown[]> {
+    // Anew each time: the command line opens the same files in this process, and closes them.
+    const opened = openStore({ dataDir: server.dataDir, readOnly: true });
+    if (opened.kind === 'fault') throw new Error(opened.detail);
+    const { registry } = opened.store;
+    const found = tokens.map((token) => registry.find(hashOf(token) as FingerprintHash, nowSeconds()));
+    await opened.store.close();
+    return found.map((one) => one && { risk_score: Math.round(one.risk), customers_seen: one.customers });
   }
 
   /** `shared_registry` as the demo customer, who has nothing to do with it, is shown it; null without one. */
@@ -77,7 +83,7 @@ async function openScene(env: Record<string, string> = {}) {
 
   /** What is written behind the answers is there soon. */
   async function expectSeen(token: string, wanted: unknown): Promise<void> {
-    await vi.waitFor(() => expect(seen(token)).toEqual(wanted), { timeout: 20_000, interval: 50 });
+    await vi.waitFor(async () => expect(await seen(token)).toEqual(wanted), { timeout: 20_000, interval: 50 });
   }
 
   /** Simulated time goes on to this second. */
@@ -87,12 +93,7 @@ async function openScene(env: Record<string, string> = {}) {
     expect(answer.status).toBe(200);
   }
 
-  async function stop(): Promise<void> {
-    await store.close();
-    await server.stop();
-  }
-
-  return { server, keys, key, visit, block, put, unblock, label, seen, shown, expectSeen, goOnTo, nowSeconds, stop };
+  return { server, keys, key, visit, block, put, unblock, label, seen, seenOf, shown, expectSeen, goOnTo, nowSeconds };
 }
 
 type Scene = Awaited<ReturnType<typeof openScene>>;
@@ -102,7 +103,7 @@ describe('the registry grows by what customers say', () => {
   beforeAll(async () => {
     scene = await openScene();
   });
-  afterAll(() => scene.stop());
+  afterAll(() => scene.server.stop());
 
   test('two customers who block promote nothing, the third does; what is removed from a list leaves the registry as it is', async () => {
     const token = randomUUID();
@@ -111,7 +112,7 @@ describe('the registry grows by what customers say', () => {
     await scene.block(1, token);
     await scene.block(2, token, 'watch');
     await scene.block(3, token, 'allow');
-    expect(scene.seen(token)).toBeNull();
+    expect(await scene.seen(token)).toBeNull();
     await scene.block(2, token);
     await scene.expectSeen(token, { risk_score: 90, customers_seen: 3 });
     const answer = await decide(scene.server.url, scene.server.secretKey, { ...CALM, session_token: token });
@@ -120,7 +121,7 @@ describe('the registry grows by what customers say', () => {
     await scene.expectSeen(token, { risk_score: 90, customers_seen: 4 });
     for (const customer of [0, 1, 2]) await scene.unblock(customer, token);
     await scene.block(3, token, 'watch');
-    expect(scene.seen(token)).toEqual({ risk_score: 90, customers_seen: 4 });
+    expect(await scene.seen(token)).toEqual({ risk_score: 90, customers_seen: 4 });
   });
 
   test('labels fraud count like blocks; a later legitimate takes one back', async () => {
@@ -128,7 +129,7 @@ describe('the registry grows by what customers say', () => {
     await scene.label(0, token, 'fraud');
     await scene.label(0, token, 'fraud');
     await scene.label(1, token, 'fraud');
-    expect(scene.seen(token)).toBeNull();
+    expect(await scene.seen(token)).toBeNull();
     await scene.block(2, token);
     await scene.expectSeen(token, { risk_score: 90, customers_seen: 3 });
     await scene.label(1, token, 'legitimate');
@@ -139,7 +140,7 @@ describe('the registry grows by what customers say', () => {
     const token = randomUUID();
     for (const i of [0, 1, 2, 3]) await scene.label(i, token, 'fraud', scene.keys[i]?.publicKey);
     for (const i of [0, 1]) await scene.block(i, token);
-    expect(scene.seen(token)).toBeNull();
+    expect(await scene.seen(token)).toBeNull();
     await scene.block(2, token);
     await scene.expectSeen(token, { risk_score: 90, customers_seen: 3 });
   });
@@ -155,9 +156,9 @@ describe('the registry grows by what customers say', () => {
     });
     const removed = await gatehouse(scene.server.dataDir, 'registry', 'remove', hashOf(token));
     expect(removed).toMatchObject({ removed: true, sightings_removed: 3 });
-    expect(scene.seen(token)).toBeNull();
+    expect(await scene.seen(token)).toBeNull();
     await scene.block(3, token);
-    expect(scene.seen(token)).toBeNull();
+    expect(await scene.seen(token)).toBeNull();
   });
 });
 
@@ -166,7 +167,7 @@ describe('the registry grows by what is blocked', () => {
   beforeAll(async () => {
     scene = await openScene();
   });
-  afterAll(() => scene.stop());
+  afterAll(() => scene.server.stop());
 
   const hostile = { ...CALM, user_agent: CALM.user_agent.replace('Chrome/', 'HeadlessChrome/') };
   const probe = { ...hostile, url: 'https://shop.example/.env' };
@@ -224,7 +225,7 @@ describe('the registry grows by what is blocked', () => {
       expect((await bearer(scene.server.url, scene.key(i), 'POST', '/v1/lists/batch', { entries })).status).toBe(200);
     }
     await settle();
-    expect(hashes.filter((hash) => scene.seen(hash) !== null)).toEqual([]);
+    expect((await scene.seenOf(hashes)).filter((found) => found !== null)).toEqual([]);
   });
 });
 
@@ -233,7 +234,7 @@ describe('the registry and time', () => {
   beforeAll(async () => {
     scene = await openScene({ GATEHOUSE_SIMULATED_TIME: '1' });
   });
-  afterAll(() => scene.stop());
+  afterAll(() => scene.server.stop());
 
   test('has the window of 30 days and the half-life', async () => {
     const start = Math.floor(Date.now() / 1000) + 60;
@@ -250,7 +251,7 @@ describe('the registry and time', () => {
 
     await scene.goOnTo(start + 31 * DAY);
     await scene.block(2, spread);
-    expect(scene.seen(spread)).toBeNull();
+    expect(await scene.seen(spread)).toBeNull();
     await scene.block(3, spread);
     await scene.expectSeen(spread, { risk_score: 90, customers_seen: 3 });
   });
@@ -290,6 +291,6 @@ describe('the registry and time', () => {
       expect(json['decision']).toBe('BLOCK');
     }
     await new Promise((done) => setTimeout(done, 600));
-    expect(scene.seen(known)).toBeNull();
+    expect(await scene.seen(known)).toBeNull();
   });
 });

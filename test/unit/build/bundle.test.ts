@@ -45,12 +45,12 @@ test('the server is in few files, and only packages that need their own files ar
   expect(files.size).toBeLessThan(60);
   expect([...packages].sort()).toEqual(['lmdb', 'msgpackr', 'piscina']);
   // Measured: 1 MB costs 50 ms at a start.
-  expect(text.length).toBeLessThan(2_300_000);
+  expect(text.length).toBeLessThan(2_500_000);
 });
 
 test('parts of packages that nothing uses are left out of the bundle', () => {
   expect(closureOf(serverFile()).text.includes('zod/v4/locales/de')).toBe(false);
   const { text } = closureOf('score.js');
   expect(text.includes('Googlebot')).toBe(true);
-  expect(text.length).toBeLessThan(850_000);
+  expect(text.length).toBeLessThan(1_000_000);
 });

@@ -289,7 +289,7 @@ describe('before the body is read, and with the end of the connection', () => {
   });
 
   test('a Bearer caller with as many calls waiting as it may have is refused, and a public key', () => {
-    const { managed } = setUp(undefined, { waitingBytesPerCustomerMax: 999_999 });
+    const { managed } = setUp(undefined, { inWorkMax: 0, waitingMax: 0 });
     const handler = managed({ body: AS_IT_IS }, () => OK);
     expect(begin(handler, BEARER)).toEqual([429, 'overloaded', true]);
     const authorization = `Bearer ${PUBLIC_KEY}`;
