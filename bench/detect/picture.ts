@@ -13,8 +13,8 @@ const CHALLENGED = '#56B4E9';
 const HELD_BACK = '#0072B2';
 const HONEST = '#D55E00';
 const CHANCE = '#999999';
-/** Lower bounds of the default bands of most events: watch, soft challenge, review, block. */
-const BANDS = [30, 50, 65, 85];
+/** Lower bounds of the default bands of most events: watch, soft challenge, block. */
+const BANDS = [30, 50, 80];
 
 export function drawPicture(report: Report, title: string): string {
   const attacks = [...report.attackKinds].sort((a, b) => fractionOf(a.challenged) - fractionOf(b.challenged));

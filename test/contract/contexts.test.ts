@@ -170,7 +170,7 @@ describe('thieves', () => {
     );
     expect(weight).toBe(0.5);
     expect(evidence).toMatch(
-      /^email: device, network and place are new to an account of 6 sessions, ratio \d\.\d \(over 1\.5\)$/,
+      /^email: device, network and place are new to an account of 6 sessions, ratio \d\.\d \(over 2\)$/,
     );
     now += MINUTE;
     const checkout = await seen(email, 'checkout', thief);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { CommanderError } from 'commander';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Decision } from '../../../src/core/decision.ts';
 import { DEFAULT_POLICY_SET } from '../../../src/core/policy-set.ts';
 import type { GeoContent } from '../../../src/pools/layer-messages.ts';
@@ -158,12 +158,15 @@ describe('outcomes', () => {
   });
 });
 
+const opened: DetectEngine[] = [];
+afterAll(() => Promise.all(opened.map((engine) => engine.close())));
+
 /** Without location databases, which take a while to load. */
 function openEngine(): DetectEngine {
   const absent: GeoContent = { kind: 'absent', generation: 0, detail: '' };
   const geo = { city: absent, country: absent, asn: absent, anonymiser: absent };
   const engine = openDetectEngine({ geo, policies: DEFAULT_POLICY_SET, velocityBytes: 16 * 2 ** 20 });
-  onTestFinished(() => engine.close());
+  opened.push(engine);
   return engine;
 }
 
@@ -175,8 +178,12 @@ describe('runSessions', () => {
     return computeReport([tally]);
   }
 
+  let report: Report;
+  beforeAll(async () => {
+    report = await run();
+  });
+
   test('decides every event of every session, and alike in each run', async () => {
-    const report = await run();
     expect(report.events).toBe(sessions.reduce((sum, session) => sum + session.play().length, 0));
     const probing = report.attackKinds.find(({ kind }) => kind === 'probing_for_holes');
     expect(probing?.challenged).toEqual({ part: 3, of: 3 });
@@ -205,7 +212,7 @@ describe('runSessions', () => {
     const { tally, outcomesReported } = await runSessions({ sessions, engine: watching, reportsOutcomes: true });
     expect(outcomesReported).toBeGreaterThan(100);
     expect(latest).toBeGreaterThan(OUTCOME_DELAY_MS);
-    expect(computeReport([tally])).toEqual(await run());
+    expect(computeReport([tally])).toEqual(report);
   });
 
   test('takes sessions without any', async () => {

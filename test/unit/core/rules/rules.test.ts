@@ -10,6 +10,7 @@ import { DEFAULT_POLICY, type Policy } from '../../../../src/core/policy.ts';
 import type { Rule } from '../../../../src/core/rule.ts';
 import { OUTCOMES } from '../../../../src/core/outcome.ts';
 import { RULE_INDEX, RULES } from '../../../../src/core/rules/index.ts';
+import { ANY_CHARACTER } from '../../../support/any-text.ts';
 import { CALM_GEO, collectorToken, facts, NOW_SECONDS } from '../../../support/facts.ts';
 
 function ruleOf(code: string): Rule {
@@ -431,7 +432,7 @@ describe('the registry of rules', () => {
 
 const number = fc.oneof(fc.integer(), fc.double(), fc.constantFrom(0, -1, 1e300));
 const text = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 300 }),
+  fc.string({ unit: ANY_CHARACTER, maxLength: 300 }),
   fc.webUrl(),
   fc.emailAddress(),
   fc.constantFrom('', ' ', '%', '@', '%%%', 'https://', 'http://[', '../', 'Mozilla/5.0 (', 'a@b', '\0', '\uD800'),
