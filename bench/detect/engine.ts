@@ -28,7 +28,7 @@ export interface Decided {
   readonly decision: Decision;
   /** 0 to 100, one decimal. */
   readonly score: number;
-  /** Rules that fired, with their weights. Decoded from SOFT_CHALLENGE on only. */
+  /** Rules that fired, with their weights. */
   readonly contributions: readonly RecordedContribution[];
 }
 
@@ -49,7 +49,6 @@ const ID_AT = '{"request_id":"'.length;
 const ID_CHARACTERS = 30;
 /** Choice: outcomes come 400 ms after their decisions; far fewer are decided meanwhile. */
 const OPEN_MAX = 10_000;
-const CHALLENGED = DECISIONS.indexOf('SOFT_CHALLENGE');
 
 export function openDetectEngine({ geo: contents, policies, velocityBytes }: EngineParts): DetectEngine {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-detect-'));
@@ -92,7 +91,7 @@ export function openDetectEngine({ geo: contents, policies, velocityBytes }: Eng
       requestId,
       decision: DECISIONS[decision] ?? 'ALLOW',
       score: answered.score(at),
-      contributions: decision < CHALLENGED ? [] : decodeRecord(answered.record(at)).contributions,
+      contributions: decodeRecord(answered.record(at)).contributions,
     };
   };
 

@@ -25,6 +25,7 @@ export function reportText(
     );
   }
   parts.push('Rules that fired at the first challenge of honest sessions.', reasonTable(report));
+  parts.push('Sessions in which each rule fired, at any event.', ruleTable(report));
   return parts.join('\n\n');
 }
 
@@ -133,6 +134,19 @@ function reasonTable({ reasons }: Report): string {
       .slice(0, RULES_SHOWN)
       .map(([code, sessions]) => `${code} ${Math.round((sessions / challenged) * 100)} %`);
     table.push([kind, challenged, shown.join(', ')]);
+  }
+  return table.toString();
+}
+
+function ruleTable({ rules }: Report): string {
+  const table = new Table({
+    head: ['rule', 'honest', 'ordinary', 'attacks', 'kinds of attacks, with its share of their sessions'],
+    colAligns: ['left', 'right', 'right', 'right', 'left'],
+    ...PLAIN,
+  });
+  for (const { code, honest, ordinary, attacks, kinds } of rules) {
+    const shown = kinds.slice(0, RULES_SHOWN).map(([kind, share]) => `${kind} ${Math.round(share * 100)} %`);
+    table.push([code, percentOf(honest), percentOf(ordinary), percentOf(attacks), shown.join(', ')]);
   }
   return table.toString();
 }

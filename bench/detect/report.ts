@@ -43,6 +43,16 @@ export interface ReasonRow {
   readonly together: readonly (readonly [codes: string, sessions: number])[];
 }
 
+/** Sessions in which a rule fired at any event. */
+export interface RuleRow {
+  readonly code: string;
+  readonly honest: Share;
+  readonly ordinary: Share;
+  readonly attacks: Share;
+  /** Kinds of attacks, those with the largest share of such sessions first. */
+  readonly kinds: readonly (readonly [kind: string, share: number])[];
+}
+
 export interface Report {
   readonly events: number;
   readonly honest: HonestRow;
@@ -61,6 +71,8 @@ export interface Report {
   readonly kindsHeldUnder10: number;
   readonly roc: Roc;
   readonly reasons: readonly ReasonRow[];
+  /** Those that fired, most attacks first. */
+  readonly rules: readonly RuleRow[];
 }
 
 /** Computes one report of several runs by adding their counts. */
@@ -104,6 +116,7 @@ export function computeReport(tallies: readonly Tally[]): Report {
       .map(([kind, of]) => reasonRow(kind, of))
       .filter((row) => row.challenged > 0)
       .sort((a, b) => b.challenged - a.challenged),
+    rules: ruleRows(honest, attacks),
   };
 }
 
@@ -147,6 +160,24 @@ function reasonRow(kind: string, sessions: readonly SessionResult[]): ReasonRow 
     rules: countMost(challenged.flatMap(({ reasons }) => reasons)),
     together: countMost(challenged.map(({ reasons }) => reasons.join(' + '))),
   };
+}
+
+function ruleRows(honest: readonly SessionResult[], attacks: readonly SessionResult[]): RuleRow[] {
+  const codes = new Set([...honest, ...attacks].flatMap(({ fired }) => [...fired]));
+  const ordinary = honest.filter(({ label }) => label.isOrdinary);
+  const kinds = [...groupBy(attacks, ({ label }) => label.kind)];
+  const rows = [...codes].map((code): RuleRow => {
+    const hits = (sessions: readonly SessionResult[]): Share => shareOf(sessions, ({ fired }) => fired.has(code));
+    const byKind = kinds.map(([kind, of]): readonly [string, number] => [kind, fractionOf(hits(of))]);
+    return {
+      code,
+      honest: hits(honest),
+      ordinary: hits(ordinary),
+      attacks: hits(attacks),
+      kinds: byKind.filter(([, share]) => share > 0).sort((a, b) => b[1] - a[1]),
+    };
+  });
+  return rows.sort((a, b) => b.attacks.part - a.attacks.part);
 }
 
 function countMost(names: readonly string[]): (readonly [string, number])[] {

@@ -19,6 +19,8 @@ export interface SessionResult {
   through: number;
   /** The rules that fired at its first event that was challenged; empty without one. */
   reasons: readonly string[];
+  /** The rules that fired at any of its events with a weight. */
+  readonly fired: Set<string>;
 }
 
 /** Result of one attack campaign. */
@@ -56,9 +58,11 @@ export class Tally {
         events: 0,
         through: 0,
         reasons: [],
+        fired: new Set(),
       };
       this.sessions.set(label.id, result);
     }
+    for (const { code, weight } of contributions) if (weight > 0) result.fired.add(code);
     const isHeldBack = decision === 'SOFT_CHALLENGE' || decision === 'BLOCK';
     result.events++;
     if (score > result.score) result.score = score;

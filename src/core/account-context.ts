@@ -41,6 +41,9 @@ export function ownerScale({ context }: Pick<HistoryFacts, 'context'>): number {
 /** Choice: what logs in first is what an account knows; who guesses its password does not wait that long. */
 const SETTLED_SECONDS = 86_400;
 
+/** Choice: who comes once a day before guessing would be known as well, so the owner's allowance ends somewhere. */
+export const OWNER_TIMES = 2;
+
 /** The account is known for a day, and this is a device and a network that it knows. */
 export function isSettledOwner(history: HistoryFacts): boolean {
   return (

@@ -1,11 +1,12 @@
-import { isSettledOwner } from '../account-context.ts';
+import { isSettledOwner, OWNER_TIMES } from '../account-context.ts';
 import { entityName, hit, withThresholds } from '../rule.ts';
 
 /**
  * Fires on a login when over 9 logins of the account failed in 1 h, as when somebody guesses its password.
  *
  * Quiet for the owner, so that strangers cannot lock an account: on a device, or on a network with an agent, on which a login of the
- * account succeeded, and on a device and a network that an account of at least a day knows. Quiet without reported outcomes.
+ * account succeeded. Fires over twice as many on a device and a network that an account of at least a day knows, which is mostly its owner. Quiet
+ * without reported outcomes.
  * Source of number and weight: the default rules; who forgot a password asks for a new one long before.
  */
 export const loginFailuresEntity1h = withThresholds({
@@ -16,10 +17,10 @@ export const loginFailuresEntity1h = withThresholds({
   hint: 'many logins of the account failed',
   evaluate({ eventType, history }, _policy, { failures }) {
     if (history === null || eventType !== 'login') return null;
-    if (isSettledOwner(history)) return null;
+    const over = isSettledOwner(history) ? OWNER_TIMES * failures : failures;
     for (const entity of history.entities) {
-      if (!(entity.loginsFailed1h > failures) || entity.hasSucceededHere) continue;
-      return hit(`${entityName(entity)}: ${entity.loginsFailed1h} failed logins in 1 h (over ${failures})`);
+      if (!(entity.loginsFailed1h > over) || entity.hasSucceededHere) continue;
+      return hit(`${entityName(entity)}: ${entity.loginsFailed1h} failed logins in 1 h (over ${over})`);
     }
     return null;
   },

@@ -1,11 +1,12 @@
-import { isSettledOwner } from '../account-context.ts';
+import { isSettledOwner, OWNER_TIMES } from '../account-context.ts';
 import { entityName, hit, withThresholds } from '../rule.ts';
 
 /**
  * Fires on a login when the account had over 10 logins in 1 h, on whatever networks, as when its password is guessed.
  *
- * Quiet where a login of the account is known to have succeeded on this device, or on this network with this agent, and on a device (without a
- * collector: with a user agent) and a network that an account of at least a day knows, so that strangers who try do not lock the owner out.
+ * Quiet where a login of the account is known to have succeeded on this device, or on this network with this agent, so that strangers who
+ * try do not lock the owner out. Fires over twice as many on a device (without a collector: with a user agent) and a network that an account of
+ * at least a day knows: that is mostly the owner, who forgot the password, and perhaps somebody who came the day before to be known.
  * Source of number and weight: the default rules.
  */
 export const loginsEntity1h = withThresholds({
@@ -16,9 +17,10 @@ export const loginsEntity1h = withThresholds({
   hint: 'one account is logged into again and again',
   evaluate({ eventType, history }, _policy, { logins }) {
     const account = history?.crowd?.account ?? null;
-    if (history === null || account === null || eventType !== 'login' || !(account.logins1h > logins)) return null;
+    if (history === null || account === null || eventType !== 'login') return null;
     if (history.entities.some(({ hasSucceededHere }) => hasSucceededHere)) return null;
-    if (isSettledOwner(history)) return null;
-    return hit(`${entityName(account)}: ${account.logins1h} logins in 1 h (over ${logins})`);
+    const over = isSettledOwner(history) ? OWNER_TIMES * logins : logins;
+    if (!(account.logins1h > over)) return null;
+    return hit(`${entityName(account)}: ${account.logins1h} logins in 1 h (over ${over})`);
   },
 });

@@ -3,6 +3,8 @@ import { entityName, hit, withThresholds } from '../rule.ts';
 
 /** Source: the default rules. */
 const DEVICE_NETWORKS_MAX = 2;
+/** Choice: of guests who come by a mail through a carrier's gateway one in four is declined. */
+const DECLINES_PER_PAYMENT = 2;
 const ACTORS = { person: 'one person', session: 'one session', device: 'one device' } as const;
 
 /**
@@ -11,7 +13,7 @@ const ACTORS = { person: 'one person', session: 'one session', device: 'one devi
  *
  * Quiet for one card that pays again and again, as of who buys gifts. Of a device, quiet where it was on over 2 networks in 24 h: a model, not a device; and where payments or logins at the address are
  * known to succeed. Of an
- * address, quiet unless 2 payments there were declined in 1 h, and no fewer than succeeded; and while under 70 % of its sessions in 1 h are cold,
+ * address, quiet unless 3 payments there were declined in 1 h, and twice as many as succeeded; and while under 70 % of its sessions in 1 h are cold,
  * as behind a carrier's gateway.
  * Source of numbers and weight: the default rules.
  */
@@ -19,7 +21,7 @@ export const valuesPerActor24h = withThresholds({
   code: 'values_per_actor_24h',
   family: 'session_volume',
   weights: { default: 0.5 },
-  thresholds: { values: 4, addressValues: 6, coldShare: 0.7, addressDeclines: 2 },
+  thresholds: { values: 4, addressValues: 6, coldShare: 0.7, addressDeclines: 3 },
   hint: 'many cards or accounts to pay from are used by the same one',
   evaluate({ history }, _policy, { values, addressValues, coldShare, addressDeclines }) {
     const found = history?.values ?? null;
@@ -35,7 +37,7 @@ export const valuesPerActor24h = withThresholds({
     }
     const { ip } = history;
     if (ip === null || !(found.ofAddress24h >= addressValues) || !(ip.coldShare1h >= coldShare)) return null;
-    if (!(ip.declined1h >= addressDeclines) || ip.declined1h < ip.paid1h) return null;
+    if (!(ip.declined1h >= addressDeclines) || ip.declined1h < DECLINES_PER_PAYMENT * ip.paid1h) return null;
     return hit(
       `${found.ofAddress24h} values of ${entityName(found)} from one address in 24 h (${addressValues} or more)`,
     );

@@ -294,6 +294,32 @@ describe('values of an actor', () => {
   });
 });
 
+describe('sign-ups of a network', () => {
+  it('count from the second on, with their addresses and the networks of all sign-ups', () => {
+    const world = new World();
+    const signUp = (host: string) => crowdOf(world.see(stranger(host, { eventType: 'signup' }))).signups;
+    expect(signUp('81.9.9.1')).toBeNull();
+    expect(signUp('81.9.9.2')).toEqual({ signups1h: 2, addresses1h: 1, networks1h: 1 });
+    for (let n = 3; n <= 13; n++) signUp(`81.9.9.${n}`);
+    expect(signUp('81.9.8.1')).toBeNull();
+    expect(signUp('81.9.9.13')).toEqual({ signups1h: 14, addresses1h: 12, networks1h: 2 });
+    world.wait(HOUR + 10 * MINUTE);
+    expect(signUp('81.9.9.1')?.signups1h ?? 1).toBe(1);
+  });
+});
+
+describe('networks of strangers who are asked for a code', () => {
+  it('are counted apart from those of logins, and only for events that name an account', () => {
+    const world = oldCustomer(3);
+    const ask = (n: number, fields = {}) =>
+      world.see(stranger(hostAt(n), { eventType: 'password_reset', ...fields })).crowd;
+    for (let n = 0; n < 12; n++) expect(ask(n)?.surge).toEqual({ networks: n + 1, usual: 0 });
+    expect(ask(20, { entities: users('known-1') })).toBeNull();
+    expect(ask(20, { entities: [] })).toBeNull();
+    expect(crowdOf(world.see(stranger(hostAt(30)))).surge?.networks).toBe(1);
+  });
+});
+
 describe('pages of a session', () => {
   it('count from the 16th on: exactly those of 10 min and of 1 h', () => {
     const world = new World();

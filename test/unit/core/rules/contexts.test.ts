@@ -120,6 +120,21 @@ describe('device_many_entities', () => {
   });
 });
 
+describe('velocity_entity_1m', () => {
+  const made = (eventType: string, own: number) =>
+    fired({ eventType, history: history({ session: { decisions1m: own }, entities: [{ decisions1m: 30 }] }) })[
+      'velocity_entity_1m'
+    ];
+
+  it('weighs .50 where something can be guessed, by whoever made half of the decisions', () => {
+    expect(['login', 'checkout', 'payment', 'password_reset', 'coupon'].map((type) => made(type, 15))).toEqual(
+      Array.from({ length: 5 }, () => 0.5),
+    );
+    expect(made('search', 30)).toBe(0.3);
+    expect(made('login', 14)).toBe(0.3);
+  });
+});
+
 describe('session_taken_over', () => {
   const taken = (context: Partial<ContextHistory> | null) =>
     fired({ history: history({ session: { leftItsOrigin: true }, context }) })['session_taken_over'];

@@ -39,6 +39,49 @@ describe('login_failures_entity_1h', () => {
   });
 });
 
+describe('the owner of an account of a day, on its device and network', () => {
+  const at = (code: string, count: number, context: object | null, knownForSeconds = 86_400) =>
+    weightOf(
+      code,
+      'login',
+      history({
+        context,
+        entities: [{ loginsFailed1h: count, knownForSeconds }],
+        crowd: { account: { name: 'email', logins1h: count } },
+      }),
+    );
+
+  it.each([
+    ['login_failures_entity_1h', 9],
+    ['logins_entity_1h', 10],
+  ])('may try twice as often before %s', (code, count) => {
+    expect(at(code, count + 1, null)).not.toBeNull();
+    expect(at(code, 2 * count, {})).toBeNull();
+    expect(at(code, 2 * count + 1, {})).not.toBeNull();
+    expect(at(code, count + 1, {}, 86_399)).not.toBeNull();
+    expect(at(code, count + 1, { network: 'new' })).not.toBeNull();
+  });
+});
+
+describe('login_failures_elsewhere_1h', () => {
+  const elsewhere = { device: 'new', network: 'new' };
+  const at = (loginsFailed1h: number, context: object | null, entity: Partial<EntityHistory> = {}) =>
+    weightOf('login_failures_elsewhere_1h', 'login', history({ context, entities: [{ loginsFailed1h, ...entity }] }));
+
+  it('fires over 4 on a device and a network that are new to the account', () => {
+    expect(at(4, elsewhere)).toBeNull();
+    expect(at(5, elsewhere)).toBe(0.5);
+    expect(at(5, { ...elsewhere, device: 'unknown', exactAgent: 'new' })).toBe(0.5);
+  });
+
+  it('is quiet on one that it knows, for accounts without a past, and where a login succeeded', () => {
+    expect(at(9, { ...elsewhere, device: 'known' })).toBeNull();
+    expect(at(9, { ...elsewhere, network: 'known' })).toBeNull();
+    expect(at(9, null)).toBeNull();
+    expect(at(9, elsewhere, { hasSucceededHere: true })).toBeNull();
+  });
+});
+
 describe('login_failures_ip_24h', () => {
   const at = (ip: Partial<IpHistory>, entity: Partial<EntityHistory> = { networkIsNew: true }, strangers24h = 3) =>
     weightOf(
@@ -144,5 +187,19 @@ describe('what outcomes quiet', () => {
     expect(paid({ payments1h: 5, paid1h: 1 })).toBe(0.5);
     expect(paid({ payments1h: 5, paid1h: 3, declined1h: 1 })).toBe(0.25);
     expect(paid({ payments1h: 5, paid1h: 3, declined1h: 2 })).toBe(0.5);
+  });
+
+  it('velocity_session_payments_1h weighs half with at most two cards, up to 9 payments', () => {
+    const paid = (payments1h: number, ofActor24h: number) =>
+      weightOf(
+        'velocity_session_payments_1h',
+        'payment',
+        history({
+          session: { payments1h },
+          values: { name: 'card', actor: 'session', ofActor24h, ofAddress24h: ofActor24h },
+        }),
+      );
+    expect([paid(5, 1), paid(9, 2)]).toEqual([0.25, 0.25]);
+    expect([paid(5, 3), paid(10, 1)]).toEqual([0.5, 0.5]);
   });
 });
