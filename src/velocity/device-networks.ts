@@ -10,6 +10,8 @@ import { LONG_DAY_SET, memberOf, MONTH_SET } from './timed-set.ts';
  * begins with the second, so a device that stays at home takes no more. Those of 24 h are exact up to 30 and then a sketch
  * (`set-record.ts`); from 10 in a day on, those of 30 days are counted in the same way.
  *
+ * They are to tell one device from a model, so those of events that name its only person do not count.
+ *
  * Bytes: none for one network; 137 for up to 30 in 24 h; 274 more from 10 on, and 548 more where both have over 30.
  * Error: the first network counts for as long as the second, up to a day too long, or 30 days.
  */
@@ -58,6 +60,18 @@ export class DeviceNetworks {
     if (day >= MONTH_FROM && (flags & FLAG_MONTH) === 0) Atomics.or(words, at, FLAG_MONTH);
     const hasMonth = ((words[at] ?? 0) & FLAG_MONTH) !== 0;
     this.#tell(day, hasMonth ? this.#add(this.#month, low, high, SALT_DEVICE_MONTH, own, nowMs) : 0);
+  }
+
+  /** Keeps the network if it is the first, and counts. */
+  begin(record: number, low: number, high: number, site: number, nowMs: number): void {
+    const { words } = this.#table;
+    const at = record + this.#flagsAt;
+    const flags = words[at] ?? 0;
+    if (site !== 0 && flags >>> FIRST_SHIFT === 0) {
+      Atomics.compareExchange(words, at, flags, (flags | ((site >>> FIRST_SHIFT || 1) << FIRST_SHIFT)) >>> 0);
+    }
+    this.count(record, low, high, nowMs);
+    if (site !== 0 && this.networks24h === 0) this.networks24h = 1;
   }
 
   count(record: number, low: number, high: number, nowMs: number): void {

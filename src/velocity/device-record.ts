@@ -30,6 +30,8 @@ const CLAIMS_MAX = 64;
 const NOTHING_KNOWN: DeviceHistory = { entities24h: 0, networks24h: 0, days: 0, isCommon: false };
 
 export class DeviceRecords {
+  /** Of the last `observe`: how many of the name of each of the event's entities came with the device in 24 h. */
+  readonly ofName24h: number[] = [];
   readonly #table: Table;
   readonly #sets: readonly OverflowingSet[];
   readonly #further: SetRecords;
@@ -56,6 +58,7 @@ export class DeviceRecords {
     const { deviceLow: low, deviceHigh: high, entities, nameHash, entityHigh, site } = keys;
     const table = this.#table;
     let most = 0;
+    this.ofName24h.length = 0;
     const record = table.take(low, high, KIND_DEVICE, Math.floor(nowMs / 1_000));
     if (record === 0) return NOTHING_KNOWN;
     const rest = table.restSeconds;
@@ -67,9 +70,12 @@ export class DeviceRecords {
         set === undefined
           ? this.#further.see(mix(low, name, SALT_DEVICE), mix(high, name, SALT_DEVICE), member, nowMs)
           : set.see(record, low, high, member, nowMs, rest);
+      this.ofName24h.push(count);
       most = Math.max(most, count);
     }
-    this.#networks.see(record, low, high, site, nowMs);
+    // The phone of one person who is named goes round without a record of it.
+    if (most !== 1) this.#networks.see(record, low, high, site, nowMs);
+    else this.#networks.begin(record, low, high, site, nowMs);
     const { networks24h, isCommon } = this.#networks;
     return { entities24h: most, networks24h, days: this.#countDays(record, nowMs), isCommon };
   }

@@ -166,7 +166,11 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
     if (outcome !== null) this.#population.change(keys, keys.site, outcome);
     const surge = step === null ? null : this.#population.observe(keys, step === 'login', nowMs);
     const crowd = this.#crowds.observe(event, keys, entities, isCold);
-    const values = this.#values.observe(event, keys);
+    const values = this.#values.observe(event, keys, {
+      sessionPayments1h: session?.payments1h ?? 0,
+      addressDeclined1h: ip?.declined1h ?? 0,
+      ofDevice24h: device === null ? NONE : this.#devices.ofName24h,
+    });
     let trace: TraceWriter | null = null;
     if (step !== null) {
       trace = this.#traces[at] ??= new TraceWriter();
@@ -183,6 +187,8 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
     for (const { low, high, taught } of event.entities) this.#entities.forget(low, high, taught, event, nowMs);
   }
 }
+
+const NONE: readonly number[] = [];
 
 /** Choice: no rule asks for contexts then, and most events are such. */
 const QUIET_DECISIONS_1M = 10;

@@ -4,7 +4,7 @@ import type { ContextHistory, HistoryEvent } from '../../../src/core/history.ts'
 import type { Outcome } from '../../../src/core/outcome.ts';
 import { LocalVelocity } from '../../../src/velocity/local-velocity.ts';
 import { readVelocityStats } from '../../../src/velocity/stats.ts';
-import { BERLIN, DAY, HOUR, LISBON, MINUTE, MUNICH, networksOf, World } from './events.ts';
+import { BERLIN, DAY, HOUR, LISBON, MINUTE, MUNICH, networksOf, users, World } from './events.ts';
 
 const LOGIN = { eventType: 'login' };
 const HOME: Partial<HistoryEvent> = {
@@ -248,9 +248,19 @@ describe('a session that leaves its origin', () => {
 describe('networks of a device', () => {
   test('are counted for 24 h', () => {
     const world = new World();
-    const count = (host: string) => world.see({ networks: networksOf(host) }).device?.networks24h;
+    let n = 0;
+    const count = (host: string) =>
+      world.see({ networks: networksOf(host), entities: users(`owner-${++n}`) }).device?.networks24h;
     expect(['81.1.1.1', '81.1.1.2', '81.1.2.1', '81.1.3.1', '81.1.4.1'].map(count)).toEqual([1, 1, 2, 3, 4]);
     world.wait(DAY);
     expect(count('81.1.4.1')).toBe(1);
+  });
+
+  test('are not counted while one person alone has it', () => {
+    const world = new World();
+    const count = (host: string, name = 'owner') =>
+      world.see({ networks: networksOf(host), entities: users(name) }).device?.networks24h;
+    expect(['81.1.1.1', '81.1.2.1', '81.1.3.1'].map((host) => count(host))).toEqual([1, 1, 1]);
+    expect(count('81.1.4.1', 'another')).toBe(2);
   });
 });

@@ -268,11 +268,21 @@ describe('values of an actor', () => {
     const world = new World();
     for (let n = 0; n < 4; n++) {
       const found = pay(world, `card-${n}`, { sessionId: `s${n}`, device: null, networks: networksOf(hostAt(n)) }, 'p');
-      expect(found).toMatchObject({ actor: n === 0 ? 'person' : 'person', ofActor24h: n + 1, ofAddress24h: 1 });
+      expect(found).toMatchObject({ actor: 'person', ofActor24h: n + 1, ofAddress24h: 0 });
+    }
+    // Who changes the name at each card is told by the session's second payment on.
+    for (let n = 0; n < 5; n++) {
+      const found = pay(world, `card-1${n}`, { sessionId: 'one', device: null, networks: null }, `p1${n}`);
+      expect(found).toMatchObject({ ofActor24h: Math.max(1, n), ofAddress24h: 0 });
     }
     for (let n = 0; n < 4; n++) {
-      const found = pay(world, `card-1${n}`, { sessionId: 'one', device: null, networks: null }, `p1${n}`);
-      expect(found).toMatchObject({ ofActor24h: n + 1, ofAddress24h: 0 });
+      const check = {
+        eventType: 'gift_card_check',
+        sessionId: 'two',
+        device: null,
+        entities: [{ name: 'gift_card', value: `g${n}` }],
+      };
+      expect(world.see(check).values).toMatchObject({ actor: 'session', ofActor24h: n + 1 });
     }
     for (let n = 0; n < 4; n++) {
       const found = pay(
@@ -281,7 +291,16 @@ describe('values of an actor', () => {
         { sessionId: `t${n}`, device: 'd', networks: networksOf('81.9.9.9') },
         `p2${n}`,
       );
-      expect(found).toMatchObject({ ofActor24h: n + 1, ofAddress24h: n + 1 });
+      expect(found).toMatchObject({ actor: n === 0 ? 'person' : 'device', ofActor24h: n + 1, ofAddress24h: 0 });
+    }
+    for (let n = 0; n < 4; n++) {
+      const declined = {
+        sessionId: `v${n}`,
+        device: null,
+        networks: networksOf('81.9.9.9'),
+        outcome: 'declined',
+      } as const;
+      expect(pay(world, `card-3${n}`, declined, `p3${n}`)).toMatchObject({ ofActor24h: 1, ofAddress24h: n + 1 });
     }
   });
 
