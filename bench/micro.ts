@@ -4,7 +4,8 @@ import { ALL_STAGES } from './micro/index.ts';
 import { type Row, runStage } from './micro/stage.ts';
 
 /**
- * Each stage of a decision alone, in nanoseconds an operation. Mean, median and p99 are of samples. Results hold for one machine and one moment: compare rows of one run.
+ * Each stage of a decision alone, in nanoseconds an operation. Mean, median and p99 are of samples. Results hold for one machine and one
+ * moment: compare rows of one run.
  */
 helpIfAsked(`
 bench [--smoke] [<word> ...]

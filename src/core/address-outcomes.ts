@@ -5,8 +5,8 @@ const SUCCEEDED_MIN = 3;
 const QUIET_SCALE = 0.4;
 
 /**
- * What multiplies the weight of rules that count strangers at an address: 0.4 where at least 3 logins of 24 h, or payments of 1 h, succeeded
- * there and fewer failed, since those who try stolen passwords and cards fail.
+ * What multiplies the weight of rules that count strangers at an address: 0.4 where at least 3 logins of 24 h, or payments of 1 h,
+ * succeeded there and fewer failed, since those who try stolen passwords and cards fail.
  */
 export function scaleBySuccesses(ip: IpHistory): number {
   const succeeded = ip.loginsSucceeded24h + ip.paid1h;

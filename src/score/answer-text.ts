@@ -27,10 +27,10 @@ interface Tail {
 }
 
 /**
- * The decision's JSON from behind its id and fingerprint up to and without the value of `latency_ms`, which the main thread adds with the closing
- * brace. Made once for what was answered alike before: the rules that fired tell the reasons.
- * Measured: 0.12 µs with the writing out, whatever fired; anew 0.10 µs without a reason and 0.56 µs with some, and 0.7 kB of
- * garbage more a decision (bench/micro).
+ * The decision's JSON from behind its id and fingerprint up to and without the value of `latency_ms`, which the main thread adds with the
+ * closing brace. Made once for what was answered alike before: the rules that fired tell the reasons.
+ * Measured: 0.12 µs with the writing out, whatever fired; anew 0.10 µs without a reason and 0.56 µs with some, and 0.7 kB of garbage more
+ * a decision (bench/micro).
  */
 export class DecisionTails {
   readonly #places: (Tail | undefined)[] = Array.from({ length: PLACES }, () => undefined);

@@ -16,8 +16,8 @@ const FORM = /^\d{8}T\d{9}Z$/;
 export type BackupResult = { readonly kind: 'ok'; readonly folder: string; readonly bytes: number } | StoreFault;
 
 /**
- * Copies the environments, compacted, the marker and the revoked keys into `folder`, which must be new or empty. Each
- * environment is a snapshot of one moment; writers go on meanwhile, in this process and in others. The master key is not among it: kept beside the data
+ * Copies the environments, compacted, the marker and the revoked keys into `folder`, which must be new or empty. Each environment is a
+ * snapshot of one moment; writers go on meanwhile, in this process and in others. The master key is not among it: kept beside the data
  * that it seals, it would protect nothing.
  */
 export async function backup(

@@ -9,11 +9,11 @@ import { withSum } from './value.ts';
 const PRUNE_ROWS = 500;
 
 /**
- * The last outcome that was reported for each decision, for as long as one may be reported: so that the same again changes nothing
- * and another one replaces it. What a request told of itself is in the log of decisions.
+ * The last outcome that was reported for each decision, for as long as one may be reported: so that the same again changes nothing and
+ * another one replaces it. What a request told of itself is in the log of decisions.
  *
- * Rows of 21 bytes with their check sum, in the order of the decisions. Written behind the answers, like the decisions themselves; lost with a
- * process that is killed: what waited for at most one round of `flush`. Direction of failure: open. While no disk takes them,
+ * Rows of 21 bytes with their check sum, in the order of the decisions. Written behind the answers, like the decisions themselves; lost
+ * with a process that is killed: what waited for at most one round of `flush`. Direction of failure: open. While no disk takes them,
  * 100,000 wait in memory, and then the oldest are forgotten.
  */
 export class Outcomes {

@@ -15,7 +15,8 @@ import { HOUR_SET, memberOf } from './timed-set.ts';
  *   0 hash   1 flags   2-7 decisions, 12 of 1 min   8-13 cold logins, 12 of 10 min   14-19 cold payments, 12 of 1 h
  *   20-25 arrivals of 10 min, 26-31 of 1 h (`arrivals.ts`)
  *
- * In further records: sign-ups (`signup-record.ts`), outcomes (`outcome-record.ts`), and a set of the entities of cold events for each name of their keys.
+ * In further records: sign-ups (`signup-record.ts`), outcomes (`outcome-record.ts`), and a set of the entities of cold events for each
+ * name of their keys.
  */
 const AT_FLAGS = 1;
 const AT_ARRIVALS = 20;
@@ -26,8 +27,8 @@ const FLAG_COLD = 16;
 const FLAG_OUTCOMES = 32;
 const DAY_MS = 86_400_000;
 /**
- * Choice: no entity is cold twice on a network but one whose login failed, so a few cold events are that many entities, whatever their names; only from
- * more on are the sets of the names asked. Most addresses never get there, and save two records a request.
+ * Choice: no entity is cold twice on a network but one whose login failed, so a few cold events are that many entities, whatever their
+ * names; only from more on are the sets of the names asked. Most addresses never get there, and save two records a request.
  */
 const COLD_TAKEN_MAX = 3;
 

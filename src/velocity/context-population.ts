@@ -3,8 +3,8 @@ import { KIND_POPULATION } from './layout.ts';
 import type { Table } from './table.ts';
 
 /**
- * How common agents and places are among a customer's sessions: a count-min sketch of two rows with 2,046 cells of 16 bits, both kinds
- * of values in one; 33 records a row, made as they are needed, and one for the number of sessions: at most 9.2 KB a customer and kind of key.
+ * How common agents and places are among a customer's sessions: a count-min sketch of two rows with 2,046 cells of 16 bits, both kinds of
+ * values in one; 33 records a row, made as they are needed, and one for the number of sessions: at most 9.2 KB a customer and kind of key.
  *
  *   0 hash   1-31 two cells each; of the record for the number: 1 sessions
  *

@@ -1,13 +1,14 @@
 /**
- * The velocity table: what is remembered of sessions, addresses, entities and devices, in one piece of shared memory that all
- * workers read and write. 137 bytes a record, and 1,088 of the table's head. A session, an address, an entity and a device take one record each;
- * `…-record.ts` say what is in them. Few need more: an address one for each name of strangers' keys (for an hour),
- * one for sign-ups; a device one for its networks from the second on; an entity one for travels, one for its contexts once it logs in or pays, and one each for devices over 5 and networks over 8 in 30 days; a session one for
- * regions over 5; any of them one for over 12 events in a window, and one from its first outcome on. A customer whose outcomes are
- * known has up to 56 of them (`population-record.ts`), and each customer up to 67 for what is common (`context-population.ts`).
- * Of crowds a customer has up to 75 (`crowd-surges.ts`), one for each 15 subjects that came once (`first-touch.ts`), and further ones: for an
- * account, an address or a network from its second login of a kind on (`login-crowds.ts`), for a session of over 15 events (`page-records.ts`),
- * for each actor with a card (`value-records.ts`), for a mail domain, and for a mailbox that is not spelled plainly (`mail-records.ts`).
+ * The velocity table: what is remembered of sessions, addresses, entities and devices, in one piece of shared memory that all workers read
+ * and write. 137 bytes a record, and 1,088 of the table's head. A session, an address, an entity and a device take one record each;
+ * `…-record.ts` say what is in them. Few need more: an address one for each name of strangers' keys (for an hour), one for sign-ups; a
+ * device one for its networks from the second on; an entity one for travels, one for its contexts once it logs in or pays, and one each
+ * for devices over 5 and networks over 8 in 30 days; a session one for regions over 5; any of them one for over 12 events in a window, and
+ * one from its first outcome on. A customer whose outcomes are known has up to 56 of them (`population-record.ts`), and each customer up
+ * to 67 for what is common (`context-population.ts`). Of crowds a customer has up to 75 (`crowd-surges.ts`), one for each 15 subjects that
+ * came once (`first-touch.ts`), and further ones: for an account, an address or a network from its second login of a kind on
+ * (`login-crowds.ts`), for a session of over 15 events (`page-records.ts`), for each person with a card (`value-records.ts`), for a mail
+ * domain, and for a mailbox that is not spelled plainly (`mail-records.ts`).
  *
  *   head    1,088 bytes: 0 magic   1 version   2 groups   3 records in use   4 records made   5 living records thrown out
  *           6 events lost   7 records in use of public keys   8 records refused   9-15 unused
@@ -18,11 +19,11 @@
  *           state   0: empty   1 to 65,536: being made since (Unix seconds & 0xffff) + 1   else: last seen, Unix seconds
  *           record  word 0: the other 32 bits of the key's hash; the kind says what the rest means
  *
- * A key has two candidate groups, one from each part of its hash, so a look-up reads two lines and the record. The key's whole
- * hash stands in the table, so a record finds its groups again in a table of another size.
+ * A key has two candidate groups, one from each part of its hash, so a look-up reads two lines and the record. The key's whole hash stands
+ * in the table, so a record finds its groups again in a table of another size.
  *
- * Nothing is locked. Every word that two workers may write is changed by compare-and-swap, and says by itself what it means; no
- * two words must fit together, but for those of a place (`places.ts`). Bounds of what this loses are at `Table`.
+ * Nothing is locked. Every word that two workers may write is changed by compare-and-swap, and says by itself what it means; no two words
+ * must fit together, but for those of a place (`places.ts`). Bounds of what this loses are at `Table`.
  */
 export const MAGIC = 0x31544856; // "VHT1"
 export const LAYOUT_VERSION = 3;

@@ -11,15 +11,15 @@ import type { Table } from './table.ts';
 import { HOUR_SET, memberOf, TimedSet } from './timed-set.ts';
 
 /**
- * Logins of an account, of strangers at an address, and cold ones in a network; sign-ups in a network. Each has a record from its second such login in the
- * window on (`first-touch.ts`): most have none.
+ * Logins of an account, of strangers at an address, and cold ones in a network; sign-ups in a network. Each has a record from its second
+ * such login in the window on (`first-touch.ts`): most have none.
  *
  *   account   0 hash   1 unused   2-31 logins, 60 of 1 h; more are 60
  *   address   0 hash   1 unused   2-14 logins of strangers and of others, in twelfths of 24 h (`outcome-tally.ts`)   15-31 unused
  *   network   0 hash   1 unused   2-12 cold logins, or sign-ups, and others, in tenths of 1 h   13-31 addresses of cold ones, 19 of 1 h
  *
- * An account that was first seen within the hour has one from its second login on, too: its first event is taken for a login. Of
- * several names the first known one counts.
+ * An account that was first seen within the hour has one from its second login on, too: its first event is taken for a login. Of several
+ * names the first known one counts.
  *
  * The first one counts as if it came with the second. Logins of others at an address or in a network count from its record on.
  */

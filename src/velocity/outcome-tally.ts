@@ -1,11 +1,11 @@
 import type { Table } from './table.ts';
 
 /**
- * Good and bad outcomes in parts of a window, by the time of their events: a word each of
- * epoch & 0xff << 24 | bad << 12 | good. The oldest part counts by the part of it that is in the window. One more word than there are parts.
+ * Good and bad outcomes in parts of a window, by the time of their events: a word each of epoch & 0xff << 24 | bad << 12 | good. The
+ * oldest part counts by the part of it that is in the window. One more word than there are parts.
  *
- * Choice: parts in place of the times themselves, so that an outcome that is corrected can be taken back exactly. A part with
- * 4,095 good or bad ones takes in no more. Everything of the newest parts is exact; the edge errs by up to a part.
+ * Choice: parts in place of the times themselves, so that an outcome that is corrected can be taken back exactly. A part with 4,095 good
+ * or bad ones takes in no more. Everything of the newest parts is exact; the edge errs by up to a part.
  */
 export interface TallyShape {
   /** First word in the record. */

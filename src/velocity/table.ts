@@ -27,11 +27,12 @@ const LINE_END = WAYS * 2;
 /**
  * Finds and makes records. One for each thread, over the same memory.
  *
- * Two workers that make the same record at once: each claims a place, publishes its tag there and looks whether the other did.
- * One who finds a finished record, or one being made at a lower place, gives its own back. It looks for lower ones again when its
- * own is finished, because others do not wait for ever. What gets lost, per record and only then: the events of those who wait
- * for a maker that is interrupted (over some 20 µs); and an event or two when a worker uses a record in the very moment in which
- * another throws it out, or touches it for the first time after a rest longer than its windows. A maker that dies leaves a place that is free for others after 10 s. `lost` in the statistics counts the former.
+ * Two workers that make the same record at once: each claims a place, publishes its tag there and looks whether the other did. One who
+ * finds a finished record, or one being made at a lower place, gives its own back. It looks for lower ones again when its own is finished,
+ * because others do not wait for ever. What gets lost, per record and only then: the events of those who wait for a maker that is
+ * interrupted (over some 20 µs); and an event or two when a worker uses a record in the very moment in which another throws it out, or
+ * touches it for the first time after a rest longer than its windows. A maker that dies leaves a place that is free for others after 10 s.
+ * `lost` in the statistics counts the former.
  */
 export class Table {
   readonly words: Uint32Array;

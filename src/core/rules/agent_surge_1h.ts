@@ -9,8 +9,8 @@ const DAY_SECONDS = 86_400;
  * from 10 or more networks in 1 h, and that agent has over 8 times its usual share among them: one tool behind many addresses.
  *
  * What is usual is the agent's share among people who are known, so no attack makes itself usual, and a new version of a browser becomes
- * so as people get it. Quiet in a customer's first day, while known people have fewer than some 50 logins a day, and at an address where over a
- * tenth of logins are theirs.
+ * so as people get it. Quiet in a customer's first day, while known people have fewer than some 50 logins a day, and at an address where
+ * over a tenth of logins are theirs.
  * Source of numbers and weight: the default rules.
  */
 export const agentSurge1h = withThresholds({

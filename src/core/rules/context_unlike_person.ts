@@ -6,12 +6,12 @@ import { hit, withThresholds } from '../rule.ts';
 const SESSIONS_MIN = 2;
 
 /**
- * Fires on a login, checkout or payment in a context that is not the account's: device, network and place are all new to it, and
- * agent and place are over 100 times (`ratio`, a logarithm) as likely for anybody of the customer's as for this account; in a country that is new to
+ * Fires on a login, checkout or payment in a context that is not the account's: device, network and place are all new to it, and agent and
+ * place are over 100 times (`ratio`, a logarithm) as likely for anybody of the customer's as for this account; in a country that is new to
  * it over 6 times (`countryRatio`), once the customer reports outcomes or the account had two sessions.
  *
- * Quiet on a known device (the collector's fingerprint, without one the user agent), on a known network and at a known place, and
- * until 30 min after the account's first session. What a failed login brought is not known, a challenge that was passed makes it so.
+ * Quiet on a known device (the collector's fingerprint, without one the user agent), on a known network and at a known place, and until 30
+ * min after the account's first session. What a failed login brought is not known, a challenge that was passed makes it so.
  * Source of numbers, formula and weight: the default rules, after Freeman et al., "Who are you?", NDSS 2016.
  */
 export const contextUnlikePerson = withThresholds({

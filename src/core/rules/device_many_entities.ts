@@ -2,12 +2,12 @@ import { describeSuccesses, scaleBySuccesses } from '../address-outcomes.ts';
 import { scaledHit, withThresholds } from '../rule.ts';
 
 /**
- * Fires when over 5 entities came with one collector fingerprint in 24 h, and over 3 for each network that it came from: owners of
- * one phone model share its fingerprint and come from networks of their own. A person's user id, e-mail and phone are one: only
- * entities of one key name are held against each other. Weighs less (level `shared`) with up to 60 entities on at most two networks in 24 h:
- * a computer that a household, a class or a shop shares. Weighs 60 % less where logins or payments at the
- * address are known to succeed: a shop's tablet. Quiet without a collector's fingerprint, since a derived one changes with every session,
- * and for a common one, which is many devices. Source of number and weight: the default rules; a family's tablet sees fewer.
+ * Fires when over 5 entities came with one collector fingerprint in 24 h, and over 3 for each network that it came from: owners of one
+ * phone model share its fingerprint and come from networks of their own. A person's user id, e-mail and phone are one: only entities of
+ * one key name are held against each other. Weighs less (level `shared`) with up to 60 entities on at most two networks in 24 h: a
+ * computer that a household, a class or a shop shares. Weighs 60 % less where logins or payments at the address are known to succeed: a
+ * shop's tablet. Quiet without a collector's fingerprint, since a derived one changes with every session, and for a common one, which is
+ * many devices. Source of number and weight: the default rules; a family's tablet sees fewer.
  * Choice: logins are no exception from `shared`. Of the customers of a shop who log in on its tablet, 84 % were challenged.
  */
 export const deviceManyEntities = withThresholds({

@@ -1,9 +1,9 @@
 import { entityName, hit, withThresholds } from '../rule.ts';
 
 /**
- * Fires when an entity that is known for over 24 h comes with a collector fingerprint that it never had. Quiet on an entity's
- * first day, when every device is new, without a collector's fingerprint, and for a common one, which is many devices. Source of number and weight: the default rules;
- * low, since people do buy phones.
+ * Fires when an entity that is known for over 24 h comes with a collector fingerprint that it never had. Quiet on an entity's first day,
+ * when every device is new, without a collector's fingerprint, and for a common one, which is many devices. Source of number and weight:
+ * the default rules; low, since people do buy phones.
  */
 export const deviceNewForEntity = withThresholds({
   code: 'device_new_for_entity',

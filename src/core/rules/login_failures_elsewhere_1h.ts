@@ -2,11 +2,12 @@ import { deviceOf } from '../account-context.ts';
 import { entityName, hit, withThresholds } from '../rule.ts';
 
 /**
- * Fires on a login when over 4 logins of the account failed in 1 h and this one comes from a device (without a collector: with a user agent)
- * and a network that are both new to it, as when a thief has the password and its owner is asked to confirm again and again.
+ * Fires on a login when over 4 logins of the account failed in 1 h and this one comes from a device (without a collector: with a user
+ * agent) and a network that are both new to it, as when a thief has the password and its owner is asked to confirm again and again.
  *
  * Quiet for accounts of which no session is known, and where a login of the account succeeded. Quiet without reported outcomes.
- * Choice of number and weight: half as many failures as `login_failures_entity_1h` asks for, on what is twice as unlikely to be the owner's.
+ * Choice of number and weight: half as many failures as `login_failures_entity_1h` asks for, on what is twice as unlikely to be the
+ * owner's.
  */
 export const loginFailuresElsewhere1h = withThresholds({
   code: 'login_failures_elsewhere_1h',

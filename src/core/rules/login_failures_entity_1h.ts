@@ -5,8 +5,8 @@ import { entityName, hit, withThresholds } from '../rule.ts';
  * Fires on a login when over 9 logins of the account failed in 1 h, as when somebody guesses its password.
  *
  * Quiet for the owner, so that strangers cannot lock an account: on a device, or on a network with an agent, on which a login of the
- * account succeeded. Fires over twice as many on a device and a network that an account of at least a day knows, which is mostly its owner. Quiet
- * without reported outcomes.
+ * account succeeded. Fires over twice as many on a device and a network that an account of at least a day knows, which is mostly its
+ * owner. Quiet without reported outcomes.
  * Source of number and weight: the default rules; who forgot a password asks for a new one long before.
  */
 export const loginFailuresEntity1h = withThresholds({

@@ -3,11 +3,11 @@ import { hit, withThresholds } from '../rule.ts';
 const HOUR_SECONDS = 3_600;
 
 /**
- * Fires on a login when over 8 logins of other accounts from its address failed in 24 h, and these are over 80 % of those whose outcome is known, as
- * when stolen passwords are tried slowly.
+ * Fires on a login when over 8 logins of other accounts from its address failed in 24 h, and these are over 80 % of those whose outcome is
+ * known, as when stolen passwords are tried slowly.
  *
- * Quiet while under 3 accounts that were never seen tried there: somebody forgot a password; for an account that was seen on that network before, or that only failed
- * over an hour ago and now tries again; without a public address; without reported outcomes.
+ * Quiet while under 3 accounts that were never seen tried there: somebody forgot a password; for an account that was seen on that network
+ * before, or that only failed over an hour ago and now tries again; without a public address; without reported outcomes.
  * Source of numbers and weight: the default rules; people fail one login in five or ten.
  */
 export const loginFailuresIp24h = withThresholds({

@@ -7,7 +7,8 @@ import { describeSurge, isUnknownActor, surgeScore } from '../surge.ts';
  * what is usual at this hour, and over half of all logins fail: stuffing that is spread over many addresses.
  *
  * Unknown is an account never seen, or one on a network and an agent that are both new to it. Quiet for everybody else; at an address
- * where over a tenth of logins in 24 h are of accounts that were seen before; and without reported outcomes. Source of numbers, formula and weight: the default rules. Networks count and not logins: an office is one.
+ * where over a tenth of logins in 24 h are of accounts that were seen before; and without reported outcomes. Source of numbers, formula
+ * and weight: the default rules. Networks count and not logins: an office is one.
  */
 export const loginFailuresSurge10m = withThresholds({
   code: 'login_failures_surge_10m',

@@ -5,8 +5,9 @@ import { entityName, hit, withThresholds } from '../rule.ts';
  * Fires on a login when the account had over 10 logins in 1 h, on whatever networks, as when its password is guessed.
  *
  * Quiet where a login of the account is known to have succeeded on this device, or on this network with this agent, so that strangers who
- * try do not lock the owner out. Fires over twice as many on a device (without a collector: with a user agent) and a network that an account of
- * at least a day knows: that is mostly the owner, who forgot the password, and perhaps somebody who came the day before to be known.
+ * try do not lock the owner out. Fires over twice as many on a device (without a collector: with a user agent) and a network that an
+ * account of at least a day knows: that is mostly the owner, who forgot the password, and perhaps somebody who came the day before to be
+ * known.
  * Source of number and weight: the default rules.
  */
 export const loginsEntity1h = withThresholds({

@@ -10,7 +10,8 @@ const PAYING_STEPS: ReadonlySet<string> = new Set(['payment', 'checkout']);
  * 1 h, as when stolen cards are tried out.
  *
  * Quiet for an entity on a device and a network that its account knows; for an address of which fewer than half of the payments were
- * declined, as behind a carrier's gateway; without reported outcomes. Source of number and weight: the default rules; a shopper whose card is declined tries it again, or another one.
+ * declined, as behind a carrier's gateway; without reported outcomes. Source of number and weight: the default rules; a shopper whose card
+ * is declined tries it again, or another one.
  */
 export const paymentDeclinesActor1h = withThresholds({
   code: 'payment_declines_actor_1h',

@@ -8,13 +8,13 @@ const DAY_SECONDS = 86_400;
 
 /**
  * Fires on a login of an account never seen, and on an event that asks for a password, a code or a coupon for one, while such events come
- * from 9 or more of the customer's networks in 10 min and more than 4.5 deviations above what is usual at this hour: stuffing that is spread
- * over many addresses.
+ * from 9 or more of the customer's networks in 10 min and more than 4.5 deviations above what is usual at this hour: stuffing that is
+ * spread over many addresses.
  *
- * Quiet for accounts that were seen before; at an address with two or more strangers in 24 h where under 90 % of logins are theirs, as behind a
- * carrier's gateway; in a customer's first day; and while at most half of the logins whose outcome is known fail. Networks count and not
- * logins: an office, a class or a call centre behind one address is one. Not for checkouts, since whoever comes by a mail campaign is a
- * stranger there.
+ * Quiet for accounts that were seen before; at an address with two or more strangers in 24 h where under 90 % of logins are theirs, as
+ * behind a carrier's gateway; in a customer's first day; and while at most half of the logins whose outcome is known fail. Networks count
+ * and not logins: an office, a class or a call centre behind one address is one. Not for checkouts, since whoever comes by a mail campaign
+ * is a stranger there.
  * Source of numbers, formula and weight: the default rules; both shares are our own.
  */
 export const strangersSurge10m = withThresholds({

@@ -6,14 +6,14 @@ import { entityName, hit, withThresholds } from '../rule.ts';
 import { fastestLeg, placeOf, type Leg } from '../travel.ts';
 
 /**
- * Fires when an entity was somewhere else in the last 24 h, over 500 km away beyond both accuracy radii, and would have had to
- * travel faster than 1,000 km/h. The fastest way counts, over all of the request's entities.
+ * Fires when an entity was somewhere else in the last 24 h, over 500 km away beyond both accuracy radii, and would have had to travel
+ * faster than 1,000 km/h. The fastest way counts, over all of the request's entities.
  *
- * Quiet within one session, whose networks have rules of their own; near a place that the entity used before the last 24 h; for
- * private relays, satellite networks and VPNs, whose place is not the person's; without a place; on a device and a network that the
- * account knows, and from a place where it has been for over a day to a network that it knows. Weighs less with a device or an exact
- * user agent that the account knows (level `device`), with one of its systems, browsers and languages (level `agent`), and within one country (level `domestic`), in which
- * databases place a carrier's addresses anywhere.
+ * Quiet within one session, whose networks have rules of their own; near a place that the entity used before the last 24 h; for private
+ * relays, satellite networks and VPNs, whose place is not the person's; without a place; on a device and a network that the account knows,
+ * and from a place where it has been for over a day to a network that it knows. Weighs less with a device or an exact user agent that the
+ * account knows (level `device`), with one of its systems, browsers and languages (level `agent`), and within one country (level
+ * `domestic`), in which databases place a carrier's addresses anywhere.
  * Source of numbers and weight: the default rules; airliners do some 900 km/h, and nobody boards at once.
  */
 export const travelImpossible = withThresholds({

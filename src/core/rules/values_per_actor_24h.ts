@@ -11,10 +11,9 @@ const ACTORS = { person: 'one person', session: 'one session', device: 'one devi
  * Fires when 4 or more distinct cards, gift cards or bank accounts came with one person, session or device in 24 h, or 6 with one address,
  * as when stolen ones are tried out. Keys whose names say so count (`isValueKey`).
  *
- * Quiet for one card that pays again and again, as of who buys gifts. Of a device, quiet where it was on over 2 networks in 24 h: a model, not a device; and where payments or logins at the address are
- * known to succeed. Of an
- * address, quiet unless 3 payments there were declined in 1 h, and twice as many as succeeded; and while under 70 % of its sessions in 1 h are cold,
- * as behind a carrier's gateway.
+ * Quiet for one card that pays again and again, as of who buys gifts. Of a device, quiet where it was on over 2 networks in 24 h: a model,
+ * not a device; and where payments or logins at the address are known to succeed. Of an address, quiet unless 3 payments there were
+ * declined in 1 h, and twice as many as succeeded; and while under 70 % of its sessions in 1 h are cold, as behind a carrier's gateway.
  * Source of numbers and weight: the default rules.
  */
 export const valuesPerActor24h = withThresholds({

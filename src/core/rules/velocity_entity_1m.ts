@@ -4,10 +4,10 @@ import { isGuessStep } from '../guess-steps.ts';
 import { entityName, hit, withThresholds } from '../rule.ts';
 
 /**
- * Fires when over 20 decisions were about one entity in 60 s: no person clicks that fast. Weighs more (level `guess`) where something can be guessed:
- * on a login, checkout or payment, and on events named after passwords, codes, coupons and gift cards, where session or address made half of
- * these decisions. Keys that name no person belong on the
- * policy's list of ignored ones. Quiet on a device and a network that the account knows, where they made fewer: strangers made the others. Source of number and weight: the default rules.
+ * Fires when over 20 decisions were about one entity in 60 s: no person clicks that fast. Weighs more (level `guess`) where something can
+ * be guessed: on a login, checkout or payment, and on events named after passwords, codes, coupons and gift cards, where session or
+ * address made half of these decisions. Keys that name no person belong on the policy's list of ignored ones. Quiet on a device and a
+ * network that the account knows, where they made fewer: strangers made the others. Source of number and weight: the default rules.
  */
 export const velocityEntity1m = withThresholds({
   code: 'velocity_entity_1m',

@@ -5,11 +5,12 @@ import { scaledHit, withThresholds } from '../rule.ts';
 const ACCOUNT_STEPS: ReadonlySet<string> = new Set(['login', 'signup', 'payment', 'checkout']);
 
 /**
- * Fires on a login, sign-up, payment or checkout when cold events from its address in 1 h were by over 10 distinct entities of
- * one key name. A cold event opens its session, by an entity that was not seen on that network before.
+ * Fires on a login, sign-up, payment or checkout when cold events from its address in 1 h were by over 10 distinct entities of one key
+ * name. A cold event opens its session, by an entity that was not seen on that network before.
  *
- * Quiet while fewer than 70 % of the address's sessions in this hour are cold, as in an office or behind a carrier's gateway.
- * Quiet without a public address. Weighs 60 % less where logins at the address are known to succeed (`address-outcomes.ts`). Source of numbers and weight: the default rules.
+ * Quiet while fewer than 70 % of the address's sessions in this hour are cold, as in an office or behind a carrier's gateway. Quiet
+ * without a public address. Weighs 60 % less where logins at the address are known to succeed (`address-outcomes.ts`). Source of numbers
+ * and weight: the default rules.
  */
 export const velocityIpEntities1h = withThresholds({
   code: 'velocity_ip_entities_1h',

@@ -3,11 +3,12 @@ import type { NetworkSignups } from '../crowds.ts';
 import { type Hit, hit, scaledHit, withThresholds } from '../rule.ts';
 
 /**
- * Fires on a sign-up when over 3 came from its address in 24 h, and weighs more when over 6 did. Sign-ups are cold by nature,
- * so all count. Weighs 60 % less where logins or payments at the address are known to succeed: a shop's tablet. Quiet without a public address. Level `network`: over 12
- * came from 5 or more addresses of its network (/24, /48) in 1 h, and over a quarter as many as the customer has networks with sign-ups in
- * that hour: a rented network that a farm goes round in, and no carrier's. Source of the other numbers and weights: the default rules; the first level is low, since
- * a household, a school or a carrier's gateway can reach it. `signupsMany` counts only beyond `signups`.
+ * Fires on a sign-up when over 3 came from its address in 24 h, and weighs more when over 6 did. Sign-ups are cold by nature, so all
+ * count. Weighs 60 % less where logins or payments at the address are known to succeed: a shop's tablet. Quiet without a public address.
+ * Level `network`: over 12 came from 5 or more addresses of its network (/24, /48) in 1 h, and over a quarter as many as the customer has
+ * networks with sign-ups in that hour: a rented network that a farm goes round in, and no carrier's. Source of the other numbers and
+ * weights: the default rules; the first level is low, since a household, a school or a carrier's gateway can reach it. `signupsMany`
+ * counts only beyond `signups`.
  */
 export const velocityIpSignups24h = withThresholds({
   code: 'velocity_ip_signups_24h',

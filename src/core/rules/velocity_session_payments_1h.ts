@@ -5,9 +5,9 @@ const CARDS_MAX = 2;
 const PAYMENTS_PER_THRESHOLD = 2;
 
 /**
- * Fires when one session made 5 or more payments in 1 h, as when stolen cards are tried out one by one.
- * Weighs half (level `paid`) with under 10 payments that name at most two cards or accounts to pay from; and where outcomes are reported, at most a quarter of the session's payments in that hour were declined, and at least half of those
- * before the present one succeeded: somebody buys several gifts.
+ * Fires when one session made 5 or more payments in 1 h, as when stolen cards are tried out one by one. Weighs half (level `paid`) with
+ * under 10 payments that name at most two cards or accounts to pay from; and where outcomes are reported, at most a quarter of the
+ * session's payments in that hour were declined, and at least half of those before the present one succeeded: somebody buys several gifts.
  * Source of number and weight: the default rules; a shopper whose card is declined tries three or four times.
  */
 export const velocitySessionPayments1h = withThresholds({

@@ -2,11 +2,15 @@ import type { JsonValue } from '../connector.ts';
 import { zoneMinutes } from './zones.ts';
 
 /**
- * Dates as the web and its interfaces write them, to ISO 8601 in UTC. Nothing here depends on the machine's time zone: what names none is UTC.
+ * Dates as the web and its interfaces write them, to ISO 8601 in UTC. Nothing here depends on the machine's time zone: what names none is
+ * UTC.
  * Choice: a date without a time is its midnight. So is one whose zone is not known: a time that is hours off would look exact.
  */
 
-/** ISO 8601 and RFC 3339, also with a space for the `T`, a short zone or a zone's name, and any length of fraction; `2026/01/31`, `2026.01.31`. */
+/**
+ * ISO 8601 and RFC 3339, also with a space for the `T`, a short zone or a zone's name, and any length of fraction; `2026/01/31`,
+ * `2026.01.31`.
+ */
 const ISO =
   /^(?=\d{4}(?:-|[/.]\d{1,2}[/.]\d))(\d{4})[-/.](\d{1,2})(?:[-/.](\d{1,2}))?(?:[T\s]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*([a-z]{1,5}|(?:GMT|UTC)?[+-]\d{2}(?::?\d{2})?)?)?$/i;
 /** `20260131` and `20260131T101500Z`. */

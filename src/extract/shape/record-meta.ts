@@ -10,9 +10,9 @@ export const META = '_meta';
 export const META_NAMES = ['id', 'seq', 'source_url', 'fetched_at'] as const;
 
 /**
- * `seq` is the record's place in its job, from 1. It may be left out of a record that is shaped before its place is known; it is
- * then told when the record is written (`RecordWriter.records`). `truncated` is true where the record was cut to its largest size; absent where
- * it was not.
+ * `seq` is the record's place in its job, from 1. It may be left out of a record that is shaped before its place is known; it is then told
+ * when the record is written (`RecordWriter.records`). `truncated` is true where the record was cut to its largest size; absent where it
+ * was not.
  */
 export interface RecordMeta extends JsonObject {
   readonly id: string;
