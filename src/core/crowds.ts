@@ -1,3 +1,4 @@
+import { askedOnce } from '../base/asked-once.ts';
 import type { HistoryFacts } from './history.ts';
 
 /** What memory knows of crowds: strangers at a customer, at an address, in a network, with an agent, at a mail domain. */
@@ -6,7 +7,10 @@ import type { HistoryFacts } from './history.ts';
 export interface CrowdHistory {
   /** Since the customer's first login or sign-up. */
   readonly customerAgeSeconds: number;
-  /** Networks of strangers' logins in 10 min for a login, of sign-ups in 1 h for a sign-up, of strangers' codes in 10 min for one of these; null for other events. */
+  /**
+   * Networks of strangers' logins in 10 min for a login, of sign-ups in 1 h for a sign-up, of strangers who are asked for a code in 10 min
+   * for such an event; null for other events.
+   */
   readonly surge: CrowdSurge | null;
   /** Of the event's agent; null unless it is a stranger's, for an agent that many known people have, and while too few of them are known. */
   readonly agent: AgentSurge | null;
@@ -103,20 +107,8 @@ export interface MailKey {
 const VALUE_WORDS = /card|iban|bank_?account/i;
 const NO_VALUE_WORDS = /holder|owner|type|brand|scheme|issuer|country|bin$|loyalty|member|id_?card|business/i;
 
-/** Choice: customers use a handful of names. */
-const NAMES_KEPT = 256;
-const known = new Map<string, boolean>();
-
 /** Whether a key's values are things to pay with and not people. */
-export function isValueKey(name: string): boolean {
-  let is = known.get(name);
-  if (is === undefined) {
-    is = VALUE_WORDS.test(name) && !NO_VALUE_WORDS.test(name);
-    if (known.size >= NAMES_KEPT) known.clear();
-    known.set(name, is);
-  }
-  return is;
-}
+export const isValueKey = askedOnce((name) => VALUE_WORDS.test(name) && !NO_VALUE_WORDS.test(name));
 
 /** An address of the login to which people come back: fewer of its logins in 24 h are strangers' than the share, 0 to 1. */
 export function isReturnedTo({ address }: CrowdHistory, strangerShare: number): boolean {

@@ -7,7 +7,11 @@ export type Step = 'login' | 'payment';
 
 export function stepOf(eventType: string): Step | null {
   if (eventType === 'login') return 'login';
-  return eventType === 'payment' || eventType === 'checkout' ? 'payment' : null;
+  return isPayingStep(eventType) ? 'payment' : null;
+}
+
+export function isPayingStep(eventType: string): boolean {
+  return eventType === 'payment' || eventType === 'checkout';
 }
 
 /**

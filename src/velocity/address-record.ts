@@ -1,4 +1,5 @@
 import type { HistoryEvent, IpHistory } from '../core/history.ts';
+import { isPayingStep } from '../core/outcome.ts';
 import { ARRIVAL_WORDS, Arrivals } from './arrivals.ts';
 import { Counter } from './counter.ts';
 import type { EventKeys } from './event-keys.ts';
@@ -79,7 +80,7 @@ export class AddressRecords {
     const record = table.take(low, high, KIND_ADDRESS, nowSeconds);
     if (record === 0) return null;
     const rest = table.restSeconds;
-    const isPayment = eventType === 'payment' || eventType === 'checkout';
+    const isPayment = isPayingStep(eventType);
     const isStep = ACCOUNT_STEPS.has(eventType);
     if (outcome !== null) this.#count(record, keys, outcome);
     const hasOutcomes = isStep && this.#has(record, FLAG_OUTCOMES) && this.#outcomes.read(low, high, nowMs) !== 0;

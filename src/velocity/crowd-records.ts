@@ -1,4 +1,5 @@
 import { isCodeStep } from '../core/guess-steps.ts';
+import { isPayingStep } from '../core/outcome.ts';
 import type { CrowdHistory } from '../core/crowds.ts';
 import type { EntityHistory, HistoryEvent } from '../core/history.ts';
 import { CrowdSurges } from './crowd-surges.ts';
@@ -6,8 +7,6 @@ import type { EventKeys } from './event-keys.ts';
 import { LoginCrowds } from './login-crowds.ts';
 import { MailRecords } from './mail-records.ts';
 import type { Table } from './table.ts';
-
-const PAYING_STEPS: ReadonlySet<string> = new Set(['payment', 'checkout']);
 
 /** All that is remembered of a customer's strangers together. */
 export class CrowdRecords {
@@ -35,7 +34,7 @@ export class CrowdRecords {
     const isCode = isNew && isCodeStep(eventType);
     if (isLogin || isSignup || isCode || event.mail !== null) keys.readPopulation(event);
     if (isCode) return this.#code(keys, nowMs);
-    if (!isLogin && !isSignup) return PAYING_STEPS.has(eventType) ? this.#paying(event, keys, entities) : null;
+    if (!isLogin && !isSignup) return isPayingStep(eventType) ? this.#paying(event, keys, entities) : null;
     const surges = this.#surges;
     const { site } = keys;
     surges.open(keys, nowMs);

@@ -92,40 +92,38 @@ export class LoginCrowds {
   }
 
   network(keys: EventKeys, isCold: boolean, nowMs: number): NetworkColdLogins | null {
-    const table = this.#table;
     const { site, hostHigh, populationLow } = keys;
     const low = mix(site, populationLow, SALT_COLD_NETWORK);
     const high = mix(populationLow, site, SALT_COLD_NETWORK);
     const coldOfHour = this.#shares.loginsOfHour * this.#shares.cold;
     const record = this.#recordOf(low, high, KIND_HOUR_SET, isCold, this.#networkCells, keys, coldOfHour, nowMs);
     if (record === 0) return null;
-    const isNew = table.isNew;
-    const rest = table.restSeconds;
-    this.#cold.read(record, nowMs, rest);
-    for (let n = isNew ? 0 : 1; n < 2; n++) this.#cold.change(record, nowMs, nowMs, isCold, 1);
-    const addresses1h = isCold
-      ? this.#hosts.see(record, memberOf(hostHigh), nowMs, rest)
-      : this.#hosts.count(record, nowMs, rest);
-    this.#cold.read(record, nowMs, 0);
+    const addresses1h = this.#countIn(record, hostHigh, isCold, nowMs);
     const { good, bad } = this.#cold;
     return { logins1h: good + bad, cold1h: bad, addresses1h, usualShare: this.#shares.cold };
   }
 
   /** Counts a sign-up in its network. `networks1h`: networks with sign-ups at the customer. */
   signups(keys: EventKeys, networks1h: number, nowMs: number): NetworkSignups | null {
-    const table = this.#table;
     const { site, hostHigh, populationLow } = keys;
     const low = mix(site, populationLow, SALT_SIGNUPS_OF_NETWORK);
     const high = mix(populationLow, site, SALT_SIGNUPS_OF_NETWORK);
     const record = this.#recordOf(low, high, KIND_HOUR_SET, true, this.#signupCells, keys, networks1h, nowMs);
     if (record === 0) return null;
-    const isNew = table.isNew;
-    const rest = table.restSeconds;
-    this.#cold.read(record, nowMs, rest);
-    for (let n = isNew ? 0 : 1; n < 2; n++) this.#cold.change(record, nowMs, nowMs, true, 1);
-    const addresses1h = this.#hosts.see(record, memberOf(hostHigh), nowMs, rest);
-    this.#cold.read(record, nowMs, 0);
+    const addresses1h = this.#countIn(record, hostHigh, true, nowMs);
     return { signups1h: this.#cold.bad, addresses1h, networks1h };
+  }
+
+  /** Counts an event in a network's record, right after it was found: `#cold` has the counts then. Returns addresses of those that count. */
+  #countIn(record: number, hostHigh: number, counts: boolean, nowMs: number): number {
+    const { isNew, restSeconds } = this.#table;
+    this.#cold.read(record, nowMs, restSeconds);
+    for (let n = isNew ? 0 : 1; n < 2; n++) this.#cold.change(record, nowMs, nowMs, counts, 1);
+    const addresses = counts
+      ? this.#hosts.see(record, memberOf(hostHigh), nowMs, restSeconds)
+      : this.#hosts.count(record, nowMs, restSeconds);
+    this.#cold.read(record, nowMs, 0);
+    return addresses;
   }
 
   #loginsOf(keys: EventKeys, n: number, isFresh: boolean, nowMs: number): number {

@@ -1,6 +1,6 @@
 import { KIND_SKETCH } from './layout.ts';
 import { mix, SALT_SKETCH } from './keys.ts';
-import { CELLS_PER_RECORD, countEmptyCells, estimate, markCell, SKETCH_RECORDS } from './sketch.ts';
+import { CELLS_PER_RECORD, countEmptyCells, estimate, touchCell, SKETCH_RECORDS } from './sketch.ts';
 import type { Table } from './table.ts';
 import { type SetSpan, TimedSet } from './timed-set.ts';
 
@@ -82,7 +82,7 @@ export class SetRecords {
     const cell = Math.floor((member * CELLS_PER_RECORD * SKETCH_RECORDS) / 32_768);
     const part = Math.floor(cell / CELLS_PER_RECORD);
     const record = this.#sketch(low, high, part, nowMs, true);
-    if (record !== 0) markCell(table, record, cell % CELLS_PER_RECORD, this.#windowMs, nowMs, table.restSeconds);
+    if (record !== 0) touchCell(table, record, cell % CELLS_PER_RECORD, this.#windowMs, nowMs, table.restSeconds);
   }
 
   /** The sketch holds all members, so the larger of both is the better. */

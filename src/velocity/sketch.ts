@@ -18,17 +18,6 @@ const TICKS = 255;
 const AHEAD_MIN = 250;
 const TRIES_MAX = 64;
 
-export function markCell(
-  table: Table,
-  record: number,
-  cell: number,
-  windowMs: number,
-  nowMs: number,
-  restSeconds: number,
-): void {
-  touchCell(table, record, cell, windowMs, nowMs, restSeconds);
-}
-
 /** Whether somebody in the window fell into the cell. */
 export function isTouched(
   table: Table,

@@ -4,8 +4,8 @@ import { hit, withThresholds } from '../rule.ts';
 
 /**
  * Fires on a checkout, a payment or a change of e-mail or address later in a session whose context is unlike the account: two or three of
- * device, network and place are new, and the ratio is that of `context_unlike_person`. Of a family of its own kind of evidence (the way to
- * the purchase), so that it adds to those rules.
+ * device, network and place are new, and agent and place are over 30 times (`ratio`, a logarithm) as likely for anybody as for this
+ * account. Of another family than those rules (the way to the purchase), so that it adds to them.
  *
  * Quiet on the first event of a session, and on a known device. Source of number and weight: the default rules. Choice: not from .8 on, as
  * `context_partly_unlike`: on the first days of an account two people who share it have as much.

@@ -1,7 +1,5 @@
+import { isPayingStep } from '../outcome.ts';
 import { hit, withThresholds } from '../rule.ts';
-
-/** Source: the default rules. */
-const PAYING_STEPS: ReadonlySet<string> = new Set(['payment', 'checkout']);
 
 /**
  * Fires when a payment or checkout comes within 3 s of the first event of its session. Quiet when it is that first event, which
@@ -15,7 +13,7 @@ export const journeyTooFast = withThresholds({
   thresholds: { secondsMax: 3 },
   hint: 'the session went to payment faster than people do',
   evaluate({ eventType, history }, _policy, { secondsMax }) {
-    if (history === null || !PAYING_STEPS.has(eventType)) return null;
+    if (history === null || !isPayingStep(eventType)) return null;
     const { isFirstEvent, ageMs } = history.session;
     if (isFirstEvent || !(ageMs <= secondsMax * 1_000)) return null;
     return hit(`${eventType} ${(ageMs / 1_000).toFixed(1)} s after the session began`);

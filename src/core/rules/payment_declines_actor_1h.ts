@@ -1,9 +1,7 @@
+import { isPayingStep } from '../outcome.ts';
 import { ownerScale } from '../account-context.ts';
 import type { HistoryFacts } from '../history.ts';
 import { entityName, hit, withThresholds } from '../rule.ts';
-
-/** Source: the default rules. */
-const PAYING_STEPS: ReadonlySet<string> = new Set(['payment', 'checkout']);
 
 /**
  * Fires on a payment or checkout when 4 or more payments of its session, of one of its entities or of its address were declined in
@@ -20,7 +18,7 @@ export const paymentDeclinesActor1h = withThresholds({
   thresholds: { declines: 4, addressShare: 0.5 },
   hint: 'many payments of the same payer were declined',
   evaluate({ eventType, history }, _policy, { declines, addressShare }) {
-    if (history === null || !PAYING_STEPS.has(eventType)) return null;
+    if (history === null || !isPayingStep(eventType)) return null;
     const { session } = history;
     if (session.declined1h >= declines) return hit(describe('the session', session.declined1h, declines));
     const entity = history.entities.find(({ declined1h }) => declined1h >= declines);

@@ -1,8 +1,6 @@
+import { isPayingStep } from '../outcome.ts';
 import { hit, withThresholds } from '../rule.ts';
 import { describeSurge, isUnknownActor, surgeScore } from '../surge.ts';
-
-/** Source: the default rules. */
-const PAYING_STEPS: ReadonlySet<string> = new Set(['payment', 'checkout']);
 
 /**
  * Fires on a payment or checkout of somebody unknown while payments are declined on 6 or more of the customer's networks in 10 min,
@@ -20,7 +18,7 @@ export const paymentDeclinesSurge10m = withThresholds({
   hint: 'far more payments are declined than usual, on many networks at once',
   evaluate({ eventType, history }, _policy, { networks, deviations, declineShare }) {
     const surge = history?.surge ?? null;
-    if (history === null || surge === null || !PAYING_STEPS.has(eventType)) return null;
+    if (history === null || surge === null || !isPayingStep(eventType)) return null;
     if (!(surge.networks10m >= networks) || !(surge.badShare10m > declineShare)) return null;
     if (!(surgeScore(surge) > deviations) || !isUnknownActor(history)) return null;
     return hit(describeSurge(surge, 'declined payments', networks));

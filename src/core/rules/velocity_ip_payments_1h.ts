@@ -1,8 +1,6 @@
+import { isPayingStep } from '../outcome.ts';
 import { describeSuccesses, scaleBySuccesses } from '../address-outcomes.ts';
 import { scaledHit, withThresholds } from '../rule.ts';
-
-/** Source: the default rules. */
-const PAYING_STEPS: ReadonlySet<string> = new Set(['payment', 'checkout']);
 
 /**
  * Fires on a payment or checkout when 10 or more cold ones came from its address in 1 h, as when stolen cards are tried out. A
@@ -20,7 +18,7 @@ export const velocityIpPayments1h = withThresholds({
   hint: 'many unknown payers pay from the IP address',
   evaluate({ eventType, history }, _policy, { payments, coldShare }) {
     const ip = history?.ip ?? null;
-    if (ip === null || !PAYING_STEPS.has(eventType)) return null;
+    if (ip === null || !isPayingStep(eventType)) return null;
     if (!(ip.coldPayments1h >= payments) || !(ip.coldShare1h >= coldShare)) return null;
     const evidence = `${ip.coldPayments1h} cold payments from the address in 1 h (${payments} or more)`;
     return scaledHit(evidence, scaleBySuccesses(ip), describeSuccesses(ip));
