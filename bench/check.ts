@@ -1,15 +1,15 @@
 import { writeFileSync } from 'node:fs';
-import { baselineOf, readBaseline, type StageBaseline, writeBaseline } from './check/baseline.ts';
+import { baselineOf, processorName, readBaselines, type StageBaseline, writeBaseline } from './check/baseline.ts';
 import { readOptions } from './check/options.ts';
 import { readOrExit } from './read-or-exit.ts';
 import { jsonOf, resultOf, type Row, type StageResult, tableOf } from './check/report.ts';
 import type { Effort, Form } from './check/stage.ts';
 import { PROBES, STAGES } from './check/stages.ts';
-import { judge, lineOf, remarks } from './check/verdict.ts';
+import { fails, judge, lineOf, noBaselineLine, remarks } from './check/verdict.ts';
 
 /**
- * Compares the cost of each stage with the committed baseline. `--help` lists the options; docs/architecture.md says how to read it.
- * Loopback only, bounded in time and count.
+ * Compares the cost of each stage with the committed baseline. `--help` lists the options; docs/architecture.md explains how to read the
+ * result. Uses loopback only and is bounded in time and in the number of requests.
  */
 
 const options = readOrExit(readOptions, 2);
@@ -17,9 +17,10 @@ const form: Form = options.smoke ? 'smoke' : options.quick ? 'quick' : 'full';
 if (options.writeBaseline) await renewBaseline();
 else await check();
 
-/** A stage that is slower is measured again with twice the slices, and that second verdict counts: one stall fails nothing. */
+/** Measures a slower stage again with twice the slices; only the second verdict counts, so a single stall does not fail the check. */
 async function check(): Promise<void> {
-  const baseline = readBaseline(options.baseline);
+  const { processors } = readBaselines(options.baseline);
+  const baseline = processors[processorName()] ?? null;
   const judged = (result: StageResult): Row => ({
     result,
     verdict: judge(result, baseline?.stages[result.stage.id]),
@@ -27,7 +28,7 @@ async function check(): Promise<void> {
   let rows = (await measure(options.stages, { form, times: 1 })).map(judged);
   const slower = form === 'smoke' ? [] : rows.filter(({ verdict }) => verdict.kind === 'slower');
   if (slower.length > 0) {
-    console.log(`measured again, with twice the slices: ${slower.map(({ result }) => result.stage.title).join('; ')}`);
+    console.log(`measuring again with twice the slices: ${slower.map(({ result }) => result.stage.title).join('; ')}`);
     const ids = slower.map(({ result }) => result.stage.id);
     const second = (await measure(ids, { form, times: 2 })).map(judged);
     rows = rows.map((row) => second.find(({ result }) => result.stage === row.result.stage) ?? row);
@@ -37,12 +38,16 @@ async function check(): Promise<void> {
   if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(jsonOf(rows), null, 1)}\n`);
   if (form === 'smoke') return;
   const runs = rows.map(({ result }) => [result.stage, result] as const);
+  if (baseline === null) {
+    console.log(noBaselineLine(processorName(), Object.keys(processors)));
+    return;
+  }
   for (const remark of remarks(baseline, process.version, runs)) console.log(remark);
   for (const { result, verdict } of rows) {
     const line = lineOf(result.stage, verdict);
     if (line !== null) console.log(line);
   }
-  if (rows.some(({ verdict }) => verdict.kind === 'slower')) process.exitCode = 1;
+  if (rows.some(({ verdict }) => fails(verdict, options.failFrom))) process.exitCode = 1;
 }
 
 async function renewBaseline(): Promise<void> {
@@ -60,13 +65,13 @@ async function renewBaseline(): Promise<void> {
     const one = baselineOf(stage, runs);
     stages[stage.id] = one;
     const noisy =
-      one.tolerance > 1 + stage.tolerance.ceiling ? ', TOO NOISY: it needs more slices or a quieter machine' : '';
+      one.tolerance > 1 + stage.tolerance.ceiling ? ', TOO NOISY: needs more slices or a quieter machine' : '';
     console.log(`${stage.title}: ratio ${one.ratio}, spread ${one.spread}, tolerance ${one.tolerance}${noisy}`);
   }
   writeBaseline(options.baseline, form, stages);
 }
 
-/** In the order of the registry; what cannot be measured here is named and left out. */
+/** Measures the stages in registry order. Prints and skips those that cannot be measured on this machine. */
 async function measure(ids: readonly string[], effort: Effort): Promise<readonly StageResult[]> {
   const results: StageResult[] = [];
   for (const probe of PROBES) {

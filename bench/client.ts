@@ -3,8 +3,8 @@ import { connect } from 'node:net';
 import { performance } from 'node:perf_hooks';
 
 /**
- * A small load client for machines without wrk: one request at a time on each connection, over raw sockets.
- * Arguments: port, file of requests, seconds, connections. Prints one line of JSON.
+ * A small load client for machines without wrk: one request in flight per connection, over raw sockets. Arguments: port, request file,
+ * seconds, connections. Prints one line of JSON.
  */
 const [port, file, seconds, connections] = process.argv.slice(2);
 if (port === undefined || file === undefined) throw new Error('usage: client.js <port> <file> <seconds> <connections>');

@@ -1,6 +1,6 @@
-import { ensureUsable } from '../src/store/ensure-usable.ts';
+import { ensureUsable } from '../src/state/ensure-usable.ts';
 
-/** Makes an empty data directory as a first start makes one: a store without its marker is one whose marker was lost. */
+/** Creates an empty data directory the way a first start does. A store without its marker file would be treated as one that lost it. */
 export async function makeDataDirectory(dataDir: string): Promise<void> {
   const usable = await ensureUsable({ dataDir, simulated: false, repair: true, nowMs: Date.now() });
   if (usable.kind === 'fault') throw new Error(usable.detail);

@@ -1,5 +1,5 @@
--- Sends the signed requests of a file once each, in their order. The file holds, for each, its length (4 bytes, little-endian) and its bytes.
--- Called by bench/decide.ts through wrk; prints one line of JSON at the end.
+-- Sends the signed requests of a file once each, in file order. Each entry is its length (4 bytes, little-endian) followed by the request
+-- bytes. Called by bench/decide.ts through wrk; prints one line of JSON at the end.
 local file
 
 function init(args)
@@ -10,7 +10,7 @@ end
 function request()
   local head = file:read(4)
   if head == nil then
-    -- Nothing unused is left: what follows would be refused as a replay, and the count of errors shows it.
+    -- All requests are used up: from here on the server rejects them as replays, which shows in the error count.
     file:seek("set", 0)
     head = file:read(4)
   end

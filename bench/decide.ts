@@ -8,20 +8,20 @@ import { helpIfAsked } from '../scripts/usage.ts';
 import { hasWrk, load, type LoadResult, writeRequests } from './load.ts';
 
 /**
- * Throughput and latency of POST /v1/decide on the built server against a bare echo on the same library, in turn and in the same
- * run: machines differ and are noisy, the ratio holds. Loopback only, bounded in time and count.
+ * Compares throughput and latency of POST /v1/decide on the built server with a bare echo server on the same library, alternating in one
+ * run: machines differ and are noisy, but the ratio is stable. Uses loopback only and is bounded in time and in the number of requests.
  */
 helpIfAsked(`
 bench:decide [options]
 
-  --seconds N         a turn (5)
-  --rounds N          (3)
+  --seconds N         duration of a turn (5)
+  --rounds N          number of rounds (3)
   --transport NAME    uws or node (uws)
-  --requests N        prepared a turn (70,000 a second)
-  --sessions N        under way at any time (20,000)
-  --collector SHARE   of the sessions that have a collector token (0.6)
-  --headers SHARE     of the requests that pass headers on (0.5)
-  --node-flags "..."  for the server, for example --cpu-prof`);
+  --requests N        requests prepared per turn (70,000 per second)
+  --sessions N        concurrent sessions (20,000)
+  --collector SHARE   share of the sessions with a collector token (0.6)
+  --headers SHARE     share of the sessions that pass headers on (0.5)
+  --node-flags "..."  Node.js flags for the server, for example --cpu-prof`);
 
 const option = (name: string, fallback: string): string => {
   const at = process.argv.indexOf(`--${name}`);
@@ -65,12 +65,12 @@ async function main(): Promise<void> {
   const echoPort = await startEcho();
   const server = await startServer();
   console.log(
-    `transport ${transport}, client ${hasWrk() ? 'wrk' : 'ours'}, 64 connections, ${rounds} rounds of ${seconds} s`,
+    `transport ${transport}, client ${hasWrk() ? 'wrk' : 'built-in'}, 64 connections, ${rounds} rounds of ${seconds} s`,
   );
   const file = join(folder, 'requests');
   const echoes: LoadResult[] = [];
   const decides: LoadResult[] = [];
-  // A first turn that is not counted: the compilers and the caches warm up.
+  // An unreported first turn that warms up compilers and caches.
   await writeRequests(file, 60_000, key, '127.0.0.1', 0, shape);
   await load(server.port, file, 2);
   await load(echoPort, file, 1);
@@ -83,14 +83,14 @@ async function main(): Promise<void> {
   await reportServer(server.port);
 }
 
-/** What the server says of itself: batches, and memory after all that load. */
+/** Prints the server's own metrics: batch size, and memory after the load. */
 async function reportServer(port: number): Promise<void> {
   const answer = await fetch(`http://127.0.0.1:${port}/metrics`);
   const text = await answer.text();
   const value = (name: string): number => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? 0);
   const batches = value('gatehouse_batch_requests_count');
   console.log(
-    `decisions ${value('gatehouse_decide_seconds_count')}, requests a batch ${(value('gatehouse_batch_requests_sum') / batches).toFixed(1)},`,
+    `decisions ${value('gatehouse_decide_seconds_count')}, requests per batch ${(value('gatehouse_batch_requests_sum') / batches).toFixed(1)},`,
     `resident ${(value('process_resident_memory_bytes') / 1e6).toFixed(0)} MB, heap ${(value('nodejs_heap_size_used_bytes') / 1e6).toFixed(0)} MB`,
   );
 }
@@ -152,13 +152,13 @@ function start(words: string[], env: Record<string, string>): ChildProcess {
   return child;
 }
 
-/** The first line that fits. What comes after it is read and dropped, so that the child never waits for its output. */
+/** Resolves with the first matching line. Drains the rest, so that the child never blocks on its output. */
 function lineOf(child: ChildProcess, fits: (text: string) => boolean): Promise<string> {
   return new Promise((resolve, reject) => {
     if (child.stdout === null) return;
     createInterface({ input: child.stdout }).on('line', (text) => {
       if (fits(text)) resolve(text);
     });
-    child.once('exit', (code) => reject(new Error(`a server ended with ${code}`)));
+    child.once('exit', (code) => reject(new Error(`a server exited with code ${code}`)));
   });
 }

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { SingleBar } from 'cli-progress';
-import { compilePolicies, DEFAULT_POLICY_SET, type PolicySet } from '../src/core/policy-set.ts';
-import { readPolicyFile } from '../src/pools/policy-read.ts';
+import { compilePolicies, DEFAULT_POLICY_SET, type PolicySet } from '../src/risk/policy/policy-set.ts';
+import { readPolicyFile } from '../src/assets/policy-read.ts';
 import { openDetectEngine } from './detect/engine.ts';
 import { readOptions, type DetectOptions } from './detect/options.ts';
 import { readOrExit } from './read-or-exit.ts';
@@ -12,7 +12,7 @@ import type { Tally } from './detect/tally.ts';
 import { loadPackages } from './micro/geo.ts';
 import { planWeek } from './traffic-days/week.ts';
 
-/** Detection, measured: what the rules make of simulated days of people and attackers. `--help` lists the options. */
+/** Measures detection: runs the rules over simulated days of people and attackers. `--help` lists the options. */
 
 const options = readOrExit(readOptions);
 await main();
@@ -20,30 +20,35 @@ await main();
 async function main(): Promise<void> {
   const policies = await readPolicies();
   const geo = await loadPackages();
-  if (geo.city.kind !== 'ready') throw new Error('the package of the location database is not installed');
+  if (geo.city.kind !== 'ready') throw new Error('the location database package is not installed');
   const runs: { seed: number; report: Report }[] = [];
-  const tallies: Tally[] = [];
+  const rowCounters: Tally[] = [];
   let outcomesReported = 0;
+  let recordsMade = 0;
   const startedMs = performance.now();
   for (const seed of options.seed) {
     const engine = openDetectEngine({ geo, policies, velocityBytes: options.velocityMb * 2 ** 20 });
     try {
       const { tally, outcomesReported: more } = await play(seed, engine);
-      tallies.push(tally);
+      rowCounters.push(tally);
       outcomesReported += more;
+      recordsMade += engine.recordsMade();
       runs.push({ seed, report: computeReport([tally]) });
     } finally {
       await engine.close();
     }
   }
-  const report = computeReport(tallies);
+  const report = computeReport(rowCounters);
   console.log(reportText(report, runs));
   const seconds = (performance.now() - startedMs) / 1_000;
   const told = options.outcomes ? `, ${outcomesReported} outcomes reported` : '';
-  console.log(`\n${report.events} events${told}, in ${seconds.toFixed(0)} s`);
+  console.log(
+    `\n${report.events} events${told}, ${recordsMade} records of the velocity store, in ${seconds.toFixed(0)} s`,
+  );
   if (options.json !== undefined) {
     const at = new Date().toISOString();
-    const written = { at, node: process.version, options, seconds, outcomes_reported: outcomesReported, report, runs };
+    const counts = { outcomes_reported: outcomesReported, velocity_records: recordsMade };
+    const written = { at, node: process.version, options, seconds, ...counts, report, runs };
     writeFileSync(options.json, `${JSON.stringify(written, null, 1)}\n`);
   }
   if (options.picture !== undefined) {
@@ -76,8 +81,8 @@ async function play(seed: number, engine: ReturnType<typeof openDetectEngine>): 
 async function readPolicies(): Promise<PolicySet> {
   if (options.policy === undefined) return DEFAULT_POLICY_SET;
   const read = await readPolicyFile(options.policy);
-  if (read.kind !== 'ok') throw new Error(`${options.policy} is no policy file that can be read; see "policy check"`);
-  // What the file says of single customers is of customers that the bench does not have.
+  if (read.kind !== 'ok') throw new Error(`cannot read the policy file ${options.policy}; see "policy check"`);
+  // Ignores the file's entries for single customers: the bench does not have these customers.
   return compilePolicies(read.document, () => null);
 }
 

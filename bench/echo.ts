@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { loadUws } from '../src/http/load-uws.ts';
 
 /**
- * The bare server that decide is measured against: the same library, reads the body, answers a constant of a decision's size.
- * No check, no signature, no work. Prints its port. Argument: `uws` or `node`.
+ * The bare server that decide is compared with: same library, reads the body, responds with a constant of a decision's size. It validates
+ * and verifies nothing. Prints its port. Argument: `uws` or `node`.
  */
 const ANSWER = JSON.stringify({
   request_id: 'req_01J00000000000000000000000',
@@ -37,7 +37,7 @@ function serveByUws(): void {
       });
     })
     .listen('127.0.0.1', 0, uws.LIBUS_LISTEN_EXCLUSIVE_PORT, (socket) => {
-      if (socket === false) throw new Error('no port to listen on');
+      if (socket === false) throw new Error('cannot listen on a port');
       console.log(uws.us_socket_local_port(socket));
     });
 }

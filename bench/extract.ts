@@ -6,23 +6,23 @@ import { benchPages } from './extract/pages.ts';
 import { benchRecords } from './extract/records.ts';
 
 /**
- * Extraction of the built server, on loopback, bounded in time and count.
- * pages: a crawl whose pages are durable when they count, beside Crawlee's CheerioCrawler with its storage on the disk, in turn and in
- * the same run: machines differ and are noisy, the ratio holds. The service runs without location databases and with the smallest
- * table of velocity, which it only decides by: they would add 134 MB, and 16 to 252. records: what paging through one large job costs.
+ * Measures extraction of the built server on loopback, bounded in time and in the number of pages. `pages`: a crawl whose pages count once
+ * they are durable, compared with Crawlee's CheerioCrawler with storage on disk, alternating in one run: machines differ and are noisy, but
+ * the ratio is stable. The service runs without location databases and with the smallest velocity table, which only decisions use: they
+ * would add 134 MB, and 16 to 252 MB. `records`: the cost of paging through one large job.
  */
 helpIfAsked(`
 bench:extract [pages] [records] [options]
 
-  --pages N           of the site (3,000)
-  --rounds N          (5)
-  --concurrency N     (16)
-  --paragraphs N      of a page, each of some 400 characters (8)
-  --records N         of the job that is paged through (1,000,000)
-  --node-flags "..."  for the server, for example --cpu-prof
+  --pages N           pages of the site (3,000)
+  --rounds N          number of rounds (5)
+  --concurrency N     concurrent requests (16)
+  --paragraphs N      paragraphs per page, about 400 characters each (8)
+  --records N         records of the job that is paged through (1,000,000)
+  --node-flags "..."  Node.js flags for the server, for example --cpu-prof
   --alone             without Crawlee
-  --crawlee FOLDER    where it is, or is installed (a folder of the system's temporary one)
-  --smoke             little of everything and without Crawlee, to see that it works`);
+  --crawlee FOLDER    folder that Crawlee is installed in (a subfolder of the system's temporary folder)
+  --smoke             small functional test of everything, without Crawlee`);
 
 const BENCHES = { pages: benchPages, records: benchRecords };
 
@@ -38,7 +38,7 @@ await runNamed(BENCHES, async (chosen, words, folder, children) => {
     nodeFlags: words.nodeFlags,
     folder,
   };
-  // The server takes its settings from the environment of whoever starts it.
+  // The server inherits its settings from the environment of the process that starts it.
   process.env['GATEHOUSE_EXTRACT_HOST_GAP_MS'] = '0';
   process.env['GATEHOUSE_EXTRACT_HOST_CONCURRENCY'] = String(options.concurrency);
   for (const run of chosen) await run(options, children);

@@ -3,18 +3,16 @@ import { runNamed } from './named-benches.ts';
 import { benchBlocks } from './isolation/blocks.ts';
 import { benchFlood } from './isolation/flood.ts';
 
-/**
- * What one customer's management calls cost the decisions of another, on the built server.
- */
+/** Measures how one customer's management calls affect the decisions of another, on the built server. */
 helpIfAsked(`
 bench:isolation [blocks] [flood] [options]
 
-  --seconds N         a phase (5)
-  --rounds N          (3)
-  --repeats N         of each call (5)
-  --rate N            decisions a second (300)
-  --node-flags "..."  for the server, for example --cpu-prof
-  --smoke             little of everything, to see that it works`);
+  --seconds N         duration of a phase (5)
+  --rounds N          number of rounds (3)
+  --repeats N         repetitions of each call (5)
+  --rate N            decisions per second (300)
+  --node-flags "..."  Node.js flags for the server, for example --cpu-prof
+  --smoke             small functional test of everything`);
 
 const BENCHES = { blocks: benchBlocks, flood: benchFlood };
 

@@ -4,12 +4,12 @@ import { promisify } from 'node:util';
 import { once } from 'node:events';
 import { createTraffic, requestOf, type TrafficShape } from './traffic.ts';
 
-/** Load from another process: wrk where it is installed, else a client of ours. */
+/** Load from another process: wrk where it is installed, otherwise the built-in client. */
 
 export interface LoadResult {
   readonly requests: number;
   readonly seconds: number;
-  /** Answers that were no 2xx, and connections that broke. */
+  /** Number of responses other than 2xx plus the number of broken connections. */
   readonly failed: number;
   readonly p50_ms: number;
   readonly p99_ms: number;
@@ -18,10 +18,10 @@ export interface LoadResult {
 
 const CONNECTIONS = 64;
 
-/** Bytes that a file of requests begins each of them with: its length. */
+/** Size of the length prefix of each request in the file. */
 const LENGTH_BYTES = 4;
 
-/** Writes `count` signed requests, each with an id of its own, for `load`. */
+/** Writes `count` signed requests, each with a unique id, for `load`. */
 export async function writeRequests(
   file: string,
   count: number,

@@ -4,14 +4,14 @@ import { ALL_STAGES } from './micro/index.ts';
 import { type Row, runStage } from './micro/stage.ts';
 
 /**
- * Each stage of a decision alone, in nanoseconds an operation. Mean, median and p99 are of samples. Results hold for one machine and one
- * moment: compare rows of one run.
+ * Measures each stage of a decision in isolation, ns per operation. Mean, median and p99 are those of the samples. Results are valid for
+ * one machine at one time: compare rows of one run only.
  */
 helpIfAsked(`
 bench [--smoke] [<word> ...]
 
-  <word>   runs the stages whose names contain one of the words; all without one
-  --smoke  runs a few samples of each over small data`);
+  <word>   runs only the stages whose names contain one of the words
+  --smoke  runs a few samples of each stage over small data`);
 
 const words = process.argv.slice(2);
 const smoke = words.includes('--smoke');
@@ -21,7 +21,7 @@ const chosen = ALL_STAGES.filter(
 );
 
 if (chosen.length === 0) {
-  console.error(`no stage has such a name; there are: ${ALL_STAGES.map(({ name }) => name).join(', ')}`);
+  console.error(`no stage matches; available stages: ${ALL_STAGES.map(({ name }) => name).join(', ')}`);
   process.exitCode = 1;
 }
 

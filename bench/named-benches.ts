@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Children } from './webhooks/children.ts';
 
-/** The words after the command: names of benches, and options. */
+/** Command-line arguments: names of benches, and options. */
 export interface Words {
   readonly isSmoke: boolean;
   has(name: string): boolean;
   text(name: string): string | undefined;
-  /** The option's number, or `usual`; `least` with --smoke. */
+  /** Returns the option's number; without the option `usual`, or `least` with --smoke. */
   number(name: string, usual: number, least: number): number;
-  /** What --node-flags names. */
+  /** Value of --node-flags, split at spaces. */
   readonly nodeFlags: readonly string[];
 }
 
@@ -30,7 +30,7 @@ function readWords(words: readonly string[]): Words {
   };
 }
 
-/** Runs the benches that the command line names, or all, one after the other; `run` has a folder that is removed afterwards. */
+/** Runs the benches named on the command line, or all, one after the other. `run` gets a folder that is removed afterwards. */
 export async function runNamed<T>(
   benches: Readonly<Record<string, T>>,
   run: (chosen: readonly T[], words: Words, folder: string, children: Children) => Promise<void>,

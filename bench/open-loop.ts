@@ -29,7 +29,7 @@ try {
 async function main(): Promise<void> {
   const echo = options.echo ? await open(openEcho(options.transport)) : null;
   const fixed = options.fromStart ? null : await open(openServer(options));
-  // Compiles the client, so that its own first requests are not taken for the server's.
+  // Warms up the client, so that the latency of its own first requests is not attributed to the server.
   const warm = echo ?? fixed;
   if (warm !== null) await sender.run(planFor(warm, { rate: 1_000, seconds: 1, seed: 0 }));
   for (const rate of options.rate)

@@ -1,8 +1,8 @@
 import { CommanderError } from 'commander';
 
 /**
- * Reads the options of a bench and ends the process where they are wrong, or where its help was asked for: both are printed by then.
- * `wrongExit` is the exit code for wrong options.
+ * Reads the options of a bench. Exits when they are invalid or when help was requested; Commander has printed both by then. `wrongExit` is
+ * the exit code for invalid options.
  */
 export function readOrExit<T>(read: (argv: readonly string[]) => T, wrongExit = 1): T {
   try {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { signRequest } from '../src/client/sign.ts';
 
-/** Varied, signed decide requests for load: seeded, so that two runs send the same bodies. */
+/** Varied, signed decide requests for load tests. Seeded, so that two runs send the same bodies. */
 
 const AGENTS = [
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/149.0.0.0 Safari/537.36',
@@ -17,10 +17,10 @@ const AGENTS = [
 ];
 export const EVENTS = ['login', 'search', 'checkout', 'payment', 'signup'] as const;
 export type EventMix = Readonly<Partial<Record<(typeof EVENTS)[number], number>>>;
-/** First octets of networks that are public and in wide use. */
+/** First octets of public networks in wide use. */
 const FIRST_OCTETS = [24, 31, 46, 62, 71, 78, 81, 84, 88, 92, 109, 134, 151, 178, 188, 193, 201, 212];
 
-/** A small generator (mulberry32): the same seed gives the same numbers everywhere. */
+/** A small random number generator (mulberry32): the same seed gives the same numbers everywhere. */
 export function randomOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -33,22 +33,22 @@ export function randomOf(seed: number): () => number {
 }
 
 /**
- * Sessions that are under way at any time, and the events that each has. Choice: more than a worker keeps in memory, so that most
- * of what it could know of a session has to be read again, as in real traffic; with 2,000 decide is a tenth faster.
+ * Number of concurrent sessions; the next constant is the mean number of events per session. Choice: more sessions than a worker caches, so
+ * that most session data has to be read again, as in real traffic; with 2,000 sessions decide is a tenth faster.
  */
 const SESSIONS = 20_000;
 const EVENTS_PER_SESSION = 8;
 const PEOPLE = 200_000;
 
-/** What the bodies are like. */
+/** Properties of the generated bodies. */
 export interface TrafficShape {
-  /** Under way at any time. */
+  /** Number of concurrent sessions. */
   readonly sessions: number;
-  /** Of the sessions: those with a collector token, of some 350 characters. */
+  /** Share of the sessions with a collector token, of about 350 characters. */
   readonly collectorShare: number;
-  /** Of the sessions: those whose headers are passed on. */
+  /** Share of the sessions that pass their headers on. */
   readonly headersShare: number;
-  /** Weight of each event type; one that is not named does not occur. */
+  /** Weight of each event type; types that are missing do not occur. */
   readonly events: EventMix;
 }
 
@@ -65,8 +65,8 @@ interface Session {
 }
 
 /**
- * Bodies as a shop sends them, 450 to 900 bytes: events of sessions that run side by side, some eight events each, so that an
- * address, an agent and a token come back a few times and then never again. Six sessions of ten have a collector token.
+ * Generates bodies as a shop sends them, 450 to 900 bytes: events of concurrent sessions, about eight each, so that an address, an agent
+ * and a token recur a few times and then never again. Six of ten sessions have a collector token.
  */
 export function createTraffic(seed: number, nowSeconds: number, shape: Partial<TrafficShape> = {}): () => string {
   const { sessions: underWay, collectorShare, headersShare, events } = { ...USUAL, ...shape };
@@ -76,7 +76,7 @@ export function createTraffic(seed: number, nowSeconds: number, shape: Partial<T
   const begin = (): Session => {
     const person = Math.floor(random() * PEOPLE);
     const isCollector = random() < collectorShare;
-    // A home of one's own: whoever comes back comes from there, with the same browser.
+    // Address and agent depend on the person, so that a returning person comes from the same address with the same browser.
     const home = randomOf(person);
     serial++;
     return {
@@ -151,7 +151,7 @@ function collectorToken(person: number, serial: number, nowSeconds: number): str
   return `st1.${Buffer.from(JSON.stringify(token)).toString('base64url')}`;
 }
 
-/** A whole HTTP request, as bytes. Each id is used once. */
+/** A complete HTTP request as bytes. Each id is used once. */
 export function requestOf(n: number, body: string, key: string, host: string, nowSeconds: number): Buffer {
   const signed = signRequest({
     key,

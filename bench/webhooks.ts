@@ -7,19 +7,19 @@ import { Receiver } from './webhooks/receiver-client.ts';
 import { benchThroughput } from './webhooks/throughput.ts';
 
 /**
- * Deliveries of the built server to a receiver in another process, on loopback, bounded in time and count. What is compared is
- * compared in the same run: machines differ and are noisy, ratios hold.
+ * Measures deliveries of the built server to a receiver in another process, on loopback, bounded in time and in the number of deliveries.
+ * Comparisons are always made within one run: machines differ and are noisy, but ratios are stable.
  */
 helpIfAsked(`
 bench:webhooks [isolation] [throughput] [decide] [down] [options]
 
-  --seconds N         a phase (10)
-  --rounds N          (3)
-  --endpoints N       (1,000)
-  --rate N            deliveries a second (400)
-  --deliveries N      in the backlog (50,000)
-  --node-flags "..."  for the server, for example --cpu-prof
-  --smoke             little of everything, to see that it works`);
+  --seconds N         duration of a phase (10)
+  --rounds N          number of rounds (3)
+  --endpoints N       number of endpoints (1,000)
+  --rate N            deliveries per second (400)
+  --deliveries N      deliveries in the backlog (50,000)
+  --node-flags "..."  Node.js flags for the server, for example --cpu-prof
+  --smoke             small functional test of everything`);
 
 const BENCHES = { isolation: benchIsolation, throughput: benchThroughput, decide: benchDecide, down: benchDown };
 

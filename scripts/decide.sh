@@ -3,14 +3,14 @@
 #
 #   KEY=sk_live_... URL=http://127.0.0.1:8080 sh scripts/decide.sh [body.json | -]
 #
-# Prints the answer. Exits 0 on a 2xx, 1 on any other status, 2 when called wrongly. Without a file it sends an example.
-# The key is an argument of openssl and curl here, so other users of this machine may see it among the processes: use it
-# to try things out, and sign inside your own program in production.
+# Prints the response. Exits with 0 on a 2xx, 1 on any other status, 2 on a usage error. Without a file it sends an example. The key is an
+# argument of openssl and curl here, so other users of this machine may see it in the process list: use this script to try things out, and
+# sign inside your own program in production.
 set -eu
 
 case ${1:-} in
 -h | --help)
-  # The comment at the top.
+  # Prints the comment at the top of this file.
   sed -n '2,/^set/s/^# \{0,1\}//p' "$0"
   exit 0
   ;;
@@ -31,7 +31,7 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# The body goes through a file, because the bytes that are hashed must be the very bytes that are sent.
+# The body goes through a file, because the hashed bytes must be exactly the bytes that are sent.
 case ${1:-} in
 '')
   cat >"$work/body" <<'JSON'
@@ -50,7 +50,7 @@ esac
 
 sha256_hex() { openssl dgst -sha256 -r | cut -c1-64; }
 
-# What is signed: five lines, joined by newlines, with none at the end.
+# The signed text: five lines, joined by newlines, without a newline at the end.
 method=POST                               # 1. the method, in upper case
 path=/v1/decide                           # 2. the path as it is sent, with its query if it has one
 timestamp=$(date +%s)                     # 3. now, in Unix seconds; at most 5 minutes off the server's clock
@@ -58,7 +58,7 @@ body_hash=$(sha256_hex <"$work/body")     # 4. the SHA-256 of the body, in lower
 request_id=$(openssl rand -hex 16)        # 5. an id that this key never used before, or it is refused as a replay
 printf '%s\n%s\n%s\n%s\n%s' "$method" "$path" "$timestamp" "$body_hash" "$request_id" >"$work/text"
 
-# The HMAC key: of a secret key its own text, of a public key the 32 bytes of its text's SHA-256. Here both as hex.
+# The HMAC key: for a secret key its own text, for a public key the 32 bytes of the SHA-256 of its text. Here both in hex.
 case $KEY in
 sk_live_*) hmac_key=$(printf %s "$KEY" | od -An -v -tx1 | tr -d ' \n') ;;
 pk_live_*) hmac_key=$(printf %s "$KEY" | sha256_hex) ;;

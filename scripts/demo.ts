@@ -8,33 +8,31 @@ import { makeReport } from './demo/report.ts';
 import { startServer, type DemoServer } from './demo/server.ts';
 import { helpIfAsked } from './usage.ts';
 
-/**
- * Plays three simulated days of a shop, with shoppers and attackers, against a server of its own, and prints what it decided.
- */
+/** Plays three simulated days of a shop, with shoppers and attackers, against a temporary server, and prints its decisions. */
 helpIfAsked(`
 demo [--json] [--keep]
 
   --json  prints one JSON object
-  --keep  leaves the server running until Ctrl-C`);
+  --keep  keeps the server running until Ctrl-C`);
 
-/** Fixed, so that every run prints the same table. The agents in browsers.ts are current at this time. */
+/** Fixed, so that every run prints the same table. The user agents in browsers.ts are current at this time. */
 const UNTIL = '2026-11-21T00:00:00Z';
 const DAYS = 3;
 const DAY_SECONDS = 86_400;
-/** Events go one after the other. */
+/** Events are sent one after the other. */
 const CONNECTIONS = 1;
-/** Choice: what is printed into a file or a pipe is this wide. */
+/** Choice: width of the output when it is written to a file or a pipe. */
 const COLUMNS = 120;
-/** Source: open points, section 6: a new key counts within 1 s. */
+/** Source: contract, 15.6: a new key takes effect within 1 s. */
 const KEY_WAIT_MS = 5_000;
-/** Source: the shell's convention for an end by Ctrl-C. */
+/** Source: the shell's convention for termination by Ctrl-C. */
 const INTERRUPTED_EXIT = 130;
 const USAGE_EXIT = 2;
 
 const { json, keep } = readOptions();
 const startSeconds = Date.parse(UNTIL) / 1_000 - DAYS * DAY_SECONDS;
 
-/** Ctrl-C. The work stops at the next event, so that everything is cleaned up on the one way out. */
+/** Aborted by Ctrl-C. The work stops at the next event, so that the normal path performs the clean-up. */
 const stopped = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopped.abort());
 
@@ -85,7 +83,7 @@ async function playAll(server: DemoServer, startedAtMs: number): Promise<void> {
         signal: stopped.signal,
       });
     } finally {
-      // A bar that is not stopped leaves the terminal without its cursor.
+      // A progress bar that is not stopped leaves the terminal without a cursor.
       progress.stop();
     }
     if (stopped.signal.aborted) {
@@ -106,17 +104,17 @@ async function playAll(server: DemoServer, startedAtMs: number): Promise<void> {
       process.stdout.write(`${parts.join('\n\n\n')}\n`);
     }
     say(
-      `\n${report.events} decisions in ${((performance.now() - startedAtMs) / 1_000).toFixed(1)} s, start of the server included.`,
+      `\n${report.events} decisions in ${((performance.now() - startedAtMs) / 1_000).toFixed(1)} s, including the start of the server.`,
     );
     if (kept === null) return;
-    say(`\nThe server stays until Ctrl-C: ${kept.url}, secret key ${kept.secret_key}, data in ${kept.data_dir}`);
+    say(`\nThe server runs until Ctrl-C: ${kept.url}, secret key ${kept.secret_key}, data in ${kept.data_dir}`);
     await untilStopped();
   } finally {
     await client.close();
   }
 }
 
-/** A new key counts once the server has seen it; a body that is no JSON asks without making a decision. */
+/** Waits until the server knows the new key. The probe sends a body that is not JSON, so that no decision is made. */
 async function waitForKey(client: Client): Promise<void> {
   const until = performance.now() + KEY_WAIT_MS;
   while (performance.now() < until && !stopped.signal.aborted) {
@@ -124,7 +122,7 @@ async function waitForKey(client: Client): Promise<void> {
     if (answer.kind === 'answer' && answer.status === 400) return;
     await new Promise((done) => setTimeout(done, 50));
   }
-  if (!stopped.signal.aborted) throw new Error('the server does not know the new key');
+  if (!stopped.signal.aborted) throw new Error('the server did not accept the new key in time');
 }
 
 function readOptions(): { json: boolean; keep: boolean } {
@@ -139,7 +137,7 @@ function readOptions(): { json: boolean; keep: boolean } {
   }
 }
 
-/** `2026-11-18 07:00`, in UTC. */
+/** Formats a time as `2026-11-18 07:00`, UTC. */
 function clock(atSeconds: number): string {
   return new Date(atSeconds * 1_000).toISOString().slice(0, 16).replace('T', ' ');
 }
@@ -149,9 +147,11 @@ interface Progress {
   stop(): void;
 }
 
-/** On standard error: a bar on a terminal, else a line, which a log can keep. */
+/** Shows progress on standard error: a bar on a terminal, otherwise one line, suitable for a log. */
 function createProgress(sessions: number, events: number): Progress {
-  say(`Playing ${sessions} sessions, ${events} events, of ${DAYS} days from ${clock(startSeconds).slice(0, 10)} on.\n`);
+  say(
+    `Playing ${sessions} sessions with ${events} events over ${DAYS} days from ${clock(startSeconds).slice(0, 10)}.\n`,
+  );
   if (!process.stderr.isTTY) return { update: () => {}, stop: () => {} };
   const bar = new SingleBar({
     format: '{bar} {percentage}% | {clock} | {value} of {total} events',
@@ -168,7 +168,7 @@ function createProgress(sessions: number, events: number): Progress {
 }
 
 function untilStopped(): Promise<void> {
-  // A timer keeps the process alive: nothing else of it waits.
+  // The timer keeps the process alive, which has no other pending work.
   const alive = setInterval(() => {}, 60_000);
   return new Promise((done) => {
     stopped.signal.addEventListener('abort', () => {

@@ -1,10 +1,10 @@
 /**
- * Makes a small model for trying the model layer out, and for tests:
+ * Creates a small model for trying out the model file, and for tests:
  *
  *   node dist/scripts/make-model.js <folder> [variant]
  *
- * It is a toy. Its weights were set by hand, so that automation, hosting networks and bad neighbours raise the probability and a
- * plausible visitor stays low; it has never seen data and is no part of the default decisions.
+ * It is a toy. Its weights were set by hand so that automation, hosting networks and a bad network reputation raise the probability and a
+ * plausible visitor stays low. It was never trained on data and is not part of the default decisions.
  */
 import { createHash } from 'node:crypto';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { helpIfAsked } from './usage.ts';
 
 const { onnx } = onnxProto;
 
-/** `good` and the faults that the layer must refuse, or, for `nan_later`, survive. */
+/** `good` and faulty variants. The service must reject the faulty ones, except `nan_later`, which it must survive. */
 const VARIANTS = [
   'good',
   'wrong_sha256',
@@ -36,7 +36,7 @@ export interface MadeModel {
 
 /** Two hidden units: how automated the client looks, and how bad its network is. */
 const HIDDEN = ['automation', 'network'] as const;
-/** Column → its weight into each hidden unit. */
+/** Column → its weight for each hidden unit. */
 const WEIGHTS: ReadonlyMap<string, readonly [number, number]> = new Map([
   ['agent:headless', [3, 0]],
   ['agent:http_library', [2.5, 0]],
@@ -53,7 +53,7 @@ const HIDDEN_BIAS = [0, 0] as const;
 const OUTPUT_WEIGHTS = [1.2, 0.9] as const;
 const OUTPUT_BIAS = -3;
 
-/** One row a sort of visitor, by the columns that are not 0. */
+/** One row per kind of visitor; lists the columns that are not 0. */
 const GOLDEN: readonly Readonly<Record<string, number>>[] = [
   {},
   { 'token:collector': 1, 'headers:accept_language': 1 },
@@ -63,7 +63,10 @@ const GOLDEN: readonly Readonly<Record<string, number>>[] = [
   { 'geo:hosting': 1, 'headers:accept_language': 1 },
 ];
 
-/** Makes a model and its manifest. The same arguments make the same bytes. `version` also moves the bias, so the bytes differ. */
+/**
+ * Creates a model and its manifest. The same arguments give the same bytes. `version` also changes the bias, so the bytes of two versions
+ * differ.
+ */
 export function makeModel(variant: Variant = 'good', version = '1'): MadeModel {
   const columns = [...WEIGHTS.keys()];
   const bias = OUTPUT_BIAS + (createHash('sha256').update(version).digest()[0] ?? 0) / 10_000;
@@ -87,7 +90,7 @@ export function makeModel(variant: Variant = 'good', version = '1'): MadeModel {
   return { onnx: bytes, manifest: `${JSON.stringify(manifest, null, 2)}\n` };
 }
 
-/** Writes both files, each moved into place whole. */
+/** Writes both files, each replaced atomically. */
 export function writeModel(folder: string, made: MadeModel): void {
   mkdirSync(folder, { recursive: true });
   for (const [name, content] of [
@@ -99,7 +102,7 @@ export function writeModel(folder: string, made: MadeModel): void {
   }
 }
 
-/** The same network in plain JavaScript, for the golden rows: it shares no code with the graph's encoding or its runtime. */
+/** Evaluates the same network in plain JavaScript, for the golden rows. It shares no code with the encoding of the graph or its runtime. */
 function evaluate(features: readonly number[], outputBias: number): number {
   const rows = [...WEIGHTS.values()];
   let logit = outputBias;
@@ -130,7 +133,7 @@ function encodeNetwork(variant: Variant, width: number, outputBias: number): Uin
   let outputs = [value('probability', FLOAT, 1)];
   switch (variant) {
     case 'nan_output':
-      // The logarithm of a number under zero.
+      // The logarithm of a negative number.
       constants.push(floats('minus', [1], [-1]));
       nodes.push(
         { opType: 'Mul', input: ['chance', 'minus'], output: ['negative'], name: 'negate' },
@@ -138,7 +141,7 @@ function encodeNetwork(variant: Variant, width: number, outputBias: number): Uin
       );
       break;
     case 'nan_later':
-      // Sound while the logit is under 6, as in every golden row, and NaN beyond: 0 × log(6 - logit) is added.
+      // Correct while the logit is below 6, as in every golden row, and NaN above: adds 0 × log(6 - logit).
       constants.push(floats('six', [1], [6]), floats('zero', [1], [0]));
       nodes.push(
         { opType: 'Sub', input: ['six', 'logit'], output: ['room'], name: 'room' },
@@ -158,7 +161,7 @@ function encodeNetwork(variant: Variant, width: number, outputBias: number): Uin
       outputs = [value('probability', FLOAT, 3)];
       break;
     case 'classifier':
-      // As converters write classifiers without a zip map: a label, and the probabilities of both classes.
+      // The form in which converters write classifiers without a zip map: a label, and the probabilities of both classes.
       constants.push(floats('one', [1], [1]));
       nodes.push(
         { opType: 'Sub', input: ['one', 'chance'], output: ['other'], name: 'other' },
@@ -203,7 +206,7 @@ function floats(name: string, dims: readonly number[], values: readonly number[]
   return { name, dims: [...dims], dataType: FLOAT, floatData: [...values] };
 }
 
-/** A graph input or output of any number of rows. */
+/** A graph input or output with any number of rows. */
 function value(name: string, elemType: number, width: number | null) {
   const dim = [{ dimParam: 'rows' }, ...(width === null ? [] : [{ dimValue: width }])];
   return { name, type: { tensorType: { elemType, shape: { dim } } } };

@@ -1,18 +1,18 @@
 #!/bin/sh
-# Makes the test vectors for signing with openssl alone, so that they hold our code to account and not to itself.
+# Creates the test vectors for signing with openssl only, so that the tests compare our code with an independent implementation.
 #
 #   sh scripts/make-vectors.sh > test/unit/client/vectors.json
 set -eu
 
 case ${1:-} in
 -h | --help)
-  # The comment at the top.
+  # Prints the comment at the top of this file.
   sed -n '2,/^set/s/^# \{0,1\}//p' "$0"
   exit 0
   ;;
 esac
 
-# Made up, never in use; their checksums are right.
+# Invented keys, never in use; their checksums are correct.
 SECRET_KEY=sk_live_3AHOVcjqx4BIPWdkry5CJQXelsz6DKRYOPpP55
 PUBLIC_KEY=pk_live_BIPWdkry5CJQXelsz6DKRYfmt07ELSZgjoE4hH
 METHOD=POST
@@ -49,7 +49,7 @@ $between  {
 JSON
 }
 
-# Ends the vector before, if there is one.
+# Closes the previous vector, if there is one.
 between=
 both_kinds() {
   for kind in secret public; do

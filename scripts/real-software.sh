@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Reads the real MediaWiki and the real WordPress, from Debian's packages, with the connectors: test/real.
+# Tests the connectors with the real MediaWiki and the real WordPress from Debian's packages: test/real.
 #
 #   bash scripts/real-software.sh [vitest options]
 #
-# Both run on loopback in a folder of their own, on PHP's own server; what they are filled with is in scripts/real-software.
-# Everything ends and goes with the script. PHP and MariaDB's server are installed with apt-get where they are missing
-# (that needs root); the software itself is only unpacked, so no web server and no service of the machine is touched.
-# DEBS=<folder> takes the packages from there, and puts them there where they are not. KEEP=1 leaves all running until Enter.
+# Both run on loopback in a temporary folder, on PHP's built-in server; their content is in scripts/real-software. All processes and files
+# are removed at the end of the script. PHP and the MariaDB server are installed with apt-get where they are missing, which requires root;
+# the software itself is only unpacked, so no web server and no service of the machine is affected. DEBS=<folder> reads the packages from
+# that folder, and downloads missing ones to it. KEEP=1 keeps everything running until Enter is pressed.
 set -euo pipefail
 
 case ${1:-} in
 -h | --help)
-  # The comment at the top.
+  # Prints the comment at the top of this file.
   sed -n '2,/^set/s/^# \{0,1\}//p' "$0"
   exit 0
   ;;
@@ -34,7 +34,7 @@ trap 'exit 143' TERM
 
 say() { printf '%s\n' "real-software: $*" >&2; }
 
-# Prints what went wrong where a quiet command fails.
+# Prints the output of a command only when it fails.
 quietly() {
   "$@" >"$work/log" 2>&1 || {
     cat "$work/log" >&2
@@ -51,7 +51,7 @@ install_missing() {
   done
   [ ${#missing[@]} -eq 0 ] && return
   if [ "$(id -u)" -ne 0 ]; then
-    say "these packages are missing, and only root may install them: ${missing[*]}"
+    say "these packages are missing, and installing them requires root: ${missing[*]}"
     exit 2
   fi
   say "installing ${missing[*]}"
@@ -68,7 +68,7 @@ unpack_software() {
   done
 }
 
-# Starts a command that runs until the end, its output in a file.
+# Starts a background command that runs until the end of the script, with its output in a file.
 start() {
   local name=$1
   shift
@@ -76,7 +76,7 @@ start() {
   pids+=($!)
 }
 
-# Waits for a command to succeed; at most a minute.
+# Waits until a command succeeds, at most a minute.
 await() {
   local name=$1 tries=0
   shift
@@ -101,7 +101,7 @@ free_ports() {
     });'
 }
 
-# PHP's settings are ours alone, whatever the machine's say. What is made here need not survive a power cut.
+# Uses only the PHP settings given here, independent of the machine's. Data created here need not survive a power failure.
 php_quiet=(eatmydata php -d memory_limit=512M -d display_errors=stderr -d error_reporting=22527)
 
 set_up_wiki() {
@@ -116,7 +116,7 @@ set_up_wiki() {
   "${php_quiet[@]}" "$parts/wiki-export.php" >"$work/wiki.xml"
   quietly "${php_quiet[@]}" "$wiki/maintenance/createAndPromote.php" 'Ada Quist' "$(openssl rand -hex 16)"
   quietly "${php_quiet[@]}" "$wiki/maintenance/importDump.php" "$work/wiki.xml"
-  # The name of who wrote the 600th entry is hidden, as administrators may do.
+  # Hides the author's name of the 600th entry, as administrators may do.
   quietly "${php_quiet[@]}" "$wiki/maintenance/sql.php" \
     --query "UPDATE revision SET rev_deleted = 4 WHERE rev_timestamp = '20200102180000'"
   quietly "${php_quiet[@]}" "$wiki/maintenance/runJobs.php"

@@ -1,4 +1,4 @@
-/** Prints the ten slowest test files of a JSON report of Vitest. */
+/** Prints the ten slowest test files of a Vitest JSON report. */
 import { readFileSync } from 'node:fs';
 
 const [report = 'tests.json'] = process.argv.slice(2);

@@ -1,15 +1,15 @@
 /**
- * Writes src/core/data/browser-releases.ts from baseline-browser-mapping: `node scripts/update-browser-releases.ts` (Node 22.18
- * or newer runs TypeScript as it is; elsewhere `npm run build` first, then `node dist/scripts/update-browser-releases.js`).
+ * Writes src/risk/data/browser-releases.ts from baseline-browser-mapping: `node scripts/update-browser-releases.ts` (Node 22.18 or newer
+ * runs TypeScript directly; with older versions run `npm run build` first, then `node dist/scripts/update-browser-releases.js`).
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { getAllVersions } from 'baseline-browser-mapping';
 import { helpIfAsked } from './usage.ts';
 
-helpIfAsked(`update-browser-releases\n\nWrites src/core/data/browser-releases.ts; run it from the project's folder.`);
+helpIfAsked(`update-browser-releases\n\nWrites src/risk/data/browser-releases.ts; run it from the project folder.`);
 
-const TARGET = join(process.cwd(), 'src/core/data/browser-releases.ts');
+const TARGET = join(process.cwd(), 'src/risk/data/browser-releases.ts');
 const DAY_MS = 86_400_000;
 const PER_LINE = 12;
 
@@ -17,7 +17,7 @@ const all = getAllVersions({ outputFormat: 'array', suppressWarnings: true });
 if (!Array.isArray(all)) throw new Error('expected an array of versions');
 const versions = all;
 
-/** Major version → day number; `newest` keeps the last minor version of a major, else the first. */
+/** Major version → day number; `newest` selects the last minor version of a major, otherwise the first. */
 function table(browser: string, newest: boolean, accept: (major: number) => boolean = () => true): string {
   const days = new Map<number, number>();
   for (const { browser: name, version, release_date: date } of versions) {

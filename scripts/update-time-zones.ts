@@ -1,6 +1,6 @@
 /**
- * Writes src/core/data/time-zones.ts from the system's tz database (public domain): zone1970.tab and zone.tab for countries,
- * tzdata.zi for old names, and the runtime's own offsets. Run it as update-browser-releases.ts is run.
+ * Writes src/risk/data/time-zones.ts from the system's tz database (public domain): zone1970.tab and zone.tab for countries, tzdata.zi for
+ * old names, and the runtime's own offsets. Run it like update-browser-releases.ts.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,10 +9,10 @@ import { helpIfAsked } from './usage.ts';
 helpIfAsked(`
 update-time-zones [<zoneinfo folder>]
 
-Writes src/core/data/time-zones.ts; run it from the project's folder. The folder is /usr/share/zoneinfo unless given.`);
+Writes src/risk/data/time-zones.ts; run it from the project folder. The default folder is /usr/share/zoneinfo.`);
 
 const ZONEINFO = process.argv[2] ?? '/usr/share/zoneinfo';
-const TARGET = join(process.cwd(), 'src/core/data/time-zones.ts');
+const TARGET = join(process.cwd(), 'src/risk/data/time-zones.ts');
 
 const countries = new Map<string, Set<string>>();
 function add(zone: string, codes: Iterable<string>): void {
@@ -38,7 +38,7 @@ for (const [, target, name] of links) {
   if (known !== undefined) add(name, known);
 }
 
-/** Minutes east of Greenwich in January and in July of one year; which year hardly matters, so it is a fixed one. */
+/** Returns the UTC offset in minutes in January or July of a fixed year; the choice of the year hardly matters. */
 function offset(zone: string, month: number): number {
   const format = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' });
   const part = format.formatToParts(new Date(Date.UTC(2026, month, 15))).find(({ type }) => type === 'timeZoneName');
@@ -52,7 +52,7 @@ for (const [zone, codes] of [...countries].sort(([a], [b]) => (a < b ? -1 : 1)))
   try {
     rows.push(`${zone} ${[...codes].sort().join(',')} ${offset(zone, 0)} ${offset(zone, 6)}`);
   } catch {
-    console.warn(`left out, unknown to this runtime: ${zone}`);
+    console.warn(`skipped, unknown to this runtime: ${zone}`);
   }
 }
 writeFileSync(

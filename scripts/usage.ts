@@ -1,5 +1,5 @@
 /**
- * Prints how a program is called and ends it, where `--help` or `-h` asks for that. To be called before anything is done.
+ * Prints the usage of a program and exits when `--help` or `-h` is given. Must be called before anything else.
  *
  * @param usage its first line is the call itself, for example `demo [--json] [--keep]`.
  */

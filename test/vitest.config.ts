@@ -5,12 +5,12 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const ROOT = new URL('..', import.meta.url).pathname;
-/** Tests of other configurations: with real software, and in their long form. */
+/** Tests of other configurations: those with real software, and the long tests. */
 const ELSEWHERE = ['test/real/**', 'test/**/*.long.test.ts'];
 
 /**
- * The longest files go first, so that none of them runs alone in the end. Most of them wait, for servers, processes and time that has
- * to pass; between them stand those that compute longest and fill the time that the others wait.
+ * Runs the longest files first, so that none of them runs alone at the end. Most of them wait for servers, processes and timers; between
+ * them are the files that compute longest, which use the time in which the others wait.
  */
 const LONGEST = [
   'test/degrade/extraction-sources',
@@ -27,21 +27,21 @@ const LONGEST = [
   'test/contract/extraction-durability',
   'test/http/registry/promotion',
   'test/contract/crowds',
-  'test/unit/store/ensure-usable',
+  'test/unit/state/ensure-usable',
   'test/degrade/memory',
   'test/degrade/start',
   'test/degrade/workers',
   'test/unit/cli/cli',
   'test/unit/extract/read/hostile',
 ];
-/** The rest of those that mostly wait. */
+/** Other files that mostly wait. */
 const WAITING = [
   'test/contract/',
   'test/degrade/',
   'test/http/',
   'test/unit/bench/',
   'test/unit/cli/',
-  'test/unit/store/processes',
+  'test/unit/state/processes',
 ];
 
 class LongestFirst extends BaseSequencer {
@@ -52,7 +52,8 @@ class LongestFirst extends BaseSequencer {
 }
 
 function placeOf({ moduleId, project }: TestSpecification): number {
-  // A process that runs many files ends where the next file wants one of its own, and another has to load everything again.
+  // Files with a process of their own run last: each would end the process that the other files share, and the next shared process would
+  // have to load everything again.
   if (project.name === 'alone') return Number.MAX_SAFE_INTEGER;
   const path = moduleId.slice(ROOT.length);
   const among = (list: readonly string[]): number => list.findIndex((start) => path.startsWith(start));
@@ -60,18 +61,18 @@ function placeOf({ moduleId, project }: TestSpecification): number {
   return LONGEST.length + (among(WAITING) >= 0 ? 0 : 1);
 }
 
-/** Files that put other modules in the place of real ones. */
+/** Files that replace modules by mocks. */
 const MOCKING = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
   .map((name) => join('test', name))
   .filter((path) => path.endsWith('.test.ts') && readFileSync(join(ROOT, path), 'utf8').includes('vi.mock('));
 
 const MEMORY_FOLDER = '/dev/shm';
-/** Choice: several times what the folders of all tests that run at once hold. */
+/** Choice: several times the size of the folders of all concurrent tests. */
 const MEMORY_BYTES_MIN = 4 * 2 ** 30;
 
 /**
- * Lets the folders of tests lie in memory where there is room: they write 5 GB, and wait for a disk at each commit. What is killed
- * in tests are processes, whose writes outlive them on either.
+ * Puts the tests' folders into memory when there is room: they write 5 GB, and on a disk they would wait at each commit. Tests kill only
+ * processes, whose writes survive in either location.
  */
 function keepFoldersInMemory(): void {
   try {
@@ -93,12 +94,12 @@ export default defineConfig({
     pool: 'forks',
     // Choice: half of the files wait most of the time.
     maxWorkers: availableParallelism() + 2,
-    // Choice: nothing takes a tenth of it; they tell what never ends from a machine that does other things too.
+    // Choice: no test takes a tenth of this; the limits distinguish a hang from a busy machine.
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    // Choice: a second, which is the default, passes on a machine that has more to do than tests.
+    // Choice: the default of one second can pass on a machine with other work.
     expect: { poll: { timeout: 15_000 } },
-    // As Node does it; otherwise each use of something that a package or Node's own module exports goes through a proxy.
+    // As in Node.js; otherwise each use of an export of a package or a built-in module goes through a proxy.
     deps: { interopDefault: false },
     sequence: { sequencer: LongestFirst },
     projects: [
@@ -108,7 +109,7 @@ export default defineConfig({
           name: 'shared',
           include: ['test/**/*.test.ts'],
           exclude: [...ELSEWHERE, ...MOCKING],
-          // One process runs many files and loads what they test once: half of the time of small files is loading.
+          // One process runs many files and loads the tested modules once: half of the time of small files is loading.
           isolate: false,
         },
       },

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 /**
- * The long forms of tests, `npm run test:long`: files that `npm test` leaves out, and those that run more of the same there with
- * `support/long.ts`. With `GATEHOUSE_TEST_LONG=short`, as `.ci/run` has it, only the former.
+ * The long tests, `npm run test:long`: files that `npm test` omits, and those that use `support/long.ts` to run more rounds here. With
+ * `GATEHOUSE_TEST_LONG=short`, as in `.ci/run`, only the former.
  */
 const ROOT = new URL('..', import.meta.url).pathname;
 const length = process.env['GATEHOUSE_TEST_LONG'] ?? 'full';
@@ -20,7 +20,7 @@ export default defineConfig({
     include: ['test/**/*.long.test.ts', ...(length === 'full' ? SCALED : [])],
     pool: 'forks',
     env: { GATEHOUSE_TEST_LONG: length },
-    // Choice: they start servers and load them, so more of them at once only take longer.
+    // Choice: they start servers and load them, so running more at once would only take longer.
     maxWorkers: 2,
     testTimeout: 600_000,
     hookTimeout: 600_000,

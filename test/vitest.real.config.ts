@@ -1,12 +1,12 @@
 import { defineConfig } from 'vitest/config';
 
-/** Tests against real software, which `scripts/real-software.sh` starts; it runs them. */
+/** Tests with real software; `scripts/real-software.sh` starts it and runs them. */
 export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
     include: ['test/real/**/*.test.ts'],
     pool: 'forks',
-    // The software is served by one process each, and some of these read all that it has.
+    // Each software is served by a single process, and some tests read all of its content.
     fileParallelism: false,
     testTimeout: 120_000,
   },

@@ -1,13 +1,13 @@
 import { threadId, workerData } from 'node:worker_threads';
-import { DELIVERY_CONNECT_MS, DELIVERY_RESPONSE_BYTES_MAX } from '../src/limits.ts';
-import { Runner, type AttemptEnd, type AttemptRequest } from '../src/deliver/runner.ts';
-import { signedHeaders } from '../src/deliver/sign.ts';
-import { createGuardedClient } from '../src/egress/client.ts';
-import { yieldToDecisions } from '../src/pools/background.ts';
-import type { DeliverPost, DeliverSignal, DeliverWorkerData } from '../src/pools/deliver-messages.ts';
-import { packSignal, unpackOrder, type WireOrder } from '../src/pools/deliver-wire.ts';
+import { DELIVERY_CONNECT_MS, DELIVERY_RESPONSE_BYTES_MAX } from '../src/kernel/limits.ts';
+import { DeliveryWorker, type AttemptEnd, type AttemptRequest } from '../src/webhooks/delivery-worker.ts';
+import { signedHeaders } from '../src/webhooks/sign-delivery.ts';
+import { createGuardedClient } from '../src/egress/guarded-client.ts';
+import { yieldToDecisions } from '../src/kernel/background.ts';
+import type { DeliverPost, DeliverSignal, DeliverWorkerData } from '../src/webhooks/deliver-messages.ts';
+import { packSignal, unpackOrder, type WireOrder } from '../src/webhooks/deliver-wire.ts';
 
-/** A deliver worker: sends what it is handed until it is told to stop. The work itself is in `src/deliver` and `src/egress`. */
+/** A deliver worker: sends deliveries until it is stopped. The work itself is in `src/webhooks` and `src/egress`. */
 
 yieldToDecisions();
 const data = workerData as DeliverWorkerData;
@@ -31,7 +31,7 @@ async function send({ url, headers, body, timeoutMs }: AttemptRequest): Promise<
 export default async function post({ port }: DeliverPost): Promise<void> {
   const signal = (message: DeliverSignal): void => port.postMessage(packSignal(message));
   await new Promise<void>((done) => {
-    const runner = new Runner({
+    const runner = new DeliveryWorker({
       attemptsInFlightMax: data.attemptsInFlightMax,
       nowMs: () => Date.now(),
       monotonicMs: () => performance.now(),
@@ -55,7 +55,7 @@ export default async function post({ port }: DeliverPost): Promise<void> {
     signal({ kind: 'ready', threadId });
   });
   client.close();
-  // The task must not end before its results were heard, which the other side says by closing the port.
+  // The task must not end before its results were received, which the other side confirms by closing the port.
   const heard = new Promise<void>((done) => {
     port.once('close', done);
   });

@@ -1,22 +1,22 @@
 import { workerData } from 'node:worker_threads';
-import { createGuardedClient } from '../src/egress/client.ts';
-import { CONNECTORS } from '../src/extract/connectors/index.ts';
-import { UploadRunner } from '../src/extract/deliver/upload-runner.ts';
+import { createGuardedClient } from '../src/egress/guarded-client.ts';
+import { CONNECTORS } from '../src/extract/connectors/connector-table.ts';
+import { UploadRunner } from '../src/extract/sinks/upload-runner.ts';
 import { BodyCache } from '../src/extract/fetch/body-cache.ts';
 import { RobotsCache } from '../src/extract/fetch/robots-cache.ts';
 import { StepRunner } from '../src/extract/step-runner.ts';
-import { yieldToDecisions } from '../src/pools/background.ts';
+import { yieldToDecisions } from '../src/kernel/background.ts';
 import type {
   ExtractEvent,
   ExtractOrder,
   ExtractPost,
   ExtractSignal,
   ExtractWorkerData,
-} from '../src/pools/extract-messages.ts';
+} from '../src/extract/extract-messages.ts';
 
-/** An extract worker: does the steps that it is handed until it is told to stop. The work itself is in `src/extract`. */
+/** An extract worker: runs the steps that it receives until it is stopped. The work itself is in `src/extract`. */
 
-/** Choice: twelve of them pass before a worker that says nothing counts as stuck. */
+/** Choice: ms between two signs of life. A worker counts as stuck after twelve missed ones. */
 const ALIVE_MS = 5_000;
 
 yieldToDecisions();
@@ -53,7 +53,7 @@ export default async function post({ port }: ExtractPost): Promise<void> {
     signal({ kind: 'events', events });
     events = [];
   };
-  // What happens in one turn of the event loop goes over in one message.
+  // Events of one turn of the event loop are sent in one message.
   const runner = runnerFor((event) => {
     if (events.push(event) === 1) setImmediate(flush);
   });
@@ -72,7 +72,7 @@ export default async function post({ port }: ExtractPost): Promise<void> {
   const uploaded = uploads.stop();
   client.close();
   await uploaded;
-  // The task must not end before its last word was heard, which the other side says by closing the port.
+  // The task must not end before its last message was received. The other side confirms that by closing the port.
   const heard = new Promise<void>((done) => {
     port.once('close', done);
   });

@@ -1,11 +1,11 @@
 import { workerData } from 'node:worker_threads';
-import { extractionBodies } from '../src/extract/bodies.ts';
-import { CONNECTORS } from '../src/extract/connectors/index.ts';
-import { managementBodies } from '../src/manage/bodies.ts';
-import { type BodyReader, readBody } from '../src/manage/body.ts';
-import { yieldToDecisions } from '../src/pools/background.ts';
-import type { BodyTask, BodyWorkerData } from '../src/pools/body-messages.ts';
-import { createTargetCheck } from '../src/target-check.ts';
+import { extractionBodies } from '../src/api/extractions/extraction-bodies.ts';
+import { CONNECTORS } from '../src/extract/connectors/connector-table.ts';
+import { managementBodies } from '../src/api/kit/body-readers.ts';
+import { type BodyReader, readBody } from '../src/api/kit/request-body.ts';
+import { yieldToDecisions } from '../src/kernel/background.ts';
+import type { BodyTask, BodyWorkerData } from '../src/api/kit/body-messages.ts';
+import { createTargetCheck } from '../src/app/target-check.ts';
 
 /** Parses and checks large request bodies, by the same readers as the main thread. */
 

@@ -1,18 +1,21 @@
 import { threadId, workerData } from 'node:worker_threads';
-import { AnswerWriter, FrameReader } from '../src/pools/frame.ts';
-import type { ScorePost, ScoreTask, ScoreWorkerData } from '../src/pools/messages.ts';
-import { serveFrames } from '../src/pools/score-loop.ts';
+import { AnswerWriter, BatchReader } from '../src/frames/batch-buffer.ts';
+import type { ScorePost, ScoreTask, ScoreWorkerData } from '../src/frames/score-messages.ts';
+import { serveBatches } from '../src/frames/score-loop.ts';
 import { Engine } from '../src/score/engine.ts';
-import { openWorkerLayers } from '../src/score/layers.ts';
+import { openWorkerAssets } from '../src/score/asset-slots.ts';
 import { openWorkerPolicies } from '../src/score/policies.ts';
 import { createSources } from '../src/score/sources.ts';
-import { openStore } from '../src/store/open-store.ts';
+import { openStore } from '../src/state/open-store.ts';
 import { LocalVelocity } from '../src/velocity/local-velocity.ts';
 import { createVelocityMemory } from '../src/velocity/memory.ts';
 
-/** A score worker: opens what scoring reads, then scores frames until the end. The work itself is in `src/score`. */
+/**
+ * A score worker: opens the data that scoring reads, then scores batch buffers until the queue is stopped. The work itself is in
+ * `src/score`.
+ */
 
-/** Choice: room for the subjects of the warm-up, which are some hundred. */
+/** Choice: room for the subjects of the warm-up, some hundred. */
 const WARM_UP_VELOCITY_BYTES = 1_048_576;
 
 const data = workerData as ScoreWorkerData;
@@ -20,7 +23,7 @@ const data = workerData as ScoreWorkerData;
 const opened = openStore({ dataDir: data.dataDir, readOnly: true });
 if (opened.kind === 'fault') throw new Error(opened.detail);
 const { store } = opened;
-const layers = await openWorkerLayers(data.layers, threadId);
+const layers = await openWorkerAssets(data.layers, threadId);
 const policies = openWorkerPolicies(data.policies);
 const velocity = new LocalVelocity(data.velocity);
 const worker = createSources(store, layers.geo);
@@ -34,10 +37,10 @@ const engine = new Engine({
   takeStoreFailure: () => worker.takeStoreFailure(),
   onMemoryFailed: warnOnce,
 });
-const frames = data.frames.map((frame) => ({ requests: new FrameReader(frame), answers: new AnswerWriter(frame) }));
+const frames = data.frames.map((frame) => ({ requests: new BatchReader(frame), answers: new AnswerWriter(frame) }));
 
 let warned = false;
-/** To standard error, where the process' log goes too; the answers themselves say that they are degraded. */
+/** Warns once, on standard error (the log is written to standard output). The affected responses report `degraded`. */
 function warnOnce(error: unknown): void {
   if (!warned) process.emitWarning(error instanceof Error ? error : String(error), 'MemoryWarning');
   warned = true;
@@ -45,13 +48,13 @@ function warnOnce(error: unknown): void {
 
 async function score(task: ScoreTask): Promise<void> {
   const frame = frames[task.frame];
-  if (frame === undefined) throw new Error(`there is no frame ${task.frame}`);
+  if (frame === undefined) throw new Error(`there is no batch buffer ${task.frame}`);
   worker.begin();
   await engine.scoreBatch(frame.requests, frame.answers, task.from, task.count);
 }
 
 export default async function post(given: ScorePost): Promise<void> {
-  await serveFrames(given, threadId, score);
+  await serveBatches(given, threadId, score);
   policies.close();
   await layers.close();
   await store.close();

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { unreachable } from '../src/base/brand.ts';
-import { yieldToDecisions } from '../src/pools/background.ts';
+import { unreachable } from '../src/kernel/brand.ts';
+import { yieldToDecisions } from '../src/kernel/background.ts';
 import { touchPages } from '../src/velocity/memory.ts';
 import { SnapshotWriter } from '../src/velocity/snapshot-writer.ts';
 import type { TableOrder, TableReply, TableThreadData } from '../src/velocity/table-thread.ts';

@@ -9,10 +9,10 @@ export type ClientOrder =
 
 export type ClientReport =
   | { readonly kind: 'ready' }
-  /** `failed`: responses that were not 200, and connections that broke. */
+  /** `failed`: the number of responses other than 200 plus the number of broken connections. */
   | { readonly kind: 'done'; readonly failed: number; readonly wallMs: number };
 
-/** What a fixed number of requests cost a server, µs per request. */
+/** Cost of a fixed number of requests to a server, µs per request. */
 export interface Cost {
   readonly processorUs: number;
   readonly wallUs: number;
@@ -20,11 +20,11 @@ export interface Cost {
 
 const CLIENT = new URL('closed-loop-process.js', import.meta.url).pathname;
 
-/** The client process, seen from the check. */
+/** Parent side of the client process. */
 export class ClosedLoopClient {
   readonly #child: ChildProcess = fork(CLIENT);
 
-  /** Processor time of the server's process from the first request to the last response. */
+  /** Returns the processor time of the server process from the first request to the last response. */
   async load(server: Target, count: number, withSession = true): Promise<Cost> {
     await this.#order({ kind: 'prepare', count, key: server.key, withSession });
     const clock = new ProcessorClock(server.pid);

@@ -2,9 +2,8 @@ import { Parser } from 'htmlparser2';
 import { Pool } from 'undici';
 
 /**
- * What extraction is compared with: fetches the pages of a site over as many connections and parses each for its links and its
- * text, with no store, no queue, no guard and no politeness. Waits for a message for each crawl.
- * Arguments: origin, pages, connections.
+ * The reference for extraction: fetches the pages of a site over the same number of connections and parses their links and text, without
+ * store, queue, address check or rate limit. Runs one crawl per message. Arguments: origin, pages, connections.
  */
 const [origin = '', pages = '0', connections = '1'] = process.argv.slice(2);
 const pool = new Pool(origin, { connections: Number(connections), pipelining: 1 });
@@ -21,7 +20,7 @@ async function crawl(): Promise<number> {
     for (let n = next++; n < Number(pages); n = next++) {
       const path = n === 0 ? '/site/' : `/site/${n}.html`;
       const answer = await pool.request({ path, method: 'GET' });
-      if (answer.statusCode !== 200) throw new Error(`${path} was answered ${answer.statusCode}`);
+      if (answer.statusCode !== 200) throw new Error(`${path} returned ${answer.statusCode}`);
       characters += JSON.stringify(read(await answer.body.text())).length;
     }
   };

@@ -10,7 +10,7 @@ import { ProcessorClock } from './processor-time.ts';
 import { type Effort, type Form, type Measured, type Probe, USUAL_TOLERANCE } from './stage.ts';
 import { pairSlices, type Slice } from './statistics.ts';
 
-/** Processor time per page of a crawl that is stored, beside that of a process that only fetches and parses the same pages. */
+/** Compares the processor time per page of a stored crawl with that of a process that only fetches and parses the same pages. */
 
 interface Plan {
   readonly rounds: number;
@@ -21,7 +21,7 @@ interface Plan {
 
 const PLANS: Readonly<Record<Form, Plan>> = {
   smoke: { rounds: 1, slices: 1, pages: 20, warmUpCrawls: 0 },
-  quick: { rounds: 2, slices: 12, pages: 150, warmUpCrawls: 10 },
+  quick: { rounds: 3, slices: 10, pages: 150, warmUpCrawls: 10 },
   full: { rounds: 4, slices: 20, pages: 150, warmUpCrawls: 10 },
 };
 const CONCURRENCY = 16;
@@ -35,7 +35,7 @@ export const extraction: Probe = {
       unit: 'page',
       reference: 'undici and htmlparser2',
       judged: 'processor time',
-      lookAt: 'src/extract, workers/extract.ts, src/egress, src/store (extractions)',
+      lookAt: 'src/extract, workers/extract.ts, src/egress, src/state (extractions)',
       tolerance: USUAL_TOLERANCE,
     },
   ],

@@ -2,18 +2,18 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { randomOf } from '../traffic.ts';
 
 /**
- * Fixed work that stages are compared with. It resembles what they do, uses nothing of `src`, and must not change: a change makes
- * every baseline worthless.
+ * Fixed work that stages are compared with. It resembles the work of the stages and uses nothing of `src`. It must not change: any change
+ * invalidates every baseline.
  */
 export interface Kernel {
-  /** Does one unit. */
+  /** Performs one unit of work. */
   run(n: number): void;
 }
 
 const BODIES = 64;
 const SEED = 7;
 
-/** Like checking a signature: three digests of texts of that size, some text put together, a comparison. */
+/** Resembles signature verification: three digests of texts of similar size, a string concatenation and a comparison. */
 export function hashingKernel(): Kernel {
   const bodies = textBodies(BODIES).map((text) => Buffer.from(text));
   let last = Buffer.alloc(32);
@@ -29,12 +29,12 @@ export function hashingKernel(): Kernel {
   };
 }
 
-/** Numbers that are read at random; 32 MiB, more than a processor's cache keeps for one process. */
+/** Number of entries that are accessed at random: 32 MiB, more than a processor's cache holds for one process. */
 const TABLE_LENGTH = 2 ** 22;
 const READS = 24;
 const NAMES = 16_384;
 
-/** Like scoring a request: parses a body, searches its text, looks up names, reads and writes a large table, writes a text. */
+/** Resembles scoring a request: parses a body, searches its text, looks up names, reads and writes a large table, serialises a result. */
 export function scoringKernel(): Kernel {
   const bodies = textBodies(BODIES).map((text) => Buffer.from(text));
   const table = new Float64Array(TABLE_LENGTH).fill(1);
@@ -57,7 +57,7 @@ export function scoringKernel(): Kernel {
   };
 }
 
-/** Objects of twelve texts, some 600 bytes each. */
+/** Objects with twelve text fields, about 600 bytes each. */
 function textBodies(count: number): string[] {
   const random = randomOf(SEED);
   return Array.from({ length: count }, () => {

@@ -1,9 +1,9 @@
 import { LocalVelocity } from '../../src/velocity/local-velocity.ts';
 import { createVelocityMemory, touchPages } from '../../src/velocity/memory.ts';
-import type { Velocity } from '../../src/core/history.ts';
-import { Keyring } from '../../src/decide/keyring.ts';
-import { verifyRequest } from '../../src/decide/verify.ts';
-import { BATCH_REQUESTS_MAX } from '../../src/limits.ts';
+import type { Velocity } from '../../src/risk/history.ts';
+import { KeyCache } from '../../src/auth/key-cache.ts';
+import { verifyRequest } from '../../src/auth/verify.ts';
+import { BATCH_REQUESTS_MAX } from '../../src/kernel/limits.ts';
 import { framesFor, isAnswered, openEngine } from '../micro/engine.ts';
 import { CUSTOMER, NOW_SECONDS, trafficBodies } from '../micro/fixtures.ts';
 import { keyText, storedKey } from '../micro/keys.ts';
@@ -13,11 +13,11 @@ import { hashingKernel, scoringKernel, type Kernel } from './kernel.ts';
 import type { MicroPlan, MicroSlices } from './micro.ts';
 
 /**
- * One round of the stages that run in one thread: slices of a stage and of its kernel in turn, in a process that does nothing else,
- * so that its processor time is theirs. Argument: a `MicroPlan`. Prints one line of JSON for each stage.
+ * Measures one round of the single-threaded stages: alternates slices of a stage and of its kernel, in a process that does nothing else, so
+ * that its processor time is theirs. Argument: a `MicroPlan`. Prints one line of JSON per stage.
  */
 
-/** A stage's work. The number of units of a slice is fixed: the same state in every run, whatever the machine does. */
+/** Work of one stage. The number of units per slice is fixed, so that the state is the same in every run, regardless of the machine. */
 interface Work {
   run(units: number): void | Promise<void>;
   close?(): Promise<void>;
@@ -26,10 +26,10 @@ interface Work {
 const VELOCITY_BYTES = 64 * 1_048_576;
 const STORE_ENTRIES = 10_000;
 const BODIES = 8_192;
-/** How fast the clock of the traffic runs. */
+/** Speed of the traffic's virtual clock. */
 const REQUESTS_PER_MS = 20;
 
-/** Knows nothing of anybody. */
+/** A velocity store without any history. */
 const NO_MEMORY: Velocity = { observe: (events) => events.map(() => null) };
 
 const OPEN: Readonly<Record<string, { open: () => Work | Promise<Work>; kernel: () => Kernel }>> = {
@@ -67,7 +67,7 @@ for (const { stage, units, kernelUnits } of plan.stages) {
   console.log(JSON.stringify({ stage, slices }));
 }
 
-/** Times one slice, µs of processor time and of wall time per unit. */
+/** Times one slice: µs of processor time and of wall time per unit. */
 async function take(run: () => void | Promise<void>, count: number, us: number[], wallUs: number[]): Promise<void> {
   const fromMs = performance.now();
   const from = process.cpuUsage();
@@ -79,15 +79,16 @@ async function take(run: () => void | Promise<void>, count: number, us: number[]
 
 function openVerify(): Work {
   const secret = keyText('sk', 1);
-  const keyring = new Keyring();
-  keyring.load([storedKey(secret, 1)]);
+  const keyCache = new KeyCache();
+  keyCache.load([storedKey(secret, 1)]);
   const requests = new Ring(trafficBodies(64).map((body, n) => signed(body, secret, n)));
   let serial = 0;
   return {
     run(units) {
       for (const end = serial + units; serial < end; serial++) {
         const { head, body } = requests.at(serial);
-        if (verifyRequest(head, body, keyring, clock).kind !== 'verified') throw new Error('a signature was refused');
+        if (verifyRequest(head, body, keyCache, clock).kind !== 'verified')
+          throw new Error('a valid signature was rejected');
       }
     },
   };
@@ -108,7 +109,7 @@ async function openScoring(withMemory: boolean): Promise<Work> {
           begin();
           await scorer.scoreBatch(reader, answers, 0, count);
         }
-      if (!frames.every(isAnswered)) throw new Error('a request was not answered');
+      if (!frames.every(isAnswered)) throw new Error('a request got no response');
     },
     close,
   };

@@ -8,8 +8,8 @@ import type { Slice } from './statistics.ts';
 import { loadUws } from '../../src/http/load-uws.ts';
 
 /**
- * p99 of decide at a quarter of its capacity, requests leaving when they are due, beside that of the echo server. Both servers are
- * loaded at the same time, each by a sender of its own, so that each stall of the machine falls on both.
+ * Compares the p99 of decide at a quarter of its capacity with that of the echo server, in an open loop. Both servers are loaded at the
+ * same time, each by its own sender, so that each stall of the machine affects both.
  */
 
 interface Plan {
@@ -26,7 +26,7 @@ const PLANS: Readonly<Record<Form, Plan>> = {
 };
 const CAPACITY_SHARE = 0.25;
 const CAPACITY_TRIES = 3;
-/** Choice: a sender process keeps its own lateness under a millisecond at this rate, with two of them on two processors. */
+/** Choice: at this rate a sender process keeps its own lateness below a millisecond, with two senders on two processors. */
 const RATE_MAX = 4_000;
 const RATE_MIN = 200;
 const CONNECTIONS = 64;
@@ -42,8 +42,8 @@ export const openLoop: Probe = {
       unit: 'request',
       reference: 'echo at the same time',
       judged: 'p99',
-      lookAt: 'src/decide/batcher.ts, src/pools, what blocks the event loop, garbage collection',
-      // Choice: a tail that is twice as long is a fault; less than this share the noise of a shared machine hides.
+      lookAt: 'src/decide/batcher.ts, src/frames, what blocks the event loop, garbage collection',
+      // Choice: a tail that is twice as long is a regression; the noise of a shared machine hides differences below the floor.
       tolerance: { floor: 0.3, ceiling: 1 },
     },
   ],
@@ -93,7 +93,7 @@ async function runRound(plan: Plan, round: number): Promise<{ slices: Slice[]; r
   }
 }
 
-/** A quarter of what the server answers in a closed loop, in whole hundreds. Warms the server up. */
+/** Warms the server up and returns a quarter of its closed-loop throughput, rounded to hundreds. */
 async function findRate(server: Target, requests: number): Promise<number> {
   const client = new ClosedLoopClient();
   try {

@@ -8,9 +8,9 @@ import { BASELINE_FILE } from './baseline.ts';
 import { addSpin, filesOf, measureSpin, SLOW_PLACES, type SlowPlace } from './slow-places.ts';
 
 /**
- * Proves that the check sees a slow-down: runs the built check from copies of `dist` in which one function does work of no use, so
- * much that its stage takes the given share longer. Each copy must be red and name that stage, and only it must have changed: a
- * control stage stays green. Exit code 1 when one slow-down passes unseen.
+ * Proves that the check detects a slow-down: runs the built check from copies of `dist` in which one function does enough useless work to
+ * make its stage slower by the given share. For each copy the check must fail and name that stage; a control stage must stay green, so that
+ * nothing else has changed. Exits with 1 when any slow-down goes undetected.
  */
 
 const ROOT = new URL('../../../', import.meta.url).pathname;
@@ -30,10 +30,10 @@ interface Outcome {
 }
 
 const options = new Command('npm run bench:check:prove --')
-  .option('--percent <n>', 'how much slower the stage is made', percent, 15)
-  .option('--places <id,…>', `of ${SLOW_PLACES.map(({ id }) => id).join(', ')}`, places, SLOW_PLACES)
-  .option('--baseline <file>', 'to compare with', BASELINE_FILE)
-  .option('--full', 'the full form of the check instead of --quick', false)
+  .option('--percent <n>', 'how much slower to make the stage', percent, 15)
+  .option('--places <id,…>', `some of ${SLOW_PLACES.map(({ id }) => id).join(', ')}`, places, SLOW_PLACES)
+  .option('--baseline <file>', 'baseline file to compare with', BASELINE_FILE)
+  .option('--full', 'use the full form of the check instead of --quick', false)
   .parse()
   .opts<Options>();
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-prove-'));
@@ -45,7 +45,7 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 console.log(
-  unseen === 0 ? 'every slow-down was seen' : `${unseen} of ${options.places.length} slow-downs were not seen`,
+  unseen === 0 ? 'every slow-down was detected' : `${unseen} of ${options.places.length} slow-downs were not detected`,
 );
 if (unseen > 0) process.exitCode = 1;
 
@@ -61,8 +61,10 @@ async function prove(place: SlowPlace): Promise<void> {
     slowed.code === 1 &&
     verdictOf(slowed, place.stage) === 'slower' &&
     verdictOf(slowed, place.control) !== 'slower';
-  console.log(`${isSeen ? 'SEEN' : 'NOT SEEN'}: ${place.title}, ${options.percent} % of ${oursUs.toFixed(2)} µs`);
-  console.log(`  untouched: ${stages.map((id) => `${id} ${verdictOf(untouched, id)}`).join(', ')}`);
+  console.log(
+    `${isSeen ? 'DETECTED' : 'NOT DETECTED'}: ${place.title}, ${options.percent} % of ${oursUs.toFixed(2)} µs`,
+  );
+  console.log(`  unmodified: ${stages.map((id) => `${id} ${verdictOf(untouched, id)}`).join(', ')}`);
   console.log(`  slowed: ${stages.map((id) => `${id} ${verdictOf(slowed, id)}`).join(', ')}`);
   for (const line of slowed.output.split('\n')) if (/^(?:SLOWER|FASTER)/.test(line)) console.log(`  ${line}`);
   if (!isSeen) {
@@ -75,7 +77,7 @@ function verdictOf({ stages }: Outcome, id: string): string {
   return stages.find((one) => one.id === id)?.verdict ?? 'absent';
 }
 
-/** A copy of the built project whose one function is slower. Packages are found through a link. */
+/** Copies the built project and slows one function of the copy. The copy resolves packages through a symbolic link. */
 function slowCopy(place: SlowPlace, turns: number): string {
   const copy = mkdtempSync(join(folder, `${place.id}-`));
   for (const name of ['package.json', 'dist']) cpSync(join(ROOT, name), join(copy, name), { recursive: true });
@@ -97,7 +99,7 @@ async function check(root: string, stages: readonly string[]): Promise<Outcome> 
   ).then(
     ({ stdout }) => ({ code: 0, output: stdout }),
     (error: { code?: unknown; stdout?: string; stderr?: string }) => {
-      // 1 is a verdict; anything else is a fault of the check.
+      // Exit code 1 is a verdict; any other code is an error of the check itself.
       if (error.code !== 1 || !/^SLOWER/m.test(error.stdout ?? '')) throw new Error(`${error.stdout}${error.stderr}`);
       return { code: 1, output: error.stdout ?? '' };
     },
@@ -107,14 +109,14 @@ async function check(root: string, stages: readonly string[]): Promise<Outcome> 
 
 function percent(text: string): number {
   const value = Number(text);
-  if (!(value > 0 && value <= 1_000)) throw new InvalidArgumentError('a percentage above 0 is expected.');
+  if (!(value > 0 && value <= 1_000)) throw new InvalidArgumentError('expected a percentage above 0 and at most 1000.');
   return value;
 }
 
 function places(text: string): readonly SlowPlace[] {
   return text.split(',').map((id) => {
     const place = SLOW_PLACES.find((one) => one.id === id);
-    if (place === undefined) throw new InvalidArgumentError(`"${id}" is none of them.`);
+    if (place === undefined) throw new InvalidArgumentError(`"${id}" is not one of them.`);
     return place;
   });
 }

@@ -4,13 +4,13 @@ import type { Measured, Stage } from './stage.ts';
 import { median, ratioOf } from './statistics.ts';
 import type { Verdict } from './verdict.ts';
 
-/** One run of one stage, with what it was computed from. */
+/** Result of one run of one stage, with the data it was computed from. */
 export interface StageResult extends StageRun {
   readonly stage: Stage;
   readonly oursUs: number;
-  /** By the wall clock, for information: never judged. */
+  /** Ratio by the wall clock; informational, never judged. */
   readonly wallRatio: number | null;
-  /** The ratio of each round by itself: shows whether the noise is between processes or between slices. */
+  /** Ratio of each single round: shows whether the noise is between processes or between slices. */
   readonly roundRatios: readonly number[];
   readonly notes: readonly string[];
 }
@@ -34,7 +34,7 @@ export interface Row {
   readonly verdict: Verdict;
 }
 
-/** Every verdict is by processor time, but for p99, which is by the wall clock; the last column is not judged. */
+/** All verdicts use processor time, except p99, which uses the wall clock. The last ratio column is not judged. */
 export function tableOf(rows: readonly Row[]): string {
   const right = Array.from({ length: 7 }, () => 'right' as const);
   const table = new Table({
@@ -59,7 +59,7 @@ export function tableOf(rows: readonly Row[]): string {
   return table.toString();
 }
 
-/** What a program reads. */
+/** Machine-readable form of the table. */
 export function jsonOf(rows: readonly Row[]): object {
   return {
     at: new Date().toISOString(),

@@ -1,17 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Functions of the built service that a proof of the check makes slower, in a copy: never in the service itself. */
+/** Functions of the built service that the proof of the check slows down. Only a copy is modified, never the service itself. */
 export interface SlowPlace {
   readonly id: string;
   readonly title: string;
-  /** From the root of the project, built; the function is in the bundle of the server too. */
+  /** Path of the built module, relative to the project root; the server's bundle contains the function too. */
   readonly file: string;
-  /** Stands exactly once in the file; the useless work goes right behind it. */
+  /** Text that occurs exactly once in the file; the useless work is inserted directly after it. */
   readonly anchor: string;
-  /** How many units of the stage one call stands for, as an expression of the function. */
+  /** Number of stage units per call, as an expression in the scope of the function. */
   readonly units: string;
-  /** The stage that must turn red, and one that the function is no part of. */
+  /** The stage that must fail, and one that does not use the function. */
   readonly stage: string;
   readonly control: string;
 }
@@ -19,8 +19,8 @@ export interface SlowPlace {
 export const SLOW_PLACES: readonly SlowPlace[] = [
   {
     id: 'signature',
-    title: 'verification of the signature',
-    file: 'dist/src/decide/verify.js',
+    title: 'signature verification',
+    file: 'dist/src/auth/verify.js',
     anchor: 'function verifySignature(head, body, key) {',
     units: '1',
     stage: 'verify',
@@ -37,7 +37,7 @@ export const SLOW_PLACES: readonly SlowPlace[] = [
   },
   {
     id: 'respond',
-    title: 'answering a decision over HTTP',
+    title: 'responding to a decision over HTTP',
     file: 'dist/src/decide/respond.js',
     anchor: 'const latencyMs = performance.now() - pending.startedAtMs;',
     units: '1',
@@ -48,26 +48,29 @@ export const SLOW_PLACES: readonly SlowPlace[] = [
 
 const BUNDLE = 'dist/app';
 
-/** Where the function is: the module, which stages of one thread run, and the files of the bundle, which the server runs. */
+/**
+ * Returns the files that contain the function: the module, which the single-threaded stages run, and the bundle files, which the server
+ * runs.
+ */
 export function filesOf({ file, anchor }: SlowPlace, root: string): readonly string[] {
   const bundled = readdirSync(join(root, BUNDLE))
     .filter((name) => name.endsWith('.js'))
     .map((name) => join(BUNDLE, name))
     .filter((path) => readFileSync(join(root, path), 'utf8').includes(anchor));
-  if (bundled.length === 0) throw new Error(`no file of ${BUNDLE} has "${anchor}"`);
+  if (bundled.length === 0) throw new Error(`no file of ${BUNDLE} contains "${anchor}"`);
   return [file, ...bundled];
 }
 
-/** The file's text with work of no use in the function. Throws when the anchor is not there exactly once. */
+/** Inserts useless work into the function. Throws unless the anchor occurs exactly once. */
 export function addSpin(text: string, { file, anchor, units }: SlowPlace, turns: number): string {
   const parts = text.split(anchor);
-  if (parts.length !== 2) throw new Error(`${file} has "${anchor}" ${parts.length - 1} times`);
+  if (parts.length !== 2) throw new Error(`${file} contains "${anchor}" ${parts.length - 1} times`);
   return `${parts.join(`${anchor} spinInVain(${turns} * ${units});`)}\nvar spun = 1;\n${spinInVain.toString()}\n`;
 }
 
 let spun = 1;
 
-/** Each turn needs the result of the one before, and the last is kept, so that no compiler leaves any out. */
+/** Each iteration depends on the previous result, and the last result is kept, so that no compiler can remove any of them. */
 function spinInVain(turns: number): void {
   let value = spun;
   for (let n = turns; n > 0; n--) value = (Math.imul(value, 1_664_525) + 1_013_904_223) | 0;
@@ -77,7 +80,7 @@ function spinInVain(turns: number): void {
 const TRIES = 9;
 const TURNS = 4_000_000;
 
-/** µs of processor time per turn: of several tries the median. */
+/** Processor time per iteration, µs: the median of several tries. */
 export function measureSpin(): number {
   const us = Array.from({ length: TRIES }, () => {
     const from = process.cpuUsage();

@@ -1,45 +1,45 @@
 import type { Slice, ToleranceRule } from './statistics.ts';
 
-/** One stage of the service that is compared with its baseline. */
+/** A stage of the service that is compared with its baseline. */
 export interface Stage {
-  /** As `--stages` and the baseline have it. */
+  /** Id used by `--stages` and in the baseline file. */
   readonly id: string;
   readonly title: string;
-  /** What one unit of work is. */
+  /** Name of one unit of work. */
   readonly unit: string;
-  /** What it is divided by. */
+  /** Name of the work that the cost is divided by. */
   readonly reference: string;
   readonly judged: 'processor time' | 'p99';
-  /** Where to look when it became slower. */
+  /** Source files to inspect when the stage became slower. */
   readonly lookAt: string;
   readonly tolerance: ToleranceRule;
 }
 
-/** `smoke` shows that every stage works and measures nothing; `quick` takes at most three minutes for all stages. */
+/** `smoke` checks that every stage works and measures nothing; `quick` takes at most three minutes for all stages. */
 export type Form = 'smoke' | 'quick' | 'full';
 
 export interface Effort {
   readonly form: Form;
-  /** How many times the form's slices are taken. */
+  /** Multiplier of the form's number of slices. */
   readonly times: number;
 }
 
-/** What is measured together, because it shares servers or a process. */
+/** Stages that are measured together because they share servers or a process. */
 export interface Probe {
   readonly stages: readonly Stage[];
-  /** Why it cannot be measured here; null when it can. */
+  /** Returns why the stages cannot be measured here, or null when they can. */
   unavailable?(): string | null;
   measure(wanted: ReadonlySet<string>, effort: Effort): Promise<readonly Measured[]>;
 }
 
-/** The slices of one stage, round by round; each round is a process of its own. */
+/** Slices of one stage, grouped by round; each round is a separate process. */
 export interface Measured {
   readonly stage: string;
   readonly rounds: readonly (readonly Slice[])[];
-  /** The same by the wall clock, for information only; null where no work was timed. */
+  /** The same slices by the wall clock, informational only; null where no work was timed. */
   readonly wall: readonly (readonly Slice[])[] | null;
   readonly notes?: readonly string[];
 }
 
-/** Choice: 5 % is above what a code change of no consequence does to the compiler's choices; 12 % still shows 15 %. */
+/** Choice: 5 % exceeds the effect that an irrelevant code change has on JIT compilation; 12 % still detects a slow-down of 15 %. */
 export const USUAL_TOLERANCE: ToleranceRule = { floor: 0.05, ceiling: 0.12 };

@@ -5,7 +5,7 @@ import { openLoop } from './open-loop.ts';
 import type { Probe, Stage } from './stage.ts';
 import { webhooks } from './webhooks.ts';
 
-/** In the order in which they are measured: what is quick and shows most comes first. */
+/** In measuring order: the fastest and most informative probes come first. */
 export const PROBES: readonly Probe[] = [
   micro,
   decideProbe('uws'),

@@ -1,19 +1,19 @@
-/** Pure statistics of slices and runs. */
+/** Pure statistics over slices and runs. */
 
-/** One slice of a stage and the slices of its reference around it, each in µs per unit of work. */
+/** One slice of a stage and the mean of the neighbouring slices of its reference, each in µs per unit of work. */
 export interface Slice {
   readonly ours: number;
   readonly reference: number;
 }
 
-/** What a baseline is allowed to be exceeded by. All relative: 0.05 means 5 %. */
+/** Bounds of the amount by which a run may exceed its baseline. All values are relative: 0.05 means 5 %. */
 export interface ToleranceRule {
   readonly floor: number;
-  /** Tolerance above which a stage can no longer show a slow-down of 15 %. */
+  /** Tolerance above which a stage can no longer detect a slow-down of 15 %. */
   readonly ceiling: number;
 }
 
-/** Between the two nearest values; NaN without values. */
+/** Interpolates between the two nearest values. Returns NaN for an empty list. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = Float64Array.from(values).sort();
   const at = (sorted.length - 1) * share;
@@ -25,7 +25,7 @@ export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
 }
 
-/** Pairs each slice with the mean of the reference's slices before and after it, so that a machine that drifts does so for both. */
+/** Pairs each slice with the mean of the reference slices before and after it, so that a drift of the machine affects both. */
 export function pairSlices(ours: readonly number[], references: readonly number[]): readonly Slice[] {
   return ours.map((one, n) => {
     const [before = Number.NaN, after = before] = references.slice(n, n + 2);
@@ -34,27 +34,27 @@ export function pairSlices(ours: readonly number[], references: readonly number[
 }
 
 /**
- * The ratio of a stage to its reference: the median of the slices' ratios in each round, then the median of the rounds. A stalled
- * slice counts as one slice, and a process that was compiled unluckily as one round.
+ * Computes the ratio of a stage to its reference: the median of the slices' ratios in each round, then the median of the rounds. A stalled
+ * slice counts as one slice, and an unluckily compiled process as one round.
  */
 export function ratioOf(rounds: readonly (readonly Slice[])[]): number {
   return median(rounds.map((slices) => median(slices.map(({ ours, reference }) => ours / reference))));
 }
 
-/** Standard deviation estimated from the median absolute deviation, relative to the median: one wild run hardly changes it. */
+/** Estimates the standard deviation from the median absolute deviation, relative to the median. One outlier hardly changes it. */
 export function robustSpread(values: readonly number[]): number {
   const middle = median(values);
   return (1.4826 * median(values.map((value) => Math.abs(value - middle)))) / middle;
 }
 
 /**
- * Choice: four standard deviations pass 999 of 1,000 runs of a normal spread; since ten runs show little of the tails, the largest
- * deviation seen counts half as much again.
+ * Choice: four standard deviations accept 999 of 1,000 runs of a normal distribution; ten runs show little of the tails, so the largest
+ * observed deviation counts one and a half times.
  */
 const SPREADS = 4;
 const LARGEST_DEVIATIONS = 1.5;
 
-/** How many times the baseline a run may be: above 1. */
+/** Highest permitted ratio of a run to the baseline, above 1. */
 export function toleranceOf(runs: readonly number[], { floor }: ToleranceRule): number {
   const largest = Math.max(...runs) / median(runs) - 1;
   return 1 + Math.max(floor, SPREADS * robustSpread(runs), LARGEST_DEVIATIONS * largest);

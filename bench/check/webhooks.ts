@@ -10,7 +10,10 @@ import { ProcessorClock } from './processor-time.ts';
 import { type Effort, type Form, type Measured, type Probe, USUAL_TOLERANCE } from './stage.ts';
 import { pairSlices } from './statistics.ts';
 
-/** Processor time per delivery of a backlog, beside that of a bare sender of as many; the first of each run are not counted. */
+/**
+ * Compares the processor time per delivery of a backlog with that of a bare sender of the same number of deliveries. Skips the first
+ * deliveries of each run.
+ */
 
 interface Plan {
   readonly slices: number;
@@ -20,12 +23,12 @@ interface Plan {
 
 const PLANS: Readonly<Record<Form, Plan>> = {
   smoke: { slices: 1, deliveries: 400, skipped: 20 },
-  quick: { slices: 4, deliveries: 10_000, skipped: 2_500 },
+  quick: { slices: 6, deliveries: 10_000, skipped: 2_500 },
   full: { slices: 9, deliveries: 24_000, skipped: 6_000 },
 };
 const ENDPOINTS = 40;
 const WEBHOOKS_EACH = 20;
-/** As many as the service has at one host. */
+/** The service's limit of connections per host. */
 const CONNECTIONS = 64;
 const POLL_MS = 15;
 const WAIT_MS_MAX = 60_000;
@@ -38,7 +41,7 @@ export const webhooks: Probe = {
       unit: 'delivery',
       reference: 'bare sender',
       judged: 'processor time',
-      lookAt: 'src/deliver, src/egress, src/store (deliveries)',
+      lookAt: 'src/webhooks, src/egress, src/state (deliveries)',
       tolerance: USUAL_TOLERANCE,
     },
   ],
@@ -59,7 +62,7 @@ export const webhooks: Probe = {
         references.push(await runBare(children, receiver, plan));
       }
       const slicesOf = (of: (cost: Cost) => number): Measured['rounds'] =>
-        // Each slice is a process of its own.
+        // Each slice is a separate process.
         pairSlices(ours.map(of), references.map(of)).map((slice) => [slice]);
       return [
         {
@@ -101,7 +104,7 @@ async function runService(children: Children, receiver: Receiver, plan: Plan, fo
   return cost;
 }
 
-/** Between the first look at which `skipped` had arrived and the last one at which some were still to come. */
+/** Measures from the first poll after `skipped` deliveries to the last poll at which at least `CONNECTIONS` deliveries were outstanding. */
 async function costOf(receiver: Receiver, pid: number | undefined, { deliveries, skipped }: Plan): Promise<Cost> {
   const clock = new ProcessorClock(pid);
   interface Look {
@@ -121,7 +124,7 @@ async function costOf(receiver: Receiver, pid: number | undefined, { deliveries,
     if (look.atMs > untilMs) throw new Error(`${count} of ${deliveries} arrived`);
     await new Promise((done) => setTimeout(done, POLL_MS));
   }
-  if (first === null || last === null) throw new Error('all deliveries arrived between two looks');
+  if (first === null || last === null) throw new Error('all deliveries arrived between two polls');
   const count = last.count - first.count;
   return { processorUs: (last.us - first.us) / count, wallUs: ((last.atMs - first.atMs) * 1_000) / count };
 }

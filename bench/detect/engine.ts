@@ -1,25 +1,32 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { CustomerNumber } from '../../src/base/brand.ts';
-import { DECISIONS, type Decision } from '../../src/core/decision.ts';
-import { decodeRecord, type DecisionRecord, type RecordedContribution } from '../../src/core/decision-record.ts';
-import type { PolicySet } from '../../src/core/policy-set.ts';
-import { AnswerReader, AnswerWriter, createFrame, FrameReader, FrameWriter } from '../../src/pools/frame.ts';
-import type { GeoContent, GeoSlot } from '../../src/pools/layer-messages.ts';
+import type { CustomerNumber } from '../../src/kernel/brand.ts';
+import { DECISIONS, type Decision } from '../../src/risk/decision.ts';
+import { decodeRecord, type DecisionRecord, type RecordedContribution } from '../../src/risk/decision-record.ts';
+import type { PolicySet } from '../../src/risk/policy/policy-set.ts';
+import {
+  AnswerReader,
+  AnswerWriter,
+  createBatchBuffer,
+  BatchReader,
+  BatchWriter,
+} from '../../src/frames/batch-buffer.ts';
+import type { GeoContent, GeoSlot } from '../../src/assets/asset-messages.ts';
 import { Engine } from '../../src/score/engine.ts';
 import { createGeoIp, type GeoIp } from '../../src/score/geoip.ts';
 import { createSources } from '../../src/score/sources.ts';
-import { openStore } from '../../src/store/open-store.ts';
+import { openStore } from '../../src/state/open-store.ts';
 import { LocalVelocity } from '../../src/velocity/local-velocity.ts';
 import { createVelocityMemory } from '../../src/velocity/memory.ts';
+import { readVelocityStats } from '../../src/velocity/stats.ts';
 import type { TrafficEvent } from '../traffic-days/events.ts';
 import type { OutcomeSink } from './outcomes.ts';
 
 export interface EngineParts {
   readonly geo: Readonly<Record<GeoSlot, GeoContent>>;
   readonly policies: PolicySet;
-  /** Choice of the caller; the service has 256 MB. */
+  /** Choice of the caller; the service uses 256 MB. */
   readonly velocityBytes: number;
 }
 
@@ -33,21 +40,23 @@ export interface Decided {
 }
 
 /**
- * The scoring path of a score worker, in this process: same body validation, hashing, GeoIP, velocity table and rules. No model,
- * and lists and registry are empty.
+ * The scoring path of a score worker, in this process: same body validation, hashing, GeoIP, velocity store and rules. It has no model;
+ * lists and registry are empty.
  */
 export interface DetectEngine {
   readonly geo: GeoIp;
   /** Decides events in order, each at its own time. Rejects when a response is not a 200. */
   decide(events: readonly TrafficEvent[]): Promise<readonly Decided[]>;
-  /** Receives outcomes of earlier events. */
+  /** Receives the outcomes of earlier events. */
   readonly outcomes: OutcomeSink;
+  /** Number of records of 137 bytes that the velocity store has created so far. */
+  recordsMade(): number;
   close(): Promise<void>;
 }
 
 const ID_AT = '{"request_id":"'.length;
 const ID_CHARACTERS = 30;
-/** Choice: outcomes come 400 ms after their decisions; far fewer are decided meanwhile. */
+/** Choice: outcomes arrive 400 ms after their decisions; far fewer decisions than this are made in that time. */
 const OPEN_MAX = 10_000;
 
 export function openDetectEngine({ geo: contents, policies, velocityBytes }: EngineParts): DetectEngine {
@@ -58,7 +67,8 @@ export function openDetectEngine({ geo: contents, policies, velocityBytes }: Eng
   const geo = createGeoIp(contents);
   const worker = createSources(store, geo);
   // A fixed key: two runs with the same seed give the same figures.
-  const velocity = new LocalVelocity(createVelocityMemory(velocityBytes, Buffer.alloc(16, 7)));
+  const memory = createVelocityMemory(velocityBytes, Buffer.alloc(16, 7));
+  const velocity = new LocalVelocity(memory);
   const engine = new Engine({
     sources: worker.sources,
     model: { current: () => null },
@@ -71,18 +81,18 @@ export function openDetectEngine({ geo: contents, policies, velocityBytes }: Eng
       throw error;
     },
   });
-  const frame = createFrame();
-  const writer = new FrameWriter(frame);
-  const reader = new FrameReader(frame);
+  const frame = createBatchBuffer();
+  const writer = new BatchWriter(frame);
+  const reader = new BatchReader(frame);
   const answers = new AnswerWriter(frame);
   const answered = new AnswerReader(frame);
 
-  /** Decisions whose outcome may be reported soon. */
+  /** Decisions whose outcome may still be reported. */
   const open = new Map<string, Pick<DecisionRecord, 'occurredAtMs' | 'publicKey' | 'outcome' | 'trace'>>();
 
   const read = (at: number, event: TrafficEvent): Decided => {
     const status = answered.status(at);
-    if (status !== 200) throw new Error(`a request was answered with ${status}: ${answered.text(at)}`);
+    if (status !== 200) throw new Error(`a request returned status ${status}: ${answered.text(at)}`);
     const decision = answered.decision(at);
     const requestId = answered.text(at).slice(ID_AT, ID_AT + ID_CHARACTERS);
     if (event.outcome !== null) open.set(requestId, decodeRecord(Buffer.from(answered.record(at))));
@@ -100,7 +110,7 @@ export function openDetectEngine({ geo: contents, policies, velocityBytes }: Eng
     outcomes: {
       report({ requestId, customerNumber, outcome, atMs }) {
         const decided = open.get(requestId);
-        if (decided === undefined) throw new Error(`no decision is open for ${requestId}`);
+        if (decided === undefined) throw new Error(`no pending decision for ${requestId}`);
         open.delete(requestId);
         const { occurredAtMs, publicKey, trace, outcome: before } = decided;
         const customer = customerNumber as CustomerNumber;
@@ -115,6 +125,7 @@ export function openDetectEngine({ geo: contents, policies, velocityBytes }: Eng
       await engine.scoreBatch(reader, answers, 0, events.length);
       return events.map((event, at) => read(at, event));
     },
+    recordsMade: () => readVelocityStats(memory).made,
     async close() {
       await store.close();
       rmSync(folder, { recursive: true, force: true });

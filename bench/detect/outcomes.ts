@@ -1,4 +1,4 @@
-import type { Decision } from '../../src/core/decision.ts';
+import type { Decision } from '../../src/risk/decision.ts';
 import type { TrafficEvent, TrueOutcome } from '../traffic-days/events.ts';
 
 /** Outcome of an earlier request, as a customer sends it to `POST /v1/outcomes`. */
@@ -6,18 +6,18 @@ export interface OutcomeReport {
   readonly requestId: string;
   readonly customerNumber: number;
   readonly outcome: TrueOutcome | 'challenge_failed';
-  /** When the customer sends it, Unix ms. */
+  /** Time at which the customer sends it, Unix ms. */
   readonly atMs: number;
-  /** The request that it is about. */
+  /** The request that the outcome belongs to. */
   readonly event: TrafficEvent;
 }
 
-/** Receives outcomes in order of time. Each is reported before any later event is decided. */
+/** Receives outcomes in time order. Each outcome is reported before any later event is decided. */
 export interface OutcomeSink {
   report(outcome: OutcomeReport): void | Promise<void>;
 }
 
-/** Choice: time until a customer has reported whether a password was right or a bank accepted. */
+/** Choice: delay until a customer reports whether a password was correct or a bank accepted a payment. */
 export const OUTCOME_DELAY_MS = 400;
 
 /**
@@ -30,7 +30,7 @@ export function learnedOutcome(event: TrafficEvent, decision: Decision): Outcome
   return decision === 'SOFT_CHALLENGE' && session.isAttack ? 'challenge_failed' : outcome;
 }
 
-/** Reports that are on their way, oldest first: all take equally long. */
+/** Pending reports in time order; all have the same delay. */
 export class OutcomeQueue {
   readonly #waiting: OutcomeReport[] = [];
   readonly #sink: OutcomeSink;
@@ -45,7 +45,7 @@ export class OutcomeQueue {
     return this.#reported;
   }
 
-  /** When the next report is due; Infinity without one. */
+  /** Time at which the next report is due; Infinity when there is none. */
   get nextDueMs(): number {
     return this.#waiting[this.#at]?.atMs ?? Infinity;
   }
@@ -54,7 +54,7 @@ export class OutcomeQueue {
     this.#waiting.push(report);
   }
 
-  /** Reports what is due by then. */
+  /** Sends all reports that are due at `nowMs`. */
   async flush(nowMs: number): Promise<void> {
     for (let next = this.#waiting[this.#at]; next !== undefined && next.atMs <= nowMs; next = this.#waiting[this.#at]) {
       this.#at++;

@@ -2,18 +2,18 @@ import { init, type BarSeriesOption, type LineSeriesOption } from 'echarts';
 import { fractionOf, type AttackRow, type HonestRow, type Report } from './report.ts';
 import type { RocPoint } from './roc.ts';
 
-/** The ROC curve and honest kinds on the left, the catch of each kind of attack on the right. */
+/** The ROC curve and honest kinds on the left, the detection rate of each kind of attack on the right. */
 
 const WIDTH = 1_400;
 const ROW_HEIGHT = 15;
 const HEIGHT_MIN = 900;
 const CURVE_HEIGHT = 420;
-/** Blue, orange and grey, that people with colour blindness tell apart (Okabe and Ito). */
+/** Blue, orange and grey that people with colour blindness can distinguish (Okabe and Ito). */
 const CHALLENGED = '#56B4E9';
 const HELD_BACK = '#0072B2';
 const HONEST = '#D55E00';
 const CHANCE = '#999999';
-/** Lower bounds of the default bands of most events: watch, soft challenge, block. */
+/** Lower bounds of the default bands of most event types: watch, soft challenge, block. */
 const BANDS = [30, 50, 80];
 
 export function drawPicture(report: Report, title: string): string {
@@ -51,7 +51,7 @@ export function drawPicture(report: Report, title: string): string {
     series: [...curve(report.roc.points), honestBars(honest), ...attackBars(attacks)],
   });
   const picture = chart.renderToSVGString();
-  // Its animation clock would keep the process alive.
+  // The animation clock of the chart would keep the process alive.
   chart.dispose();
   return picture;
 }
@@ -104,7 +104,7 @@ function curve(points: readonly RocPoint[]): LineSeriesOption[] {
                   name: String(score),
                   coord: inPercent(point),
                   value: String(score),
-                  // The first two lie close together.
+                  // The points of the first two bands lie close together.
                   label: { position: score === BANDS[0] ? ('top' as const) : ('right' as const) },
                 },
               ];
@@ -142,7 +142,7 @@ function honestBars(kinds: readonly HonestRow[]): BarSeriesOption {
   };
 }
 
-/** One bar over the other: what is held back is part of what is challenged. */
+/** Draws one bar over the other: sessions that are held back are a subset of those that are challenged. */
 function attackBars(kinds: readonly AttackRow[]): BarSeriesOption[] {
   const both = { type: 'bar' as const, xAxisIndex: 2, yAxisIndex: 2, barCategoryGap: '30%' };
   return [

@@ -1,25 +1,25 @@
 import Table from 'cli-table3';
 import { fractionOf, type AttackRow, type HonestRow, type Report, type Share } from './report.ts';
 
-/** No colours, and no line between rows: there are sixty of them. */
+/** No colours and no lines between rows: a table has up to sixty rows. */
 const PLAIN = {
   style: { head: [], border: [] },
   chars: { mid: '', 'left-mid': '', 'mid-mid': '', 'right-mid': '' },
 };
 
-/** The report as text. */
+/** Formats the report as text. */
 export function reportText(
   report: Report,
   runs: readonly { readonly seed: number; readonly report: Report }[],
 ): string {
   const parts = [
     summaryTable(report, runs),
-    'Honest sessions that were challenged or worse, and the people to whom it happened. Kinds with * are ordinary people.',
+    'Honest sessions that were challenged or worse, and the people affected. Kinds marked * are ordinary people.',
     honestTable(report),
   ];
   if (report.attackSessions > 0) {
     parts.push(
-      'Sessions of attackers: challenged or worse, and held back (soft challenge or block); events that got through before a\n' +
+      'Attack sessions: challenged or worse, and held back (soft challenge or block); events that passed before a\n' +
         "campaign's first stop (median), campaigns that were never stopped, and events that were not held back.",
       attackTable(report),
     );
@@ -36,7 +36,7 @@ function summaryTable(report: Report, runs: readonly { readonly seed: number; re
       'sessions, honest / attack',
       'events',
       'challenged: sessions / people',
-      'ordinary: sessions / people',
+      'Choice: rules after the fourth are rarely relevant; the JSON file contains all.',
       'mean catch / held back',
       'kinds ≥ 90 / < 10 %',
       'held ≥ 90 / < 10 %',
@@ -120,7 +120,7 @@ function attackCells(row: AttackRow): (string | number)[] {
   ];
 }
 
-/** Choice: what is rarer than the fourth is rarely worth a look, and the file has all. */
+/** Choice: number of entries printed per row; rarer ones are seldom of interest, and the file contains all of them. */
 const RULES_SHOWN = 4;
 
 function reasonTable({ reasons }: Report): string {

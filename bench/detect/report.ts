@@ -1,13 +1,13 @@
 import { computeRoc, type Roc } from './roc.ts';
 import type { CampaignResult, SessionResult, Tally } from './tally.ts';
 
-/** A part of a whole. */
+/** A count and its total. */
 export interface Share {
   readonly part: number;
   readonly of: number;
 }
 
-/** Honest sessions and people of one kind, or of all. */
+/** Honest sessions and people of one kind, or of all kinds. */
 export interface HonestRow {
   readonly kind: string;
   readonly isOrdinary: boolean;
@@ -16,7 +16,7 @@ export interface HonestRow {
   readonly people: Share;
   readonly firstHours: Share;
   readonly later: Share;
-  /** Of sessions from an office or a school: on its first day, and on later ones. */
+  /** Sessions from an office or a school: on the first day that it uses the customer, and on later days. */
   readonly officeFirstDay: Share;
   readonly officeLater: Share;
 }
@@ -25,21 +25,21 @@ export interface AttackRow {
   readonly kind: string;
   readonly challenged: Share;
   readonly heldBack: Share;
-  /** Events that got through before a campaign's first stop: the median over campaigns, those that were never stopped included. */
+  /** Events that passed before a campaign's first stop: the median over all campaigns, including those that were never stopped. */
   readonly throughFirst: number;
   readonly campaigns: number;
   readonly neverStopped: number;
-  /** Of all its events, those that were not held back. */
+  /** Events of the kind that were not held back. */
   readonly through: Share;
 }
 
-/** Which rules fired at the first challenged event of honest sessions. */
+/** Rules that fired at the first challenged event of honest sessions. */
 export interface ReasonRow {
   readonly kind: string;
   readonly challenged: number;
-  /** Sessions by rule, most first. */
+  /** Number of sessions per rule, descending. */
   readonly rules: readonly (readonly [code: string, sessions: number])[];
-  /** Sessions by all rules that fired together, most first. */
+  /** Number of sessions per combination of rules that fired together, descending. */
   readonly together: readonly (readonly [codes: string, sessions: number])[];
 }
 
@@ -49,43 +49,43 @@ export interface RuleRow {
   readonly honest: Share;
   readonly ordinary: Share;
   readonly attacks: Share;
-  /** Kinds of attacks, those with the largest share of such sessions first. */
+  /** Kinds of attacks by share of sessions in which the rule fired, descending. */
   readonly kinds: readonly (readonly [kind: string, share: number])[];
 }
 
 export interface Report {
   readonly events: number;
   readonly honest: HonestRow;
-  /** Those about whose way to the site nothing is special. */
+  /** Sessions of people whose network, device and habits have nothing special. */
   readonly ordinary: HonestRow;
   readonly honestKinds: readonly HonestRow[];
   readonly attackSessions: number;
   readonly attackKinds: readonly AttackRow[];
-  /** Means over kinds, so that a kind with many sessions counts as much as one with few; NaN without attacks. */
+  /** Means over kinds, so that all kinds have the same weight regardless of their number of sessions; NaN without attacks. */
   readonly meanChallenged: number;
   readonly meanHeldBack: number;
-  /** Kinds whose share of challenged sessions is 90 % or more, and under 10 %. */
+  /** Number of kinds whose share of challenged sessions is at least 90 %, and below 10 %. */
   readonly kindsFrom90: number;
   readonly kindsUnder10: number;
   readonly kindsHeldFrom90: number;
   readonly kindsHeldUnder10: number;
   readonly roc: Roc;
   readonly reasons: readonly ReasonRow[];
-  /** Those that fired, most attacks first. */
+  /** Rules that fired, by number of attack sessions, descending. */
   readonly rules: readonly RuleRow[];
 }
 
-/** Computes one report of several runs by adding their counts. */
-export function computeReport(tallies: readonly Tally[]): Report {
-  const sessions = tallies.flatMap((tally) => [...tally.sessions.values()]);
-  // People of two runs are not the same people, whatever their numbers.
+/** Computes one report over several runs by adding their counts. */
+export function computeReport(rowCounters: readonly Tally[]): Report {
+  const sessions = rowCounters.flatMap((tally) => [...tally.sessions.values()]);
+  // Actor numbers are unique only within a run, so the key of a person includes the run.
   const personOf = new Map<SessionResult, string>();
-  for (const [run, tally] of tallies.entries())
+  for (const [run, tally] of rowCounters.entries())
     for (const session of tally.sessions.values()) personOf.set(session, `${run}/${session.label.actor}`);
   const honest = sessions.filter(({ label }) => !label.isAttack);
   const attacks = sessions.filter(({ label }) => label.isAttack);
   const campaigns = groupBy(
-    tallies.flatMap((tally) => [...tally.campaigns.values()]),
+    rowCounters.flatMap((tally) => [...tally.campaigns.values()]),
     ({ kind }) => kind,
   );
   const row = (kind: string, of: readonly SessionResult[]): HonestRow => honestRow(kind, of, personOf);
@@ -96,7 +96,7 @@ export function computeReport(tallies: readonly Tally[]): Report {
   const challenged = attackKinds.map(({ challenged }) => fractionOf(challenged));
   const held = attackKinds.map(({ heldBack }) => fractionOf(heldBack));
   return {
-    events: tallies.reduce((sum, { events }) => sum + events, 0),
+    events: rowCounters.reduce((sum, { events }) => sum + events, 0),
     honest: row('all', honest),
     ordinary: row(
       'ordinary',
@@ -194,7 +194,7 @@ function shareOf(sessions: readonly SessionResult[], test: (session: SessionResu
   return { part: sessions.filter(test).length, of: sessions.length };
 }
 
-/** NaN of nothing. */
+/** Returns NaN when the total is 0. */
 export function fractionOf({ part, of }: Share): number {
   return of === 0 ? Number.NaN : part / of;
 }

@@ -1,25 +1,28 @@
-/** Scores are kept in tenths: 0 to 1,000. */
+/** Number of distinct scores: 0 to 1,000 tenths. */
 const TENTHS = 1_001;
-/** No score reaches it. */
+/** A threshold above the maximum score. */
 const NOTHING = 101;
 
 export interface RocPoint {
-  /** Everything from this score on counts as caught. */
+  /** Threshold: sessions with at least this score count as detected. */
   readonly score: number;
-  /** Share of honest sessions from that score on. */
+  /** Share of honest sessions with at least that score. */
   readonly falseAlarms: number;
-  /** Share of attackers' sessions from that score on. */
+  /** Share of attack sessions with at least that score. */
   readonly catch: number;
 }
 
 export interface Roc {
-  /** Area under the curve: the probability that an attacker's session scores higher than an honest one. NaN without one of both. */
+  /**
+   * Area under the curve: the probability that an attack session scores higher than an honest one. NaN unless there are sessions of both
+   * kinds.
+   */
   readonly area: number;
-  /** From the highest score to the lowest; one for each score that occurs, and the two ends. */
+  /** Sorted by descending score: one point per score that occurs, plus the end point where nothing is detected. */
   readonly points: readonly RocPoint[];
 }
 
-/** The curve of sessions' highest scores. Sessions of equal score count half, as a coin would decide between them. */
+/** Computes the curve over the sessions' highest scores. Pairs of equal score count as half, as if a coin decided between them. */
 export function computeRoc(sessions: Iterable<{ readonly score: number; readonly isAttack: boolean }>): Roc {
   const honest = new Float64Array(TENTHS);
   const attacks = new Float64Array(TENTHS);

@@ -1,4 +1,4 @@
-import { BATCH_REQUESTS_MAX } from '../../src/limits.ts';
+import { BATCH_REQUESTS_MAX } from '../../src/kernel/limits.ts';
 import type { PlannedSession, TrafficEvent } from '../traffic-days/events.ts';
 import { eventsOf } from '../traffic-days/week.ts';
 import type { DetectEngine } from './engine.ts';
@@ -10,7 +10,7 @@ export interface RunOptions {
   readonly engine: DetectEngine;
   /** Report outcomes to `engine.outcomes`. */
   readonly reportsOutcomes: boolean;
-  /** Called every few thousand events with the share of simulated time that has passed, 0 to 1. */
+  /** Called every few thousand events with the elapsed share of the virtual clock, 0 to 1. */
   readonly onProgress?: (begun: number) => void;
 }
 

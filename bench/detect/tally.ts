@@ -1,32 +1,32 @@
-import { DECISIONS, type Decision } from '../../src/core/decision.ts';
+import { DECISIONS, type Decision } from '../../src/risk/decision.ts';
 import type { SessionLabel, TrafficEvent } from '../traffic-days/events.ts';
 import type { Decided } from './engine.ts';
 
 /** Result of one session. */
 export interface SessionResult {
   readonly label: SessionLabel;
-  /** It began within the first hours of its customer. */
+  /** Whether it began within the first hours of its customer. */
   readonly isFirstHours: boolean;
-  /** The highest of its events, 0 to 100. */
+  /** Highest score of its events, 0 to 100. */
   score: number;
-  /** Soft challenge, review or block, at any event. */
+  /** Whether any event got a soft challenge, review or block. */
   isChallenged: boolean;
-  /** Soft challenge or block: a review lets a login through. */
+  /** Whether any event got a soft challenge or block. A review lets a login through. */
   isHeldBack: boolean;
-  /** Of its events. */
+  /** Number of its events. */
   events: number;
-  /** Of its events: those that were not held back. */
+  /** Number of its events that were not held back. */
   through: number;
-  /** The rules that fired at its first event that was challenged; empty without one. */
+  /** Rules that fired at its first challenged event; empty when none was challenged. */
   reasons: readonly string[];
-  /** The rules that fired at any of its events with a weight. */
+  /** Rules that fired with a positive weight at any of its events. */
   readonly fired: Set<string>;
 }
 
 /** Result of one attack campaign. */
 export interface CampaignResult {
   readonly kind: string;
-  /** Events before the first that was held back, of all its sessions; all of them where none was. */
+  /** Number of events, over all its sessions, before the first one that was held back; all events when none was. */
   throughFirst: number;
   isStopped: boolean;
 }

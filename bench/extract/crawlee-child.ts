@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { pathToFileURL } from 'node:url';
 
 /**
- * Crawls a site with Crawlee as its handbook says, its requests and records on the disk, and prints how long that took. Lives until
- * its parent is done with it.
+ * Crawls a site with Crawlee as its documentation describes, with requests and records on disk, and prints the duration. Lives until its
+ * parent disconnects.
  *
- * Arguments: Crawlee's module, the folder of its storage, where to begin, requests at the same time.
+ * Arguments: module path of Crawlee, storage folder, start URL, concurrency.
  */
 const [modulePath = '', storage = '', url = '', concurrency = '16'] = process.argv.slice(2);
 
-/** What is used of it. */
+/** The part of Crawlee's interface that is used here. */
 interface Crawlee {
   readonly Configuration: new (options: object) => object;
   readonly CheerioCrawler: new (options: object, configuration: object) => CrawleeCrawler;
@@ -42,7 +42,7 @@ const configuration = new Configuration({
 });
 const crawler = new CheerioCrawler(
   {
-    // At once, and not by and by.
+    // Starts at full concurrency; by default Crawlee increases it gradually.
     minConcurrency: Number(concurrency),
     maxConcurrency: Number(concurrency),
     async requestHandler({ request, $, enqueueLinks, pushData }: Context) {

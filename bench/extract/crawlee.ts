@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { type Children, lineOf } from '../webhooks/children.ts';
 import { usageOf, type ProcessUsage } from './usage.ts';
 
-/** Crawlee is no dependency of the project: it is installed into a folder of its own when a bench wants it. */
+/** Crawlee is not a dependency of the project: a bench that needs it installs it into a separate folder. */
 
 const PACKAGE = '@crawlee/cheerio';
-/** The version that the figures were measured with. */
+/** The version that the published figures were measured with. */
 const VERSION = '3.18.1';
 const INSTALL_MS_MAX = 300_000;
 
@@ -18,7 +18,7 @@ export interface CrawleeRun {
   readonly usage: ProcessUsage;
 }
 
-/** The folder of the package; null where it is not there and cannot be installed. */
+/** Returns the package folder, or null when the package is missing and cannot be installed. */
 export async function findCrawlee(folder: string): Promise<string | null> {
   const place = join(folder, 'node_modules', PACKAGE);
   if (existsSync(join(place, 'package.json'))) return place;
@@ -31,24 +31,18 @@ export async function findCrawlee(folder: string): Promise<string | null> {
     () => null,
   );
   if (code === 0 && existsSync(join(place, 'package.json'))) return place;
-  console.log(`${PACKAGE} could not be installed; only our own figures follow`);
+  console.log(`${PACKAGE} could not be installed; only the service is measured`);
   return null;
 }
 
-/** One crawl in a process of its own. The time is that of the crawl alone, without the process's start. */
+/** Runs one crawl in a separate process. The time excludes the start of the process. */
 export async function runCrawlee(
   children: Children,
   place: string,
   storage: string,
   { url, concurrency }: { readonly url: string; readonly concurrency: number },
 ): Promise<CrawleeRun> {
-  const child = children.spawn(
-    '../extract/crawlee-child.js',
-    join(place, 'index.mjs'),
-    storage,
-    url,
-    String(concurrency),
-  );
+  const child = children.spawn('./crawlee-child.js', join(place, 'index.mjs'), storage, url, String(concurrency));
   const line = await lineOf(child, (text) => text.startsWith('{"crawled"'));
   const usage = usageOf(child.pid);
   child.disconnect();

@@ -1,19 +1,19 @@
-/** What the benches of extraction are told. */
+/** Options of the extraction benches. */
 export interface BenchOptions {
-  /** Of the site. */
+  /** Number of pages of the site. */
   readonly pages: number;
   readonly rounds: number;
-  /** Requests at the same time. */
+  /** Concurrent requests. */
   readonly concurrency: number;
-  /** Of each page. */
+  /** Paragraphs per page. */
   readonly paragraphs: number;
-  /** Of the job that is paged through. */
+  /** Number of records of the job that is paged through. */
   readonly records: number;
-  /** Nothing to compare with is run. */
+  /** Skips the comparison with Crawlee. */
   readonly isAlone: boolean;
   readonly crawleeFolder: string;
-  /** For the server, for example --cpu-prof. */
+  /** Passed to the server's Node.js, for example --cpu-prof. */
   readonly nodeFlags: readonly string[];
-  /** For data directories; removed in the end. */
+  /** Parent of the data directories; removed at the end. */
   readonly folder: string;
 }

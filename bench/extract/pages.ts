@@ -10,14 +10,14 @@ interface Run {
   readonly pagesPerSecond: number;
   readonly cpuMsPerPage: number;
   readonly peakMb: number;
-  /** Of that, pages of the store. */
+  /** Part of `peakMb` that is mapped pages of the store. */
   readonly storeMb: number;
 }
 
-/** As a machine is set up that extracts and decides nothing: the least memory for velocity, no location databases. */
+/** Settings of a machine that only extracts: the smallest velocity store, no location databases. */
 const EXTRACTION_ALONE = { GATEHOUSE_VELOCITY_MB: '16', GATEHOUSE_GEOIP_PACKAGES: '0' };
 
-/** Pages a second of a crawl whose requests and records are on the disk, beside Crawlee's, and what both use. */
+/** Measures pages per second of a crawl whose requests and records are on disk, and what it uses, for the service and for Crawlee. */
 export async function benchPages(options: BenchOptions, children: Children): Promise<void> {
   const { pages, rounds, concurrency, paragraphs, folder } = options;
   const crawlee = options.isAlone ? null : await findCrawlee(options.crawleeFolder);
@@ -28,9 +28,9 @@ export async function benchPages(options: BenchOptions, children: Children): Pro
   const server = await children.serve(dataDir, options.nodeFlags, EXTRACTION_ALONE);
   const caller = new Caller(server.port, secretKey);
   console.log(`${pages} pages, ${concurrency} requests at a time, ${rounds} rounds`);
-  print('', 'pages/s', 'CPU ms/page', 'peak MB', 'of it store');
+  print('', 'pages/s', 'CPU ms/page', 'peak MB', 'store MB');
   const rest = usageOf(server.child.pid);
-  print('service at rest', '', '', rest.residentMb.toFixed(0), rest.storeMb.toFixed(0));
+  print('service, idle', '', '', rest.residentMb.toFixed(0), rest.storeMb.toFixed(0));
   const ours: Run[] = [];
   const theirs: Run[] = [];
   for (let round = 0; round < rounds; round++) {
@@ -38,7 +38,7 @@ export async function benchPages(options: BenchOptions, children: Children): Pro
     row('service', ours.at(-1));
     if (crawlee === null) continue;
     const run = await runCrawlee(children, crawlee, join(folder, `crawlee-${round}`), { url, concurrency });
-    if (run.pages !== pages) throw new Error(`Crawlee took ${run.pages} of ${pages} pages`);
+    if (run.pages !== pages) throw new Error(`Crawlee crawled ${run.pages} of ${pages} pages`);
     theirs.push({
       pagesPerSecond: (pages * 1_000) / run.ms,
       cpuMsPerPage: run.usage.cpuMs / pages,
@@ -49,9 +49,9 @@ export async function benchPages(options: BenchOptions, children: Children): Pro
   }
   console.log(`pages/s, median of ${rounds}: ${median(ours.map((run) => run.pagesPerSecond)).toFixed(0)}`);
   const ownMb = Math.max(...ours.map(({ peakMb, storeMb }) => peakMb - storeMb));
-  console.log(`the service's most memory without pages of the store: ${ownMb.toFixed(0)} MB (under 250 MB)`);
+  console.log(`the service's peak memory without pages of the store: ${ownMb.toFixed(0)} MB (target: under 250 MB)`);
   if (theirs.length === 0) return;
-  // Round by round: a machine that is slower for a while is so for both.
+  // Compares per round: a temporary slow-down of the machine affects both.
   const ratio = (of: (run: Run) => number): string =>
     median(ours.flatMap((run, at) => (theirs[at] === undefined ? [] : [of(run) / of(theirs[at])]))).toFixed(2);
   const [speed, cpu, peak] = [

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import type { CustomerNumber } from '../../src/base/brand.ts';
-import type { FoundRecords } from '../../src/store/extraction-records.ts';
-import type { Result } from '../../src/store/extractions.ts';
-import type { Store } from '../../src/store/open-store.ts';
+import type { CustomerNumber } from '../../src/kernel/brand.ts';
+import type { FoundRecords } from '../../src/state/extractions/record-table.ts';
+import type { Result } from '../../src/state/extraction-table.ts';
+import type { Store } from '../../src/state/open-store.ts';
 import type { Children } from '../webhooks/children.ts';
 import { print } from '../webhooks/report.ts';
 import type { BenchOptions } from './options.ts';
@@ -11,13 +11,13 @@ import { Caller, seed, valueOf } from './service.ts';
 import { storedJob, storedPart } from './stored-job.ts';
 import { type ProcessUsage, usageOf } from './usage.ts';
 
-/** As many as a page of the interface has at most. */
+/** Maximum number of records per page of the API. */
 const PAGE_RECORDS = 1_000;
-/** As many as the service writes as one chunk. */
+/** Maximum number of records that the service writes as one chunk. */
 const CHUNK_RECORDS = 250;
 const CHUNKS_AT_ONCE = 20;
 
-/** Pages through all records of one large job: what the service needs must not grow with how far the caller is. */
+/** Pages through all records of one large job. The service's cost per page must not grow with the position of the cursor. */
 export async function benchRecords({ records, folder, nodeFlags }: BenchOptions, children: Children): Promise<void> {
   const dataDir = join(folder, 'records');
   let id = '';
@@ -29,7 +29,7 @@ export async function benchRecords({ records, folder, nodeFlags }: BenchOptions,
   const server = await children.serve(dataDir, nodeFlags);
   const caller = new Caller(server.port, secretKey);
   console.log(`${records} records of one job, pages of ${PAGE_RECORDS}; written in ${(seededMs / 1_000).toFixed(1)} s`);
-  print('', 'records/s', 'CPU µs/record', 'MB', 'of files');
+  print('', 'records/s', 'CPU µs/record', 'MB', 'file MB');
   const { pid } = server.child;
   for (const format of ['json', 'ndjson', 'csv']) {
     const before = usageOf(pid);
@@ -51,12 +51,12 @@ export async function benchRecords({ records, folder, nodeFlags }: BenchOptions,
   }
 }
 
-/** What is the process's own, and what are pages of files. */
+/** Returns the process's own memory and the memory of mapped file pages, MB. */
 function memoryOf({ residentMb, ownMb }: ProcessUsage): readonly string[] {
   return [ownMb.toFixed(0), (residentMb - ownMb).toFixed(0)];
 }
 
-/** Says how many records all pages had together. */
+/** Reads all pages and resolves to their total number of records. */
 async function readAll(caller: Caller, id: string, format: string, onPage: (count: number) => void): Promise<number> {
   let count = 0;
   for (let cursor: string | null = ''; cursor !== null;) {
@@ -70,7 +70,7 @@ async function readAll(caller: Caller, id: string, format: string, onPage: (coun
   return count;
 }
 
-/** By what each record has once; parsing would be the caller's time and not the service's. */
+/** Counts a marker that occurs once per record; parsing would measure the caller instead of the service. */
 function recordsIn(text: string, format: string, isFirst: boolean): number {
   if (format === 'csv') return text.split('\r\n').length - 1 - (isFirst || text.startsWith('id,') ? 1 : 0);
   return text.split('"_meta":').length - 1;
@@ -81,9 +81,9 @@ function cursorIn(text: string): string | null {
   return /"next_cursor":"([^"]+)"/.exec(end)?.[1] ?? null;
 }
 
-/** A job that has succeeded, with so many records of some 300 bytes; says its id. */
+/** Stores a succeeded job with the given number of records of about 300 bytes. Resolves to its id. */
 async function putJob({ extract }: Store, customer: CustomerNumber, records: number): Promise<string> {
-  if (extract === null) throw new Error('the store is open for reading alone');
+  if (extract === null) throw new Error('the store is open read-only');
   const { extractions } = extract;
   const nowMs = Date.now();
   const created = valueOf(await extractions.create(storedJob(customer, nowMs), nowMs));

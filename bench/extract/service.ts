@@ -1,20 +1,20 @@
-import { openMasterKey } from '../../src/store/master-key.ts';
-import { openStore, type Store } from '../../src/store/open-store.ts';
-import type { StoreWrite } from '../../src/store/durable.ts';
-import type { CustomerNumber } from '../../src/base/brand.ts';
+import { openMasterKey } from '../../src/state/master-key.ts';
+import { openStore, type Store } from '../../src/state/open-store.ts';
+import type { StoreWrite } from '../../src/state/durable.ts';
+import type { CustomerNumber } from '../../src/kernel/brand.ts';
 import { makeDataDirectory } from '../data-directory.ts';
 
-/** A data directory with a customer, made before its server starts, and what that customer asks of the server. */
+/** A data directory with one customer, created before its server starts, and an API client of that customer. */
 
 export interface Seeded {
   readonly customer: CustomerNumber;
   readonly secretKey: string;
 }
 
-/** Requests a minute that the key may make. */
+/** Rate limit of the key, requests per minute. */
 const RATE_LIMIT = 100_000_000;
 
-/** Makes a customer, and whatever else the data directory is to hold. */
+/** Creates a customer; `more` adds further content to the store. */
 export async function seed(
   dataDir: string,
   more: (store: Store, customer: CustomerNumber) => Promise<void> = () => Promise.resolve(),
@@ -48,10 +48,10 @@ export interface JobAnswer {
   readonly failure?: { readonly reason: string };
 }
 
-/** Longer than any bench runs. */
+/** Number of waits of 30 s, longer than any bench runs. */
 const WAITS_MAX = 60;
 
-/** Asks of one customer. Refusals throw. */
+/** API client of one customer. Throws on error responses. */
 export class Caller {
   readonly #url: string;
   readonly #headers: Readonly<Record<string, string>>;
@@ -71,7 +71,7 @@ export class Caller {
     return (await answer.json()) as JobAnswer;
   }
 
-  /** The job when it has succeeded; throws when it fails. */
+  /** Waits until the job has succeeded and returns it; throws when the job fails. */
   async succeeded(id: string): Promise<JobAnswer> {
     for (let waits = 0; waits < WAITS_MAX; waits++) {
       const job = (await (await this.get(`/v1/extractions/${id}?wait=30`)).json()) as JobAnswer;
@@ -83,6 +83,6 @@ export class Caller {
 
   async #taken(what: string, answer: Response): Promise<Response> {
     if (answer.status < 300) return answer;
-    throw new Error(`${what} was answered ${answer.status}: ${await answer.text()}`);
+    throw new Error(`${what} returned ${answer.status}: ${await answer.text()}`);
   }
 }

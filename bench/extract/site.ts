@@ -1,11 +1,11 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 
 /**
- * A site of pages in a tree, each with a menu, some text and links to its neighbours; a process of its own, which shares the processors
- * with what is measured. So every answer is made whole before the first request, with the headers that Node.js gives, and requests are
- * read no further than they must be. Prints its port when it is up.
+ * Serves a tree of pages, each with a menu, some text and links to its neighbours. This separate process shares the processors with the
+ * service under test, so every response, including the headers that Node.js would send, is built before the first request, and requests are
+ * parsed no further than necessary. Prints its port when it is listening.
  *
- * Arguments: how many pages, and how many paragraphs of each.
+ * Arguments: number of pages, paragraphs per page.
  */
 const pages = Number(process.argv[2]);
 const paragraphs = Number(process.argv[3]);
@@ -13,7 +13,7 @@ const WORDS =
   'the bread of a small town is made before dawn and carried to its doors while streets are still dark because whoever bakes it knows that nobody waits for what is warm'.split(
     ' ',
   );
-/** Links to pages that most visitors have met. */
+/** Links per page to pages that the crawler has mostly visited already. */
 const NEIGHBOURS = 12;
 
 const ABSENT = answerOf('404 Not Found', '', '');
@@ -69,7 +69,7 @@ function pathOf(n: number): string {
   return n === 0 ? '/site/' : `/site/${n}.html`;
 }
 
-/** Some 400 characters, each page's and paragraph's its own. */
+/** About 400 characters, different for each page and paragraph. */
 function sentence(from: number): string {
   const words = Array.from({ length: 80 }, (_, i) => WORDS[(from * 7 + i * (1 + (from % 5))) % WORDS.length]);
   return `${from}, ${words.join(' ')}.`;

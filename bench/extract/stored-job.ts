@@ -1,12 +1,12 @@
-import type { CustomerNumber } from '../../src/base/brand.ts';
-import { newId } from '../../src/base/ids.ts';
-import type { ExtractionId } from '../../src/core/extraction.ts';
-import type { FoundRecords } from '../../src/store/extraction-records.ts';
-import type { NewJob, Result } from '../../src/store/extractions.ts';
+import type { CustomerNumber } from '../../src/kernel/brand.ts';
+import { newId } from '../../src/kernel/ids.ts';
+import type { ExtractionId } from '../../src/work/extraction-job.ts';
+import type { FoundRecords } from '../../src/state/extractions/record-table.ts';
+import type { NewJob, Result } from '../../src/state/extraction-table.ts';
 
-/** A job as the service would store it, whose only step is its first. */
+/** A job as the service stores it, with its first step as the only one. */
 export function storedJob(customer: CustomerNumber, nowMs: number): NewJob {
-  // As the store keeps it: the length of its key, its key, its state.
+  // Row format of the store: length of the key, key, state.
   const step = Buffer.from('\0\u0005first{}');
   return {
     job: {
@@ -36,7 +36,7 @@ export function storedJob(customer: CustomerNumber, nowMs: number): NewJob {
   };
 }
 
-/** What one step of such a job gave: records, and nothing else of note. */
+/** The result of one step of such a job: records only. */
 export function storedPart(job: Result['job'], found: FoundRecords, isLast: boolean): Result {
   return {
     job,

@@ -1,24 +1,27 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/** What a process uses, as Linux tells it; elsewhere NaN. */
+/** Resource usage of a process as reported by Linux; NaN on other systems. */
 export interface ProcessUsage {
-  /** Of all its threads, since it began. */
+  /** Processor time of all threads since the process began. */
   readonly cpuMs: number;
   readonly residentMb: number;
-  /** Of that, what is no part of a file: pages of the store are, and the system takes them back when it wants. */
+  /**
+   * Part of `residentMb` that does not belong to a file. Pages of the store do belong to one, and the system reclaims them when it needs
+   * memory.
+   */
   readonly ownMb: number;
-  /** The most since the process began, or since `forgetPeak`. */
+  /** Peak resident memory since the process began, or since `forgetPeak`. */
   readonly peakMb: number;
-  /** Pages of the store that are mapped now: the system's file cache, which it takes back when it wants. */
+  /** Pages of the store that are mapped now: the system's file cache, which it reclaims when it needs memory. */
   readonly storeMb: number;
 }
 
-/** Linux counts in hundredths of a second. */
+/** Linux counts processor time in hundredths of a second. */
 const TICK_MS = 10;
 
 export function usageOf(pid: number | undefined): ProcessUsage {
   const status = read(pid, 'status');
-  // Behind the name, which may hold anything.
+  // Skips the process name, which may contain any character.
   const stat = read(pid, 'stat').split(') ').at(-1)?.split(' ') ?? [];
   const mb = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1]) * 1.024e-3;
   return {
@@ -30,7 +33,7 @@ export function usageOf(pid: number | undefined): ProcessUsage {
   };
 }
 
-/** Of the mappings of LMDB's files. */
+/** Sums the resident pages of the mappings of LMDB's files. */
 function storeKb(smaps: string): number {
   let sum = 0;
   let isStore = false;
@@ -41,12 +44,12 @@ function storeKb(smaps: string): number {
   return sum;
 }
 
-/** The peak of a process counts from now on. */
+/** Resets the peak memory of a process. */
 export function forgetPeak(pid: number | undefined): void {
   try {
     writeFileSync(`/proc/${pid}/clear_refs`, '5');
   } catch {
-    // Then it is that of the whole process.
+    // Without permission the peak stays that of the whole process lifetime.
   }
 }
 

@@ -8,15 +8,15 @@ import { startServer, type IsolationOptions } from './server.ts';
 
 const PROBE = new URL('./probe.js', import.meta.url).href;
 
-/** The longest single turn of the main thread's event loop that the largest call of each endpoint takes. */
+/** Measures the longest single turn of the main thread's event loop during the largest call of each endpoint. */
 export async function benchBlocks(options: IsolationOptions, children: Children): Promise<void> {
   const server = await startServer('blocks', options, children, ['--import', PROBE]);
-  // What else the machine does only ever adds to a turn.
-  console.log(`longest turn of the event loop: the least of ${options.repeats} calls, one at a time`);
-  print('', 'turn ms', 'answer ms', 'status', 'bytes');
+  // Other work of the machine can only lengthen a turn, so the minimum is reported.
+  console.log(`longest turn of the event loop: the minimum of ${options.repeats} calls, one at a time`);
+  print('', 'turn ms', 'response ms', 'status', 'bytes');
   for (const call of largestCalls(server)) {
     const seen = [];
-    // The first compiles what it runs.
+    // Ignores the first call, which includes JIT compilation.
     for (let n = 0; n <= options.repeats; n++)
       seen.push(await measure(server.child, server.port, server.busyKey, call));
     const least = seen.slice(1).sort((a, b) => a.longestMs - b.longestMs)[0];

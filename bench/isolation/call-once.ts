@@ -3,7 +3,7 @@ import type { Call } from './calls.ts';
 
 const usual = new Agent({ keepAlive: true });
 
-/** Asks and reads the whole answer. */
+/** Sends a request and reads the whole response. */
 export function callOnce(
   port: number,
   key: string,

@@ -1,6 +1,6 @@
 import { hashOf, type Seeded } from './seed.ts';
 
-/** A call of an endpoint as large as it may be. */
+/** The largest permitted call of an endpoint. */
 export interface Call {
   readonly name: string;
   readonly method: 'GET' | 'POST';
@@ -32,7 +32,7 @@ export function largestCalls({ jobId }: Seeded): readonly Call[] {
     get('decisions', '/v1/decisions?limit=1000'),
     get('decisions, searched', '/v1/decisions?limit=1000&q=85.'),
     get('shadow reviews', '/v1/shadow-reviews?limit=1000'),
-    get('shadow reviews, none fit', '/v1/shadow-reviews?limit=1000&verdict=fraud'),
+    get('shadow reviews, no match', '/v1/shadow-reviews?limit=1000&verdict=fraud'),
     get('deliveries', '/v1/webhooks/deliveries?limit=1000'),
     get('webhooks', '/v1/webhooks'),
     get('extractions', '/v1/extractions?limit=1000'),
@@ -54,11 +54,11 @@ export function largestCalls({ jobId }: Seeded): readonly Call[] {
       Array.from({ length: ROWS }, (_, n) => entry(n)),
     ),
     post(
-      'lists/batch, 1,000 wrong',
+      'lists/batch, 1,000 invalid',
       '/v1/lists/batch',
       Array.from({ length: ROWS }, () => ({ action: 1 })),
     ),
-    post('lists/batch, 350,000 wrong', '/v1/lists/batch', withMuch('[', '[],', '[]]')),
+    post('lists/batch, 350,000 invalid', '/v1/lists/batch', withMuch('[', '[],', '[]]')),
     post(
       'webhook, 1 MB of types',
       '/v1/webhooks',
@@ -85,14 +85,14 @@ export function largestCalls({ jobId }: Seeded): readonly Call[] {
       extraction({ schema: { allOf: Array.from({ length: 1_990 }, () => ({ type: 'object' })) } }),
     ),
     post(
-      'extraction, 800 unlike names',
+      'extraction, 20,000 names',
       '/v1/extractions',
       extraction({ rename: Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`a.b${n}`, `c${n}`])) }),
     ),
   ];
 }
 
-/** A body as large as it may be. */
+/** Repeats `part` until the body has the maximum size. */
 function withMuch(start: string, part: string, end: string): string {
   return start + part.repeat(Math.floor((BODY_BYTES - start.length - end.length) / part.length)) + end;
 }
@@ -102,7 +102,7 @@ function manyNames(): string {
   return JSON.stringify({ fingerprint_hash: 'x', ...Object.fromEntries(names) });
 }
 
-/** Each is refused for how much it repeats, in the end. */
+/** Schemas that are rejected because of the total size of their repetitions, after all of them were parsed. */
 function patterns(count: number): object {
   const pattern = '(x{1000}|y{1000})'.repeat(55);
   return { properties: Object.fromEntries(Array.from({ length: count }, (_, n) => [`p${n}`, { pattern }])) };

@@ -9,7 +9,7 @@ import { largestCalls } from './calls.ts';
 import type { Seeded } from './seed.ts';
 import { startServer, type IsolationOptions } from './server.ts';
 
-/** What the busy customer asks for, and how many at once; in all ten times as often as it may. */
+/** Calls of the busy customer and their concurrency. Each is repeated at ten times the permitted rate. */
 const FLOODS: readonly (readonly [name: string, atOnce: number])[] = [
   ['lists, 1,000 entries', 64],
   ['list entry, 1 MB of numbers', 8],
@@ -22,8 +22,8 @@ const FLOOD_PER_SECOND = 1_000;
 type Side = Server & Seeded;
 
 /**
- * How long the decisions of one customer take while another one asks for the largest pages and sends the largest bodies: of two
- * servers at once, one of them flooded, in turns which. So each stall of the machine falls on both.
+ * Measures the latency of one customer's decisions while another customer requests the largest pages and sends the largest bodies. Two
+ * servers run at the same time and take turns at being flooded, so that each stall of the machine affects both.
  */
 export async function benchFlood(options: IsolationOptions, children: Children): Promise<void> {
   const { folder, rate, rounds, seconds } = options;
@@ -42,7 +42,7 @@ export async function benchFlood(options: IsolationOptions, children: Children):
 
   console.log(`flood: decisions of another customer, ${rate}/s at each of two servers, ${rounds} rounds of two phases`);
   for (const [name, atOnce] of FLOODS) {
-    print(`${name}, ${atOnce} at once`);
+    print(`${name}, ${atOnce} concurrent`);
     print('', 'p50 ms', 'p99 ms', 'p50', 'p99');
     const ratio = await compareBoth(sides, rounds, async (flooded) => {
       const call = largestCalls(flooded).find((one) => one.name === name);

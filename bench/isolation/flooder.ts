@@ -27,7 +27,7 @@ for (;;) {
       .finally(() => running.delete(run));
     running.add(run);
   }
-  // What could not be begun in its time is left out.
+  // Skips calls that could not start in time.
   begun = Math.max(begun, due - Number(atOnce));
   await new Promise((done) => setTimeout(done, 1));
 }

@@ -2,14 +2,14 @@ import { openSync, readSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 
 /**
- * Preloaded into the server (`--import`): measures how long single turns of its main thread's event loop take, without the time in
- * which the thread was ready and other processes had the processor. A message `begin` starts a measurement, `end` answers with the
- * longest turn, in ms. It keeps the loop turning, so it is for nothing else. Linux alone.
+ * Preloaded into the server (`--import`): measures the duration of single turns of its main thread's event loop, without the time in which
+ * the thread was runnable and other processes had the processor. A message `begin` starts a measurement; `end` is answered with the longest
+ * turn, ms. It keeps the loop spinning, so it is unsuitable for anything else. Linux only.
  */
 if (isMainThread && process.send !== undefined) {
   const file = openSync(`/proc/self/task/${process.pid}/schedstat`, 'r');
   const bytes = Buffer.alloc(128);
-  /** Since the start of the thread, ms. Linux counts it exactly, whenever the thread gets a processor again. */
+  /** Time the thread has waited for a processor since its start, ms. Linux updates it exactly whenever the thread is scheduled again. */
   const waitedMs = (): number => {
     const length = readSync(file, bytes, 0, bytes.length, 0);
     return Number(bytes.toString('latin1', 0, length).split(' ')[1]) / 1e6;
@@ -34,6 +34,6 @@ if (isMainThread && process.send !== undefined) {
       process.send?.({ longestMs });
     }
   });
-  // The channel must not keep a server alive that has stopped.
+  // The channel must not keep a stopped server alive.
   process.channel?.unref();
 }

@@ -1,24 +1,24 @@
 import { createHash } from 'node:crypto';
-import type { CustomerNumber, FingerprintHash } from '../../src/base/brand.ts';
-import { newId } from '../../src/base/ids.ts';
-import { deriveKey, openMasterKey } from '../../src/store/master-key.ts';
-import type { Result } from '../../src/store/extractions.ts';
-import { openStore, type Store } from '../../src/store/open-store.ts';
+import type { CustomerNumber, FingerprintHash } from '../../src/kernel/brand.ts';
+import { newId } from '../../src/kernel/ids.ts';
+import { deriveKey, openMasterKey } from '../../src/state/master-key.ts';
+import type { Result } from '../../src/state/extraction-table.ts';
+import { openStore, type Store } from '../../src/state/open-store.ts';
 import { valueOf } from '../extract/service.ts';
 import { storedJob, storedPart } from '../extract/stored-job.ts';
 import { makeDataDirectory } from '../data-directory.ts';
 
-/** A data directory in which one customer has as much as its pages can show, and another only decides. */
+/** A data directory in which one customer has as much data as its pages can show, and another only makes decisions. */
 export interface Seeded {
   readonly busyKey: string;
   readonly calmKey: string;
-  /** Of the job whose first page of records is as large as one may be. */
+  /** The job whose first page of records has the maximum size. */
   readonly jobId: string;
 }
 
-/** Requests a minute that a key may make. */
+/** Rate limit of a key, requests per minute. */
 const RATE_LIMIT = 100_000_000;
-/** A page's worth of each kind of row. */
+/** One full page of each kind of row. */
 const ROWS = 1_000;
 const RECORD_BYTES = 9_800;
 const CHUNK_RECORDS = 50;
@@ -76,7 +76,7 @@ async function seedSessions(store: Store, customer: CustomerNumber, sealing: Uin
     await Promise.all(Array.from({ length: Math.min(100, ROWS - n) }, (_, i) => make(n + i)));
 }
 
-/** Says which has the records. */
+/** Resolves to the id of the job that has the records. */
 async function seedJobs(store: Store, customer: CustomerNumber): Promise<string> {
   const { extractions } = extractOf(store);
   const nowMs = Date.now();
@@ -110,7 +110,7 @@ async function seedJobs(store: Store, customer: CustomerNumber): Promise<string>
 }
 
 function extractOf(store: Store): NonNullable<Store['extract']> {
-  if (store.extract === null) throw new Error('the store is open for reading only');
+  if (store.extract === null) throw new Error('the store is open read-only');
   return store.extract;
 }
 
@@ -121,7 +121,7 @@ function partOf(job: Result['job'], from: number, to: number, isLast: boolean): 
   return storedPart(job, found, isLast);
 }
 
-/** Most of it is one text, with letters that take two bytes. */
+/** A record that is mostly one text with two-byte letters. */
 function recordOf(n: number): object {
   const text = 'Ein Wörterbuch für Leser, "mit Zitaten". '.repeat(Math.floor(RECORD_BYTES / 46));
   const meta = { id: `r-${n}`, source_url: `https://source.example/${n}`, fetched_at: '2026-01-02T00:00:00.000Z' };

@@ -7,19 +7,19 @@ import { createTraffic } from '../traffic.ts';
 import { seed, type Seeded } from './seed.ts';
 
 export interface IsolationOptions {
-  /** Of a phase. */
+  /** Duration of a phase. */
   readonly seconds: number;
   readonly rounds: number;
-  /** Calls of each endpoint. */
+  /** Calls per endpoint. */
   readonly repeats: number;
-  /** Decisions a second. */
+  /** Decisions per second. */
   readonly rate: number;
-  /** For data directories; removed in the end. */
+  /** Parent of the data directories; removed at the end. */
   readonly folder: string;
   readonly nodeFlags: readonly string[];
 }
 
-/** Decisions of the busy customer, all of them in its review queue. */
+/** Number of decisions of the busy customer, all of them in its review queue. */
 const DECISIONS = 3_000;
 
 export async function startServer(
@@ -45,7 +45,7 @@ export async function startServer(
   return { ...server, ...seeded };
 }
 
-/** The same event by a client that is no browser, so that it is no ALLOW. */
+/** Replaces the user agent by one that is not a browser, so that the decision is not ALLOW. */
 function flagged(body: string): string {
   return JSON.stringify({ ...(JSON.parse(body) as object), user_agent: 'curl/8.5.0', session_token: randomUUID() });
 }

@@ -1,11 +1,11 @@
-import { BoundedCache } from '../../src/base/bounded-cache.ts';
-import { readAgent } from '../../src/core/agent.ts';
-import type { AgentFacts } from '../../src/core/facts.ts';
+import { BoundedCache } from '../../src/kernel/bounded-cache.ts';
+import { readAgent } from '../../src/risk/signals/agent.ts';
+import type { AgentFacts } from '../../src/risk/facts.ts';
 import { fresh } from './fixtures.ts';
 import { Ring, type Stage } from './stage.ts';
 
 const PER_SAMPLE = 256;
-/** As the gatherer keeps them. */
+/** Same size as the gatherer's cache. */
 const KEPT = 4_096;
 
 const BROWSERS = [
@@ -31,8 +31,8 @@ export const agent: Stage = {
   add(tasks) {
     let texts = Ring.of(PER_SAMPLE, browser);
     const unseen = [
-      ['unseen browser', browser, (facts: AgentFacts) => facts.bot === null && facts.browser !== 'other'],
-      ['unseen bot', bot, (facts: AgentFacts) => facts.bot === 'Googlebot'],
+      ['uncached browser', browser, (facts: AgentFacts) => facts.bot === null && facts.browser !== 'other'],
+      ['uncached bot', bot, (facts: AgentFacts) => facts.bot === 'Googlebot'],
     ] as const;
     for (const [name, make, isSane] of unseen) {
       let serial = 0;

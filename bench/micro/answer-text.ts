@@ -1,9 +1,9 @@
-import { newId } from '../../src/base/ids.ts';
-import { evaluateRules, tuneRules } from '../../src/core/evaluate.ts';
-import { fuse, type Verdict } from '../../src/core/fuse.ts';
-import { DEFAULT_POLICY } from '../../src/core/policy.ts';
-import { RULES } from '../../src/core/rules/index.ts';
-import { DECISION_HEAD, decisionTail, DecisionTails } from '../../src/score/answer-text.ts';
+import { newId } from '../../src/kernel/ids.ts';
+import { evaluateRules, tuneRules } from '../../src/risk/evaluate.ts';
+import { fuse, type Verdict } from '../../src/risk/fuse.ts';
+import { DEFAULT_POLICY } from '../../src/risk/policy/policy.ts';
+import { RULES } from '../../src/risk/rules/rule-table.ts';
+import { DECISION_HEAD, decisionTail, DecisionTails } from '../../src/score/response-text.ts';
 import { calmFacts, hostileFacts, NOW_SECONDS } from './fixtures.ts';
 import { Ring, type Stage } from './stage.ts';
 
@@ -11,7 +11,7 @@ export const answerText: Stage = {
   name: 'answer text',
   add(tasks) {
     const ids = Ring.of(256, () => newId('req', NOW_SECONDS * 1000));
-    // A text put together from pieces is only copied when it is read, so both are written out as the worker does it.
+    // V8 flattens a concatenated string only when it is read, so both variants write it to a buffer as the worker does.
     const out = Buffer.alloc(4_096);
     for (const [name, facts] of [
       ['calm', calmFacts()],
@@ -21,12 +21,12 @@ export const answerText: Stage = {
       const verdict = fuse(evaluated.contributions, facts, DEFAULT_POLICY);
       const tails = new DecisionTails();
       const isSane = (bytes: number): boolean => isAnswer(`${out.latin1Slice(0, bytes)}3}`, verdict);
-      tasks.add(`${name}, written anew`, {
+      tasks.add(`${name}, serialised`, {
         perSample: 256,
         run: (n) => out.latin1Write(DECISION_HEAD + ids.at(n) + decisionTail(verdict, 'full', false), 0),
         isSane,
       });
-      tasks.add(`${name}, kept`, {
+      tasks.add(`${name}, cached`, {
         perSample: 256,
         run: (n) => {
           let bytes = out.latin1Write(DECISION_HEAD, 0);

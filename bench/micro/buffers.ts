@@ -1,7 +1,7 @@
 import { keyText } from './keys.ts';
 import { Ring, type Stage } from './stage.ts';
 
-/** The methods without an encoding's name (`src/base/buffer-methods.d.ts`) against those with one. */
+/** Compares the Buffer methods without an encoding argument (`src/kernel/buffer-methods.d.ts`) with the general ones. */
 export const buffers: Stage = {
   name: 'buffers',
   add(tasks) {

@@ -1,14 +1,15 @@
-import type { CustomerNumber } from '../../src/base/brand.ts';
-import { newId } from '../../src/base/ids.ts';
-import { encodeRecord } from '../../src/core/decision-record.ts';
-import { DECISION_SCAN_ROWS_MAX, FLAGGED_KEPT_MS } from '../../src/limits.ts';
-import type { DecisionLog } from '../../src/store/decision-log.ts';
-import { openStore, type Store } from '../../src/store/open-store.ts';
+import { openDecisionLog } from '../../src/history/open-decision-log.ts';
+import type { CustomerNumber } from '../../src/kernel/brand.ts';
+import { newId } from '../../src/kernel/ids.ts';
+import { encodeRecord } from '../../src/risk/decision-record.ts';
+import { DECISION_SCAN_ROWS_MAX, FLAGGED_KEPT_MS } from '../../src/kernel/limits.ts';
+import type { DecisionLog } from '../../src/history/decision-log.ts';
+import { openStore, type Store } from '../../src/state/open-store.ts';
 import { calmFacts, CUSTOMER, makeFolder, NOW_SECONDS, removeFolder, sharedCopy } from './fixtures.ts';
 import { Ring, type Stage } from './stage.ts';
 
 const NOW_MS = NOW_SECONDS * 1000;
-/** A quarter of a second at 40,000 decisions/s. */
+/** Decisions in a quarter of a second at 40,000 decisions/s. */
 const WRITE_ROWS = 10_000;
 const ANOTHER = 8 as CustomerNumber;
 
@@ -23,7 +24,7 @@ export const decisionLog: Stage = {
     const { store: writing, log: fresh } = opened(`${folder}/writing`);
     tasks.add('append', {
       perSample: 4_096,
-      // What was written last goes, so that every sample begins with an empty log and used buffers.
+      // Deletes all rows, so that every sample begins with an empty log and warm buffers.
       prepare() {
         fresh.prune(NOW_MS + 2 * FLAGGED_KEPT_MS);
         void fresh.flush();
@@ -35,7 +36,7 @@ export const decisionLog: Stage = {
       isSane: (log) => log.stats().dropped === 0 && log.stats().rows === 4_096,
     });
     const handOverMs: number[] = [];
-    tasks.addAsync(`write ${WRITE_ROWS} behind the answers`, {
+    tasks.addAsync(`write ${WRITE_ROWS} in the background`, {
       perSample: WRITE_ROWS,
       prepare() {
         for (let n = 0; n < WRITE_ROWS; n++) fresh.append(ANOTHER, shared.at(n), 1.2);
@@ -88,7 +89,7 @@ export const decisionLog: Stage = {
         const { bytes, rows: kept } = log.stats();
         const middle = handOverMs.sort((a, b) => a - b)[handOverMs.length >> 1] ?? 0;
         return [
-          `decision log: ${(bytes / kept).toFixed(0)} bytes a decision; handing ${WRITE_ROWS} over takes the main thread ${middle.toFixed(2)} ms`,
+          `decision log: ${(bytes / kept).toFixed(0)} bytes per decision; handing over ${WRITE_ROWS} rows blocks the main thread for ${middle.toFixed(2)} ms`,
         ];
       },
       async close() {
@@ -103,10 +104,10 @@ export const decisionLog: Stage = {
 function opened(folder: string): { readonly store: Store; readonly log: DecisionLog } {
   const outcome = openStore({ dataDir: folder, readOnly: false });
   if (outcome.kind === 'fault') throw new Error(outcome.detail);
-  return { store: outcome.store, log: outcome.store.openDecisionLog() };
+  return { store: outcome.store, log: openDecisionLog(outcome.store) };
 }
 
-/** A log with so many decisions, 40 in a millisecond; some of their ids. */
+/** Fills a log with `rows` decisions, 40 per millisecond. Returns a sample of their ids. */
 async function fill(folder: string, rows: number): Promise<Ring<{ readonly id: string }>> {
   const { store, log } = opened(folder);
   const ids: { id: string }[] = [];

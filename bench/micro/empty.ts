@@ -1,6 +1,6 @@
 import { Ring, type Stage } from './stage.ts';
 
-/** What the bench itself costs: a call and a step round a ring. Part of every other row. */
+/** Measures the overhead of the bench itself: one call and one ring access. It is part of every other row. */
 export const empty: Stage = {
   name: 'empty',
   add(tasks) {

@@ -1,15 +1,15 @@
-import type { Velocity } from '../../src/core/history.ts';
-import { DEFAULT_POLICY_SET } from '../../src/core/policy-set.ts';
-import { BATCH_REQUESTS_MAX } from '../../src/limits.ts';
+import type { Velocity } from '../../src/risk/history.ts';
+import { DEFAULT_POLICY_SET } from '../../src/risk/policy/policy-set.ts';
+import { BATCH_REQUESTS_MAX } from '../../src/kernel/limits.ts';
 import {
   ANSWER_DEGRADED,
   ANSWER_STORE_FAILED,
   AnswerReader,
   AnswerWriter,
-  createFrame,
-  FrameReader,
-  FrameWriter,
-} from '../../src/pools/frame.ts';
+  createBatchBuffer,
+  BatchReader,
+  BatchWriter,
+} from '../../src/frames/batch-buffer.ts';
 import { Engine } from '../../src/score/engine.ts';
 import { createGeoIp } from '../../src/score/geoip.ts';
 import { createSources } from '../../src/score/sources.ts';
@@ -21,14 +21,14 @@ import { Ring, type Stage } from './stage.ts';
 
 const SIZES = [16, 32, 64];
 const FAILED = ANSWER_DEGRADED | ANSWER_STORE_FAILED;
-/** How fast the clock of the traffic runs. */
+/** Speed of the traffic's virtual clock. */
 const REQUESTS_PER_MS = 20;
-/** As the service has it. */
+/** The default size of the service. */
 const VELOCITY_BYTES = 256 * 1_048_576;
 
 /**
- * A worker's whole way with a batch, without the hop to it: real store, installed databases, no model. Operations are requests.
- * What a frame cannot hold at once is scored as several frames.
+ * Measures a worker's complete processing of a batch without the message hop to it: real store, installed databases, no model. Operations
+ * are requests. A size that exceeds one batch buffer is scored as several batches.
  */
 export const engine: Stage = {
   name: 'engine',
@@ -66,12 +66,12 @@ export const engine: Stage = {
 
 export interface OpenEngine {
   readonly scorer: Engine;
-  /** To be called before each batch. */
+  /** Must be called before each batch. */
   readonly begin: () => void;
   readonly close: () => Promise<void>;
 }
 
-/** An engine over a store of its own with that many entries, with the installed databases and without a model. */
+/** Opens an engine over a temporary store with `entries` entries, with the installed databases and without a model. */
 export async function openEngine(entries: number, velocity: Velocity): Promise<OpenEngine> {
   const { store, close } = await makeStore(entries);
   const worker = createSources(store, createGeoIp(await loadPackages()));
@@ -90,8 +90,8 @@ export async function openEngine(entries: number, velocity: Velocity): Promise<O
 
 export interface BatchFrame {
   readonly count: number;
-  readonly writer: FrameWriter;
-  readonly reader: FrameReader;
+  readonly writer: BatchWriter;
+  readonly reader: BatchReader;
   readonly answers: AnswerWriter;
   readonly answered: AnswerReader;
 }
@@ -99,11 +99,11 @@ export interface BatchFrame {
 export function framesFor(size: number): readonly BatchFrame[] {
   const frames: BatchFrame[] = [];
   for (let left = size; left > 0; left -= BATCH_REQUESTS_MAX) {
-    const shared = createFrame();
+    const shared = createBatchBuffer();
     frames.push({
       count: Math.min(left, BATCH_REQUESTS_MAX),
-      writer: new FrameWriter(shared),
-      reader: new FrameReader(shared),
+      writer: new BatchWriter(shared),
+      reader: new BatchReader(shared),
       answers: new AnswerWriter(shared),
       answered: new AnswerReader(shared),
     });

@@ -4,16 +4,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import type { CustomerNumber, FingerprintHash } from '../../src/base/brand.ts';
-import { parseDecideRequest, type DecideRequest } from '../../src/core/decide-request.ts';
-import type { Facts } from '../../src/core/facts.ts';
+import type { CustomerNumber, FingerprintHash } from '../../src/kernel/brand.ts';
+import { parseDecideRequest, type DecideRequest } from '../../src/risk/decide-request.ts';
+import type { Facts } from '../../src/risk/facts.ts';
 import { Gatherer, type Sources } from '../../src/score/gather.ts';
-import { openStore, type Store } from '../../src/store/open-store.ts';
+import { openStore, type Store } from '../../src/state/open-store.ts';
 import { createTraffic } from '../traffic.ts';
 
-/** What several stages are measured on. */
+/** Inputs shared by several stages. */
 
-/** 21 November 2026, noon. */
+/** 21 November 2026, noon UTC. */
 export const NOW_SECONDS = Date.UTC(2026, 10, 21, 12) / 1000;
 export const SEED = 20_261_121;
 export const CUSTOMER = 7 as CustomerNumber;
@@ -26,7 +26,7 @@ export function removeFolder(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** The same text in memory of its own, in one piece and without its hash kept, as a parser of requests makes it. */
+/** Copies a text into newly allocated memory: flat and without a cached hash, as a request parser creates it. */
 export function fresh(text: string): string {
   return Buffer.from(text, 'latin1').latin1Slice();
 }
@@ -42,14 +42,14 @@ export function parsed(body: Buffer): DecideRequest {
   return outcome.request;
 }
 
-/** Bytes as a worker sees them: a view of shared memory. */
+/** A copy of the bytes in shared memory, as a worker sees them. */
 export function sharedCopy(bytes: Buffer): Buffer {
   const copy = Buffer.from(new SharedArrayBuffer(bytes.length));
   copy.set(bytes);
   return copy;
 }
 
-/** An opaque token, no headers: the smallest of the usual requests. */
+/** The smallest typical request: an opaque token, no headers. */
 export function smallBody(bytes: number): Buffer {
   return padded(bytes, {
     ip: '81.2.69.160',
@@ -63,7 +63,7 @@ export function smallBody(bytes: number): Buffer {
   });
 }
 
-/** A collector's token and headers. */
+/** A request with a collector token and headers. */
 export function largeBody(bytes: number): Buffer {
   return padded(bytes, {
     ip: '81.2.69.160',
@@ -81,7 +81,7 @@ export function largeBody(bytes: number): Buffer {
 
 function padded(bytes: number, body: Readonly<Record<string, unknown>> & { readonly url: string }): Buffer {
   const missing = bytes - JSON.stringify(body).length;
-  if (missing < 0) throw new Error(`the body has ${-missing} bytes too many`);
+  if (missing < 0) throw new Error(`the body is ${-missing} bytes too long`);
   return Buffer.from(JSON.stringify({ ...body, url: body.url + 'a'.repeat(missing) }));
 }
 
@@ -100,7 +100,7 @@ export function fingerprintOf(n: number): FingerprintHash {
   return hash('sha256', `device ${n}`, 'hex') as FingerprintHash;
 }
 
-/** No list, no registry, no database: what is left is the gathering itself. */
+/** Empty sources (no list, no registry, no database), so that only the gathering itself is measured. */
 export const NO_SOURCES: Sources = {
   findList: () => null,
   findRegistry: () => null,
@@ -108,12 +108,12 @@ export const NO_SOURCES: Sources = {
   geoEpoch: () => 0,
 };
 
-/** Fires no rule. */
+/** Facts that fire no rule. */
 export function calmFacts(): Facts {
   return factsOf(largeBody(800), NO_SOURCES);
 }
 
-/** A script with a headless browser's token on a probe's URL, from an address that is not public. */
+/** Facts of a script without a collector token that requests a probe URL from a private address. */
 export function hostileFacts(): Facts {
   const body = Buffer.from(
     JSON.stringify({
@@ -136,7 +136,7 @@ function factsOf(body: Buffer, sources: Sources): Facts {
   return gathered.facts;
 }
 
-/** Rows a write: the store takes a few thousand well inside its bound. */
+/** Rows per write: the store completes a few thousand well within its time limit. */
 const WRITE_ROWS = 5_000;
 
 export interface MadeStore {
@@ -145,7 +145,7 @@ export interface MadeStore {
   readonly close: () => Promise<void>;
 }
 
-/** A store in a folder of its own with that many entries in the customer's list and in the registry, opened as a worker does. */
+/** Creates a temporary store with `entries` entries in the customer's list and in the registry, and opens it read-only as a worker does. */
 export async function makeStore(entries: number): Promise<MadeStore> {
   const folder = makeFolder();
   const filling = opened(folder, false);
@@ -188,7 +188,7 @@ function opened(dataDir: string, readOnly: boolean): Store {
 
 let collect: (() => void) | null = null;
 
-/** Collects garbage now, so that one stage does not pay for another's. */
+/** Forces garbage collection, so that one stage does not pay for the garbage of another. */
 export function collectGarbage(): void {
   if (collect === null) {
     setFlagsFromString('--expose-gc');

@@ -2,10 +2,10 @@ import {
   type Answer,
   AnswerReader,
   AnswerWriter,
-  createFrame,
-  FrameReader,
-  FrameWriter,
-} from '../../src/pools/frame.ts';
+  createBatchBuffer,
+  BatchReader,
+  BatchWriter,
+} from '../../src/frames/batch-buffer.ts';
 import { CUSTOMER, NOW_SECONDS, trafficBodies } from './fixtures.ts';
 import { Ring, type Stage } from './stage.ts';
 
@@ -27,9 +27,9 @@ const ANSWER: Answer = {
 export const frame: Stage = {
   name: 'frame',
   add(tasks) {
-    const shared = createFrame();
-    const writer = new FrameWriter(shared);
-    const reader = new FrameReader(shared);
+    const shared = createBatchBuffer();
+    const writer = new BatchWriter(shared);
+    const reader = new BatchReader(shared);
     const answers = new AnswerWriter(shared);
     const answered = new AnswerReader(shared);
     const bodies = new Ring(trafficBodies(256));
@@ -39,7 +39,7 @@ export const frame: Stage = {
         answers.reset();
       }
     };
-    // Operations are requests; a batch is begun anew after sixteen of them.
+    // Operations are requests; a new batch starts after every sixteen.
     tasks.add('request, write and read', {
       perSample: 256,
       run(n) {

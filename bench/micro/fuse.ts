@@ -1,8 +1,8 @@
-import { evaluateRules, tuneRules } from '../../src/core/evaluate.ts';
-import type { Facts } from '../../src/core/facts.ts';
-import { fuse as fuseEvidence, type Verdict } from '../../src/core/fuse.ts';
-import { DEFAULT_POLICY } from '../../src/core/policy.ts';
-import { RULES } from '../../src/core/rules/index.ts';
+import { evaluateRules, tuneRules } from '../../src/risk/evaluate.ts';
+import type { Facts } from '../../src/risk/facts.ts';
+import { fuse as fuseEvidence, type Verdict } from '../../src/risk/fuse.ts';
+import { DEFAULT_POLICY } from '../../src/risk/policy/policy.ts';
+import { RULES } from '../../src/risk/rules/rule-table.ts';
 import { calmFacts, hostileFacts } from './fixtures.ts';
 import type { Stage } from './stage.ts';
 

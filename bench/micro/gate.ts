@@ -1,4 +1,4 @@
-import { HeaderGate } from '../../src/http/gate.ts';
+import { HeaderValidation } from '../../src/http/gate.ts';
 import { NOW_SECONDS } from './fixtures.ts';
 import { Ring, type Stage } from './stage.ts';
 
@@ -16,7 +16,13 @@ export const gate: Stage = {
       ['x-svc-rid', `5f0c4a52-1f1f-4b0f-9c8e-${String(n).padStart(12, '0')}`],
       ['x-svc-sig', n.toString(16).padStart(64, '0')],
     ]);
-    const headerGate = new HeaderGate();
+    const usual: readonly Field[] = [
+      ['user-agent', 'undici'],
+      ['accept', '*/*'],
+      ['accept-encoding', 'gzip, deflate'],
+      ['connection', 'keep-alive'],
+    ];
+    const headerGate = new HeaderValidation();
     tasks.add('seven fields', {
       perSample: 256,
       run(n) {
@@ -25,6 +31,16 @@ export const gate: Stage = {
         return headerGate.end('POST', '/v1/decide', '');
       },
       isSane: (head) => head.formFault === null && head.contentLength === 412 && head.svcSignature.length === 64,
+    });
+    tasks.add('eleven fields of a usual client', {
+      perSample: 256,
+      run(n) {
+        headerGate.begin();
+        for (const [name, value] of headers.at(n)) headerGate.field(name, value);
+        for (const [name, value] of usual) headerGate.field(name, value);
+        return headerGate.end('POST', '/v1/decide', '');
+      },
+      isSane: (head) => head.formFault === null && head.contentLength === 412,
     });
     return {};
   },

@@ -9,11 +9,11 @@ export const gather: Stage = {
   add(tasks) {
     const bodies = trafficBodies(PER_SAMPLE);
     const nowMs = NOW_SECONDS * 1000;
-    // Read anew before each sample: a request's texts are never the very ones that are kept.
+    // Parses the bodies again before each sample: the strings of a real request are never identical objects to the cached ones.
     let requests = new Ring(bodies.map(parsed));
     const again = new Gatherer(NO_SOURCES);
     for (const body of bodies) again.gather(parsed(body), CUSTOMER, nowMs);
-    tasks.add('session seen before', {
+    tasks.add('cached session', {
       perSample: PER_SAMPLE,
       prepare() {
         requests = new Ring(bodies.map(parsed));

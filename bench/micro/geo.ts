@@ -1,12 +1,12 @@
 import { randomOf } from '../traffic.ts';
-import type { GeoFacts } from '../../src/core/facts.ts';
-import { findPackage, GEO_PACKAGES, loadGeoFile } from '../../src/pools/layer-files.ts';
-import type { GeoContent, GeoSlot } from '../../src/pools/layer-messages.ts';
+import type { GeoFacts } from '../../src/risk/facts.ts';
+import { findPackage, GEO_PACKAGES, loadGeoFile } from '../../src/assets/asset-files.ts';
+import type { GeoContent, GeoSlot } from '../../src/assets/asset-messages.ts';
 import { createGeoIp } from '../../src/score/geoip.ts';
 import { fresh, SEED } from './fixtures.ts';
 import { Ring, type Stage } from './stage.ts';
 
-/** More than the worker keeps, so that going round them none is ever kept. */
+/** More addresses than the worker's cache holds, so that cycling through them never hits it. */
 const UNSEEN = 32_768;
 const KEPT = 256;
 const FIRST_OCTETS = [24, 31, 46, 62, 71, 78, 81, 84, 88, 92, 109, 134, 151, 178, 188, 193, 201, 212];
@@ -16,7 +16,7 @@ export const geo: Stage = {
   async add(tasks) {
     const contents = await loadPackages();
     const absent = Object.values(contents).every(({ kind }) => kind === 'absent');
-    if (absent) return { notes: () => ['geo: no database is installed, nothing was measured'] };
+    if (absent) return { notes: () => ['geo: no database is installed; nothing was measured'] };
     const geoIp = createGeoIp(contents);
     const keeping = createGeoIp(contents);
     const random = randomOf(SEED);
@@ -44,7 +44,7 @@ export const geo: Stage = {
   },
 };
 
-/** The databases that come as packages; a slot without one is absent. */
+/** Loads the databases of installed packages; slots without a package are absent. */
 export async function loadPackages(): Promise<Record<GeoSlot, GeoContent>> {
   const none: GeoContent = { kind: 'absent', generation: 0, detail: '' };
   const contents: Record<GeoSlot, GeoContent> = { city: none, country: none, asn: none, anonymiser: none };

@@ -1,4 +1,4 @@
-import { newId } from '../../src/base/ids.ts';
+import { newId } from '../../src/kernel/ids.ts';
 import { NOW_SECONDS } from './fixtures.ts';
 import type { Stage } from './stage.ts';
 
@@ -7,7 +7,7 @@ const ID = /^req_[0-9A-HJKMNP-TV-Z]{26}$/;
 export const ids: Stage = {
   name: 'ids',
   add(tasks) {
-    // A new millisecond after every 32 ids, as at 32,000 requests a second.
+    // The millisecond advances after every 32 ids, as at 32,000 requests/s.
     tasks.add('newId', {
       perSample: 256,
       run: (n) => newId('req', NOW_SECONDS * 1000 + (n >> 5)),

@@ -12,7 +12,7 @@ import { geo } from './geo.ts';
 import { ids } from './ids.ts';
 import { journal } from './journal.ts';
 import { keyedHash } from './keyed-hash.ts';
-import { keyring } from './keyring.ts';
+import { keyCache } from './keyring.ts';
 import { lmdb } from './lmdb.ts';
 import { metrics } from './metrics.ts';
 import { parse } from './parse.ts';
@@ -25,12 +25,12 @@ import { token } from './token.ts';
 import { velocity } from './velocity.ts';
 import { verify } from './verify.ts';
 
-/** All stages that run anywhere, in the order of a request's way: main thread, worker, main thread. */
+/** All stages that run without built workers, in the order in which a request passes them: main thread, worker, main thread. */
 export const STAGES: readonly Stage[] = [
   empty,
   gate,
   verify,
-  keyring,
+  keyCache,
   keyedHash,
   replay,
   journal,
@@ -53,5 +53,5 @@ export const STAGES: readonly Stage[] = [
   metrics,
 ];
 
-/** With those that need the built workers. */
+/** Includes the stages that need built workers. */
 export const ALL_STAGES: readonly Stage[] = [...STAGES, poolHop];

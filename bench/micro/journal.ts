@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { openJournal } from '../../src/decide/journal.ts';
 import { LocalReplayGuard } from '../../src/decide/replay-guard.ts';
-import { BATCH_REQUESTS_MAX, REPLAY_IDS_DEFAULT, REPLAY_KEEP_SECONDS } from '../../src/limits.ts';
+import { BATCH_REQUESTS_MAX, REPLAY_IDS_DEFAULT, REPLAY_KEEP_SECONDS } from '../../src/kernel/limits.ts';
 import { randomOf } from '../traffic.ts';
 import { makeFolder, NOW_SECONDS, removeFolder, SEED } from './fixtures.ts';
 import type { Stage } from './stage.ts';
@@ -42,7 +42,7 @@ export const journal: Stage = {
     }
     filling.close();
 
-    tasks.addAsync(`read ${entries.toLocaleString('en')} ids back, alone`, {
+    tasks.addAsync(`read ${entries.toLocaleString('en')} ids back, reading only`, {
       perSample: entries,
       run() {
         const { read, journal } = openJournal(full, NOW_SECONDS, ignore);
@@ -51,7 +51,7 @@ export const journal: Stage = {
       },
       isSane: (read) => read.entries === entries && read.damagedFiles === 0,
     });
-    // As a start does it.
+    // As the service does at start.
     tasks.addAsync(`read ${entries.toLocaleString('en')} ids back, into the guard`, {
       perSample: entries,
       run() {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { KeyedHash } from '../../src/base/keyed-hash.ts';
+import { KeyedHash } from '../../src/kernel/keyed-hash.ts';
 import { Ring, type Stage } from './stage.ts';
 
 export const keyedHash: Stage = {

@@ -1,13 +1,13 @@
-import { Keyring } from '../../src/decide/keyring.ts';
+import { KeyCache } from '../../src/auth/key-cache.ts';
 import { fresh } from './fixtures.ts';
 import { keyText, storedKey } from './keys.ts';
 import { Ring, type Stage } from './stage.ts';
 
-/** More than the keyring keeps texts, so that going round them each one comes as if for the first time. */
+/** More texts than the key cache holds, so that cycling through them never hits it. */
 const TEXTS = 16_384;
 const PER_SAMPLE = 256;
 
-export const keyring: Stage = {
+export const keyCache: Stage = {
   name: 'keyring',
   add(tasks) {
     const known = Array.from({ length: TEXTS }, (_, n) => keyText('sk', n));
@@ -17,7 +17,7 @@ export const keyring: Stage = {
       ['known', known, true],
       ['unknown', unknown, false],
     ] as const) {
-      const first = new Keyring();
+      const first = new KeyCache();
       first.load(stored);
       const all = new Ring(texts);
       tasks.add(`${name}, first time`, {
@@ -25,7 +25,7 @@ export const keyring: Stage = {
         run: (n) => first.find(all.at(n)),
         isSane: (found) => found.known === isKnown,
       });
-      const again = new Keyring();
+      const again = new KeyCache();
       again.load(stored);
       const few = texts.slice(0, PER_SAMPLE);
       let now = new Ring(few);

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { StoredKey } from '../../src/decide/keyring.ts';
+import type { StoredKey } from '../../src/auth/key-cache.ts';
 import { CUSTOMER } from './fixtures.ts';
 
 export function keyText(kind: 'sk' | 'pk', n: number): string {
@@ -15,5 +15,6 @@ export function storedKey(text: string, number: number): StoredKey {
     prefix: text.slice(0, 12),
     rateLimit: 600_000,
     revokedAtSeconds: null,
+    origins: [],
   };
 }

@@ -2,7 +2,7 @@ import { randomOf } from '../traffic.ts';
 import { CUSTOMER, fingerprintOf, makeStore, NOW_SECONDS, SEED } from './fixtures.ts';
 import { Ring, type Stage } from './stage.ts';
 
-/** Fingerprints asked for, drawn in random order from all. */
+/** Number of fingerprints looked up, drawn in random order. */
 const ASKED = 16_384;
 
 export const lmdb: Stage = {

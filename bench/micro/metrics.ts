@@ -1,6 +1,6 @@
 import { Counter, Histogram, Registry } from 'prom-client';
-import { DECISIONS } from '../../src/core/decision.ts';
-import { RULES } from '../../src/core/rules/index.ts';
+import { DECISIONS } from '../../src/risk/decision.ts';
+import { RULES } from '../../src/risk/rules/rule-table.ts';
 import { DecisionCounts } from '../../src/observe/metrics.ts';
 import type { Stage } from './stage.ts';
 

@@ -1,6 +1,6 @@
 import { isAscii } from 'node:buffer';
-import { parseDecideRequest } from '../../src/core/decide-request.ts';
-import { JSON_DEPTH_MAX } from '../../src/limits.ts';
+import { parseDecideRequest } from '../../src/risk/decide-request.ts';
+import { JSON_DEPTH_MAX } from '../../src/kernel/limits.ts';
 import { largeBody, sharedCopy, smallBody, trafficBodies } from './fixtures.ts';
 import { Ring, type Stage } from './stage.ts';
 
@@ -19,16 +19,16 @@ export const parse: Stage = {
         run: () => parseDecideRequest(body),
         isSane: (outcome) => outcome.kind === 'request' && outcome.request.sessionToken !== '',
       });
-      // What is left of the row above without this one: the scan and the reading of fields.
-      tasks.add(`${bytes} bytes, JSON.parse alone`, {
+      // The difference between this row and the one above is the cost of the scan and of reading the fields.
+      tasks.add(`${bytes} bytes, JSON.parse only`, {
         perSample: 128,
         run: () => (isAscii(body) ? (JSON.parse(body.toString('latin1')) as unknown) : null),
         isSane: (value) => value !== null,
       });
     }
-    // Nests too deep, which is told only after the whole body was scanned; the refusal itself is one small object.
+    // A body that nests too deeply, which is detected only after the whole body was scanned; creating the error response is cheap.
     const deep = sharedCopy(Buffer.concat([Buffer.from('['.repeat(DEEP)), smallBody(400 - DEEP)]));
-    tasks.add('400 bytes, scan and refusal alone', {
+    tasks.add('400 bytes, scan and rejection only', {
       perSample: 128,
       run: () => parseDecideRequest(deep),
       isSane: (outcome) => outcome.kind === 'fault' && outcome.problem.detail.includes('nests deeper'),

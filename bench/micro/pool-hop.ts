@@ -1,19 +1,19 @@
 import { join } from 'node:path';
-import { DEFAULT_DOCUMENT } from '../../src/core/policy-set.ts';
-import { openLayers } from '../../src/pools/layers.ts';
+import { DEFAULT_DOCUMENT } from '../../src/risk/policy/policy-set.ts';
+import { openAssets } from '../../src/assets/assets.ts';
 import { createVelocityMemory } from '../../src/velocity/memory.ts';
-import { openScorePool, type ScorePool } from '../../src/pools/score-pool.ts';
+import { openScorePool, type ScorePool } from '../../src/frames/score-pool.ts';
 import { makeStore } from './fixtures.ts';
 import type { Stage } from './stage.ts';
 
 const ROUND_TRIPS = 16;
 
-/** To a worker and back with nothing to do there. Only from `dist`: the worker is a built file. */
+/** Round trip to a worker that does no work. Runs only from `dist`, because the worker is a built file. */
 export const poolHop: Stage = {
   name: 'pool hop',
   async add(tasks) {
     const { folder, close: removeStore } = await makeStore(1);
-    const layers = await openLayers({
+    const layers = await openAssets({
       geoipDir: join(folder, 'geoip'),
       modelsDir: join(folder, 'models'),
       pollMs: 0,
@@ -32,10 +32,10 @@ export const poolHop: Stage = {
     };
     const pool = await openScorePool(1, data, {
       onError: (error) => errors.push(error),
-      onWorkerEnded: () => errors.push('a worker ended'),
+      onWorkerEnded: () => errors.push('a worker exited'),
     });
     const isSane = (done: number): boolean => done === ROUND_TRIPS && errors.length === 0;
-    tasks.addAsync('one after the other', {
+    tasks.addAsync('sequential', {
       perSample: ROUND_TRIPS,
       run: () => goAndCome(pool, 0, ROUND_TRIPS),
       isSane,
@@ -58,7 +58,7 @@ export const poolHop: Stage = {
   },
 };
 
-/** A frame is with one worker at a time, so who goes at once with another has a frame of its own. */
+/** Only one worker at a time may use a batch buffer, so concurrent calls need different buffers. */
 async function goAndCome(pool: ScorePool, frame: number, times: number): Promise<number> {
   let done = 0;
   for (; done < times; done++) await pool.run({ frame, from: 0, count: 0 });

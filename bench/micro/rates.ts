@@ -22,7 +22,7 @@ export const rates: Stage = {
     const addresses = Ring.of(1_024, (n) => `81.2.${n >> 8}.${n & 255}`);
     tasks.add('take a failure', {
       perSample: 1_024,
-      // A new window before each sample, since past the allowance nothing else would be measured.
+      // Uses a new window for each sample: beyond the limit only rejections would be measured.
       run: (n) => windows.takeFailure(addresses.at(n), NOW_SECONDS + 120 * (n >> 10)),
       isSane: (state) => state.allowed,
     });

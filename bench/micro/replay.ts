@@ -1,17 +1,20 @@
 import { LocalReplayGuard } from '../../src/decide/replay-guard.ts';
-import { REPLAY_IDS_DEFAULT, REPLAY_KEEP_SECONDS } from '../../src/limits.ts';
+import { REPLAY_IDS_DEFAULT, REPLAY_KEEP_SECONDS } from '../../src/kernel/limits.ts';
 import { randomOf } from '../traffic.ts';
 import { collectGarbage, fresh, NOW_SECONDS, SEED } from './fixtures.ts';
 import type { Stage } from './stage.ts';
 
 const HASH_KEY = Buffer.alloc(16, 7);
 const KEYS = 4;
-/** Ids at which the table's memory is looked at: around where its segments double, at 1,000,000, and nearly full again. */
+/**
+ * Numbers of ids at which the table's memory is measured: around the doubling of its segments, at 1,000,000, and when it is nearly full
+ * again.
+ */
 const MEMORY_AT = [700_000, 850_000, 1_000_000, 1_450_000] as const;
-/** As the server does it: a part of the table each, all of its 1,024 in some 51 s. */
+/** Same as in the server: each call cleans one part of the table, so that all 1,024 parts are done in about 51 s. */
 const SWEEPS_A_SECOND = 20;
 
-/** A table that holds `ids` and goes on: each sample is one second of traffic, and as many ids run out before it. */
+/** A table in steady state with `ids` entries: each sample is one second of traffic, and the same number of ids expires before it. */
 export const replay: Stage = {
   name: 'replay guard',
   add(tasks, { smoke }) {
@@ -40,7 +43,7 @@ export const replay: Stage = {
       run: admit,
       isSane: (outcome) => outcome === 'accepted',
     });
-    // The ids of the last second, each by the key that sent it.
+    // Ids of the last second, each sent by its own key.
     tasks.add('admit a replayed id', {
       perSample: aSecond,
       prepare() {
@@ -50,7 +53,7 @@ export const replay: Stage = {
       run: (n) => guard.admit(1, texts[n % aSecond] ?? '', second, second),
       isSane: (outcome) => outcome === 'replayed',
     });
-    return { notes: () => [notes, `replay guard: ${guard.size.toLocaleString('en')} ids held at the end`] };
+    return { notes: () => [notes, `replay guard: ${guard.size.toLocaleString('en')} ids stored at the end`] };
   },
 };
 
@@ -72,11 +75,11 @@ function memoryNotes(divisor: number): string {
         keyNumber: 1,
       });
     }
-    // Twice: the memory that the first finds unused is given back beside the program, and by the second at the latest.
+    // Runs twice: memory found unused by the first collection is released in the background, by the second one at the latest.
     collectGarbage();
     collectGarbage();
     const bytes = process.memoryUsage().arrayBuffers - before;
     found.push(`${(bytes / guard.size).toFixed(1)} at ${guard.size.toLocaleString('en')}`);
   }
-  return `replay guard, bytes an id: ${found.join(', ')}`;
+  return `replay guard, bytes per id: ${found.join(', ')}`;
 }

@@ -1,11 +1,11 @@
-import { evaluateRules, tuneRules } from '../../src/core/evaluate.ts';
-import { DEFAULT_POLICY } from '../../src/core/policy.ts';
-import { RULES } from '../../src/core/rules/index.ts';
-import { journeyProbeUrl } from '../../src/core/rules/journey_probe_url.ts';
+import { evaluateRules, tuneRules } from '../../src/risk/evaluate.ts';
+import { DEFAULT_POLICY } from '../../src/risk/policy/policy.ts';
+import { RULES } from '../../src/risk/rules/rule-table.ts';
+import { journeyProbeUrl } from '../../src/risk/rules/journey_probe_url.ts';
 import { calmFacts, hostileFacts } from './fixtures.ts';
 import { Ring, type Stage } from './stage.ts';
 
-/** As many texts as the probe rule has, of the same kind. */
+/** The same number and kind of texts as in the probe rule. */
 const STAND_INS = Array.from({ length: 41 }, (_, n) => `/probe${n}/etc/passwd`);
 const ANY_STAND_IN = new RegExp(STAND_INS.map((text) => text.replaceAll('/', '\\/')).join('|'));
 
@@ -36,7 +36,7 @@ export const rules: Stage = {
       run: (n) => ANY_STAND_IN.test(urls.at(n)),
       isSane: (found) => !found,
     });
-    tasks.add('41 texts one by one', {
+    tasks.add('41 texts, one test each', {
       perSample: 256,
       run(n) {
         const url = urls.at(n);

@@ -1,41 +1,44 @@
 import { Bench, type FnReturnedObject } from 'tinybench';
 
-/** One stage of the service, measured alone. */
+/** One stage of the service, measured in isolation. */
 export interface Stage {
   readonly name: string;
-  /** Samples of each task at least; 16 when absent. A stage whose samples take long asks for fewer. */
+  /** Minimum number of samples per task, default 16. A stage with long samples requests fewer. */
   readonly samplesMin?: number;
-  /** Adds its tasks. What is made here (tables, files, workers) is not measured. */
+  /** Adds its tasks. Setting up tables, files and workers here is not measured. */
   add(tasks: Tasks, options: StageOptions): StageEnd | Promise<StageEnd>;
 }
 
 export interface StageOptions {
-  /** A few samples over small data: shows that every task works, and measures nothing. */
+  /** Runs a few samples over small data: shows that every task works, and measures nothing. */
   readonly smoke: boolean;
 }
 
 export interface StageEnd {
-  /** What the stage found beside times. Asked after its tasks have run. */
+  /** Findings of the stage other than times. Called after its tasks have run. */
   readonly notes?: () => readonly string[];
   readonly close?: () => void | Promise<void>;
 }
 
 interface Operation {
-  /** Operations timed together, since the clock's own cost and grain are larger than many of them. A power of two helps rings. */
+  /**
+   * Number of operations timed together, because the clock's own cost and resolution exceed many of them. Must be a power of two for use
+   * with rings.
+   */
   readonly perSample: number;
-  /** Before each sample, not timed: makes what its operations use up. */
+  /** Runs before each sample, untimed: prepares what its operations consume. */
   readonly prepare?: () => void;
 }
 
 export interface SyncOperation<T> extends Operation {
-  /** `n` counts up over all samples. */
+  /** `n` increases over all samples. */
   run(n: number): T;
-  /** Whether the sample's last result is the one that is meant: a bench of an error path fails. Not timed. */
+  /** Whether the sample's last result is the expected one: a bench that measures an error path fails. Untimed. */
   isSane(last: T): boolean;
 }
 
 export interface AsyncOperation<T> extends Operation {
-  /** Does all of a sample's operations. */
+  /** Performs all operations of a sample. */
   run(): Promise<T>;
   isSane(result: T): boolean;
 }
@@ -43,9 +46,9 @@ export interface AsyncOperation<T> extends Operation {
 export interface Row {
   readonly stage: string;
   readonly task: string;
-  /** Mean of all samples, nanoseconds an operation. */
+  /** Mean of all samples, ns per operation. */
   readonly meanNs: number;
-  /** Of the samples; a sample is itself the mean of `perSample` operations. Tells more than the mean on a machine that is shared. */
+  /** Median of the samples; a sample is itself the mean of `perSample` operations. More meaningful than the mean on a shared machine. */
   readonly medianNs: number;
   readonly p99Ns: number;
   readonly samples: number;
@@ -62,7 +65,7 @@ const WARM_UP_MS = 80;
 const SAMPLES_MIN = 16;
 const SMOKE_SAMPLES = 2;
 
-/** Runs one stage. Rejects when a task throws or its result is not the one that is meant. */
+/** Runs one stage. Rejects when a task throws or returns an unexpected result. */
 export async function runStage(stage: Stage, options: StageOptions): Promise<StageResult> {
   const samplesMin = options.smoke ? SMOKE_SAMPLES : (stage.samplesMin ?? SAMPLES_MIN);
   const tasks = new Tasks(
@@ -83,7 +86,7 @@ export async function runStage(stage: Stage, options: StageOptions): Promise<Sta
   }
 }
 
-/** The tasks of one stage, over tinybench: it draws the samples, here many operations make one of them. */
+/** Tasks of one stage, based on tinybench: tinybench takes the samples, and each sample here consists of many operations. */
 export class Tasks {
   readonly #bench: Bench;
   readonly #perSample = new Map<string, number>();
@@ -106,7 +109,7 @@ export class Tasks {
         let last = operation.run(n++);
         while (n < end) last = operation.run(n++);
         const endedAtMs = performance.now();
-        if (!operation.isSane(last)) throw new Error(`${name}: the result is not the one that is meant`);
+        if (!operation.isSane(last)) throw new Error(`${name}: unexpected result`);
         return sampleOf(beganAtMs, startedAtMs, endedAtMs, perSample);
       },
       { async: false },
@@ -124,7 +127,7 @@ export class Tasks {
         const startedAtMs = performance.now();
         const result = await operation.run();
         const endedAtMs = performance.now();
-        if (!operation.isSane(result)) throw new Error(`${name}: the result is not the one that is meant`);
+        if (!operation.isSane(result)) throw new Error(`${name}: unexpected result`);
         return sampleOf(beganAtMs, startedAtMs, endedAtMs, perSample);
       },
       { async: true },
@@ -133,7 +136,8 @@ export class Tasks {
 
   async run(stage: string): Promise<Row[]> {
     const rows: Row[] = [];
-    // Not `bench.run()`, which warms up all tasks before it runs the first: what one leaves in caches must not serve another.
+    // Does not use `bench.run()`, which warms up all tasks before the first one runs: one task must not profit from caches that another has
+    // filled.
     for (const task of this.#bench.tasks) {
       await task.warmup();
       const { name, result } = await task.run();
@@ -153,7 +157,7 @@ export class Tasks {
   }
 }
 
-/** The mean of the sample's operations; what it took in all counts towards the task's time. */
+/** Reports the mean of the sample's operations; the sample's total duration counts towards the task's time limit. */
 function sampleOf(beganAtMs: number, startedAtMs: number, endedAtMs: number, perSample: number): FnReturnedObject {
   return {
     overriddenDuration: (endedAtMs - startedAtMs) / perSample,
@@ -161,7 +165,7 @@ function sampleOf(beganAtMs: number, startedAtMs: number, endedAtMs: number, per
   };
 }
 
-/** Goes round and round over a power of two of items. */
+/** Cycles through a list whose length is a power of two. */
 export class Ring<T extends object | string> {
   readonly #items: readonly T[];
   readonly #mask: number;

@@ -1,4 +1,4 @@
-import { readToken } from '../../src/core/collector-token.ts';
+import { readToken } from '../../src/risk/signals/collector-token.ts';
 import { collectorToken } from './fixtures.ts';
 import { Ring, type Stage } from './stage.ts';
 

@@ -1,4 +1,4 @@
-import type { HistoryEvent, HistoryFacts } from '../../src/core/history.ts';
+import type { HistoryEvent, HistoryFacts } from '../../src/risk/history.ts';
 import { LocalVelocity } from '../../src/velocity/local-velocity.ts';
 import { createVelocityMemory } from '../../src/velocity/memory.ts';
 import { readVelocityStats } from '../../src/velocity/stats.ts';
@@ -9,15 +9,15 @@ const HASH_KEY = Buffer.alloc(16, 7);
 const MIB = 2 ** 20;
 const PER_SAMPLE = 1_024;
 const BATCH = 16;
-/** Subjects that stay in the processor's cache. */
+/** Number of subjects whose records fit into the processor's cache. */
 const FEW = 256;
-/** A prime, so that people come in an order that no memory foresees. */
+/** A prime, so that the order of people is unpredictable for the processor's prefetcher. */
 const STRIDE = 618_029;
 
 /**
- * A usual event: two entities, a collector's fingerprint, a place, a known session; each person has a session, an address, two
- * entities and a device, eight records in all. And how many living records a table loses by people who come once: each with one
- * entity, a session and an address, four records.
+ * A typical event has two entities, a collector's fingerprint, a location and a known session. Each person has a session, an address, two
+ * entities and a device, eight records in all. The notes report the number of live records that a table evicts because of people who come
+ * only once, each with one entity, a session and an address: four records.
  */
 export const velocity: Stage = {
   name: 'velocity',
@@ -27,8 +27,8 @@ export const velocity: Stage = {
     const notes = [300_000, 1_000_000].map((entities) => onceEach(smoke ? entities / 1_000 : entities, bytes));
     const few = worldOf(8 * MIB, FEW);
     const many = worldOf(bytes, people);
-    tasks.add('a usual event, in cache', { perSample: PER_SAMPLE, ...few });
-    tasks.add(`a usual event, ${people.toLocaleString('en')} people`, { perSample: PER_SAMPLE, ...many });
+    tasks.add('typical event, in cache', { perSample: PER_SAMPLE, ...few });
+    tasks.add(`typical event, ${people.toLocaleString('en')} people`, { perSample: PER_SAMPLE, ...many });
     tasks.add(`the same, in batches of ${BATCH}`, { perSample: PER_SAMPLE, ...worldOf(bytes, people, BATCH) });
     return { notes: () => notes };
   },
@@ -40,7 +40,7 @@ interface World {
   readonly isSane: (facts: HistoryFacts | null) => boolean;
 }
 
-/** All are known, and come again in turn, some minutes later each time. */
+/** All people are known and return in turn, some minutes later each time. */
 function worldOf(bytes: number, people: number, batch = 1): World {
   const velocity = new LocalVelocity(createVelocityMemory(bytes, HASH_KEY));
   let nowSeconds = NOW_SECONDS;
@@ -55,7 +55,7 @@ function worldOf(bytes: number, people: number, batch = 1): World {
     },
     run(n) {
       const from = n % PER_SAMPLE;
-      // One call for the whole batch; its other operations have had their part.
+      // One call handles the whole batch; the batch's other operations only return its result.
       if (from % batch === 0) last = velocity.observe(events.slice(from, from + batch))[batch - 1] ?? null;
       return last;
     },
@@ -68,7 +68,7 @@ function onceEach(entities: number, bytes: number): string {
   const velocity = new LocalVelocity(memory);
   for (let n = 0; n < entities; n++) velocity.observe([eventOf(n, NOW_SECONDS, 1, false)]);
   const { used, capacity, made, evicted } = readVelocityStats(memory);
-  return `velocity, ${bytes / MIB} MiB, ${figure(entities)} strangers: ${figure(made)} records made, ${figure(evicted)} living ones thrown out, ${figure(used)} of ${figure(capacity)} in use`;
+  return `velocity, ${bytes / MIB} MiB, ${figure(entities)} one-time visitors: ${figure(made)} records created, ${figure(evicted)} live ones evicted, ${figure(used)} of ${figure(capacity)} in use`;
 }
 
 function figure(value: number): string {

@@ -1,10 +1,11 @@
 import { createHmac, hash } from 'node:crypto';
-import type { Clock } from '../../src/base/clock.ts';
-import type { RequestHead } from '../../src/base/exchange.ts';
+import type { Clock } from '../../src/kernel/clock.ts';
+import { NO_COLD_HEADERS } from '../../src/kernel/cold-headers.ts';
+import type { RequestHead } from '../../src/http/exchange.ts';
 import { signRequest } from '../../src/client/sign.ts';
-import { Keyring } from '../../src/decide/keyring.ts';
-import { canonicalText, prepareHmacKey, verifyHmac } from '../../src/decide/signature.ts';
-import { verifyRequest } from '../../src/decide/verify.ts';
+import { KeyCache } from '../../src/auth/key-cache.ts';
+import { canonicalText, prepareHmacKey, verifyHmac } from '../../src/auth/signature.ts';
+import { verifyRequest } from '../../src/auth/verify.ts';
 import { NOW_SECONDS, trafficBodies } from './fixtures.ts';
 import { keyText, storedKey } from './keys.ts';
 import { Ring, type Stage } from './stage.ts';
@@ -22,8 +23,8 @@ export interface Signed {
 export const verify: Stage = {
   name: 'verify',
   add(tasks) {
-    const keyring = new Keyring();
-    keyring.load([storedKey(SECRET, 1), storedKey(PUBLIC, 2)]);
+    const keyCache = new KeyCache();
+    keyCache.load([storedKey(SECRET, 1), storedKey(PUBLIC, 2)]);
     const bodies = trafficBodies(64);
     for (const [name, key] of [
       ['secret key', SECRET],
@@ -34,7 +35,7 @@ export const verify: Stage = {
         perSample: 64,
         run(n) {
           const { head, body } = requests.at(n);
-          return verifyRequest(head, body, keyring, clock);
+          return verifyRequest(head, body, keyCache, clock);
         },
         isSane: (outcome) => outcome.kind === 'verified',
       });
@@ -86,7 +87,7 @@ export function signed(body: Buffer, key: string, n: number): Signed {
     svcSignature: fields['X-SVC-Sig'] ?? '',
     authorization: '',
     contentType: 'application/json',
-    idempotencyKey: '',
+    cold: NO_COLD_HEADERS,
     contentLength: body.length,
     lengthFault: null,
     formFault: null,

@@ -2,14 +2,14 @@ import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
 /**
- * One keep-alive HTTP/1.1 connection with at most one request in flight, over a raw socket: a full HTTP client costs the load
- * generator several times the processor time of the echo server that it has to measure.
+ * A keep-alive HTTP/1.1 connection with at most one request in flight, over a raw socket. A full HTTP client would cost the load generator
+ * several times the processor time of the echo server that it measures.
  */
 
 export interface ConnectionEvents {
-  /** A whole response was read; the connection is free again. */
+  /** A complete response was read; the connection is free again. */
   readonly onResponse: (status: number) => void;
-  /** The connection ended or failed. `wasBusy`: a request was in flight and gets no response. */
+  /** The connection ended or failed. `wasBusy`: a request was in flight and will get no response. */
   readonly onEnd: (wasBusy: boolean) => void;
 }
 
@@ -65,7 +65,7 @@ export class Connection {
     if (this.#isClosing) this.#socket.destroy();
   }
 
-  /** Whether the server announced that it ends the connection: nothing more may be sent on it. */
+  /** Whether the server announced that it closes the connection; nothing more may be sent on it. */
   get isClosing(): boolean {
     return this.#isClosing;
   }

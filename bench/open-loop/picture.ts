@@ -2,11 +2,11 @@ import { init, type LineSeriesOption } from 'echarts';
 import type { PhaseReport } from './report.ts';
 import { CURVE_SHARES } from './summary.ts';
 
-/** Percentile curves on the left, p99 over time on the right, one line for each target and rate (the median of its rounds). */
+/** Percentile curves on the left, p99 over time on the right, one line per target and rate (the median of its rounds). */
 
 const WIDTH = 1_400;
 const HEIGHT = 620;
-/** Ten colours that people with colour blindness tell apart (Okabe and Ito, and two greys). */
+/** Ten colours that people with colour blindness can distinguish (Okabe and Ito, and two greys). */
 const COLOURS = [
   '#0072B2',
   '#D55E00',
@@ -73,7 +73,7 @@ export function drawPicture(phases: readonly PhaseReport[], title: string): stri
     series: [...groups].flatMap(([name, group]) => [curveOf(name, group), timeLineOf(name, group)]),
   });
   const picture = chart.renderToSVGString();
-  // Its animation clock would keep the process alive.
+  // The animation clock of the chart would keep the process alive.
   chart.dispose();
   return picture;
 }
@@ -92,7 +92,7 @@ function timeLineOf(name: string, phases: readonly PhaseReport[]): LineSeriesOpt
   return { type: 'line', name, xAxisIndex: 1, yAxisIndex: 1, showSymbol: false, data };
 }
 
-/** A logarithmic axis has no place for 0 and none for a request without a response. */
+/** A logarithmic axis can show neither 0 nor the infinite latency of a request without a response. */
 function drawable(value: number): number | '-' {
   return Number.isFinite(value) ? Math.max(value, 0.1) : '-';
 }

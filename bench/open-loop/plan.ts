@@ -1,6 +1,6 @@
 import { randomOf, type TrafficShape } from '../traffic.ts';
 
-/** What one sender process does in one phase. Crosses to the process as a message. */
+/** Work of one sender process in one phase. Sent to the process as a message. */
 export interface SendPlan {
   /** Origin of the target, for example `http://127.0.0.1:8080`. */
   readonly origin: string;
@@ -25,8 +25,8 @@ export const ARRIVAL_PROCESSES = ['even', 'poisson'] as const;
 export type ArrivalProcess = (typeof ARRIVAL_PROCESSES)[number];
 
 /**
- * When each request is due, in ms after the start of the phase, ascending: `perSecond * seconds` values. The due times never
- * depend on responses (open loop), so a stall of the server delays the latency of every request that was due meanwhile.
+ * Computes the due times of the requests, in ms after the start of the phase, ascending: `perSecond * seconds` values. The due times never
+ * depend on responses (open loop), so a stall of the server delays the latency of every request that was due during the stall.
  */
 export function planArrivals({ perSecond, seconds, process, seed }: ArrivalPlan): Float64Array {
   const count = Math.round(perSecond * seconds);

@@ -3,23 +3,23 @@ import { median } from '../webhooks/report.ts';
 import type { SendOutcome } from './sender.ts';
 import { countStatuses, curve, slices, summarise, type LatencySummary, type Slice } from './summary.ts';
 
-/** One phase: one target at one rate. */
+/** Results of one phase: one target at one rate. */
 export interface PhaseReport {
   readonly target: string;
   readonly rate: number;
   readonly round: number;
   readonly latency: LatencySummary;
-  /** Of a server that was just started: its first seconds against the rest of the phase. */
+  /** For a server that was just started: its first seconds and the rest of the phase. */
   readonly start?: { readonly first: LatencySummary; readonly later: LatencySummary };
   readonly statuses: Readonly<Record<string, number>>;
   /** Latency at each of `CURVE_SHARES`, ms. */
   readonly curve: readonly number[];
-  /** Warm-up included. */
+  /** Includes the warm-up. */
   readonly slices: readonly Slice[];
   readonly sender_processor_ms: number;
 }
 
-/** Source: the first five seconds after a start are judged apart. */
+/** Source: the first five seconds after a start are judged separately. */
 export const FIRST_MS = 5_000;
 const SLICE_MS = 500;
 const PERCENTILES = ['p50_ms', 'p90_ms', 'p99_ms', 'p999_ms', 'max_ms'] as const;
@@ -67,7 +67,7 @@ export function tableOf(phases: readonly PhaseReport[]): string {
   return table.toString();
 }
 
-/** Ratios within one run: of each round decide to echo, or a start's first seconds to the later ones, then their median. */
+/** Ratios within one run and their median: decide to echo per round, or the first seconds after a start to the later ones. */
 export function ratiosOf(phases: readonly PhaseReport[]): readonly string[] {
   const lines: string[] = [];
   for (const rate of new Set(phases.map((phase) => phase.rate))) {

@@ -4,19 +4,22 @@ import type { SendPlan } from './plan.ts';
 
 export interface MakerInput {
   readonly plan: SendPlan;
-  /** Prefix of the request ids: unique to this phase. */
+  /** Prefix of the request ids, unique to this phase. */
   readonly runId: string;
   readonly blockRequests: number;
   /** Timestamp of the first request, Unix seconds. */
   readonly startSeconds: number;
 }
 
-/** Choice: one message per block; some 4 MB. */
+/** Choice: one message per block, about 4 MB. */
 const BLOCK_REQUESTS = 5_000;
-/** Choice: signed before the phase begins and kept ahead during it, some 80 MB. Shorter phases are signed completely before they begin. */
+/**
+ * Choice: the number of requests signed before the phase begins and kept ahead during it, about 80 MB. Shorter phases are signed completely
+ * before they begin.
+ */
 const AHEAD_REQUESTS = 100_000;
 
-/** Signed requests in the order in which they are due. */
+/** Signed requests in due order. */
 export class RequestFeed {
   readonly #worker: Worker;
   readonly #blocks: Uint8Array[][] = [];
@@ -36,7 +39,7 @@ export class RequestFeed {
     });
   }
 
-  /** Resolves when the first `AHEAD_REQUESTS` are signed. */
+  /** Resolves when the first `AHEAD_REQUESTS` requests are signed. */
   static async open(plan: SendPlan, runId: string): Promise<RequestFeed> {
     const feed = new RequestFeed(plan, runId);
     feed.#orderAhead();
@@ -44,7 +47,7 @@ export class RequestFeed {
     return feed;
   }
 
-  /** The next request; null when the maker has fallen behind, which the caller counts as its own lateness. */
+  /** Returns the next request, or null when the maker has fallen behind; the caller counts the delay as its own lateness. */
   next(): Uint8Array | null {
     const request = this.#blocks[0]?.[this.#at];
     if (request === undefined) return null;

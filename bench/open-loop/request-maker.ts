@@ -4,8 +4,8 @@ import { createTraffic } from '../traffic.ts';
 import type { MakerInput } from './request-feed.ts';
 
 /**
- * A thread that signs requests ahead of the sender, so that no signature is computed between two requests on the wire. Each
- * request carries the timestamp of the moment at which it is due.
+ * A thread that signs requests ahead of the sender, so that the sender computes no signature between two requests. The timestamp of each
+ * request is its due time.
  */
 
 const { plan, runId, blockRequests, startSeconds } = workerData as MakerInput;

@@ -5,13 +5,13 @@ import type { SendOutcome, SendProgress } from './sender.ts';
 
 const SENDER = new URL('sender-process.js', import.meta.url).pathname;
 
-/** A sender process that serves one target; its code is compiled by its first phase, so a warm-up phase warms the client too. */
+/** A sender process for one target. Its code is compiled during its first phase, so a warm-up phase warms up the client too. */
 export class Sender {
   readonly #child: ChildProcess = fork(SENDER, { serialization: 'advanced' });
 
   run(plan: SendPlan, onProgress: (progress: SendProgress) => void = () => {}): Promise<SendOutcome> {
     return new Promise((resolve, reject) => {
-      const onExit = (code: number | null): void => reject(new Error(`the sender ended with ${code}`));
+      const onExit = (code: number | null): void => reject(new Error(`the sender exited with code ${code}`));
       const onMessage = (message: SenderMessage): void => {
         if (message.kind === 'progress') onProgress(message.progress);
         else {

@@ -1,7 +1,7 @@
 import type { SendPlan } from './plan.ts';
 import { sendAll, type SendOutcome, type SendProgress } from './sender.ts';
 
-/** The sender as a process of its own, so that neither drawing nor another target's sender takes time from it. */
+/** Runs the sender in a separate process, so that neither drawing nor the sender of another target takes processor time from it. */
 
 export type SenderMessage =
   | { readonly kind: 'progress'; readonly progress: SendProgress }

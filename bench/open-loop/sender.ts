@@ -4,13 +4,13 @@ import { Connection } from './connection.ts';
 import { planArrivals, type SendPlan } from './plan.ts';
 import { RequestFeed } from './request-feed.ts';
 
-/** What one phase showed. Index n of each array is the n-th request. */
+/** Measurements of one phase. Index n of each array is the n-th request. */
 export interface SendOutcome {
-  /** When the request was due, ms after the start. */
+  /** Due time of the request, ms after the start. */
   readonly dueMs: Float64Array;
-  /** From the moment at which it was due until its whole response was read, ms; NaN without a response. */
+  /** From the due time until the whole response was read, ms; NaN without a response. */
   readonly latencyMs: Float64Array;
-  /** From the moment at which it was due until it was written to a socket, ms: the generator's own share, or no free connection. */
+  /** From the due time until the request was written to a socket, ms: the generator's own delay, or the wait for a free connection. */
   readonly lateMs: Float64Array;
   /** HTTP status; 0 without a response. */
   readonly status: Uint16Array;
@@ -24,12 +24,12 @@ export interface SendProgress {
   readonly failed: number;
 }
 
-/** The row's own method and the finest that setTimeout has: requests leave at most this much late, and lateness is reported. */
+/** The shortest delay that setTimeout supports: requests are sent at most this much late, and the lateness is reported. */
 const TICK_MS = 1;
 
 /**
- * Sends the planned requests when they are due, whether or not earlier ones were answered. Without a free connection a request
- * waits, and its wait counts as latency.
+ * Sends the planned requests at their due times, regardless of earlier responses. Without a free connection a request waits, and its wait
+ * counts as latency.
  */
 export async function sendAll(plan: SendPlan, onProgress: (progress: SendProgress) => void): Promise<SendOutcome> {
   const feed = await RequestFeed.open(plan, `load-${randomUUID()}`);
@@ -98,7 +98,7 @@ class Phase {
     else setTimeout(() => this.#tick(done), TICK_MS);
   }
 
-  /** Writes what is due, as long as connections are free. */
+  /** Writes due requests while connections are free. */
   #dispatch(): void {
     while (this.#sent < this.#due) {
       const connection = this.#free.shift();
@@ -151,5 +151,5 @@ class Phase {
   }
 }
 
-/** Choice: a server that refuses connections is asked again, but not in a busy loop. */
+/** Choice: reconnects to a server that refuses connections, but not in a busy loop. */
 const RECONNECT_MS = 20;

@@ -1,6 +1,6 @@
 import type { SendOutcome } from './sender.ts';
 
-/** Latency of some of a phase's requests, ms. Requests without a response count as slower than all others. */
+/** Latency of some requests of a phase, ms. Requests without a response count as slower than all others. */
 export interface LatencySummary {
   readonly requests: number;
   readonly p50_ms: number;
@@ -8,7 +8,7 @@ export interface LatencySummary {
   readonly p99_ms: number;
   readonly p999_ms: number;
   readonly max_ms: number;
-  /** p99 of the generator's own lateness: what of the figures above is not the server's. */
+  /** p99 of the generator's own lateness: the part of the figures above that the server did not cause. */
   readonly late_p99_ms: number;
 }
 
@@ -19,7 +19,7 @@ export interface Slice extends LatencySummary {
 /** Points of the percentile curve of the picture. */
 export const CURVE_SHARES = [0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999, 0.9995, 0.9999] as const;
 
-/** Requests that were due from `fromMs` (included) to `toMs` (not included). */
+/** Includes requests that were due from `fromMs` (inclusive) to `toMs` (exclusive). */
 export function summarise(outcome: SendOutcome, fromMs = 0, toMs = Infinity): LatencySummary {
   const [latency, late] = [outcome.latencyMs, outcome.lateMs].map((values) =>
     sortedBetween(outcome, values, fromMs, toMs),
@@ -36,7 +36,7 @@ export function summarise(outcome: SendOutcome, fromMs = 0, toMs = Infinity): La
   };
 }
 
-/** The phase in equal pieces of time, for a time line. */
+/** Divides the phase into equal slices of time, for a timeline. */
 export function slices(outcome: SendOutcome, sliceMs: number): readonly Slice[] {
   const endMs = outcome.dueMs.at(-1) ?? 0;
   const count = Math.floor(endMs / sliceMs) + 1;
@@ -46,13 +46,13 @@ export function slices(outcome: SendOutcome, sliceMs: number): readonly Slice[] 
   }));
 }
 
-/** Latency at each of `CURVE_SHARES`, ms, of what was due from `fromMs` on. */
+/** Latency at each of `CURVE_SHARES`, ms, of the requests that were due from `fromMs` on. */
 export function curve(outcome: SendOutcome, fromMs = 0): readonly number[] {
   const sorted = sortedBetween(outcome, outcome.latencyMs, fromMs, Infinity);
   return CURVE_SHARES.map((share) => quantileOf(sorted, share));
 }
 
-/** How many requests got each status; '0' means no response. */
+/** Number of requests per status; '0' means no response. */
 export function countStatuses({ status }: SendOutcome): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const one of status) counts[one] = (counts[one] ?? 0) + 1;

@@ -5,19 +5,19 @@ import { join } from 'node:path';
 import { end, lineOf } from '../webhooks/children.ts';
 import type { LoadOptions } from './options.ts';
 
-/** What is loaded: a server of somebody's, the built server, or the bare echo. */
+/** A server under load: the server of `--url`, the built server, or the bare echo server. */
 export interface Target {
   readonly name: string;
   readonly origin: string;
   readonly key: string;
-  /** Undefined for a server of `--url`. */
+  /** Undefined for the server of `--url`. */
   readonly pid?: number | undefined;
   stop(): Promise<void>;
 }
 
 const CLI = new URL('../../app/main.js', import.meta.url).pathname;
 const ECHO = new URL('../echo.js', import.meta.url).pathname;
-/** The echo server checks no signature. */
+/** The echo server verifies no signature. */
 const ECHO_KEY = 'sk_live_echo';
 const RATE_LIMIT = '1000000000';
 
@@ -35,7 +35,7 @@ export async function openEcho(transport: string): Promise<Target> {
 
 type ServerOptions = Pick<LoadOptions, 'transport' | 'nodeFlags'> & Partial<Pick<LoadOptions, 'url' | 'key'>>;
 
-/** The server of `--url`, or the built one as `npm start` runs it, with a key whose rate limit the load does not reach. */
+/** Opens the server of `--url`, or the built one with the flags of `npm start` and a key whose rate limit exceeds the load. */
 export async function openServer(options: ServerOptions): Promise<Target> {
   const { url, key, transport, nodeFlags } = options;
   if (url !== undefined && key !== undefined)

@@ -13,7 +13,7 @@ import {
 import type { Country } from './calendar.ts';
 import { Random } from './random.ts';
 
-/** Returns the country of an address, ISO 3166-1 alpha-2; null when unknown. */
+/** Returns the country of an address, ISO 3166-1 alpha-2, or null when unknown. */
 export type FindCountry = (ip: string, version: 4 | 6) => string | null;
 
 export type Abroad = keyof typeof ABROAD_BLOCKS;
@@ -22,7 +22,7 @@ export type Abroad = keyof typeof ABROAD_BLOCKS;
 export interface Line {
   readonly country: Country | Abroad;
   readonly address: number;
-  /** The provider gives another address of the same region every night. */
+  /** The provider assigns another address of the same region every night. */
   readonly isDynamic: boolean;
   /** The first two groups of its IPv6 addresses; null without IPv6. */
   readonly ipv6Prefix: string | null;
@@ -34,10 +34,10 @@ interface Block {
   readonly size: number;
 }
 
-/** Choice: of the blocks that are mostly elsewhere one in forty addresses fits. */
+/** Choice: in blocks that are mostly in other countries one in forty addresses matches. */
 const DRAWS_MAX = 400;
 const RELAY_EXITS = 40;
-/** Choice: at full scale some 200 phones a week share a gateway's address at all customers together. */
+/** Choice: at full scale about 200 phones share a gateway's address per week, over all customers. */
 const GATEWAYS_FULL_SCALE = 48;
 const GATEWAYS_MIN = 4;
 /** Share of homes with IPv6, by country. Source: published measurements of large sites, rounded. */
@@ -45,7 +45,7 @@ const IPV6_SHARE: Readonly<Record<Country, number>> = { DE: 0.7, IT: 0.2, CA: 0.
 /** Share of homes whose address changes every night. */
 const DYNAMIC_SHARE: Readonly<Record<Country, number>> = { DE: 0.4, IT: 0.3, CA: 0.05 };
 
-/** Draws addresses of real networks, and keeps those that the location database places in the wanted country. */
+/** Draws addresses of real networks that the location database locates in the wanted country. */
 export class AddressBook {
   readonly #findCountry: FindCountry;
   readonly #gateways: Readonly<Record<Country, readonly string[]>>;
@@ -73,7 +73,7 @@ export class AddressBook {
     };
   }
 
-  /** A company's line: its address stays, and IPv6 is rare. */
+  /** A company's line: its address is static, and it has no IPv6. */
   officeLine(country: Country, random: Random): Line {
     return { ...this.line(country, random), isDynamic: false, ipv6Prefix: null };
   }
@@ -83,24 +83,24 @@ export class AddressBook {
     return { country, address, isDynamic: true, ipv6Prefix: null, seed: random.hex(8) };
   }
 
-  /** The line's address on that day. */
+  /** Returns the line's address on that day. */
   addressOf({ address, isDynamic, seed }: Line, day: number): string {
     if (!isDynamic || day === 0) return textOf(address);
-    // Providers hand out what is free in the region: another host of the same 16,384.
+    // Providers assign any free address of the region: another host among the same 16,384.
     return textOf(nearby(address, 18, new Random(seed, day)));
   }
 
-  /** The IPv6 address of one device on that day, or the IPv4 address where the line has no IPv6. */
+  /** Returns the IPv6 address of one device on that day, or the IPv4 address when the line has no IPv6. */
   ipv6Of(line: Line, day: number, device: string): string {
     if (line.ipv6Prefix === null) return this.addressOf(line, day);
     const network = new Random(line.seed, line.isDynamic ? day : 'ipv6');
     const host = new Random(device, day);
-    // Providers give a home a /56; its devices are in the first /64 of it.
+    // Providers assign a /56 to a home; its devices are in the first /64 of it.
     const home = `${drawGroup(network)}:${(network.below(256) << 8).toString(16)}`;
     return `${line.ipv6Prefix}:${home}:${drawGroup(host)}:${drawGroup(host)}:${drawGroup(host)}:${drawGroup(host)}`;
   }
 
-  /** Those that the phones of a country leave through. */
+  /** Returns the gateway addresses shared by the phones of a country. */
   gateways(country: Country): readonly string[] {
     return this.#gateways[country];
   }
@@ -109,7 +109,7 @@ export class AddressBook {
     return random.pick(this.#relays[country]);
   }
 
-  /** Somebody's home. */
+  /** Returns the address of a random home. */
   home(country: Country | Abroad, random: Random): string {
     return textOf(
       isAbroad(country) ? this.#draw(ABROAD[country], country, random) : this.#draw(FIXED[country], country, random),
@@ -120,7 +120,7 @@ export class AddressBook {
     return textOf(this.#draw(HOSTING, null, random));
   }
 
-  /** `site` names a /48 of a hosting company; each call gives another /64 of it. */
+  /** `site` selects a /48 of a hosting company; each call returns an address in another /64 of it. */
   hostingIpv6(site: string, random: Random): string {
     const at = new Random('hosting', site);
     const prefix = at.pick(HOSTING_IPV6_PREFIXES);
@@ -140,16 +140,16 @@ export class AddressBook {
     for (let n = 0; n < DRAWS_MAX; n++) {
       const block = random.weighted(blocks.map((block) => [block, Math.sqrt(block.size)] as const));
       address = block.first + random.below(block.size);
-      // A home has neither the first nor the last address of a network.
+      // Homes never have the first or last address of a network.
       if ((address & 0xff) === 0 || (address & 0xff) === 0xff) continue;
       if (country === null || this.#findCountry(textOf(address), 4) === country) return address;
     }
-    // The database does not know the blocks: an address elsewhere is still an address.
+    // The database knows none of the drawn addresses in this country; returns an address located elsewhere.
     return address;
   }
 }
 
-/** Another address of the same network, which has that many bits. */
+/** Returns another address of the network with this prefix length. */
 export function neighbour(address: string, bits: number, random: Random): string {
   return textOf(nearby(numberOf(address), bits, random));
 }
@@ -166,7 +166,7 @@ function forEachCountry<T>(make: (country: Country) => T): Record<Country, T> {
   return { DE: make('DE'), IT: make('IT'), CA: make('CA') };
 }
 
-/** 16 bits of an IPv6 address. */
+/** Returns 16 bits of an IPv6 address. */
 function drawGroup(random: Random): string {
   return random.below(65_536).toString(16);
 }

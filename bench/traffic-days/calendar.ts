@@ -3,14 +3,14 @@ import type { Random } from './random.ts';
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
-/** A Monday, 9 November 2026, 0:00 UTC. */
+/** Monday, 9 November 2026, 0:00 UTC. */
 export const WEEK_START_MS = Date.UTC(2026, 10, 9);
 
 /** The countries whose people are simulated. */
 export const COUNTRIES = ['DE', 'IT', 'CA'] as const;
 export type Country = (typeof COUNTRIES)[number];
 
-/** Hours that the clock is ahead of UTC, in November. Choice: one zone for all of Canada. */
+/** UTC offset in November, hours. Choice: one time zone for all of Canada. */
 const AHEAD_HOURS: Readonly<Record<Country, number>> = { DE: 1, IT: 1, CA: -5 };
 
 /** Relative activity in each hour of the local day. */
@@ -20,13 +20,13 @@ export const ON_THE_WAY: Rhythm = [1, 1, 0, 0, 1, 4, 9, 14, 9, 6, 6, 7, 12, 10, 
 export const AT_WORK: Rhythm = [0, 0, 0, 0, 0, 0, 1, 5, 14, 16, 14, 12, 14, 13, 12, 12, 10, 6, 2, 1, 0, 0, 0, 0];
 export const FIRST_MORNING: Rhythm = [0, 0, 0, 0, 0, 0, 0, 2, 20, 30, 20, 8, 6, 6, 5, 3, 0, 0, 0, 0, 0, 0, 0, 0];
 
-/** A moment of that day of the week, by the local clock, as Unix ms. Day 0 is Monday. */
+/** Draws a time on that day by the local clock, Unix ms. Day 0 is Monday. */
 export function momentOn(day: number, country: Country, rhythm: Rhythm, random: Random): number {
   const hour = random.weighted(rhythm.map((weight, n) => [n, weight] as const));
   return localTime(day, country, hour) + random.below(HOUR_MS);
 }
 
-/** `hour` may have a fraction. */
+/** Returns a local time as Unix ms. `hour` may have a fraction. */
 export function localTime(day: number, country: Country, hour: number): number {
   return WEEK_START_MS + day * DAY_MS + (hour - AHEAD_HOURS[country]) * HOUR_MS;
 }

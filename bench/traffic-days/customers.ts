@@ -1,8 +1,8 @@
 import { DAY_MS, type Country } from './calendar.ts';
 
 /**
- * `full`: pages, searches and all steps. `login`: logins, sign-ups and resets alone. `payment`: payments alone. `app`: the calls
- * of a phone app, without pages.
+ * `full`: pages, searches and all steps. `login`: only logins, sign-ups and resets. `payment`: only payments. `app`: the calls of a phone
+ * app, without pages.
  */
 export type Integration = 'full' | 'login' | 'payment' | 'app';
 
@@ -13,16 +13,16 @@ export interface Customer {
   readonly integration: Integration;
   readonly host: string;
   readonly countries: readonly Country[];
-  /** Its pages run the collector. */
+  /** Whether its pages run the collector. */
   readonly hasCollector: boolean;
   readonly passesHeaders: boolean;
   /** Event types it sends. */
   readonly events: ReadonlySet<string>;
-  /** Sends a token of the card with payments. */
+  /** Whether payments include a token of the card. */
   readonly passesCards: boolean;
   /** Share of all people. */
   readonly share: number;
-  /** When it starts to use the service, from the start of the week. */
+  /** Time at which it starts to use the service, ms after the start of the week. */
   readonly startsAfterMs: number;
 }
 
@@ -35,7 +35,7 @@ const EVENTS: Readonly<Record<Integration, ReadonlySet<string>>> = {
   app: new Set(SHOP_EVENTS),
 };
 
-/** Choice: how long after a customer's start its visitors count as seen in its first hours, when the service knows nobody. */
+/** Choice: hours after a customer's start in which its visitors count as first-hours visitors, because the service has no history yet. */
 export const FIRST_HOURS = 12;
 
 export const CUSTOMERS: readonly Customer[] = [

@@ -9,7 +9,7 @@ export interface Device {
   /** 64 hex digits, as a collector would compute it. */
   readonly fingerprint: string;
   readonly language: string;
-  /** What a collector reads of it. */
+  /** Signals that a collector reads. */
   readonly signals: Readonly<Record<string, unknown>>;
 }
 
@@ -40,7 +40,7 @@ const ZONES: Readonly<Record<Country, readonly (readonly [string, number])[]>> =
 };
 
 interface Make {
-  /** `{n}` is the version. */
+  /** `{n}` is replaced by the version. */
   readonly agent: string;
   readonly versions: readonly (readonly [string, number])[];
   readonly platform: string;
@@ -128,7 +128,7 @@ const PHONES: readonly (readonly [Make, number])[] = [
   ],
 ];
 
-/** What few people have: appliances, machines that nobody updates, small browsers. */
+/** Rare devices: appliances, machines without updates, niche browsers. */
 const ODD: readonly Make[] = [
   phone(
     '(Linux; Android 7.0; SM-G920F) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{n}.0.0.0 Mobile Safari/537.36',
@@ -164,7 +164,7 @@ const ODD: readonly Make[] = [
   ),
 ];
 
-/** Agents of apps, by system. */
+/** User agents of apps, by operating system. */
 const APPS = (name: string): readonly (readonly [string, number])[] => [
   [`${name}/5.14.2 (com.${name}.android; build:514; Android 15) okhttp/4.12.0`, 40],
   [`${name}/5.13.0 (com.${name}.android; build:513; Android 14) okhttp/4.12.0`, 12],
@@ -172,7 +172,7 @@ const APPS = (name: string): readonly (readonly [string, number])[] => [
   [`${name}/511 CFNetwork/1568.300.101 Darwin/24.2.0`, 10],
 ];
 
-/** Three models that many own: all phones of one look alike to the collector. */
+/** Number of popular models whose phones are all indistinguishable to the collector. */
 export const COMMON_MODELS = 3;
 
 export class DeviceMaker {
@@ -195,7 +195,7 @@ export class DeviceMaker {
     return this.#make(random.pick(ODD), country, random);
   }
 
-  /** The same fingerprint, agent and signals for every owner of the model. */
+  /** Returns the same fingerprint, agent and signals for every owner of the model. */
   commonPhone(model: number, country: Country): Device {
     const version = ['27.0', '26.3', '156'][model] ?? '27.0';
     const make = PHONES[model === 2 ? 1 : 0]?.[0] ?? firefox('', '');
@@ -203,7 +203,7 @@ export class DeviceMaker {
     return deviceOf(make, version, `model ${model} ${country}`, language, ZONES[country][0]?.[0] ?? 'UTC', [390, 844]);
   }
 
-  /** `appName` has letters alone. */
+  /** `appName` must consist of letters. */
   app(appName: string, country: Country, random: Random): Device {
     const agent = random.weighted(APPS(appName));
     const name = this.#nextName();

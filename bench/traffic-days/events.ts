@@ -5,17 +5,17 @@ export type TrueOutcome = 'succeeded' | 'failed' | 'declined';
 
 /** Ground truth of a session. The service never sees it. */
 export interface SessionLabel {
-  /** Counts up over the whole week. */
+  /** Increases over the whole week. */
   readonly id: number;
   readonly customer: Customer;
   readonly isAttack: boolean;
-  /** Of people: why they are as they are. Of attackers: what they do. */
+  /** For people: the reason for their behaviour. For attackers: the attack. */
   readonly kind: string;
-  /** Of people: the person. Of attackers: the operator's campaign. Counts up over the whole week. */
+  /** For people: the person. For attackers: the operator's campaign. Increases over the whole week. */
   readonly actor: number;
   /** Honest, with nothing special about network, device or habits. */
   readonly isOrdinary: boolean;
-  /** From an office or a school on the first day that it uses the customer; null from anywhere else. */
+  /** For sessions from an office or a school: whether it is the first day that it uses the customer. null for other sessions. */
   readonly officeFirstDay: boolean | null;
 }
 
@@ -39,14 +39,14 @@ export interface TrafficEvent {
   readonly body: DecideBody;
   /** null for events that cannot fail: page views, searches. */
   readonly outcome: TrueOutcome | null;
-  /** Within the first hours of the customer. */
+  /** Whether it is within the first hours of the customer. */
   readonly isFirstHours: boolean;
 }
 
-/** A planned session. Its events are generated when it begins, so that only sessions under way are in memory. */
+/** A planned session. Its events are generated when it begins, so that only active sessions are in memory. */
 export interface PlannedSession {
   readonly startMs: number;
   readonly label: SessionLabel;
-  /** Returns the events in order of time. Deterministic: each call returns the same events. */
+  /** Returns the events in time order. Deterministic: each call returns the same events. */
   play(): readonly TrafficEvent[];
 }

@@ -1,7 +1,7 @@
 import type { Country } from './calendar.ts';
 import type { Random } from './random.ts';
 
-/** An account at one customer, whether or not the customer knows it. */
+/** An account at one customer, which may or may not exist there. */
 export interface Account {
   readonly userId: string;
   readonly email: string;
@@ -61,7 +61,7 @@ const MAIL_DOMAINS: Readonly<Record<Country, readonly (readonly [string, number]
   ],
 };
 
-/** An address as people choose it: of names, with a year or a number where the plain form was taken. */
+/** Draws an address as people choose it: made of names, with a year or a number when the plain form was taken. */
 export function drawEmail(country: Country, random: Random): string {
   const first = random.pick(FIRST_NAMES[country]);
   const last = random.pick(LAST_NAMES[country]);
@@ -76,7 +76,7 @@ export function drawEmail(country: Country, random: Random): string {
     [`${first}_${random.pick(LAST_NAMES[country])}${number}`, 8],
     [`${last}${number}${first.charAt(0)}`, 5],
   ]);
-  // Apple's hidden addresses are honest, and look made up.
+  // Apple's hidden addresses are honest, but look random.
   if (random.chance(0.015)) return `${random.hex(10)}_${random.hex(4)}@privaterelay.appleid.com`;
   return `${local}@${random.weighted(MAIL_DOMAINS[country])}`;
 }
@@ -85,18 +85,18 @@ export function drawAccount(country: Country, random: Random): Account {
   return { userId: `u${random.hex(10)}`, email: drawEmail(country, random) };
 }
 
-/** The token that a payment provider gives a card. */
+/** Draws a token that a payment provider assigns to a card. */
 export function drawCard(random: Random): string {
   return `card_${random.hex(20)}`;
 }
 
-/** The address with one letter wrong, as people type it. */
+/** Returns the address with one letter missing, a typical typing error. */
 export function mistyped(email: string, random: Random): string {
   const at = 1 + random.below(Math.max(1, email.indexOf('@') - 1));
   return email.slice(0, at) + email.slice(at + 1);
 }
 
-/** Domains that throw mailboxes away, registered last week: no list has them. Each operator has its own few. */
+/** Draws a disposable-mail domain registered last week, which no list contains. Each operator has a few such domains. */
 export function unlistedDomain(operator: string, random: Random): string {
   const syllables = ['mel', 'tor', 'vin', 'dak', 'sol', 'ren', 'pix', 'lum', 'gar', 'net', 'box', 'fen'];
   return `${random.pick(syllables)}${random.pick(syllables)}${operator.length % 10}${random.pick(syllables)}.${random.pick(['click', 'site', 'online', 'store'])}`;

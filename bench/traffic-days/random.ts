@@ -1,16 +1,16 @@
 import { randomOf } from '../traffic.ts';
 
-/** Seeded draws. A generator that is made of the same parts gives the same numbers, whatever else was drawn before. */
+/** Seeded random numbers. Generators created from the same parts return the same numbers, independent of other generators. */
 export class Random {
   readonly #next: () => number;
 
   constructor(...parts: readonly (string | number)[]) {
     this.#next = randomOf(hashText(parts.join('/')));
-    // Neighbouring seeds give alike first numbers.
+    // Skips the first numbers, which are similar for neighbouring seeds.
     for (let n = 0; n < 3; n++) this.#next();
   }
 
-  /** From 0 up to 1, 1 excluded. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   unit(): number {
     return this.#next();
   }
@@ -19,12 +19,12 @@ export class Random {
     return this.#next() < share;
   }
 
-  /** A whole number from 0 up to `count`, `count` excluded. */
+  /** Returns an integer from 0 (inclusive) to `count` (exclusive). */
   below(count: number): number {
     return Math.floor(this.#next() * count);
   }
 
-  /** A whole number, both ends included. */
+  /** Returns an integer, both ends inclusive. */
   between(least: number, most: number): number {
     return least + this.below(most - least + 1);
   }
@@ -56,7 +56,7 @@ export class Random {
     return median * Math.exp(spread * normal);
   }
 
-  /** A Pareto law cut at `most`: few draws are large, and the large ones are very large. */
+  /** Draws from a Pareto distribution truncated at `most`: few values are large, and those are very large. */
   heavyTail(least: number, shape: number, most: number): number {
     return Math.min(most, least * (1 - this.#next()) ** (-1 / shape));
   }

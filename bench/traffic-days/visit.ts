@@ -5,30 +5,30 @@ import type { DecideBody, SessionLabel, TrafficEvent, TrueOutcome } from './even
 import type { Account } from './identities.ts';
 import type { Random } from './random.ts';
 
-/** How a session begins. */
+/** Initial state of a session. */
 export interface VisitStart {
   readonly label: SessionLabel;
   readonly startMs: number;
   readonly random: Random;
   readonly address: string;
   readonly device: Device;
-  /** Another session's token, for one that is stolen or copied. */
+  /** Token of another session, for a stolen or copied token. */
   readonly token?: string;
-  /** Where the visitor comes from; null for nowhere, as a bookmark or a mail program. */
+  /** Page that the visitor comes from; null for none, as with a bookmark or a mail program. */
   readonly referrer?: string | null;
-  /** The visitor's browser never sends a referrer. */
+  /** Whether the visitor's browser never sends a referrer. */
   readonly hidesReferrer?: boolean;
-  /** Sends an opaque token where the customer has the collector: the script was blocked or left out. */
+  /** Sends an opaque token although the customer has the collector: the script was blocked or not run. */
   readonly withoutCollector?: boolean;
   /** Replaces the signals that the collector reads. */
   readonly signals?: Readonly<Record<string, unknown>>;
 }
 
-/** Who asks: what of it is known at a step. */
+/** What the customer knows about the visitor at one step. */
 interface Step {
   readonly path?: string;
   readonly account?: Account | null;
-  /** The identity that was typed, where no account is behind it yet. */
+  /** Typed e-mail address that does not belong to a known account yet. */
   readonly email?: string;
   readonly card?: string;
   readonly giftCard?: string;
@@ -47,7 +47,7 @@ const PATHS: Readonly<Record<string, string>> = {
   gift_card_check: '/giftcards/balance',
 };
 
-/** Writes the events of one session, as the customer's servers would send them. */
+/** Generates the events of one session as the customer's servers would send them. */
 export class Visit {
   readonly events: TrafficEvent[] = [];
   readonly random: Random;
@@ -56,7 +56,7 @@ export class Visit {
   #address: string;
   #device: Device;
   #referrer: string | null;
-  /** Logged in: every further event names the account. */
+  /** Set after login: every further event contains the account. */
   #account: Account | null = null;
   readonly #token: string;
   readonly #start: VisitStart;
@@ -81,18 +81,18 @@ export class Visit {
     return this;
   }
 
-  /** As long as people take: half of them less than `medianSeconds`, some much longer. */
+  /** Waits for a human delay: half of the delays are shorter than `medianSeconds`, some are much longer. */
   think(medianSeconds: number): this {
     return this.wait(Math.min(this.random.logNormal(medianSeconds, 0.8), medianSeconds * 40) * 1_000);
   }
 
-  /** From here on the visitor has another address, as on the way out of the house. */
+  /** Changes the visitor's address from here on, as when leaving the house. */
   moveTo(address: string): this {
     this.#address = address;
     return this;
   }
 
-  /** The visitor is logged in from the start: the customer knows the cookie. */
+  /** Logs the visitor in from the start by a known cookie. */
   remembered(account: Account): this {
     this.#account = account;
     return this;
@@ -126,7 +126,7 @@ export class Visit {
     return this.#send('profile_change', { outcome: 'succeeded' });
   }
 
-  /** `email` is a guest's, who has no account. */
+  /** `email` is that of a guest without an account. */
   checkout(email?: string, path?: string): this {
     return this.#send('checkout', { ...(email !== undefined && { email }), ...(path !== undefined && { path }) });
   }
@@ -182,7 +182,7 @@ export class Visit {
       : {
           accept: 'text/html,application/xhtml+xml',
           'user-agent': agent,
-          // Scripts send no language unless somebody thought of it.
+          // Scripts send no language unless their author added one.
           ...(language !== '' && { 'accept-language': language }),
           'accept-encoding': 'gzip, br',
         };

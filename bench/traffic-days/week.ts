@@ -10,13 +10,13 @@ import { World } from './world.ts';
 
 export interface WeekOptions {
   readonly seed: number;
-  /** 1 is some 30,000 people. */
+  /** 1 means about 30,000 people. */
   readonly scale: number;
   readonly days: number;
   readonly attacks: boolean;
 }
 
-/** Plans everything that happens. The honest part is the same with and without attacks. */
+/** Plans all sessions. The honest part is the same with and without attacks. */
 export function planWeek(
   { seed, scale, days, attacks }: WeekOptions,
   findCountry: FindCountry,
@@ -31,7 +31,7 @@ export function planWeek(
   return world.sessions.sort((a, b) => a.startMs - b.startMs || a.label.id - b.label.id);
 }
 
-/** All events of all sessions in the order of their time. Holds the events of sessions that are under way, no others. */
+/** Yields all events of all sessions in time order. Holds only the events of active sessions in memory. */
 export function* eventsOf(sessions: readonly PlannedSession[]): Generator<TrafficEvent> {
   const underWay = new EventHeap();
   for (const session of sessions) {
@@ -45,12 +45,12 @@ export function* eventsOf(sessions: readonly PlannedSession[]): Generator<Traffi
 interface Begun {
   readonly events: readonly TrafficEvent[];
   at: number;
-  /** Of its next event. */
+  /** Time of its next event. */
   atMs: number;
   readonly id: number;
 }
 
-/** A binary heap of sessions by the time of their next event; equal times go by the session's id. */
+/** A binary heap of sessions by the time of their next event; equal times are ordered by session id. */
 class EventHeap {
   readonly #heap: Begun[] = [];
 

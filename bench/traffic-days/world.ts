@@ -2,13 +2,13 @@ import type { AddressBook } from './addresses.ts';
 import { DAY_MS, WEEK_START_MS } from './calendar.ts';
 import type { DeviceMaker } from './devices.ts';
 import type { PlannedSession, SessionLabel } from './events.ts';
-import type { Person } from './honest/person.ts';
+import type { Person } from './people.ts';
 import { Random } from './random.ts';
 import type { Visit, VisitStart } from './visit.ts';
 
 export interface WorldParts {
   readonly seed: number;
-  /** 1 is full size. */
+  /** 1 means full size. */
   readonly scale: number;
   readonly days: number;
   readonly book: AddressBook;
@@ -17,7 +17,7 @@ export interface WorldParts {
 
 type Begin = Pick<VisitStart, 'label' | 'random' | 'startMs'>;
 
-/** Who lives in the simulated week, and what they will do. */
+/** The people of the simulated week and their planned sessions. */
 export class World {
   readonly seed: number;
   readonly scale: number;
@@ -40,7 +40,7 @@ export class World {
     return WEEK_START_MS + this.days * DAY_MS;
   }
 
-  /** A generator of its own for each part of the world, so that a change of one part leaves the others as they are. */
+  /** Creates a separate generator for each part of the world, so that changing one part does not affect the others. */
   random(...parts: readonly (string | number)[]): Random {
     return new Random(this.seed, ...parts);
   }
@@ -49,12 +49,12 @@ export class World {
     return ++this.#actors;
   }
 
-  /** How many of something there are at this scale; at least `least`. */
+  /** Returns the number of items at this scale, at least `least`. */
   count(atFullScale: number, least = 1): number {
     return Math.max(least, Math.round(atFullScale * this.scale));
   }
 
-  /** Plans a session; null where it begins outside of the week, or before the customer uses the service. */
+  /** Plans a session. Returns null when it would begin outside the week or before the customer uses the service. */
   plan(startMs: number, label: Omit<SessionLabel, 'id'>, play: (begin: Begin) => Visit): PlannedSession | null {
     if (startMs < WEEK_START_MS + label.customer.startsAfterMs || startMs >= this.endMs) return null;
     const id = this.sessions.length;
@@ -69,7 +69,7 @@ export class World {
   }
 }
 
-/** Whole days since the week began; what lies before belongs to the first. */
+/** Returns the number of whole days since the start of the week; earlier times belong to day 0. */
 export function dayOf(atMs: number): number {
   return Math.max(0, Math.floor((atMs - WEEK_START_MS) / DAY_MS));
 }

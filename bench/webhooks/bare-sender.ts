@@ -1,11 +1,11 @@
 import { Pool } from 'undici';
-import { newId } from '../../src/base/ids.ts';
-import { signedHeaders } from '../../src/deliver/sign.ts';
+import { newId } from '../../src/kernel/ids.ts';
+import { signedHeaders } from '../../src/webhooks/sign-delivery.ts';
 import { bodyOf, newSecret } from './seed.ts';
 
 /**
- * What deliveries are measured against: the same bodies, signed and sent by an undici pool, with no store, no queue and no guard.
- * Arguments: port, deliveries, paths, connections. Ends when the last answer is in.
+ * The reference for deliveries: the same bodies, signed and sent by an undici pool, without store, queue or address check. Arguments: port,
+ * deliveries, paths, connections. Exits after the last response.
  */
 const [port, count, paths, connections] = process.argv.slice(2).map(Number);
 if (port === undefined || count === undefined || paths === undefined || connections === undefined)
@@ -35,6 +35,6 @@ async function sendOn(): Promise<void> {
       body: delivery.body,
     });
     await answer.body.dump();
-    if (answer.statusCode !== 204) throw new Error(`the receiver answered ${answer.statusCode}`);
+    if (answer.statusCode !== 204) throw new Error(`the receiver returned ${answer.statusCode}`);
   }
 }

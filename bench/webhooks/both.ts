@@ -1,14 +1,14 @@
 import { median } from './report.ts';
 
-/** Percentiles of one side in one phase, ms; or, of two sides, how many times as long the one took as the other. */
+/** Percentiles of one side in one phase, ms; or the ratios of two sides' percentiles. */
 export interface Phase {
   readonly p50: number;
   readonly p99: number;
 }
 
 /**
- * Two servers at the same time, one of them under what is examined, in turns which. `run` measures both, in their order. Gives the
- * medians of the phases' ratios, and of how many phases they are.
+ * Compares two servers at the same time; they take turns at being the one under examination. `run` measures both, in the order of `sides`.
+ * Returns the medians of the phases' ratios and the number of phases.
  */
 export async function compareBoth<Side>(
   sides: readonly Side[],
@@ -26,7 +26,7 @@ export async function compareBoth<Side>(
   return { p50: p50 ?? Number.NaN, p99: p99 ?? Number.NaN, phases: ratios.length };
 }
 
-/** In percent; below 0 where it became less. */
+/** Formats a ratio as a change in percent; negative for a decrease. */
 export function changeOf(ratio: number): string {
   return `${(100 * (ratio - 1)).toFixed(0)} %`;
 }

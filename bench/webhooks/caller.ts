@@ -3,11 +3,11 @@ import { Agent, request } from 'node:http';
 import { signRequest } from '../../src/client/sign.ts';
 import { nowMs } from './clock.ts';
 
-/** Decisions at a steady rate, whatever the answers do: a request that waits does not put off the next. */
+/** A decision requested at a steady rate, regardless of the responses: a pending request does not delay the next. */
 
 export interface Decided {
   readonly requestId: string;
-  /** Of the machine's monotonic clock. */
+  /** By the machine's monotonic clock. */
   readonly answeredMs: number;
   readonly latencyMs: number;
 }
@@ -16,13 +16,13 @@ export interface CallPlan {
   readonly port: number;
   readonly perSecond: number;
   readonly seconds: number;
-  /** The key and body of the n-th. */
+  /** Returns key and body of the n-th call. */
   readonly callOf: (n: number) => { readonly key: string; readonly body: string };
 }
 
 const CONNECTIONS = 64;
 
-/** Resolves when the last is answered; throws when one is refused. */
+/** Resolves after the last response; throws when a request fails. */
 export async function callSteadily({ port, perSecond, seconds, callOf }: CallPlan): Promise<readonly Decided[]> {
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS, scheduling: 'fifo' });
   const calls: Promise<Decided>[] = [];
@@ -57,7 +57,7 @@ function call(port: number, agent: Agent, { key, body }: { key: string; body: st
         const answeredMs = nowMs();
         const { request_id: requestId } = JSON.parse(text) as { request_id: string };
         if (answer.statusCode === 200) resolve({ requestId, answeredMs, latencyMs: answeredMs - sentMs });
-        else reject(new Error(`decide answered ${answer.statusCode}: ${text}`));
+        else reject(new Error(`decide returned ${answer.statusCode}: ${text}`));
       });
     });
     sent.on('error', reject).end(body);

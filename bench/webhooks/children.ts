@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
-/** The processes of a bench: each is started here and ended by its own id. */
+/** The child processes of a bench: each is started here and terminated by its own process id. */
 
 const SAID_CHARACTERS_MAX = 10_000;
 const CLI = new URL('../../app/main.js', import.meta.url).pathname;
@@ -15,12 +15,12 @@ export interface Server {
 export class Children {
   readonly #started: ChildProcess[] = [];
 
-  /** One of the files beside this one. */
+  /** Starts one of the files in this folder. */
   spawn(file: string, ...words: readonly string[]): ChildProcess {
     return this.#spawn([new URL(file, import.meta.url).pathname, ...words], {});
   }
 
-  /** The built server on a free port, with the flags of `npm start`; it may deliver to this machine. */
+  /** Starts the built server on a free port, with the flags of `npm start`. It may deliver to this machine. */
   async serve(
     dataDir: string,
     nodeFlags: readonly string[],
@@ -30,7 +30,7 @@ export class Children {
       GATEHOUSE_DATA_DIR: dataDir,
       GATEHOUSE_PORT: '0',
       GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8',
-      // A large one is filled at the start, while a backlog is sent already.
+      // A large table is still being allocated after the start, while a backlog is already being sent.
       GATEHOUSE_VELOCITY_MB: '32',
       ...env,
     });
@@ -44,7 +44,7 @@ export class Children {
       env: { ...process.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
-    // A server's greeting has keys; what a process says is shown only when it fails.
+    // The server's greeting contains keys, so the output of a process is shown only when it fails.
     let said = '';
     child.stderr?.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-SAID_CHARACTERS_MAX)));
     child.once('exit', (code) => {
@@ -65,13 +65,13 @@ export async function end(child: ChildProcess): Promise<void> {
   await once(child, 'exit');
 }
 
-/** The first line that fits. What comes after it is read and dropped, so that the child never waits for its output. */
+/** Resolves with the first matching line. Drains the rest, so that the child never blocks on its output. */
 export function lineOf(child: ChildProcess, fits: (text: string) => boolean): Promise<string> {
   return new Promise((resolve, reject) => {
     if (child.stdout === null) return;
     createInterface({ input: child.stdout }).on('line', (text) => {
       if (fits(text)) resolve(text);
     });
-    child.once('exit', (code) => reject(new Error(`a process ended with ${code}`)));
+    child.once('exit', (code) => reject(new Error(`a process exited with code ${code}`)));
   });
 }

@@ -12,21 +12,22 @@ import { median, print, quantile, type BenchOptions } from './report.ts';
 import { seedCustomers } from './seed.ts';
 
 /**
- * Decisions of a customer without webhooks, next to another customer's: without and with webhooks of that one, an endpoint that
- * answers, one that hangs and one that nobody listens at. The time that a decision takes, at a steady rate, is measured of two
- * servers at once, so that each stall of the machine falls on both; how many there are as fast as it goes, of one in turns.
+ * Measures the decisions of a customer without webhooks next to another customer, first without and then with webhooks of that other
+ * customer: an endpoint that responds, one that hangs and one that refuses connections. The latency of a decision at a steady rate is
+ * measured on two servers at the same time, so that each stall of the machine affects both; the maximum throughput is measured on one
+ * server, alternating.
  */
-/** Of all decisions, those of the customer that has webhooks. */
+/** Share of all decisions that belong to the customer with webhooks. */
 const HOOKED_SHARE = 0.05;
 const STEADY_PER_SECOND = 500;
-/** Requests that are prepared for a second of the fast phase. */
+/** Number of requests prepared per second of the maximum-throughput phase. */
 const PREPARED_PER_SECOND = 40_000;
 
 interface Side {
   readonly port: number;
   readonly child: ChildProcess;
   readonly plain: string;
-  /** The key of the customer that has webhooks, and of one in its place that has none. */
+  /** Key of the customer with webhooks, and of the customer without webhooks that replaces it in the reference phases. */
   readonly hooked: string;
   readonly unhooked: string;
 }
@@ -77,14 +78,14 @@ export async function benchDecide(options: BenchOptions, children: Children, rec
 
   const [first] = sides;
   if (first === undefined) return;
-  console.log('decide: one server, as fast as it goes, in turns');
+  console.log('decide: one server, maximum throughput, alternating');
   print('', 'fast/s', 'p99 ms', 'failed');
   const fast: number[] = [];
   for (let round = 0; round < rounds; round++) {
     const without = await decideFast(first, false);
     fast.push((await decideFast(first, true)) / without);
   }
-  console.log(`decisions a second, median of ${rounds} rounds: ${changeOf(median(fast))}`);
+  console.log(`decisions per second, median of ${rounds} rounds: ${changeOf(median(fast))}`);
   for (const { child } of sides) await end(child);
 }
 

@@ -9,8 +9,8 @@ import { print, quantile, type BenchOptions } from './report.ts';
 import { seedCustomers } from './seed.ts';
 
 /**
- * Ten times the endpoints of the other benches, all of them down: half hang, at half nobody listens. What a decision takes, and
- * what the server's memory and queue come to, slice by slice; the first slice is of customers without webhooks.
+ * Uses ten times the endpoints of the other benches, all of them down: half hang, half refuse connections. Reports the latency of
+ * decisions, and the server's memory and queue length, per slice; the first slice uses customers without webhooks.
  */
 const WEBHOOKS_EACH = 20;
 const TIMES = 10;
@@ -67,7 +67,7 @@ async function levelsOf(port: number): Promise<{ pending: string; unhealthy: str
   };
 }
 
-/** Without the pages of files, which the system takes back when it likes. */
+/** Excludes mapped file pages, which the system can reclaim at any time. */
 function residentMb(pid: number | undefined): number {
   const text = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Number(/^RssAnon:\s+(\d+) kB$/m.exec(text)?.[1] ?? 0) / 1_000;

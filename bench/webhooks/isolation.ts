@@ -11,14 +11,21 @@ import { print, quantile, type BenchOptions } from './report.ts';
 import { seedCustomers } from './seed.ts';
 
 /**
- * How late deliveries of healthy endpoints are, from the decision's answer to the arrival, where all endpoints answer and where one
- * in ten never does: of two servers at the same time, so that each stall of the machine falls on both, and in turns which of them
- * has the endpoints that hang. All endpoints are paths of one host, which is the harder case: its allowance is shared.
+ * Measures the lateness of deliveries to healthy endpoints, from the response of the decision to the arrival of the delivery, where all
+ * endpoints respond and where one in ten hangs. Two servers run at the same time, so that each stall of the machine affects both, and take
+ * turns at having the endpoints that hang. All endpoints are paths of one host, which is the harder case: they share the host's connection
+ * limit.
  */
-/** Few for each customer, so that as many deliveries come of more decisions and one stall is not a hundredth of them. */
+/**
+ * Few webhooks per customer, so that the same number of deliveries comes from more decisions and one stall affects less than a hundredth of
+ * them.
+ */
 const WEBHOOKS_EACH = 4;
 const HANGING_SHARE = 0.1;
-/** Between looks whether what was sent last has arrived, and how many there are; what is missing then is told as missing. */
+/**
+ * Interval between polls for the arrival of the last deliveries, and the maximum number of polls; deliveries still outstanding then are
+ * reported as missing.
+ */
 const SETTLE_MS = 500;
 const LOOKS_MAX = 20;
 
@@ -30,11 +37,11 @@ interface Side {
   readonly hanging: ReadonlySet<string>;
 }
 
-/** What one side saw in one phase. */
+/** Observations of one side in one phase. */
 interface Seen {
-  /** Request id → when its answer was there. */
+  /** Request id → time of its response. */
   readonly answeredMs: ReadonlyMap<string, number>;
-  /** Of healthy endpoints' deliveries, ms from the answer to the arrival. */
+  /** Lateness of deliveries to healthy endpoints, ms from response to arrival. */
   readonly late: number[];
 }
 
@@ -57,7 +64,7 @@ export async function benchIsolation(options: BenchOptions, children: Children, 
     return { answeredMs: new Map(calls.map((call) => [call.requestId, call.answeredMs])), late: [] };
   };
 
-  /** The p50 and p99 of each side, and the samples that are missing. */
+  /** Returns p50 and p99 of each side. Prints them and the number of missing samples. */
   const runPhase = async (troubled: Side | null, length: number): Promise<readonly Phase[]> => {
     receiver.order({ kind: 'hang', paths: [...(troubled?.hanging ?? [])] });
     const seen = await Promise.all(sides.map((side) => decide(side, length)));
@@ -72,7 +79,7 @@ export async function benchIsolation(options: BenchOptions, children: Children, 
     }
     return seen.map(({ late }, at) => {
       const [p50, p99] = [quantile(late, 0.5), quantile(late, 0.99)];
-      const name = sides[at] === troubled ? `${hangingCount} of ${endpoints} hang` : 'all answer';
+      const name = sides[at] === troubled ? `${hangingCount} of ${endpoints} hang` : 'all respond';
       const figures = [p50, p99, quantile(late, 1)].map((ms) => ms.toFixed(2));
       print(name, ...figures, String(late.length), (expected - late.length).toFixed(0));
       return { p50, p99 };
@@ -82,12 +89,12 @@ export async function benchIsolation(options: BenchOptions, children: Children, 
   console.log(
     `isolation: two servers of ${endpoints} endpoints, ${rate} deliveries/s each, ${rounds} rounds of two phases of ${seconds} s`,
   );
-  print('', 'p50 ms', 'p99 ms', 'most ms', 'samples', 'missing');
+  print('', 'p50 ms', 'p99 ms', 'max ms', 'samples', 'missing');
   await runPhase(null, Math.min(2, seconds));
   const ratio = await compareBoth(sides, rounds, (troubled) => runPhase(troubled, seconds));
   for (const name of ['p50', 'p99'] as const)
     console.log(
-      `${name} of healthy endpoints, median of ${ratio.phases} phases: ${changeOf(ratio[name])} (under 20 %)`,
+      `${name} of healthy endpoints, median of ${ratio.phases} phases: ${changeOf(ratio[name])} (target: under 20 %)`,
     );
   for (const { child } of sides) await end(child);
 }

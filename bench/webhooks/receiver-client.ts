@@ -3,31 +3,31 @@ import { once } from 'node:events';
 import { type Children, lineOf } from './children.ts';
 
 export type ReceiverOrder =
-  /** These paths never answer from now on, and all others do. */
+  /** These paths never respond from now on; all others do. */
   | { readonly kind: 'hang'; readonly paths: readonly string[] }
   | { readonly kind: 'record' }
-  /** All paths answer, nothing is written down or counted yet. */
+  /** Makes all paths respond, stops recording and resets the counters. */
   | { readonly kind: 'reset' }
   | { readonly kind: 'report' };
 
 export interface Arrival {
   readonly path: string;
   readonly requestId: string;
-  /** Of the machine's monotonic clock. */
+  /** By the machine's monotonic clock. */
   readonly atMs: number;
 }
 
-/** Since the last reset. */
+/** Counters since the last reset. */
 export interface Received {
-  /** Answered ones. */
+  /** Number of requests that got a response. */
   readonly count: number;
   readonly firstMs: number;
   readonly lastMs: number;
-  /** All that came, if it records; each is told once. */
+  /** All arrivals while recording; each is reported once. */
   readonly arrivals: readonly Arrival[];
 }
 
-/** The receiver's process, seen from the bench. */
+/** Parent side of the receiver process. */
 export class Receiver {
   readonly port: number;
   readonly #child: ChildProcess;
@@ -57,7 +57,7 @@ export class Receiver {
     return received;
   }
 
-  /** Resolves when so many were answered since the last reset, or throws when they stay away. */
+  /** Resolves when `count` requests got a response since the last reset; throws after `secondsMax`. */
   async counted(count: number, secondsMax: number): Promise<Received> {
     const until = performance.now() + secondsMax * 1_000;
     for (;;) {

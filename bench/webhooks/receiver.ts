@@ -3,8 +3,8 @@ import { nowMs } from './clock.ts';
 import type { Arrival, ReceiverOrder, Received } from './receiver-client.ts';
 
 /**
- * A receiver as fast as one can be: takes the body, answers 204, writes down when. It hangs where it is told to: there the request
- * is read and never answered. Prints its port.
+ * A receiver with minimal cost: reads the body, responds 204, records the time. On the configured paths it hangs: it reads the request and
+ * never responds. Prints its port.
  */
 const loaded = loadUws();
 if (loaded.kind === 'unavailable') throw new Error(loaded.detail);
@@ -36,7 +36,7 @@ uws
     });
   })
   .listen('127.0.0.1', 0, uws.LIBUS_LISTEN_EXCLUSIVE_PORT, (socket) => {
-    if (socket === false) throw new Error('no port to listen on');
+    if (socket === false) throw new Error('cannot listen on a port');
     console.log(uws.us_socket_local_port(socket));
   });
 

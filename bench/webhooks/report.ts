@@ -1,16 +1,16 @@
-/** What all benches of webhooks are told, and how they print. */
+/** Options and output format of all webhook benches. */
 export interface BenchOptions {
-  /** Of a phase. */
+  /** Duration of a phase. */
   readonly seconds: number;
   readonly rounds: number;
   readonly endpoints: number;
-  /** Deliveries a second that are begun in all. */
+  /** Deliveries started per second, in total. */
   readonly rate: number;
-  /** In the backlog. */
+  /** Number of deliveries in the backlog. */
   readonly deliveries: number;
-  /** For data directories; removed in the end. */
+  /** Parent of the data directories; removed at the end. */
   readonly folder: string;
-  /** For the server, for example --cpu-prof. */
+  /** Passed to the server's Node.js, for example --cpu-prof. */
   readonly nodeFlags: readonly string[];
 }
 

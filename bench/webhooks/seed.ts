@@ -1,17 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import type { CustomerNumber } from '../../src/base/brand.ts';
-import { newId } from '../../src/base/ids.ts';
-import { DECISIONS } from '../../src/core/decision.ts';
-import { eventBody } from '../../src/core/webhook-event.ts';
-import { HEALTHY } from '../../src/core/webhook-health.ts';
-import type { DeliveryId, Webhook, WebhookId } from '../../src/core/webhook.ts';
-import { newRow } from '../../src/deliver/due.ts';
-import { openStore, type Store } from '../../src/store/open-store.ts';
-import { deriveKey, openMasterKey } from '../../src/store/master-key.ts';
-import type { StoreWrite } from '../../src/store/durable.ts';
+import type { CustomerNumber } from '../../src/kernel/brand.ts';
+import { newId } from '../../src/kernel/ids.ts';
+import { DECISIONS } from '../../src/risk/decision.ts';
+import { eventBody } from '../../src/work/webhook-event.ts';
+import { HEALTHY } from '../../src/work/webhook-health.ts';
+import type { DeliveryId, Webhook, WebhookId } from '../../src/work/webhook.ts';
+import { newRow } from '../../src/webhooks/due-delivery.ts';
+import { openStore, type Store } from '../../src/state/open-store.ts';
+import { deriveKey, openMasterKey } from '../../src/state/master-key.ts';
+import type { StoreWrite } from '../../src/state/durable.ts';
 import { makeDataDirectory } from '../data-directory.ts';
 
-/** A data directory with customers, webhooks and what is still to be delivered, made before its server starts. */
+/** A data directory with customers, webhooks and pending deliveries, created before its server starts. */
 
 export interface SeededCustomer {
   readonly number: CustomerNumber;
@@ -19,14 +19,14 @@ export interface SeededCustomer {
   readonly webhooks: readonly Webhook[];
 }
 
-/** Decisions a minute that a key of a bench may make. */
+/** Rate limit of a key of a bench, decisions per minute. */
 const RATE_LIMIT = 100_000_000;
-/** A store that is asked for thousands of writes at once does not take them all in time. */
+/** Limits concurrent writes: the store does not complete thousands of them in time. */
 const CUSTOMERS_AT_ONCE = 20;
-/** Rows of one write. */
+/** Rows per write. */
 const SLICE = 1_000;
 
-/** Each customer has a webhook for each of its URLs, for every decision. */
+/** Creates customers; each has one webhook per URL of its list, subscribed to every decision. */
 export async function seedCustomers(
   dataDir: string,
   urlsOfEach: readonly (readonly string[])[],
@@ -65,7 +65,7 @@ async function seedCustomer(
   return { number: customer, secretKey: pair.secret.text, webhooks };
 }
 
-/** Pending deliveries, one after the other over all webhooks, with the bodies of `bodyOf`. */
+/** Stores pending deliveries, round-robin over all webhooks, with the bodies of `bodyOf`. */
 export async function seedDeliveries(
   dataDir: string,
   customers: readonly SeededCustomer[],
@@ -90,7 +90,7 @@ function rowOf(webhooks: readonly Webhook[], n: number): ReturnType<typeof newRo
   return newRow(due, newId('dlv', createdAtMs) as DeliveryId, webhook, 'decision');
 }
 
-/** An event of the usual size. */
+/** An event of typical size. */
 export function bodyOf(requestId: string): Buffer {
   const event = { requestId, decision: 'ALLOW', score: 12.5, reasons: ['velocity_session_1m'] } as const;
   return Buffer.from(eventBody({ ...event, occurredAtMs: Date.now() }));

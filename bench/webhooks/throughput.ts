@@ -7,18 +7,18 @@ import { seedCustomers, seedDeliveries } from './seed.ts';
 import { median, print, type BenchOptions } from './report.ts';
 
 /**
- * Deliveries a second, from the first arrival to the last, of a backlog that a server finds in its store when it starts, against a
- * bare sender of as many. Neither has anything else to do meanwhile: the server decides nothing.
+ * Compares deliveries per second, from the first arrival to the last, of a backlog that a server finds in its store at start with those of
+ * a bare sender of the same number. The server makes no decisions meanwhile, so neither has other work.
  */
 const SECONDS_MAX = 60;
 const WEBHOOKS_EACH = 20;
-/** As many as the service has at one host. */
+/** The service's limit of connections per host. */
 const CONNECTIONS = 64;
 
 export async function benchThroughput(options: BenchOptions, children: Children, receiver: Receiver): Promise<void> {
   const { deliveries, rounds } = options;
   const endpoints = Math.min(options.endpoints, 100);
-  console.log(`throughput: ${deliveries} deliveries that wait for ${endpoints} endpoints, ${rounds} rounds`);
+  console.log(`throughput: ${deliveries} pending deliveries to ${endpoints} endpoints, ${rounds} rounds`);
   print('', 'bare/s', 'service/s', 'ratio');
   const ratios: number[] = [];
   for (let round = 0; round < rounds; round++) {
@@ -27,7 +27,7 @@ export async function benchThroughput(options: BenchOptions, children: Children,
     ratios.push(service / bare);
     print(`round ${round + 1}`, bare.toFixed(0), service.toFixed(0), (service / bare).toFixed(3));
   }
-  console.log(`ratio service / bare sender, median of ${rounds}: ${median(ratios).toFixed(3)} (at least 0.5)`);
+  console.log(`ratio service / bare sender, median of ${rounds}: ${median(ratios).toFixed(3)} (target: at least 0.5)`);
 }
 
 async function runBare(children: Children, receiver: Receiver, count: number, paths: number): Promise<number> {
@@ -35,7 +35,7 @@ async function runBare(children: Children, receiver: Receiver, count: number, pa
   const words = [receiver.port, count, paths, CONNECTIONS].map(String);
   const sender = children.spawn('bare-sender.js', ...words);
   const [code] = (await once(sender, 'exit')) as [number | null];
-  if (code !== 0) throw new Error(`the bare sender ended with ${code}`);
+  if (code !== 0) throw new Error(`the bare sender exited with code ${code}`);
   return rateOf(await receiver.counted(count, 1));
 }
 

@@ -3,5 +3,5 @@ import { PLAIN_ATTACKERS } from './attackers/plain.ts';
 import { VOLUME_ATTACKERS } from './attackers/volume.ts';
 import type { Persona } from './plan.ts';
 
-/** Whoever must not get through, and two who do: rules that see one customer alone cannot tell them from shoppers. */
+/** All attackers. The rules must stop all of them except two, which rules that see only one customer cannot distinguish from shoppers. */
 export const ATTACKERS: readonly Persona[] = [...PLAIN_ATTACKERS, ...VOLUME_ATTACKERS, ...ACCOUNT_ATTACKERS];

@@ -1,15 +1,15 @@
-/** A browser as a shop sees it: its agent, and what the collector script reads inside it. */
+/** A browser as a shop sees it: its user agent, and the signals that the collector script reads in it. */
 export interface Browser {
   readonly name: string;
   readonly userAgent: string;
   /** `navigator.platform`. */
   readonly platform: string;
-  /** Client hints, which only Chromium has. */
+  /** Client hints, sent only by Chromium. */
   readonly hint: { readonly platform: string; readonly mobile: boolean } | null;
   readonly touchPoints: number;
   readonly screen: readonly [width: number, height: number];
   readonly plugins: number;
-  /** Only where a value is published; src/core/tls-fingerprints.ts names the sources. */
+  /** Set only where a value is published; src/risk/signals/tls-fingerprints.ts names the sources. */
   readonly ja4: string | null;
 }
 
@@ -136,9 +136,9 @@ export const WEB_VIEWS: readonly Browser[] = [
   ),
 ];
 
-/** An iPad asks for the desktop site and calls itself a Mac; only touch and screen tell. */
+/** An iPad requests the desktop site and identifies itself as a Mac; only touch points and screen size differ. */
 export const IPAD_AS_MAC: Browser = { ...safari('26.1'), name: 'iPad', touchPoints: 5, screen: [1_024, 1_366] };
-/** Firefox that hides its own system and its time zone. */
+/** Firefox that hides its operating system and its time zone. */
 export const HIDING_FIREFOX: Browser = firefox('Windows NT 10.0; Win64; x64', 'Win32', 160, null);
 
 export const EVERYDAY: readonly Browser[] = [...CHROMIUM_DESKTOPS, ...OTHER_DESKTOPS, ...IPHONES, ...ANDROIDS];

@@ -1,9 +1,8 @@
 import type { Browser } from './browsers.ts';
 import { addressIn, type Place } from './places.ts';
-import type { Day } from './plan.ts';
 import { seeded, type Random } from './random.ts';
 
-/** A person with one device, who keeps both from day to day. */
+/** A person with one device; both stay the same from day to day. */
 export interface Person {
   readonly userId: string;
   readonly email: string;
@@ -14,9 +13,9 @@ export interface Person {
 
 export interface Device {
   readonly browser: Browser;
-  /** 64 hex digits: what the collector computes on this device. */
+  /** 64 hex digits: the value that the collector computes on this device. */
   readonly fingerprint: string;
-  /** What the browser says of its time zone, which is not always where it is. */
+  /** Time zone that the browser reports, which may differ from the actual one. */
   readonly timeZone: string;
 }
 
@@ -34,7 +33,7 @@ export function makeDevice(browser: Browser, place: Place, random: Random): Devi
 }
 
 export function makePerson(place: Place, browser: Browser, random: Random, ip?: string): Person {
-  // So many numbers that nobody shares one: whoever does is one account in two places.
+  // The range is large enough to avoid collisions: a shared id would be one account in two locations.
   const userId = `u-${random.whole(100_000_000, 999_999_999)}`;
   return {
     userId,
@@ -54,22 +53,30 @@ export function makeEmail(domain: string, random: Random): string {
 
 const CONSONANTS = 'bcdfghjkmpqrtvwxz'.split('');
 
-/** What a program writes where a person would write a name. */
+/** Generates a local part that looks machine-made instead of containing a name. */
 export function makeGeneratedEmail(domain: string, random: Random): string {
   const local = Array.from({ length: 7 }, () => random.pick(CONSONANTS) + String(random.whole(2, 9))).join('');
   return `${local}@${domain}`;
 }
 
 export interface CrowdSize {
-  /** On the first day. */
+  /** Number of people on the first day. */
   readonly first: number;
-  /** On each day after it; 0 unless told. */
+  /** Number of people who join on each later day, default 0. */
   readonly joining?: number;
 }
 
-/** Who belongs to a crowd on a day: those of the first day and all who joined since, in that order, each the same for ever. */
+/** A day of the plan, 0 for the first. */
+interface NumberedDay {
+  readonly number: number;
+}
+
+/**
+ * Returns the members of a crowd on a day: those of the first day and all who joined since, in that order. Each member is the same on every
+ * day.
+ */
 export function crowdOn(
-  day: Day,
+  day: NumberedDay,
   id: string,
   { first, joining = 0 }: CrowdSize,
   make: (random: Random, i: number) => Person,
@@ -77,7 +84,7 @@ export function crowdOn(
   return Array.from({ length: first + joining * day.number }, (_, i) => make(seeded(`${id}, person ${i}`), i));
 }
 
-/** Chance for one day of a persona. */
-export function dayOf(id: string, day: Day): Random {
+/** Random numbers for one day of a persona. */
+export function dayOf(id: string, day: NumberedDay): Random {
   return seeded(`${id}, day ${day.number}`);
 }

@@ -10,7 +10,7 @@ import { shoppingSteps, visit } from './visit.ts';
 
 const anybody = (random: Random): Person => makePerson(random.pick(PLACES), random.pick(EVERYDAY), random);
 
-/** A shop that forgot to send the token. Its people are honest, so they are never blocked, and always asked. */
+/** A shop whose integration does not send the session token. Its visitors are honest, so they are always challenged and never blocked. */
 const BROKEN: Persona = {
   id: 'no_session_token',
   title: 'Integration without session token',
@@ -25,5 +25,5 @@ const BROKEN: Persona = {
   },
 };
 
-/** Everyone who plays, in the order of the table that is printed. */
+/** All personas, in the order of the printed table. */
 export const PERSONAS: readonly Persona[] = [...SHOPPERS, ...ATTACKERS, BROKEN];

@@ -1,13 +1,15 @@
 import type { Random } from './random.ts';
 
-/** Where people live: networks that home and mobile providers give to their customers, and what their browsers say there. */
+/**
+ * A location: networks that residential and mobile providers assign to their customers, and the language and time zone of browsers there.
+ */
 export interface Place {
   readonly country: string;
-  /** Without the last part of the address: three numbers, or an IPv6 prefix that ends in `::`. */
+  /** Address prefixes: the first three octets of an IPv4 address, or an IPv6 prefix that ends in `::`. */
   readonly networks: readonly string[];
   readonly timeZone: string;
   readonly languages: readonly string[];
-  /** Standard time, hours east of Greenwich. */
+  /** UTC offset of standard time, hours. */
   readonly utcHours: number;
   readonly mailDomains: readonly string[];
 }
@@ -90,7 +92,7 @@ export const PLACES: readonly Place[] = [
   NIGERIA,
 ];
 
-/** Networks of German providers, each in a /16 of its own and in its town: what sellers of proxies have to offer. */
+/** Networks of German providers, each in a different /16 and located in the provider's town, as proxy sellers offer them. */
 export const GERMAN_PROXIES: readonly string[] = [
   '91.10.130',
   '84.150.145',
@@ -110,7 +112,7 @@ export const GERMAN_PROXIES: readonly string[] = [
   '80.187.208',
 ];
 
-/** Data centres, from which no shopper comes. */
+/** Networks of data centres; no shopper uses them. */
 export const HOSTING_NETWORKS: readonly string[] = [
   '116.203.10',
   '159.65.20',
@@ -120,14 +122,14 @@ export const HOSTING_NETWORKS: readonly string[] = [
   '134.209.50',
 ];
 
-/** An address in one of the networks. */
+/** Returns an address in one of the networks. */
 export function addressIn(networks: readonly string[], random: Random): string {
   const network = random.pick(networks);
   const last = random.whole(10, 240);
   return network.endsWith('::') ? `${network}${last.toString(16)}` : `${network}.${last}`;
 }
 
-/** `de-DE,de;q=0.9,en;q=0.8`, as browsers write it. */
+/** Formats an Accept-Language header as browsers do: `de-DE,de;q=0.9,en;q=0.8`. */
 export function acceptLanguage(languages: readonly string[]): string {
   return languages.map((language, i) => (i === 0 ? language : `${language};q=0.${10 - i}`)).join(',');
 }

@@ -1,8 +1,8 @@
 import type { Device, Person } from './people.ts';
 
-/** What a day consists of, before anything is sent. */
+/** A day of the plan; nothing is sent yet. */
 export interface Day {
-  /** 0 for the first. */
+  /** 0 for the first day. */
   readonly number: number;
   /** Midnight UTC, Unix seconds. */
   readonly startSeconds: number;
@@ -10,7 +10,7 @@ export interface Day {
 
 export type EventType = 'search' | 'login' | 'signup' | 'checkout' | 'payment';
 
-/** The body of POST /v1/decide, as far as the demo fills it. */
+/** Body of POST /v1/decide, limited to the fields that the demo uses. */
 export interface DecideBody {
   readonly event_type: EventType;
   readonly ip: string;
@@ -25,7 +25,10 @@ export interface DecideBody {
 export interface PlannedEvent {
   readonly atSeconds: number;
   readonly body: DecideBody;
-  /** Comes before the threshold of the rule that is to stop its persona; such events are reported apart, never left out. */
+  /**
+   * Whether the event comes before the threshold of the rule that must stop its persona. Such events are reported separately and never
+   * omitted.
+   */
   readonly early?: boolean;
 }
 
@@ -34,57 +37,57 @@ export interface PlannedSession {
   readonly events: readonly PlannedEvent[];
 }
 
-/** What the rules are to make of a persona. The demo's tests hold it, and the report prints it. */
+/** Expected decisions for a persona. The demo's tests check it, and the report prints it. */
 export type Expectation =
-  /** No event of it is challenged. */
+  /** No event is challenged. */
   | { readonly kind: 'let_through' }
-  /** Its sessions are stopped: each has an event with a challenge or more. */
+  /** Its sessions are stopped: each has at least one event with a challenge or worse. */
   | { readonly kind: 'caught'; readonly measure: 'sessions' }
-  /** Its events are stopped, from the one that `from` names on. */
+  /** Its events are stopped, starting with the one named by `from`. */
   | { readonly kind: 'caught'; readonly measure: 'events'; readonly from: string }
-  /** Rules that see one customer alone cannot tell it from shoppers. */
+  /** Rules that see only one customer cannot distinguish it from shoppers. */
   | { readonly kind: 'not_caught'; readonly why: string }
-  /** Every event is asked for more, and none is blocked. */
+  /** Every event is challenged, and none is blocked. */
   | { readonly kind: 'asked' };
 
-/** One kind of sender. A new one needs an entry in the tables of shoppers.ts or attackers.ts and nothing else. */
+/** One kind of sender. A new one needs only an entry in the tables of shoppers.ts or attackers.ts. */
 export interface Persona {
   readonly id: string;
   readonly title: string;
   readonly kind: 'shopper' | 'attacker' | 'integration';
-  /** What must be remembered to recognise it; null where each of its requests shows it. */
+  /** What must be remembered to recognise it; null when each single request reveals it. */
   readonly history: string | null;
   readonly expectation: Expectation;
-  /** The sessions of one day. The same day gives the same sessions; people keep their devices from day to day. */
+  /** Returns the sessions of one day. The same day always gives the same sessions; people keep their devices from day to day. */
   plan(day: Day): readonly PlannedSession[];
 }
 
-/** One step of a visit: which page, from where, how long after the step before. */
+/** One step of a visit: the page, the referring page, and the delay after the previous step. */
 export interface Step {
   readonly type: EventType;
   readonly path: string;
-  /** A path of the shop, an address elsewhere, or null for none. */
+  /** A path of the shop, an external address, or null for no referrer. */
   readonly from: string | null;
   readonly afterSeconds: number;
-  /** The address from this step on; unless told, that of the step before. */
+  /** Address from this step on; default: the address of the previous step. */
   readonly ip?: string;
-  /** Whose account it is about, where that is not the visitor's own. */
+  /** Account used in this step, when it is not the visitor's own. */
   readonly who?: Person;
-  /** Which browser sends it, where that is not the one that the token was made in. */
+  /** Browser that sends the step, when it is not the one that created the token. */
   readonly device?: Device;
   readonly early?: boolean;
 }
 
 const DAY_SECONDS = 86_400;
-/** Choice: no visit is longer, so that all of a day's events lie in the day. */
+/** Choice: no visit is longer, so that all events of a day are within the day. */
 const VISIT_SECONDS_MAX = 3_600;
 
-/** A moment by the hours of the day, in UTC. */
+/** Returns the time at an hour of the day, UTC. */
 export function momentAt(day: Day, hour: number, seconds = 0): number {
   return day.startSeconds + Math.round(hour * 3_600) + seconds;
 }
 
-/** `seconds` of the day where the person lives, as the moment of that UTC day at which their clock shows it. */
+/** Converts seconds of the person's local day into the time of the given UTC day at which the local clock shows them. */
 export function momentLocal(day: Day, { place }: Person, seconds: number): number {
   const utc = (seconds - place.utcHours * 3_600 + DAY_SECONDS) % DAY_SECONDS;
   return day.startSeconds + Math.min(utc, DAY_SECONDS - VISIT_SECONDS_MAX);

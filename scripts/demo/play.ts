@@ -4,18 +4,18 @@ import type { DecideBody, Persona, PlannedEvent } from './plan.ts';
 export type Decision = (typeof DECISIONS)[number];
 export const DECISIONS = ['ALLOW', 'ALLOW_WATCH', 'SOFT_CHALLENGE', 'REVIEW', 'BLOCK'] as const;
 
-/** What the service said to one event. */
+/** The service's decision on one event. */
 export interface PlayedEvent {
   readonly decision: Decision;
   readonly score: number;
   readonly reasons: readonly string[];
-  /** The strongest of the reasons, as the review hint names it; null where there is no hint. */
+  /** Strongest reason, taken from the review hint; null when there is no hint. */
   readonly strongest: string | null;
-  /** Came before the threshold of the rule that is to stop its persona. */
+  /** Whether the event came before the threshold of the rule that must stop its persona. */
   readonly early: boolean;
 }
 
-/** One session of a persona; `events` in the order sent. */
+/** One session of a persona; `events` are in sending order. */
 export interface PlayedSession {
   readonly persona: Persona;
   readonly events: PlayedEvent[];
@@ -23,15 +23,15 @@ export interface PlayedSession {
 
 export interface PlayOptions {
   readonly client: Client;
-  /** Sets the client's clock, which signs the requests; the service's simulated clock follows it. */
+  /** Sets the client's clock, which is used for signing; the service's virtual clock follows it. */
   readonly setTime: (seconds: number) => void;
   readonly onEvent: (done: number, atSeconds: number) => void;
   readonly signal: AbortSignal;
 }
 
 /**
- * Sends every event in the order of simulated time, one after the other: what memory counts depends on the order, so two events
- * in flight together would let chance decide which of them is the 11th.
+ * Sends all events in time order, one after the other. Counters depend on the order: with two concurrent events it would be random which of
+ * them is the 11th.
  */
 export async function play(
   planned: readonly { readonly session: PlayedSession; readonly events: readonly PlannedEvent[] }[],
@@ -50,8 +50,8 @@ export async function play(
 
 async function decide(client: Client, body: DecideBody): Promise<Omit<PlayedEvent, 'early'>> {
   const answer = await client.decide(body);
-  if (answer.kind === 'unreachable') throw new Error(`the server did not answer: ${answer.detail}`);
-  if (answer.status !== 200) throw new Error(`the server answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+  if (answer.kind === 'unreachable') throw new Error(`the server did not respond: ${answer.detail}`);
+  if (answer.status !== 200) throw new Error(`the server responded ${answer.status}: ${JSON.stringify(answer.body)}`);
   return readDecision(answer.body);
 }
 
@@ -59,7 +59,7 @@ function readDecision(body: unknown): Omit<PlayedEvent, 'early'> {
   const { decision, score, reasons, review_hint: hint } = body as Record<string, unknown>;
   const known = DECISIONS.find((name) => name === decision);
   if (known === undefined || typeof score !== 'number' || !Array.isArray(reasons)) {
-    throw new Error(`that is no decision: ${JSON.stringify(body)}`);
+    throw new Error(`not a decision: ${JSON.stringify(body)}`);
   }
   const strongest = typeof hint === 'string' ? (/\((\w+)\)\.$/.exec(hint)?.[1] ?? null) : null;
   return { decision: known, score, reasons: reasons.map(String), strongest };

@@ -2,23 +2,26 @@ import { DECISIONS } from './play.ts';
 import { share, totalsOf, type PersonaResult, type ReasonShare, type Report } from './report.ts';
 
 /**
- * The report as text. Every line follows from the results, so it changes when the rules do. No colours: what is piped stays
- * plain. `width` is the number of columns of the terminal.
+ * Formats the report as text. Every line is computed from the results, so it changes with the rules. Uses no colours, so that piped output
+ * is plain text. `width` is the number of columns of the terminal.
  */
 
 const GROUPS: readonly (readonly [string, (result: PersonaResult) => boolean])[] = [
   ['SHOPPERS', ({ kind }) => kind === 'shopper'],
-  ['ATTACKERS, each request shows them', ({ kind, history }) => kind === 'attacker' && history === null],
-  ['ATTACKERS, only history shows them', ({ kind, history }) => kind === 'attacker' && history !== null],
+  ['ATTACKERS, each request reveals them', ({ kind, history }) => kind === 'attacker' && history === null],
+  ['ATTACKERS, only history reveals them', ({ kind, history }) => kind === 'attacker' && history !== null],
   ['BROKEN INTEGRATIONS', ({ kind }) => kind === 'integration'],
 ];
 
-/** Title and figures fit into 80 columns; what a terminal has beyond them goes to the reasons, this much or a line of its own. */
+/**
+ * Title and figures fit into 80 columns. Additional columns are used for the reasons; with fewer than this many, the reasons get a separate
+ * line.
+ */
 const TITLE_WIDTH = 36;
 const REASONS_WIDTH_MIN = 38;
 const REASONS_SHOWN = 3;
 
-/** Every decision: how many events of each persona got it. */
+/** Table of the number of events per persona and decision. */
 export function decisionsOf({ personas }: Report, width: number): string {
   const widths = [4, 6, 5, 5, 6, 6, 5];
   const names = ['Sess', 'Events', 'ALLOW', 'WATCH', 'CHALL.', 'REVIEW', 'BLOCK'];
@@ -33,7 +36,7 @@ export function decisionsOf({ personas }: Report, width: number): string {
   return lines.join('\n');
 }
 
-/** The attackers: how many of their sessions were challenged, held or blocked, and of their events from the threshold on. */
+/** Table of the attackers: share of their sessions that were challenged, held or blocked, and of their events from the threshold on. */
 export function catchesOf({ personas }: Report, width: number): string {
   const widths = [10, 7, 12, 7];
   const lines = [
@@ -55,7 +58,7 @@ export function catchesOf({ personas }: Report, width: number): string {
   return lines.join('\n');
 }
 
-/** The outcome in words. */
+/** Summary of the outcome in words. */
 export function readingOf({ personas, ...report }: Report): string {
   const shoppers = personas.filter(({ kind }) => kind === 'shopper');
   const attackers = personas.filter(({ kind }) => kind === 'attacker');
@@ -94,7 +97,7 @@ function catches(
     `Catch rate:   ${ofTotal(stoppedSessions, sessions)} sessions of attackers were challenged, held for review or blocked.`,
     `              Their ${events} events by decision: ${DECISIONS.map((name) => `${decisions[name]} ${name}`).join(', ')}.`,
     `              ${earlySessions} sessions end before the threshold for their kind,`,
-    `              ${hopeless.sessions} are of kinds that rules do not tell from shoppers;`,
+    `              ${hopeless.sessions} are of kinds that rules cannot distinguish from shoppers;`,
     `              of the other ${due} sessions it was ${percent(dueRate)}.`,
   ];
 }
@@ -102,7 +105,7 @@ function catches(
 function thresholds(attackers: readonly PersonaResult[]): string[] {
   return [
     '',
-    'Due are the events from the threshold on of the rule that is to catch their kind:',
+    'Due are all events from the threshold of the rule that must catch their kind:',
     ...attackers.flatMap(({ title, expectation }) =>
       expectation.kind === 'caught' && expectation.measure === 'events'
         ? [`  ${title.padEnd(TITLE_WIDTH)}${expectation.from}`]
@@ -114,31 +117,31 @@ function thresholds(attackers: readonly PersonaResult[]): string[] {
 function missed(attackers: readonly PersonaResult[]): string[] {
   return [
     '',
-    'Let through, as rules go:',
+    'Not caught, as expected:',
     ...attackers.flatMap(({ title, expectation }) =>
       expectation.kind === 'not_caught' ? [`  ${title}:`, `    ${expectation.why}.`] : [],
     ),
   ];
 }
 
-/** What the demo expects of a persona and did not happen: a fault of the rules, of memory or of the persona. */
+/** Personas whose results differ from the demo's expectation: an error of the rules, of the velocity store or of the persona. */
 function surprises(personas: readonly PersonaResult[]): string[] {
   const unexpected = personas.filter((one) => !one.as_expected);
   if (unexpected.length === 0) return [];
   return ['', 'NOT AS EXPECTED:', ...unexpected.map(({ title, expectation }) => `  ${title} (${expectation.kind})`)];
 }
 
-/** Title to the left, cells to the right of their columns. */
+/** Formats a row: left-aligned title, right-aligned cells. */
 function row(title: string, cells: readonly string[], widths: readonly number[]): string {
   return title.padEnd(TITLE_WIDTH) + cells.map((cell, i) => cell.padStart((widths[i] ?? 0) + 1)).join('');
 }
 
-/** `label` stands over the reasons where they have a column. */
+/** Appends `label` as the heading of the reasons when they have a column. */
 function heading(names: string, label: string, width: number): string {
   return width - names.length - 2 < REASONS_WIDTH_MIN ? names.trimEnd() : `${names}  ${label}`;
 }
 
-/** As many reasons as fit behind the figures; in a narrow terminal one, on a line of its own. */
+/** Appends as many reasons as fit behind the figures; in a narrow terminal one reason on a separate line. */
 function withReasons(figures: string, reasons: readonly ReasonShare[], width: number): string[] {
   const [first, ...others] = reasons.slice(0, REASONS_SHOWN).map(({ reason, share }) => `${reason} ${percent(share)}`);
   if (first === undefined) return [figures.trimEnd()];

@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto';
 
-/** Chance that is the same in every run: the demo's two runs must print one table. */
+/** Deterministic random numbers: two runs of the demo must print the same table. */
 export interface Random {
-  /** 0 up to, but not, 1. */
+  /** Returns a number from 0 (inclusive) to 1 (exclusive). */
   next(): number;
-  /** A whole number, both ends included. */
+  /** Returns an integer, both ends inclusive. */
   whole(min: number, max: number): number;
   chance(probability: number): boolean;
   pick<T>(from: readonly T[]): T;
   hex(digits: number): string;
 }
 
-/** A stream of its own for each text, so that a new persona changes nothing in the others. */
+/** Creates a separate stream for each text, so that a new persona does not affect the others. */
 export function seeded(text: string): Random {
   let state = createHash('sha256').update(text).digest().readUInt32LE(0);
-  // mulberry32: a few lines, and even enough for this.
+  // mulberry32: a few lines, and sufficiently uniform for this purpose.
   const next = (): number => {
     state = (state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(state ^ (state >>> 15), 1 | state);

@@ -1,35 +1,35 @@
 import type { Expectation, Persona } from './plan.ts';
 import { DECISIONS, type Decision, type PlayedEvent, type PlayedSession } from './play.ts';
 
-/** What came out for one persona. */
+/** Result of one persona. */
 export interface PersonaResult {
   readonly id: string;
   readonly title: string;
   readonly kind: Persona['kind'];
-  /** What must be remembered to recognise it, null when nothing. */
+  /** What must be remembered to recognise it; null when each single request reveals it. */
   readonly history: string | null;
   readonly expectation: Expectation;
-  /** Whether `expectation` came true. */
+  /** Whether the result matches `expectation`. */
   readonly as_expected: boolean;
   readonly sessions: number;
   readonly events: number;
   readonly decisions: Readonly<Record<Decision, number>>;
   readonly median_score: number;
-  /** The most frequent first, with the share of events that gave it. */
+  /** Sorted by frequency, descending, with the share of events that had the reason. */
   readonly reasons: readonly ReasonShare[];
-  /** The strongest reasons of what was challenged, held or blocked, the most frequent first, with their share of it. */
+  /** Strongest reasons of the stopped events, sorted by frequency, descending, with their share of these events. */
   readonly strongest_reasons: readonly ReasonShare[];
-  /** Events that were challenged, held for review or blocked, and sessions with at least one of them. */
+  /** Events that were challenged, held for review or blocked, and sessions with at least one such event. */
   readonly stopped_events: number;
   readonly stopped_sessions: number;
-  /** Events that come before the threshold of the rule that is to stop the persona, and sessions of nothing else. */
+  /** Events that come before the threshold of the rule that must stop the persona, and sessions that consist only of such events. */
   readonly early_events: number;
   readonly early_sessions: number;
-  /** Events from that threshold on, how many of them were stopped, and in how many sessions. */
+  /** Events from that threshold on, the number of them that were stopped, and the number of sessions with such a stopped event. */
   readonly due_events: number;
   readonly stopped_due_events: number;
   readonly stopped_due_sessions: number;
-  /** Of an attacker: the share that was stopped of what its expectation measures, sessions or events from the threshold on. */
+  /** For attackers: the stopped share of what its expectation measures, either sessions or events from the threshold on. */
   readonly caught: number | null;
 }
 
@@ -39,7 +39,7 @@ export interface ReasonShare {
 }
 
 export interface Report {
-  /** Midnight UTC at which the last simulated day ends. */
+  /** Midnight UTC at the end of the last simulated day. */
   readonly until: string;
   readonly days: number;
   readonly sessions: number;
@@ -49,14 +49,16 @@ export interface Report {
   readonly false_alarm_session_rate: number;
   /** Share of the attackers' sessions with at least one event of SOFT_CHALLENGE or worse. */
   readonly catch_rate: number;
-  /** The same without those whom rules cannot tell from shoppers, and without sessions that end before a threshold. */
+  /**
+   * Like `catch_rate`, without the attackers that rules cannot distinguish from shoppers, and without sessions that end before a threshold.
+   */
   readonly due_catch_rate: number;
-  /** The attackers' events by decision. */
+  /** Number of the attackers' events by decision. */
   readonly attacker_decisions: Readonly<Record<Decision, number>>;
   readonly personas: readonly PersonaResult[];
 }
 
-/** Choice: what "caught" and "not caught" mean, of the share that the expectation measures. */
+/** Choice: bounds of "caught" and "not caught", as shares of what the expectation measures. */
 export const CAUGHT_SHARE_MIN = 0.9;
 export const NOT_CAUGHT_SHARE_MAX = 0.1;
 

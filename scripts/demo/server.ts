@@ -11,9 +11,9 @@ import { promisify } from 'node:util';
 export interface DemoServer {
   readonly url: string;
   readonly dataDir: string;
-  /** What the command line printed for `args`, parsed. It works beside the running server. */
+  /** Runs the command line with `args` while the server is running, and returns its parsed output. */
   run(...args: string[]): Promise<Record<string, unknown>>;
-  /** Ends the server and removes its data. May be called again. */
+  /** Stops the server and deletes its data. Idempotent. */
   stop(): Promise<void>;
 }
 
@@ -22,15 +22,15 @@ const START_MS = 30_000;
 const STOP_MS = 15_000;
 
 /**
- * Known to everybody, as nothing of the demo is worth a secret: memory is hashed with a key that is made from it, and with the same key two
- * subjects that share a cell of memory are the same in every run.
+ * A public key, because the demo has no secrets. The velocity store's hash key is derived from it; with a fixed key the hash collisions
+ * between subjects are the same in every run.
  */
 const MASTER_KEY = '64656d6f'.repeat(8);
 
-/** The built server as a process of its own, on a free port and a temporary folder, in simulated time. */
+/** Starts the built server as a child process, on a free port and a temporary folder, with a virtual clock. */
 export async function startServer(): Promise<DemoServer> {
   const dataDir = await mkdtemp(join(tmpdir(), 'gatehouse-demo-'));
-  // A setting in the terminal must not change what the demo shows.
+  // Environment variables of the terminal must not influence the demo.
   const rest = Object.entries(process.env).filter(([name]) => !name.startsWith('GATEHOUSE_'));
   const env = {
     ...Object.fromEntries(rest),
@@ -39,7 +39,7 @@ export async function startServer(): Promise<DemoServer> {
     GATEHOUSE_SIMULATED_TIME: '1',
     GATEHOUSE_MASTER_KEY: MASTER_KEY,
   };
-  // Its own group, so that Ctrl-C reaches the demo alone, which then ends the server in order.
+  // Uses a separate process group, so that Ctrl-C reaches only the demo, which then stops the server gracefully.
   const child = spawn(process.execPath, [MAIN, 'serve'], { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   const leaveNothing = (): void => {
     child.kill('SIGKILL');
@@ -67,7 +67,7 @@ export async function startServer(): Promise<DemoServer> {
       clearTimeout(giveUp);
       found(result);
     };
-    // Read to the end, so that the server never waits for a full pipe.
+    // Drains the output, so that the server never blocks on a full pipe.
     createInterface(child.stdout).on('line', (line) => {
       const served = /"url":"([^"]+)".*"msg":"serving"/.exec(line)?.[1];
       if (served !== undefined) done(served);

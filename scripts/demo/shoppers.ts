@@ -4,7 +4,7 @@ import { MOVING_SHOPPERS } from './shoppers/moving.ts';
 import { PAYING_SHOPPERS } from './shoppers/paying.ts';
 import { SHARED_SHOPPERS } from './shoppers/shared.ts';
 
-/** Honest people. Each of them must get through; whoever is challenged here is a false alarm. */
+/** All shoppers. None of them may be challenged; a challenge is a false positive. */
 export const SHOPPERS: readonly Persona[] = [
   ...EVERYDAY_SHOPPERS,
   ...SHARED_SHOPPERS,

@@ -9,17 +9,17 @@ const SEARCHES = ['red+shoes', 'rain+coat', 'espresso+cups', 'desk+lamp', 'footb
 const ENTRANCES = ['https://www.google.com/', 'https://www.bing.com/', 'https://duckduckgo.com/', null];
 
 export interface Shopping {
-  /** Where they come from; null for nowhere. A search engine or nowhere unless told. */
+  /** Referrer of the first page; null for none. Default: a search engine or none. */
   readonly entrance?: string | null;
-  /** `login` unless told; newcomers open an account. */
+  /** Default `login`; newcomers create an account. */
   readonly account?: 'login' | 'signup';
-  /** The account comes first, and they look around afterwards. */
+  /** Whether the login or sign-up comes first and browsing afterwards. */
   readonly accountFirst?: boolean;
-  /** Probability of buying, .5 unless told. */
+  /** Probability of buying, default 0.5. */
   readonly buys?: number;
 }
 
-/** How people come and shop: they look around, most log in, some buy. */
+/** Generates the steps of a typical visit: people browse, most log in, some buy. */
 export function shoppingSteps(
   random: Random,
   { entrance = random.pick(ENTRANCES), account = 'login', accountFirst = false, buys = 0.5 }: Shopping = {},
@@ -37,32 +37,32 @@ export function shoppingSteps(
   if (!random.chance(buys)) return steps;
   from = '/basket';
   go('checkout', '/checkout', [40, 240]);
-  // Some pay elsewhere and are sent back from there.
+  // Some pay on another site and return from there.
   if (random.chance(0.25)) from = 'https://www.paypal.com/';
   go('payment', '/checkout/payment', [30, 180]);
   return steps;
 }
 
-/** A visit of one step. */
+/** A visit with a single step. */
 export const only = (type: EventType, path: string, from: string | null = null): Step[] => [
   { type, path, from, afterSeconds: 0 },
 ];
 
 export interface VisitOptions {
-  /** `collector` unless told; `opaque` is a token of the shop's own; `none` leaves the field out. */
+  /** Default `collector`; `opaque` is the shop's own token; `none` omits the field. */
   readonly token?: 'collector' | 'opaque' | 'none';
   readonly userAgent?: string;
-  /** In the place of the person's own. */
+  /** Overrides the person's device. */
   readonly device?: Device;
   readonly ip?: string;
   readonly email?: string;
-  /** Laid over the collector's signals. */
+  /** Merged into the collector's signals. */
   readonly signals?: Readonly<Record<string, unknown>>;
-  /** In the place of what the shop passes on of the browser's headers. */
+  /** Overrides the browser headers that the shop passes on. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A person's visit as a session of events. */
+/** Converts a person's visit into a session of events. */
 export function visit(
   person: Person,
   startSeconds: number,
@@ -89,7 +89,7 @@ export function visit(
         url: SHOP + path,
         ...(referrer !== null && { referrer }),
         ...(token !== null && { session_token: token }),
-        // Whoever only looks around has not said who they are.
+        // A visitor who only searches has not identified themselves.
         ...(type !== 'search' && { entity_keys: { user_id: who.userId, email: options.email ?? who.email } }),
         headers: options.headers ?? headersOf(person, device),
       },
@@ -115,7 +115,7 @@ function makeToken(
   }
 }
 
-/** A token as the collector script writes it in this browser. Source of the form: open points, section 2. */
+/** Creates a token as the collector script does in this browser. Source of the format: contract, 4.5. */
 function collectorToken(
   person: Person,
   device: Device,
@@ -138,7 +138,7 @@ function collectorToken(
   return `st1.${Buffer.from(text, 'utf8').toString('base64url')}`;
 }
 
-/** What a shop passes on of the browser's headers. */
+/** Returns the browser headers that a shop passes on. */
 export function headersOf(person: Person, { browser }: Device): Record<string, string> {
   return {
     accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',

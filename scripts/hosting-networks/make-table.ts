@@ -1,10 +1,10 @@
-import { parseNetwork, readHostingTable } from '../../src/core/hosting-networks.ts';
-import type { NetworkRange } from '../../src/core/hosting-networks.ts';
-import { formatV4, parseV4 } from '../../src/core/ip.ts';
+import { parseNetwork, readHostingTable } from '../../src/risk/signals/hosting-networks.ts';
+import type { NetworkRange } from '../../src/risk/signals/hosting-networks.ts';
+import { formatV4, parseV4 } from '../../src/kernel/ip-text.ts';
 
-/** A company's networks. */
+/** A company and its networks. */
 export interface Company {
-  /** The first is the one that the table tells. */
+  /** AS numbers; the table contains only the first. */
   readonly asns: readonly number[];
   readonly name: string;
   readonly ranges: readonly NetworkRange[];
@@ -40,8 +40,8 @@ export function readBlocks(text: string): Blocks {
 }
 
 /**
- * Takes the companies' networks out of IP-to-ASN lists, in place of the blocks: rows of `first,last,asn,…` with commas or tabs. A
- * company that no list names keeps its blocks; so do companies for which `keep` is true.
+ * Replaces the companies' blocks by their networks in IP-to-ASN lists: rows of `first,last,asn,…`, separated by commas or tabs. Companies
+ * that occur in no list keep their blocks, as do companies for which `keep` is true.
  */
 export function fromLists(
   blocks: Blocks,
@@ -68,8 +68,8 @@ export function fromLists(
 }
 
 /**
- * The text of the table, without a trailing line feed. The same blocks always give the same text. Throws where the service would
- * refuse the table, as for a network of two companies.
+ * Returns the text of the table, without a trailing line feed. The same blocks always give the same text. Throws when the service would
+ * reject the table, for example when two companies share a network.
  */
 export function makeTable({ day, companies }: Blocks): string {
   let networks = 0;
@@ -89,7 +89,7 @@ export function makeTable({ day, companies }: Blocks): string {
   return text;
 }
 
-/** Null for what is no row, and for IPv6 ranges of less than a /48. */
+/** Returns null for lines that are not rows, and for IPv6 ranges smaller than a /48. */
 function toRange(firstText: string, lastText: string): NetworkRange | null {
   if (!firstText.includes(':')) {
     const first = parseV4(firstText);
@@ -99,7 +99,7 @@ function toRange(firstText: string, lastText: string): NetworkRange | null {
   const first = groups(firstText);
   const last = groups(lastText);
   if (first === null || last === null) return null;
-  // Inwards, to whole /48.
+  // Shrinks the range to complete /48 networks.
   const from = bits48(first) + (first.slice(3).some((group) => group !== 0) ? 1 : 0);
   const to = bits48(last) - (last.slice(3).some((group) => group !== 0xffff) ? 1 : 0);
   return to < from ? null : { version: 6, first: from, last: to };
@@ -121,7 +121,7 @@ function bits48(all: readonly number[]): number {
   return ((all[0] ?? 0) * 65_536 + (all[1] ?? 0)) * 65_536 + (all[2] ?? 0);
 }
 
-/** Sorted, with neighbours and overlaps joined. */
+/** Sorts the ranges and joins neighbours and overlaps. */
 function merge(ranges: readonly NetworkRange[]): NetworkRange[] {
   const merged: NetworkRange[] = [];
   for (const range of ranges.toSorted((a, b) => a.first - b.first || a.last - b.last)) {
@@ -133,7 +133,7 @@ function merge(ranges: readonly NetworkRange[]): NetworkRange[] {
   return merged;
 }
 
-/** The fewest networks in CIDR notation that make up a range. */
+/** Returns the smallest list of CIDR networks that covers a range exactly. */
 function toNetworks({ version, first, last }: NetworkRange): string[] {
   const bits = version === 4 ? 32 : 48;
   const words: string[] = [];

@@ -1,5 +1,5 @@
 <?php
-/** Settings of the blog. The database and the folder of its files come from the script that starts it. */
+/** Settings of the blog. The script that starts it provides the database and the folder of its files. */
 
 define('DB_NAME', 'blog');
 define('DB_USER', 'blog');
@@ -11,7 +11,7 @@ define('WP_CONTENT_DIR', __DIR__ . '/wp-content');
 define('DISABLE_WP_CRON', true);
 define('AUTOMATIC_UPDATER_DISABLED', true);
 define('WP_HTTP_BLOCK_EXTERNAL', true);
-// Addresses are those by which the blog is asked, so that a second server can show the same one with plain links.
+// Uses the requested host in addresses, so that a second server can serve the same blog with plain links.
 define('WP_HOME', 'http://' . ($_SERVER['HTTP_HOST'] ?? '127.0.0.1'));
 define('WP_SITEURL', WP_HOME);
 foreach (['AUTH', 'SECURE_AUTH', 'LOGGED_IN', 'NONCE'] as $name) {

@@ -1,6 +1,6 @@
 <?php
 /**
- * Sets the blog up and fills it. The tests in test/real know the same numbers from content.json and the same texts by heart.
+ * Sets up the blog and creates its content. The tests in test/real read the same numbers from content.json and repeat the same texts.
  * Usage: php blog-fill.php <folder of WordPress>
  */
 
@@ -10,7 +10,7 @@ define('WP_INSTALLING', true);
 require $argv[1] . '/wp-load.php';
 require ABSPATH . 'wp-admin/includes/upgrade.php';
 
-/** The one of WordPress sends a mail. */
+/** Replaces the function of WordPress, which sends a mail. */
 function wp_new_blog_notification(): void
 {
 }
@@ -37,7 +37,7 @@ $authors = array_map(
 );
 $news = wp_create_category('News & dates');
 
-/** Local and UTC time, an hour apart for each number. */
+/** Returns UTC and local time; consecutive numbers are one hour apart. */
 function times(int $number): array
 {
     $utc = gmdate('Y-m-d H:i:s', gmmktime(22, 30, 0, 1, 2, 2020) + 3600 * $number);
@@ -70,7 +70,7 @@ $picture = wp_insert_attachment(
     $posts[1],
 );
 set_post_thumbnail($posts[1], $picture);
-// None of these may be found by who is not logged in, but for the title of the one with a password.
+// Visitors who are not logged in may not find any of these, except the title of the password-protected one.
 add(['post_title' => 'Draft', 'post_content' => 'Secret draft', 'post_status' => 'draft']);
 add(['post_title' => 'Private', 'post_content' => 'Secret private', 'post_status' => 'private', ...times(900)]);
 add(['post_title' => 'Locked', 'post_content' => 'Secret locked', 'post_password' => 'key', ...times(901)]);

@@ -1,5 +1,5 @@
 <?php
-/** Everything that is no file is the blog's. */
+/** Routes every request that is not for a file to the blog. */
 
 $root = $_SERVER['DOCUMENT_ROOT'];
 $path = parse_url($_SERVER['REQUEST_URI'], PHP_URL_PATH);

@@ -1,7 +1,7 @@
 <?php
 /**
- * Writes what the wiki is filled with, in MediaWiki's own export format. The tests in test/real know the same numbers from
- * content.json and the same texts by heart.
+ * Writes the content of the wiki in MediaWiki's export format. The tests in test/real read the same numbers from content.json and
+ * repeat the same texts.
  */
 
 declare(strict_types=1);

@@ -1,5 +1,5 @@
 <?php
-/** Readable addresses for PHP's own server: `/wiki/<title>` are pages, `/w` holds the scripts. */
+/** Provides readable addresses on PHP's built-in server: `/wiki/<title>` for pages, `/w` for the scripts. */
 
 $path = parse_url($_SERVER['REQUEST_URI'], PHP_URL_PATH);
 if (str_starts_with($path, '/w/')) {

@@ -1,5 +1,5 @@
 
-# Beside what the installer wrote.
+# Settings in addition to those written by the installer.
 $wgArticlePath = '/wiki/$1';
 $wgJobRunRate = 0;
 $wgShowExceptionDetails = true;

@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
-import type { Outcome } from './outcome.ts';
+import type { Outcome } from './command-outcome.ts';
 
-/** The options that every command has. */
+/** The options of every command. */
 export interface GlobalOptions {
   readonly json: boolean;
   readonly dataDir: string;
 }
 
-/** A command's module adds itself here; `run` prints what its action has to say and sets the exit code. */
+/** Registers the commands. `run` prints the outcome of an action and sets the exit code. */
 export interface Cli {
   readonly program: Command;
   readonly io: Io;

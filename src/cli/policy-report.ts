@@ -2,19 +2,19 @@ import {
   BAND_NAMES,
   bandsOf,
   eventTypesOf,
-  layersOf,
+  assetsOf,
   type PolicyDocument,
   type PolicyPart,
   type PolicyScope,
-} from '../core/policy-document.ts';
-import { THRESHOLDS, WEIGHTS } from '../core/policy-names.ts';
-import { DEFAULT_POLICY } from '../core/policy.ts';
-import { tableText } from './table.ts';
+} from '../risk/policy/policy-document.ts';
+import { THRESHOLDS, WEIGHTS } from '../risk/policy/policy-names.ts';
+import { DEFAULT_POLICY } from '../risk/policy/policy.ts';
+import { tableText } from './text-table.ts';
 
-/** Choice: as much as still can be read; the check itself is about all of them. */
+/** Choice: as many as are readable; the check itself covers all customers. */
 const CUSTOMERS_SHOWN = 20;
 
-/** For people: the bands that count, and what the file changes. */
+/** Formats for people: the effective bands, and what the file changes. */
 export function policyReport(document: PolicyDocument): string {
   const bands = bandRows('everybody', [document]);
   const changes = scopeRows('everybody', document);
@@ -39,7 +39,7 @@ export function policyReport(document: PolicyDocument): string {
 
 function bandRows(name: string, scopes: readonly PolicyScope[]): string[][] {
   return [...eventTypesOf(scopes), ''].map((type) => {
-    const bands = bandsOf(layersOf(scopes, type), type);
+    const bands = bandsOf(assetsOf(scopes, type), type);
     return [name, type === '' ? 'all others' : type, ...BAND_NAMES.map((band) => String(bands[band] ?? 'none'))];
   });
 }
@@ -50,7 +50,7 @@ function scopeRows(name: string, scope: PolicyScope): string[][] {
   return rows;
 }
 
-/** What, its default and what it is here; bands and shifts are in the other table. */
+/** Returns rows of name, default and new value; bands and shifts are in the other table. */
 function partRows(part: PolicyPart): string[][] {
   const rows: string[][] = [];
   const add = (what: string, before: Shown | undefined, now: Shown | undefined): void => {
@@ -78,7 +78,7 @@ function partRows(part: PolicyPart): string[][] {
 
 type Shown = number | string | readonly (number | string)[];
 
-/** Choice: the first three items tell which list it is. */
+/** Choice: the first three items are enough to recognise the list. */
 function shown(value: Shown | undefined): string {
   if (value === undefined) return '';
   if (typeof value !== 'object') return String(value);

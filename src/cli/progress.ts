@@ -2,16 +2,16 @@ import { SingleBar } from 'cli-progress';
 import type { Io } from './io.ts';
 
 export interface Progress {
-  /** Bytes done of all, and what to count beside them. */
+  /** Processed bytes, and the counts shown beside them. */
   update(bytes: number, accepted: number, rejected: number): void;
   stop(): void;
 }
 
-/** Choice: often enough to see that it moves, seldom enough for a log. */
+/** Choice: frequent enough to show progress, rare enough for a log. */
 const LINE_EVERY_MS = 5_000;
 const LINE_EVERY_SHARE = 0.1;
 
-/** Progress on standard error: a bar on a terminal, else a line at every tenth or every 5 s. */
+/** Shows progress on standard error: a bar on a terminal, otherwise a line at every tenth or every 5 s. */
 export function createProgress(totalBytes: number, write: Io['write']): Progress {
   return process.stderr.isTTY ? bar(totalBytes) : lines(totalBytes, write);
 }

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
-import type { FingerprintHash } from '../base/brand.ts';
-import type { RegistryEntry } from '../store/registry.ts';
+import type { FingerprintHash } from '../kernel/brand.ts';
+import type { RegistryEntry } from '../state/registry-table.ts';
 import { splitCsvLine } from './csv-line.ts';
 
 /** One row of an import: its entry, or what is wrong with it. */
@@ -10,12 +10,12 @@ export type Row =
 
 export type RowFormat = 'ndjson' | 'csv';
 
-/** The columns of an import. Source: open points, section 3; the last three are optional. */
+/** The columns of an import. Source: contract, 8.2; the last three are optional. */
 const COLUMNS = ['fingerprint_hash', 'risk_score', 'customers_seen', 'first_seen', 'last_seen'] as const;
 type Column = (typeof COLUMNS)[number];
 type Fields = Readonly<Partial<Record<Column, unknown>>>;
 
-/** Choice: a row has some 150 bytes; a line beyond this is no row, and is not held in memory whole. */
+/** Choice: a row has some 150 bytes; a longer line than this is rejected, and is not kept in memory completely. */
 const LINE_BYTES_MAX = 65_536;
 const CUSTOMERS_MAX = 0xffff_ffff;
 /** Choice: the end of the year 9999; a larger number is milliseconds by mistake. */
@@ -24,7 +24,10 @@ const HASH_FORM = /^[0-9a-fA-F]{64}$/;
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
 
-/** The rows of a file one by one, in bounded memory. Reading faults of the file itself throw. `onBytes` hears of what was read. */
+/**
+ * Yields the rows of a file one by one, in bounded memory. Throws errors of reading the file itself. `onBytes` is called with the number of
+ * bytes read.
+ */
 export async function* readRows(
   path: string,
   format: RowFormat,
@@ -47,25 +50,27 @@ async function* readNdjson(path: string, nowSeconds: number, onBytes: (bytes: nu
     if (text === '') continue;
     // Measured: 0.1 µs here, 50 µs for the parser's error, whose message is not shown.
     if (!text.startsWith('{')) {
-      yield { kind: 'fault', line: number, message: 'no JSON object' };
+      yield { kind: 'fault', line: number, message: 'not a JSON object' };
       continue;
     }
     let value: unknown;
     try {
       value = JSON.parse(text);
     } catch {
-      yield { kind: 'fault', line: number, message: 'no JSON' };
+      yield { kind: 'fault', line: number, message: 'not valid JSON' };
       continue;
     }
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      yield { kind: 'fault', line: number, message: 'no JSON object' };
+      yield { kind: 'fault', line: number, message: 'not a JSON object' };
       continue;
     }
     yield rowOf(value, number, nowSeconds);
   }
 }
 
-/** Choice: not `node:readline`, which would hold a file without line feeds in memory whole; `null` stands for a line too long. */
+/**
+ * Choice: not `node:readline`, which would keep a file without line feeds in memory completely; `null` stands for a line that is too long.
+ */
 async function* readLines(path: string, onBytes: (bytes: number) => void): AsyncGenerator<string | null> {
   let held: Buffer[] = [];
   let heldBytes = 0;
@@ -92,15 +97,15 @@ async function* readLines(path: string, onBytes: (bytes: number) => void): Async
       from = end + 1;
       yield line();
     }
-    // A copy, because a part of the chunk would keep all of it.
+    // Copied, because a part of the chunk would keep all of it in memory.
     if (from < chunk.length) take(Buffer.from(chunk.subarray(from)));
   }
   if (heldBytes > 0) yield line();
 }
 
 /**
- * Choice: a line is a row, because no field of ours holds a line feed; so a quote that is never closed spoils its own line
- * and not the rest of the file.
+ * Choice: a line is a row, because none of our fields contains a line feed; so an unclosed quote spoils only its own line and not the rest
+ * of the file.
  */
 async function* readCsv(path: string, nowSeconds: number, onBytes: (bytes: number) => void): AsyncGenerator<Row> {
   let number = 0;
@@ -144,7 +149,7 @@ function headerOf(names: readonly string[]): readonly (Column | null)[] {
   return header;
 }
 
-/** `Number` would take '' as 0 and '0x10' as 16. */
+/** `Number` would parse '' as 0 and '0x10' as 16. */
 function numberOf(text: string): number {
   return /^[+-]?\d{1,20}(\.\d{1,20})?$/.test(text) ? Number(text) : Number.NaN;
 }

@@ -1,29 +1,29 @@
 import { Command, CommanderError } from 'commander';
-import { versionOfInstallation } from '../base/programs.ts';
+import { versionOfInstallation } from '../kernel/programs.ts';
 import type { Cli, GlobalOptions } from './context.ts';
 import type { Io } from './io.ts';
-import { failure, type Outcome, printOutcome, usage, USAGE_EXIT } from './outcome.ts';
+import { failure, type Outcome, printOutcome, usage, USAGE_EXIT } from './command-outcome.ts';
 
 type Add = (cli: Cli) => void;
 
-/** Commands in the order of the help. Each is loaded only when it is named: `serve` needs none of the others. */
+/** Commands in the order of the help. Each is loaded only if it is named: `serve` needs none of the others. */
 const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
-  serve: async () => (await import('./commands/serve.ts')).addServe,
-  extract: async () => (await import('./commands/extract.ts')).addExtract,
-  connectors: async () => (await import('./commands/connectors.ts')).addConnectors,
-  failures: async () => (await import('./commands/failures.ts')).addFailures,
-  customers: async () => (await import('./commands/customers.ts')).addCustomers,
-  keys: async () => (await import('./commands/keys.ts')).addKeys,
-  decide: async () => (await import('./commands/decide.ts')).addDecide,
-  registry: async () => (await import('./commands/registry.ts')).addRegistry,
-  models: async () => (await import('./commands/models.ts')).addModels,
-  policy: async () => (await import('./commands/policy.ts')).addPolicy,
-  backup: async () => (await import('./commands/backup.ts')).addBackup,
+  serve: async () => (await import('./commands/serve-command.ts')).addServe,
+  extract: async () => (await import('./commands/extract-command.ts')).addExtract,
+  connectors: async () => (await import('./commands/connectors-command.ts')).addConnectors,
+  failures: async () => (await import('./commands/failures-command.ts')).addFailures,
+  customers: async () => (await import('./commands/customers-command.ts')).addCustomers,
+  keys: async () => (await import('./commands/keys-command.ts')).addKeys,
+  decide: async () => (await import('./commands/decide-command.ts')).addDecide,
+  registry: async () => (await import('./commands/registry-command.ts')).addRegistry,
+  models: async () => (await import('./commands/models-command.ts')).addModels,
+  policy: async () => (await import('./commands/policy-command.ts')).addPolicy,
+  backup: async () => (await import('./commands/backup-command.ts')).addBackup,
 };
 
-/** Runs the command that `words` name and resolves to the exit code. */
+/** Runs the command named by `words` and resolves to the exit code. */
 export async function run(words: readonly string[], io: Io): Promise<number> {
-  // Searched for by hand as well, because a usage error ends commander before it knows its options.
+  // Searched here as well, because commander ends with a usage error before it knows its options.
   const json = words.includes('--json');
   let exitCode = 0;
   const print = (outcome: Outcome): void => {
@@ -48,7 +48,7 @@ export async function run(words: readonly string[], io: Io): Promise<number> {
       print(failure('internal_error', error instanceof Error ? error.message : String(error)));
       return exitCode;
     }
-    // Help and version were asked for, and are printed already.
+    // Help or version was requested and is already printed.
     if (error.exitCode === 0) return 0;
     if (json) print(usage('usage', error.message.replace(/^error: /, '')));
     return USAGE_EXIT;
@@ -73,8 +73,8 @@ function createProgram(json: boolean, io: Io): Command {
 }
 
 /**
- * The commands that a line names, or all of them where it names none: for the help, and for what is said of an unknown one. A word
- * may also be an option's value, so one command too many may be loaded, never one too few.
+ * Returns the commands that a command line names, or all of them if it names none: for the help, and for the message about an unknown one.
+ * A word may also be the value of an option, so a command may be loaded needlessly, but a named command is always loaded.
  */
 function wantedCommands(words: readonly string[]): readonly (() => Promise<Add>)[] {
   const all = Object.entries(COMMANDS);

@@ -1,32 +1,32 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fault, type StoreFault } from '../store/durable.ts';
-import { ensureUsable, type Usable } from '../store/ensure-usable.ts';
-import { readMarker } from '../store/marker.ts';
-import { openStore, type Store } from '../store/open-store.ts';
-import { makeFilesPrivate } from '../store/private-files.ts';
-import { acquireServerLock } from '../store/server-lock.ts';
-import { failureOf, type Outcome } from './outcome.ts';
+import { fault, type StoreFault } from '../state/durable.ts';
+import { ensureUsable, type Usable } from '../state/ensure-usable.ts';
+import { readMarker } from '../state/marker.ts';
+import { openStore, type Store } from '../state/open-store.ts';
+import { makeFilesPrivate } from '../state/private-files.ts';
+import { acquireServerLock } from '../state/server-lock.ts';
+import { failureOf, type Outcome } from './command-outcome.ts';
 
-/** Choice: making a store takes some 10 ms; who still waits after this waits for something else. */
+/** Choice: creating a store takes some 10 ms; a longer wait has another cause. */
 const FIRST_START_MS_MAX = 5_000;
 const POLL_MS = 50;
 
 type Work = (store: Store) => Promise<Outcome> | Outcome;
 
 /**
- * Runs `work` on the opened store, beside a running server or without one. Choice: a folder that no server has used is a mistyped
- * one, and is never made: a backup of it would be one of nothing, and would say that all is well.
+ * Runs `work` on the opened store, alongside a running server or without one. Choice: a folder that no server has used is treated as a typo
+ * and never created: its backup would be empty and still report success.
  */
 export async function withStore(dataDir: string, work: Work): Promise<Outcome> {
   if (isAbsent(dataDir)) {
-    const message = `${dataDir} is no data directory of Gatehouse`;
-    const hint = 'Name the right one by --data-dir or GATEHOUSE_DATA_DIR; the first start of the server makes it.';
+    const message = `${dataDir} is not a data directory of Gatehouse`;
+    const hint = 'Set the right one by --data-dir or GATEHOUSE_DATA_DIR; the first start of the server creates it.';
     return { kind: 'error', code: 'data_dir_absent', message, hints: [hint] };
   }
   return withNewStore(dataDir, work);
 }
 
-/** The same; a first use makes the data directory. */
+/** Like `withStore`, but the first use creates the data directory. */
 export async function withNewStore(dataDir: string, work: Work): Promise<Outcome> {
   makeFilesPrivate();
   const usable = await prepare(dataDir);
@@ -34,12 +34,12 @@ export async function withNewStore(dataDir: string, work: Work): Promise<Outcome
   const opened = openStore({ dataDir, readOnly: false });
   if (opened.kind === 'fault') return failureOf(opened);
   const outcome = await work(opened.store);
-  // After a write that got stuck, closing would hang; the entry ends the process instead.
+  // After a stuck write, closing would hang; the entry point ends the process instead.
   if (!(outcome.kind === 'error' && outcome.code === 'store_stuck')) await opened.store.close();
   return outcome;
 }
 
-/** Whether it can be told that no server has used the folder. */
+/** Returns whether it is certain that no server has used the folder. */
 function isAbsent(dataDir: string): boolean {
   try {
     return readMarker(dataDir).kind === 'absent';
@@ -59,7 +59,7 @@ async function prepare(dataDir: string): Promise<Usable> {
     } catch (error) {
       return unusable(dataDir, error);
     }
-    // The lock keeps a server's first start apart from this one; whoever comes second finds the marker.
+    // The lock prevents that a server and this command make the first start at once; the one that comes second finds the marker.
     const locked = await acquireServerLock(dataDir, 0);
     if (locked.kind === 'ok') {
       // A restored directory keeps its kind of clock.
@@ -74,10 +74,14 @@ async function prepare(dataDir: string): Promise<Usable> {
   }
 }
 
-/** Whether a server or a command has started on the folder; else whoever comes first makes the store, or completes a restore. */
+/** Returns whether a server or a command has started on the folder; otherwise the first one creates the store, or completes a restore. */
 function isSettled(dataDir: string): boolean {
   const read = readMarker(dataDir);
-  return read.kind === 'damaged' || (read.kind === 'found' && read.marker.backed_up_at === undefined);
+  return (
+    read.kind === 'damaged' ||
+    read.kind === 'newer' ||
+    (read.kind === 'found' && read.marker.backed_up_at === undefined)
+  );
 }
 
 function unusable(dataDir: string, error: unknown): StoreFault {

@@ -6,11 +6,11 @@ export interface ClientOptions {
   /** For example `http://127.0.0.1:8080`. */
   readonly url: string;
   readonly key: string;
-  /** Connections kept open; 4 unless told. */
+  /** Maximum number of open connections; default 4. */
   readonly connections?: number;
-  /** For each wait: the connection, the headers, the next piece of the body; 10,000 unless told. */
+  /** Time-out of each wait: for the connection, the headers, the next piece of the body; default 10,000. */
   readonly timeoutMs?: number;
-  /** The client's clock in Unix milliseconds; the system's unless told. */
+  /** The client's clock in Unix milliseconds; default: the system's clock. */
   readonly nowMs?: () => number;
 }
 
@@ -19,19 +19,19 @@ export type Answer =
       readonly kind: 'answer';
       readonly status: number;
       readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-      /** Parsed when it is JSON, else its text. Of a 200 a `DecisionBody`, if the server is what it says it is. */
+      /** Parsed if it is JSON, otherwise the text. For a 200, a `DecisionBody`, if the server is a Gatehouse. */
       readonly body: unknown;
     }
-  /** No answer came: refused, cut off, or not in time. Whether the request was taken is unknown. */
+  /** No response: connection refused, aborted, or timed out. Whether the request was accepted is unknown. */
   | { readonly kind: 'unreachable'; readonly detail: string };
 
 /** The body of a decision, status 200. */
 export interface DecisionBody {
   readonly request_id: string;
-  /** 64 hex digits, what a list entry names; absent without a session token. */
+  /** 64 hex digits, as used in list entries; absent without a session token. */
   readonly fingerprint_hash?: string;
   readonly decision: 'ALLOW' | 'ALLOW_WATCH' | 'SOFT_CHALLENGE' | 'REVIEW' | 'BLOCK';
-  /** In observe mode what would have been answered; `decision` is then ALLOW. */
+  /** In observe mode, the decision without it; `decision` is then ALLOW. */
   readonly would_be?: DecisionBody['decision'];
   /** 0 to 100, one decimal. */
   readonly score: number;
@@ -48,19 +48,19 @@ export interface OutcomeReport {
 }
 
 export interface Client {
-  /** Sends a decide request. An object is serialised once; bytes or text are sent, and signed, as they are. */
+  /** Sends a decide request. An object is serialised once; bytes or text are signed and sent unchanged. */
   decide(body: object | string | Uint8Array): Promise<Answer>;
-  /** Reports what became of up to 1,000 decisions. Only with a secret key. */
+  /** Reports the outcomes of up to 1,000 decisions. Requires a secret key. */
   report(outcomes: readonly OutcomeReport[]): Promise<Answer>;
   close(): Promise<void>;
 }
 
-/** Choice: an answer is some 2 KB; one beyond this is none of ours. */
+/** Choice: a response has some 2 KB; a longer one is not from the service. */
 const ANSWER_BYTES_MAX = 1_048_576;
 const DECIDE_PATH = '/v1/decide';
 const OUTCOMES_PATH = '/v1/outcomes';
 
-/** A client with connections that stay open. It never sends anything twice: a request id is accepted once. */
+/** Creates a client with persistent connections. It never retries: a request id is accepted only once. */
 export function createClient(options: ClientOptions): Client {
   const timeoutMs = options.timeoutMs ?? 10_000;
   const nowMs = options.nowMs ?? Date.now;
@@ -69,7 +69,7 @@ export function createClient(options: ClientOptions): Client {
     connectTimeout: timeoutMs,
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
-    // A server's hint must not pin idle sockets for longer than this.
+    // A server's hint must not keep idle sockets open for longer than this.
     keepAliveMaxTimeout: 30_000,
     maxResponseSize: ANSWER_BYTES_MAX,
   });

@@ -5,9 +5,9 @@ export interface SignInput {
   readonly key: string;
   /** Upper case. */
   readonly method: string;
-  /** The request's target as sent, query included. */
+  /** The request's target as sent, including the query. */
   readonly path: string;
-  /** The very bytes that are sent. */
+  /** The exact bytes that are sent. */
   readonly body: string | Uint8Array;
   readonly timestampSeconds: number;
   /** 1 to 128 visible ASCII characters, never used before with this key. */
@@ -15,9 +15,9 @@ export interface SignInput {
 }
 
 /**
- * The four headers that sign a request. The signing string is five lines without a newline at its end: method, path, timestamp,
- * SHA-256 of the body in hex, request id. A secret key signs with its own text; a public key with the 32 raw bytes of
- * its text's SHA-256. Source: risk specification, section 5; open points, section 1.
+ * Returns the four headers that sign a request. The signing string is five lines without a newline at its end: method, path, timestamp,
+ * SHA-256 of the body in hex, request id. A secret key signs with its own text, a public key with the 32 raw bytes of its text's SHA-256.
+ * Source: contract, 3.4.
  */
 export function signRequest(input: SignInput): Record<string, string> {
   const timestamp = String(input.timestampSeconds);

@@ -1,42 +1,42 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /**
- * For receivers: whether a delivery is from the service, whole, and fresh. Needs nothing but Node.js, so that this one file can be
- * taken along. Never throws for anything that a sender sends, and fails closed.
+ * For receivers: verifies that a delivery is from the service, unmodified and recent. Depends only on Node.js, so that this one file can be
+ * copied. Never throws because of a sender's input, and fails closed.
  */
 
-/** The headers as node:http, Express or Fastify give them (names in any case), or a `Headers` of fetch. */
+/** The headers as node:http, Express or Fastify provide them (names in any case), or a `Headers` of fetch. */
 export type WebhookHeaders =
   | Readonly<Record<string, string | readonly string[] | undefined>>
   | { get(name: string): string | null };
 
 /**
- * `standard`: `webhook-signature`, which covers id, time and body. `body`: `X-SVC-Webhook-Signature`, which covers the body alone,
- * so that whoever saw a delivery can send it again at any time. `any`: `standard` when the delivery has such a signature, else
- * `body`; no stronger than `body`, since headers can be left away.
+ * `standard`: `webhook-signature`, which covers id, time and body. `body`: `X-SVC-Webhook-Signature`, which covers only the body, so that
+ * anyone who has seen a delivery can replay it at any time. `any`: `standard` if the delivery has such a signature, else `body`; not
+ * stronger than `body`, because headers can be omitted.
  */
 export type WebhookScheme = 'standard' | 'body';
 
 export interface VerifyInput {
   readonly headers: WebhookHeaders;
-  /** The body's raw bytes, or their text, as they came: before any JSON parser. */
+  /** The body's raw bytes, or their text, as received: before any JSON parser. */
   readonly body: Uint8Array | string;
-  /** `whsec_…`; any one of several may match, for example while a rotation is under way. */
+  /** `whsec_…`; any one of several may match, for example during a rotation. */
   readonly secrets: string | readonly string[];
-  /** `standard` unless told. */
+  /** Default: `standard`. */
   readonly scheme?: WebhookScheme | 'any';
-  /** How far the delivery's time may be from now, either way, ends included; 300 unless told. */
+  /** Maximum distance of the delivery's time from now, in both directions, inclusive; default 300. */
   readonly toleranceSeconds?: number;
-  /** The receiver's clock, Unix ms; the system's unless told. */
+  /** The receiver's clock, Unix ms; default: the system's clock. */
   readonly nowMs?: number;
 }
 
 export type VerifyReason =
   | 'missing_header'
   | 'malformed_header'
-  /** The receiver's own fault: no secret, or one that is not `whsec_` and the base64 of at least 24 bytes. */
+  /** Fault of the receiver: no secret, or one that is not `whsec_` and the base64 of at least 24 bytes. */
   | 'invalid_secret'
-  /** The receiver's own fault: something that was parsed already. */
+  /** Fault of the receiver: the body was parsed already. */
   | 'body_not_raw'
   | 'signature_mismatch'
   | 'timestamp_too_old'
@@ -46,9 +46,9 @@ export type Verified =
   | {
       readonly kind: 'verified';
       readonly scheme: WebhookScheme;
-      /** The delivery's id, the same on every attempt; null under `body`, which does not cover it. */
+      /** The delivery's id, the same for every attempt; null for `body`, which does not cover it. */
       readonly id: string | null;
-      /** Under `body` it is not covered either. */
+      /** Not covered by `body` either. */
       readonly timestampSeconds: number;
     }
   | { readonly kind: 'refused'; readonly reason: VerifyReason };
@@ -59,10 +59,10 @@ const SECRET_BYTES_MIN = 24;
 const TIMESTAMP = /^[0-9]{1,12}$/;
 const BODY_SIGNATURE = /^[0-9a-f]{64}$/i;
 const TOLERANCE_SECONDS = 300;
-/** Choice: a rotation has two; what comes after these is not looked at. */
+/** Choice: a rotation has two; further signatures are ignored. */
 const SIGNATURES_MAX = 16;
 
-/** Checks one delivery; see `WebhookScheme` for what each scheme is worth. The reason of a refusal is for the receiver's log. */
+/** Verifies one delivery; see `WebhookScheme` for what each scheme guarantees. The reason of a refusal is meant for the receiver's log. */
 export function verifyWebhook(input: VerifyInput): Verified {
   const { headers, body } = input;
   if (typeof body !== 'string' && !(body instanceof Uint8Array)) return refused('body_not_raw');
@@ -102,12 +102,12 @@ function verifyBody(input: VerifyInput, secrets: readonly string[]): Verified {
 function checkTime(input: VerifyInput, verified: Verified & { readonly kind: 'verified' }): Verified {
   const ageSeconds = Math.floor((input.nowMs ?? Date.now()) / 1000) - verified.timestampSeconds;
   const toleranceSeconds = input.toleranceSeconds ?? TOLERANCE_SECONDS;
-  // Asked for what is within, so that a tolerance or a clock that is no number lets nothing pass.
+  // Tests for being within, so that a tolerance or a clock that is not a number rejects everything.
   if (Math.abs(ageSeconds) <= toleranceSeconds) return verified;
   return refused(ageSeconds < 0 ? 'timestamp_too_new' : 'timestamp_too_old');
 }
 
-/** All pairs are compared, each in constant time, so that nothing tells which one matched or how much of it. */
+/** Compares all pairs, each in constant time, so that the time does not reveal which one matched, or how much of it. */
 function isAnyEqual(expected: readonly string[], given: readonly string[]): boolean {
   let isEqual = false;
   for (const one of expected) {
@@ -125,7 +125,7 @@ function isSecret(secret: unknown): boolean {
   return base64 !== undefined && Buffer.from(base64, 'base64').length >= SECRET_BYTES_MIN;
 }
 
-/** null when it is absent, empty, or sent more than once. `name` is in lower case. */
+/** Returns null if it is absent, empty, or sent more than once. `name` is in lower case. */
 function headerOf(headers: WebhookHeaders, name: string): string | null {
   const value = isGetter(headers) ? headers.get(name) : valueOf(headers, name);
   return typeof value === 'string' && value !== '' ? value : null;

@@ -1,22 +1,22 @@
-import { BATCH_EAGER_REQUESTS, QUEUE_REQUESTS_MAX } from '../limits.ts';
-import { type Frame, FrameWriter, AnswerReader } from '../pools/frame.ts';
-import type { ScoreTask } from '../pools/messages.ts';
-import { FairQueue } from './fair-queue.ts';
+import { BATCH_EAGER_REQUESTS, QUEUE_REQUESTS_MAX } from '../kernel/limits.ts';
+import { type BatchBuffer, BatchWriter, AnswerReader } from '../frames/batch-buffer.ts';
+import type { ScoreTask } from '../frames/score-messages.ts';
+import { FairQueue } from './request-queue.ts';
 
 /**
- * Adaptive batches, without a timer. A batch leaves as soon as a worker has room; what arrives meanwhile makes the next one.
- * An idle server adds no wait, a busy one makes large batches, and what no worker gets to is bounded. What the next batch has no
- * room for waits in a queue of its customer.
+ * Collects requests into batches of adaptive size, without a timer. A batch leaves as soon as a worker has room; requests that arrive
+ * meanwhile form the next batch. An idle server adds no wait, a busy one builds large batches, and the number of queued requests is
+ * bounded. Requests that do not fit the next batch wait in a queue per customer.
  *
- * `T` is what the caller keeps of a request until its answer.
+ * `T` is what the caller keeps of a request until it is answered.
  */
 export class Batcher<T> {
   readonly #options: BatcherOptions<T>;
   readonly #free: Slot<T>[];
-  /** Behind the open batch. Filled only while no worker has room. */
+  /** Queued behind the open batch. Filled only while no worker has room. */
   readonly #waiting = new FairQueue<T>();
   readonly #inFlight = new Set<Slot<T>>();
-  /** Batches that failed and wait to be scored one by one. They count as in flight until they are answered. */
+  /** Failed batches whose requests are to be scored one by one. They count as in flight until they are answered. */
   readonly #failed: Slot<T>[] = [];
   #salvaging = false;
   #open: Slot<T> | null = null;
@@ -26,39 +26,39 @@ export class Batcher<T> {
     this.#options = options;
     this.#free = options.frames.map((frame, index) => ({
       index,
-      writer: new FrameWriter(frame),
+      writer: new BatchWriter(frame),
       answers: new AnswerReader(frame),
       pending: [],
       leftAtMs: 0,
     }));
   }
 
-  /** Requests that wait for a worker. */
+  /** Number of requests waiting for a worker. */
   get queued(): number {
     return this.#waiting.count + (this.#open?.pending.length ?? 0);
   }
 
-  /** True when the next request cannot be taken in, whoever sends it and whatever its size. */
+  /** Returns true when the next request cannot be accepted, whatever its sender and size. */
   isFull(): boolean {
     return this.#waiting.places + (this.#open?.pending.length ?? 0) >= QUEUE_REQUESTS_MAX;
   }
 
-  /** Whether the customer may have one more request waiting, so that it leaves room for the others. */
+  /** Returns whether the customer may queue one more request, so that room is left for other customers. */
   hasShare(customerNumber: number, flags: number, bodyBytes: number): boolean {
     return this.#waiting.hasShare(customerNumber, flags, bodyBytes);
   }
 
-  /** Copies the body. The caller has asked `isFull` in the same turn. */
+  /** Copies the body. The caller must have checked `isFull` in the same turn of the event loop. */
   add(body: Uint8Array, customerNumber: number, flags: number, nowMs: number, pending: T): void {
-    // Nothing overtakes what waits.
+    // Keeps the order: no request overtakes a queued one.
     const open = this.#waiting.count === 0 ? (this.#open ??= this.#free.pop() ?? null) : null;
     if (open?.writer.hasRoom(body.length)) {
       open.writer.add(body, customerNumber, flags, nowMs);
       open.pending.push(pending);
     } else this.#waiting.add(body, customerNumber, flags, nowMs, pending);
     this.#options.attend();
-    // What this turn of the event loop brings goes into one batch, and the turn ends before anything could wait; but a batch
-    // that is worth a worker's while leaves at once.
+    // Requests that arrive in one turn of the event loop share a batch, and a turn is too short to add a noticeable wait. A batch that is
+    // large enough to keep a worker busy leaves at once.
     if (this.queued >= BATCH_EAGER_REQUESTS) this.#pump();
     else if (!this.#pumpScheduled) {
       this.#pumpScheduled = true;
@@ -66,14 +66,14 @@ export class Batcher<T> {
     }
   }
 
-  /** How long the batch that is longest with a worker has been there; 0 when none is. */
+  /** Returns how long the oldest batch in flight has been with a worker, ms; 0 when none is in flight. */
   oldestInFlightMs(nowMs: number): number {
     let oldest = 0;
     for (const slot of this.#inFlight) oldest = Math.max(oldest, nowMs - slot.leftAtMs);
     return oldest;
   }
 
-  /** Resolves when nothing waits and nothing is with a worker. */
+  /** Resolves when no request is queued or in flight. */
   async drain(): Promise<void> {
     while (this.queued > 0 || this.#inFlight.size > 0) await new Promise((done) => setImmediate(done));
   }
@@ -109,7 +109,7 @@ export class Batcher<T> {
 
   #arrive(slot: Slot<T>): void {
     this.#inFlight.delete(slot);
-    // The worker gets its next batch before the answers of this one are sent.
+    // Sends the worker its next batch before the responses of this one.
     this.#pump();
     this.#answer(slot.pending, slot, 0);
     this.#release(slot);
@@ -124,9 +124,9 @@ export class Batcher<T> {
   }
 
   /**
-   * A worker that dies takes every batch with it that it holds. So when a batch failed no other leaves, and once all that are
-   * with workers have come back the requests of the failed ones are scored again, one at a time: whatever fails then has failed
-   * by itself, and it alone gets a 500.
+   * A worker that dies fails all of its batches. After a failure no further batch is sent until every batch in flight has returned; then
+   * the requests of the failed batches are scored again, one at a time. A request that fails alone is itself the cause, and only that
+   * request gets a 500.
    */
   #salvageWhenAlone(): void {
     if (this.#salvaging || this.#failed.length === 0 || this.#inFlight.size > this.#failed.length) return;
@@ -138,7 +138,7 @@ export class Batcher<T> {
     for (let slot = this.#failed.shift(); slot !== undefined; slot = this.#failed.shift()) {
       for (const [at, pending] of slot.pending.entries()) {
         const alive = await this.#scoreAlone(slot, at);
-        // At once: the worker writes every task's answers to the beginning of the frame, over those of the one before.
+        // Responds at once: the worker writes every task's answers to the start of the batch buffer and overwrites the previous ones.
         this.#answer([pending], slot, at, !alive);
       }
       this.#inFlight.delete(slot);
@@ -148,7 +148,7 @@ export class Batcher<T> {
     this.#pump();
   }
 
-  /** Whatever goes wrong with answers, the frame comes back and the next batch leaves. */
+  /** Catches errors of the response path, so that the batch buffer is always released and the next batch leaves. */
   #answer(pending: readonly T[], slot: Slot<T>, from: number, failed?: boolean): void {
     try {
       this.#options.onAnswers(pending, slot.answers, from, failed);
@@ -172,23 +172,23 @@ export class Batcher<T> {
     slot.writer.reset();
     slot.pending = [];
     this.#free.push(slot);
-    // Where there are fewer batch buffers than batches that may be in flight.
+    // Applies when there are fewer batch buffers than batches that may be in flight.
     if (this.#waiting.count > 0) this.#pump();
   }
 }
 
 export interface BatcherOptions<T> {
-  readonly frames: readonly Frame[];
-  /** Batches with workers at once. */
+  readonly frames: readonly BatchBuffer[];
+  /** Maximum number of batches in flight. */
   readonly inFlightMax: number;
-  /** Hands a part of a frame to a worker; resolves when its answers stand in the frame's output. */
+  /** Hands part of a batch buffer to a worker. Resolves when the answers are in the buffer's output. */
   run(task: ScoreTask): Promise<void>;
-  /** Requests arrive, so answers will be looked for at the end of this turn. */
+  /** Requests have arrived: poll for answers at the end of this turn of the event loop. */
   attend(): void;
   onBatch(count: number): void;
   /**
-   * These are answered; the first stands at `from` of the answers, the others behind it. With `failed` there is none. What is
-   * read of the answers must be read before it returns.
+   * Responds to these requests. The first one's answer is at index `from`, the others follow in order. With `failed` there are no answers.
+   * The answers are valid only until this call returns.
    */
   onAnswers(pending: readonly T[], answers: AnswerReader, from: number, failed?: boolean): void;
   onBatchFailed(error: unknown): void;
@@ -196,7 +196,7 @@ export interface BatcherOptions<T> {
 
 interface Slot<T> {
   readonly index: number;
-  readonly writer: FrameWriter;
+  readonly writer: BatchWriter;
   readonly answers: AnswerReader;
   pending: T[];
   leftAtMs: number;

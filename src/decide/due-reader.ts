@@ -13,28 +13,28 @@ import {
 
 export interface DueReader {
   /**
-   * The next entries in the order of their sequences, some more bytes of them than `bytesMax` where there are so many; none where
-   * all that is written has been read. Throws what the file system throws.
+   * Returns the next entries in the order of their sequences: at least `bytesMax` bytes when that much is left, so the result may exceed it
+   * a little. Returns an empty list when everything written has been read. Throws file system errors.
    */
   next(bytesMax: number): readonly DueEntryRead[];
   close(): void;
 }
 
-/** What decides how long a file is kept. */
+/** Decides how long a journal file is kept. */
 export interface FileState {
   readonly newestExpirySeconds: number;
-  /** The newest sequence of its due entries, 0 without any. */
+  /** The newest sequence of its outbox entries; 0 if it has none. */
   readonly newestDue: number;
 }
 
-/** Goes through the files in their order; the one that is being written is read on as it grows. */
+/** Reads the files in order. Keeps reading the open file as it grows. */
 export class FileDueReader implements DueReader {
   readonly #folder: string;
   readonly #files: ReadonlyMap<number, FileState>;
   readonly #isOpen: (number: number) => boolean;
   readonly #after: number;
   readonly #head = Buffer.alloc(HEAD_BYTES);
-  /** The file that is read, or from which on the next is looked for. */
+  /** Number of the file being read, or the lowest number to open next. */
   #number = 0;
   #descriptor: number | null = null;
   #at = 0;
@@ -93,7 +93,7 @@ export class FileDueReader implements DueReader {
     return true;
   }
 
-  /** The next block of due entries in the file; null at its end, and where it is cut or damaged. */
+  /** Returns the next block of outbox entries in the file; null at the end of the file and at a truncated or corrupt block. */
   #readOn(): Buffer | null {
     while (this.#read(this.#head, this.#at)) {
       const magic = this.#head.readUInt32LE(0);
@@ -108,7 +108,7 @@ export class FileDueReader implements DueReader {
     return null;
   }
 
-  /** Whether the file has so many bytes there. */
+  /** Fills the buffer from this position; returns false if the file is too short. */
   #read(into: Buffer, at: number): boolean {
     return this.#descriptor !== null && readSync(this.#descriptor, into, 0, into.length, at) === into.length;
   }

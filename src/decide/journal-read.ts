@@ -1,18 +1,20 @@
-import { closeSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
+import { FILE_FORMATS, type NewerFormat } from '../kernel/formats.ts';
 import type { FileState } from './due-reader.ts';
-import { dueIn, ENTRY_BYTES, HEAD_BYTES, MAGIC_DUE, MAGIC_IDS } from './journal-blocks.ts';
+import { dueIn, ENTRY_BYTES, HEAD_BYTES, MAGIC_DUE, MAGIC_IDS, versionInMagic } from './journal-blocks.ts';
 import type { ReplayEntry } from './replay-guard.ts';
 
-/** How a start reads the journal's files back; `journal.ts` says what is in them. */
+/** Reads the journal's files back at a start; `journal.ts` describes the contents. */
 
 const FILE_NAME = /^replay-(\d{10})\.log$/;
-/** Choice: some hundred batches, which tell what share of a file is ids. */
+/** Choice: some hundred batches, enough to estimate how much of a file is ids. */
 const SAMPLE_BYTES = 65_536;
-/** Choice: no block has so many zeros in a row. */
+/** Choice: no block has this many zeros in a row. */
 const ESTIMATE_BYTES = 256;
 
-/** The journal's files in a folder, in their order. */
+/** Lists the journal's files in a folder, in order. */
 export function listFiles(folder: string): { number: number; name: string }[] {
   const found: { number: number; name: string }[] = [];
   for (const name of readdirSync(folder)) {
@@ -22,7 +24,36 @@ export function listFiles(folder: string): { number: number; name: string }[] {
   return found.sort((a, b) => a.number - b.number);
 }
 
-/** About how many ids a file holds, by its beginning and how much of it is written. */
+/**
+ * Returns the first file of a newer build; null without any. Its ids cannot be read, so a start that skipped it would accept them again.
+ * The first block decides, because each start begins a new file. Every version must keep the block's head, check sum included: without a
+ * matching check sum the block is damaged, not newer.
+ */
+export function findNewerFile(folder: string): NewerFormat | null {
+  if (!existsSync(folder)) return null;
+  const readsVersion = FILE_FORMATS.journal.version;
+  for (const { name } of listFiles(folder)) {
+    const path = join(folder, name);
+    const version = firstVersionIn(path);
+    if (version !== null && version > readsVersion) return { path, version, readsVersion };
+  }
+  return null;
+}
+
+function firstVersionIn(file: string): number | null {
+  const opened = new FileBytes(file);
+  try {
+    if (!opened.has(HEAD_BYTES)) return null;
+    const { bytes } = opened;
+    const end = HEAD_BYTES + bytes.readUInt32LE(4);
+    const isComplete = opened.has(end) && crc32(bytes.subarray(HEAD_BYTES, end)) === bytes.readUInt32LE(8);
+    return isComplete ? versionInMagic(bytes.readUInt32LE(0)) : null;
+  } finally {
+    opened.close();
+  }
+}
+
+/** Estimates how many ids a file holds, from its first blocks and its written length. */
 export function idsIn(file: string): number {
   const sample = Buffer.alloc(Math.min(statSync(file).size, SAMPLE_BYTES));
   const descriptor = openSync(file, 'r');
@@ -40,11 +71,11 @@ export function idsIn(file: string): number {
     if (sample.readUInt32LE(at) === MAGIC_IDS) ids += payloadBytes / ENTRY_BYTES;
     at += HEAD_BYTES + payloadBytes;
   }
-  // A damaged beginning says anything; more than this fits into no file.
+  // A corrupt beginning may give any number; no file holds more ids than this.
   return at === 0 ? 0 : Math.min(Math.ceil((ids * used) / at), used / ENTRY_BYTES);
 }
 
-/** About how much of a laid-out file is written: what is written comes first, and is nowhere zero for so long. */
+/** Estimates how much of a preallocated file is written: written data comes first and never contains this many zeros in a row. */
 function writtenBytes(descriptor: number, size: number): number {
   const piece = Buffer.alloc(ESTIMATE_BYTES);
   let low = 0;
@@ -58,7 +89,7 @@ function writtenBytes(descriptor: number, size: number): number {
   return high;
 }
 
-/** A file's bytes, read as far as they are asked for: of a laid-out file most may be zeros. */
+/** A file's bytes, read only as far as requested: most of a preallocated file may be zeros. */
 class FileBytes {
   readonly size: number;
   readonly bytes: Buffer;
@@ -71,7 +102,7 @@ class FileBytes {
     this.bytes = Buffer.allocUnsafeSlow(this.size);
   }
 
-  /** Whether the file has so many bytes; they can be read from `bytes` then. */
+  /** Reads up to `end`; returns whether the file is that long. If so, the bytes are available in `bytes`. */
   has(end: number): boolean {
     while (this.#read < end && end <= this.size) {
       const want = Math.min(this.size, Math.max(end, 2 * this.#read, SAMPLE_BYTES)) - this.#read;
@@ -87,7 +118,7 @@ class FileBytes {
   }
 }
 
-/** Reads a file up to its end or its damage. */
+/** Reads a file up to its end or its first corrupt block. */
 export function readFile(
   file: string,
   nowSeconds: number,

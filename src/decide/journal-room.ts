@@ -1,26 +1,26 @@
 import { closeSync, openSync, readdirSync, renameSync, rmSync, statfsSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { JOURNAL_DISK_FREE_BYTES_MIN, JOURNAL_FILE_BYTES, JOURNAL_SPARES } from '../limits.ts';
+import { JOURNAL_DISK_FREE_BYTES_MIN, JOURNAL_FILE_BYTES, JOURNAL_SPARES } from '../kernel/limits.ts';
 
-/** Written at once by a thread of the system's pool; the main thread only hands it over. */
+/** Written in one call by a thread of the libuv pool; the main thread only submits it. */
 const SLICE = Buffer.alloc(262_144);
-/** Choice: a disk that refused is asked again after this long, ms; so often free space is read, too. */
+/** Choice: wait after the disk refused a write before the next attempt, ms; free space is read at most this often, too. */
 const RETRY_MS = 1_000;
 const SPARE_NAME = /^spare-(\d{10})\.log$/;
 
 /**
- * Files of zeros laid out ahead for the journal. Their blocks are allocated, so writing into them takes no room on the disk: the
- * journal goes on when the disk is full. A file that has run out becomes a spare again instead of being removed, so at a steady rate
- * a full disk is never noticed; where the disk has room, only `JOURNAL_SPARES` are kept.
- * File systems that copy on write or compress (btrfs, ZFS) may refuse all the same; then the journal is broken, and says so.
+ * Journal files that are preallocated with zeros. Their disk blocks are allocated, so writing into them takes no further disk space, and
+ * the journal works when the disk is full. An expired file becomes a spare again instead of being removed, so at a steady rate the journal
+ * never needs new space. While the disk has room, only `JOURNAL_SPARES` files are kept.
+ * Copy-on-write or compressing file systems (btrfs, ZFS) may refuse the write anyway; the journal then reports itself as broken.
  */
 export class JournalRoom {
   readonly #folder: string;
   readonly #nowMs: () => number;
-  /** Zeroed, in the order of their use. */
+  /** Zeroed files, in the order of their use. */
   readonly #ready: string[] = [];
-  /** To be zeroed: spares of a former run, whose content is unknown, and files that have run out. */
+  /** Files to be zeroed: spares of an earlier run, whose content is unknown, and expired journal files. */
   readonly #used: string[] = [];
   #nextNumber = 1;
   #laying: Promise<void> | null = null;
@@ -41,24 +41,24 @@ export class JournalRoom {
     }
   }
 
-  /** Files that can be taken. */
+  /** Number of files ready for use. */
   get ready(): number {
     return this.#ready.length;
   }
 
-  /** The disk refused the last spare, so those that are left have to last. */
+  /** Returns whether the disk refused the latest preallocation and spares are missing, so that the remaining ones must last. */
   get isShort(): boolean {
     return this.#retryAtMs !== Number.NEGATIVE_INFINITY && this.#ready.length < JOURNAL_SPARES;
   }
 
-  /** Opens a laid-out file under the path; null where none is ready. Throws what the file system throws. */
+  /** Opens a preallocated file under this path; returns null if none is ready. Throws file system errors. */
   take(path: string): number | null {
     const name = this.#ready.shift();
     if (name === undefined) return null;
     const spare = join(this.#folder, name);
     let file: number;
     try {
-      // Before it is renamed: where there is no free descriptor it stays a spare.
+      // Opens before renaming: if the process is out of file descriptors, the file stays a spare.
       file = openSync(spare, 'r+');
     } catch (error) {
       if (isOutOfDescriptors(error)) this.#ready.unshift(name);
@@ -73,7 +73,7 @@ export class JournalRoom {
     }
   }
 
-  /** Gives up a file that nothing needs any more. */
+  /** Releases a file that is no longer needed. */
   recycle(path: string): void {
     if (this.#count() >= JOURNAL_SPARES && this.#hasRoom()) {
       rmSync(path, { force: true });
@@ -84,12 +84,12 @@ export class JournalRoom {
       renameSync(path, join(this.#folder, name));
       this.#used.push(name);
     } catch {
-      // It was removed by somebody else, or the folder is gone: there is nothing to keep.
+      // Someone else removed the file, or the folder is gone: nothing is left to keep.
       rmSync(path, { force: true });
     }
   }
 
-  /** Call often: lays out what is missing, one file at a time, and removes what is too much. Never rejects. */
+  /** Call often: preallocates missing files, one at a time, and removes surplus ones. Never rejects. */
   tend(): Promise<void> {
     this.#laying ??= this.#lay().finally(() => {
       this.#laying = null;
@@ -117,7 +117,7 @@ export class JournalRoom {
         this.#ready.push(name);
         this.#retryAtMs = Number.NEGATIVE_INFINITY;
       } catch {
-        // What could be written of it is given back: in part it is of no use to the journal, but it may be to others.
+        // Frees the space of the partial spare: the journal cannot use it, but other writers may need it.
         await this.#remove(name);
         this.#retryAtMs = this.#nowMs() + RETRY_MS;
         return;
@@ -126,7 +126,7 @@ export class JournalRoom {
   }
 
   async #remove(name: string): Promise<void> {
-    // One that cannot be removed is zeroed and used after the next start.
+    // A file that cannot be removed is zeroed and used after the next start.
     await rm(join(this.#folder, name), { force: true }).catch(() => {});
   }
 
@@ -138,7 +138,7 @@ export class JournalRoom {
     return `spare-${String(this.#nextNumber++).padStart(10, '0')}.log`;
   }
 
-  /** Whether the disk can give back later what is removed now. */
+  /** Returns whether the disk has room, so that space freed now can be allocated again later. */
   #hasRoom(): boolean {
     const nowMs = this.#nowMs();
     if (nowMs - this.#freeReadAtMs >= RETRY_MS) {

@@ -1,15 +1,15 @@
-import type { AnswerReader } from '../pools/frame.ts';
-import type { Pending } from './pipeline.ts';
+import type { AnswerReader } from '../frames/batch-buffer.ts';
+import type { Pending } from './pending-decision.ts';
 
-/** What the decide path tells of itself. Called on the hot path, so an implementation only counts. */
+/** Receives events of the decide path, for logs and metrics. Called on the hot path, so an implementation only counts. */
 export interface DecideObserver {
-  /** How many decisions the log line of this one stands for, 0 when it gets none; asked once for each. */
+  /** Returns how many decisions the log line of this one represents; 0 if it is not logged. Called once per decision. */
   sampleLine(): number;
   refused(code: string): void;
   batchLeft(count: number): void;
   batchFailed(error: unknown): void;
-  /** `at` is the request's place among the answers; status 200. */
+  /** `at` is the request's index among the answers; its status is 200. */
   decided(pending: Pending, answers: AnswerReader, at: number, latencyMs: number): void;
-  /** A request was answered with another status by the worker. */
+  /** The worker answered a request with another status than 200. */
   scoreRefused(code: string, internalDetail: string): void;
 }

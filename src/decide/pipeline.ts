@@ -1,79 +1,67 @@
-import type { Clock } from '../base/clock.ts';
-import type { Exchange, RequestHead, Route } from '../base/exchange.ts';
-import { problem, type Problem } from '../base/problem.ts';
-import { bodyTooLarge } from '../base/reply.ts';
-import { BATCH_REQUESTS_MAX, DECIDE_ACTIVE_MS, DECIDE_BODY_BYTES_MAX, QUEUE_PLACE_BYTES } from '../limits.ts';
-import { type AnswerReader, REQUEST_PUBLIC_KEY, REQUEST_WARM_UP } from '../pools/frame.ts';
-import type { ScorePool } from '../pools/score-pool.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { Exchange, Handler, RequestHead, Route } from '../http/exchange.ts';
+import { problem, type Problem } from '../contract/problem.ts';
+import { bodyTooLarge } from '../http/reply.ts';
+import { ROUTES } from '../contract/routes.ts';
+import { BATCH_REQUESTS_MAX, DECIDE_ACTIVE_MS, DECIDE_BODY_BYTES_MAX, QUEUE_PLACE_BYTES } from '../kernel/limits.ts';
+import { type AnswerReader, REQUEST_PUBLIC_KEY, REQUEST_WARM_UP } from '../frames/batch-buffer.ts';
+import type { ScorePool } from '../frames/score-pool.ts';
 import { Batcher } from './batcher.ts';
 import type { DueDeliveries } from './due.ts';
 import type { Journal } from './journal.ts';
-import type { Key, Keyring } from './keyring.ts';
-import type { DecisionLedger } from './ledger.ts';
+import type { Key, KeyCache } from '../auth/key-cache.ts';
+import type { DecisionSink } from './decision-sink.ts';
 import type { DecideObserver } from './observer.ts';
+import type { Pending } from './pending-decision.ts';
 import { rateFields, type RateState, type RateWindows } from './rate-windows.ts';
-import type { ReplayEntry, ReplayGuard } from './replay-guard.ts';
+import type { ReplayGuard } from './replay-guard.ts';
 import type { VisitorSource } from './visitor-source.ts';
 import { answerDecision, answerRefusal } from './respond.ts';
-import { checkCredentialForm, checkHeader, verifyRequest } from './verify.ts';
+import { checkCredentialForm, checkHeader, verifyRequest } from '../auth/verify.ts';
 
 /**
- * The way of one decision, on the main thread:
+ * Stages of a decision, on the main thread:
  *
- *   receive → verify → admit → batch → (score, in a worker) → journal → ledger → respond → deliver, behind it (src/deliver)
+ *   receive → verify → admit → batch → (score, in a worker) → journal → decision sink → respond → deliver, afterwards (src/webhooks)
  *
- * Each stage is one function below or one file beside this one; what they share is handed in.
+ * Each stage is one function below or one file in this folder; shared parts are passed in.
  */
 export interface DecideParts {
   readonly clock: Clock;
-  readonly keyring: Keyring;
+  readonly keyCache: KeyCache;
   readonly rates: RateWindows;
   readonly visitorSource: VisitorSource;
   readonly replay: ReplayGuard;
   readonly journal: Journal;
   readonly pool: ScorePool;
-  readonly ledger: DecisionLedger;
+  readonly decisionSink: DecisionSink;
   readonly due: DueDeliveries;
   readonly observer: DecideObserver;
-  /** Set in the flags of every request; 0 without it. */
+  /** Set in the flags of every request; default 0. */
   readonly flags?: number;
 }
 
-/** What is kept of a request between its batch and its answer. */
-export interface Pending {
-  readonly exchange: Exchange;
-  readonly key: Key;
-  readonly rate: RateState;
-  readonly replay: ReplayEntry;
-  /** The decision's time, Unix ms. */
-  readonly occurredAtMs: number;
-  /** `performance.now()` at its arrival. */
-  readonly startedAtMs: number;
-  /** How many decisions its log line stands for; 0 without a line. */
-  readonly logged: number;
-}
-
-/** Why a request is refused whose id no restart would remember. */
+/** Error detail for requests whose id a restart would not remember. */
 export const UNWRITTEN = 'Request ids cannot be written to the disk at the moment.';
 
 export interface DecidePipeline {
-  readonly route: Route;
+  readonly route: Route & { readonly methods: { readonly POST: Handler } };
   readonly queued: () => number;
-  /** How busy the path is; everything else on this thread gives way by it. */
+  /** Load of the decide path; all other work on this thread yields according to it. */
   readonly load: (nowMs: number) => 'idle' | 'active' | 'behind';
-  /** How long the batch that is longest with a worker has been there, ms. */
+  /** Returns how long the oldest batch in flight has been with a worker, ms. */
   readonly oldestInFlightMs: (nowMs: number) => number;
-  /** Resolves when every request that was taken in has its answer. */
+  /** Resolves when every accepted request has been answered. */
   drain(): Promise<void>;
 }
 
 export function createDecidePipeline(parts: DecideParts): DecidePipeline {
-  const { clock, keyring, rates, visitorSource, replay, journal, pool, ledger, due, observer } = parts;
+  const { clock, keyCache, rates, visitorSource, replay, journal, pool, decisionSink, due, observer } = parts;
   const { flags: ownFlags = 0 } = parts;
   const nowSeconds = (): number => Math.floor(clock.nowMs() / 1000);
   let lastArrivalMs = Number.NEGATIVE_INFINITY;
 
-  const own = framesOf(pool, (ownFlags & REQUEST_WARM_UP) !== 0);
+  const own = batchesOf(pool, (ownFlags & REQUEST_WARM_UP) !== 0);
   const batcher = new Batcher<Pending>({
     frames: pool.frames.slice(own.first, own.end),
     inFlightMax: pool.inFlightMax,
@@ -97,13 +85,16 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     }
   }
 
-  /** Refuses what the header is enough for, so that a large body is neither waited for nor hashed. Usual ones come with their header. */
+  /**
+   * Rejects requests that the header alone disqualifies, so that a large body is neither awaited nor hashed. Bodies of usual size arrive
+   * with their header.
+   */
   function isRefusedEarly(head: RequestHead, exchange: Exchange): boolean {
     if (batcher.isFull()) {
       refuse(exchange, overloaded('The service is at its capacity.'), sourceRate(exchange), true);
       return true;
     }
-    const fault = checkHeader(head, keyring, clock);
+    const fault = checkHeader(head, keyCache, clock);
     if (fault !== null) refuseUnverified(exchange, fault, true);
     return fault !== null;
   }
@@ -113,12 +104,12 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
       refuse(exchange, overloaded('The service is at its capacity.'), sourceRate(exchange));
       return;
     }
-    // Before any work: no decision could be answered.
+    // Checked before any work: no decision could be answered.
     if (journal.broken !== null) {
       refuse(exchange, overloaded(UNWRITTEN), sourceRate(exchange));
       return;
     }
-    const verified = verifyRequest(head, body, keyring, clock);
+    const verified = verifyRequest(head, body, keyCache, clock);
     if (verified.kind === 'refused') refuseUnverified(exchange, verified.problem);
     else admit(head, body, exchange, verified.key, verified.timestampSeconds, startedAtMs);
   }
@@ -134,7 +125,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     if (!batcher.hasShare(key.customer, flagsOf(key), body.length)) {
       refuse(
         exchange,
-        overloaded('As many requests of this customer wait as the service takes at once.'),
+        overloaded('Too many requests of this customer are waiting for a decision.'),
         sourceRate(exchange),
       );
       return;
@@ -152,10 +143,10 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
       batch(body, { exchange, key, rate, replay: { ...replay.last }, occurredAtMs, startedAtMs, logged });
     } else if (admitted === 'replayed') {
       refuse(exchange, problem('replayed_request', 'X-SVC-Rid was already accepted for this key.'), rate);
-    } else refuse(exchange, overloaded('No more request ids can be remembered at the moment.'), rate);
+    } else refuse(exchange, overloaded('There is no room for further request ids of this key at the moment.'), rate);
   }
 
-  /** The address costs half a microsecond, so only where anyone may use the key. */
+  /** Parsing the address costs half a microsecond, so it is done only for keys that anyone may use. */
   function takeRate(key: Key, exchange: Exchange, now: number): RateState {
     const source = key.kind === 'public' ? visitorSource(exchange.remoteAddress()) : null;
     if (source === null) return rates.take(key.number, key.rateLimit, now);
@@ -185,16 +176,16 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     for (const [i, pending] of batchOf.entries()) {
       try {
         if (failed) refuseFailed(pending);
-        else answerDecision(pending, answers, from + i, ledger, observer);
+        else answerDecision(pending, answers, from + i, decisionSink, observer);
       } catch (error) {
-        // That request is lost, and nothing else. Where it was answered already, this answer goes nowhere.
+        // Only this request is lost. If it was answered already, this second response is dropped.
         observer.batchFailed(error);
         refuseFailed(pending);
       }
     }
   }
 
-  /** What the decision owes to webhooks goes into the same write as its request id, so that neither is ever lost without the other. */
+  /** Puts the decision's outbox entry into the same write as its request id, so that neither is ever lost without the other. */
   function owe({ key, occurredAtMs }: Pending, answers: AnswerReader, at: number): void {
     try {
       due.decided(key.customer, occurredAtMs, answers, at);
@@ -211,7 +202,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     }
   }
 
-  /** A restart would accept its id again, so it is not accepted now; the caller may send it again with the same id. */
+  /** A restart would accept this id again, so the request is rejected; the caller may retry with the same id. */
   function refuseUnwritten({ exchange, rate, replay: entry }: Pending): void {
     replay.forget(entry);
     refuse(exchange, overloaded(UNWRITTEN), rate);
@@ -221,7 +212,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     refuse(exchange, problem('internal_error', 'The decision failed.'), rate);
   }
 
-  /** A failed authentication counts against its source address; past that allowance the answer is 429 and ends the connection. */
+  /** Counts a failed authentication against its source address. Beyond that allowance the response is 429 and closes the connection. */
   function refuseUnverified(exchange: Exchange, fault: Problem, close = false): void {
     const source = rates.takeFailure(exchange.remoteAddress(), nowSeconds());
     refuse(exchange, source.allowed ? fault : rateLimited(source), source, close || !source.allowed);
@@ -238,9 +229,9 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
 
   return {
     route: {
-      path: '/v1/decide',
+      path: ROUTES.decide.path,
       methods: { POST: receive },
-      bodyBytesMax: DECIDE_BODY_BYTES_MAX,
+      bodyBytesMax: ROUTES.decide.bodyBytesMax,
       refusalFields: (exchange) => rateFields(sourceRate(exchange)),
     },
     queued: () => batcher.queued,
@@ -253,13 +244,13 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
   };
 }
 
-/** The warm-up and real requests run at the same time, each with frames of its own. */
-function framesOf(
-  { frames, warmUpFrames = 0 }: ScorePool,
+/** Warm-up and real requests run at the same time, each with their own batch buffers. */
+function batchesOf(
+  { frames, warmUpBatches = 0 }: ScorePool,
   isWarmUp: boolean,
 ): { readonly first: number; readonly end: number } {
-  const served = frames.length - warmUpFrames;
-  return isWarmUp && warmUpFrames > 0 ? { first: served, end: frames.length } : { first: 0, end: served };
+  const served = frames.length - warmUpBatches;
+  return isWarmUp && warmUpBatches > 0 ? { first: served, end: frames.length } : { first: 0, end: served };
 }
 
 export function overloaded(detail: string): Problem {
@@ -267,7 +258,7 @@ export function overloaded(detail: string): Problem {
 }
 
 export function rateLimited(rate: RateState): Problem {
-  return problem('rate_limited', 'The allowance of this window is used up.', {
+  return problem('rate_limited', 'The rate limit of this window is exceeded.', {
     retryAfterSeconds: rate.retryAfterSeconds,
   });
 }

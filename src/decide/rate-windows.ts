@@ -1,24 +1,25 @@
-import { readIp } from '../core/ip.ts';
+import { readIp } from '../risk/signals/ip.ts';
 import {
   RATE_ADDRESSES_MAX,
   RATE_FAILED_AUTHENTICATIONS,
   RATE_VISITOR_MIN,
   RATE_VISITOR_SHARE,
   RATE_WINDOW_SECONDS,
-} from '../limits.ts';
+} from '../kernel/limits.ts';
 import { VisitorCounts } from './visitor-counts.ts';
 
 /**
- * Fixed windows of 60 s: one counter for each key, one for each source address within a public key, one for the failed
- * authentications of each source address.
- * A port: this is the one for a single node. Source: open points, section 1.
+ * Fixed windows of 60 s: one counter per key, one per source address of a public key, and one per source address for failed
+ * authentications.
+ * A port; this is the implementation for a single node. Source: contract, 3.9.
  */
 export interface RateWindows {
   /** Counts one request of a verified key. */
   take(keyNumber: number, allowance: number, nowSeconds: number): RateState;
   /**
-   * Counts one request of a verified public key against the source's share of its allowance, and against the allowance. The state is
-   * that of the share: what others send is nobody's business, so it shows only when less than the share is left.
+   * Counts one request of a verified public key against the source's share of the allowance, and against the allowance itself. Returns the
+   * state of the share, so that a client cannot observe the traffic of other sources. The allowance shows in `remaining` only when less
+   * than the share is left of it.
    */
   takeVisitor(keyNumber: number, allowance: number, source: string, nowSeconds: number): RateState;
   /** Counts one failed authentication of an address. */
@@ -30,9 +31,9 @@ export interface RateState {
   readonly allowed: boolean;
   readonly limit: number;
   readonly remaining: number;
-  /** Unix seconds at which the window ends. */
+  /** End of the window, Unix seconds. */
   readonly resetSeconds: number;
-  /** Whole seconds until then, at least 1. */
+  /** Whole seconds until the end of the window, at least 1. */
   readonly retryAfterSeconds: number;
 }
 
@@ -40,7 +41,7 @@ export class LocalRateWindows implements RateWindows {
   #windowStart = -1;
   #perKey = new Uint32Array(64);
   readonly #failures = new Map<string, number>();
-  /** Made when a public key is first used. */
+  /** Allocated when a public key is first used. */
   #visitors: VisitorCounts | null = null;
 
   take(keyNumber: number, allowance: number, nowSeconds: number): RateState {
@@ -86,7 +87,7 @@ export class LocalRateWindows implements RateWindows {
     return this.#failures.size < RATE_ADDRESSES_MAX || this.#failures.has(name) ? name : 'others';
   }
 
-  /** A clock that steps back a little stays in its window; one that steps back far begins a new one. */
+  /** If the clock steps back by up to one window, the current window continues; if it steps back further, a new window starts. */
   #roll(nowSeconds: number): void {
     const start = nowSeconds - (nowSeconds % RATE_WINDOW_SECONDS);
     if (start <= this.#windowStart && start >= this.#windowStart - RATE_WINDOW_SECONDS) return;
@@ -114,19 +115,19 @@ export class LocalRateWindows implements RateWindows {
   }
 }
 
-/** What one source may use of a public key's allowance. */
+/** Returns the share of a public key's allowance that one source may use. */
 export function visitorShare(allowance: number): number {
   return Math.min(allowance, Math.max(RATE_VISITOR_MIN, Math.ceil(allowance * RATE_VISITOR_SHARE)));
 }
 
-/** A line has all addresses of an IPv6 /64, so they are one source. */
+/** A subscriber line owns a whole IPv6 /64, so its addresses count as one source. */
 function sourceName(address: string): string {
   if (!address.includes(':')) return address;
   const ip = readIp(address);
   return ip.kind === 'valid' ? ip.networks.host : address;
 }
 
-/** The rate-limit fields of every answer, each line beginning with CRLF: the contract's three and the IETF's two. */
+/** Returns the rate-limit fields of every response, each line beginning with CRLF: three of the contract and two of the IETF. */
 export function rateFields(state: RateState): string {
   const { limit, remaining, resetSeconds, retryAfterSeconds } = state;
   return (

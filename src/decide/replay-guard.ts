@@ -1,28 +1,28 @@
-import { KeyedHash } from '../base/keyed-hash.ts';
-import { hasShare } from '../base/share.ts';
-import { REPLAY_KEEP_SECONDS } from '../limits.ts';
+import { KeyedHash } from '../kernel/keyed-hash.ts';
+import { hasShare } from '../kernel/capacity-share.ts';
+import { REPLAY_KEEP_SECONDS } from '../kernel/limits.ts';
 
 /**
- * Remembers the request ids that each key has used, until their timestamp + 301 s, and never forgets one early.
- * A port: this is the one for a single node.
+ * Remembers the request ids that each key has used until their timestamp + 301 s, and never forgets one early.
+ * A port; this is the implementation for a single node.
  */
 export interface ReplayGuard {
   /**
-   * Exactly one of several copies is `accepted`. `full` means that there is no room for this key and nothing was remembered: the fuller
-   * the table, the fewer ids may one key hold, so that no few keys together shut out the others.
+   * Returns `accepted` for exactly one of several copies. `full` means that there is no room for this key and nothing was remembered: the
+   * fuller the table, the fewer ids a key may hold, so that a few keys cannot shut out the others.
    */
   admit(keyNumber: number, requestId: string, timestampSeconds: number, nowSeconds: number): Admitted;
-  /** What the last `accepted` remembered, for the journal. */
+  /** The entry of the last `accepted` call, for the journal. */
   readonly last: ReplayEntry;
-  /** Lets an accepted id be accepted again: its request was not answered as accepted. */
+  /** Makes an accepted id available again, because its request was not answered as accepted. */
   forget(entry: ReplayEntry): void;
-  /** Puts back an entry from the journal. */
+  /** Restores one entry from the journal. */
   restore(entry: ReplayEntry): void;
-  /** Puts back many: `add` each, then `done`. */
+  /** Restores many entries: call `add` for each, then `done`. */
   restorer(): ReplayRestorer;
-  /** Frees what has run out in one of 1,024 parts of the table; another one at each call. Takes under 1 ms. */
+  /** Frees expired entries in one of 1,024 segments of the table, the next segment at each call. Takes under 1 ms. */
   sweep(nowSeconds: number): void;
-  /** Entries held, those that have run out and are not yet swept included. */
+  /** Number of entries, including expired ones that have not been swept. */
   readonly size: number;
 }
 
@@ -37,7 +37,7 @@ export interface ReplayEntry {
 }
 
 export interface ReplayRestorer {
-  /** Makes room for so many at once. */
+  /** Allocates room for this many ids at once. */
   reserve(ids: number): void;
   add(entry: ReplayEntry): void;
   done(): void;
@@ -50,21 +50,21 @@ interface MutableEntry {
   keyNumber: number;
 }
 
-/** Choice: of the largest table one segment holds 16,384 ids, and rebuilding it takes some 200 µs. */
+/** Choice: in the largest table a segment holds 16,384 ids; rebuilding it takes some 200 µs. */
 const SEGMENTS = 1_024;
 const SEGMENT_MASK = SEGMENTS - 1;
-/** Choice: 1 MB for all segments, so that the first 30,000 ids grow nothing. */
+/** Choice: 1 MB for all segments, so that no segment grows for the first 30,000 ids. */
 const FIRST_SLOTS = 64;
-/** Words of a slot: hash low, hash high, expiry (0: the slot is empty), key number. */
+/** 32-bit words of a slot: hash low, hash high, expiry (0: the slot is empty), key number. */
 const WORDS = 4;
-/** An expiry that is long over; 0 stands for an empty slot. */
+/** An expiry in the distant past; 0 marks an empty slot. */
 const EXPIRED = 1;
 
 /**
- * Open addressing over typed arrays, 16 bytes a slot, at most three quarters full. The table is cut into segments that grow
- * each by itself, so that growing never stops the service; a segment that is rebuilt leaves out what has run out.
- * An id is its keyed 64-bit hash: two different ids of one key are taken for one in 1 of 10^12 cases at 16,777,216 ids.
- * Measured: 0.57 µs an id at 1,000,000 ids, most of it waiting for memory; 23 to 43 bytes an id (bench/micro).
+ * Open addressing over typed arrays, 16 bytes per slot, at most three quarters full. The table is split into segments that grow
+ * independently, so that growing never stops the service; rebuilding a segment drops its expired entries. An id is represented by its keyed
+ * 64-bit hash: at 16,777,216 ids, two different ids of one key are mistaken for one another in 1 of 10^12 cases.
+ * Measured: 0.57 µs per id at 1,000,000 ids, most of it memory latency; 23 to 43 bytes per id (bench/micro).
  */
 export class LocalReplayGuard implements ReplayGuard {
   readonly last: MutableEntry = { hashLow: 0, hashHigh: 0, expiresAtSeconds: 0, keyNumber: 0 };
@@ -109,7 +109,7 @@ export class LocalReplayGuard implements ReplayGuard {
     const mask = table.length - 1;
     for (let i = (hashLow * WORDS) & mask; (table[i + 2] ?? 0) !== 0; i = (i + WORDS) & mask) {
       if (table[i] !== hashLow || table[i + 1] !== hashHigh || table[i + 2] !== expiresAtSeconds) continue;
-      // It keeps its slot, which others lie behind, until a sweep finds it expired.
+      // The entry keeps its slot, because others follow it in the probe sequence, until a sweep finds it expired.
       table[i + 2] = EXPIRED;
       return;
     }
@@ -132,7 +132,7 @@ export class LocalReplayGuard implements ReplayGuard {
   }
 
   /**
-   * Entries are put back segment by segment, so that each stays in the processor's cache while it fills.
+   * Restores entries segment by segment, so that each segment stays in the processor's cache while it fills.
    * Measured: 5,000,000 ids in 0.92 s instead of 1.1 s in the order of the journal.
    */
   restorer(): ReplayRestorer {
@@ -209,7 +209,10 @@ export class LocalReplayGuard implements ReplayGuard {
     this.#count(keyNumber, 1);
   }
 
-  /** Copies what has not run out into a table of the right size; `grow` leaves room for as much again. */
+  /**
+   * Copies unexpired entries into a table of at most half load. With `grow`, rebuilds even if nothing has expired, and never shrinks to
+   * zero slots.
+   */
   #rebuild(at: number, nowSeconds: number, grow: boolean): void {
     const old = this.#segments[at];
     if (old === undefined) return;
@@ -244,10 +247,10 @@ export class LocalReplayGuard implements ReplayGuard {
   }
 }
 
-/** Choice: 16 MB twice while the journal is read. */
+/** Choice: two buffers of 16 MB while the journal is read. */
 const RESTORED_AT_ONCE = 1_048_576;
 
-/** The first `count` entries, those of one segment side by side. */
+/** Returns the first `count` entries, grouped by segment. */
 function sortBySegment(words: Uint32Array, count: number): Uint32Array {
   const next = new Uint32Array(SEGMENTS + 1);
   for (let i = 0; i < count; i++) {
@@ -265,7 +268,7 @@ function sortBySegment(words: Uint32Array, count: number): Uint32Array {
   return sorted;
 }
 
-/** Slots for so many ids at half load, a power of two. */
+/** Returns the number of slots for this many ids at half load, a power of two. */
 function slotsFor(ids: number): number {
   let slots = FIRST_SLOTS;
   while (slots < ids * 2) slots *= 2;

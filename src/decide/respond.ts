@@ -1,24 +1,24 @@
-import type { Exchange } from '../base/exchange.ts';
-import { problem, type Problem } from '../base/problem.ts';
-import { JSON_FIELDS, sendProblem } from '../base/reply.ts';
-import type { AnswerReader } from '../pools/frame.ts';
-import type { DecisionLedger } from './ledger.ts';
+import type { Exchange } from '../http/exchange.ts';
+import { problem, type Problem } from '../contract/problem.ts';
+import { JSON_FIELDS, sendProblem } from '../http/reply.ts';
+import type { AnswerReader } from '../frames/batch-buffer.ts';
+import type { DecisionSink } from './decision-sink.ts';
 import type { DecideObserver } from './observer.ts';
-import type { Pending } from './pipeline.ts';
+import type { Pending } from './pending-decision.ts';
 import { rateFields, type RateState } from './rate-windows.ts';
 
-/** The worker's answer → the client's: a decision, or the problem that the worker found in the body. */
+/** Converts the worker's answer to the response: a decision, or the problem that the worker found in the body. */
 export function answerDecision(
   pending: Pending,
   answers: AnswerReader,
   at: number,
-  ledger: DecisionLedger,
+  decisionSink: DecisionSink,
   observer: DecideObserver,
 ): void {
   const latencyMs = performance.now() - pending.startedAtMs;
   if (answers.status(at) === 200) {
-    ledger.decided(pending.key.customer, answers.record(at), answers.flags(at), latencyMs);
-    // The worker's text ends where the latency belongs, which only the main thread knows.
+    decisionSink.decided(pending.key.customer, answers.record(at), answers.flags(at), latencyMs);
+    // The worker's text stops before the latency, which only the main thread knows.
     const body = `${answers.text(at)}${Math.round(latencyMs)}}`;
     pending.exchange.send(200, JSON_FIELDS + rateFields(pending.rate), body);
     observer.decided(pending, answers, at, latencyMs);
@@ -29,7 +29,7 @@ export function answerDecision(
   answerRefusal(pending.exchange, fault, pending.rate);
 }
 
-/** Every refusal of decide carries the rate-limit fields. */
+/** Sends an error response. Every error of decide carries the rate-limit fields. */
 export function answerRefusal(exchange: Exchange, fault: Problem, rate: RateState, close = false): void {
   sendProblem(exchange, fault, { more: rateFields(rate), close });
 }

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { KeyedHash } from '../base/keyed-hash.ts';
-import { RATE_VISITOR_CELLS } from '../limits.ts';
+import { KeyedHash } from '../kernel/keyed-hash.ts';
+import { RATE_VISITOR_CELLS } from '../kernel/limits.ts';
 
 /**
- * How often each source used each public key within a window, in constant memory: two cells a name by a keyed hash, of which the
- * smaller one counts. A name is never counted too low, and too high only where others share both of its cells; without the secret
- * nobody can choose to. A table of names would have to turn away or forget someone when a flood of addresses fills it.
+ * Counts how often each source used each public key within a window, in constant memory: a keyed hash maps a name to two cells, and the
+ * smaller one counts. A count is never too low; it is too high only when other names share both cells, which nobody can provoke without the
+ * secret. A table of names would have to reject or forget names when a flood of addresses fills it.
  */
 export class VisitorCounts {
   readonly #cells = new Uint32Array(RATE_VISITOR_CELLS);
@@ -14,7 +14,7 @@ export class VisitorCounts {
   #first = 0;
   #second = 0;
 
-  /** The count of a name, which `add` then refers to. */
+  /** Returns the count of a name and selects it for `add`. */
   find(keyNumber: number, source: string): number {
     this.#hash.update(keyNumber, source);
     this.#first = this.#hash.low % RATE_VISITOR_CELLS;
@@ -22,7 +22,7 @@ export class VisitorCounts {
     return Math.min(this.#cells[this.#first] ?? 0, this.#cells[this.#second] ?? 0);
   }
 
-  /** Counts one more for the name that was found last. A cell that holds more already is another's. */
+  /** Increments the count of the name that `find` selected. A cell with a higher count also belongs to another name and stays. */
   add(): void {
     const next = Math.min(this.#cells[this.#first] ?? 0, this.#cells[this.#second] ?? 0) + 1;
     for (const at of [this.#first, this.#second]) this.#cells[at] = Math.max(next, this.#cells[at] ?? 0);

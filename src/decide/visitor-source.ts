@@ -1,13 +1,13 @@
-import type { TrustedProxies } from '../base/trusted-proxies.ts';
-import { readIp } from '../core/ip.ts';
+import type { TrustedProxies } from '../http/trusted-proxies.ts';
+import { readIp } from '../risk/signals/ip.ts';
 
-/** The name under which a visitor is counted, or null where an address may stand for everybody. */
+/** Returns the name under which a visitor is counted, or null if the address may stand for everybody. */
 export type VisitorSource = (address: string) => string | null;
 
 /**
- * Counts IPv6 by /64, since a line has all addresses of one. A trusted proxy that names no client is not counted; nor, while no
- * proxy is trusted, is an address that is not public: that is how a balancer before the service looks, and to count it would lock
- * out all visitors behind it at once.
+ * Counts IPv6 by /64, since one subscriber line owns all addresses of a /64. A trusted proxy that names no client is not counted. While no
+ * proxy is trusted, a non-public address is not counted either: that is how a load balancer in front of the service appears, and counting
+ * it would lock out all visitors behind it at once.
  */
 export function visitorSource(proxies: TrustedProxies): VisitorSource {
   return (address) => {

@@ -1,6 +1,6 @@
 /**
- * Bodies that take the usual branches of the engine: browsers, phones and a tool, with and without a collector token, headers
- * and a referrer, all event types, known and new sessions. Addresses come from networks that location databases know.
+ * Request bodies that exercise the usual branches of the engine: browsers, phones and a tool, with and without a collector token, headers
+ * and a referrer, all event types, known and new sessions. Addresses are from networks that location databases contain.
  */
 
 const AGENTS = [
@@ -12,7 +12,7 @@ const AGENTS = [
 ];
 const EVENT_TYPES = ['login', 'search', 'checkout', 'payment', 'signup'];
 const NETWORKS = [24, 31, 62, 81, 92, 109, 151, 188, 193, 212];
-/** Choice: half of the requests meet a session that the worker has seen a moment ago. */
+/** Choice: half of the requests belong to a session that the worker saw a moment ago. */
 const SESSIONS = 256;
 const BODIES = 512;
 

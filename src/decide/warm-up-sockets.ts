@@ -3,15 +3,15 @@ import { connect, type Socket } from 'node:net';
 
 export interface SendOptions {
   readonly requests: number;
-  /** Connections, each with one request at a time. */
+  /** Number of connections; each has one request in flight. */
   readonly sockets: number;
-  /** By `performance.now()`: afterwards nothing more is sent, and what is not answered is given up. */
+  /** Deadline by `performance.now()`: afterwards nothing more is sent, and unanswered requests are abandoned. */
   readonly untilMs: number;
 }
 
 /**
- * Sends requests to a port of the loopback over kept connections, each after the answer to the one before. Gives how many were
- * answered. A connection that fails or ends is not opened again; nothing is thrown.
+ * Sends requests to a loopback port over persistent connections, one request in flight per connection. Returns how many were answered. Does
+ * not reopen a connection that fails or ends; never throws.
  */
 export async function sendOver(port: number, requestAt: (n: number) => Buffer, options: SendOptions): Promise<number> {
   const { requests, untilMs } = options;
@@ -36,7 +36,7 @@ export async function sendOver(port: number, requestAt: (n: number) => Buffer, o
       sendNext(socket);
     });
     socket.on('error', () => {
-      // Its close follows.
+      // `close` follows.
     });
     sockets.push(socket);
     closed.push(once(socket, 'close').catch(() => {}));
@@ -52,7 +52,7 @@ export async function sendOver(port: number, requestAt: (n: number) => Buffer, o
 
 const LENGTH = /\r\ncontent-length: *(\d+)/i;
 
-/** Whether all of an answer has come. */
+/** Returns whether the response is complete. */
 function isWhole(text: string): boolean {
   const headEnd = text.indexOf('\r\n\r\n');
   if (headEnd < 0) return false;

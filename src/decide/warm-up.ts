@@ -1,31 +1,32 @@
 import { createHmac, hash } from 'node:crypto';
-import type { CustomerNumber } from '../base/brand.ts';
-import type { Clock } from '../base/clock.ts';
-import type { Exchange, Handler, RequestHead } from '../base/exchange.ts';
-import { REQUEST_WARM_UP } from '../pools/frame.ts';
-import type { ScorePool } from '../pools/score-pool.ts';
+import type { CustomerNumber } from '../kernel/brand.ts';
+import type { Clock } from '../kernel/clock.ts';
+import { NO_COLD_HEADERS } from '../kernel/cold-headers.ts';
+import type { Exchange, Handler, RequestHead } from '../http/exchange.ts';
+import { REQUEST_WARM_UP } from '../frames/batch-buffer.ts';
+import type { ScorePool } from '../frames/score-pool.ts';
 import type { Journal } from './journal.ts';
-import { Keyring } from './keyring.ts';
+import { KeyCache } from '../auth/key-cache.ts';
 import type { DecideObserver } from './observer.ts';
 import { createDecidePipeline } from './pipeline.ts';
 import { LocalRateWindows } from './rate-windows.ts';
 import { LocalReplayGuard } from './replay-guard.ts';
-import { canonicalText } from './signature.ts';
+import { canonicalText } from '../auth/signature.ts';
 import { WARM_UP_BODIES } from './warm-up-bodies.ts';
 import { sendOver } from './warm-up-sockets.ts';
 
 /**
- * Sends made-up requests through the decide path before the service reports ready, so that the first real ones meet compiled code.
- * They take the real way (sockets, verification, admission, batches, the score workers) with parts of their own for everything that
- * remembers: key, rate windows, request ids, journal, decision log, metrics; the workers count them in a velocity table that is
- * thrown away. Nothing of them is left behind.
+ * Sends synthetic requests through the decide path before the service reports ready, so that the first real requests run compiled code.
+ * They take the real path (sockets, verification, admission, batches, the score workers), but with separate instances of everything
+ * stateful: key, rate windows, request ids, journal, decision log, metrics. The workers count them in a velocity store that is discarded.
+ * Nothing of them is left behind.
  */
 export interface WarmUpParts {
   readonly clock: Clock;
   readonly pool: ScorePool;
-  /** One whose counts nobody reads. */
+  /** An observer whose counts nobody reads. */
   readonly observer: DecideObserver;
-  /** Listens on the loopback by the transport that serves; null where it cannot. Without it requests skip the transport. */
+  /** Listens on the loopback with the transport that serves; null if it cannot. Without it, requests bypass the transport. */
   readonly listen: (onRequest: Handler) => Promise<WarmUpListener | null>;
 }
 
@@ -39,23 +40,23 @@ export interface WarmUpResult {
   readonly ms: number;
 }
 
-/** Choice: V8 optimises what has run some thousand times. Measured: see docs/decisions.md, "Warm-up". */
+/** Choice: V8 optimises code that has run some thousand times. Measured: see docs/decisions.md, "Warm-up". */
 const REQUESTS = 4_096;
-/** Choice: a machine that is this slow becomes ready without the rest. */
+/** Choice: a slower machine becomes ready without the remaining requests. */
 const WARM_UP_MS_MAX = 1_500;
 /** Choice: a usual batch of a busy server. */
 const REQUESTS_PER_TURN = 8;
 const IN_FLIGHT = 64;
 const KEY_NUMBER = 1;
-/** No customer has it: numbers begin at 1. */
+/** Used by no customer: numbers begin at 1. */
 const NO_CUSTOMER = 0 as CustomerNumber;
 const KEY = `sk_live_${'0'.repeat(38)}`;
 
 export async function warmUp(parts: WarmUpParts): Promise<WarmUpResult> {
   const { pool, observer } = parts;
   const clock = stoppedClock(parts.clock.nowMs());
-  const keyring = new Keyring();
-  keyring.load([
+  const keyCache = new KeyCache();
+  keyCache.load([
     {
       hash: hash('sha256', KEY, 'hex'),
       kind: 'secret',
@@ -64,23 +65,23 @@ export async function warmUp(parts: WarmUpParts): Promise<WarmUpResult> {
       prefix: KEY.slice(0, 12),
       rateLimit: REQUESTS,
       revokedAtSeconds: null,
+      origins: [],
     },
   ]);
   const pipeline = createDecidePipeline({
     clock,
-    keyring,
+    keyCache,
     rates: new LocalRateWindows(),
     visitorSource: (address) => address,
     replay: new LocalReplayGuard(REQUESTS * 4, Buffer.alloc(16)),
     journal: NO_JOURNAL,
     pool,
-    ledger: { decided: () => {} },
+    decisionSink: { decided: () => {} },
     due: { decided: () => {}, committed: () => {} },
     observer,
     flags: REQUEST_WARM_UP,
   });
-  const handler = pipeline.route.methods['POST'];
-  if (handler === undefined) return { requests: 0, ms: 0 };
+  const handler = pipeline.route.methods.POST;
   const startedAtMs = performance.now();
   const listener = await parts.listen(handler);
   const untilMs = startedAtMs + WARM_UP_MS_MAX;
@@ -101,7 +102,7 @@ export async function warmUp(parts: WarmUpParts): Promise<WarmUpResult> {
   return { requests: answered, ms: Math.round(performance.now() - startedAtMs) };
 }
 
-/** Without a transport. */
+/** Calls the handler directly, without a transport. */
 async function callHandler(handler: Handler, clock: Clock, untilMs: number): Promise<number> {
   let sent = 0;
   let answered = 0;
@@ -119,7 +120,7 @@ function bodyOf(n: number): Uint8Array {
   return WARM_UP_BODIES[n % WARM_UP_BODIES.length] ?? WARM_UP_BODIES[0];
 }
 
-/** The request as it goes over a socket. */
+/** Returns the request as it is sent over a socket. */
 function requestText(n: number, clock: Clock): Buffer {
   const body = bodyOf(n);
   const { svcTimestamp, svcRequestId, svcSignature } = headOf(n, body, clock);
@@ -138,7 +139,7 @@ function requestText(n: number, clock: Clock): Buffer {
   return Buffer.concat([Buffer.from(head.join('\r\n'), 'latin1'), body]);
 }
 
-/** A clock of its own: one that follows timestamps must not follow made-up ones. */
+/** A separate clock: a clock that follows timestamps must not follow synthetic ones. */
 function stoppedClock(nowMs: number): Clock {
   return { nowMs: () => nowMs, observe: () => {}, followsTimestamps: false };
 }
@@ -166,7 +167,7 @@ function headOf(n: number, body: Uint8Array, clock: Clock): RequestHead {
     svcSignature: createHmac('sha256', KEY).update(text).digest('hex'),
     authorization: '',
     contentType: 'application/json',
-    idempotencyKey: '',
+    cold: NO_COLD_HEADERS,
     contentLength: body.length,
     lengthFault: null,
     formFault: null,
@@ -174,7 +175,7 @@ function headOf(n: number, body: Uint8Array, clock: Clock): RequestHead {
   };
 }
 
-/** Takes a response and drops it. */
+/** Accepts a response and discards it. */
 class WarmUpExchange implements Exchange {
   aborted = false;
   readonly #body: Uint8Array;
@@ -193,7 +194,9 @@ class WarmUpExchange implements Exchange {
     done(this.#body);
   }
 
-  sendPieces(): Promise<void> {
+  addFields(): void {}
+
+  sendStream(): Promise<void> {
     this.send();
     return Promise.resolve();
   }

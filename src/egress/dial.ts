@@ -1,14 +1,14 @@
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { type EgressPolicy, judgeAddress } from './address.ts';
+import { type EgressPolicy, judgeAddress } from './public-address.ts';
 import { type EgressFault, faultOf } from './faults.ts';
 import type { Resolver } from './resolver.ts';
-import type { Target } from './target.ts';
+import type { Target } from './egress-target.ts';
 import type { TimerWheel } from './timer-wheel.ts';
 
 /**
- * Opens a connection to a permitted address. This is the one place of the service that dials: it judges every address that it
- * dials, in the spelling in which it dials it, and the peer of the socket once more.
+ * Opens a connection to a permitted address. This is the only place in the service that dials. It checks every address in exactly the
+ * spelling that it dials, and then checks the peer address of the connected socket.
  */
 
 export interface TcpOptions {
@@ -20,9 +20,9 @@ export interface TcpOptions {
 export interface Dialling {
   readonly resolver: Resolver;
   readonly wheel: TimerWheel;
-  /** Opens a TCP connection; `net.connect` but in tests. */
+  /** Opens a TCP connection; replaced only in tests. */
   readonly connect: (options: TcpOptions) => Socket;
-  /** PEM of authorities to trust instead of the system's. */
+  /** PEM of the certificate authorities to trust instead of the system's. */
   readonly ca: string | undefined;
   readonly policy: () => EgressPolicy;
   readonly onBlocked: () => void;
@@ -32,9 +32,9 @@ export type Dialled =
   | { readonly kind: 'connected'; readonly socket: Socket; readonly remoteAddress: string }
   | ({ readonly kind: 'failed' } & EgressFault);
 
-/** Choice: addresses of one name that are tried; each has an equal part of the time that is left. */
+/** Choice: maximum number of addresses tried for one name. Each address gets an equal share of the remaining time. */
 const ATTEMPTS_MAX = 4;
-/** Choice: a page of undici's own connector; larger reads mean fewer calls. */
+/** Choice: the buffer size of undici's own connector. Larger reads mean fewer calls. */
 const READ_BYTES = 65_536;
 
 export function dialTcp({ host, port }: TcpOptions): Socket {
@@ -43,8 +43,9 @@ export function dialTcp({ host, port }: TcpOptions): Socket {
 }
 
 /**
- * Looks up and connects within `connectMs`, then shakes hands for as long as `signal` allows, which also ends all of it at once.
- * Choice: addresses one after the other in the resolver's order, not side by side: a request never has two sockets.
+ * Resolves the name and connects within `connectMs`. The TLS handshake may then take until `signal` aborts, which also cancels every
+ * earlier step.
+ * Choice: addresses are tried one after the other in the resolver's order, not in parallel, so a request never has two sockets.
  */
 export async function dial(target: Target, connectMs: number, by: Dialling, signal: AbortSignal): Promise<Dialled> {
   const limit = new AbortController();
@@ -69,7 +70,7 @@ async function lookUpAndConnect(target: Target, endsAtMs: number, by: Dialling, 
     const shareMs = (endsAtMs - by.wheel.nowMs()) / (candidates.addresses.length - i);
     const next: Dialled = await connectOnce({ host, port: target.port }, shareMs, by, limit);
     if (next.kind === 'connected') return next;
-    // An address that this machine could not try may well be the one that answers.
+    // Keep an earlier `lack`: the address that this machine could not try may be the one that works.
     last = last.lack === undefined || next.lack !== undefined ? next : { ...next, lack: last.lack };
   }
   return last;
@@ -79,7 +80,7 @@ type Candidates =
   | { readonly kind: 'permitted'; readonly addresses: readonly string[] }
   | ({ readonly kind: 'failed' } & EgressFault);
 
-/** The permitted ones of the target's addresses, each once, in canonical spelling. */
+/** Returns the permitted addresses of the target, without duplicates, in canonical spelling. */
 async function addressesOf(target: Target, by: Dialling, limit: AbortSignal): Promise<Candidates> {
   const found = target.isLiteral
     ? { kind: 'found' as const, addresses: [target.host] }
@@ -107,7 +108,7 @@ function connectOnce(options: TcpOptions, shareMs: number, by: Dialling, limit: 
       by.wheel.cancel(deadline);
       limit.removeEventListener('abort', onLate);
       socket.off('connect', onConnect).off('error', onError);
-      // Whatever this socket reports later is told by its closing.
+      // Later errors of this socket need no handling: its `close` event reports them.
       socket.on('error', ignore);
       if (outcome.kind === 'failed') socket.destroy();
       resolve(outcome);
@@ -126,18 +127,18 @@ function connectOnce(options: TcpOptions, shareMs: number, by: Dialling, limit: 
 
 function ignore(): void {}
 
-/** The system says where the connection leads: not a byte goes to a peer that may not be reached. */
+/** Checks where the operating system says the connection leads. No byte is sent to a peer that is blocked. */
 function checkPeer(socket: Socket, { port }: TcpOptions, by: Dialling): Dialled {
   const remoteAddress = socket.remoteAddress;
   if (remoteAddress === undefined)
-    return { kind: 'failed', error: 'connection_reset', detail: 'the connection ended at once' };
+    return { kind: 'failed', error: 'connection_reset', detail: 'the connection was closed at once' };
   const verdict = judgeAddress(remoteAddress, socket.remotePort ?? port, by.policy());
   if (verdict.kind === 'permitted') return { kind: 'connected', socket, remoteAddress: verdict.text };
   by.onBlocked();
-  return { kind: 'failed', error: 'blocked_address', detail: `the peer: ${verdict.detail}` };
+  return { kind: 'failed', error: 'blocked_address', detail: `the connected peer is blocked: ${verdict.detail}` };
 }
 
-/** Verified against the host that the URL names; an address has no server name, its certificate must name the address. */
+/** Verifies the certificate against the host of the URL. An IP address has no server name, so its certificate must name the address. */
 function shakeHands(
   { socket: plain, remoteAddress }: Extract<Dialled, { kind: 'connected' }>,
   { host, isLiteral }: Target,
@@ -147,7 +148,7 @@ function shakeHands(
   return new Promise((resolve) => {
     const name = isLiteral ? {} : { servername: host.endsWith('.') ? host.slice(0, -1) : host };
     const authorities = ca === undefined ? {} : { ca };
-    // Said outright, or NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would take any certificate.
+    // Set explicitly. Otherwise NODE_TLS_REJECT_UNAUTHORIZED=0 in the environment would accept any certificate.
     const verified = { rejectUnauthorized: true, ...name, ...authorities };
     const socket = connectTls({ socket: plain, host, ALPNProtocols: ['http/1.1'], ...verified });
     const settle = (outcome: Dialled): void => {

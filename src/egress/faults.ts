@@ -1,7 +1,7 @@
 import { isIPv4 } from 'node:net';
-import type { DeliveryError } from '../core/webhook.ts';
+import type { DeliveryError } from '../work/webhook.ts';
 
-/** Why a request failed, told by the `code` of what undici, Node or OpenSSL reports; never by the text of a message. */
+/** Why a request failed. Derived from the `code` that undici, Node or OpenSSL reports, never from the text of a message. */
 
 export type EgressError = Extract<
   DeliveryError,
@@ -21,13 +21,13 @@ export interface EgressFault {
   /** For the operator's log only. */
   readonly detail: string;
   /**
-   * The system's code where it was this machine that had no descriptor, memory or port left: nothing was sent, and it says nothing
-   * of the other side. `error` is the nearest that there is, for those who cannot put it off.
+   * The system's error code if this machine lacked descriptors, memory or ports. Then nothing was sent, and the failure says nothing about
+   * the other side. `error` is the closest match, for callers that cannot postpone the request.
    */
   readonly lack?: string;
 }
 
-/** What a body that was given before its end ends with, when the rest of it does not come. */
+/** Error of a body stream that was handed out before its end and whose remainder did not arrive. */
 export class BodyCutError extends Error {
   readonly fault: EgressFault;
 
@@ -40,8 +40,8 @@ export class BodyCutError extends Error {
 export type Phase = 'connect' | 'tls' | 'exchange';
 
 /**
- * Choice: no route and a firewall's refusal are connection_refused, for no connection came about. A peer that does not speak HTTP,
- * or breaks off in the middle of it, is connection_reset: nothing that it sends is an answer.
+ * Choice: a missing route and a firewall's refusal count as connection_refused, because no connection was made. A peer that does not speak
+ * HTTP, or that stops in the middle of it, counts as connection_reset, because nothing it sends is a response.
  */
 const BY_CODE: Readonly<Record<string, EgressError>> = {
   ECONNREFUSED: 'connection_refused',
@@ -71,7 +71,7 @@ const BY_CODE: Readonly<Record<string, EgressError>> = {
   HPE_HEADER_OVERFLOW: 'response_too_large',
 };
 
-/** In the handshake everything but the end of the connection is a fault of TLS; its codes are many and OpenSSL adds to them. */
+/** During the handshake, every failure except a closed connection is a TLS error. The codes are many, and OpenSSL adds new ones. */
 const TLS_CODE = /^(?:ERR_TLS|ERR_SSL|ERR_OSSL|EPROTO$|CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_)/;
 
 export function faultOf(error: unknown, phase: Phase): EgressFault {
@@ -84,18 +84,21 @@ export function faultOf(error: unknown, phase: Phase): EgressFault {
 
 const LACKS = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM']);
 
-/** Whether the code tells of something that this machine has too little of. */
+/** Returns whether the code means that this machine ran out of a resource. */
 export function isLack(code: string): boolean {
   return LACKS.has(code);
 }
 
-/** All ports for this destination are in use. Of IPv6 the code also says that this machine has no such address, which does not pass. */
+/**
+ * Returns whether all local ports for this destination are in use. For IPv6 the same code also means that this machine has no IPv6 address,
+ * which is permanent.
+ */
 function hasNoPort(code: string, error: unknown): boolean {
   if (code !== 'EADDRNOTAVAIL' || typeof error !== 'object' || error === null) return false;
   return 'address' in error && typeof error.address === 'string' && isIPv4(error.address);
 }
 
-/** Choice: a peer can put its own text into a message. */
+/** Choice: limited because a peer can put text of its own into a message. */
 const DETAIL_CHARACTERS_MAX = 300;
 
 function errorOf(code: string, phase: Phase): EgressError {
@@ -106,7 +109,7 @@ function errorOf(code: string, phase: Phase): EgressError {
   return phase === 'connect' ? 'connection_refused' : 'connection_reset';
 }
 
-/** '' when there is none. Of several attempts in one error, that of the first. */
+/** Returns '' if there is no code. An error with several attempts returns the code of the first attempt. */
 export function codeOf(error: unknown): string {
   if (typeof error !== 'object' || error === null) return '';
   if ('code' in error && typeof error.code === 'string') return error.code;

@@ -1,12 +1,12 @@
 import { readFile, stat } from 'node:fs/promises';
 
 const HOSTS_FILE = '/etc/hosts';
-/** Choice: ms between two looks at whether the file has changed. */
+/** Choice: ms between two checks for changes of the file. */
 const CHECK_MS = 5_000;
-/** Choice: lists of names to block have up to some hundred thousand lines; what is larger counts as none. */
+/** Choice: block lists have up to some hundred thousand lines. A larger file is treated as empty. */
 const BYTES_MAX = 8 * 1_048_576;
 
-/** Names of this machine's hosts file, which come before all name servers. */
+/** Names of this machine's hosts file. They take precedence over all name servers. */
 export class HostsFile {
   readonly #path: string;
   #names: ReadonlyMap<string, readonly string[]> = new Map();
@@ -18,7 +18,7 @@ export class HostsFile {
     this.#path = path;
   }
 
-  /** In the order of the file; null where it does not have the name. */
+  /** Returns the addresses in the order of the file; null if the file does not contain the name. */
   async find(host: string): Promise<readonly string[] | null> {
     if (performance.now() - this.#checkedMs >= CHECK_MS) {
       this.#checkedMs = performance.now();
@@ -28,7 +28,7 @@ export class HostsFile {
     return this.#names.get(host.endsWith('.') ? host.slice(0, -1) : host) ?? null;
   }
 
-  /** A file that cannot be read has no names. */
+  /** Loads the file if it has changed. An unreadable file counts as empty. */
   async #read(): Promise<void> {
     try {
       const { mtimeMs, size, ino } = await stat(this.#path);
@@ -43,7 +43,7 @@ export class HostsFile {
   }
 }
 
-/** Names in lower case. Whether an address is one is for those who dial it. */
+/** Parses names in lower case. The caller that dials an address checks whether it is valid. */
 export function parseHosts(text: string): ReadonlyMap<string, readonly string[]> {
   const names = new Map<string, string[]>();
   for (const line of text.split('\n')) {

@@ -1,23 +1,23 @@
-import { tally } from '../base/tally.ts';
+import { FairEntry, FairQueue } from '../kernel/fair-queue.ts';
+import { KeyedSlots } from '../kernel/keyed-slots.ts';
 
 /**
- * Places for look-ups that run at once. Domains take turns, and none has more than its part, so whoever owns names that hang, many of
- * them under one domain, leaves the others their places.
+ * Limits concurrent look-ups, with round-robin between domains and a limit for each domain. An owner of hanging names, even many under one
+ * domain, thus leaves capacity for others.
  */
 export class LookupTurns {
-  readonly #max: number;
-  readonly #domainMax: number;
-  /** By domain; the one whose turn is next comes first. */
-  readonly #waiting = new Map<string, Set<() => void>>();
-  readonly #running = new Map<string, number>();
-  #taken = 0;
+  readonly #slots: KeyedSlots<string>;
+  readonly #waiting = new FairQueue<string, () => void>();
+  readonly #mayBegin = (domain: string): boolean => this.#slots.hasRoom(domain);
 
   constructor(max: number, domainMax: number) {
-    this.#max = max;
-    this.#domainMax = domainMax;
+    this.#slots = new KeyedSlots({ all: max, perKey: domainMax });
   }
 
-  /** Asks when its turn comes. Rejects with the code `ECANCELLED` when `signal` aborts before that; after it, it goes on. */
+  /**
+   * Calls `ask` when it is this look-up's turn. Rejects with the code `ECANCELLED` if `signal` aborts before that. Once started, a look-up
+   * continues.
+   */
   async run<T>(host: string, signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
     const domain = domainOf(host);
     await this.#turn(domain, signal);
@@ -31,53 +31,42 @@ export class LookupTurns {
   #turn(domain: string, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return Promise.reject(cancelled());
     return new Promise((resolve, reject) => {
-      const waiting = this.#waiting.get(domain) ?? new Set();
-      this.#waiting.set(domain, waiting);
-      const begin = (): void => {
-        signal.removeEventListener('abort', onAbort);
-        resolve();
-      };
       const onAbort = (): void => {
-        waiting.delete(begin);
-        if (waiting.size === 0 && this.#waiting.get(domain) === waiting) this.#waiting.delete(domain);
+        this.#waiting.remove(entry);
         reject(cancelled());
       };
-      waiting.add(begin);
+      const entry = new FairEntry<string, () => void>(() => {
+        this.#slots.take(domain);
+        signal.removeEventListener('abort', onAbort);
+        resolve();
+      });
+      this.#waiting.put(domain, entry);
       signal.addEventListener('abort', onAbort, { once: true });
       this.#beginNext();
     });
   }
 
   #beginNext(): void {
-    for (const [domain, waiting] of this.#waiting) {
-      if (this.#taken >= this.#max) return;
-      const running = this.#running.get(domain) ?? 0;
-      const [begin] = waiting;
-      if (begin === undefined || running >= this.#domainMax) continue;
-      waiting.delete(begin);
-      // Its next one has its turn after those of all others.
-      this.#waiting.delete(domain);
-      if (waiting.size > 0) this.#waiting.set(domain, waiting);
-      tally(this.#running, domain, 1);
-      this.#taken++;
+    while (this.#slots.isAnyFree) {
+      const begin = this.#waiting.take(this.#mayBegin);
+      if (begin === null) return;
       begin();
     }
   }
 
   #leave(domain: string): void {
-    this.#taken--;
-    tally(this.#running, domain, -1);
+    this.#slots.give(domain);
     this.#beginNext();
   }
 }
 
 function cancelled(): Error {
-  return Object.assign(new Error('nobody waits for this look-up any more'), { code: 'ECANCELLED' });
+  return Object.assign(new Error('the look-up was cancelled before it started'), { code: 'ECANCELLED' });
 }
 
 /**
- * What one owner usually has all names of: `example.com`, `example.co.uk`. Choice: told by the lengths of labels; a list of public
- * suffixes would be more exact, and a wrong guess only makes two owners share a turn.
+ * Returns the domain that usually has one owner: `example.com`, `example.co.uk`. Choice: guessed from the lengths of the labels. A public
+ * suffix list would be more exact, but a wrong guess only makes two owners share a turn.
  */
 export function domainOf(host: string): string {
   const labels = (host.endsWith('.') ? host.slice(0, -1) : host).split('.');

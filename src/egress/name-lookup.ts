@@ -2,34 +2,39 @@ import { lookup as systemLookup, Resolver as NameServers } from 'node:dns/promis
 import { codeOf } from './faults.ts';
 import { HostsFile } from './hosts-file.ts';
 import { LookupTurns } from './lookup-turns.ts';
-import type { Lookup } from './resolver.ts';
 
 /**
- * Names to addresses by what this machine has for it: its hosts file, then its name servers, asked without a thread, and only where
- * those know nothing of the name the system's own look-up, which knows search domains and the like. That one blocks a thread for as
- * long as a name hangs, and the threads are shared with files: names that the servers do not answer for in time never get to it.
+ * Returns all addresses of a name, in the order in which to try them. Rejects with an error that has a `code`. `signal` aborts when nobody
+ * waits any more: a look-up that has not started by then must not start, and rejects with `ECANCELLED`.
+ */
+export type Lookup = (host: string, signal: AbortSignal) => Promise<readonly string[]>;
+
+/**
+ * Resolves names with what this machine has: first its hosts file, then its name servers, which are queried without blocking a thread. The
+ * system's own look-up, which knows search domains and the like, is used only for names unknown to the servers. It blocks a thread for as
+ * long as a name hangs, and those threads also serve file access, so a name for which the servers time out never reaches it.
  */
 
-/** Choice: names that the servers are asked for at once; a question is a datagram and some KiB. */
+/** Choice: maximum number of names queried at the servers at once. A query is a datagram and a few KiB. */
 const SERVERS_AT_ONCE_MAX = 128;
 const SERVERS_PER_DOMAIN_MAX = 32;
-/** Choice: ms that a server has for its first answer, twice that for its second, so that a dead one leaves time for the next. */
+/** Choice: ms for a server's first attempt, doubled for the second, so that a dead server leaves time for the next one. */
 const SERVER_TIMEOUT_MS = 700;
 const SERVER_TRIES = 2;
-/** Choice: ms after which a name gives up its place, however many servers there are. */
+/** Choice: ms after which a name gives up its slot, however many servers there are. */
 const SERVERS_MS_MAX = 5_000;
-/** Choice: ms that IPv6 addresses may come later than those of IPv4; some name servers never answer for them. Source: RFC 8305, 3. */
+/** Choice: ms that IPv6 addresses may arrive later than IPv4 addresses; some name servers never answer for them. Source: RFC 8305, 3. */
 const SECOND_FAMILY_MS = 50;
-/** Choice: how old the list of servers may be; making it anew takes 30 µs. */
+/** Choice: maximum age of the server list. Rebuilding it takes 30 µs. */
 const SERVERS_KEPT_MS = 60_000;
-/** Choice: libuv runs no more look-ups than half of its 4 threads at once; the others stay free for files. */
+/** Choice: libuv runs look-ups on at most half of its 4 threads. The others stay free for files. */
 const SYSTEM_AT_ONCE_MAX = 2;
 const SYSTEM_PER_DOMAIN_MAX = 1;
-/** Choice: after that a look-up that never ends gives up its place; the system's own ends within 30 s as a rule. */
+/** Choice: ms after which a look-up that hangs gives up its slot. The system's own look-up usually ends within 30 s. */
 const SYSTEM_MS_MAX = 30_000;
 
 export interface NameLookupOptions {
-  /** `address:port` instead of the machine's own. */
+  /** `address:port` of the servers to use instead of the machine's own. */
   readonly servers?: readonly string[];
   readonly hostsFile?: string;
   readonly system?: (host: string) => Promise<readonly string[]>;
@@ -71,8 +76,8 @@ function nameServers(servers: readonly string[] | undefined): NameServers {
 }
 
 /**
- * Both families at once. Choice: IPv4 first, which every machine has; IPv6 where there is nothing else or the first cannot be
- * reached. A time-out of either counts where neither was found: the name may well be there.
+ * Queries both families at once. Choice: IPv4 comes first because every machine has it. IPv6 is used if IPv4 is missing or unreachable. If
+ * neither family was found, a time-out of either one decides the result, because the name may well exist.
  */
 async function askServers(servers: NameServers, host: string): Promise<Answer> {
   const asked6 = answerOf(servers.resolve6(host));
@@ -107,7 +112,7 @@ function failure(code: string, host: string): Error {
   return Object.assign(new Error(`${code} ${host}`), { code });
 }
 
-/** The system's own order of addresses, by its rules of preference. */
+/** Keeps the system's own order of addresses, which follows its rules of preference. */
 async function bySystem(host: string): Promise<readonly string[]> {
   const found = await systemLookup(host, { all: true, verbatim: true });
   return found.map(({ address }) => address);

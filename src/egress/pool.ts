@@ -1,22 +1,22 @@
-import { SlotMap } from '../base/slot-map.ts';
+import { SlotMap } from '../kernel/slot-map.ts';
 import { dial, type Dialling } from './dial.ts';
-import { type Exchange, type ExchangeHost, HEADER_BYTES_MAX } from './exchange.ts';
+import { type Exchange, type ExchangeHost, HEADER_BYTES_MAX } from './http-exchange.ts';
 import { faultOf } from './faults.ts';
-import { Line } from './line.ts';
-import type { Target } from './target.ts';
+import { Line } from './connection.ts';
+import type { Target } from './egress-target.ts';
 
 /**
- * The connections of all origins. A request takes the origin's connection that rested last, else a new one, else it waits in its
- * origin's queue. An origin without a connection or request is forgotten, so memory follows what is in use.
+ * Connections of all origins. A request takes the origin's most recently used idle connection, else a new one. If the origin is at its
+ * limit, the request waits in the origin's queue. An origin without connections and requests is removed, so memory follows current use.
  */
 
 interface Origin {
   readonly name: string;
-  /** The last one rests the shortest and is the likeliest to be open still. */
+  /** Idle connections. The last one has been idle for the shortest time and is the most likely to be still open. */
   readonly resting: Line[];
   /** In order of arrival. */
   readonly waiting: Set<Exchange>;
-  /** Connections, also those being made. */
+  /** Number of connections, including those being opened. */
   lines: number;
 }
 
@@ -28,9 +28,9 @@ export interface PoolOptions {
 export interface PoolStats {
   readonly connectionsOpened: number;
   readonly connectionsReused: number;
-  /** Requests that are not over, those that wait for a connection among them. */
+  /** Unfinished requests, including those that wait for a connection. */
   readonly inFlight: number;
-  /** Connections that are open or being made. */
+  /** Connections that are open or being opened. */
   readonly sockets: number;
   /** Origins that have a connection or a request. */
   readonly origins: number;
@@ -40,7 +40,7 @@ export class Pool implements ExchangeHost {
   readonly #dialling: Dialling;
   readonly #options: PoolOptions;
   readonly #origins = new Map<string, Origin>();
-  /** All that rest, the longest first. */
+  /** Idle connections of all origins; the one idle longest comes first. */
   readonly #resting = new Set<Line>();
   readonly #inFlight = new SlotMap<Exchange>();
   readonly #lines = new Set<Line>();
@@ -82,14 +82,14 @@ export class Pool implements ExchangeHost {
     exchange.deadline = wheel.add(ms, () => exchange.fail('timeout', detail));
   }
 
-  /** Ends what is under way; nothing may be started after it. */
+  /** Fails every pending request. No request may be started afterwards. */
   close(): void {
     for (const { waiting } of this.#origins.values()) waiting.clear();
     for (const exchange of this.#inFlight.values()) exchange.fail('shutdown', 'the client was closed');
     for (const line of this.#lines) line.close();
   }
 
-  /** Closes connections that wait for a request. */
+  /** Closes the idle connections. */
   closeResting(): void {
     for (const line of this.#resting) line.close();
   }
@@ -149,7 +149,7 @@ export class Pool implements ExchangeHost {
     else origin.waiting.add(exchange);
   }
 
-  /** Gives a free line to the request that has waited longest; false when none waits. */
+  /** Gives a free connection to the request that has waited longest. Returns false if no request waits. */
   #serveNext(origin: Origin, line: Line): boolean {
     const next = takeFirst(origin.waiting);
     if (next === undefined) return false;

@@ -1,51 +1,50 @@
-import { BoundedCache } from '../base/bounded-cache.ts';
+import { BoundedCache } from '../kernel/bounded-cache.ts';
 import { codeOf, isLack } from './faults.ts';
-import { nameLookup } from './name-lookup.ts';
+import { type Lookup, nameLookup } from './name-lookup.ts';
 import type { TimerWheel } from './timer-wheel.ts';
 
 /**
- * Names to addresses, each asked for once however many want it; what waits, waits within the time of its own request. A name that
- * was found stays usable while its name servers are silent, one that hangs is asked for ever more rarely. Addresses are judged
- * whenever they are dialled, so a cached one is as safe as a new one.
+ * Caches DNS results. Concurrent look-ups of one name share one query, and each caller waits within the time of its own request. A name
+ * that was found stays usable while its name servers do not answer. Timed-out names are retried with exponential back-off. Addresses are
+ * checked at every dial, so a cached one is as safe as a new one.
  */
 
-/**
- * All addresses of a name, in the order in which to try them; rejects with an error that has a `code`. When `signal` aborts nobody
- * waits any more: what has not begun by then is not to begin, and rejects with `ECANCELLED`.
- */
-export type Lookup = (host: string, signal: AbortSignal) => Promise<readonly string[]>;
-
-/** Choice: after that a look-up that never ends counts as timed out; the system's own ends within 30 s as a rule. */
+/** Choice: ms after which a look-up that hangs counts as timed out. The system's own look-up usually ends within 30 s. */
 const LOOKUP_MS_MAX = 30_000;
-/** Choice: how long addresses are used without asking again. */
+/** Choice: ms for which addresses are used without a new query. */
 const FRESH_MS = 30_000;
-/** Choice: how long a name that was not found is not asked for again. */
+/** Choice: ms for which a name that was not found is not queried again. */
 const FAILED_MS = 5_000;
-/** Choice: the same for one that timed out, twice as long each time it does so again; a minute as for unhealthy webhooks. */
+/**
+ * Choice: ms for which a name that timed out is not queried again, doubled with each further time-out. The maximum is a minute, as for
+ * unhealthy webhooks.
+ */
 const TIMED_OUT_MS_MIN = 2_000;
 const TIMED_OUT_MS_MAX = 60_000;
-/** Choice: how old addresses may be that are taken as soon as asking again is slow. */
+/** Choice: maximum age of addresses that are returned as soon as a new query is slow. */
 const STALE_MS_MAX = 300_000;
-/** How old they may be where asking again fails for the moment. Source: RFC 8767, section 5, one to three days. */
+/** Maximum age of addresses that are used while queries fail temporarily. Source: RFC 8767, section 5, one to three days. */
 const KEPT_MS_MAX = 86_400_000;
-/** Choice: how long a request waits for new addresses when it has old ones, and when those are older than `STALE_MS_MAX`. */
+/**
+ * Choice: how long a request waits for new addresses if it has old ones. The second value applies when those are older than `STALE_MS_MAX`.
+ */
 const REFRESH_WAIT_MS = 100;
 const RENEW_WAIT_MS = 1_000;
 /** Choice: names in each of the two generations of the cache. */
 const NAMES_MAX = 2048;
-/** Choice: of a name with more addresses, the first ones. */
+/** Choice: if a name has more addresses, only the first ones are used. */
 const ADDRESSES_MAX = 16;
 
 export type Resolved =
   | { readonly kind: 'found'; readonly addresses: readonly string[] }
-  /** `lack`: this machine had no means to ask. */
+  /** `lack`: error code if this machine lacked a resource for the query. */
   | { readonly kind: 'failed'; readonly detail: string; readonly lack?: string };
 
 interface Entry {
   readonly outcome: Resolved;
   readonly answeredAtMs: number;
   readonly freshUntilMs: number;
-  /** Time-outs since it was last answered. */
+  /** Number of time-outs since the last answer. */
   readonly timeOuts: number;
 }
 
@@ -67,14 +66,14 @@ export class Resolver {
     this.#lookup = lookup;
   }
 
-  /** Look-ups that are under way or wait. */
+  /** Look-ups that are running or queued. */
   get pending(): number {
     return this.#flights.size;
   }
 
-  /** Settles at the latest when `signal` aborts; a look-up that nobody waits for any more is not begun. */
+  /** Settles no later than `signal` aborts. A look-up that nobody waits for is not started. */
   resolve(host: string, signal: AbortSignal): Promise<Resolved> {
-    if (signal.aborted) return Promise.resolve({ kind: 'failed', detail: `no time to look up ${host}` });
+    if (signal.aborted) return Promise.resolve({ kind: 'failed', detail: `no time left to look up ${host}` });
     const entry = this.#cache.get(host);
     const nowMs = this.#wheel.nowMs();
     if (entry !== undefined && nowMs < entry.freshUntilMs) return Promise.resolve(entry.outcome);
@@ -94,7 +93,7 @@ export class Resolver {
         if (flight.waiting.size === 0) flight.limit.abort();
         settle({ kind: 'failed', detail: `no addresses of ${host} in time` });
       };
-      // With old addresses at hand the flight goes on by itself, for those that come later.
+      // When this caller settles for old addresses, the look-up continues for later callers.
       const patience = old === null ? null : this.#wheel.add(this.#patienceMs(old), () => settle(old.outcome));
       flight.waiting.add(settle);
       signal.addEventListener('abort', onAbort, { once: true });
@@ -117,7 +116,7 @@ export class Resolver {
   async #run(flight: Flight): Promise<void> {
     const { host, waiting } = flight;
     let answer = await this.#ask(flight);
-    // Somebody may have come after the last one had left.
+    // A new caller may have joined after the last one left, when the look-up was already cancelled.
     while (isCancelled(answer) && waiting.size > 0) {
       flight.limit = new AbortController();
       answer = await this.#ask(flight);
@@ -142,7 +141,7 @@ export class Resolver {
     });
   }
 
-  /** A name that is gone is gone; name servers that do not answer for the moment do not take known addresses away. */
+  /** Caches the result. An answer that the name does not exist replaces known addresses. Name servers that fail temporarily do not. */
   #remember(host: string, answer: Answer): Resolved {
     const nowMs = this.#wheel.nowMs();
     if (answer.kind === 'found' && answer.addresses.length > 0) {
@@ -181,7 +180,7 @@ function isKept({ outcome, answeredAtMs }: Entry, nowMs: number): boolean {
   return outcome.kind === 'found' && nowMs - answeredAtMs < KEPT_MS_MAX;
 }
 
-/** How long a name that failed is not asked for again. */
+/** Returns how long (ms) a failed name is not queried again. */
 function pauseMs(timeOuts: number): number {
   return timeOuts === 0 ? FAILED_MS : Math.min(TIMED_OUT_MS_MAX, TIMED_OUT_MS_MIN * 2 ** (timeOuts - 1));
 }

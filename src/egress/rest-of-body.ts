@@ -1,29 +1,29 @@
 import { Readable } from 'node:stream';
 import { BodyCutError, type EgressFault } from './faults.ts';
 
-/** Choice: pieces that wait for their reader before the connection is left to wait; each has 64 KiB at most. */
+/** Choice: chunks buffered for the reader before the connection is paused. Each has 64 KiB at most. */
 const PIECES_AHEAD = 4;
 
 export interface RestFlow {
-  /** Enough waits for the reader; what comes is taken all the same. */
+  /** Enough is buffered for the reader. Chunks that still arrive are accepted. */
   onFull(): void;
-  /** The reader wants more; also told where it never was full. */
+  /** The reader wants more. Also called if the buffer never was full. */
   onWanted(): void;
-  /** Nobody wants more, or it has ended. */
+  /** The reader has destroyed the stream, or the stream has ended. */
   onLeft(): void;
 }
 
-/** What of a body is given to its reader while it comes. */
+/** The remainder of a body, streamed to its reader while it arrives. */
 export class RestOfBody {
   readonly stream: Readable;
   readonly #flow: RestFlow;
-  /** Chunks that came at once. */
+  /** Chunks that arrived together. */
   #together: Buffer[] = [];
 
   constructor(flow: RestFlow) {
     this.#flow = flow;
     this.stream = new Readable({
-      // Pieces as they came; together they would be copied.
+      // Emits chunks as they arrived. A byte stream would copy them together.
       objectMode: true,
       highWaterMark: PIECES_AHEAD,
       read: () => flow.onWanted(),
@@ -32,11 +32,14 @@ export class RestOfBody {
         done(error);
       },
     });
-    // It may break off before anyone reads it, who then learns of it.
+    // The stream may fail before anyone reads it. The reader then gets the error.
     this.stream.on('error', () => {});
   }
 
-  /** What one read of the socket brought goes on as one piece: a body in chunks of a byte would cost its reader a turn for each. */
+  /**
+   * Joins everything that one read of the socket brought into one chunk. Otherwise a body in one-byte chunks would cost its reader an event
+   * loop turn for each byte.
+   */
   add(chunk: Buffer): void {
     this.#together.push(chunk);
     if (this.#together.length === 1) queueMicrotask(() => this.#push());

@@ -1,28 +1,28 @@
 /**
- * Deadlines of many requests on one timer: a hashed wheel, where adding and cancelling cost the same however many there are.
- * A deadline never fires early and at most one tick late, as long as the event loop turns.
+ * Runs the deadlines of many requests on one timer: a hashed timer wheel, in which adding and cancelling take constant time. A deadline
+ * never fires early, and at most one tick late as long as the event loop is not blocked.
  * Measured: `AbortSignal.timeout` for each request costs 23 % of the throughput.
  */
 
-/** Choice: ms of a tick. Deadlines are hundreds of ms and more, so a tick is lost in them; 50 wake-ups a second cost nothing. */
+/** Choice: ms of a tick. Deadlines are hundreds of ms or more, so one tick does not matter, and 50 wake-ups a second cost nothing. */
 export const TICK_MS = 20;
 
-/** Choice: 512 slots of 20 ms are 10 s, so that most deadlines are met in their first round. */
+/** Choice: 512 slots of 20 ms cover 10 s, so most deadlines fire in their first round. */
 const SLOTS = 512;
 
-/** Choice: ticks without a deadline after which the timer stops; it is not started and stopped with every request. */
+/** Choice: ticks without a deadline after which the timer stops. This avoids starting and stopping it with every request. */
 const IDLE_TICKS_MAX = 50;
 
-/** What the wheel needs of the platform. */
+/** What the wheel needs from the platform. */
 export interface WheelClock {
-  /** Ms since any fixed moment; never runs back. */
+  /** Ms since an arbitrary fixed moment; never runs backwards. */
   nowMs(): number;
   startTicking(everyMs: number, tick: () => void): Ticking;
 }
 
 export interface Ticking {
   stop(): void;
-  /** Whether the timer alone keeps the process alive. */
+  /** Sets whether the timer keeps the process alive. */
   hold(isHeld: boolean): void;
 }
 
@@ -37,7 +37,7 @@ export const platformClock: WheelClock = {
   },
 };
 
-/** A deadline on the wheel; to be given back to `cancel`. */
+/** A deadline on the wheel. Pass it to `cancel`. */
 export interface Deadline {
   readonly dueTick: number;
   readonly fire: () => void;
@@ -69,7 +69,7 @@ export class TimerWheel {
     return this.#clock.nowMs();
   }
 
-  /** Calls `fire` once, not before `delayMs` have passed. `fire` must not throw. */
+  /** Calls `fire` once, no earlier than after `delayMs`. `fire` must not throw. */
   add(delayMs: number, fire: () => void): Deadline {
     const elapsedMs = this.#clock.nowMs() - this.#startMs;
     if (this.#ticking === null) this.#start(elapsedMs);
@@ -83,7 +83,7 @@ export class TimerWheel {
     return deadline;
   }
 
-  /** Of no effect on one that has fired or was cancelled. */
+  /** Does nothing if the deadline has fired or was cancelled. */
   cancel(deadline: Deadline): void {
     if (!deadline.isArmed) return;
     deadline.isArmed = false;
@@ -91,7 +91,7 @@ export class TimerWheel {
     if (before === null) this.#slots[deadline.dueTick % SLOTS] = after;
     else before.after = after;
     if (after !== null) after.before = before;
-    // Else one that is old would keep those that came after it.
+    // Otherwise a reference to an old deadline would keep its later neighbours in memory.
     deadline.before = null;
     deadline.after = null;
     if (--this.#armed === 0) this.#ticking?.hold(false);
@@ -103,7 +103,7 @@ export class TimerWheel {
     this.#ticking = this.#clock.startTicking(TICK_MS, () => this.#tick());
   }
 
-  /** A late tick makes up for those that were missed; after more than a round, each slot is looked at once. */
+  /** A late tick makes up for missed ones. After more than a full round, each slot is visited once. */
   #tick(): void {
     const nowTick = Math.floor((this.#clock.nowMs() - this.#startMs) / TICK_MS);
     const from = Math.max(this.#lastTick + 1, nowTick - SLOTS + 1);

@@ -1,11 +1,11 @@
-import type { Extraction } from '../core/extraction.ts';
+import type { Extraction } from '../work/extraction-job.ts';
 import type { Connector } from './connector.ts';
 import { columnsOfOutput } from './shape/shaper.ts';
 import type { WriterOptions } from './shape/writers.ts';
 
 /**
- * What a writer needs to know of a job's columns. CSV alone has any; those of a connector that is there no more cannot be told, and only
- * what all records have is left.
+ * Returns the columns that a writer needs for a job. Only CSV has columns. If the job's connector no longer exists, its columns are
+ * unknown, and only those common to all records remain.
  */
 export function columnsOf(
   { connector: id, operation: name, output }: Pick<Extraction, 'connector' | 'operation' | 'output'>,

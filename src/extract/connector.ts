@@ -1,23 +1,23 @@
-import type { FailureReason } from '../core/extraction.ts';
+import type { FailureReason } from '../work/extraction-job.ts';
 
 /**
- * What a connector is. One file a connector in `connectors/`, registered in the ordered table of `connectors/index.ts`; how to add
- * one: `docs/connectors.md`.
+ * Definition of a connector. Each connector is one file in `connectors/`, registered in the ordered table of `connectors/index.ts`. How to
+ * add one: `docs/connectors.md`.
  *
- * A connector never touches the network, the store or a clock by itself: it is given a `Source`, reads one step's page or pages
- * through it and says what it found and what is to be read next. Steps are plain JSON, kept in the store; a job that was killed goes
- * on with the steps that were not done. So a step must hold all that its work needs, and be small: under 4 KiB.
+ * A connector never accesses the network, the store or a clock directly. It receives a `Source`, reads the page or pages of one step
+ * through it, and returns what it found and what to read next. Steps are plain JSON in the store. A killed job continues with its open
+ * steps. A step must therefore contain everything that its work needs, and must be small: under 4 KiB.
  */
 export interface Connector {
-  /** Lower case, for example `mediawiki`. */
+  /** In lower case, for example `mediawiki`. */
   readonly id: string;
   readonly title: string;
-  /** One or two sentences: which sites, by which interface. */
+  /** One or two sentences: which sites, through which interface. */
   readonly description: string;
   readonly docsUrl: string;
-  /** Hosts of a source that is the same for all inputs, as `Source.base` is told of it; absent where the input names them. */
+  /** Hosts of a source that is the same for all inputs, as passed to `Source.base`. Absent if the input names the hosts. */
   readonly hosts?: readonly string[];
-  /** What the source asks of those who use it: limits, terms, attribution. */
+  /** What the source requires of its users: limits, terms, attribution. */
   readonly terms: SourceTerms;
   readonly operations: readonly Operation[];
 }
@@ -29,33 +29,36 @@ export interface SourceTerms {
   readonly ratePolicy: string;
 }
 
-/** `basic`: public API or feed; `standard`: pages. Source: open points, section 5. */
+/** `basic`: public API or feed; `standard`: pages. Source: contract, 12.5. */
 export type Tier = 'basic' | 'standard';
 
 export interface Operation {
   /** `<entity>.<kind>` */
   readonly name: string;
   readonly description: string;
-  /** JSON Schema (2020-12) of `input`; an object with `additionalProperties: false`. Held before any fetch. */
+  /** JSON Schema (2020-12) of `input`: an object with `additionalProperties: false`. Validated before any fetch. */
   readonly input: JsonSchema;
-  /** JSON Schema of a record without `_meta`; every property is required, an unknown value is null. Its order is that of CSV. */
+  /**
+   * JSON Schema of a record without `_meta`. Every property is required; an unknown value is null. The property order is the column order
+   * of CSV.
+   */
   readonly record: JsonSchema;
   readonly example: { readonly input: JsonObject; readonly record: JsonObject };
   readonly tier: Tier;
   /** For people: how the source pages. */
   readonly paging: string;
-  /** The first steps. Pure. `input` holds to the schema; what the schema cannot say is answered as a fault. */
+  /** Returns the first steps. Pure. `input` matches the schema. Violations that the schema cannot express are returned as a fault. */
   start(input: JsonObject): StartResult;
-  /** Reads one step. Throws `SourceFailure` alone. */
+  /** Reads one step. Throws only `SourceFailure`. */
   run(step: JsonObject, source: Source, want: Wanted): Promise<StepResult>;
   /**
-   * Whether the step reads a list: when it fails, an unknown rest of what the source has is lost, and the job cannot have all. Absent
-   * where only chains of one step at a time have lists, whose failure ends the job in any case. Pure.
+   * Returns whether the step reads a list. If such a step fails, an unknown remainder of the source's data is lost, and the job cannot have
+   * everything. Absent if only chains with one step at a time have lists, because their failure ends the job anyway. Pure.
    */
   carriesRest?(step: JsonObject): boolean;
 }
 
-/** Whether an unknown rest of a list is lost when the step fails. */
+/** Returns whether an unknown remainder of a list is lost when the step fails. */
 export function carriesRest(operation: Operation | undefined, stateJson: string): boolean {
   return operation?.carriesRest?.(JSON.parse(stateJson) as JsonObject) ?? false;
 }
@@ -72,43 +75,46 @@ export type StartResult =
   | { readonly kind: 'fault'; readonly pointer: string; readonly message: string };
 
 export interface Step {
-  /** Two steps of a job with the same key are one; so a crawl names the URL here, and a page chain its page. */
+  /** Steps of a job with the same key are duplicates. A crawl therefore uses the URL as the key, and a page chain its page. */
   readonly key: string;
   readonly state: JsonObject;
 }
 
-/** How much the job still wants, so that a step asks for no larger page than that. */
+/** How much the job still wants, so that a step requests no larger page than necessary. */
 export interface Wanted {
-  /** Records; Infinity with `collect.mode: all`, and where the output's schema may refuse any number of them. Cut nothing by it. */
+  /**
+   * Number of records. Infinity with `collect.mode: all`, and if the output schema may reject any number of records. A connector must not
+   * truncate its result to this number.
+   */
   readonly recordsLeft: number;
 }
 
 export interface StepResult {
   readonly records: readonly FoundRecord[];
-  /** Further steps, in the order in which they are to be taken. */
+  /** Further steps, in the order in which to run them. */
   readonly next: readonly Step[];
-  /** What the source announces in all, where it does; null else. */
+  /** The total that the source announces; null if it announces none. */
   readonly total: number | null;
-  /** Seconds for which the source asks to be left alone before `next`; absent where it asks for nothing. At most 3,600. */
+  /** Seconds for which the source asks for a pause before `next`; absent if it asks for none. At most 3,600. */
   readonly pauseSeconds?: number;
-  /** What went wrong although the step did its work, for the operator. */
+  /** Problems of a step that still succeeded, for the operator. */
   readonly notes?: readonly StepNote[];
   /**
-   * What the source has and the step had no room for, in words for the operator. A job that wants all ends as `limit_reached` then;
-   * what the step found is kept.
+   * What the source has but the step had no room for, described for the operator. A job that collects everything then ends as
+   * `limit_reached`; what the step found is kept.
    */
   readonly leftOut?: string;
-  /** Set if a list ends before its closing tag. Same effect as `leftOut`, with the source's reason in place of `limit_reached`. */
+  /** Set if a list ends before its closing tag. Same effect as `leftOut`, but with the source's reason instead of `limit_reached`. */
   readonly brokenOff?: StepNote;
   /**
-   * Lists that the source names and that cannot be read. The job gets the note `list_incomplete` and can still succeed, because other
-   * ways may find the same pages.
+   * Lists that the source names and that cannot be read. The job gets the note `list_incomplete` and can still succeed, because the same
+   * pages may be found in other ways.
    */
   readonly unreadable?: readonly UnreadableList[];
 }
 
 export interface UnreadableList extends StepNote {
-  /** False if the fetch failed: that is already counted as an error. */
+  /** False if the fetch failed, which is already counted as an error. */
   readonly isFetched: boolean;
 }
 
@@ -118,65 +124,71 @@ export interface StepNote {
 }
 
 export interface FoundRecord {
-  /** Stable over runs and unique in the source: a duplicate in a job is dropped and counted. */
+  /** Stable between runs and unique within the source. Duplicates within a job are dropped and counted. */
   readonly id: string;
   readonly sourceUrl: string;
-  /** Holds to the operation's record schema. */
+  /** Matches the operation's record schema. */
   readonly fields: JsonObject;
 }
 
-/** Choice: sites that have more sitemaps name an index of them. */
+/** Choice: sites with more sitemaps name a sitemap index. */
 export const ROBOTS_SITEMAPS_MAX = 1_000;
 
-/** The one way to the outside: polite, guarded, retried, counted. */
+/** A connector's only access to the network: rate-limited, guarded, retried and counted. */
 export interface Source {
-  /** A page, its text decoded; robots.txt holds. Tier `standard`. */
+  /** Fetches a page with decoded text; robots.txt applies. Tier `standard`. */
   page(url: string): Promise<Page>;
-  /** A JSON interface; robots.txt does not hold for published APIs. Tier `basic`. */
+  /** Calls a JSON interface; robots.txt does not apply to published APIs. Tier `basic`. */
   json(url: string, options?: JsonRequest): Promise<JsonAnswer>;
-  /** A feed, a sitemap (gz is opened), any text of a published interface. Tier `basic`; `standard` where an HTML page comes. */
+  /**
+   * Fetches a feed, a sitemap (gzip is decompressed) or any text of a published interface. Tier `basic`; `standard` if the response is an
+   * HTML page.
+   */
   text(url: string, options?: TextRequest): Promise<Page>;
   /**
-   * A text of up to 50 MiB that is read while it comes and never stands in memory whole: a sitemap. Otherwise as `text`. `read` begins
-   * anew, with a text from its beginning, when the one before breaks off on the way; what it resolves to is the result.
+   * Fetches a text of up to 50 MiB, such as a sitemap, as a stream that is never completely in memory. Otherwise like `text`. Calls `read`
+   * again with a new text from its beginning if the previous one breaks off. Resolves to the result of `read`.
    */
   longText<T>(url: string, read: (text: LongText) => Promise<T>): Promise<T>;
   /**
-   * What the first `ROBOTS_SITEMAPS_MAX` `Sitemap` lines of the robots.txt of the URL's origin say, absolute; empty where there are
-   * none. Never fails.
+   * Returns the values of the first `ROBOTS_SITEMAPS_MAX` `Sitemap` lines in the robots.txt of the URL's origin, as absolute URLs. Empty if
+   * there are none. Never fails.
    */
   robotsSitemaps(url: string): Promise<readonly string[]>;
-  /** Tells a connector's base address where an operator has set another one: `GATEHOUSE_CONNECTOR_BASE_<ID>` or a test. */
+  /** Returns the operator's base address for the connector if one is set (`GATEHOUSE_CONNECTOR_BASE_<ID>`, or a test), else `fallback`. */
   base(fallback: string): string;
 }
 
 export interface JsonRequest {
   readonly headers?: Readonly<Record<string, string>>;
-  /** These statuses are answers and no failures. */
+  /** Statuses that are treated as responses, not as failures. */
   readonly allowStatuses?: readonly number[];
 }
 
 export interface TextRequest {
   readonly accept?: string;
   readonly allowStatuses?: readonly number[];
-  /** robots.txt holds for it, as for sitemaps and feeds found on pages. Default true. */
+  /** Whether robots.txt applies, as it does to sitemaps and feeds found on pages. Default true. */
   readonly robots?: boolean;
 }
 
 export interface Page {
-  /** After redirects. */
+  /** The URL after redirects. */
   readonly url: string;
   readonly status: number;
-  /** Lower case, without parameters; '' when none was given. */
+  /** In lower case, without parameters; '' if the response has none. */
   readonly contentType: string;
   readonly text: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
 export interface LongText extends Omit<Page, 'text'> {
-  /** Its first characters. */
+  /** The first characters. */
   readonly beginning: string;
-  /** All of it, in order; to be read once, and not to its end by who needs no more. What it rejects with is left to the source. */
+  /**
+   * The complete text, in order. Can be read once; a reader that needs no more may stop early. Its rejections must be passed on to the
+   * source.
+   */
   readonly pieces: AsyncIterable<string>;
 }
 
@@ -187,12 +199,12 @@ export interface JsonAnswer {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Why a source could not be read; the class says what a caller may do. `detail` is for the operator alone. */
+/** Why a source could not be read. The fields tell a caller what it may do. `detail` is for the operator only. */
 export class SourceFailure extends Error {
   readonly reason: FailureReason;
   /** Whether the same job may succeed later. */
   readonly retryable: boolean;
-  /** For how long the source asks to be left alone, where no fetch waits so long; null else. */
+  /** How long (ms) the source asks to be left alone, if that is longer than a fetch waits; else null. */
   readonly waitMs: number | null;
 
   constructor(reason: FailureReason, detail: string, retryable: boolean, waitMs: number | null = null) {

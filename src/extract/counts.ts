@@ -1,12 +1,12 @@
-/** What extraction counts, for the metrics, since the start. */
+/** Counters of extraction since the start, for the metrics. */
 export class ExtractionCounts {
   /** By connector. */
   readonly pages = new Map<string, number>();
   readonly records = new Map<string, number>();
   readonly errors = new Map<string, number>();
-  /** Of bodies, over the wire. */
+  /** Bytes of bodies on the wire. */
   readonly bytes = new Map<string, number>();
-  /** Of jobs: by connector, and by how they ended: `succeeded`, or the reason of the failure. */
+  /** Ended jobs by connector and result: `succeeded`, or the failure reason. */
   readonly ends: { readonly labels: readonly [connector: string, result: string]; count: number }[] = [];
   workersLost = 0;
 

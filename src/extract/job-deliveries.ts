@@ -1,23 +1,23 @@
-import type { CustomerNumber } from '../base/brand.ts';
-import { newId } from '../base/ids.ts';
-import type { Extraction } from '../core/extraction.ts';
-import type { DeliveryId, WebhookSecrets } from '../core/webhook.ts';
+import type { CustomerNumber } from '../kernel/brand.ts';
+import { newId } from '../kernel/ids.ts';
+import type { Extraction } from '../work/extraction-job.ts';
+import type { DeliveryId, WebhookSecrets } from '../work/webhook.ts';
 import type { Log } from '../observe/log.ts';
-import type { StoreFault, StoreWrite } from '../store/durable.ts';
-import type { ExtractStore } from '../store/extract-store.ts';
+import type { StoreFault, StoreWrite } from '../state/durable.ts';
+import type { ExtractStore } from '../state/extract-store.ts';
 import { columnsOf } from './columns.ts';
 import type { Connector } from './connector.ts';
-import type { Control } from './control.ts';
+import type { Control } from './job-control.ts';
 import {
   type DeliveryLine,
   type DeliveryLog,
   type DeliveryState,
   type JobRef,
   ResultDeliveries,
-} from './deliver/result-deliveries.ts';
-import type { Sent } from './deliver/s3.ts';
-import { uploadTaskOf } from './deliver/upload.ts';
-import type { Uploads } from './deliver/uploads.ts';
+} from './sinks/result-deliveries.ts';
+import type { Sent } from './sinks/s3.ts';
+import { uploadTaskOf } from './sinks/upload.ts';
+import type { Uploads } from './sinks/uploads.ts';
 
 export interface JobDeliveriesParts {
   readonly store: Pick<ExtractStore, 'extractions'>;
@@ -28,17 +28,17 @@ export interface JobDeliveriesParts {
   readonly log: Log;
   nowMs(): number;
   after(ms: number, then: () => void): () => void;
-  breathe(): Promise<void>;
+  yieldToEventLoop(): Promise<void>;
   onStoreFault(fault: StoreFault): void;
 }
 
-/** Deliveries of results over the store of jobs. */
+/** Creates the delivery of results on top of the job store. */
 export function createJobDeliveries(parts: JobDeliveriesParts): ResultDeliveries {
   const { store, control, uploads, connectors } = parts;
   const { extractions } = store;
   const find = ({ customer, id }: JobRef): Extraction | null => control.find(customer, id);
   const numberOf = ({ customer, id }: JobRef): number | null => extractions.find(customer, id)?.job.number ?? null;
-  /** A job that is not there any more is no fault: what drives its delivery finds that out by itself. */
+  /** A missing job is not an error: the code that drives its delivery detects that by itself. */
   const write = async (ref: JobRef, change: (job: number) => Promise<StoreWrite<boolean>>): Promise<void> => {
     const number = numberOf(ref);
     const written = number === null ? null : await change(number);
@@ -70,14 +70,14 @@ export function createJobDeliveries(parts: JobDeliveriesParts): ResultDeliveries
     newDeliveryId: () => newId('dlv', parts.nowMs()) as DeliveryId,
     nowMs: () => parts.nowMs(),
     after: (ms, then) => parts.after(ms, then),
-    pause: () => parts.breathe(),
+    pause: () => parts.yieldToEventLoop(),
     note: (line) => noteLine(parts.log, line),
   });
 }
 
 type RecordsRead = ReturnType<Control['records']>;
 
-/** What the last run of the process left. Those that have begun come first, as what they sent may be in the log. */
+/** Adds the pending deliveries of the previous run. Those that had started come first, because the log may contain what they sent. */
 export function addPending(deliveries: ResultDeliveries, { extractions }: Pick<ExtractStore, 'extractions'>): void {
   const pending = [...extractions.pendingDeliveries()];
   for (const isBegun of [true, false])
@@ -89,7 +89,9 @@ export interface JobEndpoint {
   readonly secrets: WebhookSecrets;
 }
 
-/** Where the batches of a job go whose delivery is pending; null for any other id, and where its secret cannot be read. */
+/**
+ * Returns the destination of a job's batches while its delivery is pending; null for any other id, or if its secret cannot be decrypted.
+ */
 export function endpointOf(
   deliveries: Pick<ResultDeliveries, 'refOf'>,
   control: JobDeliveriesParts['control'],
@@ -113,7 +115,6 @@ function secretOf(
 
 function noteLine(log: Log, line: DeliveryLine): void {
   if (line.event === 'extraction_delivered') log.info(line, 'the records of an extraction were delivered');
-  else if (line.event === 'extraction_delivery_waits')
-    log.info(line, 'the records of an extraction are sent again later');
+  else if (line.event === 'extraction_delivery_waits') log.info(line, 'the delivery of an extraction is retried later');
   else log.warn(line, 'the records of an extraction could not be delivered');
 }

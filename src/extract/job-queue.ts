@@ -1,87 +1,76 @@
-import type { CustomerNumber } from '../base/brand.ts';
+import type { CustomerNumber } from '../kernel/brand.ts';
+import { type Coming, FairEntry, FairQueue } from '../kernel/fair-queue.ts';
+import { KeyedSlots } from '../kernel/keyed-slots.ts';
+import { SlotMap } from '../kernel/slot-map.ts';
 
 export interface QueueBounds {
-  /** Jobs of one customer that run at the same time, and of all. */
+  /** Maximum number of running jobs, per customer and in total. */
   readonly runningPerCustomerMax: number;
   readonly runningMax: number;
-  /** Jobs of one customer that wait, and of all. */
+  /** Maximum number of queued jobs, per customer and in total. */
   readonly queuedPerCustomerMax: number;
   readonly queuedMax: number;
 }
 
-/** Jobs that wait for their turn to run: of each customer the first first, and customers in turns. */
-export class JobQueue<T> {
-  readonly #bounds: QueueBounds;
-  readonly #queued = new Map<CustomerNumber, Map<number, T>>();
-  readonly #running = new Map<CustomerNumber, number>();
-  #queuedCount = 0;
-  #runningCount = 0;
+interface Queued<T> {
+  readonly customer: CustomerNumber;
+  readonly number: number;
+  readonly job: T;
+}
 
-  constructor(bounds: QueueBounds) {
-    this.#bounds = bounds;
+/** Queue of jobs that wait to run: FIFO within a customer, round-robin between customers. */
+export class JobQueue<T> {
+  readonly #queued: FairQueue<CustomerNumber, Queued<T>>;
+  readonly #entries = new SlotMap<FairEntry<CustomerNumber, Queued<T>>>();
+  readonly #slots: KeyedSlots<CustomerNumber>;
+  readonly #mayRun = (customer: CustomerNumber): boolean => this.#slots.hasRoom(customer);
+
+  constructor({ queuedMax, queuedPerCustomerMax, runningMax, runningPerCustomerMax }: QueueBounds) {
+    this.#queued = new FairQueue({ sizeMax: queuedMax, sizePerKeyMax: queuedPerCustomerMax });
+    this.#slots = new KeyedSlots({ all: runningMax, perKey: runningPerCustomerMax });
   }
 
   get queued(): number {
-    return this.#queuedCount;
+    return this.#queued.size;
   }
 
   get running(): number {
-    return this.#runningCount;
+    return this.#slots.taken;
   }
 
-  /** `coming`: jobs that are being written and will be added. */
-  hasRoom(customer: CustomerNumber, coming: { readonly own: number; readonly all: number }): boolean {
-    const own = this.#queued.get(customer)?.size ?? 0;
-    const { queuedPerCustomerMax, queuedMax } = this.#bounds;
-    return own + coming.own < queuedPerCustomerMax && this.#queuedCount + coming.all < queuedMax;
+  /** `coming`: jobs being written that will be added. */
+  hasRoom(customer: CustomerNumber, coming: Coming): boolean {
+    return this.#queued.hasRoom(customer, 0, coming);
   }
 
   add(customer: CustomerNumber, number: number, job: T): void {
-    const queue = this.#queued.get(customer);
-    if (queue === undefined) this.#queued.set(customer, new Map([[number, job]]));
-    else queue.set(number, job);
-    this.#queuedCount++;
+    const entry = new FairEntry<CustomerNumber, Queued<T>>({ customer, number, job });
+    this.#entries.set(number, entry);
+    this.#queued.put(customer, entry);
   }
 
-  /** Whether it was waiting. */
-  remove(customer: CustomerNumber, number: number): boolean {
-    const queue = this.#queued.get(customer);
-    if (queue?.delete(number) !== true) return false;
-    if (queue.size === 0) this.#queued.delete(customer);
-    this.#queuedCount--;
-    return true;
+  /** Returns whether the job was queued. */
+  remove(number: number): boolean {
+    const entry = this.#entries.get(number);
+    this.#entries.delete(number);
+    return entry !== undefined && this.#queued.remove(entry);
   }
 
-  /** The next that may run, which counts as running from now on. */
+  /** Returns the next job that may run, and counts it as running. */
   take(): T | null {
-    if (this.#runningCount >= this.#bounds.runningMax) return null;
-    for (const [customer, queue] of this.#queued) {
-      if ((this.#running.get(customer) ?? 0) >= this.#bounds.runningPerCustomerMax) continue;
-      for (const [number, job] of queue) {
-        this.remove(customer, number);
-        // Behind the other customers.
-        const rest = this.#queued.get(customer);
-        if (rest !== undefined) {
-          this.#queued.delete(customer);
-          this.#queued.set(customer, rest);
-        }
-        this.began(customer);
-        return job;
-      }
-    }
-    return null;
+    const next = this.#slots.isAnyFree ? this.#queued.take(this.#mayRun) : null;
+    if (next === null) return null;
+    this.#entries.delete(next.number);
+    this.began(next.customer);
+    return next.job;
   }
 
-  /** A job runs that was not taken from here. */
+  /** Counts a running job that was not taken from this queue. */
   began(customer: CustomerNumber): void {
-    this.#running.set(customer, (this.#running.get(customer) ?? 0) + 1);
-    this.#runningCount++;
+    this.#slots.take(customer);
   }
 
   ended(customer: CustomerNumber): void {
-    const running = (this.#running.get(customer) ?? 0) - 1;
-    if (running > 0) this.#running.set(customer, running);
-    else this.#running.delete(customer);
-    this.#runningCount--;
+    this.#slots.give(customer);
   }
 }

@@ -1,49 +1,56 @@
-import { SlotMap } from '../base/slot-map.ts';
-import type { ExtractionState } from '../core/extraction-state.ts';
-import type { OpenStep } from '../store/extraction-steps.ts';
-import type { Job } from '../store/extractions/job-row.ts';
+import type { CustomerNumber } from '../kernel/brand.ts';
+import { FairEntry } from '../kernel/fair-queue.ts';
+import { SlotMap } from '../kernel/slot-map.ts';
+import type { ExtractionState } from '../work/extraction-state.ts';
+import type { OpenStep } from '../state/extractions/step-table.ts';
+import type { Job } from '../state/extractions/job-row.ts';
 import { Postponed } from './postponed.ts';
 
-/** A step that a worker has. */
+/** A step that is assigned to a worker. */
 export interface Lease {
   readonly number: number;
   readonly run: JobRun;
   readonly step: OpenStep;
   readonly worker: number;
-  /** The worker has nothing else meanwhile, because this step may be what ends it. */
+  /** The worker gets no other step meanwhile, because this step may crash it. */
   readonly isAlone: boolean;
-  /** Requests that wait for their turn at a domain. */
+  /** Requests that wait for the rate limiter of their domain. */
   waiting: number;
-  /** Domain of its latest request; null before the first. */
+  /** Domain of the latest request; null before the first. */
   domain: string | null;
 }
 
-/** Choice: open steps that are read at a time; a job with any number of them has so many in memory. */
+/** Choice: number of open steps read at a time. A job holds only this many in memory, however many steps it has. */
 const STEPS_READ = 32;
-/** Choice: steps of one job that wait for their turn at a domain; more would only stand in line for it, in others' places. */
+/**
+ * Choice: maximum number of steps of one job that wait for a domain's rate limiter. More would only queue up there and take slots from
+ * other jobs.
+ */
 const WAITING_MAX = 2;
 
 const NONE: readonly number[] = [];
 
-/** A running job in memory: where it stands in its steps, and which of them are with workers. */
+/** A running job in memory: its position in its steps, and the steps that workers have. */
 export class JobRun {
   readonly job: Job;
+  /** Its position among the running jobs of its customer. */
+  readonly turn = new FairEntry<CustomerNumber, JobRun>(this);
   state: ExtractionState;
   readonly leases = new SlotMap<Lease>();
   /** Workers that know the job. */
   readonly workers = new Set<number>();
-  /** Those of them that know its session as it was before. */
+  /** Workers that know only an earlier version of the job's session. */
   readonly outdated = new Set<number>();
-  /** Of steps: the workers that died while they had it. */
+  /** Step → number of workers that died while they had it. */
   readonly deaths = new Map<number, number>();
   readonly postponed = new Postponed();
-  /** It is over, or about to be: nothing of it is begun any more. */
+  /** The job has ended or is about to end; none of its steps is started any more. */
   isOver = false;
-  /** Worker → leases whose results are in the store, until it is told. */
+  /** Worker → leases whose results are stored, until the worker is notified. */
   readonly #written = new Map<number, number[]>();
   readonly #recordsMax: number;
   readonly #again: OpenStep[] = [];
-  /** Steps whose source asked to be left alone until then. */
+  /** Steps whose source asked for a pause until that time. */
   #later: { readonly atMs: number; readonly step: OpenStep }[] = [];
   #read: OpenStep[] = [];
   #nextStep = 0;
@@ -55,18 +62,18 @@ export class JobRun {
     this.#recordsMax = recordsMax;
   }
 
-  /** Infinity where the job takes all. */
+  /** Infinity if the job collects everything. */
   get recordsLeft(): number {
     return this.job.collect.mode === 'all' ? Infinity : Math.max(1, this.#recordsMax - this.state.collected);
   }
 
-  /** The state after a commit. */
+  /** Sets the state after a commit. */
   update(state: ExtractionState): void {
     this.state = state;
     if (state.nextStep > this.#nextStep) this.#isExhausted = false;
   }
 
-  /** Whether another step may begin. No more at once than records are wanted: each may well give one. */
+  /** Returns whether another step may start. No more steps run at once than records are wanted, because each may well yield one. */
   mayLease(nowMs: number, stepsMax: number): boolean {
     if (this.isOver || this.state.pausedUntilMs > nowMs) return false;
     if (this.leases.size >= Math.min(stepsMax, this.recordsLeft)) return false;
@@ -75,8 +82,8 @@ export class JobRun {
   }
 
   /**
-   * Returns when the job continues (Unix ms) if all its steps wait because a source asked for it; else null. `pausedUntilMs` returns
-   * the end of a domain's pause, 0 if it has none.
+   * Returns when the job continues (Unix ms) if all its steps wait because a source asked for it; else null. `pausedUntilMs` returns the
+   * end of a domain's pause, 0 if it has none.
    */
   waitingUntilMs(nowMs: number, pausedUntilMs: (domain: string) => number): number | null {
     if (this.isOver) return null;
@@ -91,7 +98,7 @@ export class JobRun {
     return this.#again.length > 0 || this.#read.length > 0 || !this.#isExhausted;
   }
 
-  /** The next step that nobody has; null where there is none just now. */
+  /** Returns the next unassigned step; null if there is none at the moment. */
   takeStep(from: (step: number, limit: number) => readonly OpenStep[]): OpenStep | null {
     const again = this.#again.shift();
     if (again !== undefined) return again;
@@ -103,12 +110,12 @@ export class JobRun {
     return this.#read.shift() ?? null;
   }
 
-  /** The step's worker is no more, or never heard of it. */
+  /** Returns a step to the job. Its worker has died or never received it. */
   giveBack(step: OpenStep): void {
     this.#again.push(step);
   }
 
-  /** The step is to be done again, but not before then. */
+  /** Returns a step to the job that must not run again before that time. */
   giveBackLater(step: OpenStep, atMs: number): void {
     this.#later.push({ step, atMs });
   }
@@ -119,14 +126,14 @@ export class JobRun {
     this.#later = this.#later.filter(({ atMs }) => atMs > nowMs);
   }
 
-  /** The result of the lease is in the store. */
+  /** Records that the result of the lease is stored. */
   written({ worker, number }: Lease): void {
     const leases = this.#written.get(worker);
     if (leases === undefined) this.#written.set(worker, [number]);
     else leases.push(number);
   }
 
-  /** What the worker was not told of yet. */
+  /** Returns the stored leases of which the worker has not been notified yet, and marks them as notified. */
   takeWritten(worker: number): readonly number[] {
     const leases = this.#written.get(worker);
     if (leases !== undefined) this.#written.delete(worker);

@@ -1,4 +1,4 @@
-import type { CustomerNumber } from '../base/brand.ts';
+import type { CustomerNumber } from '../kernel/brand.ts';
 import type {
   BrowserSession,
   Collect,
@@ -8,38 +8,45 @@ import type {
   ExtractionStatus,
   FailureDetail,
   OutputOptions,
-} from '../core/extraction.ts';
-import type { StoreFault } from '../store/durable.ts';
-import type { Slices } from '../store/turns.ts';
+} from '../work/extraction-job.ts';
+import type { StoreFault } from '../state/durable.ts';
+import type { Slices } from '../state/turns.ts';
 import type { Step } from './connector.ts';
-import type { SourceSession } from './fetch/session.ts';
+import type { SourceSession } from './fetch/source-session.ts';
 
 /**
- * The port between the endpoints and the side that keeps jobs and works on them. All of it is asked by customer, so what belongs to
- * another is not there.
+ * The port between the endpoints and the part that stores and runs jobs. Every method takes the customer, so what belongs to another
+ * customer is never found.
  */
 export interface ExtractionControl {
-  /** The job is on the disk before this settles. */
+  /** Settles once the job is on disk. */
   create(job: NewExtraction): Promise<CreateOutcome>;
   find(customer: CustomerNumber, id: ExtractionId): Extraction | null;
-  /** Newest first. `next` is possibly set although the page is not full. */
+  /** Newest first. `next` may be set even if the page is not full. */
   page(
     customer: CustomerNumber,
     query: ExtractionQuery,
     slices: Slices,
   ): Promise<{ readonly rows: readonly Extraction[]; readonly next: ExtractionId | null }>;
-  /** From the answer on nothing of the job is fetched any more; what is being fetched is thrown away. */
+  /** Cancels the job. Once this has settled, nothing more is fetched for the job, and running fetches are discarded. */
   cancel(customer: CustomerNumber, id: ExtractionId): Promise<CancelOutcome>;
-  /** The job when it has ended, or as it stands after `timeoutMs`; null when there is none. */
+  /** Returns the job once it has ended, or its current state after `timeoutMs`; null if there is no such job. */
   waitFor(customer: CustomerNumber, id: ExtractionId, timeoutMs: number): Promise<Extraction | null>;
-  /** The job's records from one on. Of a job that is not there: none. It never holds more than a chunk beside the page. */
+  /** Returns the job's records from a position on; none if there is no such job. Never holds more than one chunk beyond the page. */
   records(customer: CustomerNumber, id: ExtractionId, query: RecordQuery): RecordPage;
-  /** The same for a page as large as one may be: a chunk in a slice of the main thread. */
-  recordsInSlices(customer: CustomerNumber, id: ExtractionId, query: RecordQuery, slices: Slices): Promise<RecordPage>;
-  /** What was stored under an `Idempotency-Key` in the last 24 hours. */
+  /** Returns what a page of any size contains, without its records. Reads one chunk per time slice of the main thread. */
+  measureRecords(customer: CustomerNumber, id: ExtractionId, query: RecordQuery, slices: Slices): Promise<RecordExtent>;
+  /** Yields the chunks of a page. Reads each when it is requested, so it never holds more than one. */
+  streamRecords(
+    customer: CustomerNumber,
+    id: ExtractionId,
+    query: RecordQuery,
+    slices: Slices,
+  ): AsyncIterable<RecordChunk>;
+  /** Returns what was stored under an `Idempotency-Key` within the last 24 hours. */
   findIdempotent(customer: CustomerNumber, request: IdempotentRequest): IdempotentOutcome;
   readonly sessions: SessionControl;
-  /** What went wrong in the job that a request made; for the operator alone. */
+  /** Returns the failures of the job that a request created. For the operator only. */
   failureOf(requestId: string): FailureDetail | null;
 }
 
@@ -48,80 +55,88 @@ export interface NewExtraction {
   readonly requestId: string;
   readonly connector: string;
   readonly operation: string;
-  /** It holds to the operation's schema. */
+  /** Matches the operation's schema. */
   readonly input: Readonly<Record<string, unknown>>;
   readonly collect: Collect;
   readonly output: OutputOptions;
-  /** A session's id, unchecked. */
+  /** A session id; whether it exists has not been checked. */
   readonly session: string | null;
   readonly delivery: ExtractionDelivery;
-  /** Kept sealed with the job; null where its delivery has none. */
+  /** Stored encrypted with the job; null if its delivery has no secrets. */
   readonly deliverySecrets: Readonly<Record<string, string>> | null;
-  /** What `Operation.start` said of the input; not empty. */
+  /** Result of `Operation.start`; not empty. */
   readonly steps: readonly Step[];
   /** null without an `Idempotency-Key`. */
   readonly idempotency: (IdempotentRequest & { answer(job: Extraction): Uint8Array }) | null;
 }
 
 export interface IdempotentRequest {
-  /** As the customer wrote it, 1 to 255 characters. */
+  /** As sent by the customer, 1 to 255 characters. */
   readonly key: string;
-  /** Of the request's body. */
+  /** SHA-256 of the request body. */
   readonly bodySha256: Uint8Array;
 }
 
 export type CreateOutcome =
   | { readonly kind: 'created'; readonly job: Extraction }
   | { readonly kind: 'queue_full'; readonly retryAfterSeconds: number }
-  /** The session is not there, has expired, or is another customer's. */
+  /** The session does not exist, has expired, or belongs to another customer. */
   | { readonly kind: 'unknown_session' }
-  /** The customer has as many idempotency keys as it may. */
+  /** The customer has reached the maximum number of idempotency keys. */
   | { readonly kind: 'limit_reached' }
-  /** As `findIdempotent`: another request under the same key came first. */
+  /** Like `findIdempotent`: another request with the same key came first. */
   | Exclude<IdempotentOutcome, { readonly kind: 'new' }>
   | StoreFault;
 
 export type IdempotentOutcome =
   | { readonly kind: 'new' }
-  /** `answer` is what `NewExtraction.idempotency.answer` gave for the first one. */
+  /** `answer` is what `NewExtraction.idempotency.answer` returned for the first request. */
   | { readonly kind: 'replay'; readonly answer: Uint8Array }
-  /** Another body came under this key. */
+  /** The key was used with another body. */
   | { readonly kind: 'conflict' };
 
 export type CancelOutcome =
   | { readonly kind: 'cancelled'; readonly job: Extraction }
-  /** It had ended before; nothing was changed. */
+  /** The job had already ended; nothing was changed. */
   | { readonly kind: 'ended'; readonly job: Extraction }
   | { readonly kind: 'not_found' }
   | StoreFault;
 
 export interface ExtractionQuery {
-  /** The last job that was seen; null from the newest on. */
+  /** The last job already seen; null to start with the newest. */
   readonly after: ExtractionId | null;
   readonly limit: number;
-  /** A filter each; null for all. */
+  /** Filters; null for all. */
   readonly status: ExtractionStatus | null;
   readonly connector: string | null;
   readonly operation: string | null;
 }
 
 export interface RecordQuery {
-  /** 0 is the first record; the wire's `_meta.seq` is one more. */
+  /** 0 is the first record; `_meta.seq` on the wire is one more. */
   readonly fromSeq: number;
   readonly recordsMax: number;
-  /** The page has at least one record where there is one, however long. */
+  /** A page has at least one record if there is any, however long it is. */
   readonly bytesMax: number;
 }
 
 export interface RecordPage {
-  /** In order, without a gap. */
+  /** In order and without gaps. */
   readonly chunks: readonly RecordChunk[];
-  /** Where to go on; null behind the last record that is there now. */
+  /** Position from which to continue; null after the last record stored so far. */
+  readonly nextSeq: number | null;
+}
+
+export interface RecordExtent {
+  readonly records: number;
+  /** Size of the largest chunk. */
+  readonly chunkBytesMax: number;
+  /** As in `RecordPage`. */
   readonly nextSeq: number | null;
 }
 
 export interface RecordChunk {
-  /** Of its first record, from 0. `RecordWriter.records` wants one more. */
+  /** Position of its first record, from 0. `RecordWriter.records` expects one more. */
   readonly firstSeq: number;
   readonly records: number;
   /** NDJSON without `_meta.seq`. */
@@ -129,16 +144,16 @@ export interface RecordChunk {
 }
 
 export interface SessionControl {
-  /** On the disk before this settles. */
+  /** Settles once the session is on disk. */
   create(session: NewSession): Promise<SessionOutcome>;
   find(customer: CustomerNumber, id: string): BrowserSession | null;
-  /** Newest first. Those that have expired are not told. */
+  /** Newest first. Expired sessions are omitted. */
   page(
     customer: CustomerNumber,
     query: { readonly after: string | null; readonly limit: number },
     slices: Slices,
   ): Promise<{ readonly rows: readonly BrowserSession[]; readonly next: string | null }>;
-  /** Jobs that run under it find it gone at their next step. */
+  /** Removes the session. Running jobs that use it find it missing at their next step. */
   remove(
     customer: CustomerNumber,
     id: string,
@@ -148,12 +163,12 @@ export interface SessionControl {
 export interface NewSession {
   readonly customer: CustomerNumber;
   readonly session: SourceSession;
-  /** Unix milliseconds; null for the longest that a session is kept. */
+  /** Unix milliseconds; null for the longest time that a session is kept. */
   readonly expiresAtMs: number | null;
 }
 
 export type SessionOutcome =
   | { readonly kind: 'created'; readonly session: BrowserSession }
-  /** The customer has as many as one may have. */
+  /** The customer has reached the maximum number of sessions. */
   | { readonly kind: 'limit_reached' }
   | StoreFault;

@@ -1,18 +1,18 @@
-import type { ExtractResult } from '../pools/extract-messages.ts';
+import type { ExtractResult } from './extract-messages.ts';
 
-/** What of a step's records is kept. */
+/** What is kept of a step's records. */
 export interface LocalKept {
   readonly ndjson: Uint8Array;
   readonly records: number;
   readonly duplicates: number;
-  /** There was one more than fits. */
+  /** There was at least one record more than allowed. */
   readonly isOver: boolean;
 }
 
 /** Bytes of a record's hash. */
 const HASH_BYTES = 16;
 
-/** Which records of one job were there before, by the hashes of their ids, and how many more there may be. */
+/** Deduplicates the records of one job by the hashes of their ids, and limits their number. */
 export class LocalRecords {
   readonly #max: number;
   readonly #known = new Set<string>();

@@ -1,4 +1,4 @@
-import type { ExtractNext } from '../pools/extract-messages.ts';
+import type { ExtractNext } from './extract-messages.ts';
 import { unpackSteps } from './pack-steps.ts';
 
 export interface LocalStep {
@@ -7,14 +7,14 @@ export interface LocalStep {
 }
 
 export interface LocalStepBounds {
-  /** Of the keys and states of all steps that wait. */
+  /** Limit for the keys and states of all waiting steps together. */
   readonly waitingCharactersMax: number;
-  /** Steps that are told apart, done ones included. */
+  /** Maximum number of distinct steps, including completed ones. */
   readonly knownMax: number;
 }
 
 const BOUNDS: LocalStepBounds = {
-  /** Choice: 64 MiB; a step of a crawl has some 300 characters, so 200,000 pages may wait. */
+  /** Choice: 64 MiB. A step of a crawl has some 300 characters, so 200,000 pages may wait. */
   waitingCharactersMax: 67_108_864,
   /** Choice: as many pages as a job may have records. Measured: each takes 52 bytes here, so 52 MB at most. */
   knownMax: 1_000_000,
@@ -23,12 +23,12 @@ const BOUNDS: LocalStepBounds = {
 /** Bytes of a key's hash. */
 const HASH_BYTES = 16;
 
-/** The steps of one job that is kept in memory: in the order in which they were found, each key once, bounded. */
+/** In-memory queue of the steps of one job, in the order in which they were found. Each key is accepted once, and the size is limited. */
 export class LocalSteps {
   readonly #bounds: LocalStepBounds;
   readonly #known = new Set<string>();
   #waiting: LocalStep[] = [];
-  /** Of the next step in `#waiting`; those before it are done, and go with the next tidying. */
+  /** Index of the next step in `#waiting`. Earlier entries are done and are removed by the next compaction. */
   #at = 0;
   #characters = 0;
   #leftOut = 0;
@@ -41,12 +41,12 @@ export class LocalSteps {
     return this.#waiting.length - this.#at;
   }
 
-  /** Steps for which there was no room. */
+  /** Number of steps for which there was no room. */
   get leftOut(): number {
     return this.#leftOut;
   }
 
-  /** Adds those whose key was not met before. */
+  /** Adds the steps whose key is new. */
   add(next: ExtractNext): void {
     const { hashes } = next;
     const bytes = Buffer.from(hashes.buffer, hashes.byteOffset, hashes.byteLength);

@@ -1,13 +1,13 @@
-/** Choice: a source that asks for it once more after that asks for ever. */
+/** Choice: a source that asks for another pause after that would ask forever. */
 const TIMES_MAX = 3;
-/** Choice: in all; a source that asks for more is one to come back to with another job. */
+/** Choice: in total. For a source that asks for more, the customer should start another job later. */
 const WAITED_MS_MAX = 3_600_000;
 
-/** Of one job: the steps that were put off because their source asked to be left alone, and for how long. */
+/** Steps of one job that were postponed because their source asked for a pause, with the total time of their pauses. */
 export class Postponed {
   readonly #steps = new Map<number, { times: number; waitedMs: number }>();
 
-  /** Whether the step may be put off once more, for so long; then it counts. */
+  /** Returns whether the step may be postponed again for this long, and counts it if so. */
   take(step: number, waitMs: number): boolean {
     const { times, waitedMs } = this.#steps.get(step) ?? { times: 0, waitedMs: 0 };
     if (times >= TIMES_MAX || waitedMs + waitMs > WAITED_MS_MAX) return false;
@@ -15,7 +15,7 @@ export class Postponed {
     return true;
   }
 
-  /** The step is done. */
+  /** Call when the step is done. */
   delete(step: number): void {
     this.#steps.delete(step);
   }

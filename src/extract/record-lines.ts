@@ -1,6 +1,6 @@
-import type { FailureReason, JobNote } from '../core/extraction.ts';
-import { RECORD_BYTES_MAX, RECORD_TEXT_BYTES_MIN } from '../limits.ts';
-import type { ExtractFailure, ExtractResult } from '../pools/extract-messages.ts';
+import type { FailureReason, JobNote } from '../work/extraction-job.ts';
+import { RECORD_BYTES_MAX, RECORD_TEXT_BYTES_MIN } from '../kernel/limits.ts';
+import type { ExtractFailure, ExtractResult } from './extract-messages.ts';
 import type { FoundRecord } from './connector.ts';
 import { hashesOf } from './pack-steps.ts';
 import { META } from './shape/record-meta.ts';
@@ -13,7 +13,7 @@ export type RecordLines =
   | {
       readonly kind: 'lines';
       readonly encoded: EncodedLines;
-      /** Records that were left out. */
+      /** Number of dropped records. */
       readonly dropped: number;
       readonly notes: readonly Note[];
       readonly jobNotes: readonly JobNote[];
@@ -21,9 +21,9 @@ export type RecordLines =
   /** `enough`: the records before the failure if they are all that the job wants, so that it can still succeed; else null. */
   | { readonly kind: 'failed'; readonly failure: ExtractFailure; readonly enough: EncodedLines | null };
 
-/** Choice: size of all records of a step, which are in memory at the same time. */
+/** Choice: maximum size of all records of a step, which are in memory at the same time. */
 const STEP_BYTES_MAX = 32 * 1_048_576;
-/** Choice: notes of one step; the operator sees only a few anyway. */
+/** Choice: maximum number of notes of one step; the operator sees only a few anyway. */
 const NOTES_MAX = 4;
 const BOUNDS = { bytesMax: RECORD_BYTES_MAX, textBytesMin: RECORD_TEXT_BYTES_MIN };
 /** Maximum UTF-8 bytes of a UTF-16 unit: a line that is short by this estimate needs no exact count. */
@@ -67,7 +67,8 @@ export function toRecordLines(
     if (shaped.cutFrom !== null)
       note('records_truncated', 'unsupported_content', `${name}: truncated from ${shaped.cutFrom} bytes`);
     characters += shaped.line.length;
-    if (characters > STEP_BYTES_MAX) return fault('unsupported_content', `${sourceUrl}: too much for one step`);
+    if (characters > STEP_BYTES_MAX)
+      return fault('unsupported_content', `${sourceUrl}: the records of one step are too large`);
     ids.push(id);
     lines.push(shaped.line);
   }
@@ -94,7 +95,7 @@ function toLine(shaper: Shaper, record: FullRecord): Line {
 
 function encodeLines(lines: readonly string[], ids: readonly string[]): EncodedLines {
   const lineBytes = Uint32Array.from(lines, (line) => Buffer.byteLength(line));
-  // Memory of its own: a slice of Node's shared pool would cross to the other thread with the whole pool.
+  // Separate memory: a slice of Node's shared pool would be transferred to the other thread with the whole pool.
   const ndjson = Buffer.allocUnsafeSlow(lineBytes.reduce((sum, bytes) => sum + bytes, 0));
   let at = 0;
   for (const line of lines) at += ndjson.write(line, at);

@@ -1,55 +1,62 @@
-import type { ExtractionId } from '../core/extraction.ts';
-import type { Slices } from '../store/turns.ts';
-import type { RecordChunk } from './jobs-port.ts';
-import { createWriter, type RecordWriter, sliceRecords, type WriterOptions } from './shape/writers.ts';
+import type { CustomerNumber } from '../kernel/brand.ts';
+import type { ExtractionId } from '../work/extraction-job.ts';
+import { ANSWER_PIECE_BYTES } from '../kernel/limits.ts';
+import type { Slices } from '../state/turns.ts';
+import type { ExtractionControl, RecordExtent } from './jobs-port.ts';
+import { type RecordWriter, sliceRecords } from './shape/writers.ts';
 
-/** Records of one page. Source: open points, section 5. */
+/** Maximum number of records of one page. Source: contract, 13.1. */
 export const RECORDS_MAX = 1_000;
 export const RECORD_BYTES_MAX = 10_000_000;
 
-/** What the cursors of a job's records are bound to. */
+/** Returns the route to which the cursors of a job's records are bound. */
 export function recordsRoute(id: ExtractionId): string {
   return `/v1/extractions/${id}/records`;
 }
 
-/** Measured: bytes that are written at once; of CSV, the slowest, in 0.5 ms. */
+/** Measured: bytes written at once. CSV, the slowest format, takes 0.5 ms. */
 const BYTES_AT_ONCE = 32_768;
 
-/** The records of one page as JSON: a plain array. */
-export function recordsJson(chunks: readonly RecordChunk[], slices: Slices): Promise<readonly Buffer[]> {
-  const csv = { delimiter: ',', bom: false, header: true };
-  return pagePieces(chunks, createWriter({ format: 'json', csv, columns: [], page: null }), true, slices);
+/** One page of a job's records, which was measured and is not yet read. */
+export interface MeasuredPage {
+  readonly customer: CustomerNumber;
+  readonly id: ExtractionId;
+  readonly fromSeq: number;
+  readonly extent: RecordExtent;
 }
 
-/** One page in a format. `isFirst`: as of a writer's `begin`. */
-export async function writePage(
-  chunks: readonly RecordChunk[],
-  options: WriterOptions,
-  isFirst: boolean,
-  slices: Slices,
-): Promise<{ readonly contentType: string; readonly pieces: readonly Buffer[] }> {
-  const writer = createWriter(options);
-  return { contentType: writer.contentType, pieces: await pagePieces(chunks, writer, isFirst, slices) };
-}
-
-async function pagePieces(
-  chunks: readonly RecordChunk[],
+/**
+ * Writes the records of a page while they are sent: reads one chunk at a time and yields its records in parts. `isFirst` is passed to the
+ * writer's `begin`. Throws if records are missing, because the response was announced with them: their job was deleted meanwhile.
+ */
+export async function* writeRecords(
+  control: Pick<ExtractionControl, 'streamRecords'>,
+  { customer, id, fromSeq, extent }: MeasuredPage,
   writer: RecordWriter,
   isFirst: boolean,
   slices: Slices,
-): Promise<readonly Buffer[]> {
-  const pieces = [writer.begin(isFirst)];
-  for (const { firstSeq, records, bytes } of chunks) {
+): AsyncGenerator<Buffer> {
+  const query = { fromSeq, recordsMax: extent.records, bytesMax: RECORD_BYTES_MAX };
+  let written = 0;
+  yield writer.begin(isFirst);
+  for await (const { firstSeq, records, bytes } of control.streamRecords(customer, id, query, slices)) {
     const atOnce = Math.max(1, Math.floor((records * BYTES_AT_ONCE) / Math.max(1, bytes.length)));
     let rest = bytes;
     for (let from = 0; from < records; from += atOnce) {
       if (slices.isOver) await slices.begin();
       const part = sliceRecords(rest, 0, atOnce);
       rest = rest.subarray(part.length);
-      // On the wire the first record is number 1.
-      pieces.push(writer.records(part, firstSeq + from + 1));
+      // On the wire, the first record has number 1.
+      yield writer.records(part, firstSeq + from + 1);
     }
+    written += records;
   }
-  pieces.push(writer.end());
-  return pieces.filter((piece) => piece.length > 0);
+  if (written < extent.records)
+    throw new Error(`${extent.records - written} records were removed while they were sent`);
+  yield writer.end();
+}
+
+/** Returns about how many bytes of a page are in memory at a time: a chunk, and a part of it in the page's format until it is sent. */
+export function heldBytesOf({ chunkBytesMax }: RecordExtent): number {
+  return chunkBytesMax + 2 * ANSWER_PIECE_BYTES;
 }

@@ -1,27 +1,30 @@
-import type { FailureEntry } from '../core/extraction.ts';
-import type { StepFailure } from '../core/extraction-state.ts';
-import type { ExtractFailure, ExtractResult } from '../pools/extract-messages.ts';
-import type { JobFacts, StepOutcome } from '../store/extractions/apply.ts';
-import type { FoundRange } from '../store/extractions/keys.ts';
-import type { Result } from '../store/extractions.ts';
+import type { FailureEntry } from '../work/extraction-job.ts';
+import type { StepFailure } from '../work/extraction-state.ts';
+import type { ExtractFailure, ExtractResult } from './extract-messages.ts';
+import type { JobFacts, StepOutcome } from '../state/extractions/apply-results.ts';
+import type { FoundRange } from '../state/extractions/row-keys.ts';
+import type { Result } from '../state/extraction-table.ts';
 import { withCookieChanges } from './fetch/session-cookies.ts';
 import type { Lease } from './job-run.ts';
 
-/** Measured: a part of so many rows holds the main thread for some 2 ms. */
+/** Measured: a part with this many rows blocks the main thread for about 2 ms. */
 const PART_ROWS_MAX = 250;
-/** Choice: a chunk of records is never larger, so that what reads them holds no more. */
+/** Choice: maximum size of a chunk of records, so that its readers hold no more. */
 const PART_BYTES_MAX = 262_144;
-/** Choice: notes of a step that did not fail. */
+/** Choice: maximum number of notes of a step that succeeded. */
 const ENTRIES_MAX = 4;
 
-/** With the lease under which it came; null where no worker sent it. */
+/** A result with the lease under which it arrived; null if no worker sent it. */
 export interface SentResult extends Result {
   readonly lease: Lease | null;
-  /** When the step is to be done again, Unix ms; only where it is postponed. */
+  /** When the step is to run again, Unix ms. Set only if it is postponed. */
   readonly againAtMs?: number;
 }
 
-/** Of a step whose source asks to be left alone until then: what it changed of its session, and what the operator is told. */
+/**
+ * Returns the part for a step whose source asks for a pause until `againAtMs`: its changes to the session, and the entries for the
+ * operator.
+ */
 export function postponedPart(
   { run, step }: Lease,
   result: ExtractResult,
@@ -33,7 +36,7 @@ export function postponedPart(
   return { ...bare, isLast: false, isPostponed: true, session: sessionOf(result, context), lease, againAtMs };
 }
 
-/** What a step found, in parts of a bounded size. The records come first, and the last part ends the step. */
+/** Splits the result of a step into parts of limited size. Records come first, and the last part completes the step. */
 export function partsOf(
   job: JobFacts,
   step: { readonly step: number; readonly key: string },
@@ -49,14 +52,14 @@ export function partsOf(
   }));
   for (const range of rangesOf(result.next.rowBytes)) parts.push({ ...bare, next: { found: result.next, range } });
   const session = sessionOf(result, context);
-  // A small result is one part: its records and what is to be read next.
+  // A small result is a single part with its records and next steps.
   const [first, second] = parts;
   const isSmall = parts.length === 2 && result.lineBytes.length + result.next.rowBytes.length <= PART_ROWS_MAX;
   if (isSmall && first !== undefined && second?.records === null && first.next === null)
     return [{ ...first, next: second.next, isLast: true, session }];
   const last = parts.pop() ?? bare;
   const all = [...parts, { ...last, isLast: true }];
-  // With the first of them: a job that is full before the last takes no more.
+  // The session goes with the first part: a job that becomes full before the last part accepts no more.
   return all.map((part, i) => (i === 0 ? { ...part, session } : part));
 }
 
@@ -74,7 +77,7 @@ function sessionOf(
   };
 }
 
-/** Rows that a part may write, at least one. */
+/** Returns the maximum number of rows that a part writes, at least one. */
 export function rowsOf({ records, next }: Result): number {
   return 1 + lengthOf(next?.range) + lengthOf(records?.range);
 }

@@ -1,4 +1,4 @@
-import type { Collect, FailureEntry, OutputOptions } from '../core/extraction.ts';
+import type { Collect, FailureEntry, OutputOptions } from '../work/extraction-job.ts';
 import {
   begun,
   ended,
@@ -12,15 +12,15 @@ import {
   verdictOfPages,
   withNotes,
   withUsage,
-} from '../core/extraction-state.ts';
-import type { ExtractEvent, ExtractResult } from '../pools/extract-messages.ts';
+} from '../work/extraction-state.ts';
+import type { ExtractEvent, ExtractResult } from './extract-messages.ts';
 import type { Connector, Step } from './connector.ts';
-import type { FetchParts } from './fetch/parts.ts';
+import type { FetchParts } from './fetch/fetch-parts.ts';
 import { LocalRecords } from './local-records.ts';
 import { LocalSteps, type LocalStep } from './local-steps.ts';
 import { packSteps } from './pack-steps.ts';
-import { PoliteGate } from './polite-gate.ts';
-import type { PoliteSettings } from './politeness.ts';
+import { DomainLimiter } from './domain-limiter.ts';
+import type { DomainLimits } from './domain-limits.ts';
 import { Postponed } from './postponed.ts';
 import { StepRunner } from './step-runner.ts';
 
@@ -29,13 +29,13 @@ export interface LocalJob {
   readonly operation: string;
   readonly output: OutputOptions;
   readonly collect: Collect;
-  /** What `Operation.start` said of the input. */
+  /** Result of `Operation.start`. */
   readonly steps: readonly Step[];
 }
 
-/** What a job may gather, and for how long; more than that ends it as `limit_reached`, as it does in the service. */
+/** Limits of what a job may collect, and for how long. A job that exceeds them ends as `limit_reached`, as it does in the service. */
 export interface LocalBounds {
-  /** Of a job that collects all. */
+  /** Applies to a job that collects everything. */
   readonly recordsMax: number;
   readonly durationMsMax: number;
 }
@@ -43,17 +43,20 @@ export interface LocalBounds {
 export interface LocalParts {
   readonly connectors: readonly Connector[];
   readonly fetch: Omit<FetchParts, 'polite'>;
-  /** Connector → another base address. */
+  /** Connector → base address that replaces its own. */
   readonly bases: Readonly<Record<string, string>>;
-  readonly polite: PoliteSettings;
+  readonly polite: DomainLimits;
   readonly bounds: LocalBounds;
   /** Ends the job as `cancelled`. */
   readonly signal: AbortSignal;
-  /** Calls `then` once, later; the result calls it off. */
+  /** Calls `then` once, later. The returned function cancels it. */
   after(ms: number, then: () => void): () => void;
   /** For durations. */
   monotonicMs(): number;
-  /** NDJSON without `_meta.seq`; `firstSeq` is that of its first record, from 1. The job goes on when it resolves, and ends when it rejects. */
+  /**
+   * Writes NDJSON without `_meta.seq`; `firstSeq` is the number of its first record, from 1. The job continues when the promise resolves,
+   * and ends when it rejects.
+   */
   write(ndjson: Uint8Array, firstSeq: number): Promise<void>;
   onProgress(state: ExtractionState): void;
 }
@@ -61,25 +64,25 @@ export interface LocalParts {
 export interface LocalEnd {
   /** Succeeded or failed. */
   readonly state: ExtractionState;
-  /** Why it failed; null where it did not, or was cancelled. */
+  /** Why the job failed; null if it succeeded or was cancelled. */
   readonly detail: string | null;
-  /** What went wrong on the way, the first of it. */
+  /** The first failures on the way. */
   readonly entries: readonly FailureEntry[];
 }
 
-/** Choice: what goes wrong first tells most. */
+/** Choice: the first failures explain the most. */
 const ENTRIES_MAX = 8;
 
 const JOB = 0;
 const WORKER = 0;
-/** The same as of a job of the service. */
+/** The same failures as for a job of the service. */
 const CANCELLED: Failure = { reason: 'cancelled', retryable: false };
 const LIMIT_REACHED: Failure = { reason: 'limit_reached', retryable: false };
 
 /**
- * Runs one job in this process, without a store: the worker's side of steps and the service's polite clock, put together directly.
- * What a job of the service keeps on the disk is in memory here: the steps that wait and hashes of what was met, 200 MB at the very
- * most, for a crawl of a million pages. Records are written as they come and not kept. Rejects only as `write` does.
+ * Runs one job in this process, without a store: connects the worker's step runner directly to the service's rate limiter. What the service
+ * keeps on disk is in memory here: waiting steps, and hashes of what was seen, at most 200 MB for a crawl of a million pages. Records are
+ * written as they arrive and not kept. Rejects only if `write` does.
  */
 export async function runLocal(job: LocalJob, parts: LocalParts): Promise<LocalEnd> {
   const run = new LocalRun(job, parts);
@@ -95,11 +98,11 @@ class LocalRun {
   readonly #parts: LocalParts;
   readonly #steps = new LocalSteps();
   readonly #records: LocalRecords;
-  readonly #gate: PoliteGate;
+  readonly #gate: DomainLimiter;
   readonly #runner: StepRunner;
   readonly #leases = new Map<number, LocalStep>();
   readonly #postponed = new Postponed();
-  /** Steps whose source asked to be left alone until then, Unix ms. */
+  /** Steps whose source asked for a pause until then, Unix ms. */
   #later: { readonly atMs: number; readonly step: LocalStep; readonly lease: number }[] = [];
   readonly #results: ExtractResult[] = [];
   readonly #entries: FailureEntry[] = [];
@@ -112,7 +115,7 @@ class LocalRun {
     this.#job = job;
     this.#parts = parts;
     this.#records = new LocalRecords(job.collect.mode === 'limit' ? job.collect.limit : parts.bounds.recordsMax);
-    this.#gate = new PoliteGate({
+    this.#gate = new DomainLimiter({
       settings: parts.polite,
       monotonicMs: () => parts.monotonicMs(),
       after: (ms, then) => parts.after(ms, then),
@@ -135,7 +138,7 @@ class LocalRun {
     for (;;) {
       if (signal.aborted) return this.#end(CANCELLED, null);
       if (this.#parts.monotonicMs() >= this.#endsAtMs)
-        return this.#end(LIMIT_REACHED, 'the job ran for as long as one may');
+        return this.#end(LIMIT_REACHED, 'the job reached its maximum duration');
       const result = this.#results.shift();
       if (result !== undefined) {
         const end = await this.#take(result);
@@ -148,7 +151,7 @@ class LocalRun {
     }
   }
 
-  /** Nothing of it goes on: steps are given up, and so are their requests' turns. */
+  /** Stops everything: aborts the running steps and their waiting requests. */
   close(): void {
     this.#runner.order({ kind: 'forget', job: JOB });
     this.#gate.stop();
@@ -166,7 +169,7 @@ class LocalRun {
     this.#gate.pump();
   }
 
-  /** As many steps at once as requests to one domain, and no more than records are wanted. */
+  /** Starts as many steps at once as requests may run to one domain, and no more than records are wanted. */
   #begin(): void {
     if (this.#state.pausedUntilMs > this.#parts.fetch.clock.nowMs()) return;
     const recordsLeft = this.#job.collect.mode === 'all' ? Infinity : this.#records.left;
@@ -177,13 +180,13 @@ class LocalRun {
       if (step === null) return;
       const lease = later?.lease ?? this.#nextLease++;
       this.#leases.set(lease, step);
-      // Nothing is told as written: steps that are known already are left out here, where they are in the same memory.
+      // `written` stays empty: `LocalSteps` drops known steps itself.
       const order = { lease, job: JOB, stateJson: step.stateJson, recordsLeft, written: [] };
       this.#runner.order({ kind: 'steps', steps: [order] });
     }
   }
 
-  /** Takes in what a step came to. Null: the job goes on. */
+  /** Processes the result of a step. Null means that the job continues. */
   async #take(result: ExtractResult): Promise<LocalEnd | null> {
     const { collect } = this.#job;
     const step = this.#leases.get(result.lease);
@@ -224,7 +227,7 @@ class LocalRun {
     return this.#end(verdictOfPages(this.#state), `${pages} pages yielded ${collected} records`);
   }
 
-  /** A step that has waited for as long as its source asked, with the lease that it had. */
+  /** Returns a step whose pause is over, with the lease that it had. */
   #takeLater(): { readonly step: LocalStep; readonly lease: number } | null {
     const nowMs = this.#parts.fetch.clock.nowMs();
     const due = this.#later.find(({ atMs }) => atMs <= nowMs);
@@ -248,7 +251,7 @@ class LocalRun {
     const { leftOut } = this.#steps;
     return leftOut === 0
       ? this.#end(null, null)
-      : this.#end(LIMIT_REACHED, `${leftOut} pages were found for which there was no room`);
+      : this.#end(LIMIT_REACHED, `${leftOut} pages were found but did not fit into memory`);
   }
 
   #end(failure: Failure | null, detail: string | null): LocalEnd {
@@ -256,12 +259,12 @@ class LocalRun {
     return { state, detail, entries: this.#entries };
   }
 
-  /** A result, the end of a pause, the end of the job's time, or a cancellation. */
+  /** Resolves at a result, the end of a pause, the end of the job's time, or a cancellation. */
   async #somethingHappens(): Promise<void> {
     if (this.#results.length > 0) return;
     const nowMs = this.#parts.fetch.clock.nowMs();
     const pauseMs = this.#steps.waiting === 0 ? 0 : this.#state.pausedUntilMs - nowMs;
-    // What is due and has no place begins with the next result.
+    // A step that is due but has no slot starts after the next result.
     const later = this.#later.map(({ atMs }) => Math.max(atMs, this.#state.pausedUntilMs) - nowMs);
     const laterMs = Math.min(...later.filter((ms) => ms > 0));
     const endMs = this.#endsAtMs - this.#parts.monotonicMs();
@@ -276,7 +279,7 @@ class LocalRun {
   }
 }
 
-/** The state after a step; `openSteps` are those that are left. */
+/** Returns the state after a step; `openSteps` is the number of remaining steps. */
 function afterStep(state: ExtractionState, result: ExtractResult, openSteps: number, nowMs: number): ExtractionState {
   const { total, pauseMs, failure, jobNotes } = result;
   return {

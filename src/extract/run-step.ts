@@ -1,42 +1,42 @@
-import type { ExtractFailure, ExtractNext, ExtractResult } from '../pools/extract-messages.ts';
+import type { ExtractFailure, ExtractNext, ExtractResult } from './extract-messages.ts';
 import { SourceFailure, type JsonObject, type Operation, type Step, type StepResult } from './connector.ts';
-import type { FetchParts } from './fetch/parts.ts';
-import type { JobSession } from './fetch/session.ts';
-import { createSource, type CountedSource } from './fetch/source.ts';
-import type { KnownSteps } from './known-steps.ts';
+import type { FetchParts } from './fetch/fetch-parts.ts';
+import type { JobSession } from './fetch/fetch-session.ts';
+import { createSource, type CountedSource } from './fetch/guarded-source.ts';
+import type { KnownSteps } from './step-deduplication.ts';
 import { packSteps } from './pack-steps.ts';
 import { toRecordLines } from './record-lines.ts';
 import type { Shaper } from './shape/shaper.ts';
 
-/** A job as its steps need it. */
+/** What a job's steps need to know of it. */
 export interface RunnableJob {
   readonly operation: Operation;
   readonly shaper: Shaper;
   readonly session: JobSession | null;
-  /** Another base address of the connector; null: its own. */
+  /** Base address that replaces the connector's own; null for its own. */
   readonly base: string | null;
   readonly known: Pick<KnownSteps, 'unknown'>;
 }
 
 /** Source: the sitemaps protocol's 50,000 links of a file, and room for those of an index. */
 const NEXT_STEPS_MAX = 100_000;
-/** Choice: four times what a step may weigh. */
+/** Choice: four times the permitted size of a step. */
 const STEP_ROW_BYTES_MAX = 16_384;
-/** Choice: a wish over it is none. */
+/** Choice: longer pauses are shortened to this. */
 const PAUSE_MS_MAX = 3_600_000;
-/** Choice: of one step; the operator is told of a few in any case. */
+/** Choice: for one step. The operator sees only a few in any case. */
 const NOTES_MAX = 4;
 
 type Result = Omit<ExtractResult, 'kind' | 'lease'>;
 
-/** What a step came to. */
+/** The outcome of a step. */
 export interface StepDone {
   readonly result: Result;
-  /** Of the steps that the result holds. */
+  /** Keys of the steps in the result. */
   readonly keys: readonly string[];
 }
 
-/** Does one step, and never rejects: what goes wrong is in the result. */
+/** Runs one step. Never rejects: failures are part of the result. */
 export async function runStep(
   job: RunnableJob,
   fetch: FetchParts,
@@ -53,7 +53,7 @@ export async function runStep(
   }
 }
 
-/** A step that could not even be begun, or was given up. */
+/** Returns the result of a step that could not start, or was aborted. */
 export function failedResult(failure: ExtractFailure): Result {
   return { ...EMPTY, ...NO_USAGE, errors: 1, failure };
 }
@@ -118,7 +118,7 @@ function encode(
   return { result, keys: steps.map(({ key }) => key) };
 }
 
-/** Returns the loss of a step that succeeded: a truncated list, or what our bounds left out; null if nothing was lost. */
+/** Returns what a successful step lost: the rest of a truncated list, or what exceeded our limits; null if nothing was lost. */
 function lossOf({ next, leftOut, brokenOff }: StepResult): ExtractFailure | null {
   if (brokenOff !== undefined) return { ...brokenOff, retryable: false, losesRest: true };
   const steps = next.length - NEXT_STEPS_MAX;
@@ -127,7 +127,9 @@ function lossOf({ next, leftOut, brokenOff }: StepResult): ExtractFailure | null
   return { reason: 'limit_reached', retryable: false, detail, losesRest: true };
 }
 
-/** Only what this step changed: other steps have the session at the same time, and what they changed must stay. */
+/**
+ * Returns only the cookies that this step changed. Other steps use the session at the same time, and their changes must not be overwritten.
+ */
 function changesJson(source: CountedSource): string | null {
   const changes = source.takeCookies();
   return changes === null ? null : JSON.stringify(changes);

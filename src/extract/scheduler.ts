@@ -1,84 +1,84 @@
-import { unreachable } from '../base/brand.ts';
-import { SlotMap } from '../base/slot-map.ts';
-import type { ExtractionId, FailureEntry } from '../core/extraction.ts';
-import { type ExtractionState, type Failure, hasEnded } from '../core/extraction-state.ts';
+import { type CustomerNumber, unreachable } from '../kernel/brand.ts';
+import { FairQueue } from '../kernel/fair-queue.ts';
+import { SlotMap } from '../kernel/slot-map.ts';
+import type { ExtractionId, FailureEntry } from '../work/extraction-job.ts';
+import { type ExtractionState, type Failure, hasEnded } from '../work/extraction-state.ts';
 import type {
   ExtractEvent,
   ExtractFailure,
   ExtractOrder,
   ExtractResult,
   ExtractStepMessage,
-} from '../pools/extract-messages.ts';
-import type { StoreFault } from '../store/durable.ts';
-import type { ExtractStore } from '../store/extract-store.ts';
-import type { Job } from '../store/extractions/job-row.ts';
-import type { Applied } from '../store/extractions.ts';
+} from './extract-messages.ts';
+import type { StoreFault } from '../state/durable.ts';
+import type { ExtractStore } from '../state/extract-store.ts';
+import type { Job } from '../state/extractions/job-row.ts';
+import type { Applied } from '../state/extraction-table.ts';
 import { ExtractionCounts } from './counts.ts';
-import { FairTurns } from './fair-turns.ts';
 import { JobQueue, type QueueBounds } from './job-queue.ts';
 import { JobRun, type Lease } from './job-run.ts';
 import { packSteps } from './pack-steps.ts';
-import { PoliteGate } from './polite-gate.ts';
-import type { PoliteSettings } from './politeness.ts';
+import { DomainLimiter } from './domain-limiter.ts';
+import type { DomainLimits } from './domain-limits.ts';
 import { namedOrigins } from './request/session-origins.ts';
 import { partsOf, postponedPart, type SentResult } from './result-parts.ts';
-import { ResultWriter } from './result-writer.ts';
+import { ResultWriter } from './step-writer.ts';
 import { WorkerBook } from './worker-book.ts';
 
 export interface SchedulerBounds extends QueueBounds {
-  /** Steps of one job that are with workers. */
+  /** Maximum number of steps of one job that workers have. */
   readonly stepsPerJobMax: number;
-  /** Steps of all jobs that are being worked on; those that only wait for their turn at a domain are not. */
+  /** Maximum number of active steps of all jobs. Steps that only wait for a domain's rate limiter are not counted. */
   readonly stepsActiveMax: number;
-  /** With those that wait. */
+  /** Maximum number of assigned steps, including the waiting ones. */
   readonly stepsHeldMax: number;
   readonly jobMsMax: number;
 }
 
 export const SCHEDULER_BOUNDS: SchedulerBounds = {
-  /** Choice: one customer's jobs at a time; more wait. */
+  /** Choice: maximum number of running jobs of one customer; more are queued. */
   runningPerCustomerMax: 10,
-  /** Choice: each has some 50 KB in memory. */
+  /** Choice: each job takes about 50 KB of memory. */
   runningMax: 200,
-  /** Choice: at ten at a time, an hour's work and more. */
+  /** Choice: with ten running at a time, an hour's work or more. */
   queuedPerCustomerMax: 100,
   queuedMax: 10_000,
-  /** Choice: what one site is asked at the same time is bounded by the polite clock, so this is for jobs of many sites. */
+  /** Choice: the rate limiter already limits concurrent requests to one site, so this is for jobs with many sites. */
   stepsPerJobMax: 8,
-  /** Choice: pages that are in memory at the same time. */
+  /** Choice: number of pages in memory at the same time. */
   stepsActiveMax: 64,
   stepsHeldMax: 512,
-  /** Source: open points, section 5: 24 h. */
+  /** Source: contract, 11.2: 24 h. */
   jobMsMax: 86_400_000,
 };
 
 export interface SchedulerParts {
   readonly store: Pick<ExtractStore, 'extractions' | 'steps' | 'sessions'>;
-  /** Seals and unseals sessions. */
+  /** Key that encrypts and decrypts sessions. */
   readonly sealing: Uint8Array;
-  readonly polite: PoliteSettings;
+  readonly polite: DomainLimits;
   readonly bounds: SchedulerBounds;
-  /** Whether an unknown rest of a list is lost when the step fails. */
+  /** Returns whether an unknown remainder of a list is lost when the step fails. */
   carriesRest(job: Job, stateJson: string): boolean;
   /** Real time, Unix ms. */
   nowMs(): number;
   /** For durations. */
   monotonicMs(): number;
-  /** Calls `then` once, later; the result calls it off. */
+  /** Calls `then` once, later. The returned function cancels it. */
   after(ms: number, then: () => void): () => void;
   send(worker: number, order: ExtractOrder): boolean;
   restartWorker(worker: number): void;
-  /** There is something to do: workers that have not started yet are to. */
+  /** Called when there is work: starts the workers that have not started yet. */
   wakeWorkers(): void;
   onEnded(job: Job, state: ExtractionState): void;
   onStoreFault(fault: StoreFault): void;
 }
 
-/** Choice: the death of its worker may be another step's doing; that of three may not. */
+/** Choice: one crash may be another step's fault; three crashes are this step's. */
 const DEATHS_MAX = 3;
-/** Choice: a step whose workers died twice gets one to itself, so that it takes no other step along. */
+/** Choice: after two crashes a step gets a worker to itself, so that it takes no other step down. */
 const DEATHS_ALONE = 2;
-/** Choice: workers say every five seconds that they are there; one that has not for so long is in a loop. */
+/** Choice: workers send a sign of life every five seconds. A worker that has been silent for this long is in an endless loop. */
 const WORKER_SILENT_MS_MAX = 60_000;
 
 const SESSION_GONE: Failure = { reason: 'session_expired', retryable: false };
@@ -86,35 +86,35 @@ const TOO_LONG: Failure = { reason: 'limit_reached', retryable: false };
 const REFUSED: Failure = { reason: 'internal_error', retryable: true };
 
 /**
- * Hands the steps of jobs to workers and writes down what they find. What is here is memory alone: leases, places, counts. All
- * that a job is stands in the store, so after any end of the process its open steps are leased again.
+ * Assigns the steps of jobs to workers and stores their results. This class holds only transient state: leases, slots, counters. Everything
+ * that defines a job is in the store, so its open steps are leased again however the process ended.
  *
  * flow: `enqueue` → `pump` (queued jobs begin, steps are leased) → `hear` (results arrive) → `ResultWriter` → `#applied` → `pump`
  */
 export class Scheduler {
   readonly counts = new ExtractionCounts();
   readonly queue: JobQueue<Job>;
-  readonly gate: PoliteGate;
+  readonly gate: DomainLimiter;
   readonly #parts: SchedulerParts;
   readonly #runs = new Map<number, JobRun>();
-  readonly #turns = new FairTurns<JobRun>();
+  readonly #turns = new FairQueue<CustomerNumber, JobRun>();
   readonly #leases = new SlotMap<Lease>();
   readonly #workers = new WorkerBook();
   readonly #writer: ResultWriter;
   /** Jobs whose next step waits for a worker of its own. */
   readonly #heldBack = new Set<JobRun>();
-  /** Writes under way that are not the writer's. */
+  /** Running writes other than those of the result writer. */
   readonly #writes = new Set<Promise<unknown>>();
   #nextLease = 1;
   #waitingLeases = 0;
   #isStopping = false;
-  /** Choice of an operator, or of a full disk: nothing is begun meanwhile. */
+  /** Set by the operator, or because the disk is full. Nothing is started meanwhile. */
   isPaused = false;
 
   constructor(parts: SchedulerParts) {
     this.#parts = parts;
     this.queue = new JobQueue(parts.bounds);
-    this.gate = new PoliteGate({
+    this.gate = new DomainLimiter({
       settings: parts.polite,
       monotonicMs: () => parts.monotonicMs(),
       after: (ms, then) => parts.after(ms, then),
@@ -154,7 +154,7 @@ export class Scheduler {
     });
   }
 
-  /** What the store holds of the last run of the process: running jobs go on, queued ones wait as they did. */
+  /** Loads the jobs of the previous run from the store: running jobs continue, and queued ones are queued again. */
   resume(): void {
     for (const { job, state } of this.#parts.store.extractions.open()) {
       this.#parts.wakeWorkers();
@@ -173,9 +173,9 @@ export class Scheduler {
     this.pump();
   }
 
-  /** The job has been cancelled by its customer, and the store knows it. */
+  /** Removes a job that was cancelled by its customer, after the store has recorded it. */
   drop(job: Job): void {
-    this.queue.remove(job.customer, job.number);
+    this.queue.remove(job.number);
     const run = this.#runs.get(job.number);
     if (run !== undefined) this.#forget(run);
     this.counts.ended(job.connector, 'cancelled');
@@ -191,7 +191,7 @@ export class Scheduler {
     this.#workers.heard(worker, this.#parts.monotonicMs());
   }
 
-  /** Its steps go to others. One that was there whenever a worker died fails. */
+  /** Reassigns the steps of a worker that died. A step that was present at each of `DEATHS_MAX` crashes fails. */
   workerEnded(worker: number): void {
     this.counts.workersLost++;
     this.#workers.down(worker);
@@ -210,19 +210,19 @@ export class Scheduler {
     this.pump();
   }
 
-  /** To be called twice a second: pauses end, and jobs and workers that take too long. */
+  /** Call every 500 ms: resumes paused jobs, and times out jobs and stuck workers. */
   tick(): void {
     const nowMs = this.#parts.nowMs();
     for (const run of this.#runs.values()) {
       if (nowMs - (run.state.startedAtMs ?? nowMs) >= this.#parts.bounds.jobMsMax && !run.isOver)
-        this.#keep(this.#end(run, TOO_LONG, 'the job ran for as long as one may'));
+        this.#keep(this.#end(run, TOO_LONG, 'the job reached its maximum duration'));
     }
     for (const worker of this.#workers.silent(this.#parts.monotonicMs() - WORKER_SILENT_MS_MAX))
       this.#parts.restartWorker(worker);
     this.pump();
   }
 
-  /** Begins what may begin. */
+  /** Starts everything that may start. */
   pump(): void {
     if (this.#isStopping || this.isPaused) return;
     this.#beginJobs();
@@ -246,7 +246,7 @@ export class Scheduler {
     for (const [worker, steps] of orders) this.#parts.send(worker, { kind: 'steps', steps });
   }
 
-  /** Nothing is begun any more; what has arrived is written. What workers still have is done after the next start. */
+  /** Starts nothing more, and writes the results that have arrived. Steps that workers still have run again after the next start. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.gate.stop();
@@ -276,7 +276,7 @@ export class Scheduler {
       const state = extractions.stateOf(job.number);
       if (state?.status === 'running') this.#run(job, state);
       else {
-        // It was cancelled meanwhile, or the store takes nothing: then it waits again.
+        // The job was cancelled meanwhile, or the store rejects writes; in that case it is queued again.
         this.queue.ended(job.customer);
         if (state?.status === 'queued') this.#parts.after(1_000, () => this.#requeue(job));
       }
@@ -291,7 +291,7 @@ export class Scheduler {
   #run(job: Job, state: ExtractionState): void {
     const run = new JobRun(job, state, this.#parts.store.extractions.recordsMaxOf(job));
     this.#runs.set(job.number, run);
-    this.#turns.add(job.customer, run);
+    this.#turns.put(job.customer, run.turn);
   }
 
   #leaseOne(nowMs: number): Lease | null {
@@ -300,14 +300,14 @@ export class Scheduler {
     if (active >= stepsActiveMax || this.#leases.size >= stepsHeldMax || !this.#writer.hasRoom) return null;
     for (;;) {
       if (!this.#workers.hasRoom()) return null;
-      const run = this.#turns.next((run) => !this.#heldBack.has(run) && run.mayLease(nowMs, stepsPerJobMax));
+      const run = this.#turns.rotate((run) => !this.#heldBack.has(run) && run.mayLease(nowMs, stepsPerJobMax));
       if (run === null) return null;
       const lease = this.#leaseOf(run, nowMs);
       if (lease !== null) return lease;
     }
   }
 
-  /** null: the job has no step to give just now. */
+  /** Returns null if the job has no step to assign at the moment. */
   #leaseOf(run: JobRun, nowMs: number): Lease | null {
     const { number } = run.job;
     const step = run.takeStep((from, limit) => this.#parts.store.steps.from(number, from, limit));
@@ -316,7 +316,7 @@ export class Scheduler {
     const worker = isAlone ? this.#workers.chooseAlone() : this.#workers.choose();
     if (worker === null || !this.#introduce(run, worker, nowMs)) {
       run.giveBack(step);
-      // Waits for a worker of its own; other jobs go on.
+      // The job waits for a worker of its own; other jobs continue.
       if (worker === null) this.#heldBack.add(run);
       return null;
     }
@@ -327,19 +327,19 @@ export class Scheduler {
     return lease;
   }
 
-  /** Tells the worker of the job, where it does not know it. False: the job is over, because its session is. */
+  /** Sends the job to the worker if the worker does not know it. Returns false if the job has ended because its session is gone. */
   #introduce(run: JobRun, worker: number, nowMs: number): boolean {
     const { job } = run;
     const { sessions } = this.#parts.store;
     if (job.session !== null && sessions.find(job.customer, job.session, nowMs) === null) {
-      this.#keep(this.#end(run, SESSION_GONE, 'the session was removed, or its time is over'));
+      this.#keep(this.#end(run, SESSION_GONE, 'the session was removed or has expired'));
       return false;
     }
     if (run.workers.has(worker) && !run.outdated.has(worker)) return true;
     const content =
       job.session === null ? null : sessions.contentOf(this.#parts.sealing, job.customer, job.session, nowMs);
     if (job.session !== null && content === null) {
-      this.#keep(this.#end(run, SESSION_GONE, 'the session cannot be opened: it was sealed under another key'));
+      this.#keep(this.#end(run, SESSION_GONE, 'the session cannot be decrypted: it was encrypted with another key'));
       return false;
     }
     const { number, connector, operation, output } = job;
@@ -378,7 +378,7 @@ export class Scheduler {
     const lease = this.#leases.get(result.lease);
     if (lease === undefined) return;
     this.#release(lease);
-    // The workers' requests are ended at a stop, which is no failure of the steps.
+    // Stopping aborts the workers' requests, which is not a failure of the steps.
     if (this.#isStopping && result.failure !== null) return;
     const { run, step } = lease;
     run.deaths.delete(step.step);
@@ -396,8 +396,8 @@ export class Scheduler {
   }
 
   /**
-   * The source asks to be left alone for longer than a fetch waits: the step stays open, and nothing of this attempt is charged, as it
-   * is made again from its beginning. After a start of the process that is at once.
+   * Postpones a step whose source asks for a longer pause than a fetch waits for. The step stays open and this attempt is not charged,
+   * because it is repeated from its beginning. After a restart of the process it is repeated at once.
    */
   #postpone(lease: Lease, result: ExtractResult, waitMs: number): void {
     const { sealing } = this.#parts;
@@ -449,7 +449,7 @@ export class Scheduler {
       this.counts.count('records', connector, state.collected - run.state.collected);
       this.counts.count('pages', connector, state.pages - run.state.pages);
       run.update(state);
-      // Only now is it certain that the store has what the step found, and its worker need not send it again.
+      // Only now is it certain that the store has what the step found, so that its worker need not send it again.
       if (result.isLast && result.outcome.failure === null && result.lease !== null) run.written(result.lease);
       if (result.session !== null) this.#sessionChanged(run.job);
       if (result.againAtMs !== undefined && result.lease?.run === run)
@@ -459,7 +459,7 @@ export class Scheduler {
     else if (isEnd) this.#ended(run, state);
   }
 
-  /** Workers are told of it as it is now, with their next step of any job under it. */
+  /** Marks the session as outdated at all workers. Each gets the new version with its next step of any job that uses the session. */
   #sessionChanged({ customer, session }: Job): void {
     for (const { job, workers, outdated } of this.#runs.values()) {
       if (job.session !== session || job.customer !== customer) continue;
@@ -470,8 +470,8 @@ export class Scheduler {
   async #refused({ job, step }: SentResult): Promise<void> {
     const run = this.#runs.get(job.number);
     if (run === undefined) return;
-    if (await this.#end(run, REFUSED, `the store does not take what step ${step} found`)) return;
-    // It takes nothing at all: after it has recovered, the step is done again.
+    if (await this.#end(run, REFUSED, `the store rejects the result of step ${step}`)) return;
+    // The store rejects all writes. After it has recovered, the step runs again.
     run.isOver = false;
     this.#forget(run);
     const state = this.#parts.store.extractions.stateOf(job.number);
@@ -480,7 +480,7 @@ export class Scheduler {
     this.#run(run.job, state);
   }
 
-  /** Whether the store took it. */
+  /** Returns whether the store accepted the write. */
   async #end(run: JobRun, failure: Failure, detail: string): Promise<boolean> {
     run.isOver = true;
     const nowMs = this.#parts.nowMs();
@@ -507,13 +507,13 @@ export class Scheduler {
     return null;
   }
 
-  /** What its steps still find is passed over. */
+  /** Removes the job from memory. Later results of its steps are ignored. */
   #forget(run: JobRun): void {
     const { customer, number } = run.job;
     if (this.#runs.get(number) !== run) return;
     run.isOver = true;
     this.#runs.delete(number);
-    this.#turns.delete(customer, run);
+    this.#turns.remove(run.turn);
     this.queue.ended(customer);
     for (const lease of run.leases.values()) this.#release(lease);
     for (const worker of run.workers) this.#parts.send(worker, { kind: 'forget', job: number });
@@ -523,10 +523,10 @@ export class Scheduler {
 const KILLED: ExtractFailure = {
   reason: 'internal_error',
   retryable: false,
-  detail: `${DEATHS_MAX} workers died with the step`,
+  detail: `${DEATHS_MAX} workers died while running the step`,
 };
 
-/** What came of a step that ended its workers. */
+/** Result of a step that crashed its workers. */
 const KILLER: ExtractResult = {
   kind: 'result',
   lease: 0,

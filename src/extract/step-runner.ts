@@ -1,33 +1,36 @@
-import { unreachable } from '../base/brand.ts';
-import { SlotMap } from '../base/slot-map.ts';
+import { unreachable } from '../kernel/brand.ts';
+import { SlotMap } from '../kernel/slot-map.ts';
 import type {
   ExtractEvent,
   ExtractFailure,
   ExtractJobMessage,
   ExtractOrder,
   ExtractStepMessage,
-} from '../pools/extract-messages.ts';
+} from './extract-messages.ts';
 import type { Connector, Operation } from './connector.ts';
 import { carriesRest, SourceFailure } from './connector.ts';
-import type { FetchParts, PolitePermits } from './fetch/parts.ts';
-import type { JobSession, SourceSession } from './fetch/session.ts';
-import { KeyRoom, KnownSteps } from './known-steps.ts';
+import type { FetchParts, DomainTokens } from './fetch/fetch-parts.ts';
+import type { JobSession } from './fetch/fetch-session.ts';
+import type { SourceSession } from './fetch/source-session.ts';
+import { KeyRoom, KnownSteps } from './step-deduplication.ts';
 import { failedResult, runStep, type RunnableJob, type StepDone } from './run-step.ts';
 import { createShaper } from './shape/shaper.ts';
 
 export interface StepRunnerParts {
   readonly connectors: readonly Connector[];
   readonly fetch: Omit<FetchParts, 'polite'>;
-  /** Connector → another base address. */
+  /** Connector → base address that replaces its own. */
   readonly bases: Readonly<Record<string, string>>;
-  /** Calls `then` once, later; the result calls it off. */
+  /** Calls `then` once, later. The returned function cancels it. */
   after(ms: number, then: () => void): () => void;
   /** For durations. */
   monotonicMs(): number;
   emit(event: ExtractEvent): void;
 }
 
-/** Choice: a step's own work, the time that it waits for its turn at a domain aside. Its requests have bounds of 20 s each. */
+/**
+ * Choice: limit for a step's own work, without the time that it waits for a domain's rate limiter. Each of its requests is limited to 20 s.
+ */
 const STEP_MS_MAX = 300_000;
 
 interface Running {
@@ -35,16 +38,16 @@ interface Running {
   giveUp(): void;
 }
 
-interface Permit {
+interface DomainToken {
   readonly grant: () => void;
 }
 
-/** The worker's side of the scheduler: does the steps that it is handed, as many at once as there are. */
+/** The worker's side of the scheduler: runs the steps that it receives, all of them concurrently. */
 export class StepRunner {
   readonly #parts: StepRunnerParts;
   readonly #jobs = new Map<number, KnownJob | ExtractFailure>();
   readonly #running = new SlotMap<Running>();
-  readonly #permits = new SlotMap<Permit>();
+  readonly #permits = new SlotMap<DomainToken>();
   readonly #room = new KeyRoom();
   #nextPermit = 1;
 
@@ -52,7 +55,7 @@ export class StepRunner {
     this.#parts = parts;
   }
 
-  /** `listening` and `stop` are the worker's own, and uploads are another's. */
+  /** `listening` and `stop` are handled by the worker itself, and uploads by another class. */
   order(order: Extract<ExtractOrder, { readonly kind: 'job' | 'forget' | 'steps' | 'permitted' }>): void {
     switch (order.kind) {
       case 'job':
@@ -85,7 +88,7 @@ export class StepRunner {
   }
 
   #begin({ lease, job: number, stateJson, recordsLeft, written }: ExtractStepMessage): void {
-    const job = this.#jobs.get(number) ?? internal('the job is not known to its worker');
+    const job = this.#jobs.get(number) ?? internal('the job is unknown to its worker');
     if (!('operation' in job)) {
       this.#parts.emit({ kind: 'result', lease, ...failedResult(job) });
       return;
@@ -106,12 +109,12 @@ export class StepRunner {
   }
 }
 
-/** A job of which this worker has done steps. */
+/** A job for which this worker has run steps. */
 interface KnownJob extends RunnableJob {
   readonly known: KnownSteps;
 }
 
-/** A failure says whether the rest of a list is lost with it. */
+/** Adds to a failure whether it loses the remainder of a list. */
 function withLoss(operation: Operation, stateJson: string, result: StepDone['result']): StepDone['result'] {
   const { failure } = result;
   if (failure === null || !carriesRest(operation, stateJson)) return result;
@@ -122,17 +125,17 @@ function asDone(failure: ExtractFailure): StepDone {
   return { result: failedResult(failure), keys: [] };
 }
 
-const GIVEN_UP: ExtractFailure = { reason: 'cancelled', retryable: false, detail: 'the job is over' };
+const GIVEN_UP: ExtractFailure = { reason: 'cancelled', retryable: false, detail: 'the job has ended' };
 const TOO_LONG: ExtractFailure = { reason: 'timeout', retryable: true, detail: 'the step took too long' };
 
-/** One step while it runs: its permits, and its time. */
-class StepTurn implements PolitePermits {
+/** A running step with its rate limiter tokens and its time limit. */
+class StepTurn implements DomainTokens {
   readonly givenUp: Promise<ExtractFailure>;
   readonly #parts: StepRunnerParts;
   readonly #lease: number;
-  readonly #waiting: SlotMap<Permit>;
+  readonly #waiting: SlotMap<DomainToken>;
   readonly #number: () => number;
-  /** Domain → the permits that this step has there. */
+  /** Domain → the tokens that this step holds there. */
   readonly #held = new Map<string, number[]>();
   readonly #refusals = new Map<number, (error: unknown) => void>();
   #failure: ExtractFailure | null = null;
@@ -141,7 +144,7 @@ class StepTurn implements PolitePermits {
   #waitedMs = 0;
   #callOff: () => void;
 
-  constructor(parts: StepRunnerParts, lease: number, waiting: SlotMap<Permit>, number: () => number) {
+  constructor(parts: StepRunnerParts, lease: number, waiting: SlotMap<DomainToken>, number: () => number) {
     this.#parts = parts;
     this.#lease = lease;
     this.#waiting = waiting;
@@ -174,7 +177,7 @@ class StepTurn implements PolitePermits {
 
   release(domain: string): void {
     const held = this.#held.get(domain) ?? [];
-    // Of several at one domain it does not matter which, but one that still waits is not over.
+    // Any granted token of the domain will do, but a waiting one must not be released.
     const at = held.findIndex((permit) => !this.#refusals.has(permit));
     const permit = held[at];
     if (permit === undefined) return;
@@ -192,7 +195,7 @@ class StepTurn implements PolitePermits {
     this.#giveUp(failure);
   }
 
-  /** What the step still has goes back. */
+  /** Releases all tokens that the step still holds. */
   end(): void {
     this.#callOff();
     this.#failure ??= GIVEN_UP;
@@ -204,7 +207,7 @@ class StepTurn implements PolitePermits {
     this.#held.clear();
   }
 
-  /** Time that it waited for permits is not its own. What waits just now is looked at again. */
+  /** Checks the step's own time, without the time that it waited for tokens. If it is waiting now, checks again later. */
   #look(): void {
     const workedMs = this.#parts.monotonicMs() - this.#startedAtMs - this.#waitedMs;
     if (this.#refusals.size === 0 && workedMs >= STEP_MS_MAX) this.giveUp(TOO_LONG);
@@ -216,7 +219,7 @@ function asError({ reason, retryable, detail }: ExtractFailure): SourceFailure {
   return new SourceFailure(reason, detail, retryable);
 }
 
-/** What all steps of a job share; a failure where it cannot be worked on. */
+/** Returns what all steps of a job share, or a failure if the job cannot be run. */
 function prepare(
   { connector: id, operation: name, output, sessionJson, sessionOrigins }: ExtractJobMessage,
   { connectors, bases }: StepRunnerParts,
@@ -224,11 +227,11 @@ function prepare(
 ): KnownJob | ExtractFailure {
   const connector = connectors.find((known) => known.id === id);
   const operation = connector?.operations.find((known) => known.name === name);
-  if (connector === undefined || operation === undefined) return internal(`there is no ${id} ${name} any more`);
+  if (connector === undefined || operation === undefined) return internal(`${id} ${name} no longer exists`);
   const shaper = createShaper(output, operation.record);
   if (shaper.kind === 'faults') return internal(`the output cannot be shaped: ${JSON.stringify(shaper.errors)}`);
   const base = bases[id] ?? null;
-  // Words of an input name no address where the source is always the same; the operator's address for it is as good as one.
+  // If the source is always the same, an input names no origins. The operator's base address for it is used like one.
   const origins = connector.hosts === undefined ? sessionOrigins : base === null ? [] : [new URL(base).origin];
   const session: JobSession | null =
     sessionJson === null ? null : { ...(JSON.parse(sessionJson) as SourceSession), origins };

@@ -1,14 +1,14 @@
-/** Who waits for the end of a job. */
+/** Callers that wait for the end of a job. */
 export class Waiters {
   readonly #waiting = new Map<string, Set<() => void>>();
   readonly #after: (ms: number, then: () => void) => () => void;
 
-  /** `after` calls `then` once, later; its result calls it off. */
+  /** `after` calls `then` once, later. The returned function cancels it. */
   constructor(after: (ms: number, then: () => void) => () => void) {
     this.#after = after;
   }
 
-  /** Resolves when `tell` names the id, or after that time. */
+  /** Resolves when `tell` is called with the id, or after `timeoutMs`. */
   wait(id: string, timeoutMs: number): Promise<void> {
     return new Promise((resolve) => {
       const waiting = this.#waiting.get(id) ?? new Set();
@@ -28,7 +28,7 @@ export class Waiters {
     for (const done of this.#waiting.get(id) ?? []) done();
   }
 
-  /** All at once, because nothing ends any more. */
+  /** Releases all waiting callers, because no job ends any more. */
   tellAll(): void {
     for (const id of this.#waiting.keys()) this.tell(id);
   }

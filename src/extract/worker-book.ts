@@ -1,11 +1,11 @@
 interface Entry {
   heardAtMs: number;
   steps: number;
-  /** It has a step that must have it to itself, or is given nothing more until it may have that one. */
+  /** The worker has a step that must run alone, or gets no more steps until it can take that one. */
   isKept: boolean;
 }
 
-/** Which workers are there, and how much each has. */
+/** Tracks the running workers and the load of each. */
 export class WorkerBook {
   readonly #up = new Map<number, Entry>();
 
@@ -22,7 +22,7 @@ export class WorkerBook {
     if (entry !== undefined) entry.heardAtMs = nowMs;
   }
 
-  /** Those that have something to do and said nothing since. */
+  /** Returns the workers that have steps and have been silent since then. */
   silent(sinceMs: number): readonly number[] {
     return [...this.#up]
       .filter(([, { steps, heardAtMs }]) => steps > 0 && heardAtMs < sinceMs)
@@ -34,7 +34,7 @@ export class WorkerBook {
     return false;
   }
 
-  /** The one that has least; null where there is none. */
+  /** Returns the worker with the fewest steps; null if there is none. */
   choose(): number | null {
     let chosen: number | null = null;
     let least = Infinity;
@@ -46,7 +46,7 @@ export class WorkerBook {
     return chosen;
   }
 
-  /** For a step that must be alone: one that has nothing. Where there is none, one is kept free, so that there will be. */
+  /** Returns an idle worker for a step that must run alone. If there is none, reserves a worker, so that one becomes idle. */
   chooseAlone(): number | null {
     const kept = [...this.#up].find(([, { isKept }]) => isKept) ?? this.#keepOne();
     return kept !== undefined && kept[1].steps === 0 ? kept[0] : null;

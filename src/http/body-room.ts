@@ -1,8 +1,8 @@
-import { BODIES_UNFINISHED_BYTES_MAX, BODIES_UNFINISHED_SOURCE_BYTES_MAX } from '../limits.ts';
+import { BODIES_UNFINISHED_BYTES_MAX, BODIES_UNFINISHED_SOURCE_BYTES_MAX } from '../kernel/limits.ts';
 
 /**
- * Bounds what bodies that have not arrived completely hold in memory, in all and of one source. Without it each connection could hold a
- * whole body for as long as the transport lets it be slow.
+ * Limits the memory held by incomplete bodies, in total and for each source. Without it, each connection could hold a whole body for as
+ * long as the transport tolerates a slow client.
  */
 export class BodyRoom {
   readonly #bytesMax: number;
@@ -19,12 +19,12 @@ export class BodyRoom {
     return this.#bytes;
   }
 
-  /** The part of one body. `source` is null where it stands for many clients. */
+  /** Starts to account for one body. `source` is null if the address stands for many clients. */
   open(source: string | null): HeldBody {
     return new HeldBody(this, source);
   }
 
-  /** False where there is no room; then nothing is counted. */
+  /** Returns false if there is no room; nothing is counted then. */
   take(source: string | null, bytes: number): boolean {
     const ofSource = source === null ? 0 : (this.#ofSource.get(source) ?? 0) + bytes;
     if (this.#bytes + bytes > this.#bytesMax || ofSource > this.#sourceBytesMax) return false;
@@ -58,14 +58,17 @@ export class HeldBody {
     return true;
   }
 
-  /** The body is complete, refused, or its client is gone. May be called again. */
+  /** Call when the body is complete, refused, or its client is gone. Repeated calls have no effect. */
   release(): void {
     if (this.#bytes > 0) this.#room.release(this.#source, this.#bytes);
     this.#bytes = 0;
   }
 }
 
-/** What one client is counted by: an IPv6 line has all addresses of its /64. `address` is as a socket writes it. */
+/**
+ * Returns the key under which one client is counted. An IPv6 subscriber has all addresses of its /64 network. `address` is as a socket
+ * reports it.
+ */
 export function sourceOf(address: string): string {
   if (!address.includes(':') || address.includes('.')) return address;
   const [head = '', tail] = address.split('::');
@@ -73,7 +76,7 @@ export function sourceOf(address: string): string {
   const after = tail === undefined || tail === '' ? [] : tail.split(':');
   const groups = [...before, ...Array<string>(Math.max(0, 8 - before.length - after.length)).fill('0'), ...after];
   const numbers = groups.map((group) => Number.parseInt(group, 16));
-  // An IPv4 address on a socket that takes both versions.
+  // An IPv4 address on a dual-stack socket.
   const isMapped = numbers[5] === 0xffff && numbers.slice(0, 5).every((number) => number === 0);
   return isMapped ? numbers.join(':') : numbers.slice(0, 4).join(':');
 }

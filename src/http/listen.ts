@@ -9,10 +9,13 @@ export type TransportChoice = 'auto' | 'uws' | 'node';
 export type Listening =
   | { readonly kind: 'listening'; readonly transport: Transport; readonly detail: string }
   | { readonly kind: 'unavailable'; readonly detail: string }
-  /** The address cannot be bound. `code` is the system's, for example EADDRINUSE; '' where it could not be found out. */
+  /** The address cannot be bound. `code` is the system's error code, for example EADDRINUSE; '' if it could not be determined. */
   | { readonly kind: 'refused'; readonly code: string };
 
-/** Serves by uWebSockets.js where it can be had, else by `node:http`, and says which and why. Rejects for bad TLS files only. */
+/**
+ * Serves with uWebSockets.js if available, else with `node:http`. `detail` explains why `node:http` was chosen. Rejects only for invalid
+ * TLS files.
+ */
 export async function listen(choice: TransportChoice, options: TransportOptions): Promise<Listening> {
   if (choice === 'node') return byNode(options, 'chosen by setting');
   const loaded = loadUws();
@@ -34,7 +37,7 @@ async function byNode(options: TransportOptions, detail: string): Promise<Listen
   }
 }
 
-/** Binds the address once more by Node.js, because uWebSockets.js does not tell why it could not. */
+/** Binds the address again with Node.js, because uWebSockets.js does not report why it failed. */
 function refusalCode({ host, port }: TransportOptions): Promise<string> {
   return new Promise((resolve) => {
     const probe = createServer();
@@ -47,7 +50,7 @@ function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
-/** `EADDRINUSE` or `EAI_AGAIN`, but not `ERR_INVALID_ARG_TYPE`. */
+/** Accepts `EADDRINUSE` and `EAI_AGAIN`, but not `ERR_INVALID_ARG_TYPE`. */
 function isSystemCode(code: string): boolean {
   return /^E(?!RR_)[A-Z0-9_]+$/.test(code);
 }

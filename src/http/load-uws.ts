@@ -3,18 +3,18 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { TRANSPORT_HEADER_BYTES_MAX } from '../limits.ts';
+import { TRANSPORT_HEADER_BYTES_MAX } from '../kernel/limits.ts';
 import { repairBinary, UWS_BINARIES } from './uws-binaries.ts';
 import type { UwsModule } from './uws-types.ts';
 
 export type LoadedUws =
   | { readonly kind: 'loaded'; readonly uws: UwsModule }
-  /** `detail` is for the log and for /readyz. */
+  /** `detail` appears in the log and in /readyz. */
   | { readonly kind: 'unavailable'; readonly detail: string };
 
 let outcome: LoadedUws | null = null;
 
-/** Loads uWebSockets.js for this platform and Node.js once, or says why it cannot be had. Never throws. */
+/** Loads uWebSockets.js for this platform and Node.js version once, or reports why it is unavailable. Never throws. */
 export function loadUws(): LoadedUws {
   return (outcome ??= tryLoad());
 }
@@ -37,9 +37,9 @@ function tryLoad(): LoadedUws {
     if (actual !== expected.sha256 || !repairBinary(bytes, expected.edits)) {
       return unavailable(`the binary of ${name} is not the expected one`);
     }
-    // Read once, when the binary is loaded: bytes of header that its parser takes in.
+    // uWebSockets.js reads this once, when the binary is loaded: the maximum header size that its parser accepts, bytes.
     process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(TRANSPORT_HEADER_BYTES_MAX);
-    // A folder may be read-only or may hold nothing executable; beside the installed binary at least the latter is no trouble.
+    // The temporary directory may be read-only or mounted noexec. The directory of the installed binary at least allows execution.
     const uws = loadFrom(tmpdir(), bytes) ?? loadFrom(dirname(file), bytes);
     if (uws !== null) return { kind: 'loaded', uws };
     return unavailable(`${name} does not load: ${lastFault}`);
@@ -50,7 +50,7 @@ function tryLoad(): LoadedUws {
 
 let lastFault = '';
 
-/** Loads a copy from a folder that nobody else can write to, and removes it: the loaded pages stay. */
+/** Loads a copy from a directory that no other user can write to, and removes it. The loaded pages stay in memory. */
 function loadFrom(parent: string, bytes: Buffer): UwsModule | null {
   let folder: string | null = null;
   try {
@@ -74,6 +74,6 @@ function unavailable(detail: string): LoadedUws {
 
 function firstLine(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  // A loader's message names the file with its whole path, which belongs in no answer.
+  // A loader error contains the full path of the file, which does not belong in a response.
   return (text.split('\n')[0] ?? '').replaceAll(/\/\S*\/uws\.node/g, 'uws.node');
 }

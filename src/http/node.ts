@@ -2,15 +2,19 @@ import { createServer, type IncomingMessage, type Server, type ServerOptions, ty
 import { createServer as createTlsServer } from 'node:https';
 import { readFileSync } from 'node:fs';
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net';
-import type { Exchange, HeaderFields } from '../base/exchange.ts';
-import { newId } from '../base/ids.ts';
-import { problem, problemBody, type Problem } from '../base/problem.ts';
-import { sendProblem } from '../base/reply.ts';
-import { TRANSPORT_HEADER_BYTES_MAX } from '../limits.ts';
+import { type ColdHeaders, NO_COLD_HEADERS } from '../kernel/cold-headers.ts';
+import type { Exchange, HeaderFields, StreamedBody } from './exchange.ts';
+import { newId } from '../kernel/ids.ts';
+import { problem, problemBody, type Problem } from '../contract/problem.ts';
+import { sendProblem } from './reply.ts';
+import { TRANSPORT_HEADER_BYTES_MAX } from '../kernel/limits.ts';
 import { BodyRoom, type HeldBody } from './body-room.ts';
 import { BodyPieces } from './body-pieces.ts';
-import { HeaderGate } from './gate.ts';
-import { statusLine } from './status-lines.ts';
+import { boundConnections } from './node-connections.ts';
+import { HeaderValidation } from './gate.ts';
+import { NodeSink } from './node-sink.ts';
+import { hasNoContent, statusLine } from './status-lines.ts';
+import { cancelBody, pump } from './stream-body.ts';
 import {
   holdBody,
   refuseHeldBody,
@@ -21,8 +25,8 @@ import {
 } from './transport.ts';
 
 /**
- * Serves by `node:http`, where there is no uWebSockets.js for the platform. Hardened: by default slow connections would stay
- * open for over 45 s. Choice: 8 s for the header and 10 s for the whole request, as much as the other transport allows.
+ * Serves with `node:http`, for platforms without uWebSockets.js. Its timeouts are tightened: by default, slow connections would stay open
+ * for over 45 s. Choice: 8 s for the header and 10 s for the whole request, as much as the other transport allows.
  */
 export function listenNode(options: TransportOptions): Promise<Transport> {
   const settings: ServerOptions = {
@@ -33,7 +37,7 @@ export function listenNode(options: TransportOptions): Promise<Transport> {
     connectionsCheckingInterval: 1_000,
     noDelay: true,
     insecureHTTPParser: false,
-    // The gate refuses a missing Host itself, with a body of our own.
+    // The header validation rejects a missing Host itself, with our own response body.
     requireHostHeader: false,
   };
   const server: Server =
@@ -43,12 +47,12 @@ export function listenNode(options: TransportOptions): Promise<Transport> {
           ...settings,
           cert: readFileSync(options.tls.certFile),
           key: readFileSync(options.tls.keyFile),
-          // As long as the header may take; the default is two minutes.
+          // As long as the transport allows a whole request; the default is two minutes.
           handshakeTimeout: 10_000,
         });
   server.maxHeadersCount = 0;
 
-  const gate = new HeaderGate();
+  const gate = new HeaderValidation();
   const state: TransportState = {
     draining: false,
     trustedProxies: options.trustedProxies,
@@ -57,7 +61,7 @@ export function listenNode(options: TransportOptions): Promise<Transport> {
   };
   const ended = new WeakSet<Socket>();
   const requests = new Map<Socket, number>();
-  /** Counts a request of the connection in this turn of the event loop. */
+  /** Counts the requests of a connection in the current turn of the event loop. */
   const requestsOfTurn = (socket: Socket): number => {
     if (requests.size === 0) setImmediate(() => requests.clear());
     const count = (requests.get(socket) ?? 0) + 1;
@@ -65,9 +69,9 @@ export function listenNode(options: TransportOptions): Promise<Transport> {
     return count;
   };
   const onRequest = (req: IncomingMessage, res: ServerResponse): void => {
-    // What stands behind a request that ended its connection is not answered.
+    // Requests pipelined behind one that ended its connection get no response.
     if (ended.has(req.socket)) {
-      // Without it up to 2 MiB of further requests would be parsed before the connection ends.
+      // Otherwise up to 2 MiB of further requests would be parsed before the connection ends.
       req.socket.pause();
       return;
     }
@@ -85,7 +89,7 @@ export function listenNode(options: TransportOptions): Promise<Transport> {
     const path = queryAt < 0 ? target : target.slice(0, queryAt);
     const head = gate.end(req.method ?? '', path, queryAt < 0 ? '' : target.slice(queryAt + 1));
     exchange.contentLength = head.contentLength;
-    exchange.forwardedFor = gate.forwardedFor;
+    exchange.cold = head.cold;
     try {
       options.onRequest(head, exchange);
     } catch (error) {
@@ -95,9 +99,11 @@ export function listenNode(options: TransportOptions): Promise<Transport> {
   server.on('request', onRequest);
   server.on('checkExpectation', onRequest);
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    // A connection that ends with an answer already given says nothing more.
+    // Sends nothing more on a connection that already ends with an earlier response.
     if (!ended.has(socket)) refuseBroken(error, socket);
   });
+
+  const connections = boundConnections(server, options);
 
   return new Promise((resolve, reject) => {
     server.once('error', reject);
@@ -106,9 +112,10 @@ export function listenNode(options: TransportOptions): Promise<Transport> {
       resolve({
         name: 'node',
         port: (server.address() as AddressInfo).port,
+        connections,
         drain() {
           state.draining = true;
-          // Not the HTTP server's own close: that one cuts connections whose request is still on its way.
+          // Calls the close of the TCP server. The HTTP server's own close also cuts connections whose request is still arriving.
           NetServer.prototype.close.call(server);
         },
       });
@@ -116,7 +123,7 @@ export function listenNode(options: TransportOptions): Promise<Transport> {
   });
 }
 
-/** What the parser cannot read gets the same kind of answer as everything else, and the connection ends. */
+/** Responds to a request that the parser rejects in the same format as to any other, and closes the connection. */
 function refuseBroken(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
@@ -128,7 +135,7 @@ function refuseBroken(error: NodeJS.ErrnoException, socket: Socket): void {
     `HTTP/1.1 ${statusLine(fault.status)}\r\nContent-Type: application/problem+json\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
-  // Closes the connection once the response is out, whether or not the client closes its own side.
+  // Closes the connection once the response is sent, whether or not the client closes its own side.
   socket.destroySoon();
 }
 
@@ -140,13 +147,16 @@ function brokenRequest(code: string | undefined): Problem {
 
 class NodeExchange implements Exchange {
   contentLength = -1;
-  forwardedFor = '';
+  cold: ColdHeaders = NO_COLD_HEADERS;
   aborted = false;
   #isLast = false;
+  #isStreaming = false;
+  /** Lines of `addFields`. */
+  #more = '';
   readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
   readonly #state: TransportState;
-  /** Connections that end with an answer already given. */
+  /** Connections that end with a response already sent. */
   readonly #ended: WeakSet<Socket>;
 
   constructor(req: IncomingMessage, res: ServerResponse, state: TransportState, ended: WeakSet<Socket>) {
@@ -162,14 +172,14 @@ class NodeExchange implements Exchange {
     });
   }
 
-  /** Ends the connection with this response; requests behind this one are not answered. */
+  /** Closes the connection after this response. Later requests on it get no response. */
   endConnection(): void {
     this.#isLast = true;
     this.#ended.add(this.#req.socket);
   }
 
   remoteAddress(): string {
-    return this.#state.trustedProxies.clientOf(this.#req.socket.remoteAddress ?? '', this.forwardedFor);
+    return this.#state.trustedProxies.clientOf(this.#req.socket.remoteAddress ?? '', this.cold.get('x-forwarded-for'));
   }
 
   readBody(bytesMax: number, done: (body: Uint8Array | null) => void): void {
@@ -181,7 +191,7 @@ class NodeExchange implements Exchange {
     let earlier: BodyPieces | null = null;
     let held: HeldBody | null = null;
     let finished = false;
-    /** Whether what has come may be kept; a body that comes in one piece is not counted. */
+    /** Reserves room for received bytes; false if there is none. A body that arrives in one piece is not counted. */
     const hold = (bytes: number): boolean => {
       if (bytes === this.contentLength) return true;
       if (held === null) {
@@ -229,68 +239,70 @@ class NodeExchange implements Exchange {
     }
   }
 
+  addFields(lines: string): void {
+    this.#more += lines;
+  }
+
   send(status: number, fields: HeaderFields, body: string | Uint8Array, closeAfter = false): void {
-    if (this.aborted) return;
+    if (this.aborted || this.#isStreaming) return;
     const close = closeAfter || this.#isLast || this.#state.draining;
     this.aborted = true;
-    const bytes = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
-    this.#writeHead(status, fields, status === 204 ? null : bytes, close);
+    this.#writeHead(status, fields, hasNoContent(status) ? null : Buffer.byteLength(body), close);
     this.#res.end(body);
+    this.#afterResponse(close);
+  }
+
+  async sendStream(status: number, fields: HeaderFields, body: StreamedBody): Promise<void> {
+    const onCrash = (error: unknown): void => this.#state.onCrash(error, this);
+    if (this.aborted || this.#isStreaming) {
+      cancelBody(body, onCrash);
+      return;
+    }
+    const close = this.#isLast || this.#state.draining;
+    this.#isStreaming = true;
+    const writeHead = (): void => this.#writeHead(status, fields, body.bytes, close);
+    if (this.#req.method === 'HEAD') {
+      cancelBody(body, onCrash);
+      writeHead();
+      this.#res.end();
+    } else {
+      const sink = new NodeSink(this.#res, this.#req.socket, writeHead);
+      try {
+        await pump(body, sink, onCrash);
+      } catch (error) {
+        if (sink.isBegun && !sink.isDone) this.#req.socket.destroy();
+        this.aborted ||= sink.isBegun;
+        this.#isStreaming = false;
+        onCrash(error);
+        return;
+      } finally {
+        sink.release();
+      }
+    }
+    this.aborted = true;
+    this.#afterResponse(close);
+  }
+
+  #afterResponse(close: boolean): void {
     if (!close) {
       this.#req.resume();
       return;
     }
-    // What remains of the body is not wanted; the socket ends once the answer is out.
+    // The rest of the request body is not needed. The socket closes once the response is sent.
     this.#ended.add(this.#req.socket);
     this.#res.once('finish', () => this.#req.socket.destroySoon());
   }
 
-  async sendPieces(
-    status: number,
-    fields: HeaderFields,
-    pieces: readonly Uint8Array[],
-    between: () => Promise<void>,
-  ): Promise<void> {
-    if (this.#isLast || this.#state.draining || pieces.length < 2) {
-      this.send(status, fields, Buffer.concat(pieces));
-      return;
-    }
-    if (this.aborted) return;
-    const total = pieces.reduce((sum, piece) => sum + piece.length, 0);
-    this.#writeHead(status, fields, total, false);
-    for (const [at, piece] of pieces.entries()) {
-      if (at > 0) await between();
-      if (this.aborted) return;
-      if (!this.#res.write(piece)) await this.#drained();
-    }
-    this.aborted = true;
-    this.#res.end();
-    this.#req.resume();
-  }
-
-  /** Resolves when more can be written, or the client is gone. */
-  #drained(): Promise<void> {
-    return new Promise((resolve) => {
-      const go = (): void => {
-        this.#res.off('drain', go);
-        this.#res.off('close', go);
-        resolve();
-      };
-      this.#res.on('drain', go);
-      this.#res.on('close', go);
-    });
-  }
-
-  /** `bytes`: of the body; null without one. */
+  /** `bytes`: length of the body; null for a response without a body, and for one of unknown length. */
   #writeHead(status: number, fields: HeaderFields, bytes: number | null, close: boolean): void {
     const headers: string[] = ['Content-Type'];
-    for (const [i, line] of fields.split('\r\n').entries()) {
+    for (const [i, line] of (fields + this.#more).split('\r\n').entries()) {
       const colon = i === 0 ? -1 : line.indexOf(': ');
       if (colon >= 0) headers.push(line.slice(0, colon));
       headers.push(line.slice(colon < 0 ? 0 : colon + 2));
     }
-    if (bytes === null) headers.splice(0, 2);
-    else headers.push('Content-Length', String(bytes));
+    if (hasNoContent(status)) headers.splice(0, 2);
+    if (bytes !== null) headers.push('Content-Length', String(bytes));
     if (close) headers.push('Connection', 'close');
     this.#res.writeHead(status, headers);
   }

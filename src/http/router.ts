@@ -1,8 +1,11 @@
-import type { Exchange, Handler, PathParams, RequestHead, Route } from '../base/exchange.ts';
-import { problem, type Problem } from '../base/problem.ts';
-import { bodyTooLarge, sendProblem } from '../base/reply.ts';
+import type { Exchange, Handler, PathParams, RequestHead, Route } from './exchange.ts';
+import { problem, type Problem } from '../contract/problem.ts';
+import { bodyTooLarge, sendProblem } from './reply.ts';
 
-/** Routes → one handler. Refuses with 404, 405 and what the gate found, in the order of open points, section 1. */
+/**
+ * Combines routes into one handler. Responds with 404, with 405, or with the error found by the header validation, in the order of
+ * contract, 3.7.
+ */
 export function createRouter(routes: readonly Route[], onRefused: (code: string) => void): Handler {
   const byPath = new Map(routes.filter(isExact).map((route) => [route.path, route]));
   const patterns = routes.filter((route) => !isExact(route)).map(compile);
@@ -10,7 +13,7 @@ export function createRouter(routes: readonly Route[], onRefused: (code: string)
     const route = byPath.get(head.path);
     if (route !== undefined) answer(route, head, exchange);
     else {
-      // Behind the exact paths, so that the decide path pays nothing for these.
+      // Tried after the exact paths, so that the decide path pays nothing for patterns.
       const found = match(patterns, head.path);
       if (found === null) refuse(problem('not_found', 'There is nothing at this path.'), head, exchange);
       else answer(found.route, { ...head, params: found.params }, exchange);
@@ -18,12 +21,13 @@ export function createRouter(routes: readonly Route[], onRefused: (code: string)
   };
 
   function answer(route: Route, head: RequestHead, exchange: Exchange): void {
-    // HEAD is GET whose body the transport leaves out.
+    if (route.onCrossOrigin !== undefined && head.cold.get('origin') !== '') route.onCrossOrigin(head, exchange);
+    // HEAD is handled like GET; the transport omits the body.
     const method = head.method === 'HEAD' ? 'GET' : head.method;
     const handler = Object.hasOwn(route.methods, method) ? route.methods[method] : undefined;
     if (handler === undefined) {
       const allow = `\r\nAllow: ${methodsOf(route).join(', ')}`;
-      refuse(problem('method_not_allowed', 'This path does not take this method.'), head, exchange, route, allow);
+      refuse(problem('method_not_allowed', 'This path does not support this method.'), head, exchange, route, allow);
       return;
     }
     const fault = head.lengthFault ?? bodyFault(head, route) ?? head.formFault;
@@ -33,8 +37,8 @@ export function createRouter(routes: readonly Route[], onRefused: (code: string)
 
   function refuse(fault: Problem, head: RequestHead, exchange: Exchange, route?: Route, allow = ''): void {
     onRefused(fault.code);
-    // What the gate refuses may have been read differently by something in between, and a body that nobody will read stands
-    // in the way of the next request: in both cases the connection ends.
+    // If the header validation rejects a request, an intermediary may have found other boundaries in it; and a body that nobody reads would
+    // be parsed as the next request. In both cases the connection is closed.
     const close = head.contentLength > 0 || head.lengthFault !== null || head.formFault !== null;
     sendProblem(exchange, fault, { more: allow + (route?.refusalFields?.(exchange) ?? ''), close });
   }
@@ -52,7 +56,7 @@ function bodyFault(head: RequestHead, route: Route): Problem | null {
   return head.contentLength > route.bodyBytesMax ? bodyTooLarge(route.bodyBytesMax) : null;
 }
 
-/** A path with names in it: for each segment either its text or the name of what stands there. */
+/** A path with parameters: each segment is either literal text or the name of a parameter. */
 interface Pattern {
   readonly route: Route;
   readonly segments: readonly { readonly text: string; readonly name: string | null }[];
@@ -72,7 +76,10 @@ function match(patterns: readonly Pattern[], path: string): { route: Route; para
   return null;
 }
 
-/** The first pattern that fits is taken. A value that is empty or decodes to nothing sensible fits none. */
+/**
+ * Returns the parameters if the path matches the pattern, else null. The first pattern that matches wins. A value that is empty or
+ * malformed matches none.
+ */
 function paramsOf(segments: Pattern['segments'], parts: readonly string[]): PathParams | null {
   const params: Record<string, string> = {};
   for (const [i, { text, name }] of segments.entries()) {
@@ -88,7 +95,7 @@ function paramsOf(segments: Pattern['segments'], parts: readonly string[]): Path
   return params;
 }
 
-/** Percent-decoded once; null where that is malformed. */
+/** Decodes percent-encoding once; null if it is malformed. */
 function decode(part: string): string | null {
   if (!part.includes('%')) return part;
   try {

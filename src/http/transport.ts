@@ -1,35 +1,40 @@
-import type { Exchange, Handler } from '../base/exchange.ts';
-import { problem } from '../base/problem.ts';
-import { sendProblem } from '../base/reply.ts';
-import type { TrustedProxies } from '../base/trusted-proxies.ts';
+import type { Exchange, Handler } from './exchange.ts';
+import { problem } from '../contract/problem.ts';
+import { sendProblem } from './reply.ts';
+import type { TrustedProxies } from './trusted-proxies.ts';
+import type { ConnectionBounds, ConnectionRoom } from './connection-room.ts';
 import { type BodyRoom, type HeldBody, sourceOf } from './body-room.ts';
 
-/** What both transports offer: uWebSockets.js and `node:http` are the same behind it. */
+/** Common interface of the two transports, uWebSockets.js and `node:http`, which behave alike behind it. */
 export interface TransportOptions {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number;
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
   readonly trustedProxies: TrustedProxies;
+  /** Without bounds, every connection is accepted and none is counted. */
+  readonly connections?: ConnectionBounds;
   readonly onRequest: Handler;
-  /** A handler threw: that request is lost, and nothing else. */
+  /** Called when a handler throws. Only that request is lost. */
   readonly onCrash: (error: unknown, exchange: Exchange) => void;
 }
 
 export interface Transport {
   readonly name: 'uws' | 'node';
   readonly port: number;
-  /** From now on no new connections, and each open one ends with its next answer. */
+  /** null without bounds. */
+  readonly connections: ConnectionRoom | null;
+  /** Accepts no new connections from now on, and closes each open one after its next response. */
   drain(): void;
 }
 
 /**
- * Choice: responses sent from within the parser in one turn of the event loop, on `node:http` requests of one connection. Past it a
- * client that pipelines as fast as it can would keep the event loop from turning.
+ * Choice: maximum number of responses sent from within the parser in one turn of the event loop; with `node:http`, requests of one
+ * connection. Without it, a client that pipelines as fast as it can would block the event loop.
  */
 export const RESPONSES_PER_TURN_MAX = 32;
 
-/** What the exchanges of one transport share. Written by `drain`, read by every answer. */
+/** State shared by all exchanges of one transport. Written by `drain`, read by every response. */
 export interface TransportState {
   draining: boolean;
   readonly trustedProxies: TrustedProxies;
@@ -37,14 +42,17 @@ export interface TransportState {
   readonly bodies: BodyRoom;
 }
 
-/** Begins to count a body that comes in pieces. A trusted proxy that names no client stands for many. */
+/** Starts to account for a body that arrives in pieces. The address of a trusted proxy that names no client stands for many clients. */
 export function holdBody({ bodies, trustedProxies }: TransportState, exchange: Exchange): HeldBody {
   const address = exchange.remoteAddress();
   return bodies.open(trustedProxies.has(address) ? null : sourceOf(address));
 }
 
-/** Ends the connection whose body has no room. Not by its handler, which knows bodies that are complete or too large. */
+/**
+ * Rejects a request whose body has no room, and closes the connection. The handler is not involved, because it only handles bodies that are
+ * complete or too large.
+ */
 export function refuseHeldBody(exchange: Exchange): void {
-  const detail = 'As many bytes of bodies are on their way as the service takes at once.';
+  const detail = 'The limit on request bodies that are received at the same time is reached.';
   sendProblem(exchange, problem('overloaded', detail, { retryAfterSeconds: 1 }), { close: true });
 }

@@ -1,18 +1,24 @@
-import type { Exchange, HeaderFields } from '../base/exchange.ts';
+import { type ColdHeaders, NO_COLD_HEADERS } from '../kernel/cold-headers.ts';
+import type { Exchange, HeaderFields, StreamedBody } from './exchange.ts';
 import { BodyRoom, type HeldBody } from './body-room.ts';
 import { BodyPieces } from './body-pieces.ts';
-import { HeaderGate } from './gate.ts';
-import { statusLine } from './status-lines.ts';
+import { countConnections } from './census.ts';
+import { ConnectionRoom } from './connection-room.ts';
+import { EstimatedCounts } from './estimated-counts.ts';
+import { HeaderValidation } from './gate.ts';
+import { hasNoContent, statusLine } from './status-lines.ts';
+import { cancelBody, pump } from './stream-body.ts';
 import { ParserTurn } from './parser-turn.ts';
 import { holdBody, refuseHeldBody, type Transport, type TransportOptions, type TransportState } from './transport.ts';
-import type { UwsModule, UwsResponse } from './uws-types.ts';
+import { UwsChunkedSink, UwsSizedSink } from './uws-sink.ts';
+import type { UwsApp, UwsModule, UwsResponse } from './uws-types.ts';
 
 /**
- * Serves by uWebSockets.js; null where the address cannot be bound. Must run on the main thread: the end of a worker thread that
- * hosts an App ends the process.
+ * Serves with uWebSockets.js; null if the address cannot be bound. Must run on the main thread: when a worker thread that hosts an App
+ * ends, the whole process ends.
  */
 export function listenUws(uws: UwsModule, options: TransportOptions): Promise<Transport | null> {
-  const gate = new HeaderGate();
+  const gate = new HeaderValidation();
   const state: UwsState = {
     draining: false,
     trustedProxies: options.trustedProxies,
@@ -26,7 +32,7 @@ export function listenUws(uws: UwsModule, options: TransportOptions): Promise<Tr
       : uws.SSLApp({ key_file_name: options.tls.keyFile, cert_file_name: options.tls.certFile });
 
   app.any('/*', (res, req) => {
-    // Before anything can throw: an exception without it would end the process.
+    // Comes before anything that can throw: without it, an exception would end the process.
     const exchange = new UwsExchange(res, state);
     state.turn.isParsing = true;
     try {
@@ -35,7 +41,7 @@ export function listenUws(uws: UwsModule, options: TransportOptions): Promise<Tr
       const head = gate.end(req.getCaseSensitiveMethod(), req.getUrl(), req.getQuery() ?? '');
       exchange.contentLength = head.contentLength;
       exchange.isHead = head.method === 'HEAD';
-      exchange.forwardedFor = gate.forwardedFor;
+      exchange.cold = head.cold;
       options.onRequest(head, exchange);
     } catch (error) {
       options.onCrash(error, exchange);
@@ -44,16 +50,21 @@ export function listenUws(uws: UwsModule, options: TransportOptions): Promise<Tr
     }
   });
 
+  let port = options.port;
+  const connections = boundConnections(app, options, () => port);
+
   return new Promise((resolve) => {
-    // Without the exclusive option a second server would silently share the port.
+    // Without the exclusive option, a second server would silently share the port.
     app.listen(options.host, options.port, uws.LIBUS_LISTEN_EXCLUSIVE_PORT, (socket) => {
       if (socket === false) {
         resolve(null);
         return;
       }
+      port = uws.us_socket_local_port(socket);
       resolve({
         name: 'uws',
-        port: uws.us_socket_local_port(socket),
+        port,
+        connections,
         drain() {
           state.draining = true;
           uws.us_listen_socket_close(socket);
@@ -63,6 +74,34 @@ export function listenUws(uws: UwsModule, options: TransportOptions): Promise<Tr
   });
 }
 
+/** Closes connections beyond the bounds as soon as they are accepted. `port` is the port in use. */
+function boundConnections(
+  app: UwsApp,
+  { connections: bounds, trustedProxies }: TransportOptions,
+  port: () => number,
+): ConnectionRoom | null {
+  if (bounds === undefined) return null;
+  const counts = new EstimatedCounts(() => countConnections(port()), bounds.sourceConnectionsMax);
+  const room = new ConnectionRoom(bounds, trustedProxies, counts);
+  let isRefusing = false;
+  app.filter((res, change) => {
+    if (change < 0) {
+      if (!isRefusing) room.leave('');
+      return;
+    }
+    if (room.enter(addressOf(res))) return;
+    // `close` calls this filter with -1 before it returns.
+    isRefusing = true;
+    res.close();
+    isRefusing = false;
+  });
+  return room;
+}
+
+function addressOf(res: UwsResponse): string {
+  return Buffer.from(res.getRemoteAddressAsText()).toString('latin1');
+}
+
 interface UwsState extends TransportState {
   readonly turn: ParserTurn;
 }
@@ -70,9 +109,11 @@ interface UwsState extends TransportState {
 class UwsExchange implements Exchange {
   contentLength = -1;
   isHead = false;
-  forwardedFor = '';
+  cold: ColdHeaders = NO_COLD_HEADERS;
   aborted = false;
   #answered = false;
+  /** Lines of `addFields`. */
+  #more = '';
   #onAborted: (() => void) | null = null;
   readonly #res: UwsResponse;
   readonly #state: UwsState;
@@ -88,8 +129,7 @@ class UwsExchange implements Exchange {
 
   remoteAddress(): string {
     if (this.aborted) return '';
-    const peer = Buffer.from(this.#res.getRemoteAddressAsText()).toString('latin1');
-    return this.#state.trustedProxies.clientOf(peer, this.forwardedFor);
+    return this.#state.trustedProxies.clientOf(addressOf(this.#res), this.cold.get('x-forwarded-for'));
   }
 
   readBody(bytesMax: number, done: (body: Uint8Array | null) => void): void {
@@ -123,7 +163,7 @@ class UwsExchange implements Exchange {
           this.#guarded(() => refuseHeldBody(this));
           return;
         }
-        // The chunk's memory is the parser's and is gone after this call, so it is copied.
+        // Copied, because the chunk's memory belongs to the parser and is invalid after this call.
         const pieces = (earlier ??= new BodyPieces());
         pieces.add(bytes);
         if (!isLast) return;
@@ -154,9 +194,10 @@ class UwsExchange implements Exchange {
       this.aborted = true;
       return;
     }
-    // The parser goes on with what stands behind this request in the same bytes, unless the answer is still owed: then it cuts
-    // the connection. So what ends a connection is sent in the next turn, and nothing behind it is ever answered. The same goes for
-    // what is past the turn's responses: a connection without a request behind it stays open.
+    // If this response is sent now, the parser continues with the requests pipelined in the same bytes; if it is still outstanding, the
+    // parser cuts the connection at the next one. A response that ends its connection is therefore sent in the next turn, so that no later
+    // request gets a response. So are responses beyond the limit of the turn: their connection stays open only if no request follows in the
+    // same bytes.
     setImmediate(() => {
       if (this.aborted) return;
       this.#write(status, fields, body, close);
@@ -164,76 +205,95 @@ class UwsExchange implements Exchange {
     });
   }
 
-  async sendPieces(
-    status: number,
-    fields: HeaderFields,
-    pieces: readonly Uint8Array[],
-    between: () => Promise<void>,
-  ): Promise<void> {
-    if (this.isHead || this.#state.draining || pieces.length < 2) {
-      // A connection that ends after its answer is written in one go; that happens once, while the service stops. HEAD has no body.
-      this.send(status, fields, Buffer.concat(pieces));
-      return;
-    }
-    if (this.aborted || this.#answered) return;
-    this.#answered = true;
-    const total = pieces.reduce((sum, piece) => sum + piece.length, 0);
-    for (const [at, piece] of pieces.entries()) {
-      if (at > 0) await between();
-      if (this.aborted) return;
-      await this.#writePart(piece, total, () => {
-        if (at > 0) return;
-        if (status !== 200) this.#res.writeStatus(statusLine(status));
-        this.#res.writeHeader('Content-Type', fields);
-      });
-    }
-    this.aborted = true;
+  addFields(lines: string): void {
+    this.#more += lines;
   }
 
-  /** Resolves when the part has left, or the client. `before` runs before it is written. */
-  #writePart(part: Uint8Array, totalBytes: number, before: () => void): Promise<void> {
-    return new Promise((resolve) => {
-      this.#onAborted = resolve;
-      this.#res.cork(() => {
-        before();
-        const from = this.#res.getWriteOffset();
-        this.#res.onWritable((offset) => {
-          const [ok, done] = this.#res.tryEnd(part.subarray(offset - from), totalBytes);
-          if (ok || done) resolve();
-          return ok;
-        });
-        const [ok, done] = this.#res.tryEnd(part, totalBytes);
-        if (ok || done) resolve();
-      });
+  async sendStream(status: number, fields: HeaderFields, body: StreamedBody): Promise<void> {
+    const onCrash = (error: unknown): void => this.#state.onCrash(error, this);
+    if (this.aborted || this.#answered || this.isHead) {
+      cancelBody(body, onCrash);
+      if (this.isHead) this.#sendHead(status, fields, body.bytes);
+      return;
+    }
+    this.#answered = true;
+    const writeHeader = (): void => {
+      this.#writeHeader(status, fields);
+      // The client has to close it: the library can close a connection after a whole body only.
+      if (this.#state.draining) this.#res.writeHeader('Connection', 'close');
+    };
+    const sink =
+      body.bytes === null
+        ? new UwsChunkedSink(this.#res, writeHeader)
+        : new UwsSizedSink(this.#res, body.bytes, writeHeader);
+    this.#onAborted = () => sink.gone();
+    try {
+      await pump(body, sink, onCrash);
+      this.aborted = true;
+    } catch (error) {
+      if (sink.isBegun && !sink.isDone && !this.aborted) this.#res.close();
+      this.aborted ||= sink.isBegun;
+      this.#answered = sink.isBegun;
+      onCrash(error);
+    }
+  }
+
+  /** Sends the header of a response to HEAD whose body has this length; null if the length is unknown. */
+  #sendHead(status: number, fields: HeaderFields, bytes: number | null): void {
+    if (this.aborted || this.#answered) return;
+    this.#answered = true;
+    // In the next turn, as in `send`.
+    setImmediate(() => {
+      if (this.aborted) return;
+      this.#writeHead(status, fields, bytes, this.#state.draining);
+      this.aborted = true;
     });
+  }
+
+  /** Values are written as they are, so one call carries all fields. */
+  #writeHeader(status: number, fields: HeaderFields): void {
+    if (status !== 200) this.#res.writeStatus(statusLine(status));
+    this.#res.writeHeader('Content-Type', this.#more === '' ? fields : fields + this.#more);
   }
 
   #write(status: number, fields: HeaderFields, body: string | Uint8Array, close: boolean): void {
+    if (hasNoContent(status)) this.#writeEmpty(status, fields + this.#more, close);
+    else if (this.isHead) this.#writeHead(status, fields, Buffer.byteLength(body), close);
+    else {
+      this.#res.cork(() => {
+        this.#writeHeader(status, fields);
+        this.#res.end(body, close);
+      });
+    }
+  }
+
+  #writeEmpty(status: number, fields: HeaderFields, close: boolean): void {
+    const [name, rest] = afterContentType(fields);
     this.#res.cork(() => {
-      if (status !== 200) this.#res.writeStatus(statusLine(status));
-      // Values are written as they are, so one call carries all fields.
-      if (status === 204) {
-        const [name, rest] = afterContentType(fields);
-        this.#res.writeHeader(name, rest);
-        if (close) this.#res.writeHeader('Connection', 'close');
-        this.#res.endWithoutBody();
-        return;
-      }
-      this.#res.writeHeader('Content-Type', fields);
-      if (!this.isHead) this.#res.end(body, close);
-      else if (close) {
-        this.#res.writeHeader('Connection', 'close');
-        this.#res.tryEnd('', Buffer.byteLength(body));
-      } else {
-        this.#res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
+      this.#res.writeStatus(statusLine(status));
+      this.#res.writeHeader(name, rest);
+      if (close) this.#res.writeHeader('Connection', 'close');
+      this.#res.endWithoutBody();
+    });
+  }
+
+  #writeHead(status: number, fields: HeaderFields, bytes: number | null, close: boolean): void {
+    // Closes a response that never counts as complete, because its body is missing. Any other one is left to the client to close.
+    const mayClose = close && bytes !== null && bytes > 0;
+    this.#res.cork(() => {
+      this.#writeHeader(status, fields);
+      if (close) this.#res.writeHeader('Connection', 'close');
+      if (mayClose) this.#res.tryEnd('', bytes);
+      else {
+        if (bytes !== null) this.#res.writeHeader('Content-Length', String(bytes));
         this.#res.endWithoutBody();
       }
     });
-    if (this.isHead && close && status !== 204) this.#res.close();
+    if (mayClose) this.#res.close();
   }
 }
 
-/** The name of the second field, and all from its value on. */
+/** Returns the name of the second field, and everything from its value on. */
 function afterContentType(fields: HeaderFields): readonly [name: string, rest: string] {
   const from = fields.indexOf('\r\n') + 2;
   const colon = fields.indexOf(': ', from);

@@ -3,15 +3,15 @@ import { pino, type Logger, type LoggerOptions } from 'pino';
 export type Log = Logger;
 
 /**
- * The log: one JSON object a line on standard output. Fields that could hold a secret are struck out wherever they turn up,
- * although nothing passes them in.
+ * Creates the log: one JSON object per line on standard output. Fields that could contain a secret are redacted everywhere, although no
+ * caller passes them.
  */
 export function createLog(level: string): Log {
   // Choice: lines are written 4 KiB at a time, and at least every second, so that a busy server does not write per line.
   return pino(optionsOf(level), pino.destination({ dest: 1, sync: false, minLength: 4_096, periodicFlush: 1_000 }));
 }
 
-/** Makes its lines and drops them, so that a start can compile what makes them. */
+/** Creates a log that formats its lines and drops them, so that the warm-up compiles the formatting code. */
 export function createUnreadLog(level: string): Log {
   return pino(optionsOf(level), { write: () => {} });
 }
@@ -24,22 +24,23 @@ function optionsOf(level: string): LoggerOptions {
     formatters: { level: (label) => ({ level: label }) },
     redact: {
       paths: ['secret', 'secret_key', 'authorization', 'cookie', 'session_token', 'key', '*.secret', '*.session_token'],
-      censor: '[struck out]',
+      censor: '[redacted]',
     },
   };
 }
 
 /**
- * Which decisions get a log line: all while there are few, then a sample. Choice: 200 lines a second are read by people, more
- * only fill disks; past them every 100th keeps the picture. The lines of a busy second are spread over it.
- * Measured: with 200 lines in a row at the beginning of each second, requests waited for 10 ms behind them, and for 60 ms while
- * their code was cold.
+ * Selects the decisions that are logged: all at a low rate, a sample at a high one. Choice: 200 lines a second are still readable, more
+ * only fill disks; at least every 100th decision is logged, so that the sample stays representative at any rate. The lines of a busy second
+ * are spread over it.
+ * Measured: with 200 consecutive lines at the beginning of each second, requests waited behind them for 10 ms, and for 60 ms while that
+ * code was not yet compiled.
  */
 export class LogSampler {
   readonly #linesPerSecond: number;
   readonly #linesMax: number;
   readonly #every: number;
-  /** Lines that may be written now, at most half a second's. */
+  /** Lines that may be written now, at most those of half a second. */
   #lines: number;
   #atMs = Number.NEGATIVE_INFINITY;
   #skipped = 0;
@@ -51,7 +52,7 @@ export class LogSampler {
     this.#lines = this.#linesMax;
   }
 
-  /** How many decisions the next line stands for, or 0 when it gets none. `nowMs` never runs back. */
+  /** Returns how many decisions the next line represents, or 0 if it is not written. `nowMs` never runs backwards. */
   next(nowMs: number): number {
     const earned = ((nowMs - this.#atMs) * this.#linesPerSecond) / 1_000;
     this.#lines = Math.min(this.#linesMax, this.#lines + earned);

@@ -1,18 +1,18 @@
-import type { CustomerNumber } from '../base/brand.ts';
-import { newId } from '../base/ids.ts';
-import { DECISIONS, type Decision } from '../core/decision.ts';
-import { writeRecord } from '../core/decision-record.ts';
-import { parseDecideRequest } from '../core/decide-request.ts';
-import { addHit, evaluateRules, hasFired, type Evaluated } from '../core/evaluate.ts';
-import { fillFeatures } from '../core/features.ts';
-import { fuse, fusedScore, sessionMode, type Contribution, type Verdict } from '../core/fuse.ts';
-import type { HistoryEvent, Velocity } from '../core/history.ts';
-import type { Bands } from '../core/policy.ts';
-import type { ActivePolicy, CompiledPolicy } from '../core/policy-set.ts';
-import { observedVerdict } from '../core/observe-mode.ts';
-import { RULE_INDEX } from '../core/rules/index.ts';
-import { shadowReason } from '../core/shadow.ts';
-import { SIGHTING_FAMILIAR_DAYS } from '../limits.ts';
+import type { CustomerNumber } from '../kernel/brand.ts';
+import { newId } from '../kernel/ids.ts';
+import { DECISIONS, type Decision } from '../risk/decision.ts';
+import { writeRecord } from '../risk/decision-record.ts';
+import { parseDecideRequest } from '../risk/decide-request.ts';
+import { addHit, evaluateRules, hasFired, type Evaluated } from '../risk/evaluate.ts';
+import { fillFeatures } from '../risk/features.ts';
+import { fuse, fusedScore, sessionMode, type Contribution, type Verdict } from '../risk/fuse.ts';
+import type { HistoryEvent, Velocity } from '../risk/history.ts';
+import type { Bands } from '../risk/policy/policy.ts';
+import type { ActivePolicy, CompiledPolicy } from '../risk/policy/policy-set.ts';
+import { observedVerdict } from '../risk/policy/observe-mode.ts';
+import { RULE_INDEX } from '../risk/rules/rule-table.ts';
+import { shadowReason } from '../risk/shadow.ts';
+import { SIGHTING_FAMILIAR_DAYS } from '../kernel/limits.ts';
 import {
   ANSWER_DEGRADED,
   ANSWER_FAMILIAR,
@@ -22,36 +22,36 @@ import {
   ANSWER_STORE_FAILED,
   ANSWER_TRUSTED,
   type AnswerWriter,
-  type FrameReader,
+  type BatchReader,
   REQUEST_PUBLIC_KEY,
   REQUEST_WARM_UP,
   type RequestMeta,
-} from '../pools/frame.ts';
-import { DECISION_HEAD, DecisionTails, decisionTail, FINGERPRINT_LINK, problemText } from './answer-text.ts';
+} from '../frames/batch-buffer.ts';
+import { DECISION_HEAD, DecisionTails, decisionTail, FINGERPRINT_LINK, problemText } from './response-text.ts';
 import { Gatherer, type GatheredFacts, type Sources } from './gather.ts';
 import { historyEvent } from './history-event.ts';
-import type { ModelLayer } from './model.ts';
+import type { ModelAsset } from './model.ts';
 import type { WorkerPolicies } from './policies.ts';
 
 export interface EngineParts {
   readonly sources: Sources;
-  readonly model: Pick<ModelLayer, 'current'>;
+  readonly model: Pick<ModelAsset, 'current'>;
   readonly policies: Pick<WorkerPolicies, 'current'>;
   readonly velocity: Velocity;
-  /** Counts the made-up requests of the warm-up, so that nothing of them is remembered. */
+  /** Counts the synthetic requests of the warm-up, so that the real velocity store never contains them. */
   readonly warmUpVelocity: Velocity;
-  /** A layer that is set up cannot run at the moment. Asked once a batch, after its facts were gathered. */
+  /** Returns whether a configured asset is unavailable at the moment. Called once a batch, after its facts were gathered. */
   isDegraded(): boolean;
-  /** Reads of the store failed in this batch. Asked once a batch. */
+  /** Returns whether reads of the store failed in this batch. Called once a batch. */
   takeStoreFailure(): boolean;
-  /** Memory could not be asked for a batch. */
+  /** Called when the velocity store was unavailable for a batch. */
   onMemoryFailed(error: unknown): void;
 }
 
-/** Under this probability the model says nothing. Source: open points, section 2. */
+/** Below this probability the model has no effect. Source: contract, 6.2. */
 const MODEL_PROBABILITY_MIN = 0.5;
 
-/** An answer that is none. */
+/** A response without a decision. */
 const NO_DECISION = {
   decision: 0,
   flags: 0,
@@ -61,7 +61,7 @@ const NO_DECISION = {
   record: new Uint8Array(0),
 } as const;
 
-/** A request whose facts are gathered, and what the rules then say of it. */
+/** A request with its gathered facts, and the rules that then fire on them. */
 interface Scored {
   readonly at: number;
   readonly meta: RequestMeta;
@@ -75,8 +75,8 @@ interface Scored {
 const NOT_EVALUATED: Evaluated = { contributions: [], rulesLow: 0, rulesHigh: 0, rulesTop: 0 };
 
 /**
- * Scores batches in a worker: gather all facts of the batch, then rules → model (one run for the batch) → fuse → band.
- * A request whose scoring throws gets a 500 of its own and costs the others nothing.
+ * Scores batches in a worker: gathers all facts of the batch, then rules → model (one run for the batch) → fuse → band. A request whose
+ * scoring throws gets its own 500 and does not affect the others.
  */
 export class Engine {
   readonly #parts: EngineParts;
@@ -88,7 +88,7 @@ export class Engine {
     this.#gatherer = new Gatherer(parts.sources);
   }
 
-  async scoreBatch(requests: FrameReader, answers: AnswerWriter, from: number, count: number): Promise<void> {
+  async scoreBatch(requests: BatchReader, answers: AnswerWriter, from: number, count: number): Promise<void> {
     answers.reset();
     const gathered: Scored[] = [];
     for (let at = from; at < from + count; at++) {
@@ -121,7 +121,7 @@ export class Engine {
     }
   }
 
-  #gather(requests: FrameReader, answers: AnswerWriter, at: number, into: Scored[]): void {
+  #gather(requests: BatchReader, answers: AnswerWriter, at: number, into: Scored[]): void {
     const meta = requests.meta(at);
     const parsed = parseDecideRequest(requests.body(at));
     if (parsed.kind === 'fault') {
@@ -129,7 +129,7 @@ export class Engine {
       answers.write(at, { ...NO_DECISION, status: parsed.problem.status, text });
       return;
     }
-    // Anyone can sign with a public key, so what it says of an outcome is not believed.
+    // Anyone can sign with a public key, so its outcomes are ignored.
     const isPublic = (meta.flags & REQUEST_PUBLIC_KEY) !== 0 && parsed.request.outcome !== null;
     const request = isPublic ? { ...parsed.request, outcome: null } : parsed.request;
     const customer = meta.customerNumber as CustomerNumber;
@@ -140,8 +140,8 @@ export class Engine {
   }
 
   /**
-   * Counts the batch's events and adds what is then known to their facts. Only what was verified and admitted gets here, so
-   * nothing refused or replayed counts. False when memory could not be asked.
+   * Counts the batch's events and adds their history to the facts. Requests get here only after verification and admission, so rejected or
+   * replayed ones never count. Returns false when the velocity store was unavailable.
    */
   async #remember(gathered: readonly Scored[]): Promise<boolean> {
     try {
@@ -150,10 +150,10 @@ export class Engine {
         const publicKey = (meta.flags & REQUEST_PUBLIC_KEY) !== 0;
         events.push(historyEvent(facts, meta.customerNumber as CustomerNumber, publicKey, meta.nowMs, active));
       }
-      // A batch of the warm-up holds nothing else: it is over before the service listens.
+      // A batch is either all warm-up or all real requests: the warm-up pipeline has batch buffers of its own.
       const isWarmUp = ((gathered[0]?.meta.flags ?? 0) & REQUEST_WARM_UP) !== 0;
       const answered = (isWarmUp ? this.#parts.warmUpVelocity : this.#parts.velocity).observe(events);
-      // A promise costs every batch a turn of the microtask queue, so what is there at once is taken at once.
+      // A promise costs every batch a turn of the microtask queue, so a synchronous result is used without awaiting.
       const histories = answered instanceof Promise ? await answered : answered;
       let at = 0;
       for (const { facts } of gathered) {
@@ -205,7 +205,7 @@ export class Engine {
     );
     const mode = sessionMode(facts.token, (flags & ANSWER_DEGRADED) !== 0);
     const publicKey = (meta.flags & REQUEST_PUBLIC_KEY) !== 0;
-    // Choice: what a customer only observes is no judgement of its own, so it does not count for the registry.
+    // Choice: a customer in observe mode has made no decision of its own, so its decisions do not count for the registry.
     const isSighting =
       verdict.decision === 'BLOCK' && !publicKey && isOwnEvidence(evaluated.contributions, facts, active.bands);
     const isFamiliar = isSighting && (facts.history?.device?.days ?? 0) >= SIGHTING_FAMILIAR_DAYS;
@@ -246,7 +246,7 @@ export class Engine {
     });
   }
 
-  /** Never BLOCK for this cause, and without the engine. Source: risk specification, section 4.1. */
+  /** Never BLOCK for this reason, and without evaluating rules. Source: contract, 4.3. */
   #answerNoSession(
     answers: AnswerWriter,
     at: number,
@@ -283,7 +283,7 @@ export class Engine {
   }
 }
 
-/** A request whose scoring throws gets a 500 of its own. */
+/** Gives a request whose scoring threw its own 500. */
 function answerFailed(answers: AnswerWriter, at: number, error: unknown): void {
   const detail = error instanceof Error ? (error.stack ?? error.message) : String(error);
   answers.write(at, { ...NO_DECISION, status: 500, text: '', record: Buffer.from(detail) });
@@ -301,7 +301,9 @@ function positionOf({ rule }: Contribution): number {
   return RULE_INDEX.get(rule.code) ?? 0;
 }
 
-/** The rules of a policy. A public key is in every page: its requests can say any address and agent, so they are never trusted. */
+/**
+ * Evaluates the rules of a policy. A public key is in every page: its requests can claim any address and agent, so they are never trusted.
+ */
 function evaluateUnder(
   { rules, policy, trusted }: CompiledPolicy,
   facts: GatheredFacts,
@@ -311,21 +313,21 @@ function evaluateUnder(
   if (trusted === null || name === null) return evaluateRules(rules, facts, policy);
   const evaluated = evaluateRules(trusted.rules, facts, policy);
   addHit(evaluated, trusted.rule, 'default', 1, name);
-  // Reasons stand in the order of the table of rules.
+  // Restores the order of the table of rules for the reasons.
   evaluated.contributions.sort((a, b) => positionOf(a) - positionOf(b));
   return evaluated;
 }
 
-/** The challenger's policy lands in another band. */
+/** Returns whether the challenger's policy reaches another band. */
 function isChallenged({ facts, active, challenger }: Scored, decision: Decision): boolean {
   if (challenger === null || active.challenger === null) return false;
   return fuse(challenger.contributions, facts, active.challenger.policy).decision !== decision;
 }
 
 /**
- * Whether a BLOCK stands without what others have said: no list entry, and a score that reaches the band without the
- * registry's evidence, and without the model's where the model had the registry's evidence before it. Only a collector's
- * fingerprint says anything to other customers, and only one that is not common.
+ * Returns whether a BLOCK is justified without other customers' evidence: no list entry, and a score that reaches the band without the
+ * registry's evidence, and without the model's if the model used the registry's evidence. Only a collector's fingerprint is meaningful to
+ * other customers, and only one that is not common.
  */
 function isOwnEvidence(contributions: readonly Contribution[], facts: GatheredFacts, bands: Bands): boolean {
   if (facts.list === 'block' || facts.token.kind !== 'collector') return false;
@@ -335,7 +337,7 @@ function isOwnEvidence(contributions: readonly Contribution[], facts: GatheredFa
   return fusedScore(own) >= bands.block;
 }
 
-/** Source: open points, section 2. */
+/** Source: contract, 4.3. */
 const NO_SESSION: Verdict = {
   decision: 'SOFT_CHALLENGE',
   score: 50,

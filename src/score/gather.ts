@@ -1,40 +1,40 @@
-import { BoundedCache } from '../base/bounded-cache.ts';
-import type { CustomerNumber, FingerprintHash } from '../base/brand.ts';
-import { readAgent } from '../core/agent.ts';
-import type { ListAction } from '../core/decision.ts';
-import type { DecideRequest } from '../core/decide-request.ts';
-import type { AgentFacts, Facts, GeoFacts, IpFacts, RegistryFacts } from '../core/facts.ts';
-import type { HistoryFacts } from '../core/history.ts';
-import { readIp } from '../core/ip.ts';
-import { URL_CHARACTERS_MAX, USER_AGENT_CHARACTERS_MAX } from '../limits.ts';
+import { BoundedCache } from '../kernel/bounded-cache.ts';
+import type { CustomerNumber, FingerprintHash } from '../kernel/brand.ts';
+import { readAgent } from '../risk/signals/agent.ts';
+import type { ListAction } from '../risk/decision.ts';
+import type { DecideRequest } from '../risk/decide-request.ts';
+import type { AgentFacts, Facts, GeoFacts, IpFacts, RegistryFacts } from '../risk/facts.ts';
+import type { HistoryFacts } from '../risk/history.ts';
+import { readIp } from '../risk/signals/ip.ts';
+import { URL_CHARACTERS_MAX, USER_AGENT_CHARACTERS_MAX } from '../kernel/limits.ts';
 import { emailsOf, SessionMemos, type SessionMemo } from './session-memo.ts';
 
-/** Where facts come from beside the request itself. */
+/** Sources of facts other than the request itself. */
 export interface Sources {
   findList(customer: CustomerNumber, fingerprint: FingerprintHash, nowSeconds: number): ListAction | null;
   findRegistry(fingerprint: FingerprintHash, nowSeconds: number): RegistryFacts | null;
   lookupGeo(ip: string, version: 4 | 6): GeoFacts | null;
-  /** Changes whenever a look-up might give something else than before. */
+  /** Changes whenever a look-up might return something else than before. */
   geoEpoch(): number;
 }
 
 export type Gathered =
-  /** The token is empty or blank: nothing else is looked at. */
+  /** The token is empty or blank: nothing else is gathered. */
   { readonly kind: 'no_session' } | { readonly kind: 'facts'; readonly facts: GatheredFacts };
 
 /**
- * All facts but what memory knows, which is asked for a whole batch at once and then put in. For a common fingerprint that takes
- * the registry's evidence away: it would meet everybody with the same phone model.
+ * All facts except the history, which is read for a whole batch at once and then added. For a common fingerprint the engine then removes
+ * the registry's evidence, because it would affect everybody with the same phone model.
  */
 export type GatheredFacts = Facts & { history: HistoryFacts | null; registry: RegistryFacts | null };
 
 /**
- * Choice: twice this many agents are kept; real traffic has a few thousand different ones.
- * Measured: 0.2 µs for a kept agent in place of some 7 µs (bench/micro).
+ * Choice: twice this many agents are cached; real traffic has a few thousand different ones.
+ * Measured: 0.2 µs for a cached agent instead of about 7 µs (bench/micro).
  */
 const CACHED_AGENTS = 4_096;
 
-/** Gathers all facts of a request before any rule looks at one. One per worker; it keeps what agents and sessions say. */
+/** Gathers all facts of a request before any rule reads one. One per worker; it caches the facts of agents and sessions. */
 export class Gatherer {
   readonly #agents = new BoundedCache<string, AgentFacts>(CACHED_AGENTS);
   readonly #sessions = new SessionMemos();
@@ -69,7 +69,7 @@ export class Gatherer {
         headers: request.headers,
         geo: ip === null ? null : this.#geo(session, ip),
         list,
-        // Trusted by the caller: the registry's evidence is dropped, for the model too. Source: risk specification, section 2.3.
+        // The caller trusts the fingerprint: the registry's evidence is dropped, for the model too. Source: contract, 7.2.
         registry: list === 'allow' ? null : this.#sources.findRegistry(fingerprintHash, nowSeconds),
         history: null,
         nowSeconds,

@@ -1,44 +1,44 @@
-import { BoundedCache } from '../base/bounded-cache.ts';
-import { sampleHash, SecondSight } from '../base/second-sight.ts';
-import type { GeoFacts } from '../core/facts.ts';
-import { mergeGeoParts, parseGeoRecord } from '../core/geo.ts';
-import type { GeoPart } from '../core/geo.ts';
-import { builtInHostingTable } from '../core/hosting-networks.ts';
-import type { HostingOutcome } from '../core/hosting-networks.ts';
-import { collectShared } from '../pools/collect.ts';
-import type { GeoContent, GeoSlot, LayerStatus } from '../pools/layer-messages.ts';
-import { openMmdb } from '../pools/mmdb.ts';
-import type { Mmdb } from '../pools/mmdb.ts';
+import { BoundedCache } from '../kernel/bounded-cache.ts';
+import { sampleHash, SecondSight } from '../kernel/second-sight.ts';
+import type { GeoFacts } from '../risk/facts.ts';
+import { mergeGeoParts, parseGeoRecord } from '../risk/signals/geo.ts';
+import type { GeoPart } from '../risk/signals/geo.ts';
+import { builtInHostingTable } from '../risk/signals/hosting-networks.ts';
+import type { HostingOutcome } from '../risk/signals/hosting-networks.ts';
+import { collectShared } from '../assets/collect.ts';
+import type { GeoContent, GeoSlot, AssetStatus } from '../assets/asset-messages.ts';
+import { openMmdb } from '../assets/mmdb.ts';
+import type { Mmdb } from '../assets/mmdb.ts';
 
 /**
- * Choice: addresses kept with their facts; at most twice this, some 4 MB a worker.
- * Measured: 0.02 to 0.08 µs for a kept address, 5 µs for another (city file, country file, normalising); with 100,000 addresses of
- * which some come far more often than others (Zipf), 70 % are kept and the mean is 1.4 µs.
+ * Choice: addresses cached with their facts; at most twice this, about 4 MB a worker.
+ * Measured: 0.02 to 0.08 µs for a cached address, 5 µs for another (city file, country file, normalising); with 100,000 addresses of which
+ * some come far more often than others (Zipf), 70 % are cached and the mean is 1.4 µs.
  */
 const CACHED_ADDRESSES = 8_192;
-/** Choice: look-ups without a failure after which a database that failed counts as running again. */
+/** Choice: consecutive look-ups without a failure after which a failed database counts as healthy again. */
 const RECOVERED_AFTER = 1_024;
 
-/** What a slot is in this worker. */
-export interface SlotStatus extends LayerStatus {
+/** The state of a slot in this worker. */
+export interface SlotStatus extends AssetStatus {
   readonly generation: number;
 }
 
-/** GeoIP look-ups of one worker. Synchronous: a swap happens between two look-ups and never within one. */
+/** GeoIP look-ups of one worker. Synchronous: a swap happens between two look-ups, never during one. */
 export interface GeoIp {
   /**
-   * What the databases say of an address in canonical text; null when they say nothing, or none is there. Total: a database that
-   * throws counts as one that knows nothing, and its slot is broken until it has worked for a while.
+   * Returns the databases' facts about an address in canonical text; null when they have none, or when there is no database. Total: a
+   * database that throws counts as having no record, and its slot is failed until it has worked for a while.
    */
   lookup(ip: string, version: 4 | 6): GeoFacts | null;
-  /** Takes a newer content; one of an older generation is left alone. A content that does not open leaves what serves. */
+  /** Installs a newer content; ignores one of an older generation. If a content cannot be opened, the databases in use stay. */
   swap(slot: GeoSlot, content: GeoContent): void;
   status(slot: GeoSlot): SlotStatus;
-  /** Rises with every swap: facts of an older epoch may no longer be what a look-up gives. */
+  /** Increases with every swap: facts of an older epoch may be outdated. */
   epoch(): number;
 }
 
-/** `changed` is called after each later swap, and whenever a slot breaks or runs again. */
+/** Calls `changed` after each later swap, and whenever a slot fails or recovers. */
 export function createGeoIp(
   initial: Readonly<Record<GeoSlot, GeoContent>>,
   changed: (slot: GeoSlot) => void = () => {},
@@ -60,7 +60,7 @@ export function createGeoIp(
     const parts = [city];
     if (city.country === undefined) parts.push(slots.country.find(ip, version));
     parts.push(slots.asn.find(ip, version), slots.anonymiser.find(ip, version));
-    // An operator's own database is never contradicted: one that knows no network here may have its reason.
+    // The built-in table is used only without an operator's database: if that has no network for the address, the gap may be intended.
     if (slots.asn.isEmpty() && slots.anonymiser.isEmpty() && city.asn === undefined) {
       const network = table?.find(ip, version) ?? null;
       if (network !== null) parts.push(network);
@@ -97,7 +97,7 @@ class Slot {
   /** Newest first. */
   #databases: readonly Mmdb[] = [];
   #status: SlotStatus = { generation: -1, state: 'absent', version: null, detail: '' };
-  /** Look-ups still to go well before a failing slot counts as running again; 0 while it runs. */
+  /** Consecutive successes required to leave the failed state; 0 when healthy. */
   #mending = 0;
   readonly #changed: () => void;
 
@@ -109,17 +109,17 @@ class Slot {
     return this.#status;
   }
 
-  /** Of shared memory, that the databases lie in. */
+  /** Returns the shared memory that the databases occupy. */
   bytes(): number {
     return this.#databases.reduce((sum, database) => sum + database.bytes, 0);
   }
 
-  /** Whether no database serves. */
+  /** Returns whether no database is in use. */
   isEmpty(): boolean {
     return this.#databases.length === 0;
   }
 
-  /** Whether the content was newer than what was there. */
+  /** Returns whether the content was newer than the previous one. */
   take(content: GeoContent): boolean {
     const { generation } = content;
     if (generation <= this.#status.generation) return false;
@@ -161,7 +161,7 @@ class Slot {
 
   find(ip: string, version: 4 | 6): GeoPart {
     for (const database of this.#databases) {
-      // A tree of IPv4 answers an IPv6 address too, with the record of some other network.
+      // For an IPv6 address an IPv4 tree returns the record of an unrelated network.
       if (version === 6 && database.ipVersion === 4) continue;
       try {
         const record = database.find(ip);

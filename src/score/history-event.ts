@@ -1,13 +1,13 @@
-import type { CustomerNumber } from '../base/brand.ts';
-import type { AgentFacts, Facts } from '../core/facts.ts';
-import type { HistoryEvent } from '../core/history.ts';
-import type { ActivePolicy } from '../core/policy-set.ts';
-import { placeOf } from '../core/travel.ts';
+import type { CustomerNumber } from '../kernel/brand.ts';
+import type { AgentFacts, Facts } from '../risk/facts.ts';
+import type { HistoryEvent } from '../risk/history.ts';
+import type { ActivePolicy } from '../risk/policy/policy-set.ts';
+import { placeOf } from '../risk/travel.ts';
 
 const COMMA = 44;
 const SEMICOLON = 59;
 
-/** What memory takes in of a request. */
+/** Converts a request into the velocity store's input. */
 export function historyEvent(
   facts: Omit<Facts, 'history'>,
   customer: CustomerNumber,
@@ -39,10 +39,10 @@ export function historyEvent(
   };
 }
 
-/** Those that compare the agents of strangers. */
+/** Events for which the agents of unknown accounts are compared. */
 const EXACT_STEPS: ReadonlySet<string> = new Set(['login', 'signup']);
 
-/** An e-mail counts as its mailbox, however it is spelled; mostly it is spelled so. */
+/** Replaces an e-mail by its mailbox, however it is spelled; usually they are equal. */
 function byMailbox(entities: Facts['entities'], emails: Facts['emails']): Facts['entities'] {
   if (emails.every(({ text, canonical }) => text === canonical)) return entities;
   return entities.map((entity) => {
@@ -51,17 +51,17 @@ function byMailbox(entities: Facts['entities'], emails: Facts['emails']): Facts[
   });
 }
 
-/** Mostly none is ignored, and then the list is the request's own. */
+/** Removes ignored entities. Usually none is ignored, and then the list is the request's own. */
 function counted(entities: Facts['entities'], ignoredKeys: ReadonlySet<string>): Facts['entities'] {
   return entities.some(({ name }) => ignoredKeys.has(name))
     ? entities.filter(({ name }) => !ignoredKeys.has(name))
     : entities;
 }
 
-/** Choice: a language tag such as `zh-Hant` ends before the ninth character; the rest is a list of further ones. */
+/** Choice: a language tag such as `zh-Hant` has fewer than nine characters; the rest is a list of further ones. */
 const LANGUAGE_CHARACTERS_MAX = 8;
 
-/** 1 to 255; 0 without an agent. */
+/** Returns 1 to 255; 0 without an agent. */
 function agentHash(agent: AgentFacts | null, languages = ''): number {
   if (agent === null) return 0;
   let hash = Math.imul(agent.system.charCodeAt(0) + agent.system.length * 31, 0x85ebca6b);
@@ -75,7 +75,7 @@ function agentHash(agent: AgentFacts | null, languages = ''): number {
   return (((hash ^ (hash >>> 15)) >>> 3) % 255) + 1;
 }
 
-/** 32 bits, never 0 with an agent: of its whole text and of the first language. */
+/** Returns 32 bits, never 0 with an agent: a hash of its whole text and of the first language. */
 function agentLanguageHash(userAgent: string | null, languages = ''): number {
   if (userAgent === null || userAgent === '') return 0;
   let hash = 0x811c9dc5;

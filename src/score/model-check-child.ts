@@ -1,10 +1,10 @@
 import { checkModel } from './model-check.ts';
 
 /**
- * Checks the model whose path is the first argument, as a process of its own, and sends the result to the parent. The process ends
- * when the parent closes the channel or is gone, without unloading the runtime.
+ * Checks the model whose path is the first argument, in a process of its own, and sends the result to the parent. The process ends when the
+ * parent closes the channel or exits, without unloading the runtime.
  */
 const [, , path] = process.argv;
-if (process.send === undefined || path === undefined) throw new Error('this program is forked, with a path');
+if (process.send === undefined || path === undefined) throw new Error('this program must be forked with a path');
 process.once('disconnect', () => process.exit(0));
 process.send(await checkModel(path));

@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { MODEL_BYTES_MAX } from '../pools/layer-messages.ts';
-import type { ModelCheck, ModelFault } from '../pools/layer-messages.ts';
+import { MODEL_BYTES_MAX } from '../assets/asset-messages.ts';
+import type { ModelCheck, ModelFault } from '../assets/asset-messages.ts';
 import { parseManifest } from './model-manifest.ts';
 import { loadRuntime, openModel } from './model-session.ts';
 
-/** Choice: a manifest is mostly its golden rows. */
+/** Choice: a manifest consists mostly of its golden rows. */
 const MANIFEST_BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * Checks a model in this process: manifest, checksum, columns, loading, golden rows. Never rejects; but a damaged file may end the
- * process or block it, so the server and the command line run it in a child (`checkModelApart`).
+ * Checks a model in this process: manifest, checksum, columns, loading, golden rows. Never rejects. A corrupt file may end the process or
+ * block it, so the server and the command line run it in a child process (`checkModelApart`).
  *
  * @param path a folder with `model.onnx` and `model.json`, or one of the two files.
  */

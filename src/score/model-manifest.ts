@@ -1,19 +1,19 @@
 import * as z from 'zod';
-import { findColumn } from '../core/features.ts';
-import type { ModelFault } from '../pools/layer-messages.ts';
+import { findColumn } from '../risk/features.ts';
+import type { ModelFault } from '../assets/asset-messages.ts';
 
-/** Choice: more columns than there are features would repeat some. */
+/** Choice: more columns than there are features would contain duplicates. */
 const COLUMNS_MAX = 1_024;
-/** Choice: enough to catch a wrong file; more only makes a swap slow. */
+/** Choice: enough to detect a wrong file; more only slow down a swap. */
 const GOLDEN_ROWS_MAX = 1_024;
 
 const shape = z.object({
   name: z.string().min(1).max(128),
   version: z.string().min(1).max(64),
-  /** Of `model.onnx`, so that a pair of files that do not belong together is refused. */
+  /** Hash of `model.onnx`, so that a pair of files that do not belong together is rejected. */
   sha256: z.string().regex(/^[0-9a-fA-F]{64}$/),
   columns: z.array(z.string()).min(1).max(COLUMNS_MAX),
-  /** Names in the graph; needed only where it has several inputs, or several outputs that could be meant. */
+  /** Names in the graph; required only if it has several inputs, or several candidate outputs. */
   input: z.string().min(1).optional(),
   output: z.string().min(1).optional(),
   golden: z
@@ -28,7 +28,7 @@ const shape = z.object({
     .max(GOLDEN_ROWS_MAX),
 });
 
-/** What `model.json` says of `model.onnx`. */
+/** The description of `model.onnx` in `model.json`. */
 export interface ModelManifest {
   readonly name: string;
   readonly version: string;
@@ -41,7 +41,7 @@ export interface ModelManifest {
   readonly golden: readonly GoldenRow[];
 }
 
-/** Rows whose answer is known from the training side: they are run before a model serves. */
+/** Rows whose result is known from training: they are run before a model is used. */
 interface GoldenRow {
   readonly features: readonly number[];
   readonly probability: number;
@@ -56,13 +56,13 @@ export function parseManifest(text: string): ManifestOutcome {
   try {
     value = JSON.parse(text);
   } catch {
-    return fault('manifest_invalid', 'model.json is no JSON');
+    return fault('manifest_invalid', 'model.json is not JSON');
   }
   const parsed = shape.safeParse(value);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     const place = issue === undefined || issue.path.length === 0 ? '' : ` at ${issue.path.join('.')}`;
-    return fault('manifest_invalid', `model.json${place}: ${issue?.message ?? 'it does not fit'}`);
+    return fault('manifest_invalid', `model.json${place}: ${issue?.message ?? 'it does not match the schema'}`);
   }
   const { name, version, sha256, columns: names, input, output, golden } = parsed.data;
   const columns: number[] = [];
@@ -73,10 +73,7 @@ export function parseManifest(text: string): ManifestOutcome {
   }
   const row = golden.findIndex((entry) => entry.features.length !== columns.length);
   if (row >= 0)
-    return fault(
-      'manifest_invalid',
-      `golden row ${row} has not as many features as there are columns (${columns.length})`,
-    );
+    return fault('manifest_invalid', `golden row ${row} must have one feature per column (${columns.length})`);
   return {
     kind: 'ok',
     manifest: {

@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module';
-import type { ModelFault } from '../pools/layer-messages.ts';
+import type { ModelFault } from '../assets/asset-messages.ts';
 import type { ModelManifest } from './model-manifest.ts';
 
-/** Choice: besides the golden rows, a run of this many must answer too: a graph made for one row at a time does not. */
+/** Choice: besides the golden rows, a run of this many rows must work too: a graph made for one row at a time fails. */
 const WIDE_ROWS = 64;
-/** Rounding to 32 bits may take a probability this far out of 0 to 1. */
+/** Rounding to 32 bits may move a probability this far outside of 0 to 1. */
 const ROUNDING = 1e-5;
 
 interface Tensor {
@@ -29,7 +29,7 @@ export interface ModelRuntime {
 /** A model that has passed its golden rows. */
 export interface OpenModel {
   /**
-   * `features` is `Float32Array[rows × columns]`. Probabilities, one a row; NaN where the model's answer is no probability.
+   * `features` is `Float32Array[rows × columns]`. Resolves to one probability per row; NaN if the model's output is not a probability.
    * Rejects when the runtime fails.
    */
   run(features: Float32Array, rows: number): Promise<Float32Array>;
@@ -38,7 +38,7 @@ export interface OpenModel {
 
 export type OpenOutcome = { readonly kind: 'ok'; readonly model: OpenModel; readonly maxError: number } | ModelFault;
 
-/** The runtime, or null where the optional package is not installed or has no binary for this platform. */
+/** Returns the runtime, or null if the optional package is not installed or has no binary for this platform. */
 export function loadRuntime(): ModelRuntime | null {
   try {
     const runtime: unknown = createRequire(import.meta.url)('onnxruntime-node');
@@ -49,9 +49,8 @@ export function loadRuntime(): ModelRuntime | null {
 }
 
 /**
- * Makes a session over the bytes and runs the golden rows in it. Blocks this thread while the runtime loads the graph.
- * The session keeps its own copy of the weights; `bytes` may be in shared memory, which the runtime does not take, so it is copied
- * for the time of loading.
+ * Creates a session from the bytes and runs the golden rows in it. Blocks this thread while the runtime loads the graph. The session keeps
+ * its own copy of the weights. `bytes` may be in shared memory, which the runtime does not accept, so they are copied while loading.
  */
 export async function openModel(
   runtime: ModelRuntime,
@@ -62,10 +61,10 @@ export async function openModel(
   try {
     session = await runtime.InferenceSession.create(Uint8Array.from(bytes), {
       executionProviders: ['cpu'],
-      // One thread each: the score workers are the parallelism, and threads of the runtime would only take turns with them.
+      // One thread each: the score workers are the parallelism, and the runtime's threads would only compete with them.
       intraOpNumThreads: 1,
       interOpNumThreads: 1,
-      // Faults come back as rejections; the runtime's own lines on standard error would only repeat them.
+      // Faults are returned as rejections; the runtime's own lines on standard error would only repeat them.
       logSeverityLevel: 4,
     });
   } catch (error) {
@@ -89,7 +88,7 @@ async function proveSession(runtime: ModelRuntime, manifest: ModelManifest, sess
     const fetches = [output];
     return async (features, rows) => {
       const used = features.subarray(0, rows * width);
-      // The runtime refuses tensors over shared memory.
+      // The runtime rejects tensors over shared memory.
       const data = used.buffer instanceof SharedArrayBuffer ? Float32Array.from(used) : used;
       const tensor = new runtime.Tensor('float32', data, [rows, width]);
       const answers = await session.run({ [input]: tensor }, fetches);
@@ -115,7 +114,9 @@ async function proveSession(runtime: ModelRuntime, manifest: ModelManifest, sess
   return fault('bad_output', reason);
 }
 
-/** Classifiers have a label beside their probabilities; the label comes first in the graph and is never meant. */
+/**
+ * Sorts the outputs so that probabilities come first. Classifiers also output a label; it comes first in the graph and is never the result.
+ */
 function outputsByLikelihood(names: readonly string[]): readonly string[] {
   return [...names].sort((a, b) => Number(/prob/i.test(b)) - Number(/prob/i.test(a)));
 }
@@ -130,13 +131,13 @@ async function runGolden(
   let maxError = 0;
   for (const [i, row] of golden.entries()) {
     const got = probabilities[i] ?? NaN;
-    if (Number.isNaN(got)) return fault('bad_output', `golden row ${i}: the answer is no probability`);
+    if (Number.isNaN(got)) return fault('bad_output', `golden row ${i}: the output is not a probability`);
     const error = Math.abs(got - row.probability);
     if (error > row.tolerance)
       return fault('golden_failed', `golden row ${i}: expected ${row.probability}, got ${got.toFixed(6)}`);
     maxError = Math.max(maxError, error);
   }
-  // The answer to a row may not depend on how many others are in its run.
+  // A row's result must not depend on the number of other rows in its run.
   const first = together.subarray(0, columns.length);
   for (const rows of [1, WIDE_ROWS]) {
     const repeated = new Float32Array(rows * columns.length);
@@ -144,16 +145,16 @@ async function runGolden(
     const answers = await run(repeated, rows);
     const expected = probabilities[0] ?? NaN;
     if (!answers.every((answer) => Math.abs(answer - expected) <= (golden[0]?.tolerance ?? 0) + ROUNDING))
-      return fault('bad_output', `a row's answer changes in a run of ${rows}`);
+      return fault('bad_output', `the output for a row differs in a run of ${rows} rows`);
   }
   return { kind: 'ok', maxError };
 }
 
-/** `[N]`, `[N, 1]`, or `[N, 2]` with the second column meant. Throws on any other shape. */
+/** Accepts `[N]`, `[N, 1]`, or `[N, 2]`, whose second column is the probability. Throws on any other shape. */
 function readProbabilities(tensor: Tensor | undefined, rows: number): Float32Array {
   const data = tensor?.data;
   if (tensor === undefined || !(data instanceof Float32Array || data instanceof Float64Array))
-    throw new Error('it holds no floating-point numbers');
+    throw new Error('it does not contain floating-point numbers');
   const { dims } = tensor;
   const columns = dims.length === 1 ? 1 : dims.length === 2 ? dims[1] : undefined;
   if (dims[0] !== rows || (columns !== 1 && columns !== 2) || data.length !== rows * columns)
@@ -172,7 +173,7 @@ function isRuntime(value: unknown): value is ModelRuntime {
 }
 
 function fault(code: ModelFault['code'], detail: string): ModelFault {
-  // The runtime's messages can be long and hold line ends; they are shown in one line of public text.
+  // The runtime's messages can be long and contain line breaks; they are shown in one line of public text.
   return { kind: 'fault', code, detail: detail.replace(/\s+/g, ' ').slice(0, 300) };
 }
 

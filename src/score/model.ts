@@ -1,54 +1,54 @@
-import type { ModelContent, SharedFile } from '../pools/layer-messages.ts';
+import type { ModelContent, SharedFile } from '../assets/asset-messages.ts';
 import type { SlotStatus } from './geoip.ts';
 import { loadRuntime, openModel } from './model-session.ts';
 import type { ModelRuntime, OpenModel } from './model-session.ts';
 
-/** Choice: faulty runs in a row after which the layer counts as broken; a single odd row is no broken model. */
+/** Choice: consecutive failed runs after which the model counts as failed; a single invalid row does not indicate a broken model. */
 const BROKEN_AFTER = 3;
-/** Choice: sound runs in a row after which a broken layer counts as running again. */
+/** Choice: consecutive valid runs after which a failed model counts as healthy again. */
 const MENDED_AFTER = 100;
 /** Choice: how long a replaced session stays usable for the batch that still holds it; a batch takes under a millisecond. */
 const RELEASE_AFTER_MS = 1_000;
 
-/** The model that serves. A batch takes it once, fills its features by its columns, and runs it: a swap meanwhile is harmless. */
+/** The model in use. A batch acquires it once, fills its features by its columns, and runs it, so a swap meanwhile is harmless. */
 export interface ActiveModel {
   readonly version: string;
   /** For `fillFeatures`. */
   readonly columns: readonly number[];
   /**
-   * `features` is `Float32Array[rows × columns.length]`, all finite. One probability a row, NaN for a row on which the model gave
-   * none; null when the run failed. Never rejects: without an answer the rules decide alone.
+   * `features` is `Float32Array[rows × columns.length]`, all finite. Resolves to one probability per row, NaN for a row without a valid
+   * one; null when the run failed. Never rejects: without a result the rules decide alone.
    */
   run(features: Float32Array, rows: number): Promise<Float32Array | null>;
 }
 
-/** The model layer of one worker. */
-export interface ModelLayer {
+/** The model asset of one worker. */
+export interface ModelAsset {
   /** Null while rules decide alone. */
   current(): ActiveModel | null;
   /**
-   * Takes a newer content. The new session is made and proven before it replaces the old one, and one that fails leaves the old
-   * one. Blocks this thread while the graph loads; never rejects. Swaps are taken one after the other.
+   * Installs a newer content. The new session is created and tested before it replaces the old one; if it fails, the old one stays. Blocks
+   * this thread while the graph loads; never rejects. Swaps run one after the other.
    */
   swap(content: ModelContent): Promise<void>;
   status(): SlotStatus;
-  /** Releases the session. Ends before the worker does. */
+  /** Releases the session. Await it before the worker ends. */
   close(): Promise<void>;
 }
 
-/** `changed` is called after each later swap, and whenever the layer breaks or runs again. */
-export async function createModelLayer(
+/** Calls `changed` after each later swap, and whenever the model fails or recovers. */
+export async function createModelAsset(
   initial: ModelContent,
   changed: () => void = () => {},
   runtimeOf: () => ModelRuntime | null = loadRuntime,
-): Promise<ModelLayer> {
-  const layer = new Layer(runtimeOf);
+): Promise<ModelAsset> {
+  const layer = new Asset(runtimeOf);
   await layer.swap(initial);
   layer.report(changed);
   return layer;
 }
 
-class Layer implements ModelLayer {
+class Asset implements ModelAsset {
   #serving: Serving | null = null;
   #status: SlotStatus = { generation: -1, state: 'absent', version: null, detail: '' };
   #queue: Promise<void> = Promise.resolve();
@@ -111,7 +111,7 @@ class Layer implements ModelLayer {
       this.#status = { generation, state: 'absent', version: null, detail: 'onnxruntime-node is not installed' };
       return;
     }
-    // Loaded for a model alone: most workers have none, and its schema brings a package of 95 modules and 3 MB.
+    // Loaded only for a model: most workers have none, and its schema imports a package of 95 modules and 3 MB.
     const { parseManifest } = await import('./model-manifest.ts');
     const parsed = parseManifest(manifestText);
     const outcome =
@@ -147,7 +147,7 @@ class Layer implements ModelLayer {
     this.#status = {
       ...this.#status,
       state,
-      detail: state === 'ok' ? '' : `${BROKEN_AFTER} runs in a row gave no sound answer`,
+      detail: state === 'ok' ? '' : `${BROKEN_AFTER} consecutive runs returned no valid result`,
     };
     this.#changed();
   }
@@ -181,7 +181,7 @@ class Serving implements ActiveModel {
     return probabilities;
   }
 
-  /** From here on its faults say nothing about the layer. */
+  /** From here on its faults do not affect the asset's status. */
   retire(): void {
     this.#retired = true;
   }

@@ -1,16 +1,16 @@
 import { BroadcastChannel } from 'node:worker_threads';
-import { compilePolicies, DEFAULT_DOCUMENT, type PolicySet } from '../core/policy-set.ts';
-import type { PolicyContent, PolicyMessage, PolicySeed } from '../pools/policy-messages.ts';
+import { compilePolicies, DEFAULT_DOCUMENT, type PolicySet } from '../risk/policy/policy-set.ts';
+import type { PolicyContent, PolicyMessage, PolicySeed } from '../assets/policy-messages.ts';
 
 /** The policies of one score worker. */
 export interface WorkerPolicies {
-  /** What counts now. It changes only when this thread's event loop turns: ask once for what must be judged alike. */
+  /** The current policies. They only change in a turn of this thread's event loop: read them once for decisions that must be consistent. */
   current(): PolicySet;
   /** Stops listening. */
   close(): void;
 }
 
-/** Opens the policies out of workerData, and takes newer ones from the main thread from then on, between two batches. */
+/** Opens the policies in workerData, and installs newer ones from the main thread from then on, between two batches. */
 export function openWorkerPolicies(seed: PolicySeed): WorkerPolicies {
   const channel = new BroadcastChannel(seed.channel);
   let { generation } = seed.content;
@@ -23,7 +23,7 @@ export function openWorkerPolicies(seed: PolicySeed): WorkerPolicies {
   });
   // The pool's own port keeps the worker alive, not this channel.
   channel.unref();
-  // workerData lives as long as its worker: without this, the first document would stay in memory after a change.
+  // Releases the first document. workerData lives as long as its worker, so it would otherwise stay in memory after a change.
   seed.content = { generation, document: DEFAULT_DOCUMENT, customerNumbers: new Map() };
   channel.postMessage({ kind: 'hello', generation } satisfies PolicyMessage);
   return { current: () => current, close: () => channel.close() };

@@ -1,13 +1,15 @@
-import type { Store } from '../store/open-store.ts';
+import type { Store } from '../state/open-store.ts';
 import type { GeoIp } from './geoip.ts';
 import type { Sources } from './gather.ts';
 
-/** The worker's sources of facts. Direction of failure: open; a store that cannot be read leaves its rules quiet and says so. */
+/**
+ * The worker's sources of facts. Direction of failure: open; if a store cannot be read, its rules stay quiet and the failure is reported.
+ */
 export interface WorkerSources {
   readonly sources: Sources;
   /** Begins a batch: its reads see everything that was committed before. */
   begin(): void;
-  /** Whether a read of the store failed since the last call. */
+  /** Returns whether a read of the store failed since the last call. */
   takeStoreFailure(): boolean;
 }
 
@@ -18,7 +20,7 @@ export function createSources(
   let failed = false;
   return {
     sources: {
-      // Choice: written out, for a function made for each read costs more than the read's own try.
+      // Choice: repeats the try block, because a closure created for each read costs more than the read itself.
       findList(customer, fingerprint, now) {
         try {
           return store.lists.find(customer, fingerprint, now);

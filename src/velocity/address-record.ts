@@ -1,5 +1,5 @@
-import type { HistoryEvent, IpHistory } from '../core/history.ts';
-import { isPayingStep } from '../core/outcome.ts';
+import type { HistoryEvent, IpHistory } from '../risk/history.ts';
+import { isPayingStep } from '../risk/event-outcome.ts';
 import { ARRIVAL_WORDS, Arrivals } from './arrivals.ts';
 import { Counter } from './counter.ts';
 import type { EventKeys } from './event-keys.ts';
@@ -13,11 +13,11 @@ import type { Table } from './table.ts';
 import { HOUR_SET, memberOf } from './timed-set.ts';
 
 /**
- *   0 hash   1 flags   2-7 decisions, 12 of 1 min   8-13 cold logins, 12 of 10 min   14-19 cold payments, 12 of 1 h
+ *   0 hash   1 flags   2-7 decisions, 12 of 1 min   8-13 cold-start logins, 12 of 10 min   14-19 cold-start payments, 12 of 1 h
  *   20-25 arrivals of 10 min, 26-31 of 1 h (`arrivals.ts`)
  *
- * In further records: sign-ups (`signup-record.ts`), outcomes (`outcome-record.ts`), and a set of the entities of cold events for each
- * name of their keys.
+ * Further records hold sign-ups (`signup-record.ts`), outcomes (`outcome-record.ts`), and for each entity key name a set of the entities
+ * seen in cold-start events.
  */
 const AT_FLAGS = 1;
 const AT_ARRIVALS = 20;
@@ -28,12 +28,16 @@ const FLAG_COLD = 16;
 const FLAG_OUTCOMES = 32;
 const DAY_MS = 86_400_000;
 /**
- * Choice: no entity is cold twice on a network but one whose login failed, so a few cold events are that many entities, whatever their
- * names; only from more on are the sets of the names asked. Most addresses never get there, and save two records a request.
+ * Choice: an entity is cold at most once per network unless its login failed. Up to this number of cold-start events, their number is
+ * therefore used as the number of cold entities, whatever the key names, and the sets per key name are not read. Most addresses stay below
+ * it, which saves two records per request.
  */
 const COLD_TAKEN_MAX = 3;
 
-/** Those that ask what strangers do at the address; the counts of others are 0, and their records are not touched. */
+/**
+ * Event types whose rules read what unknown identities do at the address. For other types these counts are 0 and their records are not
+ * read.
+ */
 const ACCOUNT_STEPS: ReadonlySet<string> = new Set(['login', 'signup', 'payment', 'checkout']);
 
 type HostKey = Pick<EventKeys, 'hostLow' | 'hostHigh'>;
@@ -65,7 +69,7 @@ export class AddressRecords {
     this.#outcomes = new OutcomeRecords(table, KIND_OUTCOMES, SALT_ADDRESS_OUTCOMES, DAY_MS);
   }
 
-  /** null where the record cannot be had. `outcome` is the event's own, where it counts. */
+  /** Returns null when the record is unavailable. `outcome` is the event's own outcome, if it counts. */
   observe(
     event: HistoryEvent,
     keys: EventKeys,
@@ -106,7 +110,7 @@ export class AddressRecords {
     };
   }
 
-  /** Counts an outcome of an event at the address. */
+  /** Counts the outcome of an earlier event at the address. */
   count({ hostLow, hostHigh }: HostKey, outcome: OutcomeChange): void {
     const record = this.#table.find(hostLow, hostHigh, KIND_ADDRESS, Math.floor(outcome.nowMs / 1_000));
     if (record !== 0) this.#count(record, { hostLow, hostHigh }, outcome);

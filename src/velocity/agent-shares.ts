@@ -3,14 +3,14 @@ import { KIND_POPULATION } from './layout.ts';
 import type { Table } from './table.ts';
 
 /**
- * How many sessions of a customer's known people have each agent, so that a crowd of strangers with one agent stands out. Known people
- * alone: no attack makes its agent usual, and a new version of a browser becomes so as people get it.
+ * Counts how many sessions of a customer's known accounts use each agent, so that a crowd of unknown accounts with one agent stands out.
+ * Only known accounts count: an attack cannot make its own agent usual, while a new browser version becomes usual as people update.
  *
  *   a record of totals: 0 hash   1 day   2 sessions of the day   3 of the days before
- *   16 records of cells: 0 hash   1 day   2-31 a cell for each agent, or for a few: of the day << 16 | of the days before
+ *   16 records of cells: 0 hash   1 day   2-31 a cell for one or a few agents: of the day << 16 | of the days before
  *
- * With each day the days before count half. 17 records of 137 bytes, 2.3 KB a customer. A cell's day ends at 65,535: of larger customers
- * the share of the most frequent agents is too small.
+ * The counts of earlier days are halved every day. 17 records of 137 bytes, 2.3 KB a customer. A cell's count for one day stops at 65,535,
+ * so for larger customers the share of the most frequent agents is too small.
  */
 const RECORDS = 16;
 const AT_DAY = 1;
@@ -20,7 +20,7 @@ const AT_TOTAL_NOW = 2;
 const AT_TOTAL_BEFORE = 3;
 const DAY_MS = 86_400_000;
 const MASK = 0xffff;
-/** Choice: of fewer known sessions no share says anything. */
+/** Choice: with fewer known sessions a share is not significant. */
 const SESSIONS_MIN = 50;
 const TRIES_MAX = 64;
 
@@ -31,7 +31,7 @@ export class AgentShares {
     this.#table = table;
   }
 
-  /** Counts a session of a known person. `low` and `high` are the customer's key. */
+  /** Counts a session of a known account. `low` and `high` are the customer's key. */
   note(low: number, high: number, agent: number, nowMs: number): void {
     const { words } = this.#table;
     const totals = this.#totals(low, high, nowMs);
@@ -46,7 +46,7 @@ export class AgentShares {
     this.#table.lose();
   }
 
-  /** The agent's share, today's or that of the days before, whichever is larger; null while too few sessions are known. */
+  /** Returns the agent's share of today or of the days before, whichever is larger; null while too few sessions are known. */
   shareOf(low: number, high: number, agent: number, nowMs: number): number | null {
     const { words } = this.#table;
     const totals = this.#totals(low, high, nowMs);
@@ -79,13 +79,13 @@ export class AgentShares {
     if (days === 0) return record;
     for (let at = record + AT_CELLS; at < record + AT_CELLS + CELLS_PER_RECORD; at++) {
       const word = words[at] ?? 0;
-      // An event that another worker counts in this very moment is lost to the share.
+      // An event that another worker counts at the same moment is lost.
       Atomics.store(words, at, halved((word >>> 16) + (word & MASK), days) & MASK);
     }
     return record;
   }
 
-  /** Days since the record's, which one caller gets, and only once. */
+  /** Returns the days elapsed since the record's day. Only one caller gets them, and only once; all others get 0. */
   #daysOver(record: number, nowMs: number): number {
     const { words } = this.#table;
     const day = Math.floor(nowMs / DAY_MS);
@@ -105,7 +105,7 @@ function cellOf(agent: number): number {
   return AT_CELLS + ((agent >>> 12) % CELLS_PER_RECORD);
 }
 
-/** The day itself in full, and half of it for each further day. */
+/** Halves the count once per elapsed day, so yesterday's sessions count half. */
 function halved(count: number, days: number): number {
   return Math.floor(count / 2 ** Math.min(30, days));
 }

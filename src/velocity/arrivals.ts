@@ -1,9 +1,9 @@
 import type { Table } from './table.ts';
 
 /**
- * How many sessions arrived at an address, and how many of them by a cold event, in fifths of the window: a word each of
- * epoch & 0xff << 24 | cold << 12 | all. A session that stays counts once in a window. The oldest fifth counts by the part of
- * it that is in the window. A fifth with 4,095 arrivals takes in no more, so the share stays what it is.
+ * Counts how many sessions arrived at an address and how many of them with a cold-start event, in fifths of the window. One word per fifth:
+ * epoch & 0xff << 24 | cold << 12 | all. A session that stays at the address counts once per window. The oldest fifth is weighted by the
+ * part of it that is inside the window. A fifth with 4,095 arrivals stops counting, so the share keeps its value.
  */
 export const ARRIVAL_WORDS = 6;
 
@@ -13,14 +13,14 @@ const EPOCH_MASK = 0xff;
 const COLD = 1 << 12;
 const TRIES_MAX = 64;
 
-/** Where the words are, and how long the window is. */
+/** Location of the words in the record, and the length of the window. */
 export interface ArrivalsShape {
   readonly at: number;
   readonly windowMs: number;
 }
 
 export class Arrivals {
-  /** Cold arrivals that the last `share` saw, the oldest fifth in full: no fewer than there are in the window. */
+  /** Cold arrivals seen by the last `share`, with the oldest fifth in full: an upper bound of those in the window. */
   coldMost = 0;
   readonly #table: Table;
   readonly #at: number;
@@ -34,7 +34,7 @@ export class Arrivals {
     this.#widthMs = windowMs / FIFTHS;
   }
 
-  /** `isNew` false: a session that was counted already turns out to be cold. */
+  /** `isNew` is false when a session that was already counted turns out to be cold. */
   add(record: number, isCold: boolean, nowMs: number, isNew = true): void {
     const { words } = this.#table;
     const epoch = Math.floor(nowMs / this.#widthMs);
@@ -50,7 +50,10 @@ export class Arrivals {
     this.#table.lose();
   }
 
-  /** Cold arrivals by arrivals, 0 to 1; 0 without any. Removes what is over, all of it after a rest of a window. */
+  /**
+   * Returns cold arrivals divided by all arrivals, 0 to 1; 0 without arrivals. Removes expired fifths; after an idle time longer than the
+   * window, all of them.
+   */
   share(record: number, nowMs: number, restSeconds: number): number {
     const { words } = this.#table;
     const epoch = Math.floor(nowMs / this.#widthMs);
@@ -63,7 +66,7 @@ export class Arrivals {
       const word = words[i] ?? 0;
       if (word === 0) continue;
       const age = (epoch - (word >>> 24)) & EPOCH_MASK;
-      // The epochs of a clock that is a little behind: those of times to come.
+      // The previous epoch modulo 256 plus one: from a clock that is slightly ahead of this one.
       const isAhead = age === EPOCH_MASK;
       if (isOver || (age > FIFTHS && !isAhead)) Atomics.compareExchange(words, i, word, 0);
       else {

@@ -1,10 +1,10 @@
 import type { Table } from './table.ts';
 
 /**
- * Counts of what a ring had no room for, by when it was: a word for each ninth of the window, epoch << 16 | count. The oldest
- * bucket is in the window with a part only, and counts by that part.
+ * Counts, by their time, the events that a ring had no room for: one word per ninth of the window, epoch << 16 | count. Only part of the
+ * oldest bucket is inside the window; it is weighted by that part.
  *
- * Error: at most the count in that ninth, on average under a tenth of it at even traffic; a bucket ends at 65,535.
+ * Error: at most the count in that ninth, on average under a tenth of it with even traffic. A bucket stops at 65,535.
  */
 export const BUCKETS = 10;
 
@@ -24,7 +24,7 @@ export function addToBucket(table: Table, at: number, windowMs: number, eventMs:
   table.lose();
 }
 
-/** Not a whole number: the oldest bucket counts by its part. */
+/** Returns a fraction, because the oldest bucket is weighted. */
 export function sumBuckets({ words }: Table, at: number, windowMs: number, nowMs: number): number {
   const widthMs = widthOf(windowMs);
   const epoch = Math.floor(nowMs / widthMs);

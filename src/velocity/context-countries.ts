@@ -1,17 +1,17 @@
-import type { Familiarity } from '../core/history.ts';
+import type { Familiarity } from '../risk/history.ts';
 
 /**
- * Two countries of an account in one word, 16 bits each: code 10 bits (`country.ts`) << 6 | sessions 6 bits, where 63 are 63 and more; 0 is
- * none. A third country takes the place of the one that was used less.
+ * Two countries of an account in one word, 16 bits each: code 10 bits (`country.ts`) << 6 | sessions 6 bits, where 63 means 63 or more; 0
+ * is empty. A third country replaces the less used one.
  *
- * Of two workers that count at once one may be lost.
+ * When two workers count at the same time, one count may be lost.
  */
 const HALF = 0xffff;
 const COUNT_BITS = 6;
 const COUNT_MAX = 63;
 const HALVES = [0, 16] as const;
 
-/** `code` 0 is no country. */
+/** `code` 0 means that the event has no country. */
 export function countryFamiliarity(word: number, code: number): Familiarity {
   if (code === 0 || word === 0) return 'unknown';
   return shiftOf(word, code) < 0 ? 'new' : 'known';
@@ -25,7 +25,7 @@ export function addCountry(words: Uint32Array, at: number, code: number): void {
   Atomics.compareExchange(words, at, word, withHalf(word, shift, (code << COUNT_BITS) | count));
 }
 
-/** Takes one session back. */
+/** Reverts one session. */
 export function removeCountry(words: Uint32Array, at: number, code: number): void {
   const word = words[at] ?? 0;
   const shift = shiftOf(word, code);

@@ -3,12 +3,14 @@ import { KIND_POPULATION } from './layout.ts';
 import type { Table } from './table.ts';
 
 /**
- * How common agents and places are among a customer's sessions: a count-min sketch of two rows with 2,046 cells of 16 bits, both kinds of
- * values in one; 33 records a row, made as they are needed, and one for the number of sessions: at most 9.2 KB a customer and kind of key.
+ * Estimates how common agents and locations are among a customer's sessions. A count-min sketch with two rows of 2,046 cells of 16 bits
+ * holds both kinds of values. A row has up to 33 records, created on demand, and one more record holds the number of sessions: at most 9.2
+ * KB a customer and kind of key.
  *
- *   0 hash   1-31 two cells each; of the record for the number: 1 sessions
+ *   0 hash   1-31 two cells each; in the record of the number: 1 sessions
  *
- * After 60,000 sessions all is halved, so that it follows the customer. A count errs upwards, by some 1/1,000 of the sessions.
+ * After 60,000 sessions all counts are halved, so that the sketch follows the customer. A count errs upwards, by about 1/1,000 of the
+ * sessions.
  */
 const ROWS = 2;
 const CELLS_PER_RECORD = 62;
@@ -35,7 +37,7 @@ export class ContextPopulation {
     this.#table = table;
   }
 
-  /** Counts a session with these values; 0 is none. */
+  /** Counts a session with these values; 0 means that the session has no such value. */
   add(key: PopulationKey, agent: number, place: number, nowSeconds: number): void {
     const { words } = this.#table;
     const record = this.#part(key, NUMBER_PART, nowSeconds, true);
@@ -56,7 +58,7 @@ export class ContextPopulation {
     return this.#share(key, ~place, nowSeconds);
   }
 
-  /** Among the sessions, 0 to 1; of what nobody had half a session. */
+  /** Returns the share of sessions with the value, 0 to 1. A value never seen counts as half a session. */
   #share(key: PopulationKey, value: number, nowSeconds: number): number {
     const { words } = this.#table;
     const record = this.#part(key, NUMBER_PART, nowSeconds, false);
@@ -84,7 +86,7 @@ export class ContextPopulation {
     }
   }
 
-  /** Sets where a value's cell of a row is. */
+  /** Sets `#record`, `#word` and `#shift` to the value's cell in a row; `#record` is 0 when there is no such record. */
   #find(key: PopulationKey, value: number, row: number, nowSeconds: number, makes: boolean): void {
     const hash = mix(value, row === 0 ? key.populationLow : key.populationHigh, SALT_CONTEXTS + 2 + row) >>> 0;
     const cell = hash % CELLS;
@@ -94,7 +96,7 @@ export class ContextPopulation {
     this.#shift = (inRecord & 1) * 16;
   }
 
-  /** By whoever halved the number of sessions; what is counted meanwhile may be lost. */
+  /** Runs on the thread that halved the number of sessions. Counts added at the same time may be lost. */
   #halve(key: PopulationKey, nowSeconds: number): void {
     const { words } = this.#table;
     for (let part = 0; part < NUMBER_PART; part++) {

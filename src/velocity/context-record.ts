@@ -1,4 +1,4 @@
-import type { ContextHistory, EntityHistory, Familiarity, HistoryEvent } from '../core/history.ts';
+import type { ContextHistory, EntityHistory, Familiarity, HistoryEvent } from '../risk/history.ts';
 import { placeValue } from './context-place.ts';
 import { addCountry, countryFamiliarity, removeCountry } from './context-countries.ts';
 import { ContextPopulation, type PopulationKey } from './context-population.ts';
@@ -12,15 +12,15 @@ import { memberOf } from './timed-set.ts';
 import { TAUGHT_CONTEXT, TAUGHT_FIRST_CONTEXT, type TracedEvent } from './trace.ts';
 
 /**
- * In which contexts an account is used. One record for each account that logs in, signs up or pays.
+ * The contexts in which an account is used. One record for each account that logs in, signs up, checks out or pays.
  *
- *   0 hash   1 first session, Unix seconds   2 sessions   3-6 agents, 7-10 places (`counted-set.ts`)
+ *   0 hash   1 first session, Unix seconds   2 sessions   3-6 agents, 7-10 locations (`counted-set.ts`)
  *   11-14 exact agents, 15-18 devices, 19-26 networks (`familiar-set.ts`)
  *   27-30 sessions that were counted: 28 bits of the session | day 4 bits   31 two countries, 16 bits each (`context-countries.ts`)
  *
- * The first session makes its context familiar. A later one with two of device, network and place new, which does not look like the
- * account, teaches no agent and no place, and what it brought becomes familiar when it comes again after a day, or at once when a
- * challenge was passed: whoever has the password is not known by using it twice.
+ * The first session makes its context familiar. A later session is doubtful when two of device, network and location are new and the
+ * context does not resemble the account: it adds no agent and no location. Its device, exact agent and network become familiar when they
+ * are seen again after a day, or at once when a challenge was passed. Using a stolen password twice must not make the thief familiar.
  */
 const AT_FIRST = 1;
 const AT_SESSIONS = 2;
@@ -29,11 +29,11 @@ const COUNTED = 4;
 const AT_COUNTRIES = 31;
 const DAY_BITS = 0xf;
 
-/** Source: the default rules: an account is asked nothing before. */
+/** Source: the default rules, which compare no context of a younger account. */
 const SETTLED_SECONDS = 30 * 60;
 const DAY_SECONDS = 86_400;
 const HOUR_SECONDS = 3_600;
-/** Source: the default rules, with the formula: by how much each known one lowers the ratio. */
+/** Source: the default rules and their formula: how much each familiar attribute lowers the ratio. */
 const KNOWN_NETWORK = 1;
 const KNOWN_DEVICE = 2;
 const KNOWN_EXACT_AGENT = 1;
@@ -41,7 +41,7 @@ const RATIO_MAX_ON_KNOWN_DEVICE = 0.5;
 
 const TEACHING: ReadonlySet<string> = new Set(['login', 'signup', 'checkout', 'payment']);
 
-/** What of an event is compared; 0 where it does not say. */
+/** The attributes of an event that are compared; 0 if the event does not have it. */
 interface Context {
   readonly agent: number;
   readonly exactAgent: number;
@@ -52,7 +52,7 @@ interface Context {
 }
 
 export class ContextRecords {
-  /** Of the last `observe`: bits of a trace. */
+  /** Set by the last `observe`: bits of a trace. */
   taught = 0;
   readonly #table: Table;
   readonly #population: ContextPopulation;
@@ -72,7 +72,10 @@ export class ContextRecords {
     this.#networks = new FamiliarSet(table, { at: 19, words: 8 });
   }
 
-  /** Of the event's entity at `n`, as `entity` says; null while no context of it is known. `isBad`: the login failed. */
+  /**
+   * Compares the context of the event's entity at index `n`; `entity` is that entity's history. Returns null while no context of it is
+   * known. `isBad`: the login failed.
+   */
   observe(
     event: HistoryEvent,
     keys: EventKeys,
@@ -116,7 +119,7 @@ export class ContextRecords {
     return found.ratio === 0 || nowSeconds - first >= SETTLED_SECONDS ? found : { ...found, ratio: 0 };
   }
 
-  /** Takes back what a login taught that turns out to have failed. */
+  /** Reverts what a login added that later turns out to have failed. */
   forget(low: number, high: number, taught: number, event: TracedEvent, nowMs: number): void {
     const nowSeconds = Math.floor(nowMs / 1_000);
     const record = (taught & TAUGHT_CONTEXT) === 0 ? 0 : this.#table.find(low, high, KIND_CONTEXT, nowSeconds);
@@ -139,7 +142,10 @@ export class ContextRecords {
     if (sessions <= 1) Atomics.store(words, record + AT_FIRST, 0);
   }
 
-  /** An event turns out to have been the person's own; `isPassed`: by a challenge, which a stolen password does not pass. */
+  /**
+   * Learns the context of an event that was confirmed as the account owner's. `isPassed`: confirmed by a challenge, which a stolen password
+   * does not pass.
+   */
   confirm(low: number, high: number, event: TracedEvent, isPassed: boolean, keys: PopulationKey, nowMs: number): void {
     const nowSeconds = Math.floor(nowMs / 1_000);
     const record = this.#table.find(low, high, KIND_CONTEXT, nowSeconds);
@@ -174,7 +180,7 @@ export class ContextRecords {
     const deviceOrAgent = device === 'unknown' ? exactAgent : device;
     const news = Number(deviceOrAgent === 'new') + Number(network === 'new') + Number(place === 'new');
     let ratio = 0;
-    // Mostly nobody asks, and the population is not read.
+    // Rarely true, so the population is seldom read.
     if (news >= 2) {
       if (context.agent !== 0) {
         ratio += ratioOf(agentCount, sessions, () => this.#population.agentShare(keys, context.agent, nowSeconds));
@@ -191,7 +197,7 @@ export class ContextRecords {
     return { name: entity.name, sessions, ratio, device, exactAgent, agent, network, place, country };
   }
 
-  /** Counts a session. */
+  /** Counts a session and learns its context. */
   #learn(
     record: number,
     context: Context,
@@ -220,7 +226,7 @@ export class ContextRecords {
     Atomics.compareExchange(words, record + AT_SESSIONS, sessions + 1, (sessions + 1) >> 1);
   }
 
-  /** Returns whether any of it was not there. */
+  /** Returns whether any of the attributes was not in its set. */
   #see(record: number, { device, exactAgent, site }: Context, hour: number, asFamiliar: boolean): boolean {
     let isNew = false;
     if (device !== 0) isNew = this.#devices.see(record, device, hour, asFamiliar);
@@ -233,7 +239,10 @@ export class ContextRecords {
     return this.#countedAt(record, sessionLow, nowSeconds) >= 0;
   }
 
-  /** Where the session was counted on this day or the one before: one that lasts for weeks counts every other day; -1 for no place. */
+  /**
+   * Returns the slot in which the session was counted today or yesterday (a session that lasts for weeks counts every other day); -1 if it
+   * was not.
+   */
   #countedAt(record: number, sessionLow: number, nowSeconds: number): number {
     const { words } = this.#table;
     const today = countedWord(sessionLow, nowSeconds);
@@ -250,8 +259,8 @@ function familiarity(set: FamiliarSet, record: number, member: number, hour: num
 }
 
 /**
- * log10 of p / p(x | account), with p(x | account) = (count + p/2) / (sessions + 1/2). What the account never had gives the same for
- * every p, so then p is not asked for.
+ * Returns log10 of p / p(x | account), where p(x | account) = (count + p/2) / (sessions + 1/2). For a value that the account never had, p
+ * cancels out and is not looked up.
  */
 function ratioOf(count: number, sessions: number, share: () => number): number {
   if (count === 0) return Math.log10(2 * sessions + 1);

@@ -1,14 +1,14 @@
 import type { Table } from './table.ts';
 
 /**
- * Values and how often each was seen, a word each: 13 bits of the value << 19 | count 10 bits << 9 | day of the last sight 9 bits;
- * 0 is none. A new value takes the place of the one seen least, of equals the one not seen for longest.
+ * Values with the number of times each was seen, one word each: 13 bits of the value << 19 | count 10 bits << 9 | day last seen 9 bits; 0
+ * is empty. A new value replaces the one with the lowest count; on a tie, the one not seen for longest.
  */
 const VALUE_SHIFT = 19;
 const COUNT_SHIFT = 9;
 const DAY_MASK = 0x1ff;
 export const COUNT_MAX = 0x3ff;
-/** Values are 1 to 8,191. */
+/** Values range from 1 to 8,191. */
 const VALUE_MASK = 0x1fff;
 
 export function valueOf(hash: number): number {
@@ -16,7 +16,7 @@ export function valueOf(hash: number): number {
 }
 
 export interface CountedShape {
-  /** First word in the record. */
+  /** Index of the first word in the record. */
   readonly at: number;
   readonly words: number;
 }
@@ -37,19 +37,19 @@ export class CountedSet {
     return at < 0 ? 0 : countOf(this.#words[at] ?? 0);
   }
 
-  /** Counts the value once more. Returns its count; one of `COUNT_MAX` must be halved before the next. */
+  /** Increments the value's count and returns it. When it reaches `COUNT_MAX`, the caller must call `halve` before the next `add`. */
   add(record: number, value: number, day: number): number {
     const words = this.#words;
     const found = this.#find(record, value);
     const at = found < 0 ? this.#leastOf(record, day) : found;
     const word = words[at] ?? 0;
     const count = Math.min(COUNT_MAX, (found < 0 ? 0 : countOf(word)) + 1);
-    // Of two that count at once one may be lost: counts are a share of some dozens.
+    // When two workers count at the same time, one count may be lost: acceptable, since counts are shares of a few dozen.
     Atomics.compareExchange(words, at, word, wordOf(value, count, day));
     return count;
   }
 
-  /** Takes one sight of the value back. */
+  /** Decrements the value's count; removes it at 0. */
   remove(record: number, value: number): void {
     const at = this.#find(record, value);
     if (at < 0) return;

@@ -2,27 +2,27 @@ import { addToBucket, BUCKETS, sumBuckets } from './buckets.ts';
 import { KIND_BUSY } from './layout.ts';
 import type { Table } from './table.ts';
 
-/** Keeps the last events of a window one by one. */
+/** Keeps the last events of a window individually. */
 export interface CounterRing {
-  /** The time of the event that the last `add` pushed out although it is inside of the window, ms; -1 without one. */
+  /** Time of the event that the last `add` overwrote although it is still inside the window, ms; -1 without one. */
   readonly pushedOutMs: number;
-  /** Adds an event. Returns how many of those that are kept are in the window. */
+  /** Adds an event. Returns how many of the kept events are in the window. */
   add(record: number, nowMs: number, restSeconds: number): number;
   count(record: number, nowMs: number, restSeconds: number): number;
 }
 
 /**
- * Counts events of a window: the last ones by a ring in the subject's record, what the ring pushes out while it still counts in
- * a further record that only busy subjects have.
+ * Counts the events of a window: the last ones with a ring in the subject's record. Events that the ring overwrites while they still count
+ * go to an overflow record, which only busy subjects have.
  *
  *   0 hash   1-10, 11-20, 21-30 buckets of the subject's counters, up to three (`buckets.ts`)   31 unused
  */
 export interface CounterShape {
   readonly windowMs: number;
-  /** Where the subject's record keeps its flags, and the flag that says that a further record was made. */
+  /** Word of the flags in the subject's record, and the flag that is set when the overflow record exists. */
   readonly flagsAt: number;
   readonly flag: number;
-  /** 0 to 2: the place in the further record. */
+  /** Index in the overflow record, 0 to 2. */
   readonly counter: number;
 }
 
@@ -37,14 +37,14 @@ export class Counter {
     this.#shape = shape;
   }
 
-  /** Adds an event and counts, the present one included. `low` and `high` are the subject's key. */
+  /** Adds an event and returns the count including it. `low` and `high` are the subject's key. */
   add(record: number, low: number, high: number, nowMs: number, restSeconds: number): number {
     const count = this.#ring.add(record, nowMs, restSeconds);
     if (this.#ring.pushedOutMs >= 0) this.#push(record, low, high, nowMs, this.#ring.pushedOutMs);
     return count + this.#pushed(record, low, high, nowMs);
   }
 
-  /** Counts; removes from the ring what is over, so it must run whenever the record is used. */
+  /** Returns the count. Removes expired events from the ring, so it must run whenever the record is used. */
   count(record: number, low: number, high: number, nowMs: number, restSeconds: number): number {
     return this.#ring.count(record, nowMs, restSeconds) + this.#pushed(record, low, high, nowMs);
   }

@@ -1,4 +1,4 @@
-/** Countries as 10 bits: 1 to 676 for `AA` to `ZZ`; 0 for none, and for what is no code of two upper-case letters. */
+/** Encodes a country in 10 bits: 1 to 676 for `AA` to `ZZ`; 0 for null and for anything but two upper-case letters. */
 export function codeOfCountry(country: string | null): number {
   if (country === null || country.length !== 2) return 0;
   const first = country.charCodeAt(0) - 65;
@@ -15,8 +15,8 @@ export function countryOfCode(code: number): string | null {
 }
 
 /**
- * A country and when it was seen last in one word: code << 22 | Unix seconds & 0x3fffff. Seconds go round in 48 days, and what is
- * kept is under 30 days old unless nothing with a country was seen for as long, which `ageOfCountry` cannot tell.
+ * A country and the time it was last seen, in one word: code << 22 | Unix seconds & 0x3fffff. The seconds wrap around after 48 days. Kept
+ * values are under 30 days old, unless no event with a country came for longer; `ageOfCountry` cannot detect that case.
  */
 const SECONDS_MASK = 2 ** 22 - 1;
 
@@ -28,7 +28,7 @@ export function codeOfWord(word: number): number {
   return word >>> 22;
 }
 
-/** Seconds; 0 for times to come, up to one day. */
+/** Returns seconds; 0 for times in the future, up to one day ahead. */
 export function ageOfCountry(word: number, nowSeconds: number): number {
   const age = (nowSeconds - word) & SECONDS_MASK;
   return age > SECONDS_MASK - 86_400 ? 0 : age;

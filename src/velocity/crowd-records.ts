@@ -1,14 +1,15 @@
-import { isCodeStep } from '../core/guess-steps.ts';
-import { isPayingStep } from '../core/outcome.ts';
-import type { CrowdHistory } from '../core/crowds.ts';
-import type { EntityHistory, HistoryEvent } from '../core/history.ts';
+import { isCodeStep } from '../risk/guess-steps.ts';
+import { isPayingStep } from '../risk/event-outcome.ts';
+import type { CrowdHistory } from '../risk/crowds.ts';
+import type { EntityHistory, HistoryEvent } from '../risk/history.ts';
 import { CrowdSurges } from './crowd-surges.ts';
 import type { EventKeys } from './event-keys.ts';
 import { LoginCrowds } from './login-crowds.ts';
+import type { OutcomeChange } from './outcome-record.ts';
 import { MailRecords } from './mail-records.ts';
 import type { Table } from './table.ts';
 
-/** All that is remembered of a customer's strangers together. */
+/** Records about a customer's unknown accounts as a group. */
 export class CrowdRecords {
   readonly #surges: CrowdSurges;
   readonly #logins: LoginCrowds;
@@ -20,7 +21,10 @@ export class CrowdRecords {
     this.#mails = new MailRecords(table, hashKey);
   }
 
-  /** After the event's entities. null for events other than logins, sign-ups, payments and checkouts. */
+  /**
+   * Call after the event's entities were observed. Returns null unless the event is a login, a sign-up, a code or password step of new
+   * entities, or a payment or checkout whose e-mail belongs to a new account or is not spelled like its mailbox.
+   */
   observe(
     event: HistoryEvent,
     keys: EventKeys,
@@ -32,7 +36,6 @@ export class CrowdRecords {
     const isSignup = eventType === 'signup';
     const isNew = entities.length > 0 && entities.every((entity) => entity.isNew);
     const isCode = isNew && isCodeStep(eventType);
-    if (isLogin || isSignup || isCode || event.mail !== null) keys.readPopulation(event);
     if (isCode) return this.#code(keys, nowMs);
     if (!isLogin && !isSignup) return isPayingStep(eventType) ? this.#paying(event, keys, entities) : null;
     const surges = this.#surges;
@@ -43,7 +46,7 @@ export class CrowdRecords {
     const logins = isLogin ? this.#logins : null;
     logins?.open(keys, isNew, isCold, nowMs);
     const account = logins?.account(event, keys, entities) ?? null;
-    // Once an hour of a person: nobody makes an agent usual by logging in again and again.
+    // Counted once an hour per account, so that nobody makes an agent usual by logging in again and again.
     if (isLogin && !isNew && account === null && entities.length > 0) surges.noteKnown(event, nowMs);
     return {
       customerAgeSeconds: surges.customerAgeSeconds,
@@ -57,13 +60,18 @@ export class CrowdRecords {
     };
   }
 
+  /** Counts a login's outcome in its network. */
+  countOutcome(keys: Pick<EventKeys, 'populationLow'>, site: number, change: OutcomeChange): void {
+    this.#logins.countOutcome(keys, site, change);
+  }
+
   #code(keys: EventKeys, nowMs: number): CrowdHistory {
     this.#surges.open(keys, nowMs);
     const { customerAgeSeconds } = this.#surges;
     return { ...NOTHING, ...NO_MAIL, customerAgeSeconds, surge: this.#surges.codes(keys.site, nowMs) };
   }
 
-  /** Only of a new account, or of an e-mail that is not spelled like its mailbox: most events need nothing. */
+  /** Reads only for a new account, or for an e-mail that is not spelled like its mailbox: most events need neither. */
   #paying(event: HistoryEvent, keys: EventKeys, entities: readonly EntityHistory[]): CrowdHistory | null {
     const { mail } = event;
     if (mail === null || (mail.spelling === mail.canonical && !entities.some(({ isNew }) => isNew))) return null;

@@ -1,5 +1,5 @@
-import type { AgentSurge, CrowdSurge } from '../core/crowds.ts';
-import type { HistoryEvent } from '../core/history.ts';
+import type { AgentSurge, CrowdSurge } from '../risk/crowds.ts';
+import type { HistoryEvent } from '../risk/history.ts';
 import { AgentShares } from './agent-shares.ts';
 import { addToBucket, sumBuckets } from './buckets.ts';
 import type { EventKeys } from './event-keys.ts';
@@ -19,14 +19,16 @@ import type { Table } from './table.ts';
 import { HOUR_SET, memberOf, TEN_MINUTE_SET, TimedSet } from './timed-set.ts';
 
 /**
- * A customer's strangers all together, without any outcome: from its first login or sign-up on, those of its public keys apart.
+ * Surges of a customer's unknown accounts, detected without outcomes. Starts at the customer's first login or sign-up; public keys are
+ * counted separately.
  *
- *   0 hash   1 first seen, Unix seconds   2-3 networks of strangers' logins (10 min) and of sign-ups (1 h), at most
- *   4-5 what these usually are (`peaks.ts`)   6-15 pairs of an agent and a network of strangers, 1 h (`buckets.ts`)
- *   16-17 the same as 2 and 4 of strangers' codes and passwords (`guess-steps.ts`)   18-31 unused
+ *   0 hash   1 first seen, Unix seconds   2-3 maximum of networks with logins of unknown accounts (10 min) and with sign-ups (1 h)
+ *   4-5 what these usually are (`peaks.ts`)   6-15 pairs of an agent and a network of unknown accounts, 1 h (`buckets.ts`)
+ *   16-17 the same as 2 and 4 for codes and passwords of unknown accounts (`guess-steps.ts`)   18-31 unused
  *
- * The networks are in a set for each, up to three records (`set-record.ts`): exact up to 30, they end at some 1,370. With both pasts
- * (`usual.ts`) and the shares of agents a customer has up to 74 records, 10 KB, and one for each rarer agent of strangers in the last hour:
+ * Each kind of network has a set of up to three records (`set-record.ts`): exact up to 30, saturated at about 1,370. With the earlier
+ * maxima of all three kinds (`usual.ts`) and the agent shares a customer has up to 99 records, 13.6 KB, and one for each rarer agent of
+ * unknown accounts in the last hour:
  *
  *   0 hash   1-10 networks, and events of more than 21   11-31 networks, 21 of 1 h (`timed-set.ts`)
  */
@@ -39,13 +41,16 @@ const HOUR_MS = 3_600_000;
 const AT_PAIRS = 1;
 const AT_AGENT_NETWORKS = 11;
 const AGENT_NETWORKS = 21;
-/** Source: the default rules: nothing can have over 8 times of more. A policy that asks for less sees no agents above it. */
+/**
+ * Source: the default rules: above this share an agent cannot become 8 times more common. A policy with a smaller factor ignores agents
+ * above it as well.
+ */
 const USUAL_SHARE_MAX = 0.125;
 const LOGINS = 0;
 const SIGNUPS = 1;
 
 export class CrowdSurges {
-  /** Of the last `open`: since the customer's first login or sign-up. */
+  /** Set by the last `open`: seconds since the customer's first login or sign-up. */
   customerAgeSeconds = 0;
   readonly #table: Table;
   readonly #logins: Peaks;
@@ -55,7 +60,7 @@ export class CrowdSurges {
   readonly #in1h: SetRecords;
   readonly #agentNetworks: TimedSet;
   readonly #agents: AgentShares;
-  /** Of the last `open`. */
+  /** Set by the last `open`. */
   #record = 0;
   #low = 0;
   #high = 0;
@@ -71,7 +76,7 @@ export class CrowdSurges {
     this.#agents = new AgentShares(table);
   }
 
-  /** Before anything else of an event. */
+  /** Call first for each event. */
   open({ populationLow, populationHigh }: EventKeys, nowMs: number): void {
     const { words } = this.#table;
     const nowSeconds = Math.floor(nowMs / 1_000);
@@ -84,7 +89,7 @@ export class CrowdSurges {
     this.customerAgeSeconds = Math.max(0, nowSeconds - first);
   }
 
-  /** Only how old the customer is; 0 where it has neither logins nor sign-ups. */
+  /** Only reads the customer's age; 0 if it has had neither logins nor sign-ups. */
   look({ populationLow, populationHigh }: EventKeys, nowMs: number): void {
     const nowSeconds = Math.floor(nowMs / 1_000);
     const low = mix(populationLow, populationHigh, SALT_CUSTOMER);
@@ -94,28 +99,31 @@ export class CrowdSurges {
     this.customerAgeSeconds = first === 0 ? 0 : Math.max(0, nowSeconds - first);
   }
 
-  /** Networks of strangers' logins; one more by this event if it is one. */
+  /** Counts networks with logins of unknown accounts, this event's included; null if the event is not such a login. */
   logins(site: number, isStranger: boolean, nowMs: number): CrowdSurge | null {
     if (!isStranger || site === 0 || this.#record === 0) return null;
     const networks = this.#see(this.#in10m, SALT_STRANGER_NETWORKS, site, nowMs);
     return this.#compare(this.#logins, networks, nowMs);
   }
 
-  /** Networks from which strangers send codes, coupons and passwords to reset, with this one. */
+  /** Counts networks from which unknown accounts send codes, coupons and password resets, this one included. */
   codes(site: number, nowMs: number): CrowdSurge | null {
     if (site === 0 || this.#record === 0) return null;
     const networks = this.#see(this.#in10m, SALT_CODE_NETWORKS, site, nowMs);
     return this.#compare(this.#codes, networks, nowMs, SALT_CODES);
   }
 
-  /** Networks of sign-ups, with this one. */
+  /** Counts networks with sign-ups, this one included. */
   signups(site: number, nowMs: number): CrowdSurge | null {
     if (site === 0 || this.#record === 0) return null;
     const networks = this.#see(this.#in1h, SALT_SIGNUP_NETWORKS, site, nowMs);
     return this.#compare(this.#signups, networks, nowMs);
   }
 
-  /** Networks of the agent among strangers, with this one. null for one that too many known people have to stand out. */
+  /**
+   * Counts networks of the agent among unknown accounts, this one included. Returns null for an agent that is too common among known
+   * accounts to stand out.
+   */
   agent({ agentLanguageHash: agent }: HistoryEvent, site: number, nowMs: number): AgentSurge | null {
     if (agent === 0 || site === 0 || this.#record === 0) return null;
     const table = this.#table;
@@ -136,7 +144,7 @@ export class CrowdSurges {
     return { networks1h, share: pairs / all, usualShare };
   }
 
-  /** A session of somebody known. */
+  /** Counts a session of a known account. */
   noteKnown({ agentLanguageHash: agent }: HistoryEvent, nowMs: number): void {
     if (agent !== 0 && this.#record !== 0) this.#agents.note(this.#low, this.#high, agent, nowMs);
   }
@@ -151,7 +159,7 @@ export class CrowdSurges {
     return set.see(mix(this.#low, this.#high, salt), mix(this.#high, this.#low, salt), memberOf(site), nowMs);
   }
 
-  /** `salt` tells pasts of the same kind apart. */
+  /** `salt` separates two series of maxima of the same kind. */
   #compare(peaks: Peaks, networks: number, nowMs: number, salt = 0): CrowdSurge {
     const low = salt === 0 ? this.#low : mix(this.#low, this.#high, salt);
     const key = { record: this.#record, low, high: this.#high };

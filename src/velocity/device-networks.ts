@@ -1,4 +1,4 @@
-import { DEVICE_COMMON_NETWORKS_24H, DEVICE_COMMON_NETWORKS_30D } from '../limits.ts';
+import { DEVICE_COMMON_NETWORKS_24H, DEVICE_COMMON_NETWORKS_30D } from '../kernel/limits.ts';
 import { mix, SALT_DEVICE_DAY, SALT_DEVICE_MONTH } from './keys.ts';
 import { KIND_LONG_SET } from './layout.ts';
 import { SetRecords } from './set-record.ts';
@@ -6,14 +6,15 @@ import type { Table } from './table.ts';
 import { LONG_DAY_SET, memberOf, MONTH_SET } from './timed-set.ts';
 
 /**
- * The networks of a device. The first one is in the flags of the device's record (bits 8-31, part of its hash); a set of its own
- * begins with the second, so a device that stays at home takes no more. Those of 24 h are exact up to 30 and then a sketch
- * (`set-record.ts`); from 10 in a day on, those of 30 days are counted in the same way.
+ * The networks of a device. The first one is in the flags word of the device's record (bits 8-31, part of its hash). A separate set is
+ * created with the second, so a device that stays at home needs no further record. Networks of 24 h are exact up to 30, then estimated with
+ * a sketch (`set-record.ts`); from 10 in a day on, networks of 30 days are counted in the same way.
  *
- * They are to tell one device from a model, so those of events that name its only person do not count.
+ * The number serves to detect a fingerprint that all devices of a model share. So events of a device for which only one person was named
+ * add no further networks.
  *
  * Bytes: none for one network; 137 for up to 30 in 24 h; 274 more from 10 on, and 548 more where both have over 30.
- * Error: the first network counts for as long as the second, up to a day too long, or 30 days.
+ * Error: the first network counts for as long as the second, so up to a day, or 30 days, too long.
  */
 const FLAG_DAY = 8;
 const FLAG_MONTH = 16;
@@ -29,7 +30,7 @@ export class DeviceNetworks {
   readonly #day: SetRecords;
   readonly #month: SetRecords;
 
-  /** `flagsAt` is the word of the flags in the device's record. */
+  /** `flagsAt` is the index of the flags word in the device's record. */
   constructor(table: Table, flagsAt: number) {
     this.#table = table;
     this.#flagsAt = flagsAt;
@@ -45,7 +46,7 @@ export class DeviceNetworks {
     const own = site >>> FIRST_SHIFT || 1;
     let flags = words[at] ?? 0;
     if (flags >>> FIRST_SHIFT === 0) {
-      // Of two workers at once the first one's stays, and the other's is one more.
+      // When two workers write at the same time, the first one's network stays first and the other becomes an additional one.
       const was = Atomics.compareExchange(words, at, flags, (flags | (own << FIRST_SHIFT)) >>> 0);
       if (was === flags) return this.#tell(1, 0);
       flags = was;
@@ -62,7 +63,7 @@ export class DeviceNetworks {
     this.#tell(day, hasMonth ? this.#add(this.#month, low, high, SALT_DEVICE_MONTH, own, nowMs) : 0);
   }
 
-  /** Keeps the network if it is the first, and counts. */
+  /** Stores the network if it is the first, and counts. */
   begin(record: number, low: number, high: number, site: number, nowMs: number): void {
     const { words } = this.#table;
     const at = record + this.#flagsAt;

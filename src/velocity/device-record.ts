@@ -1,4 +1,4 @@
-import type { DeviceHistory } from '../core/history.ts';
+import type { DeviceHistory } from '../risk/history.ts';
 import type { EventKeys } from './event-keys.ts';
 import { mix, SALT_DEVICE } from './keys.ts';
 import { DeviceNetworks } from './device-networks.ts';
@@ -9,14 +9,15 @@ import type { Table } from './table.ts';
 import { DAY_SET, memberOf } from './timed-set.ts';
 
 /**
- * A collector's fingerprint: for each name of an entity's key a set of entities, 24 h, and the networks that it came from.
+ * A collector fingerprint: for each entity key name a set of the entities of 24 h, and the networks it came from.
  *
- *   0 hash   1 flags, 8 bits; the first network, 24 bits (`device-networks.ts`)   2-11, 12-21, 22-30 of a name each: its hash, nine entities, of
- *   the third name eight (`timed-set.ts`)   31 day of the last event & 0xffff << 16 | distinct days
+ *   0 hash   1 flags, 8 bits; the first network, 24 bits (`device-networks.ts`)
+ *   2-11, 12-21, 22-30 one key name each: its hash, then nine entities (eight for the third name) (`timed-set.ts`)
+ *   31 day of the last event & 0xffff << 16 | distinct days
  *
- * Further entities of a name are in a record of their own, and so are those of a fourth name.
+ * Further entities of a name are in an overflow record, and so are all entities of a fourth name.
  */
-/** The word of the flags. */
+/** Index of the flags word. */
 export const AT_FLAGS = 1;
 const AT_NAMES = 2;
 const NAMES = 3;
@@ -24,13 +25,13 @@ const NAME_WORDS = 10;
 const AT_DAYS = 31;
 const DAY_MS = 86_400_000;
 const DAYS_MAX = 0xffff;
-/** Choice: more than there are workers that could claim a name's words at the same time. */
+/** Choice: more than the number of workers that could claim a name's words at the same time. */
 const CLAIMS_MAX = 64;
 
 const NOTHING_KNOWN: DeviceHistory = { entities24h: 0, networks24h: 0, days: 0, isCommon: false };
 
 export class DeviceRecords {
-  /** Of the last `observe`: how many of the name of each of the event's entities came with the device in 24 h. */
+  /** Set by the last `observe`: for each of the event's entities, how many entities of that key name came with the device in 24 h. */
   readonly ofName24h: number[] = [];
   readonly #table: Table;
   readonly #sets: readonly OverflowingSet[];
@@ -73,14 +74,14 @@ export class DeviceRecords {
       this.ofName24h.push(count);
       most = Math.max(most, count);
     }
-    // The phone of one person who is named goes round without a record of it.
+    // A phone whose only person is named may use many networks without a record for them.
     if (most !== 1) this.#networks.see(record, low, high, site, nowMs);
     else this.#networks.begin(record, low, high, site, nowMs);
     const { networks24h, isCommon } = this.#networks;
     return { entities24h: most, networks24h, days: this.#countDays(record, nowMs), isCommon };
   }
 
-  /** Of two workers in the first moment of a day one counts it. */
+  /** When two workers see the first event of a day at the same time, one of them counts it. */
   #countDays(record: number, nowMs: number): number {
     const { words } = this.#table;
     const word = words[record + AT_DAYS] ?? 0;
@@ -92,7 +93,7 @@ export class DeviceRecords {
     return next;
   }
 
-  /** The set of a name, claimed where the name is new; undefined where other names have all of them. */
+  /** Returns the set of a name, claiming a slot for a new name; undefined when other names hold all slots. */
   #setOf(record: number, name: number): OverflowingSet | undefined {
     const { words } = this.#table;
     for (let n = 0, tries = 0; n < NAMES && tries < CLAIMS_MAX; tries++) {

@@ -1,8 +1,8 @@
 import type { Table } from './table.ts';
 
 /**
- * An entity's last three agents, 8 bits each, in the upper bytes of its word of flags, the newest lowest; 0 is none. Not by time:
- * who has three agents has been seen with each of them.
+ * An entity's last three agents, 8 bits each, in the upper bytes of its flags word, the newest in the lowest; 0 is empty. They do not
+ * expire: an account with three agents was seen with each of them.
  */
 const FIRST_SHIFT = 8;
 const END_SHIFT = 32;
@@ -10,7 +10,7 @@ const AGENT_MASK = 0xff;
 const FLAGS_MASK = 0xff;
 const TRIES_MAX = 16;
 
-/** Makes the agent the newest. Returns whether it was among them. `at` is where the flags stand. */
+/** Makes the agent the newest. Returns whether it was already present. `at` is the index of the flags word. */
 export function seeAgent({ words }: Table, at: number, agent: number): boolean {
   let wasKnown = false;
   for (let n = 0; n < TRIES_MAX; n++) {
@@ -18,7 +18,7 @@ export function seeAgent({ words }: Table, at: number, agent: number): boolean {
     if (((word >>> FIRST_SHIFT) & AGENT_MASK) === agent) return true;
     const shift = shiftOf(word, agent);
     wasKnown = shift < END_SHIFT;
-    // Those before its place move up by one; without a place the last one goes.
+    // Agents in front of its old position move up by one; an agent that is new drops the last.
     const kept = wasKnown ? (shift === END_SHIFT - 8 ? 0 : ~0 << (shift + 8)) : 0;
     const moved = (word & ~FLAGS_MASK & ~kept) << 8;
     const next = ((word & (FLAGS_MASK | kept)) | (agent << FIRST_SHIFT) | (moved & ~kept)) >>> 0;

@@ -1,4 +1,4 @@
-import type { EntityHistory, HistoryEvent, PlaceHistory } from '../core/history.ts';
+import type { EntityHistory, HistoryEvent, PlaceHistory } from '../risk/history.ts';
 import { Counter } from './counter.ts';
 import { ageOfCountry, codeOfCountry, codeOfWord, countryWord } from './country.ts';
 import { forgetAgent, seeAgent } from './entity-agents.ts';
@@ -24,12 +24,12 @@ import {
 import { TravelRecords } from './travel-record.ts';
 
 /**
- *   0 hash   1 first seen, Unix seconds; 0 where all that is known of it failed   2 flags | three agents << 8 (`entity-agents.ts`)
- *   3 a country and its time (`country.ts`)   4-6 a place (`places.ts`)
+ *   0 hash   1 first seen, Unix seconds; 0 where only failed logins are known   2 flags | three agents << 8 (`entity-agents.ts`)
+ *   3 a country and its time (`country.ts`)   4-6 a location (`places.ts`)
  *   7-12 decisions, 12 of 1 min   13-18 payments, 12 of 1 h   19-23 devices, 24-31 networks, of 30 days (`timed-set.ts`)
  *
- * Further countries and places are in a record of their own (`travel-record.ts`), and so are outcomes (`outcome-record.ts`); most
- * entities have neither.
+ * Further countries and locations are in a separate record (`travel-record.ts`), and so are outcomes (`outcome-record.ts`); most entities
+ * have neither.
  */
 const AT_FIRST = 1;
 const AT_FLAGS = 2;
@@ -46,9 +46,9 @@ const DAY_SECONDS = 86_400;
 const NOWHERE: readonly PlaceHistory[] = [];
 
 export class EntityRecords {
-  /** Of the last `observe`: the entity was seen on the event's network before. */
+  /** Set by the last `observe`: whether the entity was seen on the event's network before. */
   knewNetwork = false;
-  /** Of the last `observe`: bits of a trace. */
+  /** Set by the last `observe`: bits of a trace. */
   taught = 0;
   readonly #table: Table;
   readonly #decisions: Counter;
@@ -75,7 +75,10 @@ export class EntityRecords {
     this.#outcomes = new OutcomeRecords(table, KIND_ENTITY_OUTCOMES, SALT_ENTITY_OUTCOMES);
   }
 
-  /** Of the event's entity at `n`; null where the record cannot be had. `outcome` is the event's own, where it counts. */
+  /**
+   * Observes the event's entity at index `n`. Returns null when the record is unavailable. `outcome` is the event's own outcome, if it
+   * counts.
+   */
   observe(
     event: HistoryEvent,
     keys: EventKeys,
@@ -136,13 +139,13 @@ export class EntityRecords {
     };
   }
 
-  /** Counts an outcome of one of the entity's events. */
+  /** Counts the outcome of one of the entity's earlier events. */
   count(low: number, high: number, event: SuccessPlace, outcome: OutcomeChange): void {
     const record = this.#table.find(low, high, KIND_ENTITY, Math.floor(outcome.nowMs / 1_000));
     if (record !== 0) this.#count(record, low, high, event, outcome);
   }
 
-  /** Takes back what an event taught of the entity: those bits of a trace. Places and times that it only refreshed stay. */
+  /** Reverts what an event added about the entity, by the bits of its trace. Locations and times that it only refreshed stay. */
   forget(low: number, high: number, taught: number, event: TracedEvent, nowMs: number): void {
     const table = this.#table;
     const { words } = table;
@@ -166,7 +169,7 @@ export class EntityRecords {
     if (this.#hasTravels(record)) this.#travels.forget(low, high, country, position, nowSeconds);
   }
 
-  /** An event turns out to have been the entity's own: what another one's failure took back meanwhile is known again. */
+  /** Restores what the event added, after it was confirmed as the entity's own: a failed login may have removed it meanwhile. */
   confirm(low: number, high: number, event: TracedEvent, nowMs: number): void {
     const table = this.#table;
     const record = table.find(low, high, KIND_ENTITY, Math.floor(nowMs / 1_000));
@@ -199,7 +202,7 @@ export class EntityRecords {
     const isOver = word === 0 || ageOfCountry(word, nowSeconds) >= DAY_SECONDS;
     const isHere = code !== 0 && (isOver || codeOfWord(word) === code);
     const next = countryWord(code, nowSeconds);
-    // Another worker that was faster has written what is as true.
+    // If another worker was faster, its value is just as correct.
     if (isHere && next !== word) Atomics.compareExchange(words, at, word, next);
     const own = isHere || !isOver ? 1 : 0;
     if (isHere && isOver) this.taught |= TAUGHT_COUNTRY;
@@ -213,7 +216,7 @@ export class EntityRecords {
     return this.#hasTravels(record) ? own + this.#travels.countCountries(low, high, ownCode, nowMs) : own;
   }
 
-  /** Nothing is remembered or asked where the event has no place. */
+  /** Neither stores nor reads anything if the event has no location. */
   #placesOf(
     record: number,
     { place }: HistoryEvent,

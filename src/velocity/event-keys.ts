@@ -1,18 +1,21 @@
-import type { CustomerNumber, FingerprintHash } from '../base/brand.ts';
-import { KeyedHash } from '../base/keyed-hash.ts';
-import type { HistoryEvent } from '../core/history.ts';
-import { parseV4 } from '../core/ip.ts';
-import { VELOCITY_ENTITIES_MAX } from '../limits.ts';
+import type { CustomerNumber, FingerprintHash } from '../kernel/brand.ts';
+import { KeyedHash } from '../kernel/keyed-hash.ts';
+import type { HistoryEvent } from '../risk/history.ts';
+import { parseV4 } from '../kernel/ip-text.ts';
+import { VELOCITY_ENTITIES_MAX } from '../kernel/limits.ts';
 import { mix, SALT_HOST, SALT_POPULATION, SALT_REGION, SALT_SITE } from './keys.ts';
 
-/** Choice: key names that are hashed once and kept; customers use a handful, and each name of a request must not be one more. */
+/**
+ * Choice: number of key names whose hashes are cached. Customers use a handful; the limit stops requests with ever new names from growing
+ * the cache.
+ */
 const NAMES_KEPT = 256;
-/** Choice: a fingerprint is a SHA-256 in hexadecimal, and half of it tells it from all others. */
+/** Choice: a fingerprint is a SHA-256 in hexadecimal, and half of it is unique enough. */
 const DEVICE_CHARACTERS = 32;
 
 /**
- * The hashes of all texts of an event, each made once. They hold customer and kind of key, so nothing meets anything of another
- * customer. Halves are signed 32-bit numbers.
+ * Hashes of all texts of an event, each computed once. They include the customer and the kind of key, so the keys of two customers never
+ * match. Halves are signed 32-bit numbers.
  */
 export class EventKeys {
   sessionLow = 0;
@@ -28,20 +31,20 @@ export class EventKeys {
   populationHigh = 0;
   entities = 0;
   /**
-   * Which of the entities the account's contexts are kept of: the first that is an e-mail address, else the first; -1 without entities.
-   * Choice: forms of logins know the address, and one record a person is enough.
+   * Index of the entity whose contexts are kept as the account's: the first that is an e-mail address, else the first; -1 without entities.
+   * Choice: login forms know the address, and one record per person is enough.
    */
   account = -1;
   readonly entityLow = new Int32Array(VELOCITY_ENTITIES_MAX);
   readonly entityHigh = new Int32Array(VELOCITY_ENTITIES_MAX);
   readonly nameHash = new Int32Array(VELOCITY_ENTITIES_MAX);
   readonly #hash: KeyedHash;
-  /** For what is hashed as a number. */
+  /** For values that are hashed as numbers. */
   readonly #secretLow: number;
   readonly #secretHigh: number;
   readonly #names: Map<string, number>;
 
-  /** `hashKey` holds at least 16 secret bytes; `names` keeps the hashes of key names, for all that share it. */
+  /** `hashKey` holds at least 16 secret bytes; `names` caches the hashes of key names and may be shared by instances. */
   constructor(hashKey: Uint8Array, names: Map<string, number>) {
     const key = Buffer.from(hashKey);
     this.#hash = new KeyedHash(key);
@@ -55,6 +58,7 @@ export class EventKeys {
     const scope = scopeOf(event.customer, event.publicKey);
     this.#readSession(event.sessionId, scope);
     this.#readNetworks(event.networks, scope);
+    this.#readPopulation(scope);
     if (event.device !== null) this.#readDevice(event.device, scope);
     this.entities = Math.min(event.entities.length, VELOCITY_ENTITIES_MAX);
     this.account = this.entities === 0 ? -1 : 0;
@@ -70,14 +74,18 @@ export class EventKeys {
     }
   }
 
-  /** Of all that the customer's keys of one kind do. */
+  /** Computes only the key that covers all events of the customer's keys of one kind. */
   readPopulation(of: Pick<HistoryEvent, 'customer' | 'publicKey'>): void {
-    const scope = scopeOf(of.customer, of.publicKey);
+    this.#readPopulation(scopeOf(of.customer, of.publicKey));
+  }
+
+  /** Two mixed numbers: cheaper than to find out whether the event needs them. */
+  #readPopulation(scope: number): void {
     this.populationLow = mix(scope, this.#secretLow, SALT_POPULATION);
     this.populationHigh = mix(scope, this.#secretHigh, SALT_POPULATION + 1);
   }
 
-  /** Of a fingerprint as a device, and as the session of a token that is not the collector's. */
+  /** Computes the keys of a fingerprint: as a device, and as the session of a token that is not the collector's. */
   readFingerprint(customer: CustomerNumber, publicKey: boolean, fingerprintHash: FingerprintHash): void {
     const scope = scopeOf(customer, publicKey);
     this.#readSession(fingerprintHash, scope);
@@ -114,7 +122,7 @@ export class EventKeys {
     this.region = hash.low | 0 || 1;
   }
 
-  /** Four mixes of one number instead of three texts; an IPv4 network is a part of its address. */
+  /** Mixes one number four times instead of hashing three texts: an IPv4 network is part of its address. */
   #readV4(address: number, scope: number): void {
     const low = this.#secretLow ^ scope;
     const high = this.#secretHigh ^ scope;
@@ -135,7 +143,7 @@ export class EventKeys {
   }
 }
 
-/** Apart by customer and by kind of key. */
+/** Separates customers and kinds of key. */
 function scopeOf(customer: CustomerNumber, publicKey: boolean): number {
   return publicKey ? ~customer : customer | 0;
 }

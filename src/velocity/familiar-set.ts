@@ -1,22 +1,22 @@
 import type { Table } from './table.ts';
 
 /**
- * Members and whether the account has had them for over a day, a word each: 15 bits of the member << 17 | familiar << 16 | hour;
- * 0 is none. The hour is that of the first sight until a member is familiar, then that of the last one. Hours go round in 7 years.
+ * Members, and whether the account has had them for over a day, one word each: 15 bits of the member << 17 | familiar << 16 | hour; 0 is
+ * empty. The hour is when the member was first seen until it is familiar, then when it was last seen. Hours wrap around after 7 years.
  *
- * Choice: a day. A stranger who signs in twice is not known by that, and the person has a day to report him.
- * Choice: a new member takes the place of the newest that is not familiar, so a crowd of strangers throws out one familiar member
- * at most: that not seen for longest.
+ * Choice: a day, so that signing in twice with a stolen password does not make a thief familiar, and the owner has a day to report it.
+ * Choice: a new member replaces the newest that is not familiar, so a crowd of new members evicts at most one familiar member: the one not
+ * seen for longest.
  */
 const MEMBER_SHIFT = 17;
 const FAMILIAR = 1 << 16;
 const HOUR_MASK = 0xffff;
 const FAMILIAR_HOURS = 24;
-/** Ages from here on are those of times to come. */
+/** Ages from here on are times in the future. */
 const AHEAD_MIN = HOUR_MASK - 24;
 
 export interface FamiliarShape {
-  /** First word in the record. */
+  /** Index of the first word in the record. */
   readonly at: number;
   readonly words: number;
 }
@@ -32,7 +32,7 @@ export class FamiliarSet {
     this.#end = shape.at + shape.words;
   }
 
-  /** `hour` since 1970. */
+  /** `hour` counts from 1970. */
   isFamiliar(record: number, member: number, hour: number): boolean {
     const word = this.#words[this.#find(record, member)] ?? 0;
     return word >>> MEMBER_SHIFT === member && isMature(word, hour);
@@ -48,12 +48,12 @@ export class FamiliarSet {
     const isFamiliar = asFamiliar || (!isNew && isMature(word, hour));
     if (!isNew && !isFamiliar) return false;
     const next = ((member << MEMBER_SHIFT) | (isFamiliar ? FAMILIAR : 0) | (hour & HOUR_MASK)) >>> 0;
-    // Of two that write at once one is lost: it comes again, or was a stranger.
+    // When two workers write at the same time, one member is lost: it comes again, or did not belong to the account.
     if (next !== word) Atomics.compareExchange(words, at, word, next);
     return isNew;
   }
 
-  /** Removes a member, a familiar one only where `andFamiliar` says so. */
+  /** Removes a member; a familiar one only if `andFamiliar` is true. */
   forget(record: number, member: number, hour: number, andFamiliar: boolean): void {
     const at = this.#find(record, member);
     const word = this.#words[at] ?? 0;

@@ -1,5 +1,5 @@
-import type { CustomerNumber, FingerprintHash } from '../base/brand.ts';
-import type { FingerprintHistory, FingerprintReader } from '../core/fingerprint-history.ts';
+import type { CustomerNumber, FingerprintHash } from '../kernel/brand.ts';
+import type { FingerprintHistory, FingerprintReader } from '../risk/fingerprint-history.ts';
 import { AT_FLAGS } from './device-record.ts';
 import { DeviceNetworks } from './device-networks.ts';
 import { EventKeys } from './event-keys.ts';
@@ -8,8 +8,8 @@ import type { VelocityMemory } from './memory.ts';
 import { Table } from './table.ts';
 
 /**
- * Looks fingerprints up in the table, on a thread of its own choice. Secret and public keys are asked apart, and the larger
- * number counts. Measured: 1.5 µs.
+ * Looks up fingerprints in the table, on any thread. Secret and public keys are looked up separately, and the larger number counts.
+ * Measured: 1.5 µs.
  */
 export class FingerprintLookup implements FingerprintReader {
   readonly #table: Table;
@@ -31,7 +31,7 @@ export class FingerprintLookup implements FingerprintReader {
     for (const publicKey of [false, true]) {
       keys.readFingerprint(customer, publicKey, fingerprintHash);
       const record = this.#table.peek(keys.deviceLow, keys.deviceHigh, KIND_DEVICE, nowSeconds);
-      // The session of a request without a collector's token is its fingerprint.
+      // The session of a request without a collector token is its fingerprint.
       isSeen ||= record !== 0 || this.#table.peek(keys.sessionLow, keys.sessionHigh, KIND_SESSION, nowSeconds) !== 0;
       if (record === 0) continue;
       this.#networks.count(record, keys.deviceLow, keys.deviceHigh, nowMs);

@@ -1,9 +1,9 @@
 /**
- * Keys of further records are made from the hashes of those that they belong to, which depend on the secret: nobody who does
- * not know it can aim with them either.
+ * Keys of further records are derived from the hashes of their subjects, which depend on the secret. Without it nobody can choose keys that
+ * collide.
  */
 
-/** One 32-bit half of a derived key; `salt` tells what it is for. */
+/** Returns one 32-bit half of a derived key; `salt` separates the purposes. */
 export function mix(a: number, b: number, salt: number): number {
   let h = Math.imul(a ^ Math.imul(salt, 0x9e3779b1), 0x85ebca6b) ^ b;
   h ^= h >>> 15;
@@ -27,14 +27,14 @@ export const SALT_ENTITY_OUTCOMES = 11;
 export const SALT_ADDRESS_OUTCOMES = 12;
 export const SALT_SESSION_OUTCOMES = 13;
 export const SALT_POPULATION = 14;
-/** And the next one for payments. */
+/** The next number is for payments. */
 export const SALT_FAILING_NETWORKS = 16;
-/** Of a customer's usual; plus twice the hour, plus one for payments. */
+/** What is usual for a customer; plus twice the hour, plus one for payments. */
 export const SALT_USUAL = 20;
-/** Of a customer's agents and places: up to 75 of them, by 256. */
+/** A customer's agents and locations: 67 salts in steps of 256. */
 export const SALT_CONTEXTS = 512;
 export const SALT_PLACE = 300;
-/** Beyond the 48 of `SALT_USUAL`. */
+/** Above the 48 of `SALT_USUAL`. */
 export const SALT_CUSTOMER = 80;
 export const SALT_DAYS = 81;
 export const SALT_STRANGER_NETWORKS = 82;
@@ -48,10 +48,12 @@ export const SALT_COLD_NETWORK = 90;
 export const SALT_LOGINS = 91;
 export const SALT_PAGES = 92;
 export const SALT_VALUES = 93;
-/** Of cells that tell a second touch from a first one. */
+/** Cells that distinguish a second touch from a first one. */
 export const SALT_TOUCHES = 96;
 export const SALT_DEVICE_DAY = 304;
 export const SALT_DEVICE_MONTH = 305;
 export const SALT_SIGNUPS_OF_NETWORK = 307;
 export const SALT_CODES = 308;
 export const SALT_CODE_NETWORKS = 309;
+export const SALT_PAYMENTS_OF_DAY = 310;
+export const SALT_FIRST_VALUE = 311;

@@ -6,10 +6,10 @@ import type {
   OutcomeMemory,
   SettledEvent,
   Velocity,
-} from '../core/history.ts';
-import { isContextAsked } from '../core/context-steps.ts';
-import { effectOf, type Outcome, type Step, stepOf } from '../core/outcome.ts';
-import { VELOCITY_ENTITIES_MAX } from '../limits.ts';
+} from '../risk/history.ts';
+import { isContextAsked } from '../risk/context-steps.ts';
+import { effectOf, type Outcome, type Step, stepOf } from '../risk/event-outcome.ts';
+import { VELOCITY_ENTITIES_MAX } from '../kernel/limits.ts';
 import { AddressRecords } from './address-record.ts';
 import { ContextRecords } from './context-record.ts';
 import { CrowdRecords } from './crowd-records.ts';
@@ -27,30 +27,31 @@ import { ValueRecords } from './value-records.ts';
 import { Warmer } from './warmer.ts';
 
 /**
- * The memory of a single node: one for each thread, all over the same table. What it counts, how exactly and in how much
- * memory is in the files of its records; the order of reading is `layout.ts`, `table.ts`, `session-record.ts`.
+ * The velocity store of a single node: one instance for each thread, all over the same table. The record files describe what it counts, how
+ * exactly and in how much memory; read `layout.ts`, `table.ts`, `session-record.ts` first, in this order.
  *
  * Windows are half-open and slide. The bounds of their errors:
- * - counts are exact up to 12 events in the window (sign-ups up to 30), but for an edge that is up to 1/24,000 of the window early;
- *   beyond, those in the oldest ninth of the window count by the part of it that is inside (`ring.ts`, `buckets.ts`);
- * - distinct numbers are exact up to 30 and more, but for an edge that is early by up to 1 s (windows of 1 h), 2 s (of a day) or
- *   45 s (an entity's devices and networks), and for two members taken for one in 1 of 32,767 (`timed-set.ts`); beyond, a
- *   sketch errs by 5 to 11 % and ends at some 1,370 (`sketch.ts`);
- * - up to three cold events of an address in the last hour, or a fifth more, are that many cold entities, whatever their names;
- * - cold shares count by fifths of the window (`arrivals.ts`); places are known to 0.003° and a minute (`places.ts`);
- * - outcomes count by twelfths of the window, of a whole customer by tenths (`outcome-tally.ts`);
- * - what workers that stand in each other's way lose is at `Table`: measured, under 1 in 1,000 first touches by four threads at
- *   once, and nothing of hot subjects.
+ * - counts are exact up to 12 events in the window (sign-ups up to 30), except that the window may end early by up to 1/24,000 of its
+ *   length; beyond, events in the oldest ninth of the window are weighted by the part of it that is inside (`ring.ts`, `buckets.ts`);
+ * - distinct numbers are exact up to 30 and more, except that the window may end early by up to 1 s (windows of 1 h), 2 s (of a day) or 45
+ *   s (an entity's devices and networks), and that two members are taken for one in 1 of 32,767 cases (`timed-set.ts`); beyond, a sketch
+ *   errs by 5 to 11 % and saturates at about 1,370 (`sketch.ts`);
+ * - up to three cold-start events of an address in the last hour, and in up to a fifth of an hour before it, are each counted as a cold
+ *   entity, whatever the key names;
+ * - cold shares count by fifths of the window (`arrivals.ts`); locations are stored to 0.003° and a minute (`places.ts`);
+ * - outcomes count by twelfths of the window, those of a whole customer by tenths (`outcome-tally.ts`);
+ * - `Table` states what workers lose to contention: measured, under 1 in 1,000 first touches with four concurrent threads, and nothing for
+ *   subjects with a record.
  *
- * Times before 3 January 1970 are none. Measured: 2.2 µs a usual event in cache, 4 µs in a full table of 256 MB, in batches of 16 (two
- * cores shared with others); 300,000 strangers a day fit into 256 MB, of 1,000,000 every other record goes early.
+ * Times before 3 January 1970 are not supported. Measured: 2.2 µs a usual event in cache, 4 µs in a full table of 256 MB, in batches of 16
+ * (two cores shared with others); 300,000 unknown identities a day fit into 256 MB, of 1,000,000 every other record is evicted early.
  *
- * Direction of failure: open. A record that cannot be had leaves out its part; without the session's record an event gives null.
+ * Direction of failure: open. An unavailable record only drops its part of the history; without the session's record the event gets null.
  */
 export class LocalVelocity implements Velocity, OutcomeMemory {
   readonly #hashKey: Uint8Array;
   readonly #names = new Map<string, number>();
-  /** Those of a batch's events, made once and used again. */
+  /** One per event of a batch, reused for the next batch. */
   readonly #keys: EventKeys[] = [];
   readonly #warmer: Warmer;
   readonly #table: Table;
@@ -62,9 +63,9 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
   readonly #population: PopulationRecords;
   readonly #crowds: CrowdRecords;
   readonly #values: ValueRecords;
-  /** Those of a batch's events, made once and used again. */
+  /** One per event of a batch, reused for the next batch. */
   readonly #traces: TraceWriter[] = [];
-  /** Of the present event, by entity. */
+  /** Trace bits of the present event, by entity. */
   readonly #taught = new Uint8Array(VELOCITY_ENTITIES_MAX);
 
   constructor(memory: VelocityMemory) {
@@ -126,6 +127,7 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
     this.#population.change(keys, event.site, change);
     this.#sessions.count(event, change);
     if (event.site !== 0) this.#addresses.count(event, change);
+    if (event.site !== 0 && change.isLogin) this.#crowds.countOutcome(keys, event.site, change);
     for (const { low, high } of event.entities) this.#entities.count(low, high, event, change);
   }
 
@@ -140,7 +142,6 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
     const step = stepOf(event.eventType);
     const outcome = step === null ? null : changeOf(step, event.outcome, nowMs);
     this.#table.owner = ownerOf(event.customer, event.publicKey);
-    if (step !== null) keys.readPopulation(event);
     const session = this.#sessions.observe(event, keys, nowSeconds, outcome);
     const entities: EntityHistory[] = [];
     let isStranger = keys.entities > 0;
@@ -153,7 +154,6 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
       entities.push(entity);
       if (n !== keys.account) continue;
       if (!isContextAsked(event.eventType) && session?.leftItsOrigin !== true && isQuiet(entity)) continue;
-      if (step === null) keys.readPopulation(event);
       context = this.#contexts.observe(event, keys, n, entity, outcome?.isBad === true, nowSeconds);
       this.#taught[n] = this.#entities.taught | this.#contexts.taught;
     }
@@ -166,6 +166,7 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
     if (outcome !== null) this.#population.change(keys, keys.site, outcome);
     const surge = step === null ? null : this.#population.observe(keys, step === 'login', nowMs);
     const crowd = this.#crowds.observe(event, keys, entities, isCold);
+    if (outcome?.isLogin === true && keys.site !== 0) this.#crowds.countOutcome(keys, keys.site, outcome);
     const values = this.#values.observe(event, keys, {
       sessionPayments1h: session?.payments1h ?? 0,
       addressDeclined1h: ip?.declined1h ?? 0,
@@ -180,7 +181,7 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
     return session === null ? null : { session, ip, entities, context, device, surge, crowd, values, trace };
   }
 
-  /** A login that comes as a failed one is counted, and leaves nothing else behind. */
+  /** Reverts what a login that arrives as failed added about its entities: it only counts as a failure. */
   #forget({ bytes, length }: TraceWriter, nowMs: number): void {
     const event = readTrace(bytes.subarray(0, length), nowMs);
     if (event === null) return;
@@ -190,7 +191,7 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
 
 const NONE: readonly number[] = [];
 
-/** Choice: no rule asks for contexts then, and most events are such. */
+/** Choice: for a quiet entity no rule reads contexts, and most events are quiet. */
 const QUIET_DECISIONS_1M = 10;
 
 function isQuiet({ places, networks1h, countries24h, devices24h, decisions1m, payments1h }: EntityHistory): boolean {

@@ -1,27 +1,31 @@
-import type { AccountLogins, AddressStrangers, NetworkColdLogins, NetworkSignups } from '../core/crowds.ts';
-import type { EntityHistory, HistoryEvent } from '../core/history.ts';
+import type { AccountLogins, AddressStrangers, NetworkColdLogins, NetworkSignups } from '../risk/crowds.ts';
+import type { EntityHistory, HistoryEvent } from '../risk/history.ts';
 import type { EventKeys } from './event-keys.ts';
 import { FirstTouches, touchRecordsFor } from './first-touch.ts';
 import { mix, SALT_COLD_NETWORK, SALT_LOGINS, SALT_SIGNUPS_OF_NETWORK, SALT_STRANGERS } from './keys.ts';
 import { KIND_BUSY, KIND_HOUR_SET, KIND_OUTCOMES } from './layout.ts';
 import { LoginShares } from './login-shares.ts';
+import type { OutcomeChange } from './outcome-record.ts';
 import { OutcomeTally } from './outcome-tally.ts';
 import { Ring } from './ring.ts';
 import type { Table } from './table.ts';
 import { HOUR_SET, memberOf, TimedSet } from './timed-set.ts';
 
 /**
- * Logins of an account, of strangers at an address, and cold ones in a network; sign-ups in a network. Each has a record from its second
- * such login in the window on (`first-touch.ts`): most have none.
+ * Logins of an account, logins of unknown identities at an address, cold-start logins in a network, and sign-ups in a network. Each subject
+ * has a record from its second such login in the window on (`first-touch.ts`): most have none.
  *
- *   account   0 hash   1 unused   2-31 logins, 60 of 1 h; more are 60
- *   address   0 hash   1 unused   2-14 logins of strangers and of others, in twelfths of 24 h (`outcome-tally.ts`)   15-31 unused
- *   network   0 hash   1 unused   2-12 cold logins, or sign-ups, and others, in tenths of 1 h   13-31 addresses of cold ones, 19 of 1 h
+ *   account   0 hash   1 unused   2-31 logins, 60 of 1 h; more count as 60
+ *   address   0 hash   1 unused   2-14 logins of unknown and of known identities, in twelfths of 24 h (`outcome-tally.ts`)   15-31 unused
+ *   network   0 hash   1 unused   2-12 cold-start logins, or sign-ups, and others, in tenths of 1 h   13-25 addresses of the former, 13 of
+ *   1 h
+ *             26-31 failed and successful logins, in fifths of 1 h
  *
- * An account that was first seen within the hour has one from its second login on, too: its first event is taken for a login. Of several
- * names the first known one counts.
+ * An account that was first seen within the hour gets its record at its next login: its first event is assumed to be a login, and counts as
+ * the first one. If an event names several entities, the first known one counts.
  *
- * The first one counts as if it came with the second. Logins of others at an address or in a network count from its record on.
+ * The first login counts as if it came with the second. Other logins at an address or in a network, and outcomes in a network, count only
+ * once its record exists.
  */
 const HOUR_SECONDS = 3_600;
 const HOUR_MS = 1_000 * HOUR_SECONDS;
@@ -33,6 +37,7 @@ export class LoginCrowds {
   readonly #ring: Ring;
   readonly #strangers: OutcomeTally;
   readonly #cold: OutcomeTally;
+  readonly #outcomes: OutcomeTally;
   readonly #hosts: TimedSet;
   readonly #accountCells: FirstTouches;
   readonly #addressCells: FirstTouches;
@@ -45,19 +50,22 @@ export class LoginCrowds {
     this.#ring = new Ring(table, { at: 2, words: 30, windowMs: HOUR_MS });
     this.#strangers = new OutcomeTally(table, { at: 2, parts: 12, windowMs: DAY_MS });
     this.#cold = new OutcomeTally(table, { at: 2, parts: 10, windowMs: HOUR_MS });
-    this.#hosts = new TimedSet(table, { at: 13, words: 19, span: HOUR_SET }, true);
+    this.#hosts = new TimedSet(table, { at: 13, words: 13, span: HOUR_SET }, true);
+    this.#outcomes = new OutcomeTally(table, { at: 26, parts: 5, windowMs: HOUR_MS });
     this.#accountCells = new FirstTouches(table, 0, HOUR_MS);
     this.#addressCells = new FirstTouches(table, 1, DAY_MS);
     this.#networkCells = new FirstTouches(table, 2, HOUR_MS);
     this.#signupCells = new FirstTouches(table, 3, HOUR_MS);
   }
 
-  /** Counts a login of the customer. Before the others. */
+  /** Counts a login of the customer. Call first. */
   open({ populationLow, populationHigh }: EventKeys, isStranger: boolean, isCold: boolean, nowMs: number): void {
     this.#shares.count(populationLow, populationHigh, isStranger, isCold, nowMs);
   }
 
-  /** Of the first name that is not new, since who is new has not logged in before; null where it did not. */
+  /**
+   * Counts logins of the first entity that is not new, since a new one has not logged in before; null without one, and at its first login.
+   */
   account(event: HistoryEvent, keys: EventKeys, entities: readonly EntityHistory[]): AccountLogins | null {
     const n = entities.length === keys.entities ? entities.findIndex(({ isNew }) => !isNew) : -1;
     const entity = entities[n];
@@ -93,17 +101,31 @@ export class LoginCrowds {
 
   network(keys: EventKeys, isCold: boolean, nowMs: number): NetworkColdLogins | null {
     const { site, hostHigh, populationLow } = keys;
-    const low = mix(site, populationLow, SALT_COLD_NETWORK);
-    const high = mix(populationLow, site, SALT_COLD_NETWORK);
+    const low = coldNetworkLow(site, populationLow);
+    const high = coldNetworkHigh(site, populationLow);
     const coldOfHour = this.#shares.loginsOfHour * this.#shares.cold;
     const record = this.#recordOf(low, high, KIND_HOUR_SET, isCold, this.#networkCells, keys, coldOfHour, nowMs);
     if (record === 0) return null;
+    this.#outcomes.read(record, nowMs, this.#table.restSeconds);
     const addresses1h = this.#countIn(record, hostHigh, isCold, nowMs);
     const { good, bad } = this.#cold;
-    return { logins1h: good + bad, cold1h: bad, addresses1h, usualShare: this.#shares.cold };
+    const { good: succeeded1h, bad: failed1h } = this.#outcomes;
+    return { logins1h: good + bad, cold1h: bad, addresses1h, failed1h, succeeded1h, usualShare: this.#shares.cold };
   }
 
-  /** Counts a sign-up in its network. `networks1h`: networks with sign-ups at the customer. */
+  /** Counts a login's outcome in its network, if the network has a record. */
+  countOutcome({ populationLow }: Pick<EventKeys, 'populationLow'>, site: number, change: OutcomeChange): void {
+    const table = this.#table;
+    const { eventMs, nowMs, isBad, by } = change;
+    const low = coldNetworkLow(site, populationLow);
+    const high = coldNetworkHigh(site, populationLow);
+    const record = table.find(low, high, KIND_HOUR_SET, Math.floor(nowMs / 1_000));
+    if (record === 0) return;
+    this.#outcomes.read(record, nowMs, table.restSeconds);
+    this.#outcomes.change(record, eventMs, nowMs, isBad, by);
+  }
+
+  /** Counts a sign-up in its network. `networks1h` is the customer's number of networks with sign-ups. */
   signups(keys: EventKeys, networks1h: number, nowMs: number): NetworkSignups | null {
     const { site, hostHigh, populationLow } = keys;
     const low = mix(site, populationLow, SALT_SIGNUPS_OF_NETWORK);
@@ -114,7 +136,10 @@ export class LoginCrowds {
     return { signups1h: this.#cold.bad, addresses1h, networks1h };
   }
 
-  /** Counts an event in a network's record, right after it was found: `#cold` has the counts then. Returns addresses of those that count. */
+  /**
+   * Counts an event in a network's record; call right after the record was found. Leaves the totals in `#cold`. Returns the
+   * number of addresses of the events that count.
+   */
   #countIn(record: number, hostHigh: number, counts: boolean, nowMs: number): number {
     const { isNew, restSeconds } = this.#table;
     this.#cold.read(record, nowMs, restSeconds);
@@ -139,7 +164,7 @@ export class LoginCrowds {
     return this.#ring.add(record, nowMs, table.restSeconds);
   }
 
-  /** The record of a subject that was touched before; made by events that touch it, if there was none. */
+  /** Returns the record of a subject that was touched before; 0 without one. Events with `touches` create it. */
   #recordOf(
     low: number,
     high: number,
@@ -160,4 +185,12 @@ export class LoginCrowds {
     table.isNew = false;
     return cells.has(populationLow, populationHigh, high, records, nowMs) ? table.find(low, high, kind, nowSeconds) : 0;
   }
+}
+
+function coldNetworkLow(site: number, populationLow: number): number {
+  return mix(site, populationLow, SALT_COLD_NETWORK);
+}
+
+function coldNetworkHigh(site: number, populationLow: number): number {
+  return mix(populationLow, site, SALT_COLD_NETWORK);
 }

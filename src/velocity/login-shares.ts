@@ -3,13 +3,13 @@ import { KIND_POPULATION } from './layout.ts';
 import type { Table } from './table.ts';
 
 /**
- * How many of a customer's logins are by strangers, and how many are cold, day by day (UTC), in one record.
+ * Shares of a customer's logins that are by unknown identities and that are cold starts, day by day (UTC), in one record.
  *
- *   0 hash   1-24 eight days, three words each: day % 255 + 1 << 24 | strangers; cold; all
- *   25 usual shares, computed once a day: day % 255 + 1 << 20 | strangers in 1,023rds << 10 | cold in 1,023rds   26-31 unused
+ *   0 hash   1-24 eight days, three words each: day % 255 + 1 << 24 | unknown identities; cold; all
+ *   25 usual shares, computed once a day: day % 255 + 1 << 20 | unknown identities in 1,023rds << 10 | cold in 1,023rds   26-31 unused
  *
- * What is usual is the median of the days before this one: an attack of one day does not make itself usual. 1 while there is none, so
- * rules that compare with it are quiet on the first day.
+ * The usual share is the median of the previous days, so an attack of one day does not make itself usual. It is 1 while there is no
+ * previous day, so rules that compare with it are silent on the first day.
  */
 const AT_DAYS = 1;
 const AT_USUAL = 25;
@@ -23,12 +23,12 @@ const PARTS = 1_023;
 const PEAK_HOUR_SHARE = 0.1;
 
 export class LoginShares {
-  /** Of the last `count`: of a usual day, 0 to 1; 1 where nothing is known. */
+  /** Set by the last `count`: shares of a usual day, 0 to 1; 1 where nothing is known. */
   strangers = 1;
   cold = 1;
-  /** Of the last `count`: logins of the day before, or of today so far where these are more. */
+  /** Set by the last `count`: logins of the previous day, or of today so far if these are more. */
   loginsOfDay = 0;
-  /** Of the last `count`: about as many as come in the busiest hour of such a day. */
+  /** Set by the last `count`: about as many as come in the busiest hour of such a day. */
   loginsOfHour = 0;
   readonly #table: Table;
 
@@ -36,7 +36,7 @@ export class LoginShares {
     this.#table = table;
   }
 
-  /** Counts a login, and fills in what is usual. `low` and `high` are the customer's key. */
+  /** Counts a login and sets the usual shares. `low` and `high` are the customer's key. */
   count(low: number, high: number, isStranger: boolean, isCold: boolean, nowMs: number): void {
     const nowSeconds = Math.floor(nowMs / 1_000);
     const record = this.#table.take(mix(low, high, SALT_DAYS), mix(high, low, SALT_DAYS), KIND_POPULATION, nowSeconds);
@@ -73,7 +73,7 @@ export class LoginShares {
     const today = this.#dayAt(record, day);
     const loginsOf = (at: number): number => (at === 0 ? 0 : (words[at + 2] ?? 0));
     this.loginsOfDay = Math.max(loginsOf(before), loginsOf(today));
-    // All of a first day may have come in its first hour.
+    // All logins of a first day may have come within one hour.
     this.loginsOfHour = this.loginsOfDay * (before === 0 ? 1 : PEAK_HOUR_SHARE);
     let word = words[record + AT_USUAL] ?? 0;
     if (word >>> 20 !== markOf(day)) {
@@ -86,7 +86,7 @@ export class LoginShares {
     this.cold = (word & PARTS) / PARTS;
   }
 
-  /** Of strangers (0) or of cold logins (1). */
+  /** Returns the median share of unknown identities (`part` 0) or of cold-start logins (1). */
   #median(record: number, day: number, part: number): number {
     const { words } = this.#table;
     const shares: number[] = [];
@@ -97,11 +97,11 @@ export class LoginShares {
     }
     if (shares.length === 0) return 1;
     shares.sort((a, b) => a - b);
-    // Of two in the middle the larger: rather quiet.
+    // Uses the larger of the two middle values, which makes the rules less sensitive.
     return shares[shares.length >> 1] ?? 1;
   }
 
-  /** 0 where nothing was counted on the day. */
+  /** Returns 0 if nothing was counted on that day. */
   #dayAt(record: number, day: number): number {
     const at = record + AT_DAYS + (day % DAYS) * DAY_WORDS;
     return (this.#table.words[at] ?? 0) >>> MARK_SHIFT === markOf(day) ? at : 0;

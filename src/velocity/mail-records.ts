@@ -1,5 +1,5 @@
-import { KeyedHash } from '../base/keyed-hash.ts';
-import type { MailDomainHistory, MailKey } from '../core/crowds.ts';
+import { KeyedHash } from '../kernel/keyed-hash.ts';
+import type { MailDomainHistory, MailKey } from '../risk/crowds.ts';
 import type { EventKeys } from './event-keys.ts';
 import { mix, SALT_MAIL_DOMAIN, SALT_MAILBOX } from './keys.ts';
 import { KIND_LONG_SET } from './layout.ts';
@@ -8,7 +8,7 @@ import type { Table } from './table.ts';
 import { memberOf, type SetSpan, TimedSet } from './timed-set.ts';
 
 /**
- * Mail domains, from the first account at one on, and spellings of mailboxes, where an address is not spelled like its mailbox.
+ * Mail domains, from the first account on, and spellings of mailboxes whose address is not spelled like the mailbox.
  *
  *   domain    0 hash   1 first seen, Unix seconds   2 the customer's age then, s   3-31 networks that signed up, 29 of 3 days
  *   mailbox   0 hash   spellings of 30 days (`set-record.ts`)
@@ -34,7 +34,7 @@ export class MailRecords {
     this.#spellings = new SetRecords(table, KIND_LONG_SET, MONTH_SET);
   }
 
-  /** Takes in the domain of a new account; of a sign-up, its network too. null where the record cannot be had. */
+  /** Records the domain of a new account; for a sign-up, its network too. Returns null when the record is unavailable. */
   domain(
     { registrable }: MailKey,
     keys: EventKeys,
@@ -60,8 +60,8 @@ export class MailRecords {
   }
 
   /**
-   * Spellings of the mailbox in 30 days, this one included; 0 for one that is spelled like the mailbox. `wasSeen`: the mailbox is known,
-   * and if no spelling is, then by its own.
+   * Returns the number of spellings of the mailbox in 30 days, this one included; 0 for an address spelled like its mailbox. `wasSeen`: the
+   * mailbox is known. If it is known but none of its spellings is stored, it was used with its plain spelling, which then counts too.
    */
   spellings({ canonical, spelling }: MailKey, keys: EventKeys, wasSeen: boolean, nowMs: number): number {
     if (spelling === canonical) return 0;

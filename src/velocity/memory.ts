@@ -1,16 +1,16 @@
 import { setImmediate } from 'node:timers/promises';
-import { VELOCITY_BYTES_MAX } from '../limits.ts';
+import { VELOCITY_BYTES_MAX } from '../kernel/limits.ts';
 import { GROUP_WORDS, HEAD_GROUPS, HEAD_MAGIC, HEAD_VERSION, HEAD_WORDS, LAYOUT_VERSION, MAGIC } from './layout.ts';
 
-/** What all threads share; it is made once, by the main thread. */
+/** Shared by all threads; created once, by the main thread. */
 export interface VelocityMemory {
   /** The table (`layout.ts`). */
   readonly words: SharedArrayBuffer;
-  /** At least 16 secret bytes: without them nobody can choose names that fall on one group. */
+  /** At least 16 secret bytes: without them nobody can choose names that fall into one group. */
   readonly hashKey: Uint8Array;
 }
 
-/** A table of at most `bytesMax` bytes, all of it empty. Throws a RangeError where not even one group fits. */
+/** Creates an empty table of at most `bytesMax` bytes. Throws a RangeError if not even one group fits, or if the hash key is too short. */
 export function createVelocityMemory(bytesMax: number, hashKey: Uint8Array): VelocityMemory {
   const words = Math.floor(Math.min(bytesMax, VELOCITY_BYTES_MAX) / 4);
   const groups = Math.floor((words - HEAD_WORDS) / GROUP_WORDS);
@@ -24,15 +24,15 @@ export function createVelocityMemory(bytesMax: number, hashKey: Uint8Array): Vel
   return { words: buffer, hashKey };
 }
 
-/** Choice: the smallest pages of the systems that this runs on. */
+/** Choice: the smallest page size of the supported systems. */
 const PAGE_WORDS = 1_024;
-/** Choice: a first touch takes some microseconds where the machine is a virtual one; under half a millisecond a turn. */
+/** Choice: a first touch takes a few microseconds on a virtual machine; 64 take under half a millisecond a turn. */
 const PAGES_PER_TURN = 64;
 
 /**
- * Touches every page once, some in each turn of the event loop, so that the system gives the memory now and not in the middle of
- * decisions. Changes nothing. Stops early when `isWanted` says so.
- * Measured: 10 µs a page on a virtual machine, 0.7 s for 256 MB; without it a new record costs that much at first.
+ * Touches every page once, a few in each turn of the event loop, so that the system allocates the memory now and not during decisions.
+ * Changes nothing. Stops early when `isWanted` returns false.
+ * Measured: 10 µs a page on a virtual machine, 0.7 s for 256 MB; without it the first write to a page costs that much.
  */
 export async function touchPages({ words }: VelocityMemory, isWanted: () => boolean): Promise<void> {
   const all = new Uint32Array(words);

@@ -3,15 +3,15 @@ import { OutcomeTally } from './outcome-tally.ts';
 import type { Table } from './table.ts';
 
 /**
- * What an entity, an address or a session has from the first outcome on; its own record has a flag for it.
+ * Outcomes of an entity, an address or a session, from the first one on; a flag in the subject's own record marks its existence.
  *
- *   0 hash   1 unused   2-14 logins, in twelfths of 1 h (of an address 24 h)   15-27 payments, in twelfths of 1 h
- *   28-31 of an entity: where its logins succeeded (`success-places.ts`); else unused
+ *   0 hash   1 unused   2-14 logins, in twelfths of 1 h (for an address 24 h)   15-27 payments, in twelfths of 1 h
+ *   28-31 for an entity: where its logins succeeded (`success-places.ts`); else unused
  */
 const PARTS = 12;
 const HOUR_MS = 3_600_000;
 
-/** An outcome to count, or to take back. */
+/** An outcome to count, or to revert. */
 export interface OutcomeChange {
   readonly isLogin: boolean;
   readonly isBad: boolean;
@@ -27,7 +27,7 @@ export class OutcomeRecords {
   readonly #kind: number;
   readonly #salt: number;
 
-  /** `kind` and `salt` tell whose they are. */
+  /** `kind` and `salt` identify the kind of subject. */
   constructor(table: Table, kind: number, salt: number, loginWindowMs = HOUR_MS) {
     this.#table = table;
     this.#kind = kind;
@@ -36,7 +36,7 @@ export class OutcomeRecords {
     this.payments = new OutcomeTally(table, { at: 3 + PARTS, parts: PARTS, windowMs: HOUR_MS });
   }
 
-  /** Fills both tallies; gives the record, 0 where there is none. `low` and `high` are the subject's key. */
+  /** Fills both tallies and returns the record; 0 if there is none. `low` and `high` are the subject's key. */
   read(low: number, high: number, nowMs: number): number {
     const table = this.#table;
     const salt = this.#salt;
@@ -45,7 +45,7 @@ export class OutcomeRecords {
     return record;
   }
 
-  /** Gives the record; 0 where it cannot be had. */
+  /** Applies the change and returns the record; 0 when it is unavailable. */
   change(low: number, high: number, { isLogin, isBad, by, eventMs, nowMs }: OutcomeChange): number {
     const table = this.#table;
     const salt = this.#salt;
@@ -56,7 +56,7 @@ export class OutcomeRecords {
     return record;
   }
 
-  /** Both, whichever was asked for: epochs go round, so whoever uses the record cleans all of it. */
+  /** Always reads both: epochs wrap around, so each use of the record must remove everything that has expired. */
   #readAll(record: number, nowMs: number, rest: number): void {
     this.logins.read(record, nowMs, rest);
     this.payments.read(record, nowMs, rest);

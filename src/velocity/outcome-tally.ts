@@ -1,14 +1,14 @@
 import type { Table } from './table.ts';
 
 /**
- * Good and bad outcomes in parts of a window, by the time of their events: a word each of epoch & 0xff << 24 | bad << 12 | good. The
- * oldest part counts by the part of it that is in the window. One more word than there are parts.
+ * Good and bad outcomes by the time of their events, in parts of a window: one word each of epoch & 0xff << 24 | bad << 12 | good. The
+ * oldest part is weighted by the fraction of it that is in the window. There is one more word than there are parts.
  *
- * Choice: parts in place of the times themselves, so that an outcome that is corrected can be taken back exactly. A part with 4,095 good
- * or bad ones takes in no more. Everything of the newest parts is exact; the edge errs by up to a part.
+ * Choice: parts instead of individual times, so that a corrected outcome can be reverted exactly. A part stops at 4,095 good and at 4,095
+ * bad ones. The newer parts are exact; the edge of the window errs by up to one part.
  */
-export interface TallyShape {
-  /** First word in the record. */
+export interface RowCounterShape {
+  /** Index of the first word in the record. */
   readonly at: number;
   readonly parts: number;
   readonly windowMs: number;
@@ -20,10 +20,10 @@ const BAD = 1 << 12;
 const TRIES_MAX = 64;
 
 export class OutcomeTally {
-  /** What the last `read` found. */
+  /** Set by the last `read`. */
   good = 0;
   bad = 0;
-  /** Bad ones among all, 0 to 1; 0 without any. */
+  /** Bad outcomes divided by all, 0 to 1; 0 without any. */
   badShare = 0;
   readonly #table: Table;
   readonly #at: number;
@@ -31,7 +31,7 @@ export class OutcomeTally {
   readonly #windowMs: number;
   readonly #widthMs: number;
 
-  constructor(table: Table, { at, parts, windowMs }: TallyShape) {
+  constructor(table: Table, { at, parts, windowMs }: RowCounterShape) {
     this.#table = table;
     this.#at = at;
     this.#parts = parts;
@@ -39,7 +39,7 @@ export class OutcomeTally {
     this.#widthMs = windowMs / parts;
   }
 
-  /** Counts what is in the window, and removes what is over: all of it after a rest of a window. */
+  /** Counts the outcomes in the window and removes expired ones; after an idle time longer than the window, all of them. */
   read(record: number, nowMs: number, restSeconds: number): void {
     const { words } = this.#table;
     const now = Math.floor(nowMs / this.#widthMs);
@@ -51,7 +51,7 @@ export class OutcomeTally {
       const word = words[i] ?? 0;
       if (word === 0) continue;
       const age = (now - (word >>> 24)) & EPOCH_MASK;
-      // The epoch to come: of a clock that is a little ahead.
+      // Accepts the next epoch: from a clock that is slightly ahead.
       if (isOver || (age > this.#parts && age !== EPOCH_MASK)) Atomics.compareExchange(words, i, word, 0);
       else {
         const part = age === this.#parts ? partOfOldest : 1;
@@ -64,7 +64,9 @@ export class OutcomeTally {
     this.badShare = bad === 0 ? 0 : bad / (good + bad);
   }
 
-  /** Adds an event's outcome, or takes it back; nothing where the event is out of the window. `read` comes first, and cleans. */
+  /**
+   * Adds or reverts an event's outcome; does nothing if the event is outside the window. Call `read` first, which removes expired parts.
+   */
   change(record: number, eventMs: number, nowMs: number, isBad: boolean, by: 1 | -1): void {
     const { words } = this.#table;
     const epoch = Math.floor(eventMs / this.#widthMs);

@@ -3,12 +3,12 @@ import { SetRecords } from './set-record.ts';
 import type { Table } from './table.ts';
 import { type SetShape, TimedSet } from './timed-set.ts';
 
-/** A set of few members in the subject's record; where they are more, the rest of them is in a record of its own. */
+/** A set whose first members are in the subject's record; further ones go to an overflow record. */
 export interface OverflowingShape extends SetShape {
-  /** Where the subject's record keeps its flags, and the flag that says that a further record was made. */
+  /** Index of the flags word in the subject's record, and the flag that is set when the overflow record exists. */
   readonly flagsAt: number;
   readonly flag: number;
-  /** Of the further record. */
+  /** Kind and salt of the overflow record. */
   readonly kind: number;
   readonly salt: number;
 }
@@ -39,7 +39,7 @@ export class OverflowingSet {
     const outerLow = mix(low, high, salt);
     const outerHigh = mix(high, low, salt);
     if (!this.#inner.isFull) {
-      // The member may have come back inside while it is still known outside.
+      // The member may be in the overflow record although a slot inside is free again.
       if (!this.wasKnown) this.wasKnown = this.#outer.has(outerLow, outerHigh, member, nowMs);
       return inside + this.#countOuter(record, outerLow, outerHigh, nowMs);
     }
@@ -49,7 +49,6 @@ export class OverflowingSet {
     return inside + outside;
   }
 
-  /** Removes the member. */
   remove(record: number, low: number, high: number, member: number, nowMs: number): void {
     const { flagsAt, flag, salt } = this.#shape;
     this.#inner.remove(record, member);
@@ -57,7 +56,7 @@ export class OverflowingSet {
     this.#outer.remove(mix(low, high, salt), mix(high, low, salt), member, nowMs);
   }
 
-  /** Members in the window. */
+  /** Returns the number of members in the window. */
   count(record: number, low: number, high: number, nowMs: number, restSeconds: number): number {
     const { flagsAt, flag, salt } = this.#shape;
     const inside = this.#inner.count(record, nowMs, restSeconds);

@@ -1,4 +1,4 @@
-import type { PagesHistory } from '../core/crowds.ts';
+import type { PagesHistory } from '../risk/crowds.ts';
 import { addToBucket, BUCKETS, sumBuckets } from './buckets.ts';
 import { mix, SALT_PAGES } from './keys.ts';
 import { KIND_BUSY } from './layout.ts';
@@ -9,7 +9,7 @@ import type { Table } from './table.ts';
  *
  *   0 hash   1-10 of 10 min   11-20 of 1 h   21-31 unused
  *
- * The session's own record counts the first 15 of all, and then makes this one; they count by the time of the first.
+ * The session's own record counts the first 15 events; the next one creates this record. Those 15 count at the time of the first.
  */
 const MINUTES_MS = 600_000;
 const HOUR_MS = 3_600_000;
@@ -33,7 +33,7 @@ export class PageRecords {
       Math.floor(nowMs / 1_000),
     );
     if (record === 0) return null;
-    // Not of a record that was thrown out and is made again: its first events are long over, or they are few.
+    // If an evicted record is created again, the first events have usually expired and add nothing; otherwise they are few.
     if (table.isNew) for (let n = 0; n < before; n++) this.#add(record, firstMs, nowMs);
     this.#add(record, nowMs, nowMs);
     return {

@@ -2,15 +2,18 @@ import type { Table } from './table.ts';
 import { slotOf, UsualRecords } from './usual.ts';
 
 /**
- * The largest number of something in each 10 minutes, and what it usually is at this time of the day. Two words in a customer's record:
- * slot & 0xffff << 16 | most at once in the slot; slot & 0xffff << 16 | sixteenths of what is usual. The past is in `usual.ts`.
+ * The maximum of a number in each 10 minutes, and its usual value at this time of the day. `usual.ts` stores the earlier maxima. Two words
+ * in a customer's record:
+ *
+ *   slot & 0xffff << 16 | maximum in the slot
+ *   slot & 0xffff << 16 | usual value in sixteenths
  */
 export interface PeakShape {
-  /** Word of the largest number in the record. */
+  /** Index of the maximum's word in the record. */
   readonly mostAt: number;
-  /** Word of what is usual. */
+  /** Index of the usual value's word. */
   readonly usualAt: number;
-  /** 0 or 1: tells the two pasts of one key apart. */
+  /** 0 or 1: separates two series of maxima with the same key. */
   readonly kind: number;
 }
 
@@ -35,7 +38,7 @@ export class Peaks {
     this.#shape = shape;
   }
 
-  /** Keeps the largest number of a slot, and writes that of the one before to the past. */
+  /** Updates the maximum of the present slot. When a new slot begins, stores the maximum of the previous one (`usual.ts`). */
   note({ record, low, high }: PeakKey, count: number, nowMs: number): void {
     const { words } = this.#table;
     const { mostAt, kind } = this.#shape;
@@ -46,14 +49,14 @@ export class Peaks {
     const most = Math.min(count, COUNT_MASK);
     if (isSame && (word & COUNT_MASK) >= most) return;
     const next = (((slot & COUNT_MASK) << 16) | most) >>> 0;
-    // Who was faster has as good a number, and writes the past.
+    // If another worker was faster, its number is just as correct, and it stores the previous slot's maximum.
     if (Atomics.compareExchange(words, at, word, next) !== word || isSame || word === 0) return;
-    // A slot of 65,536 before looks like this one: in 455 days.
+    // The slot 65,536 earlier, 455 days ago, is indistinguishable from this one.
     const before = slot - ((slot - (word >>> 16)) & COUNT_MASK);
     this.#usual.put(low, high, kind, before, word & COUNT_MASK, Math.floor(nowMs / 1_000));
   }
 
-  /** Computed once a slot. What lies before `firstSeconds` is not known. */
+  /** Returns the usual value, computed once a slot. Slots before `firstSeconds` count as unknown. */
   usualNow({ record, low, high }: PeakKey, firstSeconds: number, nowMs: number): number {
     const { words } = this.#table;
     const { usualAt, kind } = this.#shape;

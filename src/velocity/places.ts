@@ -1,23 +1,23 @@
-import type { Place, PlaceHistory } from '../core/history.ts';
-import { distanceKm } from '../core/travel.ts';
+import type { Place, PlaceHistory } from '../risk/history.ts';
+import { distanceKm } from '../risk/travel.ts';
 import {
   VELOCITY_FAMILIAR_KM,
   VELOCITY_FAMILIAR_SECONDS,
   VELOCITY_KEEP_SECONDS,
   VELOCITY_PLACE_KM,
-} from '../limits.ts';
+} from '../kernel/limits.ts';
 import { countryOfCode } from './country.ts';
 import type { Table } from './table.ts';
 
 /**
- * A place takes three words:
+ * A location takes three words:
  *
  *   0 latitude 15 bits << 16 | longitude 16 bits, in steps of 0.0055°
  *   1 first seen, hours 11 bits << 21 | country 10 bits << 11 | accuracy, km 11 bits
- *   2 session 15 bits << 17 | last seen, minutes 17 bits; 0: none, or being written
+ *   2 session 15 bits << 17 | last seen, minutes 17 bits; 0: empty, or being written
  *
- * Who writes one first changes word 2 to 0, and writes it last; who reads one looks at word 2 before and after. A writer that
- * dies leaves an empty place. Minutes go round in 91 days, hours in 85, and what is kept was seen in the last 30.
+ * A writer first sets word 2 to 0, and writes it last; a reader compares word 2 before and after. A writer that dies leaves an empty slot.
+ * Minutes wrap around after 91 days, hours after 85; kept locations were seen in the last 30 days.
  */
 export const PLACE_WORDS = 3;
 
@@ -27,12 +27,12 @@ const ACCURACY_MASK = 2 ** 11 - 1;
 const SESSION_SHIFT = 17;
 const KEEP_MINUTES = VELOCITY_KEEP_SECONDS / 60;
 const FAMILIAR_HOURS = VELOCITY_FAMILIAR_SECONDS / 3_600;
-/** A degree of latitude is 111 km: what lies further north or south by these is not near. */
+/** A degree of latitude is 111 km: locations further apart in latitude cannot be near. */
 const DEGREES_APART = (VELOCITY_FAMILIAR_KM / 111) * 1.05;
 const STEP_LATITUDE = 180 / 32_767;
 const STEP_LONGITUDE = 360 / 65_535;
 
-/** The present place, and what was found of it and of others. */
+/** The present location, and what was found about it and about others. */
 export class Whereabouts {
   here: Place = { latitude: 0, longitude: 0, accuracyKm: 0 };
   position = 0;
@@ -40,12 +40,12 @@ export class Whereabouts {
   session = 0;
   minute = 0;
   hour = 0;
-  /** The place is among those that were looked at. */
+  /** The location is among those compared so far. */
   isKnown = false;
   isFamiliar = false;
   readonly others: PlaceHistory[] = [];
 
-  /** `country` as a code, `session` any hash. */
+  /** `country` is a code, `session` any hash. */
   begin(here: Place, country: number, session: number, nowSeconds: number): void {
     this.here = here;
     this.position = positionOf(here);
@@ -58,12 +58,12 @@ export class Whereabouts {
     this.others.length = 0;
   }
 
-  /** Looks at places from word `at` on; the present one is refreshed. */
+  /** Compares the locations from word `at` on, and refreshes the present one. */
   look(table: Table, at: number, places: number): void {
     for (let n = 0; n < places; n++) this.#lookAt(table.words, at + n * PLACE_WORDS);
   }
 
-  /** Takes a place of those from `at` on for the present one: an empty one, else the one not seen for longest. */
+  /** Stores the present location in one of the slots from `at` on: an empty one, else the one not seen for longest. */
   put(table: Table, at: number, places: number): void {
     const { words } = table;
     let to = at;
@@ -84,7 +84,7 @@ export class Whereabouts {
     Atomics.store(words, to + 2, this.#seenWord());
   }
 
-  /** Empties the places from `at` on that lie at a position. */
+  /** Empties the slots from `at` on whose location has this position. */
   static forget({ words }: Table, at: number, places: number, position: number): void {
     for (let place = at; place < at + places * PLACE_WORDS; place += PLACE_WORDS) {
       const seen = words[place + 2] ?? 0;
@@ -92,7 +92,7 @@ export class Whereabouts {
     }
   }
 
-  /** No place there that is still remembered. */
+  /** Returns whether the slot is empty or has expired. */
   isFree({ words }: Table, at: number): boolean {
     const seen = words[at + 2] ?? 0;
     return seen === 0 || this.#minutesSince(seen) > KEEP_MINUTES;
@@ -111,12 +111,12 @@ export class Whereabouts {
     else {
       this.isKnown = true;
       const next = this.#seenWord();
-      // Another worker that refreshes it or throws it out meanwhile is as right.
+      // If another worker refreshes or replaces it meanwhile, that value is just as correct.
       if (seen !== next) Atomics.compareExchange(words, at + 2, seen, next);
     }
   }
 
-  /** Newest first. */
+  /** Inserts by age, newest first. */
   #addOther(position: number, rest: number, seen: number, minutes: number): void {
     const place: PlaceHistory = {
       latitude: latitudeOf(position),
@@ -133,14 +133,14 @@ export class Whereabouts {
     others.splice(to, 0, place);
   }
 
-  /** Infinity for what is too far to matter. */
+  /** Returns Infinity for locations too far away to matter. */
   #kmTo(position: number): number {
     const latitude = latitudeOf(position);
     if (Math.abs(latitude - this.here.latitude) > DEGREES_APART) return Infinity;
     return distanceKm(this.here, { latitude, longitude: longitudeOf(position) });
   }
 
-  /** First seen there over 24 h ago. What began in an hour to come began now. */
+  /** Returns whether it was first seen over 24 h ago. An hour in the future counts as now. */
   #isOld(rest: number): boolean {
     const hours = (this.hour - (rest >>> 21)) & HOUR_MASK;
     return hours > FAMILIAR_HOURS && hours < HOUR_MASK - 1;
@@ -160,7 +160,7 @@ function sessionOf(hash: number): number {
   return hash & 0x7fff || 1;
 }
 
-/** Coordinates that are no numbers become 0. */
+/** Coordinates that are NaN become 0. */
 export function positionOf({ latitude, longitude }: Place): number {
   const y = Math.min(32_767, Math.max(0, Math.round((latitude + 90) / STEP_LATITUDE) || 0));
   const x = Math.min(65_535, Math.max(0, Math.round((longitude + 180) / STEP_LONGITUDE) || 0));

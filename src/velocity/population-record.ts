@@ -1,4 +1,4 @@
-import type { SurgeHistory } from '../core/history.ts';
+import type { SurgeHistory } from '../risk/history.ts';
 import { mix, SALT_FAILING_NETWORKS } from './keys.ts';
 import { KIND_HOUR_SET, KIND_POPULATION } from './layout.ts';
 import type { OutcomeChange } from './outcome-record.ts';
@@ -9,17 +9,17 @@ import type { Table } from './table.ts';
 import { memberOf, TEN_MINUTE_SET } from './timed-set.ts';
 
 /**
- * All outcomes of a customer, from its first one on; those of its public keys apart from those of its secret keys.
+ * All outcomes of a customer, from its first one on; public and secret keys are counted separately.
  *
  *   0 hash   1 first outcome, Unix seconds   2-12 logins, in tenths of 10 min   13-23 payments, in tenths of 10 min
- *   24-25 networks with a failed login, and with a declined payment, at most   26-27 what these usually are (`peaks.ts`)
+ *   24-25 maximum of networks with a failed login, and with a declined payment   26-27 what these usually are (`peaks.ts`)
  *   28-31 unused
  *
- * The networks themselves are in a set for each (`set-record.ts`: up to three records), the past in `usual.ts`: under 4 KB for failed
- * logins, and as much again for declined payments. Distinct networks are exact up to 30, and end at some 1,370.
+ * The networks themselves are in one set each (`set-record.ts`: up to three records), the past is in `usual.ts`: under 4 KB for failed
+ * logins, and the same again for declined payments. Distinct networks are exact up to 30, and saturate at about 1,370.
  *
- * Networks are counted when an outcome is reported, if its event is not older than the window, and stay until the window is over,
- * also where the outcome is corrected.
+ * A network is counted when its outcome is reported, if the event is not older than the window. It stays until the window is over, even if
+ * the outcome is corrected.
  */
 const AT_FIRST = 1;
 const AT_LOGINS = 2;
@@ -38,13 +38,13 @@ export interface PopulationKey {
 
 export class PopulationRecords {
   readonly #table: Table;
-  readonly #tallies: readonly [OutcomeTally, OutcomeTally];
+  readonly #rowCounters: readonly [OutcomeTally, OutcomeTally];
   readonly #networks: SetRecords;
   readonly #peaks: readonly [Peaks, Peaks];
 
   constructor(table: Table) {
     this.#table = table;
-    this.#tallies = [
+    this.#rowCounters = [
       new OutcomeTally(table, { at: AT_LOGINS, parts: PARTS, windowMs: WINDOW_MS }),
       new OutcomeTally(table, { at: AT_PAYMENTS, parts: PARTS, windowMs: WINDOW_MS }),
     ];
@@ -53,7 +53,7 @@ export class PopulationRecords {
     this.#peaks = [peaks(KIND_LOGINS), peaks(KIND_PAYMENTS)];
   }
 
-  /** null where nothing of the kind failed of late. */
+  /** Returns null if nothing of the kind failed within 10 min. */
   observe(
     { populationLow: low, populationHigh: high }: PopulationKey,
     isLogin: boolean,
@@ -65,7 +65,7 @@ export class PopulationRecords {
     if (record === 0) return null;
     const kind = isLogin ? KIND_LOGINS : KIND_PAYMENTS;
     this.#readAll(record, nowMs, table.restSeconds);
-    const { bad, badShare: badShare10m } = this.#tallies[kind];
+    const { bad, badShare: badShare10m } = this.#rowCounters[kind];
     if (bad === 0) return null;
     const salt = SALT_FAILING_NETWORKS + kind;
     const networks10m = this.#networks.count(mix(low, high, salt), mix(high, low, salt), nowMs);
@@ -83,15 +83,15 @@ export class PopulationRecords {
     Atomics.compareExchange(table.words, record + AT_FIRST, 0, nowSeconds);
     this.#readAll(record, nowMs, table.restSeconds);
     const kind = isLogin ? KIND_LOGINS : KIND_PAYMENTS;
-    this.#tallies[kind].change(record, eventMs, nowMs, isBad, by);
+    this.#rowCounters[kind].change(record, eventMs, nowMs, isBad, by);
     if (!isBad || by === -1 || site === 0 || nowMs - eventMs > WINDOW_MS) return;
     const salt = SALT_FAILING_NETWORKS + kind;
     const networks = this.#networks.see(mix(low, high, salt), mix(high, low, salt), memberOf(site), nowMs);
     this.#peaks[kind].note({ record, low, high }, networks, nowMs);
   }
 
-  /** Both, whichever was asked for: epochs go round, so whoever uses the record cleans all of it. */
+  /** Always reads both: epochs wrap around, so each use of the record must remove everything that has expired. */
   #readAll(record: number, nowMs: number, rest: number): void {
-    for (const tally of this.#tallies) tally.read(record, nowMs, rest);
+    for (const tally of this.#rowCounters) tally.read(record, nowMs, rest);
   }
 }

@@ -11,10 +11,10 @@ import {
   SEEN_MIN,
 } from './layout.ts';
 import type { VelocityMemory } from './memory.ts';
-import { VELOCITY_KEEP_SECONDS } from '../limits.ts';
+import { VELOCITY_KEEP_SECONDS } from '../kernel/limits.ts';
 import { Table } from './table.ts';
 
-/** Puts records of a snapshot back into an empty table of any size, while nobody else uses it. */
+/** Puts the records of a snapshot back into an empty table of any size. Nothing else may use the table meanwhile. */
 export class Restorer {
   records = 0;
   skipped = 0;
@@ -27,8 +27,8 @@ export class Restorer {
   }
 
   /**
-   * An entry of `source` from word `at` on: tag, state, the record's words, who made it. In a full group shares decide, and of one
-   * owner's records the more recently seen ones win.
+   * Adds the entry of `source` from word `at` on: tag, state, the record's words, owner. In a full group the owners' shares decide; among
+   * records of one owner the more recently seen ones win.
    */
   add(source: Uint32Array, at: number): void {
     const { words } = this.#table;
@@ -42,9 +42,9 @@ export class Restorer {
     words[HEAD_USED] = this.records;
   }
 
-  /** Empties the table, for a snapshot that turns out to be damaged. */
+  /** Empties the table after a corrupt snapshot. */
   clear(): void {
-    // Memory that nothing was written to is not even taken from the system.
+    // Memory that was never written to has not been allocated by the system.
     if (this.records + this.skipped === 0) return;
     const { words } = this.#table;
     for (let at = HEAD_WORDS; at < words.length; at += GROUP_WORDS) words.fill(0, at, at + GROUP_WORDS);

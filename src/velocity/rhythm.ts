@@ -1,14 +1,14 @@
-import type { Rhythm } from '../core/history.ts';
-import { VELOCITY_RHYTHM_EVENTS_MIN } from '../limits.ts';
+import type { Rhythm } from '../risk/history.ts';
+import { VELOCITY_RHYTHM_EVENTS_MIN } from '../kernel/limits.ts';
 import type { CounterRing } from './counter.ts';
 import type { Table } from './table.ts';
 
 /**
- * The times of the last events, a word each: ms modulo 2^32, 0 for none, in no order. They stay when their window is over, for
- * the rhythm of a session; those older than 24 days are removed.
+ * The times of the last events, one word each: ms modulo 2^32, 0 is empty, in no order. Times outside the window are kept, because the
+ * rhythm of a session needs them; those older than 24 days are removed.
  */
 const AGE_MS_MAX = 2 ** 31;
-/** Choice: clocks of two workers, or one that steps back. */
+/** Choice: tolerates different clocks of two workers, or a clock that steps back. */
 const AHEAD_MIN = 2 ** 32 - 60_000;
 const TRIES_MAX = 64;
 
@@ -48,7 +48,7 @@ export class MsRing implements CounterRing {
     return count;
   }
 
-  /** null with under 8 events, and for those of one moment, which have no rhythm. */
+  /** Returns null with fewer than 8 events, and if all have the same time. */
   rhythm(record: number, nowMs: number): Rhythm | null {
     const { words } = this.#table;
     const ages = this.#agesMs;
@@ -64,7 +64,7 @@ export class MsRing implements CounterRing {
     return events < VELOCITY_RHYTHM_EVENTS_MIN ? null : rhythmOf(ages, events);
   }
 
-  /** How many are in the window then; 0 where another worker was faster. */
+  /** Returns how many events are then in the window; 0 if another worker changed the word first. */
   #tryAdd(record: number, nowMs: number): number {
     const { words } = this.#table;
     const end = record + this.#at + this.#words;
@@ -89,7 +89,7 @@ export class MsRing implements CounterRing {
   }
 }
 
-/** Ages from the oldest to the newest. */
+/** `ages` are sorted from the oldest event to the newest. */
 function rhythmOf(ages: Float64Array, events: number): Rhythm | null {
   const gaps = events - 1;
   const mean = ((ages[0] ?? 0) - (ages[gaps] ?? 0)) / gaps;

@@ -2,14 +2,14 @@ import type { CounterRing } from './counter.ts';
 import type { Table } from './table.ts';
 
 /**
- * The times of the last events, each in 16 bits, two to a word, in no order. A time is in ticks of 1/24,000 of the window: 0 is
- * no event, and times of over twice the window would look like others, so those beyond the window are removed whenever the
- * record is used, and all of them after a rest as long as the window.
+ * The times of the last events, 16 bits each, two to a word, in no order. A time is in ticks of 1/24,000 of the window; 0 is empty. Times
+ * wrap around after more than twice the window, so expired ones are removed whenever the record is used, and all of them after an idle time
+ * as long as the window.
  *
  * A window ends up to one tick early, never late.
  */
 export interface RingShape {
-  /** First word in the record. */
+  /** Index of the first word in the record. */
   readonly at: number;
   /** Two events each. */
   readonly words: number;
@@ -18,14 +18,14 @@ export interface RingShape {
 
 const TICKS = 24_000;
 const MASK = 0xffff;
-/** Ages from here on are those of times to come, by 1/6 of the window: of another worker, or of a clock that was set back. */
+/** Ages from here on are times in the future, by up to 1/6 of the window: from another worker, or a clock that was set back. */
 const AHEAD_TICKS = 4_000;
 const AHEAD_MIN = MASK - AHEAD_TICKS;
-/** Choice: more than there are workers that could change a word at the same time. */
+/** Choice: more than the number of workers that could change a word at the same time. */
 const TRIES_MAX = 64;
 
 export class Ring implements CounterRing {
-  /** The time of the event that the last `add` pushed out although it is inside of the window, ms; -1 without one. */
+  /** Time of the event that the last `add` overwrote although it is still inside the window, ms; -1 without one. */
   pushedOutMs = -1;
   readonly #table: Table;
   readonly #at: number;
@@ -39,7 +39,7 @@ export class Ring implements CounterRing {
     this.#tickMs = windowMs / TICKS;
   }
 
-  /** Events in the window; `restSeconds` since the record was used before. Removes those that are over. */
+  /** Returns the events in the window; `restSeconds` is the time since the last use of the record. Removes expired ones. */
   count(record: number, nowMs: number, restSeconds: number): number {
     const { words } = this.#table;
     const now = this.#tick(nowMs);
@@ -50,14 +50,14 @@ export class Ring implements CounterRing {
       const word = words[i] ?? 0;
       if (word === 0) continue;
       const clean = isOver ? 0 : cleaned(word, now);
-      // One who changes the word at the same time has cleaned it, or added an event that must stay.
+      // A worker that changes the word at the same time has removed the same events, or added one that must stay.
       if (clean !== word) Atomics.compareExchange(words, i, word, clean);
       count += ((clean & MASK) === 0 ? 0 : 1) + (clean >>> 16 === 0 ? 0 : 1);
     }
     return count;
   }
 
-  /** Adds an event and counts, the present one included. */
+  /** Adds an event and returns the count including it. */
   add(record: number, nowMs: number, restSeconds: number): number {
     const now = this.#tick(nowMs);
     for (let n = 0; n < TRIES_MAX; n++) {
@@ -72,7 +72,10 @@ export class Ring implements CounterRing {
     return this.count(record, nowMs, 0);
   }
 
-  /** Puts an event in an empty half, else in place of the oldest. Its age in ticks, from 24,000 on if none; -1: try again. */
+  /**
+   * Stores an event in an empty half, else over the oldest one. Returns the age of the overwritten event in ticks; 24,000 or more if it no
+   * longer counted; -1 if another worker was faster, and the caller must try again.
+   */
   #put(record: number, now: number): number {
     const { words } = this.#table;
     const end = record + this.#end;
@@ -92,7 +95,7 @@ export class Ring implements CounterRing {
     return Atomics.compareExchange(words, to, toWord, next) === toWord ? toAge : -1;
   }
 
-  /** 0 is no event, so that tick is taken for the next. */
+  /** 0 means empty, so tick 0 is stored as 1. */
   #tick(nowMs: number): number {
     return Math.floor(nowMs / this.#tickMs) & MASK || 1;
   }
@@ -102,7 +105,7 @@ export class Ring implements CounterRing {
   }
 }
 
-/** The word without events that are over. */
+/** Returns the word without expired events. */
 function cleaned(word: number, now: number): number {
   const low = ageOf(word & MASK, now) < TICKS ? word & MASK : 0;
   const high = ageOf(word >>> 16, now) < TICKS ? word & ~MASK : 0;

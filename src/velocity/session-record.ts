@@ -1,5 +1,5 @@
-import type { BrowserFamily, SystemFamily } from '../core/facts.ts';
-import type { HistoryEvent, SessionHistory } from '../core/history.ts';
+import type { BrowserFamily, SystemFamily } from '../risk/signals/agent-families.ts';
+import type { HistoryEvent, SessionHistory } from '../risk/history.ts';
 import { Counter } from './counter.ts';
 import { ageOfCountry, codeOfCountry, codeOfWord, countryOfCode, countryWord } from './country.ts';
 import type { EventKeys } from './event-keys.ts';
@@ -16,8 +16,8 @@ import { HOUR_SET, memberOf } from './timed-set.ts';
 /**
  *   0 hash   1 first event, Unix seconds
  *   2 flags | an entity was named << 4 | events, 15 at most << 5 | origin << 9 | ms of the first event's second << 22
- *   origin, of the first event that says: region 7 bits << 6 | browser << 3 | system, 0 for what is not known
- *   3 the event before: site 20 bits << 8 | browser << 4 | system, 0 for what is not known
+ *   origin, of the first event where it is known: region 7 bits << 6 | browser << 3 | system, 0 for what is not known
+ *   3 the previous event: site 20 bits << 8 | browser << 4 | system, 0 for what is not known
  *   4 last country and its time (`country.ts`)
  *   5-6 addresses at which the session was counted for 10 min, 7-8 for 1 h: 16 bits of the address << 16 | time in ticks
  *   9-13 regions, 1 h   14-19 payments, 12 of 1 h   20-31 the last 12 events, ms
@@ -33,7 +33,7 @@ const ARRIVALS = 2;
 const FLAG_DECISIONS = 1;
 const FLAG_PAYMENTS = 2;
 const FLAG_REGIONS = 4;
-/** Of payments only: a session's logins are its account's. */
+/** Outcomes of payments only: login outcomes belong to the account. */
 const FLAG_OUTCOMES = 8;
 const FLAG_NAMED = 16;
 const EVENTS_SHIFT = 5;
@@ -42,7 +42,7 @@ const ORIGIN_SHIFT = 9;
 const ORIGIN_MASK = 0x1fff;
 const ORIGIN_AGENT_MASK = 0x3f;
 const MS_SHIFT = 22;
-/** Source: the default rules: who looks at a page or two before a login opens the session by it all the same. */
+/** Source: the default rules: a login that follows a page view or two still opens the session. */
 const ANONYMOUS_MAX = 3;
 const ANONYMOUS_MS_MAX = 120_000;
 
@@ -62,11 +62,11 @@ const SITE_MASK = 0xfffff;
 type SessionKey = Pick<EventKeys, 'sessionLow' | 'sessionHigh'>;
 
 export class SessionRecords {
-  /** Of the last `observe`: whether nothing was known of the session. */
+  /** Set by the last `observe`: whether nothing was known of the session. */
   isFirst = false;
-  /** Of the last `observe`: nothing came before it in the session but a few events without an entity, just now. */
+  /** Set by the last `observe`: the session so far had at most a few recent events, none of them with an entity. */
   opens = false;
-  /** Of the last `observe`: its session counts anew at its address, for windows of 10 min and of 1 h. */
+  /** Set by the last `observe`: whether its session counts at its address again, for windows of 10 min and of 1 h. */
   arrives10m = false;
   arrives1h = false;
   readonly #table: Table;
@@ -97,7 +97,7 @@ export class SessionRecords {
     });
   }
 
-  /** null where the record cannot be had. `outcome` is the event's own, where it counts. */
+  /** Returns null when the record is unavailable. `outcome` is the event's own outcome, if it counts. */
   observe(
     event: HistoryEvent,
     keys: EventKeys,
@@ -154,7 +154,7 @@ export class SessionRecords {
     };
   }
 
-  /** Counts an outcome of one of the session's events. */
+  /** Counts the outcome of one of the session's earlier events. */
   count({ sessionLow, sessionHigh }: SessionKey, outcome: OutcomeChange): void {
     const record = this.#table.find(sessionLow, sessionHigh, KIND_SESSION, Math.floor(outcome.nowMs / 1_000));
     if (record !== 0) this.#count(record, { sessionLow, sessionHigh }, outcome);
@@ -166,7 +166,7 @@ export class SessionRecords {
     this.#outcomes.change(sessionLow, sessionHigh, outcome);
   }
 
-  /** Returns the events before this one, 15 at most. */
+  /** Returns the number of events before this one, 15 at most. */
   #countEvent(record: number, isNamed: boolean, ageMs: number): number {
     const { words } = this.#table;
     const at = record + AT_FLAGS;
@@ -186,7 +186,7 @@ export class SessionRecords {
     Atomics.store(words, record + AT_FIRST, nowSeconds);
   }
 
-  /** The session's origin; what is not known of it is the present event's. */
+  /** Returns the session's origin; fills unknown parts of it from the present event. */
   #origin(record: number, now: number): number {
     const { words } = this.#table;
     const word = words[record + AT_FLAGS] ?? 0;
@@ -198,7 +198,7 @@ export class SessionRecords {
     return filled;
   }
 
-  /** 0 where the one who made the record has not written it yet. */
+  /** Returns 0 if the worker that created the record has not written the time yet. */
   #ageMs(record: number, nowMs: number): number {
     const { words } = this.#table;
     const seconds = Atomics.load(words, record + AT_FIRST);
@@ -206,7 +206,7 @@ export class SessionRecords {
     return seconds === 0 ? 0 : Math.max(0, nowMs - seconds * 1_000 - ms);
   }
 
-  /** The word before, with the event's country put in its place. */
+  /** Stores the event's country and returns the previous word. */
   #country(record: number, event: HistoryEvent, nowSeconds: number): number {
     const { words } = this.#table;
     const code = codeOfCountry(event.country);
@@ -215,8 +215,8 @@ export class SessionRecords {
   }
 
   /**
-   * Whether the session was not counted at this address in the last window; from now on it is. The last two addresses are
-   * remembered; a session that goes round among more is counted at each change.
+   * Returns whether the session was not counted at this address in the last window, and marks it as counted. The last two addresses are
+   * kept; a session that rotates among more is counted at each change.
    */
   #arrives(at: number, host: number, nowMs: number, windowMs: number): boolean {
     const { words } = this.#table;
@@ -228,7 +228,7 @@ export class SessionRecords {
       const word = words[i] ?? 0;
       const age = word === 0 ? 0x10000 : (tick - word) & 0xffff;
       const isHere = word !== 0 && word >>> 16 === (host & 0xffff);
-      // Ticks go round in four days or more, so an old word is taken for a new one only in 100 of 65,536 moments.
+      // Ticks wrap around after four days or more, so an old word is mistaken for a recent one only in 100 of 65,536 moments.
       if (isHere && (age < 100 || age > 0xff00)) return false;
       if (isHere) {
         to = i;
@@ -250,14 +250,14 @@ function wordOf({ agent }: HistoryEvent, { site }: EventKeys): number {
   return (network << 8) | (browser << 4) | system;
 }
 
-/** Seven bits of the region, and browser and system in three each. */
+/** Packs seven bits of the region, and three each of browser and system. */
 function originOf(word: number, { region }: EventKeys): number {
   const agent = (((word >>> 4) & 7) << 3) | (word & 7);
   const hash = (region ^ (region >>> 7)) & 0x7f;
   return ((region === 0 ? 0 : hash || 1) << 6) | agent;
 }
 
-/** Neither is 0, what is not known. */
+/** Returns false if either value is 0, which means unknown. */
 function differs(before: number, now: number): boolean {
   return before !== 0 && now !== 0 && before !== now;
 }

@@ -5,9 +5,9 @@ import type { Table } from './table.ts';
 import { type SetSpan, TimedSet } from './timed-set.ts';
 
 /**
- * A set that takes a record of its own: the first 30 members exactly, more of them in a sketch of two further records.
+ * A set with a record of its own: the first 30 members exactly; with more, a sketch in two further records.
  *
- *   0 hash   1 flags: a sketch was begun   2-31 members (`timed-set.ts`)
+ *   0 hash   1 flags: a sketch exists   2-31 members (`timed-set.ts`)
  */
 const AT_FLAGS = 1;
 const AT_MEMBERS = 2;
@@ -31,7 +31,7 @@ export class SetRecords {
     this.#set = new TimedSet(table, { at: AT_MEMBERS, words: MEMBERS, span }, true);
   }
 
-  /** Adds or refreshes a member. Returns how many are in the window, without those of `but` (first word, words). */
+  /** Adds or refreshes a member. Returns how many are in the window, excluding the `butWords` members from word `but` on. */
   see(low: number, high: number, member: number, nowMs: number, but = 0, butWords = 0): number {
     const table = this.#table;
     this.wasKnown = false;
@@ -53,20 +53,20 @@ export class SetRecords {
     return this.#estimate(record, low, high, nowMs, found);
   }
 
-  /** Whether the member is kept exactly, in the window or not. */
+  /** Returns whether the member is stored exactly, inside the window or not. */
   has(low: number, high: number, member: number, nowMs: number): boolean {
     const table = this.#table;
     const record = table.find(low, high, this.#kind, Math.floor(nowMs / 1_000));
     return record !== 0 && this.#set.has(record, member, nowMs, table.restSeconds);
   }
 
-  /** Removes a member that is kept exactly; a sketch keeps it until its time is over. */
+  /** Removes a member that is stored exactly; a sketch keeps it until it expires. */
   remove(low: number, high: number, member: number, nowMs: number): void {
     const record = this.#table.find(low, high, this.#kind, Math.floor(nowMs / 1_000));
     if (record !== 0) this.#set.remove(record, member);
   }
 
-  /** Members in the window; 0 where nothing is known. */
+  /** Returns the members in the window; 0 where nothing is known. */
   count(low: number, high: number, nowMs: number, but = 0, butWords = 0): number {
     const table = this.#table;
     const record = table.find(low, high, this.#kind, Math.floor(nowMs / 1_000));
@@ -85,7 +85,7 @@ export class SetRecords {
     if (record !== 0) touchCell(table, record, cell % CELLS_PER_RECORD, this.#windowMs, nowMs, table.restSeconds);
   }
 
-  /** The sketch holds all members, so the larger of both is the better. */
+  /** The sketch holds all members, so the larger of both numbers is the better estimate. */
   #estimate(record: number, low: number, high: number, nowMs: number, exact: number): number {
     const table = this.#table;
     let empty = 0;

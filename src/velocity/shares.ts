@@ -1,34 +1,38 @@
-import type { CustomerNumber } from '../base/brand.ts';
+import type { CustomerNumber } from '../kernel/brand.ts';
 import { AT_OWNERS, HEAD_OWNERS, HEAD_PUBLIC, LINE_WORDS, OWNERS, SEEN_MIN, WAYS } from './layout.ts';
 
 /**
- * Who has how much of the table. An owner is a customer with one kind of its keys, one byte a record: 7 bits of the customer's
- * number << 1 | public. Customers whose numbers differ by a multiple of 128 share one owner's part, and thus evict each other.
+ * Divides the table among owners. An owner is a customer with one kind of its keys, one byte a record:
+ * 7 bits of the customer's number << 1 | public. Customers whose numbers differ by a multiple of 128 share one owner's part, and thus evict
+ * each other.
  *
- * Shares count only where a new record has neither an empty place nor one that counts no more. Then:
- * - The owner with the most records gives way, its least recently seen record first. With one owner that is the least recently
- *   seen of all; with several, whoever floods the table throws out its own.
- * - While public keys together have more than a quarter of the table, they give way before secret keys, and what a public key
- *   makes throws out records of public keys only.
- * - An owner that has over an eighth of the table takes nothing from one that has less than half as much: its record is refused.
+ * Shares apply only when a new record finds neither an empty slot nor one whose record no longer counts. Then:
+ * - The owner with the most records loses one, its least recently seen first. With one owner that is the least recently seen of all; with
+ *   several, an owner that floods the table evicts its own records.
+ * - While public keys together hold more than a quarter of the table, their records are evicted before those of secret keys, and a record
+ *   of a public key evicts records of public keys only.
+ * - An owner with over an eighth of the table evicts nothing of an owner that has less than half as much: its record is refused.
  *
- * The counts are of places in use, changed together with the state of a place and counted anew when a snapshot is loaded.
- * Measured (full table of 64 MB, batches of 16, best of 60 runs each): an event of four known subjects costs the same, 3.6 µs; one
- * that makes four records 0.3 µs more than 10.8 µs.
+ * The counts are of slots in use. They change together with the state of a slot, and are rebuilt when a snapshot is loaded.
+ * Measured (full table of 64 MB, batches of 16, best of 60 runs each): an event of four known subjects costs the same, 3.6 µs; one that
+ * creates four records costs 0.3 µs more than 10.8 µs.
  */
 
-/** Choice: a customer whose pages alone ask still fills the whole table; where secret keys want it too, they get three quarters. */
+/** Choice: a customer that uses public keys only can still fill the whole table; if secret keys need it too, they get three quarters. */
 const PUBLIC_SHARE = 1 / 4;
-/** Choice: below it nobody is refused, so that a customer of middle size among a hundred small ones is never worse off than now. */
+/**
+ * Choice: no owner below this share has a record refused because of its size, so that a customer of middle size among a hundred small ones
+ * is never worse off than without shares.
+ */
 const OWN_SHARE = 1 / 8;
 
 const CUSTOMER_MASK = OWNERS / 2 - 1;
 const PUBLIC = 1;
 const WORD_BYTES = 4;
-/** More than there are records. */
+/** Added to the rank of records that are evicted first; exceeds any number of records. */
 const FIRST = 2 ** 32;
 
-/** No place may be taken. */
+/** Returned if the owner may not evict any of the records. */
 export const REFUSED = -2;
 
 export function ownerOf(customer: CustomerNumber, publicKey: boolean): number {
@@ -48,18 +52,18 @@ export class Shares {
     this.#ownMax = capacity * OWN_SHARE;
   }
 
-  /** Of the record whose tag is at `line + way`, `way` counted in words. */
+  /** Returns the owner of the record whose tag is at `line + way`, `way` counted in words. */
   ownerAt(line: number, way: number): number {
     return this.#bytes[(line + AT_OWNERS) * WORD_BYTES + (way >> 1)] ?? 0;
   }
 
-  /** The place is in use for this owner from now on. Only for who has claimed it. */
+  /** Marks the slot as in use by this owner. Only the worker that claimed the slot may call it. */
   own(line: number, way: number, owner: number): void {
     this.#bytes[(line + AT_OWNERS) * WORD_BYTES + (way >> 1)] = owner;
     this.#add(owner, 1);
   }
 
-  /** The place is in use for its owner no longer. Only for who has claimed it. */
+  /** Ends the use of the slot by its owner. Only the worker that claimed the slot may call it. */
   disown(line: number, way: number): void {
     this.#add(this.ownerAt(line, way), -1);
   }
@@ -69,7 +73,7 @@ export class Shares {
     this.#words[HEAD_PUBLIC] = 0;
   }
 
-  /** Whose record gives way to a new one of `owner`: where its tag is, or REFUSED. For groups without a place that is free. */
+  /** Chooses the record that a new one of `owner` evicts. Returns the index of its tag, or REFUSED. Only for groups without a free slot. */
   choose(one: number, other: number, owner: number): number {
     const words = this.#words;
     const isPublicOver = (words[HEAD_PUBLIC] ?? 0) > this.#publicMax;
@@ -103,5 +107,5 @@ export class Shares {
   }
 }
 
-/** Where an owner's byte stands in a line: behind the tags and states. */
+/** The owner bytes follow the tags and states of a line. */
 if (AT_OWNERS * WORD_BYTES + WAYS > LINE_WORDS * WORD_BYTES) throw new Error('a line must have room for its owners');

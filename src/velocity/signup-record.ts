@@ -5,7 +5,7 @@ import { Ring } from './ring.ts';
 import type { Table } from './table.ts';
 
 /**
- * What an address has from its first sign-up on.
+ * Sign-ups of an address, from the first one on.
  *
  *   0 hash   1 flags   2-16 sign-ups, 30 of 24 h   17-31 unused
  */
@@ -22,7 +22,7 @@ export class SignupRecords {
     this.#signups = new Counter(table, ring, { windowMs: WINDOW_MS, flagsAt: AT_FLAGS, flag: 1, counter: 0 });
   }
 
-  /** Returns those of the last 24 h; makes the record for the first. */
+  /** Returns the sign-ups of the last 24 h; the first one creates the record. */
   observe({ hostLow, hostHigh }: EventKeys, isSignup: boolean, nowMs: number): number {
     const table = this.#table;
     const nowSeconds = Math.floor(nowMs / 1_000);
@@ -31,7 +31,7 @@ export class SignupRecords {
       : table.find(hostLow, hostHigh, KIND_SIGNUPS, nowSeconds);
     if (record === 0) return 0;
     const rest = table.restSeconds;
-    // Not the address's own key, whose further record counts other things.
+    // Inverts the address's key, whose overflow record counts other things.
     return isSignup
       ? this.#signups.add(record, ~hostLow, ~hostHigh, nowMs, rest)
       : this.#signups.count(record, ~hostLow, ~hostHigh, nowMs, rest);

@@ -1,11 +1,11 @@
 import type { Table } from './table.ts';
 
 /**
- * Counts many members of a set by the cells that none of them falls into (linear counting), with a time in each cell, so that
- * the window slides. A record holds 124 cells of 8 bits: 0 nobody, else the time in ticks of 1/100 of the window; a set has two.
+ * Estimates the size of a large set from the number of cells without a member (linear counting). Each cell holds a time, so that the window
+ * slides. A record holds 124 cells of 8 bits: 0 is empty, else the time in ticks of 1/100 of the window. A set has two records.
  *
- * Error: 5 % at 60 members, 7 % at 500, 11 % at 1,000 (standard deviation); it ends at some 1,370, where all cells are taken.
- * The window ends up to a hundredth early.
+ * Error: 5 % at 60 members, 7 % at 500, 11 % at 1,000 (standard deviation); it saturates at about 1,370, where all cells are occupied. The
+ * window ends up to a hundredth early.
  */
 export const CELLS_PER_RECORD = 124;
 export const SKETCH_RECORDS = 2;
@@ -14,11 +14,11 @@ const AT_CELLS = 1;
 const WORDS = CELLS_PER_RECORD / 4;
 const WINDOW_TICKS = 100;
 const TICKS = 255;
-/** Ages from here on are those of times to come. */
+/** Ages from here on are times in the future. */
 const AHEAD_MIN = 250;
 const TRIES_MAX = 64;
 
-/** Whether somebody in the window fell into the cell. */
+/** Returns whether a member in the window fell into the cell. */
 export function isTouched(
   table: Table,
   record: number,
@@ -31,7 +31,7 @@ export function isTouched(
   return (((table.words[record + AT_CELLS + (cell >> 2)] ?? 0) >>> ((cell & 3) * 8)) & 0xff) !== 0;
 }
 
-/** Marks a cell. Returns whether somebody in the window fell into it before. */
+/** Marks a cell. Returns whether a member in the window fell into it before. */
 export function touchCell(
   table: Table,
   record: number,
@@ -40,7 +40,7 @@ export function touchCell(
   nowMs: number,
   restSeconds: number,
 ): boolean {
-  // Who came first in this tick has emptied what is over.
+  // Within one tick only the first touch has to remove expired cells.
   if (tickOf(windowMs, nowMs - (restSeconds + 1) * 1_000) !== tickOf(windowMs, nowMs) || restSeconds < 0) {
     countEmptyCells(table, record, windowMs, nowMs, restSeconds);
   }
@@ -58,7 +58,10 @@ export function touchCell(
   return true;
 }
 
-/** Cells that no member of the window falls into. Empties those whose time is over, all of them after a rest of a window. */
+/**
+ * Returns the number of cells without a member in the window. Empties expired cells; after an idle time longer than the window, all of
+ * them.
+ */
 export function countEmptyCells(
   { words }: Table,
   record: number,
@@ -83,7 +86,7 @@ export function countEmptyCells(
   return empty;
 }
 
-/** Members that leave so many of `cells` empty. */
+/** Returns the number of members for which `empty` of `cells` cells stay empty. */
 export function estimate(empty: number, cells: number): number {
   return Math.round(cells * Math.log(cells / Math.max(1, empty)));
 }

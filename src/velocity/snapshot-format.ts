@@ -3,19 +3,19 @@ import { crc32 } from 'node:zlib';
 import { LAYOUT_VERSION, RECORD_WORDS } from './layout.ts';
 
 /**
- * A snapshot of the table in a file; all numbers are unsigned 32-bit, little-endian.
+ * File format of a snapshot of the table; all numbers are unsigned 32-bit, little-endian.
  *
  *   head    magic   format   layout   hash key's check (two)   saved at, Unix seconds   CRC-32 of these 24 bytes
  *   block   magic   bytes of the payload   CRC-32 of the payload   payload: records of 35 words: tag, state, the record's 32,
- *           who made it (`shares.ts`)
+ *           owner (`shares.ts`)
  *   end     magic   records in all   CRC-32 of these 8 bytes
  *
- * What another hash key made means nothing under this one, so the file says by which it was made.
+ * Records are meaningless under another hash key, so the head identifies the key.
  */
 export const HEAD_BYTES = 28;
 export const BLOCK_HEAD_BYTES = 12;
 export const ENTRY_WORDS = RECORD_WORDS + 3;
-/** Choice: 143 KB; copying it and summing it up keeps the main thread for under 1 ms. */
+/** Choice: 143 KB; copying a block and computing its checksum takes under 1 ms of the thread. */
 export const BLOCK_ENTRIES_MAX = 1_024;
 export const BLOCK_BYTES_MAX = BLOCK_ENTRIES_MAX * ENTRY_WORDS * 4;
 
@@ -35,14 +35,23 @@ export function headOf(hashKey: Uint8Array, savedAtSeconds: number): Buffer {
   return head;
 }
 
+/**
+ * Returns the layout's version; null if the head is damaged or not that of a snapshot. Every version must keep the head, whose `format`
+ * stays 1: a change of the blocks raises the layout's version too.
+ */
+export function versionInHead(head: Buffer): number | null {
+  const isHead = head.length === HEAD_BYTES && head.readUInt32LE(0) === MAGIC_HEAD;
+  return isHead && head.readUInt32LE(24) === crc32(head.subarray(0, 24)) ? head.readUInt32LE(8) : null;
+}
+
 export type HeadRead =
   | { readonly kind: 'head'; readonly savedAtSeconds: number }
   | { readonly kind: 'refused'; readonly detail: string };
 
 export function readHead(head: Buffer, hashKey: Uint8Array): HeadRead {
-  if (head.length < HEAD_BYTES) return refused('it ends within its head');
-  if (head.readUInt32LE(0) !== MAGIC_HEAD) return refused('it is no snapshot');
-  if (head.readUInt32LE(24) !== crc32(head.subarray(0, 24))) return refused('its head is damaged');
+  if (head.length < HEAD_BYTES) return refused('it ends within its header');
+  if (head.readUInt32LE(0) !== MAGIC_HEAD) return refused('it is not a snapshot');
+  if (head.readUInt32LE(24) !== crc32(head.subarray(0, 24))) return refused('its header is corrupt');
   if (head.readUInt32LE(4) !== FORMAT || head.readUInt32LE(8) !== LAYOUT_VERSION)
     return refused('another version of the service made it');
   if (!head.subarray(12, 20).equals(keyCheck(hashKey))) return refused('it was made with another hash key');
@@ -57,7 +66,7 @@ function keyCheck(hashKey: Uint8Array): Buffer {
   return createHmac('sha256', hashKey).update('velocity snapshot').digest().subarray(0, 8);
 }
 
-/** Writes the head of a block before its payload, in the same buffer. */
+/** Writes the head of a block in front of its payload, in the same buffer. */
 export function sealBlock(block: Buffer): void {
   const payload = block.subarray(BLOCK_HEAD_BYTES);
   block.writeUInt32LE(MAGIC_BLOCK, 0);
@@ -78,7 +87,7 @@ export type PartRead =
   | { readonly kind: 'end'; readonly records: number }
   | { readonly kind: 'damaged' };
 
-/** The head of a block, or the end. */
+/** Reads the head of a block, or the end. */
 export function readPart(head: Buffer): PartRead {
   if (head.length < BLOCK_HEAD_BYTES) return { kind: 'damaged' };
   const magic = head.readUInt32LE(0);

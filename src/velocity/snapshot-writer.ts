@@ -1,7 +1,7 @@
 import { mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { VELOCITY_KEEP_SECONDS } from '../limits.ts';
+import { VELOCITY_KEEP_SECONDS } from '../kernel/limits.ts';
 import { GROUP_WORDS, HEAD_GROUPS, HEAD_WORDS, LINE_WORDS, RECORD_WORDS, SEEN_MIN, WAYS } from './layout.ts';
 import type { VelocityMemory } from './memory.ts';
 import { Shares } from './shares.ts';
@@ -18,20 +18,20 @@ import {
 
 export type SnapshotSaved =
   | { readonly kind: 'saved'; readonly records: number; readonly bytes: number }
-  /** The snapshot before stays what it was. */
+  /** The previous snapshot is unchanged. */
   | { readonly kind: 'failed'; readonly detail: string };
 
-/** Choice: groups looked at in one turn where few records are in use; under 1 ms. */
+/** Choice: groups read in one turn of the event loop if few records are in use; under 1 ms. */
 const GROUPS_PER_TURN = 4_096;
 const COPIES_MAX = 3;
 
 /**
- * Saves the table beside its use: block by block, and between two of them others have their turn. Workers go on writing, so a
- * record is copied again when it changed under the copy, up to three times. After that it may hold one event more in one
- * counter than in another, or (a place that was written in that moment, three times over) the coordinates of one place with
- * the time of another; every word is whole, and each says by itself what it means.
+ * Saves the table while it is in use: block by block, yielding to the event loop in between. Workers continue to write, so a record that
+ * changed while it was copied is copied again, up to three times. After that it may hold one event more in one counter than in another. If
+ * a location was written during all three copies, it may hold the coordinates of one location with the time of another. Every word is
+ * complete and meaningful by itself.
  *
- * The file takes its name only when it is whole. Measured: 1,000,000 records (140 MB) in 1.0 s.
+ * The file is renamed to its final name only when it is complete. Measured: 1,000,000 records (140 MB) in 1.0 s.
  */
 export class SnapshotWriter {
   readonly #folder: string;
@@ -51,7 +51,7 @@ export class SnapshotWriter {
     this.#entries = new Uint32Array(this.#block.buffer, BLOCK_HEAD_BYTES);
   }
 
-  /** Never rejects. A call during another one saves once more after it, together with all others that came meanwhile. */
+  /** Never rejects. Calls during a running save share one further save after it. */
   save(nowMs: number): Promise<SnapshotSaved> {
     if (this.#waiting !== null) return this.#waiting;
     const saved = this.#last.then(() => {
@@ -107,7 +107,7 @@ export class SnapshotWriter {
     return { kind: 'saved', records, bytes: size };
   }
 
-  /** Copies a record into the block; false where there is none to keep. */
+  /** Copies a record into the block; returns false if there is none to keep. */
   #copy(line: number, way: number, to: number, nowSeconds: number): boolean {
     const words = this.#words;
     const entries = this.#entries;

@@ -1,25 +1,51 @@
 import { closeSync, mkdirSync, openSync, readdirSync, readSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { unreachable } from '../base/brand.ts';
-import { VELOCITY_ASIDE_MAX } from '../limits.ts';
+import { unreachable } from '../kernel/brand.ts';
+import { FILE_FORMATS, type NewerFormat } from '../kernel/formats.ts';
+import { VELOCITY_ASIDE_MAX } from '../kernel/limits.ts';
 import type { VelocityMemory } from './memory.ts';
 import { Restorer } from './restore.ts';
-import { BLOCK_BYTES_MAX, BLOCK_HEAD_BYTES, ENTRY_WORDS, HEAD_BYTES, readHead, readPart } from './snapshot-format.ts';
+import {
+  BLOCK_BYTES_MAX,
+  BLOCK_HEAD_BYTES,
+  ENTRY_WORDS,
+  HEAD_BYTES,
+  readHead,
+  readPart,
+  versionInHead,
+} from './snapshot-format.ts';
 
 export const SNAPSHOT_NAME = 'velocity.snapshot';
 
 export type SnapshotLoaded =
   | { readonly kind: 'absent' }
-  /** `skipped`: not seen for longer than anything is remembered, or without room in a smaller table. */
+  /** `skipped`: records not seen for longer than the retention time, or without room in a smaller table. */
   | { readonly kind: 'loaded'; readonly records: number; readonly skipped: number; readonly ageSeconds: number }
-  /** Damaged, cut, or made by another version or with another hash key. The table is empty. */
+  /** Corrupt, truncated, or written by an older build or with another hash key. The table is empty. */
   | { readonly kind: 'set_aside'; readonly detail: string; readonly file: string }
   /** The folder or the file cannot be used. The table is empty. */
   | { readonly kind: 'failed'; readonly detail: string };
 
 /**
- * Fills the table of a process that starts, before any worker uses it. Never throws. Blocks the thread.
+ * Returns the snapshot if a newer build wrote it, else null. A start must refuse it: without the counts, attacks on accounts and payments
+ * that are under way would look like first visits. Throws file system errors.
+ */
+export function findNewerSnapshot(folder: string): NewerFormat | null {
+  const path = join(folder, SNAPSHOT_NAME);
+  const readsVersion = FILE_FORMATS.velocity.version;
+  const descriptor = openFile(path);
+  if (descriptor === null) return null;
+  try {
+    const version = versionInHead(readBytes(descriptor, Buffer.alloc(HEAD_BYTES)));
+    return version !== null && version > readsVersion ? { path, version, readsVersion } : null;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/**
+ * Fills the table at process start, before any worker uses it. Never throws. Blocks the thread.
  * Measured: 1,000,000 records (140 MB) in 1.3 s.
  */
 export function loadSnapshot(folder: string, memory: VelocityMemory, nowMs: number): SnapshotLoaded {
@@ -54,24 +80,29 @@ type SnapshotRead =
   | { readonly kind: 'refused'; readonly detail: string };
 
 function readSnapshot(file: string, hashKey: Uint8Array, restorer: Restorer): SnapshotRead {
-  let descriptor: number;
-  try {
-    descriptor = openSync(file, 'r');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return { kind: 'absent' };
-    throw error;
-  }
+  const descriptor = openFile(file);
+  if (descriptor === null) return { kind: 'absent' };
   try {
     const head = readHead(readBytes(descriptor, Buffer.alloc(HEAD_BYTES)), hashKey);
     if (head.kind === 'refused') return head;
-    if (!readBlocks(descriptor, restorer)) return { kind: 'refused', detail: 'it is damaged or cut' };
+    if (!readBlocks(descriptor, restorer)) return { kind: 'refused', detail: 'it is corrupt or truncated' };
     return { kind: 'read', savedAtSeconds: head.savedAtSeconds };
   } finally {
     closeSync(descriptor);
   }
 }
 
-/** false where anything is not as it was written. */
+/** Returns null if the file does not exist. */
+function openFile(path: string): number | null {
+  try {
+    return openSync(path, 'r');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** Returns false if the file is corrupt or truncated. */
 function readBlocks(descriptor: number, restorer: Restorer): boolean {
   const head = Buffer.alloc(BLOCK_HEAD_BYTES);
   const words = new Uint32Array(BLOCK_BYTES_MAX / 4);
@@ -88,7 +119,7 @@ function readBlocks(descriptor: number, restorer: Restorer): boolean {
   }
 }
 
-/** Fills `into`; less of it at the end of the file. */
+/** Fills `into`; returns fewer bytes at the end of the file. */
 function readBytes(descriptor: number, into: Buffer): Buffer {
   let length = 0;
   while (length < into.length) {
@@ -99,7 +130,7 @@ function readBytes(descriptor: number, into: Buffer): Buffer {
   return into.subarray(0, length);
 }
 
-/** Renames the file and removes older ones of the kind. Returns the new path. */
+/** Renames the file and removes older quarantined files. Returns the new path. */
 function setAside(folder: string, nowMs: number): string {
   const stamp = new Date(nowMs).toISOString().replaceAll(/[:.]/g, '-');
   const aside = join(folder, `${SNAPSHOT_NAME}.damaged-${stamp}`);

@@ -13,23 +13,23 @@ import type { VelocityMemory } from './memory.ts';
 
 export interface VelocityStats {
   readonly bytes: number;
-  /** Records that the table has room for. */
+  /** Number of records that the table has room for. */
   readonly capacity: number;
-  /** Records in use; those that no window needs any more stay until their place is wanted. */
+  /** Records in use; expired ones stay until their slot is needed. */
   readonly used: number;
-  /** Records made since the table was. */
+  /** Records created since the table was created. */
   readonly made: number;
-  /** Records thrown out although they still counted: the table is too small for the traffic, or under attack. */
+  /** Records evicted although they still counted: the table is too small for the traffic, or under attack. */
   readonly evicted: number;
-  /** Counts that were not taken in because workers stood in each other's way. */
+  /** Updates lost to compare-and-swap contention. */
   readonly lost: number;
-  /** Records in use that requests of public keys made. */
+  /** Records in use that were created by requests with public keys. */
   readonly publicUsed: number;
-  /** Records that were not made because a customer, or public keys, had their share of a full table. */
+  /** Records refused because a customer, or public keys together, had used up their share of a full table. */
   readonly refused: number;
 }
 
-/** For metrics; seven words are read. */
+/** For metrics; reads seven words. */
 export function readVelocityStats({ words }: VelocityMemory): VelocityStats {
   const head = new Uint32Array(words, 0, HEAD_WORDS);
   const read = (at: number): number => Atomics.load(head, at);

@@ -2,9 +2,9 @@ import type { Table } from './table.ts';
 import { memberOf } from './timed-set.ts';
 
 /**
- * Where logins of an entity succeeded, in its record of outcomes: words 28-29 the last two networks, each with its agent (15 bits of the
- * network << 8 | agent), words 30-31 the last two devices (15 bits); the newer first, 0 for none. Only a reported success gets there, so
- * nobody who guesses passwords can.
+ * Networks and devices where logins of an entity succeeded, in its outcome record: words 28-29 the last two networks, each with its agent
+ * (15 bits of the network << 8 | agent), words 30-31 the last two devices (15 bits); the newer first, 0 is empty. Only a reported success
+ * is stored, so guessing passwords adds nothing.
  */
 const AT_NETWORKS = 28;
 const AT_DEVICES = 30;
@@ -21,7 +21,7 @@ export function succeededAt({ words }: Table, record: number, place: SuccessPlac
   return isIn(words, record + AT_NETWORKS, networkOf(place)) || isIn(words, record + AT_DEVICES, place.device);
 }
 
-/** `by` -1 takes a success back. */
+/** `by` -1 reverts a success. */
 export function noteSuccess({ words }: Table, record: number, place: SuccessPlace, by: 1 | -1): void {
   note(words, record + AT_NETWORKS, networkOf(place), by);
   note(words, record + AT_DEVICES, place.device, by);
@@ -35,7 +35,7 @@ function isIn(words: Uint32Array, at: number, value: number): boolean {
   return value !== 0 && (words[at] === value || words[at + 1] === value);
 }
 
-/** Of two that write at once one may be lost: the next success writes it again. */
+/** When two workers write at the same time, one value may be lost: the next success writes it again. */
 function note(words: Uint32Array, at: number, value: number, by: 1 | -1): void {
   if (value === 0) return;
   const newer = words[at] ?? 0;

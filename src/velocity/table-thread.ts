@@ -1,14 +1,14 @@
 import { Worker } from 'node:worker_threads';
-import { programUrl } from '../base/programs.ts';
+import { programUrl } from '../kernel/programs.ts';
 import { touchPages, type VelocityMemory } from './memory.ts';
 import { type SnapshotSaved, SnapshotWriter } from './snapshot-writer.ts';
 
 /**
- * The upkeep of the whole velocity table: touching all its pages after a start, and writing its snapshots. A table of 256 MB takes
- * 0.7 s to touch and a million records 1 s to save; in slices on the main thread each slice would delay the decisions behind it,
- * so a background thread does both.
+ * Maintenance of the whole velocity table: touching all its pages after a start, and writing its snapshots. A table of 256 MB takes 0.7 s
+ * to touch, and a million records 1 s to save. In slices on the main thread each slice would delay the decisions behind it, so a background
+ * thread does both.
  */
-export interface TableUpkeep {
+export interface TableMaintenance {
   /** Touches every page once. Never rejects. */
   touch(): Promise<void>;
   /** Never rejects. */
@@ -24,15 +24,17 @@ export interface TableThreadData {
 export type TableOrder = { readonly kind: 'touch' } | { readonly kind: 'save'; readonly nowMs: number };
 export type TableReply = { readonly kind: 'touched' } | { readonly kind: 'snapshot'; readonly saved: SnapshotSaved };
 
-/** Choice: a thread takes some 40 ms to start, which is what touching 16 MB takes. */
+/** Choice: a thread takes about 40 ms to start, as long as touching 16 MB. */
 const THREAD_BYTES_MIN = 32 * 1_048_576;
 
-export function openTableUpkeep(folder: string, memory: VelocityMemory): TableUpkeep {
-  return memory.words.byteLength < THREAD_BYTES_MIN ? upkeepInTurns(folder, memory) : new TableThread(folder, memory);
+export function openTableMaintenance(folder: string, memory: VelocityMemory): TableMaintenance {
+  return memory.words.byteLength < THREAD_BYTES_MIN
+    ? maintenanceInTurns(folder, memory)
+    : new TableThread(folder, memory);
 }
 
-/** On the calling thread, in slices of under a millisecond. */
-function upkeepInTurns(folder: string, memory: VelocityMemory): TableUpkeep {
+/** Runs on the calling thread, in slices of under a millisecond. */
+function maintenanceInTurns(folder: string, memory: VelocityMemory): TableMaintenance {
   const writer = new SnapshotWriter(folder, memory);
   let isOpen = true;
   return {
@@ -45,7 +47,7 @@ function upkeepInTurns(folder: string, memory: VelocityMemory): TableUpkeep {
   };
 }
 
-class TableThread implements TableUpkeep {
+class TableThread implements TableMaintenance {
   readonly #data: TableThreadData;
   #running: RunningThread | null = null;
   #last: Promise<unknown> = Promise.resolve();
@@ -70,7 +72,7 @@ class TableThread implements TableUpkeep {
     this.#running = null;
   }
 
-  /** One order at a time. A thread that ends fails its order; the next order starts another thread. */
+  /** Runs one order at a time. If the thread ends, its order fails, and the next order starts another thread. */
   #run(order: TableOrder): Promise<TableReply | ThreadEnded> {
     const reply = this.#last.then(async () => {
       const { worker, ended } = (this.#running ??= startThread(this.#data));

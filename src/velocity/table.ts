@@ -1,4 +1,4 @@
-import { VELOCITY_KEEP_SECONDS } from '../limits.ts';
+import { VELOCITY_KEEP_SECONDS } from '../kernel/limits.ts';
 import {
   GROUP_WORDS,
   HEAD_EVICTED,
@@ -17,30 +17,34 @@ import type { VelocityMemory } from './memory.ts';
 import { REFUSED, Shares } from './shares.ts';
 import { AGE_OVER, ageOf, claimOf, isLeft, isLiving } from './state.ts';
 
-/** Choice: some 20 µs, more than making a record takes, as long as its maker is not interrupted. */
+/** Choice: about 20 µs, more than creating a record takes unless its worker is interrupted. */
 const SPINS_MAX = 2_000;
-/** Choice: workers' clocks, which are one, differ by what a batch waits; by more the clock was set back, and states follow it. */
+/**
+ * Choice: all workers use one clock, so their times differ only by the queueing time of a batch. If a state is further ahead than this, the
+ * clock was set back, and the state is set to the new time.
+ */
 const BACK_SECONDS_MAX = 5;
 const TAKES_MAX = 8;
 const LINE_END = WAYS * 2;
 
 /**
- * Finds and makes records. One for each thread, over the same memory.
+ * Finds and creates records. One instance for each thread, over the same memory.
  *
- * Two workers that make the same record at once: each claims a place, publishes its tag there and looks whether the other did. One who
- * finds a finished record, or one being made at a lower place, gives its own back. It looks for lower ones again when its own is finished,
- * because others do not wait for ever. What gets lost, per record and only then: the events of those who wait for a maker that is
- * interrupted (over some 20 µs); and an event or two when a worker uses a record in the very moment in which another throws it out, or
- * touches it for the first time after a rest longer than its windows. A maker that dies leaves a place that is free for others after 10 s.
- * `lost` in the statistics counts the former.
+ * When two workers create the same record at the same time, each claims a slot, publishes its tag there and checks whether the other did
+ * the same. A worker that finds a finished record, or one being created in a lower slot, releases its own slot. It checks the lower slots
+ * again when its own record is finished, because other workers stop waiting for it after about 20 µs.
+ *
+ * Losses, per record and only in these cases: the events of workers that wait longer than that for an interrupted creator, which `lost` in
+ * the statistics counts; and an event or two when a worker uses a record at the moment when another evicts it, or first touches it after an
+ * idle time longer than its windows. A slot whose worker died can be taken by others after 10 s.
  */
 export class Table {
   readonly words: Uint32Array;
-  /** Whether the last `take` made the record. */
+  /** Whether the last `take` created the record. */
   isNew = false;
-  /** Seconds since the record of the last `find` or `take` was seen before; negative where the clock has stepped back. */
+  /** Seconds between the last `find` or `take` and the previous use of its record; negative if the clock stepped back. */
   restSeconds = 0;
-  /** Who makes the next records (`shares.ts`). */
+  /** Owner of the records created next (`shares.ts`). */
   owner = 0;
   readonly #groups: number;
   readonly #shares: Shares;
@@ -51,14 +55,14 @@ export class Table {
     this.#shares = new Shares(this.words, this.#groups * WAYS);
   }
 
-  /** The record's first word, and it counts as seen now; 0 where there is none. */
+  /** Returns the index of the record's first word and marks it as seen now; 0 if there is none. */
   find(low: number, high: number, kind: number, nowSeconds: number): number {
     const tag = tagOf(high, kind);
     const record = this.#look(this.#groupOfLow(low), tag, low >>> 0, nowSeconds);
     return record === 0 ? this.#look(this.#groupOfHigh(high), tag, low >>> 0, nowSeconds) : record;
   }
 
-  /** The record's first word without counting it as seen; 0 where there is none. `restSeconds` is set. */
+  /** Returns the index of the record's first word without marking it as seen; 0 if there is none. Sets `restSeconds`. */
   peek(low: number, high: number, kind: number, nowSeconds: number): number {
     const words = this.words;
     const tag = tagOf(high, kind);
@@ -74,7 +78,10 @@ export class Table {
     return 0;
   }
 
-  /** The record's first word, made where there was none; 0 where it cannot be had now, and then the event is lost to it. */
+  /**
+   * Returns the index of the record's first word, creating the record if needed; 0 when it is unavailable: the event is then not counted in
+   * it.
+   */
   take(low: number, high: number, kind: number, nowSeconds: number): number {
     for (let n = 0; n < TAKES_MAX; n++) {
       const found = this.find(low, high, kind, nowSeconds);
@@ -97,7 +104,7 @@ export class Table {
     return 0;
   }
 
-  /** Where the key's two groups begin: by `low`, and by `high`. */
+  /** Return the start of the key's two groups: by `low`, and by `high`. */
   firstGroupOf(low: number): number {
     return this.#groupOfLow(low);
   }
@@ -106,7 +113,7 @@ export class Table {
     return this.#groupOfHigh(high);
   }
 
-  /** Where the record of a key stands in a group, as far as one look tells; 0 where it does not. Nothing is changed. */
+  /** Returns the index of the key's record in a group after one unsynchronised read; 0 if it is not there. Changes nothing. */
   recordIn(group: number, high: number, kind: number): number {
     const words = this.words;
     const tag = tagOf(high, kind);
@@ -114,14 +121,14 @@ export class Table {
     return 0;
   }
 
-  /** Counts an event that a record did not take in. */
+  /** Counts an event that a record could not store. */
   lose(): void {
     Atomics.add(this.words, HEAD_LOST, 1);
   }
 
   /**
-   * Puts back a record of `source`, the tag at `at`, made by `owner`, while nobody else uses the table. Returns the state that it
-   * found there; -1 where only records stand that were seen later, or that others have a right to.
+   * Puts back a record of `source` with its tag at `at`, for its `owner`. Nothing else may use the table meanwhile. Returns the state
+   * previously in the slot; -1 if all slots hold records that were seen later, or that belong to other owners' shares.
    */
   putBack(source: Uint32Array, at: number, seen: number, owner: number, nowSeconds: number): number {
     const words = this.words;
@@ -144,7 +151,7 @@ export class Table {
     return old;
   }
 
-  /** Forgets who made what, of an empty table. */
+  /** Resets the counts of all owners, for an empty table. */
   clearShares(): void {
     this.#shares.clear();
   }
@@ -167,7 +174,7 @@ export class Table {
     return 0;
   }
 
-  /** Marks the record as seen, so that nobody throws it out while it is used. false: it is not there, or not yet. */
+  /** Marks the record as seen, so that it is not evicted while in use. Returns false if it is not there, or not yet. */
   #touch(at: number, tag: number, nowSeconds: number): boolean {
     const words = this.words;
     let seen = words[at + 1] ?? 0;
@@ -180,7 +187,10 @@ export class Table {
     return was === seen || (was >= SEEN_MIN && Atomics.load(words, at) === tag);
   }
 
-  /** Waits for the record's maker. Returns the state, a time if it is made; a place that its maker left is not waited for. */
+  /**
+   * Waits for the worker that creates the record. Returns the slot's state, a time if the record is ready. Does not wait for a worker that
+   * died.
+   */
   #await(at: number, tag: number, nowSeconds: number): number {
     const words = this.words;
     for (let n = 0; n < SPINS_MAX; n++) {
@@ -190,7 +200,7 @@ export class Table {
     return 0;
   }
 
-  /** 0 where another was faster, or has made the same; REFUSED where the owner has its share. */
+  /** Returns 0 if another worker was faster, or created the same record; REFUSED if the owner's share is used up. */
   #make(low: number, high: number, kind: number, nowSeconds: number): number {
     const words = this.words;
     const tag = tagOf(high, kind);
@@ -217,7 +227,7 @@ export class Table {
       return 0;
     }
     if (Atomics.compareExchange(words, at + 1, claim, nowSeconds) !== claim) return 0;
-    // This thread may have been interrupted since it looked, for longer than another maker waits.
+    // This thread may have been interrupted since the check, for longer than another worker waits.
     if (this.#isLower(one, at, tag, low, nowSeconds) || this.#isLower(other, at, tag, low, nowSeconds)) {
       this.#giveBack(at, nowSeconds);
       return 0;
@@ -228,8 +238,8 @@ export class Table {
   }
 
   /**
-   * Where a new record goes: an empty place in the group that has more of them, else one whose record counts no more, else that
-   * of the owner who has the most (`shares.ts`). Returns where its tag is; -1 where all are being made, or REFUSED.
+   * Finds the slot for a new record: an empty one in the group that has more of them, else one whose record no longer counts, else one that
+   * `shares.ts` chooses. Returns the index of its tag; -1 if records are being created in all slots, or REFUSED.
    */
   #place(one: number, other: number, owner: number, nowSeconds: number): number {
     const words = this.words;
@@ -259,7 +269,7 @@ export class Table {
     this.#shares.disown(at - wayOf(at), wayOf(at));
   }
 
-  /** A lower place of the group holds the same record, or will. */
+  /** Returns whether a lower slot of the group holds the same record, or will. */
   #isLower(line: number, mine: number, tag: number, low: number, nowSeconds: number): boolean {
     const words = this.words;
     const end = Math.min(LINE_END, mine - line);
@@ -272,7 +282,7 @@ export class Table {
     return false;
   }
 
-  /** Another place of the group holds the same record, or will. */
+  /** Returns whether another slot of the group holds the same record, or will. */
   #isMade(line: number, mine: number, tag: number, low: number, nowSeconds: number): boolean {
     const words = this.words;
     for (let way = 0; way < LINE_END; way += 2) {
@@ -281,7 +291,7 @@ export class Table {
       let state = Atomics.load(words, at + 1);
       if (state < SEEN_MIN) {
         if (isLeft(state, nowSeconds)) continue;
-        // The maker at the lower place stays, whoever was first: both see each other, or one is done before the other looks.
+        // The worker with the lower slot wins, whichever was first: both see each other, or one is done before the other checks.
         if (at < mine) return true;
         state = this.#await(at, tag, nowSeconds);
       }
@@ -291,7 +301,7 @@ export class Table {
   }
 }
 
-/** Tags, like states and words of records, are unsigned. */
+/** Tags are unsigned, like states and words of records. */
 function tagOf(high: number, kind: number): number {
   return ((high << 4) | kind) >>> 0;
 }
@@ -305,7 +315,7 @@ function recordAt(at: number): number {
   return recordOf(at - way, way);
 }
 
-/** The words between a tag and the begin of its line. */
+/** Returns the number of words between the start of the line and the tag. */
 function wayOf(at: number): number {
   return (at - HEAD_WORDS) % GROUP_WORDS;
 }

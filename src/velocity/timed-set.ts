@@ -1,12 +1,12 @@
 import type { Table } from './table.ts';
 
 /**
- * Members and when each was seen last, a word each: 15 bits of the member << 17 | time in ticks; 0 is none. Members are kept for
- * as long as `keepMs` and counted inside of `windowMs`. Twice as long as they are kept fits into 17 bits of ticks, and after a
- * rest of more all are removed. A window ends up to one tick early, never late. Two members are taken for one in 1 of 32,767.
+ * Members and when each was last seen, one word each: 15 bits of the member << 17 | time in ticks; 0 is empty. Members are kept for
+ * `keepMs` and counted within `windowMs`. 17 bits of ticks cover at least twice the retention time; after a longer idle time all members
+ * are removed. A window ends up to one tick early, never late. Two members are taken for one in 1 of 32,767 cases.
  */
 export interface SetShape {
-  /** First word in the record. */
+  /** Index of the first word in the record. */
   readonly at: number;
   readonly words: number;
   readonly span: SetSpan;
@@ -23,18 +23,18 @@ const DAY_MS = 24 * HOUR_MS;
 export const HOUR_SET: SetSpan = { windowMs: HOUR_MS, keepMs: HOUR_MS, tickMs: 1_000 };
 export const TEN_MINUTE_SET: SetSpan = { windowMs: 600_000, keepMs: 600_000, tickMs: 250 };
 export const DAY_SET: SetSpan = { windowMs: DAY_MS, keepMs: DAY_MS, tickMs: 2_000 };
-/** Kept for 30 days, to know who was here before. */
+/** Kept for 30 days, to know what was seen before. */
 export const LONG_HOUR_SET: SetSpan = { windowMs: HOUR_MS, keepMs: 30 * DAY_MS, tickMs: 45_000 };
 export const LONG_DAY_SET: SetSpan = { windowMs: DAY_MS, keepMs: 30 * DAY_MS, tickMs: 45_000 };
 export const MONTH_SET: SetSpan = { windowMs: 30 * DAY_MS, keepMs: 30 * DAY_MS, tickMs: 45_000 };
 
 const TICK_BITS = 17;
 const TICK_MASK = 2 ** TICK_BITS - 1;
-/** Ages from here on are those of times to come: 23 min or more. */
+/** Ages from here on are times in the future: up to 1,400 ticks, 350 s in a set of 10 min and over 23 min in the others. */
 const AHEAD_TICKS = 1_400;
 const AHEAD_MIN = TICK_MASK - AHEAD_TICKS;
 const TRIES_MAX = 16;
-/** Members are 1 to 32,767. */
+/** Members range from 1 to 32,767. */
 const MEMBER_MASK = 0x7fff;
 
 export function memberOf(hash: number): number {
@@ -44,7 +44,7 @@ export function memberOf(hash: number): number {
 export class TimedSet {
   /** Whether the last `see` found the member. */
   wasKnown = false;
-  /** Whether the last `see` had no room for it: all members are kept, or in the window for a set that replaces. */
+  /** Whether the last `see` had no room: all words hold members that are kept, or, in a set that replaces, members in the window. */
   isFull = false;
   readonly #table: Table;
   readonly #at: number;
@@ -54,12 +54,12 @@ export class TimedSet {
   readonly #windowTicks: number;
   readonly #keepTicks: number;
   readonly #replaces: boolean;
-  /** What the last pass over the words found: where the member is, an empty word, the oldest member; -1 for none. */
+  /** Set by the last pass over the words: index of the member, of an empty word, of the oldest member; -1 for none. */
   #found = -1;
   #free = -1;
   #oldest = -1;
 
-  /** `replaces`: a new member takes the place of the oldest that is not in the window. */
+  /** `replaces`: a new member replaces the oldest one that is outside the window. */
   constructor(table: Table, { at, words, span }: SetShape, replaces: boolean) {
     this.#table = table;
     this.#at = at;
@@ -83,7 +83,7 @@ export class TimedSet {
       if (this.isFull) return others;
       const old = this.#table.words[to] ?? 0;
       const next = ((member << TICK_BITS) | now) >>> 0;
-      // A word that has changed since the pass belongs to another worker's member, unless it is this one.
+      // A word that changed since the pass belongs to another worker's member, unless it is this one.
       const isMine = this.wasKnown ? old >>> TICK_BITS === member : this.#mayReplace(old, now);
       if (isMine && (old === next || Atomics.compareExchange(this.#table.words, to, old, next) === old))
         return others + 1;
@@ -92,7 +92,7 @@ export class TimedSet {
     return this.#pass(record, member, now, false) + 1;
   }
 
-  /** Members in the window; those of `but` (first word, words) are left out. */
+  /** Returns the members in the window, excluding the `butWords` members from word `but` on. */
   count(record: number, nowMs: number, restSeconds: number, but = 0, butWords = 0): number {
     const now = this.#tick(nowMs);
     const count = this.#pass(record, 0, now, this.#isOver(restSeconds));
@@ -106,23 +106,23 @@ export class TimedSet {
     return count - both;
   }
 
-  /** Whether the member is there, in the window or not. */
+  /** Returns whether the member is stored, inside the window or not. */
   has(record: number, member: number, nowMs: number, restSeconds: number): boolean {
     this.#pass(record, member, this.#tick(nowMs), this.#isOver(restSeconds));
     return this.#found >= 0;
   }
 
-  /** Removes the member, in the window or not. */
+  /** Removes the member, inside the window or not. */
   remove(record: number, member: number): void {
     const { words } = this.#table;
     for (let i = record + this.#at; i < record + this.#end; i++) {
       const word = words[i] ?? 0;
-      // Whoever changes the word meanwhile has seen the member again.
+      // A worker that changes the word meanwhile has seen the member again.
       if (word !== 0 && word >>> TICK_BITS === member) Atomics.compareExchange(words, i, word, 0);
     }
   }
 
-  /** Looks at all words, removes members that are kept no longer, and counts those in the window but for `member`. */
+  /** Reads all words, removes expired members, and counts the others in the window, excluding `member`. */
   #pass(record: number, member: number, now: number, isOver: boolean): number {
     const { words } = this.#table;
     const end = record + this.#end;
@@ -157,7 +157,7 @@ export class TimedSet {
     return count;
   }
 
-  /** The word to write; -1 for none. */
+  /** Returns the index of the word to write; -1 for none. */
   #target(now: number): number {
     if (this.#found >= 0) return this.#found;
     if (this.#free >= 0 || !this.#replaces) return this.#free;

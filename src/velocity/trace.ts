@@ -1,6 +1,6 @@
-import type { HistoryEvent, Trace } from '../core/history.ts';
-import { stepOf } from '../core/outcome.ts';
-import { VELOCITY_ENTITIES_MAX } from '../limits.ts';
+import type { HistoryEvent, Trace } from '../risk/history.ts';
+import { stepOf } from '../risk/event-outcome.ts';
+import { VELOCITY_ENTITIES_MAX } from '../kernel/limits.ts';
 import { placeValue } from './context-place.ts';
 import { codeOfCountry } from './country.ts';
 import type { EventKeys } from './event-keys.ts';
@@ -8,15 +8,15 @@ import { positionOf } from './places.ts';
 import { memberOf } from './timed-set.ts';
 
 /**
- * What is kept of a login, payment or checkout beside its decision, so that memory finds its subjects again when its outcome is
- * reported: keyed hashes, and what the event taught. Words of 4 bytes, little-endian as all machines are that this runs on.
+ * Stored beside the decision of a login, payment or checkout, so that the velocity store finds its subjects again when its outcome is
+ * reported: keyed hashes, and what the event added. Words of 4 bytes, little-endian like all supported machines.
  *
- *   0 version << 28 | entities << 16 | agent << 8 | 2 has a place | 1 login   1-2 session   3-4 address, 5 site; 0 without
- *   6 device << 16 | country; 0 without   7 position of the place   8 place of the context << 16 | exact agent
+ *   0 version << 28 | entities << 16 | agent << 8 | 2 has a location | 1 login   1-2 session   3-4 address, 5 site; 0 without
+ *   6 device << 16 | country; 0 without   7 position of the location   8 location of the context << 16 | exact agent
  *   then two words an entity: its hash
- *   then a byte an entity: what was taught
+ *   then a byte an entity: what was added
  *
- * 36 bytes and 9 an entity: 45 to 54 usually, beside some 240 of the decision itself.
+ * 36 bytes and 9 an entity: 45 to 54 usually, beside about 240 of the decision itself.
  */
 const VERSION = 1;
 const LOGIN = 1;
@@ -24,7 +24,7 @@ const HAS_PLACE = 2;
 const HEAD_WORDS = 9;
 const ENTITY_BYTES = 9;
 
-/** What an event taught of an entity. */
+/** What an event added about an entity. */
 export const TAUGHT_ENTITY = 1;
 export const TAUGHT_NETWORK = 2;
 export const TAUGHT_DEVICE = 4;
@@ -32,10 +32,10 @@ export const TAUGHT_COUNTRY = 8;
 export const TAUGHT_PLACE = 16;
 export const TAUGHT_AGENT = 32;
 export const TAUGHT_CONTEXT = 64;
-/** The context was the account's first. */
+/** The context was learned as familiar at once: the account's first, or a confirmed one. */
 export const TAUGHT_FIRST_CONTEXT = 128;
 
-/** An event as far as its trace tells. */
+/** An event as reconstructed from its trace. */
 export interface TracedEvent {
   readonly isLogin: boolean;
   readonly atSeconds: number;
@@ -64,7 +64,7 @@ export interface TracedEntity {
   readonly taught: number;
 }
 
-/** Writes the trace of one event at a time, into bytes that are written over by the next. */
+/** Writes the trace of one event at a time; the next one overwrites its bytes. */
 export class TraceWriter implements Trace {
   readonly bytes = new Uint8Array(4 * HEAD_WORDS + 12 * VELOCITY_ENTITIES_MAX);
   length = 0;
@@ -99,7 +99,7 @@ export class TraceWriter implements Trace {
   }
 }
 
-/** null for bytes that no `TraceWriter` of this version wrote. */
+/** Returns null for bytes that were not written by a `TraceWriter` of this version. */
 export function readTrace(bytes: Uint8Array, occurredAtMs: number): TracedEvent | null {
   const head = bytes.length < 4 * HEAD_WORDS ? 0 : wordOf(bytes, 0);
   const entities = (head >>> 16) & 0xfff;
@@ -129,7 +129,7 @@ export function readTrace(bytes: Uint8Array, occurredAtMs: number): TracedEvent 
   };
 }
 
-/** Signed, as keys are. The bytes may begin anywhere. */
+/** Returns a signed word, like keys. The bytes need not be aligned. */
 function wordOf(bytes: Uint8Array, word: number): number {
   const at = 4 * word;
   return (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8) | ((bytes[at + 2] ?? 0) << 16) | ((bytes[at + 3] ?? 0) << 24);

@@ -4,9 +4,9 @@ import type { Table } from './table.ts';
 import { DAY_SET, TimedSet } from './timed-set.ts';
 
 /**
- * What an entity has that is seen in a second country within a day, or at a second place.
+ * Created for an entity that is seen in a second country within a day, or at a second location.
  *
- *   0 hash   1-12 four places (`places.ts`)   13-31 19 countries of 24 h (`timed-set.ts`), their codes as members
+ *   0 hash   1-12 four locations (`places.ts`)   13-31 19 countries of 24 h (`timed-set.ts`), their codes as members
  */
 const AT_PLACES = 1;
 const PLACES = 4;
@@ -23,7 +23,7 @@ export class TravelRecords {
     this.#countries = new TimedSet(table, { at: AT_COUNTRIES, words: 19, span: DAY_SET }, true);
   }
 
-  /** Adds a country. Returns how many there are in 24 h but for the one with the code `but`. */
+  /** Adds a country. Returns the number of countries in 24 h, excluding the one with the code `but`. */
   seeCountry(low: number, high: number, code: number, but: number, nowMs: number): number {
     const record = this.#table.take(low, high, KIND_TRAVELS, Math.floor(nowMs / 1_000));
     this.knewCountry = false;
@@ -40,7 +40,7 @@ export class TravelRecords {
     return count - this.#isIn(record, but, nowMs);
   }
 
-  /** false where there is no record. */
+  /** Returns false if there is no record. */
   look(where: Whereabouts, low: number, high: number, nowSeconds: number): boolean {
     const record = this.#table.find(low, high, KIND_TRAVELS, nowSeconds);
     if (record === 0) return false;
@@ -54,7 +54,7 @@ export class TravelRecords {
     if (record !== 0) where.put(this.#table, record + AT_PLACES, PLACES);
   }
 
-  /** Removes a country (0 for none) and a place (null for none). */
+  /** Removes a country (0 for none) and a location (null for none). */
   forget(low: number, high: number, code: number, position: number | null, nowSeconds: number): void {
     const record = this.#table.find(low, high, KIND_TRAVELS, nowSeconds);
     if (record === 0) return;

@@ -3,7 +3,7 @@ import { KIND_POPULATION } from './layout.ts';
 import type { Table } from './table.ts';
 
 /**
- * How many networks had something fail, for each 10 minutes of the last 8 days: of a customer, in a record for each hour of the day.
+ * The maximum that `peaks.ts` records for each 10 minutes, of the last 8 days: for a customer, one record for each hour of the day.
  *
  *   0 hash   1-2 eight days, 8 bits each: day % 255 + 1, 0 for none   3-26 the days' six slots, 16 bits each   27-31 unused
  *
@@ -17,10 +17,10 @@ const AT_DAYS = 1;
 const AT_SLOTS = 3;
 const WORDS_PER_DAY = 3;
 const HOURS = 24;
-/** Source: the default rules: the same hour, one before and one behind it, of the last 7 days. */
+/** Source: the default rules: the same time of day, one hour before and one after it, of the last 7 days. */
 const DAYS_BACK = 7;
 const SLOTS_ASIDE = 6;
-/** Source: the default rules: the mean leaves out what is largest, as an attack of yesterday. */
+/** Source: the default rules: the mean excludes the largest values, such as an attack of yesterday. */
 const KEPT_SHARE = 0.95;
 
 export function slotOf(nowMs: number): number {
@@ -37,8 +37,8 @@ export class UsualRecords {
   }
 
   /**
-   * Writes the number of a slot that is over. All of the customer's records count as seen, so that none is thrown out before those
-   * that were not used for longer.
+   * Writes the number of a slot that is over. Marks all of the customer's records as seen, so that none of them is evicted before records
+   * that have been unused for longer.
    */
   put(low: number, high: number, kind: number, slot: number, networks: number, nowSeconds: number): void {
     for (let hour = 0; hour < HOURS; hour++) this.#find(low, high, kind, hour, nowSeconds);
@@ -63,8 +63,8 @@ export class UsualRecords {
   }
 
   /**
-   * The larger of the median and the mean without the largest twentieth. What is not written was 0; what lies before the customer's
-   * first outcome is not known and left out. 0 where nothing is known.
+   * Returns the larger of the median and of the mean without the largest twentieth. A slot that was not written counts as 0. Slots before
+   * the customer's first event are unknown and excluded. Returns 0 where nothing is known.
    */
   find(low: number, high: number, kind: number, slot: number, firstSlot: number, nowSeconds: number): number {
     this.#records.fill(-1);
@@ -106,7 +106,7 @@ export class UsualRecords {
     return ((words[record + AT_SLOTS + place * WORDS_PER_DAY + (n >> 1)] ?? 0) >>> ((n & 1) * 16)) & 0xffff;
   }
 
-  /** Whether the day's words were another day's; from now on they are this one's. */
+  /** Returns whether the day's words belonged to another day; marks them as this day's. */
   #claimDay(record: number, day: number): boolean {
     const { words } = this.#table;
     const place = day % DAYS;
@@ -123,7 +123,7 @@ function markOf(day: number): number {
   return (day % 255) + 1;
 }
 
-/** Half of a record's key; the other half is that of the swapped key. */
+/** Returns one half of a record's key; with `a` and `b` swapped, the other half. */
 function lowOf(a: number, b: number, kind: number, hour: number): number {
   return mix(a, b, SALT_USUAL + 2 * hour + kind);
 }

@@ -1,6 +1,6 @@
 import type { Connector, JsonObject, JsonSchema, JsonValue, Operation } from '../../src/extract/connector.ts';
 
-/** The catalogue of connectors as the page for people has it, in Markdown. */
+/** Renders the catalogue of connectors for docs/connectors.md, in Markdown. */
 export function cataloguePage(connectors: readonly Connector[]): string {
   const contents = connectors.map(({ id, title, operations }) => {
     const names = operations.map(({ name }) => `\`${name}\``).join(', ');
@@ -50,7 +50,7 @@ function propertiesOf(schema: JsonSchema): readonly (readonly [string, JsonObjec
   return Object.entries(schema['properties'] as JsonObject) as [string, JsonObject][];
 }
 
-/** `string`, `list of string`, `{name, url}`; all but ids may be null. */
+/** Formats a type as `string`, `list of string` or `{name, url}`; all fields except ids may be null. */
 function typeOf(schema: JsonObject): string {
   const type = [schema['type']].flat()[0];
   if (type === 'array') return `list of ${typeOf(schema['items'] as JsonObject)}`;

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SourceFailure, type JsonObject, type JsonValue, type Operation } from '../../src/extract/connector.ts';
-import { CONNECTORS } from '../../src/extract/connectors/index.ts';
-import { CONNECTORS_WITH_BASE } from '../../src/settings.ts';
+import { CONNECTORS, CONNECTORS_WITH_BASE } from '../../src/extract/connectors/connector-table.ts';
+import { readSettings } from '../../src/app/settings.ts';
 import { SOURCE_CASES } from '../sources/index.ts';
 import { json, type SourceCase, type World } from '../sources/source-case.ts';
 import { fakeSource, type FakeReply } from '../support/fake-source.ts';
@@ -10,12 +10,12 @@ import { IS_FULL } from '../support/long.ts';
 import { faultsOf, heldToSchema, propertiesOf } from './records.ts';
 import { runOperation, type Run } from './run-operation.ts';
 
-/** Enough for three pages of 100 records, the usual size. */
+/** Enough for three pages of the usual 100 records. */
 const MANY = 303;
 const FEW = 3;
-/** What the cursor of a later page adds to a step. */
+/** Bytes that the cursor of a later page adds to a step. */
 const CURSOR_BYTES_MAX = 1_100;
-/** With a page on which the source is found, and a list or a robots.txt that names more. */
+/** Includes the page on which the source is detected, and a list or a robots.txt with further addresses. */
 const REQUESTS_FOR_FEW_MAX = 8;
 
 const OPERATIONS = CONNECTORS.flatMap((connector) =>
@@ -33,7 +33,7 @@ function operationOf({ connector, operation }: SourceCase): Operation {
   return found.operation;
 }
 
-/** What became of a run that may fail: the reason, or null. */
+/** Runs an operation that may fail. Returns the reason of the failure, or null. */
 async function reasonOf(operation: Operation, input: JsonObject, world: World): Promise<string | null> {
   try {
     const { records } = await runOperation(operation, input, fakeSource(world), { stepsMax: 8 });
@@ -46,39 +46,51 @@ async function reasonOf(operation: Operation, input: JsonObject, world: World): 
 }
 
 describe('the table of connectors', () => {
-  it('has no id twice, and no operation twice in a connector', () => {
+  it('No connector id occurs twice, and no operation occurs twice in a connector', () => {
     const ids = CONNECTORS.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
     const names = OPERATIONS.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it('has another address in the settings for each source that is the same for all inputs', () => {
+  it('Each connector with a fixed source has a setting for its base address', () => {
+    const env = CONNECTORS.map(({ id }) => [`GATEHOUSE_CONNECTOR_BASE_${id.toUpperCase()}`, `https://${id}.example`]);
+    const read = readSettings(Object.fromEntries(env), CONNECTORS_WITH_BASE);
     const withHosts = CONNECTORS.filter(({ hosts }) => hosts !== undefined).map(({ id }) => id);
-    expect([...CONNECTORS_WITH_BASE].sort()).toEqual(withHosts.sort());
+    expect(withHosts).toContain('github');
+    expect(read).toMatchObject({
+      kind: 'settings',
+      settings: { connectorBases: Object.fromEntries(withHosts.map((id) => [id, `https://${id}.example`])) },
+    });
+    const bases = read.kind === 'settings' ? Object.keys(read.settings.connectorBases) : [];
+    expect(bases.sort()).toEqual(withHosts.sort());
   });
 
-  it('has a source of the real shape for each operation', () => {
+  it('Each operation has a realistic source case', () => {
     const tried = new Set(SOURCE_CASES.map(({ connector, operation }) => `${connector} ${operation}`));
     expect(OPERATIONS.map(({ name }) => name).filter((name) => !tried.has(name))).toEqual([]);
   });
 
-  it.each(CONNECTORS.map((connector) => [connector.id, connector] as const))('%s says what it is', (id, connector) => {
-    expect(id).toMatch(/^[a-z][a-z0-9]*$/);
-    expect(new URL(connector.docsUrl).protocol).toBe('https:');
-    expect(connector.terms.termsUrl ?? 'https://none.invalid').toMatch(/^https:\/\//);
-    for (const text of [connector.title, connector.description, connector.terms.ratePolicy]) expect(text).not.toBe('');
-    expect(connector.operations.length).toBeGreaterThan(0);
-  });
+  it.each(CONNECTORS.map((connector) => [connector.id, connector] as const))(
+    'The connector %s has an id, addresses, descriptions and operations',
+    (id, connector) => {
+      expect(id).toMatch(/^[a-z][a-z0-9]*$/);
+      expect(new URL(connector.docsUrl).protocol).toBe('https:');
+      expect(connector.terms.termsUrl ?? 'https://none.invalid').toMatch(/^https:\/\//);
+      for (const text of [connector.title, connector.description, connector.terms.ratePolicy])
+        expect(text).not.toBe('');
+      expect(connector.operations.length).toBeGreaterThan(0);
+    },
+  );
 });
 
 describe.each(OPERATIONS)('$name', ({ operation }) => {
-  it('is named as entity and kind, and says what it does and how it pages', () => {
+  it('The operation has a name of entity and kind, and describes its function and its paging', () => {
     expect(operation.name).toMatch(/^[a-z]+\.[a-z]+$/);
     for (const text of [operation.description, operation.paging]) expect(text).toMatch(/\.$/);
   });
 
-  it('has schemas in which every property is described and every property of a record is required', () => {
+  it('The schemas describe every property, and every property of a record is required', () => {
     expect(operation.input).toMatchObject({ type: 'object', additionalProperties: false });
     expect(operation.record['required']).toEqual(Object.keys(propertiesOf(operation.record)));
     for (const schema of [operation.input, operation.record])
@@ -86,7 +98,7 @@ describe.each(OPERATIONS)('$name', ({ operation }) => {
         expect(property).toMatchObject({ description: expect.stringMatching(/\S/) });
   });
 
-  it('has an example whose input and record hold to the schemas', () => {
+  it('The example input and record of the operation match its schemas', () => {
     expect(faultsOf(operation.input, operation.example.input)).toEqual([]);
     expect(operation.start(operation.example.input).kind).toBe('steps');
     const record = operation.example.record;
@@ -96,16 +108,16 @@ describe.each(OPERATIONS)('$name', ({ operation }) => {
 
 describe.each(CASES)('$name', ({ does, input, world, paging, sizeAsked, hostIn, announcesTotal, ...given }) => {
   const { recordsMax = Infinity, emptyIsMissing = false, searches = false, largeCount: large = MANY } = given;
-  /** A run over everything, which several of the tests look at. */
+  /** A run over all records, shared by several tests. */
   let whole: Promise<Run> | null = null;
   const wholeRun = (): Promise<Run> => (whole ??= runOperation(does, input, fakeSource(world(large))));
   const unreadable = ['parse_failed', 'unsupported_content', null, ...(searches ? ['source_not_found'] : [])];
 
-  it('takes this input', () => {
+  it('The input of the case matches the schema', () => {
     expect(faultsOf(does.input, input)).toEqual([]);
   });
 
-  it('begins with the same steps every time, of keys that differ, and leaves its input alone', () => {
+  it('An operation always begins with the same steps, with different keys, and does not change its input', () => {
     const frozen = freeze(structuredClone(input));
     const begun = does.start(frozen);
     expect(does.start(frozen)).toEqual(begun);
@@ -114,7 +126,7 @@ describe.each(CASES)('$name', ({ does, input, world, paging, sizeAsked, hostIn, 
     expect(new Set(keys).size).toBe(keys.length);
   });
 
-  it('begins with small steps, however long the input is', () => {
+  it('The first steps are small, however long the input is', () => {
     const address = `wiki.example.org/${'x'.repeat(770)}`;
     const longest = Object.entries(propertiesOf(does.input)).flatMap(([name, schema]) => {
       if (name === hostIn) return [[name, address] as const];
@@ -134,7 +146,7 @@ describe.each(CASES)('$name', ({ does, input, world, paging, sizeAsked, hostIn, 
   });
 
   it.each(IS_FULL ? [0, 1, FEW, 100, 200, large] : [0, 1, FEW, 100, large])(
-    'finds each of %i records once and ends',
+    'A source with %i records gives each record once, and the run ends',
     async (count) => {
       const run = count === large ? wholeRun() : runOperation(does, input, fakeSource(world(count)));
       if (count === 0 && emptyIsMissing) return expect(run).rejects.toMatchObject({ reason: 'source_not_found' });
@@ -145,7 +157,7 @@ describe.each(CASES)('$name', ({ does, input, world, paging, sizeAsked, hostIn, 
     },
   );
 
-  it('reads no more than the job still wants', async () => {
+  it('An operation reads no more than the job still needs', async () => {
     const source = fakeSource(world(large));
     const { records } = await runOperation(does, input, source, { limit: FEW });
     expect(records).toHaveLength(Math.min(FEW, recordsMax));
@@ -154,7 +166,7 @@ describe.each(CASES)('$name', ({ does, input, world, paging, sizeAsked, hostIn, 
     for (const url of source.urls) expect(sizeAsked(new URL(url)) ?? 0).toBeLessThanOrEqual(FEW);
   });
 
-  it('asks where the operator says, or where the input says, and nowhere else', async () => {
+  it('An operation sends requests only to the host of the operator or of the input', async () => {
     const usual = fakeSource(world(FEW));
     const moved = fakeSource(world(FEW), { base: 'http://127.0.0.1:9' });
     await runOperation(does, input, usual);
@@ -165,7 +177,7 @@ describe.each(CASES)('$name', ({ does, input, world, paging, sizeAsked, hostIn, 
     expect(new Set(usual.urls.map((url) => new URL(url).origin)).size).toBe(1);
   });
 
-  it('tells the total where the source announces it, from the first page to the last', async () => {
+  it('The total is reported from the first to the last page when the source announces it', async () => {
     const count = Math.min(large, recordsMax);
     const few = await runOperation(does, input, fakeSource(world(large)), { limit: FEW });
     const all = await wholeRun();
@@ -173,21 +185,21 @@ describe.each(CASES)('$name', ({ does, input, world, paging, sizeAsked, hostIn, 
   });
 
   it.skipIf(paging === 'none').each([
-    ['sends the same page under every cursor', 1, 3],
-    ['goes round and round', 3, 16],
-  ])('ends where the source %s', async (_, length, stepsMax) => {
+    ['returns the same page for every cursor', 1, 3],
+    ['repeats its pages in a cycle', 3, 16],
+  ])('A run ends when the source %s', async (_, length, stepsMax) => {
     const usual = await wholeRun();
     const { isDone, stepCount } = await runOperation(does, input, fakeSource(inRounds(world(large), length)));
     expect(isDone).toBe(true);
     expect(stepCount).toBeLessThanOrEqual(paging === 'walk' ? usual.stepCount : stepsMax);
   });
 
-  it.each(STRANGE_ANSWERS)('answers %s with a reason or with fewer records', async (_, reply) => {
+  it.each(STRANGE_ANSWERS)('A response with %s leads to a failure reason or to fewer records', async (_, reply) => {
     const reason = await reasonOf(does, input, () => reply);
     expect(unreadable).toContain(reason);
   });
 
-  it('survives any change in a part of the answer', async () => {
+  it('An operation survives any change of a part of the response', async () => {
     const replies = await repliesOf(does, input, world(FEW));
     await fc.assert(
       fc.asyncProperty(fc.nat(), fc.constantFrom(...STRANGE_VALUES), fc.nat(), async (place, value, reply) => {
@@ -211,12 +223,12 @@ describe.each(CASES)('$name', ({ does, input, world, paging, sizeAsked, hostIn, 
     [403, 'access_denied'],
     [429, 'rate_limited_by_source'],
     [503, 'source_unavailable'],
-  ])('calls a status of %i %s', async (status, reason) => {
+  ])('A status of %i leads to the reason %s', async (status, reason) => {
     const refused: World = () => json({ message: 'No' }, {}, status);
     expect(await reasonOf(does, input, refused)).toBe(reason);
   });
 
-  it('lets nothing of the input lead to another host or another place there', async () => {
+  it('No input leads to a different host or path of the source', async () => {
     const usual = await firstPlace(does, input, world(FEW));
     for (const name of freeTextsOf(does, hostIn)) {
       for (const text of TREACHEROUS_TEXTS) {
@@ -290,7 +302,7 @@ const TREACHEROUS_TEXTS = [
   'x\'y"z',
 ];
 
-/** The host that an address names, with or without its scheme. */
+/** Returns the host of an address with or without a scheme. */
 function hostOf(address: JsonValue | undefined): string {
   const text = typeof address === 'string' ? address : '';
   return new URL(text.startsWith('http') ? text : `https://${text}`).host;
@@ -301,14 +313,14 @@ function freeze<T>(value: T): T {
   return Object.freeze(value);
 }
 
-/** The names of inputs that take free text, but for the one that is there to name a host. */
+/** Returns the names of inputs with free text, except the one that selects the host. */
 function freeTextsOf(operation: Operation, hostIn: string | null): readonly string[] {
   return Object.entries(propertiesOf(operation.input)).flatMap(([name, schema]) =>
     (schema as JsonObject)['type'] === 'string' && !('enum' in (schema as JsonObject)) && name !== hostIn ? [name] : [],
   );
 }
 
-/** Host, depth of the path and names in the query of the first request; null where nothing was asked. */
+/** Returns host, path depth, user name and fragment of the first request, or null without a request. */
 async function firstPlace(operation: Operation, input: JsonObject, world: World): Promise<string | null> {
   const source = fakeSource(world);
   if (operation.start(input).kind === 'fault') return null;
@@ -320,7 +332,7 @@ async function firstPlace(operation: Operation, input: JsonObject, world: World)
   return `${url.host} ${url.pathname.split('/').length} ${url.username}${url.hash}`;
 }
 
-/** The first `length` answers of each path over and over, whatever is asked there. */
+/** Repeats the first `length` responses of each path, whatever is requested there. */
 function inRounds(world: World, length: number): World {
   const met = new Map<string, FakeReply[]>();
   const turns = new Map<string, number>();
@@ -346,7 +358,7 @@ async function repliesOf(operation: Operation, input: JsonObject, world: World):
   return replies;
 }
 
-/** The reply with one part of its body, counted through, replaced. */
+/** Replaces one part of the reply's body; `place` is the index of the part. */
 function withChange(reply: FakeReply, place: number, value: JsonValue): FakeReply {
   if (reply === null || reply === undefined || typeof reply === 'string' || reply instanceof SourceFailure)
     return reply;
@@ -362,7 +374,7 @@ function withChange(reply: FakeReply, place: number, value: JsonValue): FakeRepl
   return { ...reply, body: change(reply.body), headers: { 'content-type': 'application/json', ...reply.headers } };
 }
 
-/** The text with a piece of it replaced: markup that is cut, or that says what it should not. */
+/** Replaces a piece of the text, which leads to truncated or unexpected markup. */
 function withPiece(text: string, place: number, value: JsonValue): string {
   const from = place % (text.length + 1);
   return (

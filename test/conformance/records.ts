@@ -4,7 +4,7 @@ import type { FoundRecord, JsonObject, JsonSchema, JsonValue, Operation } from '
 
 const VALIDATORS = new WeakMap<JsonSchema, Validator>();
 
-/** What a value has against a schema. */
+/** Returns the violations of a schema. */
 export function faultsOf(schema: JsonSchema, value: JsonValue): readonly string[] {
   const validator = VALIDATORS.get(schema) ?? new Validator(schema, '2020-12', false);
   VALIDATORS.set(schema, validator);
@@ -16,7 +16,7 @@ export function propertiesOf(schema: JsonSchema): JsonObject {
   return schema['properties'] as JsonObject;
 }
 
-/** Holds what every record must. One assertion for all of them, as there are many. */
+/** Asserts what every record must satisfy. Uses one assertion for all records, because there are many. */
 export function heldToSchema(operation: Operation, records: readonly FoundRecord[]): void {
   const columns = Object.keys(propertiesOf(operation.record)).join();
   const wrong = records.flatMap(({ id, sourceUrl, fields }) => [

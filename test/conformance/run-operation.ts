@@ -2,20 +2,23 @@ import { expect } from 'vitest';
 import type { FoundRecord, JsonObject, Operation, Source, Step } from '../../src/extract/connector.ts';
 
 export interface Run {
-  /** As a job keeps them: no two of one id, and no more than the limit. */
+  /** The records that a job would store: without duplicate ids, and not more than the limit. */
   readonly records: readonly FoundRecord[];
   readonly stepCount: number;
-  /** As the last step tells it. */
+  /** The total reported by the last step. */
   readonly total: number | null;
-  /** Whether no step was left when it ended. */
+  /** Whether no step was left at the end. */
   readonly isDone: boolean;
   readonly pauses: readonly number[];
 }
 
-/** Source: what a step may weigh; see `Connector`. */
+/** Source: the maximum size of a step; see `Connector`. */
 const STEP_BYTES_MAX = 4_096;
 
-/** Runs an operation as a job does: steps in order, each key once, until there are none, or enough records, or `stepsMax` steps. */
+/**
+ * Runs an operation like a job: steps in order, each key once, until no step is left, enough records were found, or `stepsMax` steps were
+ * run.
+ */
 export async function runOperation(
   operation: Operation,
   input: JsonObject,
@@ -51,7 +54,7 @@ function firstSteps(operation: Operation, input: JsonObject): readonly Step[] {
   return begun.steps;
 }
 
-/** The state as it comes back from the store. Holds what every step must: plain JSON of a bounded size. */
+/** Returns the state as read back from the store. Asserts what every step must satisfy: plain JSON of limited size. */
 function stored({ key, state }: Step): JsonObject {
   const text = JSON.stringify({ key, state });
   expect(Buffer.byteLength(text)).toBeLessThan(STEP_BYTES_MAX);

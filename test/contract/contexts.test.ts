@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CALM } from '../support/requests.ts';
-import { startServer, type RunningServer } from '../support/server.ts';
+import { REPEATABLE_ENV, startServer, type RunningServer } from '../support/server.ts';
 import { collectorToken, contribution, visit, type Decided } from '../support/visits.ts';
 
-/** What the service makes of the contexts in which an account is used, seen from outside. */
+/** Decisions on the contexts in which an account is used, observed from outside. */
 
 const MINUTE = 60;
 const HOUR = 3_600;
@@ -19,11 +19,11 @@ const IPHONE =
   'Mozilla/5.0 (iPhone; CPU iPhone OS 19_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/19.5 Mobile/15E148 Safari/604.1';
 
 let server: RunningServer;
-/** The customers' own time, which the server's clock follows; it never runs back. */
+/** Time of the customers, which the server's virtual clock follows; it never goes back. */
 let now = Math.ceil(Date.now() / 1000 / DAY) * DAY;
 
 beforeAll(async () => {
-  server = await startServer({ env: { GATEHOUSE_SIMULATED_TIME: '1', GATEHOUSE_WORKERS: '2' } });
+  server = await startServer({ env: { ...REPEATABLE_ENV, GATEHOUSE_WORKERS: '2' } });
 });
 afterAll(() => server.stop());
 
@@ -49,7 +49,7 @@ function seen(email: string, eventType: string, where: Where): Promise<Decided> 
   return visit(server.url, server.secretKey, body, { timestampSeconds: now });
 }
 
-/** An account with so many logins at home, a day apart; the last one was three hours ago. */
+/** Creates an account with that number of logins at home, one day apart; the last one was three hours ago. */
 async function account(home: Where, logins = 6): Promise<string> {
   const email = someone();
   now += 2 * DAY - (now % DAY);
@@ -67,7 +67,7 @@ const home = (): Where => ({ ip: LONDON, agent: CHROME, device: `phone ${randomU
 const laptop = (ip: string): Where => ({ ip, agent: FIREFOX_ON_MAC, device: `laptop ${randomUUID()}` });
 
 describe('honest people', () => {
-  test('on a journey with their own phone stay under a challenge', async () => {
+  test('People on a journey with their own phone score below a challenge', async () => {
     const own = home();
     const email = await account(own);
     const abroad = { ...own, ip: SYDNEY, session: randomUUID() };
@@ -82,7 +82,7 @@ describe('honest people', () => {
     expect((await seen(email, 'login', { ...own, ip: PARIS })).reasons).toEqual([]);
   });
 
-  test('with a new phone at home are challenged by nothing', async () => {
+  test('People with a new phone at home are not challenged', async () => {
     const email = await account(home());
     const phone = { ...laptop(LONDON), session: randomUUID() };
     expect((await seen(email, 'login', phone)).reasons).toEqual(['device_new_for_entity']);
@@ -90,7 +90,7 @@ describe('honest people', () => {
     expect((await seen(email, 'checkout', phone)).score).toBeLessThan(30);
   });
 
-  test('of a household share a computer, and buy on it', async () => {
+  test('Members of a household can share a computer and buy on it', async () => {
     const family = Array.from({ length: 7 }, someone);
     const computer = home();
     now += 2 * DAY;
@@ -105,7 +105,7 @@ describe('honest people', () => {
     });
   });
 
-  test('on the first day of their account use all they have', async () => {
+  test('People may use all their devices and networks on the first day of their account', async () => {
     now += 2 * DAY;
     const email = someone();
     const own = home();
@@ -116,7 +116,7 @@ describe('honest people', () => {
     }
   });
 
-  test('are asked once for a new phone in a new city when the customer reports that they passed', async () => {
+  test('People with a new device in a new city are not challenged again once the customer reports that they passed a challenge', async () => {
     const email = await account(home());
     const away = laptop(PARIS);
     now += 2 * DAY;
@@ -128,7 +128,7 @@ describe('honest people', () => {
 
 describe('strangers with the e-mail address of a person', () => {
   test.each([true, false])(
-    'do not have the person challenged at home; with the collector: %s',
+    'Logins by strangers with a person’s e-mail address do not cause a challenge for the person at home; with the collector: %s',
     async (hasCollector) => {
       const own: Where = hasCollector ? home() : { ip: LONDON, agent: CHROME };
       now += 2 * DAY;
@@ -143,7 +143,7 @@ describe('strangers with the e-mail address of a person', () => {
     },
   );
 
-  test('do not become known by coming twice', async () => {
+  test('Strangers do not become known by repeated logins', async () => {
     const email = await account(home());
     const thief = laptop(PARIS);
     now += DAY;
@@ -155,8 +155,8 @@ describe('strangers with the e-mail address of a person', () => {
 });
 
 describe('thieves', () => {
-  test('in the same country are told by device, network and place, and by what they do next', async () => {
-    // Addresses without a place: the /16 stands for it.
+  test('Thieves in the same country are detected by device, network and location, and by their next steps', async () => {
+    // Addresses without a location: the /16 is used instead.
     const email = await account({ ...home(), ip: '11.1.1.1' });
     const thief = { ...laptop('12.2.2.2'), session: randomUUID() };
     const login = await seen(email, 'login', thief);
@@ -179,7 +179,7 @@ describe('thieves', () => {
     expect((await seen(email, 'change_email', thief)).reasons).toContain('context_then_value');
   });
 
-  test('from abroad are told days later', async () => {
+  test('Thieves abroad are detected days later', async () => {
     const email = await account(home());
     now += 3 * DAY;
     const login = await seen(email, 'login', laptop(SYDNEY));
@@ -187,13 +187,13 @@ describe('thieves', () => {
     expect(login.score).toBeGreaterThanOrEqual(50);
   });
 
-  test('without the collector are told by their user agent', async () => {
+  test('Thieves without the collector are detected by their user agent', async () => {
     const email = await account({ ip: LONDON, agent: CHROME });
     now += 3 * DAY;
     expect((await seen(email, 'login', { ip: SYDNEY, agent: IPHONE })).reasons).toContain('context_unlike_person');
   });
 
-  test('of a session are told by browser and network, and its owner goes on', async () => {
+  test('Thieves of a session are detected by browser and network, and its owner can continue', async () => {
     const session = randomUUID();
     const own = { ip: LONDON, agent: CHROME, session };
     const email = await account({ ip: LONDON, agent: CHROME });

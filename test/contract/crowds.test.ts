@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CALM, newCustomer } from '../support/requests.ts';
-import { startServer, type RunningServer } from '../support/server.ts';
+import { REPEATABLE_ENV, startServer, type RunningServer } from '../support/server.ts';
 import { contribution, stranger, visit, type Decided, type Visit } from '../support/visits.ts';
 
-/** What rules about crowds of strangers promise, seen from outside, over two score workers: each attack, and the honest crowd like it. */
+/**
+ * Promises of the rules about crowds of unknown visitors, observed from outside, with two score workers: each attack, and a similar crowd
+ * of honest people.
+ */
 
 const MINUTE = 60;
 const HOUR = 3_600;
@@ -13,14 +16,14 @@ const IPHONE =
 
 let server: RunningServer;
 let key = '';
-/** The customers' own time, which the server's clock follows; it never runs back. */
+/** Time of the customers, which the server's virtual clock follows; it never goes back. */
 let now = Math.ceil(Date.now() / 1000 / DAY) * DAY;
 let waiting: readonly string[] = [];
 let serial = 0;
 
 beforeAll(async () => {
-  server = await startServer({ env: { GATEHOUSE_SIMULATED_TIME: '1', GATEHOUSE_WORKERS: '2' } });
-  // Before time moves away from this machine's.
+  server = await startServer({ env: { ...REPEATABLE_ENV, GATEHOUSE_WORKERS: '2' } });
+  // Creates the customers before the virtual clock leaves this machine's time.
   const made: string[] = [];
   for (let n = 0; n < 16; n++) made.push((await newCustomer(server.url, server.dataDir)).secretKey);
   waiting = made;
@@ -31,16 +34,16 @@ const seen = (body: unknown): Promise<Decided> => visit(server.url, key, body, {
 const evidenceOf = async ({ requestId }: Decided, reason: string): Promise<string> =>
   (await contribution(server.url, key, requestId, reason)).evidence;
 
-/** A customer of its own for each test, of whom nothing is known. */
+/** Switches to a new customer without history, one per test. */
 function another(): void {
   const [next, ...rest] = waiting;
-  if (next === undefined) throw new Error('make more customers');
+  if (next === undefined) throw new Error('more customers must be created');
   key = next;
   waiting = rest;
   now += 3 * DAY - (now % DAY);
 }
 
-/** Where a person lives: a network of their own. */
+/** Address of a person's home, each in its own network. */
 const homeOf = (n: number): string => `82.${40 + (n >> 7)}.${(n & 127) * 2}.7`;
 
 interface Person extends Visit {
@@ -57,7 +60,7 @@ const comes = ({ home, ...body }: Person, eventType = 'login', ip = home): Visit
   return { ...body, ip, event_type: eventType, session_token: `visit-${serial}` };
 };
 
-/** The same for a customer of four days, with 30 people who log in once a day. */
+/** Switches to a customer that is four days old, with 30 people who log in once a day. */
 async function established(): Promise<readonly Person[]> {
   another();
   const people = Array.from({ length: 30 }, (_, n) => personOf(n));
@@ -72,14 +75,14 @@ async function established(): Promise<readonly Person[]> {
   return people;
 }
 
-/** So many at once, in no order, so that both workers get some. */
+/** Sends all requests concurrently, in no particular order, so that both workers get some. */
 function together(bodies: readonly unknown[]): Promise<Decided[]> {
   return Promise.all(bodies.map((body) => seen(body)));
 }
 
 const reasonsOf = (answers: readonly Decided[]): Set<string> => new Set(answers.flatMap(({ reasons }) => reasons));
 
-/** Strangers at home, each on a network of their own. */
+/** Unknown visitors at home, each in their own network. */
 const strangers = (count: number, eventType: string, user_agent = CALM.user_agent): Visit[] =>
   Array.from({ length: count }, (_, n) => ({
     ...stranger(`84.${60 + (n >> 7)}.${(n & 127) * 2}.9`, eventType),
@@ -87,27 +90,27 @@ const strangers = (count: number, eventType: string, user_agent = CALM.user_agen
   }));
 
 describe('stuffing from many networks', () => {
-  test('fires from the 9th network of strangers in 10 min, and holds up nobody who is known', async () => {
+  test('Stuffing fires from the 9th network of unknown visitors in 10 min, and does not affect known people', async () => {
     const people = await established();
     expect(reasonsOf(await together(strangers(8, 'login')))).toEqual(new Set());
     const ninth = await seen(stranger('85.10.10.9'));
     expect(ninth).toMatchObject({ score: 50, reasons: ['strangers_surge_10m'] });
     expect(await evidenceOf(ninth, 'strangers_surge_10m')).toMatch(
-      /^logins of accounts never seen, from 9 networks in 10 min \(9 or more; usually 0\.\d\)$/,
+      /^logins of unknown identities, from 9 networks in 10 min \(9 or more; usually 0\.\d\)$/,
     );
     expect(reasonsOf(await together(people.map((person) => comes(person))))).toEqual(new Set());
     now += 10 * MINUTE;
     expect((await seen(stranger('85.10.12.9'))).reasons).toEqual([]);
   });
 
-  test('is quiet on the first day of a customer, and for a mail campaign that leads to the checkout', async () => {
+  test('Logins of unknown visitors on a customer’s first day, and a mail campaign that leads to the checkout, fire no surge rule', async () => {
     another();
     expect(reasonsOf(await together(strangers(40, 'login')))).toEqual(new Set());
     await established();
     expect(reasonsOf(await together(strangers(60, 'checkout')))).toEqual(new Set());
   });
 
-  test('by one tool fires on its agent, which known people do not have', async () => {
+  test('Stuffing with one tool fires on its user agent, which known people do not have', async () => {
     const people = await established();
     for (let round = 0; round < 2; round++) {
       await together(people.map((person) => comes(person)));
@@ -120,15 +123,15 @@ describe('stuffing from many networks', () => {
     const answer = await seen(tenth);
     expect(answer.reasons).toEqual(['strangers_surge_10m', 'agent_surge_1h']);
     expect(await evidenceOf(answer, 'agent_surge_1h')).toBe(
-      'strangers with this very agent on 10 networks in 1 h (10 or more), 100 % of them; usually 0.0 %',
+      'unknown identities with exactly this agent on 10 networks in 1 h (10 or more), 100 % of them; usually 0.0 %',
     );
-    // The agent of everybody stands out in no crowd.
+    // A very common user agent does not stand out in a crowd.
     expect(reasonsOf(await together(strangers(30, 'signup')))).not.toContain('agent_surge_1h');
   });
 });
 
 describe('sign-ups', () => {
-  test('from 14 networks in 1 h fire, and those of a class behind one address do not', async () => {
+  test('Sign-ups from 14 networks in 1 h fire, and those of a class behind one address do not', async () => {
     await established();
     const school = Array.from({ length: 30 }, () => stranger('86.20.20.20', 'signup'));
     expect(reasonsOf(await together(school))).not.toContain('signup_surge_1h');
@@ -138,7 +141,7 @@ describe('sign-ups', () => {
     expect(await evidenceOf(answer, 'signup_surge_1h')).toMatch(/^sign-ups from 14 networks in 1 h/);
   });
 
-  test('under spellings of one mailbox fire from the 3rd on, and two tags of one person do not', async () => {
+  test('Sign-ups with spellings of one mailbox fire from the 3rd on, and two tags of one person do not', async () => {
     await established();
     const signUp = (email: string) => seen({ ...stranger(homeOf(50 + serial++), 'signup'), entity_keys: { email } });
     for (const email of ['anna.a@gmail.com', 'anna.a+shop@gmail.com'])
@@ -149,7 +152,7 @@ describe('sign-ups', () => {
     for (const email of ['a.bc@gmx.de', 'ab.c@gmx.de', 'abc@gmx.de']) expect((await signUp(email)).reasons).toEqual([]);
   });
 
-  test('at a mail domain nobody had before fire from 5 networks on, and a firm behind one address does not', async () => {
+  test('Sign-ups with a new mail domain fire from 5 networks on, and a company behind one address does not', async () => {
     await established();
     const signUp = (n: number, domain: string, ip = homeOf(60 + n)) =>
       seen({ ...stranger(ip, 'signup'), entity_keys: { email: `person.${n}@${domain}` } });
@@ -169,7 +172,7 @@ describe('sign-ups', () => {
 });
 
 describe('stuffing from an address', () => {
-  test('that goes slowly fires from the 16th stranger in 24 h', async () => {
+  test('Slow stuffing from one address fires from the 16th unknown account in 24 h', async () => {
     await established();
     for (let n = 0; n < 15; n++) {
       expect((await seen(stranger('86.20.20.20'))).reasons).toEqual([]);
@@ -178,11 +181,11 @@ describe('stuffing from an address', () => {
     const answer = await seen(stranger('86.20.20.20'));
     expect(answer).toMatchObject({ score: 50, reasons: ['strangers_ip_24h'] });
     expect(await evidenceOf(answer, 'strangers_ip_24h')).toMatch(
-      /^16 of 16 logins from the address in 24 h were by accounts never seen \(over 15; usually \d %\)$/,
+      /^16 of 16 logins from the address in 24 h were by unknown identities \(over 15; usually \d %\)$/,
     );
   });
 
-  test('is not an office of 100 that logs in at 9, nor a call centre that uses its customers’ accounts', async () => {
+  test('An office of 100 that logs in at 9, and a call centre that uses its customers’ accounts, do not count as stuffing', async () => {
     another();
     const people = Array.from({ length: 100 }, (_, n) => personOf(n));
     for (let day = 0; day < 2; day++) {
@@ -201,7 +204,7 @@ describe('stuffing from an address', () => {
     expect(reasonsOf(await together(people.map((person) => comes(person, 'login', '86.20.20.20'))))).toEqual(new Set());
   });
 
-  test('that asks for a page first is cold all the same', async () => {
+  test('Stuffing that requests a page first still counts as cold logins', async () => {
     await established();
     const logins: Decided[] = [];
     for (let n = 0; n < 11; n++) {
@@ -214,7 +217,7 @@ describe('stuffing from an address', () => {
     expect(logins[10]?.reasons).toContain('velocity_ip_logins_10m');
   });
 
-  test('and its neighbours fires from the 21st cold login in 1 h, and a known account there is left alone', async () => {
+  test('Stuffing from neighbouring addresses fires from the 21st cold login in 1 h, and does not affect a known account there', async () => {
     const [person = personOf(0)] = await established();
     const rotating = Array.from({ length: 20 }, (_, n) => stranger(`86.20.20.${1 + (n % 10)}`));
     expect(reasonsOf(await together(rotating))).not.toContain('cold_logins_network_1h');
@@ -229,7 +232,7 @@ describe('stuffing from an address', () => {
 });
 
 describe('one account', () => {
-  test('fires from its 11th login in 1 h, whatever the networks, and a family that shares it does not', async () => {
+  test('An account fires from its 11th login in 1 h, whatever the networks, and a family that shares an account does not', async () => {
     await established();
     const guess = (n: number) => ({ ...stranger(homeOf(70 + n)), entity_keys: { user_id: 'victim' } });
     for (let n = 0; n < 10; n++) {
@@ -247,7 +250,7 @@ describe('one account', () => {
 });
 
 describe('cards', () => {
-  test('4 of one person fire, whatever the session, and who buys gifts with one card does not', async () => {
+  test('Four cards of one person fire, whatever the session, and a person who buys gifts with one card does not', async () => {
     await established();
     const pay = (person: string, card: string, eventType = 'payment') => ({
       ...stranger(homeOf(80), eventType),
@@ -268,7 +271,7 @@ describe('cards', () => {
 });
 
 describe('a session', () => {
-  test('with over 110 events in 10 min fires, and one of somebody who presses reload does not', async () => {
+  test('A session with over 110 events in 10 min fires, and one with repeated reloads does not', async () => {
     await established();
     const page = { ...stranger(homeOf(99), 'search'), session_token: 'scraper' };
     for (let n = 0; n < 110; n++) {
@@ -285,7 +288,7 @@ describe('a session', () => {
     }
   });
 
-  test('of two workers loses no event', async () => {
+  test('No event of a session is lost between two workers', async () => {
     await established();
     const body = { ...stranger(homeOf(101), 'search'), session_token: 'busy' };
     for (let n = 0; n < 40; n++) await seen(body);

@@ -10,7 +10,7 @@ async function reportOfOneRun(): Promise<string> {
   return stdout;
 }
 
-test('two runs of the demo print the same report', async () => {
+test('Two runs of the demo print the same report', async () => {
   const first = await reportOfOneRun();
   expect(JSON.parse(first)).toMatchObject({ days: 3 });
   expect(await reportOfOneRun()).toBe(first);

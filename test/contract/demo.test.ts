@@ -12,16 +12,17 @@ import type { Expectation } from '../../scripts/demo/plan.ts';
 import { PERSONAS } from '../../scripts/demo/personas.ts';
 import { readingOf } from '../../scripts/demo/print.ts';
 import { CAUGHT_SHARE_MIN, NOT_CAUGHT_SHARE_MAX, type PersonaResult, type Report } from '../../scripts/demo/report.ts';
+import { get } from '../support/requests.ts';
 
-/** The demo is the rules' examination: three days through a real server and its memory, over signed HTTP. */
+/** The demo tests the rules end to end: three days through a real server and its velocity store, over signed HTTP. */
 
 const DEMO = fileURLToPath(new URL('../../dist/scripts/demo.js', import.meta.url));
-/** A run of some 15 s on two idle cores, and the tests beside this one want theirs. `demo.long.test.ts` compares two of them. */
+/** A run takes about 15 s on two idle cores, and other tests run at the same time. `demo.long.test.ts` compares two runs. */
 const RUN_MS = 300_000;
 
 let folder: string;
 let report: Report;
-/** What was seen of its server and its folder while the demo stayed, and when it had been told to end. */
+/** Observations of the demo's server and folder while the demo was running with --keep, and its exit after a signal. */
 const seen = { url: '', dataDirWasThere: false, healthStatus: 0, exit: [] as unknown[] };
 
 beforeAll(async () => {
@@ -32,7 +33,7 @@ beforeAll(async () => {
   const [, url = '', data = ''] = /until Ctrl-C: (\S+), .* data in (\S+)/.exec(await told(child, 'data in ')) ?? [];
   seen.url = url;
   seen.dataDirWasThere = existsSync(data);
-  seen.healthStatus = (await fetch(`${url}/healthz`)).status;
+  seen.healthStatus = (await get(url, '/healthz')).status;
   child.kill('SIGINT');
   seen.exit = await exited;
   report = JSON.parse(await output) as Report;
@@ -55,7 +56,7 @@ const start = (...options: string[]): RunningDemo => {
   return spawn(process.execPath, [DEMO, ...options], { env, stdio: ['ignore', 'pipe', 'pipe'] });
 };
 
-/** What the demo has told on standard error by the time it says `what`. */
+/** Returns the demo's standard error up to the text `what`. */
 const told = async ({ stderr }: RunningDemo, what: string): Promise<string> => {
   let said = '';
   for await (const chunk of stderr.iterator({ destroyOnReturn: false })) {
@@ -66,14 +67,14 @@ const told = async ({ stderr }: RunningDemo, what: string): Promise<string> => {
 };
 
 describe('the demo', () => {
-  it('plays three days of thousands of events and leaves nothing behind', async () => {
+  it('The demo plays three days with thousands of events and leaves no files behind', async () => {
     expect(report.days).toBe(3);
     expect(report.events).toBeGreaterThan(5_000);
     expect(report.personas.map(({ id }) => id)).toEqual(PERSONAS.map(({ id }) => id));
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it('gives everybody an account of their own, as two people in one would be a fault of the demo', () => {
+  it('Each person of the demo has their own account', () => {
     const owners = new Map<string, Set<string>>();
     const days = [0, 1, 2].map((number) => ({ number, startSeconds: number * 86_400 }));
     const sessions = days.flatMap((day) => PERSONAS.flatMap((persona) => persona.plan(day)));
@@ -86,15 +87,18 @@ describe('the demo', () => {
     expect([...owners].filter(([, users]) => users.size > 1)).toEqual([]);
   });
 
-  it.each(idsOf(({ kind }) => kind === 'let_through'))('lets every event of %s through on all days', (id) => {
-    const { kind, events, stopped_events: stopped, strongest_reasons: reasons } = resultOf(id);
-    expect(kind).toBe('shopper');
-    expect(events).toBeGreaterThan(0);
-    expect({ stopped, reasons }).toEqual({ stopped: 0, reasons: [] });
-  });
+  it.each(idsOf(({ kind }) => kind === 'let_through'))(
+    'Every event of %s is let through on all days of the demo',
+    (id) => {
+      const { kind, events, stopped_events: stopped, strongest_reasons: reasons } = resultOf(id);
+      expect(kind).toBe('shopper');
+      expect(events).toBeGreaterThan(0);
+      expect({ stopped, reasons }).toEqual({ stopped: 0, reasons: [] });
+    },
+  );
 
   it.each(idsOf((expectation) => expectation.kind === 'caught' && expectation.measure === 'sessions'))(
-    'stops the sessions of %s',
+    'The sessions of %s are stopped in the demo',
     (id) => {
       const { sessions, stopped_sessions: stopped, caught } = resultOf(id);
       expect(stopped / sessions).toBeGreaterThanOrEqual(CAUGHT_SHARE_MIN);
@@ -103,7 +107,7 @@ describe('the demo', () => {
   );
 
   it.each(idsOf((expectation) => expectation.kind === 'caught' && expectation.measure === 'events'))(
-    'stops the events of %s from its threshold on, and none before it',
+    'The events of %s are stopped from its threshold on, and none before it',
     (id) => {
       const { early_events: early, due_events: due, stopped_due_events: stopped, caught, ...all } = resultOf(id);
       expect(early).toBeGreaterThan(0);
@@ -114,27 +118,27 @@ describe('the demo', () => {
     },
   );
 
-  it('sees a sign-up farm from the 4th sign-up on, of 24 on each of its days', () => {
+  it('A sign-up farm is detected from the 4th sign-up on, of 24 on each of its days', () => {
     expect(resultOf('signup_farm_patient').reasons).toContainEqual({
       reason: 'velocity_ip_signups_24h',
       share: 21 / 24,
     });
   });
 
-  it.each(idsOf(({ kind }) => kind === 'not_caught'))('says that %s is not caught', (id) => {
+  it.each(idsOf(({ kind }) => kind === 'not_caught'))('The attacker %s is not caught, as documented', (id) => {
     const { kind, sessions, stopped_sessions: stopped } = resultOf(id);
     expect(kind).toBe('attacker');
     expect(stopped / sessions).toBeLessThanOrEqual(NOT_CAUGHT_SHARE_MAX);
   });
 
-  it('finds everything as it expects it, without a false alarm', () => {
+  it('All results of the demo match its expectations, without a false positive', () => {
     expect(report.personas.filter((one) => !one.as_expected).map(({ id }) => id)).toEqual([]);
     expect([report.false_alarm_rate, report.false_alarm_session_rate]).toEqual([0, 0]);
     expect(report.due_catch_rate).toBeGreaterThanOrEqual(CAUGHT_SHARE_MIN);
     expect(report.catch_rate).toBeLessThan(report.due_catch_rate);
   });
 
-  it('says what caught means, and how many events got which decision, as the README does', () => {
+  it('The demo explains what caught means and prints the same number of events per decision as the README', () => {
     const text = readingOf(report);
     const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8').replaceAll(/\s+/g, ' ');
     const split = Object.entries(report.attacker_decisions).map(([decision, count]) => `${count} ${decision}`);
@@ -145,27 +149,31 @@ describe('the demo', () => {
     }
   });
 
-  it('challenges every event without a session token, and never blocks one', () => {
+  it('Every event without a session token is challenged, and none is blocked', () => {
     const { events, decisions, reasons } = resultOf('no_session_token');
     expect(decisions).toEqual({ ALLOW: 0, ALLOW_WATCH: 0, SOFT_CHALLENGE: events, REVIEW: 0, BLOCK: 0 });
     expect(reasons).toEqual([{ reason: 'missing_session_token', share: 1 }]);
   });
 
-  it('stays with --keep until a signal, and then ends in order, with its server and its folder', async () => {
+  it('The demo with --keep runs until a signal, and then stops its server and removes its folder', async () => {
     expect(seen).toMatchObject({ dataDirWasThere: true, healthStatus: 200, exit: [0, null] });
     expect((report as Report & { server: { url: string } }).server.url).toBe(seen.url);
     expect(await readdir(folder)).toEqual([]);
     await expect(fetch(`${seen.url}/healthz`)).rejects.toThrow('fetch failed');
   });
 
-  it('ends in order upon a signal in the middle of its days, without a report', { timeout: RUN_MS }, async () => {
-    const child = start('--json');
-    const exited = once(child, 'exit');
-    const output = text(child.stdout);
-    await told(child, 'Playing');
-    child.kill('SIGINT');
-    expect(await exited).toEqual([130, null]);
-    expect(await output).toBe('');
-    expect(await readdir(folder)).toEqual([]);
-  });
+  it(
+    'The demo stops gracefully on a signal in the middle of its days, without a report',
+    { timeout: RUN_MS },
+    async () => {
+      const child = start('--json');
+      const exited = once(child, 'exit');
+      const output = text(child.stdout);
+      await told(child, 'Playing');
+      child.kill('SIGINT');
+      expect(await exited).toEqual([130, null]);
+      expect(await output).toBe('');
+      expect(await readdir(folder)).toEqual([]);
+    },
+  );
 });

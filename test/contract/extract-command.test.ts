@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { command, MAIN, type Ran } from '../support/command-line.ts';
 import { startSite, type Site } from '../unit/extract/fetch/site.ts';
 
-/** `gatehouse extract` against a site of its own. Streams, signals, exit codes and the working folder are those of a real process. */
+/** `gatehouse extract` with a test site. Streams, signals, exit codes and the working folder are tested with a real process. */
 
 const ITEMS = 30;
 const FEED_PAGES = 3;
@@ -45,7 +45,7 @@ function article(title: string, links: readonly string[]): string {
     ${links.map((link) => `<a href="${link}">more</a>`).join(' ')}</body></html>`;
 }
 
-/** When pages of the crawl were asked for. */
+/** Times of the requests for pages of the crawl. */
 const crawledAtMs: number[] = [];
 
 function crawled(page: number): string {
@@ -65,7 +65,7 @@ function feed(): string {
   return `<?xml version="1.0"?><rss version="2.0"><channel><title>F</title>${items.join('')}</channel></rss>`;
 }
 
-/** One page of a feed that goes on, by RFC 5005. */
+/** One page of a paged feed, RFC 5005. */
 function feedPage(page: number): string {
   const next = page + 1 < FEED_PAGES ? `<link rel="next" href="/paged/${page + 1}"/>` : '';
   const entries = Array.from({ length: ITEMS }, (_, i) => {
@@ -84,7 +84,7 @@ function gatehouse(args: readonly string[], { env = {} }: RunOptions = {}): Prom
   return command(args, { env: { ...SETTINGS, ...env } });
 }
 
-/** Runs it as an operator does, in a folder of its own. Sends SIGINT when `stopAfterBytes` have come on standard output. */
+/** Runs the command in a separate process and folder, as an operator does. Sends SIGINT after `stopAfterBytes` on standard output. */
 async function gatehouseAsProcess(
   args: readonly string[],
   { env = {}, stopAfterBytes = Infinity }: RunOptions & { readonly stopAfterBytes?: number } = {},
@@ -95,7 +95,7 @@ async function gatehouseAsProcess(
   });
   let bytes = 0;
   child.stdout.on('data', (more: Buffer) => {
-    // Once: a second one ends it without order.
+    // Sends only one signal: a second one would end the process without a graceful shutdown.
     if (bytes < stopAfterBytes && bytes + more.length >= stopAfterBytes) child.kill('SIGINT');
     bytes += more.length;
   });
@@ -125,7 +125,7 @@ function recordsOf(out: string): readonly Readonly<Record<string, unknown>>[] {
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
-/** Reads all 40 pages. */
+/** Arguments of a command that reads all 40 pages. */
 function crawl(): string[] {
   const input = JSON.stringify({ url: at('/crawl/0') });
   return [
@@ -147,7 +147,7 @@ function at(path: string): string {
 }
 
 describe('records on standard output', () => {
-  test('of an article: one line of NDJSON, and on standard error what became of the job', async () => {
+  test('An article is printed as one line of NDJSON, and the result of the job on standard error', async () => {
     const { code, out, err } = await extract('page.article', { url: at('/article') }, [], {}, gatehouseAsProcess);
     expect(code).toBe(0);
     expect(recordsOf(out)).toEqual([
@@ -160,7 +160,7 @@ describe('records on standard output', () => {
     expect(err).toMatch(/^1 record from 1 page in \d+\.\d s\n$/);
   });
 
-  test('of a feed: as many as the limit, with the fields that were named', async () => {
+  test('The records of a feed respect the limit and the selected fields', async () => {
     const { code, out, err } = await extract('feed.items', { url: at('/feed') }, [
       '--limit',
       '3',
@@ -173,7 +173,7 @@ describe('records on standard output', () => {
     expect(err).toContain('The limit of 3 is reached');
   });
 
-  test('as CSV: a header, guarded against formulas', async () => {
+  test('CSV on standard output has a header and is protected against formulas', async () => {
     const { out } = await extract('feed.items', { url: at('/feed') }, [
       '--format',
       'csv',
@@ -187,14 +187,14 @@ describe('records on standard output', () => {
     expect(rows[1]?.[0]).toBe(`'=Item 0, "new"`);
   });
 
-  test('as JSON: one array, also where there is nothing', async () => {
+  test('JSON on standard output is one array, also without records', async () => {
     const { out } = await extract('feed.items', { url: at('/feed') }, ['--format', 'json']);
     expect(JSON.parse(out)).toHaveLength(ITEMS);
     const nothing = await extract('page.tables', { url: at('/article') }, ['--format', 'json']);
     expect([nothing.code, nothing.out]).toEqual([0, '[]\n']);
   });
 
-  test('of a crawl: each page once, however often it is linked', async () => {
+  test('A crawl prints each page once, however often it is linked', async () => {
     const { code, out } = await extract('site.pages', { url: at('/crawl/0') }, ['--all', '--fields', 'title']);
     expect(code).toBe(0);
     const titles = recordsOf(out).map(({ title }) => title);
@@ -205,7 +205,7 @@ describe('records on standard output', () => {
     );
   });
 
-  test('of a source that pages: all of them, or exactly as many as the limit', async () => {
+  test('A paged source gives all records, or exactly as many as the limit', async () => {
     const all = await extract('feed.items', { url: at('/paged/0') }, ['--all', '--fields', 'title']);
     expect(recordsOf(all.out).map(({ title }) => title)).toEqual(
       Array.from({ length: ITEMS * FEED_PAGES }, (_, i) => `Entry ${i}`),
@@ -216,20 +216,20 @@ describe('records on standard output', () => {
     expect(site.paths().slice(before)).toEqual(['/robots.txt', '/paged/0', '/paged/1']);
   });
 
-  test('whose reader goes away end the job', async () => {
+  test('The job ends when the reader of standard output closes it', async () => {
     const child = spawn('sh', ['-c', `"$0" "$@" | head -n 1`, process.execPath, MAIN, ...crawl()], {
       env: { ...SETTINGS, PATH: process.env['PATH'], GATEHOUSE_EXTRACT_HOST_GAP_MS: '50' },
     });
     const before = site.paths().length;
     const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
     expect(recordsOf(out)).toHaveLength(1);
-    expect(err).toBe('error: the reader of standard output has gone\n');
+    expect(err).toBe('error: the reader of standard output has closed it\n');
     expect(site.paths().length - before).toBeLessThan(10);
   });
 });
 
 describe('--out', () => {
-  test('writes the file, and nothing else', async () => {
+  test('extract --out writes the file, and only a summary to standard output', async () => {
     const args = ['--out', 'items.csv', '--format', 'csv'];
     const { code, out, err } = await extract('feed.items', { url: at('/feed') }, args, {}, gatehouseAsProcess);
     expect([code, err]).toEqual([0, '']);
@@ -238,7 +238,7 @@ describe('--out', () => {
     expect(readdirSync(folder)).toEqual(['items.csv']);
   });
 
-  test('leaves an earlier file as it was when nothing was gathered', async () => {
+  test('extract --out leaves an existing file unchanged when the job fails', async () => {
     await extract('page.article', { url: at('/article') }, ['--out', join(folder, 'a.ndjson')]);
     const before = readFileSync(join(folder, 'a.ndjson'), 'utf8');
     expect((await extract('page.article', { url: at('/none') }, ['--out', join(folder, 'a.ndjson')])).code).toBe(1);
@@ -246,7 +246,7 @@ describe('--out', () => {
     expect(readdirSync(folder)).toEqual(['a.ndjson']);
   });
 
-  test('that cannot be written is an error, and nothing is fetched', async () => {
+  test('extract --out with a file that cannot be written is an error, and nothing is fetched', async () => {
     const before = site.paths().length;
     const { code, err } = await extract('page.article', { url: at('/article') }, [
       '--out',
@@ -276,7 +276,7 @@ describe('--json', () => {
     JSON.stringify(input),
   ];
 
-  test('prints one object, with the records in it', async () => {
+  test('extract --json prints one object that contains the records', async () => {
     const { code, value } = await json(command('page.article', { url: at('/article') }));
     expect(code).toBe(0);
     expect(value).toMatchObject({
@@ -288,21 +288,21 @@ describe('--json', () => {
     });
   });
 
-  test('with --out has the file’s name in place of the records', async () => {
+  test('extract --json with --out prints the file’s name instead of the records', async () => {
     const { value } = await json([...crawl(), '--out', join(folder, 'pages.ndjson')]);
     expect(value).toMatchObject({ status: 'succeeded', counts: { collected: 40 }, out: join(folder, 'pages.ndjson') });
     expect(value).not.toHaveProperty('records');
     expect(recordsOf(readFileSync(join(folder, 'pages.ndjson'), 'utf8'))).toHaveLength(40);
   });
 
-  test('without --out has no more than 1,000 records', async () => {
+  test('extract --json without --out is limited to 1,000 records', async () => {
     const limited = [...command('page.article', { url: at('/article') }), '--limit'];
     expect((await json([...limited, '1000'])).code).toBe(0);
     expect(await json([...limited, '1001'])).toMatchObject({ code: 2, value: { error: { code: 'usage' } } });
     expect(await json(crawl())).toMatchObject({ code: 2, value: { error: { code: 'usage' } } });
   });
 
-  test('tells failures and wrong calls by their codes', async () => {
+  test('extract --json reports failures and usage errors by their codes', async () => {
     expect(await json(command('page.article', { url: at('/private/a') }))).toMatchObject({
       code: 1,
       value: { status: 'failed', failure: { reason: 'robots_disallowed', retryable: false }, records: [] },
@@ -316,7 +316,7 @@ describe('--json', () => {
 });
 
 describe('exit codes', () => {
-  test('1 with the reason: what robots.txt forbids is not fetched', async () => {
+  test('A page that robots.txt disallows is not fetched, and the exit code is 1 with the reason', async () => {
     const before = site.paths().length;
     const { code, out, err } = await extract('page.article', { url: at('/private/a') });
     expect([code, out]).toEqual([1, '']);
@@ -324,7 +324,7 @@ describe('exit codes', () => {
     expect(site.paths().slice(before)).toEqual(['/robots.txt']);
   });
 
-  test('2 with the pointer: nothing is fetched', async () => {
+  test('Invalid input, a blocked address and an invalid setting lead to exit code 2, and nothing is fetched', async () => {
     const before = site.paths().length;
     const wrong = await extract('page.article', { url: 'ftp://x.example/' });
     expect([wrong.code, wrong.out]).toEqual([2, '']);
@@ -339,7 +339,7 @@ describe('exit codes', () => {
     expect(site.paths().length).toBe(before);
   });
 
-  test('0 with a warning where a setting is none', async () => {
+  test('An unknown setting leads to a warning, and the exit code is 0', async () => {
     const { code, err } = await extract('page.article', { url: at('/article') }, [], {
       env: { GATEHOUSE_CONNECTOR_BASE_GENRIC: 'https://x.example' },
     });
@@ -349,7 +349,7 @@ describe('exit codes', () => {
     ]);
   });
 
-  test('1 after SIGINT, and what was gathered is whole', async () => {
+  test('SIGINT leads to exit code 1, and the output so far is complete', async () => {
     const began = performance.now();
     const { code, out, err } = await gatehouseAsProcess([...crawl(), '--format', 'json'], {
       env: { GATEHOUSE_EXTRACT_HOST_GAP_MS: '200', GATEHOUSE_EXTRACT_HOST_CONCURRENCY: '1' },
@@ -361,13 +361,13 @@ describe('exit codes', () => {
     expect(records.length).toBeLessThan(40);
     expect(err).toContain(`${records.length} record`);
     expect(err).toContain('error: cancelled');
-    // Fifty of those gaps: the whole crawl would take them.
+    // The whole crawl would take at least forty of these gaps.
     expect(performance.now() - began).toBeLessThan(8_000);
   });
 });
 
 describe('politeness', () => {
-  test('is the settings’: requests to a domain begin no closer together than the gap', async () => {
+  test('Requests to a domain begin no closer together than the gap of the settings', async () => {
     const before = crawledAtMs.length;
     const { code } = await gatehouse(
       [...crawl(), '--limit', '6'].filter((word) => word !== '--all'),
@@ -379,7 +379,7 @@ describe('politeness', () => {
     const times = crawledAtMs.slice(before);
     const gaps = times.slice(1).map((time, i) => time - (times[i] ?? 0));
     expect(gaps.length).toBeGreaterThan(4);
-    // A request takes some time from its start to its arrival, not always the same.
+    // The time from the start of a request to its arrival varies.
     expect(Math.min(...gaps)).toBeGreaterThan(70);
   });
 });

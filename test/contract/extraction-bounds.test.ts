@@ -7,9 +7,9 @@ import {
   startSource,
 } from '../support/extractions.ts';
 import type { RunningServer } from '../support/server.ts';
-import { jobBoundsOf } from '../../src/extractions.ts';
+import { jobBoundsOf } from '../../src/app/wire-extractions.ts';
 
-/** Open points, section 5: what a job may gather is bounded by the operator. */
+/** Contract, 11.2: the operator limits what a job may collect. */
 
 describe('an operator bounds', () => {
   let server: RunningServer;
@@ -28,7 +28,7 @@ describe('an operator bounds', () => {
     await source.close();
   });
 
-  test('the records of a job that collects all', async () => {
+  test('The operator’s limit applies to the records of a job that collects all', async () => {
     const all = { collect: { mode: 'all' } };
     const job = await client.run(books(6, all));
     expect(job).toMatchObject({ status: 'failed', failure: { reason: 'limit_reached', retryable: false } });
@@ -36,7 +36,7 @@ describe('an operator bounds', () => {
     expect((await client.run(books(5, all))).status).toBe('succeeded');
   });
 
-  test('limits, which are refused beyond it', async () => {
+  test('A limit in a request above the operator’s limit is rejected', async () => {
     const limit = (count: number): object => books(9, { collect: { mode: 'limit', limit: count } });
     const { status, json } = await client.create(limit(6));
     expect([status, json['errors']]).toEqual([
@@ -46,7 +46,7 @@ describe('an operator bounds', () => {
     expect((await client.run(limit(5))).counts.collected).toBe(5);
   });
 
-  test('how many jobs of a customer run at the same time', async () => {
+  test('The operator limits the number of concurrent jobs of a customer', async () => {
     const limit = { collect: { mode: 'limit', limit: 1 } };
     const first = await client.started(books(1, limit, 'held-1'));
     const { json } = await client.create(books(1, limit));
@@ -57,7 +57,7 @@ describe('an operator bounds', () => {
     expect((await client.ended(second)).status).toBe('succeeded');
   });
 
-  test('how long one may run', () => {
+  test('The operator limits the run time of a job', () => {
     expect(jobBoundsOf({ extractHoursMax: 2, extractJobsPerCustomer: 3 })).toEqual({
       jobMsMax: 7_200_000,
       runningPerCustomerMax: 3,

@@ -27,10 +27,10 @@ import {
   WHOLE_SECRET,
 } from '../support/webhooks.ts';
 
-/** Open points, section 5, "delivery": the records of finished jobs reach where they are to go, and say how it went. */
+/** Contract, 11.4 and 13.3: the records of finished jobs reach their destination, and the job reports the result. */
 
 const ALL = { collect: { mode: 'all' } };
-/** Wide books of more bytes than fit in one part. */
+/** Number of wide books, more bytes than fit into one part. */
 const LARGE_COUNT = 2_100;
 const LARGE = { collect: { mode: 'limit', limit: LARGE_COUNT } };
 
@@ -72,7 +72,7 @@ function toWebhook(more: object = {}): object {
   return { delivery: { type: 'webhook', url: receiver.url, ...more } };
 }
 
-/** The job when its delivery has ended. */
+/** Waits until the delivery of the job has ended, and returns the job. */
 function delivered(id: string, of = client): Promise<Job> {
   return eventually(`the delivery of ${id}`, async () => {
     const job = await of.job(id);
@@ -88,14 +88,14 @@ function oneTo(count: number): number[] {
   return Array.from({ length: count }, (_, index) => index + 1);
 }
 
-/** Both signatures that a delivery bears; a wrong one throws or shows. */
+/** Verifies both signatures of a delivery. */
 function verify({ headers, body }: Arrival, secret: string): void {
   new StandardWebhook(secret).verify(body.toString(), headers as Record<string, string>);
   expect(headers['x-svc-webhook-signature']).toBe(createHmac('sha256', secret).update(body).digest('hex'));
 }
 
 describe('to a webhook', () => {
-  test('250 records in batches of 100: three of them in order, then how the job ended, all signed twice', async () => {
+  test('A webhook gets 250 records in batches of 100, in order, then the end of the job, each signed twice', async () => {
     const created = await client.create(books(250, { ...ALL, ...toWebhook({ batch_size: 100 }) }));
     const {
       id,
@@ -130,7 +130,7 @@ describe('to a webhook', () => {
       });
   });
 
-  test('its deliveries are in the log, of no webhook, without a way to send one again', async () => {
+  test('Deliveries of a job are in the log without a webhook, and cannot be retried', async () => {
     const job = await delivered(await client.started(books(3, toWebhook())));
     const { deliveries, ask } = webhookClient(server.url, server.secretKey);
     const rows = await deliveries(`?request_id=${job.request_id}`);
@@ -145,7 +145,7 @@ describe('to a webhook', () => {
     expect(receiver.arrivals).toHaveLength(2);
   });
 
-  test('under a secret of the caller’s, which nobody is told', async () => {
+  test('A delivery can be signed with the caller’s secret, which no response contains', async () => {
     const secret = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
     const { json } = await client.create(books(1, toWebhook({ secret })));
     expect(json).not.toHaveProperty('delivery');
@@ -153,12 +153,12 @@ describe('to a webhook', () => {
     for (const arrival of receiver.arrivals) verify(arrival, secret);
   });
 
-  test('the records are the webhook’s, and are not fetched as well', async () => {
+  test('Records delivered by webhook cannot be fetched as well', async () => {
     const { id } = await delivered(await client.started(books(1, toWebhook())));
     expect((await client.records(id)).json).toMatchObject({ status: 409, code: 'records_delivered' });
   });
 
-  test('a receiver that fails is tried again after 5 s, and gets what follows in order', async () => {
+  test('A failing receiver gets the same batch again after 5 s, and then the following ones in order', async () => {
     receiver.answers(503, 200);
     const { id, request_id: requestId } = await client.run(books(3, toWebhook()));
     await receiver.arrived(1);
@@ -173,7 +173,7 @@ describe('to a webhook', () => {
     expect(rows.map(({ attempt_count }) => attempt_count)).toEqual([1, 2]);
   });
 
-  test('a failed job is told alone, and counts as delivered', async () => {
+  test('A failed job leads to one delivery without records, and counts as delivered', async () => {
     const made = { ...books(1, toWebhook()), input: { query: 'missing' } };
     const job = await delivered(await client.started(made));
     expect(job).toMatchObject({ status: 'failed', delivery: { status: 'delivered' } });
@@ -182,7 +182,7 @@ describe('to a webhook', () => {
     ]);
   });
 
-  test('one that is cancelled as well', async () => {
+  test('A cancelled job leads to one delivery without records, and counts as delivered', async () => {
     const id = await client.started(books(1, toWebhook(), 'held'));
     await client.inStatus(id, 'running');
     await client.ask('POST', `/v1/extractions/${id}/cancel`);
@@ -190,7 +190,7 @@ describe('to a webhook', () => {
     expect(receiver.arrivals.map(payloadOf)).toMatchObject([{ event: 'extraction.failed', final: true }]);
   });
 
-  test('where the delivery failed for good nothing follows, and the records are there to be fetched', async () => {
+  test('After a permanent failure of a delivery nothing follows, and the records can be fetched', async () => {
     receiver.answers(200, 410);
     const job = await delivered(await client.started(books(30, toWebhook({ batch_size: 10 }))));
     expect(job).toMatchObject({ status: 'succeeded', delivery: { status: 'failed' } });
@@ -198,7 +198,7 @@ describe('to a webhook', () => {
     expect(seqsOf(await client.allRecords(job.id))).toEqual(oneTo(30));
   });
 
-  test('the log of the service has no secret and no URL of it', async () => {
+  test('The log of the service contains neither the secret nor the URL of a delivery', async () => {
     receiver.answers(410);
     const { json } = await client.create(books(1, toWebhook({ url: `${receiver.url}?token=hidden` })));
     await delivered(String(json['id']));
@@ -219,7 +219,7 @@ describe('a process that ends', () => {
   afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
   test.each(['SIGKILL', 'SIGTERM'] as const)(
-    'by %s between two batches and during an upload: all follows after the next start, sequences whole, no parts left behind',
+    'After %s between two batches and during an upload, all deliveries continue after the next start, without gaps or abandoned parts',
     async (signal) => {
       let isDown = true;
       const [s3, request] = await startStorage(({ what }) =>
@@ -247,7 +247,7 @@ describe('a process that ends', () => {
       const bySequence = new Map(payloads.map((payload) => [payload.sequence, payload]));
       expect(new Set(bySequence.keys())).toEqual(new Set([1, 2, 3, 4]));
       expect(seqsOf([...bySequence.values()].flatMap(({ records }) => records))).toEqual(oneTo(250));
-      // What was sent twice was the same, under the same id.
+      // Repeated deliveries had the same body and id.
       expect(new Set(receiver.arrivals.map(({ body }) => body.toString())).size).toBe(4);
       expect(new Set(receiver.arrivals.map(({ headers }) => headers['webhook-id'])).size).toBe(4);
       expect(s3.uploads.size).toBe(0);
@@ -258,7 +258,7 @@ describe('a process that ends', () => {
   );
 });
 
-/** A server on a folder that outlives it. */
+/** Starts a server on a folder that outlives it. */
 function startOn(dataDir: string): Promise<RunningServer> {
   return startServer({
     dataDir,
@@ -277,7 +277,7 @@ const STORAGE = {
   secretAccessKey: 'secret/Of+The=Bucket',
 };
 
-/** A storage on this machine, and what of a request sends the result there. */
+/** Starts a storage server on this machine. Returns it with the part of a request that delivers to it. */
 async function startStorage(
   misbehave?: S3ServerOptions['misbehave'],
 ): Promise<[s3: S3Server, request: { output: object; delivery: object }]> {
@@ -301,7 +301,7 @@ function storedLines(s3: S3Server, id: string): readonly ExtractedRecord[] {
 }
 
 describe('to S3', () => {
-  test('a small result is one object, under the prefix and the job’s id', async () => {
+  test('A small result is stored in S3 as one object, under the prefix and the job’s id', async () => {
     const [s3, request] = await startStorage();
     const job = await delivered(await client.started(books(250, { ...ALL, ...request })));
     expect(job).toMatchObject({ status: 'succeeded', delivery: { type: 'destination', status: 'delivered' } });
@@ -311,7 +311,7 @@ describe('to S3', () => {
     expect((await client.records(job.id)).json).toMatchObject({ status: 409, code: 'records_delivered' });
   });
 
-  test('CSV has its header and the columns of the job', async () => {
+  test('A CSV result in S3 has its header and the columns of the job', async () => {
     const [s3, { delivery }] = await startStorage();
     const output = { format: 'csv', fields: ['id', 'title'] };
     const job = await delivered(await client.started(books(2, { output, delivery })));
@@ -320,7 +320,7 @@ describe('to S3', () => {
     expect(lines.slice(1, 3).map((line) => line.split(',')[0])).toEqual(['OL27448W', 'OL27449W']);
   });
 
-  test('a large result goes in parts and is one object', async () => {
+  test('A large result is uploaded to S3 in parts and becomes one object', async () => {
     const [s3, request] = await startStorage();
     const job = await delivered(await client.started(books(LARGE_COUNT, { ...LARGE, ...request }, 'wide')));
     expect(job.delivery.status).toBe('delivered');
@@ -329,7 +329,7 @@ describe('to S3', () => {
     expect(s3.uploads.size).toBe(0);
   }, 180_000);
 
-  test('a storage that fails for a while is tried again', async () => {
+  test('An upload to a storage that fails temporarily is retried', async () => {
     const [s3, request] = await startStorage(({ what, time }) =>
       what === 'put' && time <= 2 ? { kind: 'refuse', status: 503, code: 'SlowDown' } : null,
     );
@@ -338,7 +338,7 @@ describe('to S3', () => {
     expect(s3.requests.map(({ status }) => status)).toEqual([503, 503, 200]);
   });
 
-  test('what refuses for good ends the delivery, and the records are there to be fetched', async () => {
+  test('A permanent rejection by the storage ends the delivery, and the records can be fetched', async () => {
     const [s3, request] = await startStorage(() => ({ kind: 'refuse', status: 403, code: 'AccessDenied' }));
     const job = await delivered(await client.started(books(3, request)));
     expect(job).toMatchObject({ status: 'succeeded', delivery: { status: 'failed' } });
@@ -347,7 +347,7 @@ describe('to S3', () => {
     expect(server.stdout()).not.toContain(STORAGE.secretAccessKey);
   });
 
-  test('nothing goes there of a job that failed', async () => {
+  test('Nothing is uploaded for a failed job', async () => {
     const [s3, request] = await startStorage();
     const job = await client.run({ ...books(1, request), input: { query: 'missing' } });
     expect(job).toMatchObject({ status: 'failed', delivery: { type: 'destination', status: 'failed' } });
@@ -356,7 +356,7 @@ describe('to S3', () => {
 });
 
 describe('by PUT', () => {
-  test('the whole result is the body of one request, whose URL keeps its query and shows it to nobody', async () => {
+  test('A result by PUT is the body of one request, whose URL keeps its query and appears in no response or log', async () => {
     const arrivals: { method: string; target: string; type: string; body: Buffer }[] = [];
     const place = createServer((request, response) => {
       const chunks: Buffer[] = [];
@@ -400,22 +400,25 @@ describe('to where it may not go', () => {
         },
       },
     ],
-  ])('422 blocked_url at %s before anything is fetched', async (pointer, delivery) => {
-    const asked = source.targets.length;
-    const { json } = await client.create(books(1, { delivery }));
-    expect(json).toMatchObject({ status: 422, code: 'blocked_url', errors: [{ pointer }] });
-    expect(source.targets).toHaveLength(asked);
-  });
+  ])(
+    'A job with a blocked address at %s is rejected with 422 blocked_url before anything is fetched',
+    async (pointer, delivery) => {
+      const asked = source.targets.length;
+      const { json } = await client.create(books(1, { delivery }));
+      expect(json).toMatchObject({ status: 422, code: 'blocked_url', errors: [{ pointer }] });
+      expect(source.targets).toHaveLength(asked);
+    },
+  );
 });
 
 describe('nowhere else', () => {
-  test('a job whose records are fetched has been delivered as soon as it succeeded', async () => {
+  test('A job without external delivery is delivered as soon as it has succeeded', async () => {
     expect((await client.run(books(1))).delivery).toEqual({ type: 'store', status: 'delivered' });
     const { json } = await client.create(books(1, { delivery: { type: 'sync' } }));
     expect(json['delivery']).toEqual({ type: 'sync', status: 'delivered' });
   });
 
-  test('before that it is pending, and failed with the job', async () => {
+  test('The delivery of such a job is pending before its end, and failed when the job fails', async () => {
     const id = await client.started(books(1, {}, 'held'));
     expect((await client.job(id)).delivery).toEqual({ type: 'store', status: 'pending' });
     await client.ask('POST', `/v1/extractions/${id}/cancel`);

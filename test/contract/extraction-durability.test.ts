@@ -10,15 +10,15 @@ import { IS_FULL } from '../support/long.ts';
 import { startServer, type RunningServer } from '../support/server.ts';
 import { eventually } from '../support/webhooks.ts';
 
-/** Extraction specification, 2.2 and 3: a job that was answered goes on however the process ends, and has each record once. */
+/** Contract, 12.1 and 12.2: an accepted job continues after any end of the process, and has each record once. */
 
-/** GATEHOUSE_KILLS in the environment of the tests makes a run of another length; 50 kills have 2,000 pages. */
+/** GATEHOUSE_KILLS in the environment of the tests sets the number of kills; 50 kills use 2,000 pages. */
 const KILLS = Number(process.env['GATEHOUSE_KILLS'] ?? (IS_FULL ? 50 : 1));
-/** Pages of the site; forty a life of the server, and some that are left for after the last kill. */
+/** Pages of the site; forty per server lifetime, and some for after the last kill. */
 const PAGES = Math.max(200, 40 * KILLS);
-/** Of the other crawl, which goes on beside the first one and is cut by the same kills. */
+/** Limit of the second crawl, which runs at the same time and is interrupted by the same kills. */
 const LIMIT = 40 + 15 * KILLS;
-/** Choice: a start takes 1 s; this is far from never, on a machine that does other things too. */
+/** Choice: a start takes 1 s; this limit detects a hang, also on a busy machine. */
 const READY_MS_MAX = 30_000;
 const ENV = {
   GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8',
@@ -28,16 +28,16 @@ const ENV = {
 
 interface Site {
   readonly url: string;
-  /** Pages that were asked for so far, each time that they were. */
+  /** Number of page requests so far, including repeated ones. */
   asked(): number;
-  /** `performance.now()` of the first page that was asked for after so many. */
+  /** `performance.now()` of the first page request after the first `after` ones. */
   askedAtMs(after: number): number | undefined;
-  /** The next page that is asked for is never answered. */
+  /** Makes the next page request hang forever. */
   hangOnce(): void;
   close(): Promise<void>;
 }
 
-/** A site of so many pages in a tree; each also leads back to pages that were seen before. */
+/** Starts a site with a tree of pages; each also links back to earlier pages. */
 async function startSite(pages: number): Promise<Site> {
   const askedAtMs: number[] = [];
   let hangs = false;
@@ -53,7 +53,7 @@ async function startSite(pages: number): Promise<Site> {
       return;
     }
     const n = Number(page[1] ?? 0);
-    // Slow enough that a life of the server leaves pages for the next one.
+    // Slow enough that each server lifetime leaves pages for the next one.
     const waitMs = 12 + ((n * 7) % 9);
     setTimeout(() => response.writeHead(200, { 'content-type': 'text/html' }).end(markupOf(n, pages)), waitMs);
   });
@@ -97,7 +97,7 @@ afterEach(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-/** Milliseconds from the start of the process until it serves. */
+/** Starts the server. Resolves to the ms from the start of the process until it serves. */
 async function start(): Promise<number> {
   const sinceMs = performance.now();
   server = await startServer({ dataDir, env: ENV });
@@ -124,7 +124,7 @@ async function succeeded(id: string): Promise<Job> {
   return job;
 }
 
-/** Every page of the site is a record, once, and their numbers have no gap. */
+/** Checks that every page of the site is a record exactly once, and that the numbers have no gap. */
 async function expectEachOnce(id: string): Promise<void> {
   const records = await client.allRecords(id);
   expect(records.map(({ _meta }) => _meta.seq)).toEqual(records.map((_, i) => i + 1));
@@ -134,14 +134,14 @@ async function expectEachOnce(id: string): Promise<void> {
   expect(new Set(records.map(({ _meta }) => _meta.id)).size).toBe(PAGES);
 }
 
-/** The ids of the records that are there, in their order. */
+/** Returns the ids of the records so far, in order. */
 async function idsSoFar(id: string): Promise<readonly string[]> {
   const { status, json } = await client.records(id, '?partial=true&limit=1000');
   expect(status).toBe(200);
   return (json['records'] as { readonly _meta: { readonly id: string } }[]).map(({ _meta }) => _meta.id);
 }
 
-/** Of a longer run alone. */
+/** Prints figures, only in a long run. */
 function figures(name: string, values: readonly number[]): void {
   if (!IS_FULL && process.env['GATEHOUSE_KILLS'] === undefined) return;
   const sorted = [...values].sort((a, b) => a - b);
@@ -151,7 +151,7 @@ function figures(name: string, values: readonly number[]): void {
 
 describe('SIGKILL', () => {
   test(
-    `a crawl of ${PAGES} pages has every page exactly once, and the limit of another is exact, over ${KILLS} kills`,
+    `A crawl of ${PAGES} pages collects every page exactly once, and another crawl respects its limit exactly, over ${KILLS} kills`,
     { timeout: 600_000 },
     async () => {
       const id = await crawl();
@@ -159,7 +159,7 @@ describe('SIGKILL', () => {
       const readyMs: number[] = [];
       const goesOnMs: number[] = [];
       for (let kill = 0; kill < KILLS; kill++) {
-        // Anywhere in a life of the server, and anywhere between two of its writes.
+        // Kills at a random point of a server lifetime, also between two writes.
         await asked(site.asked() + 1 + Math.floor(Math.random() * 30));
         await new Promise((done) => setTimeout(done, Math.random() * 20));
         const before = await idsSoFar(id);
@@ -171,7 +171,7 @@ describe('SIGKILL', () => {
         await asked(askedBefore + 1);
         goesOnMs.push((site.askedAtMs(askedBefore) ?? Infinity) - sinceMs);
         const now = await idsSoFar(id);
-        // What a caller has read stands where it stood.
+        // Records that a caller has read keep their positions.
         expect(now.slice(0, before.length)).toEqual(before);
         expect((await client.job(id)).status).toBe('running');
       }
@@ -188,7 +188,7 @@ describe('SIGKILL', () => {
     },
   );
 
-  test('every job that was answered is there and comes to its end', { timeout: 300_000 }, async () => {
+  test('Every accepted job exists after a SIGKILL and runs to its end', { timeout: 300_000 }, async () => {
     const answered: string[] = [];
     for (let kill = 0; kill < (IS_FULL ? 2 : 1); kill++) {
       const before = answered.length;
@@ -213,7 +213,7 @@ describe('SIGKILL', () => {
 });
 
 describe('SIGTERM', () => {
-  test('ends a server in the middle of a crawl in time with code 0, and the crawl goes on after it', async () => {
+  test('SIGTERM during a crawl ends the server in time with code 0, and the crawl continues after the next start', async () => {
     const id = await crawl();
     await asked(40);
     site.hangOnce();

@@ -5,7 +5,7 @@ import { sharedServer, type SharedServer, sharedSource, type SharedSource } from
 import { books, EXTRACTION_ID, extractionClient, startExtractingServer } from '../support/extractions.ts';
 import { type Receiver, startReceiver } from '../support/webhooks.ts';
 
-/** The extraction specification: a test for each sentence, and for what the open points, section 5, say of it. */
+/** Contract, 11 to 13: a test for each sentence. */
 
 let server: SharedServer;
 let source: SharedSource;
@@ -21,15 +21,15 @@ beforeAll(async () => {
 afterAll(async () => {
   await receiver.close();
 });
-describe('1. What the service does', () => {
-  test('an extraction pulls records from a chosen connector', async () => {
+describe('contract, 1.1: one envelope for search and listing', () => {
+  test('An extraction collects records from the selected connector', async () => {
     const job = await client.run(books(3));
     expect(job.status).toBe('succeeded');
     const records = await client.allRecords(job.id);
     expect(records.map(({ id }) => id)).toEqual(['OL27448W', 'OL27449W', 'OL27450W']);
   });
 
-  test('a request is operation, input and collect, plus optional output, session and delivery', async () => {
+  test('A request consists of operation, input and collect, plus optional output, session and delivery', async () => {
     const { json } = await client.ask('POST', '/v1/sessions', { host: '127.0.0.1', headers: { 'X-A': 'b' } });
     const job = await client.run({
       ...books(50),
@@ -43,7 +43,7 @@ describe('1. What the service does', () => {
     expect(Object.keys(record ?? {})).toEqual(['id', 'title', '_meta']);
   });
 
-  test('the same envelope serves a search with a limit and a listing with mode all', async () => {
+  test('The same envelope serves a search with a limit and a listing with mode all', async () => {
     const search = await client.run(books(500, { collect: { mode: 'limit', limit: 120 } }));
     expect(search.counts.collected).toBe(120);
     const listing = await client.run({
@@ -55,32 +55,32 @@ describe('1. What the service does', () => {
     expect([listing.status, listing.counts.collected]).toEqual(['succeeded', 120]);
   });
 
-  test('by default a job runs in the background and is polled', async () => {
+  test('A job runs in the background by default and is polled', async () => {
     const { status, json } = await client.create(books(1));
     expect([status, json['status']]).toEqual([202, 'queued']);
     expect((await client.ended(String(json['id']))).status).toBe('succeeded');
   });
 
-  test('or is delivered by webhook', async () => {
+  test('A job can be delivered by webhook', async () => {
     const before = receiver.arrivals.length;
     await client.run(books(1, { delivery: { type: 'webhook', url: receiver.url } }));
     const arrivals = await receiver.arrived(before + 1);
     expect(JSON.parse(String(arrivals.at(before)?.body))).toMatchObject({ records: [{ id: 'OL27448W' }] });
   });
 
-  test('small jobs may ask for an inline result', async () => {
+  test('A small job can return its records in the response', async () => {
     const { status, json } = await client.create(books(2, { delivery: { type: 'sync' } }));
     expect([status, (json['records'] as unknown[]).length]).toEqual([200, 2]);
   });
 
-  test('keys are issued by the operator', async () => {
+  test('A key created by the operator gives access to extractions', async () => {
     const { secretKey } = await newCustomer(server.url, server.dataDir);
     expect((await extractionClient(server.url, secretKey).create(books(1))).status).toBe(202);
   });
 });
 
-describe('2.1 Extraction request', () => {
-  test.each(['connector', 'operation', 'input'])('%s is required', async (name) => {
+describe('contract, 11.1 to 11.4: the request', () => {
+  test.each(['connector', 'operation', 'input'])('The field %s is required in an extraction request', async (name) => {
     const { json } = await client.create({ ...books(1), [name]: undefined });
     expect(json).toMatchObject({
       status: 422,
@@ -89,13 +89,13 @@ describe('2.1 Extraction request', () => {
     });
   });
 
-  test('the connector generic accepts any URL', async () => {
+  test('The connector generic accepts any URL', async () => {
     const { json } = await client.ask('GET', '/v1/connectors/generic');
     for (const { input_schema: schema } of json['operations'] as { input_schema: { required: string[] } }[])
       expect(schema.required).toContain('url');
   });
 
-  test('operations are named <entity>.<kind>', async () => {
+  test('Operations are named <entity>.<kind>', async () => {
     const { json } = await client.ask('GET', '/v1/connectors');
     const names = (json['data'] as { operations: { name: string }[] }[]).flatMap(({ operations }) =>
       operations.map(({ name }) => name),
@@ -105,17 +105,17 @@ describe('2.1 Extraction request', () => {
     for (const name of ['company.posts', 'search.posts', 'search.products']) expect(names).toContain(name);
   });
 
-  test('collect is mode limit with limit 100 unless given', async () => {
+  test('The default of collect is mode limit with limit 100', async () => {
     const job = await client.run(books(500));
     expect(job.counts).toMatchObject({ collected: 100, target: 100 });
   });
 
-  test('collect with mode all takes everything', async () => {
+  test('A job that collects with mode all takes all records', async () => {
     const job = await client.run(books(250, { collect: { mode: 'all' } }));
     expect(job.counts).toMatchObject({ collected: 250, target: 250, pages: 3 });
   });
 
-  test('output picks fields, sets a schema and chooses the format', async () => {
+  test('The output options select fields, set a schema and choose the format', async () => {
     const output = { format: 'csv', fields: ['id'], schema: { properties: { id: { const: 'OL27449W' } } } };
     const job = await client.run(books(3, { output }));
     const { text, headers } = await client.records(job.id);
@@ -127,8 +127,8 @@ describe('2.1 Extraction request', () => {
   });
 });
 
-describe('2.2 Extraction job', () => {
-  test('has its fields, and the same request_id as the 202', async () => {
+describe('contract, 12.1: the job object', () => {
+  test('The job object has its fields, and the same request_id as the 202', async () => {
     const { json } = await client.create(books(120, { collect: { mode: 'all' } }));
     const job = await client.ended(String(json['id']));
     expect(job).toMatchObject({
@@ -143,7 +143,7 @@ describe('2.2 Extraction job', () => {
     expect(job).not.toHaveProperty('failure');
   });
 
-  test('counts.collected is a partial total while it runs', async () => {
+  test('counts.collected is a partial total while the job runs', async () => {
     const id = await client.started(books(5, {}, 'held-contract-1'));
     const running = await client.inStatus(id, 'running');
     expect(running.counts.collected).toBe(0);
@@ -152,8 +152,8 @@ describe('2.2 Extraction job', () => {
   });
 });
 
-describe('3. States and transitions', () => {
-  test('(none) → queued: 202 with id and status queued, and GET right after finds it', async () => {
+describe('contract, 12.2: states', () => {
+  test('A new job returns 202 with id and status queued, and a GET immediately finds it', async () => {
     const { status, json, headers } = await client.create(books(1));
     expect(status).toBe(202);
     expect(Object.keys(json)).toEqual(['id', 'status', 'connector', 'operation', 'request_id']);
@@ -163,7 +163,7 @@ describe('3. States and transitions', () => {
     expect((await client.ask('GET', headers['location'] ?? '')).status).toBe(200);
   });
 
-  test('queued → running → succeeded, in this direction only', async () => {
+  test('A job goes from queued to running to succeeded, and never back', async () => {
     const id = await client.started(books(3, {}, 'held-contract-2'));
     const seen = ['queued', (await client.inStatus(id, 'running')).status];
     source.release('held-contract-2');
@@ -171,13 +171,13 @@ describe('3. States and transitions', () => {
     expect(seen).toEqual(['queued', 'running', 'succeeded', 'succeeded']);
   });
 
-  test('running → failed: a generic reason, and no detail', async () => {
+  test('A failed job has a generic reason without details', async () => {
     const job = await client.run({ ...books(1), input: { query: 'missing' } });
     expect(job).toMatchObject({ status: 'failed', failure: { reason: 'source_not_found', retryable: false } });
     expect(JSON.stringify(job)).not.toContain('127.0.0.1');
   });
 
-  test('a job that is cancelled has failed', async () => {
+  test('A cancelled job has status failed', async () => {
     const id = await client.started(books(3, {}, 'held-contract-3'));
     await client.inStatus(id, 'running');
     const { status, json } = await client.ask('POST', `/v1/extractions/${id}/cancel`);
@@ -189,8 +189,8 @@ describe('3. States and transitions', () => {
   });
 });
 
-describe('4.1 POST /v1/extractions', () => {
-  test('with delivery of type sync the request blocks and returns records directly', async () => {
+describe('contract, 11.1 and 11.5: POST /v1/extractions', () => {
+  test('A request with delivery type sync waits and returns the records', async () => {
     const { status, json } = await client.create(books(3, { delivery: { type: 'sync' } }));
     expect(status).toBe(200);
     expect(json).toMatchObject({ status: 'succeeded', counts: { collected: 3 }, next_cursor: null });
@@ -198,20 +198,20 @@ describe('4.1 POST /v1/extractions', () => {
     expect(await client.job(String(json['id']))).toMatchObject({ status: 'succeeded' });
   });
 
-  test('sync is for up to 1,000 records, which come in one answer', async () => {
+  test('Delivery type sync returns up to 1,000 records in one response', async () => {
     const delivery = { type: 'sync', wait_seconds: 120 };
     const { json } = await client.create(books(5_000, { delivery, collect: { mode: 'limit', limit: 1_000 } }));
     expect((json['records'] as unknown[]).length).toBe(1_000);
   });
 
-  test('above that it is rejected before anything is fetched', async () => {
+  test('A sync request for more than 1,000 records is rejected before anything is fetched', async () => {
     const asked = source.targets.length;
     const body = books(5_000, { delivery: { type: 'sync' }, collect: { mode: 'limit', limit: 1_001 } });
     expect((await client.create(body)).json).toMatchObject({ status: 422, code: 'sync_limit_exceeded' });
     expect(source.targets.length).toBe(asked);
   });
 
-  test('or as soon as the source announces more; nothing is charged', async () => {
+  test('A sync request is rejected as soon as the source announces more records, without a charge', async () => {
     const body = books(1_001, { delivery: { type: 'sync' }, collect: { mode: 'all' } });
     expect((await client.create(body)).json).toMatchObject({ status: 422, code: 'sync_limit_exceeded' });
     const { json } = await client.ask('GET', '/v1/extractions?limit=1');
@@ -220,7 +220,7 @@ describe('4.1 POST /v1/extractions', () => {
     ]);
   });
 
-  test('a job that fails while the caller waits is 200 with status failed and no records', async () => {
+  test('A job that fails during a sync request returns 200 with status failed and no records', async () => {
     const { status, json } = await client.create({
       ...books(1),
       input: { query: 'missing' },
@@ -230,7 +230,7 @@ describe('4.1 POST /v1/extractions', () => {
     expect(json).toMatchObject({ status: 'failed', failure: { reason: 'source_not_found' }, records: [] });
   });
 
-  test('one that takes longer than the wait is 202 with Retry-After, and goes on', async () => {
+  test('A sync request longer than its wait returns 202 with Retry-After, and the job continues', async () => {
     const answer = await client.create(books(2, { delivery: { type: 'sync', wait_seconds: 1 } }, 'held-contract-4'));
     expect(answer.status).toBe(202);
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
@@ -239,8 +239,8 @@ describe('4.1 POST /v1/extractions', () => {
   });
 });
 
-describe('4.2 GET /v1/extractions/{id}', () => {
-  test('?wait= answers when the job ends', async () => {
+describe('contract, 12.3: GET /v1/extractions/{id}', () => {
+  test('A GET with ?wait= responds when the job ends', async () => {
     const id = await client.started(books(2, {}, 'held-contract-5'));
     const answer = client.job(id, '?wait=60');
     await client.inStatus(id, 'running');
@@ -248,7 +248,7 @@ describe('4.2 GET /v1/extractions/{id}', () => {
     expect((await answer).status).toBe('succeeded');
   });
 
-  test('a call that waits ends at once when the service stops', async () => {
+  test('A waiting GET responds immediately when the service stops', async () => {
     const other = await startExtractingServer(source);
     const waiting = extractionClient(other.url, other.secretKey);
     const id = await waiting.started(books(2, {}, 'held-contract-6'));
@@ -260,8 +260,8 @@ describe('4.2 GET /v1/extractions/{id}', () => {
   });
 });
 
-describe('4.3 GET /v1/extractions/{id}/records', () => {
-  test('gives each record of a succeeded job once, in order, by cursor', async () => {
+describe('contract, 13.1: GET /v1/extractions/{id}/records', () => {
+  test('GET records returns each record of a succeeded job once, in order, by cursor', async () => {
     const { id } = await client.run(books(250, { collect: { mode: 'all' } }));
     for (const limit of [7, 100, 1_000]) {
       const records = await client.allRecords(id, limit);
@@ -270,7 +270,7 @@ describe('4.3 GET /v1/extractions/{id}/records', () => {
     }
   });
 
-  test('a record has the published schema and _meta, and null for what is unknown', async () => {
+  test('A record has the published schema and _meta, and null for unknown values', async () => {
     const { id } = await client.run(books(1));
     const [record] = await client.allRecords(id);
     const { json } = await client.ask('GET', '/v1/connectors/openlibrary');
@@ -281,24 +281,24 @@ describe('4.3 GET /v1/extractions/{id}/records', () => {
     expect(new Date(record?._meta.fetched_at ?? '').toISOString()).toBe(record?._meta.fetched_at);
   });
 
-  test('is not used when a webhook was chosen', async () => {
+  test('GET records is rejected when a webhook was chosen', async () => {
     const { id } = await client.run(books(1, { delivery: { type: 'webhook', url: receiver.url } }));
     expect((await client.records(id)).json).toMatchObject({ status: 409, code: 'records_delivered' });
   });
 });
 
-describe('5. Authentication', () => {
-  test('a secret key is let in by its signature too', async () => {
+describe('contract, 3.1: authentication', () => {
+  test('A request signed with a secret key is accepted on extraction endpoints', async () => {
     expect((await call(server.url, server.secretKey, 'POST', '/v1/extractions', books(1))).status).toBe(202);
   });
 
-  test('nobody is let in without one', async () => {
+  test('A request without credentials is rejected', async () => {
     const headers = { authorization: null };
     const { json } = await client.ask('POST', '/v1/extractions', books(1), { headers });
     expect(json).toMatchObject({ status: 401, code: 'missing_credentials' });
   });
 
-  test('a customer sees nothing of another', async () => {
+  test('A customer cannot see another customer’s jobs', async () => {
     const { id } = await client.run(books(1));
     const other = extractionClient(server.url, (await newCustomer(server.url, server.dataDir)).secretKey);
     for (const path of [`/v1/extractions/${id}`, `/v1/extractions/${id}/records`])
@@ -307,8 +307,8 @@ describe('5. Authentication', () => {
   });
 });
 
-describe('6. Events', () => {
-  test('a webhook gets the records, and the job is told apart from its delivery', async () => {
+describe('contract, 13.3: results by webhook', () => {
+  test('A webhook gets the records with its own secret, independent of the job’s status', async () => {
     const before = receiver.arrivals.length;
     const { json } = await client.create(books(3, { delivery: { type: 'webhook', url: receiver.url } }));
     const { secret } = json['delivery'] as { secret: string };
@@ -322,14 +322,14 @@ describe('6. Events', () => {
   });
 });
 
-describe('7. Errors', () => {
-  test('a failed job’s detail is for the operator, under its request_id', async () => {
+describe('contract, 2.4 and 12.4: errors', () => {
+  test('A failed job shows only reason and retryable to the customer', async () => {
     const job = await client.run({ ...books(1), input: { query: 'missing' } });
     expect(job.request_id).toMatch(/^req_/);
     expect(Object.keys(job.failure ?? {})).toEqual(['reason', 'retryable']);
   });
 
-  test('and in the log, without what an address asks', async () => {
+  test('The log contains the detail of a failed job, without the query of the address', async () => {
     const job = await client.run({ ...books(1), input: { query: 'missing' } });
     const lineOf = (): string | undefined =>
       server
@@ -346,8 +346,8 @@ describe('7. Errors', () => {
   });
 });
 
-describe('9. Versioning', () => {
-  test('paths carry the prefix /v1', async () => {
+describe('contract, 1.3: versions', () => {
+  test('Extraction paths require the prefix /v1', async () => {
     expect((await client.ask('POST', '/extractions', books(1))).status).toBe(404);
   });
 });

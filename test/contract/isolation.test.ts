@@ -5,7 +5,7 @@ import { startSamplingServer } from '../support/reviews.ts';
 import type { RunningServer } from '../support/server.ts';
 import { collectorToken, stranger, visit, type Visit } from '../support/visits.ts';
 
-/** What is one customer's is nobody else's: on every management route, in decisions, and in what memory says of them. */
+/** Data of one customer are invisible to others: on every management route, in decisions, and in the history used by rules. */
 
 const TOKEN = 'a-session-of-both';
 const HASH = fingerprintOf(TOKEN);
@@ -22,7 +22,7 @@ const mine = (method: string, path: string, body?: unknown): Promise<Answer> =>
   bearer(server.url, server.secretKey, method, path, body);
 const theirs = (method: string, path: string, body?: unknown): Promise<Answer> =>
   bearer(server.url, otherKey, method, path, body);
-/** Nothing tells what is another's from what is nobody's. */
+/** Checks that a foreign object and an unknown one give the same response. */
 const expectNobodys = (answer: Answer, nobodys: Answer): void => {
   expect(answer.json).toMatchObject({ status: 404, code: 'not_found' });
   expect({ ...answer.json, request_id: '' }).toEqual({ ...nobodys.json, request_id: '' });
@@ -37,12 +37,12 @@ describe('lists', () => {
     await mine('POST', '/v1/lists/batch', body);
   });
 
-  test('another customer’s entry matters in no decision', async () => {
+  test('Another customer’s list entry does not affect decisions', async () => {
     expect(await decided(server.secretKey)).toBe('BLOCK');
     expect(await decided(otherKey)).toBe('ALLOW');
   });
 
-  test('another customer’s entries are not listed, not found and not removed', async () => {
+  test('Another customer’s list entries cannot be listed, found or removed', async () => {
     expect((await theirs('GET', '/v1/lists')).json).toEqual({ data: [], has_more: false, next_cursor: null });
     for (const method of ['GET', 'DELETE']) {
       const answer = await theirs(method, `/v1/lists/${HASH}`);
@@ -52,7 +52,7 @@ describe('lists', () => {
     expect((await mine('GET', `/v1/lists/${HASH}`)).json['note']).toBe('mine alone');
   });
 
-  test('another customer’s entry is replaced by nobody else', async () => {
+  test('Another customer’s list entry cannot be replaced', async () => {
     const made = await theirs('POST', '/v1/lists', { fingerprint_hash: HASH, action: 'allow', note: 'theirs' });
     expect(made.status).toBe(201);
     expect((await mine('GET', `/v1/lists/${HASH}`)).json).toMatchObject({ action: 'block', note: 'mine alone' });
@@ -63,14 +63,14 @@ describe('lists', () => {
     expect((await mine('GET', '/v1/lists')).json['data']).toHaveLength(21);
   });
 
-  test('another customer’s cursor is refused', async () => {
+  test('Another customer’s cursor of a list is rejected', async () => {
     const page = await mine('GET', '/v1/lists?limit=5');
     const target = `/v1/lists?limit=5&cursor=${String(page.json['next_cursor'])}`;
     expect((await mine('GET', target)).status).toBe(200);
     expect((await theirs('GET', target)).json).toMatchObject({ status: 400, code: 'invalid_request' });
   });
 
-  test('one block makes nothing of it known to others', async () => {
+  test('One customer’s block entry reveals nothing to others', async () => {
     const other = nthHash(2);
     const made = await theirs('POST', '/v1/lists', { fingerprint_hash: other, action: 'watch' });
     expect(Object.keys(made.json)).not.toContain('shared_registry');
@@ -92,7 +92,7 @@ describe('decisions, candidates, labels and shadow reviews', () => {
 
   beforeAll(async () => {
     ({ secretKey: quietKey } = await newCustomer(server.url, server.dataDir));
-    // In turn, so that the rows of both lie next to each other.
+    // Alternates, so that the rows of both customers are next to each other.
     for (let n = 0; n < 6; n++) {
       const own = { ...stranger('86.1.1.1', 'search'), user_agent: CURL };
       const foreign = { ...stranger('86.1.1.1', 'search'), user_agent: CURL };
@@ -102,20 +102,23 @@ describe('decisions, candidates, labels and shadow reviews', () => {
     }
   });
 
-  test.each(PATHS)('%s shows a customer’s own rows, searched or not, and to one without any none', async (path) => {
-    const has = path === '/v1/shadow-reviews' ? '?why=sample' : '?q=86.1.1.1&decision=SOFT_CHALLENGE';
-    for (const query of ['', has]) {
-      const all = JSON.stringify((await mine('GET', path + query)).json);
-      for (const id of ownIds) expect(all).toContain(id);
-      for (const id of foreignIds) expect(all).not.toContain(id);
-      const others = JSON.stringify((await theirs('GET', path + query)).json);
-      for (const id of foreignIds) expect(others).toContain(id);
-      for (const id of ownIds) expect(others).not.toContain(id);
-      expect((await quiet('GET', path + query)).json).toEqual({ data: [], has_more: false, next_cursor: null });
-    }
-  });
+  test.each(PATHS)(
+    '%s shows only a customer’s own rows, with and without a search, and nothing to a customer without rows',
+    async (path) => {
+      const has = path === '/v1/shadow-reviews' ? '?why=sample' : '?q=86.1.1.1&decision=SOFT_CHALLENGE';
+      for (const query of ['', has]) {
+        const all = JSON.stringify((await mine('GET', path + query)).json);
+        for (const id of ownIds) expect(all).toContain(id);
+        for (const id of foreignIds) expect(all).not.toContain(id);
+        const others = JSON.stringify((await theirs('GET', path + query)).json);
+        for (const id of foreignIds) expect(others).toContain(id);
+        for (const id of ownIds) expect(others).not.toContain(id);
+        expect((await quiet('GET', path + query)).json).toEqual({ data: [], has_more: false, next_cursor: null });
+      }
+    },
+  );
 
-  test.each(PATHS)('%s refuses another customer’s cursor', async (path) => {
+  test.each(PATHS)('%s rejects another customer’s cursor', async (path) => {
     const page = await mine('GET', `${path}?limit=2`);
     expect(rows(page)).toHaveLength(2);
     const target = `${path}?limit=2&cursor=${String(page.json['next_cursor'])}`;
@@ -125,7 +128,7 @@ describe('decisions, candidates, labels and shadow reviews', () => {
     }
   });
 
-  test('another customer’s decision is not found', async () => {
+  test('Another customer’s decision is not found', async () => {
     const nobodys = await theirs('GET', `/v1/decisions/${NOBODYS}`);
     for (const id of ownIds) {
       expectNobodys(await theirs('GET', `/v1/decisions/${id}`), nobodys);
@@ -133,7 +136,7 @@ describe('decisions, candidates, labels and shadow reviews', () => {
     }
   });
 
-  test('another customer’s decision is neither labelled nor reviewed', async () => {
+  test('Another customer’s decision cannot be labelled or reviewed', async () => {
     const [id = ''] = ownIds;
     const label = { request_id: id, label: 'fraud' };
     const nobodys = await theirs('POST', '/v1/labels', { ...label, request_id: NOBODYS });
@@ -144,7 +147,7 @@ describe('decisions, candidates, labels and shadow reviews', () => {
     expect((await mine('GET', `/v1/decisions/${id}`)).json['label']).toBeNull();
     expect(rows(await mine('GET', '/v1/shadow-reviews?verdict=fraud'))).toEqual([]);
 
-    // Nor when its own customer has done so: neither is found, nor replaced.
+    // The same holds after its own customer has labelled it: it is neither found nor replaced.
     expect((await mine('POST', '/v1/labels', { ...label, label: 'legitimate' })).status).toBe(201);
     expectNobodys(await theirs('POST', '/v1/labels', label), nobodys);
     expectNobodys(await theirs('POST', `/v1/shadow-reviews/${id}`, verdict), unknown);
@@ -154,7 +157,7 @@ describe('decisions, candidates, labels and shadow reviews', () => {
     expect(rows(await theirs('GET', '/v1/shadow-reviews?verdict=legitimate'))).toEqual([]);
   });
 
-  test('a candidate says what is on the caller’s own list', async () => {
+  test('A candidate shows the state of the caller’s own list only', async () => {
     const [hash = ''] = ownHashes;
     expect((await theirs('POST', '/v1/lists', { fingerprint_hash: hash, action: 'watch' })).status).toBe(201);
     const found = rows(await mine('GET', '/v1/lists/candidates')).find((row) => row['fingerprint_hash'] === hash);
@@ -166,7 +169,7 @@ describe('velocity', () => {
   const reasonsOf = async (key: string, body: unknown): Promise<readonly string[]> =>
     (await visit(server.url, key, body)).reasons;
 
-  test('what the same people do at one customer fires at no other', async () => {
+  test('Activity of people at one customer fires no rule at another customer', async () => {
     const ip = '82.2.1.1';
     for (let n = 0; n < 8; n++) {
       const person = stranger(ip);
@@ -180,7 +183,7 @@ describe('velocity', () => {
     expect(await reasonsOf(otherKey, stranger(ip, 'signup'))).toEqual([]);
   });
 
-  test('one customer’s session, device and entity are new to another', async () => {
+  test('A session, device and entity of one customer are new to another customer', async () => {
     const nowSeconds = Math.floor(Date.now() / 1000);
     const token = collectorToken('a device of both', 'a visit of both', nowSeconds);
     const person: Visit = { ...stranger('81.2.69.160', 'search'), session_token: token };
@@ -188,7 +191,7 @@ describe('velocity', () => {
       const entity_keys = n < 40 ? person.entity_keys : { user_id: `user-${n}` };
       await reasonsOf(server.secretKey, { ...person, entity_keys });
     }
-    // Another browser, another continent and a payment, of whom the other customer knows nothing.
+    // Another browser, another continent and a payment; the other customer has no history for comparison.
     const fox = 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10.15; rv:150.0) Gecko/20100101 Firefox/150.0';
     const moved = { ...person, ip: '1.1.1.1', user_agent: fox, event_type: 'payment' };
     expect(await reasonsOf(otherKey, moved)).toEqual(['journey_single_event']);

@@ -5,7 +5,7 @@ import { bearer, call, fingerprintOf } from '../support/manage.ts';
 import { CALM, decide, gatehouse, newCustomer, type Answer } from '../support/requests.ts';
 import { type SharedServer, sharedServer } from '../support/shared-server.ts';
 
-/** The risk specification, sections 2.3 and 4.2 without its candidates: a test for each sentence. */
+/** Contract, 7.1 to 7.3: a test for each sentence. */
 
 const BOT = 'Mozilla/5.0 (compatible; SomeCrawlerBot/1.0; +https://bot.example)';
 
@@ -31,22 +31,22 @@ async function importRegistry(token: string, row: object): Promise<void> {
   await gatehouse(server.dataDir, 'registry', 'import', file);
 }
 
-describe('2.3 List entry', () => {
-  test('fingerprint_hash has 64 characters', async () => {
+describe('contract, 7.1 and 7.2: entries and actions', () => {
+  test('The fingerprint_hash of a list entry has 64 characters', async () => {
     expect(((await put('entry', 'block')).json['fingerprint_hash'] as string).length).toBe(64);
   });
 
-  test('action is one of block, allow, watch', async () => {
+  test('The action of a list entry is one of block, allow, watch', async () => {
     for (const action of ['block', 'allow', 'watch']) expect((await put('action', action)).status).toBeLessThan(300);
     expect((await put('action', 'deny')).status).toBe(422);
   });
 
-  test('note is the customer’s own', async () => {
+  test('The note of a list entry is the customer’s own', async () => {
     expect((await put('noted', 'watch', 'seen at the till')).json['note']).toBe('seen at the till');
     expect((await show('noted')).json['note']).toBe('seen at the till');
   });
 
-  test('the registry’s part is there only for a fingerprint that the registry knows', async () => {
+  test('A list entry has a registry part only for a fingerprint in the registry', async () => {
     await put('unknown-to-all', 'watch');
     expect(Object.keys((await show('unknown-to-all')).json)).not.toContain('shared_registry');
     await put('known-to-all', 'watch');
@@ -62,7 +62,7 @@ describe('2.3 List entry', () => {
     });
   });
 
-  test('the registry’s part is read-only', async () => {
+  test('The registry part of a list entry is read-only', async () => {
     const shared = { shared_registry: { risk_score: 1, customers_seen: 1 } };
     const entry = { fingerprint_hash: fingerprintOf('written-to'), action: 'watch', ...shared };
     const made = await call(server.url, server.secretKey, 'POST', '/v1/lists', entry);
@@ -70,7 +70,7 @@ describe('2.3 List entry', () => {
     expect(Object.keys(made.json)).not.toContain('shared_registry');
   });
 
-  test('its risk halves with time, as in decisions', async () => {
+  test('The risk of the registry part halves with time, as in decisions', async () => {
     const now = Math.floor(Date.now() / 1000);
     await importRegistry('long-ago', {
       risk_score: 90,
@@ -82,7 +82,7 @@ describe('2.3 List entry', () => {
     expect((await show('long-ago')).json['shared_registry']).toEqual({ risk_score: 45, customers_seen: 3 });
   });
 
-  test('block always denies, regardless of the registry or anything else about the session', async () => {
+  test('The action block always denies, regardless of the registry or anything else about the session', async () => {
     await put('blocked', 'block');
     expect((await ask('blocked')).json).toMatchObject({ decision: 'BLOCK', score: 100, reasons: ['list_block'] });
     for (const event_type of ['search', 'payment']) {
@@ -90,14 +90,14 @@ describe('2.3 List entry', () => {
     }
   });
 
-  test('allow overrides the registry’s flag, even where it is flagged', async () => {
+  test('The action allow overrides a flag of the registry', async () => {
     await importRegistry('flagged', { risk_score: 99, customers_seen: 40 });
     expect((await ask('flagged')).json).toMatchObject({ decision: 'SOFT_CHALLENGE', reasons: ['registry_known_bad'] });
     await put('flagged', 'allow');
     expect((await ask('flagged')).json).toMatchObject({ decision: 'ALLOW', reasons: ['list_allow'] });
   });
 
-  test('watch is a note only and has no effect on scoring', async () => {
+  test('The action watch is only a note and does not affect scoring', async () => {
     const before = (await ask('watched', { user_agent: BOT })).json;
     await put('watched', 'watch');
     const after = (await ask('watched', { user_agent: BOT })).json;
@@ -105,8 +105,8 @@ describe('2.3 List entry', () => {
   });
 });
 
-describe('4.2 Lists', () => {
-  test('GET returns the caller’s current entries', async () => {
+describe('contract, 7.3: endpoints', () => {
+  test('GET /v1/lists returns the caller’s current entries', async () => {
     const { secretKey } = await newCustomer(server.url, server.dataDir);
     const entries = ['block', 'allow', 'watch'].map((action) => ({ fingerprint_hash: fingerprintOf(action), action }));
     for (const entry of entries) await bearer(server.url, secretKey, 'POST', '/v1/lists', entry);
@@ -116,13 +116,13 @@ describe('4.2 Lists', () => {
     expect(allowed).toMatchObject([entries[1]]);
   });
 
-  test('POST adds an entry, which every later decide sees', async () => {
+  test('POST /v1/lists adds an entry, which every later decide request sees', async () => {
     expect((await ask('added')).json['decision']).toBe('ALLOW');
     expect((await put('added', 'block')).status).toBe(201);
     expect((await ask('added')).json['decision']).toBe('BLOCK');
   });
 
-  test('DELETE removes the caller’s own entry and never touches the registry', async () => {
+  test('DELETE /v1/lists removes the caller’s own entry and never the registry’s', async () => {
     await importRegistry('shared', { risk_score: 95, customers_seen: 9 });
     await put('shared', 'allow');
     const path = `/v1/lists/${fingerprintOf('shared')}`;
@@ -131,7 +131,7 @@ describe('4.2 Lists', () => {
     expect((await call(server.url, server.secretKey, 'DELETE', path)).status).toBe(404);
   });
 
-  test('a collector’s token is listed by the fingerprint inside it', async () => {
+  test('A collector’s token is matched by the fingerprint in it', async () => {
     const fp = 'cd'.repeat(32);
     const token = { v: 1, fp, sid: 's1', iat: Math.floor(Date.now() / 1000), sig: {} };
     const sessionToken = `st1.${Buffer.from(JSON.stringify(token)).toString('base64url')}`;

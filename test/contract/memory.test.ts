@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { Agent } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { CALM, decide, newCustomer, newcomer, type SendOptions } from '../support/requests.ts';
-import { startServer, type RunningServer } from '../support/server.ts';
+import { REPEATABLE_ENV, startServer, type RunningServer } from '../support/server.ts';
 import { collectorToken, contribution, stranger, visit, type Decided, type Visit } from '../support/visits.ts';
 
-/** What memory promises, seen from outside: the default rules about sessions, addresses, entities and devices. */
+/** Promises of the default rules about sessions, addresses, entities and devices, observed from outside. */
 
 const MINUTE = 60;
 const HOUR = 3_600;
@@ -17,19 +17,19 @@ const FIREFOX_ON_MAC = 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10.15; rv:150.0) 
 let server: RunningServer;
 let other: { readonly secretKey: string };
 let scarce: { readonly secretKey: string };
-/** The customers' own time, which the server's clock follows; it never runs back. */
+/** Time of the customers, which the server's virtual clock follows; it never goes back. */
 let now = Math.ceil(Date.now() / 1000 / DAY) * DAY;
 let days = 0;
 
 beforeAll(async () => {
-  server = await startServer({ env: { GATEHOUSE_SIMULATED_TIME: '1', GATEHOUSE_WORKERS: '2' } });
-  // Before time moves away from this machine's.
+  server = await startServer({ env: { ...REPEATABLE_ENV, GATEHOUSE_WORKERS: '2' } });
+  // Creates the customers before the virtual clock leaves this machine's time.
   other = await newCustomer(server.url, server.dataDir);
   scarce = await newCustomer(server.url, server.dataDir, 10);
 });
 afterAll(() => server.stop());
 
-/** An address of a /24 of its own, at the start of a day on which everything but the longest memory is over. */
+/** Returns an address in a new /24 and advances to the start of a day on which all but the longest windows have expired. */
 function anotherDay(): string {
   days++;
   now += 3 * DAY - (now % DAY);
@@ -44,21 +44,21 @@ function why({ requestId }: Decided, reason: string, key = server.secretKey): Re
   return contribution(server.url, key, requestId, reason);
 }
 
-/** So many strangers from one address, in turn; gives the reasons of all of them. */
+/** Sends requests of `count` unknown visitors from one address, one after the other. Returns all their reasons. */
 async function strangers(count: number, ip: string, eventType = 'login', key = server.secretKey): Promise<string[]> {
   const reasons: string[] = [];
   for (let n = 0; n < count; n++) reasons.push(...(await seen(stranger(ip, eventType), key)).reasons);
   return reasons;
 }
 
-/** A decide that has to be refused. */
+/** Sends a decide request that must be rejected. */
 async function refused(code: string, body: unknown, options: SendOptions = {}, key = server.secretKey): Promise<void> {
   const { json } = await decide(server.url, key, body, { timestampSeconds: now, ...options });
   expect(json['code']).toBe(code);
 }
 
 describe('logins of strangers from one address', () => {
-  test('are quiet up to the 10th in 10 min, fire from the 11th on, and are quiet 10 min after', async () => {
+  test('Cold logins from one address do not fire up to the 10th in 10 min, fire from the 11th on, and stop firing 10 min later', async () => {
     const ip = anotherDay();
     expect(await strangers(10, ip)).toEqual([]);
     const eleventh = await seen(stranger(ip));
@@ -75,14 +75,14 @@ describe('logins of strangers from one address', () => {
     expect((await seen(stranger(ip))).reasons).not.toContain('velocity_ip_logins_10m');
   });
 
-  test('are held against no other address and no other event', async () => {
+  test('Cold logins from one address do not affect other addresses and other event types', async () => {
     const ip = anotherDay();
     await strangers(11, ip);
     expect((await seen(stranger(anotherAddress(ip)))).reasons).toEqual([]);
     expect((await seen(stranger(ip, 'search'))).reasons).toEqual([]);
   });
 
-  test('do not count when they are refused, whatever for, nor when they are sent again', async () => {
+  test('Rejected and repeated requests do not count as cold logins', async () => {
     const ip = anotherDay();
     for (let n = 0; n < 10; n++) {
       const requestId = randomUUID();
@@ -99,7 +99,7 @@ describe('logins of strangers from one address', () => {
     expect((await why(eleventh, 'velocity_ip_logins_10m')).evidence).toMatch(/^11 cold logins/);
   });
 
-  test('do not count when the key’s allowance is used up', async () => {
+  test('Requests beyond the key’s rate limit do not count as cold logins', async () => {
     const ip = anotherDay();
     const { secretKey } = scarce;
     expect(await strangers(10, ip, 'login', secretKey)).toEqual([]);
@@ -109,11 +109,11 @@ describe('logins of strangers from one address', () => {
     expect((await why(eleventh, 'velocity_ip_logins_10m', secretKey)).evidence).toMatch(/^11 cold logins/);
   });
 
-  test('by a public key, by a secret key and by another customer count apart', async () => {
+  test('Cold logins with a public key, with a secret key and at another customer are counted separately', async () => {
     const ip = anotherDay();
     const keys = [server.secretKey, server.publicKey, other.secretKey];
     for (let n = 0; n < 10; n++) {
-      // The same people in the same sessions at all three, as anybody could send who knows the public key.
+      // Sends the same people and sessions with all three keys, as anyone who knows the public key could.
       const body = stranger(ip);
       for (const key of keys) expect((await seen(body, key)).reasons).toEqual([]);
     }
@@ -126,7 +126,7 @@ describe('logins of strangers from one address', () => {
 });
 
 describe('other steps of strangers from one address', () => {
-  test('sign-ups fire from the 4th in 24 h, weigh more from the 7th, and are quiet 24 h after', async () => {
+  test('Cold sign-ups from one address fire from the 4th in 24 h, weigh more from the 7th, and stop firing 24 h later', async () => {
     const ip = anotherDay();
     expect(await strangers(3, ip, 'signup')).toEqual([]);
     const fourth = await seen(stranger(ip, 'signup'));
@@ -143,7 +143,7 @@ describe('other steps of strangers from one address', () => {
     expect((await seen(stranger(ip, 'signup'))).reasons).toEqual([]);
   });
 
-  test('payments and checkouts fire from the 10th in 1 h, and are quiet 1 h after', async () => {
+  test('Cold payments and checkouts from one address fire from the 10th in 1 h, and stop firing 1 h later', async () => {
     const ip = anotherDay();
     const nine = [...(await strangers(5, ip, 'payment')), ...(await strangers(4, ip, 'checkout'))];
     expect(nine).toEqual(Array.from({ length: 5 }, () => 'journey_single_event'));
@@ -160,10 +160,10 @@ describe('other steps of strangers from one address', () => {
 });
 
 describe('people who share an address', () => {
-  test('an office of known people stays quiet, visitors among them too', async () => {
+  test('An office of known people, and visitors among them, do not fire rules about strangers', async () => {
     const ip = anotherDay();
     const people = Array.from({ length: 20 }, () => stranger(ip));
-    // The first day they come one by one.
+    // On the first day they arrive one by one.
     for (const person of people) {
       now += 15 * MINUTE;
       expect((await seen(person)).reasons).toEqual([]);
@@ -174,7 +174,7 @@ describe('people who share an address', () => {
       expect(morning.reasons).toEqual([]);
       now += 5;
     }
-    // Over ten of them, and a minority still.
+    // More than ten visitors, but still a minority.
     for (let n = 0; n < 12; n++) expect((await seen(stranger(ip))).score).toBeLessThan(28);
     const payments = people.slice(0, 12).map((person, n) => ({ ...person, session_token: `noon-${n}` }));
     for (const body of payments) {
@@ -185,7 +185,7 @@ describe('people who share an address', () => {
     }
   });
 
-  test('sessions that began elsewhere stay quiet, as behind a carrier’s gateway', async () => {
+  test('Sessions that began elsewhere do not count as cold, as behind a carrier’s gateway', async () => {
     const ip = anotherDay();
     for (let n = 0; n < 15; n++) {
       const person = stranger(ip);
@@ -196,7 +196,7 @@ describe('people who share an address', () => {
 });
 
 describe('an entity in two places', () => {
-  test('is impossible travel when nobody is that fast, and the log shows both places, the way and the time', async () => {
+  test('An entity in two places fires impossible travel when nobody is that fast, and the log shows both locations, the distance and the time', async () => {
     anotherDay();
     const person = stranger(LONDON);
     expect((await seen(person)).reasons).toEqual([]);
@@ -206,11 +206,11 @@ describe('an entity in two places', () => {
     const { weight, evidence } = await why(arrived, 'travel_impossible');
     expect(weight).toBe(0.62);
     const said = /^user_id: from GB 51\.5,-0\.1 to AU -33\.9,151\.2, (\d+) km beyond both radii in 1 h$/.exec(evidence);
-    // 16,990 km from centre to centre, and 200 km off at each end.
+    // 16,990 km from centre to centre, minus 200 km at each end.
     expect(Math.abs(Number(said?.[1]) - 16_590)).toBeLessThan(30);
   });
 
-  test('is improbable travel at the speed of an airliner, and none after 24 h', async () => {
+  test('Travel at the speed of an airliner is improbable, and none is reported after 24 h', async () => {
     anotherDay();
     const person = stranger(LONDON);
     await seen(person);
@@ -222,7 +222,7 @@ describe('an entity in two places', () => {
     expect((await seen({ ...slow, ip: SYDNEY, session_token: randomUUID() })).reasons).toEqual([]);
   });
 
-  test('is quiet within one session, which has rules of its own', async () => {
+  test('Travel rules do not fire within one session, which has its own rules', async () => {
     anotherDay();
     const person = stranger(LONDON);
     await seen(person);
@@ -233,7 +233,7 @@ describe('an entity in two places', () => {
     expect((await seen({ ...person, ip: LONDON })).reasons).toEqual(['session_ip_change', 'session_country_change']);
   });
 
-  test('is quiet near a place that it used before the last 24 h', async () => {
+  test('Travel rules do not fire near a location that the entity used more than 24 h ago', async () => {
     anotherDay();
     const person = stranger(SYDNEY);
     await seen(person);
@@ -243,7 +243,7 @@ describe('an entity in two places', () => {
     expect((await seen({ ...person, ip: SYDNEY, session_token: randomUUID() })).reasons).toEqual([]);
   });
 
-  test('is somebody else’s at another customer, and by another kind of key', async () => {
+  test('Travel is tracked separately for each customer and for each kind of key', async () => {
     anotherDay();
     const person = stranger(LONDON);
     await seen(person);
@@ -256,7 +256,7 @@ describe('an entity in two places', () => {
 });
 
 describe('a session', () => {
-  test('that changes its browser or system fires at that event, and a newer version of the browser does not', async () => {
+  test('A session that changes its browser or system fires at that event, and a newer version of the browser does not', async () => {
     const person = stranger(anotherDay(), 'search');
     await seen(person);
     const newer = CALM.user_agent.replace('Chrome/149', 'Chrome/150');
@@ -266,11 +266,11 @@ describe('a session', () => {
     expect((await seen({ ...person, user_agent: newer })).reasons).toEqual(['session_agent_change']);
   });
 
-  test('fires on its 4th network within an hour', async () => {
+  test('A session fires on its 4th network within an hour', async () => {
     const person = stranger(anotherDay(), 'search');
     const at = async (ip: string): Promise<readonly string[]> => (await seen({ ...person, ip })).reasons;
     await seen(person);
-    // Of the same /16.
+    // Networks in the same /16.
     for (let n = 0; n < 5; n++) expect(await at(`81.2.${200 + n}.1`)).not.toContain('session_many_networks');
     expect(await at('86.1.1.1')).not.toContain('session_many_networks');
     expect(await at('82.2.1.1')).not.toContain('session_many_networks');
@@ -283,7 +283,7 @@ describe('a session', () => {
     expect(await at('90.200.1.1')).toEqual([]);
   });
 
-  test('that a payment opens is told from one where anything was seen before', async () => {
+  test('A session that begins with a payment fires, and one with an earlier event does not', async () => {
     const ip = anotherDay();
     expect((await seen(stranger(ip, 'payment'))).reasons).toEqual(['journey_single_event']);
     const person = stranger(ip, 'search');
@@ -292,7 +292,7 @@ describe('a session', () => {
     expect((await seen({ ...person, event_type: 'payment' })).reasons).toEqual([]);
   });
 
-  test('that pays within 3 s of its first event is too fast, and after 4 s is not', async () => {
+  test('A session that pays within 3 s of its first event is too fast, and after 4 s it is not', async () => {
     const ip = anotherDay();
     const fast = stranger(ip, 'search');
     const slow = stranger(ip, 'search');
@@ -311,7 +311,7 @@ describe('a device', () => {
     session_token: collectorToken(device, randomUUID(), now),
   });
 
-  test('fires with its 6th entity in 24 h, where all names of one person are one entity', async () => {
+  test('A device fires with its 6th entity in 24 h, where all names of one person are one entity', async () => {
     const ip = anotherDay();
     const people = Array.from({ length: 6 }, (_, n) => {
       const person = stranger(ip, 'search');
@@ -332,7 +332,7 @@ describe('a device', () => {
     expect((await seen(onDevice('family tablet', stranger(ip, 'search')))).reasons).toEqual([]);
   });
 
-  test('is new for an entity that is known for over 24 h, and not on its first day', async () => {
+  test('A device is new for an entity known for over 24 h, and not on the entity’s first day', async () => {
     const person = stranger(anotherDay(), 'search');
     const on = async (device: string): Promise<readonly string[]> => (await seen(onDevice(device, person))).reasons;
     expect(await on('laptop')).toEqual([]);
@@ -346,12 +346,12 @@ describe('a device', () => {
 });
 
 describe('two workers', () => {
-  test('share their counts: no decision of a session or an address is lost or counted twice', async () => {
+  test('No decision of a session or an address is lost or counted twice between two workers', async () => {
     anotherDay();
     const agent = new Agent({ keepAlive: true, maxSockets: 32 });
     const sessions = Array.from({ length: 8 }, () => newcomer());
     for (const body of sessions) {
-      // One after the other until all that a busy session keeps has been made.
+      // Sequential until all records of a busy session have been created.
       for (let n = 0; n < 14; n++) await seen(body, server.secretKey, { agent });
     }
     const all = Array.from({ length: 46 }, () => sessions).flat();
@@ -369,7 +369,7 @@ describe('two workers', () => {
     agent.destroy();
   });
 
-  test('know of each other’s cold logins', async () => {
+  test('Two workers share the counts of cold logins', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 9 });
     const first = anotherDay();
     const addresses = Array.from({ length: 8 }, (_, n) => first.replace(/\d+$/, String(10 + n)));

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-/** `npm start` as people and supervisors call it, in a copy of the project that is built already. */
+/** `npm start` as called by users and supervisors, in a copy of the project that is already built. */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const NPM_ENV = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(npm_|GATEHOUSE_)/i.test(name)));
@@ -32,42 +32,45 @@ function isAlive(pid: number): boolean {
 }
 
 describe('npm start', () => {
-  // SIGTERM to npm alone is what a supervisor sends; Ctrl-C reaches npm, its shell and the server.
+  // A supervisor sends SIGTERM to npm only; Ctrl-C reaches npm, its shell and the server.
   test.each([
     ['SIGTERM to npm', 'SIGTERM', (pid: number) => pid],
     ['Ctrl-C', 'SIGINT', (pid: number) => -pid],
-  ] as const)('%s stops the server in order, and leaves nothing behind', async (_name, signal, target) => {
-    const npm = spawn('npm', ['start'], {
-      cwd: folder,
-      env: {
-        ...NPM_ENV,
-        GATEHOUSE_PORT: '0',
-        GATEHOUSE_DATA_DIR: join(folder, 'data'),
-        GATEHOUSE_VELOCITY_MB: '16',
-        GATEHOUSE_GEOIP_PACKAGES: '0',
-      },
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    let out = '';
-    let err = '';
-    npm.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
-    npm.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
-    const ended = once(npm, 'exit');
-    const pid = npm.pid ?? 0;
-    try {
-      await expect.poll(() => out, { timeout: 60_000 }).toContain('"msg":"serving"');
-      process.kill(target(pid), signal);
-      await ended;
-      expect(out).toContain('"msg":"stopped"');
-      await expect.poll(() => isAlive(-pid)).toBe(false);
-      expect(err).not.toContain('npm warn Unknown project config');
-    } finally {
-      if (isAlive(-pid)) process.kill(-pid, 'SIGKILL');
-    }
-  });
+  ] as const)(
+    '%s stops the server of npm start gracefully, and leaves no process behind',
+    async (_name, signal, target) => {
+      const npm = spawn('npm', ['start'], {
+        cwd: folder,
+        env: {
+          ...NPM_ENV,
+          GATEHOUSE_PORT: '0',
+          GATEHOUSE_DATA_DIR: join(folder, 'data'),
+          GATEHOUSE_VELOCITY_MB: '16',
+          GATEHOUSE_GEOIP_PACKAGES: '0',
+        },
+        detached: true,
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      let out = '';
+      let err = '';
+      npm.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
+      npm.stderr.setEncoding('utf8').on('data', (text: string) => (err += text));
+      const ended = once(npm, 'exit');
+      const pid = npm.pid ?? 0;
+      try {
+        await expect.poll(() => out, { timeout: 60_000 }).toContain('"msg":"serving"');
+        process.kill(target(pid), signal);
+        await ended;
+        expect(out).toContain('"msg":"stopped"');
+        await expect.poll(() => isAlive(-pid)).toBe(false);
+        expect(err).not.toContain('npm warn Unknown project config');
+      } finally {
+        if (isAlive(-pid)) process.kill(-pid, 'SIGKILL');
+      }
+    },
+  );
 });
 
-test('npm installs without running install scripts, which would download', () => {
+test('npm installs packages without running install scripts, which would download files', () => {
   expect(readFileSync(join(ROOT, '.npmrc'), 'utf8')).toMatch(/^ignore-scripts=true$/m);
 });

@@ -15,7 +15,7 @@ const FILE = fileURLToPath(new URL('../../docs/openapi.json', import.meta.url));
 const API = fileURLToPath(new URL('../../docs/api.md', import.meta.url));
 const text = readFileSync(FILE, 'utf8');
 const document = JSON.parse(text) as OpenApi;
-const METHODS = ['get', 'put', 'post', 'delete', 'patch'];
+const METHODS = ['options', 'get', 'put', 'post', 'delete', 'patch'];
 
 describe('docs/openapi.json', () => {
   let server: SharedServer;
@@ -23,18 +23,21 @@ describe('docs/openapi.json', () => {
     server = await sharedServer();
   });
 
-  test.each(Object.keys(document.paths))('has the methods of %s that the server takes', async (path) => {
-    const documented = Object.keys(document.paths[path] ?? {}).filter((name) => METHODS.includes(name));
-    const target = path.replaceAll(/\{\w+\}/g, 'a'.repeat(64));
-    const refused = await bearer(server.url, server.secretKey, 'TRACE', target);
-    expect([refused.status, refused.headers['allow']?.split(', ').sort()]).toEqual([
-      405,
-      // Said once for all paths: HEAD is there wherever GET is.
-      [...documented, ...(documented.includes('get') ? ['head'] : [])].map((method) => method.toUpperCase()).sort(),
-    ]);
-  });
+  test.each(Object.keys(document.paths))(
+    'docs/openapi.json has the methods of %s that the server accepts',
+    async (path) => {
+      const documented = Object.keys(document.paths[path] ?? {}).filter((name) => METHODS.includes(name));
+      const target = path.replaceAll(/\{\w+\}/g, 'a'.repeat(64));
+      const refused = await bearer(server.url, server.secretKey, 'TRACE', target);
+      expect([refused.status, refused.headers['allow']?.split(', ').sort()]).toEqual([
+        405,
+        // HEAD is available wherever GET is, and is documented once for all paths.
+        [...documented, ...(documented.includes('get') ? ['head'] : [])].map((method) => method.toUpperCase()).sort(),
+      ]);
+    },
+  );
 
-  test('has the codes of wrong fields that api.md has', () => {
+  test('docs/openapi.json has the same codes of invalid fields as api.md', () => {
     const [, paragraph = ''] = /\n(Wrong fields are 422[^]*?)\n\n/.exec(readFileSync(API, 'utf8')) ?? [];
     const refusals = ['validation_failed', 'invalid_request'];
     const codes = [...paragraph.matchAll(/`([a-z]+_[a-z_]+|required)`/g)].map(([, code = '']) => code);
@@ -43,7 +46,7 @@ describe('docs/openapi.json', () => {
     );
   });
 
-  test('refers to nothing that it does not hold', () => {
+  test('docs/openapi.json has no reference to a missing part', () => {
     const references = [...text.matchAll(/"\$ref": "#\/([^"]+)"/g)].map((match) => match[1] ?? '');
     expect(references.length).toBeGreaterThan(20);
     const held = (reference: string): unknown =>

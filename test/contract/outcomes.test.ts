@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { bearer } from '../support/manage.ts';
 import { newCustomer } from '../support/requests.ts';
-import { startServer, type RunningServer } from '../support/server.ts';
+import { REPEATABLE_ENV, startServer, type RunningServer } from '../support/server.ts';
 import { collectorToken, contribution, stranger, visit, type Decided, type Visit } from '../support/visits.ts';
 
-/** What outcomes promise, seen from outside, over two score workers. */
+/** Promises about outcomes, observed from outside, with two score workers. */
 
 const MINUTE = 60;
 const HOUR = 3_600;
@@ -17,23 +17,23 @@ const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:150.0) Gecko/20100101 Firefo
 
 let server: RunningServer;
 let keys: { readonly secretKey: string; readonly publicKey: string };
-/** The customers' own time, which the server's clock follows; it never runs back. */
+/** Time of the customers, which the server's virtual clock follows; it never goes back. */
 let now = Math.ceil(Date.now() / 1000 / DAY) * DAY;
 let waiting: readonly { readonly secretKey: string; readonly publicKey: string }[] = [];
 
 beforeAll(async () => {
-  server = await startServer({ env: { GATEHOUSE_SIMULATED_TIME: '1', GATEHOUSE_WORKERS: '2' } });
-  // Before time moves away from this machine's.
+  server = await startServer({ env: { ...REPEATABLE_ENV, GATEHOUSE_WORKERS: '2' } });
+  // Creates the customers before the virtual clock leaves this machine's time.
   const made: { readonly secretKey: string; readonly publicKey: string }[] = [];
   for (let n = 0; n < 16; n++) made.push(await newCustomer(server.url, server.dataDir));
   waiting = made;
 });
 afterAll(() => server.stop());
 
-/** A customer of its own for each test. */
+/** Switches to a new customer, one per test. */
 function another(): void {
   const [next, ...rest] = waiting;
-  if (next === undefined) throw new Error('make more customers');
+  if (next === undefined) throw new Error('more customers must be created');
   keys = next;
   waiting = rest;
   now += 3 * DAY;
@@ -48,7 +48,7 @@ async function report(outcomes: readonly (readonly [Decided, string])[]): Promis
   expect(json).toEqual({ accepted: outcomes.length, rejected: [] });
 }
 
-/** Many at once, so that both workers get some. */
+/** Sends many requests concurrently, so that both workers get some. */
 async function seenByAll(body: () => unknown, reason: string): Promise<number> {
   const all = await Promise.all(Array.from({ length: 8 }, () => seen(body())));
   return all.filter(({ reasons }) => reasons.includes(reason)).length;
@@ -57,7 +57,7 @@ async function seenByAll(body: () => unknown, reason: string): Promise<number> {
 const evidenceOf = async ({ requestId }: Decided, reason: string): Promise<string> =>
   (await contribution(server.url, keys.secretKey, requestId, reason)).evidence;
 
-/** Logins that fail, told afterwards or with the login itself. */
+/** Sends failed logins; the outcome is reported afterwards or included in the login. */
 async function failLogins(count: number, body: () => Visit, told = false): Promise<void> {
   for (let n = 0; n < count; n++) {
     now += 10;
@@ -68,9 +68,9 @@ async function failLogins(count: number, body: () => Visit, told = false): Promi
 
 describe.each([
   ['reported', false],
-  ['told with the login', true],
+  ['included in the login', true],
 ])('failed logins, %s', (_name, told) => {
-  test('of one account: over 9 in an hour, for every worker', async () => {
+  test('Failed logins of one account fire from over 9 in an hour, in every worker', async () => {
     another();
     const victim = stranger(LONDON);
     await seen({ ...victim, session_token: randomUUID(), outcome: 'succeeded' });
@@ -88,13 +88,13 @@ describe.each([
     expect(eleventh.score).toBeGreaterThanOrEqual(55);
     expect(await evidenceOf(eleventh, 'login_failures_entity_1h')).toBe('user_id: 10 failed logins in 1 h (over 9)');
     expect(await seenByAll(guess, 'login_failures_entity_1h')).toBe(8);
-    // Strangers must not lock the account: its owner is at home.
+    // Strangers must not be able to lock the account: its owner at home is unaffected.
     expect((await seen({ ...victim, session_token: randomUUID() })).reasons).not.toContain('login_failures_entity_1h');
     now += HOUR + 5 * MINUTE;
     expect((await seen(guess())).reasons).not.toContain('login_failures_entity_1h');
   });
 
-  test('of one address: over 8 in a day and over 80 % of them, for accounts that are new there', async () => {
+  test('Over 8 failed logins from one address in a day that are over 80 % of its logins fire for accounts that are new there', async () => {
     another();
     const ip = '5.6.7.8';
     await failLogins(8, () => stranger(ip), told);
@@ -114,7 +114,7 @@ describe.each([
     expect((await seen(stranger(ip))).reasons).not.toContain('login_failures_ip_24h');
   });
 
-  test('on many networks: a surge for whom nobody knows, and for nobody else', async () => {
+  test('Failed logins on many networks are a surge for unknown accounts only', async () => {
     another();
     const home = stranger(LONDON);
     await seen({ ...home, outcome: 'succeeded' });
@@ -134,7 +134,7 @@ describe.each([
     expect((await seen(elsewhere())).reasons).not.toContain('login_failures_surge_10m');
   });
 
-  test('from abroad never make the owner’s next visit impossible travel, nor a new device', async () => {
+  test('Failed logins from abroad never cause impossible travel or a new device for the owner', async () => {
     another();
     const owner = { ...stranger(LONDON), session_token: collectorToken('phone', randomUUID(), now) };
     await seen({ ...owner, outcome: 'succeeded' });
@@ -146,7 +146,7 @@ describe.each([
     now += HOUR;
     const back = await seen({ ...owner, session_token: collectorToken('phone', randomUUID(), now) });
     expect(back.reasons).toEqual([]);
-    // And what the thief brought is as new as before.
+    // The thief's device and location are as new as before.
     expect((await seen(thief())).reasons).toEqual(
       expect.arrayContaining(['device_new_for_entity', 'travel_impossible']),
     );
@@ -154,21 +154,21 @@ describe.each([
 });
 
 describe('an outcome that is not known yet', () => {
-  test('leaves the login among what the account did', async () => {
+  test('A login without an outcome yet counts as activity of the account', async () => {
     another();
     const owner = stranger(LONDON);
     await seen(owner);
     now += HOUR;
     await seen({ ...owner, ip: SYDNEY, session_token: randomUUID() });
     now += HOUR;
-    // On a network of its own: at home, with what it knows, nobody holds the other one against the account.
+    // On a different network: at home the known network would protect the account from the other login.
     const near = { ...owner, ip: NEAR_LONDON, session_token: randomUUID() };
     expect((await seen(near)).reasons).toContain('travel_impossible');
   });
 });
 
 describe('payments that are declined', () => {
-  test('of one session: from the 4th on', async () => {
+  test('Declined payments of one session fire from the 4th on', async () => {
     another();
     const payer = stranger(LONDON, 'payment');
     for (let n = 0; n < 3; n++) await report([[await seen(payer), 'declined']]);
@@ -182,7 +182,7 @@ describe('payments that are declined', () => {
     expect(await evidenceOf(await seen(checkout), 'payment_declines_actor_1h')).toContain('user_id: 4 declined');
   });
 
-  test('on many networks: a surge for strangers', async () => {
+  test('Declined payments on many networks are a surge for unknown visitors', async () => {
     another();
     let n = 0;
     const payer = (): Visit => stranger(`9.${++n}.1.1`, 'payment');
@@ -191,7 +191,7 @@ describe('payments that are declined', () => {
     expect((await seen(stranger('9.99.1.1'))).reasons).not.toContain('payment_declines_surge_10m');
   });
 
-  test('none of them quiets a session that buys many gifts', async () => {
+  test('The payment rule has a low weight in a session without declines that buys many gifts', async () => {
     another();
     const payer = stranger(LONDON, 'payment');
     for (let n = 0; n < 4; n++) await report([[await seen(payer), 'succeeded']]);
@@ -202,7 +202,7 @@ describe('payments that are declined', () => {
 });
 
 describe('an address where logins succeed', () => {
-  test('has 60 % taken off the rules that count strangers', async () => {
+  test('An address with successful logins has 60 % less weight in the rules about cold starts', async () => {
     another();
     const ip = '5.6.7.9';
     const office: [Decided, string][] = [];
@@ -218,7 +218,7 @@ describe('an address where logins succeed', () => {
 });
 
 describe('a report', () => {
-  test('may come late, but not after a day', async () => {
+  test('An outcome may be reported late, but not after a day', async () => {
     another();
     const login = await seen(stranger(LONDON));
     now += DAY - 1;
@@ -231,7 +231,7 @@ describe('a report', () => {
     expect(json).toEqual({ accepted: 0, rejected: [{ index: 0, code: 'unknown_request' }] });
   });
 
-  test('counts once, whatever the request itself told, and the last one counts', async () => {
+  test('An outcome counts once, whatever the request itself contained, and the last report wins', async () => {
     another();
     const ip = '5.6.7.8';
     const logins: Decided[] = [];
@@ -243,7 +243,7 @@ describe('a report', () => {
     expect((await seen(stranger(ip))).reasons).not.toContain('login_failures_ip_24h');
   });
 
-  test('by a public key inside a decide is not believed, nor does it count for the secret key', async () => {
+  test('An outcome in a decide request with a public key affects later requests with neither the public nor the secret key', async () => {
     another();
     const ip = '5.6.7.8';
     for (let n = 0; n < 9; n++) await seen({ ...stranger(ip), outcome: 'failed' }, keys.publicKey);

@@ -8,12 +8,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { ensureUsable } from '../../src/store/ensure-usable.ts';
+import { ensureUsable } from '../../src/state/ensure-usable.ts';
+import { makeCertificate } from '../support/certificate.ts';
 import { CALM, decide, get, TRANSPORTS } from '../support/requests.ts';
 import { startServer, type RunningServer } from '../support/server.ts';
 import { decideTo, webhookClient } from '../support/webhooks.ts';
 
-/** Start, stop and restart, as a supervisor sees them. Open points, section 6. */
+/** Start, stop and restart, as seen by a supervisor. Contract, 15.1, 15.4 and 15.5. */
 
 const MAIN = fileURLToPath(new URL('../../dist/app/main.js', import.meta.url));
 let dataDir: string;
@@ -32,7 +33,7 @@ function serve(env: Readonly<Record<string, string>>, timeout?: number): SpawnSy
 }
 
 describe('settings', () => {
-  test('every wrong value is named at once, and the exit code is 78', () => {
+  test('All invalid settings are named at once, and the exit code is 78', () => {
     const result = serve({
       GATEHOUSE_PORT: '99999',
       GATEHOUSE_TRANSPORT: 'carrier-pigeon',
@@ -45,7 +46,7 @@ describe('settings', () => {
     }
   });
 
-  test('TLS files that cannot be used are named together with the rest', () => {
+  test('Unusable TLS files are named together with other invalid settings', () => {
     const result = serve({
       GATEHOUSE_PORT: 'x',
       GATEHOUSE_TLS_CERT: join(dataDir, 'none.pem'),
@@ -56,7 +57,7 @@ describe('settings', () => {
     expect(result.stderr).toContain('GATEHOUSE_TLS_CERT');
   });
 
-  test.each(TRANSPORTS)('a taken port ends the start over %s before anything is made', async (transport) => {
+  test.each(TRANSPORTS)('A taken port ends the start over %s before anything is created', async (transport) => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const { port } = taken.address() as AddressInfo;
@@ -67,23 +68,23 @@ describe('settings', () => {
     taken.close();
   });
 
-  test('the demo keys are printed even when a later step of the first start fails', () => {
+  test('The demo keys are printed even when a later step of the first start fails', () => {
     mkdirSync(join(dataDir, 'hot'));
-    // The journal's folder cannot be made.
+    // The journal's folder cannot be created.
     writeFileSync(join(dataDir, 'hot', 'replay'), '');
     const result = serve({ GATEHOUSE_PORT: '0' });
     expect(result.status).toBe(1);
     expect(result.stderr).toMatch(/secret key {2}sk_live_/);
   });
 
-  test('a data directory that cannot be made is named at once, together with the rest', () => {
+  test('A data directory that cannot be created is named immediately, together with other invalid settings', () => {
     const result = serve({ GATEHOUSE_DATA_DIR: '/proc/nope', GATEHOUSE_WORKERS: '0' }, 20_000);
     expect(result.status).toBe(78);
     expect(result.stderr).toMatch(/GATEHOUSE_DATA_DIR cannot be used: \/proc\/nope cannot be made/);
     expect(result.stderr).toContain('GATEHOUSE_WORKERS');
   });
 
-  test('another master key than that of the data directory is refused, and nothing that was owed is lost', async () => {
+  test('A wrong or missing master key is rejected, and pending deliveries are not lost', async () => {
     const env = { GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8', GATEHOUSE_MASTER_KEY: 'a'.repeat(64) };
     const first = await startServer({ dataDir, env });
     const key = first.secretKey;
@@ -101,7 +102,7 @@ describe('settings', () => {
   });
 });
 
-/** Each test goes on where the one before it left the server. */
+/** Each test continues with the server of the previous one. */
 describe('one data directory', () => {
   const METRICS_TOKEN = 'a-token-of-some-length';
   const ids = Array.from({ length: 200 }, () => randomUUID());
@@ -118,14 +119,14 @@ describe('one data directory', () => {
     rmSync(kept, { recursive: true, force: true });
   });
 
-  test('at its first start prints the demo keys, outside the log', () => {
+  test('The first start prints the demo keys, outside the log', () => {
     expect(secretKey).toMatch(/^sk_live_[0-9A-Za-z]{38}$/);
     expect(server.publicKey).toMatch(/^pk_live_[0-9A-Za-z]{38}$/);
     expect(server.stderr()).toContain('npm run -s gatehouse -- decide --key');
     expect(server.stdout()).not.toContain(secretKey);
   });
 
-  test('prints a command that works as it stands', () => {
+  test('The first start prints a command that works unchanged', () => {
     const lines = server.stderr().split('\n');
     const at = lines.findIndex((line) => line.includes('echo '));
     const command = `${lines[at] ?? ''}\n${lines[at + 1] ?? ''}`;
@@ -137,17 +138,17 @@ describe('one data directory', () => {
     expect(JSON.parse(result.stdout)).toMatchObject({ decision: expect.any(String) as string });
   });
 
-  test('refuses a second server', async () => {
+  test('A second server on the same data directory is rejected', async () => {
     await expect(startServer({ dataDir: kept })).rejects.toThrow(/served by/);
   });
 
-  test('with a token for the metrics shows them only with that token', async () => {
+  test('The metrics require the token when one is set', async () => {
     expect((await get(server.url, '/metrics')).status).toBe(401);
     expect((await get(server.url, '/metrics', { authorization: 'Bearer wrong' })).status).toBe(401);
     expect((await get(server.url, '/metrics', { authorization: `Bearer ${METRICS_TOKEN}` })).status).toBe(200);
   });
 
-  test('after a SIGKILL refuses the request ids that were accepted before it, and prints no keys', async () => {
+  test('After a SIGKILL the server rejects the request ids that it accepted before, and prints no keys', async () => {
     const answers = await Promise.all(ids.map((requestId) => decide(server.url, secretKey, CALM, { requestId })));
     expect(answers.every(({ status }) => status === 200)).toBe(true);
     await server.stop('SIGKILL');
@@ -160,57 +161,60 @@ describe('one data directory', () => {
 });
 
 describe('SIGTERM', () => {
-  test.each(TRANSPORTS)('under load over %s: no answer in flight is dropped, exit code 0', async (transport) => {
-    const server = await startServer({ dataDir, env: { GATEHOUSE_TRANSPORT: transport } });
-    let stopping = false;
-    let answered = 0;
-    const broken: string[] = [];
-    const agent = new Agent({ keepAlive: true, maxSockets: 8 });
-    const client = async (): Promise<void> => {
-      for (;;) {
-        try {
-          const { status } = await decide(server.url, server.secretKey, CALM, { agent });
-          if (status === 200) answered++;
-          else broken.push(String(status));
-        } catch (error) {
-          // Once the stop has begun, a new connection may be refused, or reset before it is accepted. On one that was open,
-          // every request is answered.
-          const { code, reusedSocket } = error as NodeJS.ErrnoException & { reusedSocket: boolean };
-          if (reusedSocket || !stopping) broken.push(String(code));
-          if (stopping) return;
+  test.each(TRANSPORTS)(
+    'SIGTERM under load over %s drops no response in flight, and the exit code is 0',
+    async (transport) => {
+      const server = await startServer({ dataDir, env: { GATEHOUSE_TRANSPORT: transport } });
+      let stopping = false;
+      let answered = 0;
+      const broken: string[] = [];
+      const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+      const client = async (): Promise<void> => {
+        for (;;) {
+          try {
+            const { status } = await decide(server.url, server.secretKey, CALM, { agent });
+            if (status === 200) answered++;
+            else broken.push(String(status));
+          } catch (error) {
+            // After the stop has begun, a new connection may be refused, or reset before it is accepted. On an open connection every
+            // request is answered.
+            const { code, reusedSocket } = error as NodeJS.ErrnoException & { reusedSocket: boolean };
+            if (reusedSocket || !stopping) broken.push(String(code));
+            if (stopping) return;
+          }
         }
-      }
-    };
-    const clients = Array.from({ length: 8 }, client);
-    await expect.poll(() => answered, { timeout: 10_000 }).toBeGreaterThan(200);
-    stopping = true;
-    const startedAt = performance.now();
-    expect(await server.stop('SIGTERM')).toBe(0);
-    expect(performance.now() - startedAt).toBeLessThan(10_000);
-    await Promise.all(clients);
-    expect(broken).toEqual([]);
-  });
+      };
+      const clients = Array.from({ length: 8 }, client);
+      await expect.poll(() => answered, { timeout: 10_000 }).toBeGreaterThan(200);
+      stopping = true;
+      const startedAt = performance.now();
+      expect(await server.stop('SIGTERM')).toBe(0);
+      expect(performance.now() - startedAt).toBeLessThan(10_000);
+      await Promise.all(clients);
+      expect(broken).toEqual([]);
+    },
+  );
 });
 
 describe('simulated time', () => {
   const env = { GATEHOUSE_SIMULATED_TIME: '1' };
 
-  test('the clock is the newest verified timestamp, goes on ahead and never back', async () => {
+  test('The simulated clock is the newest verified timestamp, runs on and never goes back', async () => {
     const server = await startServer({ dataDir, env });
     const at = (timestampSeconds: number, options: object = {}): ReturnType<typeof decide> =>
       decide(server.url, server.secretKey, CALM, { timestampSeconds, ...options });
     expect((await at(1_700_000_000)).status).toBe(200);
     expect((await at(1_700_000_000 - 300)).status).toBe(200);
     expect((await at(1_700_000_000 - 301)).json['code']).toBe('timestamp_out_of_window');
-    // One that does not verify moves nothing.
+    // A request that does not verify does not move the clock.
     expect((await at(1_800_000_000, { signedBody: 'x' })).status).toBe(401);
     expect((await at(1_700_000_000)).status).toBe(200);
-    // A day ahead at once; the old time is then out of the window, and its ids may be used again.
+    // A jump of one day: the old time is then outside the window, and its ids may be used again.
     const requestId = randomUUID();
     expect((await at(1_700_086_400, { requestId })).status).toBe(200);
     expect((await at(1_700_000_000)).json['code']).toBe('timestamp_out_of_window');
     expect((await at(1_700_086_400 + 302, { requestId })).status).toBe(200);
-    // A time that no expiry can hold moves nothing, and the service goes on.
+    // A time too large for an expiry does not move the clock, and the service continues.
     expect((await at(99_999_999_999)).json['code']).toBe('timestamp_out_of_window');
     expect((await at(1_700_086_400 + 302)).status).toBe(200);
     expect(server.stdout()).toContain('SIMULATED TIME');
@@ -220,7 +224,7 @@ describe('simulated time', () => {
     await again.stop();
   });
 
-  test('needs a loopback address, and a data directory of its own', async () => {
+  test('Simulated time requires a loopback address and a separate data directory', async () => {
     await expect(startServer({ dataDir, env: { ...env, GATEHOUSE_HOST: '0.0.0.0' } })).rejects.toThrow(/78/);
     await ensureUsable({ dataDir, simulated: false, repair: true, nowMs: Date.now() });
     await expect(startServer({ dataDir, env })).rejects.toThrow(/simulated/);
@@ -233,28 +237,11 @@ describe('TLS', () => {
   let key: string;
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'gatehouse-tls-'));
-    cert = join(folder, 'cert.pem');
-    key = join(folder, 'key.pem');
-    const made = spawnSync('openssl', [
-      'req',
-      '-x509',
-      '-newkey',
-      'rsa:2048',
-      '-nodes',
-      '-days',
-      '2',
-      '-subj',
-      '/CN=localhost',
-      '-keyout',
-      key,
-      '-out',
-      cert,
-    ]);
-    if (made.status !== 0) throw new Error(`openssl ended with ${String(made.status)}: ${String(made.stderr)}`);
+    ({ certFile: cert, keyFile: key } = makeCertificate(folder));
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  test.each(TRANSPORTS)('serves https over %s', async (transport) => {
+  test.each(TRANSPORTS)('The server serves https over %s', async (transport) => {
     const server = await startServer({
       env: { GATEHOUSE_TRANSPORT: transport, GATEHOUSE_TLS_CERT: cert, GATEHOUSE_TLS_KEY: key },
     });
@@ -269,7 +256,7 @@ describe('TLS', () => {
   });
 });
 
-test('serve ends at once when it is told to stop while it starts', async () => {
+test('serve ends immediately when it gets SIGTERM during its start', async () => {
   const child = spawn(process.execPath, [MAIN, 'serve'], {
     env: { PATH: process.env['PATH'], GATEHOUSE_DATA_DIR: dataDir, GATEHOUSE_PORT: '0' },
     stdio: 'ignore',

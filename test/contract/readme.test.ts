@@ -9,27 +9,30 @@ import { startServer, type RunningServer } from '../support/server.ts';
 import { startSite, type Site } from '../unit/extract/fetch/site.ts';
 
 /**
- * Every command of the README, as somebody would paste it, one after the other in a folder that looks like the project's. What is
- * replaced in a command stands in `substitutions`; what is not run stands in `RUN_ELSEWHERE`.
+ * Runs every command of the README as a reader would paste it, one after the other, in a folder that looks like the project.
+ * `substitutions` lists what is replaced in commands; `RUN_ELSEWHERE` lists commands that are not run here.
  */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
 
-/** Command → why it is not run here. */
+/** Command → reason for not running it here. */
 const RUN_ELSEWHERE: Readonly<Record<string, string>> = {
   'npm ci && npm start': 'the packages are installed; npm-scripts.test.ts runs npm start',
   'npm ci && npm test': 'this is a part of it',
   'npm run demo': 'demo.test.ts runs it',
 };
 
-/** Files that the reader brings. */
+/** Files provided by the reader. */
 const FILES = {
   'bad-fingerprints.csv': `fingerprint_hash,risk_score\n${'ab'.repeat(32)},90\n`,
   'policy.json': '{"version":"v1","bands":{"block":90}}',
 };
 
-/** What a command must print, beside ending well. By its beginning; the rest prints anything but a problem. */
+/**
+ * Output that a command must print in addition to exit code 0, by the command's beginning; all other commands may print anything except a
+ * problem.
+ */
 const PRINTS: readonly (readonly [start: string, pattern: RegExp])[] = [
   ['echo', /"decision": "SOFT_CHALLENGE"/],
   ['sh scripts/decide.sh', /"decision":"\w+"/],
@@ -52,7 +55,7 @@ function blocks(): Block[] {
   }));
 }
 
-/** Lines that a quote, a backslash or a pipe holds together are one command. */
+/** Splits a block into commands; lines joined by a quote, a backslash or a pipe belong to one command. */
 function commandsOf({ code }: Block): string[] {
   const commands: string[] = [];
   let open = '';
@@ -80,10 +83,10 @@ beforeAll(async () => {
   for (const [name, content] of Object.entries(FILES)) writeFileSync(join(folder, name), content);
   const env = { GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8' };
   [server, site] = await Promise.all([
-    // Where `npm start` puts it, so that the commands find it without being told.
+    // The data directory of `npm start`, so that the commands find it without options.
     startServer({ dataDir: join(folder, 'data'), env }),
     startSite({
-      // As example.com answers.
+      // Responds like example.com.
       '/': {
         headers: { 'content-type': 'text/html' },
         body: `<!doctype html><html lang="en"><head><title>Example Domain</title></head><body><div><h1>Example Domain</h1>
@@ -103,13 +106,13 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** What stands in the README for what only the reader knows, or lies beyond this machine. `printed` is all output so far. */
+/** Replaces placeholders of the README and addresses outside this machine. `printed` is all output so far. */
 function substitutions(printed: string): readonly (readonly [from: string | RegExp, to: string])[] {
   const last = (pattern: RegExp): string => [...printed.matchAll(pattern)].at(-1)?.[1] ?? 'nothing was printed';
   return [
     ['http://127.0.0.1:8080', server.url],
     ['sk_live_YOUR_KEY', server.secretKey],
-    // The site is on this machine, where GATEHOUSE_EGRESS_ALLOW lets both the server and the command line go.
+    // The site runs on this machine; GATEHOUSE_EGRESS_ALLOW permits access for both the server and the command line.
     [/https:\/\/(?:example\.com|nodejs\.org)(?=\/)/g, site.at('127.0.0.1')],
     ['ext_ID', last(/"id":"(ext_\w+)"/g)],
     ['cus_ID', last(/\b(cus_\w+) {2}My shop/g)],
@@ -142,14 +145,14 @@ async function run(command: string): Promise<Ran> {
 }
 
 describe('the README', () => {
-  test('names only commands that a test runs', () => {
+  test('The README contains every command that the lists of this test name', () => {
     expect(COMMANDS.length).toBeGreaterThan(15);
     for (const command of Object.keys(RUN_ELSEWHERE)) expect(COMMANDS).toContain(command);
     const unused = PRINTS.filter(([start]) => !COMMANDS.some((command) => command.startsWith(start)));
     expect(unused).toEqual([]);
   });
 
-  test('has no command that fails, in its order', async () => {
+  test('All commands of the README succeed in their order', async () => {
     let variables = '';
     let printed = '';
     for (const command of COMMANDS.filter((one) => RUN_ELSEWHERE[one] === undefined)) {
@@ -168,7 +171,7 @@ describe('the README', () => {
   });
 });
 
-/** What the README shows as the answer to its first decision, but for what differs each time. */
+/** Returns the response shown in the README for its first decision, without the values that vary. */
 function shownAnswer(): object {
   const shown = blocks().find(({ language }) => language === 'json')?.code ?? '';
   const { request_id: _id, latency_ms: _latency, ...rest } = JSON.parse(shown) as Record<string, unknown>;

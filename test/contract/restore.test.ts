@@ -9,20 +9,20 @@ import { decide, gatehouse } from '../support/requests.ts';
 import { startServer, type RunningServer } from '../support/server.ts';
 import { decideTo, eventually, startReceiver, webhookClient, type Receiver } from '../support/webhooks.ts';
 
-/** Backup and restore by the very commands of docs/operating.md, and who may read the files. */
+/** Backup and restore with the exact commands of docs/operating.md, and the file permissions. */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const MAIN = join(ROOT, 'dist/app/main.js');
 const ALLOWED = { GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8' };
 
-/** The shell commands under a heading of docs/operating.md, one text for each block. */
+/** Returns the shell commands under a heading of docs/operating.md, one text per block. */
 function documented(heading: string): string[] {
   const page = readFileSync(join(ROOT, 'docs/operating.md'), 'utf8');
   const section = page.split(/^#{2,3} /m).find((one) => one.startsWith(`${heading}\n`)) ?? '';
   return [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map((match) => match[1] ?? '');
 }
 
-/** Runs documented commands in `cwd`; only the places outside of it are others, and a last `npm start` is left to the caller. */
+/** Runs documented commands in `cwd`; only paths outside it are replaced, and a final `npm start` is left to the caller. */
 function run(commands: string, cwd: string): void {
   const script = commands
     .replaceAll('/backups/gatehouse-1', join(folder, 'backup'))
@@ -58,7 +58,7 @@ beforeAll(async () => {
   await eventually('a decision in the log', async () => ((await decisions(server)).length > 0 ? true : null));
   decisionsBefore = await decisions(server);
   whileRunning = foreign(server.dataDir);
-  // A stop writes the last decisions, which a backup beside a running server would miss.
+  // A stop writes the last decisions, which a backup of a running server would miss.
   await server.stop();
   run(documented('Backups')[0] ?? '', home);
   await gatehouse(server.dataDir, 'keys', 'revoke', revokedKey);
@@ -76,7 +76,7 @@ async function decisions({ url }: RunningServer): Promise<string[]> {
   return (json['data'] as { request_id: string }[]).map((one) => one.request_id).sort();
 }
 
-/** Paths below a folder that group or others may do something with. */
+/** Returns paths below a folder that are accessible to group or others. */
 function foreign(path: string, below = ''): string[] {
   const { mode } = lstatSync(path);
   const found = (mode & 0o077) === 0 ? [] : [`${below} ${(mode & 0o777).toString(8)}`];
@@ -85,7 +85,7 @@ function foreign(path: string, below = ''): string[] {
 }
 
 describe('a server that has done everything', () => {
-  test('leaves no file that group or others may read, nor does the command line, nor a backup', () => {
+  test('A server, the command line and a backup leave no file that group or others may read', () => {
     const names = readdirSync(server.dataDir, { recursive: true, encoding: 'utf8' });
     expect(names).toEqual(
       expect.arrayContaining(['state/data.mdb', 'hot/data.mdb', 'gatehouse.json', 'revoked-keys.log']),
@@ -97,10 +97,10 @@ describe('a server that has done everything', () => {
 });
 
 describe('a restore as documented', () => {
-  test('on the same machine brings everything back, makes nothing, and leaves revoked keys revoked', async () => {
+  test('A documented restore on the same machine restores everything, creates nothing, and keeps revoked keys revoked', async () => {
     await server.stop();
     run(documented('Restoring a backup')[0] ?? '', join(folder, 'first'));
-    // As an older version left it.
+    // The permissions of an older version.
     chmodSync(join(server.dataDir, 'state', 'data.mdb'), 0o644);
     chmodSync(join(server.dataDir, 'hot'), 0o755);
     await expectRestored(join(folder, 'first', 'data'));
@@ -108,13 +108,13 @@ describe('a restore as documented', () => {
     expect(foreign(server.dataDir)).toEqual([]);
   });
 
-  test('on another machine brings everything back and makes nothing', async () => {
+  test('A documented restore on another machine restores everything and creates nothing', async () => {
     await server.stop();
     const home = join(folder, 'second');
     mkdirSync(home);
     run(documented('Restoring a backup')[1] ?? '', home);
     await expectRestored(join(home, 'data'));
-    // Nothing here knows of the revocation, which came after the backup.
+    // This machine does not know about the revocation, which came after the backup.
     expect((await decide(server.url, revokedKey)).status).toBe(200);
   });
 });

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CustomerNumber, FingerprintHash } from '../../src/base/brand.ts';
-import type { ListAction } from '../../src/core/decision.ts';
-import { openStore, type Store } from '../../src/store/open-store.ts';
+import type { CustomerNumber, FingerprintHash } from '../../src/kernel/brand.ts';
+import type { ListAction } from '../../src/risk/decision.ts';
+import { openStore, type Store } from '../../src/state/open-store.ts';
 import { createHash, randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { decide, gatehouse, get, newcomer, newCustomer, send, type Answer } from '../support/requests.ts';
 import { startServer, type RunningServer } from '../support/server.ts';
 
-/** The risk specification, sections 1, 2.1, 2.2, 4.1, 5, 7, 8 and 9: a test for each sentence that a decision can show. */
+/** Contract, 3 to 6: a test for each sentence that a decision can show. */
 
 const HEADLESS =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/139.0.0.0 Safari/537.36';
@@ -50,14 +50,14 @@ async function importRegistry(token: string, risk: number): Promise<void> {
   await gatehouse(server.dataDir, 'registry', 'import', file);
 }
 
-describe('1. What the service does', () => {
-  test('it receives a description of a session and returns a decision, a score and the rules that fired', async () => {
+describe('contract, 6: decisions and policy', () => {
+  test('A description of a session leads to a decision, a score and the rules that fired', async () => {
     const url = 'https://shop.example/checkout';
     const { json } = await ask({ ...newcomer(), url, user_agent: HEADLESS, event_type: 'checkout' });
     expect(json).toMatchObject({ decision: 'REVIEW', score: 71.5, reasons: ['device_headless', 'journey_direct_hit'] });
   });
 
-  test('the decision is one of five values, and each of them can be had', async () => {
+  test('The decision is one of five values, and each of them can occur', async () => {
     await putList(1, 'blocked-session', 'block');
     const bodies = [
       newcomer(),
@@ -76,14 +76,14 @@ describe('1. What the service does', () => {
     expect(decisions).toEqual(['ALLOW', 'ALLOW_WATCH', 'SOFT_CHALLENGE', 'REVIEW', 'BLOCK']);
   });
 
-  test('the shared registry protects in the background, without being seen', async () => {
+  test('The shared registry affects decisions without revealing customers', async () => {
     await importRegistry('known-bad', 90);
     const { json } = await ask({ ...newcomer(), session_token: 'known-bad' });
     expect(json).toMatchObject({ decision: 'SOFT_CHALLENGE', score: 70, reasons: ['registry_known_bad'] });
     expect(JSON.stringify(json)).not.toMatch(/customer/i);
   });
 
-  test('a list entry sits on top of the registry and never replaces it', async () => {
+  test('A list entry overrides the registry for its customer and never replaces it', async () => {
     await importRegistry('trusted-here', 90);
     await putList(1, 'trusted-here', 'allow');
     const here = await ask({ ...newcomer(), session_token: 'trusted-here' });
@@ -93,7 +93,7 @@ describe('1. What the service does', () => {
     expect(there.json['reasons']).toEqual(['registry_known_bad']);
   });
 
-  test("each customer's overlay is private", async () => {
+  test('Each customer’s lists are private', async () => {
     const other = await newCustomer(server.url, server.dataDir);
     await putList(1, 'private-block', 'block');
     expect((await ask({ ...newcomer(), session_token: 'private-block' })).json['decision']).toBe('BLOCK');
@@ -101,19 +101,19 @@ describe('1. What the service does', () => {
     expect(there.json).toMatchObject({ decision: 'ALLOW', reasons: [] });
   });
 
-  test('block always denies, and the other rules are still reported', async () => {
+  test('The action block always denies, and the other rules are still reported', async () => {
     await putList(1, 'always-denied', 'block');
     const { json } = await ask({ ...newcomer(), session_token: 'always-denied', user_agent: HEADLESS });
     expect(json).toMatchObject({ decision: 'BLOCK', score: 100, reasons: ['list_block', 'device_headless'] });
   });
 
-  test('watch changes nothing in the answer', async () => {
+  test('The action watch does not change the response', async () => {
     await putList(1, 'watched', 'watch');
     const { json } = await ask({ ...newcomer(), session_token: 'watched' });
     expect(json).toMatchObject({ decision: 'ALLOW', score: 0, reasons: [] });
   });
 
-  test('a change of a list is seen by every later decide', async () => {
+  test('Every later decide request sees a change of a list', async () => {
     for (let round = 0; round < 100; round++) {
       const action = round % 2 === 0 ? 'block' : 'allow';
       await putList(1, 'flip', action);
@@ -123,27 +123,27 @@ describe('1. What the service does', () => {
   });
 });
 
-describe('2.1 Decision request', () => {
-  test('ip: omitting it does not error, and everything derived from it is disabled', async () => {
+describe('contract, 4.1 and 4.2: the decide request', () => {
+  test('A missing ip is not an error and disables everything derived from it', async () => {
     expect((await ask({ ...newcomer(), ip: '192.168.1.9' })).json['reasons']).toEqual(['ip_not_public']);
     const { ip: _ip, ...without } = newcomer();
     const { status, json } = await ask(without);
     expect([status, json['reasons']]).toEqual([200, []]);
   });
 
-  test('ip: one that does not parse fires ip_invalid and is no error', async () => {
+  test('An ip that does not parse fires ip_invalid and is not an error', async () => {
     expect((await ask({ ...newcomer(), ip: '1.2.3' })).json['reasons']).toEqual(['ip_invalid']);
   });
 
-  test('user_agent feeds the device rules', async () => {
+  test('The user_agent is used by the device rules', async () => {
     expect((await ask({ ...newcomer(), user_agent: BOT })).json['reasons']).toEqual(['device_bot_user_agent']);
     expect((await ask({ ...newcomer(), user_agent: '' })).json['reasons']).toEqual(['device_missing_user_agent']);
     const { user_agent: _agent, ...without } = newcomer();
     expect((await ask(without)).json['reasons']).toEqual([]);
   });
 
-  test('url and referrer are used for journey confidence and for direct hits', async () => {
-    // In a session of its own each: two checkouts within 3 s would be too fast.
+  test('The url and referrer are used by the journey rules and for direct hits', async () => {
+    // Each in a separate session: two checkouts within 3 s would be too fast.
     const checkout = () => ({ ...newcomer(), event_type: 'checkout', url: 'https://shop.example/checkout' });
     expect((await ask(checkout())).json['reasons']).toEqual(['journey_direct_hit']);
     expect((await ask({ ...checkout(), event_type: 'login' })).json['reasons']).toEqual([]);
@@ -154,26 +154,26 @@ describe('2.1 Decision request', () => {
   });
 
   test.each([{}, { session_token: '' }, { session_token: ' \t' }, { session_token: null }])(
-    'session_token: empty or missing (%o) is SOFT_CHALLENGE',
+    'An empty or missing session_token (%o) leads to SOFT_CHALLENGE',
     async (token) => {
       const { session_token: _token, ...without } = newcomer();
       expect((await ask({ ...without, ...token })).json['decision']).toBe('SOFT_CHALLENGE');
     },
   );
 
-  test('entity_keys: any keys that the customer chooses, numbers taken as text', async () => {
+  test('entity_keys may have any names, and numbers are treated as text', async () => {
     const { json } = await ask({ ...newcomer(), entity_keys: { whatever: 7, contact: 'a@mailinator.com' } });
     expect(json['reasons']).toEqual(['identity_disposable_email']);
   });
 
-  test('headers: passed through, names without case, array values joined', async () => {
+  test('Header names are case-insensitive, and array values are joined', async () => {
     const noLanguage = await ask({ ...newcomer(), headers: { Accept: ['text/html', '*/*'] } });
     expect(noLanguage.json['reasons']).toEqual(['device_missing_accept_language']);
     const tool = await ask({ ...newcomer(), headers: { 'X-SVC-JA3': TOOL_JA3, 'Accept-Language': 'en' } });
     expect(tool.json['reasons']).toContain('device_tls_tool');
   });
 
-  test('event_type sets thresholds per action, without case; any text is taken', async () => {
+  test('The event_type selects thresholds, case-insensitively, and may be any text', async () => {
     const decisionOf = async (eventType: string): Promise<unknown> =>
       (await ask({ ...newcomer(), url: null, user_agent: BOT, event_type: eventType })).json['decision'];
     expect(await decisionOf('login')).toBe('SOFT_CHALLENGE');
@@ -182,18 +182,18 @@ describe('2.1 Decision request', () => {
     expect(await decisionOf('something else')).toBe('SOFT_CHALLENGE');
   });
 
-  test.each([0, 1, -5, 9_007_199_254_740_991])('timestamp is informational only (%d)', async (timestamp) => {
+  test.each([0, 1, -5, 9_007_199_254_740_991])('The timestamp field is informational only (%d)', async (timestamp) => {
     expect((await ask({ ...newcomer(), timestamp })).json).toMatchObject({ decision: 'ALLOW', score: 0 });
   });
 });
 
-describe('2.2 Decision response', () => {
-  test('request_id is unique per call', async () => {
+describe('contract, 5.1: the decide response', () => {
+  test('The request_id is unique per call', async () => {
     const ids = await Promise.all(Array.from({ length: 50 }, async () => (await ask(newcomer())).json['request_id']));
     expect(new Set(ids).size).toBe(50);
   });
 
-  test('score is 0 to 100', async () => {
+  test('The score is between 0 and 100', async () => {
     const worst = {
       ...newcomer(),
       user_agent: HEADLESS,
@@ -207,7 +207,7 @@ describe('2.2 Decision response', () => {
     expect(json['score']).toBeLessThanOrEqual(100);
   });
 
-  test('reasons is always an array, without duplicates', async () => {
+  test('The reasons are always an array, without duplicates', async () => {
     expect((await ask(newcomer())).json['reasons']).toEqual([]);
     const { json } = await ask({
       ...newcomer(),
@@ -218,19 +218,19 @@ describe('2.2 Decision response', () => {
     expect(new Set(reasons).size).toBe(reasons.length);
   });
 
-  test('review_hint is one sentence for what a person may look at, else empty', async () => {
+  test('The review_hint is one sentence for decisions that people may review, otherwise empty', async () => {
     expect((await ask(newcomer())).json['review_hint']).toBe('');
     expect((await ask({ ...newcomer(), user_agent: HEADLESS })).json['review_hint']).toMatch(
       /^Strongest evidence: .+\.$/,
     );
   });
 
-  test('latency_ms is an integer', async () => {
+  test('The latency_ms is an integer', async () => {
     const latency = Number((await ask(newcomer())).json['latency_ms']);
     expect(Number.isInteger(latency) && latency >= 0).toBe(true);
   });
 
-  test('session_mode: no_session, unverified and full', async () => {
+  test('The session_mode is no_session, unverified or full', async () => {
     const collector = collectorToken(Math.floor(Date.now() / 1000) - 5);
     expect((await ask({})).json['session_mode']).toBe('no_session');
     expect((await ask(newcomer())).json['session_mode']).toBe('unverified');
@@ -238,9 +238,9 @@ describe('2.2 Decision response', () => {
     expect((await ask({ ...newcomer(), session_token: 'st1.garbage' })).json['session_mode']).toBe('unverified');
   });
 
-  test('shadow_routed is a boolean, and true closely under BLOCK', async () => {
+  test('shadow_routed is a boolean, and true just below BLOCK', async () => {
     expect(typeof (await ask(newcomer())).json['shadow_routed']).toBe('boolean');
-    // 0.70 headless, 0.20 private address, 0.05 old token: 77.2 under the 80 of a login.
+    // 0.70 headless, 0.20 private address, 0.05 old token: 77.2, below the 80 of a login.
     const near = {
       ...newcomer(),
       ip: '10.0.0.1',
@@ -253,8 +253,8 @@ describe('2.2 Decision response', () => {
   });
 });
 
-describe('4.1 POST /v1/decide', () => {
-  test('an empty session_token: SOFT_CHALLENGE at once, without the engine, never BLOCK', async () => {
+describe('contract, 3.9 and 4.3: a missing session token and rate-limit headers', () => {
+  test('An empty session_token leads to SOFT_CHALLENGE without scoring, never to BLOCK', async () => {
     const worst = { ip: '10.0.0.1', user_agent: HEADLESS, url: '/.env', session_token: '', event_type: 'payment' };
     const { json } = await ask(worst);
     expect(json).toMatchObject({
@@ -265,20 +265,20 @@ describe('4.1 POST /v1/decide', () => {
     });
   });
 
-  test('lists do not apply without a fingerprint', async () => {
+  test('Lists do not apply without a fingerprint', async () => {
     await putList(1, '', 'block');
     expect((await ask({ ...newcomer(), session_token: '' })).json['decision']).toBe('SOFT_CHALLENGE');
   });
 
-  test('the answer carries the rate-limit headers', async () => {
+  test('The response has the rate-limit headers', async () => {
     const { headers } = await ask(newcomer());
     for (const name of ['x-svc-rl-limit', 'x-svc-rl-remaining', 'x-svc-rl-reset'])
       expect(headers[name]).toMatch(/^\d+$/);
   });
 });
 
-describe('5. Authentication', () => {
-  test('a secret key signs with itself, a public key with its SHA-256 digest or that digest in hex', async () => {
+describe('contract, 3: authentication and signing', () => {
+  test('A secret key signs with itself, a public key with its SHA-256 digest or that digest in hex', async () => {
     expect((await decide(server.url, server.secretKey)).status).toBe(200);
     expect((await decide(server.url, server.publicKey)).status).toBe(200);
     const { createHmac } = await import('node:crypto');
@@ -296,26 +296,26 @@ describe('5. Authentication', () => {
     expect(answer.status).toBe(200);
   });
 
-  test('a failed signature check, or an unknown key, yields 401', async () => {
+  test('A wrong signature and an unknown key lead to 401', async () => {
     expect((await decide(server.url, server.secretKey, newcomer(), { signedBody: 'x' })).status).toBe(401);
     expect((await decide(server.url, `sk_live_${'x'.repeat(38)}`)).status).toBe(401);
   });
 
-  test('public-key integrity: the body cannot be changed', async () => {
+  test('A changed body of a public-key request is rejected', async () => {
     expect((await decide(server.url, server.publicKey, newcomer(), { signedBody: '{}' })).status).toBe(401);
   });
 });
 
-describe('7. Errors', () => {
-  test('an error is a problem with type, title, status, code, detail and request_id', async () => {
+describe('contract, 5.5: status codes', () => {
+  test('An error is a problem with type, title, status, code, detail and request_id', async () => {
     const answer = await decide(server.url, server.secretKey, '{');
     expect(answer.headers['content-type']).toBe('application/problem+json');
     expect(Object.keys(answer.json).sort()).toEqual(['code', 'detail', 'request_id', 'status', 'title', 'type']);
   });
 });
 
-describe('8. Limits', () => {
-  test('every decide response carries the three rate-limit headers, errors too', async () => {
+describe('contract, 3.9 and 16: limits', () => {
+  test('Every decide response has the three rate-limit headers, including errors', async () => {
     const answers = [
       await ask(newcomer()),
       await decide(server.url, server.secretKey, '{'),
@@ -332,7 +332,7 @@ describe('8. Limits', () => {
     }
   });
 
-  test('X-SVC-Rl-Reset is the Unix second at which the window ends, and remaining falls within it', async () => {
+  test('X-SVC-Rl-Reset is the Unix second at which the window ends, and the remaining number decreases within it', async () => {
     const [first, second] = [await ask(newcomer()), await ask(newcomer())];
     const reset = Number(first.headers['x-svc-rl-reset']);
     const now = Date.now() / 1000;
@@ -345,7 +345,7 @@ describe('8. Limits', () => {
 });
 
 describe('the table of hosting networks', () => {
-  test('data centres are found without a database of networks, and relays are not taken for them', async () => {
+  test('Data centres are recognised without a network database, and relays are not taken for them', async () => {
     const { json } = await ask({ ...newcomer(), ip: '52.95.110.1' });
     expect(json['reasons']).toEqual(['ip_hosting']);
     expect((await ask({ ...newcomer(), ip: '2a01:4f8:1:2::3' })).json['reasons']).toEqual(['ip_hosting']);
@@ -353,8 +353,8 @@ describe('the table of hosting networks', () => {
   });
 });
 
-describe('9. Versioning', () => {
-  test('all paths carry the prefix /v1', async () => {
+describe('contract, 1.3: versions', () => {
+  test('All paths require the prefix /v1', async () => {
     expect((await send(server.url, server.secretKey, { path: '/decide' })).status).toBe(404);
     expect((await send(server.url, server.secretKey, { path: '/v2/decide' })).status).toBe(404);
   });
@@ -381,8 +381,8 @@ describe('what an operator sees', () => {
     expect(json).toMatchObject({ version: expect.any(String) as string, transport: expect.any(String) as string });
   });
 
-  test('a decision has one canonical log line, and no line holds a key, a token or an identity', async () => {
-    // The tests before may have used up this second's lines.
+  test('A decision has one canonical log line, and no line contains a key, a token or an identity', async () => {
+    // Earlier tests may have used up this second's log lines.
     await new Promise((done) => setTimeout(done, 1_100));
     const { json } = await ask({
       ...newcomer(),
@@ -397,7 +397,7 @@ describe('what an operator sees', () => {
     }
   });
 
-  test('/metrics counts decisions, rules, refusals, batches and layers', async () => {
+  test('/metrics counts decisions, rules, rejections, batches and layers', async () => {
     await ask({ ...newcomer(), user_agent: HEADLESS });
     const { text } = await get(server.url, '/metrics');
     for (const line of [

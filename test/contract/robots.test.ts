@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parseRobots, ROBOTS_BYTES_MAX, type RobotsRules } from '../../src/extract/fetch/robots-rules.ts';
 import { leastCpuMs } from '../support/cpu-time.ts';
 
-/** Titles name the sections of RFC 9309; our product token takes the place of the example's. */
+/** Titles name the sections of RFC 9309; our product token replaces that of its examples. */
 
 const ORIGIN = 'https://www.example.com';
 
@@ -29,21 +29,21 @@ User-agent: Gatehouse/2.0 (the same token)
 Disallow: /d
 `;
 
-  test('is compared without case, up to the end of the token, and groups of one token are one', () => {
+  test('A User-Agent line is compared case-insensitively up to the end of the token, and groups with the same token are merged', () => {
     expect(['/a', '/b', '/c', '/d'].map((path) => allows(groups, path))).toEqual([false, true, true, false]);
   });
 
-  test('of a longer token is another crawler’s', () => {
+  test('A User-Agent line with a longer or shorter token belongs to another crawler', () => {
     expect(allows('User-agent: GatehouseNews\nDisallow: /', '/')).toBe(true);
     expect(allows('User-agent: Gate\nDisallow: /', '/')).toBe(true);
   });
 
-  test('with * stands for those that no group names, and without it they have no rules', () => {
+  test('A User-Agent line with * applies to crawlers without a group; without it they have no rules', () => {
     expect(allows('User-agent: *\nDisallow: /x', '/x')).toBe(false);
     expect(allows('User-agent: OtherBot\nDisallow: /', '/')).toBe(true);
   });
 
-  test('may stand several times above one group', () => {
+  test('Several User-Agent lines may precede one group', () => {
     expect(allows('User-agent: OtherBot\nUser-agent: Gatehouse\nDisallow: /x', '/x')).toBe(false);
   });
 });
@@ -51,27 +51,27 @@ Disallow: /d
 describe('2.2.2: the Allow and Disallow lines', () => {
   const simple = 'User-agent: *\nDisallow: *.gif$\nDisallow: /example/\nAllow: /publications/\n';
 
-  test('of the simple example', () => {
+  test('The simple example of RFC 9309 is evaluated correctly', () => {
     expect(
       ['/a.gif', '/a.gif?x', '/example/', '/example', '/publications/a', '/'].map((path) => allows(simple, path)),
     ).toEqual([false, true, false, true, true, true]);
   });
 
-  test('decide by the longest match, and Allow where two are as long', () => {
+  test('The longest match decides, and Allow wins when two are equally long', () => {
     const longest = 'User-agent: Gatehouse\nAllow: /example/page/\nDisallow: /example/page/disallowed.gif\n';
     expect(allows(longest, '/example/page/a.gif')).toBe(true);
     expect(allows(longest, '/example/page/disallowed.gif')).toBe(false);
     expect(allows('User-agent: *\nDisallow: /p\nAllow: /p', '/p')).toBe(true);
   });
 
-  test('are case-sensitive, begin at the path’s first octet, and an empty one says nothing', () => {
+  test('Rules are case-sensitive, match from the path’s first octet, and an empty one has no effect', () => {
     expect(allows('User-agent: *\nDisallow: /A', '/a')).toBe(true);
     expect(allows('User-agent: *\nDisallow: /b', '/a/b')).toBe(true);
     expect(allows('User-agent: *\nDisallow:', '/')).toBe(true);
     expect(allows('User-agent: Gatehouse\n\nUser-agent: *\nDisallow: /x', '/x')).toBe(false);
   });
 
-  test('never refuse robots.txt itself', () => {
+  test('Rules never disallow robots.txt itself', () => {
     expect(allows('User-agent: *\nDisallow: /', '/robots.txt')).toBe(true);
     expect(allows('User-agent: *\nDisallow: /', '/robots.txt.bak')).toBe(false);
   });
@@ -86,11 +86,11 @@ describe('2.2.2: the Allow and Disallow lines', () => {
     ['/foo/bar/%62%61%7A', '/foo/bar/baz'],
     ['/foo/bar/baz', '/foo/bar/%62%61%7A'],
     ['/a[b]|c', '/a[b]|c'],
-  ])('%s refuses %s, which means the same', (rule, path) => {
+  ])('The rule %s disallows %s, which is equivalent', (rule, path) => {
     expect(allows(`User-agent: *\nDisallow: ${rule}`, path)).toBe(false);
   });
 
-  test('tell an escaped slash in a path from a slash', () => {
+  test('An escaped slash in a path differs from a slash', () => {
     expect(allows('User-agent: *\nDisallow: /a%2Fb', '/a/b')).toBe(true);
     expect(allows('User-agent: *\nDisallow: /a%2fb', '/a%2Fb')).toBe(false);
   });
@@ -105,14 +105,14 @@ describe('2.2.3: special characters', () => {
     ['/path/file-with-a-%2A.html', '', '/path/file-with-a-*.html', true],
     ['/path/file-with-a-%2A.html', '', '/path/file-with-a-%2A.html', false],
     ['/path/foo-%24', '', '/path/foo-%24', false],
-  ])('%s %s for %s', (rule, comment, path, allowed) => {
+  ])('The special characters in the rule %s %s are matched against %s', (rule, comment, path, allowed) => {
     const line = rule.startsWith('#') ? `Disallow: / ${rule}` : `Disallow: ${rule} # ${comment}`;
     expect(allows(`User-agent: *\n${line}`, path)).toBe(allowed);
   });
 });
 
 describe('2.2.4: other records', () => {
-  test('do not part a group', () => {
+  test('Other records do not split a group', () => {
     const text = `User-agent: Gatehouse
 Sitemap: https://www.example.com/map.xml
 Host: example.com
@@ -123,7 +123,7 @@ Disallow: /x`;
     expect(allows(text, '/x')).toBe(false);
   });
 
-  test('Sitemap is read, absolute, and once', () => {
+  test('Sitemap addresses are resolved to absolute ones and deduplicated', () => {
     const text =
       'Sitemap: /a.xml\nsitemap:https://cdn.example/b.xml#part\nSitemap: /a.xml\nSitemap: ftp://x/\nSitemap: http://%\n';
     expect(rules(text).sitemaps).toEqual([`${ORIGIN}/a.xml`, 'https://cdn.example/b.xml']);
@@ -135,20 +135,20 @@ Disallow: /x`;
     ['User-agent: *\nCrawl-delay: soon', null],
     ['User-agent: *\nCrawl-delay: -1', null],
     ['User-agent: OtherBot\nCrawl-delay: 5', null],
-  ])('Crawl-delay of %j is %j ms', (text, delay) => {
+  ])('The Crawl-delay of %j is %j ms', (text, delay) => {
     expect(rules(text).crawlDelayMs).toBe(delay);
   });
 });
 
 describe('2.3 and 2.5: files as they are', () => {
-  test('with a byte order mark, other line ends, no end, and lines that are nothing', () => {
+  test('Files with a byte order mark, mixed line endings, no final line break and nonsense lines are parsed', () => {
     expect(allows('\uFEFFUser-agent: *\rDisallow: /x\r\nnonsense\n: \nDisallow /y\n  Disallow  :  /z  ', '/z')).toBe(
       false,
     );
     expect(allows('\uFEFFUser-agent: *\rDisallow: /x', '/x')).toBe(false);
   });
 
-  test('without colons is read as it is meant, and a sentence is not', () => {
+  test('Lines without colons are parsed as intended, and sentences are not', () => {
     const text = `User-agent Gatehouse
       Disallow /private  # the members
       Disallow\t/a:b
@@ -167,18 +167,18 @@ describe('2.3 and 2.5: files as they are', () => {
     expect([rules.crawlDelayMs, rules.sitemaps]).toEqual([2_000, ['https://example.com/s.xml']]);
   });
 
-  test('an HTML page in its place has no rules', () => {
+  test('An HTML page instead of robots.txt has no rules', () => {
     expect(allows('<!doctype html><title>User-agent: *</title>\n<p>Disallow: /</p>', '/')).toBe(true);
   });
 
-  test('rules are read within the first 500 KiB, and not beyond what is read', () => {
+  test('Rules within the first 500 KiB apply, and rules beyond the read limit do not', () => {
     const filler = '#'.repeat(511_000);
     expect(ROBOTS_BYTES_MAX).toBeGreaterThanOrEqual(500 * 1024);
     expect(allows(`User-agent: *\n${filler}\nDisallow: /x`, '/x')).toBe(false);
     expect(allows(`User-agent: *\n${filler}${filler}\nDisallow: /x`, '/x')).toBe(true);
   });
 
-  test('cut in the middle of a line are read without that line', () => {
+  test('A rule that is truncated in the middle of its line is ignored', () => {
     const head = 'User-agent: *\nDisallow: /x\n';
     const cut = `${head}${'#'.repeat(ROBOTS_BYTES_MAX - head.length - 12)}\nDisallow: /private`;
     expect(cut.slice(0, ROBOTS_BYTES_MAX).endsWith('Disallow: /')).toBe(true);
@@ -190,7 +190,7 @@ describe('2.3 and 2.5: files as they are', () => {
     ['wildcards', (index: number) => `/${index}${'*a'.repeat(8)}b$`],
     ['a wildcard in front of long rules', (index: number) => `/*${'a'.repeat(200)}${index}`],
     ['long rules', (index: number) => `/${'a'.repeat(1_990)}${index}`],
-  ])('made to be slow by %s are checked in bounded time', (_name, pattern) => {
+  ])('Rules designed to be slow by %s are checked in bounded time', (_name, pattern) => {
     let text = 'User-agent: *\n';
     for (let index = 0; text.length < 500_000; index++) text += `Disallow: ${pattern(index)}\n`;
     const parsed = rules(text);
@@ -198,7 +198,7 @@ describe('2.3 and 2.5: files as they are', () => {
     expect(leastCpuMs(2_000, allows)).toBeLessThan(2_000);
   });
 
-  test('with more wildcards than are looked at refuse more, never less', () => {
+  test('Rules with more wildcards than the limit disallow more, never less', () => {
     let text = 'User-agent: *\nAllow: /*/open\n';
     for (let index = 0; index < 4_000; index++)
       text += `Disallow: /shop${index}/*/buy\nAllow: /shop${index}/*/buy/help\n`;

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sharedServer, type SharedServer } from '../support/shared-server.ts';
 
-/** Risk specification, sections 4.1 and 5: a client that is none of our code, with openssl and curl alone, gets a decision. */
+/** Contract, 3.3 and 4.1: a client that uses none of our code, only openssl and curl, gets a decision. */
 
 const SCRIPT = fileURLToPath(new URL('../../scripts/decide.sh', import.meta.url));
 
@@ -28,7 +28,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Runs the example with a TMPDIR of its own, in which it must leave nothing. */
+/** Runs the example with its own TMPDIR, in which it must leave nothing. */
 async function run(
   environment: Readonly<Record<string, string>>,
   args: readonly string[] = [],
@@ -41,7 +41,7 @@ async function run(
       { env: { PATH: process.env['PATH'] ?? '', TMPDIR: folder, URL: server.url, ...environment } },
       (error, stdout, stderr) => done({ exitCode: error === null ? 0 : Number(error.code), stdout, stderr }),
     );
-    // The script may end before it reads.
+    // The script may end before it reads its input.
     child.stdin?.on('error', () => {}).end(input);
   });
   expect((await readdir(folder)).filter((name) => name.startsWith('tmp.'))).toEqual([]);
@@ -56,43 +56,52 @@ async function fileWith(text: string): Promise<string> {
 
 const DECIDED = expect.objectContaining({ decision: expect.any(String), score: expect.any(Number) });
 
-describe('section 5: signed by openssl, sent by curl', () => {
-  it.each(['secretKey', 'publicKey'] as const)('gets a decision on its example with the %s', async (kind) => {
-    const { exitCode, stdout, stderr } = await run({ KEY: server[kind] });
-    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
-    expect(JSON.parse(stdout)).toEqual(DECIDED);
-    expect(JSON.parse(stdout)).toMatchObject({ reasons: ['device_http_library'] });
-  });
+describe('contract, 3.3: signed by openssl, sent by curl', () => {
+  it.each(['secretKey', 'publicKey'] as const)(
+    'The shell example gets a decision on its example body with the %s',
+    async (kind) => {
+      const { exitCode, stdout, stderr } = await run({ KEY: server[kind] });
+      expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+      expect(JSON.parse(stdout)).toEqual(DECIDED);
+      expect(JSON.parse(stdout)).toMatchObject({ reasons: ['device_http_library'] });
+    },
+  );
 
-  it.each(['secretKey', 'publicKey'] as const)('signs a body of UTF-8 from a file with the %s', async (kind) => {
-    const file = await fileWith('{\n  "session_token": "s1",\n  "entity_keys": { "name": "Zoë 李 🙂" }\n}\n\n');
-    const { exitCode, stdout } = await run({ KEY: server[kind], URL: `${server.url}/` }, [file]);
-    expect(exitCode).toBe(0);
-    expect(JSON.parse(stdout)).toEqual(DECIDED);
-  });
+  it.each(['secretKey', 'publicKey'] as const)(
+    'The shell example signs a UTF-8 body from a file with the %s',
+    async (kind) => {
+      const file = await fileWith('{\n  "session_token": "s1",\n  "entity_keys": { "name": "Zoë 李 🙂" }\n}\n\n');
+      const { exitCode, stdout } = await run({ KEY: server[kind], URL: `${server.url}/` }, [file]);
+      expect(exitCode).toBe(0);
+      expect(JSON.parse(stdout)).toEqual(DECIDED);
+    },
+  );
 
-  it('signs a body from its standard input', async () => {
+  it('The shell example signs a body from its standard input', async () => {
     const { exitCode, stdout } = await run({ KEY: server.secretKey }, ['-'], '{}');
     expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ decision: 'SOFT_CHALLENGE', reasons: ['missing_session_token'] });
   });
 });
 
-describe('section 7: what is refused', () => {
-  it.each(['sk_live_', 'pk_live_'])('ends with 1 and the problem for a key %s… that is not known', async (prefix) => {
-    const { exitCode, stdout, stderr } = await run({ KEY: `${prefix}3AHOVcjqx4BIPWdkry5CJQXelsz6DKRYOPpP55` });
-    expect(exitCode).toBe(1);
-    expect(JSON.parse(stdout)).toMatchObject({ status: 401, code: 'unknown_key' });
-    expect(stderr).toContain('401');
-  });
+describe('contract, 5.5: what is refused', () => {
+  it.each(['sk_live_', 'pk_live_'])(
+    'The shell example exits with 1 and prints the problem for an unknown key %s…',
+    async (prefix) => {
+      const { exitCode, stdout, stderr } = await run({ KEY: `${prefix}3AHOVcjqx4BIPWdkry5CJQXelsz6DKRYOPpP55` });
+      expect(exitCode).toBe(1);
+      expect(JSON.parse(stdout)).toMatchObject({ status: 401, code: 'unknown_key' });
+      expect(stderr).toContain('401');
+    },
+  );
 
-  it('ends with 1 and the problem for a body that is no JSON', async () => {
+  it('The shell example exits with 1 and prints the problem for a body that is not JSON', async () => {
     const { exitCode, stdout } = await run({ KEY: server.secretKey }, [await fileWith('{"session_token":')]);
     expect(exitCode).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({ status: 400, code: 'malformed_json' });
   });
 
-  it('ends with 1 when nothing answers', async () => {
+  it('The shell example exits with 1 when there is no server', async () => {
     const { exitCode, stderr } = await run({ KEY: server.secretKey, URL: 'http://127.0.0.1:1' });
     expect(exitCode).toBe(1);
     expect(stderr).not.toBe('');
@@ -100,9 +109,9 @@ describe('section 7: what is refused', () => {
 
   it.each([
     ['no key', {}, []],
-    ['something that is no key', { KEY: 'secret' }, []],
-    ['a file that is not there', { KEY: 'sk_live_x' }, ['/nowhere/body.json']],
-  ])('ends with 2 for %s', async (_, environment, args) => {
+    ['a text that is not a key', { KEY: 'secret' }, []],
+    ['a missing file', { KEY: 'sk_live_x' }, ['/nowhere/body.json']],
+  ])('The shell example exits with 2 for %s', async (_, environment, args) => {
     const { exitCode, stdout, stderr } = await run(environment, args);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
     expect(stderr).not.toBe('');

@@ -17,9 +17,9 @@ import {
   type Receiver,
 } from '../support/webhooks.ts';
 
-/** Open points, section 4, "Durability": nothing that was answered is lost, however the process ends. */
+/** Contract, 10.9: no delivery of an answered decision is lost, however the process ends. */
 
-/** GATEHOUSE_KILLS in the environment of the tests makes a run of another length. */
+/** GATEHOUSE_KILLS in the environment of the tests sets the number of kills. */
 const KILLS = Number(process.env['GATEHOUSE_KILLS'] ?? (IS_FULL ? 20 : 1));
 const ALLOWED = { GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8' };
 
@@ -47,7 +47,7 @@ describe('a server that ends and starts again', () => {
   });
 
   describe('SIGKILL under load', () => {
-    test(`every answered decision reaches the receiver, over ${KILLS} kills`, async () => {
+    test(`Every answered decision reaches the receiver, over ${KILLS} kills`, async () => {
       const { secretKey } = server;
       await webhookClient(server.url, secretKey).create(receiver.url, 'ALLOW', 'SOFT_CHALLENGE');
       const answered: string[] = [];
@@ -78,13 +78,13 @@ describe('a server that ends and starts again', () => {
       };
       await eventually('all of them', () => Promise.resolve(missing().length === 0 ? true : null)).catch(() => null);
       expect(missing()).toEqual([]);
-      // What was answered is in the log too, and it says that all of it arrived.
+      // All answered decisions are in the log too, and it shows that all of them arrived.
       const { deliveries } = webhookClient(server.url, secretKey);
       await eventually('the log', async () => ((await deliveries('?status=pending')).length === 0 ? true : null));
       expect(await deliveries('?status=failed')).toEqual([]);
     }, 180_000);
 
-    test('a delivery that waits for its retry goes on after it, and has four attempts at most', async () => {
+    test('A delivery that waits for its retry continues after a SIGKILL, and has four attempts at most', async () => {
       const { secretKey } = server;
       await webhookClient(server.url, secretKey).create(receiver.url, 'ALLOW');
       receiver.answers(500);
@@ -109,7 +109,7 @@ describe('a server that ends and starts again', () => {
   });
 
   describe('SIGTERM', () => {
-    test('with deliveries in flight and waiting: exit code 0 in time, and all of them go on after the next start', async () => {
+    test('SIGTERM with deliveries in flight and waiting ends in time with code 0, and all of them continue after the next start', async () => {
       const { secretKey } = server;
       const hanging = await startHostile('never_answers');
       const { create } = webhookClient(server.url, secretKey);
@@ -137,7 +137,7 @@ describe('a server that ends and starts again', () => {
 });
 
 describe('endpoints that hang', () => {
-  test('do not delay one that answers', async () => {
+  test('Endpoints that hang do not delay an endpoint that responds', async () => {
     const { url: serverUrl, secretKey } = await sharedServer();
     const hanging = await Promise.all(Array.from({ length: 3 }, () => startHostile('never_answers')));
     const { create } = webhookClient(serverUrl, secretKey);
@@ -155,7 +155,7 @@ describe('endpoints that hang', () => {
     const lateMs = arrivals
       .map((arrival) => arrival.atMs - (answeredAt.get(requestIdOf(arrival)) ?? 0))
       .sort((a, b) => a - b);
-    // An attempt at one that hangs takes 5 s.
+    // An attempt at a hanging endpoint takes 5 s.
     expect(lateMs.at(-1)).toBeLessThan(3_000);
     await Promise.all([...hanging, receiver].map((one) => one.close()));
   }, 180_000);

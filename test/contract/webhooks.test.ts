@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { DECISIONS, type Decision } from '../../src/core/decision.ts';
+import { DECISIONS, type Decision } from '../../src/risk/decision.ts';
 import { bearer } from '../support/manage.ts';
 import { newCustomer, type Answer } from '../support/requests.ts';
 import { sharedServer, type SharedServer } from '../support/shared-server.ts';
@@ -19,7 +19,7 @@ import {
   WHOLE_SECRET,
 } from '../support/webhooks.ts';
 
-/** The risk specification, sections 2.4, 2.5, 3, 4.3 and 6, and the open points, section 4: a test for each sentence. */
+/** Contract, 10: a test for each sentence. */
 
 let server: SharedServer;
 let receiver: Receiver;
@@ -33,7 +33,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   receiver = await startReceiver();
 });
-// Each test has the webhooks of its own only.
+// Each test starts without webhooks.
 afterEach(async () => {
   const { data } = await client.ask('GET', '/v1/webhooks');
   for (const { id } of data as { id: string }[]) await client.ask('DELETE', `/v1/webhooks/${id}`);
@@ -43,14 +43,14 @@ afterEach(async () => {
 const decided = async (value: Decision): Promise<string> =>
   String((await decideTo(server.url, server.secretKey, value)).json['request_id']);
 
-/** The webhook, when its health says so; it may be told a moment after the delivery. */
+/** Waits until the webhook has the given health, which is updated shortly after a delivery. */
 const withHealth = (id: string, health: object): Promise<Record<string, unknown>> =>
   eventually(`${id} with ${JSON.stringify(health)}`, async () => {
     const shown = await client.ask('GET', `/v1/webhooks/${id}`);
     return Object.entries(health).every(([name, value]) => shown[name] === value) ? shown : null;
   });
 
-/** The formula of the specification, section 6. */
+/** The formula of contract, 10.4. */
 const signatureOf = (secret: string, body: Buffer): string => createHmac('sha256', secret).update(body).digest('hex');
 const header = ({ headers }: Arrival, name: string): string => String(headers[name]);
 const verifies = (secret: string, { body, headers }: Arrival): boolean => {
@@ -62,8 +62,8 @@ const verifies = (secret: string, { body, headers }: Arrival): boolean => {
   }
 };
 
-describe('2.4 Webhook', () => {
-  test('the record has its fields in the contract’s order', async () => {
+describe('contract, 10.1: the record', () => {
+  test('A webhook has its fields in the contract’s order', async () => {
     const made = await client.create(receiver.url, 'BLOCK');
     const fields = [
       'id',
@@ -97,7 +97,7 @@ describe('2.4 Webhook', () => {
     });
   });
 
-  test('any combination of event types is valid', async () => {
+  test('Any combination of event types is valid', async () => {
     for (const eventTypes of [['ALLOW'], ['BLOCK', 'ALLOW'], [...DECISIONS]] as const) {
       const answer = await bearer(server.url, server.secretKey, 'POST', '/v1/webhooks', {
         url: receiver.url,
@@ -108,7 +108,7 @@ describe('2.4 Webhook', () => {
     }
   });
 
-  test('the secret is whole in the creation alone, and masked in listings', async () => {
+  test('The secret is complete only in the response of the creation, and masked otherwise', async () => {
     const { id, secret } = await client.create(receiver.url, 'BLOCK');
     expect(secret).toMatch(WHOLE_SECRET);
     const shown = await bearer(server.url, server.secretKey, 'GET', `/v1/webhooks/${id}`);
@@ -122,14 +122,14 @@ describe('2.4 Webhook', () => {
     expect(server.stdout() + server.stderr()).not.toContain(secret);
   });
 
-  test('each has a secret of its own', async () => {
+  test('Each webhook has its own secret', async () => {
     const [one, other] = [await client.create(receiver.url, 'BLOCK'), await client.create(receiver.url, 'BLOCK')];
     expect(one.secret).not.toBe(other.secret);
   });
 });
 
-describe('2.5 Webhook delivery record', () => {
-  test('it has its fields in the contract’s order, and so have its attempts', async () => {
+describe('contract, 10.8: the delivery record', () => {
+  test('A delivery and its attempts have their fields in the contract’s order', async () => {
     const { id } = await client.create(receiver.url, 'BLOCK');
     const requestId = await decided('BLOCK');
     const row = await client.ended(`?request_id=${requestId}`);
@@ -172,7 +172,7 @@ describe('2.5 Webhook delivery record', () => {
     expect(Math.abs(row.created_at - Date.now() / 1000)).toBeLessThan(10);
   });
 
-  test('a decision’s delivery can be read as soon as it was answered', async () => {
+  test('A delivery can be read as soon as its decision was answered', async () => {
     await client.create(receiver.url, 'SOFT_CHALLENGE');
     for (let n = 0; n < 20; n++) {
       const requestId = await decided('SOFT_CHALLENGE');
@@ -181,8 +181,8 @@ describe('2.5 Webhook delivery record', () => {
   });
 });
 
-describe('3. Webhook health', () => {
-  test('10 failed deliveries in a row make it unhealthy, and nothing more is sent', async () => {
+describe('contract, 10.7: health', () => {
+  test('Ten failed deliveries in a row make a webhook unhealthy, and nothing more is sent', async () => {
     receiver.answers(410);
     const { id } = await client.create(receiver.url, 'BLOCK');
     for (let n = 0; n < 10; n++) {
@@ -198,7 +198,7 @@ describe('3. Webhook health', () => {
     expect(receiver.arrivals).toHaveLength(10);
   });
 
-  test('9 failed ones and a success leave it healthy', async () => {
+  test('Nine failed deliveries and a success leave a webhook healthy', async () => {
     receiver.answers(410, 410, 410, 410, 410, 410, 410, 410, 410, 200, 410);
     const { id } = await client.create(receiver.url, 'BLOCK');
     for (let n = 0; n < 11; n++) await client.ended(`?request_id=${await decided('BLOCK')}`);
@@ -206,7 +206,7 @@ describe('3. Webhook health', () => {
     expect(receiver.arrivals).toHaveLength(11);
   });
 
-  test('a test that succeeds heals it, and the next matching decision is delivered', async () => {
+  test('A successful test heals a webhook, and the next matching decision is delivered', async () => {
     receiver.answers(...Array.from({ length: 11 }, () => 410), 200);
     const { id } = await client.create(receiver.url, 'BLOCK');
     for (let n = 0; n < 10; n++) await client.ended(`?request_id=${await decided('BLOCK')}`);
@@ -226,7 +226,7 @@ describe('3. Webhook health', () => {
     expect(row).toMatchObject({ status: 'succeeded', trigger: 'decision' });
   });
 
-  test('after the cool-down the next matching decision is a probe, whose success resumes all', async () => {
+  test('After the cool-down the next matching decision is a probe, whose success resumes all deliveries', async () => {
     receiver.answers(...Array.from({ length: 10 }, () => 410), 200);
     const { id } = await client.create(receiver.url, 'BLOCK');
     for (let n = 0; n < 10; n++) await client.ended(`?request_id=${await decided('BLOCK')}`);
@@ -242,8 +242,8 @@ describe('3. Webhook health', () => {
   }, 180_000);
 });
 
-describe('4.3 Webhooks', () => {
-  test('POST creates one, and its answer is kept by nobody', async () => {
+describe('contract, 10.2: endpoints', () => {
+  test('POST creates a webhook, and its response must not be cached', async () => {
     const body = { url: receiver.url, event_types: ['BLOCK'], description: 'to the desk' };
     const made = await bearer(server.url, server.secretKey, 'POST', '/v1/webhooks', body);
     expect(made).toMatchObject({ status: 201, json: body });
@@ -252,7 +252,7 @@ describe('4.3 Webhooks', () => {
     expect((await client.ask('GET', made.headers['location'] ?? ''))['id']).toBe(made.json['id']);
   });
 
-  test('GET lists the caller’s own, newest first, page by page', async () => {
+  test('GET lists the caller’s own webhooks, newest first, page by page', async () => {
     const ids = [];
     for (let n = 0; n < 5; n++) ids.unshift((await client.create(receiver.url, 'BLOCK')).id);
     const all = await client.ask('GET', '/v1/webhooks');
@@ -265,7 +265,7 @@ describe('4.3 Webhooks', () => {
     expect(seen).toEqual(ids);
   });
 
-  test('DELETE deletes it, and nothing more is sent', async () => {
+  test('DELETE removes a webhook, and nothing more is sent', async () => {
     const { id } = await client.create(receiver.url, 'SOFT_CHALLENGE');
     await client.ended(`?request_id=${await decided('SOFT_CHALLENGE')}`);
     const path = `/v1/webhooks/${id}`;
@@ -279,7 +279,7 @@ describe('4.3 Webhooks', () => {
     expect(receiver.arrivals).toHaveLength(1);
   });
 
-  test('DELETE ends what is pending to it', async () => {
+  test('DELETE ends the pending deliveries of a webhook', async () => {
     receiver.answers(500);
     const { id } = await client.create(receiver.url, 'SOFT_CHALLENGE');
     await decided('SOFT_CHALLENGE');
@@ -289,7 +289,7 @@ describe('4.3 Webhooks', () => {
     expect(receiver.arrivals).toHaveLength(1);
   });
 
-  test('GET deliveries shows those of all the caller’s webhooks, newest first, and filters', async () => {
+  test('GET deliveries returns those of all the caller’s webhooks, newest first, and supports filters', async () => {
     const bad = await startReceiver();
     bad.answers(410);
     const good = await client.create(receiver.url, 'SOFT_CHALLENGE', 'REVIEW');
@@ -318,7 +318,7 @@ describe('4.3 Webhooks', () => {
     expect(newest).toEqual([reviewed, reviewed, challenged]);
   });
 
-  test('GET deliveries comes page by page, each row once', async () => {
+  test('GET deliveries returns each row once, page by page', async () => {
     const { id } = await client.create(receiver.url, 'SOFT_CHALLENGE');
     const ids: string[] = [];
     for (let n = 0; n < 7; n++) ids.unshift(await decided('SOFT_CHALLENGE'));
@@ -333,7 +333,7 @@ describe('4.3 Webhooks', () => {
     expect(seen).toEqual(ids);
   });
 
-  test('at most 20 webhooks', async () => {
+  test('A customer can have at most 20 webhooks', async () => {
     for (let n = 0; n < 20; n++) await client.create(receiver.url, 'BLOCK');
     const refused = await bearer(server.url, server.secretKey, 'POST', '/v1/webhooks', {
       url: receiver.url,
@@ -347,8 +347,8 @@ describe('4.3 Webhooks', () => {
   });
 });
 
-describe('6. Events', () => {
-  test('a delivery is made for each decision whose value is in event_types, and for no other', async () => {
+describe('contract, 10.3 to 10.6: events', () => {
+  test('A delivery is created for each decision whose value is in event_types, and for no other', async () => {
     const receivers = await Promise.all(DECISIONS.map(() => startReceiver()));
     for (const [i, value] of DECISIONS.entries()) await client.create(receivers[i]?.url ?? '', value);
     await client.create(receiver.url, 'ALLOW_WATCH', 'BLOCK');
@@ -356,7 +356,7 @@ describe('6. Events', () => {
     for (const value of DECISIONS) ids.push(await decided(value));
     for (const each of receivers) await each.arrived(1);
     await receiver.arrived(2);
-    // What were wrongly sent would have been sent by then: deliveries of one decision go out together.
+    // Wrong deliveries would have been sent by then: deliveries of one decision are sent together.
     for (const requestId of ids) await client.ended(`?request_id=${requestId}&status=succeeded`);
     const idsAt = ({ arrivals }: Receiver): unknown[] =>
       arrivals.map(({ body }) => (JSON.parse(body.toString()) as { request_id: string }).request_id);
@@ -365,14 +365,14 @@ describe('6. Events', () => {
     for (const each of receivers) await each.close();
   });
 
-  test('a decision of a public key is delivered as well', async () => {
+  test('A decision with a public key is delivered as well', async () => {
     await client.create(receiver.url, 'SOFT_CHALLENGE');
     const { json } = await decideTo(server.url, server.publicKey, 'SOFT_CHALLENGE');
     const [arrival] = await receiver.arrived(1);
     expect(arrival?.body.toString()).toContain(String(json['request_id']));
   });
 
-  test('the payload has exactly six fields, and they are those of the answer', async () => {
+  test('The payload has exactly six fields, with the values of the response', async () => {
     await client.create(receiver.url, ...DECISIONS);
     for (const [i, value] of DECISIONS.entries()) {
       const { json } = await decideTo(server.url, server.secretKey, value);
@@ -392,7 +392,7 @@ describe('6. Events', () => {
     }
   });
 
-  test('it is a POST of JSON, signed by both signatures with the secret of the creation', async () => {
+  test('A delivery is a POST of JSON, with both signatures by the secret from the creation', async () => {
     const { secret } = await client.create(`${receiver.url}?desk=1`, 'BLOCK');
     await decided('BLOCK');
     const [arrival] = await receiver.arrived(1);
@@ -407,7 +407,7 @@ describe('6. Events', () => {
     expect(verifies(secret, { ...arrival, body: Buffer.from('{}') })).toBe(false);
   });
 
-  test('1. the bytes are the same on every attempt, the delivery too, and the waits are 2 and 4 s', async () => {
+  test('All attempts of a delivery have the same bytes and id, and the waits are 2 and 4 s', async () => {
     receiver.answers(500, 503, 204);
     const { secret } = await client.create(receiver.url, 'BLOCK');
     const requestId = await decided('BLOCK');
@@ -440,7 +440,7 @@ describe('6. Events', () => {
     }
   });
 
-  test('1. up to 4 attempts in total', async () => {
+  test('A delivery has up to 4 attempts in total', async () => {
     receiver.answers(500);
     const { id } = await client.create(receiver.url, 'BLOCK');
     const row = await client.ended(`?request_id=${await decided('BLOCK')}`);
@@ -449,7 +449,7 @@ describe('6. Events', () => {
     await withHealth(id, { status: 'healthy', consecutive_failures: 1 });
   }, 180_000);
 
-  test('a redirect is not followed and counts as a failure', async () => {
+  test('A redirect is not followed and counts as a failure', async () => {
     receiver.answers(302, 200);
     await client.create(receiver.url, 'BLOCK');
     const row = await client.ended(`?request_id=${await decided('BLOCK')}`);
@@ -458,8 +458,8 @@ describe('6. Events', () => {
   });
 });
 
-describe('open points, section 4: test, rotate and retry', () => {
-  test('a test sends an example payload now, once, and answers with the delivery when it has ended', async () => {
+describe('contract, 10.2 and 10.8: test, rotate and retry', () => {
+  test('A test sends one example payload immediately, and returns the delivery when it has ended', async () => {
     const { id, secret } = await client.create(receiver.url, 'REVIEW');
     const row = await client.ask('POST', `/v1/webhooks/${id}/test`);
     expect(row).toMatchObject({
@@ -477,7 +477,7 @@ describe('open points, section 4: test, rotate and retry', () => {
     expect(await client.ask('GET', `/v1/webhooks/deliveries/${String(row['id'])}`)).toEqual(row);
   });
 
-  test('a test that fails is tried once, and does not count', async () => {
+  test('A failed test is not retried and does not count', async () => {
     receiver.answers(500);
     const { id } = await client.create(receiver.url, 'REVIEW');
     const row = await client.ask('POST', `/v1/webhooks/${id}/test`);
@@ -486,7 +486,7 @@ describe('open points, section 4: test, rotate and retry', () => {
     expect(receiver.arrivals).toHaveLength(1);
   });
 
-  test('in the grace of a rotation the first header keeps the old secret and webhook-signature carries both', async () => {
+  test('During the grace of a rotation the first header uses the old secret and webhook-signature contains both', async () => {
     const { id, secret: old } = await client.create(receiver.url, 'BLOCK');
     const rotated = await bearer(server.url, server.secretKey, 'POST', `/v1/webhooks/${id}/rotate`, {
       grace_seconds: 86_400,
@@ -507,7 +507,7 @@ describe('open points, section 4: test, rotate and retry', () => {
     expect([verifies(old, arrival), verifies(fresh, arrival)]).toEqual([true, true]);
   });
 
-  test('a rotation without grace replaces the secret at once', async () => {
+  test('A rotation without grace replaces the secret immediately', async () => {
     const { id, secret: old } = await client.create(receiver.url, 'BLOCK');
     const { secret } = await client.ask('POST', `/v1/webhooks/${id}/rotate`, { grace_seconds: 0 });
     await decided('BLOCK');
@@ -517,7 +517,7 @@ describe('open points, section 4: test, rotate and retry', () => {
     expect([verifies(old, arrival), verifies(String(secret), arrival)]).toEqual([false, true]);
   });
 
-  test('a retry sends the same bytes as a new delivery', async () => {
+  test('A retry sends the same bytes as a new delivery', async () => {
     receiver.answers(410, 200);
     const { id } = await client.create(receiver.url, 'BLOCK');
     const requestId = await decided('BLOCK');
@@ -549,14 +549,14 @@ describe('isolation', () => {
   const theirs = (method: string, path: string, body?: unknown): Promise<Answer> =>
     bearer(server.url, otherKey, method, path, body);
 
-  /** Nothing tells what is another's from what is nobody's. */
+  /** Checks that a foreign object and an unknown one give the same response. */
   async function expectNobodys(method: string, path: string, nobodys: string): Promise<void> {
     const [answer, unknown] = [await theirs(method, path), await theirs(method, nobodys)];
     expect(answer.json).toMatchObject({ status: 404, code: 'not_found' });
     expect({ ...answer.json, request_id: '' }).toEqual({ ...unknown.json, request_id: '' });
   }
 
-  test('another customer’s webhook is not listed, found, tested, rotated and deleted', async () => {
+  test('Another customer’s webhook cannot be listed, found, tested, rotated or deleted', async () => {
     const { id } = await client.create(receiver.url, 'BLOCK');
     const before = await client.ask('GET', `/v1/webhooks/${id}`);
     expect((await theirs('GET', '/v1/webhooks')).json['data']).toEqual([]);
@@ -572,7 +572,7 @@ describe('isolation', () => {
     expect(receiver.arrivals).toHaveLength(0);
   });
 
-  test('another customer’s deliveries are not listed, found and retried', async () => {
+  test('Another customer’s deliveries cannot be listed, found or retried', async () => {
     const { id } = await client.create(receiver.url, 'SOFT_CHALLENGE');
     const requestId = await decided('SOFT_CHALLENGE');
     const row = await client.ended(`?request_id=${requestId}`);
@@ -596,7 +596,7 @@ describe('isolation', () => {
     expect(receiver.arrivals).toHaveLength(1);
   });
 
-  test('another customer’s decision is delivered to nobody else', async () => {
+  test('A decision is delivered only to its own customer', async () => {
     await client.create(receiver.url, ...DECISIONS);
     const others = await startReceiver();
     const { id } = await webhookClient(server.url, otherKey).create(others.url, ...DECISIONS);
@@ -610,7 +610,7 @@ describe('isolation', () => {
     await others.close();
   });
 
-  test('another customer’s cursors are refused', async () => {
+  test('Another customer’s cursors are rejected', async () => {
     await client.create(receiver.url, 'SOFT_CHALLENGE');
     await client.create(receiver.url, 'SOFT_CHALLENGE');
     await decided('SOFT_CHALLENGE');

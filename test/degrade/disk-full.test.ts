@@ -4,12 +4,12 @@ import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { JOURNAL_FILE_BYTES, JOURNAL_SPARES } from '../../src/limits.ts';
+import { JOURNAL_FILE_BYTES, JOURNAL_SPARES } from '../../src/kernel/limits.ts';
 import { decide, newcomer } from '../support/requests.ts';
 import { startServer, type RunningServer } from '../support/server.ts';
 import { eventually, startReceiver, webhookClient, type Receiver } from '../support/webhooks.ts';
 
-/** A disk that has no byte left, by a small file system in memory: only where this user may mount one. */
+/** A disk without a free byte, simulated by a small file system in memory. Runs only where this user may mount one. */
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-disk-'));
 const canMount = mount();
@@ -24,14 +24,14 @@ function mount(): boolean {
   }
 }
 
-/** Takes what is left of the disk. */
+/** Fills the rest of the disk. */
 function fill(): void {
   const file = openSync(join(folder, 'filler'), 'w');
   for (const bytes of [Buffer.alloc(65_536, 1), Buffer.alloc(1, 1)]) {
     try {
       for (;;) writeSync(file, bytes);
     } catch {
-      // Now it is full to within such a piece.
+      // The disk is now full except for less than one such piece.
     }
   }
   closeSync(file);
@@ -47,7 +47,7 @@ afterEach(async () => {
 });
 
 describe.skipIf(!canMount)('a full disk, then SIGKILL', () => {
-  test('no request id that was accepted meanwhile is accepted again, and every delivery that is owed is sent', async () => {
+  test('After a SIGKILL on a full disk, no accepted request id is accepted again, and every pending delivery is sent', async () => {
     receiver = await startReceiver();
     const dataDir = join(folder, 'data');
     const env = { GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8' };

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { FAILURE_REASONS } from '../../src/core/extraction.ts';
+import { FAILURE_REASONS } from '../../src/work/extraction-job.ts';
 import { extractionClient, type Job } from '../support/extractions.ts';
 import {
   answer,
@@ -17,16 +17,16 @@ import { newCustomer } from '../support/requests.ts';
 import { startServer, type RunningServer } from '../support/server.ts';
 
 /**
- * Every conduct that a source may have, through the whole server: each job ends with a generic reason, in time and within its memory,
- * and other jobs go on meanwhile. Each source has an address of its own, as what is polite to one is not asked of another.
+ * Every behaviour that a source may have, tested through the whole server: each job ends with a generic reason, in time and within its
+ * memory limit, while other jobs continue. Each source has its own address, because politeness limits apply per source.
  */
 
-/** Jobs of one customer that run at a time. */
+/** Concurrent jobs of one customer. */
 const JOBS_PER_CUSTOMER = 10;
-/** Two attempts of 20 s each at robots.txt or at the page, and the waits around them. */
+/** Two attempts of 20 s each at robots.txt or at the page, with the waits before and between them. */
 const END_MS_MAX = 100_000;
 const JOB_BYTES_MAX = 64 * 2 ** 20;
-/** Four attempts at a page of 10 MiB, with what the system's own buffers of a connection on this machine take. */
+/** Four attempts at a page of 10 MiB, including what the connection buffers of the system hold on this machine. */
 const TAKEN_BYTES_MAX = 4 * 22 * 2 ** 20;
 
 type Client = ReturnType<typeof extractionClient>;
@@ -41,7 +41,7 @@ let addresses = 0;
 beforeAll(async () => {
   server = await startServer({
     env: {
-      // 127.0.0.2 is not among them.
+      // 127.0.0.2 is not allowed.
       GATEHOUSE_EGRESS_ALLOW: '127.0.0.1/32,127.0.1.0/24',
       GATEHOUSE_EXTRACT_HOST_GAP_MS: '0',
     },
@@ -59,7 +59,7 @@ afterAll(async () => {
   for (const source of sources) await source.close();
 });
 
-/** `127.0.1.1` and up. */
+/** Returns addresses from `127.0.1.1` upwards. */
 function nextAddress(): string {
   addresses++;
   return `127.0.1.${addresses}`;
@@ -76,7 +76,7 @@ function clientAt(place: number): Client {
   return client;
 }
 
-/** A source whose robots.txt is absent and whose pages answer as told. */
+/** A source without robots.txt whose pages respond with `respond`. */
 async function source(respond: Respond): Promise<HostileServer> {
   const one = await startResponder((socket, request) => {
     if (pathOf(request) === '/robots.txt') answer(socket, '404 Not Found', '');
@@ -105,7 +105,7 @@ function article(url: string): object {
   return { connector: 'generic', operation: 'page.article', input: { url } };
 }
 
-/** Why it failed; `succeeded` where it did not. Nothing but that is told. */
+/** Returns why the job failed, or `succeeded`. Fails the test if the job shows more than that. */
 function reasonOf(job: Job): string {
   if (job.status === 'succeeded') return 'succeeded';
   expect(Object.keys(job.failure ?? {})).toEqual(['reason', 'retryable']);
@@ -114,7 +114,7 @@ function reasonOf(job: Job): string {
   return job.failure?.reason ?? 'none';
 }
 
-/** Words of the service's insides, and of the system's errors. */
+/** Words from the internals of the service, and from system errors. */
 const INTERNAL = /ECONN|ENOTFOUND|EAI_|ERR_|UND_|Error|stack|node:|\.js|127\.0\.|certificate|sockets?\b/;
 
 async function expectNothingInternal(client: Client, id: string): Promise<void> {
@@ -124,7 +124,7 @@ async function expectNothingInternal(client: Client, id: string): Promise<void> 
   }
 }
 
-/** Conduct of a whole host, its robots.txt included → the job's reason. */
+/** The behaviour of a whole host, including its robots.txt → the reason of the job. */
 const HOSTS: Readonly<Partial<Record<HostileConduct, string>>> = {
   refuses: 'source_unavailable',
   resets_at_accept: 'source_unavailable',
@@ -143,7 +143,7 @@ const HOSTS: Readonly<Partial<Record<HostileConduct, string>>> = {
   tls_self_signed: 'source_unavailable',
   tls_wrong_host: 'source_unavailable',
   tls_plain: 'source_unavailable',
-  // A robots.txt that cannot be read refuses everything for the time being.
+  // A robots.txt that cannot be read disallows everything for now.
   server_error: 'robots_disallowed',
   huge_body: 'robots_disallowed',
   huge_chunked_body: 'robots_disallowed',
@@ -152,7 +152,7 @@ const HOSTS: Readonly<Partial<Record<HostileConduct, string>>> = {
   gzip_bomb: 'robots_disallowed',
 };
 
-/** Conduct of pages alone → the job's reason. */
+/** The behaviour of single pages → the reason of the job. */
 const PAGES: Readonly<Record<string, { readonly respond: Respond; readonly reason: string }>> = {
   'never answers': { respond: () => {}, reason: 'timeout' },
   'is a picture': {
@@ -190,7 +190,7 @@ const PAGES: Readonly<Record<string, { readonly respond: Respond; readonly reaso
   },
 };
 
-test('each ends with its reason in time, tells nothing else, and other jobs go on', { timeout: 200_000 }, async () => {
+test('Jobs at hostile sources end in time with only a reason, and others continue', { timeout: 200_000 }, async () => {
   const blocked = kept(await startResponder((socket, request) => html(socket, request, 'secret'), '127.0.0.2'));
   const cases: { name: string; reason: string; url: string; one: HostileServer | null }[] = [];
   for (const [name, reason] of Object.entries(HOSTS)) {
@@ -210,7 +210,7 @@ test('each ends with its reason in time, tells nothing else, and other jobs go o
 
   const sinceMs = performance.now();
   const ids = await Promise.all(cases.map(({ url }, i) => clientAt(i).started(article(url))));
-  // Meanwhile: of a customer who has such jobs, and of one who has none.
+  // Meanwhile, jobs of a customer who has such jobs and of one who has none.
   for (const client of [clientAt(0), clients.at(-1) ?? clientAt(0)]) {
     for (let i = 0; i < 5; i++) {
       const startMs = performance.now();
@@ -233,7 +233,7 @@ test('each ends with its reason in time, tells nothing else, and other jobs go o
   expect(blocked.connections()).toBe(0);
 });
 
-/** Writes a GiB of a body as fast as it is taken. */
+/** Writes 1 GiB of a body as fast as the reader accepts it. */
 function pour(socket: Socket, headers: string): void {
   const chunk = Buffer.alloc(65_536, 0x61);
   let left = 2 ** 30;
@@ -262,14 +262,14 @@ function sends(body: Buffer, headers: string): Respond {
   };
 }
 
-/** A page, and beside it a sitemap of as many addresses as one may name, each of them as long as usual ones. */
+/** A page and a sitemap with the maximum number of addresses, each as long as usual ones. */
 const withLargeSitemap: Respond = (socket, request) => {
   if (pathOf(request) !== '/sitemap.xml') {
     html(socket, request, 'Its pages are in a list.');
     return;
   }
   const start = `http://${socket.localAddress ?? ''}:${socket.localPort ?? 80}/`;
-  // Packed no better than real ones: what is packed like a bomb is refused.
+  // Compressible no better than real sitemaps: what compresses like a decompression bomb is rejected.
   const hex = randomBytes(50 * 50_000).toString('hex');
   const urls = Array.from(
     { length: 50_000 },
@@ -279,7 +279,7 @@ const withLargeSitemap: Respond = (socket, request) => {
   sends(body, 'Content-Type: application/gzip\r\n')(socket, request);
 };
 
-/** A sitemap as large as one may be, with addresses as long as pages may have. */
+/** A sitemap of the maximum size, with addresses of the maximum length. */
 function hugeSitemap(): Buffer {
   const digits = 740;
   const hex = randomBytes((64_000 * digits) / 2).toString('hex');
@@ -291,7 +291,7 @@ function hugeSitemap(): Buffer {
 }
 const HUGE_SITEMAP = hugeSitemap();
 
-/** A page, and beside it such a sitemap. */
+/** A page and such a sitemap. */
 function withHugeSitemap(as: 'it is' | 'until the end' | 'gzip'): Respond {
   const body = as === 'gzip' ? gzipSync(HUGE_SITEMAP, { level: 1 }) : HUGE_SITEMAP;
   return (socket, request) => {
@@ -301,7 +301,7 @@ function withHugeSitemap(as: 'it is' | 'until the end' | 'gzip'): Respond {
   };
 }
 
-/** A page, and beside it a feed where a sitemap should be. */
+/** A page, and a feed at the address of the sitemap. */
 function withHugeFeed(): Respond {
   const items = Buffer.alloc(45 * MIB, '<item><title>bread</title><link>http://shop.example/1</link></item>');
   const body = Buffer.concat([Buffer.from('<rss><channel>'), items]);
@@ -323,7 +323,7 @@ function siteUrls(url: string, limit = 1_000): object {
   };
 }
 
-/** What is large → how it is asked for, and what comes of it. */
+/** The large response → how it is requested, and the result. */
 const LARGE: Readonly<
   Record<
     string,
@@ -424,7 +424,7 @@ function tagPosts(url: string): object {
   return { connector: 'mastodon', operation: 'tag.posts', input: { site: new URL(url).origin, tag: 'bread' } };
 }
 
-/** Of the server's memory, in bytes; the peak is the most since `forgetPeak`. NaN where the system does not tell. */
+/** Returns memory of the server in bytes. The peak is the maximum since `forgetPeak`. NaN if the system does not report it. */
 function memory(name: 'VmRSS' | 'VmHWM' | 'RssAnon'): number {
   try {
     const status = readFileSync(`/proc/${server.pid}/status`, 'utf8');
@@ -438,14 +438,14 @@ function forgetPeak(): void {
   writeFileSync(`/proc/${server.pid}/clear_refs`, '5');
 }
 
-describe.skipIf(process.platform !== 'linux')('one job takes less than 64 MiB, whatever it is sent:', () => {
+describe.skipIf(process.platform !== 'linux')('memory of one job', () => {
   beforeAll(async () => {
-    // What any first job takes is not that job's alone.
+    // The first jobs allocate memory that does not belong to a single job.
     const [client] = clients;
     for (let i = 0; i < 20; i++) await client?.run(article(`${healthy.url}/warm-${i}`));
   });
 
-  test.each(Object.keys(LARGE))('%s', { timeout: 120_000 }, async (name) => {
+  test.each(Object.keys(LARGE))('A job that receives %s takes less than 64 MiB', { timeout: 120_000 }, async (name) => {
     const { respond, body, reason, collected = 0 } = LARGE[name] ?? { respond: () => {}, body: article, reason: '' };
     const one = await source(respond);
     const client = clientAt(0);
@@ -458,8 +458,11 @@ describe.skipIf(process.platform !== 'linux')('one job takes less than 64 MiB, w
     await one.close();
   });
 
-  /** What it finds fills the store, whose pages the system keeps as it likes; they are no memory of the job's. */
-  test('a sitemap of 48 MiB, of which 20,000 addresses are taken', { timeout: 120_000 }, async () => {
+  /**
+   * Its results fill the store. The system decides how many of the store's pages stay in memory, and they do not count as memory of the
+   * job.
+   */
+  test('A job takes less than 64 MiB for 20,000 addresses of a sitemap of 48 MiB', { timeout: 120_000 }, async () => {
     const one = await source(withHugeSitemap('it is'));
     const before = memory('RssAnon');
     let most = before;
@@ -472,12 +475,12 @@ describe.skipIf(process.platform !== 'linux')('one job takes less than 64 MiB, w
   });
 });
 
-/** A post as Mastodon's interface has it. */
+/** A post as the API of Mastodon returns it. */
 function post(id: string): object {
   return { id, url: `http://posts.example/${id}`, content: '<p>bread</p>', created_at: '2026-01-02T00:00:00Z' };
 }
 
-/** A timeline whose next page is always said to begin at `nextOf`. */
+/** A timeline whose next page always begins at `nextOf`. */
 function timeline(
   idsOf: (cursor: string | null) => readonly string[],
   nextOf: (cursor: string | null) => string,
@@ -490,8 +493,8 @@ function timeline(
   };
 }
 
-describe('paging without an end', () => {
-  test('a crawl stops at its limit on a site whose every page leads to two new ones', async () => {
+describe('endless paging', () => {
+  test('A crawl with a limit stops at its limit on a site where every page links to two new ones', async () => {
     const one = await source((socket, request) => {
       const at = pathOf(request).replace(/\/$/, '');
       const n = Number(/\d+$/.exec(at)?.[0] ?? 0);
@@ -503,7 +506,7 @@ describe('paging without an end', () => {
     expect(one.requests().length).toBeLessThan(100);
   });
 
-  test('a crawl of everything stops at its depth there, and leaves paths that lead into themselves', async () => {
+  test('A crawl that collects all stops at its depth limit, and skips paths that repeat themselves', async () => {
     const one = await source((socket, request) => {
       html(socket, request, `<a href="${pathOf(request).replace(/\/?$/, '/deeper/')}">deeper</a>`);
     });
@@ -513,7 +516,7 @@ describe('paging without an end', () => {
     expect(job.counts.collected).toBeLessThan(10);
   });
 
-  test('a list stops at its limit where each page has a next one', async () => {
+  test('A list with a limit stops at its limit if each page has a next one', async () => {
     const one = await source(
       timeline(
         (cursor) => Array.from({ length: 10 }, (_, i) => String(Number(cursor ?? 0) + i)),
@@ -525,11 +528,11 @@ describe('paging without an end', () => {
   });
 
   test.each([
-    ['names itself as the next', ['1', '2'], () => 'same'],
-    ['goes round three cursors', null, (cursor: string | null) => String((Number(cursor ?? 0) + 1) % 3)],
-    ['gives the same page under ever new cursors', ['1', '2'], (cursor: string | null) => `${cursor ?? ''}1`],
-    ['gives empty pages', [], (cursor: string | null) => `${cursor ?? ''}1`],
-  ] as const)('a list of everything ends where a page %s', async (_name, ids, nextOf) => {
+    ['names itself as the next one', ['1', '2'], () => 'same'],
+    ['cycles through three cursors', null, (cursor: string | null) => String((Number(cursor ?? 0) + 1) % 3)],
+    ['returns the same records under ever new cursors', ['1', '2'], (cursor: string | null) => `${cursor ?? ''}1`],
+    ['is empty', [], (cursor: string | null) => `${cursor ?? ''}1`],
+  ] as const)('A list that collects all ends if a page %s', async (_name, ids, nextOf) => {
     const one = await source(timeline((cursor) => ids ?? [`${cursor ?? 0}1`, `${cursor ?? 0}2`], nextOf));
     const job = await clientAt(0).run({ ...tagPosts(one.url), collect: { mode: 'all' } });
     expect(reasonOf(job)).toBe('succeeded');
@@ -538,14 +541,14 @@ describe('paging without an end', () => {
   });
 });
 
-describe('a job that wants all and cannot have it', () => {
+describe('a job that collects all from an incomplete source', () => {
   const xml = (socket: Socket, body: string): void => answer(socket, '200 OK', body, 'Content-Type: text/xml\r\n');
   const startOf = (socket: Socket): string => `http://${socket.localAddress ?? ''}:${socket.localPort ?? 80}`;
   const all = (operation: string, url: string): object => {
     return { connector: 'generic', operation, input: { url: `${url}/` }, collect: { mode: 'all' } };
   };
 
-  test('fails where a page of posts is gone', async () => {
+  test('A job that collects all fails if one page of posts is missing', async () => {
     const one = await source((socket, request) => {
       const path = pathOf(request);
       if (!path.startsWith('/wp-json/')) {
@@ -579,7 +582,7 @@ describe('a job that wants all and cannot have it', () => {
   test.each([
     ['500 Internal Server Error', 'failed'],
     ['404 Not Found', 'succeeded'],
-  ])('at an index of two sitemaps, the second of which answers %s, is %s', { timeout: 60_000 }, async (status, end) => {
+  ])('A job for all of two sitemaps, the second answering %s, is %s', { timeout: 60_000 }, async (status, end) => {
     const one = await source((socket, request) => {
       const start = startOf(socket);
       const path = pathOf(request);
@@ -600,16 +603,16 @@ describe('a job that wants all and cannot have it', () => {
 describe('a wrong charset', () => {
   const page = (text: string): string => `<!doctype html><title>A page</title><main><p>${text}</p></main>`;
   test.each([
-    ['names none that there is', 'text/html; charset=klingon', Buffer.from(page('caf\u00e9')), 'caf\u00e9'],
+    ['declares an unknown charset', 'text/html; charset=klingon', Buffer.from(page('caf\u00e9')), 'caf\u00e9'],
     [
-      'says UTF-8 and is windows-1252',
+      'declares UTF-8 and is windows-1252',
       'text/html; charset=utf-8',
       Buffer.from(page('caf\u00e9'), 'latin1'),
       'caf\u00e9',
     ],
-    ['says UTF-16 and is UTF-8', 'text/html; charset=utf-16le', Buffer.from(page('caf\u00e9')), null],
-    ['has half a character at its end', 'text/html', Buffer.from([...Buffer.from(page('caf')), 0xc3]), 'caf'],
-  ])('a page that %s is read as far as it can be', async (_name, type, body, text) => {
+    ['declares UTF-16 and is UTF-8', 'text/html; charset=utf-16le', Buffer.from(page('caf\u00e9')), null],
+    ['ends with half a character', 'text/html', Buffer.from([...Buffer.from(page('caf')), 0xc3]), 'caf'],
+  ])('A page that %s is read as far as possible', async (_name, type, body, text) => {
     const one = await source(sends(body, `Content-Type: ${type}\r\n`));
     const client = clientAt(0);
     const job = await client.run(article(`${one.url}/page`));

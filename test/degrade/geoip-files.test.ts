@@ -1,8 +1,8 @@
 import { truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { checkGeoFile } from '../../src/pools/layer-files.ts';
-import type { GeoContent } from '../../src/pools/layer-messages.ts';
+import { checkGeoFile } from '../../src/assets/asset-files.ts';
+import type { GeoContent } from '../../src/assets/asset-messages.ts';
 import { createGeoIp } from '../../src/score/geoip.ts';
 import { leastCpuMs } from '../support/cpu-time.ts';
 import { anonymousDatabase, asnDatabase, cityDatabase } from '../support/geo-databases.ts';
@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => folders.close());
 
-/** Mulberry32: a small seeded generator, so that a failing mutant can be made again. */
+/** Mulberry32: a small seeded generator, so that a failing mutant can be reproduced. */
 function generator(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -26,7 +26,7 @@ function generator(seed: number): (below: number) => number {
   };
 }
 
-/** One to eight bytes overwritten, or a part cut out, doubled or zeroed. */
+/** Overwrites one to eight bytes, or cuts out, duplicates or zeroes a part. */
 function mutant(original: Buffer, seed: number): Buffer {
   const random = generator(seed);
   const bytes = Buffer.from(original);
@@ -61,7 +61,7 @@ describe('mutants of GeoIP files', () => {
     ['city', cityDatabase()],
     ['asn', asnDatabase()],
     ['anonymiser', anonymousDatabase()],
-  ] as const)('%s: 1,000 of them are refused or answer, and none throws or blocks', (slot, original) => {
+  ] as const)('%s: each of 1,000 mutants is rejected or usable, and none throws or blocks', (slot, original) => {
     const outcomes = { refused: 0, taken: 0 };
     for (let seed = 1; seed <= 1_000; seed++) {
       const bytes = shared(mutant(original, seed));
@@ -69,7 +69,7 @@ describe('mutants of GeoIP files', () => {
       const ms = leastCpuMs(1_000, () => {
         const checked = checkGeoFile({ name: 'x.mmdb', bytes });
         taken = checked.kind === 'ok';
-        // Also what the main thread refuses: a worker must survive it too.
+        // This includes mutants that the main thread rejects, because a worker must survive them too.
         const geo = createGeoIp({
           city: ABSENT,
           country: ABSENT,
@@ -85,12 +85,12 @@ describe('mutants of GeoIP files', () => {
       expect(ms, `seed ${seed}`).toBeLessThan(1_000);
       outcomes[taken ? 'taken' : 'refused'] += 1;
     }
-    // The mutants are of both sorts, so both ways were tried.
+    // Both outcomes occur, so both code paths were tested.
     expect(outcomes.refused).toBeGreaterThan(50);
     expect(outcomes.taken).toBeGreaterThan(50);
   });
 
-  it('every truncation is refused', () => {
+  it('Every truncated GeoIP file is rejected', () => {
     const whole = cityDatabase();
     for (let length = 0; length < whole.length; length++) {
       const checked = checkGeoFile({ name: 'x.mmdb', bytes: shared(whole.subarray(0, length)) });
@@ -98,7 +98,7 @@ describe('mutants of GeoIP files', () => {
     }
   });
 
-  it('60 of them, swapped in one after the other, never stop a worker', async () => {
+  it('60 mutants that replace each other while a worker runs never stop the worker', async () => {
     folders.put('x.mmdb', cityDatabase('DE'));
     const layers = await folders.open();
     const worker = await folders.startWorker(layers);
@@ -120,8 +120,8 @@ describe('bad GeoIP files', () => {
   it.each([
     ['empty', Buffer.alloc(0)],
     ['garbage', Buffer.alloc(100_000, 'rubbish ')],
-    ['a mark and nothing more', Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1')],
-  ])('%s: the layer is broken, and enrichment off', async (_name, bytes) => {
+    ['only a marker', Buffer.from('\xab\xcd\xefMaxMind.com', 'latin1')],
+  ])('%s: with this bad GeoIP file the layer is broken and enrichment is off', async (_name, bytes) => {
     folders.put('GeoLite2-City.mmdb', bytes);
     const layers = await folders.open();
     expect(layers.status().geoip_city.state).toBe('broken');
@@ -129,7 +129,7 @@ describe('bad GeoIP files', () => {
     expect(await worker.ask()).toMatchObject({ country: null, degraded: true });
   });
 
-  it('a file cut short in place leaves the old one', async () => {
+  it('A GeoIP file that is truncated in place leaves the previous one active', async () => {
     folders.put('x.mmdb', cityDatabase('DE'));
     const layers = await folders.open();
     const worker = await folders.startWorker(layers);
@@ -142,8 +142,8 @@ describe('bad GeoIP files', () => {
   });
 });
 
-describe('swapping under load', () => {
-  it('20 times: every answer is of one of the files', async () => {
+describe('replacing a GeoIP file under load', () => {
+  it('While a GeoIP file is replaced 20 times under load, every answer is from one of the files', async () => {
     folders.put('x.mmdb', cityDatabase('DE'));
     const layers = await folders.open();
     const workers = [await folders.startWorker(layers), await folders.startWorker(layers)];

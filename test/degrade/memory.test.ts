@@ -9,7 +9,7 @@ import { startSamplingServer } from '../support/reviews.ts';
 import { startServer, type RunningServer } from '../support/server.ts';
 import { contribution, stranger, visit } from '../support/visits.ts';
 
-/** What is remembered across the end of a process, orderly or not, and what is said of what is not. */
+/** What is kept when a process exits or is killed, and what is logged about the rest. */
 
 const IP = '81.2.69.160';
 
@@ -29,7 +29,7 @@ async function start(env: Readonly<Record<string, string>> = {}): Promise<void> 
   if (server.secretKey !== '') ({ secretKey } = server);
 }
 
-/** So many strangers who log in from one address. Nobody's login fires, or this throws. */
+/** Logs in `count` strangers from one address. Throws if a rule fires for any of them. */
 async function quietLogins(count: number): Promise<void> {
   for (let n = 0; n < count; n++) {
     const { reasons } = await visit(server.url, secretKey, stranger(IP));
@@ -37,7 +37,7 @@ async function quietLogins(count: number): Promise<void> {
   }
 }
 
-/** Of one more stranger, what is said of logins from the address. */
+/** Logs in one more stranger and returns the evidence about logins from the address. */
 async function nextLogin(): Promise<string> {
   const { requestId } = await visit(server.url, secretKey, stranger(IP));
   return (await contribution(server.url, secretKey, requestId, 'velocity_ip_logins_10m')).evidence;
@@ -52,14 +52,14 @@ async function get(path: string): Promise<Answer> {
   return answer;
 }
 
-/** All that a customer can read of what is kept. */
+/** Returns everything that a customer can read of the stored data. */
 async function readAll(paths: readonly string[]): Promise<unknown[]> {
   const all: unknown[] = [];
   for (const path of paths) all.push((await get(path)).json);
   return all;
 }
 
-/** Something of everything that is kept; gives the paths under which it can be read. */
+/** Creates one entry of every kind of stored data and returns the paths under which they can be read. */
 async function leaveTraces(): Promise<string[]> {
   const blocked = stranger(IP, 'search');
   const hash = fingerprintOf(blocked.session_token);
@@ -83,8 +83,8 @@ async function leaveTraces(): Promise<string[]> {
   ];
 }
 
-describe('an orderly stop and a start', () => {
-  test('keep lists, registry, log, labels and reviews as they were', async () => {
+describe('a graceful stop and a start', () => {
+  test('A graceful stop and a start keep lists, registry, log, labels and reviews unchanged', async () => {
     server = await startSamplingServer(dataDir);
     ({ secretKey } = server);
     const paths = await leaveTraces();
@@ -97,37 +97,37 @@ describe('an orderly stop and a start', () => {
     expect(await readAll(paths)).toEqual(before);
   });
 
-  test('let a count of velocity go on where it stood, however often, into a smaller table and a larger one', async () => {
+  test('A count of velocity continues after each of several restarts, also with a smaller and with a larger table', async () => {
     await start({ GATEHOUSE_VELOCITY_MB: '32' });
     await quietLogins(4);
     const person = stranger('81.2.70.1', 'search');
     await visit(server.url, secretKey, person);
     await server.stop();
     await start({ GATEHOUSE_VELOCITY_MB: '16' });
-    expect(server.stdout()).toContain('memory loaded');
+    expect(server.stdout()).toContain('velocity snapshot loaded');
     await quietLogins(6);
     await server.stop();
     await start({ GATEHOUSE_VELOCITY_MB: '64' });
     expect(await nextLogin()).toMatch(/^11 cold logins/);
-    expect(server.stdout()).toMatch(/"skipped":0,.*"msg":"memory loaded"/);
-    // The session and its agent too.
+    expect(server.stdout()).toMatch(/"skipped":0,.*"msg":"velocity snapshot loaded"/);
+    // The session and its agent are kept too.
     const moved = await visit(server.url, secretKey, { ...person, user_agent: 'curl/8.5.0', event_type: 'payment' });
     expect(moved.reasons).not.toContain('journey_single_event');
   });
 });
 
 describe('a server that was killed', () => {
-  test('has lists and labels as they were answered, and the log but for its last 250 ms', async () => {
+  test('A killed server keeps answered lists and labels, and the decision log except for its last 250 ms', async () => {
     server = await startSamplingServer(dataDir);
     ({ secretKey } = server);
     const paths = await leaveTraces();
     const before = await readAll(paths);
-    // Twice the time after which what was decided is on the disk, and then some for the disk.
+    // Longer than twice the time after which decisions are on the disk, with a margin for the disk.
     await sleep(700);
     const late = stranger(IP, 'search');
     const { requestId } = await visit(server.url, secretKey, late);
     const label = { request_id: requestId, label: 'legitimate' };
-    // A label is on the disk when it is answered, however young its decision.
+    // A label is on the disk when it is answered, however recent its decision is.
     expect((await bearer(server.url, secretKey, 'POST', '/v1/labels', label)).status).toBe(201);
     await server.stop('SIGKILL');
 
@@ -141,30 +141,30 @@ describe('a server that was killed', () => {
     expect(relabelled.status).toBe(201);
   });
 
-  test('begins velocity anew where there was no snapshot yet and does not speak of one, else from the last snapshot', async () => {
+  test('After a SIGKILL velocity starts from the last snapshot, or empty and without a log message if there is none', async () => {
     await start();
     await quietLogins(10);
     await server.stop('SIGKILL');
     await start();
-    expect(server.stdout()).not.toMatch(/memory loaded|snapshot/);
+    expect(server.stdout()).not.toMatch(/snapshot/);
     await quietLogins(7);
     await server.stop();
     await start();
     await quietLogins(3);
     await server.stop('SIGKILL');
-    // As a process leaves it that is killed while it saves.
+    // The state left by a process that is killed while it saves.
     writeFileSync(`${snapshotFile()}.part`, 'half of a snapshot');
     await start();
-    expect(server.stdout()).toContain('memory loaded');
-    // The ten and the three are forgotten: 7 + 3 are 10.
+    expect(server.stdout()).toContain('velocity snapshot loaded');
+    // The first 10 and the 3 logins are forgotten: 7 + 3 are 10.
     await quietLogins(3);
     expect(await nextLogin()).toMatch(/^11 cold logins/);
   });
 });
 
-/** Where else it can be damaged: `test/unit/velocity/snapshot.test.ts`. */
-describe('a snapshot that is damaged', () => {
-  test('is set aside and reported; the server begins anew and serves', async () => {
+/** `test/unit/velocity/snapshot.test.ts` tests damage at other places. */
+describe('a damaged velocity snapshot', () => {
+  test('A damaged velocity snapshot is quarantined and reported, and the server starts without it and serves', async () => {
     await start();
     await quietLogins(10);
     await server.stop();
@@ -173,14 +173,14 @@ describe('a snapshot that is damaged', () => {
     damaged.writeUInt8(damaged.readUInt8(at) ^ 1, at);
     writeFileSync(snapshotFile(), damaged);
     await start();
-    expect(server.stdout()).toMatch(/"level":"?(warn|40)"?.*the snapshot of memory was set aside/);
-    expect(server.stdout()).not.toContain('memory loaded');
+    expect(server.stdout()).toMatch(/"level":"?(warn|40)"?.*velocity snapshot quarantined/);
+    expect(server.stdout()).not.toContain('velocity snapshot loaded');
     const [aside = ''] = readdirSync(snapshotFolder());
     expect(aside).toMatch(/^velocity\.snapshot\.damaged-/);
     expect(readFileSync(join(snapshotFolder(), aside)).equals(damaged)).toBe(true);
     await quietLogins(10);
     await server.stop();
-    // The next snapshot is whole.
+    // The next snapshot is valid.
     await start();
     expect(await nextLogin()).toMatch(/^11 cold logins/);
   });

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { makeModel, writeModel } from '../../scripts/make-model.ts';
 import type { Variant } from '../../scripts/make-model.ts';
-import type { Layers } from '../../src/pools/layers.ts';
-import { checkModelApart } from '../../src/pools/model-child.ts';
+import type { Assets } from '../../src/assets/assets.ts';
+import { checkModelApart } from '../../src/assets/model-child.ts';
 import { loadRuntime } from '../../src/score/model-session.ts';
 import { cityDatabase } from '../support/geo-databases.ts';
 import { IS_FULL } from '../support/long.ts';
@@ -18,10 +18,10 @@ beforeEach(() => {
 afterEach(() => folders.close());
 
 const SWAPS = IS_FULL ? 20 : 5;
-/** The swap after which memory is measured first. */
+/** The swap after which memory is first measured. */
 const EARLY = IS_FULL ? 5 : 3;
 
-/** A manifest whose checksum fits other bytes, so that the check gets as far as loading them. */
+/** Returns a manifest whose checksum matches other bytes, so that the check continues as far as loading them. */
 function withBytes(onnx: Uint8Array) {
   const manifest = JSON.parse(makeModel().manifest) as Record<string, unknown>;
   const sha256 = createHash('sha256').update(onnx).digest('hex');
@@ -29,9 +29,9 @@ function withBytes(onnx: Uint8Array) {
 }
 
 describe.skipIf(loadRuntime() === null)('bad model files', () => {
-  describe('in the place of a good one', () => {
+  describe('replacing a good model', () => {
     let kept: LayerFolders;
-    let layers: Layers;
+    let layers: Assets;
     let worker: LayerWorker;
     beforeAll(async () => {
       kept = new LayerFolders();
@@ -42,7 +42,7 @@ describe.skipIf(loadRuntime() === null)('bad model files', () => {
     afterAll(() => kept.close());
 
     it.each<Variant>(['garbage', 'wrong_sha256', 'wrong_golden', 'nan_output', 'wrong_shape', 'unknown_column'])(
-      '%s: the old model serves on',
+      'A model with the fault %s does not replace the active model',
       async (variant) => {
         const before = await worker.ask();
         expect(before).toMatchObject({ model: 'toy one' });
@@ -56,7 +56,7 @@ describe.skipIf(loadRuntime() === null)('bad model files', () => {
     );
   });
 
-  it('truncated in place: the old model serves on', async () => {
+  it('A model file that is truncated in place leaves the active model serving', async () => {
     writeModel(folders.models, makeModel('good', 'one'));
     const layers = await folders.open();
     const worker = await folders.startWorker(layers);
@@ -68,7 +68,7 @@ describe.skipIf(loadRuntime() === null)('bad model files', () => {
     expect((await worker.ask()).model).toBe('toy one');
   });
 
-  it('truncated or overwritten anywhere: an answer of the check, never a crash of this process', async () => {
+  it('A model file truncated or overwritten anywhere is reported by the check and never crashes this process', async () => {
     const whole = makeModel().onnx;
     for (const length of IS_FULL ? [1, 10, 100, 200, whole.length - 1] : [1, 100, whole.length - 1]) {
       writeModel(folders.models, withBytes(whole.subarray(0, length)));
@@ -78,12 +78,12 @@ describe.skipIf(loadRuntime() === null)('bad model files', () => {
       const bytes = Uint8Array.from(whole);
       bytes[at] = (bytes[at] ?? 0) ^ 0xff;
       writeModel(folders.models, withBytes(bytes));
-      // Some bytes are names that nothing depends on.
+      // Some bytes belong to names that nothing depends on.
       expect((await checkModelApart(folders.models)).kind, `byte ${at}`).toMatch(/^(?:ok|fault)$/);
     }
   });
 
-  it('100 MB of garbage is refused', async () => {
+  it('A model file of 100 MB of garbage is rejected', async () => {
     writeModel(folders.models, withBytes(new Uint8Array(100 * 1024 * 1024)));
     expect(await checkModelApart(folders.models)).toMatchObject({
       kind: 'fault',
@@ -91,13 +91,13 @@ describe.skipIf(loadRuntime() === null)('bad model files', () => {
     });
   });
 
-  it('a check that takes too long is ended', async () => {
+  it('A model check that takes too long is stopped', async () => {
     writeModel(folders.models, makeModel());
     const check = await checkModelApart(folders.models, 1);
     expect(check).toEqual({ kind: 'fault', code: 'load_failed', detail: 'loading took longer than 1 ms' });
   });
 
-  it('a manifest that is no JSON is refused', async () => {
+  it('A manifest that is not valid JSON is rejected', async () => {
     writeModel(folders.models, makeModel());
     writeFileSync(join(folders.models, 'model.json'), '{"name": ');
     const layers = await folders.open();
@@ -105,7 +105,7 @@ describe.skipIf(loadRuntime() === null)('bad model files', () => {
     expect(layers.status().model.detail).toContain('manifest_invalid');
   });
 
-  it('a model whose answers turn NaN in use: no probability, degraded, and told', async () => {
+  it('A model that returns NaN in use yields no probability, and the answers and the layer are degraded', async () => {
     folders.put('x.mmdb', cityDatabase());
     writeModel(folders.models, makeModel('nan_later'));
     const layers = await folders.open();
@@ -115,12 +115,12 @@ describe.skipIf(loadRuntime() === null)('bad model files', () => {
     for (let i = 0; i < 3; i++) expect((await worker.ask(undefined, 1)).probability).toBeNaN();
     expect((await worker.ask()).degraded).toBe(true);
     await until(() => layers.status().model.state === 'broken');
-    expect(layers.status().model.detail).toContain('3 runs in a row');
+    expect(layers.status().model.detail).toContain('3 consecutive runs');
   });
 });
 
-describe.skipIf(loadRuntime() === null)('swapping models under load', () => {
-  it(`${SWAPS} times: every answer comes from one of the models, and memory stays`, async () => {
+describe.skipIf(loadRuntime() === null)('replacing models under load', () => {
+  it(`Under load, ${SWAPS} model replacements answer only from those models, and memory does not grow`, async () => {
     const { gc } = globalThis;
     writeModel(folders.models, makeModel('good', '0'));
     const layers = await folders.open();
@@ -148,7 +148,7 @@ describe.skipIf(loadRuntime() === null)('swapping models under load', () => {
     await load;
     expect(unanswered).toBe(0);
     expect(versions.size).toBe(SWAPS + 1);
-    // Choice: three times the 10 % that a server is held to, because this process also runs the tests.
+    // Choice: three times the 10 % allowed to a server, because this process also runs the tests.
     expect(process.memoryUsage.rss()).toBeLessThan(early * 1.3);
   });
 });

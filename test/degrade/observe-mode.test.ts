@@ -7,7 +7,7 @@ import { decide, gatehouse, get, newcomer } from '../support/requests.ts';
 import { startServer, type RunningServer } from '../support/server.ts';
 import { eventually } from '../support/webhooks.ts';
 
-/** The whole server under a policy file that only observes. */
+/** The whole server with a policy file in observe mode. */
 
 const HEADLESS =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/139.0.0.0 Safari/537.36';
@@ -31,7 +31,7 @@ const read = async (path: string): Promise<Record<string, unknown>> =>
   (await bearer(server.url, server.secretKey, 'GET', path)).json;
 
 describe('observe mode', () => {
-  test('answers ALLOW, logs both decisions and keeps them for candidates and the report', async () => {
+  test('Observe mode answers ALLOW, and logs and keeps both decisions for candidates and the report', async () => {
     const bot = await ask({ user_agent: HEADLESS, event_type: 'checkout' });
     expect(bot).toMatchObject({ decision: 'ALLOW', would_be: 'REVIEW', score: 71.5, review_hint: '' });
     const both = { request_id: bot['request_id'], decision: 'ALLOW', would_be: 'REVIEW' };
@@ -60,7 +60,7 @@ describe('observe mode', () => {
     await expect(gatehouse(server.dataDir, 'policy', 'report', id)).rejects.toThrow();
   });
 
-  test('leaves an empty session token and the customer’s own list as they are', async () => {
+  test('Observe mode does not change decisions about an empty session token and the customer’s own list', async () => {
     const empty = await ask({ session_token: '' });
     expect([empty['decision'], empty['would_be']]).toEqual(['SOFT_CHALLENGE', undefined]);
     const entry = { fingerprint_hash: fingerprintOf('blocked-here'), action: 'block' };

@@ -7,9 +7,9 @@ import { decide, get, newcomer } from '../support/requests.ts';
 import { installWithout, optionalPackages } from '../support/installation.ts';
 import { INSTALLED_LOCATIONS, startServer, type RunningServer, type ServerOptions } from '../support/server.ts';
 
-/** The whole server with layers that are missing or broken: it starts, decides, and says what is missing. */
+/** The whole server with missing or broken layers: it starts, decides, and reports what is missing. */
 
-interface Layer {
+interface Asset {
   readonly state: string;
   readonly detail: string;
 }
@@ -32,7 +32,7 @@ function folderOf(files: Readonly<Record<string, string | Buffer>>): string {
 
 async function startAndDecide(options: ServerOptions): Promise<{
   ready: Record<string, unknown>;
-  layers: Record<string, Layer>;
+  layers: Record<string, Asset>;
   decision: Record<string, unknown>;
 }> {
   server = await startServer(options);
@@ -41,11 +41,11 @@ async function startAndDecide(options: ServerOptions): Promise<{
   expect(answer.json['reasons']).toEqual(['device_http_library']);
   const ready = await get(server.url, '/readyz');
   expect(ready.status).toBe(200);
-  return { ready: ready.json, layers: ready.json['layers'] as Record<string, Layer>, decision: answer.json };
+  return { ready: ready.json, layers: ready.json['layers'] as Record<string, Asset>, decision: answer.json };
 }
 
-describe('starts and decides', () => {
-  test('without any of the optional dependencies', async () => {
+describe('starts with missing or broken layers', () => {
+  test('A server without any of the optional dependencies starts and decides', async () => {
     const optional = optionalPackages();
     const { folder, main } = installWithout((name) => optional.includes(name));
     folders.push(folder);
@@ -55,10 +55,10 @@ describe('starts and decides', () => {
     expect(layers['geoip_city']).toMatchObject({ state: 'absent', detail: 'no city or country database' });
     expect(layers['model']?.state).toBe('absent');
     expect(decision['session_mode']).toBe('degraded');
-    expect(server?.stdout()).toContain('serving by node:http');
+    expect(server?.stdout()).toContain('serving with node:http');
   });
 
-  test('without a uWebSockets.js binary, and with one that is not the expected one', async () => {
+  test('A server without a uWebSockets.js binary, or with an unexpected one, starts and uses node:http', async () => {
     const { folder, main } = installWithout((name) => name.startsWith('uWebSockets.js'));
     folders.push(folder);
     const { ready } = await startAndDecide({ main });
@@ -76,7 +76,7 @@ describe('starts and decides', () => {
     expect(String(second.ready['transport_detail'])).toMatch(/not the expected|no uWebSockets/);
   });
 
-  test('with a garbage .mmdb beside the installed databases', async () => {
+  test('A server with a garbage .mmdb beside the installed databases starts and uses the installed ones', async () => {
     const geoipDir = folderOf({ 'GeoLite2-City.mmdb': Buffer.alloc(5_000, 0x5a) });
     const { layers, decision } = await startAndDecide({
       env: { ...INSTALLED_LOCATIONS, GATEHOUSE_GEOIP_DIR: geoipDir },
@@ -86,7 +86,7 @@ describe('starts and decides', () => {
     expect(decision['session_mode']).toBe('unverified');
   });
 
-  test('with a garbage .mmdb and no other database: broken, and said so', async () => {
+  test('A server with a garbage .mmdb and no other database starts and reports the layer as broken', async () => {
     const { folder, main } = installWithout((name) => name.startsWith('@ip-location-db/'));
     folders.push(folder);
     const geoipDir = folderOf({ 'GeoLite2-City.mmdb': Buffer.alloc(5_000, 0x5a) });
@@ -99,7 +99,7 @@ describe('starts and decides', () => {
     expect(decision['session_mode']).toBe('degraded');
   });
 
-  test('with a garbage .onnx: the model is broken, rules decide', async () => {
+  test('A server with a garbage .onnx starts, its model layer is broken, and rules decide', async () => {
     const garbage = Buffer.from('this is no model');
     const manifest = {
       name: 'garbage',
@@ -115,7 +115,7 @@ describe('starts and decides', () => {
     expect(decision['session_mode']).toBe('degraded');
   });
 
-  test('without onnxruntime-node a model stays out, and nothing is degraded', async () => {
+  test('A server without onnxruntime-node uses no model and is not degraded', async () => {
     const { folder, main } = installWithout((name) => name === 'onnxruntime-node');
     folders.push(folder);
     const { makeModel, writeModel } = await import('../../scripts/make-model.ts');
@@ -127,7 +127,7 @@ describe('starts and decides', () => {
     expect(decision['session_mode']).toBe('unverified');
   });
 
-  test('with a good model, which adds its score, is swapped while it runs, and stays when its successor is bad', async () => {
+  test('A model adds its score, is replaced while the server runs, and stays active when its successor is bad', async () => {
     const { makeModel, writeModel } = await import('../../scripts/make-model.ts');
     const modelsDir = folderOf({});
     writeModel(modelsDir, makeModel());

@@ -4,15 +4,15 @@ import { get, newCustomer } from '../support/requests.ts';
 import type { RunningServer } from '../support/server.ts';
 import { decideTo, startDeliveringServer, startReceiver, webhookClient, type Receiver } from '../support/webhooks.ts';
 
-/** Every conduct that a receiver may have, one attempt each, all at once: what is read of each is bounded, in bytes and in time. */
+/** Every behaviour that a receiver may have, one attempt each, all at once. Bytes read and time spent are bounded for each. */
 
-/** Conduct → how the attempt ends; null where it succeeds. */
+/** The behaviour → the error of the attempt, or null if it succeeds. */
 const ENDS: Readonly<Partial<Record<HostileConduct, string | null>>> = {
   answers: null,
   no_content: null,
-  /** 50 KB that would be 50 MiB: taken as they are. */
+  /** 50 KB that would decompress to 50 MiB. They are not decompressed. */
   gzip_bomb: null,
-  /** The first answer is one; what follows it closes the connection. */
+  /** The first response is valid. The data after it closes the connection. */
   two_answers: null,
   server_error: 'http_status',
   gone: 'gone',
@@ -42,7 +42,7 @@ const ENDS: Readonly<Partial<Record<HostileConduct, string | null>>> = {
 };
 
 const CONDUCTS = Object.keys(ENDS) as HostileConduct[];
-/** What the system's own buffers of a connection on this machine take, beside what was read. */
+/** The connection buffers of the system hold this much on this machine, in addition to what was read. */
 const SOCKET_BYTES_MAX = 12 * 2 ** 20;
 const WEBHOOKS_MAX = 20;
 
@@ -70,7 +70,7 @@ interface Tested {
 
 describe('one attempt at each hostile receiver', () => {
   test.each([CONDUCTS.slice(0, WEBHOOKS_MAX - 1), CONDUCTS.slice(WEBHOOKS_MAX - 1)].map((group) => [group] as const))(
-    'ends in time, with its own error, and takes little: %s',
+    'One attempt at each of these receivers ends in time, with its own error, and reads little: %s',
     async (group) => {
       const { url } = server;
       const { secretKey } = await newCustomer(url, server.dataDir);
@@ -110,7 +110,7 @@ describe('one attempt at each hostile receiver', () => {
         expect(one.bytesTaken()).toBeLessThan(SOCKET_BYTES_MAX);
         expect(one.requests().every(({ head }) => head.startsWith('POST /hook '))).toBe(true);
       }
-      // The receivers run in this process too, and one that packs 50 MiB holds it up for a moment; one that hangs takes 5 s.
+      // The receivers run in this process too. One that compresses 50 MiB blocks it briefly, and one that hangs takes 5 s.
       expect(lateMs.sort((a, b) => a - b)[15]).toBeLessThan(3_000);
       expect((await get(url, '/metrics')).text).toMatch(/^gatehouse_webhook_attempts_in_flight 0$/m);
     },

@@ -9,7 +9,7 @@ import { startServer, type RunningServer } from '../support/server.ts';
 import { sharedServer } from '../support/shared-server.ts';
 import { decideTo, eventually, startReceiver, webhookClient, type Receiver } from '../support/webhooks.ts';
 
-/** Receivers that do what none should, and a worker that dies: one endpoint's trouble stays that endpoint's. */
+/** Receivers that misbehave, and a worker that exits: trouble of one endpoint does not affect the others. */
 
 let server: RunningServer | null = null;
 let receiver: Receiver;
@@ -45,7 +45,7 @@ const CASES: readonly Case[] = [
 ];
 
 describe('hostile receivers', () => {
-  test('get four attempts at most, 2, 4 and 8 s apart, and one that answers notices nothing', async () => {
+  test('Hostile receivers get at most four attempts, 2, 4 and 8 s apart, and a good receiver is not affected', async () => {
     receiver = await startReceiver();
     const { url, secretKey } = await sharedServer();
     const { create, ended } = webhookClient(url, secretKey);
@@ -74,11 +74,11 @@ describe('hostile receivers', () => {
       expect(record.attempts.at(-1)?.started_at).toBeLessThanOrEqual((record.attempts[0]?.started_at ?? 0) + 20);
     }
     expect(await ended(`?webhook_id=${outside.id}`)).toMatchObject({ status: 'failed', last_error: 'dns_error' });
-    // The gzip of nothing and the redirect's target were never asked for.
+    // Nothing but the hook was requested, not even the target of the redirect.
     for (const one of hostile) expect(one.requests().every(({ head }) => head.startsWith('POST /hook '))).toBe(true);
   }, 180_000);
 
-  test('on a private address are not reached at all, not even where they were once allowed', async () => {
+  test('Receivers at private addresses are never reached, even if they were allowed before', async () => {
     folder = mkdtempSync(join(tmpdir(), 'gatehouse-webhooks-'));
     receiver = await startReceiver();
     server = await startServer({ dataDir: folder, env: { GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8' } });
@@ -95,13 +95,13 @@ describe('hostile receivers', () => {
     expect((await get(server.url, '/metrics')).text).toMatch(/^gatehouse_webhook_blocked_addresses_total [1-9]/m);
   }, 180_000);
 
-  test('that are the service itself are not reached, whatever is allowed', async () => {
+  test('The service itself is never reached as a receiver, whatever is allowed', async () => {
     folder = mkdtempSync(join(tmpdir(), 'gatehouse-own-'));
     receiver = await startReceiver();
     const env = { GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8' };
     server = await startServer({ dataDir: folder, env });
     const { secretKey } = server;
-    // Where it is to listen after its next start, an address as any other.
+    // The address where the server listens after its next start is still like any other.
     const { id } = await webhookClient(server.url, secretKey).create(`${receiver.url}/v1/decide`, 'ALLOW');
     await server.stop();
     await receiver.close();
@@ -123,15 +123,15 @@ async function deliveryOf(
 }
 
 const TRAP = `
-const real = Runner.prototype.order;
-Runner.prototype.order = function (order) {
+const real = DeliveryWorker.prototype.order;
+DeliveryWorker.prototype.order = function (order) {
   if (order.kind === 'endpoint' && order.endpoint.url.includes('/trap')) setTimeout(() => process.exit(9), 300);
   return real.call(this, order);
 };
 `;
 
 describe('the deliver worker', () => {
-  test('that dies is replaced, and every delivery goes on', async () => {
+  test('A deliver worker that exits is replaced, and every delivery continues', async () => {
     const { main, folder: installed } = installWithout(() => false);
     folder = installed;
     appendFileSync(join(folder, 'dist/app/deliver.js'), TRAP);
@@ -143,7 +143,7 @@ describe('the deliver worker', () => {
     const { id } = await create(`${receiver.url}/trap`, 'REVIEW');
     await create(receiver.url, 'ALLOW');
     for (let i = 0; i < 20; i++) await decideTo(url, secretKey, 'ALLOW');
-    // The worker dies 300 ms after it hears of that endpoint, for as long as there is something to send to it.
+    // The worker exits 300 ms after it learns of that endpoint, as long as there is a delivery to it.
     await decideTo(url, secretKey, 'REVIEW');
     await eventually('the death of the worker', () =>
       Promise.resolve(trapped.stdout().includes('the deliver worker ended') ? true : null),

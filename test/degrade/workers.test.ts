@@ -6,8 +6,8 @@ import { installWithout } from '../support/installation.ts';
 import { startServer, type RunningServer } from '../support/server.ts';
 
 /**
- * Score workers that fail. A copy of the installation gets an engine with a trap: an event type that makes it throw, exit, or run
- * out of memory. The request that did it is lost, nothing else is.
+ * Score workers that fail. A copy of the installation gets an engine with a trap: an event type that makes it throw, exit, or run out of
+ * memory. Only the request that triggered the trap is lost.
  */
 let server: RunningServer | null = null;
 let folder = '';
@@ -41,7 +41,7 @@ async function startTrapped(env: Record<string, string> = {}): Promise<RunningSe
 }
 
 describe('a poisoned request', () => {
-  test('costs itself only, however it fails, and the pool comes back', async () => {
+  test('A poisoned request fails alone, whatever it does to its worker, and the pool recovers', async () => {
     const { url, secretKey } = await startTrapped({ NODE_OPTIONS: '--max-old-space-size=128' });
     for (const trap of ['trap-throw', 'trap-exit', 'trap-heap', 'trap-exit', 'trap-throw', 'trap-heap']) {
       const bodies = Array.from({ length: 40 }, (_none, at) => ({
@@ -59,7 +59,7 @@ describe('a poisoned request', () => {
     expect((await get(url, '/metrics')).text).toMatch(/^gatehouse_batch_failures_total [1-9]/m);
   });
 
-  test('one that never ends brings the process down, for its supervisor to start it again', async () => {
+  test('A poisoned request that never ends makes the process exit, for its supervisor to restart it', async () => {
     const { url, secretKey, pid } = await startTrapped({ GATEHOUSE_WORKERS: '1' });
     await expect(decide(url, secretKey, { ...newcomer(), event_type: 'trap-loop' })).rejects.toThrow();
     await expect

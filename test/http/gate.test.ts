@@ -10,7 +10,7 @@ const PROXY_V2 = '\r\n\r\n\0\r\nQUIT\n';
 const PROXY_IPV4 = `${PROXY_V2}\x21\x11\0\x0c\x09\x09\x09\x09\x01\x01\x01\x01\0\x50\0\x50`;
 const PROXY_LOCAL = `${PROXY_V2}\x20\0\0\0`;
 
-/** Each is sent as Latin-1 with a whole good request behind it on the same connection. */
+/** Each is sent as Latin-1, followed by a complete valid request on the same connection. */
 const REFUSED: readonly (readonly [name: string, bytes: string])[] = [
   [
     'two equal Content-Length',
@@ -84,16 +84,19 @@ describe.each(TRANSPORTS)('the header gate over %s', (transport) => {
     server = await sharedServer(transport);
   });
 
-  test.each(REFUSED)('%s is refused and nothing behind it is answered', async (_name, bytes) => {
-    const answer = await raw(server.url, Buffer.from(bytes + HEALTH, 'latin1'));
-    // Refused with one answer, or cut without one; never followed by the answer to what stood behind it.
-    expect(answer.statuses.length).toBeLessThanOrEqual(1);
-    for (const status of answer.statuses) expect([400, 404, 411, 501, 505]).toContain(status);
-    expect(answer.text).not.toContain('{"status":"ok"}');
-    expect(answer.closed).toBe(true);
-  });
+  test.each(REFUSED)(
+    'a request with %s is rejected, and no later request on its connection is answered',
+    async (_name, bytes) => {
+      const answer = await raw(server.url, Buffer.from(bytes + HEALTH, 'latin1'));
+      // Rejected with one response, or closed without one, but never followed by the response to the next request.
+      expect(answer.statuses.length).toBeLessThanOrEqual(1);
+      for (const status of answer.statuses) expect([400, 404, 411, 501, 505]).toContain(status);
+      expect(answer.text).not.toContain('{"status":"ok"}');
+      expect(answer.closed).toBe(true);
+    },
+  );
 
-  test.each(NOT_FOUND)('the path %s is not the path /healthz', async (path) => {
+  test.each(NOT_FOUND)('the path %s is different from the path /healthz', async (path) => {
     const answer = await raw(server.url, `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
     expect(answer.statuses[0]).not.toBe(200);
   });
@@ -107,8 +110,8 @@ describe.each(TRANSPORTS)('the header gate over %s', (transport) => {
     expect(answer.statuses.length).toBeLessThanOrEqual(1);
   });
 
-  // One parser waits for more where the other refuses at once; the idle time-out of 10 s ends it then.
-  test.concurrent('no request line: the connection ends, and what stands behind it is not answered', async () => {
+  // One parser waits for more where the other rejects at once. The idle time-out of 10 s then ends the connection.
+  test.concurrent('a connection without a valid request line ends, and no later request on it is answered', async () => {
     const answer = await raw(server.url, `nonsense\r\n\r\n${HEALTH}`, 15_000);
     expect(answer.closed).toBe(true);
     expect(answer.statuses).not.toContain(200);
@@ -120,12 +123,12 @@ describe.each(TRANSPORTS)('the header gate over %s', (transport) => {
     expect(answer.closed).toBe(true);
   });
 
-  test('white space around a value is still no part of it', async () => {
+  test('white space around a header value is not part of the value', async () => {
     const answer = await raw(server.url, 'POST /v1/decide HTTP/1.1\r\nHost: \t x \t\r\nContent-Length:  2  \r\n\r\n{}');
     expect(answer.statuses).toEqual([401]);
   });
 
-  test('pipelined good requests are each answered', async () => {
+  test('valid pipelined requests are all answered', async () => {
     const answer = await raw(server.url, HEALTH.repeat(3));
     expect(answer.statuses).toEqual([200, 200, 200]);
   });
@@ -136,13 +139,13 @@ describe.each(TRANSPORTS)('the header gate over %s', (transport) => {
     expect(answer.closed).toBe(false);
   });
 
-  test('a client that pipelines as fast as it can is cut off', async () => {
+  test('a client that pipelines as fast as it can is disconnected', async () => {
     const answer = await raw(server.url, 'GET /x HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(5_000));
     expect(answer.statuses.length).toBeLessThanOrEqual(RESPONSES_PER_TURN_MAX);
     expect(answer.closed).toBe(true);
   });
 
-  test('a request that comes byte by byte is answered', async () => {
+  test('a request that arrives byte by byte is answered', async () => {
     const answer = await raw(
       server.url,
       [...Buffer.from(HEALTH)].map((byte) => Buffer.from([byte])),
@@ -150,7 +153,7 @@ describe.each(TRANSPORTS)('the header gate over %s', (transport) => {
     expect(answer.statuses).toEqual([200]);
   });
 
-  test('random bytes end nothing', async () => {
+  test('the server survives random bytes', async () => {
     for (let n = 0; n < 60; n++) {
       const bytes = Buffer.from(Array.from({ length: 200 }, (_x, i) => (n * 7919 + i * 104_729 + i * i * n) & 255));
       await raw(server.url, bytes, 20);
@@ -158,7 +161,7 @@ describe.each(TRANSPORTS)('the header gate over %s', (transport) => {
     expect((await raw(server.url, HEALTH)).statuses).toEqual([200]);
   });
 
-  test('clients that go away in the middle end nothing', async () => {
+  test('the server survives clients that disconnect in the middle of a request', async () => {
     const cut = 'POST /v1/decide HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"ip":';
     await Promise.all(Array.from({ length: 30 }, () => raw(server.url, cut, 10)));
     expect((await raw(server.url, HEALTH)).statuses).toEqual([200]);

@@ -3,7 +3,7 @@ import { bearer, call } from '../support/manage.ts';
 import { raw, type Answer, TRANSPORTS } from '../support/requests.ts';
 import { sharedServer, type SharedServer } from '../support/shared-server.ts';
 
-/** What differs from one answer to the next, whatever the method. */
+/** Headers that differ between two responses, whatever the method. */
 const OF_THE_MOMENT = ['date', 'x-svc-rl-remaining', 'ratelimit', 'x-svc-rl-reset', 'retry-after'];
 
 function lasting({ headers }: Answer): Readonly<Record<string, string>> {
@@ -30,23 +30,23 @@ describe.each(TRANSPORTS)('HEAD over %s', (transport) => {
     ['/v1/connectors/feed', 200],
     ['/v1/connectors/none', 404],
     ['/nothing', 404],
-  ])('answers for %s as GET does, with %i and without the body', async (path, status) => {
+  ])('HEAD %s is answered like GET, with %i and without the body', async (path, status) => {
     const get = await bearer(server.url, server.secretKey, 'GET', path);
     const head = await bearer(server.url, server.secretKey, 'HEAD', path);
     expect([get.status, head.status]).toEqual([status, status]);
     expect(head.text).toBe('');
-    // A problem's request id has the same length each time.
+    // The request id of a problem always has the same length.
     expect(lasting(head)).toEqual(lasting(get));
     expect(Number(head.headers['content-length'])).toBe(Buffer.byteLength(get.text));
   });
 
-  test.each(['/readyz', '/metrics'])('answers for %s, whose text changes, with a length', async (path) => {
+  test.each(['/readyz', '/metrics'])('HEAD %s has a Content-Length, though its text changes', async (path) => {
     const head = await bearer(server.url, server.secretKey, 'HEAD', path);
     expect([head.status, head.text]).toEqual([200, '']);
     expect(Number(head.headers['content-length'])).toBeGreaterThan(100);
   });
 
-  test('is signed as HEAD', async () => {
+  test('a HEAD request is signed with the method HEAD', async () => {
     expect((await call(server.url, server.secretKey, 'HEAD', '/v1/lists')).status).toBe(200);
     const wrong = await call(server.url, server.secretKey, 'HEAD', '/v1/lists', undefined, {
       headers: { 'X-SVC-Sig': '0'.repeat(64) },
@@ -54,14 +54,14 @@ describe.each(TRANSPORTS)('HEAD over %s', (transport) => {
     expect([wrong.status, wrong.text]).toEqual([401, '']);
   });
 
-  test('is not there where GET is not', async () => {
+  test('HEAD is rejected where there is no GET', async () => {
     const decide = await bearer(server.url, server.secretKey, 'HEAD', '/v1/decide');
-    expect([decide.status, decide.headers['allow'], decide.text]).toEqual([405, 'POST', '']);
+    expect([decide.status, decide.headers['allow'], decide.text]).toEqual([405, 'POST, OPTIONS', '']);
     const lists = await bearer(server.url, server.secretKey, 'PUT', '/v1/lists');
     expect(lists.headers['allow']).toBe('GET, HEAD, POST');
   });
 
-  test('leaves no byte of a body on the connection: the next answer follows at once', async () => {
+  test('a HEAD response leaves no byte of a body on the connection, and the next response follows at once', async () => {
     const head = 'HEAD /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
     const none = 'HEAD /nothing HTTP/1.1\r\nHost: x\r\n\r\n';
     const last = 'GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
@@ -70,7 +70,7 @@ describe.each(TRANSPORTS)('HEAD over %s', (transport) => {
     expect(answer.text.match(/\r\n\r\n(?!HTTP)[^]*$/)?.[0]).toBe('\r\n\r\n{"status":"ok"}');
   });
 
-  test('is closed after where the header is refused', async () => {
+  test('the connection is closed after a HEAD request with an invalid header', async () => {
     const twice = 'Content-Type: a\r\nContent-Type: b\r\n';
     const answer = await raw(server.url, `HEAD /healthz HTTP/1.1\r\nHost: x\r\n${twice}\r\n`);
     expect([answer.statuses, answer.closed]).toEqual([[400], true]);

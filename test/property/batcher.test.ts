@@ -1,15 +1,15 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Batcher } from '../../src/decide/batcher.ts';
-import { BATCH_REQUESTS_MAX, DECIDE_BODY_BYTES_MAX, QUEUE_REQUESTS_MAX } from '../../src/limits.ts';
-import { AnswerWriter, createFrame, FrameReader } from '../../src/pools/frame.ts';
-import type { ScoreTask } from '../../src/pools/messages.ts';
+import { BATCH_REQUESTS_MAX, DECIDE_BODY_BYTES_MAX, QUEUE_REQUESTS_MAX } from '../../src/kernel/limits.ts';
+import { AnswerWriter, createBatchBuffer, BatchReader } from '../../src/frames/batch-buffer.ts';
+import type { ScoreTask } from '../../src/frames/score-messages.ts';
 
 const WORKERS_MAX = 3;
-/** Made once: as many as the pool makes for its largest number of workers. */
+/** Created once: the number that the pool creates for its maximum number of workers. */
 const FRAMES = Array.from(
   { length: 2 * WORKERS_MAX + Math.ceil(QUEUE_REQUESTS_MAX / BATCH_REQUESTS_MAX) + 1 },
-  createFrame,
+  createBatchBuffer,
 );
 const POISON = 0x21;
 
@@ -22,10 +22,10 @@ interface Running {
   reject(error: Error): void;
 }
 
-/** Workers with two places each. A poisoned request ends its worker, and with it whatever that worker holds. */
+/** Workers with two slots each. A poisoned request crashes its worker, including all batches of that worker. */
 class FakePool {
   readonly running: Running[] = [];
-  readonly #frames = FRAMES.map((frame) => ({ requests: new FrameReader(frame), answers: new AnswerWriter(frame) }));
+  readonly #frames = FRAMES.map((frame) => ({ requests: new BatchReader(frame), answers: new AnswerWriter(frame) }));
   readonly #suspects = new Set<string>();
   readonly #workers: number;
   runningMost = 0;
@@ -47,7 +47,7 @@ class FakePool {
     });
   }
 
-  /** Ends one running task. `fails`: by an error of its own, unless one of its requests has failed before. */
+  /** Ends one running task. With `fails` it fails with an ordinary error, unless one of its requests has failed before. */
   finish(at: number, fails: boolean): void {
     const one = this.running[at % Math.max(1, this.running.length)];
     if (one === undefined) return;
@@ -89,7 +89,7 @@ class FakePool {
   }
 }
 
-/** A body is a mark, its number and filling. */
+/** A body consists of a mark, its number and filling. */
 function bodyOf(number: number, poisoned: boolean, bytes: number): Buffer {
   const name = `${poisoned ? '!' : '.'}${number};`;
   return Buffer.concat([Buffer.from(name), Buffer.alloc(Math.max(0, bytes - name.length), 0x78)]);
@@ -132,7 +132,7 @@ function world(workers: number): World {
   return made;
 }
 
-/** Ends what runs until nothing waits any more. */
+/** Completes running tasks until nothing is queued. */
 async function finishAll(pool: FakePool, batcher: Batcher<string>): Promise<void> {
   const progress = { drained: false };
   const done = batcher.drain().then(() => {
@@ -160,7 +160,7 @@ const command = fc.oneof(
 );
 
 describe('the batcher', () => {
-  test('answers every request once with its own answer; a poisoned one gets none and costs no other', async () => {
+  test('The batcher answers every request once with its own response; a poisoned request fails and no other request does', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: WORKERS_MAX }),
@@ -199,7 +199,7 @@ describe('the batcher', () => {
     );
   });
 
-  test('takes in as many as may wait, says when it is full, and has room again when a batch is answered', async () => {
+  test('The batcher accepts requests up to its limit, reports that it is full, and has room again after a batch was answered', async () => {
     for (const bytes of [10, DECIDE_BODY_BYTES_MAX]) {
       const { batcher, pool, answered, batches } = world(1);
       let number = 0;
@@ -225,7 +225,7 @@ describe('the batcher', () => {
     }
   });
 
-  test('what one turn of the event loop brings leaves as one batch', async () => {
+  test('Requests that arrive in one turn of the event loop form one batch', async () => {
     const { batcher, pool, batches } = world(1);
     for (let i = 0; i < 5; i++) batcher.add(bodyOf(i, false, 20), 1, 0, 0, `.${i}`);
     expect(batches).toEqual([]);
@@ -235,7 +235,7 @@ describe('the batcher', () => {
     await batcher.drain();
   });
 
-  test('tells how long the oldest batch is with its worker, and 0 when none is', async () => {
+  test('The batcher reports the age of the oldest batch in flight, and 0 when there is none', async () => {
     const { batcher, pool } = world(1);
     expect(batcher.oldestInFlightMs(performance.now() + 1_000)).toBe(0);
     batcher.add(bodyOf(0, false, 20), 1, 0, 0, '.0');
@@ -247,7 +247,7 @@ describe('the batcher', () => {
     expect(batcher.oldestInFlightMs(before + 5_000)).toBe(0);
   });
 
-  test('while the requests of a dead worker’s batches are scored one by one, nothing runs beside them', async () => {
+  test('Nothing else runs while the requests of a crashed worker’s batches are scored one by one', async () => {
     const { batcher, pool, answered } = world(1);
     batcher.add(bodyOf(0, false, 20), 1, 0, 0, '.0');
     batcher.add(bodyOf(1, true, 20), 1, 0, 0, '!1');

@@ -1,14 +1,15 @@
+import { openDecisionLog } from '../../src/history/open-decision-log.ts';
 import * as fc from 'fast-check';
 import { rm } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { type Decision, DECISIONS } from '../../src/core/decision.ts';
-import { ALLOW_KEPT_MS, FLAGGED_KEPT_MS } from '../../src/limits.ts';
-import type { DecisionLog } from '../../src/store/decision-log.ts';
-import { decide, idOf, pageOf, query } from '../unit/store/decision-log-support.ts';
-import { customer, open, tempFolder } from '../unit/store/support.ts';
+import { type Decision, DECISIONS } from '../../src/risk/decision.ts';
+import { ALLOW_KEPT_MS, FLAGGED_KEPT_MS } from '../../src/kernel/limits.ts';
+import type { DecisionLog } from '../../src/history/decision-log.ts';
+import { decide, idOf, pageOf, query } from '../unit/state/decision-log-support.ts';
+import { customer, open, tempFolder } from '../unit/state/support.ts';
 import { timesInFull } from '../support/long.ts';
 
-/** The log against a list that holds every decision and sorts and filters it. */
+/** Compares the log with a list that holds, sorts and filters every decision. */
 
 interface Row {
   readonly customer: number;
@@ -29,7 +30,7 @@ const append = fc.record({
   decision: fc.constantFrom(...DECISIONS),
   reason: fc.constantFrom(...REASONS),
   count: fc.integer({ min: 1, max: 12 }),
-  /** Batches overtake each other, and clocks are set back. */
+  /** Batches may overtake each other, and clocks may be set back. */
   lateMs: fc.constantFrom(0, 0, 0, 1, 5, 400_000),
 });
 const step = fc.oneof(
@@ -52,7 +53,7 @@ const step = fc.oneof(
       decision: fc.option(fc.constantFrom(...DECISIONS)),
       text: fc.constantFrom(null, 'IP_', 'tor', 'none of them'),
       limit: fc.integer({ min: 1, max: 9 }),
-      /** Decisions that are made between two pages. */
+      /** Number of decisions that are made between two pages. */
       meanwhile: fc.integer({ min: 0, max: 3 }),
     }),
   },
@@ -84,7 +85,7 @@ class Model {
 }
 
 describe('the decision log', () => {
-  test('gives every decision once, newest first, through flushes, prunes, restarts and pages', async () => {
+  test('The decision log returns every decision once, newest first, across flushes, prunes, restarts and pages', async () => {
     const sizes = fc.record({
       blockRowsMax: fc.integer({ min: 1, max: 20 }),
       blockBytesMin: fc.constantFrom(1, 1_000, 4_096),
@@ -95,7 +96,7 @@ describe('the decision log', () => {
       fc.asyncProperty(sizes, fc.array(step, { minLength: 5, maxLength: 60 }), async (bounds, steps) => {
         const folder = tempFolder();
         let store = open(folder);
-        let log = store.openDecisionLog({ bounds });
+        let log = openDecisionLog(store, { bounds });
         const model = new Model();
         const writes: Promise<void>[] = [];
         try {
@@ -117,7 +118,7 @@ describe('the decision log', () => {
               case 'reopen':
                 await store.close();
                 store = open(folder);
-                log = store.openDecisionLog({ bounds });
+                log = openDecisionLog(store, { bounds });
                 break;
               case 'read':
                 expect(await read(log, model, one)).toEqual(true);
@@ -154,7 +155,7 @@ async function read(log: DecisionLog, model: Model, asked: Read): Promise<boolea
     expect(page.rows.length).toBeLessThanOrEqual(limit);
     got.push(...page.rows.map(idOf));
     after = page.next;
-    // Newer than all that is there, so it belongs to no page of this walk.
+    // Newer than all existing decisions, so it belongs to no page of this listing.
     if (after === null) break;
     model.nowMs++;
     const made = { customer: asked.customer, decision: 'REVIEW', reason: 'ip_vpn' } as const;

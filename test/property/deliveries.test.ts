@@ -1,15 +1,15 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { newId } from '../../src/base/ids.ts';
-import type { Delivery, DeliveryId } from '../../src/core/webhook.ts';
-import type { Deliveries } from '../../src/store/deliveries.ts';
-import type { DeliveryUpdate } from '../../src/store/deliveries/row.ts';
-import { bounded, delivery, NOW, success, walk } from '../unit/store/deliveries-support.ts';
-import { customer, open, tempFolder, value } from '../unit/store/support.ts';
+import { newId } from '../../src/kernel/ids.ts';
+import type { Delivery, DeliveryId } from '../../src/work/webhook.ts';
+import type { Deliveries } from '../../src/state/delivery-table.ts';
+import type { DeliveryUpdate } from '../../src/state/deliveries/row.ts';
+import { bounded, delivery, NOW, success, walk } from '../unit/state/deliveries-support.ts';
+import { customer, open, tempFolder, value } from '../unit/state/support.ts';
 import { timesInFull } from '../support/long.ts';
 import { ANY_CHARACTER } from '../support/any-text.ts';
 
-/** The log against a list that holds every delivery, filters and evicts it. */
+/** Compares the log with a list that holds, filters and evicts every delivery. */
 
 const BOUNDS = { endedPerCustomerMax: 5, keepMs: 100_000, perWrite: 3, scanRowsMax: 4, sliceRowsMax: 3 };
 const ENDPOINTS = [newId('wh', NOW), newId('wh', NOW + 1), newId('ext', NOW)];
@@ -23,7 +23,7 @@ const step = fc.oneof(
       kind: fc.constant('insert' as const),
       customer: customers,
       endpointId: endpoints,
-      /** Ids are not always made in order: clocks are set back, and journals bring old ones. */
+      /** Ids are not always created in order: clocks are set back, and journals contain old ones. */
       ages: fc.array(fc.constantFrom(0, 0, 0, 1, 7_000, 90_000), { minLength: 1, maxLength: 8 }),
       isSkipped: fc.boolean(),
       isAwaited: fc.boolean(),
@@ -124,7 +124,7 @@ async function expectSame(deliveries: Deliveries, model: Model, limit: number): 
 }
 
 describe('the log of deliveries', () => {
-  test('shows at every time what a list of all deliveries shows', async () => {
+  test('The log of deliveries always returns the same as a list of all deliveries', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
         const folder = tempFolder();
@@ -191,7 +191,7 @@ describe('the log of deliveries', () => {
     );
   });
 
-  test('gives a row back as it was written, whatever is in it', async () => {
+  test('The log of deliveries returns a row as it was written, whatever it contains', async () => {
     const store = open(tempFolder());
     const text = fc.string({ maxLength: 200, unit: ANY_CHARACTER });
     const ms = fc.integer({ min: 1, max: 2 ** 47 });

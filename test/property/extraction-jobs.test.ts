@@ -1,17 +1,17 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { EXTRACTION_STATUSES, type Collect } from '../../src/core/extraction.ts';
+import { EXTRACTION_STATUSES, type Collect } from '../../src/work/extraction-job.ts';
 import type { NewExtraction } from '../../src/extract/jobs-port.ts';
-import type { StoreWrite } from '../../src/store/durable.ts';
-import type { ExtractStore } from '../../src/store/extract-store.ts';
-import type { Job } from '../../src/store/extractions/job-row.ts';
-import type { Applied } from '../../src/store/extractions.ts';
+import type { StoreWrite } from '../../src/state/durable.ts';
+import type { ExtractStore } from '../../src/state/extract-store.ts';
+import type { Job } from '../../src/state/extractions/job-row.ts';
+import type { Applied } from '../../src/state/extraction-table.ts';
 import { newStoredJob } from '../support/extraction-jobs.ts';
 import { type Answer, SchedulerBench } from '../support/extraction-scheduler.ts';
-import { tempStore, value } from '../unit/store/support.ts';
+import { tempStore, value } from '../unit/state/support.ts';
 import { timesInFull } from '../support/long.ts';
 
-/** A site: what each page has, and where it leads. Page 0 is the first. */
+/** A site: the records and links of each page. Page 0 is the first. */
 interface Site {
   readonly pages: readonly {
     readonly ids: readonly number[];
@@ -44,7 +44,7 @@ const COLLECT: fc.Arbitrary<Collect> = fc.oneof(
   fc.integer({ min: 1, max: 30 }).map((limit) => ({ mode: 'limit', limit }) as const),
 );
 
-/** What happens, one after the other: a worker answers one of its steps, dies, or the process ends around a commit. */
+/** Events, one after the other: a worker answers one of its steps, a worker dies, or the process ends before or after a commit. */
 const EVENT = fc.oneof(
   { weight: 8, arbitrary: fc.record({ kind: fc.constant('answer' as const), which: fc.nat(100), with: fc.nat(3) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('worker_dies' as const), worker: fc.nat(1) }) },
@@ -61,7 +61,7 @@ function answerOf({ pages }: Site, key: string): Answer {
   return { ids: page.ids.map(String), next: page.links.map(String) };
 }
 
-/** All records that can be reached. */
+/** Returns the ids of all reachable records. */
 function reachable({ pages }: Site): Set<string> {
   const seen = new Set<number>([0]);
   const ids = new Set<string>();
@@ -74,12 +74,12 @@ function reachable({ pages }: Site): Set<string> {
   return ids;
 }
 
-/** The process, which can end and begin again on the same store. */
+/** A process that can end and start again on the same store. */
 class Process {
   bench: SchedulerBench;
   readonly #store: ExtractStore;
   readonly #apply: ExtractStore['extractions']['apply'];
-  /** What the next commit is followed by; with `before` it does not happen. */
+  /** Whether the process ends before the next commit, which then does not happen, or after it. */
   ending: 'before' | 'after' | null = null;
   readonly statuses: number[] = [];
 
@@ -136,7 +136,7 @@ async function play(
       await bench.settle();
       continue;
     }
-    // Several answers may share a commit.
+    // Several responses may share a commit.
     const count = event.kind === 'answer' ? event.with + 1 : 1;
     if (event.kind === 'crash') process.ending = event.committed ? 'after' : 'before';
     const answers = Array.from({ length: Math.min(count, leased.length) }, () => {
@@ -169,7 +169,7 @@ function idsOf(store: ExtractStore, job: Job): { readonly ids: string[]; readonl
 }
 
 describe('a job, whatever ends between its commits', () => {
-  test('collects every record once, its limit exactly, in places without a gap, and moves forward only', async () => {
+  test('A job collects every record once, respects its limit exactly, numbers records without gaps and never moves back, whatever ends between its commits', async () => {
     await fc.assert(
       fc.asyncProperty(SITE, COLLECT, fc.array(EVENT, { maxLength: 40 }), async (site, collect, events) => {
         const { store, job, statuses } = await play(site, collect, events);
@@ -183,7 +183,7 @@ describe('a job, whatever ends between its commits', () => {
         for (const [i, status] of statuses.entries()) expect(status).toBeGreaterThanOrEqual(statuses[i - 1] ?? 0);
         if (state?.status === 'succeeded')
           expect(ids.length).toBe(collect.mode === 'limit' ? Math.min(collect.limit, all.size) : all.size);
-        // A chain ends with a page that fails, and a crawl that found nothing with the first that did.
+        // A chain fails at a page that fails; a crawl without any record fails with the reason of the first page that failed.
         else
           expect(state).toMatchObject({
             status: 'failed',

@@ -1,19 +1,19 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { BATCH_BODY_BYTES_MAX, BATCH_REQUESTS_MAX, DECIDE_BODY_BYTES_MAX } from '../../src/limits.ts';
+import { BATCH_BODY_BYTES_MAX, BATCH_REQUESTS_MAX, DECIDE_BODY_BYTES_MAX } from '../../src/kernel/limits.ts';
 import {
   AnswerReader,
   AnswerWriter,
-  createFrame,
-  FrameReader,
-  FrameWriter,
+  createBatchBuffer,
+  BatchReader,
+  BatchWriter,
   type Answer,
-} from '../../src/pools/frame.ts';
+} from '../../src/frames/batch-buffer.ts';
 
-// Made once, as the pool does; every run starts by a reset.
-const frame = createFrame();
-const writer = new FrameWriter(frame);
-const reader = new FrameReader(frame);
+// Created once, like in the pool; every run begins with a reset.
+const frame = createBatchBuffer();
+const writer = new BatchWriter(frame);
+const reader = new BatchReader(frame);
 const answers = new AnswerWriter(frame);
 const read = new AnswerReader(frame);
 
@@ -47,7 +47,7 @@ const answer: fc.Arbitrary<Answer> = fc.record({
 });
 
 describe('a frame', () => {
-  test('gives the worker exactly what was put in, as long as it had room', () => {
+  test('The worker reads exactly what was written into the batch buffer, as long as it had room', () => {
     fc.assert(
       fc.property(fc.array(request, { maxLength: BATCH_REQUESTS_MAX + 6 }), (requests) => {
         writer.reset();
@@ -70,7 +70,7 @@ describe('a frame', () => {
     );
   });
 
-  test('takes as many small bodies as a batch has and no more, and of the largest bodies only as many as its bytes hold', () => {
+  test('A batch buffer holds the maximum number of small bodies, and as many of the largest bodies as fit into its bytes', () => {
     writer.reset();
     for (let i = 0; i < BATCH_REQUESTS_MAX; i++) writer.add(new Uint8Array(10), 1, 0, 0);
     expect(writer.hasRoom(0)).toBe(false);
@@ -88,7 +88,7 @@ describe('a frame', () => {
     expect(writer.hasRoom(largest.length)).toBe(true);
   });
 
-  test('the body is copied, so what the caller does to its bytes afterwards does not matter', () => {
+  test('A batch buffer copies the body, so later changes by the caller have no effect', () => {
     writer.reset();
     const body = new Uint8Array([1, 2, 3]);
     writer.add(body, 1, 0, 0);
@@ -96,7 +96,7 @@ describe('a frame', () => {
     expect([...reader.body(0)]).toEqual([1, 2, 3]);
   });
 
-  test('gives the main thread exactly what the worker answered, in whatever order it was written', () => {
+  test('The main thread reads exactly what the worker answered, in any order of writing', () => {
     const batch = fc
       .array(answer, { maxLength: BATCH_REQUESTS_MAX })
       .chain((all) => fc.tuple(fc.constant(all), fc.shuffledSubarray([...all.keys()], { minLength: all.length })));
@@ -119,7 +119,7 @@ describe('a frame', () => {
     );
   });
 
-  test('answers of 8,192 bytes fit for a whole batch, a record that does not fit is left out, and a text that does not is an error', () => {
+  test('Responses of 8,192 bytes fit for a whole batch, a record that does not fit is omitted, and a text that does not fit is an error', () => {
     answers.reset();
     const large: Answer = { ...NO_ANSWER, text: 'x'.repeat(8_192) };
     const last = BATCH_REQUESTS_MAX - 1;
@@ -128,7 +128,7 @@ describe('a frame', () => {
     expect(read.text(last)).toBe('y'.repeat(8_000));
     expect(read.record(last).length).toBe(0);
     expect(read.text(last - 1)).toBe(large.text);
-    expect(() => answers.write(last, large)).toThrow('outgrew');
+    expect(() => answers.write(last, large)).toThrow('does not fit');
   });
 });
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { fusedScore, type Contribution } from '../../src/core/fuse.ts';
-import type { Family } from '../../src/core/rule.ts';
+import { fusedScore, type Contribution } from '../../src/risk/fuse.ts';
+import type { Family } from '../../src/risk/rules/rule.ts';
 
 const FAMILIES: readonly Family[] = [
   'registry',
@@ -16,7 +16,7 @@ const FAMILIES: readonly Family[] = [
   'model',
 ];
 
-/** Weights as policies write them, in hundredths, and as models give them. */
+/** Weights as in policies, in hundredths, and as given by models. */
 const weight = fc.oneof(
   fc.nat(100).map((hundredths) => hundredths / 100),
   fc.double({ min: 0, max: 1, noNaN: true }),
@@ -31,7 +31,7 @@ const contribution = fc
 const contributions = fc.array(contribution, { maxLength: 15 });
 
 describe('the fused score', () => {
-  test('is 0 to 100 with at most one decimal', () => {
+  test('The fused score is between 0 and 100 with at most one decimal', () => {
     fc.assert(
       fc.property(contributions, (all) => {
         const score = fusedScore(all);
@@ -43,7 +43,7 @@ describe('the fused score', () => {
     );
   });
 
-  test('never falls when a contribution is added, wherever it is put', () => {
+  test('The fused score never decreases when a contribution is added at any position', () => {
     fc.assert(
       fc.property(contributions, contribution, fc.nat(15), (all, added, at) => {
         expect(fusedScore([...all.slice(0, at), added, ...all.slice(at)])).toBeGreaterThanOrEqual(fusedScore(all));
@@ -52,7 +52,7 @@ describe('the fused score', () => {
     );
   });
 
-  test('does not depend on the order', () => {
+  test('The fused score does not depend on the order of contributions', () => {
     const shuffled = contributions.chain((all) =>
       fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length, maxLength: all.length })),
     );
@@ -64,7 +64,7 @@ describe('the fused score', () => {
     );
   });
 
-  test('is what whole numbers give, for weights in hundredths', () => {
+  test('The fused score equals the result of exact integer arithmetic for weights in hundredths', () => {
     const exact = fc.uniqueArray(fc.record({ family: fc.constantFrom(...FAMILIES), hundredths: fc.nat(100) }), {
       selector: ({ family }) => family,
       maxLength: FAMILIES.length,
@@ -74,7 +74,7 @@ describe('the fused score', () => {
         let calm = 1n;
         for (const { hundredths } of all) calm *= BigInt(100 - hundredths);
         const one = 100n ** BigInt(all.length);
-        // Tenths of a point, a half going up.
+        // Tenths of a point; halves are rounded up.
         const tenths = ((one - calm) * 2000n + one) / (2n * one);
         const given = all.map(({ family, hundredths }) => ({
           rule: { code: family, family, weights: {}, hint: '', evaluate: () => null },

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CRAWL_DELAY_MS_MAX, PAUSE_MS_MAX, PoliteClock, type Ticket } from '../../src/extract/politeness.ts';
+import { CRAWL_DELAY_MS_MAX, PAUSE_MS_MAX, DomainClock, type Ticket } from '../../src/extract/domain-limits.ts';
 import { timesInFull } from '../support/long.ts';
 
 const DOMAINS = ['a.example', 'b.example', 'c.example'] as const;
@@ -32,10 +32,10 @@ interface Start extends Asked {
 }
 
 describe('the polite clock', () => {
-  test('never starts two requests of a domain nearer than the gap, nor in a pause, nor more at once than it may, and all in the end', () => {
+  test('The rate limiter keeps the gap, the pauses and the concurrency of each domain, and finally starts every request', () => {
     fc.assert(
       fc.property(settings, fc.array(step, { minLength: 1, maxLength: 60 }), ({ gapMs, concurrency }, steps) => {
-        const clock = new PoliteClock({ gapMs, concurrency });
+        const clock = new DomainClock({ gapMs, concurrency });
         const asked = new Map<Ticket, Asked>();
         const withdrawn = new Set<Ticket>();
         const starts: Start[] = [];
@@ -47,7 +47,7 @@ describe('the polite clock', () => {
         const settle = (): void => {
           for (const ticket of clock.due(now)) {
             const wish = asked.get(ticket);
-            if (wish === undefined) throw new Error('a ticket of nobody');
+            if (wish === undefined) throw new Error('an unknown ticket');
             expect(withdrawn.has(ticket)).toBe(false);
             expect(now).toBeGreaterThanOrEqual(pausedUntil.get(wish.domain) ?? 0);
             starts.push({ ...wish, ticket, atMs: now });
@@ -57,7 +57,7 @@ describe('the polite clock', () => {
             ends.push({ atMs: now + wish.takesMs, ticket, domain: wish.domain });
           }
         };
-        /** Goes on to `toMs` over everything that happens on the way, or until nothing more does. */
+        /** Advances to `toMs` through all events on the way, or until there are no more. */
         const runTo = (toMs: number): void => {
           for (;;) {
             settle();
@@ -110,10 +110,10 @@ describe('the polite clock', () => {
     );
   });
 
-  test('lets no job starve: beside any others, a job’s next request waits at most one turn of each', () => {
+  test('No job starves: its next request waits for at most one request of each other job', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 2, maxLength: 8 }), (counts) => {
-        const clock = new PoliteClock({ gapMs: 100, concurrency: 1 });
+        const clock = new DomainClock({ gapMs: 100, concurrency: 1 });
         const owner = new Map<Ticket, number>();
         for (const [job, count] of counts.entries())
           for (let i = 0; i < count; i++) owner.set(clock.acquire('a.example', `ext_${job}`, 0), job);
@@ -134,10 +134,10 @@ describe('the polite clock', () => {
     );
   });
 
-  test('forgets idle domains, and so stays bounded', () => {
+  test('The rate limiter forgets idle domains, so that its size is bounded', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 500 }), (gapMs) => {
-        const clock = new PoliteClock({ gapMs, concurrency: 2 });
+        const clock = new DomainClock({ gapMs, concurrency: 2 });
         const tickets: unknown[] = [];
         const due: unknown[] = [];
         for (let now = 0; now < 5_000; now++) {
@@ -157,13 +157,13 @@ describe('the polite clock', () => {
 describe('what a source asks for', () => {
   const settingsOf = { gapMs: 250, concurrency: 2 };
 
-  test('by Crawl-delay is the gap, where it is longer, and at most 30 s', () => {
+  test('A Crawl-delay becomes the gap when it is longer, up to 30 s', () => {
     for (const [delay, gap] of [
       [100, 250],
       [2_000, 2_000],
       [86_400_000, CRAWL_DELAY_MS_MAX],
     ] as const) {
-      const clock = new PoliteClock(settingsOf);
+      const clock = new DomainClock(settingsOf);
       clock.report('a.example', { crawlDelayMs: delay }, 0);
       for (let i = 0; i < 2; i++) clock.acquire('a.example', 'ext_1', 0);
       expect(clock.due(0)).toHaveLength(1);
@@ -173,8 +173,8 @@ describe('what a source asks for', () => {
     }
   });
 
-  test('by Retry-After is a pause for all its requests, for at most five minutes', () => {
-    const clock = new PoliteClock(settingsOf);
+  test('A Retry-After pauses all requests of the domain, for at most five minutes', () => {
+    const clock = new DomainClock(settingsOf);
     clock.report('a.example', { retryAfterMs: 1e12 }, 1_000);
     clock.report('a.example', { retryAfterMs: 1 }, 1_000);
     const ticket = clock.acquire('a.example', 'ext_2', 1_000);
@@ -185,8 +185,8 @@ describe('what a source asks for', () => {
     expect(clock.due(1_000 + PAUSE_MS_MAX)).toEqual([ticket]);
   });
 
-  test('is still known when the request that asked for robots.txt follows, however many domains come between', () => {
-    const clock = new PoliteClock(settingsOf);
+  test('A Crawl-delay still applies to the request after the one for robots.txt, however many domains come between', () => {
+    const clock = new DomainClock(settingsOf);
     clock.report('a.example', { crawlDelayMs: 5_000 }, 0);
     for (let i = 0; i < 2_000; i++) clock.release(clock.acquire(`d${i}.example`, 'ext_1', 1_000));
     for (let i = 0; i < 2; i++) clock.acquire('a.example', 'ext_1', 1_000);

@@ -1,12 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LocalRateWindows, type RateState } from '../../src/decide/rate-windows.ts';
-import { RATE_WINDOW_SECONDS } from '../../src/limits.ts';
+import { RATE_WINDOW_SECONDS } from '../../src/kernel/limits.ts';
 
 const START = Date.UTC(2026, 10, 21, 12) / 1000;
 
 describe('rate windows', () => {
-  test('give exactly the allowance in each window, however the requests fall', () => {
+  test('A rate window allows exactly its limit, however the requests are distributed', () => {
     const step = fc.tuple(fc.integer({ min: 1, max: 3 }), fc.nat(20));
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 12 }), fc.array(step, { maxLength: 120 }), (allowance, steps) => {
@@ -30,7 +30,7 @@ describe('rate windows', () => {
     );
   });
 
-  test('are monotone within a window: what remains never grows while the reset stays', () => {
+  test('The remaining allowance never increases within a rate window', () => {
     const step = fc.record({ by: fc.constantFrom(0, 0, 1, 5, 30, -2, -2, -400, 400, 86_400), takes: fc.nat(6) });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), fc.nat(59), (steps, offset) => {

@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { FingerprintHash } from '../../src/base/brand.ts';
-import { effectiveEntry, promotedRisk, promotionOf, type Sighting } from '../../src/core/promotion.ts';
-import { durably } from '../../src/store/durable.ts';
-import { SIGHTING_KINDS } from '../../src/store/sighting-row.ts';
-import { customer, tempStore, value } from '../unit/store/support.ts';
+import type { FingerprintHash } from '../../src/kernel/brand.ts';
+import { effectiveEntry, promotedRisk, promotionOf, type Sighting } from '../../src/risk/registry/consensus.ts';
+import { durably } from '../../src/state/durable.ts';
+import { SIGHTING_KINDS } from '../../src/state/sighting-row.ts';
+import { customer, tempStore, value } from '../unit/state/support.ts';
 import { timesInFull } from '../support/long.ts';
 
 const DAY = 86_400;
@@ -25,7 +25,7 @@ const sighting: fc.Arbitrary<Sighting> = fc
   }));
 
 describe('promotion', () => {
-  test('never comes from fewer than three customers, and counts each once', () => {
+  test('A promotion needs at least three customers, and counts each once', () => {
     fc.assert(
       fc.property(fc.array(sighting, { maxLength: 30 }), (sightings) => {
         const live = new Set(sightings.filter((one) => NOW - one.lastSeenSeconds <= 30 * DAY).map((s) => s.customer));
@@ -35,7 +35,7 @@ describe('promotion', () => {
     );
   });
 
-  test('is the same in whatever order sightings come', () => {
+  test('A promotion does not depend on the order of the sightings', () => {
     const shuffled = fc
       .array(sighting, { maxLength: 20 })
       .chain((all) =>
@@ -48,7 +48,7 @@ describe('promotion', () => {
     );
   });
 
-  test('rises with every customer more, and never falls by one', () => {
+  test('The risk never decreases with an additional customer', () => {
     fc.assert(
       fc.property(fc.array(sighting, { maxLength: 20 }), sighting, (sightings, more) => {
         const before = effectiveEntry(null, promotionOf(sightings, NOW), NOW);
@@ -73,7 +73,7 @@ describe('the registry', () => {
     takeBack: fc.boolean(),
   });
 
-  test('says at every time what a model of its customers says', async () => {
+  test('The registry always agrees with a model of its customers', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
         const store = tempStore();
@@ -99,7 +99,7 @@ describe('the registry', () => {
             if (changed) seen.set(key, at);
           }
           const customers = new Set<string>();
-          // BLOCKs without a network confirm nothing.
+          // BLOCKs without a network do not confirm.
           const confirmed = new Set<string>();
           for (const [name, last] of seen) {
             const [of = '', who = '', what = ''] = name.split(' ');
@@ -108,12 +108,12 @@ describe('the registry', () => {
             if (what !== 'decision') confirmed.add(who);
           }
           expect(store.sightings.customersOf(fingerprintHash, at)).toBe(customers.size);
-          // What changed nothing leaves the entry as it was when somebody last saw it.
+          // A step without a change leaves the entry as it was after the last sighting.
           if (!changed) continue;
           const found = store.registry.find(fingerprintHash, at);
           if (customers.size >= 3) expect(found?.customers).toBe(customers.size);
           else if (takeBack) expect(found).toBeNull();
-          // A sighting just now leaves nothing faded.
+          // A sighting at this moment excludes fading.
           if (customers.size >= 3 && !takeBack)
             expect(found?.risk).toBe(promotedRisk({ customers: customers.size, confirmed: confirmed.size }));
         }
@@ -123,7 +123,7 @@ describe('the registry', () => {
     );
   }, 120_000);
 
-  test('comes to the same, in whatever order three customers and an import come', async () => {
+  test('The registry has the same content after three customers and an import in any order', async () => {
     const imported = {
       fingerprintHash: 'c'.repeat(64) as FingerprintHash,
       risk: 91,

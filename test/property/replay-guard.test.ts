@@ -1,18 +1,18 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LocalReplayGuard, type ReplayEntry } from '../../src/decide/replay-guard.ts';
-import { REPLAY_KEEP_SECONDS } from '../../src/limits.ts';
+import { REPLAY_KEEP_SECONDS } from '../../src/kernel/limits.ts';
 
 const KEY = Buffer.alloc(16, 7);
 const START = Date.UTC(2026, 10, 21, 12) / 1000;
-/** Calls of `sweep` after which every part of the table was swept. */
+/** Number of `sweep` calls that cover the whole table. */
 const WHOLE_SWEEP = 1_024;
 
 function sweepAll(guard: LocalReplayGuard, now: number): void {
   for (let i = 0; i < WHOLE_SWEEP; i++) guard.sweep(now);
 }
 
-/** An exact guard: a map from key and id to the expiry, with time that only runs forward. */
+/** An exact guard: a map from key and id to the expiry, with time that only moves forward. */
 class Model {
   readonly expiries = new Map<string, number>();
 
@@ -49,12 +49,12 @@ const command = fc.oneof(
 );
 
 describe('the replay guard', () => {
-  test('answers as an exact map does while time moves and sweeps run', () => {
+  test('The replay guard answers like an exact map while time advances and sweeps run', () => {
     fc.assert(
       fc.property(fc.array(command, { maxLength: 200 }), (commands) => {
         const guard = new LocalReplayGuard(100_000, KEY);
         const model = new Model();
-        /** What the guard said, beside what the model says. */
+        /** Results of the guard next to those of the model. */
         const answers: (readonly [given: string | number, expected: string | number])[] = [];
         let now = START;
         for (const one of commands) {
@@ -80,7 +80,7 @@ describe('the replay guard', () => {
     );
   });
 
-  test('holds no more than its bound, and of one key no more than half of it and than is free, and answers full beyond', () => {
+  test('The replay guard respects its limit, and gives one key at most half of it and at most as much as is free; beyond that it answers full', () => {
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 40 }), fc.array(command, { maxLength: 200 }), (idsMax, commands) => {
         const guard = new LocalReplayGuard(idsMax, KEY);
@@ -90,7 +90,7 @@ describe('the replay guard', () => {
           if (one.kind === 'wait' && 'seconds' in one) now += one.seconds;
           if (!('key' in one)) continue;
           const { key, id, skew } = one;
-          // With everything swept that has run out, the bounds are exact.
+          // The bounds are exact when all expired ids were swept.
           sweepAll(guard, now);
           const held = model.live(now, key);
           const full = held >= Math.floor(idsMax / 2) || held >= idsMax - model.live(now);
@@ -103,7 +103,7 @@ describe('the replay guard', () => {
     );
   });
 
-  test('a full table has forgotten nothing and has room again once ids have run out', () => {
+  test('A full table still knows every id, and has room again when ids have expired', () => {
     const guard = new LocalReplayGuard(1_000, KEY);
     const accepted: (readonly [key: number, id: string])[] = [];
     for (let key = 1; guard.size < 1_000; key++) {
@@ -117,23 +117,23 @@ describe('the replay guard', () => {
     expect(guard.admit(1, 'id-0', START + 301, START + 301)).toBe('accepted');
   });
 
-  test('two keys that send as many ids as they can leave a third of the table to the others', () => {
+  test('Two keys that send as many ids as possible leave a third of the table to the others', () => {
     const guard = new LocalReplayGuard(999, KEY);
     for (let i = 0; i < 2_000; i++) for (const key of [1, 2]) guard.admit(key, `id-${i}`, START, START);
     expect(guard.size).toBe(666);
     for (let key = 3; key < 60; key++) expect(guard.admit(key, 'first', START, START)).toBe('accepted');
   });
 
-  test('one key that fills its half leaves the other half to the rest', () => {
+  test('A key that fills its half of the table leaves the other half to the others', () => {
     const guard = new LocalReplayGuard(1_000, KEY);
     for (let i = 0; i < 2_000; i++) guard.admit(1, `id-${i}`, START, START);
     expect(guard.size).toBe(500);
-    // Five others share it, and leave a sixth as much as each of them has.
+    // Five other keys share it, and leave as much to a sixth as each of them has.
     for (let i = 0; i < 5 * 83; i++) expect(guard.admit(2 + (i % 5), `id-${i}`, START, START)).toBe('accepted');
     for (let i = 0; i < 40; i++) expect(guard.admit(7, `id-${i}`, START, START)).toBe('accepted');
   });
 
-  test('keeps an id up to and without its timestamp + 301 s', () => {
+  test('The replay guard keeps an id until just before its timestamp + 301 s', () => {
     for (const skew of [-300, 0, 300]) {
       const guard = new LocalReplayGuard(100, KEY);
       guard.admit(1, 'id', START + skew, START);
@@ -143,7 +143,7 @@ describe('the replay guard', () => {
     }
   });
 
-  test('a clock that steps back forgets nothing that is still valid', () => {
+  test('A clock that is set back does not make the replay guard forget valid ids', () => {
     const guard = new LocalReplayGuard(10_000, KEY);
     for (let i = 0; i < 500; i++) guard.admit(1, `id-${i}`, START + 200, START);
     for (const now of [START - 2, START - 400, START]) {
@@ -152,13 +152,13 @@ describe('the replay guard', () => {
     }
   });
 
-  test('the scope is the key', () => {
+  test('The replay guard treats the same id of different keys as different', () => {
     const guard = new LocalReplayGuard(1_000, KEY);
     for (let key = 1; key <= 100; key++) expect(guard.admit(key, 'the same id', START, START)).toBe('accepted');
     for (let key = 1; key <= 100; key++) expect(guard.admit(key, 'the same id', START, START)).toBe('replayed');
   });
 
-  test('what is restored from entries is refused again, restored once or twice, in any order', () => {
+  test('Ids restored from entries are rejected as replays, when restored once or twice and in any order', () => {
     const ids = fc.uniqueArray(fc.tuple(fc.integer({ min: 1, max: 200 }), fc.string({ minLength: 1 })), {
       selector: ([key, id]) => `${key} ${id}`,
       maxLength: 100,
@@ -183,7 +183,7 @@ describe('the replay guard', () => {
     );
   });
 
-  test('200,000 ids go in once each, come back refused, and leave no entry behind', () => {
+  test('The replay guard accepts 200,000 ids once each, rejects them the second time, and keeps none after their expiry', () => {
     const guard = new LocalReplayGuard(1_000_000, KEY);
     let accepted = 0;
     for (let i = 0; i < 200_000; i++) if (guard.admit(1, `request-${i}`, START, START) === 'accepted') accepted++;

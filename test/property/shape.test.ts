@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { OutputFormat } from '../../src/core/extraction.ts';
+import type { OutputFormat } from '../../src/work/extraction-job.ts';
 import type { JsonObject, JsonSchema, JsonValue } from '../../src/extract/connector.ts';
 import { parseOutput } from '../../src/extract/shape/output-options.ts';
 import { createShaper, type FullRecord, type Shaper } from '../../src/extract/shape/shaper.ts';
@@ -24,7 +24,7 @@ const SCHEMA: JsonSchema = {
 };
 const PATHS = ['id', 'text', 'number', 'by', 'by.name', 'by.at', 'by.at.city', 'list', 'list.name', 'open', 'open.x'];
 
-/** Texts that break what writes them badly: quotes, line ends, formulas, halves of pairs. */
+/** Texts that expose errors of writers: quotes, line breaks, formulas, lone surrogates. */
 const text = fc.oneof(
   fc.string(),
   fc.string({
@@ -56,7 +56,7 @@ function full(fields: JsonObject, index: number): FullRecord {
   };
 }
 
-/** The options' shaper, null where they are refused, as some of these rightly are. */
+/** Creates a shaper for the options; null when they are rejected, as some combinations must be. */
 function shaperOf(json: JsonObject): {
   readonly shaper: Shaper;
   readonly csv: { readonly delimiter: string; readonly bom: boolean; readonly header: boolean };
@@ -76,7 +76,7 @@ function shapeAll(shaper: Shaper, all: readonly JsonObject[]): JsonObject[] {
 }
 
 describe('shaped records', () => {
-  test('of one job have the same members, flat ones without open objects too, and no name twice', () => {
+  test('Shaped records of one job have the same members, flat ones without nested objects, and no name occurs twice', () => {
     fc.assert(
       fc.property(options, records, (json, all) => {
         const made = shaperOf(json);
@@ -102,7 +102,7 @@ describe('shaped records', () => {
     );
   });
 
-  test('hold every text of the record that was selected, and none that was not', () => {
+  test('A shaped record contains all selected texts and no others', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.constantFrom(...PATHS), { minLength: 1 }), (fields) => {
         const made = shaperOf({ fields });
@@ -129,7 +129,7 @@ describe('shaped records', () => {
 });
 
 describe('what is written', () => {
-  test('as CSV reads back as the same table, and no text cell begins a formula', () => {
+  test('Written CSV parses back into the same table, and no text cell begins a formula', () => {
     fc.assert(
       fc.property(options, records, (json, all) => {
         const made = shaperOf(json);
@@ -158,7 +158,7 @@ describe('what is written', () => {
     );
   });
 
-  test('is the same however the records are cut into chunks and pages', () => {
+  test('Written records do not depend on their division into chunks and pages', () => {
     const cuts = fc.array(fc.nat(8), { maxLength: 4 });
     fc.assert(
       fc.property(records, cuts, fc.constantFrom<OutputFormat>('json', 'ndjson', 'csv'), (all, cut, format) => {

@@ -1,17 +1,17 @@
-import type { HistoryEvent } from '../../src/core/history.ts';
+import type { HistoryEvent } from '../../src/risk/history.ts';
 
-/** Remembers every event, and answers by counting them one by one. */
+/** A model that keeps every event and counts the events one by one. */
 export class VelocityModel {
   readonly #seen: Remembered[] = [];
 
-  /** Takes in an event, and gives bounds for all that is counted of it. */
+  /** Adds an event, and returns bounds for all counts that concern it. */
   observe(event: HistoryEvent): Bounds {
     const scope = this.#seen.filter(
       (one) => one.event.customer === event.customer && one.event.publicKey === event.publicKey,
     );
     const ofSession = scope.filter((one) => one.event.sessionId === event.sessionId);
     const last = ofSession.at(-1);
-    // A session that was not seen for 30 days begins anew.
+    // A session that was not seen for 30 days starts again.
     const isFirst = last === undefined || event.nowMs - last.event.nowMs > KEEP_MS;
     const isStranger = !scope.some(
       (one) =>
@@ -42,19 +42,19 @@ export interface Range {
   readonly most: number;
 }
 
-/** Source: the default rules: pages before a login that is cold all the same. */
+/** Source: the default rules: number of pages before a login that still counts as a cold start, and their maximum duration. */
 const ANONYMOUS_MAX = 3;
 const ANONYMOUS_MS_MAX = 120_000;
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const KEEP_MS = 30 * DAY;
-/** Up to so many in a window are kept one by one. */
+/** Up to this number of events in a window are counted exactly. */
 const RING = 12;
-/** Up to so many members are kept one by one. */
+/** Up to this number of members are counted exactly. */
 const SET = 30;
 
-/** Between what numbers the documented error bounds allow each count. */
+/** Bounds of each count according to the documented errors. */
 export class Bounds {
   readonly isCold: boolean;
   readonly isFirst: boolean;
@@ -152,7 +152,7 @@ export class Bounds {
     return this.#scope.filter((one) => this.#event.nowMs - one.event.nowMs < ms && which(one));
   }
 
-  /** Exact but for a tick while the ring holds them all; beyond, by the part of the oldest ninth. */
+  /** Exact up to one tick while the ring holds all events; beyond that, up to the events of the oldest ninth. */
   #count(windowMs: number, which: (one: Remembered) => boolean): Range {
     const ninth = windowMs / 9;
     const most = this.#within(windowMs + ninth, which).length;
@@ -167,7 +167,7 @@ export class Bounds {
       return new Set(members.filter((member) => member !== undefined)).size;
     };
     const range = { least: within(windowMs - tickMs), most: within(windowMs) };
-    // A sketch that was begun stays until it is empty; its window ends up to a hundredth early.
+    // A sketch is used until it is empty; its window ends up to one percent early.
     if (within(2 * windowMs) <= SET) return range;
     return { least: Math.floor(within(windowMs * 0.99) * 0.75) - 2, most: Math.ceil(range.most * 1.25) + 2 };
   }

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { CustomerNumber } from '../../src/base/brand.ts';
-import type { HistoryEvent, HistoryFacts } from '../../src/core/history.ts';
+import type { CustomerNumber } from '../../src/kernel/brand.ts';
+import type { HistoryEvent, HistoryFacts } from '../../src/risk/history.ts';
 import { LocalVelocity } from '../../src/velocity/local-velocity.ts';
 import { createVelocityMemory } from '../../src/velocity/memory.ts';
 import { type Bounds, type Range, VelocityModel } from './velocity-model.ts';
@@ -10,7 +10,7 @@ import { timesInFull } from '../support/long.ts';
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
 const HASH_KEY = Buffer.from('0123456789abcdef');
 
-/** Bursts, waits around the windows, and days. */
+/** Bursts, waits around the window lengths, and days. */
 const step = fc.oneof(
   { weight: 12, arbitrary: fc.integer({ min: 0, max: 3_000 }) },
   { weight: 4, arbitrary: fc.integer({ min: 3_000, max: 90_000 }) },
@@ -21,7 +21,7 @@ const step = fc.oneof(
 
 const command = fc.record({
   step,
-  /** So many in a row. */
+  /** Number of repetitions. */
   repeat: fc.oneof({ weight: 9, arbitrary: fc.constant(1) }, { weight: 1, arbitrary: fc.integer({ min: 2, max: 30 }) }),
   customer: fc.constantFrom(7, 7, 7, 8),
   publicKey: fc.constantFrom(false, false, false, true),
@@ -29,7 +29,7 @@ const command = fc.record({
   session: fc.nat(12),
   host: fc.oneof({ weight: 1, arbitrary: fc.constant(-1) }, { weight: 9, arbitrary: fc.nat(9) }),
   user: fc.nat(14),
-  /** A session and a user that never came before. */
+  /** A session and a user that never occurred before. */
   isStranger: fc.boolean(),
   email: fc.nat(5),
   entities: fc.nat(2),
@@ -39,7 +39,7 @@ const command = fc.record({
 
 type Command = typeof command extends fc.Arbitrary<infer T> ? T : never;
 
-/** `serial` is another one for each event. */
+/** `serial` differs for each event. */
 function eventOf(one: Command, nowMs: number, serial: number): HistoryEvent {
   const { host } = one;
   return {
@@ -72,7 +72,7 @@ function eventOf(one: Command, nowMs: number, serial: number): HistoryEvent {
   };
 }
 
-/** What lies outside of its bounds, by name. */
+/** Returns the values outside their bounds, by name. */
 function outside(facts: HistoryFacts, bounds: Bounds, event: HistoryEvent): string[] {
   const found: string[] = [];
   const check = (name: string, value: number, { least, most }: Range): void => {
@@ -103,11 +103,11 @@ function outside(facts: HistoryFacts, bounds: Bounds, event: HistoryEvent): stri
   return found;
 }
 
-/** Up to three cold events of the last hour and a fifth are taken for that many entities, whatever their names. */
+/** Up to three cold starts within the last hour and a fifth count as that many entities, regardless of their names. */
 const atLeastThree = ({ least, most }: Range): Range => ({ least, most: Math.max(most, 3) });
 
 describe('the velocity table', () => {
-  test('counts within its documented bounds, as a model that remembers every event', () => {
+  test('The velocity store counts within its documented bounds, compared with a model that keeps every event', () => {
     fc.assert(
       fc.property(fc.array(command, { minLength: 20, maxLength: 120 }), (commands) => {
         const velocity = new LocalVelocity(createVelocityMemory(2 ** 20, HASH_KEY));

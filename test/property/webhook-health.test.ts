@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { WebhookHealth } from '../../src/core/webhook.ts';
+import type { WebhookHealth } from '../../src/work/webhook.ts';
 import {
   applyDelivery,
   decideRoute,
@@ -8,21 +8,21 @@ import {
   probeLost,
   probeSent,
   type Route,
-} from '../../src/core/webhook-health.ts';
+} from '../../src/work/webhook-health.ts';
 
 const START_MS = Date.UTC(2026, 10, 21, 12);
 
 type Trigger = 'decision' | 'probe' | 'test' | 'manual';
 
-/** What can happen around one endpoint. */
+/** An event that concerns one endpoint. */
 type Happening =
   | { readonly kind: 'wait'; readonly ms: number }
-  /** A matching decision; what it becomes is up to the health. */
+  /** A matching decision; the health determines what it becomes. */
   | { readonly kind: 'decision' }
   | { readonly kind: 'send'; readonly trigger: 'test' | 'manual' }
-  /** One of those in flight ends. */
+  /** One delivery in flight ends. */
   | { readonly kind: 'end'; readonly which: number; readonly result: 'succeeded' | 'failed' }
-  /** Killed and started again: nothing in flight is ever heard of. */
+  /** The process is killed and started again; the results of deliveries in flight are lost. */
   | { readonly kind: 'restart' };
 
 const happening: fc.Arbitrary<Happening> = fc.oneof(
@@ -43,19 +43,19 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant('end' as const),
       which: fc.nat(1_000),
-      // Mostly failures, so that ten in a row come up often.
+      // Mostly failures, so that ten in a row are frequent.
       result: fc.constantFrom('failed', 'failed', 'failed', 'failed', 'failed', 'failed', 'failed', 'succeeded'),
     }),
   },
   { weight: 1, arbitrary: fc.constant({ kind: 'restart' as const }) },
 );
 
-/** The reference: one endpoint as a state machine with states of its own, from the words of the contract. */
+/** The reference: one endpoint as a state machine with its own states, written from the contract. */
 class Model {
   mode: 'up' | 'cooling' | 'probing' = 'up';
   streak = 0;
   sinceMs: number | null = null;
-  /** How often a probe failed since it went down. */
+  /** Number of failed half-open trials since it became unhealthy. */
   probesFailed = 0;
   readyAtMs = 0;
   lastSuccessMs: number | null = null;
@@ -70,7 +70,7 @@ class Model {
     return this.mode === 'cooling' && nowMs >= this.readyAtMs ? 'probe' : 'skip';
   }
 
-  /** Gives what is to be signalled. */
+  /** Returns the expected signals. */
   ended(trigger: Trigger, isGood: boolean, nowMs: number): string[] {
     if (isGood) {
       const signals = this.mode === 'up' ? [] : ['healed'];
@@ -102,7 +102,7 @@ class Model {
     this.readyAtMs = nowMs + this.coolMs;
   }
 
-  /** What the health should be. */
+  /** The expected health. */
   health(): WebhookHealth {
     return {
       status: this.mode === 'up' ? 'healthy' : 'unhealthy',
@@ -116,14 +116,14 @@ class Model {
   }
 }
 
-/** The tracker beside the model, on one virtual clock, with what is in flight. */
+/** The tracker and the model on one virtual clock, with the deliveries in flight. */
 interface Run {
   readonly model: Model;
   readonly inFlight: Trigger[];
   health: WebhookHealth;
   nowMs: number;
   probes: number;
-  /** When it went down, or its last probe failed: no probe before the end of the cool-down from there. */
+  /** Time at which it became unhealthy, or its last trial failed; the next trial must wait for the cool-down from there. */
   coolingSinceMs: number;
 }
 
@@ -184,7 +184,7 @@ function restart(run: Run): void {
 }
 
 describe('the health of an endpoint', () => {
-  test('goes as the contract says, whatever happens and in whatever order deliveries end', () => {
+  test('The health of an endpoint follows the contract for all events and all orders of ended deliveries', () => {
     let unhealthyRuns = 0;
     let probes = 0;
     fc.assert(
@@ -196,12 +196,12 @@ describe('the health of an endpoint', () => {
       }),
       { numRuns: 400, seed: 20_261_121 },
     );
-    // The runs come to where it matters.
+    // Checks that the runs reach the interesting states.
     expect(unhealthyRuns).toBeGreaterThan(50);
     expect(probes).toBeGreaterThan(300);
   });
 
-  test('has never two probes out, as a probe ends within 5 s', () => {
+  test('An endpoint never has two half-open trials in flight when each ends within 5 s', () => {
     let probes = 0;
     fc.assert(
       fc.property(fc.array(happening, { minLength: 60, maxLength: 250 }), (happenings) => {
@@ -223,7 +223,7 @@ describe('the health of an endpoint', () => {
     expect(probes).toBeGreaterThan(150);
   });
 
-  test('is unhealthy exactly when the last 10 deliveries that count have failed', () => {
+  test('An endpoint is unhealthy exactly when the last 10 counted deliveries have failed', () => {
     fc.assert(
       fc.property(
         fc.array(

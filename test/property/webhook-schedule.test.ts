@@ -6,16 +6,16 @@ import {
   PLANS,
   type AttemptOutcome,
   type DeliveryPlan,
-} from '../../src/core/webhook-schedule.ts';
+} from '../../src/work/webhook-schedule.ts';
 
-/** What the endpoint does on one attempt: how long it would take, and how long the retry after it queues for a connection. */
+/** Behaviour of the endpoint on one attempt: how long it would take, and how long the next retry waits for a connection. */
 interface Turn {
   readonly wouldTakeMs: number;
   readonly outcome: AttemptOutcome;
   readonly queuedMs: number;
 }
 
-/** A delivery as it went: when attempts began and ended, ms since the first one began, and how it ended. */
+/** Course of a delivery: start and end of its attempts, ms since the first start, and its result. */
 interface Trace {
   readonly attempts: readonly { readonly startMs: number; readonly endMs: number }[];
   readonly end: string;
@@ -46,7 +46,7 @@ const turn = (queuedMsMax: number): fc.Arbitrary<Turn> =>
 const timedOut = (turnOf: Turn, limitMs: number): AttemptOutcome =>
   turnOf.wouldTakeMs >= limitMs ? { kind: 'failed', error: 'timeout' } : turnOf.outcome;
 
-/** Drives the schedule as a runner does, on a virtual clock. */
+/** Drives the schedule like a delivery worker, on a virtual clock. */
 function drive(plan: DeliveryPlan, turns: readonly Turn[]): Trace {
   const attempts: { startMs: number; endMs: number }[] = [];
   let nowMs = 0;
@@ -55,7 +55,7 @@ function drive(plan: DeliveryPlan, turns: readonly Turn[]): Trace {
     const at = turns[i] ?? CALM;
     const limitMs = attemptLimitMs(plan, nowMs);
     if (limitMs === 0) {
-      // No retry is announced that would come too late by itself.
+      // The schedule announces no retry that would be too late without waiting for a connection.
       expect(turns[i - 1]?.queuedMs).toBeGreaterThan(0);
       return { attempts, end: lastError };
     }
@@ -70,7 +70,7 @@ function drive(plan: DeliveryPlan, turns: readonly Turn[]): Trace {
   }
 }
 
-/** The contract's words on a status, once more. */
+/** The contract's mapping of statuses, implemented independently. */
 function errorOf(seen: AttemptOutcome): string | null {
   if (seen.kind === 'failed') return seen.error;
   const hundreds = Math.trunc(seen.status / 100);
@@ -79,7 +79,7 @@ function errorOf(seen: AttemptOutcome): string | null {
   return hundreds === 3 ? 'redirect_blocked' : 'http_status';
 }
 
-/** The reference: the whole delivery written down at once, from the numbers of the contract and not from the plan. */
+/** The reference: computes the whole delivery from the numbers of the contract instead of the plan. */
 function expectedTrace(turns: readonly Turn[]): Trace {
   const attempts: { startMs: number; endMs: number }[] = [];
   let end = 'none';
@@ -102,7 +102,7 @@ function expectedTrace(turns: readonly Turn[]): Trace {
 
 describe('the schedule of a delivery', () => {
   test.each(['decision', 'manual'] as const)(
-    'of trigger %s goes as the contract says, whatever the endpoint does',
+    'A delivery with trigger %s follows the contract, whatever the endpoint does',
     (trigger) => {
       fc.assert(
         fc.property(fc.array(turn(9_000), { maxLength: 5 }), (turns) => {
@@ -113,7 +113,7 @@ describe('the schedule of a delivery', () => {
     },
   );
 
-  test('has at most 4 attempts, 2, 4 and 8 s after the end of the one before, and never a millisecond beyond 19 s', () => {
+  test('A delivery has at most 4 attempts, 2, 4 and 8 s after the end of the previous one, and none lasts beyond 19 s', () => {
     fc.assert(
       fc.property(fc.array(turn(0), { maxLength: 5 }), (turns) => {
         const { attempts } = drive(PLANS.decision, turns);
@@ -131,7 +131,7 @@ describe('the schedule of a delivery', () => {
     );
   });
 
-  test('of any plan keeps to its waits, its limit and its deadline', () => {
+  test('A delivery of any plan keeps its waits, its limit and its deadline', () => {
     const plan = fc.record({
       waitsMs: fc.array(fc.nat(20_000), { maxLength: 6 }),
       attemptMs: fc.integer({ min: 1, max: 10_000 }),
@@ -150,7 +150,7 @@ describe('the schedule of a delivery', () => {
           const pauseMs = (plan.waitsMs[i - 1] ?? 0) + (turns[i - 1] ?? CALM).queuedMs;
           if (before !== undefined) expect(startMs - before.endMs).toBe(pauseMs);
         }
-        // It ends early for three reasons only.
+        // A delivery ends early for three reasons only.
         const last = attempts.at(-1);
         const nextMs = (last?.endMs ?? 0) + (plan.waitsMs[attempts.length - 1] ?? 0);
         const queuedMs = (turns[attempts.length - 1] ?? CALM).queuedMs;

@@ -4,7 +4,7 @@ import { addressOf, CONTENT, difference, extracted, numbered, textIn } from './s
 const { posts, pages, comments, found } = CONTENT.blog;
 const blog = addressOf('REAL_BLOG');
 const plainBlog = addressOf('REAL_PLAIN_BLOG');
-/** Newest first, and newest of all the one that has a password. */
+/** Newest first. The newest post has a password. */
 const postTitles = ['Locked', ...numbered(posts, (number) => `Post ${number} & more`).toReversed()];
 
 /** An hour apart; see `blog-fill.php`. */
@@ -39,7 +39,7 @@ describe.each([
     });
   });
 
-  test('site.posts between two times', async () => {
+  test('site.posts returns only the posts between two times', async () => {
     const span = { published_after: timeOf(10), published_before: timeOf(13) };
     const { fields } = await extracted('wordpress', 'site.posts', { site, ...span });
     expect(fields.map(({ title }) => title)).toEqual(['Post 12 & more', 'Post 11 & more']);
@@ -82,12 +82,12 @@ describe.each([
     expect(total).toBe(found);
   });
 
-  test('company.posts is found from the site', async () => {
+  test('company.posts reads the posts of the site', async () => {
     const { fields } = await extracted('wordpress', 'company.posts', { company: site }, { limit: 3 });
     expect(fields.map(({ title }) => title)).toEqual(postTitles.slice(0, 3));
   });
 
-  test('is no wiki', async () => {
+  test('mediawiki fails on a blog with source_not_found or unsupported_content', async () => {
     await expect(extracted('mediawiki', 'page.content', { site, title: 'x' })).rejects.toMatchObject({
       reason: expect.stringMatching(/^(?:source_not_found|unsupported_content)$/),
     });

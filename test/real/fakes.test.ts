@@ -5,7 +5,7 @@ import type { World } from '../sources/source-case.ts';
 import { wordpressWorld } from '../sources/wordpress.ts';
 import { addressOf } from './software.ts';
 
-/** Every place of an answer at which something stands, with its type: `query.pages[].title string`. */
+/** Returns the path and the type of every value in a JSON response: `query.pages[].title string`. */
 function placesIn(value: JsonValue, path = ''): readonly string[] {
   if (Array.isArray(value)) return value.flatMap((item: JsonValue) => placesIn(item, `${path}[]`));
   if (typeof value !== 'object' || value === null) return [`${path} ${value === null ? 'null' : typeof value}`];
@@ -23,14 +23,14 @@ function fakeOf(world: World, url: string) {
   return { status: reply.status ?? 200, places: new Set(placesIn(reply.body)) };
 }
 
-/** What the fake says and the software does not; and the status of either. */
+/** Returns the paths that only the fake's response contains, and the status of both responses. */
 async function compared(world: World, real: string, path: string) {
   const fake = fakeOf(world, `https://fake.example${path}`);
   const { status, places } = await asked(`${real}${path}`);
   return { untrue: [...fake.places].filter((place) => !places.has(place)), statuses: [fake.status, status] };
 }
 
-describe('the fake WordPress is as the real one', () => {
+describe('the fake WordPress responds like the real one', () => {
   test.each([
     'posts?per_page=100&_embed=author,wp:term,wp:featuredmedia&page=2',
     'pages?per_page=100&_embed=author,wp:term,wp:featuredmedia',
@@ -48,7 +48,7 @@ describe('the fake WordPress is as the real one', () => {
 
 const API = '/w/api.php?format=json&formatversion=2';
 
-describe('the fake MediaWiki is as the real one', () => {
+describe('the fake MediaWiki responds like the real one', () => {
   test.each([
     'action=query&list=search&srsearch=skiff&srwhat=text&srlimit=500&meta=siteinfo&siprop=general',
     'action=query&list=search&srsearch=skiff&srlimit=500&meta=siteinfo&siprop=general',
@@ -65,7 +65,7 @@ describe('the fake MediaWiki is as the real one', () => {
   test.each([
     'action=parse&page=Nothing&prop=text',
     'action=query&prop=revisions&titles=Nothing&rvlimit=500&rvprop=ids',
-  ])('of no page: %s', async (query) => {
+  ])('for a missing page, the fake responds like MediaWiki: %s', async (query) => {
     const { untrue, statuses } = await compared(mediawikiWorld(0), addressOf('REAL_WIKI'), `${API}&${query}`);
     expect(untrue).toEqual([]);
     expect(statuses[0]).toBe(statuses[1]);

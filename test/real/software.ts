@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { afterAll } from 'vitest';
-import { createGuardedClient } from '../../src/egress/client.ts';
+import { createGuardedClient } from '../../src/egress/guarded-client.ts';
 import type { JsonObject, JsonValue } from '../../src/extract/connector.ts';
-import { CONNECTORS } from '../../src/extract/connectors/index.ts';
+import { CONNECTORS } from '../../src/extract/connectors/connector-table.ts';
 import { BodyCache } from '../../src/extract/fetch/body-cache.ts';
 import { RobotsCache } from '../../src/extract/fetch/robots-cache.ts';
-import { createSource } from '../../src/extract/fetch/source.ts';
+import { createSource } from '../../src/extract/fetch/guarded-source.ts';
 import { heldToSchema } from '../conformance/records.ts';
 import { runOperation, type Run } from '../conformance/run-operation.ts';
 
@@ -29,7 +29,7 @@ export function addressOf(name: 'REAL_WIKI' | 'REAL_BLOG' | 'REAL_PLAIN_BLOG'): 
 const client = createGuardedClient({ allow: ['127.0.0.0/8'] });
 afterAll(() => client.close());
 
-/** A source as the extraction workers have it, but for the polite clock: what is asked here is ours. */
+/** Returns a source as the extraction workers use it, without the per-domain rate limit: the servers that it queries here are ours. */
 function realSource() {
   return createSource({
     client,
@@ -50,7 +50,7 @@ export interface RealRun extends Run {
   readonly fetches: number;
 }
 
-/** Runs an operation on the real software; its records hold to the published schema. */
+/** Runs an operation on the real software, and asserts that its records match the published schema. */
 export async function extracted(
   connector: string,
   operation: string,
@@ -65,12 +65,12 @@ export async function extracted(
   return { ...run, fields: run.records.map(({ fields }) => fields), fetches: source.usage().pages };
 }
 
-/** Numbers from one to another, as texts with words around them. */
+/** Returns the texts for the numbers from 1 to `count`. */
 export function numbered(count: number, text: (number: number) => string): readonly string[] {
   return Array.from({ length: count }, (_, at) => text(at + 1));
 }
 
-/** What is in only one of the two, and what is found twice; few of each, as there may be hundreds. */
+/** Returns a line for each text that is in only one of the two lists or was found twice; at most ten, because there may be hundreds. */
 export function difference(found: readonly (JsonValue | undefined)[], expected: readonly string[]): readonly string[] {
   const texts = found.map((one) => (typeof one === 'string' ? one : JSON.stringify(one ?? null)));
   return [

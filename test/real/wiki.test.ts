@@ -18,7 +18,7 @@ const HARBOUR = [
 ];
 const FERRY = 'Ferry & Co? (100%)/Ålesund: C++';
 
-/** Of the three names one is a user of this wiki, one came with the history of another wiki, and one is an address. */
+/** Returns one of three kinds of author: a user of this wiki, a name imported with the history of another wiki, or an address. */
 function authorOf(number: number): object {
   const name = authors[number % authors.length];
   if (name === 'Ben Ruiz') return { name: `imported>${name}`, url: null };
@@ -106,18 +106,18 @@ describe('mediawiki', () => {
     ['page.content', 'title', 'Nothing here'],
     ['page.revisions', 'title', 'Nothing here'],
     ['page.content', 'title', 'Special:Version'],
-  ])('%s of a %s that is no page fails as not found', async (operation, name, value) => {
+  ])('%s of a %s without a page fails with source_not_found', async (operation, name, value) => {
     await expect(extracted('mediawiki', operation, { site, [name]: value })).rejects.toMatchObject({
       reason: 'source_not_found',
     });
   });
 
-  test('a category without members, or one that is none, is empty', async () => {
+  test('a category that does not exist has no members, and a search without hits has the total 0', async () => {
     expect((await extracted('mediawiki', 'category.pages', { site, category: 'Nothing here' })).fields).toEqual([]);
     expect((await extracted('mediawiki', 'search.pages', { site, query: 'zeppelin' })).total).toBe(0);
   });
 
-  test.each(['', '/wiki/Harbour', '/w', '/w/api.php', '/w/index.php'])('is found from %j', async (path) => {
+  test.each(['', '/wiki/Harbour', '/w', '/w/api.php', '/w/index.php'])('the wiki is found from %j', async (path) => {
     const { fields } = await extracted('mediawiki', 'page.content', { site: `${site}${path}`, title: 'Harbour' });
     expect(fields).toHaveLength(1);
   });
@@ -132,7 +132,7 @@ describe('generic, on a wiki', () => {
     expect(difference(urls, [...boatTitles.map((title) => title.replace(' ', '_')), ...others])).toEqual([]);
   });
 
-  test('site.pages reads them', async () => {
+  test('site.pages reads the articles of the wiki', async () => {
     const { fields } = await extracted('generic', 'site.pages', { url: `${site}/wiki/Main_Page` }, { limit: 12 });
     expect(fields).toHaveLength(12);
     const boat = fields.find(({ url }) => url === `${site}/wiki/Boat_1`);

@@ -4,7 +4,7 @@ import { LARGE_PAGES, many, numberIn, type SourceCase, type World } from './sour
 /** Items of one page of a feed that is paged. */
 const PAGE_SIZE = 400;
 
-/** A site with a feed in RSS 2.0, paged by RFC 5005, section 3, which its pages name, and the same as JSON Feed 1.1. */
+/** A site with a JSON Feed 1.1 and the same as RSS 2.0, paged as in RFC 5005, section 3. `isNamed`: the home page links to it. */
 export function feedWorld(records: number, places: { readonly rss: string; readonly isNamed: boolean }): World {
   return ({ url: text }) => {
     const url = new URL(text);
@@ -75,7 +75,7 @@ const COMMON = {
   hostIn: 'url',
   announcesTotal: false,
   largeCount: LARGE_PAGES,
-  // What is no feed is searched for one, and a page that names none is a source that lacks it.
+  // A response that is not a feed is searched for a link to one; without such a link the run fails with `source_not_found`.
   searches: true,
 } as const;
 

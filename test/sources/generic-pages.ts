@@ -2,7 +2,7 @@ import type { JsonValue } from '../../src/extract/connector.ts';
 import { pageText } from '../support/pages.ts';
 import { many, type SourceCase, type World } from './source-case.ts';
 
-/** One page at any address; none where it would hold nothing of what is looked for. */
+/** A source that returns the same page for every URL. */
 function onePage(pageWith: (records: number) => string): SourceCase['world'] {
   return (records): World =>
     () =>

@@ -9,12 +9,12 @@ import { wordpressWorld } from './wordpress.ts';
 
 /** Addresses of one sitemap, so that a large site has several of them. Source: sitemaps.org, "Sitemap protocol". */
 const SITEMAP_SIZE = 500;
-/** Links of a page, of those that lead on through a site. */
+/** Number of links on a page that lead to further pages of the site. */
 const LINKS = 10;
 
 const WORDS = 'The harbour master counts the boats that come in before the fog does, and writes each of them down. ';
 
-/** A page of a site; one that asks not to be indexed or followed is none of its records. */
+/** Returns a page of a site. If `isWanted` is false, it asks not to be indexed or followed, and is not one of the records. */
 function page(title: string, links: readonly string[], isWanted = true): string {
   const robots = isWanted ? '' : '<meta name="robots" content="noindex, nofollow">';
   const listed = links.map((link) => `<li><a href="${link}">${link}</a></li>`).join('');
@@ -28,7 +28,7 @@ function xml(body: string): FakeReply {
 
 const XMLNS = 'xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"';
 
-/** A site whose `/sitemap.xml` is an index of sitemaps, which name its pages; `pageAt` is what stands there. */
+/** A site whose `/sitemap.xml` is an index of sitemaps that list its pages; `pageAt` returns the page with an index. */
 function sitemapWorld(records: number, pageAt: (place: number) => string): World {
   return ({ url }) => {
     const { pathname } = new URL(url);
@@ -55,7 +55,7 @@ function urlset(records: number, sitemap: number): FakeReply {
   return xml(`<urlset ${XMLNS}>${shown.join('')}</urlset>`);
 }
 
-/** A site whose pages lead to each other: its first page to ten others, each of those to ten more, all of them back. */
+/** A site whose pages link to each other: the first page to ten others, each of those to ten more, and every page to the first. */
 function linkedWorld(records: number): World {
   return ({ url }) => {
     const { pathname } = new URL(url);
@@ -67,14 +67,14 @@ function linkedWorld(records: number): World {
   };
 }
 
-/** Software with an interface, and the first page by which it is told. Where the interface has nothing, no page is wanted. */
+/** Returns software with an API, and the first page that identifies it. If the API has no items, no page is expected. */
 function runBy(platform: string, home: string, world: World): World {
   const closed = '<meta name="robots" content="noindex, nofollow">';
   const first = pageText(`platform/${platform}.page`).replace('<head>', `<head>${closed}`);
   return (request) => (new URL(request.url).pathname === home ? first : world(request));
 }
 
-/** Posts alone and no pages, which are asked for too. */
+/** A WordPress site with posts and without pages, although pages are requested too. */
 function blog(records: number): World {
   const options = { prefix: '/blog', host: 'wp.example' };
   const [posts, none] = [wordpressWorld(records, options), wordpressWorld(0, options)];

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../src/extract/connector.ts';
 import { LARGE_PAGES, json, many, numberIn, sizeIn, type SourceCase, type World } from './source-case.ts';
 
 const NEWEST_SECONDS = 1_714_636_800;
-/** The index shows no more hits than these of any query. */
+/** Maximum number of hits that the index returns for one query, over all pages. */
 const SHOWN_MAX = 1_000;
 
 /** Algolia's index of Hacker News. Shapes and paging: hn.algolia.com/api, "Search", and the search parameters of Algolia. */
@@ -29,7 +29,7 @@ export function hackernewsWorld(records: number): World {
   };
 }
 
-/** Three of a second, so that a cursor by time has to do with hits of the same one. */
+/** Returns the time of a hit. Three hits share a second, so that paging by time must handle hits of the same second. */
 function timeOf(place: number) {
   const seconds = NEWEST_SECONDS - Math.floor(place / 3);
   return { created_at: new Date(seconds * 1_000).toISOString().replace('.000', ''), created_at_i: seconds };

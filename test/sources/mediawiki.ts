@@ -24,7 +24,7 @@ export function mediawikiWorld(records: number, path = '/w/api.php', host = 'wik
       return list({ pages: items }, next === null ? null : { gapcontinue: String(next) });
     }
     if (query.get('list') === 'search') {
-      // Without it the search that comes with the software looks through titles, and this query is none.
+      // Without `srwhat=text`, the wiki software's own search looks only through titles, and no title matches this query.
       const found = query.get('srwhat') === 'text' ? records : 0;
       const from = numberIn(url, 'sroffset', 0);
       const { items, next } = cut(many(found, hit), from, numberIn(url, 'srlimit', 10));
@@ -48,7 +48,7 @@ export function mediawikiWorld(records: number, path = '/w/api.php', host = 'wik
   };
 }
 
-/** What a wiki answers whose databases lag: 200, an error, and how long to wait. */
+/** Returns the response of a wiki whose databases lag: status 200, an error, and the time to wait. */
 export function lagging(seconds: number): FakeReply {
   const error = { code: 'maxlag', info: 'Waiting for a database server: 7 seconds lagged.', lag: 7 };
   return json({ error }, { 'retry-after': String(seconds), 'x-database-lag': '7' });
@@ -60,7 +60,7 @@ function missing(): FakeReply {
 
 function list(query: JsonObject, next: JsonObject | null): FakeReply {
   return json({
-    // While parts of a page are to come, its batch is not complete; lists are complete as far as they go.
+    // `batchcomplete` is absent while further revisions of the page follow. Every page of a list has it.
     ...(next !== null && 'rvcontinue' in next ? {} : { batchcomplete: true }),
     ...(next === null ? {} : { continue: { ...next, continue: '-||' } }),
     query,

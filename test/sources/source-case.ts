@@ -1,31 +1,31 @@
 import type { JsonObject, JsonValue } from '../../src/extract/connector.ts';
 import type { FakeReply, FakeRequest } from '../support/fake-source.ts';
 
-/** One operation and a source that is shaped as the real one, for the suite that all connectors go through. */
+/** One operation with a fake source whose responses have the format of the real one, for the conformance tests of all connectors. */
 export interface SourceCase {
   readonly connector: string;
   readonly operation: string;
   readonly input: JsonObject;
-  /** A source that holds so many records of this operation. */
+  /** Returns a source that has `records` records of this operation. */
   readonly world: (records: number) => World;
   /**
-   * `cursor`: each page names the next one, so that a source could name pages for ever. `walk`: pages are read whose addresses
-   * others name, as many as there are. `none`: all is read at once.
+   * `cursor`: each page names the next one, so a faulty source could name pages endlessly. `walk`: pages are found through links on other
+   * pages or in lists, so their number is limited. `none`: everything is read at once.
    */
   readonly paging: 'cursor' | 'walk' | 'none';
-  /** How many records a page is asked for, null where an address does not say; null for sources that take no size. */
+  /** Returns the page size that a request asks for, null if its URL names none. Null for sources without a page size. */
   readonly sizeAsked: ((url: URL) => number | null) | null;
-  /** The input that names the host that is asked; null where the operator's base address or the connector's own is. */
+  /** Name of the input that contains the requested host; null if that is the operator's base address or the connector's own. */
   readonly hostIn: 'site' | 'company' | 'url' | null;
-  /** How many records a large source holds, where three pages of the usual size are not enough or too many. */
+  /** Number of records of a large source, if the records of three pages of the usual size are too few or too many. */
   readonly largeCount?: number;
   /** Records that one run can find at most, whatever the source holds. */
   readonly recordsMax?: number;
-  /** Whether a source that holds none says that there is no such thing. */
+  /** Whether a source without records fails with `source_not_found`. */
   readonly emptyIsMissing?: boolean;
-  /** Whether the source says how many there are. */
+  /** Whether the source announces the total number of records. */
   readonly announcesTotal: boolean;
-  /** Whether what is asked for is searched in what the source answers, so that an answer of another kind is a source that lacks it. */
+  /** Whether the operation searches the response for what it wants: an unexpected response then fails with `source_not_found`. */
   readonly searches?: boolean;
 }
 
@@ -34,10 +34,13 @@ export const LARGE_PAGES = 1_203;
 
 export type World = (request: FakeRequest) => FakeReply;
 
-/** Items that were made before, by what makes them: a source makes its whole list anew for each page that is asked for. */
+/** Cache of items by the function that makes them: without it, a source would make its whole list again for each requested page. */
 const made = new WeakMap<object, JsonValue[]>();
 
-/** `count` items, by their place from 0. Those of one `item` are the same objects each time: replies are sent as text. */
+/**
+ * Returns `count` items, each created from its index, from 0. The same `item` function gives the same objects each time, which is safe
+ * because replies are sent as text.
+ */
 export function many<T extends JsonValue>(count: number, item: (place: number) => T): readonly T[] {
   const items = (made.get(item) ?? []) as T[];
   made.set(item, items);

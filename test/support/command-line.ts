@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { run } from '../../src/cli/run.ts';
 
-/** The built command line. */
+/** Path of the built command line. */
 export const MAIN = fileURLToPath(new URL('../../dist/app/main.js', import.meta.url));
 
 export interface Ran {
@@ -20,7 +20,7 @@ export interface CommandOptions {
   readonly stop?: AbortSignal;
 }
 
-/** Runs a command in this process: a tenth of the processor time of a process of its own. */
+/** Runs a command in this process, which takes a tenth of the processor time of a separate process. */
 export async function command(words: readonly string[], options: CommandOptions = {}): Promise<Ran> {
   const written = { 1: '', 2: '' };
   const stdout = new Writable({
@@ -42,12 +42,12 @@ export async function command(words: readonly string[], options: CommandOptions 
     });
     return { code, out: written[1], err: written[2] };
   } finally {
-    // Commands make their files private.
+    // Restores the umask, because commands make their files private.
     process.umask(mask);
   }
 }
 
-/** Runs the built command line as a process. */
+/** Runs the built command line in a separate process. */
 export async function commandAsProcess(
   words: readonly string[],
   { env, input = '' }: CommandOptions = {},

@@ -1,15 +1,17 @@
-/** Choice: a promise that is broken is broken each time; a machine that stalls, or the collector of another test, is not. */
+/**
+ * Choice: code that is too slow exceeds the limit in every attempt; a stall of the machine or garbage collection for another test does not.
+ */
 const ATTEMPTS_MAX = 4;
 
-/** Milliseconds that this process has computed so far, in all its threads: what else a machine does is none of it. */
+/** Returns the processor time of all threads of this process so far, ms. Excludes other processes. */
 function cpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
 }
 
 /**
- * Milliseconds of processor time that `run` takes, the least of a few attempts: the first that takes less than `msMax` is enough.
- * For promises that a slow algorithm would break many times over.
+ * Returns the minimum processor time of `run` over a few attempts, ms. Stops at the first attempt below `msMax`. Meant for limits that a
+ * slow algorithm would exceed many times over.
  */
 export function leastCpuMs(msMax: number, run: () => void): number {
   let least = Number.POSITIVE_INFINITY;

@@ -1,12 +1,12 @@
-import type { CustomerNumber } from '../../src/base/brand.ts';
-import { newId } from '../../src/base/ids.ts';
-import type { ExtractionDelivery, ExtractionId, OutputOptions } from '../../src/core/extraction.ts';
+import type { CustomerNumber } from '../../src/kernel/brand.ts';
+import { newId } from '../../src/kernel/ids.ts';
+import type { ExtractionDelivery, ExtractionId, OutputOptions } from '../../src/work/extraction-job.ts';
 import type { NewExtraction } from '../../src/extract/jobs-port.ts';
 import { hashesOf, packSteps } from '../../src/extract/pack-steps.ts';
-import type { FoundRecords } from '../../src/store/extraction-records.ts';
-import type { FoundSteps } from '../../src/store/extraction-steps.ts';
-import type { JobFacts, StepOutcome } from '../../src/store/extractions/apply.ts';
-import type { NewJob, Result } from '../../src/store/extractions.ts';
+import type { FoundRecords } from '../../src/state/extractions/record-table.ts';
+import type { FoundSteps } from '../../src/state/extractions/step-table.ts';
+import type { JobFacts, StepOutcome } from '../../src/state/extractions/apply-results.ts';
+import type { NewJob, Result } from '../../src/state/extraction-table.ts';
 
 /** Jobs and results for tests, without a worker. */
 
@@ -58,7 +58,7 @@ export function newStoredJob(overrides: Partial<NewExtraction> = {}, nowMs = 1_0
   };
 }
 
-/** Steps whose state is their key. */
+/** Creates steps whose state is their key. */
 export function stepsNamed(keys: readonly string[]): FoundSteps {
   return packSteps(keys.map((key) => ({ key, state: { key } })));
 }
@@ -84,7 +84,7 @@ export const DONE: StepOutcome = {
   notes: [],
 };
 
-/** What a step found, in one part. */
+/** Creates the result of a step, in one part. */
 export function result(
   job: JobFacts,
   stepNumber: number,

@@ -1,29 +1,29 @@
-import type { ExtractionState } from '../../src/core/extraction-state.ts';
+import type { ExtractionState } from '../../src/work/extraction-state.ts';
 import { Scheduler, SCHEDULER_BOUNDS, type SchedulerBounds } from '../../src/extract/scheduler.ts';
 import type {
   ExtractEvent,
   ExtractOrder,
   ExtractResult,
   ExtractStepMessage,
-} from '../../src/pools/extract-messages.ts';
-import { committed, type StoreFault } from '../../src/store/durable.ts';
-import type { ExtractStore } from '../../src/store/extract-store.ts';
-import type { Job } from '../../src/store/extractions/job-row.ts';
+} from '../../src/extract/extract-messages.ts';
+import { committed, type StoreFault } from '../../src/state/durable.ts';
+import type { ExtractStore } from '../../src/state/extract-store.ts';
+import type { Job } from '../../src/state/extractions/job-row.ts';
 import { found, stepsNamed } from './extraction-jobs.ts';
 
-/** A scheduler whose workers are the test, and whose clock stands until the test moves it. */
+/** A scheduler whose workers are simulated by the test, and whose clock stands still until the test advances it. */
 
 export const SEALING = Buffer.alloc(32, 7);
 
 export interface Leased extends ExtractStepMessage {
   readonly worker: number;
-  /** What the step is called. */
+  /** Key of the step. */
   readonly key: string;
 }
 
 export class SchedulerBench {
   readonly scheduler: Scheduler;
-  /** Steps that workers have. */
+  /** Steps that workers currently hold. */
   readonly leased: Leased[] = [];
   readonly orders: { readonly worker: number; readonly order: ExtractOrder }[] = [];
   readonly ended: { readonly job: Job; readonly state: ExtractionState }[] = [];
@@ -70,7 +70,7 @@ export class SchedulerBench {
     return this.leased.map(({ key }) => key);
   }
 
-  /** Moves the clock, and what waits for it. */
+  /** Advances the clock and runs the timers that are due. */
   async pass(ms: number): Promise<void> {
     this.nowMs += ms;
     const due = this.#timers.filter(({ atMs }) => atMs <= this.nowMs);
@@ -83,11 +83,11 @@ export class SchedulerBench {
   take(key: string): Leased {
     const at = this.leased.findIndex((leased) => leased.key === key);
     const [leased] = this.leased.splice(at, 1);
-    if (at < 0 || leased === undefined) throw new Error(`nobody has ${key}`);
+    if (at < 0 || leased === undefined) throw new Error(`no worker has ${key}`);
     return leased;
   }
 
-  /** The worker that has the step says what it found, and the store writes it. */
+  /** Reports the step's result in the name of its worker, and waits until the store has written it. */
   async answer(leased: Leased, given: Answer = {}): Promise<void> {
     this.scheduler.hear(leased.worker, [resultOf(leased.lease, given)]);
     await this.settle();
@@ -97,10 +97,10 @@ export class SchedulerBench {
     this.scheduler.hear(worker, events);
   }
 
-  /** Until the store has written what it was given, and the scheduler has heard of it. */
+  /** Waits until the store has written everything and the scheduler was notified. */
   async settle(): Promise<void> {
     for (let round = 0; round < 3; round++) {
-      // Transactions have their order, so what was asked for before this one is done with it.
+      // Transactions are ordered, so all earlier ones are committed before this one.
       await new Promise((done) => setImmediate(done));
       await committed(this.#store.root, () => null);
       await new Promise((done) => setImmediate(done));

@@ -8,7 +8,7 @@ import type { Answer, SendOptions } from './requests.ts';
 import { startServer, type RunningServer } from './server.ts';
 import { eventually } from './webhooks.ts';
 
-/** A source on this machine, a server that may read it, and a customer who does. */
+/** A source on this machine, a server that may access it, and a client for extractions. */
 
 export const NOBODYS_EXTRACTION = 'ext_01KAJ8Q5W0V4T0M2Y8Z3N6R7DC';
 export const NOBODYS_SESSION = 'ses_01KAJ8Q5W0V4T0M2Y8Z3N6R7DC';
@@ -16,9 +16,9 @@ export const EXTRACTION_ID = /^ext_[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 
 export interface SourceServer {
   readonly url: string;
-  /** Targets that were asked for, in order. */
+  /** Requested targets, in order. */
   readonly targets: readonly string[];
-  /** Lets searches whose words end in this one have their answers, those to come too. */
+  /** Releases the responses to searches that end in this word, including future ones. */
   release(word: string): void;
   close(): Promise<void>;
 }
@@ -27,8 +27,8 @@ const TITLE = '"A history of tea"';
 const WIDE_TITLE = `"${'A history of tea. '.repeat(230)}"`;
 
 /**
- * A search of books and a blog. The words of a search say what it finds: `250 books` finds so many, `0 books` none, `missing` is 404;
- * `250 books held-1` is answered when the test releases `held-1`; books that are `wide` have titles of 4 KB. The blog has 120 posts.
+ * A book search and a blog. The words of a search determine its result: `250 books` finds that number of books, `0 books` none, `missing`
+ * returns 404; `250 books held-1` is answered after the test releases `held-1`; `wide` books have titles of 4 KB. The blog has 120 posts.
  */
 export async function startSource(): Promise<SourceServer> {
   const targets: string[] = [];
@@ -99,7 +99,7 @@ export function startExtractingServer(
   });
 }
 
-/** A request for so many books; `words` goes behind their number. */
+/** Creates a request for `count` books; `words` are appended to the query. */
 export function books(count: number, more: object = {}, words = ''): object {
   const query = `${count} books${words === '' ? '' : ` ${words}`}`;
   return { connector: 'openlibrary', operation: 'search.works', input: { query }, ...more };
@@ -125,16 +125,16 @@ export interface Job {
   readonly expires_at: number | null;
 }
 
-/** What one customer does with extractions. */
+/** API client of one customer for extractions. */
 export function extractionClient(url: string, key: string) {
   const ask = (method: string, path: string, body?: unknown, options?: SendOptions): Promise<Answer> =>
     bearer(url, key, method, path, body, options);
   const create = (body: object, headers: Readonly<Record<string, string>> = {}): Promise<Answer> =>
     ask('POST', '/v1/extractions', body, { headers });
-  /** The id of a new job; a refusal throws. */
+  /** Creates a job and returns its id; throws on an error response. */
   const started = async (body: object): Promise<string> => {
     const answer = await create(body);
-    if (answer.status !== 202) throw new Error(`the extraction was answered ${answer.status}: ${answer.text}`);
+    if (answer.status !== 202) throw new Error(`the extraction returned ${answer.status}: ${answer.text}`);
     return String(answer.json['id']);
   };
   const job = async (id: string, query = ''): Promise<Job> =>
@@ -149,10 +149,10 @@ export function extractionClient(url: string, key: string) {
       const found = await job(id);
       return found.status === status ? found : null;
     });
-  /** The job when it has ended. */
+  /** Creates a job and returns it when it has ended. */
   const run = async (body: object): Promise<Job> => ended(await started(body));
   const records = (id: string, query = ''): Promise<Answer> => ask('GET', `/v1/extractions/${id}/records${query}`);
-  /** Of all pages. */
+  /** Reads the records of all pages. */
   const allRecords = async (id: string, limit = 1_000): Promise<readonly ExtractedRecord[]> => {
     const all: ExtractedRecord[] = [];
     for (let cursor = ''; ;) {

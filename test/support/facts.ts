@@ -1,16 +1,16 @@
-import type { FingerprintHash } from '../../src/base/brand.ts';
-import { readAgent } from '../../src/core/agent.ts';
-import { readEmail } from '../../src/core/email.ts';
-import { readIp } from '../../src/core/ip.ts';
-import type { Facts, GeoFacts, TokenFacts, TokenSignals } from '../../src/core/facts.ts';
+import type { FingerprintHash } from '../../src/kernel/brand.ts';
+import { readAgent } from '../../src/risk/signals/agent.ts';
+import { readEmail } from '../../src/risk/signals/email.ts';
+import { readIp } from '../../src/risk/signals/ip.ts';
+import type { Facts, GeoFacts, TokenFacts, TokenSignals } from '../../src/risk/facts.ts';
 
-/** 21 November 2026, noon. */
+/** 21 November 2026, noon UTC. */
 export const NOW_SECONDS = Date.UTC(2026, 10, 21, 12) / 1_000;
 
 export const CALM_USER_AGENT =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/157.0.0.0 Safari/537.36';
 
-/** A home line in Germany. */
+/** A residential line in Germany. */
 export const CALM_GEO: GeoFacts = {
   country: 'DE',
   latitude: 52.52,
@@ -39,12 +39,12 @@ export const CALM_SIGNALS: TokenSignals = {
   platformHint: 'Windows',
 };
 
-/** A collector token of ten minutes ago. */
+/** A collector token issued ten minutes ago. */
 export function collectorToken(signals: Partial<TokenSignals> = {}, issuedAtSeconds = NOW_SECONDS - 600): TokenFacts {
   return { kind: 'collector', sessionId: 'session-1', issuedAtSeconds, signals: { ...CALM_SIGNALS, ...signals } };
 }
 
-/** A calm shopper, who fires no rule, with what a test changes. A `userAgent` without an `agent` is read. */
+/** Facts of a shopper that fires no rule, with the test's overrides. A `userAgent` without an `agent` is parsed. */
 export function facts(overrides: Partial<Facts> = {}): Facts {
   const userAgent = overrides.userAgent === undefined ? CALM_USER_AGENT : overrides.userAgent;
   const entities = overrides.entities ?? [{ name: 'email', value: 'anna.schmidt@gmx.de' }];

@@ -9,11 +9,11 @@ import {
 } from '../../src/extract/connector.ts';
 
 /**
- * A `Source` without a network, for the tests of connectors. It answers from a map of URL → answer or from a function, keeps what it
- * was asked, and fails as the real one does. A URL that it does not know is a 404.
+ * A `Source` without a network, for connector tests. It responds from a map of URL → response or from a function, records its requests, and
+ * fails like the real one. An unknown URL gives a 404.
  */
 export interface FakeSource extends Source {
-  /** In the order in which they were asked. */
+  /** All requests, in order. */
   readonly requests: readonly FakeRequest[];
   /** URLs of the requests, in order. */
   readonly urls: readonly string[];
@@ -23,38 +23,38 @@ export interface FakeRequest {
   readonly method: 'page' | 'json' | 'text';
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** What a `text` request asks for; null with the others. */
+  /** The `Accept` value of a `text` request; null for the others. */
   readonly accept: string | null;
-  /** Whether robots.txt holds for it. */
+  /** Whether robots.txt applies to it. */
   readonly robots: boolean;
 }
 
 export interface FakeAnswer {
   /** Default 200. */
   readonly status?: number;
-  /** Names in lower case. The content type is taken from here; default: JSON for objects, HTML for text. */
+  /** Names are in lower case. Determines the content type; default: JSON for objects, HTML for text. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Text as it stands; anything else is sent as JSON. */
+  /** Text is sent unchanged; anything else is sent as JSON. */
   readonly body: JsonValue;
-  /** Where redirects led; default the URL that was asked. */
+  /** Final URL after redirects; default: the requested URL. */
   readonly url?: string;
 }
 
-/** A plain text is short for a 200 with that text; a thrown or returned SourceFailure is the failure itself. */
+/** A string is short for a 200 with that text; a thrown or returned SourceFailure is the failure itself. */
 export type FakeReply = FakeAnswer | SourceFailure | string | null | undefined;
 
 export type FakeAnswers = ReadonlyMap<string, FakeReply> | ((request: FakeRequest) => FakeReply);
 
 export interface FakeSourceOptions {
-  /** URLs that begin with one of these are refused by robots.txt, for requests for which it holds. */
+  /** robots.txt disallows URLs that begin with one of these, for requests to which robots.txt applies. */
   readonly disallowed?: readonly string[];
-  /** What the `Sitemap` lines of robots.txt say. */
+  /** Values of the `Sitemap` lines of robots.txt. */
   readonly sitemaps?: readonly string[];
-  /** What `base` answers instead of the connector's own address. */
+  /** Returned by `base` instead of the connector's default address. */
   readonly base?: string;
 }
 
-/** Content types that a page may have; anything else is `unsupported_content`. */
+/** Content types allowed for a page; anything else is `unsupported_content`. */
 const PAGE_TYPE = /^(?:|text\/.*|application\/(?:xhtml\+xml|xml|[a-z.-]+\+xml))$/;
 
 export function fakeSource(answers: FakeAnswers, options: FakeSourceOptions = {}): FakeSource {
@@ -62,7 +62,7 @@ export function fakeSource(answers: FakeAnswers, options: FakeSourceOptions = {}
   const answer = (request: FakeRequest, allowStatuses: readonly number[] = []): Page => {
     requests.push(request);
     if (request.robots && (options.disallowed ?? []).some((prefix) => request.url.startsWith(prefix)))
-      throw new SourceFailure('robots_disallowed', `robots.txt refuses ${request.url}`, false);
+      throw new SourceFailure('robots_disallowed', `robots.txt disallows ${request.url}`, false);
     const reply = typeof answers === 'function' ? answers(request) : answers.get(request.url);
     const page = toPage(request.url, reply);
     const isAnswer = (page.status >= 200 && page.status < 300) || allowStatuses.includes(page.status);
@@ -97,7 +97,7 @@ export function fakeSource(answers: FakeAnswers, options: FakeSourceOptions = {}
 
 type FakeTextRequest = Omit<TextRequest, 'accept'> & { readonly accept?: string | null };
 
-/** Cut anywhere, as what comes over the wire is. */
+/** Splits the text at arbitrary positions, like a network stream. */
 async function* inPieces(text: string): AsyncGenerator<string> {
   for (let at = 0; at < text.length; at += PIECE_CHARACTERS)
     yield await Promise.resolve(text.slice(at, at + PIECE_CHARACTERS));
@@ -105,7 +105,7 @@ async function* inPieces(text: string): AsyncGenerator<string> {
 
 const PIECE_CHARACTERS = 1_000;
 
-/** Async like the real one, so that a failure is always a rejection. */
+/** Asynchronous like the real source, so that a failure is always a rejection. */
 async function settle<T>(read: () => T): Promise<T> {
   await Promise.resolve();
   return read();
@@ -144,7 +144,7 @@ function toJson(page: Page): JsonAnswer {
   }
 }
 
-/** The failure that a status means once retries are used up. */
+/** Returns the failure that a status causes after all retries. */
 function failureOf(status: number, url: string): SourceFailure {
   const detail = `${status} from ${url}`;
   if (status === 401) return new SourceFailure('login_required', detail, false);

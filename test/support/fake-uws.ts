@@ -1,6 +1,6 @@
 import type { UwsApp, UwsModule, UwsRequest, UwsResponse } from '../../src/http/uws-types.ts';
 
-/** The part of uWebSockets.js that the transport uses, without a socket: for what would be hard to bring about over one. */
+/** The part of uWebSockets.js that the transport uses, without a socket: for situations that are hard to create over a real one. */
 export function fakeUws() {
   let handle: (res: UwsResponse, req: UwsRequest) => void = () => {};
   const app: Partial<UwsApp> = {
@@ -16,7 +16,7 @@ export function fakeUws() {
   const uws: Partial<UwsModule> = { App: () => app as UwsApp, us_socket_local_port: () => 1 };
   return {
     uws: uws as UwsModule,
-    /** Begins a request; `onData` hands over a piece of its body. */
+    /** Begins a request; the returned `onData` delivers a part of its body. */
     request: (fields: Readonly<Record<string, string>>, peer = '127.0.0.1') => {
       let onData: (chunk: ArrayBuffer, isLast: boolean) => void = () => {};
       const res: Partial<UwsResponse> = {

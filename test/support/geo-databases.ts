@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Double, writeMmdb } from './mmdb-writer.ts';
 
-/** Small databases in the shapes that producers use. All addresses are of documentation networks or well known. */
+/** Small databases in the formats of known producers. All addresses belong to documentation networks or are well known. */
 export function cityDatabase(country = 'DE', builtAtSeconds = 1_780_000_000): Buffer {
   return writeMmdb({
     type: 'GeoLite2-City',
@@ -15,7 +15,7 @@ export function cityDatabase(country = 'DE', builtAtSeconds = 1_780_000_000): Bu
         location: { latitude: 52.5, longitude: 13.25, accuracy_radius: 20, time_zone: 'Europe/Berlin' },
       },
       '198.51.100.0/25': { country: { iso_code: 'JP' }, location: { latitude: 35.5, longitude: 139.5 } },
-      // Only a position: the country database is asked.
+      // Has only coordinates, so the country database is queried.
       '192.0.2.0/24': { location: { latitude: new Double(1), longitude: new Double(2) } },
       '2001:db8::/32': { country: { iso_code: 'FR' }, location: { latitude: 48.5, longitude: 2.25 } },
     },
@@ -54,8 +54,8 @@ export function anonymousDatabase(): Buffer {
 let folder = '';
 
 /**
- * A folder with a city database of the addresses that tests of whole servers use, made once for each process and removed with it.
- * The installed databases have 134 MB, which each server would read at its start.
+ * Returns a folder with a city database of the addresses used by tests of whole servers; created once per process and removed with it. The
+ * installed databases have 134 MB, which each server would read at start.
  */
 export function geoFolderOfTests(): string {
   if (folder !== '') return folder;

@@ -1,4 +1,4 @@
-import type { CrowdHistory, ValuesHistory } from '../../src/core/crowds.ts';
+import type { CrowdHistory, ValuesHistory } from '../../src/risk/crowds.ts';
 import type {
   ContextHistory,
   DeviceHistory,
@@ -8,12 +8,12 @@ import type {
   PlaceHistory,
   SessionHistory,
   SurgeHistory,
-} from '../../src/core/history.ts';
+} from '../../src/risk/history.ts';
 
-/** The third event of a session, two minutes old. */
+/** The third event of a session, which is ten seconds old. */
 const CALM_SESSION: SessionHistory = {
   isFirstEvent: false,
-  ageMs: 120_000,
+  ageMs: 10_000,
   decisions1m: 2,
   payments1h: 0,
   paid1h: 0,
@@ -28,7 +28,7 @@ const CALM_SESSION: SessionHistory = {
   leftItsOrigin: false,
 };
 
-/** A home line: one person, who comes back. */
+/** A residential line of one returning person. */
 const CALM_IP: IpHistory = {
   decisions1m: 2,
   signups24h: 0,
@@ -43,7 +43,7 @@ const CALM_IP: IpHistory = {
   declined1h: 0,
 };
 
-/** Known for a month, on its own device, at home. */
+/** An entity known for a month, on its own device, at home. */
 const CALM_ENTITY: EntityHistory = {
   name: 'email',
   decisions1m: 2,
@@ -63,7 +63,7 @@ const CALM_ENTITY: EntityHistory = {
   placeIsFamiliar: false,
 };
 
-/** Thirty sessions, always on the same device, at home. */
+/** Thirty sessions, all on the same device, at home. */
 const CALM_CONTEXT: ContextHistory = {
   name: 'email',
   sessions: 30,
@@ -86,7 +86,7 @@ const PARIS: PlaceHistory = {
   sameSession: false,
 };
 
-/** A customer of a month, with nobody strange about. */
+/** A customer known for a month, without unknown visitors. */
 const CALM_CROWD: CrowdHistory = {
   customerAgeSeconds: 30 * 86_400,
   surge: null,
@@ -103,7 +103,7 @@ interface Overrides {
   readonly session?: Partial<SessionHistory>;
   readonly ip?: Partial<IpHistory> | null;
   readonly entities?: readonly Partial<EntityHistory>[];
-  /** null unless a test says otherwise: rules that ask for it then ask as they do of accounts without a past. */
+  /** Default null: rules that require a context then treat the account as one without history. */
   readonly context?: Partial<ContextHistory> | null;
   readonly device?: Partial<DeviceHistory> | null;
   readonly surge?: SurgeHistory | null;
@@ -111,7 +111,7 @@ interface Overrides {
   readonly values?: ValuesHistory | null;
 }
 
-/** What memory says of a calm shopper, who fires no rule, with what a test changes. */
+/** History of a shopper that fires no rule, with the test's overrides. */
 export function history({
   session,
   ip = {},
@@ -135,7 +135,7 @@ export function history({
   };
 }
 
-/** Somewhere an entity was an hour ago: Paris, with what a test changes. */
+/** A location of an entity an hour ago: Paris, with the test's overrides. */
 export function place(overrides: Partial<PlaceHistory> = {}): PlaceHistory {
   return { ...PARIS, ...overrides };
 }

@@ -4,40 +4,40 @@ import { createServer as createTlsServer } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 
 /**
- * Receivers that do what no receiver should, on a loopback port: for tests of whatever calls out. Each counts what was asked of it
- * and what the caller took from it, because a caller that stops in time must also stop reading.
+ * Misbehaving receivers on a loopback port, for tests of outgoing requests. Each counts the requests and the bytes that the caller read,
+ * because a caller that stops in time must also stop reading.
  */
 
 export interface HostileServer {
-  /** `http://127.0.0.1:port`, or https where it speaks TLS or is meant to be called so. */
+  /** `http://127.0.0.1:port`, or https when it speaks TLS or must be called with https. */
   readonly url: string;
   readonly port: number;
   connections(): number;
-  /** Requests that arrived whole. */
+  /** Requests that arrived completely. */
   requests(): readonly HostileRequest[];
-  /** Bytes that the system took over from the receiver, so at most a socket buffer more than the caller read. */
+  /** Bytes that the operating system accepted from the receiver: at most one socket buffer more than the caller read. */
   bytesTaken(): number;
-  /** Connections that are open now. */
+  /** Number of open connections. */
   open(): number;
   close(): Promise<void>;
 }
 
 export interface HostileRequest {
-  /** `POST /path HTTP/1.1` and the header lines. */
+  /** Request line (`POST /path HTTP/1.1`) and header lines. */
   readonly head: string;
   readonly body: Buffer;
-  /** 1 and up, on its connection. */
+  /** Counts from 1 on its connection. */
   readonly numberOnConnection: number;
-  /** 1 and up, over all connections. */
+  /** Counts from 1 over all connections. */
   readonly number: number;
 }
 
 interface Conduct {
-  /** What the URL begins with; http unless told. */
+  /** Scheme of the URL; default http. */
   readonly scheme?: 'https';
   /** Speaks TLS with this key and certificate. */
   readonly tls?: { readonly key: string; readonly cert: string };
-  /** Nothing listens at all. */
+  /** Does not listen at all. */
   readonly isClosed?: boolean;
   readonly onConnection?: (socket: Socket) => void;
   readonly onRequest?: (socket: Socket, request: HostileRequest) => void;
@@ -49,7 +49,7 @@ const DRIP_MS = 100;
 const CHUNK = Buffer.alloc(65_536, 0x61);
 let bomb: Buffer | null = null;
 
-/** Name → conduct. `answers` and those of TLS that are well behaved are there to compare with. */
+/** Name → behaviour. `answers` and the well-behaved TLS servers are for comparison. */
 const CONDUCTS = {
   answers: { onRequest: (socket) => answer(socket, '200 OK', 'ok') },
   no_content: { onRequest: (socket) => socket.write('HTTP/1.1 204 No Content\r\n\r\n') },
@@ -98,7 +98,7 @@ const CONDUCTS = {
     onRequest: (socket) =>
       pour(socket, 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n', Buffer.from('X-Trailer: a\r\n')),
   },
-  /** 50 MiB of zeros, 50 KB over the wire. */
+  /** 50 MiB of zeros, 50 KB on the wire. */
   gzip_bomb: {
     onRequest: (socket) => {
       bomb ??= gzipSync(Buffer.alloc(50 * 2 ** 20));
@@ -138,7 +138,7 @@ const CONDUCTS = {
   tls_wrong_host: { scheme: 'https', tls: 'other', onRequest: (socket) => answer(socket, '200 OK', 'ok') },
   /** Speaks HTTP where TLS is expected. */
   tls_plain: { scheme: 'https', onConnection: (socket) => answer(socket, '400 Bad Request', 'no TLS here') },
-  /** Takes the connection and never shakes hands. */
+  /** Accepts the connection and never performs the handshake. */
   tls_silent: { scheme: 'https', onConnection: () => {} },
 } as const satisfies Readonly<Record<string, NamedConduct>>;
 
@@ -151,12 +151,12 @@ export function startHostile(conduct: HostileConduct, host = '127.0.0.1'): Promi
   return start(tls === undefined ? rest : { ...rest, tls: IDENTITIES[tls] }, host);
 }
 
-/** One that answers each request as told, for what the table lacks. */
+/** Starts a receiver with a custom response, for behaviour that the table lacks. */
 export function startResponder(respond: Respond, host = '127.0.0.1'): Promise<HostileServer> {
   return start({ onRequest: respond }, host);
 }
 
-/** Answers `requestsMax` requests of a connection and closes it without a word on the next. */
+/** Responds to `requestsMax` requests of a connection and closes it without a response to the next. */
 export function startForgetful(requestsMax: number): Promise<HostileServer> {
   return startResponder((socket, { numberOnConnection }) => {
     if (numberOnConnection > requestsMax) socket.destroy();
@@ -219,7 +219,7 @@ function taken(socket: Socket): number {
 
 type OnRequest = (head: string, body: Buffer, numberOnConnection: number) => void;
 
-/** Heads and bodies with a length; enough for what the callers here send. */
+/** Parses heads and bodies with a Content-Length, which is sufficient for the callers in these tests. */
 function readRequests(socket: Socket, onRequest: OnRequest): void {
   let seen: Buffer = Buffer.alloc(0);
   let count = 0;
@@ -242,7 +242,7 @@ function drip(socket: Socket, head: string): void {
   socket.once('close', () => clearInterval(timer));
 }
 
-/** Writes 1 GiB as fast as it is taken. */
+/** Writes 1 GiB as fast as the caller reads it. */
 function pour(socket: Socket, head: string, chunk: Buffer): void {
   let left = 2 ** 30;
   const more = (): void => {
@@ -260,7 +260,7 @@ function redirect(socket: Socket, status: string): void {
   answer(socket, status, '', `Location: http://127.0.0.1:${socket.localPort ?? 80}/moved\r\n`);
 }
 
-/** The authority that signed `good` and `other`; to be trusted by the caller under test. Valid from 2020 to 2120, like the rest. */
+/** The authority that signed `good` and `other`; the caller under test must trust it. Valid from 2020 to 2120, like the others. */
 export const TEST_AUTHORITY = `-----BEGIN CERTIFICATE-----
 MIIBejCCAR+gAwIBAgIBATAKBggqhkjOPQQDAjAjMSEwHwYDVQQDDBhHYXRlaG91
 c2UgdGVzdCBhdXRob3JpdHkwIBcNMjAwMTAxMDAwMDAwWhgPMjEyMDAxMDEwMDAw
@@ -273,8 +273,8 @@ puoYYAN8eOPaTE+9Q7eYqeX+TD70PB4p0WjfJXbnWkaMOXqjQjBAMA8GA1UdEwEB
 -----END CERTIFICATE-----
 `;
 
-/** Keys and certificates for tests alone: `good` is for receiver.test, *.receiver.test and 127.0.0.1, `other` for other.test. */
-const IDENTITIES = {
+/** Keys and certificates for tests only: `good` is for receiver.test, *.receiver.test and 127.0.0.1, `other` for other.test. */
+export const IDENTITIES = {
   good: {
     key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgX4DJF9Imyno19Ui/

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The optional dependencies that package.json names. */
+/** Returns the names of the optional dependencies in package.json. */
 export function optionalPackages(): string[] {
   const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
     optionalDependencies: Record<string, string>;
@@ -15,11 +15,11 @@ export function optionalPackages(): string[] {
 
 export interface TestInstallation {
   readonly folder: string;
-  /** Its command line. */
+  /** Path of its command line. */
   readonly main: string;
 }
 
-/** Copies the bundle, unminified, beside links to all installed packages except those for which `without` returns true. */
+/** Copies the bundle into a folder with links to all installed packages except those for which `without` returns true. */
 export function installWithout(without: (name: string) => boolean): TestInstallation {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-install-'));
   cpSync(join(ROOT, 'dist/app'), join(folder, 'dist/app'), { recursive: true });

@@ -3,17 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { openLayers } from '../../src/pools/layers.ts';
-import type { LayerOptions, Layers } from '../../src/pools/layers.ts';
+import { openAssets } from '../../src/assets/assets.ts';
+import type { AssetOptions, Assets } from '../../src/assets/assets.ts';
 import type { LayerAnswer, LayerQuestion } from './layer-worker.ts';
 
-/** Two folders of their own, and layers over them that look only when told to. */
+/** Two temporary folders, and assets in them that are reloaded only on request of the test. */
 export class LayerFolders {
   readonly root = mkdtempSync(join(tmpdir(), 'gatehouse-layers-'));
   readonly geoip = join(this.root, 'geoip');
   readonly models = join(this.root, 'models');
   readonly warnings: string[] = [];
-  #opened: Layers[] = [];
+  #opened: Assets[] = [];
   #workers: LayerWorker[] = [];
 
   constructor() {
@@ -21,8 +21,8 @@ export class LayerFolders {
     mkdirSync(this.models);
   }
 
-  async open(options: Partial<LayerOptions> = {}): Promise<Layers> {
-    const layers = await openLayers({
+  async open(options: Partial<AssetOptions> = {}): Promise<Assets> {
+    const layers = await openAssets({
       geoipDir: this.geoip,
       modelsDir: this.models,
       pollMs: 0,
@@ -34,7 +34,7 @@ export class LayerFolders {
     return layers;
   }
 
-  /** Moves the file into place whole. */
+  /** Replaces the file atomically. */
   put(name: string, bytes: Uint8Array): void {
     writeFileSync(join(this.geoip, `${name}.new`), bytes);
     renameSync(join(this.geoip, `${name}.new`), join(this.geoip, name));
@@ -44,7 +44,7 @@ export class LayerFolders {
     rmSync(join(this.geoip, name));
   }
 
-  async startWorker(layers: Layers): Promise<LayerWorker> {
+  async startWorker(layers: Assets): Promise<LayerWorker> {
     const worker = new LayerWorker(layers);
     this.#workers.push(worker);
     await worker.ask();
@@ -60,7 +60,7 @@ export class LayerFolders {
   }
 }
 
-/** The built worker: threads start from JavaScript. */
+/** The built worker, because threads start from JavaScript. */
 const WORKER = new URL('../../dist/test/support/layer-worker.js', import.meta.url);
 
 export class LayerWorker {
@@ -68,7 +68,7 @@ export class LayerWorker {
   readonly #waiting = new Map<number, (answer: LayerAnswer) => void>();
   #asked = 0;
 
-  constructor(layers: Layers) {
+  constructor(layers: Assets) {
     this.#worker = new Worker(WORKER, { workerData: layers.initial() });
     this.#worker.on('message', (answer: LayerAnswer) => {
       this.#waiting.get(answer.id)?.(answer);
@@ -100,7 +100,7 @@ export class LayerWorker {
   }
 }
 
-/** Until it holds; the test's own time-out ends what never does. */
+/** Waits until the condition holds; the test's time limit ends a wait that never succeeds. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds()))
     await new Promise((resolve) => {

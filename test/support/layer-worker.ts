@@ -1,12 +1,12 @@
-/** A score worker reduced to its layers: answers look-ups and runs the model, for tests of swapping across real threads. */
+/** A score worker reduced to its assets: answers look-ups and runs the model, for tests of reloading across real threads. */
 import { parentPort, threadId, workerData } from 'node:worker_threads';
-import type { LayerSet } from '../../src/pools/layer-messages.ts';
-import { openWorkerLayers } from '../../src/score/layers.ts';
+import type { AssetSet } from '../../src/assets/asset-messages.ts';
+import { openWorkerAssets } from '../../src/score/asset-slots.ts';
 
 export interface LayerQuestion {
   readonly id: number;
   readonly ip?: string;
-  /** The value of every feature; 0 when absent. */
+  /** Value of every feature, default 0. */
   readonly fill?: number;
   readonly close?: boolean;
 }
@@ -19,7 +19,7 @@ export interface LayerAnswer {
   readonly degraded: boolean;
 }
 
-const layers = await openWorkerLayers(workerData as LayerSet, threadId);
+const layers = await openWorkerAssets(workerData as AssetSet, threadId);
 parentPort?.on('message', (question: LayerQuestion) => {
   void (async () => {
     if (question.close === true) {

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { Agent } from 'node:http';
 import { send, type Answer, type SendOptions } from './requests.ts';
 
-/** Calls of the management endpoints, as a customer's back office makes them. */
+/** Calls of the management endpoints, as made by a customer's back office. */
 
 export const UNSIGNED = { 'X-SVC-Key': null, 'X-SVC-Ts': null, 'X-SVC-Rid': null, 'X-SVC-Sig': null } as const;
 
 const agent = new Agent({ keepAlive: true });
 
-/** A signed call. */
+/** Sends a signed call. */
 export function call(
   url: string,
   key: string,
@@ -21,7 +21,7 @@ export function call(
   return send(url, key, { method, path, body: text, agent, ...options });
 }
 
-/** The same call by the key alone. */
+/** Sends the same call, authenticated by the key only. */
 export function bearer(
   url: string,
   key: string,
@@ -34,12 +34,12 @@ export function bearer(
   return call(url, key, method, path, body, { ...options, headers });
 }
 
-/** The fingerprint of a session token that is not the collector's. */
+/** Returns the fingerprint of a session token that does not come from the collector. */
 export function fingerprintOf(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }
 
-/** The n-th of many fingerprints, in their order. */
+/** Returns the n-th fingerprint; they are in ascending order. */
 export function nthHash(n: number): string {
   return n.toString(16).padStart(64, '0');
 }

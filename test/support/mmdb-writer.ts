@@ -1,6 +1,6 @@
 /**
- * Writes small MaxMind DB files, so that tests need no foreign data. Source: the MaxMind DB file format, version 2.0.
- * Records are 24 bits wide; IPv4 networks in a tree of IPv6 lie under ::/96, as the format says.
+ * Writes small MaxMind DB files, so that tests need no external data. Source: the MaxMind DB file format, version 2.0. Records are 24 bits
+ * wide; IPv4 networks in an IPv6 tree are stored under ::/96, as the format requires.
  */
 type MmdbValue =
   | string
@@ -11,7 +11,7 @@ type MmdbValue =
   | readonly MmdbValue[]
   | { readonly [key: string]: MmdbValue };
 
-/** A number that is to be written as a double although it may be whole. */
+/** A number that is written as a double even if it is an integer. */
 export class Double {
   readonly value: number;
   constructor(value: number) {
@@ -22,12 +22,12 @@ export class Double {
 export interface MmdbOptions {
   readonly type: string;
   readonly ipVersion: 4 | 6;
-  /** Network in CIDR form → its record. */
+  /** Network in CIDR notation → its record. */
   readonly networks: Readonly<Record<string, MmdbValue>>;
   readonly builtAtSeconds?: number;
 }
 
-/** A node's two branches: another node, a record, or nothing. */
+/** One branch of a node: another node, a record, or nothing. */
 type Branch = TreeNode | Leaf | null;
 interface TreeNode {
   readonly kind: 'node';
@@ -83,7 +83,7 @@ export function writeMmdb(options: MmdbOptions): Buffer {
   return Buffer.concat([tree, Buffer.alloc(16), ...data, MARK, metadata]);
 }
 
-/** The same bytes as shared memory. */
+/** Copies the bytes into shared memory. */
 export function shared(bytes: Uint8Array): SharedArrayBuffer {
   const buffer = new SharedArrayBuffer(bytes.length);
   new Uint8Array(buffer).set(bytes);
@@ -100,7 +100,7 @@ function insert(root: TreeNode, bits: readonly (0 | 1)[], leaf: Leaf): void {
     const next = node.branches[bit];
     if (next?.kind === 'node') node = next;
     else {
-      // A record above is pushed down, so that the more particular network wins where both fit.
+      // Pushes an existing record down, so that the more specific network wins where both match.
       const made: TreeNode = { kind: 'node', branches: [next, next] };
       node.branches[bit] = made;
       node = made;
@@ -113,7 +113,7 @@ function networkBits(network: string, ipVersion: 4 | 6): readonly (0 | 1)[] {
   const four = address.includes('.');
   if (four && ipVersion === 4) return bitsOf(address.split('.').map(Number)).slice(0, Number(length));
   if (four) return [...Array<0>(96).fill(0), ...bitsOf(address.split('.').map(Number)).slice(0, Number(length))];
-  if (ipVersion === 4) throw new Error('an IPv6 network in a tree of IPv4');
+  if (ipVersion === 4) throw new Error('an IPv6 network in an IPv4 tree');
   return bitsOf(bytesOfSix(address)).slice(0, Number(length));
 }
 
@@ -164,7 +164,7 @@ function encodeUint(type: number, value: bigint): Buffer {
   return Buffer.concat([control(type, bytes.length), bytes]);
 }
 
-/** Types above 7 are "extended": 0 in the first byte, and the type less 7 in the next. */
+/** Types above 7 are "extended": the first byte has type 0, and the next byte is the type minus 7. */
 function control(type: number, size: number): Buffer {
   const long = size >= 29;
   if (size >= 29 + 256) throw new Error('too long for a test');

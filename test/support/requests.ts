@@ -2,34 +2,32 @@ import { randomUUID } from 'node:crypto';
 import { request, type Agent } from 'node:http';
 import { connect } from 'node:net';
 import { signRequest } from '../../src/client/sign.ts';
-import { openStore } from '../../src/store/open-store.ts';
+import { openStore } from '../../src/state/open-store.ts';
 import { command } from './command-line.ts';
+import { expectDocumented } from './contract.ts';
+import type { Answer } from './answer.ts';
+import { expectRawDocumented } from './raw-answers.ts';
 
-/** Requests as a customer's backend sends them, with every part open to change. */
+/** Requests as a customer's backend sends them; tests can change every part. */
+
+export type { Answer };
 
 export const TRANSPORTS = ['uws', 'node'] as const;
 
-export interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly text: string;
-  readonly json: Record<string, unknown>;
-}
-
 export interface SendOptions {
   readonly method?: string;
-  /** The target as sent. */
+  /** Target in the request line. */
   readonly path?: string;
-  /** The target that is signed; `path` unless given. */
+  /** Signed target; default `path`. */
   readonly signedPath?: string;
   readonly body?: string | Uint8Array;
-  /** The body that is signed; `body` unless given. */
+  /** Signed body; default `body`. */
   readonly signedBody?: string | Uint8Array;
   readonly timestampSeconds?: number;
   readonly requestId?: string;
-  /** Keeps connections; without one each request has its own. */
+  /** Reuses connections; without an agent each request has its own connection. */
   readonly agent?: Agent;
-  /** Put over the signed headers; `null` takes one away. */
+  /** Overrides signed headers; `null` removes one. */
   readonly headers?: Readonly<Record<string, string | null>>;
 }
 
@@ -44,14 +42,14 @@ export const CALM = {
 
 let visitors = 0;
 
-/** `CALM` in a session and from an address of its own: what others of a test did is no history of this one. */
+/** Returns `CALM` with a new session and address, so that other requests of the test do not contribute to its history. */
 export function newcomer(): typeof CALM {
   visitors++;
   const ip = `81.2.${64 + (Math.floor(visitors / 250) % 60)}.${1 + (visitors % 250)}`;
   return { ...CALM, ip, session_token: `visitor-${process.pid}-${visitors}` };
 }
 
-/** A signed decide request. */
+/** Sends a signed decide request. */
 export function decide(
   url: string,
   key: string,
@@ -105,12 +103,18 @@ function plain(
       res.on('data', (chunk: Buffer) => chunks.push(chunk));
       res.on('end', () => {
         const text = Buffer.concat(chunks).toString();
-        resolve({
+        const answer: Answer = {
           status: res.statusCode ?? 0,
           headers: res.headers as Record<string, string>,
           text,
           json: parse(text),
-        });
+        };
+        try {
+          expectDocumented(method, path, answer);
+          resolve(answer);
+        } catch (error) {
+          reject(error);
+        }
       });
     });
     req.on('error', (error) => reject(Object.assign(error, { reusedSocket: req.reusedSocket })));
@@ -126,21 +130,25 @@ function parse(text: string): Record<string, unknown> {
   }
 }
 
-/** Bytes as they are over a connection of their own; what came back until it closed or stayed silent for `quietMs`. */
+/**
+ * Sends raw bytes over a separate connection. Resolves with the received text when the connection closes or is silent for `quietMs`.
+ * Rejects if the table of endpoints does not describe one of the complete responses.
+ */
 export function raw(url: string, bytes: string | Buffer | readonly Buffer[], quietMs = 400): Promise<RawAnswer> {
   const { hostname, port } = new URL(url);
-  return new Promise((resolve) => {
+  const pieces = (Array.isArray(bytes) ? bytes : [bytes]).map((piece: string | Buffer) => Buffer.from(piece));
+  return new Promise((resolve, reject) => {
     let text = '';
     let quiet: NodeJS.Timeout;
     const socket = connect(Number(port), hostname, () => {
-      for (const piece of Array.isArray(bytes) ? bytes : [bytes]) socket.write(piece as Buffer);
+      for (const piece of pieces) socket.write(piece);
     });
     socket.setNoDelay(true);
     const rest = (): void => {
       clearTimeout(quiet);
       quiet = setTimeout(askOther, quietMs);
     };
-    // A server that has had no time to answer this has not answered the other either.
+    // Sends another request to detect a slow server: while that one has no response, this one may still get its own.
     const askOther = (): void => {
       const sinceText = text;
       void get(url, '/healthz')
@@ -152,7 +160,12 @@ export function raw(url: string, bytes: string | Buffer | readonly Buffer[], qui
     const finish = (closed: boolean): void => {
       clearTimeout(quiet);
       socket.destroy();
-      resolve({ text, closed, statuses: [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map((match) => Number(match[1])) });
+      try {
+        expectRawDocumented(Buffer.concat(pieces).toString('latin1'), text);
+        resolve({ text, closed, statuses: [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map((match) => Number(match[1])) });
+      } catch (error) {
+        reject(error);
+      }
     };
     rest();
     socket.on('data', (chunk) => {
@@ -164,7 +177,7 @@ export function raw(url: string, bytes: string | Buffer | readonly Buffer[], qui
   });
 }
 
-/** An answer that was written before the other one may still be on its way. */
+/** A response written before the other one may still be in transit. */
 const AFTER_OTHER_MS = 50;
 
 export interface RawAnswer {
@@ -173,31 +186,35 @@ export interface RawAnswer {
   readonly statuses: readonly number[];
 }
 
-/** The command line on a data directory, perhaps beside its server; gives what `--json` printed. */
+/** Runs the command line on a data directory, also while its server runs. Resolves to the parsed output of `--json`. */
 export async function gatehouse(dataDir: string, ...words: string[]): Promise<Record<string, unknown>> {
   const { code, out } = await command(['--json', '--data-dir', dataDir, ...words]);
-  if (code !== 0) throw new Error(`${words.join(' ')} ended with ${String(code)}: ${out}`);
+  if (code !== 0) throw new Error(`${words.join(' ')} exited with code ${String(code)}: ${out}`);
   return JSON.parse(out) as Record<string, unknown>;
 }
 
-/** A new customer with one key pair, made beside the server as the command line makes them; usable when this resolves. */
+/**
+ * Creates a customer with one key pair in the store of a running server, as the command line does. Resolves when the server accepts the
+ * keys.
+ */
 export async function newCustomer(
   url: string,
   dataDir: string,
   rateLimit: number | null = null,
+  origins: readonly string[] = [],
 ): Promise<{ customerId: string; secretKey: string; publicKey: string }> {
   const opened = openStore({ dataDir, readOnly: false });
   if (opened.kind === 'fault') throw new Error(opened.detail);
   const { customers, apiKeys } = opened.store;
   const customer = await customers.create('test', Date.now());
   if (customer.kind === 'fault') throw new Error(customer.detail);
-  const pair = await apiKeys.createPair(customer.value.number, rateLimit, Math.floor(Date.now() / 1_000));
+  const pair = await apiKeys.createPair(customer.value.number, rateLimit, Math.floor(Date.now() / 1_000), origins);
   if (pair.kind === 'fault') throw new Error(pair.detail);
   await opened.store.close();
   const keys = { secretKey: pair.value.secret.text, publicKey: pair.value.public.text };
   const until = Date.now() + 20_000;
   while (Date.now() < until) {
-    // A signature that fails tells a known key from an unknown one, and costs no allowance.
+    // A wrong signature distinguishes a known key from an unknown one and does not count against the rate limit.
     const { json } = await decide(url, keys.secretKey, CALM, { headers: { 'X-SVC-Sig': '0'.repeat(64) } });
     if (json['code'] === 'invalid_signature') break;
     await new Promise((done) => setTimeout(done, 20));

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { CALM, decide } from './requests.ts';
 import { startServer, type RunningServer } from './server.ts';
 
-/** A server whose policy copies every decision to the shadow review queue. */
+/** Starts a server whose policy copies every decision to the shadow review queue. */
 export async function startSamplingServer(dataDir?: string): Promise<RunningServer> {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-policy-'));
   const file = join(folder, 'policy.json');
@@ -20,9 +20,9 @@ export async function startSamplingServer(dataDir?: string): Promise<RunningServ
   return { ...server, stop };
 }
 
-/** Makes a decision and gives its id. */
+/** Makes a decision and returns its id. */
 export async function decided(url: string, key: string, token: string = randomUUID()): Promise<string> {
   const answer = await decide(url, key, { ...CALM, session_token: token });
-  if (answer.status !== 200) throw new Error(`decide answered ${answer.status}`);
+  if (answer.status !== 200) throw new Error(`decide returned ${answer.status}`);
   return String(answer.json['request_id']);
 }

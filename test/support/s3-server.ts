@@ -5,17 +5,17 @@ import type { AddressInfo } from 'node:net';
 import { SaxesParser } from 'saxes';
 
 /**
- * A storage service that speaks as much of the S3 interface as an upload needs, on a loopback port, path style. It holds callers to
- * the published rules: every signature is computed again, every body is hashed, parts have their least size and their ETags. Objects
- * are kept in memory. What it is told to do wrong, it does wrong.
+ * A storage service on a loopback port that implements the part of the S3 interface used by uploads, path style. It enforces the published
+ * rules: it verifies every signature, hashes every body, and checks the minimum size and the ETags of parts. Objects are kept in memory.
+ * Tests can make it misbehave.
  */
 export interface S3Server {
   readonly url: string;
-  /** `bucket/key` → what was stored last. */
+  /** `bucket/key` → last stored object. */
   readonly objects: ReadonlyMap<string, StoredObject>;
   /** Uploads that are neither completed nor aborted: id → parts by number. */
   readonly uploads: ReadonlyMap<string, ReadonlyMap<number, StoredPart>>;
-  /** Requests that arrived whole, those that were refused too. */
+  /** Requests that arrived completely, including rejected ones. */
   readonly requests: readonly SeenRequest[];
   close(): Promise<void>;
 }
@@ -34,20 +34,20 @@ interface StoredPart {
 export interface SeenRequest {
   /** `put`, `begin`, `part 3`, `complete`, `abort` or `head`. */
   readonly what: string;
-  /** 1 and up, of requests with the same `what`. */
+  /** Counts from 1 over the requests with the same `what`. */
   readonly time: number;
   readonly bodyBytes: number;
-  /** Of the answer; 0 where the connection was cut. */
+  /** Status of the response; 0 when the connection was reset. */
   status: number;
 }
 
 export type Misconduct =
-  /** Refuses, and does nothing. */
+  /** Rejects the request without performing it. */
   | { readonly kind: 'refuse'; readonly status: number; readonly code: string; readonly retryAfter?: string }
-  /** Cuts the connection before it does anything, or behind it. */
+  /** Resets the connection before (`reset`) or after (`done_then_reset`) performing the request. */
   | { readonly kind: 'reset' }
   | { readonly kind: 'done_then_reset' }
-  /** Answers 200, and tells of an error in the body. */
+  /** Responds 200 with an error in the body. */
   | { readonly kind: 'error_in_200'; readonly code: string }
   | { readonly kind: 'no_etag' }
   | { readonly kind: 'text_200'; readonly text: string };
@@ -129,7 +129,7 @@ export async function startS3Server(options: S3ServerOptions): Promise<S3Server>
   };
 
   const begin = (call: Call): void => {
-    // Ids of real services hold characters that mean something in a query.
+    // Ids of real services contain characters that are special in a query.
     const id = `${randomBytes(12).toString('base64')}+/=.~`;
     uploads.set(id, new Map());
     types.set(id, call.request.headers['content-type'] ?? '');
@@ -175,7 +175,7 @@ export async function startS3Server(options: S3ServerOptions): Promise<S3Server>
     const body = Buffer.concat(chosen.map((stored) => stored.body));
     objects.set(call.key, { body, etag, contentType: types.get(id) ?? '' });
     const inner = `<ETag>${escapeXml(etag)}</ETag>`;
-    // Blanks behind the declaration are how a service holds a long request open.
+    // Whitespace after the declaration keeps the connection of a long request alive in real services.
     answer(call, 200, {}, `${XML}\n  \n<CompleteMultipartUploadResult>${inner}</CompleteMultipartUploadResult>`);
   };
 
@@ -247,7 +247,7 @@ function md5Tag(body: Buffer): string {
   return `"${createHash('md5').update(body).digest('hex')}"`;
 }
 
-/** As a service refuses a signature: with all that was signed, which nobody should keep. */
+/** Formats an error as a real service does for a wrong signature: it includes signed data, which the caller must not store. */
 function errorXml({ code, message }: Refusal): string {
   return `${XML}\n<Error><Code>${code}</Code><Message>${escapeXml(message)}</Message><AWSAccessKeyId>leaked-id</AWSAccessKeyId></Error>`;
 }
@@ -277,7 +277,7 @@ function readComplete(text: string): { readonly number: number; readonly etag: s
   return parts;
 }
 
-/** The path decoded once, and the query's pairs decoded. */
+/** Decodes the path once, and the names and values of the query. */
 function readTarget(target: string): { readonly path: string; readonly query: ReadonlyMap<string, string> } {
   const [path = '', search = ''] = target.split('?');
   return { path: decodeURIComponent(path), query: new Map(pairsOf(search)) };
@@ -293,17 +293,17 @@ function pairsOf(search: string): [string, string][] {
     });
 }
 
-/** Refuses what Amazon's services refuse of a request's signature, with their codes. */
+/** Verifies a request's signature and rejects the same errors as Amazon's services, with their codes. */
 function verify({ request, body }: Call, options: S3ServerOptions): void {
   const headers = headersOf(request);
   const form =
     /^AWS4-HMAC-SHA256 Credential=([^/]+)\/(\d{8})\/([^/]+)\/s3\/aws4_request, SignedHeaders=([a-z0-9;-]+), Signature=([0-9a-f]{64})$/;
   const [, keyId, day, region, names = '', signature] = form.exec(headers.get('authorization') ?? '') ?? [];
-  if (keyId === undefined) throw new Refusal(403, 'AccessDenied', 'no authorization that can be read');
+  if (keyId === undefined) throw new Refusal(403, 'AccessDenied', 'no readable authorization');
   if (keyId !== options.accessKeyId) throw new Refusal(403, 'InvalidAccessKeyId');
   if (region !== options.region) throw new Refusal(400, 'AuthorizationHeaderMalformed');
   const stamp = headers.get('x-amz-date') ?? '';
-  if (!stamp.startsWith(`${day}T`)) throw new Refusal(403, 'SignatureDoesNotMatch', 'the scope has another day');
+  if (!stamp.startsWith(`${day}T`)) throw new Refusal(403, 'SignatureDoesNotMatch', 'the scope has a different day');
   const atMs = Date.parse(stamp.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'));
   const nowMs = options.nowMs?.() ?? Date.now();
   if (!(Math.abs(nowMs - atMs) <= CLOCK_SKEW_MS_MAX)) throw new Refusal(403, 'RequestTimeTooSkewed');
@@ -311,7 +311,8 @@ function verify({ request, body }: Call, options: S3ServerOptions): void {
   const needed = [...headers.keys()].filter(
     (name) => name === 'host' || name === 'content-type' || name.startsWith('x-amz-'),
   );
-  if (needed.some((name) => !signedHeaders.includes(name))) throw new Refusal(403, 'AccessDenied', 'not all is signed');
+  if (needed.some((name) => !signedHeaders.includes(name)))
+    throw new Refusal(403, 'AccessDenied', 'not everything is signed');
   const payloadHash = headers.get('x-amz-content-sha256') ?? '';
   if (payloadHash !== createHash('sha256').update(body).digest('hex'))
     throw new Refusal(400, 'XAmzContentSHA256Mismatch');
@@ -342,7 +343,7 @@ export interface SigV4Input {
   readonly method: string;
   /** Path and query. */
   readonly target: string;
-  /** Those that are signed, names in lower case. */
+  /** Signed headers, names in lower case. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly payloadHash: string;
   /** `20130524T000000Z` */
@@ -352,7 +353,7 @@ export interface SigV4Input {
   readonly secret: string;
 }
 
-/** AWS Signature Version 4, from its published description, for paths that need no normalising. Hex. */
+/** AWS Signature Version 4, implemented from its published description, for paths that need no normalisation. Returns hex. */
 export function sigV4Signature(input: SigV4Input): string {
   const { method, target, payloadHash, stamp, region, service, secret } = input;
   const [path = '', search = ''] = target.split('?');
@@ -379,7 +380,7 @@ export function sigV4Signature(input: SigV4Input): string {
   return createHmac('sha256', key).update(toSign.join('\n')).digest('hex');
 }
 
-/** Byte by byte: letters, digits and `-._~` stay. */
+/** Percent-encodes each byte except letters, digits and `-._~`. */
 function encode(text: string): string {
   return [...Buffer.from(text)]
     .map((byte) => {

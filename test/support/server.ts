@@ -7,45 +7,45 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { geoFolderOfTests } from './geo-databases.ts';
 
-/** The built server as a process of its own, as an operator runs it: build first, as `npm test` does. */
+/** The built server in a separate process, as an operator runs it. Requires a build, as `npm test` does. */
 export interface ServerOptions {
   /**
-   * Settings for this server; none are taken over from the test's own environment. Unless they say otherwise its table of velocity is
-   * small, and its locations are those of `geoFolderOfTests`, so that it starts quickly.
+   * Settings of this server; none are inherited from the test's environment. By default the velocity store is small and the location
+   * database is that of `geoFolderOfTests`, so that the server starts quickly.
    */
   readonly env?: Readonly<Record<string, string>>;
-  /** A folder that outlives the server. Without one a new folder is made, and `stop` removes it. */
+  /** A folder that outlives the server. By default a new folder is created, and `stop` removes it. */
   readonly dataDir?: string;
-  /** Another installation's `dist/app/main.js`. */
+  /** `dist/app/main.js` of another installation. */
   readonly main?: string;
 }
 
-/** Settings for a server with the databases of locations that are installed. */
+/** Settings for a server with the installed location databases. */
 export const INSTALLED_LOCATIONS = { GATEHOUSE_GEOIP_DIR: '', GATEHOUSE_GEOIP_PACKAGES: '1' } as const;
 
 export interface RunningServer {
   readonly url: string;
   readonly dataDir: string;
-  /** The keys of the demo customer; `''` when this was not the first start on its folder. */
+  /** Keys of the demo customer; `''` unless this was the first start on its folder. */
   readonly secretKey: string;
   readonly publicKey: string;
   readonly pid: number;
-  /** Everything written so far: log lines on one, the greeting on the other. */
+  /** Everything written so far: stdout has the log lines, stderr the greeting. */
   stdout(): string;
   stderr(): string;
   /**
-   * Ends the server and returns its exit code, null when the signal ended it. May be called again. Without a signal a server on a
-   * folder that outlives it gets SIGTERM, any other SIGKILL: nobody reads what an orderly stop would save.
+   * Stops the server and returns its exit code, or null when the signal terminated it. Idempotent. The default signal is SIGTERM for a
+   * server whose folder outlives it, otherwise SIGKILL, because nothing reads what a graceful shutdown would save.
    */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
 const MAIN = fileURLToPath(new URL('../../dist/app/main.js', import.meta.url));
-/** Choice: a start takes under 1 s; a machine that builds or tests beside it takes longer. */
+/** Choice: a start takes less than 1 s, but longer on a machine that builds or tests at the same time. */
 const START_MS = 90_000;
 const STOP_MS = 15_000;
 
-/** What a process of tests that ends early, or is told to end, has to end with it. */
+/** Clean-up functions for a test process that exits early or is terminated. */
 const atEnd = new Set<() => void>();
 function leaveNothing(): void {
   for (const leave of atEnd) leave();
@@ -57,7 +57,16 @@ process.once('SIGTERM', () => {
   process.kill(process.pid, 'SIGTERM');
 });
 
-/** Starts the built server on a free port. Throws with what it printed when it does not come up. */
+/**
+ * The environment of a server on a virtual clock whose velocity store hashes alike in every run, because the master key is fixed. With a
+ * random key the store sometimes takes two members of a set for one (1 in 32,767), which fails a test now and then.
+ */
+export const REPEATABLE_ENV = {
+  GATEHOUSE_SIMULATED_TIME: '1',
+  GATEHOUSE_MASTER_KEY: '74657374'.repeat(8),
+} as const;
+
+/** Starts the built server on a free port. Throws with its output when it does not start. */
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'gatehouse-test-')));
   const ownsDataDir = options.dataDir === undefined;
@@ -66,7 +75,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
       ...foreignEnvironment(),
       GATEHOUSE_PORT: '0',
       GATEHOUSE_VELOCITY_MB: '16',
-      // Half a second of processor time for each start; its own test turns it on.
+      // The warm-up takes half a second of processor time per start; its own test enables it.
       GATEHOUSE_WARM_UP: '0',
       GATEHOUSE_GEOIP_DIR: geoFolderOfTests(),
       GATEHOUSE_GEOIP_PACKAGES: '0',
@@ -108,7 +117,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
 
 type Greeting = Pick<RunningServer, 'url' | 'secretKey' | 'publicKey'>;
 
-/** The address from the log and, after a first start, the keys from the greeting; null while either is not there yet. */
+/** Returns the address from the log and, after a first start, the keys from the greeting; null until both are available. */
 function readGreeting(stdout: string, stderr: string): Greeting | null {
   const url = /"url":"([^"]+)".*"msg":"serving"/.exec(stdout)?.[1];
   if (url === undefined) return null;

@@ -3,24 +3,24 @@ import { newCustomer } from './requests.ts';
 import { startSamplingServer } from './reviews.ts';
 import { startServer, type RunningServer } from './server.ts';
 
-/** Servers that many test files ask in turn: a start takes longer than most of what is asked. */
+/** Servers that are shared by many test files: a start takes longer than most tests. */
 
 export type SharedServer = Pick<RunningServer, 'url' | 'dataDir' | 'secretKey' | 'publicKey' | 'stdout' | 'stderr'>;
-/** `release` and `targets` of it are shared as well: words of searches that are held differ between files. */
+/** `release` and `targets` are shared as well, so different files must use different words for held searches. */
 export type SharedSource = Pick<SourceServer, 'url' | 'targets' | 'release'>;
 
 const running = new Map<string, Promise<RunningServer>>();
 let source: Promise<SourceServer> | null = null;
 
 /**
- * A server of this transport, which may reach this machine and extract from a source on it, and a customer of its own on it. It may
- * have answered other tests of this process before and is left running: for tests that look at nothing that is the whole server's.
+ * Returns a running server of this transport, which may access this machine and extract from a source on it, with a new customer. Other
+ * tests of this process may have used it before, and it keeps running: suitable for tests that do not check the state of the whole server.
  */
 export async function sharedServer(transport: 'uws' | 'node' = 'uws'): Promise<SharedServer> {
   return withCustomer(await runningServer(transport, () => start(transport)));
 }
 
-/** The same for a server whose policy copies every decision to the shadow review queue. */
+/** Like `sharedServer`, with a policy that copies every decision to the shadow review queue. */
 export async function sharedSamplingServer(): Promise<SharedServer> {
   return withCustomer(await runningServer('sampling', () => startSamplingServer()));
 }
@@ -31,7 +31,7 @@ async function withCustomer(server: RunningServer): Promise<SharedServer> {
   return { url, dataDir, secretKey, publicKey, stdout: () => server.stdout(), stderr: () => server.stderr() };
 }
 
-/** The source from which shared servers extract books; `targets` are those that were asked for from now on. */
+/** The source that shared servers extract books from; `targets` contains the requests from now on. */
 export async function sharedSource(): Promise<SharedSource> {
   source ??= startSource();
   const shared = await source;
@@ -50,7 +50,7 @@ function runningServer(name: string, begin: () => Promise<RunningServer>): Promi
   if (known !== undefined) return known;
   const started = begin();
   running.set(name, started);
-  // One that did not come up is no reason for the next file to fail.
+  // A failed start is not cached, so that the next file tries again.
   started.catch(() => running.delete(name));
   return started;
 }

@@ -1,7 +1,7 @@
 import type { ListPart } from '../../src/extract/read/list-part.ts';
 import { SitemapReader, type Sitemap, type SitemapKind } from '../../src/extract/read/sitemap.ts';
 
-/** Reads a file that came whole. */
+/** Parses a complete file. */
 export function readSitemap(text: string, url: string, part: ListPart<SitemapKind>): Sitemap {
   const reader = new SitemapReader(url, part);
   reader.write(text);

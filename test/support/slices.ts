@@ -1,16 +1,18 @@
-import { Slices, Turns } from '../../src/store/turns.ts';
+import type { StreamedBody } from '../../src/http/exchange.ts';
+import { Slices, Turns } from '../../src/state/turns.ts';
 
-/** Slices that give way to nothing. */
+/** Slices that never yield. */
 export function freeSlices(): Slices {
   return new Slices(new Turns());
 }
 
-/** An exchange's `sendPieces` by its `send`. */
+/** Implements `sendStream` of an exchange with its `send`. */
 export function sendWhole(
   send: (status: number, fields: string, body: string) => void,
-): (status: number, fields: string, pieces: readonly Uint8Array[]) => Promise<void> {
-  return (status, fields, pieces) => {
-    send(status, fields, Buffer.concat(pieces).toString());
-    return Promise.resolve();
+): (status: number, fields: string, body: StreamedBody) => Promise<void> {
+  return async (status, fields, { pieces }) => {
+    const all: Uint8Array[] = [];
+    for await (const piece of pieces) all.push(piece);
+    send(status, fields, Buffer.concat(all).toString());
   };
 }

@@ -2,7 +2,7 @@ import { Agent } from 'node:http';
 import { decide, CALM, type SendOptions } from './requests.ts';
 import { bearer } from './manage.ts';
 
-/** Visits as memory tells them apart, and what a decision says of its memory. */
+/** Visits as the velocity store distinguishes them, and the history that a decision reports. */
 
 export interface Visit {
   readonly ip: string;
@@ -14,7 +14,7 @@ export interface Visit {
 
 let strangers = 0;
 
-/** A visit in a session and by a user that nobody has seen: cold, wherever it comes from. */
+/** A visit with a new session and a new user: a cold start from any address. */
 export function stranger(ip: string, eventType = 'login'): Visit {
   strangers++;
   return {
@@ -26,7 +26,7 @@ export function stranger(ip: string, eventType = 'login'): Visit {
   };
 }
 
-/** A collector's token for a device, by any text that names it. */
+/** Creates a collector's token for a device, which any text can name. */
 export function collectorToken(device: string, sessionId: string, issuedAtSeconds: number): string {
   const fp = Buffer.from(device).toString('hex').padEnd(64, '0').slice(0, 64);
   const token = { v: 1, fp, sid: sessionId, iat: issuedAtSeconds, sig: {} };
@@ -39,13 +39,15 @@ export interface Decided {
   readonly reasons: readonly string[];
 }
 
-/** A connection for each visit takes both sides as long as the visit. The servers keep idle ones for longer. */
+/**
+ * A new connection per visit would take client and server as long as the visit itself. The servers keep idle connections longer than this.
+ */
 const agent = new Agent({ keepAlive: true, timeout: 2_000 });
 
-/** Decides; throws where the answer is not 200. */
+/** Makes a decision; throws unless the status is 200. */
 export async function visit(url: string, key: string, body: unknown, options: SendOptions = {}): Promise<Decided> {
   const { status, text, json } = await decide(url, key, body, { agent, ...options });
-  if (status !== 200) throw new Error(`decide answered ${status}: ${text}`);
+  if (status !== 200) throw new Error(`decide returned ${status}: ${text}`);
   return {
     requestId: String(json['request_id']),
     score: Number(json['score']),
@@ -59,7 +61,7 @@ interface Contribution {
   readonly evidence: string;
 }
 
-/** What the log keeps of a reason of a decision; throws where the decision has no such reason. `key` is a secret one. */
+/** Returns the logged contribution of a reason to a decision; throws when the decision does not have it. `key` must be a secret key. */
 export async function contribution(url: string, key: string, id: string, reason: string): Promise<Contribution> {
   const { json } = await bearer(url, key, 'GET', `/v1/decisions/${id}`);
   const all = json['contributions'] as readonly Contribution[];

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Decision } from '../../src/core/decision.ts';
+import type { Decision } from '../../src/risk/decision.ts';
 import { bearer, fingerprintOf } from './manage.ts';
 import { decide, newcomer, type Answer } from './requests.ts';
 import { startServer, type RunningServer } from './server.ts';
@@ -10,7 +10,7 @@ import { startServer, type RunningServer } from './server.ts';
 
 export const MASKED_SECRET = /^whsec_\*{16}.{4}$/;
 export const WHOLE_SECRET = /^whsec_[A-Za-z0-9+/]{43}=$/;
-/** Well-formed ids that nobody has. */
+/** Well-formed ids that do not exist. */
 export const NOBODYS_WEBHOOK = 'wh_01KAJ8Q5W0V4T0M2Y8Z3N6R7DC';
 export const NOBODYS_DELIVERY = 'dlv_01KAJ8Q5W0V4T0M2Y8Z3N6R7DC';
 
@@ -18,7 +18,7 @@ export function startDeliveringServer(env: Readonly<Record<string, string>> = {}
   return startServer({ env: { GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8', ...env } });
 }
 
-/** One request that a receiver was sent. */
+/** One request received by a receiver. */
 export interface Arrival {
   readonly method: string;
   readonly path: string;
@@ -30,9 +30,9 @@ export interface Arrival {
 export interface Receiver {
   readonly url: string;
   readonly arrivals: readonly Arrival[];
-  /** What the next requests are answered with, in turn; the last of them for good. Redirects lead back to the receiver. */
+  /** Sets the statuses of the next responses, in order; the last one is permanent. Redirects lead back to the receiver. */
   answers(...statuses: readonly number[]): void;
-  /** Resolves when so many have arrived in all. */
+  /** Resolves when `count` requests have arrived in total. */
   arrived(count: number): Promise<readonly Arrival[]>;
   close(): Promise<void>;
 }
@@ -70,29 +70,29 @@ export async function startReceiver(): Promise<Receiver> {
   };
 }
 
-/** Asks until there is something. */
+/** Polls until there is a result. */
 export async function eventually<T>(what: string, ask: () => Promise<T | null>, msMax = 60_000): Promise<T> {
   const until = performance.now() + msMax;
   for (;;) {
     const found = await ask();
     if (found !== null) return found;
-    if (performance.now() > until) throw new Error(`waited ${msMax} ms in vain for ${what}`);
+    if (performance.now() > until) throw new Error(`timed out after ${msMax} ms waiting for ${what}`);
     await new Promise((done) => setTimeout(done, 20));
   }
 }
 
-/** What one customer does with webhooks; answers that are refusals throw. */
+/** API client of one customer for webhooks; throws on error responses. */
 export function webhookClient(url: string, key: string) {
   const ask = async (method: string, path: string, body?: unknown): Promise<Record<string, unknown>> => {
     const answer = await bearer(url, key, method, path, body);
-    if (answer.status >= 300) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.text}`);
+    if (answer.status >= 300) throw new Error(`${method} ${path} returned ${answer.status}: ${answer.text}`);
     return answer.json;
   };
   const create = async (target: string, ...eventTypes: readonly Decision[]): Promise<{ id: string; secret: string }> =>
     (await ask('POST', '/v1/webhooks', { url: target, event_types: eventTypes })) as { id: string; secret: string };
   const deliveries = async (query = ''): Promise<readonly DeliveryRow[]> =>
     (await ask('GET', `/v1/webhooks/deliveries${query}`))['data'] as DeliveryRow[];
-  /** The one delivery that a query finds, when it has ended. */
+  /** Returns the only delivery that matches a query, when it has ended. */
   const ended = (query: string): Promise<DeliveryRow> =>
     eventually(`the end of the delivery ${query}`, async () => {
       const [row] = await deliveries(query);
@@ -124,7 +124,7 @@ const HEADLESS =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/139.0.0.0 Safari/537.36';
 const BLOCKED_TOKEN = 'a-session-on-the-block-list';
 
-/** What each decision comes from. `blockOnList` goes before a BLOCK. */
+/** Requests that lead to each decision. `blockOnList` must be called before a BLOCK. */
 const BODIES: Readonly<Record<Decision, () => object>> = {
   ALLOW: newcomer,
   ALLOW_WATCH: () => ({
@@ -144,9 +144,9 @@ export async function blockOnList(url: string, key: string): Promise<void> {
   if (status >= 300) throw new Error(`the list answered ${status}`);
 }
 
-/** Makes a decision of that value; another one throws. */
+/** Makes a decision with the given value; throws on any other. */
 export async function decideTo(url: string, key: string, value: Decision): Promise<Answer> {
   const answer = await decide(url, key, BODIES[value]());
-  if (answer.json['decision'] !== value) throw new Error(`decided otherwise than ${value}: ${answer.text}`);
+  if (answer.json['decision'] !== value) throw new Error(`the decision is not ${value}: ${answer.text}`);
   return answer;
 }

@@ -3,7 +3,7 @@ import { ticketSale } from '../honest/occasions.ts';
 import { drawAccount, drawCard } from '../identities.ts';
 import type { AttackKind } from './campaign.ts';
 
-/** Programs that buy, block or look for holes. */
+/** Bots that buy, hoard or probe for vulnerabilities. */
 
 const PROBES = [
   '/.env',
@@ -21,7 +21,7 @@ export const BOTS: readonly AttackKind[] = [
     sessions: 160,
     against: ['full'],
     run: (campaign) =>
-      // Fills baskets until nothing is left on the shelf, and never pays.
+      // Fills baskets to exhaust the stock and never pays.
       campaign.run(20_000, (atMs) =>
         campaign.session(atMs, { ...campaign.freshBrowser(), address: campaign.residential() }, (visit) => {
           visit

@@ -2,41 +2,41 @@ import type { Abroad } from '../addresses.ts';
 import { HOUR_MS, WEEK_START_MS, type Country } from '../calendar.ts';
 import type { Customer, Integration } from '../customers.ts';
 import type { PlannedSession } from '../events.ts';
-import type { Person } from '../honest/person.ts';
+import type { Person } from '../people.ts';
 import { drawAccount, type Account } from '../identities.ts';
 import type { Random } from '../random.ts';
 import { Visit, type VisitStart } from '../visit.ts';
 import type { World } from '../world.ts';
 
-/** What one kind of attackers does. */
+/** Behaviour of one kind of attackers. */
 export interface AttackKind {
   readonly kind: string;
-  /** Operators in a week at full scale. */
+  /** Number of operators per week at full scale. */
   readonly campaigns: number;
-  /** Sessions of each. */
+  /** Sessions per operator. */
   readonly sessions: number;
-  /** Customers that it is aimed at. */
+  /** Customers that it targets. */
   readonly against: readonly Integration[];
   readonly needsCollector?: boolean;
   readonly run: (campaign: Campaign) => void;
 }
 
-/** What an attacker's session is sent with. */
+/** Client properties of an attacker's session. */
 export type Tool = Pick<VisitStart, 'device' | 'withoutCollector' | 'signals'>;
 
-/** Somebody of whom an attacker has something, and a visit of theirs. */
+/** A person whose credentials or device an attacker has, and one of the person's visits. */
 export interface Victim {
   readonly person: Person;
   readonly visit: PlannedSession;
 }
 
-/** Countries in which lines for hire are cheap. */
+/** Countries in which residential proxies are cheap. */
 const CHEAP: readonly Abroad[] = ['BR', 'IN', 'VN', 'RU', 'ID', 'NG', 'TR', 'US'];
-/** Share of a bought list whose owners have an account here, and of those the share whose password fits. */
+/** Share of a bought list whose owners have an account here, and the share of those accounts whose password is correct. */
 const LIST_KNOWN = 0.08;
 const LIST_FITS = 0.12;
 
-/** One operator's work against one customer. */
+/** One operator's attack on one customer. */
 export class Campaign {
   readonly world: World;
   readonly random: Random;
@@ -71,13 +71,15 @@ export class Campaign {
     this.#visits = parts.visits;
   }
 
-  /** Calls `each` once a session, with gaps that vary around `gapMs`, from a random moment on from which all fit into the week. */
+  /**
+   * Calls `each` once per session, with gaps that vary around `gapMs`. Starts at a random time such that all sessions fit into the week.
+   */
   run(gapMs: number, each: (atMs: number, n: number) => void): void {
     const gaps = Array.from({ length: this.sessions }, () => gapMs * (0.4 + 1.2 * this.random.unit()));
     const fromMs = WEEK_START_MS + this.customer.startsAfterMs;
     const roomMs = this.world.endMs - fromMs;
     const tookMs = gaps.reduce((sum, gap) => sum + gap, 0);
-    // One that would last longer than there is time works faster.
+    // A campaign that would take longer than the available time runs faster.
     const pace = Math.min(1, (roomMs * 0.98) / tookMs);
     let atMs = fromMs + this.random.unit() * Math.max(0, roomMs - tookMs * pace);
     for (const [n, gap] of gaps.entries()) {
@@ -86,7 +88,7 @@ export class Campaign {
     }
   }
 
-  /** Calls `each` once a session, at moments anywhere in the week. */
+  /** Calls `each` once per session, at random times of the week. */
   scatter(each: (atMs: number, n: number) => void): void {
     const fromMs = WEEK_START_MS + this.customer.startsAfterMs;
     for (let n = 0; n < this.sessions; n++)
@@ -107,19 +109,22 @@ export class Campaign {
     });
   }
 
-  /** An entry of a list of leaked passwords: mostly strangers, some members, and of those some whose password fits. */
+  /**
+   * Draws an entry of a list of leaked passwords: mostly people without an account here, some members, and for some of these the correct
+   * password.
+   */
   listEntry(): { readonly account: Account; readonly outcome: 'succeeded' | 'failed' } {
     const isKnown = this.random.chance(LIST_KNOWN) && this.#known.length > 0;
     const account = isKnown ? this.random.pick(this.#known).account : drawAccount(this.country, this.random);
     return { account, outcome: isKnown && this.random.chance(LIST_FITS) ? 'succeeded' : 'failed' };
   }
 
-  /** A member. */
+  /** Draws an account of a member. */
   member(): Account {
     return this.#known.length > 0 ? this.random.pick(this.#known).account : drawAccount(this.country, this.random);
   }
 
-  /** Somebody with a visit that is over at least an hour before the days end; null where nobody is. */
+  /** Draws a person with a visit that begins at least an hour before the end of the simulated days, or null when none is found. */
   victim(): Victim | null {
     for (let n = 0; n < 50 && this.#visits.length > 0; n++) {
       const victim = this.random.pick(this.#visits);
@@ -128,14 +133,14 @@ export class Campaign {
     return null;
   }
 
-  /** A moment after that, hours or days later, within the simulated days. */
+  /** Draws a time hours or days after `afterMs`, within the simulated days. */
   later(afterMs: number, leastMs: number, mostMs: number): number {
     const last = this.world.endMs - 1;
     const from = Math.min(afterMs + leastMs, afterMs + (last - afterMs) / 2);
     return Math.floor(from + this.random.unit() * (Math.min(last, afterMs + mostMs) - from));
   }
 
-  /** A home somewhere: of the customer's country for those who pay for it. */
+  /** Draws the address of a residential proxy; `shareOfCountry` of them are in the customer's country, which costs more. */
   residential(shareOfCountry = 0.5): string {
     const { book } = this.world;
     return this.random.chance(shareOfCountry)
@@ -143,7 +148,7 @@ export class Campaign {
       : book.home(this.random.pick(CHEAP), this.random);
   }
 
-  /** A script that calls itself a browser and runs no page's scripts. */
+  /** A script that pretends to be a browser and does not run page scripts. */
   script(): Tool {
     const device = this.world.devices.desktop(this.country, this.random);
     return { device: { ...device, language: this.random.chance(0.5) ? device.language : '' }, withoutCollector: true };
@@ -163,7 +168,7 @@ export class Campaign {
     };
   }
 
-  /** A browser that makes itself another machine for every session; in an app another installation. */
+  /** A browser that appears as a different machine in every session; for an app, a different installation. */
   freshBrowser(): Tool {
     const { devices } = this.world;
     if (this.customer.integration === 'app')
@@ -175,7 +180,7 @@ export class Campaign {
     };
   }
 
-  /** A browser without a window that says so, in its agent or to the page's scripts. */
+  /** A headless browser that identifies itself, either in its user agent or through the `webdriver` signal. */
   headless(): Tool {
     const device = this.world.devices.desktop(this.country, this.random);
     return this.random.chance(0.5)

@@ -4,7 +4,7 @@ import type { Random } from '../random.ts';
 import type { Visit } from '../visit.ts';
 import type { AttackKind, Campaign } from './campaign.ts';
 
-/** Stolen cards and gift cards: which of them still work, and what they buy. */
+/** Stolen cards and gift cards: tests which of them are still valid, and buys with them. */
 
 /** Share of a bought batch of cards that a bank still accepts. */
 const LIVE = 0.12;
@@ -13,14 +13,14 @@ function tryCard(visit: Visit, email: string): void {
   visit.pay(drawCard(visit.random), visit.random.chance(LIVE) ? 'succeeded' : 'declined', email);
 }
 
-/** To the till of a shop as a guest, or straight to the payment where the customer asks about nothing else. */
+/** Goes to the checkout of a shop as a guest, or straight to the payment for customers that only send payments. */
 function toTheTill(visit: Visit, email: string): void {
   if (visit.label.customer.integration === 'payment') return;
   if (visit.label.customer.integration === 'full') visit.page().wait(2_000).page('/basket').wait(1_500);
   visit.checkout(email).wait(2_500);
 }
 
-/** A number of the form that the shop prints; few of them hold money. */
+/** Draws a number in the shop's gift card format; few of them have a balance. */
 function giftCardNumber(random: Random): string {
   return `GC${random.between(10 ** 9, 10 ** 10 - 1)}`;
 }
@@ -130,7 +130,7 @@ export const CARDS: readonly AttackKind[] = [
     sessions: 18,
     against: ['full', 'app'],
     run(campaign) {
-      // One account that was made for it, a session for each card.
+      // Uses one account created for this purpose, with one session per card.
       const account = drawAccount(campaign.country, campaign.random);
       campaign.run(4 * MINUTE_MS, (atMs) =>
         campaign.session(atMs, { ...campaign.freshBrowser(), address: campaign.residential() }, (visit) => {
@@ -177,7 +177,7 @@ export const CARDS: readonly AttackKind[] = [
     run: (campaign) =>
       campaign.scatter((atMs) =>
         campaign.session(atMs, { ...campaign.freshBrowser(), address: campaign.residential(0.8) }, (visit) => {
-          // Bought one by one, by a person who takes the time.
+          // Manual purchases at human pace.
           const account = drawAccount(campaign.country, visit.random);
           visit.page().think(15).page().think(15).signup(account).think(20).checkout().think(60);
           visit.pay(drawCard(visit.random), visit.random.chance(0.6) ? 'succeeded' : 'declined');

@@ -1,7 +1,7 @@
 import { HOUR_MS, MINUTE_MS } from '../calendar.ts';
 import type { AttackKind } from './campaign.ts';
 
-/** Passwords and codes that are guessed: few passwords on many accounts, or many on one. */
+/** Guessed passwords and codes: few passwords on many accounts, or many on one account. */
 export const GUESSING: readonly AttackKind[] = [
   {
     kind: 'spraying_residential',
@@ -9,7 +9,7 @@ export const GUESSING: readonly AttackKind[] = [
     sessions: 240,
     against: ['full', 'login', 'app'],
     run(campaign) {
-      // The accounts are known to exist; the password is the season's.
+      // The accounts are known to exist; the password is a common one.
       campaign.run(20_000, (atMs) => {
         const account = campaign.member();
         const outcome = campaign.random.chance(0.006) ? 'succeeded' : 'failed';
@@ -97,7 +97,7 @@ export const GUESSING: readonly AttackKind[] = [
     sessions: 14,
     against: ['login', 'app', 'full'],
     run(campaign) {
-      // The password fits; the owner's phone asks again and again, until a tired thumb says yes.
+      // The password is correct; the owner's phone shows prompts until the owner confirms one out of fatigue.
       const account = campaign.member();
       const tool = campaign.freshBrowser();
       const address = campaign.residential(0.6);
@@ -131,7 +131,7 @@ export const GUESSING: readonly AttackKind[] = [
     sessions: 120,
     against: ['full', 'login'],
     run(campaign) {
-      // The reset form tells who has an account.
+      // The response of the reset form reveals who has an account.
       campaign.run(10_000, (atMs) => {
         const { account } = campaign.listEntry();
         campaign.session(atMs, { ...campaign.script(), address: campaign.residential() }, (visit) =>

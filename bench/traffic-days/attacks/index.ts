@@ -1,6 +1,6 @@
 import type { Customer } from '../customers.ts';
 import { CUSTOMERS } from '../customers.ts';
-import type { Person } from '../honest/person.ts';
+import type { Person } from '../people.ts';
 import type { World } from '../world.ts';
 import { BOTS } from './bots.ts';
 import { Campaign, type AttackKind, type Victim } from './campaign.ts';
@@ -21,12 +21,12 @@ export const ATTACK_KINDS: readonly AttackKind[] = [
   ...BOTS,
 ];
 
-/** Choice: a list of a dozen entries is still a list; fewer would hide what counts over a campaign. */
+/** Choice: a smaller campaign would hide effects that need a whole campaign. */
 const SESSIONS_MIN = 12;
 
 /**
- * Attacks without a break over all days. Fewer days and a smaller scale have fewer campaigns of the same size and speed; where not
- * even one is left, a shorter one.
+ * Plans attacks over all days. Fewer days and smaller scales have fewer campaigns of the same size and speed; where less than one campaign
+ * remains, a smaller one.
  */
 export function planAttacks(world: World): void {
   const members = groupMembers(world);
@@ -57,7 +57,7 @@ function targetsOf({ kind, against, needsCollector = false }: AttackKind, world:
 
 interface Members {
   readonly known: Person[];
-  /** Of those who have an account. */
+  /** Visits of people with an account. */
   readonly visits: Victim[];
 }
 

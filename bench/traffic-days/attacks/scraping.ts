@@ -2,7 +2,7 @@ import { MINUTE_MS } from '../calendar.ts';
 import type { Visit } from '../visit.ts';
 import type { AttackKind } from './campaign.ts';
 
-/** Prices and stock, read by programs. */
+/** Programs that read prices and stock. */
 
 function read(visit: Visit, pages: number, gapMs: () => number): void {
   for (let n = pages; n > 0; n--) {
@@ -83,7 +83,7 @@ export const SCRAPING: readonly AttackKind[] = [
     sessions: 150,
     against: ['full'],
     run(campaign) {
-      // 150 pages a minute, and a new session for every second page.
+      // 150 pages per minute, with a new session for every second page.
       const address = campaign.residential();
       campaign.run(800, (atMs) =>
         campaign.session(atMs, { ...campaign.script(), address }, (visit) => read(visit, 2, () => 350)),
@@ -110,7 +110,7 @@ export const SCRAPING: readonly AttackKind[] = [
     run: (campaign) =>
       campaign.run(60 * MINUTE_MS, (atMs) =>
         campaign.session(atMs, { ...campaign.freshBrowser(), address: campaign.residential() }, (visit) =>
-          // As fast as a hasty reader, for an hour.
+          // The pace of a hasty reader, for an hour.
           read(visit, 420, () => Math.max(1_500, visit.random.logNormal(7_000, 0.6))),
         ),
       ),

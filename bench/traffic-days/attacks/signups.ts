@@ -4,7 +4,7 @@ import { drawAccount, drawEmail, unlistedDomain, type Account } from '../identit
 import type { Random } from '../random.ts';
 import type { AttackKind, Campaign, Tool } from './campaign.ts';
 
-/** Accounts by the hundred: for bonuses, reviews and resale. */
+/** Mass-created accounts for bonuses, reviews and resale. */
 
 interface Farm {
   readonly gapMs: number;
@@ -25,10 +25,10 @@ function farm(campaign: Campaign, { gapMs, address, tool = () => campaign.freshB
   });
 }
 
-/** Known services that throw mailboxes away. */
+/** Known disposable-mail services. */
 const DISPOSABLE = ['mailinator.com', 'guerrillamail.com', '10minutemail.com', 'yopmail.com', 'temp-mail.org'];
 
-/** Mail providers ignore dots and tags: all of them end in one mailbox. */
+/** Adds dots or a tag, which mail providers ignore: all variants belong to one mailbox. */
 function variantOf(mailbox: string, random: Random, n: number): string {
   const [local = '', domain = ''] = mailbox.split('@');
   if (random.chance(0.4)) return `${local}+${random.pick(['shop', 'promo', 'x', 'new'])}${n}@${domain}`;

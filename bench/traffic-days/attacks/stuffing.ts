@@ -2,13 +2,13 @@ import { neighbour } from '../addresses.ts';
 import { HOUR_MS, MINUTE_MS } from '../calendar.ts';
 import type { AttackKind, Campaign, Tool } from './campaign.ts';
 
-/** Lists of leaked passwords, tried out. */
+/** Credential stuffing with lists of leaked passwords. */
 
 interface Way {
   readonly gapMs: number;
   readonly address: (n: number) => string;
   readonly tool: () => Tool;
-  /** Pages that are asked for before. */
+  /** Requests pages before the login. */
   readonly pagesBefore?: boolean;
   readonly token?: string;
 }
@@ -173,7 +173,7 @@ export const STUFFING: readonly AttackKind[] = [
     against: ['full', 'login'],
     needsCollector: true,
     run(campaign) {
-      // One real browser that is driven by a program, behind lines for hire.
+      // One real browser, controlled by a program, behind residential proxies.
       const tool = campaign.freshBrowser();
       tryList(campaign, { gapMs: 25_000, address: () => campaign.residential(), tool: () => tool });
     },
@@ -184,7 +184,7 @@ export const STUFFING: readonly AttackKind[] = [
     sessions: 90,
     against: ['full', 'login'],
     run(campaign) {
-      // Took one session token from a browser and sends it with everything.
+      // Took one session token from a browser and sends it with every request.
       const token = `s-copied.${campaign.random.hex(16)}`;
       tryList(campaign, {
         gapMs: 5_000,

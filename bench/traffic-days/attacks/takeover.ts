@@ -5,7 +5,7 @@ import type { Visit } from '../visit.ts';
 import { dayOf } from '../world.ts';
 import type { AttackKind, Campaign, Tool, Victim } from './campaign.ts';
 
-/** Somebody else's account, with the right password or without needing one. */
+/** Takeover of other people's accounts, with the correct password or without needing one. */
 
 interface Theft {
   readonly tool: Tool;
@@ -14,7 +14,7 @@ interface Theft {
   readonly play?: (visit: Visit, account: Account) => void;
 }
 
-/** One session for each victim, some time after a visit of theirs. */
+/** Plans one session per victim, some time after one of the victim's visits. */
 function takeOver(campaign: Campaign, theftOf: (victim: Victim) => Theft): void {
   for (let n = 0; n < campaign.sessions; n++) {
     const victim = campaign.victim();
@@ -34,7 +34,7 @@ function lookAround(visit: Visit, account: Account): void {
   if (visit.label.customer.integration === 'full') visit.page('/account').think(12).page('/account/orders').think(15);
 }
 
-/** Changes what the owner would notice, then buys. */
+/** Changes the profile so that the owner is not notified, then buys. */
 function takeValue(visit: Visit, account: Account): void {
   lookAround(visit, account);
   visit.profileChange().think(25);
@@ -77,7 +77,7 @@ export const TAKEOVER: readonly AttackKind[] = [
       takeOver(campaign, (victim) => ({
         tool: campaign.freshBrowser(),
         address: campaign.residential(0),
-        // The owner typed the password into a false page a moment ago.
+        // The owner entered the password on a phishing page shortly before.
         atMs: campaign.later(victim.visit.startMs, 10 * MINUTE_MS, 3 * HOUR_MS),
       })),
   },
@@ -116,7 +116,7 @@ export const TAKEOVER: readonly AttackKind[] = [
     against: ['full', 'login', 'app'],
     run: (campaign) =>
       takeOver(campaign, (victim) => ({
-        // The mailbox or the phone number was taken over first.
+        // The mailbox or phone number was taken over before.
         tool: campaign.freshBrowser(),
         address: campaign.random.pick(campaign.world.book.gateways(victim.person.country)),
         atMs: daysLater(campaign, victim),
@@ -154,7 +154,7 @@ export const TAKEOVER: readonly AttackKind[] = [
         const victim = campaign.victim();
         if (victim === null) return;
         const { visit: stolen, person } = victim;
-        // The cookie is used while it lives, from another machine.
+        // Uses the session cookie while it is valid, from another machine.
         const atMs = campaign.later(stolen.startMs, 15 * MINUTE_MS, 6 * HOUR_MS);
         const token = stolen.play()[0]?.body.session_token ?? '';
         campaign.session(atMs, { ...campaign.freshBrowser(), address: campaign.residential(), token }, (visit) => {

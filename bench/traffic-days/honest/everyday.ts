@@ -4,7 +4,7 @@ import type { World } from '../world.ts';
 import { addressAt, drawCustomer, drawPerson } from './person.ts';
 import { planEverydayVisits } from './visits.ts';
 
-/** People at home and on the way, whose network, device or habits tell them apart. */
+/** People at home and on the road who differ in network, device and habits. */
 export function settleEverydayPeople(world: World): void {
   settleHomes(world);
   settleHouseholds(world);
@@ -19,14 +19,14 @@ export function settleEverydayPeople(world: World): void {
   settleVpns(world);
 }
 
-/** One person, one line. */
+/** One person per line. */
 function settleHomes(world: World): void {
   const random = world.random('homes');
   for (let n = world.count(14_000); n > 0; n--)
     planEverydayVisits(world, drawPerson(world, random, { kind: 'home', isOrdinary: true }), random);
 }
 
-/** Two to five people of one customer behind one line, some with a tablet for all. */
+/** Two to five people of one customer on one line; some households share a tablet. */
 function settleHouseholds(world: World): void {
   const random = world.random('households');
   for (let n = world.count(1_250); n > 0; n--) {
@@ -43,7 +43,7 @@ function settleHouseholds(world: World): void {
   }
 }
 
-/** Fibre and radio links whose homes share the provider's public addresses. */
+/** Fibre and radio connections whose homes share the provider's public addresses. */
 function settleGatewayHomes(world: World): void {
   const random = world.random('gateway homes');
   for (let n = world.count(2_500); n > 0; n--) {
@@ -55,7 +55,7 @@ function settleGatewayHomes(world: World): void {
   }
 }
 
-/** Leave the house in the middle of a visit: from the line to the phone's gateway. */
+/** People who leave the house during a visit: their address changes from the line to the phone's gateway. */
 function settleCommuters(world: World): void {
   const random = world.random('commuters');
   for (let n = world.count(1_500); n > 0; n--) {
@@ -73,7 +73,7 @@ function settleCommuters(world: World): void {
   }
 }
 
-/** Never know which password it was. */
+/** People who rarely remember their password. */
 function settleForgetful(world: World): void {
   const random = world.random('forgetful');
   const among = customersWith('full', 'login', 'app');
@@ -90,7 +90,7 @@ function settleForgetful(world: World): void {
   }
 }
 
-/** Look through everything, many tabs at once. */
+/** People who browse extensively, with many tabs at once. */
 function settleManyTabs(world: World): void {
   const random = world.random('many tabs');
   const among = customersWith('full');
@@ -125,7 +125,7 @@ function settleOddDevices(world: World): void {
   }
 }
 
-/** Owners of three phone models whose fingerprints are alike; a few dozen at least, whatever the scale. */
+/** Owners of three phone models with identical fingerprints; at least a few dozen at any scale. */
 function settleCommonPhones(world: World): void {
   const random = world.random('common phones');
   const among = customersWith('full', 'login').filter(({ hasCollector }) => hasCollector);
@@ -139,7 +139,7 @@ function settleCommonPhones(world: World): void {
   }
 }
 
-/** Work at home: part of the visits leave through the company's exit, in another city or country. */
+/** People who work from home: part of their visits leave through the company's exit, in another city or country. */
 function settleCompanyVpns(world: World): void {
   const random = world.random('company vpns');
   for (let company = world.count(45, 2); company > 0; company--) {
@@ -159,7 +159,7 @@ function settleCompanyVpns(world: World): void {
   }
 }
 
-/** Apple's private relay: another exit each time, and often within a visit. */
+/** Apple's private relay: a different exit for each visit, and often within a visit. */
 function settleRelays(world: World): void {
   const random = world.random('relays');
   for (let n = world.count(800); n > 0; n--) {
@@ -178,7 +178,7 @@ function settleRelays(world: World): void {
   }
 }
 
-/** VPN services: on and off, and an exit wherever the app chose one. */
+/** VPN services that are switched on and off, with exits in any location. */
 function settleVpns(world: World): void {
   const random = world.random('vpns');
   for (let n = world.count(350); n > 0; n--) {

@@ -5,7 +5,7 @@ import { drawCustomer, drawPerson } from './person.ts';
 import { logIn, pay } from './scripts.ts';
 import { drawMoments, planVisit } from './visits.ts';
 
-/** Many people behind one address or on one device. */
+/** Groups of people who share an address or a device. */
 export function settleGroups(world: World): void {
   settleOffices(world);
   settleCampuses(world);
@@ -14,12 +14,12 @@ export function settleGroups(world: World): void {
   settleCallCentres(world);
 }
 
-/** People of each office. At smaller scales fewer offices, not smaller ones. */
+/** Staff per office. Smaller scales have fewer offices, not smaller ones. */
 const OFFICE_SIZES = [10, 25, 50, 90, 14, 140, 35, 240, 18, 60, 12, 30, 75, 20, 45, 16, 110, 28];
 
 /**
- * From a day on the staff of a company uses the customer at work: a shop with a discount, the login of a club, the app of the
- * canteen. On the first day most of them come in the same hours, for the mail went to all.
+ * From a certain day the staff of a company uses the customer at work: a shop with a discount, the login of a club, the app of the canteen.
+ * On the first day most of them come within a few hours, because all received the mail at the same time.
  */
 function settleOffices(world: World): void {
   const random = world.random('offices');
@@ -39,7 +39,7 @@ function settleOffices(world: World): void {
         if (!isFirstDay && !isWorkday(day)) continue;
         if (!random.chance(isFirstDay ? 0.65 : 0.16)) continue;
         planVisit(world, person, {
-          // Half of those who follow the mail do so when it comes.
+          // Half of those who follow the mail do so on its arrival.
           atMs:
             isFirstDay && random.chance(0.5)
               ? mailMs + Math.floor(random.exponential(12 * MINUTE_MS))
@@ -55,7 +55,7 @@ function settleOffices(world: World): void {
   }
 }
 
-/** Halls of residence: hundreds of lines behind a few addresses, all week. */
+/** Halls of residence: hundreds of people behind a few addresses, all week. */
 function settleCampuses(world: World): void {
   const random = world.random('campuses');
   const among = customersWith('full', 'login', 'app');
@@ -72,7 +72,7 @@ function settleCampuses(world: World): void {
   }
 }
 
-/** A teacher has 24 to 31 pupils sign up within a quarter of an hour, on the school's tablets. */
+/** A teacher has 24 to 31 pupils sign up within 15 minutes, on the school's tablets. */
 function settleClasses(world: World): void {
   const random = world.random('classes');
   const among = customersWith('full', 'login', 'app');
@@ -101,7 +101,7 @@ function settleClasses(world: World): void {
   }
 }
 
-/** A tablet on the counter: customers of the branch log in or sign up on it, one after the other. */
+/** A tablet on a shop counter: visitors log in or sign up on it, one after the other. */
 function settleTablets(world: World): void {
   const random = world.random('tablets');
   const among = customersWith('full', 'login');
@@ -132,7 +132,7 @@ function settleTablets(world: World): void {
   }
 }
 
-/** Agents order for people who ring up: other people's names and cards, from one address and a few computers. */
+/** Call-centre agents who order for callers: many names and cards, from one address and a few computers. */
 function settleCallCentres(world: World): void {
   const random = world.random('call centres');
   for (let n = world.count(2); n > 0; n--) {

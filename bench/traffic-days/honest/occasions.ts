@@ -6,20 +6,20 @@ import { drawPerson } from './person.ts';
 import { logIn, pay } from './scripts.ts';
 import { planEverydayVisits, planVisit } from './visits.ts';
 
-/** What brings many people at once, or makes one person buy often. */
+/** Occasions that attract many people at once, or make one person buy often. */
 export function settleOccasions(world: World): void {
   settleTicketSale(world);
   settleCampaign(world);
   settleGiftBuyers(world);
 }
 
-/** The moment of the sale, by the clock of the country; where the days are fewer, on the last. */
+/** Returns the time of the sale by the local clock; when fewer days are simulated, it is on the last one. */
 export function ticketSale(world: World): { readonly customer: ReturnType<typeof shopOf>; readonly startMs: number } {
   const customer = shopOf('outdoor');
   return { customer, startMs: localTime(Math.min(2, world.days - 1), 'CA', 10) };
 }
 
-/** At ten o'clock tickets go on sale: people load the page again and again, and pay as fast as they can. */
+/** Tickets go on sale at 10:00: people reload the page repeatedly and pay as fast as possible. */
 function settleTicketSale(world: World): void {
   const random = world.random('ticket sale');
   const { customer, startMs } = ticketSale(world);
@@ -41,7 +41,7 @@ function settleTicketSale(world: World): void {
   }
 }
 
-/** A mail with a button that leads straight to the till, with the basket filled. */
+/** A mail with a link that leads directly to the checkout, with the basket filled. */
 function settleCampaign(world: World): void {
   const random = world.random('campaign');
   for (const name of ['fashion', 'garden']) {
@@ -64,7 +64,7 @@ function settleCampaign(world: World): void {
   }
 }
 
-/** Presents for the whole family: several orders in one visit, each paid alone. */
+/** Presents for the family: several orders in one visit, each paid separately. */
 function settleGiftBuyers(world: World): void {
   const random = world.random('gift buyers');
   const among = customersWith('full', 'app');
@@ -96,7 +96,7 @@ function settleGiftBuyers(world: World): void {
 
 function shopOf(name: string): (typeof SHOPS)[number] {
   const shop = SHOPS.find((customer) => customer.name === name);
-  if (shop === undefined) throw new Error(`there is no customer ${name}`);
+  if (shop === undefined) throw new Error(`there is no customer named ${name}`);
   return shop;
 }
 

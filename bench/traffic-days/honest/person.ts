@@ -1,41 +1,14 @@
-import type { Line } from '../addresses.ts';
-import type { Country } from '../calendar.ts';
 import { CUSTOMERS, type Customer } from '../customers.ts';
 import type { Device } from '../devices.ts';
-import { drawAccount, drawCard, type Account } from '../identities.ts';
+import { drawAccount, drawCard } from '../identities.ts';
+import type { Person } from '../people.ts';
 import type { Random } from '../random.ts';
 import { dayOf, type World } from '../world.ts';
-
-/** Somebody who uses one customer's site or app. */
-export interface Person {
-  readonly id: number;
-  /** Why they come the way they come. */
-  readonly kind: string;
-  readonly isOrdinary: boolean;
-  readonly customer: Customer;
-  readonly country: Country;
-  readonly line: Line;
-  /** Those of the carrier's gateways that the phone was seen to use; sticky for hours. */
-  readonly gateways: readonly string[];
-  readonly account: Account;
-  /** Buys without an account. */
-  readonly isGuest: boolean;
-  /** Has no account yet: signs up on the first visit. */
-  readonly isNew: boolean;
-  readonly card: string;
-  readonly computer: Device;
-  readonly phone: Device;
-  readonly hidesReferrer: boolean;
-  /** Blocks scripts, the collector's among them. */
-  readonly blocksCollector: boolean;
-  /** Share of the logins that begin with a wrong password. */
-  readonly mistakes: number;
-}
 
 /** Share of logins whose first try fails. Source: published figures of sites lie between 4 and 9 %. */
 const MISTAKES = 0.06;
 
-/** What is set, where it is not drawn. */
+/** Properties to set; the others are drawn. */
 export type PersonParts = Partial<Person> & { readonly kind: string; readonly isOrdinary: boolean };
 
 export function drawPerson(world: World, random: Random, parts: PersonParts): Person {
@@ -43,7 +16,7 @@ export function drawPerson(world: World, random: Random, parts: PersonParts): Pe
   const country = parts.country ?? random.pick(customer.countries);
   const carrier = world.book.gateways(country);
   const isApp = customer.integration === 'app';
-  // Apps are named as their customer, in letters.
+  // An app is named after its customer, letters only.
   const app = isApp ? world.devices.app(customer.name.replace(/-.*/, ''), country, random) : null;
   const person: Person = {
     id: world.newActor(),
@@ -70,10 +43,10 @@ export function drawCustomer(random: Random, among: readonly Customer[] = CUSTOM
   return random.weighted(among.map((customer) => [customer, customer.share] as const));
 }
 
-/** Where a device is, and so which address it has. */
+/** Location of a device, which determines its address. */
 export type Whereabouts = 'home' | 'road';
 
-/** The address of the person's device at that time. With IPv6 at home, browsers prefer it. */
+/** Returns the address of the person's device at that time. Browsers prefer IPv6 when the home has it. */
 export function addressAt(
   world: World,
   person: Person,

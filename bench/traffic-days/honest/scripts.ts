@@ -1,25 +1,25 @@
-import { unreachable } from '../../../src/base/brand.ts';
+import { unreachable } from '../../../src/kernel/brand.ts';
 import { HOUR_MS } from '../calendar.ts';
 import { drawCard, mistyped } from '../identities.ts';
 import type { Random } from '../random.ts';
 import type { Visit } from '../visit.ts';
-import type { Person } from './person.ts';
+import type { Person } from '../people.ts';
 
-/** What people do in one visit, by the integration of the customer. */
+/** What a person does in one visit; depends on the customer's integration. */
 export interface VisitPlan {
-  /** The person signs up in it. */
+  /** Whether the person signs up in this visit. */
   readonly signsUp?: boolean;
-  /** What they came for; drawn when absent. */
+  /** Purpose of the visit; drawn when absent. */
   readonly purpose?: 'browse' | 'buy' | 'account';
-  /** In the middle of the visit: the way out of the house, a VPN that is switched on. */
+  /** An event in the middle of the visit, such as leaving the house or enabling a VPN. */
   readonly midway?: (visit: Visit) => void;
-  /** The cookie of an earlier visit does not count: another device, or cleared. */
+  /** Whether the cookie of an earlier visit is unusable: another device, or cookies were cleared. */
   readonly mustLogIn?: boolean;
 }
 
-/** Share of visits whose cookie still counts. */
+/** Share of visits whose cookie is still valid. */
 const REMEMBERED = 0.55;
-/** Share of tabs that are left open until the next day. */
+/** Share of tabs that stay open until the next day. */
 const LEFT_OPEN = 0.012;
 /** Share of first payments that the bank declines. Source: providers publish 5 to 15 % without a card present. */
 const DECLINED = 0.07;
@@ -102,7 +102,7 @@ function playApp(visit: Visit, person: Person, plan: VisitPlan): Visit {
   return pay(visit, person);
 }
 
-/** Until it works, or the person gives up: a wrong letter, the other password, at last a new one. */
+/** Repeats the login until it succeeds or the person gives up: a typing error, another password, finally a reset. */
 export function logIn(visit: Visit, person: Person): boolean {
   const { random } = visit;
   const { account } = person;
@@ -119,7 +119,7 @@ export function logIn(visit: Visit, person: Person): boolean {
   return true;
 }
 
-/** With the second card or a second try where the bank declines. */
+/** Pays with another try or a second card when the bank declines. */
 export function pay(visit: Visit, person: Person, email?: string): Visit {
   const { random } = visit;
   let { card } = person;
@@ -132,7 +132,7 @@ export function pay(visit: Visit, person: Person, email?: string): Visit {
   return visit;
 }
 
-/** Where visits of a shop begin. */
+/** Draws the referrer of a visit's first page. */
 export function drawReferrer(person: Person, random: Random): string | null {
   if (person.hidesReferrer) return null;
   const own = `https://${person.customer.host}/`;

@@ -1,10 +1,11 @@
 import { DAY_MS, HOUR_MS, localTime } from '../calendar.ts';
 import { customersWith } from '../customers.ts';
 import { dayOf, type World } from '../world.ts';
-import { drawCustomer, drawPerson, type Person } from './person.ts';
+import type { Person } from '../people.ts';
+import { drawCustomer, drawPerson } from './person.ts';
 import { drawMoments, planEverydayVisits, planVisit } from './visits.ts';
 
-/** People in two places: by plane, by train, in a new home, or several who share an account. */
+/** People in two locations: by plane, by train, after moving, or several people who share an account. */
 export function settleTravellers(world: World): void {
   settleFlights(world);
   settleTrains(world);
@@ -12,7 +13,7 @@ export function settleTravellers(world: World): void {
   settleSharedAccounts(world);
 }
 
-/** A flight in the middle of the week: at home before it, in a hotel abroad or on roaming after it. */
+/** A flight during the week: at home before it, afterwards in a hotel abroad or on roaming. */
 function settleFlights(world: World): void {
   const random = world.random('flights');
   for (let n = world.count(450); n > 0; n--) {
@@ -24,7 +25,7 @@ function settleFlights(world: World): void {
     const returnsMs = landsMs + random.between(1, 6) * DAY_MS;
     const visits = 2 + random.below(5);
     for (const { atMs, where } of drawMoments(world, person, random, visits)) visit(atMs, where);
-    // On the way to the airport, and once the phone is on again.
+    // Visits on the way to the airport and after switching the phone on again.
     visit(leavesMs - random.between(1, 6) * HOUR_MS, 'road');
     const arrivalMs = landsMs + random.below(HOUR_MS);
     visit(arrivalMs, 'road', true);
@@ -32,7 +33,7 @@ function settleFlights(world: World): void {
     function visit(atMs: number, where: 'home' | 'road', roams = random.chance(0.4)): void {
       if (atMs > leavesMs && atMs < landsMs) return;
       const isAway = atMs >= landsMs && atMs < returnsMs;
-      // Roaming leaves through the carrier at home; Wi-Fi abroad does not.
+      // Roaming traffic leaves through the carrier at home; Wi-Fi abroad does not.
       const isRoaming = isAway && roams;
       planVisit(world, person, {
         atMs,
@@ -44,7 +45,7 @@ function settleFlights(world: World): void {
   }
 }
 
-/** Two cities of one country, by train or car: customers, parents, a weekend. */
+/** Two cities of one country, by train or car: business trips, family, a weekend. */
 function settleTrains(world: World): void {
   const random = world.random('trains');
   for (let n = world.count(450); n > 0; n--) {
@@ -60,7 +61,7 @@ function settleTrains(world: World): void {
   }
 }
 
-/** A new home in another city, from one day to the next. */
+/** Moving to another city, from one day to the next. */
 function settleMovers(world: World): void {
   const random = world.random('movers');
   for (let n = world.count(120); n > 0; n--) {
@@ -75,7 +76,7 @@ function settleMovers(world: World): void {
   }
 }
 
-/** Two or three people of one family, in different cities, with one account. */
+/** Two or three family members in different cities who share one account. */
 function settleSharedAccounts(world: World): void {
   const random = world.random('shared accounts');
   for (let n = world.count(130); n > 0; n--) {

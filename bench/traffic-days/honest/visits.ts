@@ -4,14 +4,15 @@ import type { PlannedSession } from '../events.ts';
 import type { Random } from '../random.ts';
 import { Visit } from '../visit.ts';
 import type { World } from '../world.ts';
-import { addressAt, type Person, type Whereabouts } from './person.ts';
+import type { Person } from '../people.ts';
+import { addressAt, type Whereabouts } from './person.ts';
 import { drawReferrer, playVisit, type VisitPlan } from './scripts.ts';
 
 /** One visit of one person. */
 export interface VisitOf {
   readonly atMs: number;
   readonly where: Whereabouts;
-  /** In place of the one that fits. */
+  /** Overrides the address that follows from `where`. */
   readonly address?: string;
   readonly device?: Device;
   readonly officeFirstDay?: boolean;
@@ -45,15 +46,15 @@ export function planVisit(world: World, person: Person, visit: VisitOf): Planned
   });
 }
 
-/** Choice: with this law 30,000 people pay 73,000 visits in seven days. */
+/** Choice: with this distribution 30,000 people make 73,000 visits in seven days. */
 const VISITS_SHAPE = 1.36;
 const VISITS_MAX = 45;
 
-/** Share of visits that follow another one, half of them within the gap. */
+/** Share of visits that follow another visit, and the median gap between the two. */
 const BURSTS = 0.4;
 const BURST_GAP_MS = 1.5 * HOUR_MS;
 
-/** How often somebody comes in the simulated days; most once or twice, a few all the time. */
+/** Draws the number of visits in the simulated days; most people come once or twice, a few very often. */
 export function drawVisits(world: World, random: Random): number {
   const inWeek = Math.floor(random.heavyTail(1, VISITS_SHAPE, VISITS_MAX));
   if (world.days >= 7) return inWeek;
@@ -62,7 +63,7 @@ export function drawVisits(world: World, random: Random): number {
   return visits;
 }
 
-/** The moments of the visits, in order. */
+/** Draws the times of the visits, in time order. */
 export function drawMoments(
   world: World,
   person: Person,
@@ -73,7 +74,7 @@ export function drawMoments(
   for (let n = 0; n < visits; n++) {
     const where: Whereabouts = random.chance(0.3) ? 'road' : 'home';
     const before = moments.at(-1);
-    // Visits come in bursts: looked at on the way to work, bought in the evening.
+    // Visits come in bursts: browsing on the way to work, buying in the evening.
     const atMs =
       before !== undefined && random.chance(BURSTS)
         ? before.atMs + Math.floor(random.logNormal(BURST_GAP_MS, 1.2))
@@ -83,7 +84,7 @@ export function drawMoments(
   return moments.sort((a, b) => a.atMs - b.atMs);
 }
 
-/** All visits of a person who comes from home and on the way; the first is a sign-up for those who are new. */
+/** Plans all visits of a person from home and on the road; the first visit of a new person is a sign-up. */
 export function planEverydayVisits(
   world: World,
   person: Person,

@@ -7,9 +7,9 @@ import { victimsOn } from '../shoppers/paying.ts';
 import { only, visit } from '../visit.ts';
 import { attacker, earlyUntil, eventsFrom, times } from './attacker.ts';
 
-/** Attackers who use what belongs to others: accounts, tokens, devices. */
+/** Attackers who use other people's accounts, tokens and devices. */
 
-/** Owners log in at home around eight; an hour later at most somebody uses the account on another continent. */
+/** The owners log in at home around eight; within the following hour a thief uses the account on another continent. */
 const TRAVELLER = attacker({
   id: 'traveller',
   title: 'Account thief, another continent',
@@ -30,7 +30,7 @@ const TRAVELLER = attacker({
     }),
 });
 
-/** Guesses the password of one account, by another proxy each time, and goes on with the token that it was given first. */
+/** Guesses the password of one account, through a different proxy each time, and keeps using its first token. */
 const TAKEOVER_ONE_TOKEN = attacker({
   id: 'takeover_one_token',
   title: 'Account takeover, one token',
@@ -47,7 +47,7 @@ const TAKEOVER_ONE_TOKEN = attacker({
     }),
 });
 
-/** The same with a browser, a token and a fingerprint of its own for each try, and with proxies of one country only. */
+/** Like the previous attacker, but with a different browser, token and fingerprint for each try, and with proxies of one country only. */
 const TAKEOVER_FRESH_TOKENS = attacker({
   id: 'takeover_fresh_tokens',
   title: 'Account takeover, new tokens',
@@ -67,7 +67,7 @@ const TAKEOVER_FRESH_TOKENS = attacker({
     }).flat(),
 });
 
-/** One account that was sold to many: they log in from everywhere within the hour. */
+/** One account that was sold to many people, who log in from many countries within the hour. */
 const SHARED_ACCOUNT = attacker({
   id: 'account_sharing',
   title: 'One account, people everywhere',
@@ -86,7 +86,7 @@ const SHARED_ACCOUNT = attacker({
   },
 });
 
-/** A stolen session's token is sold and used from many networks, for account after account. */
+/** The token of a stolen session is sold and used from many networks, for one account after another. */
 const TOKEN_REPLAY = attacker({
   id: 'token_replay',
   title: 'One session token, many networks',
@@ -105,7 +105,7 @@ const TOKEN_REPLAY = attacker({
     }),
 });
 
-/** Takes a session over while it lasts: its token comes from another country and another browser within half an hour. */
+/** Takes over an active session: within half an hour its token comes from another country and another browser. */
 const HIJACK = attacker({
   id: 'session_hijack',
   title: 'Session hijacker',
@@ -132,7 +132,7 @@ const HIJACK = attacker({
     }),
 });
 
-/** One machine with account after account, which leaves through so many addresses in turn. */
+/** One machine that uses one account after another through `proxies` alternating addresses. */
 const farm = (day: Day, random: Random, proxies: number, early: number): PlannedSession[] => {
   const device = makeDevice(random.pick(CHROMIUM_DESKTOPS), GERMANY, random);
   const addresses = GERMAN_PROXIES.slice(0, proxies).map((network) => addressIn([network], random));

@@ -4,16 +4,16 @@ import type { Place } from '../places.ts';
 import type { Day, Expectation, Persona, PlannedSession, Step } from '../plan.ts';
 import type { Random } from '../random.ts';
 
-/** Whoever must not get through. Each is as careful as its title says, and no more careless than that. */
+/** An attacker that must be stopped. Each hides its traces exactly as far as its title says. */
 
 interface Description {
   readonly id: string;
   readonly title: string;
-  /** What must be remembered to recognise it; null where each of its requests shows it. */
+  /** What must be remembered to recognise it; null when each single request reveals it. */
   readonly history?: string | null;
-  /** Caught by sessions unless told. */
+  /** Default: caught, measured by sessions. */
   readonly expectation?: Expectation;
-  /** The days on which it strikes, from 0; every day unless told. */
+  /** Days of the attack, from 0; default: every day. */
   readonly days?: readonly number[];
   readonly plan: (day: Day, random: Random) => readonly PlannedSession[];
 }
@@ -29,7 +29,7 @@ export function attacker({ id, title, history = null, expectation, days, plan }:
   };
 }
 
-/** Its events are to be stopped from the one on that `from` names. */
+/** Expects that its events are stopped, starting with the one named by `from`. */
 export function eventsFrom(from: string): Expectation {
   return { kind: 'caught', measure: 'events', from };
 }
@@ -37,12 +37,12 @@ export function eventsFrom(from: string): Expectation {
 export const times = <T>(count: number, make: (i: number) => T): T[] =>
   Array.from({ length: count }, (_, i) => make(i));
 
-/** The steps, of which the first `count` come before a threshold. */
+/** Marks the first `count` steps as coming before the threshold. */
 export function earlyUntil(count: number, steps: readonly Step[]): Step[] {
   return steps.map((step, i) => (i < count ? { ...step, early: true } : step));
 }
 
-/** A made-up person whose browser is only a text that a program sends. */
+/** A generated person whose browser is only a user agent string sent by a program. */
 export function mask(place: Place, ip: string, random: Random): Person {
   return makePerson(place, random.pick(EVERYDAY), random, ip);
 }

@@ -5,11 +5,11 @@ import { momentAt, type Persona, type Step } from '../plan.ts';
 import { headersOf, only, visit } from '../visit.ts';
 import { attacker, mask, times } from './attacker.ts';
 
-/** Attackers whom each of their requests shows. */
+/** Attackers that each single request reveals. */
 
 const SCRIPTS = ['python-requests/2.32.5', 'python-requests/2.31.0'];
 const SCRIPT_HEADERS = { accept: '*/*', 'accept-encoding': 'gzip, deflate' };
-/** What Python requests shows of itself in the TLS handshake, whatever agent it names. */
+/** TLS fingerprint of Python requests, regardless of the user agent it sends. */
 const SCRIPT_JA4 = 't13d1812h1_85036bcba153_b26ce05bbdd6';
 
 const LIBRARIES_AND_CRAWLERS = [
@@ -104,7 +104,7 @@ export const PLAIN_ATTACKERS: readonly Persona[] = [
           { type: 'payment', path: '/checkout/payment', from: '/checkout', afterSeconds: 3 },
         ];
         const start = momentAt(day, 9 + i * 0.6, random.whole(0, 600));
-        // One shows itself in its agent, one in the webdriver flag, one in a browser that has nothing installed.
+        // Alternates between three signs: the user agent, the webdriver flag, and a browser without plugins and languages.
         const bare = { plugins: 0, languages: [] };
         const signals = i % 3 === 1 ? { webdriver: true } : bare;
         return i % 3 === 0

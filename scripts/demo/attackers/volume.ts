@@ -6,9 +6,9 @@ import type { Random } from '../random.ts';
 import { only, visit } from '../visit.ts';
 import { attacker, earlyUntil, eventsFrom, mask, times } from './attacker.ts';
 
-/** Attackers whom numbers show: each of their requests alone looks like a shopper's. */
+/** Attackers that only volume reveals: each single request looks like a shopper's. */
 
-/** Logins into account after account from one address, the first `early` of which come before a threshold. */
+/** Logins to one account after another from one address; the first `early` of them come before the threshold. */
 function stuffing(
   day: Day,
   random: Random,
@@ -43,7 +43,7 @@ const STUFFER = attacker({
     }),
 });
 
-/** Four machines rented side by side take turns. */
+/** Four machines rented in the same network take turns. */
 const STUFFER_FEW = attacker({
   id: 'stuffer_few_addresses',
   title: 'Credential stuffer, four addresses',
@@ -58,10 +58,10 @@ const STUFFER_FEW = attacker({
   },
 });
 
-/** The 9th network is the first that counts as many: the shop has no other strangers at that hour. */
+/** The 9th network is the first that exceeds the threshold: the shop has no other unknown visitors at that hour. */
 const SPREAD_EARLY = 8;
 
-/** An address, an account and a token for each login: only their number says that they belong together. */
+/** Uses a different address, account and token for each login: only the volume connects them. */
 const STUFFER_SPREAD = attacker({
   id: 'stuffer_spread',
   title: 'Credential stuffer, 150 addresses',
@@ -80,7 +80,7 @@ const SIGNUP_FARM = attacker({
   id: 'signup_farm_patient',
   title: 'Sign-up farm, lasting e-mails',
   history: 'sign-ups of an address',
-  // The 4th to the 6th only add 25 to whatever else there is.
+  // The 4th to the 6th sign-up only add 25 to the score.
   expectation: eventsFrom('the 7th sign-up'),
   days: [0, 1],
   plan(day, random) {
@@ -93,7 +93,7 @@ const SIGNUP_FARM = attacker({
   },
 });
 
-/** A card and an account for each payment, all from one connection at home. */
+/** Uses a different card and account for each payment, all from one residential connection. */
 const CARDER = attacker({
   id: 'carder_one_address',
   title: 'Carder, one address',
@@ -110,7 +110,7 @@ const CARDER = attacker({
   },
 });
 
-/** Tries card after card in the till of one session. */
+/** Tries one card after another at the checkout of one session. */
 const CARDER_SESSION = attacker({
   id: 'carder_one_session',
   title: 'Carder, one session',
@@ -134,7 +134,7 @@ const CARDER_SESSION = attacker({
     }),
 });
 
-/** Waits for goods that sell out: asks for the till every two seconds, in a real browser and with its own account. */
+/** Waits for goods that sell out quickly: requests the checkout every two seconds, in a real browser and with its own account. */
 const CHECKOUT_BOT = attacker({
   id: 'checkout_bot',
   title: 'Checkout bot, every two seconds',
@@ -150,7 +150,7 @@ const CHECKOUT_BOT = attacker({
     }),
 });
 
-/** Reads the catalogue in a real browser, one page every twenty seconds: it beats like a machine, and does nothing else. */
+/** Reads the catalogue in a real browser, one page every twenty seconds: its rhythm is that of a machine, and it does nothing else. */
 const METRONOME = attacker({
   id: 'scraper_metronome',
   title: 'Scraper, real browser, steady beat',

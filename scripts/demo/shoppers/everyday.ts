@@ -16,7 +16,7 @@ import type { Random } from '../random.ts';
 import { shoppingSteps, visit, type Shopping, type VisitOptions } from '../visit.ts';
 import { awake, shopper, visitorsOn } from './shopper.ts';
 
-/** People at home, who differ in what they browse with. */
+/** People at home who differ in their browsers. */
 
 interface Habits {
   readonly make: (random: Random) => Person;
@@ -38,7 +38,7 @@ const anywhere =
   (random) =>
     makePerson(random.pick(PLACES), random.pick(browsers), random);
 
-/** Behind an address that a forwarding service made up. */
+/** A person with an address of an e-mail forwarding service. */
 const hidden = (browser: Browser, domain: string, timeZone?: string): Habits['make'] => {
   return (random) => {
     const person = makePerson(GERMANY, browser, random);
@@ -111,7 +111,7 @@ export const EVERYDAY_SHOPPERS: readonly Persona[] = [
     'shopper_hiding',
     'Firefox that hides, hidden e-mail',
     { first: 8, joining: 1 },
-    // Such a Firefox names Iceland's time zone everywhere.
+    // Such a Firefox always reports Iceland's time zone.
     { make: hidden(HIDING_FIREFOX, 'mozmail.com', 'Atlantic/Reykjavik'), shopping: () => ({ entrance: null }) },
   ),
 ];

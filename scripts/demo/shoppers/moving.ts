@@ -6,17 +6,17 @@ import { seeded, type Random } from '../random.ts';
 import { only, shoppingSteps, visit } from '../visit.ts';
 import { awake, between, shopper, visitorsOn } from './shopper.ts';
 
-/** People who change their place or their network. */
+/** People who change their location or network. */
 
 const MUNICH = ['88.217.7', '176.2.48', '88.130.178'];
 const HAMBURG = ['95.116.0', '93.192.33'];
 const FRANKFURT = ['95.88.2', '95.90.1', '88.130.1'];
-/** A German provider's phones leave the network in Frankfurt, wherever they are. */
+/** Phones of a German provider leave the network in Frankfurt, regardless of their location. */
 const MOBILE_GATEWAY = '109.43.2';
 const NEW_YORK = ['71.190.1', '68.173.17', '72.229.2'];
-/** A data centre in Amsterdam, where providers of VPNs rent. */
+/** A data centre in Amsterdam, used by VPN providers. */
 const VPN_EXITS = ['89.39.107'];
-/** Where a private relay leaves its network in Germany: networks of Akamai, Cloudflare and Fastly. */
+/** Exits of a private relay in Germany: networks of Akamai, Cloudflare and Fastly. */
 const RELAY_EXITS = ['172.224.46', '172.224.135', '172.225.6', '104.28.25', '146.75.16'];
 
 const german =
@@ -33,8 +33,7 @@ const step = (type: EventType, path: string, from: string | null, afterSeconds: 
 });
 
 /**
- * At the gate in Frankfurt in the morning, eight hours later in New York, where they stay: 775 km/h. On the last night they fly
- * back.
+ * At the airport in Frankfurt in the morning, eight hours later in New York, where they stay: 775 km/h. On the last night they fly back.
  */
 const FLYER = shopper('shopper_flyer', 'Traveller, by plane', (day, random) =>
   crowdOn(day, 'shopper_flyer', { first: 8 }, german([...IPHONES, ...OTHER_DESKTOPS], FRANKFURT)).flatMap(
@@ -55,7 +54,7 @@ const FLYER = shopper('shopper_flyer', 'Traveller, by plane', (day, random) =>
   ),
 );
 
-/** Looks around on the wireless network at home in Munich, and pays on the train by a gateway 300 km off. */
+/** Browses on Wi-Fi at home in Munich, and pays on the train through a gateway 300 km away. */
 const COMMUTER = shopper('shopper_commuter', 'Commuter, Wi-Fi to mobile', (day, random) =>
   crowdOn(day, 'shopper_commuter', { first: 12 }, german([...IPHONES, ...ANDROIDS], MUNICH)).map((person) => {
     const steps = [
@@ -69,7 +68,7 @@ const COMMUTER = shopper('shopper_commuter', 'Commuter, Wi-Fi to mobile', (day, 
   }),
 );
 
-/** Switches a VPN on before paying; the rest of the session leaves through the Netherlands. */
+/** Enables a VPN before paying; the rest of the session leaves through the Netherlands. */
 const VPN = shopper('shopper_vpn', 'VPN, switched on in mid-session', (day, random) =>
   visitorsOn(day, 'shopper_vpn', { first: 12, joining: 2, make: german(EVERYDAY) }, random).map(({ person }) => {
     const steps = [
@@ -83,7 +82,7 @@ const VPN = shopper('shopper_vpn', 'VPN, switched on in mid-session', (day, rand
   }),
 );
 
-/** Safari's private relay shows another address in each session, and now and then in the middle of one. */
+/** Safari's private relay uses a different address in each session, and occasionally changes it within one. */
 const RELAY = shopper('shopper_relay', 'Private relay', (day, random) => {
   const make = german(IPHONES);
   return visitorsOn(day, 'shopper_relay', { first: 12, joining: 2, make }, random).flatMap(({ person }) =>
@@ -95,7 +94,7 @@ const RELAY = shopper('shopper_relay', 'Private relay', (day, random) => {
   );
 });
 
-/** A couple with one account: a phone in Hamburg and one in Munich, often within the same minutes. */
+/** A couple with one account: a phone in Hamburg and one in Munich, often used within the same minutes. */
 const TWO_CITIES = shopper('shopper_two_cities', 'One account, phones in two cities', (day, random) =>
   crowdOn(day, 'shopper_two_cities', { first: 8 }, german(IPHONES, HAMBURG)).flatMap((person) => {
     const own = seeded(`${person.userId}, second phone`);
@@ -111,7 +110,7 @@ const TWO_CITIES = shopper('shopper_two_cities', 'One account, phones in two cit
   }),
 );
 
-/** A password manager takes over: computer, phone and tablet log in within minutes. */
+/** A password manager is set up: computer, phone and tablet log in within minutes. */
 const THREE_DEVICES = shopper('shopper_three_devices', 'Three devices within minutes', (day, random) =>
   crowdOn(day, 'shopper_three_devices', { first: 8 }, german(OTHER_DESKTOPS)).flatMap((person) => {
     const own = seeded(`${person.userId}, other devices`);

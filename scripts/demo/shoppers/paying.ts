@@ -6,7 +6,7 @@ import { seeded, type Random } from '../random.ts';
 import { only, visit } from '../visit.ts';
 import { awake, shopper, visitorsOn } from './shopper.ts';
 
-/** People whose way to paying is short or unusual. */
+/** People who pay after few or unusual steps. */
 
 const anywhere = (random: Random): Person => makePerson(random.pick(PLACES), random.pick(EVERYDAY), random);
 
@@ -23,7 +23,7 @@ const MAIL_LINK = shopper('shopper_mail_link', 'Straight to the till from a mail
   }),
 );
 
-/** The shop asks about payments and nothing else, so each session is one payment. */
+/** The shop requests decisions only for payments, so each session is one payment. */
 const PAYMENT_ONLY = shopper('shopper_payment_only', 'Shop that only asks at payments', (day, random) =>
   visitorsOn(day, 'shopper_payment_only', { first: 40, joining: 25, returns: 0.3, make: anywhere }, random).map(
     ({ person }) =>
@@ -31,7 +31,7 @@ const PAYMENT_ONLY = shopper('shopper_payment_only', 'Shop that only asks at pay
   ),
 );
 
-/** Four presents, each paid for itself, within the hour. */
+/** Four presents, each paid separately, within the hour. */
 const GIFTS = shopper('shopper_gifts', 'Gift buyer, four payments an hour', (day, random) =>
   visitorsOn(day, 'shopper_gifts', { first: 6, joining: 2, returns: 0.5, make: anywhere }, random).map(({ person }) => {
     const present = (i: number): Step[] => [
@@ -48,7 +48,7 @@ const GIFTS = shopper('shopper_gifts', 'Gift buyer, four payments an hour', (day
   }),
 );
 
-/** People whose accounts thieves will use: eight of them for each day. */
+/** People whose accounts thieves will use, eight per day. */
 function accountOwners(): readonly Person[] {
   return Array.from({ length: 24 }, (_, i) => {
     const random = seeded(`account owner ${i}`);

@@ -20,7 +20,7 @@ const behind = (ip: string, browsers = EVERYDAY, place = GERMANY): Crowd['make']
   return (random) => makePerson(place, random.pick(browsers), random, ip);
 };
 
-/** Four people, each with a computer or a tablet and a phone, and some visits a day. */
+/** Four people, each with a phone and a computer or a tablet, and some visits per day. */
 const HOUSEHOLD = shopper('shopper_household', 'Household, one address', (day, random) => {
   const people = crowdOn(day, 'shopper_household', { first: 4 }, behind(HOUSEHOLD_IP, IPHONES));
   return people.flatMap((person, i) => {
@@ -32,20 +32,20 @@ const HOUSEHOLD = shopper('shopper_household', 'Household, one address', (day, r
   });
 });
 
-/** The tablet on the kitchen table: one device, four accounts. */
+/** A tablet on the kitchen table: one device, four accounts. */
 const TABLET = shopper('shopper_tablet', 'Family, one tablet', (day, random) => {
   const device: Device = makeDevice(IPAD_AS_MAC, GERMANY, seeded('kitchen table'));
   const people = crowdOn(day, 'shopper_tablet', { first: 4 }, behind(TABLET_IP));
   return people.map((person) => visit(person, awake(day, person, random), shoppingSteps(random), random, { device }));
 });
 
-/** A login in the morning, most of all around nine. */
+/** Plans a login in the morning, most likely around nine. */
 function morningLogin(day: Day, { person }: Visitor, random: Random): PlannedSession {
   const seconds = 8 * 3_600 + random.whole(0, 3_600) + random.whole(0, 3_600);
   return visit(person, momentLocal(day, person, seconds), only('login', '/login', '/'), random);
 }
 
-/** Forty people who log in between 8 and 10, and shop over lunch. */
+/** Forty people who log in between 8 and 10, and shop during lunch. */
 const OFFICE = shopper('shopper_office', 'Office of 40, one address', (day, random) => {
   const crowd: Crowd = { first: 40, joining: 1, returns: 0.9, make: behind(OFFICE_IP, CHROMIUM_DESKTOPS) };
   return visitorsOn(day, 'shopper_office', crowd, random).flatMap((visitor) => {
@@ -56,7 +56,7 @@ const OFFICE = shopper('shopper_office', 'Office of 40, one address', (day, rand
   });
 });
 
-/** An office that knows the hour of the sale: on the last day nearly all of it logs in within ten minutes. */
+/** An office that knows the time of the sale: on the last day nearly all of its staff log in within ten minutes. */
 const SALE = shopper('shopper_sale', 'Office of 50, hour of the sale', (day, random) => {
   const crowd: Crowd = { first: 50, returns: 0.9, make: behind(SALE_OFFICE_IP, CHROMIUM_DESKTOPS) };
   return visitorsOn(day, 'shopper_sale', crowd, random).map((visitor) => {
@@ -67,10 +67,10 @@ const SALE = shopper('shopper_sale', 'Office of 50, hour of the sale', (day, ran
   });
 });
 
-/** Choice: of a day's strangers behind one gateway few open an account. */
+/** Choice: only a few of a day's unknown visitors behind one gateway create an account. */
 const GATEWAY_SIGNUPS = 3;
 
-/** Phones of hundreds of people leave through one address. Many are new to it, and some go straight to their account. */
+/** Phones of hundreds of people use one address. Many are unknown to it, and some go straight to their account. */
 const GATEWAY = shopper('shopper_mobile_gateway', 'Mobile gateway, hundreds of users', (day, random) => {
   const make = behind(GATEWAY_IP, [...IPHONES, ...ANDROIDS], AMERICA);
   const crowd: Crowd = { first: 90, joining: 65, returns: 0.25, make };
@@ -82,8 +82,8 @@ const GATEWAY = shopper('shopper_mobile_gateway', 'Mobile gateway, hundreds of u
 });
 
 /**
- * Guests of a wireless network, who bring accounts that it has never seen and go straight to them: the coldest sessions that
- * honest people make.
+ * Guests of a Wi-Fi network whose accounts were never seen on it and who go straight to their account: the sessions of honest people with
+ * the least history.
  */
 const guests = (
   id: string,

@@ -2,7 +2,7 @@ import { crowdOn, dayOf, type CrowdSize, type Person } from '../people.ts';
 import { momentLocal, type Day, type Persona, type PlannedSession } from '../plan.ts';
 import type { Random } from '../random.ts';
 
-/** Honest people of one kind. Each of them must get through; whoever is challenged is a false alarm. */
+/** Creates a persona of honest people. None of them may be challenged; a challenge is a false positive. */
 export function shopper(
   id: string,
   title: string,
@@ -14,17 +14,17 @@ export function shopper(
 
 export interface Crowd extends CrowdSize {
   readonly make: (random: Random, i: number) => Person;
-  /** Probability of coming again on a later day; .7 unless told. */
+  /** Probability of returning on a later day, default 0.7. */
   readonly returns?: number;
 }
 
 export interface Visitor {
   readonly person: Person;
-  /** Joined today, and the demo goes on since yesterday. */
+  /** Whether the person joined on this day, other than the first day of the demo. */
   readonly isNewcomer: boolean;
 }
 
-/** Who comes that day: all who are new, and most of those who were there before. */
+/** Returns the visitors of a day: everyone who joined on it, and most of those who joined before. */
 export function visitorsOn(day: Day, id: string, crowd: Crowd, random: Random): readonly Visitor[] {
   const { first, joining = 0, returns = 0.7, make } = crowd;
   const known = day.number === 0 ? first : first + joining * (day.number - 1);
@@ -33,12 +33,12 @@ export function visitorsOn(day: Day, id: string, crowd: Crowd, random: Random): 
     .filter(({ isNewcomer }) => isNewcomer || day.number === 0 || random.chance(returns));
 }
 
-/** A moment between two hours where the person lives. */
+/** Draws a time between two hours of the person's local day. */
 export function between(day: Day, person: Person, from: number, to: number, random: Random): number {
   return momentLocal(day, person, random.whole(from * 3_600, to * 3_600));
 }
 
-/** A moment between 7 in the morning and 10 at night where the person lives. */
+/** Draws a time between 7:00 and 22:00 of the person's local day. */
 export function awake(day: Day, person: Person, random: Random): number {
   return between(day, person, 7, 22, random);
 }

@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createGuardedClient } from '../../egress/client.ts';
+import { createGuardedClient } from '../../egress/guarded-client.ts';
 import { BodyCache } from '../../extract/fetch/body-cache.ts';
-import type { FetchParts } from '../../extract/fetch/parts.ts';
+import type { FetchParts } from '../../extract/fetch/fetch-parts.ts';
 import { RobotsCache } from '../../extract/fetch/robots-cache.ts';
-import { EXTRACT_USER_AGENT } from '../../limits.ts';
+import { EXTRACT_USER_AGENT } from '../../kernel/limits.ts';
 
 export interface Fetching {
   readonly parts: Omit<FetchParts, 'polite'>;
-  /** Ends all requests and waits, so that nothing keeps the process up. */
+  /** Cancels all requests and waits, so that nothing keeps the process alive. */
   close(): void;
 }
 
-/** The guarded client and what else fetches need, for one job in this process. */
+/** Creates the SSRF-guarded client and the other parts that fetches need, for one job in this process. */
 export function openFetching(egressAllow: readonly string[]): Fetching {
   const client = createGuardedClient({ allow: egressAllow });
   const waits = new AbortController();

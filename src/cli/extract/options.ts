@@ -1,6 +1,6 @@
-import type { OutputFormat } from '../../core/extraction.ts';
+import type { OutputFormat } from '../../work/extraction-job.ts';
 
-/** As commander reads them. */
+/** The options as parsed by commander. */
 export interface ExtractOptions {
   readonly connector: string;
   readonly operation?: string;

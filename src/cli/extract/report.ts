@@ -1,21 +1,21 @@
-import type { FailureReason } from '../../core/extraction.ts';
-import { countsOf } from '../../core/extraction-state.ts';
-import { NOTE_MESSAGES, notesJson } from '../../extract/wire.ts';
-import type { CheckedRequest } from '../../extract/request.ts';
+import type { FailureReason } from '../../work/extraction-job.ts';
+import { countsOf } from '../../work/extraction-state.ts';
+import { NOTE_MESSAGES, notesJson } from '../../extract/job-wire.ts';
+import type { CheckedRequest } from '../../extract/request/read-request.ts';
 import type { LocalEnd } from '../../extract/run-local.ts';
-import { ok, type Outcome } from '../outcome.ts';
+import { ok, type Outcome } from '../command-outcome.ts';
 
 export interface ExtractReport {
   readonly request: CheckedRequest;
   readonly end: LocalEnd;
   readonly durationMs: number;
-  /** The file that the records are in; null for standard output. */
+  /** The file with the records; null for standard output. */
   readonly out: string | null;
-  /** For the one object of `--json`; null where they went elsewhere. */
+  /** For the single JSON object of `--json`; null if they were written elsewhere. */
   readonly records: readonly unknown[] | null;
 }
 
-/** What became of a job: for people in some lines, for programs in the form of the service's jobs. */
+/** Reports the result of a job: as text for people, and in the format of the service's jobs for programs. */
 export function reportOf(report: ExtractReport): Outcome {
   const { out, end } = report;
   const outcome = ok(jsonOf(report), textOf(report), end.state.status === 'failed');
@@ -51,8 +51,8 @@ function textOf(report: ExtractReport): string {
     const { collect } = request;
     const announced = state.announced ?? Infinity;
     if (collect.mode === 'limit' && state.collected === collect.limit && announced > collect.limit) {
-      const more = Number.isFinite(announced) ? `of ${announced} that the source tells of` : 'where there is more';
-      lines.push(`The limit of ${collect.limit} is reached: --limit or --all takes more, ${more}.`);
+      const more = Number.isFinite(announced) ? `of the ${announced} that the source announces` : 'if there are more';
+      lines.push(`The limit of ${collect.limit} is reached: use --limit or --all for more, ${more}.`);
     }
     return lines.join('\n');
   }
@@ -64,7 +64,7 @@ function countsText({ end, durationMs }: ExtractReport): string {
   const { collected, pages, duplicates, errors } = end.state;
   const counts = [
     `${counted(collected, 'record')} from ${counted(pages, 'page')} in ${(durationMs / 1000).toFixed(1)} s`,
-    ...(duplicates > 0 ? [`${counted(duplicates, 'duplicate')} left out`] : []),
+    ...(duplicates > 0 ? [`${counted(duplicates, 'duplicate')} skipped`] : []),
     ...(errors > 0 ? [counted(errors, 'error')] : []),
   ];
   return counts.join(', ');
@@ -78,27 +78,24 @@ function firstLine(text: string): string {
   return text.split('\n', 1)[0] ?? '';
 }
 
-/** What whoever reads it may do next. */
+/** Advice on what to do next. */
 const ADVICE: Readonly<Record<FailureReason, string>> = {
-  source_unavailable: 'The site did not answer as it should. Try it in a browser, and again later.',
-  source_not_found: 'What was asked for is not at this address. Look whether it is written right.',
+  source_unavailable: 'The site did not respond properly. Try it in a browser, or retry later.',
+  source_not_found: 'There is nothing at this address. Check its spelling.',
   access_denied:
-    'The site refuses this service, or its address is not public. Networks of yours are allowed by GATEHOUSE_EGRESS_ALLOW.',
-  rate_limited_by_source:
-    'The site asks for fewer requests. Try again later, with a larger GATEHOUSE_EXTRACT_HOST_GAP_MS.',
+    'The site denies access to this service, or its address is not public. Use GATEHOUSE_EGRESS_ALLOW to allow your own networks.',
+  rate_limited_by_source: 'The site limits the request rate. Retry later with a larger GATEHOUSE_EXTRACT_HOST_GAP_MS.',
   robots_disallowed:
-    "The site's robots.txt forbids it, and no option overrides that. A connector for its public interface may serve: gatehouse connectors list",
-  login_required:
-    'Only who is logged in can read it. Jobs of the service can run under a session; this command has none.',
-  session_expired: 'The session has ended. Make a new one.',
+    "The site's robots.txt forbids it, and no option overrides that. A connector for its public API may work: gatehouse connectors list",
+  login_required: 'It requires a login. Jobs of the service can use a session; this command cannot.',
+  session_expired: 'The session has expired. Create a new one.',
   unsupported_content:
-    'What is there is not what this operation reads. Another operation may: gatehouse connectors list',
-  parse_failed:
-    'What is there could not be read as this operation needs it. Another operation may: gatehouse connectors list',
-  schema_mismatch: 'A record does not hold to the schema that was given.',
-  timeout: 'The site took too long. Try again later.',
+    'This operation does not support the content at this address. Another operation may: gatehouse connectors list',
+  parse_failed: 'This operation could not parse the content. Another operation may: gatehouse connectors list',
+  schema_mismatch: 'A record does not match the given schema.',
+  timeout: 'The site took too long. Retry later.',
   limit_reached:
-    'There is more than one job may gather, or it takes longer than one may run. Narrow the input: for a site its path_prefix, include or exclude.',
-  cancelled: 'It was ended early; what was gathered is kept.',
-  internal_error: 'This is a fault of Gatehouse itself; --json shows where.',
+    'There are more records than one job may collect, or the job exceeded its maximum duration. Narrow the input: for a site its path_prefix, include or exclude.',
+  cancelled: 'The job was cancelled; records collected so far are kept.',
+  internal_error: 'This is an error in Gatehouse itself; --json shows where.',
 };

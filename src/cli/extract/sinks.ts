@@ -1,20 +1,20 @@
 import { open, rename, rm, stat } from 'node:fs/promises';
 import type { Writable } from 'node:stream';
 
-/** Where bytes of records go. */
+/** Destination of the records' bytes. */
 export interface Sink {
-  /** Resolves when more may come. Rejects with a `SinkFault`. */
+  /** Resolves when more bytes may be written. Rejects with a `SinkFault`. */
   write(bytes: Uint8Array): Promise<void>;
-  /** After the last byte. `keep`: what was written is worth having. */
+  /** Call after the last byte. `keep`: keep what was written. */
   close(keep: boolean): Promise<void>;
 }
 
-/** Nothing can be written there, or no more. */
+/** The destination cannot be written, or not any longer. */
 export class SinkFault extends Error {}
 
 /**
- * Standard output. Its reader may go before the end, which is no fault of the job: that is a rejection like any other, and the
- * stream's own error must have a listener or it ends the process.
+ * Standard output. Its reader may close it early, which is not a fault of the job: the write then rejects like any other. The stream's own
+ * error needs a listener, or it ends the process.
  */
 export function standardOutput(stdout: Writable): Sink {
   stdout.on('error', () => {});
@@ -27,7 +27,7 @@ export function standardOutput(stdout: Writable): Sink {
         }
         stdout.write(bytes, (error) => {
           if (error === null || error === undefined) resolve();
-          else reject(new SinkFault('the reader of standard output has gone'));
+          else reject(new SinkFault('the reader of standard output has closed it'));
         });
       }),
     close: () => Promise.resolve(),
@@ -35,8 +35,8 @@ export function standardOutput(stdout: Writable): Sink {
 }
 
 /**
- * A file. Choice: it is written beside its place and put there at the end, so that a run that gathers nothing leaves the file of an
- * earlier one as it was; a place that is no file, such as a pipe, is written to directly. Rejects with a `SinkFault`.
+ * A file. Choice: it is written to a temporary file and renamed at the end, so that a run without records leaves the file of an earlier run
+ * unchanged. A path that is no regular file, such as a pipe, is written directly. Rejects with a `SinkFault`.
  */
 export async function openFile(path: string): Promise<Sink> {
   const found = await stat(path).catch(() => null);
@@ -65,10 +65,10 @@ export async function openFile(path: string): Promise<Sink> {
   };
 }
 
-/** Choice: of the records in the one object of `--json`; what is more belongs in a file. */
+/** Choice: limit of the records in the single JSON object of `--json`; larger results belong in a file. */
 const HELD_BYTES_MAX = 33_554_432;
 
-/** In memory, for the one object of `--json`. `records` parses what was written, which is NDJSON. */
+/** Holds the records in memory, for the single JSON object of `--json`. `records` parses what was written, which is NDJSON. */
 export function holdRecords(): Sink & { records(): readonly unknown[] } {
   const held: Uint8Array[] = [];
   let bytes = 0;
@@ -76,7 +76,7 @@ export function holdRecords(): Sink & { records(): readonly unknown[] } {
     write(more) {
       bytes += more.length;
       if (bytes > HELD_BYTES_MAX) {
-        return Promise.reject(new SinkFault(`the records have more than ${HELD_BYTES_MAX} bytes: give --out`));
+        return Promise.reject(new SinkFault(`the records have more than ${HELD_BYTES_MAX} bytes: use --out`));
       }
       held.push(more);
       return Promise.resolve();

@@ -1,9 +1,9 @@
-/** Choice: npm hands on what the terminal has sent to everybody already, so that the same Ctrl-C comes twice. */
+/** Choice: npm forwards a signal that the terminal has already sent to all processes, so the same Ctrl-C arrives twice. */
 const SAME_SIGNAL_MS_MAX = 1_000;
 
 /**
- * Aborts at the first SIGINT or SIGTERM; one that comes later than that ends the process as it would without this. It listens until
- * the process ends, so that the second of two does not end what the first one ends in order.
+ * Aborts at the first SIGINT or SIGTERM; a later one ends the process as it would without this listener. Listens until the process ends, so
+ * that the second of two copies does not kill what the first one stops gracefully.
  */
 export function stopSignal(): AbortSignal {
   const controller = new AbortController();

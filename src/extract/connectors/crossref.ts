@@ -1,13 +1,13 @@
 import type { Connector, FoundRecord, JsonObject, JsonValue, Source } from '../connector.ts';
 import { isoDate } from '../read/dates.ts';
 import { plainText, textOfHtml } from '../read/html.ts';
-import { address } from './kit/address.ts';
+import { address } from './kit/api-address.ts';
 import { chained, type ChainStart, type PageResult, type Turn } from './kit/chain.ts';
 import { at, givenText, idOf, integerOf, itemsOf, listIn, readEach, textOf, textsOf, urlOf } from './kit/json.ts';
 import * as schema from './kit/schema.ts';
 
 const BASE = 'https://api.crossref.org';
-/** Choice: the interface takes 1,000, but such pages have many megabytes where works list their references. */
+/** Choice: the interface accepts 1,000, but such pages have many megabytes if works list their references. */
 const PAGE_SIZE_MAX = 200;
 
 interface Args extends JsonObject {
@@ -32,13 +32,13 @@ const WORK = schema.recordSchema({
     'The day, or the month or year where no more is known: `2024-05-02`, `2024-05`, `2024`.',
   ),
   updated_at: schema.dateField('When the record was last indexed.'),
-  volume: schema.textField('Of the journal.'),
-  issue: schema.textField('Of the journal.'),
+  volume: schema.textField('Volume of the journal.'),
+  issue: schema.textField('Issue of the journal.'),
   pages: schema.textField('For example `12-19`.'),
   abstract: schema.textField('As text.'),
   subjects: schema.textsField('Names.'),
-  issn: schema.textsField('Of the journal.'),
-  isbn: schema.textsField('Of the book.'),
+  issn: schema.textsField('ISSNs of the journal.'),
+  isbn: schema.textsField('ISBNs of the book.'),
   language: schema.textField('ISO 639 code.'),
   license_url: schema.urlField('Under which it may be used.'),
   references: schema.countField('Works that it cites.'),
@@ -57,7 +57,7 @@ async function readPage({ args, at: cursor, size }: Turn<Args>, source: Source):
   return {
     kind: 'page',
     records: readEach(items, readWork),
-    // The last page names a cursor, too; that it is short tells that it is the last.
+    // The last page also contains a cursor. It is recognised by having fewer items than requested.
     next: items.length < size ? null : textOf(at(body, 'message', 'next-cursor')),
     total: integerOf(at(body, 'message', 'total-results')),
   };
@@ -96,7 +96,7 @@ function readWork(item: JsonObject): FoundRecord | null {
   };
 }
 
-/** Persons have a given and a family name, organisations one name. */
+/** Persons have a given and a family name, organisations a single name. */
 function readAuthor(person: JsonValue): JsonObject {
   const parts = [textOf(at(person, 'given')), textOf(at(person, 'family'))].filter((part) => part !== null);
   return {
@@ -110,7 +110,7 @@ function firstText(value: JsonValue | undefined): string | null {
   return plainText(textOf(itemsOf(value)[0]));
 }
 
-/** `{"date-parts":[[2024,5,2]]}`, of which month and day may be missing. */
+/** Reads `{"date-parts":[[2024,5,2]]}`, in which month and day may be missing. */
 function dayOf(value: JsonValue | undefined): string | null {
   const parts = itemsOf(itemsOf(at(value, 'date-parts'))[0]).map(integerOf);
   const [year, ...rest] = parts.map((part, place) => {

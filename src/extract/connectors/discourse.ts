@@ -1,17 +1,17 @@
 import type { Connector, FoundRecord, JsonObject, JsonValue, Source } from '../connector.ts';
 import { isoDate } from '../read/dates.ts';
 import { plainText, textOfHtml } from '../read/html.ts';
-import { address } from './kit/address.ts';
+import { address } from './kit/api-address.ts';
 import { chained, type PageResult, type Turn } from './kit/chain.ts';
 import { at, flagOf, givenText, idOf, integerOf, itemsOf, listIn, readEach, textOf, textsOf } from './kit/json.ts';
 import { recordOf } from './kit/record.ts';
 import * as schema from './kit/schema.ts';
 import { beginAt } from './kit/sites.ts';
 
-/** How many a page has is the forum's choice: 30 topics, 20 posts and 50 hits by default. */
+/** The forum defines the page size: 30 topics, 20 posts and 50 hits by default. */
 const PAGE_SIZE_MAX = 50;
 const POSTS_A_PAGE = 20;
-/** The kind of action that is a like. */
+/** Id of the action type "like". */
 const LIKE = 2;
 
 interface Args extends JsonObject {
@@ -60,7 +60,7 @@ const HIT = schema.recordSchema({
   text: schema.textField('The part of it that matches, as text.'),
   published_at: schema.dateField('When it was written.'),
   likes: schema.countField('Likes.'),
-  tags: schema.textsField('Of its topic.'),
+  tags: schema.textsField('Tags of its topic.'),
 });
 
 const FORUM = schema.siteInput('Host name or URL of the forum, for example `forum.example.com`.');
@@ -85,7 +85,7 @@ async function readPosts({ args, at: page }: Turn<Args>, source: Source): Promis
   const { body } = await source.json(address(args.site, ['t', `${args.what}.json`], { page: number }));
   const items = listIn(at(body, 'post_stream', 'posts'), 'post_stream.posts');
   const stream = itemsOf(at(body, 'post_stream', 'stream'));
-  // Topics of more than 10,000 posts leave out the stream.
+  // Topics with more than 10,000 posts omit the stream.
   const total = stream.length > 0 ? stream.length : integerOf(at(body, 'posts_count'));
   const size = integerOf(at(body, 'chunk_size')) ?? POSTS_A_PAGE;
   const title = plainText(textOf(at(body, 'title')));
@@ -167,7 +167,7 @@ function readHit(item: JsonObject, topic: JsonValue | undefined, site: string): 
   };
 }
 
-/** What posts and hits have in common. */
+/** Reads the fields that posts and hits have in common. */
 function readHead(
   item: JsonObject,
   slug: JsonValue | undefined,
@@ -188,7 +188,7 @@ function writer(person: JsonValue | undefined, site: string): JsonObject | null 
   return name === null || /^\.+$/.test(name) ? null : schema.author(name, address(site, ['u', name]));
 }
 
-/** Names; newer forums list objects. */
+/** Returns tag names. Newer forums list objects. */
 function tagsOf(value: JsonValue | undefined): readonly string[] | null {
   return textsOf(value, (tag) => textOf(tag) ?? textOf(at(tag, 'name')));
 }

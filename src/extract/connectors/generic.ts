@@ -3,7 +3,7 @@ import { pageArticle, pageLinks, pageStructured, pageTables } from './generic/pa
 import { placeReviews } from './generic/place-reviews.ts';
 import { sitePages, siteProducts, siteUrls } from './generic/site-operations.ts';
 
-/** Source: extraction specification, 2.1: the connector that accepts any URL. */
+/** Source: contract, 11.1: the connector that accepts any URL. */
 export const generic: Connector = {
   id: 'generic',
   title: 'Any site',

@@ -8,7 +8,7 @@ import {
   type Source,
 } from '../connector.ts';
 import { isoDate } from '../read/dates.ts';
-import { address, type Query } from './kit/address.ts';
+import { address, type Query } from './kit/api-address.ts';
 import { chained, type ChainStart, type PageResult, type Turn } from './kit/chain.ts';
 import { at, flagOf, givenText, idOf, integerOf, listIn, readEach, textOf, textsOf, urlOf } from './kit/json.ts';
 import { nextQuery } from './kit/link-header.ts';
@@ -18,13 +18,13 @@ import * as schema from './kit/schema.ts';
 const BASE = 'https://api.github.com';
 /** Source: "Using pagination in the REST API". */
 const PAGE_SIZE_MAX = 100;
-/** The `User-Agent`, without which GitHub answers 403, is the service's own and comes with every request. */
+/** GitHub responds with 403 to a request without `User-Agent`. The service adds its own to every request. */
 const HEADERS = { accept: 'application/vnd.github+json', 'x-github-api-version': '2022-11-28' };
 
 interface Args extends JsonObject {
   readonly path: readonly string[];
   readonly query: { readonly [name: string]: string | null };
-  /** Of issues: whether pull requests, which GitHub lists among them, are kept. */
+  /** For issues: whether to keep pull requests, which GitHub lists among them. */
   readonly keepsPulls: boolean;
 }
 
@@ -46,7 +46,7 @@ const REPOSITORY = schema.recordSchema({
   is_archived: schema.flagField('Whether nobody can write to it any more.'),
   default_branch: schema.textField('Name of the branch.'),
   created_at: schema.dateField('When it was made.'),
-  updated_at: schema.dateField('When what is told here last changed.'),
+  updated_at: schema.dateField('When the described data last changed.'),
   pushed_at: schema.dateField('When it was last pushed to.'),
 });
 const ISSUE = schema.recordSchema({
@@ -78,7 +78,7 @@ const RELEASE = schema.recordSchema({
   published_at: schema.dateField('When it was published.'),
   created_at: schema.dateField('When the commit was made.'),
   assets: schema.objectsField('Files that come with it.', {
-    name: schema.textField('Of the file.'),
+    name: schema.textField('Name of the file.'),
     url: schema.urlField('The file.'),
     bytes: schema.countField('Its size.'),
     downloads: schema.countField('Times it was fetched.'),
@@ -90,7 +90,7 @@ async function readPage(
   source: Source,
   read: (item: JsonObject) => FoundRecord | null,
 ): Promise<PageResult<Args>> {
-  // Of the link to the next page only the query is taken: some lists count pages there, some have cursors.
+  // Uses only the query of the link to the next page. In some lists it contains a page number, in others a cursor.
   const query: Query =
     cursor === null
       ? { ...args.query, per_page: size }
@@ -111,7 +111,7 @@ async function readPage(
   };
 }
 
-/** GitHub says 403 to those who ask too much, too. Source: "Rate limits for the REST API", "Exceeding the rate limit". */
+/** GitHub also responds with 403 when the rate limit is exceeded. Source: "Rate limits for the REST API", "Exceeding the rate limit". */
 function refusal({ headers, body, url }: JsonAnswer): SourceFailure {
   const isTooMuch =
     headers['x-ratelimit-remaining'] === '0' ||
@@ -122,7 +122,7 @@ function refusal({ headers, body, url }: JsonAnswer): SourceFailure {
     : new SourceFailure('access_denied', `403 from ${url}`, false);
 }
 
-/** Where this was the last request that the window allows: the time until the next one opens, by the source's own clock. */
+/** If this was the last request that the window allows, returns the time until the next one opens, by the source's own clock. */
 function restOfWindow({ headers }: JsonAnswer): { readonly pauseSeconds?: number } {
   const reset = integerOf(headers['x-ratelimit-reset']);
   const now = Date.parse(headers['date'] ?? '') / 1_000;

@@ -1,7 +1,7 @@
 import type { Connector, FoundRecord, JsonObject, Source } from '../connector.ts';
 import { isoDate, isoFromSeconds } from '../read/dates.ts';
 import { plainText, textOfHtml } from '../read/html.ts';
-import { address } from './kit/address.ts';
+import { address } from './kit/api-address.ts';
 import { chained, type ChainStart, type Cursor, type PageResult, type Turn } from './kit/chain.ts';
 import { at, givenText, idOf, integerOf, listIn, readEach, textOf, textsOf, urlOf } from './kit/json.ts';
 import { recordOf } from './kit/record.ts';
@@ -10,7 +10,7 @@ import * as schema from './kit/schema.ts';
 const BASE = 'https://hn.algolia.com/api/v1';
 const ITEM = 'https://news.ycombinator.com/item';
 const PAGE_SIZE_MAX = 1_000;
-/** The index shows the first 1,000 hits of a query and no more, however they are paged. */
+/** The index returns only the first 1,000 hits of a query, however they are paged. */
 const HITS_MAX = 1_000;
 
 interface Args extends JsonObject {
@@ -40,7 +40,7 @@ const COMMENT = schema.recordSchema({
   id: schema.idField('Number of the comment.'),
   url: schema.urlField('Its page on Hacker News.'),
   post_id: schema.textField('Number of the post.'),
-  post_title: schema.textField('Of the post.'),
+  post_title: schema.textField('Title of the post.'),
   parent_id: schema.textField('Number of what it answers: the post or another comment.'),
   author: schema.authorField(),
   text: schema.textField('As text.'),
@@ -49,8 +49,8 @@ const COMMENT = schema.recordSchema({
 });
 
 /**
- * One page. By relevance pages have numbers, up to the index's bound. By time there is none: each page asks for what is as old as
- * the last hit or older, so that hits of the same second are not lost, and those that come twice are dropped as duplicates.
+ * Reads one page. Pages by relevance have numbers, up to the index's limit. Pages by time have none: each requests hits as old as the last
+ * one or older, so that hits of the same second are not lost. Hits that occur twice are dropped as duplicates.
  */
 async function readPage(
   { args, at: cursor, size }: Turn<Args>,
@@ -77,7 +77,7 @@ async function readPage(
     kind: 'page',
     records: readEach(hits, read),
     next: isByTime ? nextByTime(hits, size) : nextByNumber(Number(cursor ?? 0), size, hits.length),
-    // Of the pages by time only the first sees all hits.
+    // When paging by time, only the first page counts all hits.
     total: hitCount === null || cursor !== null ? null : isByTime ? hitCount : Math.min(hitCount, HITS_MAX),
   };
 }

@@ -1,7 +1,7 @@
 import type { Connector, FoundRecord, JsonObject, JsonValue, Source } from '../connector.ts';
 import { isoDate, isoFromMs } from '../read/dates.ts';
 import { plainText, textOfHtml } from '../read/html.ts';
-import { address } from './kit/address.ts';
+import { address } from './kit/api-address.ts';
 import { chained, type PageResult, type Turn } from './kit/chain.ts';
 import {
   at,
@@ -21,7 +21,7 @@ import * as schema from './kit/schema.ts';
 const GREENHOUSE = 'https://boards-api.greenhouse.io';
 const LEVER = 'https://api.lever.co';
 const ASHBY = 'https://api.ashbyhq.com';
-/** Choice: Lever states no maximum. The other two send all of a board at once. */
+/** Choice: Lever states no maximum. The other two send a whole board at once. */
 const PAGE_SIZE_MAX = 100;
 
 type Board = 'greenhouse' | 'lever' | 'ashby';
@@ -81,7 +81,7 @@ async function readLever({ args, at: offset, size }: Turn<Args>, source: Source)
 async function readAshby({ args }: Turn<Args>, source: Source): Promise<PageResult<Args>> {
   const path = ['posting-api', 'job-board', args.company];
   const { body } = await source.json(address(source.base(ASHBY), path, { includeCompensation: true }));
-  // What is not listed is for those alone who were given its address.
+  // Unlisted jobs are only for people who were given their URL.
   const items = listIn(at(body, 'jobs'), 'jobs').filter((item) => at(item, 'isListed') !== false);
   const records = readEach(items, (item) => readAshbyJob(item, args.company));
   return { kind: 'page', records, next: null, total: items.length };
@@ -91,7 +91,7 @@ function readGreenhouseJob(item: JsonObject, company: string): FoundRecord | nul
   const id = idOf(item['id']);
   const url = urlOf(item['absolute_url']);
   if (id === null || url === null) return null;
-  // The description is HTML whose signs are written as entities once more.
+  // The description is HTML whose special characters are escaped as entities once more.
   const content = textOf(item['content']);
   const html = content === null || content.includes('<') ? content : textOfHtml(content);
   const offices = namesOf(item['offices']);

@@ -1,7 +1,7 @@
 import { SourceFailure, type Connector, type FoundRecord, type JsonObject, type Source } from '../connector.ts';
 import { isoDate } from '../read/dates.ts';
 import { textOfHtml } from '../read/html.ts';
-import { address, type Query } from './kit/address.ts';
+import { address, type Query } from './kit/api-address.ts';
 import { chained, type PageResult, type Turn } from './kit/chain.ts';
 import {
   at,
@@ -26,9 +26,9 @@ const PAGE_SIZE_MAX = 40;
 
 interface Args extends JsonObject {
   readonly site: string;
-  /** `user` or `user@host`; the tag without its `#`. */
+  /** `user` or `user@host`; or the tag without its `#`. */
   readonly what: string;
-  /** Number of the account on this server; null while it was not looked up, and for tags. */
+  /** Number of the account on this server; null until it is looked up, and for tags. */
   readonly accountId: string | null;
   readonly query: { readonly [name: string]: boolean };
 }
@@ -70,7 +70,7 @@ async function lookUp(site: string, account: string, source: Source): Promise<st
 async function readPage(path: readonly string[], turn: Turn<Args>, source: Source): Promise<PageResult<Args>> {
   const { args, at: cursor, size } = turn;
   const query: Query = { limit: size, ...args.query, max_id: cursor };
-  // Servers that show their timelines to members alone answer 422.
+  // Servers that show their timelines only to members respond with 422.
   const answer = await source.json(address(args.site, ['api', 'v1', ...path], query), { allowStatuses: [422] });
   if (answer.status === 422) throw new SourceFailure('login_required', `422 from ${answer.url}`, false);
   const items = listIn(answer.body, 'the timeline');
@@ -81,7 +81,7 @@ async function readPage(path: readonly string[], turn: Turn<Args>, source: Sourc
 function readPost(item: JsonObject): FoundRecord | null {
   const id = idOf(item['id']);
   const url = urlOf(item['url']) ?? urlOf(item['uri']);
-  // A post that passes another one on is empty itself.
+  // A post that reblogs another one has no content of its own.
   const original = objectOf(item['reblog']);
   const shown = original ?? item;
   const html = textOf(shown['content']);

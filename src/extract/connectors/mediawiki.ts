@@ -9,7 +9,7 @@ import {
 } from '../connector.ts';
 import { isoDate } from '../read/dates.ts';
 import { plainText, textOfHtml } from '../read/html.ts';
-import { address, withQuery, type Query } from './kit/address.ts';
+import { address, withQuery, type Query } from './kit/api-address.ts';
 import { chained, type PageResult } from './kit/chain.ts';
 import {
   at,
@@ -32,17 +32,17 @@ import { beginAt, firstThatAnswers } from './kit/sites.ts';
 
 /** Source: API:Etiquette and the limits of `list=` modules for those without the right `apihighlimits`. */
 const PAGE_SIZE_MAX = 500;
-/** Seconds that the wiki's databases may lag behind for a request without haste. Source: Manual:Maxlag parameter. */
+/** Maximum replication lag (seconds) of the wiki's databases for a request that is not urgent. Source: Manual:Maxlag parameter. */
 const LAG_SECONDS_MAX = 5;
-/** Source: Manual:Maxlag parameter, the least wait where the answer names none. */
+/** Source: Manual:Maxlag parameter, the minimum wait if the response names none. */
 const LAG_WAIT_SECONDS = 5;
-/** With it a list tells the wiki's own pattern of addresses too. */
+/** With this, a list also returns the wiki's URL pattern. */
 const SITE_INFO = { meta: 'siteinfo', siprop: 'general' };
-/** What no title holds. Source: Manual:$wgLegalTitleChars. */
+/** Characters that no title contains. Source: Manual:$wgLegalTitleChars. */
 const NAME_PATTERN = '^[^\\u0000-\\u001F|#<>\\[\\]{}]+$';
 
 interface Args extends JsonObject {
-  /** Addresses at which `api.php` may stand, the likeliest first. */
+  /** Possible URLs of `api.php`, the most likely first. */
   readonly apis: readonly string[];
   /** The query, the title or the category. */
   readonly what: string;
@@ -52,7 +52,7 @@ type Answer =
   | { readonly kind: 'answer'; readonly body: JsonObject }
   | Extract<PageResult<Args>, { readonly kind: 'later' }>;
 
-/** What one operation asks of the wiki, and how its answer is read. */
+/** What one operation requests from the wiki, and how to read the response. */
 interface Reading {
   readonly name: string;
   readonly description: string;
@@ -61,7 +61,7 @@ interface Reading {
   readonly input: Operation['input'];
   readonly record: Operation['record'];
   readonly example: Operation['example'];
-  /** The input that names what is read. */
+  /** Name of the input that identifies what to read. */
   readonly whatIn: string;
   readonly query: (what: string, size: number) => Query;
   readonly readBody: (
@@ -94,7 +94,7 @@ function operation(reading: Reading): Operation {
   });
 }
 
-/** Wikis stand at the top of their host, in `/w`, or in a folder; an address of `api.php` itself is taken as it is. */
+/** Wikis are at the top of their host, in `/w`, or in a folder. A URL of `api.php` itself is used as it is. */
 function apisOf(site: string): readonly string[] {
   if (site.endsWith('/api.php')) return [site];
   const { origin } = new URL(site);
@@ -128,7 +128,7 @@ function failureOf(code: string | null, api: string): SourceFailure {
   return new SourceFailure('unsupported_content', detail, false);
 }
 
-/** What the next page is asked for with; the whole of `continue` goes back as it came. Source: API:Continue. */
+/** Returns the parameters for the next page. All of `continue` is sent back unchanged. Source: API:Continue. */
 function cursorOf(body: JsonObject): string | null {
   const tokens = Object.entries(objectOf(body['continue']) ?? {}).filter(
     ([, value]) => typeof value === 'string' || typeof value === 'number',
@@ -140,7 +140,7 @@ function continuation(cursor: string | number | null): Query {
   return cursor === null ? {} : (JSON.parse(String(cursor)) as Query);
 }
 
-/** The address of a page: by the wiki's own pattern where it tells it, else by the script beside `api.php`. */
+/** Returns the URL of a page: by the wiki's own pattern if it is known, else by the script next to `api.php`. */
 function pageUrl(title: string, api: string, general?: JsonValue): string {
   const name = title.replaceAll(' ', '_');
   const server = urlOf(at(general, 'server'), api);
@@ -152,7 +152,7 @@ function pageUrl(title: string, api: string, general?: JsonValue): string {
   );
 }
 
-/** Slashes and colons stay readable, as wikis write them. */
+/** Keeps slashes and colons readable, as wikis write them. */
 function encodeName(name: string): string {
   return address('', [name]).slice(1).replaceAll('%2F', '/').replaceAll('%3A', ':');
 }
@@ -200,7 +200,7 @@ function readRevision(item: JsonObject, title: string | null, api: string): Foun
   const index = api.replace(/api\.php$/, 'index.php');
   const url = withQuery(index, { oldid: id });
   const user = textOf(item['user']);
-  // A name that came with revisions of another wiki has that wiki's before it, `imported>Lio`, and no page here.
+  // A user name imported with revisions from another wiki has that wiki's prefix, `imported>Lio`, and no page here.
   const hasPage = user !== null && !user.includes('>');
   return recordOf(id, url, {
     page_title: title,
@@ -277,7 +277,7 @@ export const mediawiki: Connector = {
         action: 'query',
         list: 'search',
         srsearch: what,
-        // Wikis without a search service of their own look through titles alone unless they are told otherwise.
+        // Without this option, wikis without a separate search service search only titles.
         srwhat: 'text',
         srlimit: size,
         srprop: 'size|wordcount|timestamp|snippet',
@@ -348,7 +348,7 @@ export const mediawiki: Connector = {
       record: schema.recordSchema({
         id: schema.idField('Number of the revision.'),
         url: schema.urlField('The page as it was then.'),
-        page_title: schema.textField('Of the page.'),
+        page_title: schema.textField('Title of the page.'),
         parent_id: schema.textField('Number of the revision before it; null for the first.'),
         author: schema.authorField('Who made it; null where that was hidden.'),
         comment: schema.textField('What its author says about it, as wikitext.'),
@@ -418,7 +418,7 @@ export const mediawiki: Connector = {
       query: (what, size) => ({
         action: 'query',
         list: 'categorymembers',
-        // Every wiki takes the English name of the namespace, and one in its own language comes with its colon.
+        // Every wiki accepts the English name of the namespace. A name in the wiki's own language already contains a colon.
         cmtitle: what.includes(':') ? what : `Category:${what}`,
         cmlimit: size,
         cmprop: 'ids|title|type|timestamp',

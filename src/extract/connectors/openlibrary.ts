@@ -1,5 +1,5 @@
 import type { Connector, FoundRecord, JsonObject, JsonValue, Source } from '../connector.ts';
-import { address } from './kit/address.ts';
+import { address } from './kit/api-address.ts';
 import { chained, type PageResult, type Turn } from './kit/chain.ts';
 import { at, givenText, idOf, integerOf, itemsOf, listIn, numberOf, readEach, textOf, textsOf } from './kit/json.ts';
 import { recordOf } from './kit/record.ts';
@@ -9,7 +9,7 @@ const BASE = 'https://openlibrary.org';
 const SITE = 'https://openlibrary.org';
 /** Source: the search's default; more makes it slow. */
 const PAGE_SIZE_MAX = 100;
-/** What is asked for; the answer has only these. */
+/** Requested fields; the response contains only these. */
 const FIELDS =
   'key,title,subtitle,author_name,author_key,first_publish_year,edition_count,language,subject,publisher,isbn,number_of_pages_median,ratings_average,ratings_count,cover_i,ebook_access';
 
@@ -22,8 +22,8 @@ interface Args extends JsonObject {
 const WORK = schema.recordSchema({
   id: schema.idField('Open Library number of the work, for example `OL27448W`.'),
   url: schema.urlField('The work.'),
-  title: schema.textField('Of the work.'),
-  subtitle: schema.textField('Of the work.'),
+  title: schema.textField('Title of the work.'),
+  subtitle: schema.textField('Subtitle of the work.'),
   authors: schema.objectsField('In their order.', {
     name: schema.textField('As the library writes it.'),
     url: schema.urlField('Their page.'),
@@ -32,8 +32,8 @@ const WORK = schema.recordSchema({
   editions: schema.countField('Editions that the library knows.'),
   languages: schema.textsField('Three-letter codes.'),
   subjects: schema.textsField('Names.'),
-  publishers: schema.textsField('Of all editions.'),
-  isbns: schema.textsField('Of all editions.'),
+  publishers: schema.textsField('Publishers of all editions.'),
+  isbns: schema.textsField('ISBNs of all editions.'),
   pages: schema.countField('The median over all editions.'),
   rating: schema.numberField('The mean, from 1 to 5.'),
   ratings: schema.countField('Ratings.'),
@@ -84,7 +84,7 @@ function readWork(item: JsonObject): FoundRecord | null {
   });
 }
 
-/** Names and keys are two lists of the same order. */
+/** Names and keys are two lists in the same order. */
 function authorsOf(names: JsonValue | undefined, keys: JsonValue | undefined): readonly JsonObject[] | null {
   if (!Array.isArray(names)) return null;
   const byPlace = itemsOf(keys);

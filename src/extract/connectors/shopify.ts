@@ -1,21 +1,21 @@
 import type { Connector, FoundRecord, JsonObject, JsonValue, Source } from '../connector.ts';
 import { isoDate } from '../read/dates.ts';
 import { plainText, textOfHtml } from '../read/html.ts';
-import { address } from './kit/address.ts';
+import { address } from './kit/api-address.ts';
 import { chained, type PageResult, type Turn } from './kit/chain.ts';
 import { at, flagOf, givenText, idOf, itemsOf, listIn, readEach, textOf, textsOf, urlOf } from './kit/json.ts';
 import { recordOf } from './kit/record.ts';
 import * as schema from './kit/schema.ts';
 import { beginAt } from './kit/sites.ts';
 
-/** What storefronts take as `limit` of `products.json`; more is read as 250. */
+/** Maximum `limit` of `products.json` that storefronts accept. They treat larger values as 250. */
 const PAGE_SIZE_MAX = 250;
 /** Source: Predictive Search API reference, `resources[limit]`. */
 const SEARCH_SIZE_MAX = 10;
 
 interface Args extends JsonObject {
   readonly site: string;
-  /** Of the collection, or of the search; null for the whole store. */
+  /** The collection or the search query; null for the whole store. */
   readonly what: string | null;
 }
 
@@ -28,8 +28,8 @@ const PRODUCT = schema.recordSchema({
   html: schema.textField('The description as the store renders it.'),
   vendor: schema.textField('Brand or maker.'),
   product_type: schema.textField('As the store sorts it.'),
-  price_min: schema.textField("Of the cheapest variant: a decimal number in the store's currency."),
-  price_max: schema.textField("Of the dearest variant: a decimal number in the store's currency."),
+  price_min: schema.textField("Price of the cheapest variant: a decimal number in the store's currency."),
+  price_max: schema.textField("Price of the most expensive variant: a decimal number in the store's currency."),
   available: schema.flagField('Whether any variant can be bought.'),
   tags: schema.textsField('As the store tags it.'),
   image_url: schema.urlField('The first image.'),
@@ -70,7 +70,10 @@ async function readSearch({ args, size }: Turn<Args>, source: Source): Promise<P
   return { kind: 'page', records, next: null, total: null };
 }
 
-/** A product of either interface: the search has `body`, `type` and prices where the list has `body_html`, `product_type` and variants. */
+/**
+ * Reads a product of either interface: the search has `body`, `type` and prices where the list has `body_html`, `product_type` and
+ * variants.
+ */
 function readProduct(item: JsonObject, site: string): FoundRecord | null {
   const id = idOf(item['id']);
   const handle = textOf(item['handle']);
@@ -116,13 +119,13 @@ function anyAvailable(variants: readonly { readonly available: boolean | null }[
   return known.length === 0 ? null : known.includes(true);
 }
 
-/** Prices stay text, as money does not survive binary fractions. */
+/** Prices stay strings, because binary fractions cannot represent money exactly. */
 function decimalOf(value: JsonValue | undefined): string | null {
   const text = typeof value === 'number' ? String(value) : value;
   return typeof text === 'string' && /^\d{1,15}(?:\.\d{1,6})?$/.test(text) ? text : null;
 }
 
-/** Storefronts list tags; some write them in one text with commas. */
+/** Storefronts return a list of tags; some return one comma-separated string. */
 function tagsOf(value: JsonValue | undefined): readonly string[] | null {
   if (typeof value !== 'string') return textsOf(value);
   return value.split(',').flatMap((tag) => textOf(tag.trim()) ?? []);

@@ -8,7 +8,7 @@ import {
 } from '../connector.ts';
 import { isoFromSeconds } from '../read/dates.ts';
 import { plainText, textOfHtml } from '../read/html.ts';
-import { address, type Query } from './kit/address.ts';
+import { address, type Query } from './kit/api-address.ts';
 import { chained, type PageResult, type Turn } from './kit/chain.ts';
 import {
   at,
@@ -29,7 +29,7 @@ import * as schema from './kit/schema.ts';
 const BASE = 'https://api.stackexchange.com/2.3';
 /** Source: "Paging". */
 const PAGE_SIZE_MAX = 100;
-/** Source: "Paging": what lies behind page 25 is for callers with a key. */
+/** Source: "Paging": pages beyond 25 are only for callers with a key. */
 const PAGE_NUMBER_MAX = 25;
 const SITE_DEFAULT = 'stackoverflow';
 
@@ -89,7 +89,7 @@ async function readPage(
   };
 }
 
-/** Errors come as 400 with a number that tells which. Source: "Error Handling". */
+/** Errors have status 400 and an error number. Source: "Error Handling". */
 async function ask(url: string, source: Source) {
   const answer = await source.json(url, { allowStatuses: [400] });
   const error = integerOf(at(answer.body, 'error_id'));
@@ -100,7 +100,7 @@ async function ask(url: string, source: Source) {
   if (error === 404) throw new SourceFailure('source_not_found', detail, false);
   if (error === 401 || error === 402) throw new SourceFailure('login_required', detail, false);
   if (error !== null && error >= 403 && error <= 407) throw new SourceFailure('access_denied', detail, false);
-  // 400 is also said of a site that there is not.
+  // An unknown site also results in 400.
   if (/site/.test(textOf(at(answer.body, 'error_message')) ?? ''))
     throw new SourceFailure('source_not_found', detail, false);
   throw unreadable(detail);
@@ -149,10 +149,10 @@ function writer(owner: JsonValue | undefined): JsonObject | null {
   return schema.author(plainText(textOf(at(owner, 'display_name'))), urlOf(at(owner, 'link')));
 }
 
-/** Sites with a host of their own; all others stand under stackexchange.com. Source: the method `/sites`. */
+/** Sites with a host of their own; all others are under stackexchange.com. Source: the method `/sites`. */
 const OWN_HOSTS = /(?:^|\.)(?:stackoverflow|superuser|serverfault|askubuntu|stackapps)$/;
 
-/** The host of a site, which the interface knows by a short name or by its host. */
+/** Returns the host of a site, which the interface identifies by a short name or by its host. */
 function hostOf(site: string): string {
   if (/\.(?:com|net)$/.test(site)) return site;
   if (OWN_HOSTS.test(site)) return `${site}.com`;

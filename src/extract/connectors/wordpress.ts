@@ -1,7 +1,7 @@
 import type { Connector, FoundRecord, JsonObject, JsonSchema, Operation, Source } from '../connector.ts';
 import { isoDate } from '../read/dates.ts';
 import { plainText, textOfHtml } from '../read/html.ts';
-import { address, parseSite, withQuery, type Query } from './kit/address.ts';
+import { address, parseSite, withQuery, type Query } from './kit/api-address.ts';
 import { chained, type ChainStart, type PageResult, type Turn } from './kit/chain.ts';
 import { at, idOf, integerOf, itemsOf, listIn, readEach, textOf, unreadable, urlOf } from './kit/json.ts';
 import * as schema from './kit/schema.ts';
@@ -12,9 +12,9 @@ const PAGE_SIZE_MAX = 100;
 const JSON_OF_POSTS = '_embed=author,wp:term,wp:featuredmedia';
 
 interface Args extends JsonObject {
-  /** Addresses at which the site's WordPress may stand, the likeliest first. */
+  /** Possible URLs of the site's WordPress, the most likely first. */
   readonly sites: readonly string[];
-  /** Whether the interface is asked by `?rest_route=`, as where addresses are not rewritten; null while unknown. */
+  /** Whether the interface is called with `?rest_route=`, as on sites without URL rewriting; null while unknown. */
   readonly byRoute: boolean | null;
   readonly collection: 'posts' | 'pages' | 'comments';
   readonly search: string | null;
@@ -27,7 +27,7 @@ interface Place {
   readonly byRoute: boolean;
 }
 
-/** What posts and pages have in common. */
+/** Fields that posts and pages have in common. */
 const ARTICLE_FIELDS = {
   title: schema.textField('Without markup.'),
   excerpt: schema.textField('As text.'),
@@ -81,7 +81,7 @@ interface Kind {
   readonly input: JsonSchema;
   readonly record: JsonSchema;
   readonly example: Operation['example'];
-  /** The input that holds the address. */
+  /** Name of the input that contains the URL. */
   readonly addressIn: string;
   readonly sites: (site: string) => readonly string[];
   readonly readRecord: (item: JsonObject) => FoundRecord | null;
@@ -129,7 +129,7 @@ async function readPage(kind: Kind, { args, at: page, size }: Turn<Args>, source
   );
   const { place, url, answer } = await firstThatAnswers(places, async (place: Place) => {
     const url = urlOfPage(place, args, number, size);
-    // 400 is also what a site answers for a page behind its last one.
+    // A site also responds with 400 for a page after its last one.
     const answer = await source.json(url, { allowStatuses: [400] });
     if (answer.status !== 400) listIn(answer.body, 'the collection');
     return { place, url, answer };
@@ -184,7 +184,7 @@ function readSitePage(item: JsonObject): FoundRecord | null {
   return { ...article, fields: { ...fields, parent_id: parentOf(item), image_url } };
 }
 
-/** What posts and pages have in common. */
+/** Reads the fields that posts and pages have in common. */
 function readArticle(
   item: JsonObject,
 ): (FoundRecord & { readonly fields: { readonly image_url: string | null } }) | null {
@@ -233,7 +233,7 @@ function readComment(item: JsonObject): FoundRecord | null {
   };
 }
 
-/** Null where terms were not embedded at all; the names of the taxonomy else. */
+/** Returns the names of a taxonomy's terms; null if no terms were embedded. */
 function termsOf(terms: readonly JsonObject[string][], taxonomy: string): readonly string[] | null {
   if (terms.length === 0) return null;
   return terms.flatMap((term) =>
@@ -245,7 +245,7 @@ function parentOf(item: JsonObject): string | null {
   return item['parent'] === 0 ? null : idOf(item['parent']);
 }
 
-/** A company's blog stands beside its own pages, which other software often serves. */
+/** A company's blog is next to its other pages, which often run on other software. */
 function companySites(site: string): readonly string[] {
   const company = parseSite(site);
   return company.kind === 'fault' ? [] : [company.url, `${company.url}/blog`, `${company.url}/news`];

@@ -1,27 +1,27 @@
 import type { Readable } from 'node:stream';
-import { registrableDomain } from '../../core/registrable-domain.ts';
+import { registrableDomain } from '../../kernel/registrable-domain.ts';
 import { BodyCutError } from '../../egress/faults.ts';
-import type { EgressHeaders, EgressOutcome } from '../../egress/outcome.ts';
-import { FetchFailure, networkFault, RETRIES_MAX, retriesOf, statusFault, type Fault } from './failures.ts';
-import type { FetchParts } from './parts.ts';
+import type { EgressHeaders, EgressOutcome } from '../../egress/egress-outcome.ts';
+import { FetchFailure, networkFault, RETRIES_MAX, retriesOf, statusFault, type Fault } from './source-failure.ts';
+import type { FetchParts } from './fetch-parts.ts';
 import type { Pieces } from './pieces.ts';
 import { backoffMs, parseRetryAfter, RETRY_AFTER_MS_MAX } from './retry-wait.ts';
 
-/** Choice: all of one attempt, so that a page that drips never holds a step for long. */
+/** Choice: limit for one complete attempt, so that a slowly dripping page never holds a step for long. */
 const ATTEMPT_MS_MAX = 20_000;
-/** Choice: what connects at all connects within this; the rest of the time is the page's. */
+/** Choice: a connection that succeeds at all is made within this time. The remaining time is for the page. */
 const CONNECT_MS_MAX = 5_000;
 
 export interface AttemptRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Over the wire. */
+  /** Maximum body size on the wire. */
   readonly bytesMax: number;
-  /** Of a body that is held; one with more is given while it comes. */
+  /** Maximum size of a buffered body. A larger one is streamed. */
   readonly wholeBytesMax: number;
   readonly hasSession: boolean;
   readonly patience: Patience;
-  /** Of statuses that are neither success nor redirect: those that are an answer all the same. */
+  /** Decides which statuses other than success and redirect count as responses. */
   readonly isAnswer: (status: number) => boolean;
 }
 
@@ -29,30 +29,30 @@ export interface Answer {
   readonly status: number;
   readonly headers: EgressHeaders;
   readonly body: Buffer;
-  /** What follows `body`, of a success with a longer one; to be read or left. */
+  /** The stream that follows `body` if a successful response has a longer body. Must be read or left. */
   readonly rest: Rest | null;
 }
 
 export interface Rest {
   /** Rejects with a `CutShort`. */
   readonly pieces: Pieces;
-  /** No more of it is needed. */
+  /** Call when no more of the body is needed. */
   readonly leave: () => void;
 }
 
-/** The body came in part. Only who reads it knows whether what was read before can be read again. */
+/** The body is incomplete. Only its reader knows whether what was read so far can be read again. */
 export class CutShort extends FetchFailure {}
 
 type Attempt =
   | ({ readonly kind: 'answer' } & Answer)
   | { readonly kind: 'fault'; readonly fault: Fault; readonly detail: string; readonly retryAfterMs: number | null };
 
-/** How often one fetch was tried again: over its redirects, and over bodies that were cut short. */
+/** Number of retries of one fetch, including those after redirects and incomplete bodies. */
 export interface Patience {
   retries: number;
 }
 
-/** Whether the fault allows another attempt; then it is counted, and the wait before it is over. */
+/** Returns whether the fault allows another attempt. If so, counts it and waits before returning. */
 async function mayRetry(parts: FetchParts, patience: Patience, fault: Fault, leastMs: number): Promise<boolean> {
   if (patience.retries >= Math.min(RETRIES_MAX, retriesOf(fault))) return false;
   const waitMs = leastMs + backoffMs(patience.retries, parts.random);
@@ -61,13 +61,16 @@ async function mayRetry(parts: FetchParts, patience: Patience, fault: Fault, lea
   return true;
 }
 
-/** What domains are polite by: the registrable domain, or the host itself where it has none. */
+/** Returns the domain for the rate limiter: the registrable domain, or the host itself if it has none. */
 export function politeDomain(url: string): string {
   const { hostname } = new URL(url);
   return registrableDomain(hostname) ?? hostname;
 }
 
-/** One request, with the retries that its faults' policies allow. Rejects with a `FetchFailure` alone, or as the permit did. */
+/**
+ * Sends one request, with the retries that the policies of its faults allow. Rejects only with a `FetchFailure`, or as the rate limiter's
+ * token does.
+ */
 export async function fetchPatiently(parts: FetchParts, request: AttemptRequest): Promise<Answer> {
   for (;;) {
     const attempt = await attemptOnce(parts, request);
@@ -79,7 +82,7 @@ export async function fetchPatiently(parts: FetchParts, request: AttemptRequest)
   }
 }
 
-/** Whether what was cut short is to be fetched once more; the wait before is over then. */
+/** Returns whether an incomplete body should be fetched again. If so, waits before returning. */
 export async function mayFetchAgain(parts: FetchParts, error: unknown, patience: Patience): Promise<boolean> {
   return error instanceof CutShort && (await mayRetry(parts, patience, error.fault, 0));
 }
@@ -143,7 +146,7 @@ function restOf(stream: Readable, url: string): Rest {
   return { pieces: pieces(), leave: () => stream.destroy() };
 }
 
-/** The first of several. */
+/** Returns the first value if there are several. */
 export function headerOf(headers: EgressHeaders, name: string): string | undefined {
   const value = headers[name];
   return typeof value === 'object' ? value[0] : value;

@@ -1,24 +1,26 @@
-/** A body that may be asked for again with its validators. */
+/** A body that can be revalidated. */
 export interface CachedBody {
   readonly etag: string | null;
   readonly lastModified: string | null;
   readonly contentType: string;
-  /** Unpacked. */
+  /** Decompressed. */
   readonly body: Buffer;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Choice: in a worker of 64 MiB a job, a quarter; larger bodies are not worth so many small ones. */
+/**
+ * Choice: a quarter of a worker that may use 64 MiB for a job. Larger bodies are not worth the many small ones that they would displace.
+ */
 const BYTES_MAX = 16 * 1_048_576;
 export const BODY_BYTES_MAX = 1_048_576;
 /** Choice: bodies of 2 KiB fill it. */
 const ENTRIES_MAX = 8_192;
-/** Choice: what an entry costs beside its body. */
+/** Choice: overhead of an entry besides its body. */
 const ENTRY_BYTES = 2_048;
 
-/** Bodies by what they were asked by, bounded by number and bytes; what was not used for longest goes first. */
+/** Bodies by request key, limited by number and bytes. Evicts the least recently used entry first. */
 export class BodyCache {
-  /** In the order of use: a map keeps that of insertion. */
+  /** In order of use: a Map keeps insertion order. */
   readonly #entries = new Map<string, CachedBody>();
   readonly #bytesMax: number;
   #bytes = 0;
@@ -39,7 +41,7 @@ export class BodyCache {
     return entry;
   }
 
-  /** What has no validator, or is too large, is not kept; an older one under the key goes in any case. */
+  /** Does not cache a body that has no validator or is too large. Removes an older entry with the same key in any case. */
   keep(key: string, entry: CachedBody): void {
     this.drop(key);
     const cost = costOf(key, entry);

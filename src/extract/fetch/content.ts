@@ -1,22 +1,23 @@
 import type { JsonValue } from '../connector.ts';
-import { FetchFailure } from './failures.ts';
+import { FetchFailure } from './source-failure.ts';
 
-/** Texts that a page may be: HTML, XHTML, XML and plain text; what says nothing is told by its bytes. */
+/** Media types of pages: HTML, XHTML, XML and plain text. If there is no type, the bytes decide. */
 const PAGE_TYPE = /^(?:|text\/.*|application\/(?:xhtml\+xml|xml|[a-z0-9.-]+\+xml))$/;
-/** The same and JSON: what interfaces are made of. `octet-stream` and gzip are how servers name files that they do not know. */
+/** The same plus JSON: the types that interfaces use. Servers send `octet-stream` and gzip types for files that they do not recognise. */
 const TEXT_TYPE =
   /^(?:|text\/.*|binary\/octet-stream|application\/(?:xml|json|javascript|x-ndjson|octet-stream|gzip|x-gzip|x-gunzip|x-gzip-compressed|[a-z0-9.-]+\+(?:xml|json)))$/;
-/** Choice: what follows a page's first bytes is as binary as they are. */
+/** Choice: if the first bytes of a page are text, so is the rest. */
 const SNIFFED_BYTES = 1_024;
-/** Choice: interfaces nest a dozen levels; deeper values overflow the stack of what walks them. */
+/** Choice: interfaces nest a dozen levels. Deeper values overflow the stack of code that traverses them. */
 const JSON_DEPTH_MAX = 64;
 /**
- * Choice: values of one answer; the longest pages of interfaces have some 50,000.
- * Measured: 10 MiB take the process up by 668 MiB as brackets alone and by 233 MiB as empty objects, with this bound by 9 at most.
+ * Choice: maximum number of values of one response. The longest pages of interfaces have some 50,000.
+ * Measured: parsing 10 MiB grows the process by 668 MiB if they consist only of brackets, and by 233 MiB for empty objects; with this limit
+ * by at most 9.
  */
 const JSON_VALUES_MAX = 500_000;
 
-/** Lower case, without parameters. */
+/** Returns the media type in lower case, without parameters. */
 export function mediaType(contentType: string): string {
   return (contentType.split(';', 1)[0] ?? '').trim().toLowerCase();
 }
@@ -29,15 +30,15 @@ export function requireText(url: string, contentType: string, body: Buffer): voi
   if (!TEXT_TYPE.test(mediaType(contentType)) || isBinary(body)) throw unsupported(url, contentType);
 }
 
-/** Choice: what stands before a document's first element is seldom longer. */
+/** Choice: the part before a document's first element is seldom longer. */
 const PROLOGUE_CHARACTERS = 1_024;
 const HTML_TYPE = /^(?:text\/html|application\/xhtml\+xml)$/;
 const PROLOGUE = /^(?:\s+|<\?[^>]*>|<!--[\s\S]*?-->)+/;
 const HTML_ROOT = /^<(?:!doctype\s+html|html)[\s/>]/i;
-/** Feeds and sitemaps, whatever type they are given under. */
+/** Feeds and sitemaps, whatever media type they have. */
 const OTHER_ROOT = /^(?:\{|<(?:rss|(?:[\w-]+:)?rdf|(?:[\w-]+:)?feed|urlset|sitemapindex)[\s/>])/i;
 
-/** Whether a text is an HTML page: by how it begins, else by its media type. */
+/** Returns whether a text is an HTML page, by its beginning or else by its media type. */
 export function isHtmlPage(contentType: string, text: string): boolean {
   const root = text.slice(0, PROLOGUE_CHARACTERS).replace(PROLOGUE, '');
   if (HTML_ROOT.test(root)) return true;
@@ -48,7 +49,7 @@ function unsupported(url: string, contentType: string): FetchFailure {
   return new FetchFailure('content', `${url} is ${contentType === '' ? 'no text' : contentType.slice(0, 100)}`);
 }
 
-/** NUL is in no text but UTF-16, which every second byte of tells, or its mark. */
+/** NUL occurs only in UTF-16 text, which is recognised by NUL in every second byte or by its byte order mark. */
 function isBinary(body: Buffer): boolean {
   const head = body.subarray(0, SNIFFED_BYTES);
   if (!head.includes(0)) return false;
@@ -58,8 +59,8 @@ function isBinary(body: Buffer): boolean {
 }
 
 /**
- * The JSON of an answer; null for an empty one. The type it is given under does not count, because interfaces give wrong ones; but
- * what is no JSON and is or calls itself HTML is a page that was not asked for, not broken JSON.
+ * Parses a JSON response; null if it is empty. Ignores its media type, because interfaces send wrong ones. But a body that is not JSON, and
+ * is HTML or has an HTML media type, is an unexpected page and not broken JSON.
  */
 export function parseJsonBody(url: string, contentType: string, body: Buffer): JsonValue {
   const text = body
@@ -67,7 +68,7 @@ export function parseJsonBody(url: string, contentType: string, body: Buffer): J
     .replace(/^\uFEFF/, '')
     .trim();
   if (text === '') return null;
-  // Markup is refused by the parser at its first character, as what it is.
+  // Markup is skipped: the parser rejects it at its first character, and it is then reported as a page.
   if (!text.startsWith('<')) requireModest(url, body);
   const value = parsed(text);
   if (value !== undefined) return value;
@@ -90,9 +91,8 @@ function requireModest(url: string, body: Uint8Array): void {
 }
 
 /**
- * How deep the values of a JSON text nest and how many there are at most, from one pass over its bytes: what the parser makes of a
- * few bytes may be large. Of bytes that are no JSON the counts mean nothing, and those that nest or go on like this are none worth
- * parsing.
+ * Returns the nesting depth of a JSON text and the maximum number of its values, in one pass over its bytes: the parser can build a large
+ * value from a few bytes. For bytes that are not JSON the counts mean nothing, but bytes that exceed the limits are not worth parsing.
  */
 function shapeOf(body: Uint8Array): { readonly depth: number; readonly values: number } {
   let depth = 0;
@@ -101,7 +101,7 @@ function shapeOf(body: Uint8Array): { readonly depth: number; readonly values: n
   const { length } = body;
   for (let i = 0; i < length; i++) {
     switch (body[i] ?? 0) {
-      case 0x22: // a string: skip to its end
+      case 0x22: // String: skip to its end.
         for (i++; i < length && body[i] !== 0x22; i++) if (body[i] === 0x5c) i++;
         break;
       case 0x5b:

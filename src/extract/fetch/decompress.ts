@@ -20,7 +20,7 @@ export type Decompressed =
   | { readonly kind: 'too_large' }
   | { readonly kind: 'broken'; readonly detail: string };
 
-/** How one content coding is undone: at once, and piece by piece. */
+/** How to decode one content coding: at once, and chunk by chunk. */
 interface Undo {
   readonly whole: (bytes: InputType, options: ZlibOptions) => Promise<Buffer>;
   readonly open: () => Transform;
@@ -31,7 +31,7 @@ const ZLIB: Undo = { whole: promisify(inflate), open: () => createInflate() };
 const BARE_DEFLATE: Undo = { whole: promisify(inflateRaw), open: () => createInflateRaw() };
 const BROTLI: Undo = { whole: promisify(brotliDecompress) as Undo['whole'], open: () => createBrotliDecompress() };
 
-/** By its name and its first bytes; null for one that is not known. */
+/** Selects the decoder by the coding's name and the first bytes; null if it is unknown. */
 function undoOf(coding: string, head: Buffer): Undo | null {
   switch (coding) {
     case 'gzip':
@@ -50,19 +50,19 @@ function unknown(coding: string): Undone {
   return { kind: 'broken', detail: `the content coding ${coding.slice(0, 32)}` };
 }
 
-/** What is sent as `Accept-Encoding`. */
+/** Sent as `Accept-Encoding`. */
 export const ACCEPTED_ENCODINGS = 'gzip, deflate, br';
 
-/** Choice: one of the server's own and one of something before it. */
+/** Choice: one by the server itself and one by a proxy in front of it. */
 const CODINGS_MAX = 2;
-/** Choice: real pages are packed up to some 30 times, and long tables of the same to 100; a bomb begins at 1,000. */
+/** Choice: real pages compress up to some 30 times, and long repetitive tables up to 100. A decompression bomb starts at 1,000. */
 const RATIO_MAX = 250;
-/** Choice: below this a ratio says nothing and does no harm. */
+/** Choice: below this size a high ratio means nothing and does no harm. */
 const RATIO_FREE_BYTES = 1_048_576;
 
 /**
- * Undoes the codings of `Content-Encoding`, the last one first. Output beyond `bytesMax`, or beyond what the input can honestly
- * hold, is never made: unpacking stops there.
+ * Decodes the codings of `Content-Encoding`, the last one first. Output beyond `bytesMax`, or beyond what the input can plausibly contain,
+ * is never produced: decoding stops there.
  */
 export async function decompress(body: Buffer, contentEncoding: string, bytesMax: number): Promise<Decompressed> {
   const codings = codingsOf(contentEncoding);
@@ -76,18 +76,18 @@ export async function decompress(body: Buffer, contentEncoding: string, bytesMax
   return unpacked.length > bytesMax ? { kind: 'too_large' } : { kind: 'ok', body: unpacked };
 }
 
-/** A body that is a gzip file by itself, as sitemaps are, is opened; any other is left as it is. */
+/** Decompresses a body that is itself a gzip file, as sitemaps can be. Returns any other body unchanged. */
 export async function openGzip(body: Buffer, bytesMax: number): Promise<Decompressed> {
   return isGzip(body) ? await unpack(body, 'gzip', bytesMax) : { kind: 'ok', body };
 }
 
-/** What was not undone, and why. */
+/** What could not be decoded, and why. */
 export type Undone = Exclude<Decompressed, { readonly kind: 'ok' }>;
 
 /**
- * The same piece by piece, for what need not stand in memory whole: beside the body's beginning it takes some 100 KiB. Both codings
- * and, with `opensGzip`, a gzip file in them are undone; all steps together may make as much as one of `decompress`. What fails is
- * thrown as `failed` makes it, and as `rest` does.
+ * Like `decompress`, but chunk by chunk, for bodies that need not be in memory completely. Takes about 100 KiB besides the body's
+ * beginning. Decodes the content codings and, with `opensGzip`, a gzip file inside them. Each step may produce at most as much as in
+ * `decompress`. Throws failures as created by `failed`, and rejections of `rest`.
  */
 export async function* decompressInPieces(
   { body, rest }: { readonly body: Buffer; readonly rest: Pieces | null },
@@ -106,7 +106,7 @@ export async function* decompressInPieces(
 async function unpack(body: Buffer, coding: string, bytesMax: number): Promise<Decompressed> {
   const undo = undoOf(coding, body);
   if (undo === null) return unknown(coding);
-  // A body without a byte is none that was packed, whatever the header says.
+  // An empty body is never compressed, whatever Content-Encoding claims.
   if (body.length === 0) return { kind: 'ok', body };
   const maxOutputLength = outputMaxOf(body, bytesMax);
   try {
@@ -118,13 +118,13 @@ async function unpack(body: Buffer, coding: string, bytesMax: number): Promise<D
   }
 }
 
-/** Servers send both under the name of `deflate`; the two bytes of a zlib header are a multiple of 31. */
+/** Servers send both formats as `deflate`. The first two bytes of a zlib header, as one number, are a multiple of 31. */
 function isZlib(bytes: Buffer): boolean {
   const [first = 0, second = 0] = bytes;
   return (first & 0x0f) === 8 && ((first << 8) | second) % 31 === 0;
 }
 
-/** The last one first. */
+/** The last coding comes first. */
 function codingsOf(contentEncoding: string): readonly string[] {
   return contentEncoding
     .toLowerCase()
@@ -135,7 +135,7 @@ function codingsOf(contentEncoding: string): readonly string[] {
 }
 
 function tooMany(codings: readonly string[]): Undone {
-  return { kind: 'broken', detail: `${codings.length} content codings` };
+  return { kind: 'broken', detail: `too many content codings: ${codings.length}` };
 }
 
 function isGzip([a, b, c]: Buffer): boolean {
@@ -143,15 +143,15 @@ function isGzip([a, b, c]: Buffer): boolean {
 }
 
 /**
- * Scripts that send a gzip file often send a line's end behind it, which is no part of it. The last byte of a file is the highest of
- * its length, so none of what may be unpacked here ends like this. What is no gzip file stays as it is.
+ * Scripts that send a gzip file often append a line end that does not belong to it. The last byte of a gzip file is the highest byte of its
+ * length, so a file small enough to be decompressed here never ends like this. Other bodies stay unchanged.
  */
 function withoutNewline(body: Buffer): Buffer {
   if (!isGzip(body)) return body;
   return body.subarray(0, lineEndsAt(body));
 }
 
-/** Choice: more line ends than that in a row are none that a script has added. */
+/** Choice: a longer run of line ends was not appended by a script. */
 const NEWLINES_MAX = 1_024;
 
 async function* withoutLastNewlines(pieces: Pieces): AsyncGenerator<Buffer> {
@@ -167,7 +167,7 @@ async function* withoutLastNewlines(pieces: Pieces): AsyncGenerator<Buffer> {
   }
 }
 
-/** Where the bytes that end lines begin with which it ends. */
+/** Returns the offset at which the trailing line ends begin. */
 function lineEndsAt(bytes: Buffer): number {
   let end = bytes.length;
   while (end > 0 && (bytes[end - 1] === 0x0a || bytes[end - 1] === 0x0d)) end--;
@@ -178,7 +178,7 @@ function outputMaxOf(body: Buffer, bytesMax: number): number {
   return Math.min(bytesMax, Math.max(RATIO_FREE_BYTES, body.length * RATIO_MAX));
 }
 
-/** Choice: sixteen turns of the event loop for each MiB, so that a long body lets others through. */
+/** Choice: sixteen turns of the event loop per MiB, so that other work proceeds during a long body. */
 const SLICE_BYTES = 65_536;
 
 async function* allOf(body: Buffer, rest: Pieces | null): AsyncGenerator<Buffer> {
@@ -200,7 +200,7 @@ async function* undone(
   if (undo === null) throw failed(unknown(coding));
   if (head.length === 0) return;
   const stream = undo.open();
-  // Its end, orderly or not, is told where the stream is read.
+  // The callback ignores errors: they surface where the stream is read.
   pipeline(undo === GZIP ? withoutLastNewlines(all) : all, stream, () => {});
   let bytes = 0;
   try {

@@ -1,11 +1,11 @@
-import type { EgressHeaders } from '../../egress/outcome.ts';
+import type { EgressHeaders } from '../../egress/egress-outcome.ts';
 import { fetchPatiently, headerOf, type Answer, type Patience, type Rest } from './attempt.ts';
 import { BODY_BYTES_MAX, type CachedBody } from './body-cache.ts';
 import { ACCEPTED_ENCODINGS, decompress, openGzip, type Decompressed, type Undone } from './decompress.ts';
-import { FetchFailure } from './failures.ts';
+import { FetchFailure } from './source-failure.ts';
 import { isLoginPage, isRedirect, keepsTrust, redirectTarget } from './redirects.ts';
-import type { FetchParts } from './parts.ts';
-import type { SessionJar } from './session.ts';
+import type { FetchParts } from './fetch-parts.ts';
+import type { SessionJar } from './fetch-session.ts';
 
 /** Source: RFC 9309, section 2.3.1.2, for robots.txt. Choice: for everything else as well. */
 const REDIRECTS_MAX = 5;
@@ -13,49 +13,49 @@ const REDIRECTS_MAX = 5;
 export interface FollowRequest {
   readonly url: string;
   readonly accept: string;
-  /** The caller's own, lower case; those that are credentials go no further than the first URL's origin. */
+  /** The caller's own headers, in lower case. Credentials among them are sent only to the origin of the first URL. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Of the body, on the wire and unpacked. */
+  /** Maximum body size, on the wire and decompressed. */
   readonly bytesMax: number;
   readonly session: SessionJar | null;
   readonly patience: Patience;
-  /** Called before each hop; its rejection ends the fetch. */
+  /** Called before each hop. Its rejection ends the fetch. */
   readonly beforeHop: (url: string) => Promise<void>;
   readonly isAnswer: (status: number) => boolean;
-  /** A body that is a gzip file is opened. */
+  /** Decompress a body that is a gzip file. */
   readonly opensGzip: boolean;
-  /** A large body is left as it came, and may still be coming. */
+  /** Return a large body as it arrives, still compressed. */
   readonly leavesPacked: boolean;
-  /** Of each body, as it came over the wire. */
+  /** Called with the size of each body on the wire. */
   readonly onBytes: (bytes: number) => void;
 }
 
 export type Followed =
   | {
       readonly kind: 'answer';
-      /** After redirects. */
+      /** The URL after redirects. */
       readonly url: string;
       readonly status: number;
       readonly headers: Readonly<Record<string, string>>;
-      /** The header's whole value; '' where there is none. */
+      /** The complete header value; '' if there is none. */
       readonly contentType: string;
       readonly body: Buffer;
-      /** What follows `body`, where that is not all. */
+      /** The stream that follows `body`, if that is not complete. */
       readonly rest: Rest | null;
-      /** The content coding that a body has that was left as it came; null for one that was not. */
+      /** The content coding of a body that is still compressed; null if it is decoded. */
       readonly encoding: string | null;
     }
-  /** The redirects are too many, go round or lead nowhere. */
+  /** The redirects are too many, form a loop or have no valid target. */
   | { readonly kind: 'astray'; readonly detail: string };
 
-/** Fetches a URL and follows its redirects. Rejects with a `FetchFailure`, or as `beforeHop` and permits do. */
+/** Fetches a URL and follows its redirects. Rejects with a `FetchFailure`, or as `beforeHop` and the rate limiter's tokens do. */
 export async function follow(parts: FetchParts, request: FollowRequest): Promise<Followed> {
   const { session } = request;
   const seen = new Set<string>();
   let url = request.url;
   let isTrusted = true;
   for (let hops = 0; hops <= REDIRECTS_MAX; hops++) {
-    if (seen.has(url)) return { kind: 'astray', detail: `${request.url}: the redirects go round at ${url}` };
+    if (seen.has(url)) return { kind: 'astray', detail: `${request.url}: the redirects form a loop at ${url}` };
     seen.add(url);
     await request.beforeHop(url);
     const { answer, cached } = await hop(parts, request, url, isTrusted);
@@ -63,7 +63,7 @@ export async function follow(parts: FetchParts, request: FollowRequest): Promise
     if (!isRedirect(answer.status) || request.isAnswer(answer.status))
       return await finish(parts, request, url, answer, cached);
     const next = redirectTarget(url, headerOf(answer.headers, 'location'));
-    if (next === null) return { kind: 'astray', detail: `${url}: a redirect that leads nowhere` };
+    if (next === null) return { kind: 'astray', detail: `${url}: a redirect without a valid target` };
     if (isLoginPage(next) && !isLoginPage(request.url))
       throw new FetchFailure(session === null ? 'login' : 'session', `${url} leads to ${next}`);
     isTrusted &&= keepsTrust(url, next, session);
@@ -154,7 +154,7 @@ function counted({ pieces, leave }: Rest, onBytes: (bytes: number) => void): Res
   return { pieces: all(), leave };
 }
 
-/** What may be left packed is undone here only where it is small, and may be kept. */
+/** Decodes a body that may stay compressed only if it is small, because only then may it be cached. */
 async function unpackedOf(
   body: Buffer,
   encoding: string,
@@ -166,11 +166,11 @@ async function unpackedOf(
 }
 
 export function undecodable(url: string, why: Undone): FetchFailure {
-  if (why.kind === 'too_large') return new FetchFailure('too_large', `${url}: unpacks to more than it may`);
+  if (why.kind === 'too_large') return new FetchFailure('too_large', `${url}: decompresses to more than the limit`);
   return new FetchFailure('content', `${url}: ${why.detail}`);
 }
 
-/** Choice: what a session or a caller's key opened is nobody else's, and is kept for nobody. */
+/** Choice: responses obtained with a session or a caller's key belong to that caller alone and are never cached. */
 function mayCache({ session, headers }: FollowRequest): boolean {
   return session === null && Object.keys(headers).length === 0;
 }
@@ -188,7 +188,7 @@ function validators(cached: CachedBody | null): Record<string, string> {
   };
 }
 
-/** Choice: names under which keys and tokens are sent; all others, such as `accept-language`, may go anywhere. */
+/** Choice: header names under which keys and tokens are sent. All others, such as `accept-language`, may go to any origin. */
 const CREDENTIALS = /^(?:authorization|proxy-authorization|cookie)$|key|token|secret|auth|session/;
 
 function ownHeaders(headers: Readonly<Record<string, string>>, mayHaveCredentials: boolean): Record<string, string> {

@@ -1,7 +1,7 @@
-/** Bytes in pieces, in order; they can be read once. */
+/** Bytes in chunks, in order. They can be read once. */
 export type Pieces = AsyncIterable<Buffer>;
 
-/** The first bytes, at least `bytesMin` where there are so many, and all of them again. */
+/** Returns the first bytes (at least `bytesMin` if there are as many), and a stream of all bytes including them. */
 export async function withHead(
   pieces: Pieces,
   bytesMin: number,

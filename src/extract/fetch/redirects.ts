@@ -1,16 +1,17 @@
-import type { SessionJar } from './session.ts';
+import { parseUrl } from '../../kernel/parse-url.ts';
+import type { SessionJar } from './fetch-session.ts';
 
-/** Choice: what browsers and servers take at most. */
+/** Choice: the maximum that browsers and servers accept. */
 const URL_CHARACTERS_MAX = 8_192;
 
 export function isRedirect(status: number): boolean {
   return status === 301 || status === 302 || status === 303 || status === 307 || status === 308;
 }
 
-/** A URL that can be fetched, as the URL standard spells it and without its fragment and user info; null for any other. */
+/** Returns a fetchable URL in the spelling of the URL standard, without fragment and user info; null for any other text. */
 export function readFetchUrl(text: string, base?: string): string | null {
-  if (text.length > URL_CHARACTERS_MAX || !URL.canParse(text, base)) return null;
-  const url = new URL(text, base);
+  const url = text.length > URL_CHARACTERS_MAX ? null : parseUrl(text, base);
+  if (url === null) return null;
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return null;
   url.hash = '';
   url.username = '';
@@ -18,16 +19,16 @@ export function readFetchUrl(text: string, base?: string): string | null {
   return url.href;
 }
 
-/** null where there is no location, or one that cannot be fetched. */
+/** Returns null if there is no location, or one that cannot be fetched. */
 export function redirectTarget(from: string, location: string | undefined): string | null {
   if (location === undefined || location.trim() === '') return null;
-  // Header bytes are taken as Latin-1, and those that are not ASCII are UTF-8 wherever they are anything.
+  // Header bytes are read as Latin-1. Bytes that are not ASCII are UTF-8 if they are text at all.
   return readFetchUrl(Buffer.from(location, 'latin1').toString('utf8'), from);
 }
 
 /**
- * Whether credentials may go on to where a redirect leads: to the same origin, and with a session within its host and what lies
- * below it, on the same port. Never from https to http; http to https is a step up and keeps them.
+ * Returns whether credentials may be sent to the target of a redirect: to the same host and port and, with a session, within the session's
+ * host and its subdomains on the same port. Never from https to http. A redirect from http to https keeps them.
  */
 export function keepsTrust(from: string, to: string, session: SessionJar | null): boolean {
   const [a, b] = [new URL(from), new URL(to)];
@@ -40,7 +41,7 @@ export function keepsTrust(from: string, to: string, session: SessionJar | null)
 const LOGIN_SEGMENT = /^(?:wp-)?(?:log|sign)[-_]?(?:in|on)(?:\.[a-z]{2,5})?$|^(?:sso|authenticate)$/i;
 const LOGIN_HOST = /^(?:login|signin|sso)\./i;
 
-/** Told by its address: that is all there is to see of a page that answers with a redirect. */
+/** Recognised by its URL, which is all that a redirect reveals about the page. */
 export function isLoginPage(url: string): boolean {
   const { hostname, pathname } = new URL(url);
   return LOGIN_HOST.test(hostname) || pathname.split('/').some((segment) => LOGIN_SEGMENT.test(segment));

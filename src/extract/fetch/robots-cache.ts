@@ -1,7 +1,7 @@
 import type { SourceFailure } from '../connector.ts';
 import type { RobotsRules } from './robots-rules.ts';
 
-/** What asking for a robots.txt came to. */
+/** The result of fetching a robots.txt. */
 export type RobotsAnswer =
   | { readonly kind: 'rules'; readonly rules: RobotsRules }
   /** Nothing may be fetched for the time being. */
@@ -9,9 +9,9 @@ export type RobotsAnswer =
 
 /** Source: RFC 9309, section 2.4: not longer than 24 hours. */
 const KEEP_MS = 86_400_000;
-/** Choice: long enough that a source in trouble is not asked with every page, short enough that a job goes on after it. */
+/** Choice: long enough that a failing source is not asked for every page, and short enough that a job continues soon after it recovers. */
 const KEEP_UNKNOWN_MS = 15_000;
-/** Choice: of a worker; the files are small, and what they become is some five times as large. */
+/** Choice: limits for one worker. The files are small, but their parsed form is about five times as large. */
 const ORIGINS_MAX = 2_000;
 const BYTES_MAX = 4 * 1_048_576;
 
@@ -20,7 +20,7 @@ interface Entry {
   readonly untilMs: number;
 }
 
-/** Rules by origin, those not used for longest dropped first. Pages of one origin that ask at the same time share one fetch. */
+/** Rules by origin. Evicts the least recently used first. Concurrent requests for one origin share a fetch. */
 export class RobotsCache {
   readonly #entries = new Map<string, Entry>();
   readonly #loading = new Map<string, Promise<RobotsAnswer>>();
@@ -33,7 +33,7 @@ export class RobotsCache {
       this.#entries.set(origin, entry);
       return entry.answer;
     }
-    // What stopped another's fetch, its job's end for example, is no answer for this one: it fetches by itself then.
+    // If another caller's fetch is aborted, for example because its job ended, this caller fetches by itself.
     for (let loading = this.#loading.get(origin); loading !== undefined; loading = this.#loading.get(origin)) {
       const answer = await loading.catch(() => null);
       if (answer !== null) return answer;

@@ -1,36 +1,37 @@
+import { parseUrl } from '../../kernel/parse-url.ts';
 import robots from 'robots-parser';
 import { ROBOTS_SITEMAPS_MAX } from '../connector.ts';
 
-/** Its types are those of an ES module, and it is none: the function itself is what is imported. */
+/** The package declares the types of an ES module but is CommonJS, so the import is the function itself. */
 const robotsParser = robots as unknown as typeof robots.default;
 
-/** How sites name this service in their robots.txt. */
+/** The name by which sites address this service in their robots.txt. */
 export const PRODUCT_TOKEN = 'Gatehouse';
 
-/** Bytes that are read; the rest is not. Source: RFC 9309, section 2.5: at least 500 KiB. */
+/** Bytes that are read; the rest is ignored. Source: RFC 9309, section 2.5: at least 500 KiB. */
 export const ROBOTS_BYTES_MAX = 512_000;
-/** Choice: a rule that is longer is longer than any path that is asked. */
+/** Choice: a longer rule is longer than any path that is checked. */
 const PATTERN_CHARACTERS_MAX = 2_048;
 /**
- * Choice: of all rules with wildcards; those of large shops have some 10,000. Each character costs a pass over the path.
- * Measured: a file made to be slow takes 0.1 s for a path of 2,000 characters, where without this bound it took 5 s.
+ * Choice: limit for all rules with wildcards together; large shops have some 10,000. Each character costs a pass over the path.
+ * Measured: a file made to be slow takes 0.1 s for a path of 2,000 characters; without this limit it took 5 s.
  */
 const WILDCARD_CHARACTERS_MAX = 32_768;
 
 export interface RobotsRules {
   allows(url: string): boolean;
-  /** Milliseconds; null where none is asked for. */
+  /** Milliseconds; null if the file has none. */
   readonly crawlDelayMs: number | null;
-  /** Absolute. */
+  /** Absolute URLs. */
   readonly sitemaps: readonly string[];
-  /** For the bound of what keeps it. */
+  /** Size of the file, for the limit of the cache. */
   readonly bytes: number;
 }
 
 /**
- * The rules of one origin for our product token. Source: RFC 9309. The library does the matching; what is done beforehand is what it
- * leaves out: lines other than the standard's do not part a group, tokens end where their characters do, escapes that mean the same
- * are one, and the work that rules may make is bounded.
+ * Parses the rules of one origin for our product token. Source: RFC 9309. The library does the matching; before that, this code handles
+ * what the library omits: lines outside the standard do not separate groups, tokens end at their last valid character, equivalent escapes
+ * are normalised, and the work that rules can cause is limited.
  */
 export function parseRobots(origin: string, bytes: Buffer): RobotsRules {
   const file = `${origin}/robots.txt`;
@@ -45,7 +46,7 @@ export function parseRobots(origin: string, bytes: Buffer): RobotsRules {
   };
 }
 
-/** Everything is allowed: there is no robots.txt. */
+/** Allows everything: there is no robots.txt. */
 export const NO_RULES: RobotsRules = { allows: () => true, crawlDelayMs: null, sitemaps: [], bytes: 0 };
 
 interface Line {
@@ -57,8 +58,8 @@ const NAMES = new Set(['user-agent', 'allow', 'disallow', 'crawl-delay', 'sitema
 
 const WITH_COLON = /^\s*([A-Za-z-]+)\s*:(.*)/;
 /**
- * `Disallow /path`, as Google's parser takes it: a name and one value, parted by white space.
- * Choice: what is to be a path or an address has to look like one, since two words may stand in any text.
+ * `Disallow /path` without a colon, as Google's parser accepts it: a name and one value, separated by white space. Choice: a value that
+ * should be a path or a URL must look like one, because two words can occur in any text.
  */
 const WITHOUT_COLON =
   /^\s*(?=(?:user-agent|crawl-delay)\s|(?:allow|disallow|sitemap)\s+(?:[/*]|https?:))([A-Za-z-]+)\s+(\S+)\s*$/i;
@@ -75,7 +76,7 @@ function linesOf(bytes: Buffer): readonly Line[] {
   });
 }
 
-/** Up to the bound, without the line that it cuts: half a path refuses more than the whole one. */
+/** Returns the bytes up to the limit, without the line that the limit cuts: half a path disallows more than the whole one. */
 function readable(bytes: Buffer): Buffer {
   if (bytes.length <= ROBOTS_BYTES_MAX) return bytes;
   const head = bytes.subarray(0, ROBOTS_BYTES_MAX);
@@ -83,8 +84,8 @@ function readable(bytes: Buffer): Buffer {
 }
 
 /**
- * The lines of all groups that name our token, or where none does, of those for everyone. A group ends where a `User-agent` line
- * follows a rule, and nowhere else.
+ * Returns the lines of all groups that name our token. If there are none, returns those of the groups for all agents. A group ends where a
+ * `User-agent` line follows a rule, and nowhere else.
  */
 function groupOf(lines: readonly Line[]): readonly Line[] {
   const ours: Line[] = [];
@@ -108,8 +109,8 @@ function groupOf(lines: readonly Line[]): readonly Line[] {
 }
 
 /**
- * Choice: past the bound a refusal with wildcards is cut at its first one, so that it refuses more, and a permission is left out: a
- * file that is too much to read must not open what it closes.
+ * Choice: beyond the limit, a Disallow rule with wildcards is cut at its first wildcard, so that it disallows more, and an Allow rule is
+ * omitted. A file that is too long to evaluate must not open what it closes.
  */
 function boundedRules(group: readonly Line[]): readonly string[] {
   let wildcardCharacters = 0;
@@ -133,7 +134,7 @@ function isRule(name: string): boolean {
   return name === 'allow' || name === 'disallow';
 }
 
-/** The last one that is a number. */
+/** The last numeric value counts. */
 function delayOf(group: readonly Line[]): number | null {
   const seconds = group
     .filter(({ name, value }) => name === 'crawl-delay' && /^\d+(?:\.\d+)?$/.test(value))
@@ -144,21 +145,19 @@ function delayOf(group: readonly Line[]): number | null {
 
 const OUR_TOKEN = PRODUCT_TOKEN.toLowerCase();
 
-/** `Gatehouse/1.0` and `Gatehouse (x)` are the token `gatehouse`. Source: RFC 9309, section 2.2.1. */
+/** `Gatehouse/1.0` and `Gatehouse (x)` both have the token `gatehouse`. Source: RFC 9309, section 2.2.1. */
 function token(value: string): string {
   return value.startsWith('*') ? '*' : (/^[A-Za-z_-]+/.exec(value)?.[0] ?? '').toLowerCase();
 }
 
 function sitemapsOf(lines: readonly Line[], file: string): readonly string[] {
-  const urls = lines
-    .filter(({ name }) => name === 'sitemap')
-    .map(({ value }) => (URL.canParse(value, file) ? new URL(value, file).href : ''));
+  const urls = lines.filter(({ name }) => name === 'sitemap').map(({ value }) => parseUrl(value, file)?.href ?? '');
   return [...new Set(urls)].filter((url) => /^https?:/.test(url)).slice(0, ROBOTS_SITEMAPS_MAX);
 }
 
 /** robots.txt itself is always allowed. Source: RFC 9309, section 2.2.2. */
 function isRobotsFile(url: string): boolean {
-  return URL.canParse(url) && new URL(url).pathname === '/robots.txt';
+  return parseUrl(url)?.pathname === '/robots.txt';
 }
 
 function comparable(url: string): string {
@@ -166,13 +165,13 @@ function comparable(url: string): string {
   return `${origin}${comparablePath(pathname + search)}`;
 }
 
-/** Characters that the URL standard leaves in a path and that the library escapes in a rule. */
+/** Characters that the URL standard leaves unescaped in a path but that the library escapes in a rule. */
 const ESCAPED_BY_LIBRARY = /[[\]^|"<>`{}\\ ]|[^\0-\x7f]+/g;
 const UNRESERVED = /[A-Za-z0-9\-._~]/;
 
 /**
- * One spelling for what means the same: unreserved characters bare, others escaped in upper case, and in a query the escapes of `:`
- * and `/` bare. Source: RFC 9309, section 2.2.2 and its table.
+ * Normalises equivalent spellings: unreserved characters unescaped, others escaped in upper case, and in a query the escapes of `:` and `/`
+ * unescaped. Source: RFC 9309, section 2.2.2 and its table.
  */
 function comparablePath(path: string): string {
   const escaped = path.replaceAll(/%[0-9a-fA-F]{2}/g, spelling).replaceAll(ESCAPED_BY_LIBRARY, encodeURIComponent);

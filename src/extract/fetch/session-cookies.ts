@@ -1,25 +1,25 @@
-import type { SessionCookie, SourceSession } from './session.ts';
+import type { SessionCookie, SourceSession } from './source-session.ts';
 
-/** Choice: what browsers keep of one site. */
+/** Choice: the number that browsers keep for one site. */
 export const COOKIES_MAX = 180;
 
-/** What tells a cookie from the others of its session. Source: RFC 6265, 5.3, step 11. */
+/** What identifies a cookie within its session. Source: RFC 6265, 5.3, step 11. */
 export type CookiePlace = Pick<SessionCookie, 'domain' | 'path' | 'name'>;
 
-/** What a source did to one cookie of a session while a step ran. */
+/** A change that a source made to one cookie of a session while a step ran. */
 export type CookieChange =
   | { readonly kind: 'set'; readonly cookie: SessionCookie }
   | { readonly kind: 'removed'; readonly cookie: CookiePlace };
 
-/** The same text for the same cookie. */
+/** Returns the same text for the same cookie. */
 export function cookieKey({ domain, path, name }: CookiePlace): string {
   return JSON.stringify([domain, path, name]);
 }
 
 /**
- * The session as it is now, with what a step changed of it; null where that changes nothing. All else stays as others have left it
- * meanwhile. Those that have run out go, and of more than `COOKIES_MAX` the oldest. Both are JSON: of a `SourceSession`, and of
- * `CookieChange`s in the order in which they were made.
+ * Applies a step's changes to the current session; null if that changes nothing. Cookies that other steps changed meanwhile are kept.
+ * Removes expired cookies and, beyond `COOKIES_MAX`, the oldest ones. Both arguments are JSON: a `SourceSession`, and a list of
+ * `CookieChange`s in chronological order.
  */
 export function withCookieChanges(sessionJson: string, changesJson: string, nowMs: number): string | null {
   const session = JSON.parse(sessionJson) as SourceSession;

@@ -2,7 +2,7 @@ import type { Readability } from '@mozilla/readability';
 import { isTag, isText, type ChildNode, type ParentNode } from 'domhandler';
 import { getOuterHTML } from 'domutils';
 import type { parseHTML } from 'linkedom';
-import { loadCommonJs } from '../../base/load.ts';
+import { loadCommonJs } from '../../kernel/load-package.ts';
 import type { JsonObject } from '../connector.ts';
 import { readByline } from './byline.ts';
 import { isoDate } from './dates.ts';
@@ -12,12 +12,12 @@ import { readMeta, type PageMeta } from './meta.ts';
 import { publishedByMeta, publishedByPage } from './published.ts';
 import { createSiteNames } from './site-names.ts';
 import { addressOfValue, readStructured, textOfValue, thingsOfType, type StructuredData } from './structured.ts';
-import { languageTag, orNull, wordCount } from './text.ts';
+import { languageTag, orNull, wordCount } from './page-text.ts';
 import { chooseTitle, headingsOf } from './title.ts';
 import { absoluteUrl } from './urls.ts';
 import { readWikiText } from './wiki-text.ts';
 
-/** What a page has to read, without menus and advertisements. */
+/** The readable content of a page, without menus and advertisements. */
 export interface Article {
   readonly canonicalUrl: string | null;
   readonly title: string | null;
@@ -28,36 +28,38 @@ export interface Article {
   readonly siteName: string | null;
   readonly language: string | null;
   readonly excerpt: string | null;
-  /** One line for each paragraph. Choice: no markup is given, so that none of a foreign page's can do harm where records are shown. */
+  /**
+   * One line for each paragraph. Choice: contains no markup, so that a foreign page's markup can do no harm where records are displayed.
+   */
   readonly text: string;
   readonly wordCount: number;
   readonly imageUrl: string | null;
 }
 
 /**
- * Choice: elements that the search for the text is made over. It reads the text of nested elements again and again; a page with more
- * is read without it.
+ * Choice: maximum number of elements for the text search, which reads the text of nested elements repeatedly. Larger pages are read without
+ * it.
  */
 const SEARCHED_ELEMENTS_MAX = 20_000;
 /**
- * Choice: characters of text, each as often as elements stand around it, for the same reason. A long page has 100,000 characters
- * fifteen deep.
+ * Choice: maximum sum of text characters, each counted once per enclosing element, for the same reason. A long page has 100,000 characters
+ * at a depth of fifteen.
  */
 const SEARCHED_CHARACTERS_DEEP_MAX = 25_000_000;
-/** Choice: characters of markup that are searched. Measured: 4,194,304 `<` took 65 s without a bound. */
+/** Choice: maximum number of markup characters for the text search. Measured: 4,194,304 `<` took 65 s without a limit. */
 const SEARCHED_MARKUP_CHARACTERS_MAX = 1_048_576;
-/** Choice: an excerpt that is taken from the text. */
+/** Choice: length of an excerpt taken from the text. */
 const EXCERPT_CHARACTERS = 300;
 
-/** Choice: less than this in what a page marks as its main part is a place where a script puts it. */
+/** Choice: a marked main part with less text than this is a placeholder that a script fills. */
 const MARKED_CHARACTERS_MIN = 200;
 /** Choice: maximum share of link text in the marked main part; above it the part is a list of teasers and the page is searched. */
 const MARKED_LINKS_MAX = 0.3;
 
 /**
  * Returns null if there is nothing to read. `headers` are those of the response. The text is that of the marked main part if the page has
- * one, else what the search finds, with either value of `searches`: one page has one text. `unmarked` skips the search for pages with a
- * marked part, which then lack bylines and dates that only the search finds.
+ * one, else what the search finds; it is the same for both values of `searches`. `unmarked` skips the search for pages with a marked part,
+ * which then lack bylines and dates that only the search finds.
  * Measured: a crawled page costs 1.1 ms instead of 3.3 ms (bench/extract).
  */
 export function readArticle(
@@ -75,7 +77,7 @@ export function readArticle(
   return described(page, text, found, data, said ?? {}, readMeta(page, headers));
 }
 
-/** Where it is said for machines, it is taken from there: JSON-LD first, then Open Graph, then what the search guesses. */
+/** Prefers data intended for machines: JSON-LD first, then Open Graph, then what the search guesses. */
 function described(
   page: HtmlPage,
   text: string,
@@ -112,18 +114,21 @@ function described(
   };
 }
 
-/** Wikis give a description as `headline`; the `name` that stands above the page counts before it. */
+/** Wikis put a description into `headline`. A `name` that is also the page's heading takes precedence. */
 function ownTitle(page: HtmlPage, { name, headline }: JsonObject): JsonObject[string] | undefined {
   const heading = headingsOf(page, ['h1']).some((one) => one === name);
   return heading ? name : (headline ?? name);
 }
 
-/** The names that the page's data gives its site. */
+/** Returns the names that the page's data gives its site. */
 function siteThings(data: StructuredData): readonly (string | null)[] {
   return thingsOfType(data, (type) => type === 'WebSite').map((thing) => field(thing['name']));
 }
 
-/** What JSON-LD or microdata says of the page's article; the first, as later ones are those that it recommends. */
+/**
+ * Returns what JSON-LD or microdata states about the page's article. Takes the first one, because later ones are articles that the page
+ * recommends.
+ */
 function saidOf(data: StructuredData): JsonObject | undefined {
   return thingsOfType(data, (type) =>
     /(?:Article|(?:Blog|SocialMedia|DiscussionForum)Posting|^Report)$/.test(type),
@@ -152,7 +157,7 @@ interface Search {
 let search: Search | null = null;
 
 /**
- * Loaded by the first page that is searched: the main thread, which imports connectors for their catalogue, never searches one, and
+ * Loaded for the first page that is searched. The main thread, which imports the connectors for their catalogue, never searches a page, and
  * few workers do.
  * Measured: 90 to 110 ms of processor time and 13 MB in each thread that has them.
  */
@@ -165,12 +170,12 @@ function loadedSearch(): Search {
   return search;
 }
 
-/** Mozilla's Readability over a copy of the page; null where it finds no text. */
+/** Runs Mozilla's Readability on a copy of the page; null if it finds no text. */
 function searched(page: HtmlPage): Found | null {
   if (!isSearchable(page)) return null;
   const markup = framedMarkup(page);
   if (markup.length > SEARCHED_MARKUP_CHARACTERS_MAX) return null;
-  // Outside of the block that takes what it throws: a package that does not load is no page without an article.
+  // Outside of the try block: a package that fails to load must not look like a page without an article.
   const { parseHTML, Readability } = loadedSearch();
   try {
     const { document } = parseHTML(markup);
@@ -184,12 +189,12 @@ function searched(page: HtmlPage): Found | null {
       text,
     };
   } catch {
-    // It is not made for every tree that a page can be; such a page has no article.
+    // Readability cannot handle every possible tree; such a page has no article.
     return null;
   }
 }
 
-/** What HTML lets a page leave out, its html, head and body tags, the search's package needs. */
+/** HTML allows pages to omit the html, head and body tags, but the package of the search needs them. */
 function framedMarkup(page: HtmlPage): string {
   const [html] = elementsNamed(page, 'html');
   const [body] = elementsNamed(page, 'body');
@@ -200,7 +205,7 @@ function framedMarkup(page: HtmlPage): string {
   const [before, after] = at < 0 ? [parts, []] : [parts.slice(0, at), parts.slice(at)];
   const head = before.flatMap((node) => (isTag(node) && node.name === 'head' ? node.children : [node]));
   const content = after.flatMap((node) => (node === body ? body.children : [node]));
-  // A text alone is no page.
+  // Plain text alone is not a page.
   if (!content.some(isTag)) return getOuterHTML(page.root);
   return `<html><head>${getOuterHTML(head.filter(isTag))}</head><body>${getOuterHTML(content)}</body></html>`;
 }
@@ -233,7 +238,7 @@ function plainLines(markup: JsonObject[string] | undefined): string | null {
 
 const AROUND = new Set(['nav', 'header', 'footer', 'aside', 'form', 'button', 'select', 'dialog', 'menu']);
 
-/** Of the one element that is the page's main part; of several articles none is, they are a list. */
+/** Returns the text of the single element that is the page's main part. Several articles are a list, so none of them is. */
 function markedText(page: HtmlPage): string | null {
   const [main] = findElements(page.root, ({ name, attribs }) => name === 'main' || attribs['role'] === 'main', 1);
   const articles = main === undefined ? findElements(page.root, ({ name }) => name === 'article', 2) : [];
@@ -254,7 +259,7 @@ function linkCharacters(node: ParentNode, isLinked = false): number {
   return characters;
 }
 
-/** The whole page's text without what stands around it; only of pages that say where that is. */
+/** Returns the page's text without the surrounding parts, only for pages that mark their main part. */
 function plainBody(page: HtmlPage): string | null {
   const main = findElements(
     page.root,

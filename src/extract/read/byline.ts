@@ -5,10 +5,10 @@ import { attribute, elementsNamed, findElements, plainText, textBeginning, words
 import { isList, isObject } from './jsonld.ts';
 import type { SiteNames } from './site-names.ts';
 import { textOfValue, typesOf } from './structured.ts';
-import { collapse } from './text.ts';
+import { collapse } from './page-text.ts';
 import { writtenDates } from './written-dates.ts';
 
-/** What is known of a page when its authors are looked for. */
+/** What is known about a page when its authors are determined. */
 export interface BylineClues {
   readonly page: HtmlPage;
   /** The `author` of its JSON-LD or microdata. */
@@ -16,15 +16,15 @@ export interface BylineClues {
   readonly names: SiteNames;
   /** BCP 47 tag. */
   readonly language: string | null;
-  /** What the search for the text took for one. */
+  /** The byline found by the text search. */
   readonly found: string | null;
-  /** Around its headline. */
+  /** Lines around its headline. */
   readonly lines: () => readonly string[];
 }
 
 /**
- * Who wrote a page: people before organisations, what is said for machines before what is seen. The site itself is nobody: that it
- * publishes the page is another field. Several are parted by commas.
+ * Returns the authors of a page: people before organisations, and machine-readable data before visible text. The site itself is never an
+ * author: its role as publisher is another field. Several authors are separated by commas.
  */
 export function readByline(clues: BylineClues): string | null {
   const said = (isList(clues.said) ? clues.said : [clues.said]).slice(0, PEOPLE_MAX);
@@ -45,7 +45,7 @@ export function readByline(clues: BylineClues): string | null {
   return null;
 }
 
-/** Choice: authors of one page. */
+/** Choice: maximum number of authors of one page. */
 const PEOPLE_MAX = 100;
 
 function isOrganization(value: JsonValue | undefined): boolean {
@@ -82,13 +82,13 @@ function byMeta(clues: BylineClues): readonly string[] {
   return LABEL.test(`${label} `) ? named('twitter:data1').flatMap((content) => peopleIn(content, clues)) : [];
 }
 
-/** Classes by which sites mark who wrote a page. */
+/** Classes with which sites mark the author of a page. */
 const MARK =
   /(?:^|[\s_-])(?:byline|by-line|authors?|autor(?:in|a|es)?|auteur|autore|yazar|forfatter|författare|writer|vcard|fn|written-?by|posted-?by)(?:$|[\s_-])/i;
-/** Of what stands with one: a portrait, a few words about the author, a list of all. */
+/** Classes of related elements: a portrait, a short biography, a list of all authors. */
 const NO_MARK =
   /(?:^|[\s_-])(?:bio|box|about|avatar|image|img|photo|picture|description|info|social|list|archive|role|title|job)(?:$|[\s_-])/i;
-/** Choice: marks that are looked at; more are a list of pages with an author each. */
+/** Choice: maximum number of marked elements examined. More are a list of pages, each with its author. */
 const MARKS_MAX = 10;
 
 function byMarks(clues: BylineClues): readonly string[] {
@@ -121,11 +121,11 @@ function hasMark(element: Element): boolean {
   return MARK.test(names) && !NO_MARK.test(names);
 }
 
-/** What stands before a name in any language, with a colon or without. */
+/** Words before a name in any language, with or without a colon. */
 const LABEL =
   /^[\s|·•–—-]*(?:(?:written|posted|published|reviewed?|reported|words|story|text|article) by|by(?=[\s:])|author|(?:geschrieben|verfasst|veröffentlicht|ein beitrag|text) von|(?:écrit|publié|rédigé|propos recueillis) par|(?:escrito|publicado) por|(?:scritto|pubblicato) da|geschreven door|(?:skriven|skrevet) av|skrevet af|autor(?:in|ka|a)?(?=:)|auteur(?=\s?:)|autore(?=:)|автор(?=[\s:])|текст(?=:)|yazar(?=:)|yazan(?=:)|írta(?=:)|teksti(?=:)|作者|撰文|記者|记者|文(?=[:：/])|글(?=[\s:]))[\s:：/]*/i;
 
-/** Short words before a name, each in the languages in which it is no part of one. */
+/** Short words before a name, only for languages in which they are not part of a name. */
 const SHORT_LABELS: Readonly<Record<string, RegExp>> = {
   de: /^von:?\s+/i,
   fr: /^par:?\s+/i,
@@ -143,10 +143,13 @@ const SHORT_LABELS: Readonly<Record<string, RegExp>> = {
 
 const NAME =
   /^\p{Lu}[\p{L}\p{M}'’.-]*(?:\s+(?:\p{Lu}[\p{L}\p{M}'’.-]*|de|da|van|von|der|den|la|le|di|del|dos|af|bin|al|el))*/u;
-/** Choice: words of a line other than the name. */
+/** Choice: maximum number of words in a line besides the name. */
 const OTHER_WORDS_MAX = 4;
 
-/** By a line around the headline that says so: `by Capt. R. Voss`, `May 8th, 2017 by Bo Hart`, `Geschrieben von Jens Ohlsen am 3.2.2020`. */
+/**
+ * Finds authors in a labelled line around the headline: `by Capt. R. Voss`, `May 8th, 2017 by Bo Hart`, `Geschrieben von Jens Ohlsen am
+ * 3.2.2020`.
+ */
 function byLabel(clues: BylineClues): readonly string[] {
   for (const line of clues.lines()) {
     const [date] = writtenDates(line, clues.language);
@@ -167,7 +170,7 @@ function wordsIn(text: string): number {
   return text.match(/\p{L}+/gu)?.length ?? 0;
 }
 
-/** What follows a label; null where none stands there. A short one before a single word is part of a name, as in `Di Maio`. */
+/** Returns the text after a label; null if there is no label. A short one before a single word is part of a name, as in `Di Maio`. */
 function unlabelled(text: string, language: string | null): string | null {
   const bare = text.replace(LABEL, '');
   if (bare !== text) return bare;
@@ -176,12 +179,12 @@ function unlabelled(text: string, language: string | null): string | null {
   return rest !== text && /\S\s+\S/.test(rest) ? rest : null;
 }
 
-/** Choice: characters of one name, with titles. */
+/** Choice: maximum number of characters of one name, with titles. */
 const NAME_CHARACTERS_MAX = 100;
-/** Choice: characters that are looked at for names; ten people have 200. */
+/** Choice: maximum number of characters searched for names; ten people take 200. */
 const BYLINE_CHARACTERS_MAX = 500;
 
-/** The names in a byline, without what stands around them: a label, the date, the site, an occupation. */
+/** Returns the names in a byline without the surrounding label, date, site name or occupation. */
 function peopleIn(given: string | null, clues: BylineClues): readonly string[] {
   const text = collapse(given?.slice(0, BYLINE_CHARACTERS_MAX) ?? '');
   if (text === '' || /^https?:\/\//i.test(text)) return [];
@@ -196,12 +199,12 @@ function peopleIn(given: string | null, clues: BylineClues): readonly string[] {
     .filter((one) => one !== null);
 }
 
-/** What leads from a name to the date behind it. */
+/** Words between a name and the date after it. */
 const BEFORE_DATE =
   /[\s,(]*(?:(?:published|posted|updated|on|am|vom|le|el|il|op|den|em|dne|dnia|at)\s*)*(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day\s*)?[\s,:(]*$/i;
 /** Between the last two names of a byline. */
 const AND = /\s+(?:and|und|et|y|och|og|en|i|и|ve|&)\s+(?=\p{Lu})/u;
-/** What a person is, where it stands as a part of its own. */
+/** A person's occupation, if it is a separate part. */
 const OCCUPATION =
   /\b(?:editor|reporter|writer|correspondent|journalist|columnist|staff|contributor|redakteur(?:in)?|redaktion|korrespondent(?:in)?|journaliste|rédaction|redacción|redattore|redattrice|redactie|reporterin)$/i;
 

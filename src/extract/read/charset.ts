@@ -1,43 +1,43 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 
 /**
- * Bytes to text, by the first that says how: byte order mark, `Content-Type`, what the page or the XML declaration says in its
- * first 1,024 bytes, and where nothing does, UTF-8 if the bytes are that, else windows-1252.
+ * Decodes bytes to text. The first of these determines the encoding: byte order mark, `Content-Type`, the page or XML declaration in its
+ * first 1,024 bytes. Without any, the encoding is UTF-8 if the bytes are valid UTF-8, else windows-1252.
  * Source: HTML standard, "Determining the character encoding"; Encoding standard for the labels.
  *
- * Choice: what is said is not believed where the bytes say otherwise, because servers name one encoding for files of all kinds. Said
- * to be UTF-8 and more broken than whole, it is what else is said, or windows-1252; said to be another encoding and valid UTF-8 with
- * characters beyond ASCII, it is UTF-8, which other text is only by rare chance. For Latin-1, windows-1252 and ASCII, which are one
- * encoding on the web, one such character is enough; for all others see `CERTAIN_CHARACTERS`. UTF-16 is believed: its bytes are NULs
- * and ASCII where the text is English, and so valid UTF-8.
+ * Choice: a declared encoding is ignored if the bytes contradict it, because servers declare one encoding for files of all kinds. Text
+ * declared as UTF-8 that has more invalid than valid sequences gets the next declared encoding, or windows-1252. Text declared as another
+ * encoding that is valid UTF-8 with characters beyond ASCII is UTF-8, because other text is valid UTF-8 only by rare chance. For Latin-1,
+ * windows-1252 and ASCII, which are one encoding on the web, one such character is enough; for all others see `CERTAIN_CHARACTERS`. A
+ * declaration of UTF-16 is always accepted: for English text its bytes are NULs and ASCII, and so valid UTF-8.
  * Source: RFC 3629, section 3, of how seldom text of other encodings is valid UTF-8.
  */
 export interface Decoded {
   readonly text: string;
-  /** The encoding's name, lower case. */
+  /** Name of the encoding in lower case. */
   readonly charset: string;
 }
 
 /**
- * Choice: characters beyond ASCII from which valid UTF-8 is UTF-8, though another encoding than Western is said.
- * Measured: of 32,682 names of countries, languages and currencies, each in the encodings of its language (Chinese, Japanese, Korean,
- * Thai, Cyrillic, Greek, Hebrew, Arabic, Central European; 30 in all), 13 are valid UTF-8 by chance; one would be 6 such characters,
- * the others 3 at most.
+ * Choice: with at least this many characters beyond ASCII, valid UTF-8 counts as UTF-8 even if a non-Western encoding is declared.
+ * Measured: of 32,682 names of countries, languages and currencies, each in the encodings of its language (Chinese, Japanese, Korean, Thai,
+ * Cyrillic, Greek, Hebrew, Arabic, Central European; 30 in all), 13 are valid UTF-8 by chance; one would be 6 such characters, the others 3
+ * at most.
  */
 const CERTAIN_CHARACTERS = 10;
 
 /** Source: HTML standard, "prescan a byte stream to determine its encoding". */
 const PRESCAN_BYTES = 1_024;
 
-/** Never throws: bytes that the encoding does not have become U+FFFD. `contentType` is the header's whole value. */
+/** Decodes a text. Never throws: bytes that are invalid in the encoding become U+FFFD. `contentType` is the complete header value. */
 export function decodeText(bytes: Uint8Array, contentType: string | null): Decoded {
   const charset = byMark(bytes) ?? byWord(bytes, contentType, bytes);
   return { text: decode(bytes, charset), charset };
 }
 
 /**
- * The same for what comes in pieces, of which `head` are the first bytes and tell the encoding. A character may be cut where a piece
- * ends; `isLast` tells that none follows.
+ * Like `decodeText` for text that arrives in chunks. `head` contains the first bytes, which determine the encoding. A character may be
+ * split between chunks; `isLast` marks the last one.
  */
 export function textDecoder(
   head: Uint8Array,
@@ -45,7 +45,7 @@ export function textDecoder(
 ): (bytes: Uint8Array, isLast: boolean) => string {
   const charset = byMark(head) ?? byWord(head, contentType, withoutCut(head));
   if (!isAscii(head) || !readsAscii(charset)) return decoderOf(charset);
-  // So far it reads as UTF-8 does; the first bytes that are not ASCII tell them apart.
+  // So far the text is the same in UTF-8. The first bytes beyond ASCII decide.
   let decode: ReturnType<typeof decoderOf> | null = null;
   return (bytes, isLast) => {
     if (decode === null && isAscii(bytes)) return latin1(bytes);
@@ -54,7 +54,10 @@ export function textDecoder(
   };
 }
 
-/** Whether bytes that are ASCII are ASCII in it: all but UTF-16, and an encoding that shifts by escapes. */
+/**
+ * Returns whether ASCII bytes are ASCII text in this encoding. True for all except UTF-16 and an encoding that shifts with escape
+ * sequences.
+ */
 function readsAscii(charset: string): boolean {
   return !charset.startsWith('utf-16') && charset !== 'iso-2022-jp';
 }
@@ -65,7 +68,7 @@ function decoderOf(charset: string): (bytes: Uint8Array, isLast: boolean) => str
   return (bytes, isLast) => decoder.decode(bytes, { stream: !isLast });
 }
 
-/** Without what would be the beginning of a character in UTF-8 at the end. */
+/** Removes an incomplete UTF-8 character at the end. */
 function withoutCut(bytes: Uint8Array): Uint8Array {
   let lead = bytes.length - 1;
   while (lead > bytes.length - 4 && ((bytes[lead] ?? 0) & 0xc0) === 0x80) lead--;
@@ -76,7 +79,7 @@ function withoutCut(bytes: Uint8Array): Uint8Array {
 
 const WESTERN = 'windows-1252';
 
-/** The first that is said and can be, as `evidence` shows, which is the whole text or a part of it. */
+/** Returns the first declared encoding that is compatible with `evidence`, which is the whole text or a part of it. */
 function byWord(head: Uint8Array, contentType: string | null, evidence: Uint8Array): string {
   for (const said of [charsetOf(labelIn(contentType)), byPrescan(head)]) {
     if (said === null || (said === 'utf-8' && !mayBeUtf8(evidence))) continue;
@@ -86,20 +89,20 @@ function byWord(head: Uint8Array, contentType: string | null, evidence: Uint8Arr
   return isUtf8(evidence) || isUtf8BeyondAscii(evidence, 1) ? 'utf-8' : WESTERN;
 }
 
-/** Valid, but for a character that is cut at the end; or a text of which more is whole than broken. */
+/** Returns true for valid UTF-8, ignoring a character cut off at the end, and for text with more valid than invalid sequences. */
 function mayBeUtf8(bytes: Uint8Array): boolean {
   if (isUtf8(bytes) || wholeUtf8(bytes) !== null) return true;
   const { whole, broken } = countUtf8(new TextDecoder('utf-8').decode(bytes));
   return whole > broken;
 }
 
-/** So with at least as many characters that have several bytes. */
+/** Returns whether the bytes are valid UTF-8 with at least this many multi-byte characters. */
 function isUtf8BeyondAscii(bytes: Uint8Array, charactersMin: number): boolean {
   const text = wholeUtf8(bytes);
   return text !== null && countUtf8(text).whole >= charactersMin;
 }
 
-/** Without a character that is cut at the end; null where anything else is not UTF-8. */
+/** Decodes without a character cut off at the end; null if anything else is not UTF-8. */
 function wholeUtf8(bytes: Uint8Array): string | null {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
@@ -108,7 +111,7 @@ function wholeUtf8(bytes: Uint8Array): string | null {
   }
 }
 
-/** Characters beyond ASCII, and pieces of bytes that are none. */
+/** Counts characters beyond ASCII, and invalid sequences. */
 function countUtf8(text: string): { readonly whole: number; readonly broken: number } {
   let whole = 0;
   let broken = 0;
@@ -131,7 +134,7 @@ function labelIn(text: string | null): string | null {
   return match?.[1] ?? match?.[2] ?? match?.[3] ?? null;
 }
 
-/** The name of the encoding that has this label; null where none has. */
+/** Returns the name of the encoding with this label; null if there is none. */
 function charsetOf(label: string | null): string | null {
   if (label === null) return null;
   try {
@@ -141,7 +144,7 @@ function charsetOf(label: string | null): string | null {
   }
 }
 
-/** `<meta charset>`, `<meta http-equiv content>` and `<?xml encoding?>`; not what stands in comments. */
+/** Reads `<meta charset>`, `<meta http-equiv content>` and `<?xml encoding?>`, but not in comments. */
 function byPrescan(bytes: Uint8Array): string | null {
   if (bytes[0] === 0x3c && bytes[1] === 0 && bytes[2] === 0x3f) return 'utf-16le';
   if (bytes[0] === 0 && bytes[1] === 0x3c && bytes[2] === 0) return 'utf-16be';
@@ -151,7 +154,7 @@ function byPrescan(bytes: Uint8Array): string | null {
   for (const label of [declared, ...metas.map(labelIn)]) {
     const charset = charsetOf(label ?? null);
     if (charset === null) continue;
-    // It was read as ASCII, so it is not UTF-16, whatever it says. Source: HTML standard, the same section.
+    // The declaration was read as ASCII, so the text is not UTF-16, whatever it declares. Source: HTML standard, the same section.
     return charset.startsWith('utf-16') ? 'utf-8' : charset;
   }
   return null;
@@ -166,11 +169,11 @@ function latin1(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
 }
 
-/** The 32 places in which windows-1252 is not Latin-1. Source: Encoding standard, index windows-1252. */
+/** The 32 code points in which windows-1252 differs from Latin-1. Source: Encoding standard, index windows-1252. */
 const UPPER =
   '\u20AC\u0081\u201A\u0192\u201E\u2026\u2020\u2021\u02C6\u2030\u0160\u2039\u0152\u008D\u017D\u008F\u0090\u2018\u2019\u201C\u201D\u2022\u2013\u2014\u02DC\u2122\u0161\u203A\u0153\u009D\u017E\u0178';
 
-/** By hand: some releases of Node.js decode this one as Latin-1. */
+/** Implemented here because some releases of Node.js decode windows-1252 as Latin-1. */
 function windows1252(bytes: Uint8Array): string {
   return latin1(bytes).replaceAll(/[\u0080-\u009F]/g, (c) => UPPER[c.charCodeAt(0) - 0x80] ?? c);
 }

@@ -2,42 +2,42 @@ import type { JsonValue } from '../connector.ts';
 import { zoneMinutes } from './zones.ts';
 
 /**
- * Dates as the web and its interfaces write them, to ISO 8601 in UTC. Nothing here depends on the machine's time zone: what names none is
- * UTC.
- * Choice: a date without a time is its midnight. So is one whose zone is not known: a time that is hours off would look exact.
+ * Converts dates as the web and its interfaces write them to ISO 8601 in UTC. Independent of the machine's time zone: a date without a zone
+ * is UTC.
+ * Choice: a date without a time becomes its midnight. So does one with an unknown zone, because a time that is hours off would look exact.
  */
 
 /**
- * ISO 8601 and RFC 3339, also with a space for the `T`, a short zone or a zone's name, and any length of fraction; `2026/01/31`,
+ * ISO 8601 and RFC 3339, also with a space instead of the `T`, a short zone or a zone's name, and a fraction of any length; `2026/01/31`,
  * `2026.01.31`.
  */
 const ISO =
   /^(?=\d{4}(?:-|[/.]\d{1,2}[/.]\d))(\d{4})[-/.](\d{1,2})(?:[-/.](\d{1,2}))?(?:[T\s]+(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?\s*([a-z]{1,5}|(?:GMT|UTC)?[+-]\d{2}(?::?\d{2})?)?)?$/i;
 /** `20260131` and `20260131T101500Z`. */
 const COMPACT = /^(\d{4})(\d{2})(\d{2})(?:T?(\d{2})(\d{2})(\d{2})?(Z|[+-]\d{4})?)?$/i;
-/** RFC 822 and its kin: `Sat, 31 Jan 26 10:15 GMT`, `31 January 2026`. */
+/** RFC 822 and similar formats: `Sat, 31 Jan 26 10:15 GMT`, `31 January 2026`. */
 const DAY_FIRST =
   /^(?:[a-z]{3,9}\.?,?\s+)?(\d{1,2})(?:st|nd|rd|th)?[\s-]+([a-z]{3,9})\.?,?[\s-]+(\d{4}|\d{2})(?:,?\s+(?:at\s+)?(\d{1,2}):(\d{2})(?::(\d{2}))?\s*([ap]\.?m\.?)?\s*([a-z]{1,5}|(?:GMT|UTC)?[+-]\d{2}:?\d{2})?)?$/i;
-/** `January 31, 2026 10:15 am`, `Sat Jan 31 10:15:00 2026` is left out: its year stands last. */
+/** `January 31, 2026 10:15 am`. `Sat Jan 31 10:15:00 2026` is not supported, because its year comes last. */
 const MONTH_FIRST =
   /^(?:[a-z]{3,9}\.?,?\s+)?([a-z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})(?:,?\s+(?:at\s+)?(\d{1,2}):(\d{2})(?::(\d{2}))?\s*([ap]\.?m\.?)?\s*([a-z]{1,5}|(?:GMT|UTC)?[+-]\d{2}:?\d{2})?)?$/i;
 
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 
-/** Choice: no way of writing a date is longer. */
+/** Choice: no date format is longer. */
 const CHARACTERS_MAX = 64;
 
 /** `31 Jan 2026 10:15 +0100 (CET)`. Source: RFC 5322, section 3.2.2. */
 const COMMENT = / ?\([^()]*\) ?$/;
 
-/** Null where it is no text that is a date for certain: nothing at all for one, or `31/01/2026`. */
+/** Returns null if the value is not certainly a date: for example an empty text, or `31/01/2026`. */
 export function isoDate(given: JsonValue | undefined): string | null {
   if (typeof given !== 'string' || given.length > CHARACTERS_MAX) return null;
   const value = given.replaceAll(/\s+/g, ' ').replace(COMMENT, '').trim();
   return fromIso(ISO.exec(value)) ?? fromCompact(COMPACT.exec(value)) ?? fromDayFirst(value) ?? fromMonthFirst(value);
 }
 
-/** Of Unix seconds. */
+/** Converts Unix seconds. */
 export function isoFromSeconds(seconds: JsonValue | undefined): string | null {
   return typeof seconds === 'number' ? isoFromMs(seconds * 1_000) : null;
 }
@@ -74,7 +74,7 @@ function fromMonthFirst(value: string): string | null {
   return utc({ year, month: monthOf(month), day, hour: hourOf(hour, half), minute, second, ms: 0 }, zone);
 }
 
-/** 0 for what is no month in English. */
+/** Returns 0 if the name is not an English month. */
 function monthOf(name: string): number {
   return MONTHS.indexOf(name.slice(0, 3).toLowerCase()) + 1;
 }
@@ -104,7 +104,7 @@ export interface DateParts {
   readonly ms: number;
 }
 
-/** Null where there is no such day or time. */
+/** Returns null if there is no such day or time. */
 export function utc(parts: DateParts, zone: string | undefined): string | null {
   const [year, day] = [Number(parts.year), Number(parts.day)];
   const [hour, minute, second] = [Number(parts.hour ?? 0), Number(parts.minute ?? 0), Number(parts.second ?? 0)];
@@ -117,7 +117,7 @@ export function utc(parts: DateParts, zone: string | undefined): string | null {
   return isoFromMs(ahead === null ? midnight.getTime() : wallMs - ahead * 60_000);
 }
 
-/** Of Unix milliseconds; written without them where there are none. */
+/** Converts Unix milliseconds. Omits them from the text if they are zero. */
 export function isoFromMs(ms: JsonValue | undefined): string | null {
   if (typeof ms !== 'number') return null;
   const date = new Date(ms);

@@ -1,14 +1,16 @@
 import { decodeText } from './charset.ts';
 
-/** Old ways to write a feed that the parser does not know, as the usual ones. */
+/** Converts old feed formats that the parser does not support to the common ones. */
 export function inUsualForm(text: string): string {
   return withoutBase64(withoutPrefix(text));
 }
 
-/** Choice: characters before the first element of a feed's channel. */
+/** Choice: maximum number of characters before the first element of a feed's channel. */
 const HEAD_CHARACTERS = 65_536;
 
-/** RSS 2.0 is in no namespace; some programs write it in one, with a prefix (`<rss2:rss>`), or all of it but the root. */
+/**
+ * RSS 2.0 has no namespace. Some programs give its elements a namespace prefix: all of them (`<rss2:rss>`), or all except the root.
+ */
 function withoutPrefix(text: string): string {
   const head = text.slice(0, HEAD_CHARACTERS);
   const root = /<(?:([\w-]+):)?rss[\s>]/i.exec(head);
@@ -16,12 +18,12 @@ function withoutPrefix(text: string): string {
   return prefix === undefined ? text : text.replaceAll(new RegExp(`(</?)${prefix}:`, 'g'), '$1');
 }
 
-/** Source: Atom 0.3, "The content Construct". An attribute's list ends at the next tag, so that an open one costs no more than itself. */
+/** Source: Atom 0.3, "The content Construct". An attribute list ends at the next tag, so that an unclosed one costs no more than itself. */
 const ENCODED =
   /(<((?:[\w-]+:)?(?:content|summary|title|tagline|info|copyright))\s[^<>]*?)\bmode\s*=\s*["']base64["']([^<>]*>)([A-Za-z0-9+/=\s]*)(?=<\/\2\s*>)/gi;
 const TEXT_TYPE = /\btype\s*=\s*["'](?:text\/|text["']|html["']|xhtml["']|application\/xhtml)/i;
 
-/** What is Base64 becomes the text that it is; where it is none, a picture for one, nothing. */
+/** Replaces Base64 by the text that it encodes, or by nothing if it encodes something else, such as an image. */
 function withoutBase64(text: string): string {
   if (!/\bmode\s*=\s*["']base64["']/i.test(text)) return text;
   return text.replaceAll(ENCODED, (_all, before: string, _name, after: string, encoded: string) => {

@@ -1,7 +1,7 @@
 import { attribute, elementsNamed, words, type HtmlPage } from './html.ts';
 import { absoluteUrl } from './urls.ts';
 
-/** A feed that a page names. */
+/** A feed that a page links to. */
 export interface FeedLink {
   readonly url: string;
   readonly title: string | null;
@@ -16,13 +16,13 @@ const FEED_TYPES = [
   'application/xml',
   'text/xml',
 ];
-/** Types that say little; a link of these counts only when its address looks like a feed's. */
+/** Generic types. A link with one of these counts only if its URL looks like a feed's. */
 const VAGUE_TYPES = ['application/json', 'application/xml', 'text/xml'];
 const LOOKS_LIKE_FEED = /feed|rss|atom|\.rdf\b/i;
-/** Choice: feeds of one page. */
+/** Choice: maximum number of feeds of one page. */
 const FEEDS_MAX = 50;
 
-/** The page's feeds in its order; those of comments last, as a page's own posts are what is looked for. */
+/** Returns the page's feeds in page order, with those of comments last, because the page's own posts are wanted. */
 export function readFeedLinks(page: HtmlPage): readonly FeedLink[] {
   const links = new Map<string, FeedLink>();
   for (const element of elementsNamed(page, 'link')) {

@@ -1,10 +1,10 @@
 import type * as Feedsmith from 'feedsmith';
-import { loadCommonJs } from '../../base/load.ts';
+import { loadCommonJs } from '../../kernel/load-package.ts';
 import { inUsualForm } from './feed-forms.ts';
 
-/** Choice: characters of one feed; podcasts with all of their episodes have some 5,000,000. */
+/** Choice: maximum size of one feed in characters. Podcasts with all their episodes have some 5,000,000. */
 const CHARACTERS_MAX = 8_388_608;
-/** Choice: items of one feed. */
+/** Choice: maximum number of items of one feed. */
 export const FEED_ITEMS_MAX = 5_000;
 
 type Parse = (text: string) => ReturnType<typeof Feedsmith.parseFeed<string>>;
@@ -12,13 +12,13 @@ type Parse = (text: string) => ReturnType<typeof Feedsmith.parseFeed<string>>;
 let loaded: Parse | null = null;
 
 /**
- * Loaded by the first feed that is read: the main thread, which imports connectors for their catalogue, never reads one.
+ * Loaded for the first feed that is read: the main thread, which imports the connectors for their catalogue, never reads one.
  * Measured: 90 ms of processor time and 12 MB in each thread that has it.
  */
 function loadedParse(): Parse {
   if (loaded !== null) return loaded;
   const { parseFeed } = loadCommonJs('feedsmith') as typeof Feedsmith;
-  // Dates are left as the feed writes them, for our own reader of dates. One item too many tells that there are more.
+  // Dates stay as the feed writes them, for our own date parser. One item beyond the limit shows that there are more.
   loaded = (text) => parseFeed(text, { maxItems: FEED_ITEMS_MAX + 1, parseDateFn: (date): string => date });
   return loaded;
 }
@@ -30,21 +30,21 @@ export type RdfItem = NonNullable<FeedOf<'rdf'>['items']>[number];
 export type AtomEntry = NonNullable<FeedOf<'atom'>['entries']>[number];
 export type JsonItem = NonNullable<FeedOf<'json'>['items']>[number];
 
-/** Whether a text begins as a feed does; cheap. */
+/** Returns whether a text begins like a feed. Cheap. */
 export function looksLikeFeed(text: string): boolean {
   const head = text.slice(0, 4_096).trimStart();
   if (head.startsWith('{')) return /"version"\s*:\s*"https?:\\?\/\\?\/(?:www\.)?jsonfeed\.org/.test(head);
   return !/<(?:!doctype html|html)[\s>]/i.test(head) && /<(?:[\w-]+:)?(?:rss|rdf|feed)[\s>]/i.test(head);
 }
 
-/** A feed in the shape of its format. */
+/** A parsed feed in its own format. */
 export interface AnyFeed {
   readonly parsed: ParsedFeed;
-  /** It has more than the `FEED_ITEMS_MAX` items that are read. */
+  /** The feed has more items than the `FEED_ITEMS_MAX` that are read. */
   readonly isCut: boolean;
 }
 
-/** Null where the text is no feed or is too long. What is broken in it costs the items that are. */
+/** Returns null if the text is not a feed or is too long. Broken markup costs only the items that contain it. */
 export function parseAnyFeed(text: string): AnyFeed | null {
   if (text.length > CHARACTERS_MAX) return null;
   const parse = loadedParse();
@@ -69,13 +69,13 @@ function tryParse(parse: Parse, text: string): ParsedFeed | null {
 
 const ROOT = /<(?:\?xml\s|(?:[\w-]+:)?(?:rss|RDF|feed)[\s>])/i;
 
-/** Without what programs print before it. */
+/** Removes output that programs print before the root. */
 function fromRoot(text: string): string {
   const at = text.slice(0, 65_536).search(ROOT);
   return at > 0 && !text.trimStart().startsWith('{') ? text.slice(at) : text;
 }
 
-/** Each item alone, so that one that is broken or cut off costs itself only. */
+/** Parses each item separately, so that a broken or truncated item costs only itself. */
 function piecewise(parse: Parse, text: string): AnyFeed | null {
   const tag = /<(item|entry)[\s>]/i.exec(text)?.[1];
   const root = /<((?:rss|(?:[\w-]+:)?RDF|(?:[\w-]+:)?feed))(?:\s[^>]*)?>/i.exec(text);
@@ -91,7 +91,7 @@ function piecewise(parse: Parse, text: string): AnyFeed | null {
   return whole === null ? null : { parsed: whole, isCut: pieces.length > FEED_ITEMS_MAX };
 }
 
-/** One more than are read. Linear: the place of the next closing tag is looked for once, not once for each opening one. */
+/** Returns one item more than are read. Linear: the next closing tag is searched for once, not for each opening tag. */
 function itemTexts(text: string, tag: string): string[] {
   const close = `</${tag}>`;
   const pieces: string[] = [];
@@ -105,7 +105,7 @@ function itemTexts(text: string, tag: string): string[] {
   return pieces;
 }
 
-/** Adds the items of the second to the first. Both come from one file, so they are of one format. */
+/** Adds the items of the second to the first. Both come from one file, so they have the same format. */
 function joined(whole: ParsedFeed, one: ParsedFeed): ParsedFeed {
   if (whole.format === 'atom' && one.format === 'atom')
     whole.feed.entries = pushed(whole.feed.entries, one.feed.entries);

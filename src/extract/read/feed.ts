@@ -1,4 +1,4 @@
-import { unreachable } from '../../base/brand.ts';
+import { unreachable } from '../../kernel/brand.ts';
 import { SourceFailure } from '../connector.ts';
 import { isoDate } from './dates.ts';
 import {
@@ -11,27 +11,27 @@ import {
   type RssItem,
 } from './feed-parse.ts';
 import { plainText, textOfHtml } from './html.ts';
-import { languageTag, orNull } from './text.ts';
+import { languageTag, orNull } from './page-text.ts';
 import { absoluteUrl } from './urls.ts';
 
-/** A feed of any format in one shape. */
+/** A feed of any format in one common form. */
 export interface Feed {
   readonly format: 'rss' | 'atom' | 'rdf' | 'json';
   readonly title: string | null;
-  /** The site that it is of. */
+  /** The site that the feed belongs to. */
   readonly siteUrl: string | null;
   readonly language: string | null;
-  /** The next page of the feed, where it has pages. Source: RFC 5005; JSON Feed, `next_url`. */
+  /** The next page of the feed, if it has pages. Source: RFC 5005; JSON Feed, `next_url`. */
   readonly nextUrl: string | null;
   readonly items: readonly FeedItem[];
-  /** It has more than the `FEED_ITEMS_MAX` items that are read. */
+  /** The feed has more items than the `FEED_ITEMS_MAX` that are read. */
   readonly isCut: boolean;
 }
 
 type Told = Omit<Feed, 'isCut'>;
 
 export interface FeedItem {
-  /** As the feed names it; else its address. */
+  /** The id in the feed, else the item's URL. */
   readonly id: string | null;
   readonly url: string | null;
   readonly title: string | null;
@@ -41,7 +41,7 @@ export interface FeedItem {
   readonly updatedAt: string | null;
   /** Without markup. */
   readonly summary: string | null;
-  /** The whole content without markup, where the feed carries it. */
+  /** The complete content without markup, if the feed contains it. */
   readonly text: string | null;
   readonly categories: readonly string[];
   readonly imageUrl: string | null;
@@ -54,13 +54,13 @@ export interface Enclosure {
   readonly bytes: number | null;
 }
 
-/** Choice: authors, categories or enclosures of one item. */
+/** Choice: maximum number of authors, categories or enclosures of one item. */
 const LIST_MAX = 100;
 
-/** Reads a feed from `url`; what is broken in it costs the items that are. Throws `parse_failed` where it is no feed. */
+/** Reads a feed from `url`. Broken markup costs only the items that contain it. Throws `parse_failed` if the text is not a feed. */
 export function readFeed(text: string, url: string): Feed {
   const found = parseAnyFeed(text);
-  if (found === null) throw notFeed(url, 'is no feed, or too long');
+  if (found === null) throw notFeed(url, 'is not a feed, or is too long');
   try {
     return { ...toFeed(found.parsed, url), isCut: found.isCut };
   } catch (error) {
@@ -99,7 +99,7 @@ function fromRss(feed: FeedOf<'rss'>, url: string): Told {
   };
 }
 
-/** RSS wants an e-mail address, with the name in brackets behind it; the name alone is told. Source: RSS 2.0, "author". */
+/** RSS requires an e-mail address, followed by the name in parentheses. Returns only the name. Source: RSS 2.0, "author". */
 function rssName(given: string | undefined): string | undefined {
   const address = /^\s*(?:mailto:)?[^\s@()]+@[^\s@()]+\s*(?:\(([^()]*)\)\s*)?$/i.exec(given ?? '');
   return address === null ? given : address[1];
@@ -245,7 +245,7 @@ interface Link {
   readonly type?: Text;
 }
 
-/** The address of what the entry is; of several the first that is a page. */
+/** Returns the URL of the entry itself; the first HTML page if there are several. */
 function linkOf(links: readonly Link[] | undefined): Text {
   const own = (links ?? []).filter(({ rel }) => rel === undefined || rel === 'alternate');
   return (own.find(({ type }) => type === undefined || /html/i.test(type)) ?? own[0])?.href;

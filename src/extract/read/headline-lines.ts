@@ -3,18 +3,20 @@ import { attribute, linesOf, type HtmlPage } from './html.ts';
 import { comparable } from './site-names.ts';
 import { headingsOf } from './title.ts';
 
-/** Choice: lines below the headline: a subtitle, the authors, their titles, the date, buttons for sharing, a picture's caption. */
+/**
+ * Choice: maximum number of lines below the headline: a subtitle, the authors, their titles, the date, share buttons, a picture's caption.
+ */
 const LINES_MAX = 12;
-/** Choice: characters of a line that says who and when; half as many are as much in Chinese. */
+/** Choice: maximum number of characters of a line with author and date. In Chinese, half as many characters contain as much. */
 const LINE_CHARACTERS_MAX = 150;
-/** Choice: characters of a line that may be a headline. */
+/** Choice: maximum number of characters of a line that may be a headline. */
 const HEADING_CHARACTERS_MAX = 500;
-/** Choice: paragraphs after which the text has begun. */
+/** Choice: number of paragraphs after which the text has begun. */
 const PARAGRAPHS_MAX = 2;
 
 /**
- * What stands around a page's headline, where a person looks for who wrote it and when: the lines below, then the one directly above.
- * None is a paragraph.
+ * Returns the lines around a page's headline, where readers look for author and date: the lines below, then the one directly above.
+ * Excludes paragraphs.
  */
 export function headlineLines(page: HtmlPage, title: string | null): readonly string[] {
   const all = linesOf(page.root, isAside).split('\n');
@@ -29,7 +31,7 @@ export function headlineLines(page: HtmlPage, title: string | null): readonly st
   return [...below, ...above.filter((line) => line.length <= LINE_CHARACTERS_MAX)];
 }
 
-/** The line of the first of the headings that has one; -1 where none has. */
+/** Returns the line of the first heading that occurs; -1 if none occurs. */
 function headingAt(lines: readonly string[], headings: readonly string[]): number {
   const ranks = new Map(headings.map(comparable).map((heading, rank) => [heading, rank] as const));
   ranks.delete('');
@@ -42,20 +44,20 @@ function headingAt(lines: readonly string[], headings: readonly string[]): numbe
   return best.at;
 }
 
-/** Elements that hold something other than the page's own part. */
+/** Elements that contain something other than the page's main content. */
 const ASIDE = new Set(['nav', 'aside', 'footer', 'form', 'select', 'dialog', 'menu']);
-/** Classes by which sites name the same, and readers' comments. */
+/** Classes with which sites mark such elements, and readers' comments. */
 const ASIDE_CLASS =
   /(?:^|[\s_-])(?:comments?|respond|related|recommended|sidebar|widget|teaser|trending|latest|most-?read|newsletter|breadcrumbs?|navigation)(?:$|[\s_-])/i;
 
-/** Whether an element holds what stands beside a page's own part. */
+/** Returns whether an element contains something other than the page's main content. */
 export function isAside(element: Element): boolean {
   if (ASIDE.has(element.name)) return true;
   if (element.name === 'body' || element.name === 'html' || element.name === 'article') return false;
   return ASIDE_CLASS.test(`${attribute(element, 'class') ?? ''} ${attribute(element, 'id') ?? ''}`);
 }
 
-/** Whether an element stands in one of these. */
+/** Returns whether an element is inside one of these. */
 export function isWithinAside(element: Element): boolean {
   for (let at = element.parent; at !== null; at = at.parent) if ('attribs' in at && isAside(at)) return true;
   return false;

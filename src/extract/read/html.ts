@@ -9,47 +9,56 @@ import {
   type ParentNode,
 } from 'domhandler';
 import { Parser } from 'htmlparser2';
-import { collapse, orNull, singleSpaced } from './text.ts';
+import { collapse, orNull, singleSpaced } from './page-text.ts';
 import { absoluteUrl } from './urls.ts';
 
-/** A page as the readers take it. Its tree has bounds, so what walks through it has them too. */
+/** A parsed page, as the readers use it. Its tree has a limited size, which also limits every traversal. */
 export interface HtmlPage {
   readonly root: Document;
-  /** Where the page was read from. */
+  /** The URL from which the page was read. */
   readonly url: string;
-  /** What its relative links are relative to. */
+  /** The base URL of its relative links. */
   readonly baseUrl: string;
-  /** Its elements by their names, in document order. */
+  /** Elements by name, in document order. */
   readonly elements: ReadonlyMap<string, readonly Element[]>;
-  /** What stands in its scripts, which is no part of the tree: no reader searches it by accident. Styles are in neither. */
+  /** The content of scripts. It is not part of the tree, so that no reader searches it by accident. Styles are in neither. */
   readonly scripts: ReadonlyMap<Element, string>;
-  /** Something of it lay beyond the bounds and was left out. */
+  /** Parts of the page exceeded the limits and are missing. */
   readonly isCut: boolean;
 }
 
-/** Choice: characters of a page that are read, scripts, styles and comments left out; the longest pages of large sites have about 2,000,000. */
+/**
+ * Choice: maximum number of characters read of a page, without scripts, styles and comments. The longest pages of large sites have about
+ * 2,000,000.
+ */
 const HTML_CHARACTERS_MAX = 4_194_304;
-/** With them. Choice: the most that is fetched of a page, each byte a character. */
+/** The maximum with them. Choice: the largest page that is fetched, with one character per byte. */
 const WHOLE_CHARACTERS_MAX = 10_485_760;
-/** Choice: characters given to the parser at once where the rest of a page may be scripts; fewer would be many small pieces. */
+/**
+ * Choice: minimum number of characters given to the parser at once if the rest of a page may be scripts. Less would cause many small
+ * chunks.
+ */
 const PIECE_CHARACTERS_MIN = 65_536;
 /** Choice: about 40 MB of tree. */
 const NODES_MAX = 250_000;
-/** Choice: deeper elements become siblings. Browsers draw the line at 512; ours keeps recursion in libraries far from the stack's end. */
+/**
+ * Choice: deeper elements become siblings. Browsers limit the depth to 512. This limit keeps recursion in libraries far from a stack
+ * overflow.
+ */
 const DEPTH_MAX = 256;
 /**
- * Choice: the parser looks through its open tags at every closing one, so nesting alone can cost quadratic time.
- * Measured: 1,048,576 nested tags took 408 s without a bound. A page with more open tags is read up to there.
+ * Choice: the parser scans its open tags at every closing tag, so nesting alone can cost quadratic time.
+ * Measured: 1,048,576 nested tags took 408 s without a limit. A page with more open tags is read up to that point.
  */
 const OPEN_TAGS_MAX = 512;
 
-/** Reads any text as HTML. Never throws; what lies beyond the bounds is left out. */
+/** Parses any text as HTML. Never throws. Parts beyond the limits are omitted. */
 export function readHtml(text: string, url: string): HtmlPage {
   const handler = new BoundedHandler();
   const parser = new Parser(handler);
   const end = Math.min(text.length, WHOLE_CHARACTERS_MAX);
   let at = 0;
-  // The first piece is the whole of any usual page. How much of one is scripts is known only behind it.
+  // The first chunk contains any usual page completely. The share of scripts is known only after parsing.
   while (at < end && !handler.stopped) {
     const room = HTML_CHARACTERS_MAX - (at - handler.unseen);
     if (room <= 0) break;
@@ -64,9 +73,10 @@ export function readHtml(text: string, url: string): HtmlPage {
 }
 
 /**
- * Builds the tree within the bounds above. It knows its parser itself: a function that is assigned to a property (`handler.stop = () =>
- * parser.pause()`) is made among V8's old objects, and keeps all that it sees until the next large collection.
- * Measured: reading a page of a crawl takes 0.60 ms in place of 0.80 ms, in a third as many large collections.
+ * Builds the tree within the limits above. It stores its parser itself: V8 allocates a function that is assigned to a property
+ * (`handler.stop = () => parser.pause()`) in the old generation, where it retains everything it references until the next major garbage
+ * collection.
+ * Measured: reading a page of a crawl takes 0.60 ms instead of 0.80 ms, with a third as many major collections.
  */
 class BoundedHandler extends DomHandler {
   readonly elements = new Map<string, Element[]>();
@@ -76,7 +86,7 @@ class BoundedHandler extends DomHandler {
   unseen = 0;
   private nodes = 0;
   private reading: Pick<Parser, 'pause'> | null = null;
-  /** The open script or style. Neither holds elements, so there is one at most. */
+  /** The open script or style. These contain no elements, so at most one is open. */
   private raw: Element | null = null;
 
   override onparserinit(parser: Parser): void {
@@ -107,7 +117,7 @@ class BoundedHandler extends DomHandler {
     if (raw.name === 'script') this.scripts.set(raw, (this.scripts.get(raw) ?? '') + data);
   }
 
-  /** Nobody reads them, so they are not kept. A text goes on as a node of its own behind one. */
+  /** Comments are never read, so they are not stored. Text after a comment becomes a new node. */
   override oncomment(data: string): void {
     this.unseen += data.length;
     this.lastNode = null;
@@ -129,29 +139,29 @@ class BoundedHandler extends DomHandler {
   }
 }
 
-/** What stands in a script. */
+/** Returns the content of a script. */
 export function scriptText(page: HtmlPage, script: Element): string {
   return page.scripts.get(script) ?? '';
 }
 
-/** Of the first `base` that has an address. */
+/** Returns the URL of the first `base` that has one. */
 function baseOf(bases: readonly Element[], url: string): string {
   const base = bases.find((element) => attribute(element, 'href') !== null);
   return absoluteUrl(attribute(base, 'href'), url) ?? url;
 }
 
-/** The attribute's value, trimmed; null where it is absent or empty. */
+/** Returns the trimmed attribute value; null if it is absent or empty. */
 export function attribute(element: Element | undefined, name: string): string | null {
   const value = element?.attribs[name]?.trim();
   return value === undefined || value === '' ? null : value;
 }
 
-/** The attribute's words in lower case. */
+/** Returns the words of an attribute in lower case. */
 export function words(element: Element, name: string): readonly string[] {
   return attribute(element, name)?.toLowerCase().split(/\s+/) ?? [];
 }
 
-/** Elements below a node that pass, in document order; at most `countMax`. */
+/** Returns the elements below a node for which `passes` returns true, in document order; at most `countMax`. */
 export function findElements(
   below: ParentNode,
   passes: (element: Element) => boolean,
@@ -170,7 +180,7 @@ export function elementsNamed(page: HtmlPage, name: string): readonly Element[] 
   return page.elements.get(name) ?? [];
 }
 
-/** Goes through all nodes below one, in document order. The visitor says whether the node's own children are wanted. */
+/** Visits all nodes below a node in document order. The visitor returns whether to visit the node's children. */
 export function walk(below: ParentNode, visit: (node: ChildNode) => 'enter' | 'skip' | 'stop'): void {
   let node: ChildNode | null = below.children[0] ?? null;
   while (node !== null) {
@@ -181,7 +191,7 @@ export function walk(below: ParentNode, visit: (node: ChildNode) => 'enter' | 's
   }
 }
 
-/** The node after this one and all that it holds, within `below`. */
+/** Returns the node after this one and its descendants, within `below`. */
 function nextOf(node: ChildNode, below: ParentNode): ChildNode | null {
   let at: ChildNode | ParentNode | null = node;
   while (at !== null && at !== below) {
@@ -191,23 +201,23 @@ function nextOf(node: ChildNode, below: ParentNode): ChildNode | null {
   return null;
 }
 
-/** Elements that do not break a line: what stands in them belongs to the words around. */
+/** Elements that do not break a line: their content belongs to the surrounding words. */
 const INLINE = new Set(
   'a abbr b bdi bdo big cite code data del dfn em font i ins kbd label mark q ruby s samp small span strike strong sub sup time tt u var wbr'.split(
     ' ',
   ),
 );
-/** These stand beside each other in the line of their row. */
+/** Cells are next to each other in the line of their row. */
 const CELLS = new Set(['td', 'th']);
-/** Elements whose text nobody sees. */
+/** Elements whose text is invisible. */
 const UNSEEN = new Set(['script', 'style', 'noscript', 'template', 'head', 'title', 'svg', 'iframe', 'object']);
 
-/** Elements whose white space is meant as it stands. Source: HTML standard, "Rendering", `white-space: pre`. */
+/** Elements whose white space is preserved. Source: HTML standard, "Rendering", `white-space: pre`. */
 const PREFORMATTED = new Set(['pre', 'listing', 'xmp']);
 
 /**
- * What a reader sees of a node: one line for each block, lines parted by `\n`, white space collapsed but for the line ends and spaces
- * of preformatted text. `skips` leaves out further elements with all that they hold.
+ * Returns the visible text of a node: one line for each block, separated by `\n`, with collapsed white space except line ends and spaces of
+ * preformatted text. `skips` excludes further elements with their content.
  */
 export function linesOf(node: ParentNode, skips: (element: Element) => boolean = () => false): string {
   const seen = seenOf(node, skips, true);
@@ -219,12 +229,12 @@ export function linesOf(node: ParentNode, skips: (element: Element) => boolean =
     .join('\n');
 }
 
-/** The same in one line. */
+/** Returns the visible text in one line. */
 export function textOf(node: ParentNode, skips: (element: Element) => boolean = () => false): string {
   return collapse(seenOf(node, skips, false).parts.join(''));
 }
 
-/** The beginning of the same: for elements of which many may be looked at, and any may hold the whole page. */
+/** Returns the beginning of the visible text. For cases in which many elements are examined, any of which may contain the whole page. */
 export function textBeginning(node: ParentNode, charactersMax: number): string {
   return collapse(seenOf(node, () => false, false, charactersMax).parts.join(''));
 }
@@ -240,7 +250,7 @@ function seenOf(
   return seen;
 }
 
-/** Choice: characters that are read of one node; more than any text field takes. */
+/** Choice: maximum number of characters read of one node; more than any text field accepts. */
 const SEEN_CHARACTERS_MAX = 1_048_576;
 
 interface Seen {
@@ -254,11 +264,11 @@ interface Manner {
   readonly skips: (element: Element) => boolean;
   /** Whether preformatted text keeps its white space. */
   readonly mayKeep: boolean;
-  /** Whether this is such text. */
+  /** Whether this text is preformatted. */
   readonly isKept: boolean;
 }
 
-/** Recursive: the depth of the tree has a bound. */
+/** Recursive, which is safe because the depth of the tree is limited. */
 function gather(node: ParentNode, manner: Manner, seen: Seen): void {
   for (const child of node.children) {
     if (seen.charactersLeft <= 0) return;
@@ -277,7 +287,10 @@ function gather(node: ParentNode, manner: Manner, seen: Seen): void {
   }
 }
 
-/** Stand for a space and a tab that are kept while others are collapsed; no text has these code points, which are no characters. */
+/**
+ * Placeholders for a space and a tab that are kept while others are collapsed. These code points are noncharacters, so they occur in no
+ * text.
+ */
 const SPACE = '\uFDD0';
 const TAB = '\uFDD1';
 
@@ -289,12 +302,12 @@ function restored(line: string): string {
   return line.replaceAll(SPACE, ' ').replaceAll(TAB, '\t');
 }
 
-/** The text of a piece of markup, in lines as above; null where it holds none. */
+/** Returns the text of a piece of markup as lines, like `linesOf`; null if it has no text. */
 export function textOfHtml(markup: string | null | undefined): string | null {
   return markup === null || markup === undefined ? null : orNull(linesOf(readHtml(markup, 'about:blank').root));
 }
 
-/** The text of markup or of text with entities, in one line; for fields that are said to be text and are often not. */
+/** Returns the text of markup, or of text with entities, in one line. For fields that are declared as text but often contain markup. */
 export function plainText(value: string | null | undefined): string | null {
   if (value === null || value === undefined) return null;
   return orNull(/[<&]/.test(value) ? textOf(readHtml(value, 'about:blank').root) : collapse(value));

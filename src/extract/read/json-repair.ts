@@ -1,16 +1,16 @@
 import type { JsonValue } from '../connector.ts';
 
 /**
- * Reads the JSON of pages, which is often not quite JSON: wrapped in comments or CDATA, with trailing commas, raw line breaks in its
- * texts, or with its quotes written as entities. It is read, never run.
+ * Parses the JSON in pages, which is often invalid: wrapped in comments or CDATA, with trailing commas, with raw line breaks in strings, or
+ * with quotes written as entities. It is only parsed, never executed.
  */
 
-/** Choice: characters of one block; product pages with hundreds of variants have some 500,000. */
+/** Choice: maximum number of characters of one block. Product pages with hundreds of variants have some 500,000. */
 const BLOCK_CHARACTERS_MAX = 1_048_576;
-/** Choice: `JSON.stringify` overflows the stack some thousands of levels deep; no vocabulary needs thirty. */
+/** Choice: `JSON.stringify` overflows the stack some thousands of levels deep. No vocabulary needs thirty. */
 const DEPTH_MAX = 32;
 
-/** Undefined where it can't be read. */
+/** Returns undefined if the text cannot be parsed. */
 export function parseLooseJson(text: string): JsonValue | undefined {
   if (text.length > BLOCK_CHARACTERS_MAX) return undefined;
   const bare = text.replace(/^\uFEFF/, '').trim();
@@ -26,7 +26,7 @@ function tryParse(text: string): JsonValue | undefined {
   }
 }
 
-/** Whether brackets outside of texts nest deeper than the bound. */
+/** Returns whether brackets outside of strings nest deeper than the limit. */
 function isDeep(text: string): boolean {
   let depth = 0;
   let inText = false;
@@ -44,10 +44,10 @@ function isDeep(text: string): boolean {
   return false;
 }
 
-/** Marks of wrappers that stand around the JSON; none of them can stand in it outside of a text. */
+/** Delimiters of wrappers around the JSON. None of them is valid in JSON outside of a string. */
 const MARKS = ['<![CDATA[', ']]>', '<!--', '-->', ';'];
 
-/** One pass: texts are repaired, comments and marks left out, as is a comma before a closing bracket. */
+/** Repairs the text in one pass: repairs strings, and removes comments, delimiters and commas before a closing bracket. */
 function repaired(text: string): string {
   let out = '';
   let comma = '';
@@ -71,7 +71,7 @@ function repaired(text: string): string {
   return out;
 }
 
-/** Behind the comment or mark that begins here; `at` where none does. */
+/** Returns the offset after the comment or delimiter that begins here; `at` if there is none. */
 function endOfNoise(text: string, at: number): number {
   if (text.startsWith('/*', at)) return behind(text, '*/', at + 2);
   if (text.startsWith('//', at)) return behind(text, '\n', at + 2);
@@ -84,7 +84,7 @@ function behind(text: string, mark: string, from: number): number {
   return found === -1 ? text.length : found + mark.length;
 }
 
-/** Behind the closing quote, or the end. */
+/** Returns the offset after the closing quote, or the end of the text. */
 function endOfText(text: string, at: number): number {
   for (let i = at + 1; i < text.length; i++) {
     if (text[i] === '\\') i++;
@@ -93,7 +93,7 @@ function endOfText(text: string, at: number): number {
   return text.length;
 }
 
-/** Line breaks and other control characters become escapes; an escape that JSON does not know becomes the character itself. */
+/** Escapes line breaks and other control characters. Replaces an escape that JSON does not define by its character. */
 function repairedText(text: string): string {
   return (
     text

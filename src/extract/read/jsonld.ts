@@ -2,11 +2,11 @@ import type { JsonObject, JsonValue } from '../connector.ts';
 import { attribute, elementsNamed, scriptText, type HtmlPage } from './html.ts';
 import { parseLooseJson } from './json-repair.ts';
 
-/** Choice: blocks of one page, and things in all of them together. */
+/** Choice: maximum number of blocks of one page, and of objects in all of them together. */
 const BLOCKS_MAX = 100;
 const NODES_MAX = 5_000;
 
-/** The things that a page's JSON-LD names at its top: members of arrays and of `@graph` each for itself. `isCut`: there are more. */
+/** Returns the top-level objects of a page's JSON-LD; each member of an array or of `@graph` is separate. `isCut`: there are more. */
 export function readJsonLd(page: HtmlPage): { readonly things: readonly JsonObject[]; readonly isCut: boolean } {
   const nodes: JsonObject[] = [];
   const blocks = elementsNamed(page, 'script').filter((element) =>
@@ -20,7 +20,7 @@ export function readJsonLd(page: HtmlPage): { readonly things: readonly JsonObje
   return { things: nodes.slice(0, NODES_MAX), isCut };
 }
 
-/** Recursive: the depth of what was parsed has a bound. */
+/** Recursive, which is safe because the depth of the parsed JSON is limited. */
 function addNodes(value: JsonValue, nodes: JsonObject[]): void {
   if (isList(value)) for (const one of value) addNodes(one, nodes);
   if (!isObject(value) || nodes.length > NODES_MAX) return;
@@ -30,7 +30,7 @@ function addNodes(value: JsonValue, nodes: JsonObject[]): void {
   if (graph !== undefined) addNodes(graph, nodes);
 }
 
-/** Without `@graph`, whose members stand for themselves, and without names that could change an object's nature. */
+/** Removes `@graph`, whose members are separate objects, and names that could change an object's prototype. */
 function cleaned(node: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(node)

@@ -1,34 +1,34 @@
 import type { Element } from 'domhandler';
 import { attribute, elementsNamed, findElements, textOf, words, type HtmlPage } from './html.ts';
-import { collapse } from './text.ts';
+import { collapse } from './page-text.ts';
 import { createLinkReader, normalisedAddress, type WebAddress } from './urls.ts';
 
-/** A link of a page that leads to another one or to a place of the same. */
+/** A link of a page to another page or to a part of the same page. */
 export interface PageLink {
-  /** Absolute; http or https. */
+  /** Absolute http or https URL. */
   readonly url: string;
-  /** What is seen of it: its words, else its label, its title, or what stands for its picture. */
+  /** The visible text of the link, else its label, its title, or the alternative text of its image. */
   readonly text: string;
   /** In lower case. */
   readonly rel: readonly string[];
-  /** `nofollow`, `ugc` or `sponsored`: the page does not vouch for it. */
+  /** `nofollow`, `ugc` or `sponsored`: the page does not endorse the link. */
   readonly nofollow: boolean;
 }
 
-/** Choice: links of one page; the longest lists have some 10,000. */
+/** Choice: maximum number of links of one page. The longest lists have some 10,000. */
 export const LINKS_MAX = 20_000;
-/** Choice: characters of a link's text. */
+/** Choice: maximum number of characters of a link's text. */
 const LINK_TEXT_CHARACTERS_MAX = 1_000;
 const NOT_VOUCHED = ['nofollow', 'ugc', 'sponsored'];
 
 /** A link as a crawl needs it. */
 export interface PageAddress extends Pick<PageLink, 'nofollow'> {
   readonly address: WebAddress;
-  /** Its `normalisedUrl`. */
+  /** `normalisedUrl` of the address. */
   readonly key: string;
 }
 
-/** The first link to each address, fragments aside; in the order of the page. */
+/** Returns the first link to each address, ignoring fragments, in page order. */
 export function readLinks(page: HtmlPage): readonly PageLink[] {
   return distinctLinks(page).map(({ element, address }) => {
     const rel = words(element, 'rel');
@@ -36,7 +36,7 @@ export function readLinks(page: HtmlPage): readonly PageLink[] {
   });
 }
 
-/** Where they lead. */
+/** Returns the addresses to which the links lead. */
 export function readAddresses(page: HtmlPage): readonly PageAddress[] {
   return distinctLinks(page).map(({ element, address, key }) => {
     return { address, key, nofollow: isNotVouched(words(element, 'rel')) };
@@ -61,7 +61,7 @@ function distinctLinks(page: HtmlPage): readonly DistinctLink[] {
   return [...links.values()];
 }
 
-/** Few pages have maps of areas, and only there the order of two kinds of elements is to be told. */
+/** Few pages have image maps. Only those require a traversal to keep both kinds of elements in order. */
 function linkElements(page: HtmlPage): readonly Element[] {
   if (elementsNamed(page, 'area').length === 0) return elementsNamed(page, 'a');
   return findElements(page.root, ({ name }) => name === 'a' || name === 'area');

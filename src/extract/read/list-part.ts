@@ -1,23 +1,24 @@
-/** Which part of a long list is wanted just now; the rest is read later, from where this part ends. */
+/** The part of a long list that is currently wanted. The rest is read later, starting where this part ends. */
 export interface ListPart<K extends string = string> {
-  /** Entries before it are passed over. */
+  /** Index of the first entry; earlier ones are skipped. */
   readonly from: number;
-  /** Entries that are kept at most, by what kind of list it is. */
+  /** Maximum number of entries, by kind of list. */
   readonly max: Readonly<Record<K, number>>;
-  /** Whether an address is to be kept. */
+  /** Returns whether to keep an address. */
   keeps(url: string, kind: K): boolean;
 }
 
 /**
- * Choice: of the addresses that one part keeps, so that a list of very long ones is read in more parts; 20,000 usual ones.
- * Measured: a job whose list has addresses of 750 characters takes 51 MiB beside the store's pages; with twice as many, 97 MiB.
+ * Choice: maximum number of characters of the addresses in one part, so that a list of very long ones is read in more parts; enough for
+ * 20,000 usual ones.
+ * Measured: a job whose list has addresses of 750 characters takes 51 MiB besides the store's pages; with twice as many, 97 MiB.
  */
 const PART_CHARACTERS_MAX = 2 * 1_048_576;
 
 /** Takes a list's entries one by one and keeps those of the part. */
 export class PartTaker<K extends string, E extends { readonly url: string }> {
   readonly entries: E[] = [];
-  /** Where the list goes on behind the part; null: nothing that is to be kept follows. */
+  /** Index at which the list continues after the part; null if no entry to keep follows. */
   next: number | null = null;
   readonly #part: ListPart<K>;
   #seen = 0;
@@ -31,7 +32,7 @@ export class PartTaker<K extends string, E extends { readonly url: string }> {
     return this.#seen;
   }
 
-  /** False: the part is full, and what follows need not be read. */
+  /** Returns false if the part is full, so that the rest need not be read. */
   take(entry: E, kind: K): boolean {
     if (this.next !== null) return false;
     const at = this.#seen++;

@@ -1,11 +1,11 @@
 import type { Element } from 'domhandler';
 import { attribute, elementsNamed, textOf, words, type HtmlPage } from './html.ts';
 import { createSiteNames } from './site-names.ts';
-import { languageTag, orNull } from './text.ts';
+import { languageTag, orNull } from './page-text.ts';
 import { withoutSite } from './title.ts';
 import { absoluteUrl } from './urls.ts';
 
-/** What a page says of itself. */
+/** What a page states about itself. */
 export interface PageMeta {
   readonly title: string | null;
   readonly description: string | null;
@@ -14,20 +14,20 @@ export interface PageMeta {
   readonly robots: RobotsWish;
 }
 
-/** What a page asks of crawlers. */
+/** What a page requests of crawlers. */
 export interface RobotsWish {
-  /** It is to give no record. */
+  /** The page must not become a record. */
   readonly noindex: boolean;
-  /** Its links are not to be followed. */
+  /** The page's links must not be followed. */
   readonly nofollow: boolean;
 }
 
-/** Choice: characters of a title or a description; search engines show 160. */
+/** Choice: maximum number of characters of a title or a description. Search engines show 160. */
 const SHORT_TEXT_CHARACTERS_MAX = 5_000;
-/** Our name in robots directives that are meant for one crawler. */
+/** Our name in robots directives for a single crawler. */
 const OUR_AGENT = 'gatehouse';
 
-/** `headers` are those of the answer, names in lower case. */
+/** `headers` are those of the response, with names in lower case. */
 export function readMeta(page: HtmlPage, headers: Readonly<Record<string, string>> = {}): PageMeta {
   const metas = elementsNamed(page, 'meta');
   return {
@@ -39,7 +39,7 @@ export function readMeta(page: HtmlPage, headers: Readonly<Record<string, string
   };
 }
 
-/** The content of the first `meta` of that name (`name` or `property`), whatever the case. */
+/** Returns the content of the first `meta` with this `name` or `property`, ignoring case. */
 function named(metas: readonly Element[], name: string): string | null {
   const meta = metas.find((element) => nameOf(element) === name && attribute(element, 'content') !== null);
   return attribute(meta, 'content');
@@ -49,7 +49,7 @@ function nameOf(meta: Element): string {
   return (attribute(meta, 'property') ?? attribute(meta, 'name') ?? '').toLowerCase();
 }
 
-/** Drawings have a `title` of their own, so only one outside of them counts. */
+/** SVG drawings have `title` elements too, so only one outside of them counts. */
 function titleOf(page: HtmlPage, metas: readonly Element[]): string | null {
   const title = elementsNamed(page, 'title').find((element) => !isInDrawing(element));
   const [heading] = elementsNamed(page, 'h1');
@@ -90,10 +90,10 @@ function robotsOf(metas: readonly Element[], header: string): RobotsWish {
   return { noindex: none || wishes.has('noindex'), nofollow: none || wishes.has('nofollow') };
 }
 
-/** Directives with a value; every other name before a colon is that of a crawler. */
+/** Directives that have a value. Any other name before a colon is a crawler's name. */
 const VALUED = /^(?:unavailable_after|max-snippet|max-image-preview|max-video-preview)$/;
 
-/** What `X-Robots-Tag` says to all or to us. A crawler's name holds for what follows it. */
+/** Returns the directives of `X-Robots-Tag` for all crawlers or for us. A crawler's name applies to all directives after it. */
 function headerWishes(header: string): string[] {
   let agent: string | null = null;
   const wishes: string[] = [];

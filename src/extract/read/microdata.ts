@@ -3,16 +3,16 @@ import type { JsonObject, JsonValue } from '../connector.ts';
 import { attribute, findElements, linesOf, walk, type HtmlPage } from './html.ts';
 import { absoluteUrl } from './urls.ts';
 
-/** Choice: things at the top of one page. */
+/** Choice: maximum number of top-level items of one page. */
 const ITEMS_MAX = 1_000;
-/** Choice: things within things; deeper ones are left out. */
+/** Choice: maximum nesting depth of items; deeper ones are omitted. */
 const DEPTH_MAX = 16;
-/** Choice: nodes looked at in all, since `itemref` lets many things share one part of the page. */
+/** Choice: maximum number of nodes visited in total, because `itemref` allows many items to share one part of the page. */
 const VISITS_MAX = 250_000;
-/** Choice: characters of one property. */
+/** Choice: maximum number of characters of one property. */
 const VALUE_CHARACTERS_MAX = 100_000;
 
-/** Where a property's value is an address. Source: HTML standard, microdata, "values". */
+/** Elements whose property value is a URL attribute. Source: HTML standard, microdata, "values". */
 const ADDRESS_OF: Readonly<Record<string, string>> = {
   a: 'href',
   area: 'href',
@@ -28,14 +28,14 @@ const ADDRESS_OF: Readonly<Record<string, string>> = {
 };
 
 /**
- * Properties that are text by schema.org, so that a link which is one means what is written on it: `<a itemprop="headline" href="/p/1">`.
- * Choice: the standard takes the address of any link, and sites that link their headlines do not mean that.
+ * Properties that schema.org defines as text. If a link has one of these, its text is the value: `<a itemprop="headline" href="/p/1">`.
+ * Choice: according to the standard, the value is the URL of the link, but sites that link their headlines do not intend that.
  */
 const TEXTS = new Set(['headline', 'alternativeHeadline', 'name', 'articleSection', 'articleBody', 'description']);
 
 /**
- * The things that a page's microdata names at its top, in the form of JSON-LD (`@type`, `@id`, a property that comes once is a
- * value, one that comes more often a list), so that whoever reads one reads the other. `isCut`: there is more.
+ * Returns the top-level items of a page's microdata in the form of JSON-LD (`@type`, `@id`; a property that occurs once is a value, else a
+ * list), so that code which reads one also reads the other. `isCut`: there is more.
  */
 export function readMicrodata(page: HtmlPage): { readonly things: readonly JsonObject[]; readonly isCut: boolean } {
   const tops = findElements(page.root, isTop, ITEMS_MAX + 1);
@@ -69,7 +69,7 @@ function elementsById(page: HtmlPage): Map<string, Element> {
   return byId;
 }
 
-/** `outer` are the things around this one, so that an `itemref` to one of them ends. */
+/** `outer` contains the enclosing items, so that an `itemref` to one of them ends. */
 function readItem(item: Element, reader: Reader, outer: readonly Element[]): JsonObject {
   const around = [...outer, item];
   const values = new Map<string, JsonValue[]>();
@@ -102,7 +102,7 @@ function namesOf(element: Element): readonly string[] {
   return names.filter((name) => name !== '' && name !== '__proto__');
 }
 
-/** The elements with a property of this thing: below it and below what it refers to, not below things within it. */
+/** Returns the elements with a property of this item: below it and below elements that it refers to, but not inside nested items. */
 function propertiesOf(item: Element, reader: Reader): Element[] {
   const referred = (attribute(item, 'itemref') ?? '')
     .split(/\s+/)
@@ -123,7 +123,7 @@ function propertiesOf(item: Element, reader: Reader): Element[] {
   return [...found];
 }
 
-/** Search engines take a `content` on any element, so it comes first here too. */
+/** Search engines accept a `content` attribute on any element, so it takes precedence here too. */
 function valueOf(element: Element, reader: Reader, around: readonly Element[]): JsonValue | null {
   if (has(element, 'itemscope')) return around.length > DEPTH_MAX ? null : readItem(element, reader, around);
   const content = element.attribs['content'];

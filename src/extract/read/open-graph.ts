@@ -1,15 +1,17 @@
 import type { JsonObject, JsonValue } from '../connector.ts';
 import { attribute, elementsNamed, type HtmlPage } from './html.ts';
 
-/** Choice: properties of one page. */
+/** Choice: maximum number of properties of one page. */
 const PROPERTIES_MAX = 500;
-/** Open Graph's own properties and those of the kinds of things that it has. */
+/** Properties of Open Graph itself and of its object types. */
 const OPEN_GRAPH = /^(?:og|article|book|profile|music|video|product|fb):[a-z0-9_:-]+$/;
 const TWITTER = /^twitter:[a-z0-9_:-]+$/;
-/** Things with properties of their own; each mention begins a new one, so these are always lists. Source: ogp.me, "Arrays". */
+/** Objects with properties of their own. Each mention starts a new one, so these are always lists. Source: ogp.me, "Arrays". */
 const THINGS = ['image', 'video', 'audio'];
 
-/** The page's Open Graph properties without `og:`; null where it has none. Every value is text, one that comes often is a list. */
+/**
+ * Returns the page's Open Graph properties without `og:`; null if it has none. Every value is a string; a repeated property becomes a list.
+ */
 export function readOpenGraph(page: HtmlPage): JsonObject | null {
   const values = new Map<string, JsonValue>();
   for (const [property, content] of properties(page, OPEN_GRAPH)) {
@@ -21,7 +23,7 @@ export function readOpenGraph(page: HtmlPage): JsonObject | null {
   return values.size === 0 ? null : Object.fromEntries(values);
 }
 
-/** The page's Twitter card without `twitter:`; null where it has none. */
+/** Returns the page's Twitter card without `twitter:`; null if it has none. */
 export function readTwitterCard(page: HtmlPage): JsonObject | null {
   const values = new Map<string, JsonValue>();
   for (const [property, content] of properties(page, TWITTER))
@@ -29,7 +31,7 @@ export function readTwitterCard(page: HtmlPage): JsonObject | null {
   return values.size === 0 ? null : Object.fromEntries(values);
 }
 
-/** Pages mix up `property` and `name`, so either counts. */
+/** Pages confuse `property` and `name`, so either counts. */
 function properties(page: HtmlPage, pattern: RegExp): (readonly [property: string, content: string])[] {
   const found: (readonly [string, string])[] = [];
   for (const meta of elementsNamed(page, 'meta')) {
@@ -47,7 +49,7 @@ function add(values: Map<string, JsonValue>, name: string, content: string): voi
   else values.set(name, [...(Array.isArray(before) ? before : [before]), content]);
 }
 
-/** `og:image` and `og:image:url` begin a new one; what follows belongs to it. */
+/** `og:image` and `og:image:url` start a new object; the properties after them belong to it. */
 function addToThing(values: Map<string, JsonValue>, thing: string, inner: string, content: string): void {
   const list = (values.get(thing) ?? []) as readonly JsonObject[];
   const last = list.at(-1);

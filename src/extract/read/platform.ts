@@ -2,16 +2,19 @@ import type { Element } from 'domhandler';
 import { attribute, elementsNamed, scriptText, words, type HtmlPage } from './html.ts';
 import { absoluteUrl } from './urls.ts';
 
-/** Software with a public interface that a page shows itself to be made by. */
+/** Software with a public interface, detected from a page. */
 export interface Platform {
   readonly kind: 'wordpress' | 'shopify' | 'mediawiki' | 'discourse';
-  /** WordPress: the root of its REST interface. MediaWiki: `api.php`. Shopify, Discourse: the site's root. Ends in `/` but for MediaWiki. */
+  /**
+   * WordPress: the root of its REST interface. MediaWiki: `api.php`. Shopify, Discourse: the site's root. Ends in `/`, except for
+   * MediaWiki.
+   */
   readonly apiBase: string;
-  /** ISO 4217; only Shopify's pages say it. */
+  /** ISO 4217. Only Shopify's pages contain it. */
   readonly currency: string | null;
 }
 
-/** Null where it is none of them. `headers` are those of the answer, names in lower case. */
+/** Returns null if none of them is detected. `headers` are those of the response, with names in lower case. */
 export function detectPlatform(page: HtmlPage, headers: Readonly<Record<string, string>> = {}): Platform | null {
   const clues: Clues = {
     page,
@@ -67,7 +70,7 @@ function discourse(clues: Clues): Platform | null {
   return apiBase === null ? null : { kind: 'discourse', apiBase, currency: null };
 }
 
-/** Its theme leaves a script with the shop's name on every page. */
+/** Shopify themes put a script with the shop's name on every page. */
 function shopify(clues: Clues): Platform | null {
   const { headers, page } = clues;
   const script = elementsNamed(page, 'script')

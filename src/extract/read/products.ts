@@ -4,7 +4,7 @@ import { isList, isObject } from './jsonld.ts';
 import { addressOfValue, textOfValue, thingsOfType, type StructuredData } from './structured.ts';
 import { absoluteUrl } from './urls.ts';
 
-/** A product as a shop's page names it. */
+/** A product as described by a shop's page. */
 export interface Product {
   readonly name: string | null;
   readonly url: string | null;
@@ -12,19 +12,19 @@ export interface Product {
   readonly sku: string | null;
   readonly gtin: string | null;
   readonly brand: string | null;
-  /** Of the cheapest offer; a decimal number as text, since money does not survive binary fractions. */
+  /** Price of the cheapest offer, as a decimal number in a string, because binary fractions cannot represent money exactly. */
   readonly price: string | null;
   readonly priceMax: string | null;
   /** ISO 4217. */
   readonly currency: string | null;
-  /** schema.org's word in snake case, `in_stock` for one. */
+  /** schema.org's term in snake case, for example `in_stock`. */
   readonly availability: string | null;
   readonly imageUrl: string | null;
   readonly rating: number | null;
   readonly reviewCount: number | null;
 }
 
-/** Products of a page by schema.org; those without a name are left out. `base` resolves links. */
+/** Returns the schema.org products of a page, without those that have no name. `base` resolves links. */
 export function readProducts(data: StructuredData, base: string): readonly Product[] {
   return thingsOfType(data, isProduct)
     .map((thing) => toProduct(thing, base))
@@ -58,7 +58,7 @@ function toProduct(thing: JsonObject, base: string): Product {
   };
 }
 
-/** Choice: offers of one product. */
+/** Choice: maximum number of offers of one product. */
 const OFFERS_MAX = 500;
 
 export function objectsIn(value: JsonValue | undefined): readonly JsonObject[] {
@@ -66,7 +66,7 @@ export function objectsIn(value: JsonValue | undefined): readonly JsonObject[] {
   return list.filter(isObject).slice(0, OFFERS_MAX);
 }
 
-/** An offer and those that it holds. */
+/** Returns an offer and its nested offers. */
 function withInner(offer: JsonObject): JsonObject[] {
   return [offer, ...objectsIn(offer['offers']), ...objectsIn(offer['priceSpecification'])];
 }
@@ -95,7 +95,7 @@ function currencyOf(offer: JsonObject): string | null {
   return /^[A-Z]{3}$/.test(text) ? text : null;
 }
 
-/** Something to be had counts over what is not. */
+/** An available offer takes precedence over unavailable ones. */
 function availabilityOf(offers: readonly JsonObject[]): string | null {
   const words = offers.map((offer) =>
     snake(textOfValue(offer['availability']) ?? addressOfValue(offer['availability'])),
@@ -103,7 +103,7 @@ function availabilityOf(offers: readonly JsonObject[]): string | null {
   return words.includes('in_stock') ? 'in_stock' : firstOf(words);
 }
 
-/** `InStock`, `https://schema.org/InStock` and `in stock` are one. */
+/** Treats `InStock`, `https://schema.org/InStock` and `in stock` as equal. */
 function snake(text: string | null): string | null {
   const word = (text?.split(/[/#:]/).at(-1) ?? '').trim();
   if (!/^[A-Za-z][A-Za-z _-]{0,40}$/.test(word)) return null;
@@ -114,8 +114,8 @@ function snake(text: string | null): string | null {
 }
 
 /**
- * `1299.00` of `1,299.00`, `1.299,00`, `1 299` and `€ 1299`. The last mark is that of the fraction, unless it stands before three
- * digits and is the only kind there is.
+ * Converts `1,299.00`, `1.299,00`, `1 299` and `€ 1299` to a decimal number such as `1299.00`. The last separator is the decimal separator,
+ * unless it stands before three digits and is the only kind of separator.
  */
 export function decimalOf(text: string | null): string | null {
   const digits = text?.replaceAll(/[^\d.,]/g, '').replace(/[.,]+$/, '') ?? '';

@@ -1,10 +1,11 @@
+import { parseUrl } from '../../kernel/parse-url.ts';
 import type { Element } from 'domhandler';
 import { isoDate } from './dates.ts';
 import { isWithinAside } from './headline-lines.ts';
 import { attribute, elementsNamed, textBeginning, words, type HtmlPage } from './html.ts';
 import { isoDay, writtenDates } from './written-dates.ts';
 
-/** Names of `meta` that hold a page's date of publication, `name`, `property` or `itemprop`. */
+/** Names of `meta` elements that contain a page's publication date, in `name`, `property` or `itemprop`. */
 const META_NAMES = [
   'article:published_time',
   'og:published_time',
@@ -27,7 +28,7 @@ const META_NAMES = [
   'published_time',
 ];
 
-/** By a `meta`; null where none says it. */
+/** Returns the date from a `meta` element; null if there is none. */
 export function publishedByMeta(page: HtmlPage): string | null {
   const dates = new Map<string, string>();
   for (const meta of elementsNamed(page, 'meta')) {
@@ -40,8 +41,8 @@ export function publishedByMeta(page: HtmlPage): string | null {
 }
 
 /**
- * By what the page shows and by its address. What is marked as a date counts before what is only written; where the address has
- * another day than either (what is written may be about something else), the address counts.
+ * Returns the date from the page's visible content and from its URL. A marked date takes precedence over one in plain text. If the URL
+ * contains a different day, the URL takes precedence, because a date in the text may refer to something else.
  */
 export function publishedByPage(
   page: HtmlPage,
@@ -54,17 +55,17 @@ export function publishedByPage(
   return Math.abs(Date.parse(shown) - Date.parse(address)) <= DAYS_APART_MAX * 86_400_000 ? shown : address;
 }
 
-/** Choice: an address has the day of the site's zone, maybe that of a draft. */
+/** Choice: a URL contains the day in the site's time zone, possibly that of a draft. */
 const DAYS_APART_MAX = 2;
 
 const PUBLISHED_CLASS = /(?:^|[\s_-])(?:published|pubdate|dt-published|entry-date|post-date|posted-on)(?:$|[\s_-])/i;
 const UPDATED_CLASS = /(?:^|[\s_-])(?:updated|modified|dt-updated|dateModified)(?:$|[\s_-])/i;
 
-/** Choice: marked dates of one page; more are a list of other pages. */
+/** Choice: maximum number of marked dates of one page. More are a list of other pages. */
 const TIMES_MAX = 100;
 const TIME_CHARACTERS_MAX = 100;
 
-/** The first that is marked as that of publication, else the first at all but for those that are of changes. */
+/** Returns the first date marked as publication date, else the first date that is not marked as a modification date. */
 function markedDate(page: HtmlPage, language: string | null): string | null {
   const times = [
     ...elementsNamed(page, 'time').slice(0, TIMES_MAX),
@@ -91,16 +92,16 @@ function isUpdated(element: Element): boolean {
   return UPDATED_CLASS.test(names) && !PUBLISHED_CLASS.test(names);
 }
 
-/** Words before a date of a change, in the languages of Europe's and Asia's larger webs. */
+/** Words before a modification date, in the languages of the larger European and Asian webs. */
 const UPDATED_WORDS =
   /(?:updated?|modified|edited|reviewed|revised|aktualisiert|geändert|bearbeitet|mise? à jour|modifié|actualizad[ao]|atualizad[ao]|aggiornat[ao]|bijgewerkt|gewijzigd|uppdaterad|oppdatert|opdateret|aktualizac\p{L}+|aktualizováno|zaktualizowano|обновлен\p{L}+|güncelle\p{L}+|更新|수정)[^\d]{0,25}$/iu;
 /**
- * Choice: words in a line before and behind its date: first of lines that say little else, then of those that may name an author too.
- * A sentence about a day has more.
+ * Choice: maximum number of words before and after the date in its line: first for lines that contain little else, then for lines that may
+ * also name an author. A sentence about a day has more.
  */
 const WORDS_BESIDE_MAX = [2, 6];
 
-/** The first date of a line that says when, and not when the page was changed. */
+/** Returns the first date of a line that gives a date, but not that of a modification. */
 function writtenDate(lines: readonly string[], language: string | null): string | null {
   const found = lines.flatMap((line) => datesIn(line, language));
   for (const max of WORDS_BESIDE_MAX) {
@@ -130,9 +131,9 @@ const IN_PATH =
   /(?:^|[/_-])(?:(\d{4})([/_-])(\d{1,2})\2(\d{1,2})|(\d{4})\/(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\/(\d{1,2})|t?(\d{4})(\d{2})(\d{2}))(?=[/_.-]|$)/gi;
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 
-/** `/2024/05/17/`, `/2024-05-17-slug`, `/2024/may/17/`, `/20240517/`; the month alone is no date. */
+/** Reads `/2024/05/17/`, `/2024-05-17-slug`, `/2024/may/17/`, `/20240517/`. A month alone is not a date. */
 export function dateInAddress(url: string): string | null {
-  const path = URL.canParse(url) ? new URL(url).pathname : '';
+  const path = parseUrl(url)?.pathname ?? '';
   for (const [, y1, , m1, d1, y2, name, d2, y3, m3, d3] of path.matchAll(IN_PATH)) {
     const month = name === undefined ? Number(m1 ?? m3) : MONTHS.indexOf(name.toLowerCase()) + 1;
     const day = isoDay(Number(y1 ?? y2 ?? y3), month, Number(d1 ?? d2 ?? d3));

@@ -5,13 +5,13 @@ import { numberOf, objectsIn } from './products.ts';
 import { addressOfValue, textOfValue, thingsOfType, typesOf, type StructuredData } from './structured.ts';
 import { absoluteUrl } from './urls.ts';
 
-/** A review as a page carries it. */
+/** A review on a page. */
 export interface Review {
-  /** What is reviewed. */
+  /** Name of the reviewed item. */
   readonly subject: string | null;
   readonly author: string | null;
   readonly rating: number | null;
-  /** The best that the rating can be; schema.org takes 5 where nothing is said. */
+  /** The best possible rating. schema.org assumes 5 if it is not stated. */
   readonly bestRating: number | null;
   readonly title: string | null;
   readonly text: string | null;
@@ -20,7 +20,7 @@ export interface Review {
   readonly url: string | null;
 }
 
-/** Reviews of a page by schema.org; those without text and rating are left out. `base` resolves links. */
+/** Returns the schema.org reviews of a page, without those that have neither text nor rating. `base` resolves links. */
 export function readReviews(data: StructuredData, base: string): readonly Review[] {
   const subjects = subjectsOf(data);
   return thingsOfType(data, isReview)
@@ -36,7 +36,7 @@ function isSubject(type: string): boolean {
   return !/(?:Review|Rating|Person|Page|WebSite)$/.test(type);
 }
 
-/** What holds a review is what it is of, where the review does not say. */
+/** If a review does not name its subject, the enclosing item is the subject. */
 function subjectsOf(data: StructuredData): ReadonlyMap<string, string> {
   const subjects = new Map<string, string>();
   for (const thing of thingsOfType(data, isSubject))

@@ -1,16 +1,17 @@
+import { parseUrl } from '../../kernel/parse-url.ts';
 import type { Element } from 'domhandler';
 import { attribute, elementsNamed, findElements, textBeginning, words, type HtmlPage } from './html.ts';
 import { absoluteUrl } from './urls.ts';
 
-/** The names by which a page's site goes, to tell them from its titles and its authors. */
+/** The names of a page's site, to remove them from its titles and authors. */
 export interface SiteNames {
-  /** Whether a text is one of them, whatever its case, accents and signs. */
+  /** Returns whether a text is one of the names, ignoring case, accents and punctuation. */
   has(text: string): boolean;
-  /** So by what the page says of its site, not by its address alone. */
+  /** Returns whether a text is a name that the page gives its site, not only one derived from its host name. */
   says(text: string): boolean;
 }
 
-/** `publishers` gives names from elsewhere. Nothing is read before the first question: few titles need an answer. */
+/** `publishers` returns names from other sources. Nothing is read before the first query, because few titles need one. */
 export function createSiteNames(page: HtmlPage, publishers: () => readonly (string | null)[] = () => []): SiteNames {
   let said: ReadonlySet<string> | null = null;
   let ofHost: ReadonlySet<string> | null = null;
@@ -28,7 +29,7 @@ export function createSiteNames(page: HtmlPage, publishers: () => readonly (stri
   };
 }
 
-/** What a text is but for case, accents, spaces and signs. */
+/** Normalises a text: ignores case, accents, spaces and punctuation. */
 export function comparable(text: string): string {
   return text
     .normalize('NFKD')
@@ -63,12 +64,12 @@ function* saidBy(page: HtmlPage): Generator<string | null> {
 /** `Coast Notes » Feed`, `Coast Notes - Atom`. */
 const FEED_WORDS = /\s*[-–—|·•»:]?\s*(?:(?:rss|atom|feed)\s*(?:[\d.]+)?\s*)+$/i;
 
-/** Choice: links that are looked at for one that leads to the front page; it stands at the top. */
+/** Choice: maximum number of links examined to find one to the front page, which is near the top. */
 const LINKS_MAX = 30;
-/** Choice: characters of a name; what is longer is a teaser. */
+/** Choice: maximum number of characters of a name. A longer text is a teaser. */
 const NAME_CHARACTERS_MAX = 60;
 
-/** What is written on links to the front page, or shown as a picture with a name. */
+/** Returns the texts of links to the front page, or the names of their images. */
 function* homeLinks(page: HtmlPage): Generator<string> {
   const root = absoluteUrl('/', page.url);
   if (root === null || page.url === root) return;
@@ -83,12 +84,12 @@ function pictureName(link: Element): string | null {
   return attribute(findElements(link, ({ name }) => name === 'img', 1)[0], 'alt');
 }
 
-/** A label of a host that may be a name: not `m`, `de` or a part of an address. */
+/** A host label that may be a name: not `m`, `de` or a part of an IP address. */
 const LABEL = /^(?!\d+$).{3,}$/;
 
-/** Its labels but for the last: `docs` and `winchkit` of `docs.winchkit.example`. */
+/** Returns the host's labels without the last one: `docs` and `winchkit` for `docs.winchkit.example`. */
 function namesOfHost(url: string): ReadonlySet<string> {
-  const host = URL.canParse(url) ? new URL(url).hostname.replace(/^www\./, '') : '';
+  const host = parseUrl(url)?.hostname.replace(/^www\./, '') ?? '';
   return new Set(
     host
       .split('.')
@@ -98,15 +99,15 @@ function namesOfHost(url: string): ReadonlySet<string> {
   );
 }
 
-/** An article that sites and their hosts leave out at times. */
+/** Articles that sites and their host names sometimes omit. */
 const LEADING_ARTICLE = /^(?:the|der|die|das|le|la|les|el|los|las|il|lo|o|de|het)\s+/i;
 
-/** `The Coast Review` and `Coast Review` are one. */
+/** Makes `The Coast Review` equal to `Coast Review`. */
 function bare(text: string): string {
   return comparable(text.trim().replace(LEADING_ARTICLE, ''));
 }
 
-/** How a host may spell a name: with its article or without, with `ae` for `ä`; `Coast.example` is `coast`. */
+/** Returns the spellings that a host name may use: with or without the article, and with `ae` for `ä`. `Coast.example` becomes `coast`. */
 function spellings(text: string): readonly string[] {
   const german = text.replaceAll(/[äöüÄÖÜ]/g, '$&e');
   return [comparable(text), bare(text.replace(/\.[a-z]{2,}$/i, '')), comparable(german), bare(german)];

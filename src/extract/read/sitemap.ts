@@ -4,21 +4,21 @@ import { isoDate } from './dates.ts';
 import { PartTaker, type ListPart } from './list-part.ts';
 import { absoluteUrl } from './urls.ts';
 
-/** What a file that should be a sitemap is. */
+/** What a presumed sitemap file turned out to be. */
 export type Sitemap =
   | {
       /** `index`: its entries are further sitemaps. */
       readonly kind: SitemapKind;
-      /** Of the part that was asked for. */
+      /** Entries of the requested part. */
       readonly entries: readonly SitemapEntry[];
-      /** Where it goes on; null at its end. */
+      /** Index at which the list continues; null at its end. */
       readonly next: number | null;
-      /** It ends before it says that it does: nobody knows what is missing. */
+      /** The file ends before its closing tag, so an unknown part is missing. */
       readonly breaksOff: boolean;
     }
-  /** A feed: its reader reads it. Source: sitemaps.org, "Other sitemap formats". */
+  /** A feed, which the feed reader reads. Source: sitemaps.org, "Other sitemap formats". */
   | { readonly kind: 'feed' }
-  /** Something else, for example a page that says that there is none. */
+  /** Anything else, for example a page that says that there is no sitemap. */
   | { readonly kind: 'none' };
 
 export type SitemapKind = 'urls' | 'index';
@@ -29,20 +29,20 @@ export interface SitemapEntry {
   readonly lastModified: string | null;
 }
 
-/** Choice: written to the parser at once, so that it ends soon after the last URL that is taken. */
+/** Choice: characters given to the parser at once, so that it stops soon after the last URL that is taken. */
 const CHUNK_CHARACTERS = 65_536;
 /**
- * Choice: the root must start within this many characters; before it stands what programs print (warnings, comments of plug-ins). The
- * same as for feeds.
+ * Choice: the root must start within this many characters. Programs may print warnings or comments of plug-ins before it. The same as for
+ * feeds.
  */
 const PRINTED_CHARACTERS_MAX = 65_536;
 /** Choice: no sitemap format is deeper. */
 const DEPTH_MAX = 64;
 
 /**
- * Reads a part of a file from `url` that comes in pieces, and soon stops behind it. Choice: any number of entries, as the file's size
- * is bounded; sites have more than the 50,000 of the protocol. A file that breaks off or is broken gives what could be read. Throws
- * `parse_failed` on entity declarations, and where elements nest without an end: what of the file is lost then nobody knows.
+ * Reads a part of a file from `url` that arrives in chunks, and stops soon after it. Choice: the number of entries is not limited, because
+ * the file's size is; sites have more than the 50,000 of the protocol. A truncated or broken file yields what could be read. Throws
+ * `parse_failed` on entity declarations, and if elements nest without end: it is then unknown how much of the file is lost.
  */
 export class SitemapReader {
   readonly #url: string;
@@ -56,19 +56,19 @@ export class SitemapReader {
     this.#part = part;
   }
 
-  /** What it is, once that is known; what a feed has is not read here. */
+  /** Kind of the file, once it is known. The content of a feed is not read here. */
   get kind(): Sitemap['kind'] | null {
     return this.#form?.kind ?? null;
   }
 
-  /** False: what follows need not be read. */
+  /** Returns false if the rest need not be read. */
   write(piece: string): boolean {
     if (this.#form !== null) return this.#pass(this.#form, piece);
     this.#head = (this.#head + piece).trimStart();
     return this.#head.length < ADDRESS_CHARACTERS || this.#begin();
   }
 
-  /** Nothing more was written. */
+  /** Call when nothing more will be written. */
   end(): Sitemap {
     if (this.#form === null && this.#head !== '') this.#begin();
     return this.#form?.end() ?? { kind: 'none' };
@@ -96,14 +96,14 @@ interface Form {
   end(): Sitemap;
 }
 
-/** Choice: longer lines are no addresses. */
+/** Choice: longer lines are not URLs. */
 const LINE_CHARACTERS_MAX = 65_536;
 
-/** One URL a line. A first line that is none makes it something else; later ones are passed over. */
+/** One URL per line. If the first line is not a URL, the file is something else; later invalid lines are skipped. */
 class LineForm implements Form {
   readonly #url: string;
   readonly #taker: PartTaker<SitemapKind, SitemapEntry>;
-  /** A line whose end has not come. */
+  /** A line whose end has not arrived yet. */
   #line = '';
   kind: 'urls' | 'none' | null = null;
 
@@ -203,7 +203,7 @@ function isDone(state: State): boolean {
   return kind === 'feed' || kind === 'none' || refused || isTooDeep || taker.next !== null;
 }
 
-/** The parser knows no faults. It is never told of the end, so what is cut there is not taken for whole. */
+/** The parser reports no errors. It is never told that the input ended, so that a truncated element does not count as complete. */
 function listen(state: State, url: string): Parser {
   return new Parser(
     {
@@ -238,7 +238,7 @@ function beginAt(state: State, kind: Sitemap['kind']): void {
   state.isTooDeep = false;
 }
 
-/** Extensions have a `loc` of their own (images, videos, news), which stand one level deeper. */
+/** Extensions (images, videos, news) have a `loc` of their own, one level deeper. */
 function closeTag(state: State, url: string): void {
   const name = state.path.pop() ?? '';
   const isEntrys = state.path.length === 2;

@@ -5,15 +5,15 @@ import { readMicrodata } from './microdata.ts';
 import { readOpenGraph, readTwitterCard } from './open-graph.ts';
 
 /**
- * Everything that a page says in a form for machines: JSON-LD, microdata, Open Graph and Twitter cards.
- * Choice: RDFa is not read but for Open Graph, which is a use of it: of the pages that carry RDFa, nearly all carry it as that.
+ * All machine-readable data of a page: JSON-LD, microdata, Open Graph and Twitter cards.
+ * Choice: RDFa is not read except for Open Graph, which is an application of it. Nearly all pages with RDFa use it only for that.
  */
 export interface StructuredData {
   readonly jsonLd: readonly JsonObject[];
   readonly microdata: readonly JsonObject[];
   readonly openGraph: JsonObject | null;
   readonly twitter: JsonObject | null;
-  /** The page says more than is read of it. */
+  /** The page contains more than was read. */
   readonly isCut: boolean;
 }
 
@@ -29,7 +29,7 @@ export function readStructured(page: HtmlPage): StructuredData {
   };
 }
 
-/** Short names of a thing's types: `Product` of `https://schema.org/Product` or `schema:Product`. */
+/** Returns short names of an object's types: `Product` for `https://schema.org/Product` or `schema:Product`. */
 export function typesOf(node: JsonObject): readonly string[] {
   const type = node['@type'];
   const names = isList(type) ? type : [type];
@@ -37,8 +37,8 @@ export function typesOf(node: JsonObject): readonly string[] {
 }
 
 /**
- * Things of a type anywhere on the page, those within others too, in order and each once. What JSON-LD names by `@id` alone is
- * filled in from where it stands whole. How much there is to look through is bounded by what is read of a page.
+ * Returns the objects of a type anywhere on the page, including nested ones, in order and without duplicates. An object that JSON-LD
+ * references only by `@id` is filled in from its complete definition. The amount of data is limited by what is read of a page.
  */
 export function thingsOfType(data: StructuredData, isWanted: (type: string) => boolean): readonly JsonObject[] {
   const roots = [...data.jsonLd, ...data.microdata];
@@ -54,7 +54,7 @@ export function thingsOfType(data: StructuredData, isWanted: (type: string) => b
   return [...found].map((thing) => filled(thing, byId));
 }
 
-/** Not only named. */
+/** Returns whether an object is more than a reference. */
 function isWhole(thing: JsonObject): boolean {
   return Object.keys(thing).some((name) => !['@context', '@type', '@id'].includes(name));
 }
@@ -68,7 +68,7 @@ function indexById(roots: readonly JsonObject[]): ReadonlyMap<string, JsonObject
   return byId;
 }
 
-/** One level deep: so two things that name each other do not go on for ever. */
+/** Fills in references one level deep, so that two objects which refer to each other do not cause an endless loop. */
 function filled(thing: JsonObject, byId: ReadonlyMap<string, JsonObject>): JsonObject {
   const fill = (value: JsonValue): JsonValue => {
     if (isList(value)) return value.map(fill);
@@ -78,7 +78,7 @@ function filled(thing: JsonObject, byId: ReadonlyMap<string, JsonObject>): JsonO
   return Object.fromEntries(Object.entries(thing).map(([name, value]) => [name, fill(value)]));
 }
 
-/** The first text of a value: of a list the first, of a thing its name. */
+/** Returns the first text of a value: the first one of a list, the name of an object. */
 export function textOfValue(value: JsonValue | undefined): string | null {
   if (isList(value)) return textOfValue(value[0]);
   if (isObject(value)) return textOfValue(value['name'] ?? value['@value'] ?? value['headline']);
@@ -86,7 +86,7 @@ export function textOfValue(value: JsonValue | undefined): string | null {
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : null;
 }
 
-/** The first address of a value: of a thing its `url`, `contentUrl` or `@id`. */
+/** Returns the first URL of a value: the `url`, `contentUrl` or `@id` of an object. */
 export function addressOfValue(value: JsonValue | undefined): string | null {
   if (isList(value)) return addressOfValue(value[0]);
   if (isObject(value)) return addressOfValue(value['url'] ?? value['contentUrl'] ?? value['@id']);

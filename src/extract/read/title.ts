@@ -1,25 +1,25 @@
 import { elementsNamed, plainText, textBeginning, type HtmlPage } from './html.ts';
 import { comparable, type SiteNames } from './site-names.ts';
 
-/** Choice: headings that are compared; more of the highest rank are a page of several parts. */
+/** Choice: maximum number of headings compared. More of the highest rank indicate a page of several parts. */
 const HEADINGS_MAX = 5;
-/** Choice: characters of a title in which a site's name is looked for. */
+/** Choice: maximum number of characters of a title in which a site's name is searched for. */
 const CHARACTERS_MAX = 500;
 
 /**
- * The first of the titles that a page gives that is one, without the site's name. `given` are those said for machines, the most
- * trusted first. One that is cut (`… and for eleven years the plans...`) stands for a later one that goes on.
+ * Returns the first valid title of a page, without the site's name. `given` are the machine-readable titles, the most trusted first. A
+ * truncated title (`… and for eleven years the plans...`) is replaced by a later one that continues it.
  */
 export function chooseTitle(page: HtmlPage, given: readonly (string | null)[], names: SiteNames): string | null {
   const titles = given
     .map((title) => withoutSite(page, plainText(title), names))
     .filter((title) => title !== null && !/^https?:\/\/\S+$/.test(title));
-  // A page whose machine-readable title is that of its site has told it once for all of its pages.
+  // A page whose machine-readable title is the site's name uses the same title for all of its pages.
   const first = titles.find((title) => title !== null && !names.says(title)) ?? titles[0] ?? null;
   return titles.find((title) => first !== null && title !== null && goesOn(first, title)) ?? first;
 }
 
-/** Choice: characters at which search engines ask for a headline to be cut, with room for the word that is cut. */
+/** Choice: length at which search engines ask for a headline to be truncated, minus room for the word that is cut. */
 const CUT_CHARACTERS_MIN = 90;
 
 function goesOn(cut: string, title: string): boolean {
@@ -28,13 +28,16 @@ function goesOn(cut: string, title: string): boolean {
   return isCut && title.length > cut.length && title.startsWith(stem);
 }
 
-/** What parts a page's name from its site's: a sign between spaces; some stand without, such as `｜` and, in Chinese, `_` and `-`. */
+/**
+ * Separators between a page's title and its site's name: a sign between spaces. Some are used without spaces, such as `｜` and, in Chinese,
+ * `_` and `-`.
+ */
 const PARTS =
   /\s+[-–—|·•»«›‹:~/\\]+\s+|\s*(?:[|｜»›]|::)\s*|_|:\s+|(?<=[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}])[-–—]+/gu;
 
 /**
- * `Harbour - Coast wiki` is `Harbour` on a page with that heading, or where the site goes by `Coast wiki`. A title that is a heading as
- * it stands keeps all of it, and so does one of whose parts none is known to be the site's: `Brighton Rock - The Long Way Home`.
+ * Reduces `Harbour - Coast wiki` to `Harbour` on a page with that heading, or if `Coast wiki` is a name of the site. A title that equals a
+ * heading is kept completely. So is a title without a part known to be the site's name: `Brighton Rock - The Long Way Home`.
  */
 export function withoutSite(page: HtmlPage, title: string | null, names: SiteNames): string | null {
   if (title === null || title.length > CHARACTERS_MAX || title.search(PARTS) < 0) return title;
@@ -45,7 +48,7 @@ export function withoutSite(page: HtmlPage, title: string | null, names: SiteNam
   return part ?? withoutEnd(title, names) ?? withoutBeginning(page, title, names) ?? title;
 }
 
-/** The first headings of each rank, such as `h1`; none is empty. */
+/** Returns the first headings of each rank, such as `h1`, without empty ones. */
 export function headingsOf(page: HtmlPage, ranks: readonly string[]): readonly string[] {
   return ranks.flatMap((rank) =>
     elementsNamed(page, rank)
@@ -65,7 +68,7 @@ function isPart(heading: string, title: string): boolean {
   );
 }
 
-/** Null where it does not end in the site's name. The longest such end counts, as names have signs in them too. */
+/** Returns null if the title does not end in the site's name. Takes the longest such end, because names can contain separators too. */
 function withoutEnd(title: string, names: SiteNames): string | null {
   for (const { 0: sign, index } of title.matchAll(PARTS)) {
     const isColon = /^:\s/.test(sign);
@@ -76,8 +79,8 @@ function withoutEnd(title: string, names: SiteNames): string | null {
 }
 
 /**
- * Null where it does not begin with the site's name, or might as a sentence does: more has to speak for it than at an end, the page's
- * own word, and before a colon a heading that is the rest.
+ * Returns null if the title does not begin with the site's name, or if the name may be the beginning of a sentence. The evidence must be
+ * stronger than at the end: the page itself must state the name, and before a colon a heading must equal the rest.
  */
 function withoutBeginning(page: HtmlPage, title: string, names: SiteNames): string | null {
   if (new URL(page.url).pathname === '/') return null;

@@ -1,54 +1,55 @@
-/** Choice: longer addresses are traps or data. */
+import { parseUrl } from '../../kernel/parse-url.ts';
+
+/** Choice: longer URLs are traps or contain data. */
 export const URL_CHARACTERS_MAX = 2_048;
 
-/** `javascript:1` and `tel:5` are a scheme and its text, not a host with a port: such a host has a dot, or stands for this machine. */
+/** `javascript:1` and `tel:5` are a scheme and its text, not a host with a port. A host before a port has a dot, or is `localhost`. */
 const SCHEME_AND_NUMBER = /^(?!localhost:)[a-z][a-z0-9+-]*:\d+(?:[/?#]|$)/i;
 
-/** Whether a text without `//` that looks like a host with a port is the address of a scheme instead. */
+/** Returns whether a text without `//` that looks like a host with a port is a URL of another scheme instead. */
 export function isSchemeAndNumber(text: string): boolean {
   return SCHEME_AND_NUMBER.test(text);
 }
 
-/** The absolute form of a link, with http or https and without credentials; null for every other. Never throws. */
+/** Returns the absolute URL of a link, if it is http or https, without credentials; null for any other. Never throws. */
 export function absoluteUrl(link: string | null | undefined, base: string): string | null {
   if (link === null || link === undefined || link.length > URL_CHARACTERS_MAX) return null;
-  try {
-    const url = new URL(link.trim(), base);
-    if (url.protocol !== 'http:' && url.protocol !== 'https:') return null;
-    // Nothing can listen there.
-    if (url.port === '0') return null;
-    // Setting a part of an address costs as much as reading it whole, and few have this one.
-    if (url.username !== '' || url.password !== '') {
-      url.username = '';
-      url.password = '';
-    }
-    return url.href.length > URL_CHARACTERS_MAX ? null : url.href;
-  } catch {
-    return null;
+  const url = parseUrl(link.trim(), base);
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) return null;
+  // No server can listen on port 0.
+  if (url.port === '0') return null;
+  // Setting a part of a URL costs as much as parsing it, and few URLs have credentials.
+  if (url.username !== '' || url.password !== '') {
+    url.username = '';
+    url.password = '';
   }
+  return url.href.length > URL_CHARACTERS_MAX ? null : url.href;
 }
 
-/** An address in its parts, read once. */
+/** A URL in its parts, parsed once. */
 export interface WebAddress {
-  /** Absolute; http or https, without credentials. */
+  /** Absolute http or https URL, without credentials. */
   readonly href: string;
   readonly hostname: string;
-  /** '' for the usual one. */
+  /** '' for the default port. */
   readonly port: string;
   readonly pathname: string;
   readonly search: string;
 }
 
-/** Takes an absolute URL. */
+/** Expects an absolute URL. */
 export function addressOf(absolute: string): WebAddress {
   const { href, hostname, port, pathname, search } = new URL(absolute);
   return { href, hostname, port, pathname, search };
 }
 
-/** A path of which nothing changes where it is read as an address: most links are one. */
+/** A path that URL parsing leaves unchanged, as most links are. */
 const PLAIN_PATH = /^(?:\/[\w~-][\w.~-]*)*\/?$/;
 
-/** What `absoluteUrl` makes of links, in parts; for many links of one base. Measured: 4 µs for 18 links of a page, 49 µs where each is read whole. */
+/**
+ * Does the same as `absoluteUrl`, but returns the parts; for many links with one base. Measured: 4 µs for 18 links of a page, 49 µs if each
+ * is parsed completely.
+ */
 export function createLinkReader(base: string): (link: string | null) => WebAddress | null {
   const parts = partsOf(base);
   return (link) => {
@@ -60,18 +61,18 @@ export function createLinkReader(base: string): (link: string | null) => WebAddr
   };
 }
 
-/** Null where links are relative to nothing. */
+/** Returns null if links cannot be relative to the base. */
 function partsOf(base: string): Pick<URL, 'origin' | 'hostname' | 'port'> | null {
-  const url = URL.canParse(base) ? new URL(base) : null;
+  const url = parseUrl(base);
   return url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') ? null : url;
 }
 
-/** The path of a link that is one, or that begins with the origin; else something that begins with no slash. */
+/** Returns the path of a link that is a path or begins with the origin; else a text that does not begin with a slash. */
 function pathIn(link: string, origin: string): string {
   return link.startsWith(origin) ? link.slice(origin.length) : link;
 }
 
-/** Its `normalisedUrl`. */
+/** Returns the `normalisedUrl` of an address. */
 export function normalisedAddress({ href }: WebAddress): string {
   return /[?#]/.test(href) ? normalisedUrl(href) : href;
 }
@@ -81,11 +82,11 @@ function readWhole(link: string | null, base: string): WebAddress | null {
   return url === null ? null : addressOf(url);
 }
 
-/** Parameters that tell a visit's origin and never what the page holds. */
+/** Parameters that describe how a visitor arrived and never what the page contains. */
 const TRACKING =
   /^(?:utm_[a-z_]+|fbclid|gclid|dclid|gbraid|wbraid|msclkid|mc_cid|mc_eid|igshid|yclid|_ga|_gl|ref_src)$/i;
 
-/** One text for all addresses of one page: no fragment, no tracking parameters, no empty query. Takes an absolute URL. */
+/** Returns one spelling for all URLs of a page: no fragment, no tracking parameters, no empty query. Expects an absolute URL. */
 export function normalisedUrl(absolute: string): string {
   const url = new URL(absolute);
   if (!/[?#]/.test(url.href)) return url.href;
@@ -98,12 +99,12 @@ export function normalisedUrl(absolute: string): string {
   return url.href;
 }
 
-/** The host of an absolute URL; an IPv6 address without its brackets. */
+/** Returns the host of an absolute URL; an IPv6 address without brackets. */
 export function hostOf(absolute: string): string {
   return new URL(absolute).hostname.replace(/^\[|\]$/g, '');
 }
 
-/** Whether a host is an address and no name. */
+/** Returns whether a host is an IP address and not a name. */
 export function isAddress(host: string): boolean {
   return host.includes(':') || /^[\d.]+$/.test(host);
 }

@@ -2,23 +2,23 @@ import { utc } from './dates.ts';
 import { zoneMinutes } from './zones.ts';
 
 /**
- * Dates as people write them into a page, in the page's language: `17. Mai 2024`, `le 12 octobre 2023`, `2024年5月17日`, `03.02.2020`.
- * Choice: a day alone, as such times seldom name their zone; with the time where they do (`10:15 AM EDT, Fri May 17, 2024`).
+ * Finds dates written for people in a page, in the page's language: `17. Mai 2024`, `le 12 octobre 2023`, `2024年5月17日`, `03.02.2020`.
+ * Choice: returns only the day, because such times seldom name their zone; with the time if they do (`10:15 AM EDT, Fri May 17, 2024`).
  */
 export interface WrittenDate {
   /** ISO 8601. */
   readonly iso: string;
-  /** Where it stands in the text: from the first to behind the last character. */
+  /** Position in the text: from the first character to after the last. */
   readonly start: number;
   readonly end: number;
 }
 
-/** Choice: characters that are looked through; a line with a date has some 60. */
+/** Choice: maximum number of characters searched. A line with a date has some 60. */
 const CHARACTERS_MAX = 300;
-/** Choice: the web has nothing older, and what is written of the future is no date of publication. */
+/** Choice: the web has no older pages, and a date in the far future is not a publication date. */
 const YEARS = { min: 1990, max: 2099 };
 
-/** All dates of a line, in order. `language` is a BCP 47 tag; null where it is not known. */
+/** Returns all dates of a line, in order. `language` is a BCP 47 tag; null if it is unknown. */
 export function writtenDates(given: string, language: string | null): readonly WrittenDate[] {
   const text = given.slice(0, CHARACTERS_MAX);
   if (!/\d{4}/.test(text)) return [];
@@ -30,7 +30,7 @@ export function writtenDates(given: string, language: string | null): readonly W
   return [time === null ? only : { ...only, iso: at(only.iso, time) }];
 }
 
-/** Null where there is no such day. `month` is 1 to 12. */
+/** Returns null if there is no such day. `month` is 1 to 12. */
 export function isoDay(year: number, month: number, day: number): string | null {
   if (year < YEARS.min || year > YEARS.max) return null;
   return utc(
@@ -52,7 +52,7 @@ function dated(match: RegExpExecArray, year: string, month: number, day: string)
   return iso === null ? [] : [{ iso, start: match.index, end: match.index + match[0].length }];
 }
 
-/** The year first; with points the day first, everywhere. */
+/** Dates that begin with the year. Otherwise, with dots the day comes first in all languages. */
 const YEAR_FIRST =
   /(?<![\d./-])(\d{4})(?:\s*[年년]\s*(\d{1,2})\s*[月월]\s*(\d{1,2})\s*[日일]?|([-/.])(\d{1,2})\4(\d{1,2}))(?![\d/]|[.-]\d)/g;
 const POINTS = /(?<![\d./-])(\d{1,2})\.\s?(\d{1,2})\.\s?(\d{4})(?!\d)/g;
@@ -75,7 +75,10 @@ function* inDigits(text: string, language: string | null): Generator<WrittenDate
   }
 }
 
-/** By the custom of the language's country; null where it is not known which: English is written in countries of either custom. */
+/**
+ * Follows the convention of the language's country; null if it is unknown. English alone is ambiguous, because its countries use either
+ * order.
+ */
 function dayComesFirst(language: string | null): boolean | null {
   if (language === null || language.toLowerCase() === 'en' || !isSupported(language)) return null;
   const parts = new Intl.DateTimeFormat(language).formatToParts(0).map(({ type }) => type);
@@ -83,13 +86,13 @@ function dayComesFirst(language: string | null): boolean | null {
   return parts.indexOf('day') < parts.indexOf('month');
 }
 
-/** Of another one the runtime would take the machine's own. */
+/** For an unsupported language the runtime would use the machine's own. */
 function isSupported(language: string): boolean {
   return Intl.DateTimeFormat.supportedLocalesOf([language]).length > 0;
 }
 
 const TOKEN = /\p{L}[\p{L}\p{M}]*|\d+/gu;
-/** What stands between a day, its month and its year: `3rd of May`, `1er mai`, `9 de enero de 2024`, `21º`. */
+/** Words between a day, its month and its year: `3rd of May`, `1er mai`, `9 de enero de 2024`, `21º`. */
 const BETWEEN = new Set(['st', 'nd', 'rd', 'th', 'er', 'de', 'del', 'of', 'da', 'den', 'die', 'the', 'd', 'г']);
 
 function* inWords(text: string, language: string | null): Generator<WrittenDate> {
@@ -117,7 +120,7 @@ function isYear(token: Token | undefined): token is Token {
   return token !== undefined && /^(?:19|20)\d{2}$/.test(token[0]);
 }
 
-/** Choice: characters from the first part of a date to behind its last, as `Wednesday, the 30th of September, 2024` has. */
+/** Choice: maximum number of characters from the first part of a date to after its last, as in `Wednesday, the 30th of September, 2024`. */
 const DATE_CHARACTERS_MAX = 40;
 
 function* between(
@@ -129,7 +132,7 @@ function* between(
   day: Token,
 ): Generator<WrittenDate> {
   const end = last.index + last[0].length;
-  // Another line or a sign between them parts two things that are no one date.
+  // Parts that are far apart, or separated by one of these signs, do not form one date.
   if (end - first.index > DATE_CHARACTERS_MAX || /[|·•;:()]/.test(text.slice(first.index, end))) return;
   const iso = isoDay(Number(year[0]), month, Number(day[0]));
   if (iso !== null) yield { iso, start: first.index, end };
@@ -141,11 +144,11 @@ function folded(word: string): string {
 
 type Months = ReadonlyMap<string, number>;
 
-/** Choice: languages of which the names of months are kept; pages that name ever new ones make them again. */
+/** Choice: maximum number of languages whose month names are cached. Pages with ever new languages cause them to be rebuilt. */
 const LANGUAGES_MAX = 50;
 const kept = new Map<string, Months>();
 
-/** The names of months in a language and in English, long and short, in the forms that they have alone and behind a day. */
+/** Returns the month names of a language and of English, long and short, in the forms used alone and with a day. */
 function monthsOf(language: string | null): Months {
   const base = language?.split('-', 1)[0]?.toLowerCase() ?? 'en';
   const known = kept.get(base);
@@ -165,7 +168,7 @@ function* namesIn(locale: string): Generator<readonly [name: string, month: numb
       for (let month = 1; month <= 12; month++) {
         const parts = format.formatToParts(Date.UTC(2024, month - 1, 15));
         const name = folded(parts.find(({ type }) => type === 'month')?.value ?? '');
-        // Some languages count their months: `5月`, `tháng 5`.
+        // Some languages number their months: `5月`, `tháng 5`.
         if (!/\d/.test(name)) yield [name.replaceAll(/[^\p{L}]/gu, ''), month];
       }
     }
@@ -177,7 +180,7 @@ interface WrittenTime {
   readonly zone: string;
 }
 
-/** With a zone that is named: `10:15 AM EDT`, `18.05 Uhr` has none. Names of two letters are words in other languages (`et`, `at`). */
+/** A time with a named zone: `10:15 AM EDT`; `18.05 Uhr` has none. Zone names of two letters are words in other languages (`et`, `at`). */
 const TIME =
   /(?<!\d)(\d{1,2})[:.](\d{2})(?::\d{2})?\s*([AaPp]\.?[Mm]\.?)?\s*\(?((?:GMT|UTC)?[+-]\d{2}:?\d{2}|[A-Z]{2,5})(?![\p{L}\d])/u;
 

@@ -1,10 +1,10 @@
 /**
- * Time zones by their names in dates, English unless noted.
- * Choice: a name that several zones share is read as most of the web means it: `EST` to `PDT` and `AST` as in America (RFC 822,
- * section 5.1), `BST` as in Britain, `IST` as in India.
+ * Time zones by their names in dates, in English unless noted.
+ * Choice: an ambiguous name has its most common meaning on the web: `EST` to `PDT` and `AST` as in America (RFC 822, section 5.1), `BST` as
+ * in Britain, `IST` as in India.
  */
 
-/** Minutes east of UTC, for names that mean one offset at any time of the year. */
+/** Minutes east of UTC, for names with the same offset all year. */
 const FIXED: Readonly<Record<string, number>> = {
   z: 0,
   ut: 0,
@@ -64,7 +64,7 @@ const FIXED: Readonly<Record<string, number>> = {
   nzdt: 780,
 };
 
-/** Names for a place's time, whichever of its two offsets counts on that day. */
+/** Names of a region's local time, whichever of its two offsets applies on that day. */
 const PLACES: Readonly<Record<string, string>> = {
   nt: 'America/St_Johns',
   at: 'America/Halifax',
@@ -78,8 +78,8 @@ const PLACES: Readonly<Record<string, string>> = {
 const OFFSET = /([+-])(\d{2}):?(\d{2})?$/;
 
 /**
- * The minutes that a zone's clock is ahead of UTC when it shows `wallMs`, its own time as if that were UTC. `zone` is a name or an
- * offset (`+02:00`, `GMT+0200`). Null for a name that is not known.
+ * Returns how many minutes a zone is ahead of UTC when its clock shows `wallMs`, which is its local time as if it were UTC. `zone` is a
+ * name or an offset (`+02:00`, `GMT+0200`). Null for an unknown name.
  */
 export function zoneMinutes(zone: string, wallMs: number): number | null {
   const offset = OFFSET.exec(zone);
@@ -89,10 +89,13 @@ export function zoneMinutes(zone: string, wallMs: number): number | null {
   return place === undefined ? (FIXED[name] ?? null) : placeMinutes(place, wallMs);
 }
 
-/** Kept, because each costs some 0.1 ms to make. */
+/** Cached, because creating one costs about 0.1 ms. */
 const clocks = new Map<string, Intl.DateTimeFormat>();
 
-/** The first guess is off by the zone's own offset, so it is made once more from there; that is exact but for the hour of a change. */
+/**
+ * The first guess is off by the zone's own offset, so the result is computed again from there. That is exact except for the hour of a
+ * change.
+ */
 function placeMinutes(place: string, wallMs: number): number {
   let clock = clocks.get(place);
   if (clock === undefined) {

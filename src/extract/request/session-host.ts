@@ -1,19 +1,20 @@
-import type { FieldError } from '../../base/problem.ts';
-import { registrableDomain } from '../../core/registrable-domain.ts';
+import type { FieldError } from '../../contract/problem.ts';
+import { registrableDomain } from '../../kernel/registrable-domain.ts';
 import type { Connector, JsonObject } from '../connector.ts';
 import { hostOf, isAddress } from '../read/urls.ts';
-import { addressesOf } from './input.ts';
+import { addressesOf } from './job-input.ts';
 
 /** What a session is to be used for. */
 export interface SessionUse {
   readonly connector: Pick<Connector, 'id' | 'hosts'>;
-  /** It holds to the operation's schema. */
+  /** Matches the operation's schema. */
   readonly input: JsonObject;
 }
 
 /**
- * An error where the session's host and what the job asks have nothing to do with each other: the job would run logged out, and
- * nobody would be told. null also where it cannot be told beforehand which hosts are asked. `bases`: connector → another base address.
+ * Returns an error if the session's host is unrelated to the hosts that the job requests. Without this check, the job would run logged out
+ * and nobody would notice. Returns null if the requested hosts are not known in advance. `bases`: connector → base address that replaces
+ * its own.
  */
 export function sessionHostFault(
   sessionHost: string,
@@ -23,11 +24,14 @@ export function sessionHostFault(
   const hosts = hostsOf(use, bases);
   const isWide = use.input['subdomains'] === true;
   if (hosts.length === 0 || hosts.some((host) => belongs(host, sessionHost, isWide))) return null;
-  const message = `This session is for ${sessionHost}, and this job asks ${hosts.join(', ')}.`;
+  const message = `This session is for ${sessionHost}, but this job requests ${hosts.join(', ')}.`;
   return { pointer: '/session', code: 'invalid_value', message };
 }
 
-/** Of a source that is the same for all inputs its own, or the one that an operator has set; else those that the input names. */
+/**
+ * Returns the hosts that a job requests: the fixed hosts of a source that is the same for all inputs, or the operator's base address for
+ * it, else the hosts in the input.
+ */
 function hostsOf({ connector, input }: SessionUse, bases: Readonly<Record<string, string>>): readonly string[] {
   const { id, hosts } = connector;
   if (hosts === undefined) return addressesOf(input).map(({ url }) => hostOf(url));
@@ -36,8 +40,9 @@ function hostsOf({ connector, input }: SessionUse, bases: Readonly<Record<string
 }
 
 /**
- * Whether anything of the session may go to the host. Choice: also where only the host with `www.` before it is the session's, because
- * sites send the one on to the other, and in a walk through all hosts of a domain where both are of that.
+ * Returns whether any part of the session may be sent to the host. Choice: also true if the session's host is the same with `www.` in
+ * front, because sites redirect from one to the other. In a crawl over all hosts of a domain, also true if both hosts belong to that
+ * domain.
  */
 function belongs(host: string, sessionHost: string, isWide: boolean): boolean {
   if (host === sessionHost) return true;

@@ -1,8 +1,11 @@
 import type { JsonObject } from '../connector.ts';
-import { addressesOf } from './input.ts';
+import { addressesOf } from './job-input.ts';
 
-/** Of the addresses that a job's input names, scheme, host and port: where its session may go without https, and on ports of their own. */
+/**
+ * Returns the origins (scheme, host and port) named by a job's input. To these, its session may also be sent without https and on
+ * non-standard ports.
+ */
 export function namedOrigins(input: Readonly<Record<string, unknown>>): readonly string[] {
-  // It came as JSON, so it is made of nothing else.
+  // The body was JSON, so it contains only JSON values.
   return addressesOf(input as JsonObject).map(({ url }) => new URL(url).origin);
 }

@@ -1,5 +1,5 @@
 import { stringify } from 'csv-stringify/sync';
-import type { OutputOptions } from '../../core/extraction.ts';
+import type { OutputOptions } from '../../work/extraction-job.ts';
 import type { JsonObject, JsonValue } from '../connector.ts';
 import { valueAt, type Leaf } from './flatten.ts';
 import { META, META_NAMES } from './record-meta.ts';
@@ -11,18 +11,17 @@ export type CsvOptions = OutputOptions['csv'];
 const META_LEAVES: readonly Leaf[] = META_NAMES.map((name) => ({ name: `${META}.${name}`, path: [META, name] }));
 
 /**
- * The header line. Columns are those of the job, whatever its records hold: the leaves of its record schema after fields and new
- * names, then `_meta.*`. A table has no nested objects, so CSV is always flat.
+ * Returns the header line. Its columns depend only on the job, not on its records: the leaves of the record schema after `fields` and
+ * `rename`, then `_meta.*`. A table has no nested objects, so CSV is always flat.
  */
 export function csvHeader(columns: readonly Leaf[], options: CsvOptions): string {
   return lines([[...columns, ...META_LEAVES].map(({ name }) => name)], options);
 }
 
 /**
- * Lines of RFC 4180, each ended by CRLF. Arrays and open objects are JSON text; null and absent values are empty, as is empty text;
- * true and false are written so. Text that a spreadsheet may take for a formula, whatever unseen characters stand before that, gets an
- * apostrophe in front; numbers stay numbers.
- * NUL, which ends the text for many readers, is removed.
+ * Returns lines in the format of RFC 4180, each ended by CRLF. Arrays and open objects become JSON text. Null and absent values are empty,
+ * like empty text. Booleans become `true` and `false`. Text that a spreadsheet may interpret as a formula, even behind invisible
+ * characters, gets a leading apostrophe; numbers stay numbers. NUL is removed, because many readers end the text there.
  */
 export function csvRows(records: readonly JsonObject[], columns: readonly Leaf[], options: CsvOptions): string {
   return lines(
@@ -38,7 +37,7 @@ function lines(rows: readonly (readonly JsonValue[])[], { delimiter }: CsvOption
   return stringify([...rows], {
     delimiter,
     record_delimiter: '\r\n',
-    // Without it a line feed or a carriage return alone stands unquoted.
+    // Without this option, a lone line feed or carriage return is not quoted.
     quote_record_delimiter: true,
     cast: {
       boolean: String,
@@ -49,13 +48,13 @@ function lines(rows: readonly (readonly JsonValue[])[], { delimiter }: CsvOption
 }
 
 /**
- * What a spreadsheet may run: `=`, `+`, `-` and `@`, also as wide as an ideograph, at the beginning or behind what is not seen there,
- * which readers drop: blanks, line ends, byte order marks, controls, fillers. A tab or a line end alone may do as well.
- * Source: OWASP, "CSV Injection", for the characters. Choice: the library's own guard looks at the very first one alone.
+ * Text that a spreadsheet may execute: `=`, `+`, `-` and `@`, also in their full-width forms, at the beginning or behind invisible
+ * characters that readers drop (blanks, line ends, byte order marks, controls, fillers). A leading tab or line end alone may suffice too.
+ * Source: OWASP, "CSV Injection", for the characters. Choice: the library's own guard checks only the very first one.
  */
 const FORMULA = /^(?:[\t\r\n]|[\s\p{Z}\p{C}\p{Default_Ignorable_Code_Point}\u2800]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/u;
 
-/** Only of text: a number that begins with a minus is none. */
+/** Applied only to text, so a number with a minus sign is unchanged. */
 function guarded(text: string): string {
   return FORMULA.test(text) ? `'${text}` : text;
 }
@@ -64,7 +63,7 @@ function withoutNul(text: string): string {
   return text.replaceAll('\0', '');
 }
 
-/** Of a nested record, or of a flat one, where the members of an open object stand one by one. */
+/** Returns the cell of a nested record, or of a flat one, in which the members of an open object are separate. */
 function cellValue(record: JsonObject, { name, path }: Leaf): JsonValue {
   const flat = own(record, name);
   if (flat !== undefined) return flat;

@@ -2,19 +2,19 @@ import type { JsonObject, JsonSchema, JsonValue } from '../connector.ts';
 import { asObject, closedMembers, isArraySchema, memberOf } from './record-paths.ts';
 import { own, type Selection } from './selection.ts';
 
-/** One leaf of a shaped record: a column of CSV, a dotted member of a flat record. */
+/** One leaf of a shaped record: a CSV column, or a dotted member of a flat record. */
 export interface Leaf {
-  /** `author.name`. */
+  /** For example `author.name`. */
   readonly name: string;
   readonly path: readonly string[];
 }
 
-/** Choice: deeper than any record; what lies below stays an object. */
+/** Choice: deeper than any record. What lies below stays an object. */
 const DEPTH_MAX = 16;
 
 /**
- * The leaves of a member, by its schema: objects whose members are known are gone into, arrays and open objects are leaves. So they
- * are the same for every record.
+ * Returns the leaves of a member according to its schema. Descends into objects with known members; arrays and open objects are leaves. The
+ * result is therefore the same for every record.
  */
 export function leavesOf(path: readonly string[], selection: Selection, schema: JsonSchema): readonly Leaf[] {
   if (isArraySchema(schema)) return [leaf(path)];
@@ -41,9 +41,9 @@ function leaf(path: readonly string[]): Leaf {
 }
 
 /**
- * A record without objects in it: `{"a":{"b":1}}` is `{"a.b":1}`. The leaves stand first and are never absent; an open object gives
- * its own members in place of its leaf, and null where it has none. Arrays stay. Where an open object's own names have dots and
- * make a name that is there already, the first stays.
+ * Returns a record without nested objects: `{"a":{"b":1}}` becomes `{"a.b":1}`. The leaves come first and are never absent. The members of
+ * an open object replace its leaf; an empty one yields null. Arrays stay. If names with dots in an open object produce a name that already
+ * exists, the first one is kept.
  */
 export function flattened(record: JsonObject, leaves: readonly Leaf[]): JsonObject {
   const flat = new Map<string, JsonValue>();
@@ -61,7 +61,7 @@ function spread(flat: Map<string, JsonValue>, name: string, value: JsonValue, de
   for (const [key, inner] of entries) spread(flat, `${name}.${key}`, inner, depth + 1);
 }
 
-/** Null where there is nothing. Of arrays there are no leaves inside, so none is passed through. */
+/** Returns null if there is no value. Arrays contain no leaves, so the path never leads through one. */
 export function valueAt(record: JsonObject, path: readonly string[]): JsonValue {
   let value: JsonValue = record;
   for (const name of path) {

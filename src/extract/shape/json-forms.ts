@@ -6,7 +6,7 @@ export function isList(value: unknown): value is readonly unknown[] {
   return Array.isArray(value);
 }
 
-/** The names in a list of names, or of an object's members. */
+/** Returns the names in a list of names, or the member names of an object. */
 export function namesOf(value: unknown): readonly string[] {
   if (isObject(value)) return Object.keys(value);
   return isNames(value) ? value : [];
@@ -16,7 +16,7 @@ export function isNames(value: unknown): value is readonly string[] {
   return isList(value) && value.every((item) => typeof item === 'string');
 }
 
-/** What a JSON pointer, as a URI fragment has it, leads to; undefined where that is nothing. */
+/** Returns the value at a JSON pointer in URI fragment form; undefined if there is none. */
 export function targetOf(root: unknown, pointer: string): unknown {
   let at = root;
   for (const part of pointer.split('/').slice(1)) {

@@ -1,17 +1,17 @@
 import { RE2JS } from 're2js';
 
-/** Choice: longer ones are no patterns that people write. */
+/** Choice: longer patterns are not written by people. */
 const PATTERN_CHARACTERS_MAX = 1_000;
-/** Choice: `^[a-z]{1,255}$` has some 510. */
+/** Choice: `^[a-z]{1,255}$` has about 510. */
 const PROGRAM_SIZE_MAX = 1_000;
 /**
- * Characters once all repeats are written out, counted before anything is compiled. Choice: above `PROGRAM_SIZE_MAX`, because the
- * engine joins alternatives such as `a|b|c`. Measured: a pattern of so many takes 8 ms to compile; without the bound 990 characters took
- * 0.2 s.
+ * Maximum number of characters after expanding all repeats, counted before anything is compiled. Choice: above `PROGRAM_SIZE_MAX`, because
+ * the engine merges alternatives such as `a|b|c`. Measured: a pattern of this size takes 8 ms to compile; without the limit, 990 characters
+ * took 0.2 s.
  */
 const REPEATED_SIZE_MAX = 4_000;
 /**
- * Characters times the size of the pattern's program, for all patterns of one record.
+ * Limit for characters times the size of the pattern's program, over all patterns of one record.
  * Measured: a pattern made to be slow takes 0.1 µs for each, so a record takes 0.2 s at most.
  */
 const STEPS_PER_RECORD_MAX = 2_000_000;
@@ -25,10 +25,10 @@ export interface SafePattern {
   test(text: string): boolean;
 }
 
-/** The patterns of one record took too many steps; the record can't be said to hold to its schema. */
+/** Thrown when the patterns of one record took too many steps, so its validity is unknown. */
 export class TooManySteps extends Error {}
 
-/** How much of a record's steps is left. */
+/** Counts the remaining steps of a record. */
 export class StepBudget {
   #left = STEPS_PER_RECORD_MAX;
 
@@ -43,13 +43,13 @@ export class StepBudget {
 }
 
 /**
- * A pattern of JSON Schema in an engine whose time grows with the text alone; one that it can't take, or would take for something
- * else, is refused.
+ * Compiles a JSON Schema pattern for an engine whose running time is linear in the text. Rejects patterns that the engine does not support
+ * or would interpret differently.
  */
 export function compilePattern(source: string): CompiledPattern {
   if (source.length > PATTERN_CHARACTERS_MAX)
     return { kind: 'fault', message: `A pattern must have at most ${PATTERN_CHARACTERS_MAX} characters.` };
-  if (!isRegex(source)) return { kind: 'fault', message: 'This is no pattern of ECMA-262 with the flag u.' };
+  if (!isRegex(source)) return { kind: 'fault', message: 'This is not a valid ECMA-262 pattern with the flag u.' };
   if (repeatedSize(source) > REPEATED_SIZE_MAX) return { kind: 'fault', message: 'This pattern repeats too much.' };
   try {
     const compiled = RE2JS.compile(RE2JS.translateRegExp(translate(source)));
@@ -58,7 +58,7 @@ export function compilePattern(source: string): CompiledPattern {
     return { kind: 'ok', pattern: { programSize, test: (text) => compiled.test(text) } };
   } catch {
     const message =
-      'This pattern is not taken: look-around, back references, flags and large repeats are not supported.';
+      'This pattern is rejected: look-around, back references, flags and large repeats are not supported.';
     return { kind: 'fault', message };
   }
 }
@@ -69,9 +69,9 @@ const GROUP = String.raw`\((?:\?(?:[:=!]|<[=!]|<[^>]*>))?`;
 const QUANTIFIER = String.raw`[*+?]|\{\d+(?:,\d*)?\}`;
 const TOKENS = new RegExp(`${ESCAPE}|${CLASS}|${GROUP}|${QUANTIFIER}|.`, 'gsu');
 
-/** How many characters a valid pattern has when every repeat is written out: `(ab{3}){2}` has some 10. Takes one pass over it. */
+/** Returns the length of a valid pattern after expanding every repeat: `(ab{3}){2}` has about 10. Takes a single pass. */
 export function repeatedSize(source: string): number {
-  // Of each group that is open: what stands before its last part, and that part, which a quantifier may follow.
+  // For each open group: the size before its last part, and the size of that part, to which a quantifier may apply.
   const outer: { before: number; last: number }[] = [];
   let level = { before: 0, last: 0 };
   for (const [token] of source.matchAll(TOKENS)) {
@@ -92,14 +92,14 @@ export function repeatedSize(source: string): number {
   return level.before + level.last;
 }
 
-/** `\s` of ECMA-262; the engine's own has the ASCII ones alone. */
+/** `\s` of ECMA-262. The engine's own class contains only the ASCII characters. */
 const SPACES = String.raw`\t-\r \x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}\x{feff}`;
-/** All others: a class within a class can't be negated. */
+/** All other characters: a class within a class cannot be negated. */
 const NO_SPACES = String.raw`\x00-\x08\x0e-\x1f\x21-\x{9f}\x{a1}-\x{167f}\x{1681}-\x{1fff}\x{200b}-\x{2027}\x{202a}-\x{202e}\x{2030}-\x{205e}\x{2060}-\x{2fff}\x{3001}-\x{fefe}\x{ff00}-\x{10ffff}`;
-/** `.` of ECMA-262; the engine's own is anything but `\n`. */
+/** `.` of ECMA-262. The engine's own matches everything except `\n`. */
 const NO_LINE_END = String.raw`[^\n\r\x{2028}\x{2029}]`;
 
-/** The same pattern in the engine's words, where `translateRegExp` leaves what means something else there. `source` is sound. */
+/** Translates the constructs that mean something else in the engine and that `translateRegExp` leaves unchanged. `source` is valid. */
 function translate(source: string): string {
   let isInClass = false;
   const parts = /\\u(d[89ab]..)\\u(d[c-f]..)|\\.|\(\?.|./gisu;
@@ -109,26 +109,26 @@ function translate(source: string): string {
     if (part === '\\S') return isInClass ? NO_SPACES : `[^${SPACES}]`;
     if (isInClass) {
       if (part === ']') isInClass = false;
-      // The engine would read `[:alpha:]` for a class of its own.
+      // The engine would read `[:alpha:]` as a class of its own.
       return part === '[' ? '\\[' : part === '\\b' ? '\\x08' : part;
     }
     if (part === '[') isInClass = true;
     if (part === '.') return NO_LINE_END;
-    // `\12` would be an octal number there, and `\k` the letter.
+    // The engine would read `\12` as an octal number and `\k` as a letter.
     if (/^\\[1-9k]|^\(\?[^:<]/.test(part)) throw new Error(`${part} is not supported`);
     return part;
   });
 }
 
-/** Two escapes that are one character. */
+/** Joins two escapes that form one character. */
 function codePoint(high: string, low: string): string {
   const character = String.fromCharCode(Number.parseInt(high, 16), Number.parseInt(low, 16));
   return `\\x{${character.codePointAt(0)?.toString(16)}}`;
 }
 
 /**
- * Whether a pattern of names may be run by the platform's own engine, which the library uses for `patternProperties`: no groups, no
- * alternatives, and at most one quantifier, behind an anchor. Such a pattern takes one pass and can't backtrack.
+ * Returns whether a pattern for names may run in the platform's own engine, which the library uses for `patternProperties`: no groups, no
+ * alternatives, and at most one quantifier, which requires a leading anchor. Such a pattern takes one pass and cannot backtrack.
  */
 export function isPlainNamePattern(source: string): boolean {
   if (source.length > PATTERN_CHARACTERS_MAX) return false;

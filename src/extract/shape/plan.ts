@@ -1,6 +1,6 @@
-import type { FieldError } from '../../base/problem.ts';
-import type { OutputOptions } from '../../core/extraction.ts';
-import { childPointer } from '../../core/json-pointer.ts';
+import type { FieldError } from '../../contract/problem.ts';
+import type { OutputOptions } from '../../work/extraction-job.ts';
+import { childPointer } from '../../kernel/json-pointer.ts';
 import type { JsonSchema } from '../connector.ts';
 import { META } from './record-meta.ts';
 import { isArraySchema, memberOf } from './record-paths.ts';
@@ -9,10 +9,10 @@ import { canHave, select, selectAll, takeOut, type Selection } from './selection
 /** One top-level member of a shaped record. */
 export interface OutputMember {
   readonly name: string;
-  /** Where its value stands in the record. */
+  /** Path of its value in the record. */
   readonly path: readonly string[];
   readonly selection: Selection;
-  /** Of its value. */
+  /** Schema of its value. */
   readonly schema: JsonSchema;
 }
 
@@ -21,16 +21,17 @@ export type Planned =
   | { readonly kind: 'faults'; readonly errors: readonly FieldError[] };
 
 /**
- * What a shaped record has, told from the options and the record schema alone, so that every record and every page of a job has the
- * same members. A renamed path moves to the top level: `{"author.name": "author"}` makes a member `author` of it.
- * Choice: `_meta` is always there, whole; naming it in `fields` changes nothing, and it can be neither renamed nor a new name.
+ * Derives the members of a shaped record from the options and the record schema alone, so that every record and every page of a job has the
+ * same members. A renamed path moves to the top level: `{"author.name": "author"}` creates a member `author`.
+ * Choice: `_meta` is always present and complete. Naming it in `fields` has no effect, and it can be neither renamed nor used as a new
+ * name.
  */
 export function planOutput(output: Pick<OutputOptions, 'fields' | 'rename'>, record: JsonSchema): Planned {
   const errors: FieldError[] = [];
   const selection = selectFields(output.fields, record, errors);
   const renamed = Object.entries(output.rename)
     .map(([text, name]) => ({ text, name, path: text.split('.') }))
-    // The deepest first, so that a member is taken out of its object before the object itself is.
+    // The deepest come first, so that a member is taken out of its object before the object itself is.
     .sort((a, b) => b.path.length - a.path.length);
   const order = [...selection.keys()];
   const moved: OutputMember[] = [];
@@ -76,7 +77,7 @@ function renameFault(text: string, path: readonly string[], record: JsonSchema):
   return { pointer, code: 'unknown_path', message: 'This is not among the fields; name it in output.fields as well.' };
 }
 
-/** What a path gives: behind an array, a list of what its items have. */
+/** Returns the schema at a path. Behind an array it is a list of the items' values. */
 function schemaAt(record: JsonSchema, path: readonly string[]): JsonSchema {
   let schema = record;
   let isList = false;
@@ -96,6 +97,6 @@ function collisions(members: readonly OutputMember[]): FieldError[] {
     .map(({ name, path }) => ({
       pointer: childPointer('/output/rename', path.join('.')),
       code: 'name_collision',
-      message: `Another field is called ${JSON.stringify(name)} as well.`,
+      message: `Another field already has the name ${JSON.stringify(name)}.`,
     }));
 }

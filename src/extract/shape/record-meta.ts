@@ -1,18 +1,17 @@
 import type { JsonObject } from '../connector.ts';
 
-/** The member that every record has beside its fields. */
-export const META = '_meta';
+export { META } from '../../contract/vocabulary.ts';
 
 /**
- * Its members, in the order of CSV's last columns. Source: open points, section 5. Choice: `truncated` is no column, because it would
+ * Its members, in the order of CSV's last columns. Source: contract, 13.2. Choice: `truncated` is not a column, because it would
  * change every CSV for a few records; the job's `notes` report it.
  */
 export const META_NAMES = ['id', 'seq', 'source_url', 'fetched_at'] as const;
 
 /**
- * `seq` is the record's place in its job, from 1. It may be left out of a record that is shaped before its place is known; it is then told
- * when the record is written (`RecordWriter.records`). `truncated` is true where the record was cut to its largest size; absent where it
- * was not.
+ * `seq` is the record's number in its job, from 1. It may be absent from a record that is shaped before its number is known; it is then
+ * added when the record is written (`RecordWriter.records`). `truncated` is true if the record was truncated to the maximum size, and
+ * absent otherwise.
  */
 export interface RecordMeta extends JsonObject {
   readonly id: string;

@@ -1,22 +1,25 @@
 import type { JsonObject, JsonSchema, JsonValue } from '../connector.ts';
 
-/** What a record schema says of a member: that there is none, its schema, or nothing at all. */
+/** What a record schema states about a member: that it does not exist, its schema, or nothing at all. */
 export type Member =
   | { readonly kind: 'none' }
   | { readonly kind: 'known'; readonly schema: JsonSchema }
   | { readonly kind: 'open' };
 
-/** Choice: deeper than any record schema is; it ends a walk through schemas that hold each other. */
+/** Choice: deeper than any record schema. Ends the traversal of schemas that contain each other. */
 const DEPTH_MAX = 16;
 
-/** The member `name` of what `schema` describes; items of arrays are looked into, because paths map over arrays. */
+/** Returns the member `name` of what `schema` describes. Looks into the items of arrays, because paths map over arrays. */
 export function memberOf(schema: JsonSchema, name: string, depth = 0): Member {
   if (depth > DEPTH_MAX || schema['$ref'] !== undefined) return { kind: 'open' };
   const found = branchesOf(schema).map((branch) => ownMember(branch, name, depth));
   return found.find(({ kind }) => kind === 'known') ?? found.find(({ kind }) => kind === 'open') ?? { kind: 'none' };
 }
 
-/** The members of an object that has these alone, in their order; null for arrays, for open objects and for what is no object. */
+/**
+ * Returns the members of an object that can have no others, in order. Null for arrays, for open objects and for values that are not
+ * objects.
+ */
 export function closedMembers(schema: JsonSchema): readonly (readonly [name: string, schema: JsonSchema])[] | null {
   const objects = branchesOf(schema).filter((branch) => !isNull(branch));
   const [only] = objects;
@@ -46,7 +49,7 @@ function openMember(schema: JsonSchema): Member {
   return additional === null ? { kind: 'open' } : { kind: 'known', schema: additional };
 }
 
-/** A schema itself, or what it is one of. */
+/** Returns the schema itself, or its alternatives. */
 function branchesOf(schema: JsonSchema): readonly JsonSchema[] {
   const either = schema['anyOf'] ?? schema['oneOf'];
   if (!Array.isArray(either)) return [schema];
@@ -54,8 +57,8 @@ function branchesOf(schema: JsonSchema): readonly JsonSchema[] {
 }
 
 /**
- * Choice: an object that names its members is held to have no others, unless it says so: connectors' schemas state all that a
- * record has.
+ * Choice: an object schema with `properties` allows no other members unless it states so, because connectors' schemas describe everything
+ * that a record has.
  */
 function isOpen(schema: JsonSchema): boolean {
   const additional = schema['additionalProperties'];
@@ -68,7 +71,7 @@ function mayBe(schema: JsonSchema, type: 'object' | 'array'): boolean {
   return Array.isArray(named) ? (named as readonly JsonValue[]).includes(type) : named === type;
 }
 
-/** Whether one of its forms is an array. */
+/** Returns whether one of its alternatives is an array. */
 export function isArraySchema(schema: JsonSchema): boolean {
   return branchesOf(schema).some((branch) => branch['type'] !== undefined && mayBe(branch, 'array'));
 }

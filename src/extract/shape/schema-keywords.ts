@@ -1,4 +1,4 @@
-/** What stands under a keyword of JSON Schema, as far as checking and copying it needs to know. */
+/** Form of the value of a JSON Schema keyword, as far as validating and copying it requires. */
 export type KeywordForm =
   | 'schema'
   | 'schemas'
@@ -21,12 +21,12 @@ export type KeywordForm =
   | 'refused';
 
 /**
- * The keywords that are held to; all others are annotations and left out. Source: JSON Schema 2020-12 (validation and applicator
- * vocabularies) and what the drafts 4, 7 and 2019-09 have besides.
+ * The keywords that are enforced; all others are annotations and omitted. Source: JSON Schema 2020-12 (validation and applicator
+ * vocabularies), plus what the drafts 4, 7 and 2019-09 add.
  */
 export const KEYWORDS: ReadonlyMap<string, KeywordForm> = new Map<string, KeywordForm>([
   ['$ref', 'ref'],
-  // What these refer to depends on the way there, so they can't be put in place beforehand.
+  // The targets of these depend on the dynamic path, so they cannot be expanded in advance.
   ['$dynamicRef', 'refused'],
   ['$recursiveRef', 'refused'],
   ['type', 'types'],
@@ -71,6 +71,20 @@ export const KEYWORDS: ReadonlyMap<string, KeywordForm> = new Map<string, Keywor
   ['format', 'format'],
 ]);
 
+/** The keywords whose subschemas apply to the members or items of a value. Those of all others apply to the value itself. */
+export const DESCENDING: ReadonlySet<string> = new Set([
+  'properties',
+  'patternProperties',
+  'additionalProperties',
+  'unevaluatedProperties',
+  'propertyNames',
+  'prefixItems',
+  'items',
+  'additionalItems',
+  'unevaluatedItems',
+  'contains',
+]);
+
 export const TYPES: ReadonlySet<unknown> = new Set([
   'null',
   'boolean',
@@ -81,7 +95,7 @@ export const TYPES: ReadonlySet<unknown> = new Set([
   'string',
 ]);
 
-/** The standard's formats that the library knows; others are annotations, as the standard has it. */
+/** The standard formats that the library supports. Others are annotations, as the standard defines. */
 export const FORMATS: ReadonlySet<string> = new Set([
   'date',
   'time',
@@ -102,7 +116,7 @@ export const FORMATS: ReadonlySet<string> = new Set([
 
 export type Draft = '4' | '7' | '2019-09' | '2020-12';
 
-/** `$schema` → the draft; null for one that is not known. Without one it is the newest. */
+/** Maps `$schema` to the draft; null if it is unknown. The newest draft if it is absent. */
 export function draftOf(uri: unknown): Draft | null {
   if (uri === undefined) return '2020-12';
   if (typeof uri !== 'string') return null;

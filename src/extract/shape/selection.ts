@@ -1,16 +1,16 @@
 import type { JsonObject, JsonSchema, JsonValue } from '../connector.ts';
 import { asObject, closedMembers, memberOf } from './record-paths.ts';
 
-/** What is taken of a value: all of it, or the members named. The order of the members is that of the output. */
+/** What is taken of a value: the whole value, or the named members. The order of the members is that of the output. */
 export type Selection = 'whole' | Map<string, Selection>;
 
-/** All members of the record schema, in its order. */
+/** Selects all members of the record schema, in its order. */
 export function selectAll(record: JsonSchema): Map<string, Selection> {
   const names = Object.keys(asObject(record['properties']) ?? {});
   return new Map(names.map((name) => [name, 'whole']));
 }
 
-/** Adds a path; a path to a whole object holds those into it. */
+/** Adds a path. A path to a whole object includes the paths into it. */
 export function select(selection: Map<string, Selection>, path: readonly string[]): void {
   let at = selection;
   for (const [index, name] of path.entries()) {
@@ -25,7 +25,7 @@ export function select(selection: Map<string, Selection>, path: readonly string[
   }
 }
 
-/** Whether the record schema can have something at the path. */
+/** Returns whether the record schema allows a value at the path. */
 export function canHave(record: JsonSchema, path: readonly string[]): boolean {
   let schema = record;
   for (const name of path) {
@@ -37,8 +37,8 @@ export function canHave(record: JsonSchema, path: readonly string[]): boolean {
 }
 
 /**
- * Takes a path out of a selection, and what it selected of it: null where the path is not selected, or lies in an object whose
- * members the schema does not tell. Objects that are left without a member are taken out as well.
+ * Removes a path from a selection and returns what was selected there. Returns null if the path is not selected, or lies in an object whose
+ * members the schema does not define. Also removes objects that are left without members.
  */
 export function takeOut(
   selection: Map<string, Selection>,
@@ -68,7 +68,7 @@ function membersOf(schema: JsonSchema): Map<string, Selection> | null {
   return members === null ? null : new Map(members.map(([name]) => [name, 'whole']));
 }
 
-/** The part of a value that is selected. Arrays are mapped over; where an object should stand and does not, it is null. */
+/** Returns the selected part of a value. Maps over arrays; null where an object is expected but missing. */
 export function project(value: JsonValue | undefined, selection: Selection): JsonValue {
   if (value === undefined) return null;
   if (selection === 'whole' || value === null) return value;
@@ -78,7 +78,7 @@ export function project(value: JsonValue | undefined, selection: Selection): Jso
   return Object.fromEntries([...selection].map(([name, inner]) => [name, project(own(object, name), inner)]));
 }
 
-/** The value at a path; an array gives those of its items, in one list. */
+/** Returns the value at a path. An array yields the values of its items, in one list. */
 export function pick(value: JsonValue | undefined, path: readonly string[]): JsonValue {
   if (value === undefined) return null;
   const [name, ...rest] = path;

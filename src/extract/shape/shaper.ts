@@ -1,6 +1,6 @@
-import type { FieldError } from '../../base/problem.ts';
-import { unreachable } from '../../base/brand.ts';
-import type { OutputOptions } from '../../core/extraction.ts';
+import type { FieldError } from '../../contract/problem.ts';
+import { unreachable } from '../../kernel/brand.ts';
+import type { OutputOptions } from '../../work/extraction-job.ts';
 import type { JsonObject, JsonSchema, JsonValue } from '../connector.ts';
 import { fitRecord, jsonBytes, type FitBounds } from './fit-record.ts';
 import { flattened, leavesOf, type Leaf } from './flatten.ts';
@@ -13,9 +13,9 @@ import { pick, project } from './selection.ts';
 export type Shaped =
   /** `_meta` is its last member; `_meta.truncated` is true if the record was truncated. */
   | { readonly kind: 'record'; readonly value: JsonObject }
-  /** It does not hold to the schema, and such records are left out. `detail` is for the operator alone. */
+  /** The record does not match the schema, and such records are dropped. `detail` is for the operator only. */
   | { readonly kind: 'dropped'; readonly detail: string }
-  /** The same, and the job ends with `schema_mismatch`. */
+  /** The same, but the job ends with `schema_mismatch`. */
   | { readonly kind: 'failed'; readonly detail: string };
 
 export type FullRecord = JsonObject & { readonly [META]: RecordMeta };
@@ -26,13 +26,13 @@ export interface Shaper {
    * the customer's schema, and dropped if it cannot be truncated.
    */
   shape(record: FullRecord, bounds?: FitBounds): Shaped;
-  /** Whether a record may be left out. */
+  /** Whether records may be dropped. */
   readonly mayDrop: boolean;
-  /** The leaves of all its records but `_meta`'s, in order: CSV's columns. */
+  /** The leaves of all records except those of `_meta`, in order: CSV's columns. */
   readonly columns: readonly Leaf[];
 }
 
-/** The columns of a job's records, without what checks them: its patterns take long to compile. Empty where the options are wrong. */
+/** Returns the columns of a job's records without compiling its schema, whose patterns take long. Empty if the options are invalid. */
 export function columnsOfOutput(output: Pick<OutputOptions, 'fields' | 'rename'>, record: JsonSchema): readonly Leaf[] {
   const planned = planOutput(output, record);
   return planned.kind === 'ok' ? leavesOfMembers(planned.members) : [];
@@ -47,9 +47,9 @@ export type CreatedShaper =
   | { readonly kind: 'faults'; readonly errors: readonly FieldError[] };
 
 /**
- * Makes what shapes the records of one job: fields, then new names, then flattening, then the customer's schema, which is held
- * against the record without `_meta`. All that can be wrong with the options is said here, before anything is fetched; pointers
- * start at the request's body.
+ * Creates the shaper of one job's records. It applies fields, then renames, then flattening, then the customer's schema, which is checked
+ * against the record without `_meta`. All errors in the options are reported here, before anything is fetched; pointers start at the
+ * request body.
  */
 export function createShaper(output: OutputOptions, recordSchema: JsonSchema): CreatedShaper {
   const planned = planOutput(output, recordSchema);

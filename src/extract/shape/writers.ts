@@ -1,36 +1,34 @@
-import { unreachable } from '../../base/brand.ts';
-import type { OutputFormat } from '../../core/extraction.ts';
+import { unreachable } from '../../kernel/brand.ts';
+import type { OutputFormat } from '../../work/extraction-job.ts';
 import type { JsonObject } from '../connector.ts';
 import { csvHeader, csvRows, type CsvOptions } from './csv.ts';
 import type { Leaf } from './flatten.ts';
 
 /**
- * Records are stored as NDJSON, a chunk for each step. A writer turns chunk after chunk into the bytes of a page or a file of one
- * format; it holds a chunk at most, however many there are.
+ * Records are stored as NDJSON, one chunk per step. A writer converts chunk after chunk into the bytes of a page or a file in one format.
+ * It holds at most one chunk, however many there are.
  */
 export interface RecordWriter {
-  /** `content-type` of what it writes. */
+  /** `content-type` of the output. */
   readonly contentType: string;
   /**
-   * What stands before the first record. `isFirst`: of a page, whether it begins with the job's first record, or is the only one of
-   * a job that has ended without any.
+   * Returns the prefix written before the first record (`[`, or the CSV header). `isFirst` is true for a page that starts with the job's
+   * first record, or that is the only one of a job that ended without records.
    */
   begin(isFirst: boolean): Buffer;
-  /**
-   * The bytes of a chunk's records. Where `firstSeq` is given, the records have no `_meta.seq` as yet, and get theirs from it on.
-   */
+  /** Returns the bytes of a chunk's records. If `firstSeq` is given, the records have no `_meta.seq` yet and are numbered from it. */
   records(chunk: Uint8Array, firstSeq: number | null): Buffer;
-  /** What stands behind the last. */
+  /** Returns the suffix written after the last record. */
   end(): Buffer;
 }
 
 export interface WriterOptions {
   readonly format: OutputFormat;
   readonly csv: CsvOptions;
-  /** Of the job's shaper. */
+  /** The columns of the job's shaper. */
   readonly columns: readonly Leaf[];
   /**
-   * What a JSON page has around its records, or null for a file: a plain array. The text is put behind the records' array, for
+   * What encloses the records of a JSON page, or null for a file: a plain array. The text is written after the array of records, for
    * example `,"has_more":false,"next_cursor":null`.
    */
   readonly page: { readonly tail: string } | null;
@@ -40,7 +38,7 @@ const EMPTY = Buffer.alloc(0);
 const BOM = '\uFEFF';
 const LINE_FEED = 0x0a;
 
-/** Of one page or file; a writer counts, so it serves once. */
+/** Creates the writer of one page or file. A writer counts records, so it can be used only once. */
 export function createWriter(options: WriterOptions): RecordWriter {
   switch (options.format) {
     case 'json':
@@ -76,8 +74,8 @@ function jsonWriter(page: WriterOptions['page']): RecordWriter {
 }
 
 /**
- * Choice: byte order mark and header stand on the page that begins with the job's first record alone, or on that of a job that has
- * ended without one, so that the pages, put one behind the other, are one file.
+ * Choice: only the page that starts with the job's first record, or the page of a job that ended without records, has the byte order mark
+ * and the header. The concatenated pages are therefore one valid file.
  */
 function csvWriter({ csv, columns }: WriterOptions): RecordWriter {
   return {
@@ -98,7 +96,7 @@ function csvWriter({ csv, columns }: WriterOptions): RecordWriter {
   };
 }
 
-/** The stored form of shaped records. */
+/** Encodes shaped records in the storage format. */
 export function encodeRecords(records: readonly JsonObject[]): Buffer {
   return Buffer.from(
     joined(
@@ -109,13 +107,13 @@ export function encodeRecords(records: readonly JsonObject[]): Buffer {
   );
 }
 
-/** The part of a chunk from its record `from` on (0 is the first), `count` of them at most; a view, nothing is copied. */
+/** Returns the records of a chunk from index `from` (0 is the first), at most `count` of them. The result is a view; nothing is copied. */
 export function sliceRecords(chunk: Uint8Array, from: number, count: number): Uint8Array {
   const start = lineStart(chunk, 0, from);
   return chunk.subarray(start, lineStart(chunk, start, count));
 }
 
-/** Where the line begins that lies `lines` behind `offset`; the chunk's end when there are not so many. */
+/** Returns the offset of the line that is `lines` after `offset`; the chunk's end if there are fewer. */
 function lineStart(chunk: Uint8Array, offset: number, lines: number): number {
   let at = offset;
   for (let line = 0; line < lines && at < chunk.length; line++) {
@@ -129,7 +127,7 @@ function joined(lines: readonly string[], between: string, last: string): string
   return lines.length === 0 ? '' : `${lines.join(between)}${last}`;
 }
 
-/** `_meta` is a record's last member and has members, so a line ends in `}}`, and what is put before that is `_meta`'s. */
+/** `_meta` is a record's last member and is not empty, so each line ends in `}}`, and text inserted before that becomes part of `_meta`. */
 function numbered(chunk: Uint8Array, firstSeq: number | null): readonly string[] {
   const lines = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).toString('utf8').split('\n');
   if (lines.at(-1) === '') lines.pop();

@@ -1,23 +1,23 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { CONNECTORS } from '../../../src/extract/connectors/index.ts';
+import { CONNECTORS } from '../../../src/extract/connectors/connector-table.ts';
 import { bearer } from '../../support/manage.ts';
 import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
 
-describe('the catalogue', () => {
+describe('GET /v1/connectors', () => {
   let server: SharedServer;
   beforeAll(async () => {
     server = await sharedServer();
   });
   const ask = (path: string) => bearer(server.url, server.secretKey, 'GET', path);
 
-  test('has all connectors, each as its own path shows it', async () => {
+  test('the catalogue lists all connectors, each as under its own path', async () => {
     const { json } = await ask('/v1/connectors');
     const data = json['data'] as { id: string; operations: { name: string }[] }[];
     expect(data.map(({ id }) => id)).toEqual(CONNECTORS.map(({ id }) => id));
     for (const connector of data) expect((await ask(`/v1/connectors/${connector.id}`)).json).toEqual(connector);
   });
 
-  test('has of each operation what a request needs', async () => {
+  test('the catalogue contains for each operation what a request needs', async () => {
     const { json } = await ask('/v1/connectors');
     for (const connector of json['data'] as { operations: Record<string, unknown>[] }[]) {
       expect(connector).toMatchObject({ rate_policy: expect.any(String) as string });
@@ -31,7 +31,7 @@ describe('the catalogue', () => {
     }
   });
 
-  test('answers 404 to what it has not', async () => {
+  test('an unknown connector is 404', async () => {
     expect((await ask('/v1/connectors/none')).json).toMatchObject({ status: 404, code: 'not_found' });
     expect((await ask('/v1/connectors?cursor=x')).json).toMatchObject({ status: 400, code: 'invalid_request' });
   });

@@ -9,7 +9,7 @@ describe.each(TRANSPORTS)('POST /v1/decide, 200, over %s', (transport) => {
     server = await sharedServer(transport);
   });
 
-  test('a calm request is allowed, with every field of the answer', async () => {
+  test('a calm request is allowed, with every field of the response', async () => {
     const answer = await decide(server.url, server.secretKey);
     expect(answer.status).toBe(200);
     expect(answer.headers['content-type']).toBe('application/json');
@@ -31,7 +31,7 @@ describe.each(TRANSPORTS)('POST /v1/decide, 200, over %s', (transport) => {
     expect(answer.json['request_id']).toMatch(/^req_[0-9A-HJKMNP-TV-Z]{26}$/);
   });
 
-  test('fingerprint_hash is what lists go by: a block for it stops the next request of that session', async () => {
+  test('fingerprint_hash is the key of list entries: a block for it stops the next request of that session', async () => {
     const body = { ...newcomer(), session_token: 'to be blocked "é' };
     const { fingerprint_hash: fingerprint } = (await decide(server.url, server.secretKey, body)).json;
     expect(fingerprint).toBe(fingerprintOf(body.session_token));
@@ -49,19 +49,22 @@ describe.each(TRANSPORTS)('POST /v1/decide, 200, over %s', (transport) => {
     expect(answer.json).toMatchObject({ session_mode: 'full', fingerprint_hash: fp });
   });
 
-  test.each(['', ' ', null, undefined])('without a session token (%j) there is no fingerprint_hash', async (token) => {
-    const { json } = await decide(server.url, server.secretKey, { ...newcomer(), session_token: token });
-    expect(json).toMatchObject({ decision: 'SOFT_CHALLENGE', session_mode: 'no_session' });
-    expect(json).not.toHaveProperty('fingerprint_hash');
-  });
+  test.each(['', ' ', null, undefined])(
+    'a request without a session token (%j) gets no fingerprint_hash',
+    async (token) => {
+      const { json } = await decide(server.url, server.secretKey, { ...newcomer(), session_token: token });
+      expect(json).toMatchObject({ decision: 'SOFT_CHALLENGE', session_mode: 'no_session' });
+      expect(json).not.toHaveProperty('fingerprint_hash');
+    },
+  );
 
-  test('a public key is answered as a secret one', async () => {
+  test('a request with a public key is answered like one with a secret key', async () => {
     const answer = await decide(server.url, server.publicKey);
     expect(answer.status).toBe(200);
     expect(answer.json['decision']).toBe('ALLOW');
   });
 
-  test('the target may be signed with or without its query', async () => {
+  test('the request target may be signed with or without its query', async () => {
     const whole = await decide(server.url, server.secretKey, CALM, { path: '/v1/decide?a=1&b=%20' });
     const pathOnly = await decide(server.url, server.secretKey, CALM, {
       path: '/v1/decide?a=1',
@@ -70,7 +73,7 @@ describe.each(TRANSPORTS)('POST /v1/decide, 200, over %s', (transport) => {
     expect([whole.status, pathOnly.status]).toEqual([200, 200]);
   });
 
-  test('another query than the signed one is refused', async () => {
+  test('a request with another query than the signed one is rejected', async () => {
     const answer = await decide(server.url, server.secretKey, CALM, {
       path: '/v1/decide?a=2',
       signedPath: '/v1/decide?a=1',
@@ -78,7 +81,7 @@ describe.each(TRANSPORTS)('POST /v1/decide, 200, over %s', (transport) => {
     expect(answer.json['code']).toBe('invalid_signature');
   });
 
-  test('a signature in upper case verifies', async () => {
+  test('a signature in upper case is accepted', async () => {
     const { signRequest } = await import('../../../src/client/sign.ts');
     const now = Math.floor(Date.now() / 1000);
     const body = JSON.stringify(CALM);
@@ -96,12 +99,12 @@ describe.each(TRANSPORTS)('POST /v1/decide, 200, over %s', (transport) => {
     expect(answer.status).toBe(200);
   });
 
-  test('any content type is taken', async () => {
+  test('any content type is accepted', async () => {
     const answer = await decide(server.url, server.secretKey, CALM, { headers: { 'content-type': 'text/plain' } });
     expect(answer.status).toBe(200);
   });
 
-  test('500 requests at once are each answered, with ids of their own', async () => {
+  test('500 concurrent requests are all answered, each with an id of its own', async () => {
     const answers = await Promise.all(Array.from({ length: 500 }, () => decide(server.url, server.secretKey)));
     expect(answers.every(({ status }) => status === 200)).toBe(true);
     expect(new Set(answers.map(({ json }) => json['request_id'])).size).toBe(500);

@@ -5,10 +5,10 @@ import { sharedServer, type SharedServer } from '../../support/shared-server.ts'
 const MALFORMED: readonly (readonly [string, string | Uint8Array])[] = [
   ['an empty body', ''],
   ['text', 'hello'],
-  ['a cut object', '{"ip":"1.2.3.4"'],
-  ['a trailing comma', '{"ip":"1.2.3.4",}'],
-  ['a byte order mark', '\uFEFF{}'],
-  ['a NUL after the object', '{}\0'],
+  ['a truncated object', '{"ip":"1.2.3.4"'],
+  ['an object with a trailing comma', '{"ip":"1.2.3.4",}'],
+  ['an object after a byte order mark', '\uFEFF{}'],
+  ['an object followed by a NUL', '{}\0'],
   ['64 KB of brackets', '['.repeat(65_536 >> 11)],
   ['invalid UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
 ];
@@ -18,11 +18,11 @@ const INVALID: readonly (readonly [string, string])[] = [
   ['a string', '"x"'],
   ['null', 'null'],
   ['a number', '7'],
-  ['33 levels', `{"a":${'['.repeat(32)}${']'.repeat(32)}}`],
+  ['33 levels deep', `{"a":${'['.repeat(32)}${']'.repeat(32)}}`],
   ['64 KiB of brackets', '['.repeat(65_536)],
-  ['a name twice', '{"session_token":"a","session_token":""}'],
-  ['a name twice, once escaped', '{"session_token":"a","session\\u005ftoken":""}'],
-  ['__proto__ twice', '{"__proto__":1,"__proto__":2}'],
+  ['an object with a repeated name', '{"session_token":"a","session_token":""}'],
+  ['an object with a repeated name, once escaped', '{"session_token":"a","session\\u005ftoken":""}'],
+  ['an object with __proto__ twice', '{"__proto__":1,"__proto__":2}'],
 ];
 
 const WRONG_TYPES: readonly (readonly [string, unknown])[] = [
@@ -47,7 +47,7 @@ describe.each(TRANSPORTS)('POST /v1/decide, 400, over %s', (transport) => {
     server = await sharedServer(transport);
   });
 
-  test.each(MALFORMED)('%s is malformed JSON', async (_name, body) => {
+  test.each(MALFORMED)('a request body that is %s is malformed_json', async (_name, body) => {
     const answer = await decide(server.url, server.secretKey, body);
     expect(answer.status).toBe(400);
     expect(answer.headers['content-type']).toBe('application/problem+json');
@@ -59,20 +59,20 @@ describe.each(TRANSPORTS)('POST /v1/decide, 400, over %s', (transport) => {
     expect(answer.headers['x-svc-rl-limit']).toBe('600000');
   });
 
-  test.each(INVALID)('%s is an invalid request', async (_name, body) => {
+  test.each(INVALID)('a request body that is %s is invalid_request', async (_name, body) => {
     const answer = await decide(server.url, server.secretKey, body);
     expect(answer.status).toBe(400);
     expect(answer.json['code']).toBe('invalid_request');
   });
 
-  test.each(WRONG_TYPES)('a wrong type at %s is named by its pointer', async (pointer, body) => {
+  test.each(WRONG_TYPES)('a wrong type at %s is reported with its pointer', async (pointer, body) => {
     const answer = await decide(server.url, server.secretKey, body);
     expect(answer.status).toBe(400);
     expect(answer.json['code']).toBe('invalid_request');
     expect(answer.json['errors']).toEqual([expect.objectContaining({ pointer, code: 'wrong_type' })]);
   });
 
-  test('an outcome that is not known is named by its pointer', async () => {
+  test('an unknown outcome is reported with its pointer', async () => {
     const answer = await decide(server.url, server.secretKey, { ...CALM, outcome: 'lost' });
     expect(answer.status).toBe(400);
     expect(answer.json).toMatchObject({
@@ -81,12 +81,12 @@ describe.each(TRANSPORTS)('POST /v1/decide, 400, over %s', (transport) => {
     });
   });
 
-  test('a pointer with text that is not ASCII comes back whole', async () => {
+  test('a pointer with non-ASCII text is returned unchanged', async () => {
     const answer = await decide(server.url, server.secretKey, { ...CALM, headers: { 'naïve-日本': {} } });
     expect(answer.json['errors']).toEqual([expect.objectContaining({ pointer: '/headers/naïve-日本' })]);
   });
 
-  test('all wrong fields are named at once', async () => {
+  test('all invalid fields are reported at once', async () => {
     const answer = await decide(server.url, server.secretKey, { ...CALM, ip: 1, url: 2, event_type: 3 });
     const pointers = (answer.json['errors'] as { pointer: string }[]).map(({ pointer }) => pointer);
     expect(pointers).toEqual(['/ip', '/url', '/event_type']);
@@ -104,12 +104,12 @@ describe.each(TRANSPORTS)('POST /v1/decide, 400, over %s', (transport) => {
     ],
     ['a lone surrogate', `{"session_token":"\\ud800","event_type":"search"}`],
     ['1e400 in a field that is not read', `{"session_token":"a","x":1e400}`],
-  ])('%s: a decision', async (_name, body) => {
+  ])('a body is accepted and decided: %s', async (_name, body) => {
     const answer = await decide(server.url, server.secretKey, body);
     expect(answer.status).toBe(200);
   });
 
-  test('the request beside a bad one is not touched', async () => {
+  test('a request concurrent with an invalid one is unaffected', async () => {
     const bodies = ['{', CALM, '[]', CALM, { ...CALM, ip: 1 }, CALM];
     const answers = await Promise.all(bodies.map((body) => decide(server.url, server.secretKey, body)));
     expect(answers.map(({ status }) => status)).toEqual([400, 200, 400, 200, 400, 200]);

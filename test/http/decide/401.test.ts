@@ -17,7 +17,7 @@ describe.each(TRANSPORTS)('POST /v1/decide, 401, over %s', (transport) => {
     return answer.json['code'];
   };
 
-  test.each(['X-SVC-Key', 'X-SVC-Ts', 'X-SVC-Rid'])('without %s: missing_credentials', async (name) => {
+  test.each(['X-SVC-Key', 'X-SVC-Ts', 'X-SVC-Rid'])('a request without %s is missing_credentials', async (name) => {
     expect(await codeOf({ [name]: null })).toBe('missing_credentials');
   });
 
@@ -29,18 +29,18 @@ describe.each(TRANSPORTS)('POST /v1/decide, 401, over %s', (transport) => {
     ['X-SVC-Rid', 'r'.repeat(129)],
     ['X-SVC-Rid', 'with space'],
     ['X-SVC-Key', ''],
-  ])('%s malformed (%s): missing_credentials', async (name, value) => {
+  ])('a request with a malformed %s (%s) is missing_credentials', async (name, value) => {
     expect(await codeOf({ [name]: value })).toBe('missing_credentials');
   });
 
   test.each([null, '', '0', 'f'.repeat(63), 'f'.repeat(65), 'g'.repeat(64), '0'.repeat(64)])(
-    'signature %s: invalid_signature',
+    'a request with the signature %s is invalid_signature',
     async (value) => {
       expect(await codeOf({ 'X-SVC-Sig': value })).toBe('invalid_signature');
     },
   );
 
-  test('an unknown key of either kind: unknown_key, with the allowance of the source address', async () => {
+  test('a request with an unknown key of either kind is unknown_key, with the rate limit of the source address', async () => {
     for (const kind of ['sk_live_', 'pk_live_']) {
       const answer = await decide(server.url, `${kind}${'A'.repeat(38)}`);
       expect(answer.status).toBe(401);
@@ -49,7 +49,7 @@ describe.each(TRANSPORTS)('POST /v1/decide, 401, over %s', (transport) => {
     }
   });
 
-  test('a wrong signature by a known key of either kind: the allowance of the source address, not of the key', async () => {
+  test('a wrong signature for a known key of either kind gets the rate limit of the source address, not of the key', async () => {
     for (const key of [server.secretKey, server.publicKey]) {
       const answer = await decide(server.url, key, CALM, { headers: { 'X-SVC-Sig': '0'.repeat(64) } });
       expect(answer.json['code']).toBe('invalid_signature');
@@ -57,7 +57,7 @@ describe.each(TRANSPORTS)('POST /v1/decide, 401, over %s', (transport) => {
     }
   });
 
-  test('another body, method, path, timestamp or id than the signed one: invalid_signature', async () => {
+  test('a request with another body, method, path, timestamp or id than the signed one is invalid_signature', async () => {
     const other = [
       decide(server.url, server.secretKey, CALM, { signedBody: '{}' }),
       decide(server.url, server.secretKey, CALM, { signedPath: '/v1/lists' }),
@@ -84,7 +84,7 @@ describe.each(TRANSPORTS)('POST /v1/decide, 401, over %s', (transport) => {
     }
   });
 
-  test('an id is accepted once per key', async () => {
+  test('a request id is accepted once per key', async () => {
     const requestId = randomUUID();
     const first = await decide(server.url, server.secretKey, CALM, { requestId });
     const again = await decide(server.url, server.secretKey, CALM, { requestId });
@@ -98,7 +98,7 @@ describe.each(TRANSPORTS)('POST /v1/decide, 401, over %s', (transport) => {
     expect(withAnotherTime.json['code']).toBe('replayed_request');
   });
 
-  test('of 40 copies at once exactly one is accepted', async () => {
+  test('exactly one of 40 concurrent copies of a request is accepted', async () => {
     const requestId = randomUUID();
     const copies = Array.from({ length: 40 }, () => decide(server.url, server.secretKey, CALM, { requestId }));
     const statuses = (await Promise.all(copies)).map(({ status }) => status);
@@ -106,20 +106,20 @@ describe.each(TRANSPORTS)('POST /v1/decide, 401, over %s', (transport) => {
     expect(statuses.filter((status) => status === 401)).toHaveLength(39);
   });
 
-  test('a bad body with a bad signature is 401, with a good one 400', async () => {
+  test('an invalid body is 401 with a wrong signature and 400 with a valid one', async () => {
     const bad = await decide(server.url, server.secretKey, '{', { headers: { 'X-SVC-Sig': '0'.repeat(64) } });
     expect(bad.status).toBe(401);
     expect((await decide(server.url, server.secretKey, '{')).status).toBe(400);
   });
 
-  test('a second X-SVC header is refused by the gate', async () => {
+  test('a repeated X-SVC header is rejected by the header validation', async () => {
     const head = `POST /v1/decide HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nX-SVC-Rid: a\r\nX-SVC-Rid: b\r\n\r\n`;
     const answer = await raw(server.url, head);
     expect(answer.statuses).toEqual([400]);
     expect(answer.closed).toBe(true);
   });
 
-  test('keys made beside the server count, and revoked ones stop counting, within 1 s', async () => {
+  test('keys created on the command line become valid, and revoked ones invalid, within 1 s', async () => {
     const { secretKey } = await newCustomer(server.url, server.dataDir);
     expect((await decide(server.url, secretKey)).status).toBe(200);
     const { gatehouse } = await import('../../support/requests.ts');

@@ -14,7 +14,7 @@ describe.each(TRANSPORTS)('limits of POST /v1/decide over %s', (transport) => {
     return `${start}${'x'.repeat(bytes - start.length - 2)}"}`;
   };
 
-  test('404 for a path that is none, as a problem', async () => {
+  test('an unknown path is 404 as a problem document', async () => {
     const answer = await send(server.url, server.secretKey, { path: '/v1/decide/' });
     expect(answer.status).toBe(404);
     expect(answer.headers['content-type']).toBe('application/problem+json');
@@ -22,15 +22,15 @@ describe.each(TRANSPORTS)('limits of POST /v1/decide over %s', (transport) => {
     expect(answer.json['request_id']).toMatch(/^req_/);
   });
 
-  test('405 with Allow and the rate-limit headers', async () => {
+  test('another method is 405 with Allow and the rate-limit headers', async () => {
     const answer = await send(server.url, server.secretKey, { method: 'PUT' });
     expect(answer.status).toBe(405);
-    expect(answer.headers['allow']).toBe('POST');
+    expect(answer.headers['allow']).toBe('POST, OPTIONS');
     expect(answer.json['code']).toBe('method_not_allowed');
     expect(answer.headers['x-svc-rl-limit']).toBeDefined();
   });
 
-  test('411 for a chunked upload', async () => {
+  test('a chunked upload is 411', async () => {
     const answer = await raw(
       server.url,
       'POST /v1/decide HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n',
@@ -40,12 +40,12 @@ describe.each(TRANSPORTS)('limits of POST /v1/decide over %s', (transport) => {
     expect(answer.closed).toBe(true);
   });
 
-  test('neither length nor transfer encoding is an empty body', async () => {
+  test('a request with neither Content-Length nor Transfer-Encoding has an empty body', async () => {
     const answer = await raw(server.url, 'POST /v1/decide HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     expect(answer.statuses).toEqual([401]);
   });
 
-  test('413 begins at 65,537 bytes exactly', async () => {
+  test('a body is 413 from exactly 65,537 bytes', async () => {
     expect((await decide(server.url, server.secretKey, bodyOf(65_536))).status).toBe(200);
     const over = await decide(server.url, server.secretKey, bodyOf(65_537));
     expect(over.status).toBe(413);
@@ -53,13 +53,13 @@ describe.each(TRANSPORTS)('limits of POST /v1/decide over %s', (transport) => {
     expect(over.headers['x-svc-rl-limit']).toBeDefined();
   });
 
-  test('413 comes before anything is read of a huge body, and ends the connection', async () => {
+  test('a huge body is 413 before any of it is read, and its connection is closed', async () => {
     const answer = await raw(server.url, 'POST /v1/decide HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n');
     expect(answer.statuses).toEqual([413]);
     expect(answer.closed).toBe(true);
   });
 
-  test('431 over 8 KiB of header', async () => {
+  test('a header over 8 KiB is 431', async () => {
     const fits = await decide(server.url, server.secretKey, CALM, { headers: { 'x-pad': 'x'.repeat(7_000) } });
     expect(fits.status).toBe(200);
     const over = await decide(server.url, server.secretKey, CALM, { headers: { 'x-pad': 'x'.repeat(9_000) } });
@@ -70,14 +70,14 @@ describe.each(TRANSPORTS)('limits of POST /v1/decide over %s', (transport) => {
     ).toBe(431);
   });
 
-  test('431 for a long target', async () => {
+  test('a long request target is 431', async () => {
     const answer = await decide(server.url, server.secretKey, CALM, { path: `/v1/decide?${'q'.repeat(9_000)}` });
     expect(answer.json['code']).toBe('headers_too_large');
   });
 
-  test('429 after the allowance, with Retry-After; the refused id may be sent again', async () => {
+  test('a request beyond the rate limit is 429 with Retry-After, and its id may be sent again', async () => {
     const { secretKey } = await newCustomer(server.url, server.dataDir, 5);
-    // All in one window: wait out the end of this one.
+    // All requests must be in one window, so this waits for the end of the current one.
     const left = 60 - (Math.floor(Date.now() / 1000) % 60);
     if (left < 5) await new Promise((done) => setTimeout(done, left * 1_000));
     const allowed = [];
@@ -95,7 +95,7 @@ describe.each(TRANSPORTS)('limits of POST /v1/decide over %s', (transport) => {
     expect(retryAfter).toBeLessThanOrEqual(60);
     expect(refused.json['retry_after']).toBe(retryAfter);
     expect(Number(refused.headers['x-svc-rl-reset']) % 60).toBe(0);
-    // Refused before the replay guard: the same id is still only rate-limited, not replayed.
+    // The rate limit is checked before the replay guard: the same id is still only rate-limited, not replayed.
     expect((await decide(server.url, secretKey, CALM, { requestId: 'again-later' })).json['code']).toBe('rate_limited');
   });
 });

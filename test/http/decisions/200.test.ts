@@ -24,7 +24,7 @@ describe.each(TRANSPORTS)('decisions answer 200 over %s', (transport) => {
     server = await sharedServer(transport);
   });
 
-  test('to the id of an answer: what was answered, what it was about and why', async () => {
+  test('the id of a decision returns the decision, its subject and its reasons', async () => {
     const before = Math.floor(Date.now() / 1000);
     const answer = await decided(server.url, server.secretKey, { ...CURL, event_type: 'LOGIN' });
     const shown = await call(server.url, server.secretKey, 'GET', `/v1/decisions/${String(answer['request_id'])}`);
@@ -49,7 +49,7 @@ describe.each(TRANSPORTS)('decisions answer 200 over %s', (transport) => {
     });
   });
 
-  test('to one without a session token', async () => {
+  test('a decision without a session token is returned', async () => {
     const answer = await decided(server.url, server.secretKey, {});
     const shown = await bearer(server.url, server.secretKey, 'GET', `/v1/decisions/${String(answer['request_id'])}`);
     expect(shown.json).toMatchObject({
@@ -63,7 +63,7 @@ describe.each(TRANSPORTS)('decisions answer 200 over %s', (transport) => {
     });
   });
 
-  test('as soon as it was answered, every time', async () => {
+  test('a decision can be read as soon as it was answered, every time', async () => {
     for (let i = 0; i < 100; i++) {
       const { request_id: id } = await decided(server.url, server.secretKey, CALM);
       const path = i % 2 === 0 ? `/v1/decisions/${String(id)}` : '/v1/decisions?limit=1';
@@ -73,7 +73,7 @@ describe.each(TRANSPORTS)('decisions answer 200 over %s', (transport) => {
     }
   });
 
-  test('to the list, newest first, in pages without a gap, a filter or a text', async () => {
+  test('the list returns decisions newest first, in pages without gaps, with filters and a search text', async () => {
     const { secretKey, publicKey } = await newCustomer(server.url, server.dataDir);
     const ids: { id: unknown; decision: unknown; ip: string }[] = [];
     for (let i = 0; i < 12; i++) {
@@ -109,7 +109,7 @@ describe.each(TRANSPORTS)('decisions answer 200 over %s', (transport) => {
     expect(await searched('q=')).toHaveLength(12);
   });
 
-  test('shows the label that the customer gave', async () => {
+  test("a decision shows the customer's label", async () => {
     const { request_id: id } = await decided(server.url, server.secretKey, CALM);
     await call(server.url, server.secretKey, 'POST', '/v1/labels', { request_id: id, label: 'fraud' });
     const shown = await bearer(server.url, server.secretKey, 'GET', `/v1/decisions/${String(id)}`);
@@ -118,7 +118,7 @@ describe.each(TRANSPORTS)('decisions answer 200 over %s', (transport) => {
     expect(rowsOf(listed)[0]).toMatchObject({ request_id: id, label: 'fraud' });
   });
 
-  test('shows nothing of the registry where the customer’s list allows', async () => {
+  test('a decision shows nothing of the registry if the customer’s list allows the fingerprint', async () => {
     const token = 'an allowed session';
     const hash = fingerprintOf(token);
     await call(server.url, server.secretKey, 'POST', '/v1/lists', { fingerprint_hash: hash, action: 'allow' });

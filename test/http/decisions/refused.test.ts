@@ -22,14 +22,14 @@ describe.each(TRANSPORTS)('decisions over %s', (transport) => {
     'cursor=',
     `q=${'x'.repeat(201)}`,
     'q=a&q=b',
-  ])('answer 400 to ?%s', async (query) => {
+  ])('the query ?%s is 400', async (query) => {
     for (const path of ['/v1/decisions', '/v1/lists/candidates']) {
       const answer = await bearer(server.url, server.secretKey, 'GET', `${path}?${query}`);
       expect([answer.status, answer.json['code']]).toEqual([400, 'invalid_request']);
     }
   });
 
-  test('answer 400 to the cursor of another customer and of another list', async () => {
+  test('a cursor of another customer or of another list is 400', async () => {
     await decide(server.url, server.secretKey);
     const page = await bearer(server.url, server.secretKey, 'GET', '/v1/decisions?limit=1');
     const cursor = String(page.json['next_cursor']);
@@ -43,25 +43,30 @@ describe.each(TRANSPORTS)('decisions over %s', (transport) => {
     expect(statuses.map(({ status }) => status)).toEqual([200, 400, 400]);
   });
 
-  test.each(['/v1/decisions', '/v1/decisions/id', '/v1/lists/candidates'])('answer 401 and 403 on %s', async (path) => {
-    const at = path.replace('id', requestId);
-    const unknown = await bearer(server.url, `sk_live_${'x'.repeat(38)}`, 'GET', at);
-    expect([unknown.status, unknown.json['code']]).toEqual([401, 'unknown_key']);
-    const signature = await call(server.url, server.secretKey, 'GET', at, undefined, {
-      headers: { 'X-SVC-Sig': '0'.repeat(64) },
-    });
-    expect([signature.status, signature.json['code']]).toEqual([401, 'invalid_signature']);
-    const unsigned = await call(server.url, server.secretKey, 'GET', at, undefined, { headers: { 'X-SVC-Key': null } });
-    expect([unsigned.status, unsigned.json['code']]).toEqual([401, 'missing_credentials']);
-    for (const ask of [call, bearer]) {
-      const { status, json } = await ask(server.url, server.publicKey, 'GET', at);
-      expect([status, json['code']]).toEqual([403, 'key_not_allowed']);
-    }
-    const post = await call(server.url, server.secretKey, 'POST', at, {});
-    expect([post.status, post.json['code']]).toEqual([405, 'method_not_allowed']);
-  });
+  test.each(['/v1/decisions', '/v1/decisions/id', '/v1/lists/candidates'])(
+    '%s is 401 without a valid key and 403 with a public key',
+    async (path) => {
+      const at = path.replace('id', requestId);
+      const unknown = await bearer(server.url, `sk_live_${'x'.repeat(38)}`, 'GET', at);
+      expect([unknown.status, unknown.json['code']]).toEqual([401, 'unknown_key']);
+      const signature = await call(server.url, server.secretKey, 'GET', at, undefined, {
+        headers: { 'X-SVC-Sig': '0'.repeat(64) },
+      });
+      expect([signature.status, signature.json['code']]).toEqual([401, 'invalid_signature']);
+      const unsigned = await call(server.url, server.secretKey, 'GET', at, undefined, {
+        headers: { 'X-SVC-Key': null },
+      });
+      expect([unsigned.status, unsigned.json['code']]).toEqual([401, 'missing_credentials']);
+      for (const ask of [call, bearer]) {
+        const { status, json } = await ask(server.url, server.publicKey, 'GET', at);
+        expect([status, json['code']]).toEqual([403, 'key_not_allowed']);
+      }
+      const post = await call(server.url, server.secretKey, 'POST', at, {});
+      expect([post.status, post.json['code']]).toEqual([405, 'method_not_allowed']);
+    },
+  );
 
-  test('answer 404 to an id of another customer, to one that nobody has, and to what is none', async () => {
+  test('a decision of another customer, an unknown id and a malformed id are 404', async () => {
     const other = await newCustomer(server.url, server.dataDir);
     const own = await bearer(server.url, server.secretKey, 'GET', `/v1/decisions/${requestId}`);
     expect(own.status).toBe(200);

@@ -6,7 +6,7 @@ import { bearer } from '../../support/manage.ts';
 import { startServer } from '../../support/server.ts';
 import { decideTo, startReceiver, webhookClient } from '../../support/webhooks.ts';
 
-test('after kill -9 deliveries and webhooks answer 200 as before it, what was pending goes on, and webhooks still sign', async () => {
+test('after kill -9 the same deliveries and webhooks are returned, pending ones continue, and webhooks still sign', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'gatehouse-test-'));
   onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
   const receiver = await startReceiver();

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { bearer } from '../../support/manage.ts';
 import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
 
-describe('deliveries answer 400', () => {
+describe('GET /v1/webhooks/deliveries, 400', () => {
   let server: SharedServer;
   beforeAll(async () => {
     server = await sharedServer();
@@ -18,12 +18,12 @@ describe('deliveries answer 400', () => {
     ['limit=0', '?limit'],
     ['limit=1001', '?limit'],
     ['cursor=broken', '?cursor'],
-  ])('to ?%s', async (query, pointer) => {
+  ])('the query ?%s is 400', async (query, pointer) => {
     const answer = await bearer(server.url, server.secretKey, 'GET', `/v1/webhooks/deliveries?${query}`);
     expect(answer.json).toMatchObject({ status: 400, code: 'invalid_request', errors: [{ pointer }] });
   });
 
-  test('to a parameter that is given twice; an unknown one is nothing', async () => {
+  test('a repeated parameter is 400, and an unknown one is ignored', async () => {
     const ask = (query: string): ReturnType<typeof bearer> =>
       bearer(server.url, server.secretKey, 'GET', `/v1/webhooks/deliveries?${query}`);
     expect((await ask('limit=1&limit=2')).json).toMatchObject({ status: 400, code: 'invalid_request' });

@@ -3,7 +3,7 @@ import { bearer } from '../../support/manage.ts';
 import { sharedServer } from '../../support/shared-server.ts';
 import { decideTo, startReceiver, webhookClient } from '../../support/webhooks.ts';
 
-test('a retry answers 409 while the delivery is pending, and sends nothing', async () => {
+test('a retry of a pending delivery is 409 and sends nothing', async () => {
   const server = await sharedServer();
   const receiver = await startReceiver();
   onTestFinished(() => receiver.close());

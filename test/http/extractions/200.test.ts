@@ -13,7 +13,7 @@ describe.each(TRANSPORTS)('extractions answer 200 over %s', (transport) => {
     client = extractionClient(server.url, server.secretKey);
   });
 
-  test('to the list, newest first, by status, connector and operation', async () => {
+  test('extractions are listed newest first, filtered by status, connector and operation', async () => {
     const first = await client.run(books(1));
     const second = await client.run({ ...books(1), input: { query: 'missing' } });
     const ids = async (query: string): Promise<string[]> =>
@@ -24,7 +24,7 @@ describe.each(TRANSPORTS)('extractions answer 200 over %s', (transport) => {
     expect(await ids('?operation=search.works&limit=1')).toEqual([second.id]);
   });
 
-  test('to records in every format, large ones whole', async () => {
+  test('records are returned in every format, and large ones completely', async () => {
     const { id } = await client.run(books(2_000, { collect: { mode: 'all' } }));
     const ndjson = await client.records(id, '?format=ndjson&limit=1000');
     expect(ndjson.headers['content-type']).toBe('application/x-ndjson');
@@ -38,7 +38,7 @@ describe.each(TRANSPORTS)('extractions answer 200 over %s', (transport) => {
     expect(ndjson.headers['cache-control']).toBe('no-store');
   });
 
-  test('to a cancellation, twice', async () => {
+  test('a cancellation is 200, even when it is repeated', async () => {
     const id = await client.started(books(1, {}, `held-cancelled-${transport}`));
     const first = await client.ask('POST', `/v1/extractions/${id}/cancel`);
     const again = await client.ask('POST', `/v1/extractions/${id}/cancel`, {});
@@ -46,7 +46,7 @@ describe.each(TRANSPORTS)('extractions answer 200 over %s', (transport) => {
     expect(again.json).toEqual(first.json);
   });
 
-  test('to a client that waited and went away, as to the next one', async () => {
+  test('a client that disconnected while it waited does not affect the next one', async () => {
     const id = await client.started(books(1, {}, `held-abandoned-${transport}`));
     const gone = new AbortController();
     const headers = { authorization: `Bearer ${server.secretKey}` };

@@ -13,11 +13,11 @@ describe('extractions answer 400', () => {
   });
 
   test.each([
-    ['no JSON', '{', 'malformed_json'],
+    ['not JSON', '{', 'malformed_json'],
     ['an array', '[]', 'invalid_request'],
-    ['a name twice', '{"connector":"a","connector":"b"}', 'invalid_request'],
+    ['a repeated name', '{"connector":"a","connector":"b"}', 'invalid_request'],
     ['too many levels', `{"input":${'['.repeat(40)}${']'.repeat(40)}}`, 'invalid_request'],
-  ])('to %s', async (_what, body, code) => {
+  ])('a request body that is invalid is 400: %s', async (_what, body, code) => {
     const { json } = await client.ask('POST', '/v1/extractions', body);
     expect(json).toMatchObject({ status: 400, code });
   });
@@ -33,21 +33,21 @@ describe('extractions answer 400', () => {
     ['/v1/extractions/{id}/records?partial=yes', '?partial'],
     ['/v1/extractions/{id}/records?cursor=x', '?cursor'],
     ['/v1/extractions/{id}/records?limit=1001', '?limit'],
-  ])('to GET %s', async (path, pointer) => {
+  ])('GET %s is 400', async (path, pointer) => {
     const { json } = await client.ask('GET', path.replace('{id}', id));
     expect(json).toMatchObject({ status: 400, code: 'invalid_request', errors: [{ pointer }] });
   });
 
-  test('to a parameter that is given twice', async () => {
+  test('a repeated parameter is 400', async () => {
     expect((await client.ask('GET', `/v1/extractions/${id}?wait=1&wait=1`)).status).toBe(400);
   });
 
-  test.each([[''], ['x'.repeat(256)], ['a b']])('to the Idempotency-Key %s', async (key) => {
+  test.each([[''], ['x'.repeat(256)], ['a b']])('the Idempotency-Key %s is 400', async (key) => {
     const { json } = await client.create(books(1), { 'Idempotency-Key': key });
     expect(json).toMatchObject({ status: 400, code: 'invalid_request' });
   });
 
-  test('to an Idempotency-Key that is given twice', async () => {
+  test('a repeated Idempotency-Key header is 400', async () => {
     const headers = { 'Idempotency-Key': ['a', 'b'] } as unknown as Record<string, string>;
     expect((await client.create(books(1), headers)).status).toBe(400);
   });

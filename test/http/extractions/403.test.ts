@@ -21,7 +21,7 @@ describe('extractions, sessions and the catalogue answer 403 to a public key', (
     ['DELETE', `/v1/sessions/${NOBODYS_SESSION}`, undefined],
     ['GET', '/v1/connectors', undefined],
     ['GET', '/v1/connectors/generic', undefined],
-  ])('on %s %s, signed or as Bearer, and 401 without a key', async (method, path, body) => {
+  ])('%s %s is 403 to a public key, signed or as Bearer, and 401 without a key', async (method, path, body) => {
     for (const ask of [call, bearer]) {
       const { json } = await ask(server.url, server.publicKey, method, path, body);
       expect(json).toMatchObject({ status: 403, code: 'key_not_allowed' });

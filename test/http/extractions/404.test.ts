@@ -19,7 +19,7 @@ describe('extractions answer 404', () => {
     client = extractionClient(server.url, server.secretKey);
   });
 
-  test.each([NOBODYS_EXTRACTION, 'x', 'ext_', '%00', '..%2fx'])('to the id %s', async (id) => {
+  test.each([NOBODYS_EXTRACTION, 'x', 'ext_', '%00', '..%2fx'])('the extraction id %s is 404', async (id) => {
     for (const [method, path] of PATHS)
       expect((await client.ask(method, `/v1/extractions/${id}${path}`)).json).toMatchObject({
         status: 404,
@@ -27,7 +27,7 @@ describe('extractions answer 404', () => {
       });
   });
 
-  test('to another customer’s job, which goes on', async () => {
+  test('an extraction of another customer is 404 and continues', async () => {
     const { id } = await client.run(books(1));
     const other = extractionClient(server.url, (await newCustomer(server.url, server.dataDir)).secretKey);
     for (const [method, path] of PATHS) {

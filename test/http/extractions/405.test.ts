@@ -18,7 +18,7 @@ describe('extractions, sessions and the catalogue answer 405', () => {
     ['PUT', `/v1/sessions/${NOBODYS_SESSION}`, 'DELETE, GET, HEAD'],
     ['POST', '/v1/connectors', 'GET, HEAD'],
     ['DELETE', '/v1/connectors/generic', 'GET, HEAD'],
-  ])('to %s %s', async (method, path, allow) => {
+  ])('%s %s is 405', async (method, path, allow) => {
     const { json, headers } = await bearer(server.url, server.secretKey, method, path);
     expect(json).toMatchObject({ status: 405, code: 'method_not_allowed' });
     expect(headers['allow']?.split(', ').sort().join(', ')).toBe(allow);

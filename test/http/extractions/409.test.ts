@@ -17,7 +17,7 @@ describe('extractions answer 409', () => {
   });
   afterAll(() => receiver.close());
 
-  test('not_ready to the records of a job that runs, unless a part is wanted', async () => {
+  test('the records of a running job are 409 not_ready, unless partial=true', async () => {
     const id = await client.started(books(2, {}, 'held-409'));
     expect((await client.records(id)).json).toMatchObject({ status: 409, code: 'not_ready' });
     expect((await client.records(id, '?partial=true')).json).toMatchObject({ records: [], has_more: false });
@@ -26,16 +26,16 @@ describe('extractions answer 409', () => {
     expect((await client.records(id)).json['records']).toHaveLength(2);
   });
 
-  test('not_ready to the records of a job that failed, unless a part is wanted', async () => {
+  test('the records of a failed job are 409 not_ready, unless partial=true', async () => {
     const { id } = await client.run({ ...books(1), input: { query: 'missing' } });
     expect((await client.records(id)).json).toMatchObject({ status: 409, code: 'not_ready' });
     expect((await client.records(id, '?partial=true')).json).toMatchObject({ records: [], has_more: false });
   });
 
-  test('records_delivered to what went to a webhook, but not where that delivery failed', async () => {
+  test('records sent to a webhook are 409 records_delivered, unless that delivery failed', async () => {
     const delivered = await client.run(books(1, { delivery: { type: 'webhook', url: receiver.url } }));
     expect((await client.records(delivered.id)).json).toMatchObject({ status: 409, code: 'records_delivered' });
-    // 410 ends a delivery at once.
+    // A 410 response ends a delivery at once.
     receiver.answers(410);
     const failed = await client.run(books(1, { delivery: { type: 'webhook', url: receiver.url } }));
     await eventually('the end of the delivery', async () =>
@@ -45,7 +45,7 @@ describe('extractions answer 409', () => {
     receiver.answers(200);
   });
 
-  test('idempotency_conflict to another body under a key, and to nobody else', async () => {
+  test('another body with the same Idempotency-Key is 409 idempotency_conflict, but not for another customer', async () => {
     const key = { 'Idempotency-Key': 'order-1' };
     const first = await client.create(books(1), key);
     const again = await client.create(books(1), key);
@@ -55,13 +55,13 @@ describe('extractions answer 409', () => {
     expect((await other.create(books(2), key)).status).toBe(202);
   });
 
-  test('of calls at the same time under one key one makes a job', async () => {
+  test('concurrent requests with one Idempotency-Key create one job', async () => {
     const key = { 'Idempotency-Key': 'order-2' };
     const answers = await Promise.all(Array.from({ length: 8 }, () => client.create(books(1), key)));
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
   });
 
-  test('an inline answer is given again under its key', async () => {
+  test('a repeated Idempotency-Key returns the same inline response', async () => {
     const key = { 'Idempotency-Key': 'order-3' };
     const first = await client.create(books(3, { delivery: { type: 'sync' } }), key);
     const again = await client.create(books(3, { delivery: { type: 'sync' } }), key);

@@ -3,7 +3,7 @@ import { books, NOBODYS_EXTRACTION } from '../../support/extractions.ts';
 import { bearer } from '../../support/manage.ts';
 import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
 
-describe('extractions and sessions answer', () => {
+describe('extractions and sessions, 413 and 415', () => {
   let server: SharedServer;
   beforeAll(async () => {
     server = await sharedServer();
@@ -14,12 +14,12 @@ describe('extractions and sessions answer', () => {
     ['POST', '/v1/sessions', `{"host":"${'x'.repeat(1_048_576)}"}`],
     ['GET', '/v1/extractions', '{}'],
     ['GET', `/v1/extractions/${NOBODYS_EXTRACTION}/records`, '{}'],
-  ])('413 to a body that is too large: %s %s', async (method, path, body) => {
+  ])('a body that is too large is 413: %s %s', async (method, path, body) => {
     const { status } = await bearer(server.url, server.secretKey, method, path, body);
     expect(status).toBe(413);
   });
 
-  test.each(['/v1/extractions', '/v1/sessions'])('415 to a body of another type: POST %s', async (path) => {
+  test.each(['/v1/extractions', '/v1/sessions'])('a body of another media type is 415: POST %s', async (path) => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', null]) {
       const headers = { 'content-type': type };
       const { json } = await bearer(server.url, server.secretKey, 'POST', path, books(1), { headers });

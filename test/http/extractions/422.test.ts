@@ -41,17 +41,17 @@ describe('extractions answer 422 before anything is fetched', () => {
     [{ session: NOBODYS_SESSION }, 'validation_failed', '/session'],
     [{ session: 'x' }, 'validation_failed', '/session'],
     [{ delivery: { type: 'sync' }, collect: { limit: 1_001 } }, 'sync_limit_exceeded', '/collect/limit'],
-  ])('to %j', async (changes, code, pointer) => {
+  ])('an extraction with %j is 422', async (changes, code, pointer) => {
     expect(await refused(changes)).toEqual([422, code, pointer]);
   });
 
-  test('to an address that the service may not reach', async () => {
+  test('an extraction of a blocked address is 422', async () => {
     const blog = { connector: 'wordpress', operation: 'site.posts' };
     for (const site of ['http://10.0.0.1/', '169.254.169.254', 'http://[fd00::1]/'])
       expect(await refused({ ...blog, input: { site } })).toEqual([422, 'blocked_url', '/input/site']);
   });
 
-  test('to where the service itself listens, though its network may be reached', async () => {
+  test("an extraction of the service's own address is 422, even if its network is allowed", async () => {
     const { host, port } = new URL(server.url);
     for (const url of [`http://${host}/`, `http:/${host}/x`, `http://localhost:${port}/v1/lists`]) {
       const page = { connector: 'generic', operation: 'page.article', input: { url } };
@@ -63,7 +63,7 @@ describe('extractions answer 422 before anything is fetched', () => {
     expect([status, json['code']]).toEqual([422, 'blocked_url']);
   });
 
-  test('to a session of a host that the job does not ask', async () => {
+  test('an extraction with a session of a host that it does not request is 422', async () => {
     const { json } = await client.ask('POST', '/v1/sessions', { host: 'shop.example', headers: { a: 'b' } });
     expect(await refused({ session: json['id'] })).toEqual([422, 'validation_failed', '/session']);
     const page = { connector: 'generic', operation: 'page.article', session: json['id'] };
@@ -71,13 +71,13 @@ describe('extractions answer 422 before anything is fetched', () => {
     expect(await refused(other)).toEqual([422, 'validation_failed', '/session']);
   });
 
-  test('to a session of another customer', async () => {
+  test('an extraction with a session of another customer is 422', async () => {
     const other = extractionClient(server.url, (await newCustomer(server.url, server.dataDir)).secretKey);
     const { json } = await other.ask('POST', '/v1/sessions', { host: 'shop.example', headers: { a: 'b' } });
     expect(await refused({ session: json['id'] })).toEqual([422, 'validation_failed', '/session']);
   });
 
-  test('and there is no job of it, and nothing was fetched', async () => {
+  test('a rejected extraction creates no job and fetches nothing', async () => {
     expect(source.targets).toEqual([]);
     expect((await client.ask('GET', '/v1/extractions')).json['data']).toEqual([]);
   });

@@ -3,10 +3,10 @@ import { books, extractionClient } from '../../support/extractions.ts';
 import { newCustomer } from '../../support/requests.ts';
 import { sharedServer, sharedSource } from '../../support/shared-server.ts';
 
-/** Choice: more than a customer's jobs that run and wait; the bounds themselves are the scheduler's. */
+/** Choice: more than a customer's running and queued jobs. The limits themselves belong to the scheduler. */
 const JOBS = 200;
 
-test('extractions answer 503 while a customer’s queue is full, with Retry-After, and to nobody else', async () => {
+test('extractions are 503 with Retry-After while a customer’s queue is full, but not for another customer', async () => {
   const server = await sharedServer();
   const source = await sharedSource();
   const client = extractionClient(server.url, server.secretKey);

@@ -9,7 +9,7 @@ describe('POST /v1/labels answers 201', () => {
     server = await sharedServer();
   });
 
-  test('right after the decision, with all of the label and nothing else', async () => {
+  test('a label right after its decision is 201, with all of its fields and no others', async () => {
     const before = Math.floor(Date.now() / 1000);
     const requestId = await decided(server.url, server.secretKey);
     const body = { request_id: requestId, label: 'fraud', note: 'chargeback', something: 'else' };
@@ -20,7 +20,7 @@ describe('POST /v1/labels answers 201', () => {
     expect(answer.json).toEqual({ request_id: requestId, label: 'fraud', note: 'chargeback', created_at: created });
   });
 
-  test('to a label in the place of another one, for a decision of a public key too', async () => {
+  test('a label that replaces another one is 201, for a decision of a public key too', async () => {
     const requestId = await decided(server.url, server.publicKey);
     for (const label of ['fraud', 'legitimate', 'fraud']) {
       const body = { request_id: requestId, label };
@@ -29,7 +29,7 @@ describe('POST /v1/labels answers 201', () => {
     }
   });
 
-  test('a note may have 500 characters, and be empty or null', async () => {
+  test('the note of a label may have 500 characters, and be empty or null', async () => {
     const requestId = await decided(server.url, server.secretKey);
     for (const note of ['😀'.repeat(500), '', null]) {
       const body = { request_id: requestId, label: 'fraud', note };

@@ -15,14 +15,14 @@ describe('POST /v1/labels refuses', () => {
   const post = (body: unknown, key = server.secretKey) => bearer(server.url, key, 'POST', '/v1/labels', body);
 
   test.each(['', 'x', `req_${'0'.repeat(26)}`, `req_${'Z'.repeat(26)}`, 'cus_01ARZ3NDEKTSV4RRFFQ69G5FAV', '\u0000'])(
-    'an id that is nobody’s: %j is 404',
+    'a label for the unknown id %j is 404',
     async (id) => {
       const answer = await post({ request_id: id, label: 'fraud' });
       expect(answer.json).toMatchObject({ status: 404, code: 'not_found' });
     },
   );
 
-  test('another customer’s id in the same words as nobody’s', async () => {
+  test('a label for another customer’s decision is rejected with the same words as for an unknown id', async () => {
     const { secretKey } = await newCustomer(server.url, server.dataDir);
     const theirs = await post({ request_id: requestId, label: 'fraud' }, secretKey);
     const nobodys = await post({ request_id: `${requestId.slice(0, -4)}0000`, label: 'fraud' }, secretKey);
@@ -38,12 +38,12 @@ describe('POST /v1/labels refuses', () => {
     [{ request_id: 'x', label: 'FRAUD' }, '/label', 'invalid_value'],
     [{ request_id: 'x', label: 'fraud', note: 7 }, '/note', 'wrong_type'],
     [{ request_id: 'x', label: 'fraud', note: 'é'.repeat(501) }, '/note', 'too_long'],
-  ])('%j with 422 at %s', async (body, pointer, code) => {
+  ])('the label %j is 422 at %s', async (body, pointer, code) => {
     const answer = await post(body);
     expect(answer.json).toMatchObject({ status: 422, code: 'validation_failed', errors: [{ pointer, code }] });
   });
 
-  test('no JSON with 400, a public key with 403, no key with 401, another method with 405', async () => {
+  test('a label is 400 without JSON, 403 with a public key, 401 without a key, 405 with another method', async () => {
     expect((await post('{')).json).toMatchObject({ status: 400, code: 'malformed_json' });
     const body = { request_id: requestId, label: 'fraud' };
     expect((await post(body, server.publicKey)).json).toMatchObject({ status: 403, code: 'key_not_allowed' });

@@ -15,7 +15,7 @@ describe.each(TRANSPORTS)('lists answer 200 over %s', (transport) => {
     server = await sharedServer(transport);
   });
 
-  test('to GET of a list that is empty, without any parameter', async () => {
+  test('GET of an empty list without parameters is 200', async () => {
     const answer = await bearer(server.url, server.secretKey, 'GET', '/v1/lists');
     expect(answer.status).toBe(200);
     expect(answer.json).toEqual({ data: [], has_more: false, next_cursor: null });
@@ -28,7 +28,7 @@ describe.each(TRANSPORTS)('lists answer 200 over %s', (transport) => {
     expect(Number(answer.headers['x-svc-rl-reset']) % 60).toBe(0);
   });
 
-  test('to a POST that replaces, with the entry as GET shows it', async () => {
+  test('a POST that replaces an entry is 200, with the entry as GET returns it', async () => {
     const hash = 'Ab'.repeat(32);
     const first = await call(server.url, server.secretKey, 'POST', '/v1/lists', {
       fingerprint_hash: hash,
@@ -43,7 +43,7 @@ describe.each(TRANSPORTS)('lists answer 200 over %s', (transport) => {
     expect([shown.status, shown.json]).toEqual([200, second.json]);
   });
 
-  test('to a batch, row by row and in order, with what is valid written', async () => {
+  test('a batch is 200 with one result per row in order, and its valid rows are written', async () => {
     const [a, b] = ['c'.repeat(64), 'd'.repeat(64)];
     const entries = [
       { fingerprint_hash: a, action: 'block' },
@@ -67,7 +67,7 @@ describe.each(TRANSPORTS)('lists answer 200 over %s', (transport) => {
     expect(later.json).toMatchObject({ action: 'watch', note: null });
   });
 
-  test('to a batch that is an array, and to one that is empty', async () => {
+  test('a batch that is an array is 200, and so is an empty one', async () => {
     const entries = [{ fingerprint_hash: 'e'.repeat(64), action: 'allow' }];
     const answer = await bearer(server.url, server.secretKey, 'POST', '/v1/lists/batch', entries);
     expect(answer.json).toEqual({ results: [{ fingerprint_hash: 'e'.repeat(64), status: 201 }] });
@@ -75,7 +75,7 @@ describe.each(TRANSPORTS)('lists answer 200 over %s', (transport) => {
     expect([empty.status, empty.json]).toEqual([200, { results: [] }]);
   });
 
-  test('to pages over 2,500 entries, filtered or not, each entry once', async () => {
+  test('pages over 2,500 entries return each entry once, filtered or not', async () => {
     const { secretKey } = await newCustomer(server.url, server.dataDir);
     const actionOf = (n: number): string => (n % 5 === 0 ? 'allow' : 'block');
     for (let from = 0; from < 2_500; from += 1_000) {

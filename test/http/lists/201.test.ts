@@ -10,7 +10,7 @@ describe('POST /v1/lists answers 201', () => {
     server = await sharedServer();
   });
 
-  test('to a new entry, with all of it and nothing else', async () => {
+  test('a new entry is 201, with all of its fields and no others', async () => {
     const before = Math.floor(Date.now() / 1000);
     const answer = await call(server.url, server.secretKey, 'POST', '/v1/lists', {
       fingerprint_hash: 'AB'.repeat(32),
@@ -31,7 +31,7 @@ describe('POST /v1/lists answers 201', () => {
     });
   });
 
-  test('a note is null when there is none, and is otherwise what was given', async () => {
+  test('the note of an entry is null if there is none, and otherwise as given', async () => {
     const noteOf = async (n: number, note?: unknown): Promise<unknown> => {
       const entry = { fingerprint_hash: nthHash(n), action: 'watch', ...(note !== undefined && { note }) };
       return (await bearer(server.url, server.secretKey, 'POST', '/v1/lists', entry)).json['note'];
@@ -42,7 +42,7 @@ describe('POST /v1/lists answers 201', () => {
     expect(await noteOf(4, '😀'.repeat(500))).toBe('😀'.repeat(500));
   });
 
-  test('to a fingerprint whose entry has expired; until then the entry counts', async () => {
+  test('an entry for a fingerprint whose entry has expired is 201, and until then the old entry applies', async () => {
     const token = 'a-session-for-a-while';
     const hash = fingerprintOf(token);
     const expires = Math.floor(Date.now() / 1000) + 2;

@@ -14,7 +14,7 @@ describe.each(TRANSPORTS)('DELETE of a list entry answers 204 over %s', (transpo
     expect((await call(server.url, server.secretKey, 'POST', '/v1/lists', entry)).status).toBe(201);
   };
 
-  test('once, with either case and either kind of credentials, and 404 after that', async () => {
+  test('DELETE of a list entry is 204 once, with either letter case and either kind of credentials, then 404', async () => {
     await add(10);
     expect((await call(server.url, server.secretKey, 'DELETE', `/v1/lists/${nthHash(10).toUpperCase()}`)).status).toBe(
       204,
@@ -24,7 +24,7 @@ describe.each(TRANSPORTS)('DELETE of a list entry answers 204 over %s', (transpo
     expect((await bearer(server.url, server.secretKey, 'DELETE', `/v1/lists/${nthHash(11)}`)).status).toBe(204);
   });
 
-  test('without content: neither a type nor a length; with the rate-limit headers', async () => {
+  test('the 204 response has neither content type nor length, but the rate-limit headers', async () => {
     await add(12);
     const { headers, text } = await bearer(server.url, server.secretKey, 'DELETE', `/v1/lists/${nthHash(12)}`);
     expect(text).toBe('');
@@ -33,7 +33,7 @@ describe.each(TRANSPORTS)('DELETE of a list entry answers 204 over %s', (transpo
     expect(headers).toMatchObject({ 'cache-control': 'no-store', 'x-svc-rl-limit': '6000' });
   });
 
-  test('and the connection goes on with the next request', async () => {
+  test('the connection continues with the next request after a 204', async () => {
     await add(13);
     const head = `Host: x\r\nAuthorization: Bearer ${server.secretKey}\r\n\r\n`;
     const first = `DELETE /v1/lists/${nthHash(13)} HTTP/1.1\r\n${head}`;

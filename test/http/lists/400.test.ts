@@ -10,12 +10,12 @@ describe('lists answer 400', () => {
   });
 
   test.each([
-    ['no JSON', '{"fingerprint_hash":', 'malformed_json'],
+    ['invalid JSON', '{"fingerprint_hash":', 'malformed_json'],
     ['no body', '', 'malformed_json'],
-    ['an array, but to a batch', '[]', 'invalid_request'],
-    ['a text', '"block"', 'invalid_request'],
-    ['a name twice', '{"action":"block","action":"allow"}', 'invalid_request'],
-  ])('to %s', async (_name, body, code) => {
+    ['an array outside of a batch', '[]', 'invalid_request'],
+    ['a string', '"block"', 'invalid_request'],
+    ['a repeated name', '{"action":"block","action":"allow"}', 'invalid_request'],
+  ])('a list write with %s is 400', async (_name, body, code) => {
     const answer = await call(server.url, server.secretKey, 'POST', '/v1/lists', body);
     expect(answer.json).toMatchObject({ status: 400, code });
     expect(answer.headers['content-type']).toBe('application/problem+json');
@@ -28,18 +28,18 @@ describe('lists answer 400', () => {
     ['action=BLOCK', '?action'],
     ['action=', '?action'],
     ['cursor=broken', '?cursor'],
-  ])('to ?%s', async (query, pointer) => {
+  ])('the query ?%s is 400', async (query, pointer) => {
     const answer = await bearer(server.url, server.secretKey, 'GET', `/v1/lists?${query}`);
     expect(answer.json).toMatchObject({ status: 400, code: 'invalid_request', errors: [{ pointer }] });
   });
 
-  test('to a parameter that is given twice; an unknown one is nothing', async () => {
+  test('a repeated parameter is 400, and an unknown one is ignored', async () => {
     const answer = await bearer(server.url, server.secretKey, 'GET', '/v1/lists?limit=1&limit=2');
     expect(answer.json).toMatchObject({ status: 400, code: 'invalid_request' });
     expect((await bearer(server.url, server.secretKey, 'GET', '/v1/lists?page=2')).status).toBe(200);
   });
 
-  test('to a cursor of another customer', async () => {
+  test('a cursor of another customer is 400', async () => {
     const entries = [1, 2].map((n) => ({ fingerprint_hash: nthHash(n), action: 'watch' }));
     await bearer(server.url, server.secretKey, 'POST', '/v1/lists/batch', entries);
     const page = await bearer(server.url, server.secretKey, 'GET', '/v1/lists?limit=1');

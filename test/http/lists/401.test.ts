@@ -16,15 +16,15 @@ describe.each(TRANSPORTS)('lists answer 401 over %s', (transport) => {
     ['an unknown public key', { ...UNSIGNED, authorization: `Bearer pk_live_${'x'.repeat(38)}` }, 'unknown_key'],
     ['a wrong signature', { 'X-SVC-Sig': '0'.repeat(64) }, 'invalid_signature'],
     ['a malformed signature', { 'X-SVC-Sig': 'x' }, 'invalid_signature'],
-    ['a signature without its time', { 'X-SVC-Ts': null }, 'missing_credentials'],
-  ])('to %s, and says how to come in', async (_name, headers, code) => {
+    ['a signature without its timestamp', { 'X-SVC-Ts': null }, 'missing_credentials'],
+  ])('a request with %s is 401, and names the authentication scheme', async (_name, headers, code) => {
     const answer = await call(server.url, server.secretKey, 'GET', '/v1/lists', undefined, { headers });
     expect(answer.json).toMatchObject({ status: 401, code });
     expect(answer.headers['www-authenticate']).toBe('Bearer');
     expect(answer.headers['x-svc-rl-limit']).toBeDefined();
   });
 
-  test('to an unknown key before its body has come, and ends the connection', async () => {
+  test('an unknown key is 401 before its body has arrived, and the connection is closed', async () => {
     const answer = await raw(
       server.url,
       `POST /v1/lists HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer sk_live_${'x'.repeat(38)}\r\n` +
@@ -35,19 +35,19 @@ describe.each(TRANSPORTS)('lists answer 401 over %s', (transport) => {
     expect(answer.closed).toBe(true);
   });
 
-  test('to a wrong signature beside a good Bearer key: there is no way down', async () => {
+  test('a wrong signature is 401 even with a valid Bearer key: there is no fallback', async () => {
     const headers = { authorization: `Bearer ${server.secretKey}`, 'X-SVC-Sig': '0'.repeat(64) };
     const answer = await call(server.url, server.secretKey, 'GET', '/v1/lists', undefined, { headers });
     expect(answer.json['code']).toBe('invalid_signature');
   });
 
-  test('to a wrong signature by a public key', async () => {
+  test('a wrong signature with a public key is 401', async () => {
     const headers = { 'X-SVC-Sig': '0'.repeat(64) };
     const answer = await call(server.url, server.publicKey, 'GET', '/v1/lists', undefined, { headers });
     expect(answer.json['code']).toBe('invalid_signature');
   });
 
-  test('to a signature over another body, path or query', async () => {
+  test('a signature over another body, path or query is 401', async () => {
     const entry = { fingerprint_hash: 'a'.repeat(64), action: 'block' };
     const body = await call(server.url, server.secretKey, 'POST', '/v1/lists', entry, { signedBody: '{}' });
     const path = await call(server.url, server.secretKey, 'GET', '/v1/lists', undefined, { signedPath: '/v1/list' });
@@ -58,7 +58,7 @@ describe.each(TRANSPORTS)('lists answer 401 over %s', (transport) => {
     expect((await bearer(server.url, server.secretKey, 'GET', `/v1/lists/${'a'.repeat(64)}`)).status).toBe(404);
   });
 
-  test('to a clock that is off, with the time of the server', async () => {
+  test("a timestamp that is off is 401, with the server's time", async () => {
     const now = Math.floor(Date.now() / 1000);
     const answer = await call(server.url, server.secretKey, 'GET', '/v1/lists', undefined, {
       timestampSeconds: now - 310,
@@ -67,7 +67,7 @@ describe.each(TRANSPORTS)('lists answer 401 over %s', (transport) => {
     expect(Math.abs(Number(answer.json['server_time']) - now)).toBeLessThan(5);
   });
 
-  test('to a request id that was used before, on whatever endpoint', async () => {
+  test('a request id used before on any endpoint is 401', async () => {
     const requestId = 'used-once';
     const first = await call(server.url, server.secretKey, 'GET', '/v1/lists', undefined, { requestId });
     const second = await call(server.url, server.secretKey, 'GET', '/v1/lists?limit=5', undefined, { requestId });

@@ -16,7 +16,7 @@ describe('lists answer 403 to a public key', () => {
     ['POST', '/v1/lists/batch', { entries: [{ fingerprint_hash: HASH, action: 'allow' }] }],
     ['GET', `/v1/lists/${HASH}`, undefined],
     ['DELETE', `/v1/lists/${HASH}`, undefined],
-  ])('on %s %s, signed or as Bearer, and nothing is done', async (method, path, body) => {
+  ])('%s %s is 403 to a public key, signed or as Bearer, and changes nothing', async (method, path, body) => {
     for (const ask of [call, bearer]) {
       const answer = await ask(server.url, server.publicKey, method, path, body);
       expect(answer.json).toMatchObject({ status: 403, code: 'key_not_allowed' });

@@ -16,7 +16,7 @@ describe.each(TRANSPORTS)('lists answer 405 over %s', (transport) => {
     ['DELETE', '/v1/lists/batch', 'POST'],
     ['PATCH', `/v1/lists/${'a'.repeat(64)}`, 'GET, HEAD, DELETE'],
     ['OPTIONS', `/v1/lists/${'a'.repeat(64)}`, 'GET, HEAD, DELETE'],
-  ])('to %s %s, with what it takes', async (method, path, allow) => {
+  ])('%s %s is 405 and names the allowed methods', async (method, path, allow) => {
     const answer = await bearer(server.url, server.secretKey, method, path);
     expect(answer.json).toMatchObject({ status: 405, code: 'method_not_allowed' });
     expect(answer.headers['allow']).toBe(allow);

@@ -16,7 +16,7 @@ describe.each(TRANSPORTS)('lists answer 413 over %s', (transport) => {
     return `${start}${'x'.repeat(bytes - start.length - 2)}"}`;
   };
 
-  test('over 1 MiB exactly', async () => {
+  test('a list write is 413 from one byte over 1 MiB', async () => {
     const fits = await call(server.url, server.secretKey, 'POST', '/v1/lists', bodyOf(MIB));
     expect(fits.status).toBe(201);
     const over = await call(server.url, server.secretKey, 'POST', '/v1/lists', bodyOf(MIB + 1));
@@ -24,12 +24,12 @@ describe.each(TRANSPORTS)('lists answer 413 over %s', (transport) => {
     expect(over.headers['x-svc-rl-limit']).toBeDefined();
   });
 
-  test('before the body is read, and without looking at the credentials', async () => {
+  test('a body that is too large is 413 before it is read, and before the credentials are checked', async () => {
     const answer = await raw(server.url, `POST /v1/lists HTTP/1.1\r\nHost: x\r\nContent-Length: ${MIB + 1}\r\n\r\n`);
     expect([answer.statuses, answer.closed]).toEqual([[413], true]);
   });
 
-  test('to a body where none is taken', async () => {
+  test('a body is 413 where none is allowed', async () => {
     for (const start of ['GET /v1/lists', `DELETE /v1/lists/${nthHash(1)}`]) {
       const answer = await raw(server.url, `${start} HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}`);
       expect([answer.statuses, answer.closed]).toEqual([[413], true]);

@@ -21,7 +21,7 @@ describe.each(TRANSPORTS)('the media type of a list write over %s', (transport) 
       },
     );
 
-  test.each(['/v1/lists', '/v1/lists/batch'])('on %s anything but application/json is 415', async (path) => {
+  test.each(['/v1/lists', '/v1/lists/batch'])('%s is 415 for any media type except application/json', async (path) => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/jsonx', null]) {
       expect((await post(path, type)).json).toMatchObject({ status: 415, code: 'unsupported_media_type' });
     }
@@ -30,7 +30,7 @@ describe.each(TRANSPORTS)('the media type of a list write over %s', (transport) 
     }
   });
 
-  test('a wrong signature is 401 before that', async () => {
+  test('a wrong signature is 401 before the media type is checked', async () => {
     const headers = { 'content-type': 'text/plain', 'X-SVC-Sig': '0'.repeat(64) };
     expect((await call(server.url, server.secretKey, 'POST', '/v1/lists', '{', { headers })).status).toBe(401);
   });

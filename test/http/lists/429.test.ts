@@ -11,8 +11,8 @@ describe('lists answer 429', () => {
   });
   afterAll(() => server.stop());
 
-  test('past 6,000 calls of a window, apart from what the key asks of decide', async () => {
-    // Time stands still at what was signed last, so that all calls fall into one window.
+  test("list calls beyond 6,000 in a window are 429, independent of the key's decide calls", async () => {
+    // The signed timestamps stand still, so that all calls are in one window.
     const timestampSeconds = Math.ceil(Date.now() / 60_000) * 60;
     expect((await decide(server.url, server.secretKey, newcomer(), { timestampSeconds })).status).toBe(200);
     const { secretKey } = await newCustomer(server.url, server.dataDir);

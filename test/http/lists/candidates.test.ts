@@ -28,17 +28,17 @@ describe.each(TRANSPORTS)('candidates over %s', (transport) => {
     return answer.json['data'] as Row[];
   }
 
-  test('are none before anything was flagged', async () => {
+  test('there are no candidates before anything was flagged', async () => {
     const { secretKey } = await newCustomer(server.url, server.dataDir);
     await decided(secretKey, CALM);
     const answer = await bearer(server.url, secretKey, 'GET', '/v1/lists/candidates');
     expect([answer.status, answer.json]).toEqual([200, { data: [], has_more: false, next_cursor: null }]);
   });
 
-  test('are one row per fingerprint with its newest flagged decision, newest first, of the caller alone', async () => {
+  test('candidates have one row per fingerprint with its newest flagged decision, newest first, of the caller only', async () => {
     const { secretKey } = await newCustomer(server.url, server.dataDir);
     const other = await newCustomer(server.url, server.dataDir);
-    // The first one is ALLOW, which counts nowhere here.
+    // The first decision is ALLOW, which does not count here.
     await decided(secretKey, { ...CALM, session_token: 'a' });
     await decided(secretKey, { ...CURL, session_token: 'a', ip: '2.2.2.2' });
     await decided(secretKey, { ...CURL, session_token: 'b' });
@@ -66,7 +66,7 @@ describe.each(TRANSPORTS)('candidates over %s', (transport) => {
     });
   });
 
-  test('are searched by address, country or reason without case, and by decision', async () => {
+  test('candidates are searched by address, country or reason, ignoring case, and by decision', async () => {
     const { secretKey } = await newCustomer(server.url, server.dataDir);
     await decided(secretKey, { ...CURL, session_token: 'a', ip: '2.2.2.2' });
     const b = await decided(secretKey, { ...CURL, session_token: 'b' });
@@ -81,7 +81,7 @@ describe.each(TRANSPORTS)('candidates over %s', (transport) => {
     expect(await named('?decision=ALLOW')).toEqual([]);
   });
 
-  test('come in pages that never show a fingerprint twice, whatever is decided meanwhile', async () => {
+  test('pages of candidates never show a fingerprint twice, whatever is decided meanwhile', async () => {
     const { secretKey } = await newCustomer(server.url, server.dataDir);
     for (let i = 0; i < 21; i++) await decided(secretKey, { ...CURL, session_token: `token ${i % 7}` });
     const seen: unknown[] = [];
@@ -96,7 +96,7 @@ describe.each(TRANSPORTS)('candidates over %s', (transport) => {
     expect(seen).toEqual([6, 5, 4, 3, 2, 1, 0].map((i) => [fingerprintOf(`token ${i}`), 3]));
   });
 
-  test('tell what is on the caller’s list, and of the registry what may be told', async () => {
+  test('candidates show their entry in the caller’s list, and what may be shown of the registry', async () => {
     const { secretKey } = await newCustomer(server.url, server.dataDir);
     const token = `known ${transport}`;
     const folder = await mkdtemp(join(tmpdir(), 'gatehouse-test-'));

@@ -8,7 +8,7 @@ import { startServer, type RunningServer } from '../../support/server.ts';
 const ROUNDS = IS_FULL ? 1_000 : 96;
 const TOKEN = 'a-session-that-is-looked-at';
 const HASH = fingerprintOf(TOKEN);
-/** What a decide must say of the list after each kind of write; so busy a session fires rules of its own beside it. */
+/** What a decide must report about the list after each kind of write. Such a busy session also triggers rules of its own. */
 const EXPECTED = { block: ['list_block'], allow: ['list_allow'], none: [] } as const;
 const STEPS = ['block', 'none', 'allow', 'block', 'allow', 'none'] as const;
 
@@ -20,7 +20,7 @@ describe('a list write that was answered', () => {
 
   beforeAll(async () => {
     server = await startServer({ env: { GATEHOUSE_WORKERS: '2' } });
-    // Another customer's decides keep both workers busy, each with its own view of the store.
+    // Decides of another customer keep both workers busy, each with its own view of the store.
     const { secretKey } = await newCustomer(server.url, server.dataDir);
     const agent = new Agent({ keepAlive: true });
     const sender = async (): Promise<void> => {
@@ -38,7 +38,7 @@ describe('a list write that was answered', () => {
     await server.stop();
   });
 
-  test(`is seen by the next decides, ${ROUNDS} times under load, single or in a batch`, async () => {
+  test(`a list write is seen by the next decides, ${ROUNDS} times under load, single or in a batch`, async () => {
     const agent = new Agent({ keepAlive: true });
     const { url, secretKey } = server;
     for (let round = 0; round < ROUNDS; round++) {
@@ -52,7 +52,7 @@ describe('a list write that was answered', () => {
               ? bearer(url, secretKey, 'POST', '/v1/lists', entry)
               : bearer(url, secretKey, 'POST', '/v1/lists/batch', [entry]));
       expect(written.status).toBeLessThan(300);
-      // Several at once, so that both workers are asked.
+      // Several at once, so that both workers get some.
       const answers = await Promise.all(
         Array.from({ length: 3 }, () => decide(url, secretKey, { ...CALM, session_token: TOKEN }, { agent })),
       );

@@ -1,12 +1,13 @@
 import { connect } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { bearer, nthHash } from '../../support/manage.ts';
+import { expectRawDocumented } from '../../support/raw-answers.ts';
 import { type SharedServer, sharedServer } from '../../support/shared-server.ts';
 
-/** Answers that leave in pieces arrive whole, also at a client that reads slowly, on both transports. */
+/** Responses sent in several parts arrive completely, even at a client that reads slowly, on both transports. */
 describe.each(['uws', 'node'] as const)('by %s', (transport) => {
   let server: SharedServer;
-  /** With letters of two bytes and characters that JSON escapes: 1,000 of them are more than a page holds. */
+  /** Contains letters of two bytes and characters that JSON escapes: 1,000 of them exceed a page. */
   const noteOf = (n: number): string => `${n}${'"é'.repeat(250)}`.slice(0, 500);
 
   beforeAll(async () => {
@@ -22,7 +23,7 @@ describe.each(['uws', 'node'] as const)('by %s', (transport) => {
     }
   });
 
-  test('a page ends where it grows past its bytes, and the cursor goes on behind it', async () => {
+  test('a page ends when it exceeds its bytes, and the cursor continues after it', async () => {
     const seen: { fingerprint_hash: string; note: string }[] = [];
     let cursor = '';
     let pages = 0;
@@ -37,27 +38,31 @@ describe.each(['uws', 'node'] as const)('by %s', (transport) => {
     expect(pages).toBe(2);
   });
 
-  test('a client that reads slowly gets all of it, and the connection serves the next call', async () => {
+  test('a client that reads slowly gets the complete response, and its connection serves the next call', async () => {
     const { hostname, port } = new URL(server.url);
     const socket = connect(Number(port), hostname);
     const head = `Host: ${hostname}\r\nAuthorization: Bearer ${server.secretKey}\r\n\r\n`;
-    socket.write(`GET /v1/lists HTTP/1.1\r\n${head}`);
-    const first = await readAnswer(socket);
+    const first = await ask(socket, `GET /v1/lists HTTP/1.1\r\n${head}`);
     const page = JSON.parse(first) as { data: { note: string }[] };
     expect(page.data.every(({ note }, n) => note === noteOf(n))).toBe(true);
-    socket.write(`GET /v1/lists?limit=1 HTTP/1.1\r\n${head}`);
-    expect(JSON.parse(await readAnswer(socket))).toMatchObject({ has_more: true });
+    expect(JSON.parse(await ask(socket, `GET /v1/lists?limit=1 HTTP/1.1\r\n${head}`))).toMatchObject({
+      has_more: true,
+    });
     socket.destroy();
   });
 });
 
-async function readAnswer(socket: NodeJS.ReadableStream): Promise<string> {
+/** Returns the body of the response. */
+async function ask(socket: NodeJS.ReadWriteStream, request: string): Promise<string> {
+  socket.write(request);
   let bytes = Buffer.alloc(0);
   for (;;) {
     const headEnd = bytes.indexOf('\r\n\r\n');
     const length = /content-length: (\d+)/i.exec(bytes.toString('latin1', 0, Math.max(0, headEnd)))?.[1];
-    if (length !== undefined && bytes.length >= headEnd + 4 + Number(length))
+    if (length !== undefined && bytes.length >= headEnd + 4 + Number(length)) {
+      expectRawDocumented(request, bytes.toString('latin1'));
       return bytes.toString('utf8', headEnd + 4);
+    }
     const chunk = socket.read() as Buffer | null;
     if (chunk === null) await new Promise((done) => socket.once('readable', done));
     else bytes = Buffer.concat([bytes, chunk]);

@@ -20,7 +20,7 @@ describe('a server that was killed and started again', () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  test('has every list entry that it answered for, the ids of signed calls, and takes its own cursors', async () => {
+  test('a killed and restarted server has every confirmed list entry and the ids of signed calls, and accepts its cursors', async () => {
     const blocked = { fingerprint_hash: fingerprintOf('kept-session'), action: 'block', note: 'kept' };
     const made = await call(server.url, secretKey, 'POST', '/v1/lists', blocked);
     const entries = Array.from({ length: 50 }, (_, n) => ({ fingerprint_hash: nthHash(n), action: 'watch' }));
@@ -43,7 +43,7 @@ describe('a server that was killed and started again', () => {
     expect(json['decision']).toBe('BLOCK');
   });
 
-  test('answers what it took in before a SIGTERM ends it', async () => {
+  test('a server ended by SIGTERM answers every request that it has accepted', async () => {
     const writes = Array.from({ length: 40 }, (_, n) => {
       const entry = { fingerprint_hash: nthHash(1_000 + n), action: 'allow' };
       return bearer(server.url, secretKey, 'POST', '/v1/lists', entry).then(

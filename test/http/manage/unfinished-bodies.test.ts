@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { BODIES_UNFINISHED_SOURCE_BYTES_MAX, MANAGED_BODY_BYTES_MAX } from '../../../src/limits.ts';
+import { BODIES_UNFINISHED_SOURCE_BYTES_MAX, MANAGED_BODY_BYTES_MAX } from '../../../src/kernel/limits.ts';
+import { expectRawDocumented } from '../../support/raw-answers.ts';
 import { get, TRANSPORTS } from '../../support/requests.ts';
 import { startServer, type RunningServer } from '../../support/server.ts';
 
@@ -11,7 +12,7 @@ describe.each(TRANSPORTS)('unfinished bodies over %s', (transport) => {
   });
   afterAll(() => server.stop());
 
-  /** Sends all of a body but its last byte, and resolves with what is answered to it. */
+  /** Sends all of a body except its last byte, and resolves with the response. */
   function sendMost(n: number, sockets: Socket[]): Promise<string> {
     const { hostname, port } = new URL(server.url);
     const head = [
@@ -37,11 +38,12 @@ describe.each(TRANSPORTS)('unfinished bodies over %s', (transport) => {
     });
   }
 
-  test('hold a bounded number of bytes for one address: one more is 429 and ends its connection', async () => {
+  test('unfinished bodies of one address hold a limited number of bytes, and one more is 429 and ends its connection', async () => {
     const sockets: Socket[] = [];
     const fitting = BODIES_UNFINISHED_SOURCE_BYTES_MAX / MANAGED_BODY_BYTES_MAX;
     const answers = Array.from({ length: fitting + 1 }, (_, n) => sendMost(n, sockets));
     const first = await Promise.race(answers);
+    expectRawDocumented('POST /v1/lists HTTP/1.1\r\nHost: x\r\n\r\n', first);
     expect(first).toMatch(/^HTTP\/1\.1 429 /);
     expect(first).toContain('"overloaded"');
     expect(first).toMatch(/\r\nConnection: close\r\n/i);

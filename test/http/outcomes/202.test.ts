@@ -18,7 +18,7 @@ describe('POST /v1/outcomes answers 202', () => {
   const post = (body: unknown, key = server.secretKey) => bearer(server.url, key, 'POST', '/v1/outcomes', body);
 
   test.each(['succeeded', 'failed', 'declined', 'challenge_passed', 'challenge_failed'])(
-    '%s, signed and by Bearer, and the same again',
+    'the outcome %s is 202, signed and by Bearer, also when it is repeated',
     async (outcome) => {
       const body = { request_id: requestId, outcome, something: 'else' };
       for (const answer of [
@@ -31,12 +31,12 @@ describe('POST /v1/outcomes answers 202', () => {
     },
   );
 
-  test('for a decision of a public key, which only the secret key may report', async () => {
+  test('an outcome for a decision of a public key is 202, but only with the secret key', async () => {
     const id = await decided(server.url, server.publicKey);
     expect((await post({ request_id: id, outcome: 'failed' })).json).toEqual({ accepted: 1, rejected: [] });
   });
 
-  test('and names what it did not take by its place', async () => {
+  test('the response names rejected outcomes by their index', async () => {
     const body = {
       outcomes: [
         { request_id: requestId, outcome: 'failed' },
@@ -60,7 +60,7 @@ describe('POST /v1/outcomes answers 202', () => {
     });
   });
 
-  test('a single one that is not taken is told in the same way', async () => {
+  test('a single rejected outcome is reported in the same way', async () => {
     const unknown = await post({ request_id: NOBODYS, outcome: 'failed' });
     expect([unknown.status, unknown.json]).toEqual([
       202,
@@ -72,13 +72,13 @@ describe('POST /v1/outcomes answers 202', () => {
     });
   });
 
-  test('another customer’s decision is unknown', async () => {
+  test('an outcome for another customer’s decision is unknown', async () => {
     const { secretKey } = await newCustomer(server.url, server.dataDir);
     const { json } = await post({ request_id: requestId, outcome: 'failed' }, secretKey);
     expect(json).toEqual({ accepted: 0, rejected: [{ index: 0, code: 'unknown_request' }] });
   });
 
-  test('to 1,000 of them, which a worker reads', async () => {
+  test('1,000 outcomes, which a worker parses, are 202', async () => {
     const outcomes = Array.from({ length: 1_000 }, (_none, n) => ({
       request_id: n % 2 === 0 ? requestId : NOBODYS,
       outcome: n % 4 === 0 ? 'failed' : 'succeeded',
@@ -89,14 +89,14 @@ describe('POST /v1/outcomes answers 202', () => {
     expect(json['rejected']).toHaveLength(500);
   });
 
-  test('to the client library', async () => {
+  test('outcomes from the client library are 202', async () => {
     const client = createClient({ url: server.url, key: server.secretKey, connections: 1 });
     const answer = await client.report([{ request_id: requestId, outcome: 'challenge_passed' }]);
     await client.close();
     expect(answer).toMatchObject({ kind: 'answer', status: 202, body: { accepted: 1, rejected: [] } });
   });
 
-  test('under an allowance of its own: the key’s for decisions, apart from decisions and from management', async () => {
+  test('outcomes have a rate limit of their own: that of decisions, separate from decisions and from management', async () => {
     const { secretKey } = await newCustomer(server.url, server.dataDir, 3);
     const id = await decided(server.url, secretKey);
     const statuses: number[] = [];
@@ -105,7 +105,7 @@ describe('POST /v1/outcomes answers 202', () => {
       statuses.push(answer.status);
       expect(answer.headers['x-svc-rl-limit']).toBe('3');
     }
-    // Where the window ends within these four, the fourth is in the next.
+    // If the window ends within these four, the fourth belongs to the next one.
     expect(statuses.slice(0, 3)).toEqual([202, 202, 202]);
     expect([202, 429]).toContain(statuses[3]);
     expect((await bearer(server.url, secretKey, 'GET', '/v1/lists')).headers['x-svc-rl-limit']).toBe('6000');

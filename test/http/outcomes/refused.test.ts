@@ -22,18 +22,18 @@ describe('POST /v1/outcomes refuses', () => {
     [{ outcomes: Array.from({ length: 1_001 }, () => ONE) }, '/outcomes', 'too_many'],
     [{ outcomes: [ONE, 'x'] }, '/outcomes/1', 'wrong_type'],
     [{ outcomes: [ONE, ONE, { request_id: 'x' }] }, '/outcomes/2/outcome', 'required'],
-  ])('%j with 422 at %s', async (body, pointer, code) => {
+  ])('the outcome %j is 422 at %s', async (body, pointer, code) => {
     const answer = await post(body);
     expect(answer.json).toMatchObject({ status: 422, code: 'validation_failed', errors: [{ pointer, code }] });
   });
 
-  test('a body of many wrong ones with the first of their faults', async () => {
+  test('a batch with many invalid outcomes reports the first errors', async () => {
     const answer = await post({ outcomes: Array.from({ length: 1_000 }, () => 7) });
     expect(answer.status).toBe(422);
     expect(answer.json['errors']).toHaveLength(32);
   });
 
-  test('no JSON with 400, another type with 415, 1 MiB with 413, another method with 405', async () => {
+  test('outcomes are 400 without JSON, 415 with another type, 413 over 1 MiB, 405 with another method', async () => {
     expect((await post('{')).json).toMatchObject({ status: 400, code: 'malformed_json' });
     expect((await post([ONE])).json).toMatchObject({ status: 400, code: 'invalid_request' });
     const typed = await bearer(server.url, server.secretKey, 'POST', '/v1/outcomes', ONE, {
@@ -45,7 +45,7 @@ describe('POST /v1/outcomes refuses', () => {
     expect([got.status, got.headers['allow']]).toEqual([405, 'POST']);
   });
 
-  test('a public key with 403, no key with 401', async () => {
+  test('outcomes are 403 with a public key and 401 without a key', async () => {
     expect((await post(ONE, server.publicKey)).json).toMatchObject({ status: 403, code: 'key_not_allowed' });
     const signed = await call(server.url, server.publicKey, 'POST', '/v1/outcomes', ONE);
     expect(signed.json).toMatchObject({ status: 403, code: 'key_not_allowed' });

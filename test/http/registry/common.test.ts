@@ -5,10 +5,10 @@ import { CALM, decide, newCustomer } from '../../support/requests.ts';
 import { startServer, type RunningServer } from '../../support/server.ts';
 
 const NETWORKS = 25;
-/** Two networks are taken for one in 1 of 32,767. */
+/** Two networks share one hash in 1 of 32,767 cases. */
 const NEARLY_ALL = expect.toSatisfy((n: number) => n > NETWORKS - 3 && n <= NETWORKS);
 
-/** A token as the collector makes it, for one of many devices that share the fingerprint. */
+/** A token as the collector creates it, for one of many devices with the same fingerprint. */
 function tokenOf(fingerprint: string): string {
   const token = { v: 1, fp: fingerprint, sid: randomUUID(), iat: Math.floor(Date.now() / 1000) - 60, sig: {} };
   return `st1.${Buffer.from(JSON.stringify(token)).toString('base64url')}`;
@@ -37,7 +37,7 @@ describe('a fingerprint that many networks share', () => {
     for (let n = 0; n < NETWORKS; n++) await ask(key, fingerprint, n);
   }
 
-  test('is not served by the registry, and who lists it is warned', async () => {
+  test('a fingerprint shared by many networks is not served by the registry, and a customer that lists it is warned', async () => {
     const fingerprint = randomBytes(32).toString('hex');
     for (const key of keys) {
       await ask(key, fingerprint);
@@ -56,7 +56,7 @@ describe('a fingerprint that many networks share', () => {
     ]);
   });
 
-  test('is not taken by the registry, whoever blocks it', async () => {
+  test('a fingerprint shared by many networks is not accepted by the registry, whoever blocks it', async () => {
     const fingerprint = randomBytes(32).toString('hex');
     for (const key of keys) {
       await makeCommon(key, fingerprint);

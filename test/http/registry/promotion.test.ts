@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { FingerprintHash } from '../../../src/base/brand.ts';
-import { openStore } from '../../../src/store/open-store.ts';
+import type { FingerprintHash } from '../../../src/kernel/brand.ts';
+import { openStore } from '../../../src/state/open-store.ts';
 import { bearer, fingerprintOf } from '../../support/manage.ts';
 import { CALM, decide, gatehouse, newCustomer } from '../../support/requests.ts';
 import { decided } from '../../support/reviews.ts';
@@ -9,18 +9,18 @@ import { startServer } from '../../support/server.ts';
 
 const DAY = 86_400;
 
-/** A token as the collector makes it, with the fingerprint for its own name. */
+/** A token as the collector creates it, for this fingerprint. */
 function collectorToken(fingerprint: string, iat: number): string {
   const token = { v: 1, fp: fingerprint, sid: randomUUID(), iat, sig: {} };
   return `st1.${Buffer.from(JSON.stringify(token)).toString('base64url')}`;
 }
 
-/** Of a fingerprint itself, or of a token that is not the collector's. */
+/** Returns the hash of a fingerprint itself, or of a token that is not the collector's. */
 function hashOf(token: string): string {
   return /^[0-9a-f]{64}$/.test(token) ? token : fingerprintOf(token);
 }
 
-/** What the customers of one server do, and what one who looks on learns of it. */
+/** The customers of one server, and what an unrelated customer sees of their actions. */
 async function openScene(env: Record<string, string> = {}) {
   const server = await startServer({ env });
   const keys: { readonly secretKey: string; readonly publicKey: string }[] = [];
@@ -29,7 +29,7 @@ async function openScene(env: Record<string, string> = {}) {
   let simulatedSeconds: number | null = null;
   const nowSeconds = (): number => simulatedSeconds ?? Math.floor(Date.now() / 1000);
 
-  /** The customer has the fingerprint in its own traffic. */
+  /** Lets the customer see the fingerprint in its own traffic. */
   async function visit(customer: number, token: string): Promise<void> {
     const isFingerprint = hashOf(token) === token;
     const body = { ...CALM, session_token: isFingerprint ? collectorToken(token, nowSeconds() - 60) : token };
@@ -58,14 +58,14 @@ async function openScene(env: Record<string, string> = {}) {
     expect((await bearer(server.url, key(customer), 'POST', '/v1/labels', body)).status).toBe(201);
   }
 
-  /** What the registry has; null without an entry. */
+  /** Returns the registry's entry; null if there is none. */
   async function seen(token: string): Promise<unknown> {
     const [found] = await seenOf([token]);
     return found;
   }
 
   async function seenOf(tokens: readonly string[]): Promise<unknown[]> {
-    // Anew each time: the command line opens the same files in this process, and closes them.
+    // Opened each time: the command line opens the same files in this process, and closes them.
     const opened = openStore({ dataDir: server.dataDir, readOnly: true });
     if (opened.kind === 'fault') throw new Error(opened.detail);
     const { registry } = opened.store;
@@ -74,19 +74,19 @@ async function openScene(env: Record<string, string> = {}) {
     return found.map((one) => one && { risk_score: Math.round(one.risk), customers_seen: one.customers });
   }
 
-  /** `shared_registry` as the demo customer, who has nothing to do with it, is shown it; null without one. */
+  /** Returns `shared_registry` as the unrelated demo customer sees it; null if there is none. */
   async function shown(token: string): Promise<unknown> {
     const entry = { fingerprint_hash: hashOf(token), action: 'watch' };
     const answer = await bearer(server.url, server.secretKey, 'POST', '/v1/lists', entry);
     return answer.json['shared_registry'] ?? null;
   }
 
-  /** What is written behind the answers is there soon. */
+  /** Waits until writes that follow the responses are visible. */
   async function expectSeen(token: string, wanted: unknown): Promise<void> {
     await vi.waitFor(async () => expect(await seen(token)).toEqual(wanted), { timeout: 20_000, interval: 50 });
   }
 
-  /** Simulated time goes on to this second. */
+  /** Advances the virtual clock to this second. */
   async function goOnTo(timestampSeconds: number): Promise<void> {
     simulatedSeconds = timestampSeconds;
     const answer = await decide(server.url, server.secretKey, CALM, { timestampSeconds });
@@ -98,14 +98,14 @@ async function openScene(env: Record<string, string> = {}) {
 
 type Scene = Awaited<ReturnType<typeof openScene>>;
 
-describe('the registry grows by what customers say', () => {
+describe('registry consensus from lists and labels', () => {
   let scene: Scene;
   beforeAll(async () => {
     scene = await openScene();
   });
   afterAll(() => scene.server.stop());
 
-  test('two customers who block promote nothing, the third does; what is removed from a list leaves the registry as it is', async () => {
+  test('two blocking customers promote nothing and the third does, and removal from a list keeps the registry entry', async () => {
     const token = randomUUID();
     await scene.block(0, token);
     await scene.block(0, token);
@@ -124,7 +124,7 @@ describe('the registry grows by what customers say', () => {
     expect(await scene.seen(token)).toEqual({ risk_score: 90, customers_seen: 4 });
   });
 
-  test('labels fraud count like blocks; a later legitimate takes one back', async () => {
+  test('fraud labels count like blocks, and a later legitimate label takes one back', async () => {
     const token = randomUUID();
     await scene.label(0, token, 'fraud');
     await scene.label(0, token, 'fraud');
@@ -136,7 +136,7 @@ describe('the registry grows by what customers say', () => {
     await scene.expectSeen(token, null);
   });
 
-  test('labels of public-key decisions feed nothing', async () => {
+  test('labels of public-key decisions do not feed the registry', async () => {
     const token = randomUUID();
     for (const i of [0, 1, 2, 3]) await scene.label(i, token, 'fraud', scene.keys[i]?.publicKey);
     for (const i of [0, 1]) await scene.block(i, token);
@@ -145,7 +145,7 @@ describe('the registry grows by what customers say', () => {
     await scene.expectSeen(token, { risk_score: 90, customers_seen: 3 });
   });
 
-  test('the operator’s removal takes the sightings along; an import beside them stays what it says', async () => {
+  test('removal by the operator also removes the reports, and an import next to them stays unchanged', async () => {
     const token = randomUUID();
     for (const i of [0, 1, 2]) await scene.block(i, token);
     await scene.expectSeen(token, { risk_score: 90, customers_seen: 3 });
@@ -162,7 +162,7 @@ describe('the registry grows by what customers say', () => {
   });
 });
 
-describe('the registry grows by what is blocked', () => {
+describe('registry consensus from decisions', () => {
   let scene: Scene;
   beforeAll(async () => {
     scene = await openScene();
@@ -172,21 +172,21 @@ describe('the registry grows by what is blocked', () => {
   const hostile = { ...CALM, user_agent: CALM.user_agent.replace('Chrome/', 'HeadlessChrome/') };
   const probe = { ...hostile, url: 'https://shop.example/.env' };
 
-  /** Decides and tells what came of it. */
+  /** Decides and returns the result. */
   async function ask(key: string, body: object, fingerprint: string): Promise<readonly [unknown, boolean]> {
     const token = collectorToken(fingerprint, Math.floor(Date.now() / 1000) - 60);
     const { json } = await decide(scene.server.url, key, { ...body, session_token: token });
     return [json['decision'], (json['reasons'] as string[]).includes('registry_known_bad')];
   }
 
-  /** Writes of other sightings are over when this one is seen. */
+  /** Writes of other reports are complete once this one is visible. */
   async function settle(): Promise<void> {
     const token = randomUUID();
     for (const i of [0, 1, 2]) await scene.block(i, token);
     await scene.expectSeen(token, { risk_score: 90, customers_seen: 3 });
   }
 
-  test('by BLOCKs of three customers in one network only as suspicious; a public key’s count for nothing', async () => {
+  test('BLOCKs of three customers in one network promote only to suspicious, and those of a public key do not count', async () => {
     const fingerprint = hashOf(randomUUID());
     for (let round = 0; round < 3; round++) {
       for (const i of [0, 1]) expect(await ask(scene.key(i), probe, fingerprint)).toEqual(['BLOCK', false]);
@@ -196,7 +196,7 @@ describe('the registry grows by what is blocked', () => {
     await scene.expectSeen(fingerprint, { risk_score: 60, customers_seen: 3 });
   });
 
-  test('so that three forged tokens at three shops leave an honest visitor alone everywhere', async () => {
+  test('three forged tokens at three shops leave an honest visitor unaffected everywhere', async () => {
     const fingerprint = randomBytes(32).toString('hex');
     for (const i of [0, 1, 2]) expect(await ask(scene.key(i), probe, fingerprint)).toEqual(['BLOCK', false]);
     await scene.expectSeen(fingerprint, { risk_score: 60, customers_seen: 3 });
@@ -207,18 +207,18 @@ describe('the registry grows by what is blocked', () => {
     expect(json['decision']).toBe('ALLOW_WATCH');
   });
 
-  test('never by what the registry itself or a list brought about', async () => {
+  test('decisions caused by the registry itself or by a list do not promote', async () => {
     const fingerprint = hashOf(randomUUID());
     for (const i of [0, 1, 2]) await scene.block(i, fingerprint);
     await scene.expectSeen(fingerprint, { risk_score: 90, customers_seen: 3 });
     expect((await ask(scene.key(0), CALM, fingerprint))[0]).toBe('BLOCK');
     expect(await ask(scene.key(3), hostile, fingerprint)).toEqual(['BLOCK', true]);
-    // One that stands by its own evidence, of another customer, is written with or behind that one.
+    // A report with its own evidence, from another customer, is written together with that one or after it.
     expect(await ask(scene.server.secretKey, probe, fingerprint)).toEqual(['BLOCK', true]);
     await scene.expectSeen(fingerprint, { risk_score: 90, customers_seen: 4 });
   });
 
-  test('not by blocks of fingerprints that nobody has seen, however many', async () => {
+  test('blocks of fingerprints that nobody has seen do not promote, however many there are', async () => {
     const hashes = Array.from({ length: 1_000 }, () => randomBytes(32).toString('hex'));
     const entries = hashes.map((fingerprint_hash) => ({ fingerprint_hash, action: 'block' }));
     for (const i of [0, 1, 2]) {
@@ -229,14 +229,14 @@ describe('the registry grows by what is blocked', () => {
   });
 });
 
-describe('the registry and time', () => {
+describe('registry and time', () => {
   let scene: Scene;
   beforeAll(async () => {
     scene = await openScene({ GATEHOUSE_SIMULATED_TIME: '1' });
   });
   afterAll(() => scene.server.stop());
 
-  test('has the window of 30 days and the half-life', async () => {
+  test('the registry applies the window of 30 days and the half-life', async () => {
     const start = Math.floor(Date.now() / 1000) + 60;
     const [spread, token] = [randomUUID(), randomUUID()];
     await scene.goOnTo(start);
@@ -256,7 +256,7 @@ describe('the registry and time', () => {
     await scene.expectSeen(spread, { risk_score: 90, customers_seen: 3 });
   });
 
-  test('shows customers coarse numbers, a day late', async () => {
+  test('customers see rounded numbers, a day late', async () => {
     const token = randomUUID();
     const start = scene.nowSeconds();
     for (const i of [0, 1, 2, 3]) await scene.block(i, token);
@@ -266,7 +266,7 @@ describe('the registry and time', () => {
     expect(await scene.shown(token)).toEqual({ risk_score: 90, customers_seen: 3 });
   });
 
-  test('takes BLOCKs from three networks on two days in full, but none by a first forged token of a known visitor', async () => {
+  test('BLOCKs from three networks on two days count fully, but not one by a first forged token of a known visitor', async () => {
     const [bot, known] = [randomBytes(32).toString('hex'), randomBytes(32).toString('hex')];
     const start = scene.nowSeconds();
     const probe = { ...CALM, user_agent: 'curl/8.5.0', url: 'https://shop.example/.env' };
@@ -280,7 +280,7 @@ describe('the registry and time', () => {
           const { json } = await decide(scene.server.url, scene.key(i), body, { timestampSeconds: scene.nowSeconds() });
           expect(json['decision']).toBe('BLOCK');
         }
-        // One network a round of writes.
+        // One network per round of writes.
         await new Promise((done) => setTimeout(done, 400));
       }
     }

@@ -17,7 +17,7 @@ describe('sessions', () => {
   const ask = (method: string, path: string, body?: unknown, key = server.secretKey) =>
     bearer(server.url, key, method, path, body);
 
-  test('are made, shown, listed and deleted, and never say what they hold', async () => {
+  test('sessions are created, shown, listed and deleted, and never return their content', async () => {
     const made = await ask('POST', '/v1/sessions', GOOD);
     expect(made.status).toBe(201);
     expect(Object.keys(made.json)).toEqual(['id', 'host', 'created_at', 'expires_at']);
@@ -30,7 +30,7 @@ describe('sessions', () => {
     expect((await ask('DELETE', path)).status).toBe(404);
   });
 
-  test('are encrypted at rest and in no log', async () => {
+  test('sessions are encrypted at rest and do not appear in any log', async () => {
     await ask('POST', '/v1/sessions', GOOD);
     await ask('POST', '/v1/sessions', { ...GOOD, host: 'wrong/host' });
     for (const name of readdirSync(server.dataDir, { recursive: true, encoding: 'utf8' })) {
@@ -45,7 +45,7 @@ describe('sessions', () => {
     expect(server.stdout() + server.stderr()).not.toContain(SECRET);
   });
 
-  test('are a customer’s own', async () => {
+  test('sessions are visible only to their customer', async () => {
     const { json } = await ask('POST', '/v1/sessions', GOOD);
     const { secretKey } = await newCustomer(server.url, server.dataDir);
     for (const method of ['GET', 'DELETE'])
@@ -63,7 +63,7 @@ describe('sessions', () => {
     [{ cookies: [{ name: 'a', value: 'b', domain: 'else.example' }] }, 'validation_failed', '/cookies/0/domain'],
     [{ headers: { Host: 'else.example' } }, 'validation_failed', '/headers/Host'],
     [{ expires_at: 1 }, 'validation_failed', '/expires_at'],
-  ])('with %j are 422', async (changes, code, pointer) => {
+  ])('a session with %j is 422', async (changes, code, pointer) => {
     const { json } = await ask('POST', '/v1/sessions', { ...GOOD, ...changes });
     expect(json).toMatchObject({ status: 422, code, errors: [{ pointer }] });
   });

@@ -24,7 +24,7 @@ describe('GET /v1/shadow-reviews answers 200', () => {
     server = await sharedSamplingServer();
   });
 
-  test('with a decision that says shadow_routed, at once, and with all fields', async () => {
+  test('a shadow_routed decision appears in the queue at once, with all fields', async () => {
     const { secretKey } = await newCustomer(server.url, server.dataDir);
     expect(await page(server, secretKey)).toEqual({ data: [], has_more: false, next_cursor: null });
     const before = Math.floor(Date.now() / 1000);
@@ -47,7 +47,7 @@ describe('GET /v1/shadow-reviews answers 200', () => {
     ]);
   });
 
-  test('newest first, by pages, and to each customer its own', async () => {
+  test('the queue is listed newest first, in pages, and only for its own customer', async () => {
     const [one, two] = [await newCustomer(server.url, server.dataDir), await newCustomer(server.url, server.dataDir)];
     const ids: string[] = [];
     for (let i = 0; i < 7; i++) {
@@ -70,7 +70,7 @@ describe('GET /v1/shadow-reviews answers 200', () => {
     expect(idsOf(mine).some((id) => idsOf(theirs).includes(id))).toBe(false);
   });
 
-  test('filtered by verdict and by why', async () => {
+  test('the queue is filtered by the parameters verdict and why', async () => {
     const { secretKey } = await newCustomer(server.url, server.dataDir);
     const ids = [await decided(server.url, secretKey), await decided(server.url, secretKey)];
     await bearer(server.url, secretKey, 'POST', `/v1/shadow-reviews/${ids[0]}`, { verdict: 'unsure' });
@@ -87,18 +87,15 @@ describe('POST /v1/shadow-reviews/{request_id} answers 200', () => {
     server = await sharedSamplingServer();
   });
 
-  test.each(['fraud', 'legitimate', 'unsure'])(
-    'with the row and its verdict %s, as it is from now on',
-    async (verdict) => {
-      const id = await decided(server.url, server.secretKey);
-      const path = `/v1/shadow-reviews/${id}`;
-      const answer = await call(server.url, server.secretKey, 'POST', path, { verdict });
-      expect([answer.status, answer.json['request_id'], answer.json['verdict']]).toEqual([200, id, verdict]);
-      expect((await page(server, server.secretKey)).data).toContainEqual(answer.json);
-      const again = await bearer(server.url, server.secretKey, 'POST', path, { verdict: 'unsure' });
-      expect(again.json).toEqual({ ...answer.json, verdict: 'unsure' });
-    },
-  );
+  test.each(['fraud', 'legitimate', 'unsure'])('the verdict %s is 200 with the updated row', async (verdict) => {
+    const id = await decided(server.url, server.secretKey);
+    const path = `/v1/shadow-reviews/${id}`;
+    const answer = await call(server.url, server.secretKey, 'POST', path, { verdict });
+    expect([answer.status, answer.json['request_id'], answer.json['verdict']]).toEqual([200, id, verdict]);
+    expect((await page(server, server.secretKey)).data).toContainEqual(answer.json);
+    const again = await bearer(server.url, server.secretKey, 'POST', path, { verdict: 'unsure' });
+    expect(again.json).toEqual({ ...answer.json, verdict: 'unsure' });
+  });
 
   test('a label of a queued decision is its verdict', async () => {
     const id = await decided(server.url, server.secretKey);

@@ -22,12 +22,12 @@ describe('the shadow review queue refuses', () => {
     ['verdict=', '?verdict'],
     ['verdict=null', '?verdict'],
     ['why=SAMPLE', '?why'],
-  ])('?%s with 400', async (query, pointer) => {
+  ])('the query ?%s is 400', async (query, pointer) => {
     const answer = await bearer(server.url, server.secretKey, 'GET', `/v1/shadow-reviews?${query}`);
     expect(answer.json).toMatchObject({ status: 400, code: 'invalid_request', errors: [{ pointer }] });
   });
 
-  test('another customer’s cursor with 400, and its row with 404 in the same words as nobody’s', async () => {
+  test('another customer’s cursor is 400, and its row is 404 with the same words as an unknown one', async () => {
     await decided(server.url, server.secretKey);
     const { json } = await bearer(server.url, server.secretKey, 'GET', '/v1/shadow-reviews?limit=1');
     const { secretKey } = await newCustomer(server.url, server.dataDir);
@@ -46,12 +46,12 @@ describe('the shadow review queue refuses', () => {
     [{}, 'required'],
     [{ verdict: 'none' }, 'invalid_value'],
     [{ verdict: true }, 'invalid_value'],
-  ])('%j with 422', async (body, code) => {
+  ])('the verdict %j is 422', async (body, code) => {
     const errors = [{ pointer: '/verdict', code }];
     expect((await judge(requestId, body)).json).toMatchObject({ status: 422, code: 'validation_failed', errors });
   });
 
-  test('a public key with 403, another method with 405', async () => {
+  test('the queue is 403 to a public key and 405 with another method', async () => {
     expect((await judge(requestId, { verdict: 'fraud' }, server.publicKey)).json).toMatchObject({ status: 403 });
     const listed = await bearer(server.url, server.publicKey, 'GET', '/v1/shadow-reviews');
     expect(listed.json).toMatchObject({ status: 403, code: 'key_not_allowed' });

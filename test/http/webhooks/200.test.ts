@@ -5,7 +5,7 @@ import { sharedServer } from '../../support/shared-server.ts';
 import { startReceiver, webhookClient } from '../../support/webhooks.ts';
 
 describe('webhooks answer 200', () => {
-  test.each(TRANSPORTS)('to calls that need no body, with one or without, over %s', async (transport) => {
+  test.each(TRANSPORTS)('webhook calls that need no body are 200 with and without one, over %s', async (transport) => {
     const server = await sharedServer(transport);
     const receiver = await startReceiver();
     onTestFinished(() => receiver.close());

@@ -10,7 +10,7 @@ describe.each(TRANSPORTS)('webhooks answer 201 over %s', (transport) => {
     server = await sharedServer(transport);
   });
 
-  test('with the whole secret, where it is, and a word to keep nothing of it', async () => {
+  test('a new webhook is 201 with its complete secret, its Location, and an instruction not to cache', async () => {
     const body = { url: 'http://127.0.0.1:9/a', event_types: ['BLOCK', 'ALLOW'], description: 'the “desk”' };
     for (const ask of [call, bearer]) {
       const made = await ask(server.url, server.secretKey, 'POST', '/v1/webhooks', body);
@@ -26,7 +26,7 @@ describe.each(TRANSPORTS)('webhooks answer 201 over %s', (transport) => {
     }
   });
 
-  test('without a description, and with fields that nobody knows', async () => {
+  test('a webhook without a description and with unknown fields is 201', async () => {
     const body = {
       url: 'https://shop.example/events',
       event_types: ['BLOCK'],

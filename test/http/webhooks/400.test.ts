@@ -10,18 +10,18 @@ describe('webhooks answer 400', () => {
   });
 
   test.each([
-    ['no JSON', '{"url":', 'malformed_json'],
+    ['invalid JSON', '{"url":', 'malformed_json'],
     ['no body', '', 'malformed_json'],
     ['an array', '[]', 'invalid_request'],
-    ['a name twice', '{"url":"https://a.example","url":"https://b.example"}', 'invalid_request'],
-  ])('to %s', async (_name, body, code) => {
+    ['a repeated name', '{"url":"https://a.example","url":"https://b.example"}', 'invalid_request'],
+  ])('a webhook request with %s is 400', async (_name, body, code) => {
     const answer = await call(server.url, server.secretKey, 'POST', '/v1/webhooks', body);
     expect(answer.json).toMatchObject({ status: 400, code });
     expect(answer.headers['content-type']).toBe('application/problem+json');
     expect((await bearer(server.url, server.secretKey, 'GET', '/v1/webhooks')).json['data']).toEqual([]);
   });
 
-  test.each(['test', 'rotate'])('to no JSON where %s needs no body', async (name) => {
+  test.each(['test', 'rotate'])('a body that is not JSON is 400, although %s needs no body', async (name) => {
     const answer = await call(server.url, server.secretKey, 'POST', `/v1/webhooks/${NOBODYS_WEBHOOK}/${name}`, '{');
     expect(answer.json).toMatchObject({ status: 400, code: 'malformed_json' });
   });
@@ -31,7 +31,7 @@ describe('webhooks answer 400', () => {
     ['limit=1001', '?limit'],
     ['limit=ten', '?limit'],
     ['cursor=broken', '?cursor'],
-  ])('to ?%s', async (query, pointer) => {
+  ])('the query ?%s is 400', async (query, pointer) => {
     const answer = await bearer(server.url, server.secretKey, 'GET', `/v1/webhooks?${query}`);
     expect(answer.json).toMatchObject({ status: 400, code: 'invalid_request', errors: [{ pointer }] });
   });

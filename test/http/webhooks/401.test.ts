@@ -21,7 +21,7 @@ describe('webhooks and deliveries answer 401', () => {
     ['GET', '/v1/webhooks/deliveries', undefined],
     ['GET', `/v1/webhooks/deliveries/${NOBODYS_DELIVERY}`, undefined],
     ['POST', `/v1/webhooks/deliveries/${NOBODYS_DELIVERY}/retry`, undefined],
-  ])('on %s %s without a good key, and nothing is done', async (method, path, body) => {
+  ])('%s %s is 401 without a valid key, and changes nothing', async (method, path, body) => {
     const wrong = { 'X-SVC-Sig': '0'.repeat(64) };
     for (const [headers, code] of [
       [{ ...UNSIGNED }, 'missing_credentials'],

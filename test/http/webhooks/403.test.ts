@@ -21,7 +21,7 @@ describe('webhooks and deliveries answer 403 to a public key', () => {
     ['GET', '/v1/webhooks/deliveries', undefined],
     ['GET', `/v1/webhooks/deliveries/${NOBODYS_DELIVERY}`, undefined],
     ['POST', `/v1/webhooks/deliveries/${NOBODYS_DELIVERY}/retry`, undefined],
-  ])('on %s %s, signed or as Bearer, and nothing is done', async (method, path, body) => {
+  ])('%s %s is 403 to a public key, signed or as Bearer, and changes nothing', async (method, path, body) => {
     const before = (await bearer(server.url, server.secretKey, 'GET', '/v1/webhooks')).json;
     for (const ask of [call, bearer]) {
       const answer = await ask(server.url, server.publicKey, method, path.replace('{id}', id), body);

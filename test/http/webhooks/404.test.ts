@@ -10,13 +10,13 @@ describe('webhooks answer 404', () => {
   });
 
   test.each([
-    ['an id that nobody has', NOBODYS_WEBHOOK],
+    ['an unknown id', NOBODYS_WEBHOOK],
     ['the id of a delivery', NOBODYS_DELIVERY],
-    ['a text that is no id', 'anything'],
+    ['a text that is not an id', 'anything'],
     ['an id in small letters', NOBODYS_WEBHOOK.toLowerCase()],
     ['an id and a line feed', `${NOBODYS_WEBHOOK}%0A`],
     ['a text that is longer than a key of the store', 'x'.repeat(3_000)],
-  ])('to %s, whatever is asked of it', async (_name, id) => {
+  ])('any call for %s is 404', async (_name, id) => {
     for (const [method, rest] of [
       ['GET', ''],
       ['DELETE', ''],
@@ -29,7 +29,7 @@ describe('webhooks answer 404', () => {
   });
 
   test.each(['/v1/webhooks/', `/v1/webhooks/${NOBODYS_WEBHOOK}/secret`, `/v1/webhooks/${NOBODYS_WEBHOOK}/test/again`])(
-    'to %s, where there is nothing',
+    'the path %s is 404',
     async (path) => {
       const answer = await bearer(server.url, server.secretKey, 'GET', path);
       expect(answer.json).toMatchObject({ status: 404, code: 'not_found' });

@@ -16,11 +16,11 @@ describe.each(TRANSPORTS)('webhooks and deliveries answer 405 over %s', (transpo
     ['GET', `/v1/webhooks/${NOBODYS_WEBHOOK}/test`, 'POST'],
     ['GET', `/v1/webhooks/${NOBODYS_WEBHOOK}/rotate`, 'POST'],
     ['POST', '/v1/webhooks/deliveries', 'GET, HEAD'],
-    // `deliveries` is no webhook's id, so it cannot be deleted.
+    // `deliveries` is not a webhook's id, so it cannot be deleted.
     ['DELETE', '/v1/webhooks/deliveries', 'GET, HEAD'],
     ['DELETE', `/v1/webhooks/deliveries/${NOBODYS_DELIVERY}`, 'GET, HEAD'],
     ['GET', `/v1/webhooks/deliveries/${NOBODYS_DELIVERY}/retry`, 'POST'],
-  ])('to %s %s, with what it takes', async (method, path, allow) => {
+  ])('%s %s is 405 and names the allowed methods', async (method, path, allow) => {
     const answer = await bearer(server.url, server.secretKey, method, path);
     expect(answer.json).toMatchObject({ status: 405, code: 'method_not_allowed' });
     expect(answer.headers['allow']).toBe(allow);

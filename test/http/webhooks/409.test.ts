@@ -8,7 +8,7 @@ describe('webhooks answer 409', () => {
     server = await sharedServer();
   });
 
-  test('past 20 of a customer, also when they come all at once', async () => {
+  test('a webhook beyond 20 of a customer is 409, even if all are created at once', async () => {
     const body = { url: 'https://shop.example/events', event_types: ['BLOCK'] };
     const answers = await Promise.all(
       Array.from({ length: 30 }, () => bearer(server.url, server.secretKey, 'POST', '/v1/webhooks', body)),

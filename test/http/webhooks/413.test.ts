@@ -16,13 +16,13 @@ describe.each(TRANSPORTS)('webhooks and deliveries answer 413 over %s', (transpo
     `/v1/webhooks/${NOBODYS_WEBHOOK}/test`,
     `/v1/webhooks/${NOBODYS_WEBHOOK}/rotate`,
     `/v1/webhooks/deliveries/${NOBODYS_DELIVERY}/retry`,
-  ])('to POST %s over 1 MiB, before the body is read', async (path) => {
+  ])('POST %s over 1 MiB is 413 before the body is read', async (path) => {
     const answer = await raw(server.url, `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${MIB + 1}\r\n\r\n`);
     expect([answer.statuses, answer.closed]).toEqual([[413], true]);
   });
 
   test.each(['GET /v1/webhooks', `DELETE /v1/webhooks/${NOBODYS_WEBHOOK}`, 'GET /v1/webhooks/deliveries'])(
-    'to any body of %s',
+    '%s with any body is 413',
     async (start) => {
       const answer = await raw(server.url, `${start} HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}`);
       expect([answer.statuses, answer.closed]).toEqual([[413], true]);

@@ -10,7 +10,7 @@ describe('webhooks answer 415', () => {
   });
 
   test.each(['/v1/webhooks', `/v1/webhooks/${NOBODYS_WEBHOOK}/rotate`])(
-    'to a body of POST %s that is not application/json',
+    'a body of POST %s that is not application/json is 415',
     async (path) => {
       const body = { url: 'https://shop.example/events', event_types: ['BLOCK'] };
       for (const type of ['text/plain', 'application/x-www-form-urlencoded', null]) {

@@ -30,7 +30,7 @@ describe('webhooks answer 422', () => {
     ['an unknown event type', { event_types: ['DENY'] }, '/event_types/0', 'invalid_value'],
     ['an event type twice', { event_types: ['BLOCK', 'BLOCK'] }, '/event_types/1', 'invalid_value'],
     ['a description of 501 characters', { description: 'x'.repeat(501) }, '/description', 'too_long'],
-  ])('to %s', async (_name, changes, pointer, code) => {
+  ])('a webhook with %s is 422', async (_name, changes, pointer, code) => {
     const answer = await post(changes);
     expect(answer.json).toMatchObject({ status: 422, code: 'validation_failed', errors: [{ pointer, code }] });
     expect((await bearer(server.url, server.secretKey, 'GET', '/v1/webhooks')).json['data']).toEqual([]);
@@ -48,18 +48,18 @@ describe('webhooks answer 422', () => {
     'http://0x7f000001/',
     'http://2130706433/',
     'http://0/',
-  ])('to %s, which may not be reached', async (url) => {
+  ])('a webhook at the blocked address %s is 422', async (url) => {
     const answer = await post({ url });
     expect(answer.json).toMatchObject({ status: 422, code: 'blocked_url', errors: [{ pointer: '/url' }] });
     expect((await bearer(server.url, server.secretKey, 'GET', '/v1/webhooks')).json['data']).toEqual([]);
   });
 
-  test('and takes what the operator allows, and nothing beyond it', async () => {
+  test('a webhook at an address that the operator allows is accepted, and others are not', async () => {
     expect((await post({ url: 'http://10.1.2.3/' }, allowing)).status).toBe(201);
     expect((await post({ url: 'http://127.0.0.1/' }, allowing)).json['code']).toBe('blocked_url');
   });
 
-  test('to a grace that is too long', async () => {
+  test('a grace period that is too long is 422', async () => {
     const path = `/v1/webhooks/${NOBODYS_WEBHOOK}/rotate`;
     const answer = await bearer(server.url, server.secretKey, 'POST', path, { grace_seconds: 604_801 });
     expect(answer.json).toMatchObject({ status: 422, errors: [{ pointer: '/grace_seconds', code: 'too_large' }] });

@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { CommanderError } from 'commander';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { Decision } from '../../../src/core/decision.ts';
-import { DEFAULT_POLICY_SET } from '../../../src/core/policy-set.ts';
-import type { GeoContent } from '../../../src/pools/layer-messages.ts';
+import type { Decision } from '../../../src/risk/decision.ts';
+import { DEFAULT_POLICY_SET } from '../../../src/risk/policy/policy-set.ts';
+import type { GeoContent } from '../../../src/assets/asset-messages.ts';
 import { openDetectEngine, type DetectEngine } from '../../../bench/detect/engine.ts';
 import { readOptions } from '../../../bench/detect/options.ts';
 import { learnedOutcome, OUTCOME_DELAY_MS, OutcomeQueue, type OutcomeReport } from '../../../bench/detect/outcomes.ts';
@@ -50,7 +50,7 @@ const decided = (decision: Decision, score: number): Parameters<Tally['add']>[1]
 });
 
 describe('the report', () => {
-  test('counts sessions and people that were challenged or worse, and where', () => {
+  test('The report counts the sessions and people that were challenged or worse, with first hours and offices counted separately', () => {
     const tally = new Tally();
     const office = { kind: 'office_large', isOrdinary: false };
     tally.add(event(label(1)), decided('ALLOW', 0));
@@ -72,7 +72,7 @@ describe('the report', () => {
     ]);
   });
 
-  test('tells what was challenged from what was held back, which a review is not', () => {
+  test('The report distinguishes challenged from blocked events, and a review is not a block', () => {
     const tally = new Tally();
     const attack = { isAttack: true, isOrdinary: false, kind: 'stuffing', actor: 9 };
     tally.add(event(label(1, attack)), decided('ALLOW', 0));
@@ -96,13 +96,13 @@ describe('the report', () => {
     expect([report.kindsFrom90, report.kindsUnder10]).toEqual([0, 1]);
   });
 
-  test('does not take people of two seeds for the same people', () => {
-    const tallies = [1, 2].map(() => {
+  test('The report does not merge people of two seeds', () => {
+    const rowCounters = [1, 2].map(() => {
       const tally = new Tally();
       tally.add(event(label(1)), decided('BLOCK', 100));
       return tally;
     });
-    expect(computeReport(tallies).honest.people).toEqual({ part: 2, of: 2 });
+    expect(computeReport(rowCounters).honest.people).toEqual({ part: 2, of: 2 });
   });
 });
 
@@ -110,14 +110,14 @@ describe('computeRoc', () => {
   const attack = (score: number): { score: number; isAttack: boolean } => ({ score, isAttack: true });
   const honest = (score: number): { score: number; isAttack: boolean } => ({ score, isAttack: false });
 
-  test('has an area of 1 for scores that part, ½ for scores that are alike and 0 for the wrong way round', () => {
+  test('The area under the curve is 1 for separated scores, ½ for equal scores and 0 for inverted scores', () => {
     expect(computeRoc([attack(80), attack(60), honest(10), honest(0)]).area).toBe(1);
     expect(computeRoc([attack(20), honest(20), honest(20)]).area).toBe(0.5);
     expect(computeRoc([attack(0), honest(50)]).area).toBe(0);
     expect(computeRoc([honest(50)]).area).toBeNaN();
   });
 
-  test('runs from nothing to everything', () => {
+  test('The curve runs from no detections to all', () => {
     const { points } = computeRoc([attack(80), honest(80), attack(12.3), honest(0)]);
     expect(points.map((point) => [point.score, point.falseAlarms, point.catch])).toEqual([
       [101, 0, 0],
@@ -129,7 +129,7 @@ describe('computeRoc', () => {
 });
 
 describe('outcomes', () => {
-  test('say what the customer learns: attackers fail a challenge, and what is blocked never happens', () => {
+  test('The outcomes are what the customer learns: attackers fail a challenge, and a blocked event never happens', () => {
     const honest = event(label(1));
     const attack = event(label(2, { isAttack: true }));
     expect(learnedOutcome(honest, 'SOFT_CHALLENGE')).toBe('succeeded');
@@ -139,7 +139,7 @@ describe('outcomes', () => {
     expect(learnedOutcome(event(label(1), { outcome: null }), 'ALLOW')).toBeNull();
   });
 
-  test('are reported in order, each when it is due', async () => {
+  test('The outcomes are reported in order, each when it is due', async () => {
     const reported: number[] = [];
     const queue = new OutcomeQueue({ report: ({ atMs }) => void reported.push(atMs) });
     const report = (atMs: number): OutcomeReport => ({
@@ -161,7 +161,7 @@ describe('outcomes', () => {
 const opened: DetectEngine[] = [];
 afterAll(() => Promise.all(opened.map((engine) => engine.close())));
 
-/** Without location databases, which take a while to load. */
+/** Runs without location databases, which take a while to load. */
 function openEngine(): DetectEngine {
   const absent: GeoContent = { kind: 'absent', generation: 0, detail: '' };
   const geo = { city: absent, country: absent, asn: absent, anonymiser: absent };
@@ -183,7 +183,7 @@ describe('runSessions', () => {
     report = await run();
   });
 
-  test('decides every event of every session, and alike in each run', async () => {
+  test('The run decides every event of every session, with the same result each time', async () => {
     expect(report.events).toBe(sessions.reduce((sum, session) => sum + session.play().length, 0));
     const probing = report.attackKinds.find(({ kind }) => kind === 'probing_for_holes');
     expect(probing?.challenged).toEqual({ part: 3, of: 3 });
@@ -191,7 +191,7 @@ describe('runSessions', () => {
     expect(await run()).toEqual(report);
   });
 
-  test('reports each outcome before any later event is decided, and changes nothing by that alone', async () => {
+  test('Each outcome is reported before any later event is decided, and reporting alone changes nothing', async () => {
     const engine = openEngine();
     let nowMs = 0;
     let latest = 0;
@@ -215,21 +215,21 @@ describe('runSessions', () => {
     expect(computeReport([tally])).toEqual(report);
   });
 
-  test('takes sessions without any', async () => {
+  test('The run accepts an empty list of sessions', async () => {
     const none: readonly PlannedSession[] = [];
     expect((await run({ sessions: none })).honest.sessions.of).toBe(0);
   });
 });
 
 describe('the options', () => {
-  test('have three seeds to tune on in their help', () => {
+  test('The help names three seeds for tuning', () => {
     const write = vi.spyOn(process.stdout, 'write').mockReturnValue(true);
     onTestFinished(() => write.mockRestore());
     expect(() => readOptions(['node', 'detect', '--help'])).toThrow(CommanderError);
-    expect(write.mock.calls.join('')).toContain('seeds 1, 2 and 3 alone');
+    expect(write.mock.calls.join('')).toContain('seeds 1, 2 and 3 only');
   });
 
-  test('take several seeds and refuse what is out of bounds', () => {
+  test('The options accept several seeds and refuse values out of bounds', () => {
     expect(readOptions(['node', 'detect', '--seed', '11,12', '--no-attacks'])).toMatchObject({
       seed: [11, 12],
       attacks: false,
@@ -246,7 +246,7 @@ describe('the options', () => {
   });
 });
 
-test('bench:detect prints its tables and writes figures and picture', async () => {
+test('bench:detect prints its tables and writes its figures and its picture', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-detect-test-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const [json, picture] = [join(folder, 'detect.json'), join(folder, 'detect.svg')];

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 
-/** The smoke mode of the benches of extraction, built and from the command line, so that they cannot rot. */
+/** Runs the extraction benches as built, from the command line, in their smoke mode, so that they stay runnable. */
 
 const BENCH = fileURLToPath(new URL('../../../dist/bench/extract.js', import.meta.url));
 
@@ -12,14 +12,14 @@ async function smoke(name: string): Promise<readonly string[]> {
   return stdout.trimEnd().split('\n');
 }
 
-test('pages: the whole site becomes records', async () => {
+test('bench:extract pages turns the whole site into records', async () => {
   const lines = await smoke('pages');
   expect(lines[0]).toBe('60 pages, 4 requests at a time, 1 rounds');
   expect(lines.filter((line) => /^service +[1-9]\d* +\d+\.\d\d +[1-9]\d* +\d+$/.test(line))).toHaveLength(1);
   expect(lines.at(-2)).toMatch(/^pages\/s, median of 1: [1-9]\d*$/);
 });
 
-test('records: all of them are read, in each format', async () => {
+test('bench:extract records reads all records, in each format', async () => {
   const lines = await smoke('records');
   for (const format of ['json', 'ndjson', 'csv']) {
     const rows = lines.filter((line) => line.startsWith(`${format}, `));

@@ -3,11 +3,11 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 
-/** The smoke mode of the bench of isolation, built and from the command line, so that it cannot rot. */
+/** Runs the isolation bench as built, from the command line, in its smoke mode, so that it stays runnable. */
 
 const BENCH = fileURLToPath(new URL('../../../dist/bench/isolation.js', import.meta.url));
 
-test('blocks: each endpoint answers its largest call, and its longest turn is told', async () => {
+test('bench:isolation calls each endpoint with its largest call and prints its longest turn of the event loop', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [BENCH, '--smoke', 'blocks']);
   const rows = stdout.trimEnd().split('\n').slice(2);
   expect(rows.length).toBeGreaterThan(25);

@@ -5,7 +5,10 @@ import { describe, expect, test } from 'vitest';
 import { STAGES } from '../../../bench/micro/index.ts';
 import { runStage } from '../../../bench/micro/stage.ts';
 
-/** The benches' smoke mode, so that they cannot rot. Each task checks its own results: one that measured a refusal would throw. */
+/**
+ * Runs the benches in their smoke mode, so that they stay runnable. Each task checks its own results: a task that measured a refusal would
+ * throw.
+ */
 
 const MICRO = fileURLToPath(new URL('../../../dist/bench/micro.js', import.meta.url));
 
@@ -23,7 +26,7 @@ describe('the micro benches', () => {
     expect(new Set(rows.map(({ task }) => task)).size).toBe(rows.length);
   });
 
-  test('the pool hop, built and from the command line', async () => {
+  test('The pool hop runs as built, from the command line', async () => {
     const { stdout } = await promisify(execFile)(process.execPath, [MICRO, '--smoke', 'pool']);
     const [head, ...rows] = stdout.trimEnd().split('\n');
     expect(head).toMatch(/^stage +task +ns\/op +median +p99 +samples +ops\/sample$/);
@@ -31,7 +34,7 @@ describe('the micro benches', () => {
     for (const row of rows) expect(row).toMatch(/^pool hop +\w.* +\d+ +\d+ +\d+ +2 +16$/);
   });
 
-  test('a name that no stage has is refused', async () => {
+  test('An unknown stage name is refused', async () => {
     const run = promisify(execFile)(process.execPath, [MICRO, '--smoke', 'no such stage']);
     await expect(run).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('pool hop') as string });
   });

@@ -2,14 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { ALL_STAGES } from '../../../bench/micro/index.ts';
 import { Ring, runStage, type Stage } from '../../../bench/micro/stage.ts';
 
-/** What the micro benches are made of; `micro.long.test.ts` runs them. */
+/** Tests the parts of the micro benches; `micro.long.test.ts` runs the benches. */
 
-test('the micro benches have names of their own', () => {
+test('Every micro bench has a unique name', () => {
   expect(new Set(ALL_STAGES.map(({ name }) => name)).size).toBe(ALL_STAGES.length);
 });
 
 describe('a stage', () => {
-  test('whose result is not the one that is meant fails, and is closed', async () => {
+  test('A stage fails and is closed when its task returns an unexpected result', async () => {
     let closed = 0;
     const wrong = stageOf((tasks) => {
       tasks.add('a refusal', { perSample: 1, run: () => 'refused', isSane: (outcome) => outcome === 'verified' });
@@ -19,7 +19,7 @@ describe('a stage', () => {
     expect(closed).toBe(1);
   });
 
-  test('the same with a promise', async () => {
+  test('A stage fails and is closed when its task resolves to an unexpected result', async () => {
     const wrong = stageOf((tasks) => {
       tasks.addAsync('a refusal', { perSample: 1, run: () => Promise.resolve(false), isSane: (done) => done });
       return {};
@@ -27,7 +27,7 @@ describe('a stage', () => {
     await expect(runStage(wrong, { smoke: true })).rejects.toThrow('a refusal');
   });
 
-  test('whose task throws fails', async () => {
+  test('A stage fails when its task throws', async () => {
     const wrong = stageOf((tasks) => {
       tasks.add('throws', {
         perSample: 1,
@@ -41,7 +41,7 @@ describe('a stage', () => {
     await expect(runStage(wrong, { smoke: true })).rejects.toThrow('on purpose');
   });
 
-  test('prepares before each sample and counts operations on', async () => {
+  test('A stage prepares before each sample and continues its operation count', async () => {
     const seen: (number | 'prepared')[] = [];
     const counting = stageOf((tasks) => {
       tasks.add('counts', {
@@ -59,7 +59,7 @@ describe('a stage', () => {
   });
 });
 
-test('a ring goes round, and has a power of two of items', () => {
+test('A ring wraps around, and its size is a power of two', () => {
   const ring = Ring.of(4, (n) => `${n}`);
   expect([0, 3, 4, 9].map((n) => ring.at(n))).toEqual(['0', '3', '0', '1']);
   expect(() => Ring.of(3, String)).toThrow('3 items');

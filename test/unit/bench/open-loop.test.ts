@@ -17,13 +17,13 @@ import type { SendOutcome } from '../../../bench/open-loop/sender.ts';
 const BENCH = fileURLToPath(new URL('../../../dist/bench/open-loop.js', import.meta.url));
 
 describe('planArrivals', () => {
-  test('spaces even arrivals by one over the rate', () => {
+  test('Even arrivals are spaced by one over the rate', () => {
     const due = planArrivals({ perSecond: 500, seconds: 2, process: 'even', seed: 1 });
     expect(due).toHaveLength(1_000);
     expect([due[0], due[1], due[999]]).toEqual([0, 2, 1_998]);
   });
 
-  test('draws Poisson arrivals with the same mean rate, in order, and the same for the same seed', () => {
+  test('Poisson arrivals have the same mean rate, are in order, and repeat for the same seed', () => {
     const plan = { perSecond: 1_000, seconds: 20, process: 'poisson', seed: 7 } as const;
     const due = planArrivals(plan);
     expect(due).toEqual(planArrivals(plan));
@@ -45,17 +45,17 @@ describe('the summary of a phase', () => {
     senderProcessorMs: 1,
   };
 
-  test('leaves out what was due before the warm-up ended', () => {
+  test('The summary excludes requests that were due before the warm-up ended', () => {
     expect(summarise(outcome, 0, 1_000)).toMatchObject({ requests: 100, p50_ms: 50, max_ms: 50 });
     expect(summarise(outcome, 1_000)).toMatchObject({ requests: 100, p50_ms: 51, p90_ms: 91 });
   });
 
-  test('counts a request without a response as slower than all others', () => {
+  test('The summary counts a request without a response as slower than all others', () => {
     expect(summarise(outcome, 1_000).max_ms).toBe(Infinity);
     expect(countStatuses(outcome)).toEqual({ 0: 1, 200: 198, 429: 1 });
   });
 
-  test('cuts the phase into equal pieces of time', () => {
+  test('The summary divides the phase into equal intervals', () => {
     const pieces = slices(outcome, 500);
     expect(pieces.map(({ from_ms: fromMs, requests }) => [fromMs, requests])).toEqual([
       [0, 50],
@@ -75,16 +75,16 @@ describe('bench:load from the command line', () => {
     [['--url', 'http://shop.example', '--key', 'sk_live_x'], 'is another machine'],
     [['--url', 'http://127.0.0.1:1'], '--url needs --key'],
     [['--rate', '0'], 'a rate from 1 to'],
-    [['--mix', 'walk=1'], '"walk" is none of'],
-    [['--rate', '30000', '--seconds', '600'], 'at most 2500000 are measured at once'],
-  ])('refuses %j and says why', (words, reason) => {
+    [['--mix', 'walk=1'], '"walk" is not one of'],
+    [['--rate', '30000', '--seconds', '600'], 'at most 2500000 can be measured at once'],
+  ])('bench:load refuses %j and names the reason', (words, reason) => {
     const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
     onTestFinished(() => write.mockRestore());
     expect(() => readOptions(['node', 'bench', ...words])).toThrow(CommanderError);
     expect(write.mock.calls.join('')).toContain(reason);
   });
 
-  test('counts a stall of the server as latency of every request that was due meanwhile', async () => {
+  test('bench:load counts a stall of the server as latency of every request that was due meanwhile', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gatehouse-load-test-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const { server, origin, seen } = await stallingServer(100, 400);
@@ -110,13 +110,13 @@ describe('bench:load from the command line', () => {
     expect(phases[0]).toMatchObject({ rate: 500, statuses: { 200: 500 } });
     // 4 connections were stuck, yet some 200 requests were due during the 400 ms: a closed loop would have seen 4 slow ones.
     expect(phases[0]?.latency.p90_ms).toBeGreaterThan(100);
-    // The bench's own warm-up requests included.
+    // Includes the bench's own warm-up requests.
     expect(new Set(seen).size).toBe(seen.length);
     expect(seen.length).toBeGreaterThanOrEqual(500);
   });
 });
 
-/** Answers at once, but holds back every response that it owes for `stallMs` after the n-th request. */
+/** Responds at once, but holds back every pending response for `stallMs` after the n-th request. */
 async function stallingServer(n: number, stallMs: number): Promise<{ server: Server; origin: string; seen: string[] }> {
   const seen: string[] = [];
   let isStalled = false;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseDecideRequest } from '../../../src/core/decide-request.ts';
+import { parseDecideRequest } from '../../../src/risk/decide-request.ts';
 import { ABROAD_BLOCKS, FIXED_BLOCKS, MOBILE_BLOCKS } from '../../../bench/traffic-days/address-blocks.ts';
 import { AddressBook, neighbour } from '../../../bench/traffic-days/addresses.ts';
 import { ATTACK_KINDS } from '../../../bench/traffic-days/attacks/index.ts';
@@ -8,7 +8,7 @@ import type { PlannedSession, TrafficEvent } from '../../../bench/traffic-days/e
 import { Random } from '../../../bench/traffic-days/random.ts';
 import { eventsOf, planWeek, type WeekOptions } from '../../../bench/traffic-days/week.ts';
 
-/** A location database that knows the generator's own blocks. */
+/** A location database that contains the generator's own blocks. */
 const OWN: readonly (readonly [string, string])[] = [ABROAD_BLOCKS, FIXED_BLOCKS, MOBILE_BLOCKS].flatMap((blocks) =>
   Object.entries(blocks),
 );
@@ -36,7 +36,7 @@ const week = plan();
 const events: readonly TrafficEvent[] = [...eventsOf(week)];
 
 describe('planWeek', () => {
-  test('gives the same events for the same seed, and others for another seed', () => {
+  test('The generator gives the same events for the same seed and other events for another seed', () => {
     const again = [...eventsOf(plan())];
     expect(again.length).toBe(events.length);
     expect(again.at(100)).toEqual(events.at(100));
@@ -45,14 +45,14 @@ describe('planWeek', () => {
     expect(other.at(100)?.body).not.toEqual(events.at(100)?.body);
   });
 
-  test('plays each session alike, however often and in whatever order', () => {
+  test('The generator plays each session the same way, however often and in whatever order', () => {
     const [late, early] = [week.at(-1), week.at(0)];
     const first = late?.play();
     early?.play();
     expect(late?.play()).toEqual(first);
   });
 
-  test('has the same people with and without attacks', () => {
+  test('The generator has the same people with and without attacks', () => {
     const without = plan({ attacks: false });
     expect(without.every(({ label }) => !label.isAttack)).toBe(true);
     const honest = week.filter(({ label }) => !label.isAttack);
@@ -62,14 +62,14 @@ describe('planWeek', () => {
     expect([...eventsOf(without)].at(50)?.body).toEqual([...eventsOf(honest)].at(50)?.body);
   });
 
-  test('begins no session outside of the days or before its customer uses the service', () => {
+  test('No session begins outside of the days or before its customer uses the service', () => {
     for (const { startMs, label } of week) {
       expect(startMs).toBeGreaterThanOrEqual(WEEK_START_MS + label.customer.startsAfterMs);
       expect(startMs).toBeLessThan(WEEK_START_MS + 7 * DAY_MS);
     }
   });
 
-  test('has attacks of every kind on every day', () => {
+  test('Every day has attacks of every kind', () => {
     const attacks = week.filter(({ label }) => label.isAttack);
     expect(new Set(attacks.map(({ label }) => label.kind))).toEqual(new Set(ATTACK_KINDS.map(({ kind }) => kind)));
     for (let day = 0; day < 7; day++) {
@@ -78,7 +78,7 @@ describe('planWeek', () => {
     }
   });
 
-  test('has people who are ordinary for the most part, and every kind of group', () => {
+  test('Most people are ordinary, and every kind of group occurs', () => {
     const larger = plan({ scale: 0.05, attacks: false });
     const ordinary = larger.filter(({ label }) => label.isOrdinary).length / larger.length;
     expect(ordinary).toBeGreaterThan(0.6);
@@ -86,12 +86,12 @@ describe('planWeek', () => {
     for (const kind of ['office_small', 'office_large', 'campus', 'class_signs_up', 'shop_tablet', 'call_centre'])
       expect(kinds).toContain(kind);
     const people = new Set(larger.map(({ label }) => label.actor)).size;
-    // Few come often: on average somewhat over two visits a week.
+    // Few visit often: the average is somewhat over two visits a week.
     expect(larger.length / people).toBeGreaterThan(1.8);
     expect(larger.length / people).toBeLessThan(3);
   });
 
-  test('marks the first day of an office, and nothing of those who come alone', () => {
+  test('The first day of an office is marked, and people outside of offices are not', () => {
     const fromOffices = week.filter(({ label }) => label.officeFirstDay !== null);
     expect(fromOffices.some(({ label }) => label.officeFirstDay === true)).toBe(true);
     expect(fromOffices.some(({ label }) => label.kind === 'home')).toBe(false);
@@ -99,12 +99,12 @@ describe('planWeek', () => {
 });
 
 describe('eventsOf', () => {
-  test('gives events in the order of their time', () => {
+  test('Events come in the order of their time', () => {
     expect(events.every(({ atMs }, n) => n === 0 || atMs >= (events[n - 1]?.atMs ?? 0))).toBe(true);
     expect(events.length).toBe(week.reduce((sum, session) => sum + session.play().length, 0));
   });
 
-  test('writes bodies that a decide request may have', () => {
+  test('Every body is a valid decide request', () => {
     for (const { body } of events.slice(0, 1_000)) {
       const parsed = parseDecideRequest(Buffer.from(JSON.stringify(body)));
       if (parsed.kind === 'fault') throw new Error(JSON.stringify(parsed.problem));
@@ -112,18 +112,18 @@ describe('eventsOf', () => {
     }
   });
 
-  test('asks a customer about its own types of events alone', () => {
+  test('A customer sends only its own types of events', () => {
     const foreign = events.filter(({ body, session }) => !session.customer.events.has(body.event_type));
     expect(foreign).toEqual([]);
   });
 
-  test('tells what became of each attempt, and of nothing else', () => {
+  test('The outcome is known for each attempt and for nothing else', () => {
     const attempts = new Set(['login', 'signup', 'payment', 'password_reset', 'profile_change', 'gift_card_check']);
     const wrong = events.filter(({ body, outcome }) => (outcome !== null) !== attempts.has(body.event_type));
     expect(wrong).toEqual([]);
   });
 
-  test('lets some logins of people fail and some of their cards be declined', () => {
+  test('Some logins of people fail, and some of their cards are declined', () => {
     const honest = events.filter(({ session }) => !session.isAttack);
     const share = (type: string, outcome: string): number => {
       const of = honest.filter(({ body }) => body.event_type === type);
@@ -139,13 +139,13 @@ describe('eventsOf', () => {
 describe('AddressBook', () => {
   const book = new AddressBook(findCountry, 1, 0.1);
 
-  test('draws homes and gateways of the country', () => {
+  test('Homes and gateways are drawn from the country', () => {
     const random = new Random('homes');
     for (let n = 0; n < 50; n++) expect(findCountry(book.home('IT', random))).toBe('IT');
     for (const gateway of book.gateways('CA')) expect(findCountry(gateway)).toBe('CA');
   });
 
-  test('gives a dynamic line another address of its region on another day, and the same one on the same day', () => {
+  test('A dynamic line has another address of its region on another day, and the same one on the same day', () => {
     const line = { ...book.line('DE', new Random('line')), isDynamic: true };
     expect(book.addressOf(line, 3)).toBe(book.addressOf(line, 3));
     expect(book.addressOf(line, 3)).not.toBe(book.addressOf(line, 4));
@@ -153,7 +153,7 @@ describe('AddressBook', () => {
     expect(book.addressOf({ ...line, isDynamic: false }, 5)).toBe(book.addressOf(line, 0));
   });
 
-  test('keeps a neighbour in the network', () => {
+  test('A neighbour of an address is in the same network', () => {
     const random = new Random('neighbours');
     for (let n = 0; n < 100; n++) expect(neighbour('5.9.17.200', 24, random)).toMatch(/^5\.9\.17\.\d+$/);
   });

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 
-/** The smoke mode of the benches of webhooks, built and from the command line, so that they cannot rot. */
+/** Runs the webhook benches as built, from the command line, in their smoke mode, so that they stay runnable. */
 
 const BENCH = fileURLToPath(new URL('../../../dist/bench/webhooks.js', import.meta.url));
 
@@ -12,21 +12,21 @@ async function smoke(name: string): Promise<readonly string[]> {
   return stdout.trimEnd().split('\n');
 }
 
-test('isolation: every delivery of a healthy endpoint arrives, at both servers in each phase', async () => {
+test('bench:webhooks isolation delivers every event of a healthy endpoint, at both servers in each phase', async () => {
   const lines = await smoke('isolation');
-  const rows = lines.filter((line) => /^(all answer|\d+ of \d+ hang) /.test(line));
+  const rows = lines.filter((line) => /^(all respond|\d+ of \d+ hang) /.test(line));
   expect(rows).toHaveLength(6);
   for (const row of rows) expect(row).toMatch(/ 180 +0$/);
   expect(lines.at(-1)).toMatch(/^p99 of healthy endpoints, median of 2 phases: -?\d+ % /);
 });
 
-test('throughput: the whole backlog arrives', async () => {
+test('bench:webhooks throughput delivers the whole backlog', async () => {
   const lines = await smoke('throughput');
   expect(lines.at(-2)).toMatch(/^round 1 +\d+ +\d+ +\d+\.\d{3}$/);
   expect(lines.at(-1)).toMatch(/^ratio service \/ bare sender, median of 1: \d+\.\d{3} /);
 });
 
-test('decide: no request is refused, with and without deliveries', async () => {
+test('bench:webhooks decide has no refused request, with and without deliveries', async () => {
   const lines = await smoke('decide');
   const rows = lines.filter((line) => /^(no webhooks|delivering) /.test(line));
   const [steady, fast] = [rows.slice(0, 4), rows.slice(4)];
@@ -35,7 +35,7 @@ test('decide: no request is refused, with and without deliveries', async () => {
   for (const row of fast) expect(row).toMatch(/ 0$/);
 });
 
-test('down: decisions go on, and what is pending is told', async () => {
+test('bench:webhooks down goes on deciding and prints the pending deliveries', async () => {
   const lines = await smoke('down');
   const rows = lines.filter((line) => /^all down, slice \d/.test(line));
   expect(rows).toHaveLength(2);

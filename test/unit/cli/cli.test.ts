@@ -7,12 +7,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { checkKeyText } from '../../../src/core/key-text.ts';
+import { checkKeyText } from '../../../src/kernel/key-text.ts';
 import { command, commandAsProcess, MAIN, type Ran } from '../../support/command-line.ts';
 import { IS_FULL } from '../../support/long.ts';
-import { open } from '../store/support.ts';
+import { open } from '../state/support.ts';
 
-/** Of a file that is imported; ten of them are faulty. */
+/** Rows of an imported file. Ten of them have an error. */
 const ROWS = IS_FULL ? 50_000 : 10_000;
 
 let folder = '';
@@ -28,18 +28,18 @@ function cli(args: readonly string[], input = ''): Promise<Ran> {
   return command(['--data-dir', dataDir, ...args], { input });
 }
 
-/** Runs it as an operator does. */
+/** Runs a command on the data directory as a process of its own, as an operator does. */
 function cliAsProcess(args: readonly string[], input = ''): Promise<Ran> {
   return commandAsProcess(['--data-dir', dataDir, ...args], { input });
 }
 
-/** The same on a terminal, which `script` of util-linux makes. */
+/** Runs a command on a terminal, which `script` of util-linux provides. */
 async function onTerminal(args: readonly string[], input: string): Promise<Pick<Ran, 'code' | 'out'>> {
   const words = [process.execPath, MAIN, '--data-dir', dataDir, ...args].map((word) => `'${word}'`);
   const child = spawn('script', ['--quiet', '--return', '--command', words.join(' '), '/dev/null']);
   let out = '';
   child.stdout.setEncoding('utf8').on('data', (piece: string) => {
-    // What is typed before the question would be lost.
+    // Input that is typed before the question would be lost.
     if (!out.includes('[y/N]') && (out + piece).includes('[y/N]')) child.stdin.write(input);
     out += piece;
   });
@@ -49,7 +49,7 @@ async function onTerminal(args: readonly string[], input: string): Promise<Pick<
   return { code, out };
 }
 
-/** With --json: exactly one JSON object on standard output. */
+/** Runs a command with --json, which prints exactly one JSON object on standard output. */
 async function json(
   args: readonly string[],
   input = '',
@@ -65,7 +65,7 @@ function hashOf(seed: number): string {
 }
 
 describe('customers and keys', () => {
-  test('a first use makes the data directory; a pair of keys is made, listed and revoked', async () => {
+  test('The first command creates the data directory, and a key pair is created, listed and revoked', async () => {
     const made = await json(['customers', 'create', 'Acme'], '', cliAsProcess);
     expect(made).toEqual({
       code: 0,
@@ -84,7 +84,7 @@ describe('customers and keys', () => {
     expect(checkKeyText(String(keys.value['public_key']))).toBe('public');
     await json(['keys', 'create', '--customer', id]);
 
-    // Too short, a part of a key, and no key at all: nothing that a listing shows.
+    // Too short, a part of a key, and no key at all: a listing shows none of these.
     for (const text of ['s', 'sk_live_', secret.slice(0, 11), secret.slice(0, 20), `${secret}x`, 'nothing']) {
       expect(await json(['keys', 'revoke', text])).toMatchObject({
         code: 2,
@@ -112,10 +112,43 @@ describe('customers and keys', () => {
       rate_limit: 12_345,
       created_at: expect.any(Number),
       revoked_at: expect.any(Number),
+      origins: [],
     });
   });
 
-  test('a key is revoked on a terminal only after a yes, and by --yes without a question', async () => {
+  test('keys create --origin stores the normalised origins with the public key, and keys list shows them', async () => {
+    const words = ['keys', 'create', '--customer', await someCustomer()];
+    const origins = ['https://shop.example', 'http://localhost:3000'];
+    const made = await json([...words, '--origin', 'https://SHOP.example:443/', '--origin', 'http://localhost:3000']);
+    expect(made.value).toMatchObject({ origins });
+    expect(made.value).not.toHaveProperty('warning');
+    const listed = (await json(['keys', 'list'])).value['keys'] as Record<string, unknown>[];
+    const originsOf = (name: string): unknown =>
+      listed.find(({ prefix }) => prefix === String(made.value[name]).slice(0, 12))?.['origins'];
+    expect([originsOf('public_key'), originsOf('secret_key')]).toEqual([origins, []]);
+    expect((await cli(['keys', 'list'])).out).toContain('https://shop.example http://localhost:3000');
+  });
+
+  test('keys create --origin "*" warns that every site may use the key', async () => {
+    const words = ['keys', 'create', '--customer', await someCustomer(), '--origin', '*'];
+    expect((await json(words)).value).toMatchObject({
+      origins: ['*'],
+      warning: expect.stringContaining('every web site'),
+    });
+    expect((await cli(words)).out).toContain('\nWarning: scripts of every web site may use this public key');
+  });
+
+  test('keys create accepts up to 20 valid origins and refuses others with exit code 2', async () => {
+    const words = ['keys', 'create', '--customer', await someCustomer()];
+    const given = (n: number): string[] =>
+      Array.from({ length: n }, (_, i) => ['--origin', `https://s${i}.example`]).flat();
+    expect((await json([...words, ...given(20)])).code).toBe(0);
+    for (const wrong of [given(21), ['--origin', 'shop.example'], ['--origin', '*', '--origin', 'https://a.example']]) {
+      expect(await json([...words, ...wrong])).toMatchObject({ code: 2, value: { error: { code: 'usage' } } });
+    }
+  });
+
+  test('A key is revoked on a terminal only after "y", or by --yes without a question', async () => {
     const made = await json(['keys', 'create', '--customer', await someCustomer()]);
     const prefix = String(made.value['public_key']).slice(0, 12);
     const isRevoked = async (): Promise<boolean> => {
@@ -135,7 +168,7 @@ describe('customers and keys', () => {
     expect(unasked.out).not.toContain('[y/N]');
   });
 
-  test('people get short text, and an error on standard error', async () => {
+  test('Without --json a command prints short text, and an error on standard error', async () => {
     const list = await cli(['keys', 'list']);
     expect(list).toMatchObject({ code: 0, err: '' });
     expect(list.out).toContain('Rate limit');
@@ -143,7 +176,7 @@ describe('customers and keys', () => {
     expect(wrong).toEqual({ code: 1, out: '', err: 'error: there is no customer cus_x\n' });
   });
 
-  test('a wrong call exits with 2', async () => {
+  test('A wrong call exits with 2', async () => {
     for (const args of [
       ['keys', 'create'],
       ['nope'],
@@ -165,7 +198,7 @@ describe('customers and keys', () => {
     expect(await json(['--version'])).toEqual({ code: 0, value: { version } });
   });
 
-  test('works beside an open store, which sees what was made', async () => {
+  test('A command works while the store is open elsewhere, and the open store sees its writes', async () => {
     const store = open(dataDir);
     const before = store.apiKeys.version();
     const id = store.customers.all()[0]?.id ?? '';
@@ -176,7 +209,7 @@ describe('customers and keys', () => {
     await store.close();
   });
 
-  test('a damaged store is a clear error', async () => {
+  test('A damaged store gives a clear error', async () => {
     const broken = join(folder, 'broken');
     expect((await cli(['--data-dir', broken, 'customers', 'create', 'Acme'])).code).toBe(0);
     writeFileSync(join(broken, 'state', 'data.mdb'), '');
@@ -186,7 +219,7 @@ describe('customers and keys', () => {
 });
 
 describe('registry', () => {
-  test(`${ROWS} rows with faults: the good ones are in, the first faults are told by line`, async () => {
+  test(`An import of ${ROWS} rows with errors stores the good rows and reports the first errors by line`, async () => {
     const file = join(folder, 'rows.ndjson');
     const rows = Array.from({ length: ROWS }, (_, i) =>
       i % (ROWS / 10) === 100
@@ -207,7 +240,7 @@ describe('registry', () => {
     await store.close();
   });
 
-  test('CSV: columns by name in any order, the last three optional, a bad line costs itself only', async () => {
+  test('A CSV import takes columns by name in any order, the last three optional, and skips a bad line', async () => {
     const file = join(folder, 'rows.csv');
     const good = [1, 2, 3].map((seed) => hashOf(seed + 1_000_000));
     writeFileSync(
@@ -253,7 +286,7 @@ describe('registry', () => {
     });
   });
 
-  test('a file that is absent or has no header is an error', async () => {
+  test('An import of a missing file or of a file without a header is an error', async () => {
     writeFileSync(join(folder, 'bare.csv'), 'a,b\n1,2\n');
     for (const name of ['absent.csv', 'bare.csv']) {
       const ran = await json(['registry', 'import', join(folder, name)]);
@@ -270,7 +303,7 @@ describe('policy check', () => {
     return file;
   };
 
-  test('says that a file is valid, the bands that count, and what differs from the defaults', async () => {
+  test('policy check prints that a file is valid, its effective bands, and the differences from the defaults', async () => {
     const file = put({
       version: 'v7',
       bands: { block: 90 },
@@ -296,11 +329,11 @@ describe('policy check', () => {
     expect(rows).toContainEqual(['everybody', 'refund', 'watched countries', 'none', 'KP']);
     expect(rows).toContainEqual([CUSTOMER, 'all', 'sample rate', '0.01', '0.5']);
     expect(rows).toContainEqual(['challenger', 'all', 'rules off', 'none', 'ip_vpn']);
-    // It is what the rule has anyway.
+    // The rule has this value by default.
     expect(ran.out).not.toContain('weight ip_proxy');
   });
 
-  test('with --json gives the same as data', async () => {
+  test('policy check --json prints the same as data', async () => {
     const file = put({ version: 'v7', customers: { [CUSTOMER]: {} } });
     expect(await json(['policy', 'check', file])).toEqual({
       code: 0,
@@ -313,7 +346,7 @@ describe('policy check', () => {
     });
   });
 
-  test('knows the customers of the data directory, and makes none', async () => {
+  test('policy check knows the customers of the data directory and creates none', async () => {
     const id = await someCustomer();
     const known = put({ customers: { [id]: {} } });
     expect((await json(['policy', 'check', known])).value['warnings']).toEqual([]);
@@ -323,7 +356,7 @@ describe('policy check', () => {
     expect(existsSync(elsewhere)).toBe(false);
   });
 
-  test('names everything that is wrong and exits with 1', async () => {
+  test('policy check names everything that is wrong and exits with 1', async () => {
     const file = put({ weights: { nope: 1 }, sample_rate: 2 });
     const { code, value } = await json(['policy', 'check', file]);
     expect(code).toBe(1);
@@ -337,7 +370,7 @@ describe('policy check', () => {
     expect(ran.out).toContain('/sample_rate must be a number from 0 to 1');
   });
 
-  test('a file that cannot be read is an error', async () => {
+  test('policy check reports a file that cannot be read as an error', async () => {
     for (const name of ['absent.json', '.']) {
       const ran = await json(['policy', 'check', join(folder, name)]);
       expect(ran).toMatchObject({ code: 1, value: { error: { code: 'unreadable_file' } } });
@@ -346,7 +379,7 @@ describe('policy check', () => {
 });
 
 describe('backup', () => {
-  test('makes a copy, and refuses a folder that holds something', async () => {
+  test('A backup makes a copy and refuses a folder that is not empty', async () => {
     const target = join(folder, 'copy');
     expect(await json(['backup', target])).toEqual({ code: 0, value: { folder: target, bytes: expect.any(Number) } });
     expect(await json(['backup', target])).toMatchObject({ code: 1, value: { error: { code: 'backup_refused' } } });
@@ -357,7 +390,7 @@ describe('backup', () => {
 });
 
 describe('decide', () => {
-  test('signs, sends and prints the answer; a refusal exits with 1', async () => {
+  test('The command signs and sends a request and prints the response, and exits with 1 if it is refused', async () => {
     const bodies: string[] = [];
     const server = createServer((request, response) => {
       void buffer(request).then((body) => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { listConnectors, showConnector } from '../../../src/cli/extract/catalogue.ts';
-import type { Outcome } from '../../../src/cli/outcome.ts';
-import { CONNECTORS } from '../../../src/extract/connectors/index.ts';
+import { listConnectors, showConnector } from '../../../src/cli/extract/connector-list.ts';
+import type { Outcome } from '../../../src/cli/command-outcome.ts';
+import { CONNECTORS } from '../../../src/extract/connectors/connector-table.ts';
 
 function done(outcome: Outcome): { readonly text: string; readonly json: Record<string, unknown> } {
   if (outcome.kind === 'error') throw new Error(outcome.message);
@@ -9,7 +9,7 @@ function done(outcome: Outcome): { readonly text: string; readonly json: Record<
 }
 
 describe('the catalogue on the command line', () => {
-  test('lists every connector with its operations', () => {
+  test('connectors list prints every connector with its operations', () => {
     const { text, json } = done(listConnectors());
     expect((json['connectors'] as { readonly id: string }[]).map(({ id }) => id)).toEqual(
       CONNECTORS.map(({ id }) => id),
@@ -19,7 +19,7 @@ describe('the catalogue on the command line', () => {
   });
 
   test.each(CONNECTORS.map(({ id }) => id))(
-    'shows %s: every input, every field of a record, an example to paste',
+    'connectors show %s prints every input, every field of a record and an example to paste',
     (id) => {
       const { text, json } = done(showConnector(id));
       expect(json).toMatchObject({ id, operations: expect.any(Array) });
@@ -35,7 +35,7 @@ describe('the catalogue on the command line', () => {
     },
   );
 
-  test('says which there are when it has none of the name', () => {
+  test('connectors show lists the existing connectors when the name is unknown', () => {
     const outcome = showConnector('nope');
     expect(outcome).toMatchObject({
       kind: 'error',

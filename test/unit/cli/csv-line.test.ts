@@ -16,7 +16,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('a line of CSV', () => {
-  test('is split as csv-parse splits it, or refused', () => {
+  test('A CSV line is split as csv-parse splits it, or refused', () => {
     const characters = fc.constantFrom('"', '"', ',', ' ', 'a', '7', 'ü');
     let split = 0;
     fc.assert(
@@ -33,18 +33,18 @@ describe('a line of CSV', () => {
   });
 
   test.each([
-    ['a plain line', 'a, b ,c', ['a', 'b', 'c']],
-    ['quoted cells with commas and quotes', '"a, b" , "say ""hi""",', ['a, b', 'say "hi"', '']],
-    ['a quote that is not closed', 'a,"b,c', null],
-    ['a quote inside a cell', 'a,8"0', null],
-    ['text behind a closing quote', '"a"b,c', null],
+    ['A plain line is split into its cells', 'a, b ,c', ['a', 'b', 'c']],
+    ['Quoted cells may contain commas and quotes', '"a, b" , "say ""hi""",', ['a, b', 'say "hi"', '']],
+    ['A line with an unclosed quote is refused', 'a,"b,c', null],
+    ['A line with a quote inside a cell is refused', 'a,8"0', null],
+    ['A line with text after a closing quote is refused', '"a"b,c', null],
   ])('%s', (_name, line, cells) => {
     expect(splitCsvLine(line)).toEqual(cells);
   });
 });
 
-describe('an import whose lines open a quote and never close it', () => {
-  test('names each line, and takes no longer than a few times what good lines take', async () => {
+describe('an import with unclosed quotes', () => {
+  test('An import whose lines have an unclosed quote names each line and takes at most a few times as long as good lines', async () => {
     const lines = 4_000;
     const good = await timed('good.csv', `${HASH},50\n`.repeat(lines));
     const bad = await timed('bad.csv', `"${HASH},50\n`.repeat(lines));
@@ -53,7 +53,7 @@ describe('an import whose lines open a quote and never close it', () => {
       Array.from({ length: lines }, (_, i) => `${i + 2} fault`),
     );
     expect(bad.rows[0]).toMatchObject({ line: 2, message: 'not CSV: a quote is not closed, or stands inside a cell' });
-    // It was some 100 times as long.
+    // It used to take some 100 times as long.
     expect(bad.ms / good.ms).toBeLessThan(10);
   });
 });

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { reportOf, type ExtractReport } from '../../../src/cli/extract/report.ts';
-import { readRequest } from '../../../src/cli/extract/request.ts';
-import { FAILURE_REASONS } from '../../../src/core/extraction.ts';
-import { ended, queuedState, type ExtractionState } from '../../../src/core/extraction-state.ts';
+import { readRequest } from '../../../src/cli/extract/build-request.ts';
+import { FAILURE_REASONS } from '../../../src/work/extraction-job.ts';
+import { ended, queuedState, type ExtractionState } from '../../../src/work/extraction-state.ts';
 import { generic } from '../../../src/extract/connectors/generic.ts';
 
 async function report(
@@ -46,30 +46,30 @@ async function report(
   return { text, json: outcome.json as Record<string, unknown>, failed, isBeside };
 }
 
-describe('what is said of a job', () => {
-  test('that succeeded: counts, beside the records', async () => {
+describe('the report of a job', () => {
+  test('The report of a successful job contains its counts, on another stream than the records', async () => {
     const { text, failed, isBeside } = await report({ collected: 1, pages: 2, duplicates: 3, errors: 1 });
     expect([text, failed, isBeside]).toEqual([
-      '1 record from 2 pages in 1.2 s, 3 duplicates left out, 1 error',
+      '1 record from 2 pages in 1.2 s, 3 duplicates skipped, 1 error',
       false,
       true,
     ]);
   });
 
-  test('whose records are in a file: its name, on standard output', async () => {
+  test('The report of a job whose records are in a file contains the file name, on standard output', async () => {
     const { text, isBeside } = await report({ collected: 2, pages: 1 }, null, { out: 'a.csv' });
     expect([text, isBeside]).toEqual(['2 records from 1 page in 1.2 s, in a.csv', false]);
   });
 
-  test('that reached its limit: that there is more, unless the source tells of no more', async () => {
-    expect((await report({ collected: 10 })).text).toContain('--limit or --all takes more, where there is more.');
-    expect((await report({ collected: 10, announced: 1_204 })).text).toContain('of 1204 that the source tells of');
+  test('The report of a job that reached its limit mentions that there is more, unless the source announced no more', async () => {
+    expect((await report({ collected: 10 })).text).toContain('use --limit or --all for more, if there are more.');
+    expect((await report({ collected: 10, announced: 1_204 })).text).toContain('of the 1204 that the source announces');
     expect((await report({ collected: 10, announced: 10 })).text).not.toContain('--limit');
     expect((await report({ collected: 9 })).text).not.toContain('--limit');
   });
 
   test.each(FAILURE_REASONS)(
-    'that failed with %s: the reason, its detail’s first line, and what to do',
+    'The report of a job that failed with %s contains the reason, the first line of its detail and what to do',
     async (reason) => {
       const { text, failed } = await report({ collected: 1 }, { reason, retryable: false }, { detail: 'at x\n  in y' });
       const lines = text.split('\n');
@@ -80,7 +80,7 @@ describe('what is said of a job', () => {
     },
   );
 
-  test('as JSON is the form of the service’s jobs, with the detail, and the records where they are in it', async () => {
+  test('The JSON report has the form of a job of the service, with the failure detail, and with the records if they are collected', async () => {
     const { json } = await report({ collected: 1, pages: 1, credits: 1, tier: 'standard' }, null, {
       records: [{ a: 1 }],
     });
@@ -102,7 +102,7 @@ describe('what is said of a job', () => {
     expect(failed.json).not.toHaveProperty('records');
   });
 
-  test('reports the notes of the job as text and as JSON', async () => {
+  test('The report contains the notes of the job as text and as JSON', async () => {
     const { json, text } = await report({ collected: 1, notes: ['list_incomplete'] }, null);
     expect(json['notes']).toEqual([{ code: 'list_incomplete', message: expect.stringContaining('sitemap') }]);
     expect(text).toMatch(/^note: .*sitemap/m);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ExtractOptions } from '../../../src/cli/extract/options.ts';
-import { readRequest } from '../../../src/cli/extract/request.ts';
+import { readRequest } from '../../../src/cli/extract/build-request.ts';
 import { generic } from '../../../src/extract/connectors/generic.ts';
 import { hackernews } from '../../../src/extract/connectors/hackernews.ts';
 
@@ -34,7 +34,7 @@ function read(
   );
 }
 
-/** What is printed of a wrong call; fails where it is right. */
+/** Returns what is printed for a wrong call. Fails if the call is right. */
 async function wrong(options: Partial<ExtractOptions>): Promise<{
   readonly code: string;
   readonly message: string;
@@ -49,7 +49,7 @@ async function wrong(options: Partial<ExtractOptions>): Promise<{
 }
 
 describe('the command line of an extraction', () => {
-  test('is the request that the service would take, with its defaults', async () => {
+  test('The command line gives the request that the service would accept, with its defaults', async () => {
     const asked = await read({});
     expect(asked).toMatchObject({
       kind: 'request',
@@ -62,14 +62,14 @@ describe('the command line of an extraction', () => {
     });
   });
 
-  test('names a limit, all, fields and a format', async () => {
+  test('The command line takes a limit, all, fields and a format', async () => {
     expect(await read({ limit: '7', fields: 'title, url', format: 'csv' })).toMatchObject({
       request: { collect: { mode: 'limit', limit: 7 }, output: { format: 'csv', fields: ['title', 'url'] } },
     });
     expect(await read({ all: true })).toMatchObject({ request: { collect: { mode: 'all' } } });
   });
 
-  test('may name a file that has the input', async () => {
+  test('The command line takes a file that contains the input', async () => {
     const file = join(folder, 'input.json');
     writeFileSync(file, '{"url":"https://www.example.com/from-file"}\n');
     expect(await read({ input: `@${file}` })).toMatchObject({
@@ -77,7 +77,7 @@ describe('the command line of an extraction', () => {
     });
   });
 
-  test('with an unknown connector or operation is told which there are', async () => {
+  test('An unknown connector or operation gives an error that lists the existing ones', async () => {
     expect(await wrong({ connector: 'generik' })).toMatchObject({
       code: 'unknown_connector',
       message: 'there is no connector generik; there are generic, hackernews',
@@ -93,18 +93,18 @@ describe('the command line of an extraction', () => {
   });
 
   test.each([
-    ['no JSON', '{url: x}'],
-    ['no object', '["https://www.example.com/"]'],
+    ['not JSON', '{url: x}'],
+    ['not an object', '["https://www.example.com/"]'],
     ['null', 'null'],
-    ['a file that is not there', '@/nowhere/input.json'],
+    ['a missing file', '@/nowhere/input.json'],
     ['too long', JSON.stringify({ url: 'x'.repeat(262_144) })],
-  ])('with an input that is %s is shown one that is right', async (_name, input) => {
+  ])('An input that is %s gives an error with a right example', async (_name, input) => {
     const { code, hints } = await wrong({ input });
     expect(code).toBe('invalid_input');
     expect(hints).toContain(`--input '{"url":"https://www.example.com/news/harbour"}'`);
   });
 
-  test('with a field that is not valid is told its pointer', async () => {
+  test('An invalid field gives an error with its pointer', async () => {
     expect((await wrong({ input: '{"ulr":"x"}' })).pointers).toEqual(['/input/url', '/input/ulr']);
     expect((await wrong({ input: '{"url":"ftp://x.example/"}' })).pointers).toEqual(['/input/url']);
     expect((await wrong({ fields: 'title,nothing' })).pointers).toEqual(['/output/fields/1']);
@@ -114,7 +114,7 @@ describe('the command line of an extraction', () => {
     for (const limit of ['-1', '1.5', 'ten', '']) expect((await wrong({ limit })).message).toContain('--limit');
   });
 
-  test('to an address that is not public is told how to allow it', async () => {
+  test('An address that is not public gives an error that explains how to allow it', async () => {
     const input = '{"url":"http://127.0.0.1:8080/"}';
     expect(await wrong({ input })).toMatchObject({
       code: 'blocked_url',

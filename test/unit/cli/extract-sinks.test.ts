@@ -11,7 +11,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('a file for records', () => {
-  test('is there whole when it is closed, in the place of an earlier one, and not before', async () => {
+  test('A file is written completely and replaces an earlier one only when it is closed', async () => {
     const path = join(folder, 'a.csv');
     writeFileSync(path, 'earlier');
     const sink = await openFile(path);
@@ -23,7 +23,7 @@ describe('a file for records', () => {
     expect(existsSync(`${path}.part`)).toBe(false);
   });
 
-  test('that nothing came to leaves the earlier one as it was', async () => {
+  test('A file without records leaves an earlier one as it was', async () => {
     const path = join(folder, 'a.csv');
     writeFileSync(path, 'earlier');
     const sink = await openFile(path);
@@ -33,14 +33,14 @@ describe('a file for records', () => {
     expect(existsSync(`${path}.part`)).toBe(false);
   });
 
-  test('that is none, as a device, is written to directly', async () => {
+  test('A device is written directly, without a temporary file', async () => {
     const sink = await openFile('/dev/null');
     await sink.write(Buffer.from('x'));
     await sink.close(true);
     expect(existsSync('/dev/null.part')).toBe(false);
   });
 
-  test('that cannot be opened is told by its name', async () => {
+  test('A file that cannot be opened gives an error with its name', async () => {
     const path = join(folder, 'none', 'a.csv');
     await expect(openFile(path)).rejects.toThrow(SinkFault);
     await expect(openFile(path)).rejects.toThrow(`${path} cannot be written: ENOENT`);
@@ -48,7 +48,7 @@ describe('a file for records', () => {
 });
 
 describe('records that are held for one object', () => {
-  test('are what was written, line by line', async () => {
+  test('The held records are the lines that were written', async () => {
     const sink = holdRecords();
     await sink.write(Buffer.from('{"a":1}\n{"a":"ß"}\n'));
     await sink.write(Buffer.alloc(0));
@@ -56,9 +56,9 @@ describe('records that are held for one object', () => {
     expect(sink.records()).toEqual([{ a: 1 }, { a: 'ß' }, { a: 3 }]);
   });
 
-  test('are bounded in bytes, and the fault says what to do', async () => {
+  test('The held records are limited in bytes, and the error explains what to do', async () => {
     const sink = holdRecords();
     await sink.write(Buffer.alloc(33_554_432));
-    await expect(sink.write(Buffer.alloc(1))).rejects.toThrow(/more than 33554432 bytes: give --out/);
+    await expect(sink.write(Buffer.alloc(1))).rejects.toThrow(/more than 33554432 bytes: use --out/);
   });
 });

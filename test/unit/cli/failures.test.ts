@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newId } from '../../../src/base/ids.ts';
-import type { CustomerNumber } from '../../../src/base/brand.ts';
-import type { ExtractionId } from '../../../src/core/extraction.ts';
+import { newId } from '../../../src/kernel/ids.ts';
+import type { CustomerNumber } from '../../../src/kernel/brand.ts';
+import type { ExtractionId } from '../../../src/work/extraction-job.ts';
 import { command, type Ran } from '../../support/command-line.ts';
-import { open } from '../store/support.ts';
+import { open } from '../state/support.ts';
 
 const AT_MS = Date.UTC(2026, 10, 21, 6);
 
@@ -44,7 +44,7 @@ describe('failures show', () => {
     await store.close();
   });
 
-  test('tells the job, its customer, and what went wrong with which page', async () => {
+  test('failures show prints the job, its customer, and what went wrong with which page', async () => {
     const { code, out } = await cli('failures', 'show', requestId);
     expect(code).toBe(0);
     for (const text of [requestId, jobId, customerId, 'https://x.example/0', 'status 500', '2026-11-21T06:00:00Z'])
@@ -52,7 +52,7 @@ describe('failures show', () => {
     expect(out).toMatch(/and \d+ more in between/);
   });
 
-  test('tells the same as JSON', async () => {
+  test('failures show --json prints the same', async () => {
     const { code, out } = await cli('--json', 'failures', 'show', requestId);
     const json = JSON.parse(out) as { readonly entries: readonly object[] };
     expect(code).toBe(0);
@@ -65,7 +65,7 @@ describe('failures show', () => {
     });
   });
 
-  test('says so when nothing is known, or it is no request id', async () => {
+  test('failures show reports an error when nothing is known of a request id, or when it is not one', async () => {
     expect(await cli('--json', 'failures', 'show', newId('req', AT_MS))).toMatchObject({
       code: 1,
       out: expect.stringContaining('"not_found"'),

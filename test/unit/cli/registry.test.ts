@@ -3,12 +3,12 @@ import { createWriteStream } from 'node:fs';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { FingerprintHash } from '../../../src/base/brand.ts';
+import type { FingerprintHash } from '../../../src/kernel/brand.ts';
 import { command, commandAsProcess } from '../../support/command-line.ts';
 import { IS_FULL } from '../../support/long.ts';
 import { CALM, decide } from '../../support/requests.ts';
 import { startServer } from '../../support/server.ts';
-import { customer, open, tempFolder, value } from '../store/support.ts';
+import { customer, open, tempFolder, value } from '../state/support.ts';
 
 const DAY = 86_400;
 
@@ -26,14 +26,14 @@ function hashOf(n: number): FingerprintHash {
   return createHash('sha256').update(`token ${n}`).digest('hex') as FingerprintHash;
 }
 
-/** A store that the command line has made, opened beside it. */
+/** Opens a store that the command line has created, while other commands may use it. */
 async function madeStore(dataDir: string) {
   await command(['--data-dir', dataDir, 'customers', 'create', 'first']);
   return open(dataDir);
 }
 
 describe('registry show', () => {
-  test('tells how an entry came, its parts, and how many customers there were of late', async () => {
+  test('registry show prints the origin of an entry, its parts, and the number of customers within 30 days', async () => {
     const dataDir = tempFolder();
     const store = await madeStore(dataDir);
     const now = Math.floor(Date.now() / 1000);
@@ -73,7 +73,7 @@ describe('registry show', () => {
     });
   });
 
-  test('of a fingerprint that is not in the registry is an error, which tells the operator of sightings', async () => {
+  test('registry show of an unknown fingerprint is an error that mentions sightings, if there are any', async () => {
     const dataDir = tempFolder();
     const store = await madeStore(dataDir);
     const now = Math.floor(Date.now() / 1000);
@@ -90,7 +90,7 @@ describe('registry show', () => {
 });
 
 describe('registry remove', () => {
-  test('takes the sightings along, also where they have not promoted anything yet', async () => {
+  test('registry remove also removes the sightings, even those without a promotion yet', async () => {
     const dataDir = tempFolder();
     const store = await madeStore(dataDir);
     const now = Math.floor(Date.now() / 1000);
@@ -107,7 +107,7 @@ describe('registry remove', () => {
 });
 
 describe('registry import', () => {
-  test('leaves promotions, whose entries get an imported part beside it', async () => {
+  test('registry import keeps promotions and adds an imported part to their entries', async () => {
     const dataDir = tempFolder();
     const store = await madeStore(dataDir);
     const now = Math.floor(Date.now() / 1000);
@@ -121,7 +121,7 @@ describe('registry import', () => {
     await store.close();
   });
 
-  test('beside a server: it goes on answering, and sees entries while more come', async () => {
+  test('During registry import a running server goes on responding and sees entries before the import has ended', async () => {
     const server = await startServer();
     const rows = IS_FULL ? 150_000 : 20_000;
     const file = join(server.dataDir, 'rows.ndjson');

@@ -9,7 +9,7 @@ import { signRequest } from '../../../src/client/sign.ts';
 const SECRET = 'sk_live_0000000000000000000000000000000000000A';
 const PUBLIC = 'pk_live_0000000000000000000000000000000000000B';
 
-/** The second implementation: Python's own hashes, over what arrived. */
+/** Computes the signature independently, with Python's own hashes, from the bytes as received. */
 function signatureByPython(key: string, method: string, path: string, ts: string, body: Buffer, rid: string): string {
   const program = `
 import sys, hmac, hashlib
@@ -27,7 +27,7 @@ describe('signRequest', () => {
     [PUBLIC, 'POST', '/v1/decide', '{"event_type":"login"}'],
     [SECRET, 'GET', '/v1/lists?limit=5&cursor=a%20b', ''],
     [PUBLIC, 'POST', '/v1/decide', 'ünïcode ✓'],
-  ])('%s %s %s agrees with Python', (key, method, path, body) => {
+  ])('The signature of %s %s %s is the one that Python computes', (key, method, path, body) => {
     const headers = signRequest({ key, method, path, body, timestampSeconds: 1_700_000_000, requestId: 'rid-1' });
     expect(headers).toEqual({
       'X-SVC-Key': key,
@@ -37,14 +37,14 @@ describe('signRequest', () => {
     });
   });
 
-  test('text and its bytes are signed alike', () => {
+  test('A text and its UTF-8 bytes have the same signature', () => {
     const input = { key: SECRET, method: 'POST', path: '/v1/decide', timestampSeconds: 1, requestId: 'r' };
     expect(signRequest({ ...input, body: 'ü' })).toEqual(signRequest({ ...input, body: Buffer.from('ü') }));
   });
 });
 
 describe('client', () => {
-  test('sends what it signed, each time with a fresh id, over one connection', async () => {
+  test('The client sends what it signed, each time with a new id, over one connection', async () => {
     const seen: { headers: IncomingHttpHeaders; body: Buffer; port: number | undefined }[] = [];
     const server = createServer((request, response) => {
       void buffer(request).then((body) => {
@@ -75,7 +75,7 @@ describe('client', () => {
     expect(seen[0]?.port).toBe(seen[1]?.port);
   });
 
-  test('says so when nobody answers', async () => {
+  test('The client returns unreachable when nothing listens', async () => {
     const client = createClient({ url: 'http://127.0.0.1:1', key: SECRET });
     expect(await client.decide({})).toMatchObject({ kind: 'unreachable' });
     await client.close();

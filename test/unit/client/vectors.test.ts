@@ -2,15 +2,16 @@ import { hash } from 'node:crypto';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { systemClock, type Clock } from '../../../src/base/clock.ts';
-import type { CustomerNumber } from '../../../src/base/brand.ts';
-import type { RequestHead } from '../../../src/base/exchange.ts';
+import { systemClock, type Clock } from '../../../src/kernel/clock.ts';
+import { NO_COLD_HEADERS } from '../../../src/kernel/cold-headers.ts';
+import type { CustomerNumber } from '../../../src/kernel/brand.ts';
+import type { RequestHead } from '../../../src/http/exchange.ts';
 import { signRequest } from '../../../src/client/sign.ts';
-import { Keyring } from '../../../src/decide/keyring.ts';
-import { canonicalText, prepareHmacKey, verifyHmac } from '../../../src/decide/signature.ts';
-import { checkCredentialForm, verifyRequest } from '../../../src/decide/verify.ts';
+import { KeyCache } from '../../../src/auth/key-cache.ts';
+import { canonicalText, prepareHmacKey, verifyHmac } from '../../../src/auth/signature.ts';
+import { checkCredentialForm, verifyRequest } from '../../../src/auth/verify.ts';
 
-/** The vectors come from openssl: `scripts/make-vectors.sh`. Signer and verifier answer to them, not to each other. */
+/** The vectors come from openssl: `scripts/make-vectors.sh`. Signer and verifier are tested against them, not against each other. */
 interface Vector {
   readonly name: string;
   readonly key: string;
@@ -29,9 +30,9 @@ const VECTORS = JSON.parse(readFileSync(new URL('vectors.json', import.meta.url)
 
 const clockAt = (seconds: number): Clock => ({ ...systemClock, nowMs: () => seconds * 1_000 });
 
-function keyringWith(...keys: readonly string[]): Keyring {
-  const keyring = new Keyring();
-  keyring.load(
+function keyringWith(...keys: readonly string[]): KeyCache {
+  const keyCache = new KeyCache();
+  keyCache.load(
     keys.map((key, i) => ({
       hash: hash('sha256', key, 'hex'),
       kind: key.startsWith('sk_live_') ? 'secret' : 'public',
@@ -40,9 +41,10 @@ function keyringWith(...keys: readonly string[]): Keyring {
       prefix: key.slice(0, 12),
       rateLimit: 1_000,
       revokedAtSeconds: null,
+      origins: [],
     })),
   );
-  return keyring;
+  return keyCache;
 }
 
 function headOf(vector: Vector, overrides: Partial<RequestHead> = {}): RequestHead {
@@ -57,7 +59,7 @@ function headOf(vector: Vector, overrides: Partial<RequestHead> = {}): RequestHe
     svcSignature: vector.signature,
     authorization: '',
     contentType: 'application/json',
-    idempotencyKey: '',
+    cold: NO_COLD_HEADERS,
     contentLength: Buffer.byteLength(vector.body),
     lengthFault: null,
     formFault: null,
@@ -69,7 +71,7 @@ function headOf(vector: Vector, overrides: Partial<RequestHead> = {}): RequestHe
 const refused = (code: string): object => ({ kind: 'refused', problem: { code } });
 
 describe('signing, against the vectors of openssl', () => {
-  it('has a vector of each kind of key for each kind of body', () => {
+  it('The vectors have each kind of key with each kind of body', () => {
     expect(VECTORS).toHaveLength(8);
     expect(VECTORS.filter(({ key }) => key.startsWith('sk_live_'))).toHaveLength(4);
     expect(VECTORS.filter(({ body }) => body === '')).toHaveLength(2);
@@ -81,14 +83,14 @@ describe('signing, against the vectors of openssl', () => {
     const { key, method, path, timestamp, body, request_id: requestId, signature } = vector;
     const hmacKey = prepareHmacKey(Buffer.from(vector.hmac_key_hex, 'hex'));
     const bytes = Buffer.from(body, 'utf8');
-    const keyring = keyringWith(...new Set(VECTORS.map((one) => one.key)));
+    const keyCache = keyringWith(...new Set(VECTORS.map((one) => one.key)));
     const verify = (head: RequestHead, sent: Uint8Array = bytes, nowSeconds = timestamp) =>
-      verifyRequest(head, sent, keyring, clockAt(nowSeconds));
+      verifyRequest(head, sent, keyCache, clockAt(nowSeconds));
 
     it.each([
       ['text', body],
       ['bytes', bytes],
-    ])('is what the client signs, given as %s', (_, sent) => {
+    ])('The client computes the vector’s signature from %s', (_, sent) => {
       expect(signRequest({ key, method, path, body: sent, timestampSeconds: timestamp, requestId })).toEqual({
         'X-SVC-Key': key,
         'X-SVC-Ts': String(timestamp),
@@ -97,19 +99,19 @@ describe('signing, against the vectors of openssl', () => {
       });
     });
 
-    it('has the text that the server signs', () => {
+    it('The server computes the vector’s signing string', () => {
       expect(hash('sha256', bytes, 'hex')).toBe(vector.body_sha256);
       expect(canonicalText(method, path, String(timestamp), vector.body_sha256, requestId)).toBe(vector.signing_string);
     });
 
-    it('verifies with its key, and with one digit changed it does not', () => {
+    it('The vector verifies with its key, and does not verify with one digit changed', () => {
       expect(verifyHmac(hmacKey, vector.signing_string, signature)).toBe(true);
       const other = (signature.startsWith('0') ? '1' : '0') + signature.slice(1);
       expect(verifyHmac(hmacKey, vector.signing_string, other)).toBe(false);
       expect(verifyHmac(hmacKey, `${vector.signing_string}\n`, signature)).toBe(false);
     });
 
-    it('is let in by the server', () => {
+    it('The server accepts the vector', () => {
       const head = headOf(vector);
       expect(checkCredentialForm(head)).toBeNull();
       expect(verify(head)).toMatchObject({ kind: 'verified', timestampSeconds: timestamp });
@@ -121,11 +123,11 @@ describe('signing, against the vectors of openssl', () => {
       ['path', { path: '/v1/decided' }],
       ['time', { svcTimestamp: String(timestamp + 1) }],
       ['request id', { svcRequestId: `${requestId}x` }],
-    ])('is refused with another %s', (_, overrides) => {
+    ])('The server refuses the vector with another %s', (_, overrides) => {
       expect(verify(headOf(vector, overrides))).toMatchObject(refused('invalid_signature'));
     });
 
-    it('is refused with another body, another key, or at another time', () => {
+    it('The server refuses the vector with another body, with another key, or at another time', () => {
       const other = VECTORS.find((one) => one.key !== key)?.key ?? '';
       expect(verify(headOf(vector), Buffer.from(`${body} `))).toMatchObject(refused('invalid_signature'));
       expect(verify(headOf(vector, { svcKey: other }))).toMatchObject(refused('invalid_signature'));
@@ -141,12 +143,12 @@ describe('docs/signing.md', () => {
   const example = (language: string): string => page.split(`\`\`\`${language}\n`)[1]?.split('```')[0] ?? '';
   const python = spawnSync('python3', ['--version']).status === 0;
 
-  it.each(VECTORS.slice(0, 2))('shows the vector "$name" as it is', (vector) => {
+  it.each(VECTORS.slice(0, 2))('The page shows the vector "$name"', (vector) => {
     for (const text of [vector.key, vector.hmac_key_hex, vector.body, vector.body_sha256, vector.signature])
       expect(page).toContain(text);
   });
 
-  it('signs every vector with its example for Node.js', () => {
+  it('The Node.js example of the page signs every vector', () => {
     const code = `${example('js')}
       const vectors = JSON.parse(process.argv[1]);
       process.stdout.write(JSON.stringify(
@@ -159,7 +161,7 @@ describe('docs/signing.md', () => {
     expect(JSON.parse(stdout)).toEqual(VECTORS.map(({ signature }) => signature));
   });
 
-  it.runIf(python)('signs every vector with its example for Python', () => {
+  it.runIf(python)('The Python example of the page signs every vector', () => {
     const code = `${example('python').split('if __name__')[0] ?? ''}
 print(json.dumps([sign(v["key"], v["method"], v["path"], v["body"].encode(), v["timestamp"], v["request_id"])
                   for v in json.loads(sys.argv[1])]))`;

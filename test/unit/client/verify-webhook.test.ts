@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { verifyWebhook, type VerifyInput } from '../../../src/client/verify-webhook.ts';
-import { signedHeaders } from '../../../src/deliver/sign.ts';
+import { signedHeaders } from '../../../src/webhooks/sign-delivery.ts';
 
 interface Vector {
   readonly name: string;
@@ -21,22 +21,22 @@ interface Vector {
 const read = (path: string): string => readFileSync(new URL(`../../../${path}`, import.meta.url), 'utf8');
 const VECTORS = JSON.parse(read('test/contract/webhook-vectors.json')) as readonly Vector[];
 
-/** A delivery as it reaches a receiver, and what each signature is then worth. Header names are in lower case. */
+/** A delivery as it reaches a receiver, and whether each signature is valid. Header names are in lower case. */
 interface Case {
   readonly name: string;
   readonly secrets: readonly string[];
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly now: number;
-  /** `webhook-signature` and its time. */
+  /** Whether `webhook-signature` is valid, with its time. */
   readonly standard: boolean;
-  /** `X-SVC-Webhook-Signature` without a look at any time. */
+  /** Whether `X-SVC-Webhook-Signature` is valid, without a check of any time. */
   readonly bodyOnly: boolean;
 }
 
 const OTHER = `whsec_${Buffer.alloc(32, 9).toString('base64')}`;
 
-/** One vector, as sent and with all that can go wrong with it. */
+/** Returns one vector as sent, and with everything that can go wrong with it. */
 function casesOf(vector: Vector): Case[] {
   const headers = Object.fromEntries(
     Object.entries(vector.headers).map(([name, value]) => [name.toLowerCase(), value]),
@@ -59,47 +59,47 @@ function casesOf(vector: Vector): Case[] {
   });
   const list: Case[] = [
     { ...sent, name: 'as sent' },
-    { ...sent, name: 'the new secret', secrets: [vector.secret], bodyOnly: inFirst === vector.secret },
-    { ...sent, name: 'among other secrets', secrets: [OTHER, inFirst] },
-    { ...sent, name: 'another secret', secrets: [OTHER], standard: false, bodyOnly: false },
-    { ...sent, name: 'no secret', secrets: [], standard: false, bodyOnly: false },
-    { ...sent, name: 'another body', body: `${vector.body} `, standard: false, bodyOnly: false },
+    { ...sent, name: 'with the new secret', secrets: [vector.secret], bodyOnly: inFirst === vector.secret },
+    { ...sent, name: 'with the secret among others', secrets: [OTHER, inFirst] },
+    { ...sent, name: 'with another secret', secrets: [OTHER], standard: false, bodyOnly: false },
+    { ...sent, name: 'without a secret', secrets: [], standard: false, bodyOnly: false },
+    { ...sent, name: 'with another body', body: `${vector.body} `, standard: false, bodyOnly: false },
     { ...sent, name: 'at the end of the window', now: vector.timestamp + 300 },
     { ...sent, name: 'at the start of the window', now: vector.timestamp - 300 },
-    { ...sent, name: 'too late', now: vector.timestamp + 301, standard: false },
-    { ...sent, name: 'too early', now: vector.timestamp - 301, standard: false },
+    { ...sent, name: 'after the window', now: vector.timestamp + 301, standard: false },
+    { ...sent, name: 'before the window', now: vector.timestamp - 301, standard: false },
     {
-      ...changed('behind a signature of another version', { 'webhook-signature': `v2,xyz ${signature}` }),
+      ...changed('with a signature of another version in front', { 'webhook-signature': `v2,xyz ${signature}` }),
       standard: true,
     },
-    { ...changed('behind a wrong signature', { 'webhook-signature': `v1,AAAA ${signature}` }), standard: true },
-    changed('another id', { 'webhook-id': 'dlv_2' }),
-    changed('another time', { 'webhook-timestamp': String(vector.timestamp + 1) }),
-    changed('a time that is no number', { 'webhook-timestamp': `${vector.timestamp}x` }),
-    changed('a time with a sign', { 'webhook-timestamp': `+${vector.timestamp}` }),
-    changed('a time of hundreds of digits', { 'webhook-timestamp': '1'.repeat(500) }),
+    { ...changed('with a wrong signature in front', { 'webhook-signature': `v1,AAAA ${signature}` }), standard: true },
+    changed('with another id', { 'webhook-id': 'dlv_2' }),
+    changed('with another time', { 'webhook-timestamp': String(vector.timestamp + 1) }),
+    changed('with a time that is not a number', { 'webhook-timestamp': `${vector.timestamp}x` }),
+    changed('with a time with a sign', { 'webhook-timestamp': `+${vector.timestamp}` }),
+    changed('with a time of hundreds of digits', { 'webhook-timestamp': '1'.repeat(500) }),
     changed('an id, a time and a signature that are empty', {
       'webhook-id': '',
       'webhook-timestamp': '',
       'webhook-signature': '',
     }),
-    changed('a signature of another version', { 'webhook-signature': signature.replaceAll('v1,', 'v1a,') }),
-    changed('a signature that is cut off', { 'webhook-signature': signature.slice(0, 46) }),
-    changed('a signature without its version', { 'webhook-signature': signature.replaceAll('v1,', '') }),
-    changed('a signature that is not ASCII', { 'webhook-signature': 'v1,ÿÿÿÿ' }),
+    changed('with a signature of another version only', { 'webhook-signature': signature.replaceAll('v1,', 'v1a,') }),
+    changed('with a truncated signature', { 'webhook-signature': signature.slice(0, 46) }),
+    changed('with a signature without its version', { 'webhook-signature': signature.replaceAll('v1,', '') }),
+    changed('with a signature that is not ASCII', { 'webhook-signature': 'v1,ÿÿÿÿ' }),
     {
-      ...changed('a wrong first signature', { 'x-svc-webhook-signature': '0'.repeat(64) }),
+      ...changed('with a wrong body signature', { 'x-svc-webhook-signature': '0'.repeat(64) }),
       standard: true,
       bodyOnly: false,
     },
-    { ...changed('no first signature', { 'x-svc-webhook-signature': '' }), standard: true, bodyOnly: false },
+    { ...changed('without a body signature', { 'x-svc-webhook-signature': '' }), standard: true, bodyOnly: false },
   ];
   return list.map((one) => ({ ...one, name: `${vector.name}: ${one.name}` }));
 }
 
 const CASES = VECTORS.flatMap(casesOf);
 
-/** The outcome of our own verifier in the terms of a case. */
+/** Returns our own verifier's result in the terms of a case. */
 function judge(given: Case, scheme: 'standard' | 'body'): boolean {
   const { headers, body, secrets, now } = given;
   return verifyWebhook({ headers, body: Buffer.from(body), secrets, scheme, nowMs: now * 1_000 }).kind === 'verified';
@@ -132,19 +132,19 @@ const BY_BODY = { ...BY_STANDARD, scheme: 'body', id: null };
 describe('verifyWebhook', () => {
   test.each(CASES)('$name', (given) => {
     expect(judge(given, 'standard')).toBe(given.standard);
-    // It looks at the time of the first signature, too, though nothing proves that.
+    // The verifier also checks the time of the body signature, though nothing authenticates that time.
     const isFresh = Math.abs(given.now - Number(given.headers['x-svc-webhook-ts'])) <= 300;
     expect(judge(given, 'body')).toBe(given.bodyOnly && isFresh);
   });
 
-  test('says what it verified, from bytes or text, by the preferred signature unless told', () => {
+  test('The verifier returns what it verified, from bytes or text, and uses the preferred signature by default', () => {
     expect(check()).toEqual(BY_STANDARD);
     expect(check({ body: Buffer.from(FIRST.body) })).toEqual(BY_STANDARD);
     expect(check({ body: new Uint8Array(Buffer.from(FIRST.body)) })).toEqual(BY_STANDARD);
     expect(check({ scheme: 'body' })).toEqual(BY_BODY);
   });
 
-  test('takes headers in any case, as arrays of one, or as those of fetch', () => {
+  test('The verifier accepts headers in any case, as arrays of one, and as fetch Headers', () => {
     const upper = Object.fromEntries(Object.entries(FIRST.headers).map(([name, value]) => [name.toUpperCase(), value]));
     const arrays = Object.fromEntries(Object.entries(FIRST.headers).map(([name, value]) => [name, [value]]));
     for (const headers of [upper, arrays, new Headers(FIRST.headers)]) {
@@ -153,20 +153,20 @@ describe('verifyWebhook', () => {
     }
   });
 
-  test('takes the hex signature in either case', () => {
+  test('The verifier accepts the hex signature in either case', () => {
     const signature = FIRST.headers['X-SVC-Webhook-Signature'] ?? '';
     const headers = { ...FIRST.headers, 'X-SVC-Webhook-Signature': signature.toUpperCase() };
     expect(check({ headers, scheme: 'body' })).toEqual(BY_BODY);
   });
 
-  test('by `any` requires the preferred signature where there is one, and takes the other where there is none', () => {
+  test('With `any` the verifier requires the preferred signature if it is present, and otherwise uses the other one', () => {
     expect(check({ scheme: 'any' })).toEqual(BY_STANDARD);
     expect(check({ scheme: 'any', headers: without('webhook-signature') })).toEqual(BY_BODY);
     const wrong = { ...FIRST.headers, 'webhook-signature': 'v1,AAAA' };
     expect(check({ scheme: 'any', headers: wrong })).toEqual(refused('signature_mismatch'));
   });
 
-  test('never falls back to the weaker signature unless told', () => {
+  test('The verifier never falls back to the weaker signature unless asked to', () => {
     expect(check({ headers: without('webhook-signature') })).toEqual(refused('missing_header'));
   });
 
@@ -176,7 +176,7 @@ describe('verifyWebhook', () => {
     ['webhook-signature', 'standard'],
     ['X-SVC-Webhook-Signature', 'body'],
     ['X-SVC-Webhook-Ts', 'body'],
-  ] as const)('misses %s for %s, when it is absent, empty or there twice', (name, scheme) => {
+  ] as const)('The verifier reports %s for %s as missing when it is absent, empty or present twice', (name, scheme) => {
     const value = FIRST.headers[name] ?? '';
     const twice = { ...FIRST.headers, [name]: [value, value] };
     const alsoTwice = { ...FIRST.headers, [name.toUpperCase()]: value, [name]: value, [name.toLowerCase()]: value };
@@ -191,11 +191,11 @@ describe('verifyWebhook', () => {
     ['X-SVC-Webhook-Ts', 'body', 'now'],
     ['X-SVC-Webhook-Signature', 'body', 'abc'],
     ['X-SVC-Webhook-Signature', 'body', 'g'.repeat(64)],
-  ] as const)('calls %s for %s malformed when it is %s', (name, scheme, value) => {
+  ] as const)('The verifier reports %s for %s as malformed when it is %s', (name, scheme, value) => {
     expect(check({ headers: { ...FIRST.headers, [name]: value }, scheme })).toEqual(refused('malformed_header'));
   });
 
-  test('says which way the time is wrong, and honours another tolerance', () => {
+  test('The verifier reports whether the time is too old or too new, and takes another tolerance', () => {
     const at = (seconds: number, toleranceSeconds?: number) =>
       check({
         nowMs: (FIRST.timestamp + seconds) * 1_000,
@@ -209,42 +209,42 @@ describe('verifyWebhook', () => {
     expect(at(0, Number.NaN)).toEqual(refused('timestamp_too_old'));
   });
 
-  test('goes by the system’s clock unless told', () => {
+  test('The verifier uses the system clock by default', () => {
     const { nowMs: _, ...input } = { headers: FIRST.headers, body: FIRST.body, secrets: FIRST.secret, nowMs: 0 };
     const ageSeconds = Math.floor(Date.now() / 1_000) - FIRST.timestamp;
     const reason = ageSeconds < 0 ? 'timestamp_too_new' : 'timestamp_too_old';
     expect(verifyWebhook(input)).toEqual(Math.abs(ageSeconds) <= 300 ? BY_STANDARD : refused(reason));
   });
 
-  test('tells a wrong signature from a wrong time: who cannot sign learns nothing of the clock', () => {
+  test('The verifier reports a wrong signature before a wrong time, so that a sender without the secret learns nothing about the clock', () => {
     expect(check({ body: 'x', nowMs: 0 })).toEqual(refused('signature_mismatch'));
   });
 
   test.each([
     ['none', []],
-    ['an empty one', ''],
-    ['the prefix alone', 'whsec_'],
-    ['a short one', `whsec_${Buffer.alloc(23, 1).toString('base64')}`],
-    ['one without its prefix', FIRST.secret.slice(6)],
-    ['a masked one', 'whsec_****************HyA='],
-    ['a right one beside an empty one', [FIRST.secret, '']],
-    ['a setting that is not there', undefined as unknown as string],
-  ])('refuses all with a secret that is %s', (_, secrets) => {
+    ['an empty text', ''],
+    ['the prefix only', 'whsec_'],
+    ['a short secret', `whsec_${Buffer.alloc(23, 1).toString('base64')}`],
+    ['a secret without its prefix', FIRST.secret.slice(6)],
+    ['a masked secret', 'whsec_****************HyA='],
+    ['a valid secret beside an empty one', [FIRST.secret, '']],
+    ['undefined, as from a missing setting', undefined as unknown as string],
+  ])('The verifier refuses every delivery when its secret is %s', (_, secrets) => {
     expect(check({ secrets })).toEqual(refused('invalid_secret'));
     expect(check({ secrets, scheme: 'body' })).toEqual(refused('invalid_secret'));
   });
 
-  test('refuses a body that was parsed already', () => {
+  test('The verifier refuses a body that is already parsed', () => {
     const body = JSON.parse(FIRST.body) as string;
     expect(check({ body })).toEqual(refused('body_not_raw'));
   });
 
-  test('verifies a body that is not UTF-8 by its bytes', () => {
+  test('The verifier verifies a body that is not UTF-8 by its bytes', () => {
     const body = Buffer.from([0xff, 0xfe, 0x00, 0x80]);
     expect(check({ body })).toEqual(refused('signature_mismatch'));
   });
 
-  test('looks at the first 16 signatures of a header', () => {
+  test('The verifier checks only the first 16 signatures of a header', () => {
     const right = FIRST.headers['webhook-signature'] ?? '';
     const behind = (n: number) => [...Array.from({ length: n }, () => 'v1,AAAA'), right].join(' ');
     const at = (n: number) => check({ headers: { ...FIRST.headers, 'webhook-signature': behind(n) } });
@@ -252,7 +252,7 @@ describe('verifyWebhook', () => {
     expect(at(16)).toEqual(refused('signature_mismatch'));
   });
 
-  test('throws for nothing that is sent', () => {
+  test('The verifier throws for no input that a sender can choose', () => {
     for (let i = 0; i < 500; i++) {
       const noise = () => randomBytes(i % 90).toString('latin1');
       const headers = Object.fromEntries(Object.keys(FIRST.headers).map((name) => [name, noise()]));
@@ -329,7 +329,7 @@ function run(program: string, args: readonly string[], cwd?: string): unknown {
   return JSON.parse(stdout);
 }
 
-/** The documented receiver for Node.js, as a process of its own; gives where it listens. The build must be there. */
+/** Starts the documented receiver for Node.js as a process and returns where it listens. The build must be present. */
 async function startDocumentedReceiver(secret: string): Promise<{ readonly url: string; readonly port: number }> {
   const code = example('js');
   const listen = '.listen(8081)';
@@ -359,7 +359,7 @@ async function startDocumentedReceiver(secret: string): Promise<{ readonly url: 
 }
 
 describe('docs/webhooks.md', () => {
-  test('has a receiver for Node.js that nobody ends, by a body that is cut off, too long or no delivery', async () => {
+  test('No body ends the documented Node.js receiver: truncated, too long, or not a delivery', async () => {
     const secret = `whsec_${randomBytes(32).toString('base64')}`;
     const { url, port } = await startDocumentedReceiver(secret);
     const send = async (body: string, by = secret): Promise<number> => {
@@ -386,11 +386,11 @@ describe('docs/webhooks.md', () => {
 
   const judged = CASES.map(({ standard, bodyOnly }) => [standard, bodyOnly]);
 
-  test('judges every case right with its verifiers for Python', () => {
+  test('The documented Python verifiers judge every case correctly', () => {
     expect(run('python3', ['-c', example('python') + PYTHON])).toEqual(judged);
   });
 
-  test('refuses an empty secret in Python rather than let anybody sign', () => {
+  test('The documented Python verifiers refuse an empty secret, which would let anybody sign', () => {
     const code = `${example('python')}
 verify([""], {"webhook-id": "a", "webhook-timestamp": "1"}, b"", 1)`;
     const { status, stderr } = spawnSync('python3', ['-c', code], { encoding: 'utf8' });
@@ -398,12 +398,12 @@ verify([""], {"webhook-id": "a", "webhook-timestamp": "1"}, b"", 1)`;
     expect(stderr).toContain('ValueError: this is no webhook secret');
   });
 
-  test('judges every case right with its verifiers for PHP', (context) => {
+  test('The documented PHP verifiers judge every case correctly', (context) => {
     if (!isThere('php', '--version')) context.skip('PHP is not installed');
     expect(run('php', ['-r', example('php') + PHP])).toEqual(judged);
   });
 
-  test('judges every case right with its verifiers for Go', { timeout: 120_000 }, (context) => {
+  test('The documented Go verifiers judge every case correctly', { timeout: 120_000 }, (context) => {
     if (!isThere('go', 'version')) context.skip('Go is not installed');
     const folder = mkdtempSync(join(tmpdir(), 'gatehouse-go-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -413,13 +413,13 @@ verify([""], {"webhook-id": "a", "webhook-timestamp": "1"}, b"", 1)`;
   });
 
   test.each(VECTORS.filter((vector, i) => i === 0 || vector.previous_secret !== null))(
-    'shows the vector "$name" as it is',
+    'The page shows the vector "$name"',
     ({ secret, previous_secret: previous, body, headers }) => {
       for (const text of [secret, previous ?? secret, body, ...Object.values(headers)]) expect(PAGE).toContain(text);
     },
   );
 
-  test('names every reason of the verifier', () => {
+  test('The page names every reason of the verifier', () => {
     const source = read('src/client/verify-webhook.ts');
     const reasons = [...new Set([...source.matchAll(/refused\(.*?'(\w+)'/g)].map((match) => match[1] ?? ''))];
     expect(reasons.length).toBeGreaterThanOrEqual(6);

@@ -5,17 +5,17 @@ import {
   DECIDE_BODY_BYTES_MAX,
   QUEUE_PLACE_BYTES,
   QUEUE_REQUESTS_MAX,
-} from '../../../src/limits.ts';
-import { createFrame, REQUEST_PUBLIC_KEY } from '../../../src/pools/frame.ts';
+} from '../../../src/kernel/limits.ts';
+import { createBatchBuffer, REQUEST_PUBLIC_KEY } from '../../../src/frames/batch-buffer.ts';
 
-test('answers that throw cost their batch only: the frame comes back, and later batches are answered', async () => {
+test('A batch whose response handler throws does not stop the batcher: its buffer is released, and later batches are answered', async () => {
   const answered: string[] = [];
   const failures: unknown[] = [];
   let runs = 0;
   const batcher = new Batcher<string>({
-    frames: [createFrame(), createFrame()],
+    frames: [createBatchBuffer(), createBatchBuffer()],
     inFlightMax: 1,
-    // The third batch fails in its worker, and is then answered one request at a time.
+    // The third batch fails in its worker and is then scored one request at a time.
     run: () => (++runs === 3 ? Promise.reject(new Error('worker')) : Promise.resolve()),
     attend: () => {},
     onBatch: () => {},
@@ -36,11 +36,11 @@ test('answers that throw cost their batch only: the frame comes back, and later 
   expect(failures.map(String)).toEqual(['Error: bad 1', 'Error: worker', 'Error: bad 3']);
 });
 
-test('takes requests for a batch from the customers in turn, in the order in which each sent them', async () => {
+test("The batcher serves customers round-robin and keeps the order of each customer's requests", async () => {
   const batches: string[][] = [];
   const held: (() => void)[] = [];
   const batcher = new Batcher<string>({
-    frames: Array.from({ length: 3 }, createFrame),
+    frames: Array.from({ length: 3 }, createBatchBuffer),
     inFlightMax: 1,
     run: () => new Promise((done) => held.push(done)),
     attend: () => {},
@@ -50,7 +50,7 @@ test('takes requests for a batch from the customers in turn, in the order in whi
   });
   const add = (customer: number, name: string, bytes = 2): void =>
     batcher.add(Buffer.alloc(bytes, 0x20), customer, 0, 0, name);
-  // In flight, and the next batch; then the queues.
+  // One batch in flight and the next one; the rest is queued.
   for (let i = 0; i < 16; i++) add(1, 'first');
   for (let i = 0; i < BATCH_REQUESTS_MAX; i++) add(1, 'next');
   for (let i = 0; i < 100; i++) add(1, `a${i}`, i === 1 ? 60_000 : 2);
@@ -71,9 +71,9 @@ test('takes requests for a batch from the customers in turn, in the order in whi
   expect(batches.flat().filter((name) => name.startsWith('a'))).toEqual(Array.from({ length: 100 }, (_, i) => `a${i}`));
 });
 
-test('gives one customer half of the queue, and the next half of the rest; a body counts by its size', () => {
+test('One customer may fill half of the queue, the next one half of the rest, and a large body counts by its size', () => {
   const batcher = new Batcher<number>({
-    frames: Array.from({ length: 2 }, createFrame),
+    frames: Array.from({ length: 2 }, createBatchBuffer),
     inFlightMax: 1,
     run: () => new Promise(() => {}),
     attend: () => {},

@@ -6,10 +6,10 @@ import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { DueEntryRead } from '../../../src/decide/journal-blocks.ts';
 import { type DueJournal, openJournal } from '../../../src/decide/journal.ts';
-import { BATCH_REQUESTS_MAX } from '../../../src/limits.ts';
+import { BATCH_REQUESTS_MAX } from '../../../src/kernel/limits.ts';
 import type { ReplayEntry } from '../../../src/decide/replay-guard.ts';
 
-/** What the next writes do in place of writing, and how many there were. */
+/** Faults injected into the next writes, and the number of writes. */
 const writes = { faults: [] as ('throw' | 'half')[], count: 0 };
 vi.mock('node:fs', async (original) => {
   const real = await original<typeof fs>();
@@ -69,7 +69,7 @@ function commit(journal: Opened, ids: readonly ReplayEntry[], owed: readonly Due
   journal.commit(nowSeconds);
 }
 
-/** The files in the folder, but for those that are laid out for later. */
+/** The files in the folder, except spares. */
 function files(): string[] {
   return readdirSync(folder)
     .filter((name) => !name.startsWith('spare-'))
@@ -81,8 +81,8 @@ const anyBatch = fc.record({
   owed: fc.array(fc.uint8Array({ maxLength: 3_000 }), { maxLength: BATCH_REQUESTS_MAX }),
 });
 
-describe('what is owed', () => {
-  test('comes back with the ids, in order, whatever is in a batch and whoever wrote it', () => {
+describe('the outbox entries of the journal', () => {
+  test('Outbox entries and ids of any batches are read back in order after each reopening', () => {
     fc.assert(
       fc.property(fc.array(anyBatch, { maxLength: 6 }), fc.nat(40), (batches, mark) => {
         rmSync(folder, { recursive: true, force: true });
@@ -113,7 +113,7 @@ describe('what is owed', () => {
     );
   });
 
-  test('is written together with the ids in one write, and is there without a close', () => {
+  test('Ids and outbox entries of a batch are written in a single write and can be read back without a close', () => {
     const { journal } = open();
     const before = writes.count;
     commit(journal, [entry(1), entry(2)], [due(7), due(8)]);
@@ -124,7 +124,7 @@ describe('what is owed', () => {
     journal.close();
   });
 
-  test('is copied, so that the caller’s bytes are the caller’s again', () => {
+  test('Staging copies an outbox entry, so that the caller may reuse its buffer', () => {
     const { journal } = open();
     const bytes = Buffer.from('abc');
     journal.stageDue(1, bytes);
@@ -134,7 +134,7 @@ describe('what is owed', () => {
     journal.close();
   });
 
-  test('does not come again with the next batch', () => {
+  test('An outbox entry is written only once and not repeated in the next batch', () => {
     const { journal } = open();
     commit(journal, [entry(1)], [due(1)]);
     commit(journal, [entry(2)], []);
@@ -144,7 +144,7 @@ describe('what is owed', () => {
     journal.close();
   });
 
-  test('may be as large as 64 KiB for each of a full batch; what is larger is refused and takes nothing with it', () => {
+  test('A full batch may carry an entry of 64 KiB per request, and a larger entry is rejected without affecting the others', () => {
     const { journal } = open();
     const ids = Array.from({ length: BATCH_REQUESTS_MAX }, (_, n) => entry(n));
     const owed = ids.map((_, n) => ({ sequence: n + 1, bytes: Buffer.alloc(65_536, n + 1) }));
@@ -158,7 +158,7 @@ describe('what is owed', () => {
     journal.close();
   });
 
-  test('past what a batch can have is refused', () => {
+  test('The journal rejects outbox entries beyond the maximum of a batch', () => {
     const { journal } = open();
     let staged = 0;
     while (staged < 1_000 && journal.stageDue(staged + 1, Buffer.alloc(65_536))) staged++;
@@ -168,7 +168,7 @@ describe('what is owed', () => {
     journal.close();
   });
 
-  test('leaves the room that is asked for the ids of a start about right', () => {
+  test('The estimated number of ids at a start is about right if files also contain outbox entries', () => {
     const { journal } = open();
     for (let n = 0; n < 400; n++) commit(journal, [entry(n), entry(-n >>> 0)], [due(n + 1, 'x'.repeat(700))]);
     journal.close();
@@ -179,8 +179,8 @@ describe('what is owed', () => {
   });
 });
 
-describe('a file with what is owed', () => {
-  test('is kept until that is stored, also when its ids have run out', () => {
+describe('a journal file with outbox entries', () => {
+  test('A journal file is kept until its outbox entries are stored, even if its ids have expired', () => {
     const { journal } = open();
     commit(journal, [entry(1)], [due(1), due(2)]);
     commit(journal, [entry(2)], [due(3)], NOW + 60);
@@ -194,7 +194,7 @@ describe('a file with what is owed', () => {
     journal.dueStored(2);
     journal.prune(NOW + HOUR);
     expect(files()).toEqual(['replay-0000000002.log']);
-    // The mark never goes back.
+    // The mark never decreases.
     journal.dueStored(0);
     journal.dueStored(3);
     journal.dueStored(1);
@@ -202,7 +202,7 @@ describe('a file with what is owed', () => {
     expect(files()).toEqual([]);
   });
 
-  test('is kept for its ids although what is owed is stored', () => {
+  test('A journal file is kept for its unexpired ids, even if its outbox entries are stored', () => {
     const { journal } = open();
     commit(journal, [entry(1)], [due(1)]);
     journal.close();
@@ -211,7 +211,7 @@ describe('a file with what is owed', () => {
     expect(files()).toHaveLength(1);
   });
 
-  test('of a former run is kept as well, by the mark of this one', () => {
+  test("A journal file of an earlier run is kept until its entries are stored according to this run's mark", () => {
     const first = open();
     commit(first.journal, [entry(1)], [due(5)]);
     first.journal.close();
@@ -225,8 +225,8 @@ describe('a file with what is owed', () => {
   });
 });
 
-describe('reading on', () => {
-  test('gives what is written while it is open, from file to file, in bounded parts', () => {
+describe('the reader of outbox entries', () => {
+  test('An open reader returns entries written later, across files, in parts of bounded size', () => {
     const { journal } = open();
     commit(journal, [entry(1)], [due(1), due(2)]);
     const reader = journal.dueAfter(1);
@@ -236,7 +236,7 @@ describe('reading on', () => {
     expect(reader.next(1_000)).toEqual([]);
     commit(journal, [entry(3)], [due(3)]);
     expect(reader.next(1_000)).toEqual([due(3)]);
-    // A minute later another file begins, and one without anything owed lies between.
+    // After a minute the next file begins; a file without outbox entries is in between.
     commit(journal, [entry(4)], [], NOW + 61);
     commit(journal, [entry(5)], [due(4)], NOW + 122);
     commit(journal, [], [due(5)], NOW + 123);
@@ -247,7 +247,7 @@ describe('reading on', () => {
     journal.close();
   });
 
-  test('says what has been written or tried, so that nobody waits for what a full disk refused', () => {
+  test('The last committed sequence includes failed writes, so that nobody waits for entries that a full disk rejected', () => {
     const { journal } = open(3);
     expect(journal.dueCommitted).toBe(3);
     journal.stageDue(4, Buffer.from('a'));
@@ -263,8 +263,8 @@ describe('reading on', () => {
   });
 });
 
-describe('sequences', () => {
-  test('go on behind the mark where the journal is gone, and behind the journal where it knows more', () => {
+describe('outbox sequences', () => {
+  test("Sequences continue after the store's mark or after the newest journal entry, whichever is higher", () => {
     expect(open(41).read.nextSequence).toBe(42);
     const { journal } = open(41);
     commit(journal, [], [due(42), due(43)]);
@@ -275,8 +275,8 @@ describe('sequences', () => {
   });
 });
 
-describe('damage', () => {
-  /** Three batches of one file, each with ids and with what is owed, and the ends of all blocks. */
+describe('a journal file with damaged outbox entries', () => {
+  /** Writes three batches to one file, each with ids and an outbox entry; also returns the end offsets of all blocks. */
   function write(): { file: string; bytes: Buffer; ends: { end: number; ids: number; owed: number }[] } {
     const { journal } = open();
     const ends: { end: number; ids: number; owed: number }[] = [];
@@ -293,7 +293,7 @@ describe('damage', () => {
     return { file, bytes, ends };
   }
 
-  test('by a cut at any byte loses only the block that was cut and what follows', () => {
+  test('A journal file truncated at any byte loses only the truncated block and the following ones', () => {
     const { file, bytes, ends } = write();
     for (let cut = 0; cut <= bytes.length; cut++) {
       writeFileSync(file, bytes.subarray(0, cut));
@@ -304,7 +304,7 @@ describe('damage', () => {
     }
   });
 
-  test('of any one byte loses only its block and what follows', () => {
+  test('A journal file with any one byte changed loses only that block and the following ones', () => {
     const { file, bytes, ends } = write();
     for (let at = 0; at < bytes.length; at++) {
       const changed = Buffer.from(bytes);
@@ -318,7 +318,7 @@ describe('damage', () => {
   });
 
   test.each(['throw', 'half'] as const)(
-    'by a write that fails (%s) costs its own batch and throws nothing',
+    'A failing write (%s) loses only its own batch and does not throw',
     (failure) => {
       const { journal } = open();
       commit(journal, [entry(1)], [due(1)]);
@@ -328,10 +328,10 @@ describe('damage', () => {
       commit(journal, [entry(3)], [due(3)]);
       expect(journal.broken).toBeNull();
       const { entries, read } = open();
-      // Of a write that was cut, the block of ids may be whole.
+      // After a partial write, the block of ids may be complete.
       expect(entries.filter(({ hashLow }) => hashLow !== 2)).toEqual([entry(1), entry(3)]);
       expect(read.due).toEqual([due(1), due(3)]);
-      // What never came into a file keeps none.
+      // A file is not kept for entries that were never written to it.
       journal.close();
       journal.dueStored(1);
       journal.prune(NOW + HOUR);

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type DueJournal, type Journal, type JournalRead, openJournal } from '../../../src/decide/journal.ts';
 import type { ReplayEntry } from '../../../src/decide/replay-guard.ts';
-import { BATCH_REQUESTS_MAX, JOURNAL_FILE_BYTES, JOURNAL_SPARES } from '../../../src/limits.ts';
+import { BATCH_REQUESTS_MAX, JOURNAL_FILE_BYTES, JOURNAL_SPARES } from '../../../src/kernel/limits.ts';
 
-/** A disk that gives no new block while it is full, and takes whatever goes into blocks that it has given. */
+/** A disk that allocates no new block while it is full, but accepts writes into allocated blocks. */
 const disk = vi.hoisted(() => ({ isFull: false, appended: new Set<number>() }));
 const NO_SPACE = 'ENOSPC: no space left on device';
 vi.mock('node:fs', async (original) => {
@@ -39,7 +39,7 @@ const NOW = Date.UTC(2026, 10, 21, 12) / 1000;
 const KEEP_SECONDS = 301;
 const BLOCK_BYTES = 12 + BATCH_REQUESTS_MAX * 16;
 const RETRY_MS = 1_000;
-/** Four times as long as ids are kept. */
+/** Four times the retention of ids. */
 const MINUTES = 20;
 
 let folder = '';
@@ -60,7 +60,7 @@ function open(nowSeconds = NOW): { journal: Journal & DueJournal; read: JournalR
 }
 
 let nextId = 1;
-/** A full batch; gives its ids where it was written. */
+/** Commits a full batch; returns its ids if it was written. */
 function commit(journal: Journal, nowSeconds: number): number[] | null {
   const ids = Array.from({ length: BATCH_REQUESTS_MAX }, () => nextId++);
   for (const hashLow of ids) {
@@ -70,7 +70,7 @@ function commit(journal: Journal, nowSeconds: number): number[] | null {
   return journal.commit(nowSeconds) ? ids : null;
 }
 
-/** As `toEqual`, which takes seconds for a million ids. */
+/** Equivalent to `toEqual`, which takes seconds for a million ids. */
 function expectSame(ids: readonly number[], expected: readonly number[]): void {
   expect(ids.length).toBe(expected.length);
   expect(ids.findIndex((id, at) => id !== expected[at])).toBe(-1);
@@ -81,7 +81,7 @@ function named(prefix: string): string[] {
 }
 
 describe('a full disk', () => {
-  test('takes all that was laid out, then nothing; what it took is there after a kill, and nothing else', async () => {
+  test('On a full disk the journal fills all preallocated files, then fails, and after a kill exactly the accepted ids are read back', async () => {
     const { journal } = open();
     const accepted = [...(commit(journal, NOW) ?? [])];
     await journal.tend();
@@ -104,7 +104,7 @@ describe('a full disk', () => {
     expect(again.read.damagedFiles).toBe(0);
   });
 
-  test('is never noticed at a steady rate: what has run out is used again, and its old content never comes back', async () => {
+  test('At a steady rate a full disk goes unnoticed: expired files are reused, and their old content never reappears', async () => {
     const { journal } = open();
     await journal.tend();
     disk.isFull = true;
@@ -134,14 +134,14 @@ describe('a full disk', () => {
     reader.close();
   });
 
-  test('that has room again is written to again, and gets back what was kept of it', async () => {
+  test('After a full disk has room again, the journal recovers and releases its surplus spares', async () => {
     const { journal } = open();
     await journal.tend();
     disk.isFull = true;
     for (let ids = commit(journal, NOW); ids !== null; ids = commit(journal, NOW));
     await journal.tend();
     expect(journal.broken).not.toBeNull();
-    // All of them run out at once: they are kept, because the disk might not give them back.
+    // All of them expire at once: they are kept, because the disk might not give the space back.
     journal.prune(NOW + KEEP_SECONDS);
     expect(named('spare-').length).toBeGreaterThanOrEqual(JOURNAL_SPARES);
     vi.advanceTimersByTime(2 * RETRY_MS);
@@ -154,7 +154,7 @@ describe('a full disk', () => {
     expect(named('spare-')).toHaveLength(JOURNAL_SPARES);
   });
 
-  test('at a start is written to as soon as a spare of the last run is zeroed', async () => {
+  test('At a start on a full disk the journal works as soon as a spare of the last run is zeroed', async () => {
     const first = open();
     await first.journal.tend();
     first.journal.close();
@@ -170,8 +170,8 @@ describe('a full disk', () => {
   });
 });
 
-describe('laid-out files', () => {
-  test('cost a start what is written in them, not what was laid out', async () => {
+describe('preallocated journal files', () => {
+  test('A start reads only the written part of preallocated files', async () => {
     const { journal } = open();
     await journal.tend();
     for (let minute = 0; minute < 3; minute++) {
@@ -190,7 +190,7 @@ describe('laid-out files', () => {
     expect(reserved).toBeLessThan(1.3 * entries);
   });
 
-  test('are given up one a minute where the disk has room', async () => {
+  test('An expired journal file is removed while the disk has room and enough spares exist', async () => {
     const { journal } = open();
     await journal.tend();
     commit(journal, NOW);

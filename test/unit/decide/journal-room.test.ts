@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { JournalRoom } from '../../../src/decide/journal-room.ts';
-import { JOURNAL_SPARES } from '../../../src/limits.ts';
+import { JOURNAL_SPARES } from '../../../src/kernel/limits.ts';
 
 const descriptors = vi.hoisted(() => ({ areUsedUp: false }));
 vi.mock('node:fs', async (original) => {
@@ -16,7 +16,7 @@ vi.mock('node:fs', async (original) => {
   return { ...real, openSync };
 });
 
-test('a spare that cannot be opened for want of a descriptor stays a spare', async () => {
+test('A spare that cannot be opened for lack of file descriptors stays a spare', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const room = new JournalRoom(folder);

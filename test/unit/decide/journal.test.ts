@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { openJournal, type Journal, type JournalRead } from '../../../src/decide/journal.ts';
-import { BATCH_REQUESTS_MAX } from '../../../src/limits.ts';
+import { BATCH_REQUESTS_MAX } from '../../../src/kernel/limits.ts';
 import type { ReplayEntry } from '../../../src/decide/replay-guard.ts';
 
-/** What the next writes do in place of writing; empty: they write. */
+/** Faults injected into the next writes; empty: writes succeed. */
 const writeFaults: ('throw' | 'half')[] = [];
 vi.mock('node:fs', async (original) => {
   const real = await original<typeof fs>();
@@ -46,7 +46,7 @@ function commitAll(journal: Journal, entries: readonly ReplayEntry[], nowSeconds
   journal.commit(nowSeconds);
 }
 
-/** The files in the folder, but for those that are laid out for later. */
+/** The files in the folder, except spares. */
 function files(): string[] {
   return readdirSync(folder)
     .filter((name) => !name.startsWith('spare-'))
@@ -62,7 +62,7 @@ const anyEntry = fc.record({
 });
 
 describe('the journal', () => {
-  test('gives back what was written, in order, across several openings', () => {
+  test('The journal reads back all ids in order across several openings', () => {
     fc.assert(
       fc.property(fc.array(fc.array(anyEntry, { maxLength: BATCH_REQUESTS_MAX }), { maxLength: 6 }), (batches) => {
         rmSync(folder, { recursive: true, force: true });
@@ -82,14 +82,14 @@ describe('the journal', () => {
     );
   });
 
-  test('what was committed is there without a close, as after a SIGKILL', () => {
+  test('Committed ids can be read back without a close, as after a SIGKILL', () => {
     const { journal } = open();
     commitAll(journal, [entry(1), entry(2)]);
     expect(open().entries).toEqual([entry(1), entry(2)]);
     journal.close();
   });
 
-  test('what was staged and not committed is not there, and an empty commit writes nothing', () => {
+  test('Staged ids that were not committed are not in the journal, and an empty commit writes nothing', () => {
     const { journal } = open();
     journal.commit(NOW);
     expect(files()).toEqual([]);
@@ -98,7 +98,7 @@ describe('the journal', () => {
     journal.close();
   });
 
-  test('ids that have run out are not given back, and the newest expiry is told all the same', () => {
+  test('Expired ids are not read back, but the newest expiry is still reported', () => {
     const { journal } = open();
     commitAll(journal, [entry(1, NOW), entry(2, NOW + 1), entry(3, NOW - 50)]);
     journal.close();
@@ -108,7 +108,7 @@ describe('the journal', () => {
     expect(open(NOW + 100).entries).toEqual([]);
   });
 
-  test('its files are for the service only', () => {
+  test("Journal files are accessible only to the service's user", () => {
     const { journal } = open();
     commitAll(journal, [entry(1)]);
     expect(statSync(join(folder, files()[0] ?? '')).mode & 0o777).toBe(0o600);
@@ -116,7 +116,7 @@ describe('the journal', () => {
   });
 });
 
-/** Two files: the first with blocks of 3, 2 and 4 entries, the second with one of 2. */
+/** Writes two files: the first with blocks of 3, 2 and 4 entries, the second with one of 2. */
 function write(): { first: string; bytes: Buffer; ends: number[]; before: ReplayEntry[][]; behind: ReplayEntry[] } {
   const before = [
     [1, 2, 3],
@@ -139,7 +139,7 @@ function write(): { first: string; bytes: Buffer; ends: number[]; before: Replay
 }
 
 describe('a damaged journal', () => {
-  test('cut at any byte loses only the block that was cut and what follows in that file', () => {
+  test('A journal file truncated at any byte loses only the truncated block and the following ones of that file', () => {
     const { first, bytes, ends, before, behind } = write();
     for (let cut = 0; cut <= bytes.length; cut++) {
       writeFileSync(first, bytes.subarray(0, cut));
@@ -151,7 +151,7 @@ describe('a damaged journal', () => {
     }
   });
 
-  test('with any one byte changed loses only that block and what follows in that file', () => {
+  test('A journal file with any one byte changed loses only that block and the following ones of that file', () => {
     const { first, bytes, ends, before, behind } = write();
     for (let at = 0; at < bytes.length; at++) {
       const changed = Buffer.from(bytes);
@@ -165,7 +165,7 @@ describe('a damaged journal', () => {
     }
   });
 
-  test('of random bytes, zeros or nothing is no reason not to start', () => {
+  test('A start succeeds with a journal file of random bytes, zeros or no content', () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -187,7 +187,7 @@ describe('a damaged journal', () => {
     );
   });
 
-  test('files of other names are left alone', () => {
+  test('The journal ignores files with other names', () => {
     writeFileSync(join(folder, 'replay-1.log'), 'x');
     writeFileSync(join(folder, 'notes.txt'), 'x');
     const { journal, read } = open();
@@ -198,7 +198,7 @@ describe('a damaged journal', () => {
 });
 
 describe('the journal’s files', () => {
-  test('change after 60 s, and when the clock steps back as far', () => {
+  test('The journal starts a new file after 60 s, and when the clock steps back by as much', () => {
     const { journal } = open();
     commitAll(journal, [entry(1)], NOW);
     commitAll(journal, [entry(2)], NOW + 59);
@@ -213,7 +213,7 @@ describe('the journal’s files', () => {
     expect(open().entries).toHaveLength(5);
   });
 
-  test('go when everything in them has run out, and not before; the one that is being written stays', () => {
+  test('A journal file is removed once all its ids have expired, except the file being written', () => {
     const { journal } = open();
     commitAll(journal, [entry(1, NOW + 600), entry(2, NOW + 301)], NOW);
     commitAll(journal, [entry(3, NOW + 361)], NOW + 60);
@@ -229,7 +229,7 @@ describe('the journal’s files', () => {
     expect(files()).toEqual([]);
   });
 
-  test('of former runs go as well, and their numbers are not used again while they are there', () => {
+  test('Journal files of earlier runs are removed as well, and their numbers are not reused while they exist', () => {
     const first = open();
     commitAll(first.journal, [entry(1)]);
     first.journal.close();
@@ -242,23 +242,26 @@ describe('the journal’s files', () => {
   });
 });
 
-describe('a write that fails', () => {
-  test.each(['throw', 'half'] as const)('(%s) is told until one succeeds, and costs only its own block', (failure) => {
-    const { journal } = open();
-    commitAll(journal, [entry(1)]);
-    expect(journal.broken).toBeNull();
-    writeFaults.push(failure);
-    commitAll(journal, [entry(2)]);
-    expect(journal.broken).not.toBeNull();
-    journal.commit(NOW);
-    expect(journal.broken).not.toBeNull();
-    commitAll(journal, [entry(3)]);
-    expect(journal.broken).toBeNull();
-    journal.close();
-    expect(open().entries).toEqual([entry(1), entry(3)]);
-  });
+describe('a failing journal write', () => {
+  test.each(['throw', 'half'] as const)(
+    'A failing write (%s) is reported until a write succeeds, and loses only its own block',
+    (failure) => {
+      const { journal } = open();
+      commitAll(journal, [entry(1)]);
+      expect(journal.broken).toBeNull();
+      writeFaults.push(failure);
+      commitAll(journal, [entry(2)]);
+      expect(journal.broken).not.toBeNull();
+      journal.commit(NOW);
+      expect(journal.broken).not.toBeNull();
+      commitAll(journal, [entry(3)]);
+      expect(journal.broken).toBeNull();
+      journal.close();
+      expect(open().entries).toEqual([entry(1), entry(3)]);
+    },
+  );
 
-  test('leaves no file behind for ever, however often it fails', () => {
+  test('Repeated failing writes leave no file behind that is never removed', () => {
     const { journal } = open();
     for (let i = 0; i < 50; i++) {
       writeFaults.push(i % 2 === 0 ? 'throw' : 'half');
@@ -272,7 +275,7 @@ describe('a write that fails', () => {
     journal.close();
   });
 
-  test('because the folder cannot be written is told, and the next write after that is over succeeds', () => {
+  test('A missing journal folder is reported, and writes succeed once the folder exists again', () => {
     const { journal } = open();
     rmSync(folder, { recursive: true });
     commitAll(journal, [entry(1)]);

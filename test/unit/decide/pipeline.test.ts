@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { CustomerNumber } from '../../../src/base/brand.ts';
-import type { Exchange, RequestHead } from '../../../src/base/exchange.ts';
-import { TrustedProxies } from '../../../src/base/trusted-proxies.ts';
+import type { CustomerNumber } from '../../../src/kernel/brand.ts';
+import type { Exchange, RequestHead } from '../../../src/http/exchange.ts';
+import { TrustedProxies } from '../../../src/http/trusted-proxies.ts';
 import type { DueDeliveries } from '../../../src/decide/due.ts';
 import type { Journal } from '../../../src/decide/journal.ts';
-import { Keyring, type StoredKey } from '../../../src/decide/keyring.ts';
-import type { DecisionLedger } from '../../../src/decide/ledger.ts';
+import { KeyCache, type StoredKey } from '../../../src/auth/key-cache.ts';
+import type { DecisionSink } from '../../../src/decide/decision-sink.ts';
 import type { DecideObserver } from '../../../src/decide/observer.ts';
 import { createDecidePipeline } from '../../../src/decide/pipeline.ts';
 import { LocalRateWindows } from '../../../src/decide/rate-windows.ts';
@@ -16,16 +16,16 @@ import {
   DECIDE_BODY_BYTES_MAX,
   QUEUE_REQUESTS_MAX,
   RATE_FAILED_AUTHENTICATIONS,
-} from '../../../src/limits.ts';
-import { AnswerWriter, createFrame, FrameReader, REQUEST_PUBLIC_KEY } from '../../../src/pools/frame.ts';
-import type { ScoreTask } from '../../../src/pools/messages.ts';
-import type { ScorePool } from '../../../src/pools/score-pool.ts';
+} from '../../../src/kernel/limits.ts';
+import { AnswerWriter, createBatchBuffer, BatchReader, REQUEST_PUBLIC_KEY } from '../../../src/frames/batch-buffer.ts';
+import type { ScoreTask } from '../../../src/frames/score-messages.ts';
+import type { ScorePool } from '../../../src/frames/score-pool.ts';
 import { fakeClock, HEAD, NOW_SECONDS, PUBLIC_KEY, SECRET_KEY, signedHead, storedKey } from './support.ts';
 
 const IN_FLIGHT_MAX = 2;
 const FRAMES = Array.from(
   { length: IN_FLIGHT_MAX + Math.ceil(QUEUE_REQUESTS_MAX / BATCH_REQUESTS_MAX) + 1 },
-  createFrame,
+  createBatchBuffer,
 );
 const turn = (): Promise<void> => new Promise((done) => setImmediate(done));
 
@@ -59,7 +59,9 @@ class FakeExchange implements Exchange {
     done(this.#body.length > bytesMax ? null : this.#body);
   }
 
-  sendPieces(): Promise<void> {
+  addFields(): void {}
+
+  sendStream(): Promise<void> {
     return Promise.reject(new Error('decide answers in one piece'));
   }
 
@@ -79,7 +81,7 @@ class FakeExchange implements Exchange {
 interface SetUp {
   readonly idsMax?: number;
   readonly rateLimit?: number;
-  /** Beside the two of customer 7. */
+  /** In addition to the two keys of customer 7. */
   readonly keys?: readonly StoredKey[];
   readonly trustedProxies?: readonly string[];
   readonly crash?: (at: number) => boolean;
@@ -87,9 +89,9 @@ interface SetUp {
 
 function setUp(options: SetUp = {}) {
   const clock = fakeClock();
-  const keyring = new Keyring();
+  const keyCache = new KeyCache();
   const rateLimit = options.rateLimit ?? 10_000;
-  keyring.load([storedKey(SECRET_KEY, { rateLimit }), storedKey(PUBLIC_KEY, { rateLimit }), ...(options.keys ?? [])]);
+  keyCache.load([storedKey(SECRET_KEY, { rateLimit }), storedKey(PUBLIC_KEY, { rateLimit }), ...(options.keys ?? [])]);
   const events: string[] = [];
   const remembered: { customer: number; record: string; flags: number }[] = [];
   const committed: ReplayEntry[][] = [];
@@ -108,7 +110,7 @@ function setUp(options: SetUp = {}) {
     tend: () => Promise.resolve(),
     close: () => {},
   };
-  const frames = FRAMES.map((frame) => ({ requests: new FrameReader(frame), answers: new AnswerWriter(frame) }));
+  const frames = FRAMES.map((frame) => ({ requests: new BatchReader(frame), answers: new AnswerWriter(frame) }));
   const held: (() => void)[] = [];
   const pool: ScorePool & {
     holding: boolean;
@@ -159,7 +161,7 @@ function setUp(options: SetUp = {}) {
     },
     scoreRefused: (code, detail) => void events.push(`${code} ${detail}`),
   };
-  const ledger: DecisionLedger = {
+  const decisionSink: DecisionSink = {
     decided: (customer, record, flags) => void remembered.push({ customer, record: String(record), flags }),
   };
   const owed: { customer: number; occurredAtMs: number; text: string; writes: number }[] = [];
@@ -177,18 +179,17 @@ function setUp(options: SetUp = {}) {
   const source = visitorSource(new TrustedProxies(options.trustedProxies ?? []));
   const pipeline = createDecidePipeline({
     clock,
-    keyring,
+    keyCache,
     rates,
     visitorSource: source,
     replay,
     journal,
     pool,
-    ledger,
+    decisionSink,
     due,
     observer,
   });
-  const receive = pipeline.route.methods['POST'];
-  if (receive === undefined) throw new Error('no handler');
+  const receive = pipeline.route.methods.POST;
   let id = 0;
   return {
     clock,
@@ -212,7 +213,7 @@ function setUp(options: SetUp = {}) {
       receive(head, exchange);
       return exchange;
     },
-    /** A right request with an id of its own. */
+    /** A valid request with a unique id. */
     good(body = '{}', changes: Partial<RequestHead> = {}): FakeExchange {
       return this.post(signedHead({ svcRequestId: `good-${id++}`, ...changes }, { body }), body);
     },
@@ -231,8 +232,8 @@ function field(answer: Sent, name: string): string | undefined {
   return new RegExp(`\r\n${name}: ([^\r]*)`).exec(answer.fields)?.[1];
 }
 
-describe('a decision', () => {
-  test('is the worker’s text with the latency, and carries the rate fields of its key', async () => {
+describe('a decision of the pipeline', () => {
+  test("A decision is the worker's text with the latency, and its response carries the rate fields of its key", async () => {
     const service = setUp();
     const exchange = service.good('{"a":1}');
     await service.pipeline.drain();
@@ -246,7 +247,7 @@ describe('a decision', () => {
     expect(service.events).toEqual(['decided']);
   });
 
-  test('goes to the worker with its customer, and its kind of key', async () => {
+  test('A request is passed to the worker with its customer and its kind of key', async () => {
     const service = setUp();
     service.good();
     service.good('{}', { svcKey: PUBLIC_KEY });
@@ -257,7 +258,7 @@ describe('a decision', () => {
     ]);
   });
 
-  test('is in the ledger before its answer leaves, and only if it was decided', async () => {
+  test('A decision is recorded before its response is sent, and a request that failed is not recorded', async () => {
     const service = setUp();
     const exchange = service.good();
     const send = exchange.send.bind(exchange);
@@ -273,7 +274,7 @@ describe('a decision', () => {
     expect(service.remembered).toEqual([{ customer: 7, record: 'of {}', flags: 0 }]);
   });
 
-  test('has its id in the journal before its answer leaves', async () => {
+  test('The id of a request is in the journal before its response is sent', async () => {
     const service = setUp();
     const exchanges = [service.good(), service.good(), service.good()];
     let atFirstAnswer = -1;
@@ -290,7 +291,7 @@ describe('a decision', () => {
     expect(new Set(service.committed.flat().map(({ hashLow }) => hashLow)).size).toBe(3);
   });
 
-  test('tells what it owes to webhooks before the journal is written, and only if it was decided', async () => {
+  test('The outbox entry of a decision is staged before the journal is written, and a request that failed has none', async () => {
     const service = setUp();
     service.good();
     service.good('bad');
@@ -302,7 +303,7 @@ describe('a decision', () => {
     expect(service.committed).toHaveLength(1);
   });
 
-  test('is answered although its webhooks fail', async () => {
+  test('A decision is answered even if its webhooks fail', async () => {
     const service = setUp();
     const exchange = service.good('no-webhooks-today');
     const other = service.good();
@@ -311,7 +312,7 @@ describe('a decision', () => {
     expect(service.committed.map((batch) => batch.length)).toEqual([2]);
   });
 
-  test('that the worker refuses is a problem with its status, and its internal text stays inside', async () => {
+  test('A request rejected by the worker gets a problem with its status, and internal text is not exposed', async () => {
     const service = setUp();
     const bad = service.good('bad');
     const crash = service.good('crash');
@@ -324,8 +325,8 @@ describe('a decision', () => {
   });
 });
 
-describe('the order of the checks', () => {
-  test('the form of the header comes before the body is read', () => {
+describe('the order of checks in the pipeline', () => {
+  test('The form of the header is checked before the body is read', () => {
     const service = setUp();
     const exchange = service.post({ ...HEAD, svcKey: '' }, 'x'.repeat(DECIDE_BODY_BYTES_MAX + 1));
     expect(exchange.answer).toMatchObject({ status: 401, json: { code: 'missing_credentials' } });
@@ -333,7 +334,7 @@ describe('the order of the checks', () => {
     expectRateFields(exchange.answer);
   });
 
-  test('a large body is not read where the header is enough to refuse it, and the connection ends', () => {
+  test('A large body is not read if the header already disqualifies the request, and the connection is closed', () => {
     const service = setUp();
     const contentLength = DECIDE_BODY_BYTES_MAX;
     const stranger = service.post({ ...HEAD, svcKey: 'sk_live_nobody', contentLength });
@@ -344,20 +345,20 @@ describe('the order of the checks', () => {
     expectRateFields(stranger.answer);
   });
 
-  test('an address past its failed authentications is 429 and ends its connection', () => {
+  test('An address with too many failed authentications gets 429, and its connection is closed', () => {
     const service = setUp();
     for (let i = 0; i < RATE_FAILED_AUTHENTICATIONS; i++) service.rates.takeFailure('198.51.100.1', NOW_SECONDS);
     expect(service.post(HEAD).answer).toMatchObject({ status: 429, close: true, json: { code: 'rate_limited' } });
   });
 
-  test('a body that is too large is 413 and ends the connection', () => {
+  test('A body that is too large gets 413, and the connection is closed', () => {
     const service = setUp();
     const exchange = service.post(HEAD, 'x'.repeat(DECIDE_BODY_BYTES_MAX + 1));
     expect(exchange.answer).toMatchObject({ status: 413, close: true, json: { code: 'body_too_large' } });
     expectRateFields(exchange.answer);
   });
 
-  test('overload comes before time, key and signature, costs no failed authentication and consumes no id', async () => {
+  test('Overload is checked before time, key and signature, counts no failed authentication and consumes no id', async () => {
     const keys = Array.from({ length: 12 }, (_, i) => `sk_live_${String(i).padStart(38, 'C')}`);
     const service = setUp({
       keys: keys.map((text, i) =>
@@ -391,7 +392,7 @@ describe('the order of the checks', () => {
     expect(again.answer.status).toBe(200);
   });
 
-  test('a customer with its share of the queue is refused before its rate and its id count; others are not', async () => {
+  test('A customer that has used up its queue share is rejected without consuming its rate or the id, while others are served', async () => {
     const other = `sk_live_${'D'.repeat(38)}`;
     const service = setUp({
       keys: [storedKey(other, { customer: 8 as CustomerNumber, number: 8, rateLimit: 10_000 })],
@@ -417,7 +418,7 @@ describe('the order of the checks', () => {
     expect(field(again.answer, 'X-SVC-Rl-Remaining')).toBe(String(10_000 - taken));
   });
 
-  test('the signature comes before the rate limit, so a wrong one uses up nothing of the key', async () => {
+  test("The signature is checked before the rate limit, so that a wrong one does not consume the key's allowance", async () => {
     const service = setUp({ rateLimit: 1 });
     for (let i = 0; i < 5; i++) {
       expect(service.post(HEAD).answer).toMatchObject({ status: 401, json: { code: 'invalid_signature' } });
@@ -427,7 +428,7 @@ describe('the order of the checks', () => {
     expect(exchange.answer.status).toBe(200);
   });
 
-  test('the rate limit comes before the replay, so a limited request may be sent again with its id', async () => {
+  test('The rate limit is checked before the replay, so that a limited request may be retried with its id', async () => {
     const service = setUp({ rateLimit: 1 });
     service.good();
     const head = signedHead({ svcRequestId: 'limited' });
@@ -441,7 +442,7 @@ describe('the order of the checks', () => {
     expect(again.answer.status).toBe(200);
   });
 
-  test('the replay comes before the JSON, and a bad body with a bad signature is 401', async () => {
+  test('The replay is checked before the JSON, and a bad body with a bad signature gets 401', async () => {
     const service = setUp();
     const head = signedHead({ svcRequestId: 'once' }, { body: 'bad' });
     const first = service.post(head, 'bad');
@@ -453,8 +454,8 @@ describe('the order of the checks', () => {
   });
 });
 
-describe('request ids', () => {
-  test('are used up only by requests that were accepted', async () => {
+describe('request ids in the pipeline', () => {
+  test('A request id is consumed only by an accepted request', async () => {
     const service = setUp();
     const svcRequestId = 'the-id';
     service.post({ ...HEAD, svcRequestId });
@@ -472,7 +473,7 @@ describe('request ids', () => {
     }
   });
 
-  test('that cannot be remembered are refused as overload', () => {
+  test('A request gets 429 overloaded if its id cannot be remembered', () => {
     const service = setUp({ idsMax: 4 });
     const answers = Array.from({ length: 3 }, () => service.good());
     expect(answers[2]?.answer).toMatchObject({ status: 429, json: { code: 'overloaded' } });
@@ -483,7 +484,7 @@ describe('visitors of a public key', () => {
   const visit = (service: ReturnType<typeof setUp>, address: string, n: number): FakeExchange =>
     service.post(signedHead({ svcKey: PUBLIC_KEY, svcRequestId: `visit-${address}-${n}` }), '{}', address);
 
-  test('have a share each: one who uses it up is refused, the others are not', async () => {
+  test('Each visitor of a public key has its own share: one who has used it up is rejected, others are not', async () => {
     const service = setUp({ rateLimit: 100 });
     const first = Array.from({ length: 61 }, (_x, n) => visit(service, '81.2.69.1', n));
     const other = visit(service, '81.2.69.2', 0);
@@ -493,7 +494,7 @@ describe('visitors of a public key', () => {
     expect(refused).toMatchObject({ status: 429, json: { code: 'rate_limited' } });
     if (refused !== undefined) expectRateFields(refused);
     expect(other.answer.status).toBe(200);
-    // What others sent does not show.
+    // Requests of other visitors do not show.
     expect([field(other.answer, 'X-SVC-Rl-Limit'), field(other.answer, 'X-SVC-Rl-Remaining')]).toEqual(['60', '39']);
     service.clock.nowSeconds += 60;
     const later = service.post(
@@ -505,7 +506,7 @@ describe('visitors of a public key', () => {
     expect(later.answer.status).toBe(200);
   });
 
-  test('are not told apart behind an address that is not public, such as a balancer’s', async () => {
+  test("Visitors behind a non-public address, such as a load balancer's, are not counted separately", async () => {
     const service = setUp({ rateLimit: 100 });
     const all = Array.from({ length: 101 }, (_x, n) => visit(service, '10.0.0.7', n));
     await service.pipeline.drain();
@@ -513,7 +514,7 @@ describe('visitors of a public key', () => {
     for (const { answer } of all) expect(field(answer, 'X-SVC-Rl-Limit')).toBe('100');
   });
 
-  test('are counted behind a trusted proxy, whatever their addresses; the proxy itself is not', async () => {
+  test('Visitors behind a trusted proxy are counted whatever their addresses, but the proxy itself is not', async () => {
     const service = setUp({ rateLimit: 100, trustedProxies: ['10.0.0.0/24'] });
     const local = Array.from({ length: 61 }, (_x, n) => visit(service, '10.0.1.7', n));
     const proxy = Array.from({ length: 40 }, (_x, n) => visit(service, '10.0.0.7', n));
@@ -522,7 +523,7 @@ describe('visitors of a public key', () => {
     expect(proxy.every(({ answer }) => answer.status === 200)).toBe(true);
   });
 
-  test('cost a secret key nothing: its requests are never asked for their address', async () => {
+  test('The source address of a request with a secret key is never queried', async () => {
     const service = setUp();
     const secret = service.good();
     const visitor = visit(service, '81.2.69.1', 0);
@@ -532,7 +533,7 @@ describe('visitors of a public key', () => {
 });
 
 describe('failed authentications', () => {
-  test('are counted by source address: 6,000 are answered as what they are, further ones as 429', async () => {
+  test('The first 6,000 failed authentications of a source address get their own errors, further ones get 429', async () => {
     const service = setUp();
     const wrong = (address: string): Sent => service.post({ ...HEAD, svcKey: 'sk_live_nobody' }, '{}', address).answer;
     for (let i = 0; i < RATE_FAILED_AUTHENTICATIONS; i++) expect(wrong('203.0.113.9').status).toBe(401);
@@ -542,7 +543,7 @@ describe('failed authentications', () => {
       expect(field(refused, 'X-SVC-Rl-Limit')).toBe(String(RATE_FAILED_AUTHENTICATIONS));
       expectRateFields(refused);
     }
-    // Never a verified request, and never another address.
+    // Verified requests and other addresses are not affected.
     const verified = service.post(signedHead({ svcRequestId: 'verified' }), '{}', '203.0.113.9');
     await service.pipeline.drain();
     expect(verified.answer.status).toBe(200);
@@ -551,7 +552,7 @@ describe('failed authentications', () => {
     expect(wrong('203.0.113.9').status).toBe(401);
   });
 
-  test('carry the rate fields of the source, whether the key is known or not', () => {
+  test('A failed authentication carries the rate fields of its source, whether the key is known or not', () => {
     const service = setUp();
     service.good();
     let failures = 0;
@@ -567,7 +568,7 @@ describe('failed authentications', () => {
       expect(service.events).toContain(code);
   });
 
-  test('tell the server’s time where the clock is at fault', () => {
+  test("A response to a timestamp outside the window contains the server's time", () => {
     expect(setUp().post(signedHead({ svcTimestamp: '5' })).answer.json).toMatchObject({
       code: 'timestamp_out_of_window',
       server_time: NOW_SECONDS,
@@ -575,8 +576,8 @@ describe('failed authentications', () => {
   });
 });
 
-describe('a client that is gone', () => {
-  test('while its batch is scored gets nothing, and the others get their own', async () => {
+describe('a disconnected client', () => {
+  test('A client that disconnects while its batch is scored gets nothing, and the others get their own responses', async () => {
     const service = setUp();
     const exchanges = ['a', 'b', 'c'].map((body) => service.good(body));
     const [, gone] = exchanges;
@@ -588,8 +589,8 @@ describe('a client that is gone', () => {
   });
 });
 
-describe('a batch that fails', () => {
-  test('costs only the request that did it a 500; the others get their own answers', async () => {
+describe('a failing batch', () => {
+  test('A failing batch gives only the request that caused it a 500, and the others their own responses', async () => {
     const service = setUp();
     service.pool.fails = (body) => body === 'poison';
     const bodies = ['a', 'b', 'poison', 'a longer body than the others', 'c'];
@@ -607,7 +608,7 @@ describe('a batch that fails', () => {
     expect(service.events.filter((event) => event === 'batch failed')).toHaveLength(2);
   });
 
-  test('because answering one request throws costs no other its answer', async () => {
+  test('An exception while one request is answered does not affect the other responses', async () => {
     const service = setUp({ crash: (at) => at === 1 });
     const exchanges = ['a', 'b', 'c'].map((body) => service.good(body));
     await service.pipeline.drain();
@@ -618,8 +619,8 @@ describe('a batch that fails', () => {
   });
 });
 
-describe('the route', () => {
-  test('takes POST only, and its refusals by the router carry the rate fields of the source', () => {
+describe('the decide route', () => {
+  test("The decide route accepts only POST, and the router's error responses carry the rate fields of the source", () => {
     const { route } = setUp().pipeline;
     expect(route.path).toBe('/v1/decide');
     expect(Object.keys(route.methods)).toEqual(['POST']);
@@ -628,8 +629,8 @@ describe('the route', () => {
   });
 });
 
-describe('a journal that cannot be written', () => {
-  test('closes: no decision is answered, nothing is owed or logged, and the id may be sent again', async () => {
+describe('a journal that cannot be written to', () => {
+  test('If the journal write fails, no decision is answered, enqueued or logged, and the same id may be sent again', async () => {
     const service = setUp();
     const head = signedHead({ svcRequestId: 'sent-twice' });
     service.disk.isFull = true;
@@ -648,7 +649,7 @@ describe('a journal that cannot be written', () => {
     expect(replayed.answer).toMatchObject({ status: 401, json: { code: 'replayed_request' } });
   });
 
-  test('refuses at the door while it is known to be broken, before anything is scored', async () => {
+  test('While the journal is broken, requests are rejected before anything is scored', async () => {
     const service = setUp();
     service.journal.broken = 'ENOSPC: no space left on device';
     const refused = service.good();

@@ -1,19 +1,19 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LocalRateWindows, rateFields, visitorShare } from '../../../src/decide/rate-windows.ts';
-import { RATE_ADDRESSES_MAX, RATE_FAILED_AUTHENTICATIONS, RATE_WINDOW_SECONDS } from '../../../src/limits.ts';
+import { RATE_ADDRESSES_MAX, RATE_FAILED_AUTHENTICATIONS, RATE_WINDOW_SECONDS } from '../../../src/kernel/limits.ts';
 
 const START = Date.UTC(2026, 10, 21, 12) / 1000;
 
 describe('rate windows', () => {
-  test('a clock that steps back 2 s over a window’s start stays in that window', () => {
+  test('A clock that steps back 2 s across the start of a window stays in that window', () => {
     const rates = new LocalRateWindows();
     rates.take(1, 10, START);
     const back = rates.take(1, 10, START - 2);
     expect(back).toMatchObject({ remaining: 8, resetSeconds: START + RATE_WINDOW_SECONDS, retryAfterSeconds: 62 });
   });
 
-  test('a clock that steps back 400 s begins a window there, and none is held for longer than two', () => {
+  test('A clock that steps back 400 s starts a new window, and no client waits for longer than two windows', () => {
     const rates = new LocalRateWindows();
     for (let i = 0; i < 10; i++) rates.take(1, 10, START + 5);
     expect(rates.take(1, 10, START + 5).allowed).toBe(false);
@@ -29,14 +29,14 @@ describe('rate windows', () => {
     );
   });
 
-  test('a clock that steps forward a day and back again gives the allowance of the windows it is in', () => {
+  test('A clock that jumps forward a day and back gives the full allowance of each window it enters', () => {
     const rates = new LocalRateWindows();
     for (let i = 0; i < 10; i++) rates.take(1, 10, START);
     expect(rates.take(1, 10, START + 86_400)).toMatchObject({ allowed: true, remaining: 9 });
     expect(rates.take(1, 10, START)).toMatchObject({ allowed: true, remaining: 9 });
   });
 
-  test('keys are counted apart, however high their numbers', () => {
+  test("Requests are counted per key, however high the key's number is", () => {
     const rates = new LocalRateWindows();
     for (const key of [0, 1, 63, 64, 65, 127, 128, 1_000_000]) {
       expect(rates.take(key, 2, START).remaining).toBe(1);
@@ -46,7 +46,7 @@ describe('rate windows', () => {
     expect(rates.take(5_000_000, 2, START)).toMatchObject({ allowed: true, remaining: 1 });
   });
 
-  test('failed authentications are counted by address, apart from keys', () => {
+  test('Failed authentications are counted per address and separately from keys', () => {
     const rates = new LocalRateWindows();
     for (let i = 1; i <= RATE_FAILED_AUTHENTICATIONS; i++) {
       const state = rates.takeFailure('198.51.100.1', START);
@@ -60,7 +60,7 @@ describe('rate windows', () => {
     expect(rates.takeFailure('198.51.100.1', START + RATE_WINDOW_SECONDS).allowed).toBe(true);
   });
 
-  test('failed authentications of one IPv6 /64 are one source’s, those of an IPv4 address its own', () => {
+  test('Failed authentications of one IPv6 /64 count as one source, those of an IPv4 address separately', () => {
     const rates = new LocalRateWindows();
     rates.takeFailure('2001:db8:1:2::1', START);
     rates.takeFailure('2001:0db8:0001:0002:ffff:0000:0000:0001', START);
@@ -70,7 +70,7 @@ describe('rate windows', () => {
     expect(rates.peekFailures('198.51.100.7', START).remaining).toBe(RATE_FAILED_AUTHENTICATIONS - 1);
   });
 
-  test('a source uses up its share of a public key and no more, and the others go on', () => {
+  test('A source can use up only its own share of a public key, and other sources are not affected', () => {
     const rates = new LocalRateWindows();
     const share = visitorShare(60_000);
     expect(share).toBe(3_000);
@@ -82,12 +82,12 @@ describe('rate windows', () => {
     expect(rates.takeVisitor(2, 60_000, '198.51.100.1', START)).toMatchObject({ allowed: false, remaining: 0 });
     expect(rates.takeVisitor(2, 60_000, '198.51.100.2', START)).toMatchObject({ allowed: true, remaining: share - 1 });
     expect(rates.takeVisitor(3, 60_000, '198.51.100.1', START)).toMatchObject({ allowed: true, remaining: share - 1 });
-    // What was refused for the source was not taken from the key.
+    // Requests rejected for the source did not consume the key's allowance.
     expect(rates.take(2, 60_000, START).remaining).toBe(60_000 - share - 2);
     expect(rates.takeVisitor(2, 60_000, '198.51.100.1', START + RATE_WINDOW_SECONDS).allowed).toBe(true);
   });
 
-  test('all sources together have the allowance of the key, and a refusal for it costs no source anything', () => {
+  test("All sources together have the allowance of the key, and a rejection because of it does not consume a source's share", () => {
     const rates = new LocalRateWindows();
     const allowance = 70;
     expect(visitorShare(allowance)).toBe(60);
@@ -99,7 +99,7 @@ describe('rate windows', () => {
     expect(visitorShare(5)).toBe(5);
   });
 
-  test('a flood of sources hardly touches what another one is allowed', () => {
+  test('A flood of sources hardly reduces what another source may use', () => {
     const rates = new LocalRateWindows();
     for (let i = 0; i < 60_000; i++) rates.takeVisitor(2, 1_000_000, `2001:db8:0:${i.toString(16)}::`, START);
     const states = Array.from({ length: 200 }, (_x, i) => rates.takeVisitor(2, 1_000_000, `198.51.100.${i}`, START));
@@ -109,7 +109,7 @@ describe('rate windows', () => {
     }
   });
 
-  test('past the bound of addresses all further ones share one counter', () => {
+  test('Beyond the maximum number of addresses, all further ones share one counter', () => {
     const rates = new LocalRateWindows();
     for (let i = 0; i < RATE_ADDRESSES_MAX; i++) rates.takeFailure(`a${i}`, START);
     expect(rates.takeFailure('a0', START).remaining).toBe(RATE_FAILED_AUTHENTICATIONS - 2);
@@ -117,7 +117,7 @@ describe('rate windows', () => {
     expect(rates.takeFailure('new-2', START).remaining).toBe(RATE_FAILED_AUTHENTICATIONS - 2);
   });
 
-  test('the fields of an answer are the contract’s three and the IETF’s two', () => {
+  test('The rate fields of a response are three of the contract and two of the IETF', () => {
     const state = { allowed: true, limit: 600, remaining: 599, resetSeconds: START, retryAfterSeconds: 42 };
     expect(rateFields(state)).toBe(
       `\r\nX-SVC-Rl-Limit: 600\r\nX-SVC-Rl-Remaining: 599\r\nX-SVC-Rl-Reset: ${START}` +

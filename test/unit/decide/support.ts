@@ -1,8 +1,9 @@
 import { createHash, createHmac } from 'node:crypto';
-import type { CustomerNumber } from '../../../src/base/brand.ts';
-import type { Clock } from '../../../src/base/clock.ts';
-import type { RequestHead } from '../../../src/base/exchange.ts';
-import type { StoredKey } from '../../../src/decide/keyring.ts';
+import type { CustomerNumber } from '../../../src/kernel/brand.ts';
+import type { Clock } from '../../../src/kernel/clock.ts';
+import { NO_COLD_HEADERS } from '../../../src/kernel/cold-headers.ts';
+import type { RequestHead } from '../../../src/http/exchange.ts';
+import type { StoredKey } from '../../../src/auth/key-cache.ts';
 
 /** 21 November 2026, noon. */
 export const NOW_SECONDS = Date.UTC(2026, 10, 21, 12) / 1000;
@@ -19,11 +20,12 @@ export function storedKey(text: string, changes: Partial<StoredKey> = {}): Store
     prefix: text.slice(0, 12),
     rateLimit: 1_000,
     revokedAtSeconds: null,
+    origins: [],
     ...changes,
   };
 }
 
-/** A clock that stands where it is put. */
+/** A clock that changes only when it is set. */
 export function fakeClock(nowSeconds = NOW_SECONDS): Clock & { nowSeconds: number; observed: number[] } {
   return {
     nowSeconds,
@@ -48,7 +50,7 @@ export const HEAD: RequestHead = {
   svcSignature: '0'.repeat(64),
   authorization: '',
   contentType: 'application/json',
-  idempotencyKey: '',
+  cold: NO_COLD_HEADERS,
   contentLength: 2,
   lengthFault: null,
   formFault: null,
@@ -57,15 +59,15 @@ export const HEAD: RequestHead = {
 
 export interface Signing {
   readonly body?: string;
-  /** The target that is signed; that of the head, with its query, unless given. */
+  /** The target that is signed; default: that of the head, with its query. */
   readonly target?: string;
-  /** The HMAC key; what the contract says of the head's key unless given. */
+  /** The HMAC key; default: the contract's for the head's key. */
   readonly hmacKey?: string | Buffer;
-  /** What is signed in place of the head's own. */
+  /** Fields that are signed instead of the head's own. */
   readonly signed?: Partial<RequestHead>;
 }
 
-/** The head of a signed request, built beside the service's own code. */
+/** Returns the head of a signed request, computed independently of the service's code. */
 export function signedHead(changes: Partial<RequestHead> = {}, signing: Signing = {}): RequestHead {
   const head = { ...HEAD, ...changes };
   const signed = { ...head, ...signing.signed };

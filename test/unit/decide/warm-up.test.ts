@@ -1,22 +1,22 @@
 import { describe, expect, test } from 'vitest';
-import type { Clock } from '../../../src/base/clock.ts';
-import { TrustedProxies } from '../../../src/base/trusted-proxies.ts';
+import type { Clock } from '../../../src/kernel/clock.ts';
+import { TrustedProxies } from '../../../src/http/trusted-proxies.ts';
 import type { DecideObserver } from '../../../src/decide/observer.ts';
 import { warmUp } from '../../../src/decide/warm-up.ts';
 import { WARM_UP_BODIES } from '../../../src/decide/warm-up-bodies.ts';
 import { listenNode } from '../../../src/http/node.ts';
-import { parseDecideRequest } from '../../../src/core/decide-request.ts';
-import { AnswerWriter, createFrame, FrameReader, REQUEST_WARM_UP } from '../../../src/pools/frame.ts';
-import type { ScorePool } from '../../../src/pools/score-pool.ts';
+import { parseDecideRequest } from '../../../src/risk/decide-request.ts';
+import { AnswerWriter, createBatchBuffer, BatchReader, REQUEST_WARM_UP } from '../../../src/frames/batch-buffer.ts';
+import type { ScorePool } from '../../../src/frames/score-pool.ts';
 import { NOW_SECONDS } from './support.ts';
 
-/** Requests skip the transport. */
+/** Requests bypass the transport. */
 const NOWHERE = (): Promise<null> => Promise.resolve(null);
 
-const FRAMES = Array.from({ length: 40 }, createFrame);
+const FRAMES = Array.from({ length: 40 }, createBatchBuffer);
 
 function setUp() {
-  const memory = FRAMES.map((frame) => ({ requests: new FrameReader(frame), answers: new AnswerWriter(frame) }));
+  const memory = FRAMES.map((frame) => ({ requests: new BatchReader(frame), answers: new AnswerWriter(frame) }));
   const seen: { customer: number; flags: number }[] = [];
   const outcomes = { decided: 0, refused: [] as string[], failed: 0 };
   const pool: ScorePool = {
@@ -55,12 +55,12 @@ function setUp() {
 }
 
 describe('warmUp', () => {
-  test('writes to no frame that real requests of the same time are written to', async () => {
+  test('The warm-up uses no batch buffer that real requests use at the same time', async () => {
     const { pool, observer, clock } = setUp();
     const used: number[] = [];
     const recorded: ScorePool = {
       ...pool,
-      warmUpFrames: 6,
+      warmUpBatches: 6,
       run(task) {
         used.push(task.frame);
         return pool.run(task);
@@ -71,7 +71,7 @@ describe('warmUp', () => {
     expect(Math.min(...used)).toBeGreaterThanOrEqual(FRAMES.length - 6);
   });
 
-  test('sends verified requests of no customer, each marked, and answers all of them', async () => {
+  test('The warm-up sends verified requests of no customer, each marked, and answers all of them', async () => {
     const { pool, observer, clock, seen, outcomes } = setUp();
     const { requests } = await warmUp({ pool, observer, clock, listen: NOWHERE });
     expect(requests).toBeGreaterThan(0);
@@ -82,7 +82,7 @@ describe('warmUp', () => {
     );
   });
 
-  test('sends them over connections, where it can listen', async () => {
+  test('The warm-up sends its requests over connections if it can listen', async () => {
     const { pool, observer, clock, outcomes } = setUp();
     let closed = 0;
     const { requests } = await warmUp({
@@ -108,19 +108,19 @@ describe('warmUp', () => {
       },
     });
     expect(requests).toBeGreaterThan(0);
-    // What is not answered in time is given up.
+    // Requests not answered in time are abandoned.
     expect(outcomes).toMatchObject({ refused: [], failed: 0 });
     expect(outcomes.decided).toBeGreaterThanOrEqual(requests);
     expect(closed).toBe(1);
   });
 
-  test('leaves a clock that follows timestamps where it is', async () => {
+  test('The warm-up does not advance a clock that follows timestamps', async () => {
     const { pool, observer, clock, observed } = setUp();
     await warmUp({ pool, observer, clock, listen: NOWHERE });
     expect(observed).toEqual([]);
   });
 
-  test('has bodies that the service accepts, with every kind of event and session', () => {
+  test('The service accepts the warm-up bodies, which cover every kind of event and session', () => {
     const parsed = WARM_UP_BODIES.map((body) => parseDecideRequest(Buffer.from(body)));
     const requests = parsed.flatMap((one) => (one.kind === 'fault' ? [] : [one.request]));
     expect(requests).toHaveLength(WARM_UP_BODIES.length);

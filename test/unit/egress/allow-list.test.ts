@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parseEgressAllow } from '../../../src/egress/allow-list.ts';
 
-describe('the setting of allowed networks', () => {
+describe('parseEgressAllow', () => {
   test.each([
     ['', []],
     [' , ', []],
@@ -12,7 +12,7 @@ describe('the setting of allowed networks', () => {
     ['FD00:0:0::/8 fd00::/8', ['fd00::/8']],
     ['::ffff:10.0.0.0/104', ['10.0.0.0/8']],
     ['0.0.0.0/0, ::/0', ['0.0.0.0/0', '::/0']],
-  ])('%j allows %j', (text, cidrs) => {
+  ])('%j is parsed as the allowed networks %j', (text, cidrs) => {
     expect(parseEgressAllow(text)).toEqual({ kind: 'ok', cidrs });
   });
 
@@ -33,12 +33,12 @@ describe('the setting of allowed networks', () => {
     'example.com',
     '10.0.0.0-10.0.0.9',
     '127.0.0.0/8;10.0.0.0/8',
-  ])('%j is a fault that names it', (text) => {
+  ])('%j is rejected with a message that names the invalid entry', (text) => {
     const read = parseEgressAllow(`192.168.0.0/16, ${text}`);
     expect(read).toMatchObject({ kind: 'fault', detail: expect.stringContaining(text) });
   });
 
-  test('holds no more networks than are compared with every address', () => {
+  test('a setting with more than 256 networks is rejected', () => {
     const many = Array.from({ length: 300 }, (_, i) => `10.0.${i >> 8}.${i & 255}`).join(',');
     expect(parseEgressAllow(many).kind).toBe('fault');
   });

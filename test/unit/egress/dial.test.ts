@@ -2,10 +2,14 @@ import { once } from 'node:events';
 import { connect, Socket } from 'node:net';
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
-import { egressPolicy, judgeAddress } from '../../../src/egress/address.ts';
-import { createGuardedClient, type GuardedClient, type GuardedClientOptions } from '../../../src/egress/client.ts';
+import { egressPolicy, judgeAddress } from '../../../src/egress/public-address.ts';
+import {
+  createGuardedClient,
+  type GuardedClient,
+  type GuardedClientOptions,
+} from '../../../src/egress/guarded-client.ts';
 import { dialTcp, type TcpOptions } from '../../../src/egress/dial.ts';
-import type { EgressOutcome, EgressRequest } from '../../../src/egress/outcome.ts';
+import type { EgressOutcome, EgressRequest } from '../../../src/egress/egress-outcome.ts';
 import { type HostileServer, startHostile } from '../../support/hostile-server.ts';
 
 const open: { close(): unknown }[] = [];
@@ -21,11 +25,11 @@ async function receiver(): Promise<HostileServer> {
 
 interface Recorded {
   readonly guarded: GuardedClient;
-  /** What was dialled, in order. */
+  /** Connections that were opened, in order. */
   readonly dialled: TcpOptions[];
 }
 
-/** Records what is dialled; `to` says where it really goes: nowhere unless told. */
+/** Records the connections that the client opens. `to` supplies the actual socket; by default the connection is refused. */
 function recording(options: GuardedClientOptions, to: (dialled: TcpOptions) => Socket = refused): Recorded {
   const dialled: TcpOptions[] = [];
   const guarded = createGuardedClient({
@@ -58,7 +62,7 @@ const get = (url: string, more: Partial<EgressRequest> = {}): EgressRequest => (
 
 const errorOf = (outcome: EgressOutcome): string => (outcome.kind === 'failed' ? outcome.error : 'none');
 
-describe('what is dialled', () => {
+describe('addresses that are dialled', () => {
   test.each([
     'http://127.0.0.1/',
     'http://127.1/',
@@ -75,13 +79,13 @@ describe('what is dialled', () => {
     'ftp://example.com/',
     'not a url',
     'http://localhost/',
-  ])('is nothing for %s', async (url) => {
+  ])('a request to %s dials nothing', async (url) => {
     const { guarded, dialled } = recording({ lookup: () => Promise.resolve(['::1', '127.0.0.1']) });
     const outcome = await guarded.request(get(url));
     expect([errorOf(outcome), dialled]).toEqual(['blocked_address', []]);
   });
 
-  test('is, of the addresses of a name, those that are permitted, in order, up to four', async () => {
+  test("of a name's addresses, up to four permitted ones are dialled in order", async () => {
     const addresses = ['10.0.0.1', '8.8.8.8', '::1', '8.8.8.8', '::ffff:8.8.4.4', '2606:4700::1', '1.1.1.1', '9.9.9.9'];
     const { guarded, dialled } = recording({ lookup: () => Promise.resolve(addresses) });
     expect(errorOf(await guarded.request(get('http://mixed.test/')))).toBe('connection_refused');
@@ -89,7 +93,7 @@ describe('what is dialled', () => {
     expect(guarded.stats().blockedAddresses).toBe(2);
   });
 
-  test('is never a blocked address, whatever a resolver says', async () => {
+  test('a blocked address is never dialled, whatever a resolver returns', async () => {
     const group = fc.oneof(fc.nat(0xffff), fc.constantFrom(0, 0, 0xffff, 0x64, 0xff9b, 0x2001, 0x2002, 0xfe80, 1));
     const v6 = fc
       .array(group, { minLength: 8, maxLength: 8 })
@@ -124,13 +128,13 @@ describe('what is dialled', () => {
     );
   });
 
-  test('is judged anew for each connection: a name that turns to loopback is not followed there', async () => {
+  test('addresses are checked again for each connection, so a name that changes to loopback is not followed', async () => {
     const server = await receiver();
     const answers = [['8.8.8.8'], ['127.0.0.1'], ['127.0.0.1']];
     const clock = { nowMs: 0 };
     const { guarded, dialled } = recording({
       lookup: () => Promise.resolve(answers.shift() ?? []),
-      // Its real ticks are enough here; only the age of the cache is moved on.
+      // Real ticks are good enough here. Only the age of the cache is advanced.
       clock: {
         nowMs: () => clock.nowMs + performance.now(),
         startTicking: (everyMs, tick) => {
@@ -146,9 +150,9 @@ describe('what is dialled', () => {
     expect(server.connections()).toBe(0);
   });
 
-  test('is left at once, without a byte, when the connection leads to a blocked peer', async () => {
+  test('a connection to a blocked peer is closed at once, before any byte is sent', async () => {
     const server = await receiver();
-    // A transparent proxy or a rule of the firewall: what was dialled is not where it ends.
+    // A transparent proxy or a firewall rule can redirect a connection away from the dialled address.
     const { guarded } = recording({ lookup: () => Promise.resolve(['8.8.8.8']) }, () =>
       connect(server.port, '127.0.0.1'),
     );
@@ -163,7 +167,7 @@ describe('what is dialled', () => {
 });
 
 describe('dialling', () => {
-  test('goes on to the next address when one refuses', async () => {
+  test('dialling continues with the next address when one refuses', async () => {
     const server = await receiver();
     const { guarded } = recording(
       { allow: ['127.0.0.0/8'], lookup: () => Promise.resolve(['127.0.0.9', '127.0.0.1']) },
@@ -173,7 +177,7 @@ describe('dialling', () => {
     expect(outcome).toMatchObject({ status: 200, remoteAddress: '127.0.0.1' });
   });
 
-  test('goes on when one does not answer, within the time to connect', async () => {
+  test('dialling continues with the next address when one does not answer, within the connect timeout', async () => {
     const server = await receiver();
     const { guarded, dialled } = recording(
       { allow: ['127.0.0.0/8'], lookup: () => Promise.resolve(['8.8.8.8', '127.0.0.1']) },
@@ -186,7 +190,7 @@ describe('dialling', () => {
     expect(dialled).toHaveLength(2);
   });
 
-  test('ends as connect_timeout when no address answers, long before the whole request would', async () => {
+  test('dialling fails with connect_timeout when no address answers, long before the timeout of the whole request', async () => {
     const { guarded } = recording({ lookup: () => Promise.resolve(['8.8.8.8', '8.8.4.4']) }, silent);
     const outcome = await guarded.request(get('http://silent.test/', { connectMs: 200, timeoutMs: 5_000 }));
     expect(errorOf(outcome)).toBe('connect_timeout');
@@ -194,7 +198,7 @@ describe('dialling', () => {
     expect(guarded.stats().sockets).toBe(0);
   });
 
-  test('says when this machine could not try, unless an address is reached in spite of it', async () => {
+  test('a failed dial reports that this machine lacked resources, unless another address was reached', async () => {
     const failing = (code: string): Socket => {
       const socket = new Socket();
       queueMicrotask(() => socket.destroy(Object.assign(new Error(code), { code })));
@@ -223,7 +227,7 @@ describe('dialling', () => {
     expect(await usual.guarded.request(get('http://two.test/'))).not.toHaveProperty('lack');
   });
 
-  test('ends with the request, whose time may be shorter', async () => {
+  test('dialling ends with the request, whose timeout may be shorter', async () => {
     const sockets: Socket[] = [];
     const { guarded } = recording({ lookup: () => Promise.resolve(['8.8.8.8']) }, () => {
       const socket = silent();
@@ -237,7 +241,7 @@ describe('dialling', () => {
     expect(sockets.map(({ destroyed }) => destroyed)).toEqual([true]);
   });
 
-  test('ends as dns_error when the resolver hangs, and literal addresses are reached meanwhile', async () => {
+  test('a request fails with dns_error when the resolver hangs, and literal addresses are still reachable meanwhile', async () => {
     const server = await receiver();
     const { guarded } = recording({ allow: ['127.0.0.0/8'], lookup: () => new Promise(() => {}) }, dialTcp);
     const hanging = Array.from({ length: 40 }, (_, i) =>
@@ -250,14 +254,14 @@ describe('dialling', () => {
     await expect.poll(() => guarded.stats().sockets).toBeLessThanOrEqual(1);
   });
 
-  test('ends as dns_error when the name is not there', async () => {
+  test('a request fails with dns_error when its name does not exist', async () => {
     const lookup = (): Promise<readonly string[]> =>
       Promise.reject(Object.assign(new Error('none'), { code: 'ENOTFOUND' }));
     const { guarded } = recording({ lookup });
     expect(errorOf(await guarded.request(get('http://nowhere.test/')))).toBe('dns_error');
   });
 
-  test('by the system resolves localhost, and does not connect to it', async () => {
+  test('the default resolver resolves localhost, and the client does not connect to it unless it is allowed', async () => {
     const server = await receiver();
     const guarded = createGuardedClient();
     open.push(guarded);
@@ -268,7 +272,7 @@ describe('dialling', () => {
     expect(server.connections()).toBe(1);
   });
 
-  test('puts the same file descriptor to no second use: a socket that fails is destroyed', async () => {
+  test('a socket that fails to connect is destroyed, so that its file descriptor is not used again', async () => {
     const failed = refused();
     const closed = once(failed, 'close').catch(() => {});
     const { guarded } = recording({ lookup: () => Promise.resolve(['8.8.8.8']) }, () => failed);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { DELIVERY_ERRORS } from '../../../src/core/webhook.ts';
+import { DELIVERY_ERRORS } from '../../../src/work/webhook.ts';
 import { faultOf, type Phase } from '../../../src/egress/faults.ts';
 
 const failure = (code: string): Error => Object.assign(new Error('text that says timeout, TLS and refused'), { code });
@@ -34,19 +34,22 @@ const CASES: readonly (readonly [phase: Phase, code: string, error: string])[] =
   ['exchange', '', 'connection_reset'],
 ];
 
-describe('a fault', () => {
-  test.each(CASES)('in %s of code %j is %s', (phase, code, error) => {
+describe('faultOf', () => {
+  test.each(CASES)('a failure in phase %s with code %j is reported as %s', (phase, code, error) => {
     expect(faultOf(failure(code), phase).error).toBe(error);
     expect(DELIVERY_ERRORS).toContain(error);
   });
 
-  test.each(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'])('of %s in connecting is what this machine lacks', (code) => {
-    expect(faultOf(failure(code), 'connect')).toMatchObject({ error: 'connection_refused', lack: code });
-    // By then something may have been sent.
-    expect(faultOf(failure(code), 'exchange')).not.toHaveProperty('lack');
-  });
+  test.each(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM'])(
+    'a connect failure with code %s is reported as a lack of this machine',
+    (code) => {
+      expect(faultOf(failure(code), 'connect')).toMatchObject({ error: 'connection_refused', lack: code });
+      // In this phase something may have been sent already.
+      expect(faultOf(failure(code), 'exchange')).not.toHaveProperty('lack');
+    },
+  );
 
-  test('of no port is that for IPv4, where all may be in use; a machine without IPv6 lacks it for good', () => {
+  test('EADDRNOTAVAIL is a lack of ports for IPv4 only; for IPv6 it may mean that this machine has no IPv6', () => {
     const of = (address: string): unknown =>
       faultOf(Object.assign(failure('EADDRNOTAVAIL'), { address, port: 443 }), 'connect');
     expect(of('8.8.8.8')).toMatchObject({ error: 'connection_refused', lack: 'EADDRNOTAVAIL' });
@@ -54,12 +57,12 @@ describe('a fault', () => {
     expect(faultOf(failure('ECONNREFUSED'), 'connect')).not.toHaveProperty('lack');
   });
 
-  test('of several attempts is that of the first', () => {
+  test('a failure of several attempts is reported with the code of the first one', () => {
     const all = new AggregateError([failure('ECONNREFUSED'), failure('ENETUNREACH')]);
     expect(faultOf(all, 'connect')).toMatchObject({ error: 'connection_refused' });
   });
 
-  test('that is no error at all is told as well, and what a peer wrote is cut', () => {
+  test('a thrown value that is not an Error is reported too, and text from the peer is truncated', () => {
     expect(faultOf('why', 'exchange')).toEqual({ error: 'connection_reset', detail: 'why' });
     expect(faultOf(new Error('x'.repeat(10_000)), 'exchange').detail.length).toBeLessThanOrEqual(300);
   });

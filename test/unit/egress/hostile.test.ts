@@ -1,18 +1,18 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createGuardedClient, type GuardedClient } from '../../../src/egress/client.ts';
+import { createGuardedClient, type GuardedClient } from '../../../src/egress/guarded-client.ts';
 import type { EgressError } from '../../../src/egress/faults.ts';
-import type { EgressOutcome, EgressRequest } from '../../../src/egress/outcome.ts';
+import type { EgressOutcome, EgressRequest } from '../../../src/egress/egress-outcome.ts';
 import { type HostileConduct, type HostileServer, startHostile, TEST_AUTHORITY } from '../../support/hostile-server.ts';
 
 const TIMEOUT_MS = 700;
-/** Of those that are to end before any deadline, on a machine that has more to do. */
+/** Deadline of requests that should end earlier for another reason, even on a busy machine. */
 const AMPLE_MS = 10_000;
-/** Two ticks of the wheel, and what a busy machine takes. */
+/** Two ticks of the wheel, plus a margin for a busy machine. */
 const LATE_MS_MAX = 600;
 const BODY_BYTES_MAX = 65_536;
-/** What may lie in the buffers of a socket on both sides beyond what was read. */
+/** Upper bound of what the socket buffers of both sides may hold beyond what was read. */
 const BUFFERED_BYTES_MAX = 8 * 2 ** 20;
 
 const open: { close(): unknown }[] = [];
@@ -88,25 +88,31 @@ const MATRIX: readonly (readonly [conduct: HostileConduct, expected: EgressError
   ['tls_silent', 'timeout'],
 ];
 
-describe('a receiver that', () => {
-  test.each(MATRIX)('%s gives %s, in time and in bounds', async (conduct, expected) => {
-    const server = await receiver(conduct);
-    const guarded = client();
-    const timeoutMs = expected === 'timeout' ? TIMEOUT_MS : AMPLE_MS;
-    const startedAtMs = performance.now();
-    const outcome = await guarded.request(post(`${server.url}/hook?a=1`, { timeoutMs }));
-    const tookMs = performance.now() - startedAtMs;
-    expect([shortly(outcome), outcome.kind === 'failed' ? outcome.detail : '']).toEqual([expected, expect.any(String)]);
-    expect(tookMs).toBeLessThan(timeoutMs + LATE_MS_MAX);
-    expect(outcome.durationMs).toBeLessThanOrEqual(tookMs);
-    expect(server.bytesTaken()).toBeLessThan(BUFFERED_BYTES_MAX);
-    expect(server.requests().length).toBeLessThanOrEqual(1);
-    expect(guarded.stats().inFlight).toBe(0);
-    if (outcome.kind === 'failed') await expect.poll(() => guarded.stats().sockets).toBe(0);
-  });
+describe('hostile receivers', () => {
+  test.each(MATRIX)(
+    'a request to a receiver that %s ends as %s, within its limits of time and size',
+    async (conduct, expected) => {
+      const server = await receiver(conduct);
+      const guarded = client();
+      const timeoutMs = expected === 'timeout' ? TIMEOUT_MS : AMPLE_MS;
+      const startedAtMs = performance.now();
+      const outcome = await guarded.request(post(`${server.url}/hook?a=1`, { timeoutMs }));
+      const tookMs = performance.now() - startedAtMs;
+      expect([shortly(outcome), outcome.kind === 'failed' ? outcome.detail : '']).toEqual([
+        expected,
+        expect.any(String),
+      ]);
+      expect(tookMs).toBeLessThan(timeoutMs + LATE_MS_MAX);
+      expect(outcome.durationMs).toBeLessThanOrEqual(tookMs);
+      expect(server.bytesTaken()).toBeLessThan(BUFFERED_BYTES_MAX);
+      expect(server.requests().length).toBeLessThanOrEqual(1);
+      expect(guarded.stats().inFlight).toBe(0);
+      if (outcome.kind === 'failed') await expect.poll(() => guarded.stats().sockets).toBe(0);
+    },
+  );
 
   test.each(['drips_body', 'never_answers', 'tls_silent', 'drips_headers'] as const)(
-    '%s is given up at the deadline and not before it',
+    'a request to a receiver that %s fails at its deadline and not earlier',
     async (conduct) => {
       const server = await receiver(conduct);
       const outcome = await client().request(post(server.url, { responseBytesMax: 10 ** 7, timeoutMs: TIMEOUT_MS }));
@@ -115,20 +121,20 @@ describe('a receiver that', () => {
     },
   );
 
-  test('is given up loses its connection at once', async () => {
+  test('a receiver whose request timed out loses its connection at once', async () => {
     const server = await receiver('drips_body');
     await client().request(post(server.url, { responseBytesMax: 10 ** 7, timeoutMs: 200 }));
     await expect.poll(() => server.open()).toBe(0);
   });
 
-  test('sends a gigabyte is not read on after the bound', async () => {
+  test('a receiver that sends a gigabyte is read no further than the limit', async () => {
     const server = await receiver('huge_body');
     await client().request(post(server.url));
     await expect.poll(() => server.open()).toBe(0);
     expect(server.bytesTaken()).toBeLessThan(BUFFERED_BYTES_MAX);
   });
 
-  test('sends gzip is answered with the bytes of the wire', async () => {
+  test('a gzip body is returned as the bytes on the wire', async () => {
     const server = await receiver('gzip_bomb');
     const outcome = await client().request(post(server.url, { method: 'GET', body: null }));
     expect(outcome).toMatchObject({ kind: 'response', headers: { 'content-encoding': 'gzip' } });
@@ -136,14 +142,14 @@ describe('a receiver that', () => {
     expect([body.length < BODY_BYTES_MAX, body[0], body[1]]).toEqual([true, 0x1f, 0x8b]);
   });
 
-  test('redirects is not followed', async () => {
+  test('a redirect is not followed', async () => {
     const server = await receiver('redirects_307');
     const outcome = await client().request(post(server.url));
     expect(outcome).toMatchObject({ status: 307, headers: { location: `${server.url}/moved` } });
     expect(server.requests().map(({ head }) => head.split('\r\n')[0])).toEqual(['POST / HTTP/1.1']);
   });
 
-  test('answers twice has its second answer thrown away with the connection', async () => {
+  test('a second response to one request is discarded together with the connection', async () => {
     const server = await receiver('two_answers');
     const guarded = client();
     for (let i = 0; i < 3; i++)
@@ -152,9 +158,9 @@ describe('a receiver that', () => {
   });
 });
 
-describe('an answer without a body', () => {
+describe('responses without a body', () => {
   test.each(['204 No Content', '304 Not Modified'])(
-    '%s is one whatever length it tells, and ends its connection',
+    'the response %s has no body, whatever Content-Length it has, and its connection is closed',
     async (status) => {
       const server = createServer((socket) => {
         socket.on('data', () => socket.write(`HTTP/1.1 ${status}\r\ncontent-length: 12\r\n\r\n`)).on('error', () => {});
@@ -173,7 +179,7 @@ describe('an answer without a body', () => {
 });
 
 describe('TLS', () => {
-  test('verifies certificates whatever the environment says', async () => {
+  test('certificates are verified, whatever the environment says', async () => {
     const server = await receiver('tls_self_signed');
     const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
@@ -188,7 +194,7 @@ describe('TLS', () => {
 
   const lookup = (): Promise<readonly string[]> => Promise.resolve(['127.0.0.1']);
 
-  test('takes a name that the certificate has, and sends it to the server', async () => {
+  test('a certificate for the host name is accepted, and the name is sent to the server (SNI)', async () => {
     const server = await receiver('tls_answers');
     const guarded = createGuardedClient({ allow: ['127.0.0.0/8'], ca: TEST_AUTHORITY, lookup });
     open.push(guarded);
@@ -197,7 +203,7 @@ describe('TLS', () => {
     expect(server.requests()[0]?.head).toContain(`host: a.receiver.test:${server.port}`);
   });
 
-  test('refuses a name that the certificate lacks', async () => {
+  test('a certificate without the host name is refused', async () => {
     const server = await receiver('tls_answers');
     const guarded = createGuardedClient({ allow: ['127.0.0.0/8'], ca: TEST_AUTHORITY, lookup });
     open.push(guarded);
@@ -205,14 +211,14 @@ describe('TLS', () => {
     expect(server.requests()).toEqual([]);
   });
 
-  test('trusts no authority of a test when it is not told to', async () => {
+  test('a test authority is not trusted unless it is configured', async () => {
     const server = await receiver('tls_answers');
     const guarded = createGuardedClient({ allow: ['127.0.0.0/8'] });
     open.push(guarded);
     expect(shortly(await guarded.request(post(server.url)))).toBe('tls_error');
   });
 
-  test('keeps connections as plain HTTP does', async () => {
+  test('TLS connections are kept and reused, as plain HTTP connections are', async () => {
     const server = await receiver('tls_answers');
     const guarded = client();
     await guarded.request(post(server.url));

@@ -5,7 +5,7 @@ const always = (): AbortSignal => new AbortController().signal;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 interface Setup {
-  /** Those that were begun, in order. */
+  /** Look-ups that were started, in order. */
   readonly begun: string[];
   readonly want: (host: string) => Promise<string>;
   /** Ends the look-up of the name. */
@@ -30,8 +30,8 @@ function setUp(max: number, domainMax: number): Setup {
   };
 }
 
-describe('turns of look-ups', () => {
-  test('go to as many at once as may be, the rest in order as places come free', async () => {
+describe('LookupTurns', () => {
+  test('look-ups run up to the limit at once, and the rest start in order as slots become free', async () => {
     const { begun, want, end } = setUp(2, 2);
     for (const host of ['a.one.test', 'b.two.test', 'c.three.test', 'd.four.test']) void want(host);
     await turn();
@@ -40,7 +40,7 @@ describe('turns of look-ups', () => {
     expect(begun).toEqual(['a.one.test', 'b.two.test', 'c.three.test']);
   });
 
-  test('go from domain to domain, however many one of them wants', async () => {
+  test('look-ups alternate between domains, however many one domain has', async () => {
     const { begun, want, end } = setUp(2, 2);
     for (let i = 0; i < 50; i++) void want(`h${i}.bad.test`);
     for (const host of ['good.test', 'x.fine.test']) void want(host);
@@ -52,7 +52,7 @@ describe('turns of look-ups', () => {
     expect(begun).toContain('x.fine.test');
   });
 
-  test('leave the others places, whatever hangs of one domain', async () => {
+  test('hanging look-ups of one domain leave slots for other domains', async () => {
     const { begun, want } = setUp(4, 3);
     for (let i = 0; i < 50; i++) void want(`h${i}.bad.test`);
     void want('good.test');
@@ -60,7 +60,7 @@ describe('turns of look-ups', () => {
     expect(begun).toEqual(['h0.bad.test', 'h1.bad.test', 'h2.bad.test', 'good.test']);
   });
 
-  test('pass by what nobody waits for any more, and give its place back when it fails', async () => {
+  test('a cancelled look-up is skipped, and a failed look-up frees its slot', async () => {
     const turns = new LookupTurns(1, 1);
     const first = turns.run('a.test', always(), () => turn().then(() => Promise.reject(new Error('failed'))));
     const gone = new AbortController();
@@ -82,4 +82,4 @@ test.each([
   ['a.example.co.uk', 'example.co.uk'],
   ['a.b.example.com.', 'example.com'],
   ['receiver', 'receiver'],
-])('%s is of the domain %s', (host, domain) => expect(domainOf(host)).toBe(domain));
+])('the domain of %s is %s', (host, domain) => expect(domainOf(host)).toBe(domain));

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createGuardedClient } from '../../../src/egress/client.ts';
+import { createGuardedClient } from '../../../src/egress/guarded-client.ts';
 import { parseHosts } from '../../../src/egress/hosts-file.ts';
 import { nameLookup, type NameLookupOptions } from '../../../src/egress/name-lookup.ts';
-import type { Lookup } from '../../../src/egress/resolver.ts';
+import type { Lookup } from '../../../src/egress/name-lookup.ts';
 import { startHostile } from '../../support/hostile-server.ts';
 import { type NameServer, startNameServer, type Zone } from './name-server.ts';
 
@@ -23,7 +23,7 @@ async function nameServer(zones: Readonly<Record<string, Zone>>): Promise<NameSe
 interface Setup {
   readonly lookup: Lookup;
   readonly server: NameServer;
-  /** Names that the system was asked for. */
+  /** Names for which the system's look-up was called. */
   readonly system: string[];
 }
 
@@ -45,21 +45,21 @@ const codeOf = (asked: Promise<unknown>): Promise<unknown> =>
     (error: NodeJS.ErrnoException) => error.code,
   );
 
-describe('a name', () => {
-  test('is asked for at the name servers, both families at once, and the system is left alone', async () => {
+describe('nameLookup', () => {
+  test('a name is looked up at the name servers in both families at once, and not by the system', async () => {
     const { lookup, server, system } = await setUp({ 'a.test': ['2606:4700::1', '8.8.8.8', '8.8.4.4'] });
     expect(await lookup('a.test', always())).toEqual(['8.8.8.8', '8.8.4.4', '2606:4700::1']);
     expect(server.asked.sort()).toEqual(['a.test 1', 'a.test 28']);
     expect(system).toEqual([]);
   });
 
-  test('has the addresses of the family that it is there for', async () => {
+  test('a name that exists in one family only gets the addresses of this family', async () => {
     const { lookup } = await setUp({ 'four.test': ['8.8.8.8'], 'six.test': ['2606:4700::1'] });
     expect(await lookup('four.test', always())).toEqual(['8.8.8.8']);
     expect(await lookup('six.test', always())).toEqual(['2606:4700::1']);
   });
 
-  test('does not wait for IPv6 addresses that never come, but for those of IPv4', async () => {
+  test('a look-up waits for IPv4 addresses, but not for IPv6 addresses that never arrive', async () => {
     const server = await startNameServer((name, type) => {
       if (name === 'six.test') return type === 'AAAA' ? ['2606:4700::1'] : 'silent';
       return name === 'four.test' && type === 'A' ? ['8.8.8.8'] : 'silent';
@@ -77,20 +77,20 @@ describe('a name', () => {
     expect(settled).toContainEqual(expect.objectContaining({ code: 'ETIMEOUT' }));
   });
 
-  test('that is not there, or not for us, is left to the system, which knows search domains', async () => {
+  test('a name that is unknown to the servers, or refused by them, is passed to the system, which knows search domains', async () => {
     for (const zone of ['not_found', 'refused', 'fails'] as const) {
       const { lookup } = await setUp({ '*': zone }, { system: (host) => Promise.resolve([`${host} by system`]) });
       expect([zone, await lookup('hooks.inside', always())]).toEqual([zone, ['hooks.inside by system']]);
     }
   });
 
-  test('that the servers are silent about times out and never gets to the system', async () => {
+  test('a name for which the servers time out fails, and is never passed to the system', async () => {
     const { lookup, system } = await setUp({ '*': 'silent' });
     expect(await codeOf(lookup('a.test', always()))).toBe('ETIMEOUT');
     expect(system).toEqual([]);
   });
 
-  test('is found while dozens of others hang, also of its own domain', async () => {
+  test('a name is found while dozens of others hang, even in its own domain', async () => {
     const { lookup, system } = await setUp({ 'good.test': ['8.8.8.8'], 'good.bad.test': ['8.8.8.8'], '*': 'silent' });
     const settled: string[] = [];
     const hanging = Array.from({ length: 25 }, (_none, i) => [`h${i}.bad.test`, `h${i}.bad${i}.test`])
@@ -102,7 +102,7 @@ describe('a name', () => {
     expect(system).toEqual([]);
   });
 
-  test('of the hosts file comes before all others', async () => {
+  test('names of the hosts file take precedence over all others', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gatehouse-hosts-'));
     const hostsFile = join(folder, 'hosts');
     writeFileSync(hostsFile, '127.0.0.9 Receiver.test # mine\n');
@@ -114,7 +114,7 @@ describe('a name', () => {
     expect(await lookup('other.test', always())).toEqual(['8.8.8.8']);
   });
 
-  test('takes two threads of the system at most, and one where all are of one domain', async () => {
+  test('system look-ups use at most two threads, and at most one for a single domain', async () => {
     const asked: string[] = [];
     const ends: (() => void)[] = [];
     const system = (host: string): Promise<readonly string[]> => {
@@ -138,7 +138,7 @@ describe('a name', () => {
   });
 });
 
-test('the hosts file: several names and addresses, comments, what is no entry', () => {
+test('parseHosts reads several names and addresses, skips comments and ignores invalid lines', () => {
   const names = parseHosts('# all\n127.0.0.1\tlocalhost  vm\n::1 localhost\n\n10.0.0.1\nfe80::1%lo0 link #x\r\n');
   expect(Object.fromEntries(names)).toEqual({
     localhost: ['127.0.0.1', '::1'],
@@ -147,7 +147,7 @@ test('the hosts file: several names and addresses, comments, what is no entry', 
   });
 });
 
-test('what the name servers say is judged like all else, a name that turns to this machine too', async () => {
+test('addresses from name servers are checked like all others, even if a name changes to this machine', async () => {
   const receiver = await startHostile('answers');
   open.push(receiver);
   const zones: Record<string, Zone> = {

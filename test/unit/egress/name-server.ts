@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { isIPv4 } from 'node:net';
 
-/** What a name server has of a name: its addresses, `silent` where it never answers, or a response code. */
+/** What the name server knows about a name: its addresses, `silent` if it never answers, or a response code. */
 export type Zone = readonly string[] | 'silent' | 'not_found' | 'refused' | 'fails';
 
 const CODES = { refused: 5, not_found: 3, fails: 2 } as const;
@@ -10,9 +10,9 @@ const TYPE_A = 1;
 const TYPE_AAAA = 28;
 
 export interface NameServer {
-  /** `address:port`, as the resolver takes it. */
+  /** `address:port`, in the format of the resolver's server list. */
   readonly address: string;
-  /** Names that were asked for, in order, once for each type: `a.test 1`. */
+  /** Queries in order, one for each record type: `a.test 1`. */
   readonly asked: string[];
   close(): void;
 }
@@ -54,7 +54,7 @@ function answerTo(question: Buffer, type: number, zone: Exclude<Zone, 'silent'>)
 function recordOf(address: string, type: number): Buffer {
   const data = isIPv4(address) ? Buffer.from(address.split('.').map(Number)) : bytesOfV6(address);
   const record = Buffer.alloc(12);
-  // The name of the question.
+  // Pointer to the name in the question.
   record.writeUInt16BE(0xc00c, 0);
   record.writeUInt16BE(type, 2);
   record.writeUInt16BE(1, 4);
@@ -63,7 +63,7 @@ function recordOf(address: string, type: number): Buffer {
   return Buffer.concat([record, data]);
 }
 
-/** Of one `::` at most. */
+/** Supports one `::` at most. */
 function bytesOfV6(address: string): Buffer {
   const [left = '', right = ''] = address.split('::');
   const groups = (text: string): number[] =>

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type Lookup, type Resolved, Resolver } from '../../../src/egress/resolver.ts';
+import type { Lookup } from '../../../src/egress/name-lookup.ts';
+import { type Resolved, Resolver } from '../../../src/egress/resolver.ts';
 import { TimerWheel } from '../../../src/egress/timer-wheel.ts';
 import { virtualClock, type VirtualClock } from './virtual-clock.ts';
 
@@ -13,7 +14,7 @@ interface Setup {
   readonly clock: VirtualClock;
   readonly resolver: Resolver;
   readonly asked: Asked[];
-  /** Resolves, with a signal that never aborts unless told. */
+  /** Resolves a name. The default signal never aborts. */
   readonly ask: (host: string, signal?: AbortSignal) => Promise<Resolved>;
 }
 
@@ -39,8 +40,8 @@ async function known({ asked, ask }: Setup, host: string, addresses: readonly st
   await answer;
 }
 
-describe('the resolver', () => {
-  test('asks once for a name that many want', async () => {
+describe('Resolver', () => {
+  test('concurrent requests for one name share one look-up', async () => {
     const { asked, ask, resolver } = setUp();
     const answers = Promise.all(Array.from({ length: 20 }, () => ask('a.test')));
     expect(asked).toHaveLength(1);
@@ -49,7 +50,7 @@ describe('the resolver', () => {
     expect(resolver.pending).toBe(0);
   });
 
-  test('keeps addresses for 30 s', async () => {
+  test('addresses are kept for 30 s', async () => {
     const setup = setUp();
     await known(setup, 'a.test', ['192.0.2.1']);
     setup.clock.pass(29_900);
@@ -61,7 +62,7 @@ describe('the resolver', () => {
     expect(await later).toEqual({ kind: 'found', addresses: ['192.0.2.2'] });
   });
 
-  test('keeps for 5 s that a name is not there', async () => {
+  test('the result that a name does not exist is kept for 5 s', async () => {
     const { asked, ask, clock } = setUp();
     const first = ask('gone.test');
     asked[0]?.failed('ENOTFOUND');
@@ -74,10 +75,10 @@ describe('the resolver', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test('says that nobody waits for a look-up any more, and begins it anew for who comes after that', async () => {
+  test('a look-up is cancelled when nobody waits for it any more, and started again for later callers', async () => {
     const clock = virtualClock();
     const signals: AbortSignal[] = [];
-    // As one that waits for its turn.
+    // Behaves like a look-up that waits for its turn.
     const lookup: Lookup = (_host, signal) => {
       signals.push(signal);
       return new Promise((_resolve, reject) => {
@@ -103,7 +104,7 @@ describe('the resolver', () => {
     expect(resolver.pending).toBe(0);
   });
 
-  test('takes addresses up to 5 min old while asking again is slow, and the new ones after that', async () => {
+  test('addresses up to 5 min old are used while a new look-up is slow, and the new ones after that', async () => {
     const setup = setUp();
     await known(setup, 'a.test', ['192.0.2.1']);
     setup.clock.pass(240_000);
@@ -116,7 +117,7 @@ describe('the resolver', () => {
     expect(setup.asked).toHaveLength(2);
   });
 
-  test('takes addresses up to a day old where asking again hangs, after a second, and none that are older', async () => {
+  test('addresses up to a day old are used after a second if a new look-up hangs, and older ones are not', async () => {
     const HOUR_MS = 3_600_000;
     const setup = setUp();
     await known(setup, 'a.test', ['192.0.2.1']);
@@ -139,7 +140,7 @@ describe('the resolver', () => {
     expect((await late).kind).toBe('failed');
   });
 
-  test('asks ever more rarely for a name that times out, once a minute in the end, and as usual when it is back', async () => {
+  test('a name that times out is retried with back-off, at last once a minute, and as usual once it works again', async () => {
     const { asked, ask, clock } = setUp();
     const waits: number[] = [];
     for (let i = 0; i < 8; i++) {
@@ -160,7 +161,7 @@ describe('the resolver', () => {
     clock.pass(30_000);
     const refresh = ask('a.test');
     asked.at(-1)?.failed('ETIMEOUT');
-    // What was known of it serves meanwhile.
+    // Meanwhile the known addresses are used.
     expect((await refresh).kind).toBe('found');
     clock.pass(1_900);
     const count = asked.length;
@@ -171,7 +172,7 @@ describe('the resolver', () => {
     expect(asked).toHaveLength(count + 1);
   });
 
-  test('asks again at once after this machine had no means to, and says so', async () => {
+  test('a look-up that failed because this machine lacked resources is reported as such and retried at once', async () => {
     const { asked, ask } = setUp();
     const first = ask('a.test');
     asked[0]?.failed('EMFILE');
@@ -180,7 +181,7 @@ describe('the resolver', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test('keeps known addresses through a passing failure, not through the end of the name', async () => {
+  test('known addresses survive a temporary failure, but not the answer that the name does not exist', async () => {
     for (const [code, kind] of [
       ['EAI_AGAIN', 'found'],
       ['ENOTFOUND', 'failed'],
@@ -196,7 +197,7 @@ describe('the resolver', () => {
     }
   });
 
-  test('gives up a look-up that never ends after 30 s', async () => {
+  test('a look-up that never ends is abandoned after 30 s', async () => {
     const { asked, ask, clock, resolver } = setUp();
     const hanging = ask('a.test');
     clock.pass(30_100);
@@ -208,7 +209,7 @@ describe('the resolver', () => {
     expect(await again).toMatchObject({ kind: 'found' });
   });
 
-  test('takes an answer without addresses for a failure, and the first of very many', async () => {
+  test('an answer without addresses is a failure, and of very many addresses only the first are used', async () => {
     const { asked, ask } = setUp();
     const none = ask('a.test');
     asked[0]?.found([]);

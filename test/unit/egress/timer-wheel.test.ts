@@ -4,8 +4,8 @@ import { type Deadline, TICK_MS, TimerWheel } from '../../../src/egress/timer-wh
 import { leastCpuMs } from '../../support/cpu-time.ts';
 import { virtualClock } from './virtual-clock.ts';
 
-describe('the timer wheel', () => {
-  test('fires each deadline once, never early and at most a tick late', () => {
+describe('TimerWheel', () => {
+  test('each deadline fires once, never early and at most a tick late', () => {
     const delays = fc.array(fc.double({ min: 0, max: 30_000, noNaN: true }), { minLength: 1, maxLength: 60 });
     const steps = fc.array(fc.double({ min: 0.1, max: 700, noNaN: true }), { minLength: 1, maxLength: 60 });
     fc.assert(
@@ -26,7 +26,7 @@ describe('the timer wheel', () => {
         clock.pass(31_000);
         for (const [i, dueMs] of due.entries()) {
           expect(fired[i]).toBeGreaterThanOrEqual(dueMs);
-          // The platform's ticks and the wheel's need not begin at the same moment: a tick for each.
+          // The ticks of the platform and of the wheel need not start at the same moment, so each may add one tick.
           expect((fired[i] ?? 0) - dueMs).toBeLessThanOrEqual(2 * TICK_MS);
         }
         expect(wheel.size).toBe(0);
@@ -35,7 +35,7 @@ describe('the timer wheel', () => {
     );
   });
 
-  test('fires what an idle start added at most a tick late', () => {
+  test('a deadline added to an idle wheel fires at most a tick late', () => {
     const clock = virtualClock();
     const wheel = new TimerWheel(clock);
     let firedMs = 0;
@@ -47,7 +47,7 @@ describe('the timer wheel', () => {
     expect(firedMs).toBeLessThanOrEqual(1500.5 + TICK_MS);
   });
 
-  test('never fires what was cancelled, also from within another one of the same tick', () => {
+  test('a cancelled deadline never fires, even if another deadline of the same tick cancels it', () => {
     const clock = virtualClock();
     const wheel = new TimerWheel(clock);
     const fired: string[] = [];
@@ -70,7 +70,7 @@ describe('the timer wheel', () => {
     expect(wheel.size).toBe(0);
   });
 
-  test('makes up for ticks that a blocked event loop missed, more than a round of them too', () => {
+  test('the wheel catches up on ticks that a blocked event loop missed, even on more than a full round', () => {
     for (const blockedMs of [300, 9_000, 45_000]) {
       const clock = virtualClock();
       const wheel = new TimerWheel(clock);
@@ -83,7 +83,7 @@ describe('the timer wheel', () => {
     }
   });
 
-  test('takes new deadlines while it fires', () => {
+  test('a deadline can be added while others fire', () => {
     const clock = virtualClock();
     const wheel = new TimerWheel(clock);
     let fired = 0;
@@ -97,7 +97,7 @@ describe('the timer wheel', () => {
     expect(fired).toBe(5);
   });
 
-  test('has one timer, which keeps the process alive only while something waits, and rests after a second', () => {
+  test('the wheel has one timer, which keeps the process alive only while a deadline is pending and stops after an idle second', () => {
     const clock = virtualClock();
     const wheel = new TimerWheel(clock);
     expect(clock.isTicking()).toBe(false);
@@ -117,7 +117,7 @@ describe('the timer wheel', () => {
     expect(fired).toBe(true);
   });
 
-  test('holds a hundred thousand deadlines without looking through them', () => {
+  test('a hundred thousand deadlines are handled without scanning them', () => {
     const clock = virtualClock();
     const wheel = new TimerWheel(clock);
     const ms = leastCpuMs(500, () => {

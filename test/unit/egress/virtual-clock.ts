@@ -1,10 +1,10 @@
 import type { Ticking, WheelClock } from '../../../src/egress/timer-wheel.ts';
 
-/** A clock that a test moves on, with the ticks that fall into the time. */
+/** A clock that a test advances, including the ticks that fall into that time. */
 export interface VirtualClock extends WheelClock {
-  /** Tick by tick, as a healthy event loop does. */
+  /** Advances tick by tick, like a healthy event loop. */
   pass(ms: number): void;
-  /** All at once with one tick at the end, as a blocked event loop does. */
+  /** Advances at once with a single tick at the end, like a blocked event loop. */
   jump(ms: number): void;
   isTicking(): boolean;
   isHeld(): boolean;
@@ -34,7 +34,7 @@ export function virtualClock(): VirtualClock {
     isHeld: () => isHeld,
     pass(ms) {
       const endMs = nowMs + ms;
-      // A tick may stop the timer, and start another.
+      // A tick may stop the timer and start another one.
       for (let due = ticker; due !== null && due.nextMs <= endMs; due = ticker) {
         nowMs = due.nextMs;
         due.nextMs += due.everyMs;

@@ -20,8 +20,8 @@ function linesOf(ndjson: Uint8Array): string[] {
   ].map((match) => match[1] ?? '');
 }
 
-describe('the records of a job in memory', () => {
-  test('are each kept once, up to the limit, and one more is told', () => {
+describe('LocalRecords', () => {
+  test('each record is kept once up to the limit, and one more is reported', () => {
     const records = new LocalRecords(3);
     const first = records.keep(found(['a', 'ß', 'a']));
     expect([linesOf(first.ndjson), first.duplicates, first.isOver, records.left]).toEqual([['a', 'ß'], 1, false, 1]);
@@ -30,7 +30,7 @@ describe('the records of a job in memory', () => {
     expect(records.keep(found(['a']))).toMatchObject({ records: 0, isOver: false });
   });
 
-  test('are the first of each id in order, however they come', () => {
+  test('the first record with each id is kept, in order of arrival', () => {
     fc.assert(
       fc.property(fc.array(fc.array(fc.stringMatching(/^[a-fß漢]{1,2}$/))), fc.nat(20), (parts, max) => {
         const records = new LocalRecords(max);

@@ -12,8 +12,8 @@ function drain(steps: LocalSteps): string[] {
   return keys;
 }
 
-describe('the steps of a job in memory', () => {
-  test('come in the order in which they were found, each key once, also after it is done', () => {
+describe('LocalSteps', () => {
+  test('steps are returned in the order in which they were found, each key once, even after it is done', () => {
     const steps = new LocalSteps();
     steps.add(found('a', 'b', 'a'));
     expect(steps.take()).toEqual({ key: 'a', stateJson: '{"key":"a"}' });
@@ -24,7 +24,7 @@ describe('the steps of a job in memory', () => {
     expect(steps.leftOut).toBe(0);
   });
 
-  test('keep their order over many additions and removals', () => {
+  test('steps keep their order over many additions and removals', () => {
     const steps = new LocalSteps();
     const taken: string[] = [];
     for (let i = 0; i < 500; i++) {
@@ -34,7 +34,7 @@ describe('the steps of a job in memory', () => {
     expect([...taken, ...drain(steps)]).toEqual(Array.from({ length: 1_000 }, (_, i) => `x${i}`));
   });
 
-  test('that wait are bounded by what they weigh; those left out are counted and may come again', () => {
+  test('waiting steps are limited by size, and rejected ones are counted and may be added later', () => {
     const steps = new LocalSteps({ waitingCharactersMax: 30 });
     steps.add(found('a', 'b', 'c', 'd'));
     expect([steps.waiting, steps.leftOut]).toEqual([2, 2]);
@@ -43,7 +43,7 @@ describe('the steps of a job in memory', () => {
     expect(drain(steps)).toEqual(['b', 'c']);
   });
 
-  test('that are told apart are bounded by number', () => {
+  test('the number of distinct steps is limited', () => {
     const steps = new LocalSteps({ knownMax: 3 });
     steps.add(found('a', 'b', 'c', 'd', 'a'));
     expect(drain(steps)).toEqual(['a', 'b', 'c']);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { CONNECTORS } from '../../../src/extract/connectors/index.ts';
+import { CONNECTORS } from '../../../src/extract/connectors/connector-table.ts';
 import type { FoundRecord, JsonObject, JsonValue } from '../../../src/extract/connector.ts';
 import { toRecordLines, type RecordLines } from '../../../src/extract/record-lines.ts';
 import { createShaper } from '../../../src/extract/shape/shaper.ts';
@@ -27,7 +27,7 @@ function only(lines: RecordLines): { readonly line: string; readonly record: Jso
 }
 
 describe('a record of more than 1 MiB', () => {
-  test('is truncated, with _meta.truncated, a note of the job and one for the operator', () => {
+  test('a record of more than 1 MiB is truncated, with _meta.truncated, a note of the job and one for the operator', () => {
     const lines = linesOf({ title: 'Long', text: 'wörd '.repeat(400_000) });
     const { line, record } = only(lines);
     expect(Buffer.byteLength(line)).toBeLessThanOrEqual(MIB);
@@ -41,14 +41,14 @@ describe('a record of more than 1 MiB', () => {
     });
   });
 
-  test('is not truncated if the selected fields are short', () => {
+  test('a record of more than 1 MiB is not truncated if the selected fields are short', () => {
     const lines = linesOf({ title: 'Long', text: 'x'.repeat(2 * MIB) }, TEXTS, { fields: ['title'] });
     expect(only(lines).record).toMatchObject({ title: 'Long', _meta: { id: 'a1' } });
     expect(only(lines).record['_meta']).not.toHaveProperty('truncated');
     expect(lines).toMatchObject({ jobNotes: [], notes: [] });
   });
 
-  test('is validated against the customer’s schema after truncation', () => {
+  test('a record of more than 1 MiB is validated against the customer’s schema after truncation', () => {
     const schema = { properties: { text: { type: 'string', minLength: 2 * MIB } } };
     expect(linesOf({ title: '', text: 'x'.repeat(2 * MIB) }, TEXTS, { schema })).toMatchObject({
       dropped: 1,
@@ -56,7 +56,7 @@ describe('a record of more than 1 MiB', () => {
     });
   });
 
-  test('is dropped with an error and a note if it cannot be truncated', () => {
+  test('a record of more than 1 MiB is dropped with an error and a note if it cannot be truncated', () => {
     const data = Object.fromEntries(Array.from({ length: 3_000 }, (_, i) => [`number ${i}`.padEnd(500, '.'), i]));
     const lines = linesOf({ data }, { type: 'object', properties: { data: { type: 'object' } } });
     expect(lines).toMatchObject({
@@ -70,15 +70,18 @@ describe('a record of more than 1 MiB', () => {
     operations.map((one) => [`${id} ${one.name}`, one] as const),
   );
 
-  test.each(operations)('of %s satisfies its published schema after truncation', (_, { record, example }) => {
-    const { line, record: cut } = only(linesOf(enlarged(example.record), record));
-    expect(Buffer.byteLength(line)).toBeLessThanOrEqual(MIB);
-    const { _meta: meta, ...fields } = cut;
-    expect(meta).toMatchObject({ truncated: true });
-    expect(faultsOf(record, fields)).toEqual([]);
-  });
+  test.each(operations)(
+    'a large record of %s satisfies its published schema after truncation',
+    (_, { record, example }) => {
+      const { line, record: cut } = only(linesOf(enlarged(example.record), record));
+      expect(Buffer.byteLength(line)).toBeLessThanOrEqual(MIB);
+      const { _meta: meta, ...fields } = cut;
+      expect(meta).toMatchObject({ truncated: true });
+      expect(faultsOf(record, fields)).toEqual([]);
+    },
+  );
 
-  /** The first text that is no date and no address is as long as a book, all others as long as a page; lists have 20 items. */
+  /** The first text that is neither a date nor a URL is as long as a book, and all others are as long as a page. Lists have 20 items. */
   function enlarged(record: JsonObject): JsonObject {
     let characters = 400_000;
     const enlarge = (value: JsonValue): JsonValue => {

@@ -12,14 +12,14 @@ function named(count: number, name: string): readonly string[] {
 
 describe('the parts of a result hold all of its records and next steps, each once, and only the last one ends the step', () => {
   test.each([
-    ['nothing at all', 0, 10, 0],
+    ['an empty result', 0, 10, 0],
     ['a small page without a successor', 100, 400, 0],
-    ['a small page with one', 100, 400, 1],
+    ['a small page with a successor', 100, 400, 1],
     ['a page of two parts without a successor', 100, 4_300, 0],
-    ['a page of two parts with one', 100, 4_300, 1],
+    ['a page of two parts with a successor', 100, 4_300, 1],
     ['a page of many parts', 900, 4_300, 3],
     ['no records and two parts of next steps', 0, 10, 300],
-  ])('%s', (_name, records, recordBytes, next) => {
+  ])('partsOf splits the result correctly: %s', (_name, records, recordBytes, next) => {
     const result = resultOf(1, { ids: named(records, 'r'), next: named(next, 's') });
     const wide = { ...result, lineBytes: result.lineBytes.map(() => recordBytes) };
     const job = { ...newStoredJob().job, number: 1 };

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Collect } from '../../../src/core/extraction.ts';
-import type { EgressOutcome } from '../../../src/egress/outcome.ts';
+import type { Collect } from '../../../src/work/extraction-job.ts';
+import type { EgressOutcome } from '../../../src/egress/egress-outcome.ts';
 import {
   SourceFailure,
   type Connector,
@@ -22,9 +22,9 @@ interface Page {
   readonly total?: number;
   readonly pauseSeconds?: number;
   readonly brokenOff?: StepResult['brokenOff'];
-  /** Whether it reads a page of its source, which counts. */
+  /** Whether it fetches a page of its source, which is counted. */
   readonly fetches?: boolean;
-  /** How long reading takes. */
+  /** Duration of reading, ms. */
   readonly ms?: number;
 }
 
@@ -32,7 +32,7 @@ interface Ran {
   readonly end: LocalEnd;
   readonly ids: readonly string[];
   readonly seqs: readonly number[];
-  /** Keys in the order in which they began, and when. */
+  /** Keys in the order in which they started, and when. */
   readonly begun: readonly (readonly [key: string, atMs: number])[];
   readonly atOnceMax: number;
 }
@@ -60,7 +60,7 @@ function stepOf(key: string): Step {
   return { key, state: { key } };
 }
 
-/** Runs a job over pages that need no network, in virtual time. */
+/** Runs a job over pages that need no network, on the virtual clock. */
 async function run(pages: Pages, options: RunOptions = {}): Promise<Ran> {
   const begun: (readonly [string, number])[] = [];
   const startedMs = Date.now();
@@ -165,8 +165,8 @@ function connectorOf(read: (key: string, source: Source) => Promise<StepResult>)
 
 const range = (count: number, from = 0): string[] => Array.from({ length: count }, (_, i) => `r${from + i}`);
 
-describe('a job in one process', () => {
-  test('asks again after as long as its source asks for, three times', async () => {
+describe('runLocal', () => {
+  test('a step is repeated after the pause that its source asks for, up to three times', async () => {
     const later = new SourceFailure('rate_limited_by_source', 'later', true, 120_000);
     const pages: Record<string, Page | Error> = { a: { ids: ['1'], next: ['b', 'c'] }, b: later, c: { ids: ['2'] } };
     const { end, begun } = await run(pages, { collect: ALL });
@@ -176,7 +176,7 @@ describe('a job in one process', () => {
     expect(end.entries.map(({ detail }) => detail)).toContain('later');
   });
 
-  test('follows a chain of pages to its end, and its records are numbered from 1', async () => {
+  test('a chain of pages is followed to its end, and its records are numbered from 1', async () => {
     const { end, ids, seqs } = await run({
       a: { ids: range(3), next: ['b'], total: 5 },
       b: { ids: range(2, 3) },
@@ -186,7 +186,7 @@ describe('a job in one process', () => {
     expect(seqs).toEqual([1, 2, 3, 4, 5]);
   });
 
-  test.each([1, 2, 3, 7, 8])('stops at exactly the limit of %i, and begins no step after it', async (limit) => {
+  test.each([1, 2, 3, 7, 8])('a job stops exactly at the limit of %i, and starts no step after it', async (limit) => {
     const pages = Object.fromEntries(range(20).map((key, i) => [key, { ids: range(3, 3 * i), next: range(20) }]));
     const { end, ids, begun } = await run(pages, { first: ['r0'], collect: { mode: 'limit', limit } });
     expect(end.state).toMatchObject({ status: 'succeeded', collected: limit });
@@ -194,7 +194,7 @@ describe('a job in one process', () => {
     expect(begun).toHaveLength(Math.ceil(limit / 3));
   });
 
-  test('takes each step and each record once, and counts the duplicates', async () => {
+  test('each step and each record is taken once, and duplicates are counted', async () => {
     const { end, ids, begun } = await run(
       { a: { ids: ['x'], next: ['b', 'a', 'b'] }, b: { ids: ['x', 'y', 'y'], next: ['a', 'b'] } },
       { collect: ALL },
@@ -204,14 +204,14 @@ describe('a job in one process', () => {
     expect(end.state.duplicates).toBe(2);
   });
 
-  test('does as many steps at once as it may, in the order in which they were found', async () => {
+  test('steps run concurrently up to the limit, in the order in which they were found', async () => {
     const first = range(10);
     const { begun, atOnceMax } = await run({}, { first, collect: ALL, concurrency: 3 });
     expect(atOnceMax).toBe(3);
     expect(begun.map(([key]) => key)).toEqual(first);
   });
 
-  test('begins no more steps at once than records are wanted', async () => {
+  test('no more steps run at once than records are wanted', async () => {
     const pages = Object.fromEntries(range(10).map((key) => [key, { ids: [key] }]));
     const { begun, atOnceMax } = await run(pages, {
       first: range(10),
@@ -221,7 +221,7 @@ describe('a job in one process', () => {
     expect([atOnceMax, begun.length]).toEqual([2, 2]);
   });
 
-  test('leaves the source alone for as long as it asks', async () => {
+  test('the source is left alone for as long as it asks', async () => {
     const { begun } = await run({ a: { ids: ['x'], next: ['b'], pauseSeconds: 30 } });
     expect(begun).toEqual([
       ['a', 0],
@@ -230,17 +230,17 @@ describe('a job in one process', () => {
   });
 });
 
-describe('what goes wrong', () => {
+describe('failures of steps', () => {
   const gone = new SourceFailure('source_not_found', 'nothing at b', false);
 
-  test('ends a chain of pages, with what was gathered and the reason', async () => {
+  test('a failure ends a chain of pages, with the records so far and the reason', async () => {
     const { end, ids } = await run({ a: { ids: ['x'], next: ['b'] }, b: gone });
     expect(end.state).toMatchObject({ status: 'failed', collected: 1, failure: { reason: 'source_not_found' } });
     expect(end.detail).toBe('nothing at b');
     expect(ids).toEqual(['x']);
   });
 
-  test('is one error of a crawl, which goes on', async () => {
+  test('a failure is one error of a crawl, which continues', async () => {
     const { end, ids } = await run({ a: { next: ['b', 'c'] }, b: gone, c: { ids: ['x'] } }, { collect: ALL });
     expect(end.state).toMatchObject({ status: 'succeeded', collected: 1, errors: 1 });
     expect(end.entries).toEqual([
@@ -249,7 +249,7 @@ describe('what goes wrong', () => {
     expect(ids).toEqual(['x']);
   });
 
-  test('fails a crawl that finds nothing, with the first reason', async () => {
+  test('a crawl that finds nothing fails with the first reason', async () => {
     const refused = new SourceFailure('access_denied', 'no', false);
     const { end } = await run({ a: { next: ['b', 'c'] }, b: gone, c: refused }, { collect: ALL });
     expect(end.state).toMatchObject({ status: 'failed', failure: { reason: 'source_not_found' } });
@@ -279,20 +279,20 @@ describe('what goes wrong', () => {
     expect(all.end.state).toMatchObject({ status: 'succeeded', pages: 250, notes: [] });
   });
 
-  test('an exception of a connector is an internal error, and not the end of the process', async () => {
+  test('an exception in a connector is an internal error and does not end the process', async () => {
     const { end } = await run({ a: new TypeError('x is not a function') });
     expect(end.state.failure?.reason).toBe('internal_error');
     expect(end.detail).toMatch(/^TypeError: x is not a function\n +at /);
   });
 
-  test('in the place where records go ends the job with that', async () => {
+  test('a failed write of records ends the job with that error', async () => {
     const full = new Error('no space');
     await expect(run({ a: { ids: ['x'], next: ['b'] } }, { write: () => Promise.reject(full) })).rejects.toBe(full);
   });
 });
 
-describe('what is too much', () => {
-  test('ends a job that collects all with limit_reached, and keeps what fits', async () => {
+describe('limits of a job', () => {
+  test('a job that collects everything ends with limit_reached, and keeps what fits', async () => {
     const { end, ids } = await run({ a: { ids: ['x', 'y', 'z'] } }, { collect: ALL, recordsMax: 2 });
     expect(end.state).toMatchObject({
       status: 'failed',
@@ -302,7 +302,7 @@ describe('what is too much', () => {
     expect([end.detail, ids]).toEqual(['there are more than 2 records', ['x', 'y']]);
   });
 
-  test('ends a job that takes too long as the service does', async () => {
+  test('a job that takes too long ends as it does in the service', async () => {
     const startedMs = Date.now();
     const { end } = await run({ a: { ids: ['x'], next: ['b'], pauseSeconds: 3_600 } });
     expect(end.state).toMatchObject({ collected: 1, failure: { reason: 'limit_reached', retryable: false } });
@@ -310,8 +310,8 @@ describe('what is too much', () => {
   });
 });
 
-describe('a cancellation', () => {
-  test('ends the job at once as cancelled, whatever it waits for, and keeps what was gathered', async () => {
+describe('cancellation', () => {
+  test('a cancellation ends the job at once as cancelled, whatever it waits for, and keeps the records so far', async () => {
     const controller = new AbortController();
     const startedMs = Date.now();
     setTimeout(() => controller.abort(), 25);
@@ -324,7 +324,7 @@ describe('a cancellation', () => {
     expect(ids).toEqual(['x']);
   });
 
-  test('also ends a pause', async () => {
+  test('a cancellation also ends a pause', async () => {
     const controller = new AbortController();
     const startedMs = Date.now();
     setTimeout(() => controller.abort(), 1_000);
@@ -332,7 +332,7 @@ describe('a cancellation', () => {
     expect((end.state.finishedAtMs ?? 0) - startedMs).toBe(1_000);
   });
 
-  test('before the first step begins none', async () => {
+  test('a cancellation before the first step starts none', async () => {
     const { end, begun } = await run({}, { signal: AbortSignal.abort() });
     expect([end.state.failure?.reason, begun.length]).toEqual(['cancelled', 0]);
   });

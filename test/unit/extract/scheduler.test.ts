@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { newId } from '../../../src/base/ids.ts';
-import type { SessionCookie, SourceSession } from '../../../src/extract/fetch/session.ts';
+import { newId } from '../../../src/kernel/ids.ts';
+import type { SessionCookie, SourceSession } from '../../../src/extract/fetch/source-session.ts';
 import type { CookieChange } from '../../../src/extract/fetch/session-cookies.ts';
 import type { NewExtraction } from '../../../src/extract/jobs-port.ts';
 import type { SchedulerBounds } from '../../../src/extract/scheduler.ts';
-import type { ExtractStore } from '../../../src/store/extract-store.ts';
-import type { Job } from '../../../src/store/extractions/job-row.ts';
+import type { ExtractStore } from '../../../src/state/extract-store.ts';
+import type { Job } from '../../../src/state/extractions/job-row.ts';
 import { newStoredJob, result } from '../../support/extraction-jobs.ts';
 import { resultOf, SchedulerBench, SEALING } from '../../support/extraction-scheduler.ts';
-import { customer, tempStore, value } from '../store/support.ts';
+import { customer, tempStore, value } from '../state/support.ts';
 
 function extract(): ExtractStore {
   const { extract } = tempStore();
@@ -65,15 +65,15 @@ function cookiesOf(content: string | null | undefined): string[] {
   return cookies.map(({ name, value }) => `${name}=${value}`);
 }
 
-/** Of each message of a job, the cookies that came with it. */
+/** The cookies sent with each message of a job. */
 function toldCookies({ orders }: SchedulerBench): string[][] {
   return orders.flatMap(({ order }) => (order.kind === 'job' ? [cookiesOf(order.job.sessionJson)] : []));
 }
 
 const failed = { reason: 'source_unavailable', retryable: true, detail: 'no answer' } as const;
 
-describe('the scheduler', () => {
-  test('runs a job step by step to its end, and tells of it once', async () => {
+describe('Scheduler', () => {
+  test('a job runs step by step to its end, which is reported once', async () => {
     const at = await begin();
     const job = await add(at);
     await at.bench.answer(at.bench.take('first'), { ids: ['1'], next: ['second'] });
@@ -86,7 +86,7 @@ describe('the scheduler', () => {
     expect([at.bench.scheduler.queue.running, at.bench.scheduler.stepsInFlight]).toEqual([0, 0]);
   });
 
-  test('gives a job no more steps at once than it may have, nor than it wants records', async () => {
+  test('a job gets no more steps at once than allowed, and no more than it wants records', async () => {
     const keys = Array.from({ length: 50 }, (_, i) => `p${i}`);
     const many = await begin({ stepsPerJobMax: 8 });
     await add(many, { steps: stepsOf(...keys) });
@@ -96,7 +96,7 @@ describe('the scheduler', () => {
     expect(few.bench.keys).toHaveLength(3);
   });
 
-  test('lets customers have turns, however many jobs and steps one of them has', async () => {
+  test('customers take turns, however many jobs and steps one of them has', async () => {
     const at = await begin({ stepsActiveMax: 4, stepsPerJobMax: 4 });
     const keys = (name: string): NewExtraction['steps'] =>
       stepsOf(...Array.from({ length: 20 }, (_, i) => `${name}${i}`));
@@ -108,13 +108,13 @@ describe('the scheduler', () => {
       await at.bench.answer(at.bench.take(first ?? ''));
     }
     const begun = at.bench.orders.flatMap(({ order }) => (order.kind === 'steps' ? order.steps : [])).slice(4);
-    // Every second one was the other customer's.
+    // Every second step was the other customer's.
     const isOther = begun.map(({ stateJson }) => stateJson.includes('z'));
     expect(isOther).toEqual(isOther.map((_, i) => i % 2 === 1));
     expect(isOther).toHaveLength(8);
   });
 
-  test('lets one customer run so many jobs at a time, and begins the next when one ends', async () => {
+  test("a customer's running jobs are limited, and the next one starts when one ends", async () => {
     const at = await begin({ runningPerCustomerMax: 2 });
     for (const name of ['a', 'b', 'c']) await add(at, { steps: stepsOf(name) });
     await add(at, { customer: customer(2), steps: stepsOf('other') });
@@ -124,7 +124,7 @@ describe('the scheduler', () => {
     expect(at.bench.keys).toEqual(['b', 'other', 'c']);
   });
 
-  test('does not count steps that wait for their turn at a domain, and gives such a job no more of them', async () => {
+  test("steps that wait for a domain's rate limiter are not counted as active, and their job gets only a few of them", async () => {
     const store = extract();
     const bench = new SchedulerBench(
       store,
@@ -145,7 +145,7 @@ describe('the scheduler', () => {
     expect(bench.keys).toContain('other');
   });
 
-  test('waits as long as a source asks for, and no longer', async () => {
+  test('a job waits as long as its source asks, and no longer', async () => {
     const at = await begin();
     await add(at);
     await at.bench.answer(at.bench.take('first'), { ids: ['1'], next: ['second'], pauseMs: 60_000 });
@@ -155,10 +155,10 @@ describe('the scheduler', () => {
     expect(at.bench.keys).toEqual(['second']);
   });
 
-  describe('puts a step off whose source asks to be left alone for longer than a fetch waits', () => {
+  describe('steps whose source asks for a longer pause than a fetch waits for', () => {
     const asked = (waitMs: number): typeof failed & { waitMs: number } => ({ ...failed, waitMs });
 
-    test('and does it again after that, charging only what it then finds', async () => {
+    test('a postponed step runs again after its pause, and only what it finds then is charged', async () => {
       const at = await begin();
       const job = await add(at, { steps: stepsOf('a', 'b') });
       await at.bench.answer(at.bench.take('a'), { failure: asked(120_000) });
@@ -172,7 +172,7 @@ describe('the scheduler', () => {
       expect(at.bench.ended[0]?.state).toMatchObject({ status: 'succeeded', collected: 2, pages: 2, errors: 0 });
     });
 
-    test('three times, and not for more than an hour in all', async () => {
+    test('a step is postponed at most three times, and for an hour in total', async () => {
       const often = await begin();
       await add(often);
       for (let i = 0; i < 4; i++) {
@@ -191,7 +191,7 @@ describe('the scheduler', () => {
       expect(long.bench.ended.map(({ state }) => state.status)).toEqual(['failed', 'failed']);
     });
 
-    test('and again at once after a start of the process', async () => {
+    test('a postponed step runs again at once after a restart of the process', async () => {
       const at = await begin();
       await add(at);
       await at.bench.answer(at.bench.take('first'), { failure: asked(3_000_000) });
@@ -209,7 +209,7 @@ describe('the scheduler', () => {
     const pause = (name: string, retryAfterMs: number) =>
       ({ kind: 'report', domain: name, wish: { retryAfterMs } }) as const;
 
-    test('reports the end of a pause between steps and of a postponed step', async () => {
+    test('waiting_until reports the end of a pause between steps and of a postponed step', async () => {
       const at = await begin();
       const job = await add(at);
       const until = (): number | null => at.bench.scheduler.waitingUntilMs(job.id);
@@ -227,14 +227,14 @@ describe('the scheduler', () => {
       expect(until()).toBeNull();
     });
 
-    test('reports the end of a domain’s pause that another job caused', async () => {
+    test('waiting_until reports the end of a domain’s pause that another job caused', async () => {
       const at = await begin();
       const [own, other] = [await add(at, { steps: stepsOf('a') }), await add(at, { steps: stepsOf('b', 'c') })];
       const [a, b, c] = [at.bench.take('a'), at.bench.take('b'), at.bench.take('c')];
       at.bench.hear(0, domain('x.example', 1, a.lease), pause('x.example', 40_000));
       at.bench.hear(0, domain('x.example', 2, b.lease), domain('y.example', 3, c.lease));
       expect(at.bench.scheduler.waitingUntilMs(own.id)).toBe(at.bench.nowMs + 40_000);
-      // It works at the other domain meanwhile.
+      // Meanwhile it works at the other domain.
       expect(at.bench.scheduler.waitingUntilMs(other.id)).toBeNull();
       await at.bench.answer(c);
       expect(at.bench.scheduler.waitingUntilMs(other.id)).toBe(at.bench.nowMs + 40_000);
@@ -243,7 +243,7 @@ describe('the scheduler', () => {
     });
   });
 
-  test('fails a crawl with a list whose workers died, as with it an unknown rest is lost', async () => {
+  test("a crawl fails when a list's workers died, because an unknown remainder is lost with it", async () => {
     const at = await begin({}, 2);
     await add(at, { steps: stepsOf('list', 'page'), collect: { mode: 'all' } });
     await at.bench.answer(at.bench.take('page'), { ids: ['1'] });
@@ -256,7 +256,7 @@ describe('the scheduler', () => {
     expect(at.bench.ended[0]?.state).toMatchObject({ status: 'failed', failure: { reason: 'internal_error' } });
   });
 
-  test('goes on where the last run of the process stood', async () => {
+  test('jobs continue where the previous run of the process stopped', async () => {
     const at = await begin();
     const job = await add(at, { steps: stepsOf('a', 'b', 'c') });
     await add(at, { customer: customer(2) });
@@ -268,12 +268,12 @@ describe('the scheduler', () => {
     expect(again.keys.toSorted()).toEqual(['a', 'c', 'd', 'first']);
     for (const key of ['a', 'c', 'd']) await again.answer(again.take(key), { ids: [key] });
     expect(again.ended.map(({ job: { id }, state }) => [id, state.collected])).toEqual([[job.id, 4]]);
-    // What the run before still holds is nothing to the store.
+    // The store ignores results that the previous run still delivers.
     await at.bench.answer(at.bench.take('a'), { ids: ['late'] });
     expect(at.store.extractions.stateOf(job.number)?.collected).toBe(4);
   });
 
-  test('passes over what comes after a cancel, and tells the worker', async () => {
+  test('results after a cancellation are ignored, and the worker is notified', async () => {
     const at = await begin();
     const job = await add(at);
     const leased = at.bench.take('first');
@@ -285,7 +285,7 @@ describe('the scheduler', () => {
     expect([at.bench.leased, at.bench.ended]).toEqual([[], []]);
   });
 
-  test('ends a job that ran for as long as one may', async () => {
+  test('a job that reaches its maximum duration ends', async () => {
     const at = await begin({ jobMsMax: 60_000 });
     const job = await add(at, { collect: { mode: 'all' } });
     await at.bench.pass(59_999);
@@ -295,7 +295,7 @@ describe('the scheduler', () => {
     expect(at.store.failures.find(job.requestId)?.entries).toHaveLength(1);
   });
 
-  test('fails a job whose session is gone with its next step', async () => {
+  test('a job whose session is gone fails at its next step', async () => {
     const at = await begin();
     const id = newId('ses', 1_000);
     await keepSession(at.store, id, [cookie('sid', '1')]);
@@ -309,7 +309,7 @@ describe('the scheduler', () => {
     expect(at.bench.leased).toEqual([]);
   });
 
-  test('keeps what each of the steps at work changed of their session, and nothing of what they did not', async () => {
+  test("each concurrent step's changes to the session are kept, without overwriting others", async () => {
     const at = await begin();
     const id = newId('ses', 1_000);
     await keepSession(at.store, id, [cookie('sid', 'old'), cookie('view', 'old'), cookie('once', 'old')]);
@@ -322,7 +322,7 @@ describe('the scheduler', () => {
     expect(toldCookies(at.bench).at(-1)).toEqual(['sid=new', 'view=new']);
   });
 
-  test('keeps and tells what two jobs change of one session, also in one transaction', async () => {
+  test('changes of two jobs to one session are kept and passed on, even in one transaction', async () => {
     const at = await begin();
     const id = newId('ses', 1_000);
     await keepSession(at.store, id, [cookie('sid', 'old'), cookie('view', 'old')]);
@@ -346,7 +346,7 @@ describe('the scheduler', () => {
     expect(toldCookies(at.bench).at(-1)).toEqual(['sid=new', 'view=new']);
   });
 
-  test('tells the workers of one job what another job changed of their session', async () => {
+  test('the workers of one job get the session as another job changed it', async () => {
     const at = await begin();
     const id = newId('ses', 1_000);
     await keepSession(at.store, id, [cookie('sid', 'old')]);
@@ -357,7 +357,7 @@ describe('the scheduler', () => {
     expect(toldCookies(at.bench)).toEqual([['sid=old'], ['sid=old'], ['sid=new']]);
   });
 
-  test('keeps a session that a step renewed which found more than the job wants', async () => {
+  test('a session renewed by a step is kept even if the step found more than the job wants', async () => {
     const at = await begin();
     const id = newId('ses', 1_000);
     await keepSession(at.store, id, [cookie('sid', 'old')]);
@@ -369,7 +369,7 @@ describe('the scheduler', () => {
     expect(cookiesOf(held)).toEqual(['sid=new']);
   });
 
-  test('tells workers which addresses a job with a session names, and those of one without nothing', async () => {
+  test('workers get the origins named by a job with a session, and none for a job without', async () => {
     const at = await begin();
     const id = newId('ses', 1_000);
     await keepSession(at.store, id, []);
@@ -379,7 +379,7 @@ describe('the scheduler', () => {
     expect(told).toEqual([['http://shop.example:8080'], []]);
   });
 
-  test('never reads more steps of a job than it needs', async () => {
+  test('no more steps of a job are read than it needs', async () => {
     const at = await begin();
     await add(at, { collect: { mode: 'all' } });
     const reads: number[] = [];
@@ -396,7 +396,7 @@ describe('the scheduler', () => {
     expect(at.bench.keys[0]).toBe('p100');
   });
 
-  test('ends with what has arrived written, and leaves the rest to the next start', async () => {
+  test('a stop writes the results that have arrived, and leaves the rest to the next start', async () => {
     const at = await begin();
     const job = await add(at, { steps: stepsOf('a', 'b') });
     const [a, b] = [at.bench.take('a'), at.bench.take('b')];
@@ -413,7 +413,7 @@ describe('the scheduler', () => {
 });
 
 describe('a worker that dies', () => {
-  test('leaves its steps to another', async () => {
+  test('the steps of a worker that dies go to another one', async () => {
     const at = await begin({}, 2);
     await add(at, { steps: stepsOf('a', 'b') });
     expect(at.bench.leased.map(({ worker }) => worker)).toEqual([0, 1]);
@@ -423,7 +423,7 @@ describe('a worker that dies', () => {
     expect(at.bench.scheduler.stepsInFlight).toBe(2);
   });
 
-  test('three times with one step fails that step, and no other', async () => {
+  test('a step that crashes three workers fails, and no other step does', async () => {
     const at = await begin();
     const job = await add(at, { steps: stepsOf('killer', 'a', 'b') });
     const die = async (): Promise<string[]> => {
@@ -435,7 +435,7 @@ describe('a worker that dies', () => {
     };
     await die();
     expect(await die()).toEqual(['killer', 'a', 'b']);
-    // From the second time on each is alone with the worker, so that it is known which of them it was.
+    // From the second crash on, each step runs alone in its worker, to find out which one is the cause.
     expect(at.bench.keys).toHaveLength(1);
     for (let i = 0; i < 3; i++) {
       const [key = ''] = at.bench.keys;
@@ -450,7 +450,7 @@ describe('a worker that dies', () => {
     ]);
   });
 
-  test('is ended when it has something to do and says nothing for a minute', async () => {
+  test('a worker that has steps and is silent for a minute is replaced', async () => {
     const at = await begin();
     await at.bench.pass(120_000);
     expect(at.bench.restarted).toEqual([]);
@@ -463,8 +463,8 @@ describe('a worker that dies', () => {
   });
 });
 
-describe('a store that refuses writes', () => {
-  test('costs no result: it is written when the store takes it', async () => {
+describe('a store that rejects writes', () => {
+  test('a result is written later when the store rejects it at first', async () => {
     const at = await begin();
     const job = await add(at);
     const apply = at.store.extractions.apply.bind(at.store.extractions);
@@ -479,8 +479,8 @@ describe('a store that refuses writes', () => {
   });
 });
 
-describe('a worker is told that a result is written', () => {
-  /** Of each lease that a worker was given: what it was told with it. */
+describe('reports of stored results to workers', () => {
+  /** For each lease that a worker got: the stored leases reported with it. */
   const toldOf = ({ bench }: { bench: SchedulerBench }): (readonly (readonly number[])[])[] =>
     bench.orders.flatMap(({ order }) =>
       order.kind === 'steps' ? [order.steps.map(({ lease, written }) => [lease, ...written])] : [],
@@ -497,18 +497,18 @@ describe('a worker is told that a result is written', () => {
     };
   };
 
-  test('with the next step of its job, once, and only the worker that sent it', async () => {
+  test('a stored result is reported once, with the next step of its job, and only to the worker that sent it', async () => {
     const at = await begin({ stepsPerJobMax: 2 }, 2);
     await add(at, { steps: stepsOf('a', 'b', 'c', 'd', 'e') });
     await at.bench.answer(at.bench.take('a'), { next: ['x', 'y'] });
     for (const key of ['b', 'c', 'd', 'e', 'x', 'y']) await at.bench.answer(at.bench.take(key));
-    // The next step goes out while the result is written, so it is the one after it that brings the word.
+    // The next step is sent while the result is written, so the one after it carries the report.
     expect(toldOf(at).flat()).toEqual([[1], [2], [3], [4], [5, 1], [6, 2], [7, 3]]);
     const workers = at.bench.orders.flatMap(({ worker, order }) => (order.kind === 'steps' ? [worker] : []));
     expect(workers).toEqual([0, 1, 0, 1, 0, 1, 0]);
   });
 
-  test('not before the store has taken it', async () => {
+  test('a result is not reported before the store has accepted it', async () => {
     const at = await begin({ stepsPerJobMax: 2 });
     await add(at, { steps: stepsOf('a', 'b', 'c', 'd', 'e') });
     const apply = at.store.extractions.apply.bind(at.store.extractions);
@@ -528,7 +528,7 @@ describe('a worker is told that a result is written', () => {
     expect(toldOf(at).flat().at(-1)).toEqual([6, 1, 2, 3, 4]);
   });
 
-  test('not of what failed', async () => {
+  test('a failed result is not reported', async () => {
     const at = await begin({ stepsPerJobMax: 1 });
     await add(at, { steps: stepsOf('a', 'b', 'c') });
     await at.bench.answer(at.bench.take('a'), { failure: failed });
@@ -536,7 +536,7 @@ describe('a worker is told that a result is written', () => {
     expect(toldOf(at).flat()).toEqual([[1], [2], [3]]);
   });
 
-  test('never of what the store refused for good: the step is done again under a lease of its own', async () => {
+  test('a result that the store rejects permanently is never reported, and its step runs again under a new lease', async () => {
     const at = await begin();
     const job = await add(at);
     const take = refuse(at.store);
@@ -547,7 +547,7 @@ describe('a worker is told that a result is written', () => {
     }
     take();
     for (let i = 0; i < 3; i++) await at.bench.pass(1_000);
-    // The worker has forgotten the job meanwhile, and with it all that it knew of its steps.
+    // Meanwhile the worker has dropped the job, including everything it knew about its steps.
     const kinds = at.bench.orders.map(({ order }) => order.kind);
     expect(kinds.slice(kinds.indexOf('forget'), kinds.indexOf('forget') + 3)).toEqual(['forget', 'job', 'steps']);
     expect(toldOf(at).flat()).toEqual([[1], [2]]);
@@ -555,7 +555,7 @@ describe('a worker is told that a result is written', () => {
     expect(at.store.steps.from(job.number, 0, 10).map(({ key }) => key)).toEqual(['x']);
   });
 
-  test('nor of what came for a step that was done before', async () => {
+  test('a result of a step that was done before is not reported', async () => {
     const at = await begin({ stepsPerJobMax: 1 });
     const job = await add(at, { steps: stepsOf('a', 'b') });
     await value(at.store.extractions.apply([result(job, 0, { next: ['other'] })], at.bench.nowMs));
@@ -565,7 +565,7 @@ describe('a worker is told that a result is written', () => {
     expect(at.store.steps.from(job.number, 0, 10).map(({ key }) => key)).toEqual(['other']);
   });
 
-  test('nor of what a worker sent that died before it was written', async () => {
+  test('a result of a worker that died before it was written is not reported', async () => {
     const at = await begin({ stepsPerJobMax: 1 });
     await add(at, { steps: stepsOf('a', 'b') });
     at.bench.leased.splice(0);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { EgressRequest } from '../../../src/egress/outcome.ts';
+import type { EgressRequest } from '../../../src/egress/egress-outcome.ts';
 import {
   SourceFailure,
   type Connector,
@@ -9,16 +9,16 @@ import {
 } from '../../../src/extract/connector.ts';
 import { BodyCache } from '../../../src/extract/fetch/body-cache.ts';
 import { RobotsCache } from '../../../src/extract/fetch/robots-cache.ts';
-import type { SourceSession } from '../../../src/extract/fetch/session.ts';
+import type { SourceSession } from '../../../src/extract/fetch/source-session.ts';
 import type { CookieChange } from '../../../src/extract/fetch/session-cookies.ts';
 import { unpackSteps } from '../../../src/extract/pack-steps.ts';
 import { StepRunner } from '../../../src/extract/step-runner.ts';
-import type { ExtractEvent, ExtractJobMessage, ExtractResult } from '../../../src/pools/extract-messages.ts';
+import type { ExtractEvent, ExtractJobMessage, ExtractResult } from '../../../src/extract/extract-messages.ts';
 import { PLAIN_OUTPUT } from '../../support/extraction-jobs.ts';
 
 type Run = Operation['run'];
 
-/** A worker's side with one connector, whose source is the test and whose clock stands until it is moved. */
+/** A worker's step runner with one connector, whose source is the test and whose clock is advanced by hand. */
 function begin(
   run: Run,
   hosts?: readonly string[],
@@ -136,8 +136,8 @@ const linesOf = ({ ndjson }: ExtractResult): unknown[] =>
     .split('\n')
     .map((line) => JSON.parse(line) as unknown);
 
-describe('a step', () => {
-  test('is run with its state, and its records come back shaped, as lines with their lengths', async () => {
+describe('StepRunner', () => {
+  test('a step runs with its state, and its records are returned shaped, as lines with their lengths', async () => {
     const seen: unknown[] = [];
     const at = begin((state, source, want) => {
       seen.push(state, want, source.base('http://own.example'));
@@ -162,7 +162,7 @@ describe('a step', () => {
     expect([result.hashes.length, result.next.hashes.length]).toEqual([32, 16]);
   });
 
-  test('waits for a permit before each request, gives it back, and counts what it cost', async () => {
+  test('a step waits for a token before each request, releases it, and counts its cost', async () => {
     const at = begin(async (_state, source) => {
       await source.json('http://api.example/items');
       return NOTHING;
@@ -179,23 +179,29 @@ describe('a step', () => {
   });
 
   test.each([
-    ['what its input names', undefined, 'http://shop.example/', 'http://shop.example', 'sid=1'],
+    ['an origin that its input names', undefined, 'http://shop.example/', 'http://shop.example', 'sid=1'],
     [
-      'nothing without https that it does not name',
+      'no origin without https that it does not name',
       undefined,
       'http://shop.example/',
       'https://shop.example',
       undefined,
     ],
-    ['the operator’s address of a source', ['api.example'], 'http://base.example/', 'http://shop.example', 'sid=1'],
     [
-      'no word of the input of such a source',
+      'the operator’s base address of a source',
+      ['api.example'],
+      'http://base.example/',
+      'http://shop.example',
+      'sid=1',
+    ],
+    [
+      'no origin in the input of such a source',
       ['api.example'],
       'http://shop.example/',
       'http://shop.example',
       undefined,
     ],
-  ])('takes its session to %s', async (_what, hosts, url, origin, sent) => {
+  ])('a step sends its session to %s', async (_what, hosts, url, origin, sent) => {
     const at = begin(async (_state, source) => {
       await source.json(url);
       return NOTHING;
@@ -207,7 +213,7 @@ describe('a step', () => {
     expect(at.requests.map(({ headers }) => headers?.['cookie'])).toEqual([sent]);
   });
 
-  test('says only what the source changed of its session, also where it fails', async () => {
+  test('a step reports only what the source changed of its session, even if it fails', async () => {
     const operation = async (_state: unknown, source: Source): Promise<StepResult> => {
       await source.json('https://shop.example/');
       throw new SourceFailure('parse_failed', 'what came is nothing', false);
@@ -223,7 +229,7 @@ describe('a step', () => {
     expect(changes).toMatchObject([{ kind: 'set', cookie: { name: 'view', value: '2', hostOnly: true } }]);
   });
 
-  test('that fails says why, and a mistake of the connector is an internal error', async () => {
+  test('a failed step reports the reason, and an exception in a connector is an internal error', async () => {
     const failures = [
       new SourceFailure('source_not_found', 'http://x: status 404', false),
       new TypeError('undefined is no function'),
@@ -239,7 +245,7 @@ describe('a step', () => {
     ]);
   });
 
-  test('that fails says whether a list’s rest is lost with it, and for how long its source asks to be left alone', async () => {
+  test('a failed step reports whether a list’s remainder is lost, and how long its source asks for a pause', async () => {
     const at = begin(() => Promise.reject(new SourceFailure('rate_limited_by_source', 'later', true, 90_000)));
     at.job();
     at.step();
@@ -262,7 +268,7 @@ describe('a step', () => {
     expect(list.results()[0]?.failure).toMatchObject({ reason: 'timeout', losesRest: true });
   });
 
-  test('that left something out says so beside what it found', async () => {
+  test('a step that had no room for everything reports that together with what it found', async () => {
     const next = Array.from({ length: 100_001 }, (_, i) => ({ key: `p${i}`, state: {} }));
     const record = { id: '1', sourceUrl: 'https://x.example/', fields: { id: '1', size: 1 } };
     const notes = [{ reason: 'source_not_found', detail: 'gone' }] as const;
@@ -284,7 +290,7 @@ describe('a step', () => {
     }
   });
 
-  test('with a truncated list returns its records and a failure with the source’s reason', async () => {
+  test('a step with a truncated list returns its records and a failure with the source’s reason', async () => {
     const record = { id: '1', sourceUrl: 'https://x.example/', fields: { id: '1', size: 1 } };
     const brokenOff = { reason: 'parse_failed', detail: 's.xml breaks off before its end' } as const;
     const at = begin(() => Promise.resolve({ records: [record], next: [], total: null, brokenOff }));
@@ -298,8 +304,8 @@ describe('a step', () => {
     });
   });
 
-  test('with unreadable lists counts them as errors and adds a note to the job', async () => {
-    const list = { reason: 'parse_failed', detail: 's.xml is no list of pages' } as const;
+  test('a step with unreadable lists counts them as errors and adds a note to the job', async () => {
+    const list = { reason: 'parse_failed', detail: 's.xml is not a list of pages' } as const;
     const refused = { reason: 'access_denied', detail: 't.xml: status 403' } as const;
     const unreadable = [
       { ...list, isFetched: true },
@@ -314,7 +320,7 @@ describe('a step', () => {
     expect(result?.notes).toEqual([list, refused]);
   });
 
-  test('drops records that a schema refuses and counts them, or fails where it must', async () => {
+  test('records that violate the schema are dropped and counted, or fail the step if required', async () => {
     const at = begin(() => Promise.resolve({ ...NOTHING, records: [record('1'), record('2', { size: 'large' })] }));
     const schema = { type: 'object', properties: { size: { type: 'number' } } };
     at.job({ output: { ...PLAIN_OUTPUT, schema, onInvalid: 'drop' } });
@@ -329,7 +335,7 @@ describe('a step', () => {
     expect(failed).toMatchObject({ failure: { reason: 'schema_mismatch' }, lineBytes: new Uint32Array(0) });
   });
 
-  test('wants any number of records where the output may refuse some', async () => {
+  test('a step wants any number of records if the output may reject some', async () => {
     const wanted: number[] = [];
     const at = begin((_state, _source, { recordsLeft }) => {
       wanted.push(recordsLeft);
@@ -344,7 +350,7 @@ describe('a step', () => {
     expect(wanted).toEqual([Infinity, 5, 5]);
   });
 
-  test('that fails behind all that the job wants gives that too', async () => {
+  test('a step that fails after everything that the job wants also returns those records', async () => {
     const all = ['1', '2', '3', '4', '4', '5'].map((id) => record(id));
     const schema = { type: 'object', properties: { size: { type: 'number' } } };
     for (const [records, given] of [
@@ -360,7 +366,7 @@ describe('a step', () => {
     }
   });
 
-  test('is given up after five minutes of its own, and a wait for its turn is not its own', async () => {
+  test('a step is aborted after five minutes of its own work, not counting waits for the rate limiter', async () => {
     const at = begin(async (_state, source) => {
       await source.json('http://api.example/items');
       await new Promise(() => {});
@@ -378,7 +384,7 @@ describe('a step', () => {
     expect(at.results()).toMatchObject([{ failure: { reason: 'timeout', retryable: true } }]);
   });
 
-  test('of a job that is over gives its permit back and asks for nothing more', async () => {
+  test('a step of a job that has ended releases its token and requests nothing more', async () => {
     const at = begin(async (_state, source) => {
       await source.json('http://api.example/items');
       return NOTHING;
@@ -394,10 +400,10 @@ describe('a step', () => {
   });
 
   test.each([
-    ['a job that nobody told of', {}, false],
-    ['an operation that there is no more', { operation: 'item.gone' }, true],
-    ['output that cannot be', { output: { ...PLAIN_OUTPUT, fields: ['no.such'] } }, true],
-  ])('of %s fails as an internal error', async (_name, overrides, isTold) => {
+    ['an unknown job', {}, false],
+    ['an operation that no longer exists', { operation: 'item.gone' }, true],
+    ['a job with invalid output options', { output: { ...PLAIN_OUTPUT, fields: ['no.such'] } }, true],
+  ])('a step of %s fails as an internal error', async (_name, overrides, isTold) => {
     const at = begin(() => Promise.resolve(NOTHING));
     if (isTold) at.job(overrides);
     at.step();
@@ -406,10 +412,10 @@ describe('a step', () => {
   });
 });
 
-describe('steps that were found before', () => {
+describe('deduplication of steps', () => {
   const found = (...keys: string[]): StepResult => ({ ...NOTHING, next: keys.map((key) => ({ key, state: {} })) });
 
-  test('are sent again until the result that held them is known to be written', async () => {
+  test('steps are sent again until the result that contained them is known to be stored', async () => {
     const pages = [found('a', 'b'), found('a', 'b'), found('a', 'b', 'c'), found('c', 'a')];
     const at = begin(() => Promise.resolve(pages.shift() ?? NOTHING));
     at.job();
@@ -428,10 +434,10 @@ describe('steps that were found before', () => {
   });
 
   test.each([
-    ['told of anew', false],
-    ['forgotten and told of again', true],
+    ['sent again', false],
+    ['dropped and sent again', true],
   ])(
-    'are sent again when their job is %s, also where an earlier result is said to be written',
+    'steps are sent again when their job is %s, even if an earlier result is reported as stored',
     async (_name, isGone) => {
       const at = begin(() => Promise.resolve(found('a')));
       at.job();
@@ -447,7 +453,7 @@ describe('steps that were found before', () => {
     },
   );
 
-  test('of a step that was given up count for nothing, whatever it finds afterwards', async () => {
+  test('steps of an aborted step are ignored, whatever it finds afterwards', async () => {
     let answer: (found: StepResult) => void = () => {};
     const at = begin(
       () =>

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { TrustedProxies } from '../../../src/base/trusted-proxies.ts';
+import { TrustedProxies } from '../../../src/http/trusted-proxies.ts';
 import { listenUws } from '../../../src/http/uws.ts';
 import { fakeUws } from '../../support/fake-uws.ts';
 
@@ -8,7 +8,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Hands over a body in pieces as uWebSockets.js does, in memory that is overwritten afterwards. */
+/** Passes a body in pieces as uWebSockets.js does, in memory that is overwritten afterwards. */
 async function receive(body: Uint8Array, pieceBytes: number, bytesMax: number): Promise<Buffer | null> {
   const { uws, request } = fakeUws();
   const read: (Buffer | null)[] = [];
@@ -34,16 +34,16 @@ async function receive(body: Uint8Array, pieceBytes: number, bytesMax: number): 
 }
 
 describe('a body in pieces', () => {
-  test.each([1, 1_000, 4_096, 4_097, 70_000])('arrives as it was sent, %i bytes at a time', async (pieceBytes) => {
+  test.each([1, 1_000, 4_096, 4_097, 70_000])('A body arrives unchanged in pieces of %i bytes', async (pieceBytes) => {
     const body = randomBytes(9_000);
     expect(await receive(body, pieceBytes, 9_000)).toEqual(body);
   });
 
-  test('is refused as soon as it is too long', async () => {
+  test('A body is refused as soon as it is too long', async () => {
     expect(await receive(randomBytes(9_000), 1_000, 8_999)).toBeNull();
   });
 
-  test('allocates a few times its own size, however small its pieces are', async () => {
+  test('A body allocates a few times its own size, however small its pieces are', async () => {
     let allocated = 0;
     const concat = Buffer.concat.bind(Buffer);
     vi.spyOn(Buffer, 'concat').mockImplementation((list, length) => {

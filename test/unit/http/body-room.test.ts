@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { BodyRoom, sourceOf } from '../../../src/http/body-room.ts';
 
-test('bounds the bytes of unfinished bodies in all and of each source, and gives them back once', () => {
+test('The bytes of unfinished bodies are limited in total and per source, and are released once', () => {
   const room = new BodyRoom(100, 40);
   const one = room.open('192.0.2.1');
   expect([one.take(30), one.take(11), one.take(10)]).toEqual([true, false, true]);
@@ -15,7 +15,7 @@ test('bounds the bytes of unfinished bodies in all and of each source, and gives
   expect(room.open('192.0.2.1').take(40)).toBe(true);
 });
 
-test('counts IPv4 by address and IPv6 by /64, in both notations', () => {
+test('The limit counts IPv4 per address and IPv6 per /64, in both notations', () => {
   expect(sourceOf('192.0.2.1')).toBe('192.0.2.1');
   expect(sourceOf('::ffff:192.0.2.1')).toBe('::ffff:192.0.2.1');
   expect(sourceOf('2001:db8:1:2::9')).toBe(sourceOf('2001:0db8:0001:0002:0003:0004:0005:0006'));

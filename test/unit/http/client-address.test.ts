@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { expect, test } from 'vitest';
-import type { Exchange } from '../../../src/base/exchange.ts';
-import { TrustedProxies } from '../../../src/base/trusted-proxies.ts';
+import type { Exchange } from '../../../src/http/exchange.ts';
+import { TrustedProxies } from '../../../src/http/trusted-proxies.ts';
 import { listenNode } from '../../../src/http/node.ts';
 import type { TransportOptions } from '../../../src/http/transport.ts';
 import { listenUws } from '../../../src/http/uws.ts';
@@ -31,7 +31,7 @@ const CASES = [
 ] as const;
 
 test.each(CASES)(
-  'over node:http, trusting %j, X-Forwarded-For %j comes from %s',
+  'With node:http and trusted proxies %j, the client of X-Forwarded-For %j is %s',
   async (trusted, forwarded, client) => {
     const seen: string[] = [];
     const transport = await listenNode(
@@ -51,7 +51,7 @@ test.each(CASES)(
 );
 
 test.each(CASES)(
-  'over uWebSockets.js, trusting %j, X-Forwarded-For %j comes from %s',
+  'With uWebSockets.js and trusted proxies %j, the client of X-Forwarded-For %j is %s',
   async (trusted, forwarded, client) => {
     const seen: string[] = [];
     const { uws, request: begin } = fakeUws();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Exchange, PathParams, Route } from '../../../src/base/exchange.ts';
+import type { Exchange, PathParams, Route } from '../../../src/http/exchange.ts';
 import { createRouter } from '../../../src/http/router.ts';
 import { HEAD } from '../decide/support.ts';
 
@@ -10,7 +10,7 @@ interface Seen {
   readonly params: PathParams;
 }
 
-/** What a request of these routes comes to: the route's own path with status 200, or the refusal. */
+/** Returns the response to a request on these routes: the route's own path with status 200, or the refusal. */
 function ask(path: string, method = 'GET'): Seen {
   let seen: Seen = { status: 0, fields: '', path: '', params: {} };
   const route = (routePath: string, methods: readonly string[]): Route => ({
@@ -37,14 +37,15 @@ function ask(path: string, method = 'GET'): Seen {
     remoteAddress: () => '',
     readBody: () => {},
     send: (status, fields) => void (seen = { status, fields, path: '', params: {} }),
-    sendPieces: () => Promise.resolve(),
+    addFields: () => {},
+    sendStream: () => Promise.resolve(),
   };
   router({ ...HEAD, path, method, contentLength: -1 }, exchange);
   return seen;
 }
 
 describe('the router', () => {
-  test('an exact path goes before one with names', () => {
+  test('The router prefers an exact path to a path with parameters', () => {
     expect(ask('/v1/lists')).toMatchObject({ path: '/v1/lists', params: {} });
     expect(ask('/v1/lists/batch', 'POST')).toMatchObject({ path: '/v1/lists/batch', params: {} });
     const refused = ask('/v1/lists/batch', 'GET');
@@ -52,30 +53,30 @@ describe('the router', () => {
     expect(refused.fields).toContain('\r\nAllow: POST');
   });
 
-  test('HEAD goes to the handler of GET', () => {
+  test('The router passes HEAD to the handler of GET', () => {
     expect(ask('/v1/lists/abc', 'HEAD')).toMatchObject({ status: 200, path: '/v1/lists/{fingerprint_hash}' });
   });
 
-  test('what a path names is handed over, percent-decoded once', () => {
+  test('The router passes path parameters, percent-decoded once', () => {
     expect(ask('/v1/lists/abc').params).toEqual({ fingerprint_hash: 'abc' });
     expect(ask('/v1/things/a%2Fb/parts/%2541%C3%BC').params).toEqual({ id: 'a/b', part: '%41ü' });
   });
 
   test.each([
-    ['malformed encoding', '/v1/lists/%zz'],
-    ['an encoding that is cut', '/v1/lists/%4'],
-    ['encoded bytes that are no UTF-8', '/v1/lists/%ff'],
+    ['a malformed encoding', '/v1/lists/%zz'],
+    ['a truncated encoding', '/v1/lists/%4'],
+    ['encoded bytes that are not UTF-8', '/v1/lists/%ff'],
     ['an empty value', '/v1/lists/'],
-    ['a slash at the end', '/v1/lists/abc/'],
-    ['one segment more', '/v1/lists/abc/def'],
+    ['a trailing slash', '/v1/lists/abc/'],
+    ['one segment too many', '/v1/lists/abc/def'],
     ['another fixed segment', '/v1/things/a/pieces/b'],
     ['an encoded fixed segment', '/v1/%6cists/abc'],
     ['the pattern of a longer path', '/v1/things/a'],
-  ])('%s is 404', (_name, path) => {
+  ])('A path with %s is 404', (_name, path) => {
     expect(ask(path).status).toBe(404);
   });
 
-  test('another method on a path with names is 405 with Allow', () => {
+  test('Another method on a path with parameters is 405 with Allow', () => {
     for (const method of ['PUT', 'OPTIONS', 'constructor']) {
       const refused = ask('/v1/lists/abc', method);
       expect(refused.status).toBe(405);

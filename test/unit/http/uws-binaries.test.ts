@@ -10,7 +10,7 @@ describe('the uWebSockets.js binaries', () => {
   const installed = readdirSync(MODULES).filter((name) => name.startsWith('uWebSockets.js-'));
 
   test.each(installed)(
-    '%s is the one in the list, and its three branches stand where the edits expect them',
+    'The binary %s is the one in the list, and its three branches are where the edits expect them',
     (name) => {
       const bytes = readFileSync(`${MODULES}/${name}/uws.node`);
       const known = UWS_BINARIES[name.slice('uWebSockets.js-'.length)];
@@ -23,7 +23,7 @@ describe('the uWebSockets.js binaries', () => {
     },
   );
 
-  test('a binary with other bytes at one of the places is left as it is', () => {
+  test('A binary with other bytes at one of the positions is left unchanged', () => {
     const bytes = Buffer.from('7d007f', 'hex');
     const fits = [0, '7d', '73'] as const;
     expect(repairBinary(bytes, [fits, [1, '7f', '77']])).toBe(false);

@@ -4,21 +4,21 @@ import { describe, expect, test } from 'vitest';
 import { LogSampler } from '../../../src/observe/log.ts';
 
 describe('which decisions get a line', () => {
-  test('all while there are few', () => {
+  test('Every decision gets a line while there are few', () => {
     const sampler = new LogSampler();
     expect(Array.from({ length: 1_000 }, (_, n) => sampler.next(n * 5))).toEqual(
       Array.from({ length: 1_000 }, () => 1),
     );
   });
 
-  test('of a sudden 10,000 the first 100, then every 100th', () => {
+  test('A burst of 10,000 decisions gets a line for the first 100, then for every 100th', () => {
     const sampler = new LogSampler();
     const given = Array.from({ length: 10_000 }, () => sampler.next(5_000));
     expect(given.slice(0, 100).every((stands) => stands === 1)).toBe(true);
     expect(given.slice(100).filter((stands) => stands > 0)).toEqual(Array.from({ length: 99 }, () => 100));
   });
 
-  test('of many a second some 200, spread over it', () => {
+  test('At 3,000 decisions a second some 200 get a line, spread evenly over the second', () => {
     const sampler = new LogSampler();
     const linesAtMs: number[] = [];
     for (let ms = 0; ms < 3_000; ms++)
@@ -28,7 +28,7 @@ describe('which decisions get a line', () => {
     expect(new Set(linesAtMs.map((ms) => Math.floor(ms / 10))).size).toBe(200);
   });
 
-  test('the lines stand for every decision, but for those after the last one', () => {
+  test('The sample counts of the lines add up to all decisions except those after the last line', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 20 }),
@@ -61,7 +61,7 @@ describe('which decisions get a line', () => {
 });
 
 describe('the log', () => {
-  test('is one JSON object a line with level and time, and strikes out what could be a secret', () => {
+  test('The log writes one JSON object a line with level and time, and redacts possible secrets', () => {
     const script = `
       import { createLog } from ${JSON.stringify(new URL('../../../dist/src/observe/log.js', import.meta.url).href)};
       const log = createLog('info');
@@ -81,8 +81,8 @@ describe('the log', () => {
       level: 'info',
       msg: 'a line',
       fine: 1,
-      secret: '[struck out]',
-      key: '[struck out]',
+      secret: '[redacted]',
+      key: '[redacted]',
     });
     expect(lines[0]?.['time']).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     expect(lines[1]).toMatchObject({ level: 'error', err: { message: 'what happened' } });

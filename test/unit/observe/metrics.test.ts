@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { ExtractionCounts } from '../../../src/extract/counts.ts';
-import { extractionReadings } from '../../../src/extract/readings.ts';
+import { extractionReadings } from '../../../src/extract/job-metrics.ts';
 import type { Scheduler } from '../../../src/extract/scheduler.ts';
-import { BATCH_REQUESTS_MAX } from '../../../src/limits.ts';
+import { BATCH_REQUESTS_MAX } from '../../../src/kernel/limits.ts';
 import { createMetrics, DecisionCounts, type MetricSources } from '../../../src/observe/metrics.ts';
 
 const CODES = Array.from({ length: 64 }, (_, i) => `rule_${i}`);
@@ -28,7 +28,7 @@ interface Sample {
   readonly value: number;
 }
 
-/** Reads the text format by its grammar, values as Go's ParseFloat takes them; throws on a line that is none. */
+/** Parses the text format by its grammar, with values as Go's ParseFloat accepts them. Throws on an invalid line. */
 function parse(text: string): { samples: Sample[]; types: Map<string, string> } {
   const samples: Sample[] = [];
   const types = new Map<string, string>();
@@ -65,7 +65,7 @@ function valueOf(samples: readonly Sample[], name: string, labels: Record<string
 const own = (text: string): string[] => text.split('\n').filter((line) => line.startsWith('gatehouse_'));
 
 describe('the metrics', () => {
-  test('are in the format of Prometheus, each name with one type', async () => {
+  test('The metrics are in the Prometheus text format, each name with one type', async () => {
     const counts = new DecisionCounts(64);
     counts.refused('unknown_key');
     const { samples, types } = await scrape(counts);
@@ -77,7 +77,7 @@ describe('the metrics', () => {
     expect(createMetrics(counts, CODES, SOURCES).contentType).toMatch(/^text\/plain; version=0\.0\.4/);
   });
 
-  test('count decisions by value, refusals by code, and what is read when it is asked for', async () => {
+  test('The metrics count decisions by value and refusals by code, and read gauges when they are scraped', async () => {
     const counts = new DecisionCounts(64);
     for (const decision of [0, 0, 0, 4]) counts.decided(decision, 0, 0, 1);
     counts.refused('unknown_key');
@@ -90,7 +90,7 @@ describe('the metrics', () => {
     const { samples } = await scrape(counts);
     expect(valueOf(samples, 'gatehouse_observed_total', { decision: 'BLOCK' })).toBe(8);
     expect(valueOf(samples, 'gatehouse_trusted_total', { source: 'source 1' })).toBe(2);
-    // Past 256 names.
+    // More than 256 names share one label.
     expect(valueOf(samples, 'gatehouse_trusted_total', { source: '(others)' })).toBe(44);
     expect(valueOf(samples, 'gatehouse_decisions_total', { decision: 'ALLOW' })).toBe(3);
     expect(valueOf(samples, 'gatehouse_decisions_total', { decision: 'BLOCK' })).toBe(1);
@@ -107,7 +107,7 @@ describe('the metrics', () => {
     expect(valueOf(samples, 'gatehouse_layer_refused', { layer: 'store' })).toBe(0);
   });
 
-  test('a second scrape tells the same totals and not twice as much', async () => {
+  test('A second scrape returns the same totals', async () => {
     const counts = new DecisionCounts(64);
     counts.decided(1, 1, 0, 3);
     counts.batches[1] = 1;
@@ -121,7 +121,7 @@ describe('the metrics', () => {
     ['the last of each half', [31, 63]],
     ['all', CODES.map((_, i) => i)],
     ['some', [1, 30, 33, 62]],
-  ])('rule hits are counted from both halves: %s', (_name, rules) => {
+  ])('Rule hits are counted from both halves: %s', (_name, rules) => {
     const counts = new DecisionCounts(64);
     let bits = 0n;
     for (const rule of rules) bits |= 1n << BigInt(rule);
@@ -129,13 +129,13 @@ describe('the metrics', () => {
     expect([...counts.rules]).toEqual(CODES.map((_, i) => (rules.includes(i) ? 3 : 0)));
   });
 
-  test('a rule from the 65th on is counted from the third word of bits', () => {
+  test('Rule hits from the 65th rule on are counted from the third word of bits', () => {
     const counts = new DecisionCounts(96);
     counts.decided(0, 0, 0, 1, 0x8000_0001);
     expect([...counts.rules].flatMap((count, at) => (count > 0 ? [at] : []))).toEqual([64, 95]);
   });
 
-  test('latency has cumulative buckets, bounds that belong to their bucket, and +Inf equal to the count', async () => {
+  test('Latency has cumulative buckets, inclusive bounds, and +Inf equal to the count', async () => {
     const counts = new DecisionCounts(64);
     const latenciesMs = [0, 0.1, 0.5, 0.6, 1, 3, 5, 5.01, 40, 99, 1_000, 1_001, 60_000];
     for (const ms of latenciesMs) counts.decided(0, 0, 0, ms);
@@ -154,7 +154,7 @@ describe('the metrics', () => {
     expect(valueOf(samples, 'gatehouse_decide_seconds_sum')).toBeCloseTo(sum, 9);
   });
 
-  test('batch sizes are a histogram of the same kind', async () => {
+  test('Batch sizes are a histogram with the same properties', async () => {
     const counts = new DecisionCounts(64);
     const sizes = [1, 1, 2, 3, 16, 17, BATCH_REQUESTS_MAX - 1, BATCH_REQUESTS_MAX];
     for (const size of sizes) counts.batches[size] = (counts.batches[size] ?? 0) + 1;
@@ -168,7 +168,7 @@ describe('the metrics', () => {
   });
 });
 
-test('jobs are counted by connector and by how they ended', async () => {
+test('Jobs are counted by connector and by outcome', async () => {
   const counts = new ExtractionCounts();
   for (const [connector, how] of [
     ['feed', 'succeeded'],

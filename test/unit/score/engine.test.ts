@@ -1,10 +1,15 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { CustomerNumber } from '../../../src/base/brand.ts';
-import type { ListAction } from '../../../src/core/decision.ts';
-import { decodeRecord, type DecisionRecord } from '../../../src/core/decision-record.ts';
-import type { RegistryFacts } from '../../../src/core/facts.ts';
-import type { HistoryEvent, HistoryFacts, Velocity } from '../../../src/core/history.ts';
-import { compilePolicies, DEFAULT_DOCUMENT, DEFAULT_POLICY_SET, type PolicySet } from '../../../src/core/policy-set.ts';
+import type { CustomerNumber } from '../../../src/kernel/brand.ts';
+import type { ListAction } from '../../../src/risk/decision.ts';
+import { decodeRecord, type DecisionRecord } from '../../../src/risk/decision-record.ts';
+import type { RegistryFacts } from '../../../src/risk/facts.ts';
+import type { HistoryEvent, HistoryFacts, Velocity } from '../../../src/risk/history.ts';
+import {
+  compilePolicies,
+  DEFAULT_DOCUMENT,
+  DEFAULT_POLICY_SET,
+  type PolicySet,
+} from '../../../src/risk/policy/policy-set.ts';
 import {
   ANSWER_DEGRADED,
   ANSWER_OBSERVED,
@@ -13,16 +18,16 @@ import {
   ANSWER_TRUSTED,
   AnswerReader,
   AnswerWriter,
-  createFrame,
-  FrameReader,
-  FrameWriter,
+  createBatchBuffer,
+  BatchReader,
+  BatchWriter,
   REQUEST_PUBLIC_KEY,
   REQUEST_WARM_UP,
-} from '../../../src/pools/frame.ts';
+} from '../../../src/frames/batch-buffer.ts';
 import { Engine } from '../../../src/score/engine.ts';
 import { CALM_GEO } from '../../support/facts.ts';
 
-/** One engine over one frame, with memory, lists, registry and model as a test says. */
+/** One engine over one batch buffer, with velocity store, lists, registry and model as configured by a test. */
 
 const CUSTOMER = 7;
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
@@ -49,7 +54,7 @@ interface World {
   policies: PolicySet;
   velocity: Velocity;
   seen: HistoryEvent[];
-  /** What the warm-up's own velocity table was given. */
+  /** Events received by the warm-up's own velocity table. */
   warmUpSeen: HistoryEvent[];
 }
 
@@ -82,8 +87,8 @@ interface Scored {
 }
 
 async function score(bodies: readonly unknown[], flags = 0): Promise<Scored[]> {
-  const frame = createFrame();
-  const writer = new FrameWriter(frame);
+  const frame = createBatchBuffer();
+  const writer = new BatchWriter(frame);
   for (const body of bodies) {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     writer.add(Buffer.from(text), CUSTOMER, flags, NOW_MS);
@@ -109,7 +114,7 @@ async function score(bodies: readonly unknown[], flags = 0): Promise<Scored[]> {
     takeStoreFailure: () => false,
     onMemoryFailed: () => {},
   });
-  await engine.scoreBatch(new FrameReader(frame), new AnswerWriter(frame), 0, bodies.length);
+  await engine.scoreBatch(new BatchReader(frame), new AnswerWriter(frame), 0, bodies.length);
   const answers = new AnswerReader(frame);
   return bodies.map((_body, at) => ({
     status: answers.status(at),
@@ -161,8 +166,8 @@ const history = (over: Partial<HistoryFacts['session']>): HistoryFacts => ({
   trace: null,
 });
 
-describe('memory', () => {
-  test('takes in what was decided, in order, and nothing that was refused or has no session', async () => {
+describe('the velocity store', () => {
+  test('The velocity store receives decided requests in order, but no rejected ones and none without a session', async () => {
     await score([
       CALM,
       'no JSON',
@@ -184,20 +189,20 @@ describe('memory', () => {
     });
   });
 
-  test('counts a public key apart, and an opaque token as its hash, without a device', async () => {
+  test('The velocity store counts public keys separately, and an opaque token as its hash, without a device', async () => {
     await scoreOne({ ...CALM, session_token: 'opaque' }, REQUEST_PUBLIC_KEY);
     expect(world.seen[0]).toMatchObject({ publicKey: true, device: null });
     expect(world.seen[0]?.sessionId).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  test('is known to the rules of its request, and of no other', async () => {
+  test('History is visible to the rules of its own request only', async () => {
     world.velocity = { observe: () => [null, history({ regions1h: 4 })] };
     const [first, second] = await score([CALM, CALM]);
     expect(first?.record?.contributions.map(({ code }) => code)).not.toContain('session_many_networks');
     expect(second?.record?.contributions.map(({ code }) => code)).toContain('session_many_networks');
   });
 
-  test('may answer later, as one over a network does', async () => {
+  test('The velocity store may respond asynchronously, like one over a network', async () => {
     world.velocity = { observe: () => Promise.resolve([history({ regions1h: 4 })]) };
     expect((await scoreOne(CALM)).record?.contributions.map(({ code }) => code)).toContain('session_many_networks');
   });
@@ -205,36 +210,39 @@ describe('memory', () => {
   test.each([
     ['throws', { observe: (): never => { throw new Error('torn'); } }], // prettier-ignore
     ['rejects', { observe: () => Promise.reject(new Error('gone')) }],
-  ] as const)('that %s leaves its rules quiet, and the answer says degraded', async (_how, velocity) => {
-    world.velocity = velocity;
-    const scored = await scoreOne(CALM);
-    expect(scored.status).toBe(200);
-    expect(scored.flags & ANSWER_DEGRADED).not.toBe(0);
-    expect(scored.record?.sessionMode).toBe('degraded');
-  });
+  ] as const)(
+    'A velocity store that %s leaves its rules quiet, and the response is marked as degraded',
+    async (_how, velocity) => {
+      world.velocity = velocity;
+      const scored = await scoreOne(CALM);
+      expect(scored.status).toBe(200);
+      expect(scored.flags & ANSWER_DEGRADED).not.toBe(0);
+      expect(scored.record?.sessionMode).toBe('degraded');
+    },
+  );
 });
 
-describe('a BLOCK counts for the registry', () => {
+describe('reporting a BLOCK to the registry', () => {
   const isSighting = async (body: unknown = HOSTILE, flags = 0): Promise<boolean> => {
     const scored = await scoreOne(body, flags);
     return (scored.flags & ANSWER_SIGHTING) !== 0;
   };
 
-  test('when it stands by its own evidence', async () => {
+  test('A BLOCK counts for the registry when it is justified by its own evidence', async () => {
     expect((await scoreOne(HOSTILE)).record?.decision).toBe('BLOCK');
     expect(await isSighting()).toBe(true);
   });
-  test('also when the registry knows the fingerprint and was not needed', async () => {
+  test('A BLOCK counts for the registry even if the registry knows the fingerprint but was not needed', async () => {
     world.registry = { risk: 95, customers: 3 };
     expect(await isSighting()).toBe(true);
   });
-  test('not when the registry made it', async () => {
+  test('A BLOCK does not count for the registry when the registry caused it', async () => {
     world.registry = { risk: 95, customers: 3 };
     const body = { ...CALM, user_agent: 'HeadlessChrome/157.0' };
     expect((await scoreOne(body)).record?.decision).toBe('BLOCK');
     expect(await isSighting(body)).toBe(false);
   });
-  test('not when a model made it that had the registry before it', async () => {
+  test("A BLOCK does not count for the registry when a model caused it that used the registry's evidence", async () => {
     world.registry = { risk: 40, customers: 3 };
     world.probability = 1;
     const body = { ...CALM, user_agent: 'HeadlessChrome/157.0' };
@@ -243,11 +251,11 @@ describe('a BLOCK counts for the registry', () => {
     world.registry = null;
     expect(await isSighting(body)).toBe(true);
   });
-  test('not when the customer’s own list made it', async () => {
+  test("A BLOCK does not count for the registry when the customer's own list caused it", async () => {
     world.list = 'block';
     expect(await isSighting()).toBe(false);
   });
-  test('not by a public key, not with a fingerprint of a token, not when it is no BLOCK', async () => {
+  test("A decision does not count for the registry with a public key, with a token's fingerprint, or if it is not BLOCK", async () => {
     expect(await isSighting(HOSTILE, REQUEST_PUBLIC_KEY)).toBe(false);
     expect(await isSighting({ ...HOSTILE, session_token: 'opaque' })).toBe(false);
     expect(await isSighting(CALM)).toBe(false);
@@ -266,14 +274,14 @@ describe('a challenger', () => {
     );
   const HEADLESS = { ...CALM, user_agent: 'HeadlessChrome/157.0', event_type: 'checkout' };
 
-  test('that lands in another band copies the decision to the review queue and changes nothing in it', async () => {
+  test('A challenger that reaches another band copies the decision to the review queue and changes nothing in it', async () => {
     world.policies = withChallenger(0.1);
     const scored = await scoreOne(HEADLESS);
     expect(scored.flags & ANSWER_SHADOW_ROUTED).not.toBe(0);
     expect(scored.record).toMatchObject({ decision: 'REVIEW', score: 70, shadow: 'challenger' });
     expect(scored.text).toContain('"shadow_routed":true');
   });
-  test('that lands in the same one does not', async () => {
+  test('A challenger that reaches the same band does not copy the decision', async () => {
     world.policies = withChallenger(0.72);
     const scored = await scoreOne(HEADLESS);
     expect(scored.flags & ANSWER_SHADOW_ROUTED).toBe(0);
@@ -291,7 +299,7 @@ describe('a trusted source', () => {
   const codes = ({ record }: Scored): readonly string[] => record?.contributions.map(({ code }) => code) ?? [];
   const busy: Velocity = { observe: () => [history({ decisions1m: 500, regions1h: 4 })] };
 
-  test('is named, flagged, and quiet for rules of client and volume alone', async () => {
+  test('A trusted source is named and flagged, and only rules of client and volume are skipped for it', async () => {
     world.policies = trusting();
     world.velocity = busy;
     const scored = await scoreOne({ ...TOOL, url: 'https://shop.example/.env' });
@@ -300,7 +308,7 @@ describe('a trusted source', () => {
     expect(scored.flags & ANSWER_TRUSTED).not.toBe(0);
   });
 
-  test('is anybody else to rules of client and volume from another network', async () => {
+  test('Rules of client and volume fire on a request from a network that is not trusted', async () => {
     world.policies = trusting();
     world.velocity = busy;
     const scored = await scoreOne({ ...TOOL, ip: '91.10.21.30' });
@@ -308,25 +316,25 @@ describe('a trusted source', () => {
     expect(scored.flags & ANSWER_TRUSTED).toBe(0);
   });
 
-  test('may be a user agent', async () => {
+  test('A trusted source may be a user agent', async () => {
     world.policies = trusting({ trustedNetworks: undefined, trustedAgents: { monitor: ['curl/*'] } });
     expect((await scoreOne(TOOL)).record).toMatchObject({ decision: 'ALLOW', score: 0 });
   });
 
-  test('is no excuse before the customer’s own list', async () => {
+  test("A trusted source does not override the customer's own list", async () => {
     world.policies = trusting();
     world.list = 'block';
     expect((await scoreOne(TOOL)).record).toMatchObject({ decision: 'BLOCK', score: 100 });
   });
 
-  test('is never trusted with a public key, and not with its rule switched off', async () => {
+  test('A source is not trusted with a public key, or with its rule switched off', async () => {
     world.policies = trusting();
     expect(codes(await scoreOne(TOOL, REQUEST_PUBLIC_KEY))).toEqual(['device_http_library']);
     world.policies = trusting({ rulesOff: ['trusted_source'] });
     expect(codes(await scoreOne(TOOL))).toEqual(['device_http_library']);
   });
 
-  test('of one name takes another layer’s place by that name', async () => {
+  test('A trusted source in a later part of the policy replaces an earlier one of the same name', async () => {
     world.policies = trusting({ eventTypes: new Map([['login', { trustedNetworks: { partner: [] } }]]) });
     expect(codes(await scoreOne(TOOL))).toEqual(['device_http_library']);
     expect(codes(await scoreOne({ ...TOOL, event_type: 'search' }))).toEqual(['trusted_source']);
@@ -338,7 +346,7 @@ describe('observe mode', () => {
     compilePolicies({ ...DEFAULT_DOCUMENT, sampleRate: 0, mode: 'observe', ...more }, () => 1 as CustomerNumber);
   const HEADLESS = { ...CALM, user_agent: 'HeadlessChrome/157.0' };
 
-  test('answers ALLOW with the real score and reasons, and what it would have been', async () => {
+  test('Observe mode responds with ALLOW, with the real score and reasons, and with would_be', async () => {
     world.policies = observing();
     const scored = await scoreOne(HOSTILE);
     const { decision, would_be, score: points, reasons, review_hint } = JSON.parse(`${scored.text}0}`) as Answered;
@@ -353,28 +361,28 @@ describe('observe mode', () => {
     expect(scored.flags & ANSWER_OBSERVED).not.toBe(0);
   });
 
-  test('says of a harmless request that it would be an ALLOW too', async () => {
+  test('Observe mode reports would_be ALLOW for a harmless request too', async () => {
     world.policies = observing();
     const scored = await scoreOne(CALM);
     expect(scored.text).toContain('"decision":"ALLOW","would_be":"ALLOW","score":0,');
     expect(scored.flags & ANSWER_OBSERVED).toBe(0);
   });
 
-  test('of another mode leaves no would_be', async () => {
+  test('Enforce mode sets no would_be', async () => {
     world.policies = observing({ mode: 'enforce' });
     const scored = await scoreOne(HOSTILE);
     expect(scored.text).not.toContain('would_be');
     expect(scored.record).toMatchObject({ decision: 'BLOCK', wouldBe: null });
   });
 
-  test('leaves an empty session token at SOFT_CHALLENGE', async () => {
+  test('Observe mode leaves an empty session token at SOFT_CHALLENGE', async () => {
     world.policies = observing();
     const scored = await scoreOne({ ...CALM, session_token: '' });
     expect(scored.record).toMatchObject({ decision: 'SOFT_CHALLENGE', wouldBe: null });
     expect(scored.text).not.toContain('would_be');
   });
 
-  test('lets lists hold', async () => {
+  test('Observe mode applies lists', async () => {
     world.policies = observing();
     world.list = 'block';
     const blocked = await scoreOne(CALM);
@@ -383,7 +391,7 @@ describe('observe mode', () => {
     expect((await scoreOne(HOSTILE)).record).toMatchObject({ decision: 'ALLOW', wouldBe: 'ALLOW' });
   });
 
-  test('does not feed the registry, and routes what is near BLOCK to the review queue', async () => {
+  test('Observe mode does not report to the registry, and routes decisions near BLOCK to the review queue', async () => {
     world.policies = observing();
     expect((await scoreOne(HOSTILE)).flags & ANSWER_SIGHTING).toBe(0);
     world.policies = observing({ weights: { device_headless: 0.78 } });
@@ -391,13 +399,13 @@ describe('observe mode', () => {
     expect(near.record).toMatchObject({ decision: 'ALLOW', wouldBe: 'SOFT_CHALLENGE', shadow: 'near_block' });
   });
 
-  test('compares the challenger with what would have been decided', async () => {
+  test('Observe mode compares the challenger with the decision that would have been made', async () => {
     world.policies = observing({ challenger: { version: 'next', weights: { device_headless: 0.72 } } });
     expect((await scoreOne(HEADLESS)).record).toMatchObject({ wouldBe: 'SOFT_CHALLENGE', shadow: null });
   });
 });
 
-test('a request of the warm-up is scored, and counts in the table that is thrown away only', async () => {
+test('A request of the warm-up is scored, and counts only in the table that is discarded', async () => {
   const scored = await scoreOne({ session_token: 's1', entity_keys: { user_id: 'u1' } }, REQUEST_WARM_UP);
   expect(scored.status).toBe(200);
   expect([world.seen.length, world.warmUpSeen.length]).toEqual([0, 1]);

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { readHostingTable } from '../../../src/core/hosting-networks.ts';
-import { GEO_PACKAGES, findPackage, loadGeoFile } from '../../../src/pools/layer-files.ts';
-import type { GeoContent, GeoSlot } from '../../../src/pools/layer-messages.ts';
-import { openMmdb } from '../../../src/pools/mmdb.ts';
+import { readHostingTable } from '../../../src/risk/signals/hosting-networks.ts';
+import { GEO_PACKAGES, findPackage, loadGeoFile } from '../../../src/assets/asset-files.ts';
+import type { GeoContent, GeoSlot } from '../../../src/assets/asset-messages.ts';
+import { openMmdb } from '../../../src/assets/mmdb.ts';
 import { createGeoIp } from '../../../src/score/geoip.ts';
 import { anonymousDatabase, asnDatabase, cityDatabase, countryDatabase } from '../../support/geo-databases.ts';
 import { shared, writeMmdb } from '../../support/mmdb-writer.ts';
@@ -27,7 +27,7 @@ const ALL: Record<GeoSlot, GeoContent> = {
 };
 
 describe('lookup', () => {
-  it('joins what all databases say', () => {
+  it('A look-up merges the data of all databases', () => {
     const geo = createGeoIp(ALL);
     expect(geo.lookup('203.0.113.7', 4)).toEqual({
       country: 'DE',
@@ -47,20 +47,20 @@ describe('lookup', () => {
     expect(geo.lookup('2001:db8::1', 6)).toMatchObject({ country: 'FR', asn: null });
   });
 
-  it('asks the country database only where the city database knows none', () => {
+  it('A look-up uses the country database only if the city database has no country', () => {
     const geo = createGeoIp(ALL);
     expect(geo.lookup('203.0.113.1', 4)?.country).toBe('DE');
     expect(geo.lookup('192.0.2.1', 4)).toMatchObject({ country: 'NL', latitude: 1 });
     expect(createGeoIp({ ...NONE, country: ready(1, countryDatabase()) }).lookup('203.0.113.1', 4)?.country).toBe('BE');
   });
 
-  it('is null outside all networks, and without databases', () => {
+  it('A look-up returns null outside all networks, and without databases', () => {
     expect(createGeoIp(ALL).lookup('8.8.8.8', 4)).toBeNull();
     expect(createGeoIp(ALL).lookup('198.51.100.200', 4)).toBeNull();
     expect(createGeoIp(NONE).lookup('203.0.113.7', 4)).toBeNull();
   });
 
-  it('does not answer IPv6 from a tree of IPv4', () => {
+  it('A look-up of an IPv6 address ignores an IPv4 tree', () => {
     // The first bits of 2a00:: are those of 42.0.0.0.
     const four = writeMmdb({ type: 'city ipv4', ipVersion: 4, networks: { '42.0.0.0/8': { country_code: 'CN' } } });
     const six = writeMmdb({ type: 'city ipv6', ipVersion: 6, networks: { '2a00::/16': { country_code: 'SE' } } });
@@ -76,14 +76,14 @@ describe('the table of hosting networks', () => {
     'gatehouse-hosting-networks 1 2026-11-22 2\nAS16509 Amazon\n203.0.113.0/24\nAS36183 Relay\n192.0.2.0/24',
   );
 
-  it('tells the network where no database of networks or anonymisers serves', () => {
+  it('The built-in table returns the network if there is no database of networks or anonymisers', () => {
     const geo = createGeoIp({ ...NONE, city: ready(1, cityDatabase()) }, () => {}, hosting);
     expect(geo.lookup('203.0.113.9', 4)).toMatchObject({ country: 'DE', asn: 16_509, organisation: 'Amazon' });
     expect(geo.lookup('192.0.2.1', 4)).toMatchObject({ latitude: 1, asn: 36_183 });
     expect(createGeoIp(NONE, () => {}, hosting).lookup('203.0.113.9', 4)).toMatchObject({ country: null, asn: 16_509 });
   });
 
-  it('yields to a database of networks or anonymisers, also for addresses that this one does not know', () => {
+  it('A database of networks or anonymisers disables the built-in table, even for addresses it does not know', () => {
     for (const slot of [{ asn: ready(1, asnDatabase()) }, { anonymiser: ready(1, anonymousDatabase()) }]) {
       const geo = createGeoIp({ ...NONE, city: ready(1, cityDatabase()), ...slot }, () => {}, hosting);
       expect(geo.lookup('203.0.113.9', 4)?.organisation ?? null).not.toBe('Amazon');
@@ -91,13 +91,13 @@ describe('the table of hosting networks', () => {
     }
   });
 
-  it('yields to a city database that names the network', () => {
+  it('A city database that names the network overrides the built-in table', () => {
     const city = writeMmdb({ type: 'City', ipVersion: 4, networks: { '203.0.113.0/24': { asn: 64_500 } } });
     const facts = createGeoIp({ ...NONE, city: ready(1, city) }, () => {}, hosting).lookup('203.0.113.9', 4);
     expect(facts).toMatchObject({ asn: 64_500, organisation: null });
   });
 
-  it('serves again when the database goes, and takes over from one that does not open', () => {
+  it('The built-in table is used again when the database is removed or cannot be opened', () => {
     const geo = createGeoIp({ ...NONE, asn: ready(1, asnDatabase()) }, () => {}, hosting);
     for (let i = 0; i < 3; i++) expect(geo.lookup('203.0.113.9', 4)?.asn).toBe(64_500);
     geo.swap('asn', { kind: 'absent', generation: 2, detail: '' });
@@ -106,14 +106,14 @@ describe('the table of hosting networks', () => {
     expect(refused.lookup('203.0.113.9', 4)?.asn).toBe(16_509);
   });
 
-  it('is left out when it does not read', () => {
+  it('An unreadable built-in table is ignored', () => {
     const geo = createGeoIp(NONE, () => {}, readHostingTable('cut short'));
     expect(geo.lookup('203.0.113.9', 4)).toBeNull();
   });
 });
 
 describe('swap', () => {
-  it('takes the newer content at once, addresses that were kept included', () => {
+  it('A swap replaces the content at once, for cached addresses too', () => {
     const geo = createGeoIp(ALL);
     expect(geo.lookup('203.0.113.1', 4)?.country).toBe('DE');
     geo.swap('city', ready(2, cityDatabase('AT')));
@@ -124,14 +124,14 @@ describe('swap', () => {
     expect(geo.status('city')).toMatchObject({ state: 'absent', version: null });
   });
 
-  it('leaves an older content alone', () => {
+  it('A swap ignores an older content', () => {
     const geo = createGeoIp({ ...NONE, city: ready(5, cityDatabase('DE')) });
     geo.swap('city', ready(4, cityDatabase('AT')));
     geo.swap('city', ready(5, cityDatabase('AT')));
     expect(geo.lookup('203.0.113.1', 4)?.country).toBe('DE');
   });
 
-  it('keeps what serves when the newer content does not open', () => {
+  it('A swap keeps the databases in use if the newer content cannot be opened', () => {
     const changed: GeoSlot[] = [];
     const geo = createGeoIp(ALL, (slot) => changed.push(slot));
     geo.swap('city', ready(2, Buffer.from('no database')));
@@ -141,7 +141,7 @@ describe('swap', () => {
     expect(changed).toEqual(['city']);
   });
 
-  it('is broken when nothing serves', () => {
+  it('A slot is broken if its content cannot be opened and no database is in use', () => {
     const geo = createGeoIp({ ...NONE, city: ready(1, Buffer.from('no database')) });
     expect(geo.status('city').state).toBe('broken');
     const refused = createGeoIp({ ...NONE, asn: { kind: 'refused', generation: 1, detail: 'bad' } });
@@ -149,7 +149,7 @@ describe('swap', () => {
   });
 });
 
-/** One record's type byte is overwritten by one that does not exist. */
+/** One record's type byte is overwritten with one that does not exist. */
 function damaged(): Buffer {
   const bytes = writeMmdb({
     type: 'city',
@@ -166,12 +166,12 @@ function damaged(): Buffer {
 }
 
 describe('a database that throws', () => {
-  it('counts as silent, breaks its slot, and runs again after a while', () => {
+  it('A database that throws counts as empty, breaks its slot, and recovers after a while', () => {
     const states: string[] = [];
     const geo = createGeoIp({ ...ALL, city: ready(1, damaged()) }, (slot) =>
       states.push(`${slot} ${geo.status(slot).state}`),
     );
-    // The others still answer.
+    // The others still respond.
     expect(geo.lookup('203.0.113.7', 4)).toMatchObject({ country: 'BE', tor: true });
     expect(geo.status('city')).toMatchObject({ state: 'broken', generation: 1, version: 'v1' });
     for (let i = 0; i < 1_023; i++) geo.lookup(`198.51.${i >> 8}.${i & 255}`, 4);
@@ -181,7 +181,7 @@ describe('a database that throws', () => {
     expect(states).toEqual(['city broken', 'city ok']);
   });
 
-  it('ends a record that leads in circles', () => {
+  it('A look-up of a record with circular pointers terminates', () => {
     const bytes = writeMmdb({
       type: 'city',
       ipVersion: 4,
@@ -203,7 +203,7 @@ describe('a database that throws', () => {
 describe('installed databases', async () => {
   const found = await Promise.all(GEO_PACKAGES.map(async (entry) => ({ ...entry, at: await findPackage(entry.name) })));
   for (const { slot, name, files, at } of found) {
-    it.skipIf(at === null)(`${name} knows well-known addresses`, async () => {
+    it.skipIf(at === null)(`The installed database ${name} knows well-known addresses`, async () => {
       const loaded = await Promise.all(files.map((file) => loadGeoFile(at?.folder ?? '', file)));
       const content: GeoContent = {
         kind: 'ready',
@@ -223,7 +223,7 @@ describe('installed databases', async () => {
       // A network of Deutsche Telekom.
       expect(geo.lookup('2003:c0::1', 6)?.country).toBe('DE');
       expect(geo.lookup('10.0.0.1', 4)).toBeNull();
-      // Berlin; a country database knows no place.
+      // Berlin; a country database has no locations.
       expect(Math.round(geo.lookup('85.214.132.117', 4)?.latitude ?? 0)).toBe(slot === 'city' ? 53 : 0);
       expect(geo.status(slot).state).toBe('ok');
     });

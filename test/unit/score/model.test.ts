@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { makeModel, writeModel } from '../../../scripts/make-model.ts';
 import type { Variant } from '../../../scripts/make-model.ts';
-import type { ModelContent } from '../../../src/pools/layer-messages.ts';
+import type { ModelContent } from '../../../src/assets/asset-messages.ts';
 import { checkModel } from '../../../src/score/model-check.ts';
 import { parseManifest } from '../../../src/score/model-manifest.ts';
 import { loadRuntime } from '../../../src/score/model-session.ts';
-import { createModelLayer } from '../../../src/score/model.ts';
+import { createModelAsset } from '../../../src/score/model.ts';
 import { shared } from '../../support/mmdb-writer.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-model-'));
@@ -44,15 +44,15 @@ function golden(variant: Variant = 'good', version = '1') {
 describe('parseManifest', () => {
   const good = JSON.parse(makeModel().manifest) as Record<string, unknown>;
   it.each<[string, unknown, string]>([
-    ['no JSON', '{', 'manifest_invalid'],
-    ['no object', '[]', 'manifest_invalid'],
+    ['text that is not JSON', '{', 'manifest_invalid'],
+    ['an array instead of an object', '[]', 'manifest_invalid'],
     ['no columns', { ...good, columns: [] }, 'manifest_invalid'],
     ['no golden rows', { ...good, golden: [] }, 'manifest_invalid'],
     ['a short golden row', { ...good, golden: [{ features: [1], probability: 0.5 }] }, 'manifest_invalid'],
     ['a probability over 1', { ...good, golden: [{ features: [], probability: 2 }] }, 'manifest_invalid'],
     ['a bad checksum', { ...good, sha256: 'abc' }, 'manifest_invalid'],
     ['an unknown column', { ...good, columns: ['no:such'] }, 'unknown_column'],
-  ])('refuses %s', (_name, manifest, code) => {
+  ])('parseManifest rejects a manifest with %s', (_name, manifest, code) => {
     const text = typeof manifest === 'string' ? manifest : JSON.stringify(manifest);
     expect(parseManifest(text)).toMatchObject({ kind: 'fault', code });
   });
@@ -66,13 +66,13 @@ describe.skipIf(!installed)('checkModel', () => {
     ['wrong_shape', 'bad_output'],
     ['unknown_column', 'unknown_column'],
     ['garbage', 'load_failed'],
-  ])('refuses %s with %s', async (variant, code) => {
+  ])('checkModel rejects the model %s with %s', async (variant, code) => {
     const at = join(folder, variant);
     writeModel(at, makeModel(variant));
     expect(await checkModel(at)).toMatchObject({ kind: 'fault', code });
   });
 
-  it.each<Variant>(['good', 'classifier'])('passes %s', async (variant) => {
+  it.each<Variant>(['good', 'classifier'])('checkModel accepts the model %s', async (variant) => {
     const at = join(folder, variant);
     writeModel(at, makeModel(variant));
     const check = await checkModel(at);
@@ -82,7 +82,7 @@ describe.skipIf(!installed)('checkModel', () => {
     expect(await checkModel(join(at, 'model.json'))).toEqual(check);
   });
 
-  it('names what is missing', async () => {
+  it('checkModel names the missing file', async () => {
     expect(await checkModel(join(folder, 'nowhere'))).toMatchObject({ code: 'manifest_missing' });
     const at = join(folder, 'half');
     writeModel(at, makeModel());
@@ -91,28 +91,31 @@ describe.skipIf(!installed)('checkModel', () => {
   });
 });
 
-describe.skipIf(!installed)('the layer', () => {
-  it.each<Variant>(['good', 'classifier'])('answers the golden rows of %s, any number at once', async (variant) => {
-    const layer = await createModelLayer(ready(1, variant));
-    const model = layer.current();
-    const { rows, width, features, expected } = golden(variant);
-    expect(model?.columns.length).toBe(width);
-    const together = await model?.run(features, rows);
-    expect(together?.length).toBe(rows);
-    for (const [i, probability] of expected.entries()) {
-      expect(together?.[i]).toBeCloseTo(probability, 5);
-      const alone = await model?.run(features.subarray(i * width, (i + 1) * width), 1);
-      expect(alone?.[0]).toBeCloseTo(probability, 5);
-    }
-    // A longer buffer than there are rows, and one in shared memory.
-    const long = new Float32Array(new SharedArrayBuffer(64 * width * 4));
-    long.set(features);
-    expect((await model?.run(long, rows))?.[3]).toBeCloseTo(expected[3] ?? NaN, 5);
-    await layer.close();
-  });
+describe.skipIf(!installed)('the model layer', () => {
+  it.each<Variant>(['good', 'classifier'])(
+    'The model %s returns the golden probabilities with any number of rows at once',
+    async (variant) => {
+      const layer = await createModelAsset(ready(1, variant));
+      const model = layer.current();
+      const { rows, width, features, expected } = golden(variant);
+      expect(model?.columns.length).toBe(width);
+      const together = await model?.run(features, rows);
+      expect(together?.length).toBe(rows);
+      for (const [i, probability] of expected.entries()) {
+        expect(together?.[i]).toBeCloseTo(probability, 5);
+        const alone = await model?.run(features.subarray(i * width, (i + 1) * width), 1);
+        expect(alone?.[0]).toBeCloseTo(probability, 5);
+      }
+      // A longer buffer than needed for the rows, and one in shared memory.
+      const long = new Float32Array(new SharedArrayBuffer(64 * width * 4));
+      long.set(features);
+      expect((await model?.run(long, rows))?.[3]).toBeCloseTo(expected[3] ?? NaN, 5);
+      await layer.close();
+    },
+  );
 
-  it('swaps without failing those who hold the old one', async () => {
-    const layer = await createModelLayer(ready(1));
+  it('A swap does not fail batches that hold the old model', async () => {
+    const layer = await createModelAsset(ready(1));
     const old = layer.current();
     await layer.swap(ready(2, 'good', '2'));
     expect(layer.status()).toEqual({ generation: 2, state: 'ok', version: '2', detail: '' });
@@ -127,25 +130,25 @@ describe.skipIf(!installed)('the layer', () => {
   });
 
   it.each<Variant>(['garbage', 'wrong_golden', 'nan_output', 'wrong_shape', 'unknown_column'])(
-    'keeps the old model when %s is swapped in',
+    'A swap to the model %s is refused and keeps the old model',
     async (variant) => {
-      const layer = await createModelLayer(ready(1));
+      const layer = await createModelAsset(ready(1));
       await layer.swap(ready(2, variant));
       expect(layer.status()).toMatchObject({ generation: 2, state: 'ok', version: '1' });
       expect(layer.status().detail).toContain('model.onnx was refused');
       expect(layer.current()?.version).toBe('1');
       await layer.close();
-      const alone = await createModelLayer(ready(1, variant));
+      const alone = await createModelAsset(ready(1, variant));
       expect(alone.status().state).toBe('broken');
       expect(alone.current()).toBeNull();
     },
   );
 
-  it('gives NaN for a row without a sound answer, and is broken after three such runs', async () => {
+  it('A model returns NaN for a row without a valid probability, and is broken after three such runs', async () => {
     const states: string[] = [];
-    const layer = await createModelLayer(ready(1, 'nan_later'), () => states.push(layer.status().state));
+    const layer = await createModelAsset(ready(1, 'nan_later'), () => states.push(layer.status().state));
     const { width, features, rows } = golden('nan_later');
-    // The second row has everything: beyond where the model is sound.
+    // The second row has every feature set: outside of the model's valid range.
     const bad = new Float32Array(2 * width).fill(1, width);
     for (let i = 0; i < 3; i++) {
       const answers = await layer.current()?.run(bad, 2);
@@ -159,8 +162,8 @@ describe.skipIf(!installed)('the layer', () => {
     await layer.close();
   });
 
-  it('is null, and broken after three, when the runtime fails', async () => {
-    const layer = await createModelLayer(ready(1));
+  it('A model returns null when the runtime fails, and is broken after three such runs', async () => {
+    const layer = await createModelAsset(ready(1));
     for (let i = 0; i < 3; i++) expect(await layer.current()?.run(new Float32Array(3), 5)).toBeNull();
     expect(layer.status().state).toBe('broken');
     await layer.close();
@@ -168,8 +171,8 @@ describe.skipIf(!installed)('the layer', () => {
 });
 
 describe('without the runtime', () => {
-  it('is absent and says why', async () => {
-    const layer = await createModelLayer(
+  it('The model is absent without the runtime, and the status names the reason', async () => {
+    const layer = await createModelAsset(
       ready(1),
       () => {},
       () => null,
@@ -183,8 +186,8 @@ describe('without the runtime', () => {
     expect(layer.current()).toBeNull();
   });
 
-  it('needs none for no model', async () => {
-    const layer = await createModelLayer(
+  it('No runtime is needed without a model', async () => {
+    const layer = await createModelAsset(
       NONE,
       () => {},
       () => {

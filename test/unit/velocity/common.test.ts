@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { CustomerNumber, FingerprintHash } from '../../../src/base/brand.ts';
-import type { HistoryEvent, HistoryFacts } from '../../../src/core/history.ts';
-import { DEFAULT_POLICY } from '../../../src/core/policy.ts';
-import { deviceManyEntities } from '../../../src/core/rules/device_many_entities.ts';
-import { deviceNewForEntity } from '../../../src/core/rules/device_new_for_entity.ts';
+import type { CustomerNumber, FingerprintHash } from '../../../src/kernel/brand.ts';
+import type { HistoryEvent, HistoryFacts } from '../../../src/risk/history.ts';
+import { DEFAULT_POLICY } from '../../../src/risk/policy/policy.ts';
+import { deviceManyEntities } from '../../../src/risk/rules/device_many_entities.ts';
+import { deviceNewForEntity } from '../../../src/risk/rules/device_new_for_entity.ts';
 import { FingerprintLookup } from '../../../src/velocity/fingerprint-lookup.ts';
 import { readVelocityStats } from '../../../src/velocity/stats.ts';
 import { facts } from '../../support/facts.ts';
@@ -25,19 +25,19 @@ function firedBy(history: HistoryFacts): string[] {
 }
 
 describe('networks of a fingerprint', () => {
-  test('are counted for 24 h, and over 20 of them make it common', () => {
+  test('Networks of a fingerprint are counted for 24 h, and over 20 of them make it common', () => {
     const world = new World();
     for (let n = 1; n <= 40; n++) {
       const { device } = world.wait(MINUTE).see(phone(n));
       expect(device).toMatchObject({ isCommon: n > 20 });
-      // A sketch counts from 31 on.
+      // A sketch estimates from 31 on.
       expect(Math.abs((device?.networks24h ?? 0) - n)).toBeLessThanOrEqual(n > 30 ? 5 : 0);
     }
     expect(world.see(phone(1)).device?.isCommon).toBe(true);
     expect(world.wait(25 * HOUR).see(phone(1)).device).toMatchObject({ networks24h: 1, isCommon: false });
   });
 
-  test('of over 100 in 30 days make it common, on days with few of them too', () => {
+  test('Over 100 networks in 30 days make a fingerprint common, even on days with few of them', () => {
     const world = new World();
     let device: HistoryFacts['device'] = null;
     for (let day = 0; day < 12; day++) {
@@ -49,7 +49,7 @@ describe('networks of a fingerprint', () => {
     expect(world.wait(31 * DAY).see(phone(1)).device?.isCommon).toBe(false);
   });
 
-  test('take no further record of a device that stays in one', () => {
+  test('A device that stays in one network needs no further record', () => {
     const world = new World();
     world.see(phone(1));
     const { used } = readVelocityStats(world.memory);
@@ -58,7 +58,7 @@ describe('networks of a fingerprint', () => {
     expect(world.see(phone(1, { networks: null })).device?.networks24h).toBe(1);
   });
 
-  test('and days are counted', () => {
+  test('The days of a fingerprint are counted', () => {
     const world = new World();
     for (const days of [1, 2, 3]) {
       expect(world.see(phone(1)).device?.days).toBe(days);
@@ -67,14 +67,14 @@ describe('networks of a fingerprint', () => {
     }
   });
 
-  test('belong to one customer and one kind of key', () => {
+  test('Networks of a fingerprint are counted per customer and kind of key', () => {
     const world = new World();
     for (let n = 1; n <= 30; n++) world.see(phone(n));
     expect(world.see(phone(1, { customer: 8 as CustomerNumber })).device?.networks24h).toBe(1);
     expect(world.see(phone(1, { publicKey: true })).device?.networks24h).toBe(1);
   });
 
-  test('are read by others without a change of what is known', () => {
+  test('Reading the networks of a fingerprint from another thread changes nothing', () => {
     const world = new World();
     const lookup = new FingerprintLookup(world.memory);
     expect(lookup.find(CUSTOMER, MODEL, world.nowMs)).toMatchObject({ isSeen: false, networks24h: 0, isCommon: false });
@@ -89,7 +89,7 @@ describe('networks of a fingerprint', () => {
 });
 
 describe('honest people with phones of the same model', () => {
-  test('200 of them with 3 models fire no rule about devices', () => {
+  test('200 honest people with phones of 3 models fire no rule about devices', () => {
     const world = new World(16 * 2 ** 20);
     const fired = new Set<string>();
     for (let day = 0; day < 3; day++) {
@@ -102,12 +102,12 @@ describe('honest people with phones of the same model', () => {
       }
       world.wait(8 * HOUR);
     }
-    // A phone of a model that is not common yet is new to who had another; that alone weighs .15.
+    // A phone of a model that is not common yet is new for an owner who had another one; that alone weighs .15.
     fired.delete('device_new_for_entity');
     expect([...fired]).toEqual([]);
   });
 
-  test('a device with many accounts in one network is still told', () => {
+  test('A device with many accounts in one network still fires its rule', () => {
     const world = new World();
     for (let n = 1; n <= 5; n++) expect(firedBy(world.see(phone(1, { entities: users(`u${n}`) })))).toEqual([]);
     expect(firedBy(world.see(phone(1, { entities: users('u6') })))).toEqual(['device_many_entities']);

@@ -7,14 +7,14 @@ describe('countries of an account', () => {
   const words = new Uint32Array(1);
   const known = (): boolean[] => [DE, FR, JP].map((code) => countryFamiliarity(words[0] ?? 0, code) === 'known');
 
-  it('are unknown before the first, and where an event has none', () => {
+  it('Countries of an account are unknown before the first one, and for an event without a country', () => {
     expect(countryFamiliarity(0, DE)).toBe('unknown');
     addCountry(words, 0, DE);
     expect(countryFamiliarity(words[0] ?? 0, 0)).toBe('unknown');
     expect(countryFamiliarity(words[0] ?? 0, FR)).toBe('new');
   });
 
-  it('are two, and a third takes the place of the one that was used less', () => {
+  it('An account has two countries, and a third replaces the less used one', () => {
     for (let n = 0; n < 100; n++) addCountry(words, 0, DE);
     addCountry(words, 0, FR);
     expect(known()).toEqual([true, true, false]);
@@ -22,7 +22,7 @@ describe('countries of an account', () => {
     expect(known()).toEqual([true, false, true]);
   });
 
-  it('go when their sessions are taken back, and no others', () => {
+  it('Reverting the sessions of a country removes it and no other', () => {
     removeCountry(words, 0, FR);
     removeCountry(words, 0, JP);
     expect(known()).toEqual([true, false, false]);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { CustomerNumber } from '../../../src/base/brand.ts';
-import type { ContextHistory, HistoryEvent } from '../../../src/core/history.ts';
-import type { Outcome } from '../../../src/core/outcome.ts';
+import type { CustomerNumber } from '../../../src/kernel/brand.ts';
+import type { ContextHistory, HistoryEvent } from '../../../src/risk/history.ts';
+import type { Outcome } from '../../../src/risk/event-outcome.ts';
 import { LocalVelocity } from '../../../src/velocity/local-velocity.ts';
 import { readVelocityStats } from '../../../src/velocity/stats.ts';
 import { BERLIN, DAY, HOUR, LISBON, MINUTE, MUNICH, networksOf, users, World } from './events.ts';
@@ -55,33 +55,33 @@ function settle(world: World, fields: Partial<HistoryEvent>, outcome: Outcome, b
 }
 
 describe('contexts of an account', () => {
-  test('are unknown at the first session, and those of the first session are known at once', () => {
+  test('The context of an account is unknown in its first session, which is then known at once', () => {
     const world = new World();
     expect(world.see(HOME).context).toBeNull();
     expect(contextOf(world.wait(MINUTE), HOME)).toMatchObject({ sessions: 1, device: 'known', network: 'known' });
   });
 
-  test('are not judged in the first 30 min', () => {
+  test('The context of an account is not rated in its first 30 min', () => {
     const world = new World();
     world.see(HOME);
     expect(contextOf(world.wait(29 * MINUTE), THIEF).ratio).toBe(0);
     expect(contextOf(world.wait(MINUTE), THIEF).ratio).toBeCloseTo(2 * Math.log10(3));
   });
 
-  test('count a session once', () => {
+  test('The contexts of an account count a session once', () => {
     const world = owned(5);
     const one = session();
     for (let n = 0; n < 4; n++) world.see({ ...HOME, ...one });
     expect(contextOf(world, HOME).sessions).toBe(6);
   });
 
-  test('of a stranger are unlike the account by both agent and place', () => {
+  test('The context of a thief is unlike the account by both agent and location', () => {
     const thief = contextOf(owned(10), THIEF);
     expect(thief).toMatchObject({ device: 'new', exactAgent: 'new', agent: 'new', network: 'new', place: 'new' });
     expect(thief.ratio).toBeCloseTo(2 * Math.log10(21));
   });
 
-  test('of a stranger with the same kind of agent weigh that agent by how common it is', () => {
+  test('The context of a thief with the same kind of agent weighs that agent by how common it is', () => {
     const world = owned(10);
     for (let n = 0; n < 90; n++) {
       world.see({
@@ -97,13 +97,13 @@ describe('contexts of an account', () => {
     expect(ratio).toBeCloseTo(Math.log10(21) + Math.log10((0.1 * 10.5) / 10.05), 1);
   });
 
-  test('of the owner with the same phone on a journey end at .5', () => {
+  test('The context ratio of a travelling owner with the same phone is at most .5', () => {
     const traveller = contextOf(owned(30), { ...HOME, networks: networksOf('91.7.7.7'), place: LISBON });
     expect(traveller).toMatchObject({ device: 'known', network: 'new', place: 'new' });
     expect(traveller.ratio).toBeLessThanOrEqual(0.5);
   });
 
-  test('of a new phone at home have one new thing, and no ratio', () => {
+  test('A new phone at home is one new attribute, and its ratio is 0', () => {
     expect(contextOf(owned(30), { ...HOME, device: 'phone 2', agentHash: 20, exactAgentHash: 2_000 })).toMatchObject({
       device: 'new',
       network: 'known',
@@ -112,7 +112,7 @@ describe('contexts of an account', () => {
     });
   });
 
-  test('that are unlike the account are not learned by coming twice, but after a day', () => {
+  test('A context unlike the account becomes known after a day, and not by a second visit', () => {
     const world = owned(10);
     const first = contextOf(world, THIEF).ratio;
     expect(contextOf(world.wait(HOUR), THIEF)).toMatchObject({ device: 'new', network: 'new', ratio: first });
@@ -121,7 +121,7 @@ describe('contexts of an account', () => {
     expect(contextOf(world.wait(DAY), THIEF)).toMatchObject({ device: 'known', network: 'known' });
   });
 
-  test('become known at once by a challenge that was passed, and not by a success', () => {
+  test('A new context becomes known at once by a passed challenge, but not by a successful login', () => {
     const world = owned(10);
     const one = { ...THIEF, ...session() };
     settle(world, one, 'succeeded');
@@ -130,21 +130,24 @@ describe('contexts of an account', () => {
     expect(contextOf(world, THIEF)).toMatchObject({ device: 'known', network: 'known', place: 'known', ratio: 0 });
   });
 
-  test('become known at once by an event that brings the challenge it passed', () => {
+  test('A new context becomes known at once by an event that reports its own passed challenge', () => {
     const world = owned(10);
     expect(contextOf(world, { ...THIEF, outcome: 'challenge_passed' })).toMatchObject({ device: 'known', ratio: 0 });
   });
 
-  test.each(['reported later', 'in the event'])('are not learned of a failed login, %s', (when) => {
-    const world = new World();
-    if (when === 'in the event') world.see({ ...THIEF, ...session(), outcome: 'failed' });
-    else settle(world, { ...THIEF, ...session() }, 'failed');
-    expect(world.wait(HOUR).see({ ...HOME, ...session() }).context).toBeNull();
-    expect(contextOf(world.wait(HOUR), HOME)).toMatchObject({ sessions: 1, device: 'known' });
-    expect(contextOf(world, THIEF)).toMatchObject({ device: 'new', agent: 'new', place: 'new' });
-  });
+  test.each(['reported later', 'in the event'])(
+    'The context of a failed login is not learned if the failure is %s',
+    (when) => {
+      const world = new World();
+      if (when === 'in the event') world.see({ ...THIEF, ...session(), outcome: 'failed' });
+      else settle(world, { ...THIEF, ...session() }, 'failed');
+      expect(world.wait(HOUR).see({ ...HOME, ...session() }).context).toBeNull();
+      expect(contextOf(world.wait(HOUR), HOME)).toMatchObject({ sessions: 1, device: 'known' });
+      expect(contextOf(world, THIEF)).toMatchObject({ device: 'new', agent: 'new', place: 'new' });
+    },
+  );
 
-  test('outlast a crowd of strangers', () => {
+  test('Known contexts survive a crowd of thieves', () => {
     const world = owned(10);
     for (let n = 0; n < 200; n++) {
       world.see({
@@ -163,7 +166,7 @@ describe('contexts of an account', () => {
     });
   });
 
-  test('belong to the e-mail address where there is one, whatever stands before it', () => {
+  test('Contexts belong to the e-mail address if there is one, whatever entity precedes it', () => {
     const world = new World();
     const email = { name: 'email', value: 'anna@example.com' };
     for (let n = 0; n < 5; n++) {
@@ -176,7 +179,7 @@ describe('contexts of an account', () => {
     });
   });
 
-  test('are the same for all that share the table, and apart for customers and kinds of key', () => {
+  test('Contexts are shared by all instances over one table, and separate for customers and kinds of key', () => {
     const world = owned(5);
     const other = new LocalVelocity(world.memory);
     const seen = (fields: Partial<HistoryEvent>) =>
@@ -200,7 +203,7 @@ describe('contexts of an account', () => {
     expect(seen({ customer: 8 as CustomerNumber })).toBeNull();
   });
 
-  test('take one record an account, whatever it is called, and none of who only looks around', () => {
+  test('The contexts of an account take one record, however many names it has, and visitors without an account take none', () => {
     const used = (fields: Partial<HistoryEvent>): number => {
       const world = new World();
       world.see({ ...HOME, eventType: 'search', ...fields });
@@ -208,8 +211,8 @@ describe('contexts of an account', () => {
       world.see({ ...HOME, ...fields });
       return readVelocityStats(world.memory).used - before;
     };
-    // And of the customer five of its population (the number of its sessions, and two rows for agent and place), and up to three of its
-    // crowds, which are there after the first login.
+    // The customer takes further records: five for its population (the number of its sessions, and two rows each for agent and location),
+    // and up to three for its crowds, which exist after the first login.
     const two = [
       { name: 'user_id', value: 'u1' },
       { name: 'email', value: 'a@example.com' },
@@ -224,7 +227,7 @@ describe('a session that leaves its origin', () => {
   const safari = { agent: { browser: 'safari', system: 'ios' } } as const;
   const away = { networks: networksOf('91.7.7.7') };
 
-  test('has both another browser or system and another region than at first', () => {
+  test('A session has left its origin if both the browser or system and the region changed', () => {
     const world = new World();
     const left = (fields: Partial<HistoryEvent>) => world.wait(MINUTE).see(fields).session.leftItsOrigin;
     expect(left(chrome)).toBe(false);
@@ -236,7 +239,7 @@ describe('a session that leaves its origin', () => {
     expect(left({ ...safari, networks: null })).toBe(false);
   });
 
-  test('is that of the first event that says', () => {
+  test('The origin of a session is that of the first event with a known origin', () => {
     const world = new World();
     const left = (fields: Partial<HistoryEvent>) => world.wait(MINUTE).see(fields).session.leftItsOrigin;
     expect(left({ agent: null, networks: null })).toBe(false);
@@ -246,7 +249,7 @@ describe('a session that leaves its origin', () => {
 });
 
 describe('networks of a device', () => {
-  test('are counted for 24 h', () => {
+  test('Networks of a device are counted for 24 h', () => {
     const world = new World();
     let n = 0;
     const count = (host: string) =>
@@ -256,7 +259,7 @@ describe('networks of a device', () => {
     expect(count('81.1.4.1')).toBe(1);
   });
 
-  test('are not counted while one person alone has it', () => {
+  test('Networks of a device are not counted while only one person uses it', () => {
     const world = new World();
     const count = (host: string, name = 'owner') =>
       world.see({ networks: networksOf(host), entities: users(name) }).device?.networks24h;

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { MailKey } from '../../../src/core/crowds.ts';
-import type { HistoryEvent, HistoryFacts } from '../../../src/core/history.ts';
+import type { CrowdHistory, MailKey } from '../../../src/risk/crowds.ts';
+import type { HistoryEvent, HistoryFacts } from '../../../src/risk/history.ts';
 import { readVelocityStats } from '../../../src/velocity/stats.ts';
 import { DAY, event, HOUR, MINUTE, networksOf, SECOND, users, World } from './events.ts';
 
 let serial = 0;
 
-/** Somebody never seen, in a session of their own. */
+/** An account that was never seen, in its own session. */
 function stranger(host: string, fields: Partial<HistoryEvent> = {}): Partial<HistoryEvent> {
   serial++;
   return {
@@ -20,7 +20,7 @@ function stranger(host: string, fields: Partial<HistoryEvent> = {}): Partial<His
   };
 }
 
-/** An address in a /24 of its own. */
+/** An address in its own /24. */
 const hostAt = (n: number): string => `81.${100 + Math.floor(n / 250)}.${n % 250}.7`;
 
 function crowdOf(facts: HistoryFacts) {
@@ -34,7 +34,7 @@ const mail = (spelling: string, canonical: string): MailKey => ({
   registrable: canonical.slice(canonical.indexOf('@') + 1),
 });
 
-/** A customer of some days, whose ten known people log in once an hour, one stranger among them. */
+/** A customer of some days, whose ten known accounts log in once an hour, with one unknown account among them. */
 function oldCustomer(days = 3): World {
   const world = new World(8 * 2 ** 20);
   for (let hour = 0; hour < days * 24; hour++) {
@@ -52,8 +52,8 @@ function oldCustomer(days = 3): World {
   return world;
 }
 
-describe('surges of strangers', () => {
-  it('count networks and not logins, and slide', () => {
+describe('surges of unknown accounts', () => {
+  it('A surge of unknown accounts counts networks and not logins, in a sliding window', () => {
     const world = new World();
     const surges: unknown[] = [];
     for (let n = 0; n < 12; n++) surges.push(crowdOf(world.see(stranger(hostAt(n >> 1)))).surge?.networks);
@@ -62,7 +62,7 @@ describe('surges of strangers', () => {
     expect(crowdOf(world.see(stranger(hostAt(50)))).surge?.networks).toBe(1);
   });
 
-  it('leave out accounts that were seen, and are apart by the kind of key', () => {
+  it('A surge excludes known accounts, and counts public and secret keys separately', () => {
     const world = new World();
     const known = { eventType: 'login', entities: users('u1') };
     world.see(known);
@@ -71,7 +71,7 @@ describe('surges of strangers', () => {
     expect(crowdOf(world.see(stranger(hostAt(9), { publicKey: true }))).surge?.networks).toBe(1);
   });
 
-  it('count sign-ups in 1 h, and how long the customer is known', () => {
+  it('A surge counts sign-ups in 1 h and returns the age of the customer', () => {
     const world = new World();
     for (let n = 0; n < 20; n++) world.see(stranger(hostAt(n), { eventType: 'signup' }));
     world.wait(59 * MINUTE);
@@ -80,7 +80,7 @@ describe('surges of strangers', () => {
     expect(last.customerAgeSeconds).toBe(59 * 60);
   });
 
-  it('know what is usual at this hour', () => {
+  it('A surge is compared with the usual number at this hour', () => {
     const world = new World(8 * 2 ** 20);
     const at = (day: number, minute: number): number => Date.UTC(2026, 10, 1 + day, 9, minute);
     for (let day = 0; day < 5; day++) {
@@ -98,19 +98,19 @@ describe('surges of strangers', () => {
   });
 });
 
-describe('agents of strangers', () => {
-  it('are compared with the share among people who are known', () => {
+describe('agents of unknown accounts', () => {
+  it('The agent of unknown accounts is compared with its share among known accounts', () => {
     const world = oldCustomer(3);
     const tool = 123_456_789;
     let last = null;
     for (let n = 0; n < 12; n++) last = crowdOf(world.see(stranger(hostAt(n), { agentLanguageHash: tool }))).agent;
     expect(last).toMatchObject({ networks1h: 12, usualShare: 0 });
     expect(last?.share).toBeGreaterThan(0.9);
-    // Everybody known has that one.
+    // All known accounts have that agent.
     expect(crowdOf(world.see(stranger(hostAt(40)))).agent).toBeNull();
   });
 
-  it('have no usual share before 50 logins of known people, and strangers give none', () => {
+  it('An agent has no usual share before 50 logins of known accounts, and unknown ones add none', () => {
     const world = new World();
     for (let n = 0; n < 100; n++) {
       expect(crowdOf(world.see(stranger(hostAt(n)))).agent).toBeNull();
@@ -119,7 +119,7 @@ describe('agents of strangers', () => {
 });
 
 describe('logins of an account', () => {
-  it('count from the second in 1 h on, exactly, whatever the network', () => {
+  it('Logins of an account count exactly from the second in 1 h on, on any network', () => {
     const world = new World();
     const login = (n: number) =>
       crowdOf(world.see(stranger(hostAt(n), { entities: users('victim') }))).account?.logins1h ?? null;
@@ -128,22 +128,22 @@ describe('logins of an account', () => {
     expect(login(20)).toBeNull();
   });
 
-  it('need no record of people who log in once an hour', () => {
+  it('People who log in once an hour need no record of logins', () => {
     const world = new World();
-    // What the customer itself needs is made by others.
+    // Creates the records that the customer itself needs.
     for (const name of ['b', 'c', 'd', 'a', 'b', 'c', 'd', 'b', 'c', 'd']) {
       world.wait(2 * HOUR).see(stranger(hostAt(0), { entities: users(name) }));
     }
     world.wait(2 * HOUR);
     const { made } = readVelocityStats(world.memory);
     expect(crowdOf(world.see(stranger(hostAt(0), { entities: users('a'), sessionId: 's' }))).account).toBeNull();
-    // Its session, and a record of cells at most.
+    // Its session, and at most one record of cells.
     expect(readVelocityStats(world.memory).made - made).toBeLessThanOrEqual(2);
   });
 });
 
-describe('strangers at an address', () => {
-  it('count over a day, beside all logins and the usual share of the customer', () => {
+describe('unknown accounts at an address', () => {
+  it('Unknown accounts at an address are counted over a day, with all logins and the usual share of the customer', () => {
     const world = oldCustomer(3);
     let last = null;
     for (let n = 0; n < 20; n++) {
@@ -157,15 +157,15 @@ describe('strangers at an address', () => {
     expect(again.address).toMatchObject({ strangers24h: 20, logins24h: 21 });
   });
 
-  it('are all of a new customer, so nothing stands out', () => {
+  it('All accounts of a new customer are unknown, so the usual share is 1 and no address stands out', () => {
     const world = new World();
     for (let n = 0; n < 30; n++) world.see(stranger('81.9.9.9'));
     expect(crowdOf(world.see(stranger('81.9.9.9'))).address?.usualShare).toBe(1);
   });
 });
 
-describe('cold logins of a network', () => {
-  it('count from the second on, with their addresses, over 1 h', () => {
+describe('cold-start logins of a network', () => {
+  it('Cold-start logins of a network count from the second on, with their addresses, over 1 h', () => {
     const world = oldCustomer(2);
     let last = null;
     for (let n = 0; n < 24; n++) last = crowdOf(world.see(stranger(`81.9.9.${n % 6}`))).network;
@@ -175,9 +175,21 @@ describe('cold logins of a network', () => {
     expect(crowdOf(world.see({ ...known, sessionId: 'a' })).network).toMatchObject({ cold1h: 25 });
     expect(crowdOf(world.see({ ...known, sessionId: 'b' })).network).toMatchObject({ cold1h: 25, logins1h: 26 });
   });
+
+  it('A network counts outcomes, in the request or reported later, once it has a record', () => {
+    const world = new World();
+    let last: CrowdHistory['network'] = null;
+    for (let n = 0; n < 12; n++)
+      last = crowdOf(world.see(stranger(`81.9.9.${n % 6}`, { outcome: n === 11 ? 'succeeded' : 'failed' }))).network;
+    // The first one was counted before there was a record; the outcome of the present event counts from the next event on.
+    expect(last).toMatchObject({ cold1h: 12, failed1h: 10, succeeded1h: 0 });
+    expect(crowdOf(world.see(stranger('81.9.9.1'))).network).toMatchObject({ failed1h: 10, succeeded1h: 1 });
+    world.wait(2 * HOUR);
+    expect(crowdOf(world.see(stranger('81.9.9.1'))).network).toBeNull();
+  });
 });
 
-describe('a cold login', () => {
+describe('a cold-start login', () => {
   const after = (pages: number, ms: number, entities: HistoryEvent['entities'] = []): number => {
     const world = new World();
     for (let n = 0; n < 20; n++) {
@@ -189,14 +201,14 @@ describe('a cold login', () => {
     return world.see(stranger('81.9.9.9', { eventType: 'search' })).ip?.coldLogins10m ?? 0;
   };
 
-  it('may follow 3 events without an entity within 2 min', () => {
+  it('A cold-start login may follow up to 3 events without an entity within 2 min', () => {
     expect(after(0, 0)).toBe(20);
     expect(after(3, SECOND)).toBe(20);
     expect(after(4, SECOND)).toBe(0);
     expect(after(1, SECOND, users('known'))).toBe(0);
   });
 
-  it('is none after 2 min', () => {
+  it('A login is no cold start if its session began over 2 min before', () => {
     const world = new World();
     const one = stranger('81.9.9.9');
     world.see({ ...one, eventType: 'search', entities: [] });
@@ -204,7 +216,7 @@ describe('a cold login', () => {
     expect(world.see(one).ip?.coldLogins10m).toBe(0);
   });
 
-  it('makes its session a cold one, which counted before', () => {
+  it('A cold-start login makes its session cold, even if it was counted as warm before', () => {
     const world = new World();
     let last = world.see();
     for (let n = 0; n < 12; n++) {
@@ -217,7 +229,7 @@ describe('a cold login', () => {
 });
 
 describe('mail', () => {
-  it('domains are new for who knew others, and count networks of sign-ups', () => {
+  it('A mail domain is new only for customers that knew others, and counts networks of sign-ups', () => {
     const world = new World();
     const signup = (n: number) =>
       crowdOf(
@@ -232,7 +244,7 @@ describe('mail', () => {
     expect(signup(8)?.networks3d).toBe(0);
   });
 
-  it('is known by the login of a new account, and not asked for by others', () => {
+  it('A mail domain is recorded by the login of a new account, and not read for other accounts', () => {
     const world = new World();
     const one = { mail: mail('a@firm.example', 'a@firm.example'), entities: users('a') };
     expect(crowdOf(world.see(stranger(hostAt(0), one))).mailDomain).toBeNull();
@@ -241,7 +253,7 @@ describe('mail', () => {
     expect(crowdOf(world.see(later)).mailDomain?.knownForSeconds).toBe(86_400);
   });
 
-  it('spellings of a mailbox count over 30 days, without a record for the plain one', () => {
+  it('Spellings of a mailbox are counted over 30 days, and the plain spelling needs no record', () => {
     const world = new World();
     const spell = (spelling: string) =>
       crowdOf(world.see(stranger(hostAt(serial % 9), { eventType: 'signup', mail: mail(spelling, 'ab@gmail.com') })))
@@ -264,15 +276,15 @@ describe('values of an actor', () => {
       entities: [...users(person), { name: 'card', value: card }],
     }).values;
 
-  it('count by person, by session, by device and by address', () => {
+  it('Payment values count by person, by session, by device and by address', () => {
     const world = new World();
     for (let n = 0; n < 4; n++) {
       const found = pay(world, `card-${n}`, { sessionId: `s${n}`, device: null, networks: networksOf(hostAt(n)) }, 'p');
       expect(found).toMatchObject({ actor: 'person', ofActor24h: n + 1, ofAddress24h: 0 });
     }
-    // Who changes the name at each card is told by the session's second payment on.
+    // A session that changes the name at each card is counted from its second payment on.
     for (let n = 0; n < 5; n++) {
-      const found = pay(world, `card-1${n}`, { sessionId: 'one', device: null, networks: null }, `p1${n}`);
+      const found = pay(world, `card-1${n}`, { sessionId: 'one', device: null, networks: null }, `payer-${n}`);
       expect(found).toMatchObject({ ofActor24h: Math.max(1, n), ofAddress24h: 0 });
     }
     for (let n = 0; n < 4; n++) {
@@ -304,7 +316,27 @@ describe('values of an actor', () => {
     }
   });
 
-  it('are the same card again and again, and forgotten after a day', () => {
+  it('The payment values of a person need no record until the second value, and each counts once, including the first', () => {
+    const counts = (world: World, cards: string, person: string) =>
+      cards.split('').map((card, n) => {
+        const visit = { sessionId: `${person}-${n}`, device: null, networks: networksOf(hostAt(n)) };
+        return pay(world, card, visit, person)?.ofActor24h;
+      });
+    const world = new World();
+    expect(counts(world, 'abacabcd', 'one')).toEqual([1, 2, 2, 3, 3, 3, 3, 4]);
+    expect(counts(world, 'aaab', 'another')).toEqual([1, 1, 1, 2]);
+    const recordsFor = (cards: string): number => {
+      const fresh = new World();
+      for (let n = 0; n < 8; n++) counts(fresh, cards, `payer-${n}`);
+      return readVelocityStats(fresh.memory).made;
+    };
+    // Eight sets of values, one per person, and one record for the second card, a separate entity; one of them may share a cell.
+    const more = recordsFor('ab') - recordsFor('aa');
+    expect(more).toBeGreaterThanOrEqual(8);
+    expect(more).toBeLessThanOrEqual(9);
+  });
+
+  it('The same card counts once however often it pays, and is forgotten after a day', () => {
     const world = new World();
     for (let n = 0; n < 9; n++) expect(pay(world, 'mine', {}, 'p')?.ofActor24h).toBe(1);
     world.wait(DAY);
@@ -314,7 +346,7 @@ describe('values of an actor', () => {
 });
 
 describe('sign-ups of a network', () => {
-  it('count from the second on, with their addresses and the networks of all sign-ups', () => {
+  it('Sign-ups of a network count from the second on, with their addresses and the networks of all sign-ups', () => {
     const world = new World();
     const signUp = (host: string) => crowdOf(world.see(stranger(host, { eventType: 'signup' }))).signups;
     expect(signUp('81.9.9.1')).toBeNull();
@@ -327,8 +359,8 @@ describe('sign-ups of a network', () => {
   });
 });
 
-describe('networks of strangers who are asked for a code', () => {
-  it('are counted apart from those of logins, and only for events that name an account', () => {
+describe('networks of unknown accounts that are asked for a code', () => {
+  it('Networks of code requests are counted separately from those of logins, and only for events that name an account', () => {
     const world = oldCustomer(3);
     const ask = (n: number, fields = {}) =>
       world.see(stranger(hostAt(n), { eventType: 'password_reset', ...fields })).crowd;
@@ -340,7 +372,7 @@ describe('networks of strangers who are asked for a code', () => {
 });
 
 describe('pages of a session', () => {
-  it('count from the 16th on: exactly those of 10 min and of 1 h', () => {
+  it('Pages of a session count exactly from the 16th on, for 10 min and for 1 h', () => {
     const world = new World();
     const pages: unknown[] = [];
     for (let n = 0; n < 120; n++) pages.push(world.wait(SECOND).see().session.pages?.events10m ?? null);
@@ -354,7 +386,7 @@ describe('pages of a session', () => {
 });
 
 describe('bytes', () => {
-  it('grow by a context and under a tenth for people who come once, and by nothing for those who come again', () => {
+  it('The table grows by under 5.5 records for each new person, and by under 1.05 for each returning one', () => {
     const world = new World(64 * 2 ** 20);
     const people = 20_000;
     const visit = (n: number, day: number): HistoryEvent =>
@@ -369,7 +401,7 @@ describe('bytes', () => {
       });
     const made = (): number => readVelocityStats(world.memory).made;
     for (let n = 0; n < people; n++) world.velocity.observe([visit(n, 0)]);
-    // Session, address, entity, the set of the cold event, and the account's contexts: five each. The device is one for all.
+    // Five records per person: session, address, entity, the set of the cold-start event, and the account's contexts. All share one device.
     const first = made() / people;
     expect(first).toBeLessThan(5.5);
     world.wait(DAY);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { CustomerNumber } from '../../../src/base/brand.ts';
-import type { EntityHistory, HistoryEvent } from '../../../src/core/history.ts';
+import type { CustomerNumber } from '../../../src/kernel/brand.ts';
+import type { EntityHistory, HistoryEvent } from '../../../src/risk/history.ts';
 import {
   BERLIN,
   DAY,
@@ -23,7 +23,7 @@ function entityOf(world: World, fields: Partial<HistoryEvent> = {}): EntityHisto
 }
 
 describe('the entity', () => {
-  test('is known since it was first seen', () => {
+  test('The age of an entity counts from when it was first seen', () => {
     const world = new World();
     expect(entityOf(world)).toMatchObject({
       name: 'user_id',
@@ -36,13 +36,13 @@ describe('the entity', () => {
     expect(entityOf(world.wait(31 * DAY)).knownForSeconds).toBe(0);
   });
 
-  test('counts decisions of one minute, 21 among them', () => {
+  test('The entity counts decisions of one minute, up to and beyond the threshold of 20', () => {
     const world = new World();
     for (let n = 1; n <= 21; n++) expect(entityOf(world.wait(2 * SECOND)).decisions1m).toBe(n);
     expect(entityOf(world.wait(MINUTE + 7 * SECOND)).decisions1m).toBe(1);
   });
 
-  test('counts payments of one hour over its sessions', () => {
+  test('The entity counts payments of one hour over all its sessions', () => {
     const world = new World();
     for (let n = 1; n <= 12; n++) {
       expect(entityOf(world.wait(4 * MINUTE), { sessionId: `s${n}`, eventType: 'payment' }).payments1h).toBe(n);
@@ -51,7 +51,7 @@ describe('the entity', () => {
     expect(entityOf(world.wait(17 * MINUTE)).payments1h).toBe(11);
   });
 
-  test('counts devices of a day, and tells those that are new to it', () => {
+  test('The entity counts devices of a day and detects those that are new to it', () => {
     const world = new World();
     for (let n = 1; n <= 20; n++) {
       expect(entityOf(world.wait(MINUTE), { device: `d${n}` })).toMatchObject({ devices24h: n, deviceIsNew: true });
@@ -64,7 +64,7 @@ describe('the entity', () => {
     expect(entityOf(world.wait(3 * DAY), { device: 'd7' })).toMatchObject({ deviceIsNew: true });
   });
 
-  test('counts networks of one hour', () => {
+  test('The entity counts networks of one hour', () => {
     const world = new World();
     for (let n = 1; n <= 20; n++) {
       expect(entityOf(world.wait(MINUTE), { networks: networksOf(`81.2.${n}.1`) }).networks1h).toBe(n);
@@ -73,7 +73,7 @@ describe('the entity', () => {
     expect(entityOf(world.wait(HOUR), { networks: networksOf('81.2.1.1') }).networks1h).toBe(1);
   });
 
-  test('counts countries of a day, without places too', () => {
+  test('The entity counts countries of a day, also without locations', () => {
     const world = new World();
     const countries = ['DE', 'PT', 'FR', 'ES', 'IT'];
     countries.forEach((country, n) => {
@@ -81,28 +81,28 @@ describe('the entity', () => {
     });
     expect(entityOf(world, { country: null, place: null }).countries24h).toBe(5);
     expect(entityOf(world, { country: 'DE', place: null }).countries24h).toBe(5);
-    // All but Germany were seen a day ago.
+    // All except Germany were seen a day ago.
     expect(entityOf(world.wait(23 * HOUR), { country: null, place: null }).countries24h).toBe(2);
     expect(entityOf(world.wait(HOUR), { country: 'PT', place: null }).countries24h).toBe(1);
     expect(entityOf(world, { country: 'DE', place: null }).countries24h).toBe(2);
   });
 
-  test('is counted once for each of the first 8 of a request', () => {
+  test('Each of the first 8 entities of a request is counted once', () => {
     const entities = Array.from({ length: 12 }, (_, n) => ({ name: `name_${n}`, value: 'v' }));
     expect(new World().see({ entities }).entities.map(({ name }) => name)).toEqual(
       entities.slice(0, 8).map(({ name }) => name),
     );
   });
 
-  test('is another one under another name', () => {
+  test('The same value under another key name is another entity', () => {
     const world = new World();
     world.see({ entities: [{ name: 'user_id', value: 'x' }] });
     expect(entityOf(world, { entities: [{ name: 'email', value: 'x' }] }).decisions1m).toBe(1);
   });
 });
 
-describe('places', () => {
-  test('are those elsewhere, newest first, with what is known of them', () => {
+describe('locations', () => {
+  test('The history lists the other locations of an entity, newest first, with their details', () => {
     const world = new World();
     expect(entityOf(world, { sessionId: 'a' }).places).toEqual([]);
     world.wait(2 * HOUR);
@@ -118,14 +118,14 @@ describe('places', () => {
     ]);
   });
 
-  test('within 50 km are one, which is refreshed', () => {
+  test('Locations within 50 km are one, which is refreshed', () => {
     const world = new World();
     world.see({ place: BERLIN });
     expect(entityOf(world.wait(HOUR), { place: POTSDAM }).places).toEqual([]);
     expect(entityOf(world.wait(HOUR), { place: LISBON }).places).toMatchObject([{ ageSeconds: 3_600 }]);
   });
 
-  test('are five at most, the last ones', () => {
+  test('The history keeps at most the last five locations', () => {
     const world = new World();
     for (let n = 0; n < 8; n++) {
       world.wait(HOUR).see({ place: { latitude: n * 5, longitude: 0, accuracyKm: 1 } });
@@ -135,7 +135,7 @@ describe('places', () => {
     expect(Math.round(places[0]?.latitude ?? 0)).toBe(30);
   });
 
-  test('are familiar a day after they were first seen, and up to 100 km around', () => {
+  test('A location is familiar a day after it was first seen, and up to 100 km around it', () => {
     const world = new World();
     world.see();
     expect(entityOf(world.wait(23 * HOUR)).placeIsFamiliar).toBe(false);
@@ -146,20 +146,20 @@ describe('places', () => {
     expect(entityOf(world, { place: null })).toMatchObject({ placeIsFamiliar: false, places: [] });
   });
 
-  test('on both sides of the date line are near', () => {
+  test('Locations on both sides of the date line are near each other', () => {
     const world = new World();
     world.see({ place: { latitude: 0, longitude: 179.9, accuracyKm: 1 } });
     expect(entityOf(world, { place: { latitude: 0, longitude: -179.9, accuracyKm: 1 } }).places).toEqual([]);
   });
 
-  test('are forgotten after 30 days', () => {
+  test('Locations are forgotten after 30 days', () => {
     const world = new World();
     world.see({ place: BERLIN });
     for (let n = 0; n < 31; n++) world.wait(DAY).see({ place: LISBON });
     expect(entityOf(world, { place: LISBON }).places).toEqual([]);
   });
 
-  test('of coordinates that are none do no harm', () => {
+  test('Invalid coordinates of a location do no harm', () => {
     const world = new World();
     for (const latitude of [Number.NaN, Infinity, -1e9]) {
       expect(() => world.see({ place: { latitude, longitude: latitude, accuracyKm: latitude } })).not.toThrow();
@@ -168,11 +168,11 @@ describe('places', () => {
 });
 
 describe('the device', () => {
-  test('is nothing without a collector’s fingerprint', () => {
+  test("The device history is null without a collector's fingerprint", () => {
     expect(new World().see({ device: null }).device).toBeNull();
   });
 
-  test('counts entities of a day by the name of their key, the largest number', () => {
+  test('The device counts entities of a day by key name and returns the largest number', () => {
     const world = new World();
     for (let n = 1; n <= 7; n++) {
       const entities = [...users(`u${n}`), { name: 'email', value: `e${n % 2}` }];
@@ -188,7 +188,7 @@ describe('what is counted', () => {
   test.each([
     ['of another customer', { customer: 8 as CustomerNumber }],
     ['of public keys', { publicKey: true }],
-  ])('%s is apart', (_name, other) => {
+  ])('The history %s is counted separately', (_name, other) => {
     const world = new World();
     const before = { eventType: 'signup', entities: users('a') };
     world.times(9, (n) => ({ ...before, sessionId: `s${n % 2}` }));
@@ -198,14 +198,14 @@ describe('what is counted', () => {
     expect(facts.ip?.signups24h).toBe(1);
   });
 
-  test('of a batch is taken in order', () => {
+  test('The events of a batch are counted in order', () => {
     const world = new World();
     const batch = world.velocity.observe([event(), event({ sessionId: 'session-2' }), event()]);
     expect(batch.map((facts) => facts?.session.decisions1m)).toEqual([1, 1, 2]);
     expect(world.velocity.observe([])).toEqual([]);
   });
 
-  test('goes on when the clock steps back a little', () => {
+  test('Counting continues if the clock steps back slightly', () => {
     const world = new World();
     world.times(5, () => ({}));
     world.wait(-3 * SECOND);

@@ -1,5 +1,5 @@
-import type { CustomerNumber } from '../../../src/base/brand.ts';
-import type { HistoryEvent, HistoryFacts, Networks, Place } from '../../../src/core/history.ts';
+import type { CustomerNumber } from '../../../src/kernel/brand.ts';
+import type { HistoryEvent, HistoryFacts, Networks, Place } from '../../../src/risk/history.ts';
 import { LocalVelocity } from '../../../src/velocity/local-velocity.ts';
 import { createVelocityMemory, type VelocityMemory } from '../../../src/velocity/memory.ts';
 
@@ -15,7 +15,7 @@ export const POTSDAM: Place = { latitude: 52.4, longitude: 13.06, accuracyKm: 20
 export const MUNICH: Place = { latitude: 48.14, longitude: 11.58, accuracyKm: 10 };
 export const LISBON: Place = { latitude: 38.72, longitude: -9.14, accuracyKm: 50 };
 
-/** An IPv4 address as the service reads it. */
+/** An IPv4 address as the service parses it. */
 export function networksOf(host: string): Networks {
   const site = host.slice(0, host.lastIndexOf('.'));
   return { host, site, region: site.slice(0, site.lastIndexOf('.')) };
@@ -68,7 +68,7 @@ export class World {
     return facts;
   }
 
-  /** So many events, one after the other; what the last one gives. */
+  /** Observes `count` events, one after the other, and returns the history of the last one. */
   times(count: number, fields: (n: number) => Partial<HistoryEvent>): HistoryFacts {
     let facts = this.see(fields(0));
     for (let n = 1; n < count; n++) facts = this.see(fields(n));

@@ -1,6 +1,6 @@
-/** One of several threads that put events into one table at the same time. */
+/** One of several threads that write events into one table at the same time. */
 import { parentPort, workerData } from 'node:worker_threads';
-import type { CustomerNumber } from '../../../src/base/brand.ts';
+import type { CustomerNumber } from '../../../src/kernel/brand.ts';
 import { LocalVelocity } from '../../../src/velocity/local-velocity.ts';
 import type { VelocityMemory } from '../../../src/velocity/memory.ts';
 
@@ -10,7 +10,10 @@ export interface HammerTask {
   readonly start: SharedArrayBuffer;
   readonly thread: number;
   readonly events: number;
-  /** `hot`: all at one session; `first`: each event at a new session, the same ones for all; `own`: nobody's but the thread's. */
+  /**
+   * `hot`: all threads use one session; `first`: each event has a new session, the same ones for all threads; `own`: sessions of this
+   * thread only.
+   */
   readonly aim: 'hot' | 'first' | 'own';
   readonly nowMs: number;
 }

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import type { CustomerNumber } from '../../../src/base/brand.ts';
-import type { HistoryEvent, HistoryFacts } from '../../../src/core/history.ts';
-import type { Outcome } from '../../../src/core/outcome.ts';
+import type { CustomerNumber } from '../../../src/kernel/brand.ts';
+import type { HistoryEvent, HistoryFacts } from '../../../src/risk/history.ts';
+import type { Outcome } from '../../../src/risk/event-outcome.ts';
 import { LocalVelocity } from '../../../src/velocity/local-velocity.ts';
 import { BERLIN, DAY, HOUR, LISBON, MINUTE, networksOf, SECOND, users, World } from './events.ts';
 
 /** A decision that an outcome can be reported for. */
 interface Decided {
   readonly facts: HistoryFacts;
-  /** Reports an outcome in place of the one before. */
+  /** Reports an outcome that replaces the previous one. */
   settle(outcome: Outcome, before?: Outcome | null): void;
 }
 
@@ -41,7 +41,7 @@ const failures = (facts: HistoryFacts): readonly unknown[] => [
 ];
 
 describe('outcomes of logins', () => {
-  test('are counted for account and address, an hour and a day long', () => {
+  test('Outcomes of logins are counted for the account over an hour and for the address over a day', () => {
     const world = new World();
     for (let n = 0; n < 12; n++) decide(world.wait(MINUTE)).settle('failed');
     decide(world.wait(MINUTE)).settle('succeeded');
@@ -50,21 +50,21 @@ describe('outcomes of logins', () => {
     expect(failures(decide(world.wait(DAY + HOUR)).facts)).toEqual([0, 0, 0]);
   });
 
-  test('count from the next event on, and in the event that tells its own', () => {
+  test('An outcome reported later counts from the next event on; one in the event counts at once', () => {
     const world = new World();
     const told = decide(world, { outcome: 'failed' });
     expect(failures(told.facts)).toEqual([1, 1, 0]);
     expect(failures(decide(world).facts)).toEqual([1, 1, 0]);
   });
 
-  test('are known at once to others that share the table', () => {
+  test('A reported outcome is visible at once to other instances over the same table', () => {
     const world = new World();
     const other = new LocalVelocity(world.memory);
     decide(world, {}, other).settle('failed');
     expect(failures(decide(world).facts)).toEqual([1, 1, 0]);
   });
 
-  test('count once, and the last one of a request counts', () => {
+  test('An outcome counts once, and the last one of a request counts', () => {
     const world = new World();
     const login = decide(world);
     login.settle('failed');
@@ -77,7 +77,7 @@ describe('outcomes of logins', () => {
     expect(failures(decide(world).facts)).toEqual([1, 1, 0]);
   });
 
-  test('belong to the time of the login, however late they come', () => {
+  test('An outcome counts at the time of its login, however late it is reported', () => {
     const world = new World();
     const login = decide(world);
     world.wait(2 * HOUR);
@@ -85,14 +85,14 @@ describe('outcomes of logins', () => {
     expect(failures(decide(world).facts)).toEqual([0, 1, 0]);
   });
 
-  test('of another customer, or of public keys, are apart', () => {
+  test('Outcomes of other customers and of public keys are counted separately', () => {
     const world = new World();
     decide(world).settle('failed');
     expect(failures(decide(world, { customer: 8 as CustomerNumber }).facts)).toEqual([0, 0, 0]);
     expect(failures(decide(world, { publicKey: true }).facts)).toEqual([0, 0, 0]);
   });
 
-  test('that are no trace of this version change nothing', () => {
+  test('An outcome whose trace has another version changes nothing', () => {
     const world = new World();
     const occurredAtMs = world.nowMs;
     for (const trace of [new Uint8Array(0), new Uint8Array(50), Uint8Array.of(0x11, 200)]) {
@@ -111,7 +111,7 @@ describe('outcomes of logins', () => {
 });
 
 describe('outcomes of payments', () => {
-  test('are counted for session, account and address; a payment that merely failed is none', () => {
+  test('Outcomes of payments are counted for session, account and address; a merely failed payment does not count', () => {
     const world = new World();
     const pay = (eventType: string) => decide(world.wait(MINUTE), { eventType });
     pay('payment').settle('declined');
@@ -126,7 +126,7 @@ describe('outcomes of payments', () => {
     expect([later.session.declined1h, later.ip?.declined1h, entityOf(later).declined1h]).toEqual([0, 0, 0]);
   });
 
-  test('events of other types have no trace', () => {
+  test('Events of other types have no trace', () => {
     for (const eventType of ['signup', 'search', '']) expect(new World().see({ eventType }).trace).toBeNull();
   });
 });
@@ -141,13 +141,13 @@ const STRANGER = {
   agentHash: 20,
 };
 
-describe('what a failed login taught', () => {
+describe('what a failed login added', () => {
   const ways: readonly [string, (world: World) => void][] = [
     ['reported later', (world) => decide(world, STRANGER).settle('failed')],
-    ['told with the login', (world) => void decide(world, { ...STRANGER, outcome: 'failed' })],
+    ['reported with the login', (world) => void decide(world, { ...STRANGER, outcome: 'failed' })],
   ];
 
-  test.each(ways)('is forgotten: network, device, agent, country and place (%s)', (_name, fail) => {
+  test.each(ways)("A failed login's network, device, agent, country and location are forgotten (%s)", (_name, fail) => {
     const world = new World();
     decide(world, HOME).settle('succeeded');
     fail(world.wait(HOUR));
@@ -160,7 +160,7 @@ describe('what a failed login taught', () => {
     expect(again.places.map(({ country }) => country)).toEqual(['DE']);
   });
 
-  test.each(ways)('is forgotten of an account that was never seen (%s)', (_name, fail) => {
+  test.each(ways)('A failed login of an account that was never seen leaves nothing behind (%s)', (_name, fail) => {
     const world = new World();
     fail(world);
     const owner = entityOf(decide(world.wait(2 * DAY), HOME).facts);
@@ -168,7 +168,7 @@ describe('what a failed login taught', () => {
     expect(entityOf(decide(world.wait(DAY), HOME).facts)).toMatchObject({ isNew: false, knownForSeconds: 86_400 });
   });
 
-  test('counts as the account’s own until its outcome is known', () => {
+  test("A login counts as the account's own until its outcome is known", () => {
     const world = new World();
     decide(world, HOME).settle('succeeded');
     const login = decide(world.wait(HOUR), STRANGER);
@@ -177,7 +177,7 @@ describe('what a failed login taught', () => {
     expect(entityOf(decide(world, HOME).facts).places).toEqual([]);
   });
 
-  test('what the account had before stays when its owner mistypes the password', () => {
+  test('A mistyped password of the owner does not remove what the account already knew', () => {
     const world = new World();
     decide(world, HOME).settle('succeeded');
     decide(world.wait(HOUR), HOME).settle('failed');
@@ -186,7 +186,7 @@ describe('what a failed login taught', () => {
     expect(entityOf(decide(world, { ...STRANGER }).facts).places.map(({ country }) => country)).toEqual(['DE']);
   });
 
-  test('is known again by a success that is reported in the same batch', () => {
+  test('A success in the same batch restores what a failed login removed', () => {
     const world = new World();
     decide(world, HOME).settle('succeeded');
     const mistyped = decide(world.wait(2 * HOUR), STRANGER);
@@ -197,7 +197,7 @@ describe('what a failed login taught', () => {
     expect([traveller.networkIsNew, traveller.deviceIsNew, traveller.agentIsNew]).toEqual([false, false, false]);
   });
 
-  test('is forgotten of every entity, also where there are more networks and devices than one record holds', () => {
+  test('A failed login is reverted for every entity, even with more networks and devices than one record holds', () => {
     const world = new World();
     const entities = [...users('u1'), { name: 'email', value: 'a@b.example' }];
     for (let n = 0; n < 40; n++) {
@@ -208,7 +208,7 @@ describe('what a failed login taught', () => {
       expect([entity.networkIsNew, entity.deviceIsNew]).toEqual([true, true]);
   });
 
-  test('a payment that is declined takes nothing back', () => {
+  test('A declined payment reverts nothing', () => {
     const world = new World();
     decide(world, { ...HOME, eventType: 'payment' }).settle('declined');
     expect(entityOf(decide(world, HOME).facts)).toMatchObject({ networkIsNew: false, isNew: false });
@@ -220,7 +220,7 @@ describe('where logins of an account succeeded', () => {
     entityOf(decide(world, fields).facts).hasSucceededHere;
   const ON_FOOT = { ...HOME, networks: networksOf('7.7.7.7'), agentHash: 30, device: null };
 
-  test('is known by the device, or by network and agent; nothing else gets there', () => {
+  test('A successful login is recorded by the device and by network and agent, and nothing else is recorded', () => {
     const world = new World();
     decide(world, { ...STRANGER }).settle('failed');
     decide(world, { ...STRANGER });
@@ -234,7 +234,7 @@ describe('where logins of an account succeeded', () => {
     expect(isHome(world.wait(20 * DAY), HOME)).toBe(true);
   });
 
-  test('is the last two networks, and goes with a success that is taken back', () => {
+  test('The last two networks with a success are kept, and a reverted success removes its network', () => {
     const world = new World();
     const home = decide(world, HOME);
     home.settle('succeeded');
@@ -250,12 +250,12 @@ describe('where logins of an account succeeded', () => {
 });
 
 describe('agents of an account', () => {
-  test('are the last three; the oldest one goes', () => {
+  test('An account keeps its last three agents and drops the oldest one', () => {
     const world = new World();
     const isNew = (agentHash: number) => entityOf(world.see({ agentHash })).agentIsNew;
     expect([1, 2, 3, 1, 2, 3].map(isNew)).toEqual([true, true, true, false, false, false]);
     expect([1, 4].map(isNew)).toEqual([false, true]);
-    // 2 was not used for longest.
+    // Agent 2 is now the least recently used one, so it was dropped.
     expect([3, 1, 4].map(isNew)).toEqual([false, false, false]);
     expect(isNew(2)).toBe(true);
     expect(isNew(0)).toBe(false);
@@ -275,7 +275,7 @@ describe('a customer’s surge', () => {
   };
   const surgeOf = (world: World, eventType = 'login') => world.see({ eventType, ...elsewhere(9_999) }).surge;
 
-  test('counts networks and not logins, and the share that failed', () => {
+  test("A customer's surge counts networks and not logins, and the share of failures", () => {
     const world = new World();
     expect(surgeOf(world)).toBeNull();
     failOn(world, 10);
@@ -288,7 +288,7 @@ describe('a customer’s surge', () => {
     expect(surgeOf(world.wait(11 * MINUTE))).toBeNull();
   });
 
-  test('compares with the same time of the last days: neither an attack of yesterday nor a quiet night says what is usual', () => {
+  test("The usual number comes from the same time of the last days, and neither yesterday's attack nor a quiet night distorts it", () => {
     const world = new World();
     world.nowMs = Date.UTC(2026, 10, 1);
     for (let slot = 0; slot < 8 * 144; slot++) {
@@ -303,19 +303,19 @@ describe('a customer’s surge', () => {
       return surgeOf(world)?.usual ?? Number.NaN;
     };
     expect(usualAt(4)).toBe(0);
-    // Six slots of 91 have 60: half of them, and the rest of the largest twentieth, are left out of the mean.
+    // Six slots of 91 have 60: half of them, and the rest of the largest twentieth, are excluded from the mean.
     expect(usualAt(12)).toBeGreaterThanOrEqual(5);
     expect(usualAt(12)).toBeLessThan(7);
     expect(usualAt(16)).toBe(5);
   });
 
-  test('takes what lies before the first outcome for unknown', () => {
+  test("Slots before the customer's first outcome count as unknown", () => {
     const world = new World();
     world.nowMs = Date.UTC(2026, 10, 8, 12, 5);
     failOn(world, 9);
     world.nowMs = Date.UTC(2026, 10, 9, 12, 5);
     failOn(world, 1);
-    // Of one day the slots of 12:00 to 13:00 are known: one of 9, six of 0.
+    // The slots of 12:00 to 13:00 of one day are known: one of 9, six of 0.
     expect(surgeOf(world)?.usual).toBeCloseTo(0, 5);
     world.nowMs = Date.UTC(2026, 10, 9, 11, 5);
     failOn(world, 1);

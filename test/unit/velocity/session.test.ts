@@ -2,21 +2,21 @@ import { describe, expect, test } from 'vitest';
 import { HOUR, LISBON, MINUTE, networksOf, SECOND, World } from './events.ts';
 
 describe('the session', () => {
-  test('is new once, and then as old as it is', () => {
+  test('The session is new at its first event, and then has its age', () => {
     const world = new World();
     expect(world.see().session).toMatchObject({ isFirstEvent: true, ageMs: 0, decisions1m: 1, payments1h: 0 });
     expect(world.wait(2_345).see().session).toMatchObject({ isFirstEvent: false, ageMs: 2_345, decisions1m: 2 });
     expect(world.wait(20 * 24 * HOUR).see().session.ageMs).toBe(20 * 24 * HOUR + 2_345);
   });
 
-  test('counts exactly up to 12 decisions, and near the threshold of 60', () => {
+  test('The session counts exactly up to 12 decisions, and closely around the threshold of 60', () => {
     const world = new World();
     for (let n = 1; n <= 12; n++) expect(world.wait(SECOND / 10).see().session.decisions1m).toBe(n);
     for (let n = 13; n <= 61; n++) expect(world.wait(SECOND / 10).see().session.decisions1m).toBe(n);
     expect(world.wait(MINUTE + 7 * SECOND).see().session.decisions1m).toBe(1);
   });
 
-  test('counts payments of one hour, 5 among them', () => {
+  test('The session counts payments of one hour, up to the threshold of 5', () => {
     const world = new World();
     for (let n = 1; n <= 5; n++)
       expect(world.wait(10 * MINUTE).see({ eventType: 'payment' }).session.payments1h).toBe(n);
@@ -25,18 +25,18 @@ describe('the session', () => {
     expect(world.wait(HOUR).see().session.payments1h).toBe(0);
   });
 
-  test('has a rhythm from 8 events on', () => {
+  test('The session has a rhythm from 8 events on', () => {
     const world = new World();
     for (let n = 1; n < 8; n++) expect(world.wait(3_000).see().session.rhythm).toBeNull();
     expect(world.wait(3_000).see().session.rhythm).toEqual({ events: 8, variation: 0 });
     expect(world.wait(30_000).see().session.rhythm?.variation).toBeGreaterThan(1);
   });
 
-  test('has no rhythm of events of one moment', () => {
+  test('The session has no rhythm if all events have the same time', () => {
     expect(new World().times(9, () => ({})).session.rhythm).toBeNull();
   });
 
-  test('tells changes of network and of agent, each against the event before', () => {
+  test('The session detects changes of network and of agent against the previous event', () => {
     const world = new World();
     const agent = { browser: 'firefox', system: 'linux' } as const;
     const seen = (fields: Parameters<World['see']>[0]): boolean[] => {
@@ -52,7 +52,7 @@ describe('the session', () => {
     expect(seen({ agent: { ...agent, browser: 'safari' } })).toEqual([false, true]);
   });
 
-  test('knows the last country before the present one, and since when', () => {
+  test('The session returns the country before the present one, and its age', () => {
     const world = new World();
     const country = (value: string | null): unknown[] => {
       const { previousCountry, previousCountryAgeSeconds } = world.see({ country: value }).session;
@@ -67,7 +67,7 @@ describe('the session', () => {
     expect(country('PT')).toEqual(['PT', 0]);
   });
 
-  test('counts regions of one hour exactly, beyond the record too', () => {
+  test('The session counts regions of one hour exactly, even if they exceed the record', () => {
     const world = new World();
     const seen = (n: number): number =>
       world.see({ networks: networksOf(`81.${n}.1.1`), place: LISBON }).session.regions1h;

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { CustomerNumber } from '../../../src/base/brand.ts';
-import type { HistoryEvent } from '../../../src/core/history.ts';
+import type { CustomerNumber } from '../../../src/kernel/brand.ts';
+import type { HistoryEvent } from '../../../src/risk/history.ts';
 import { HEAD_OWNERS } from '../../../src/velocity/layout.ts';
 import { createVelocityMemory } from '../../../src/velocity/memory.ts';
 import { ownerOf } from '../../../src/velocity/shares.ts';
@@ -14,7 +14,7 @@ import { readVelocityStats } from '../../../src/velocity/stats.ts';
 import { HASH_KEY, networksOf, SECOND, World } from './events.ts';
 
 const TABLE_BYTES = 4 * 2 ** 20;
-/** A few times what the table holds. */
+/** A few times the capacity of the table. */
 const FLOOD_REQUESTS = 6_500;
 const PEOPLE = 75;
 
@@ -55,7 +55,7 @@ function stranger(by: Caller, n: number): Partial<HistoryEvent> {
   };
 }
 
-/** What is told of each person. Not the trace, which says where it is remembered, and is one piece of memory for all events. */
+/** The history of each person, without the trace, which depends on the location of the records and is one buffer for all events. */
 function visitAll(world: World): unknown[] {
   return HONEST.flatMap((by) =>
     Array.from({ length: PEOPLE }, (_, n) => {
@@ -82,13 +82,13 @@ describe('a flood of requests that are all new', () => {
     ['a public key of another customer', caller(10, true)],
     ['a public key of the same customer', caller(7, true)],
     ['the secret key of another customer', caller(10)],
-  ])('by %s changes no count of others', (_who, by) => {
+  ])('A flood of new requests by %s changes no count of others', (_who, by) => {
     const world = quietWorld();
     flood(world, by);
     expect(visitAll(world)).toEqual(expected);
   });
 
-  test('by public keys of a dozen customers at once changes no count of others', () => {
+  test('A flood by public keys of a dozen customers at once changes no count of others', () => {
     const world = quietWorld();
     for (let n = 0; n < FLOOD_REQUESTS; n++) {
       world.velocity.observe([world.event(stranger(caller(20 + (n % 12), true), n))]);
@@ -96,7 +96,7 @@ describe('a flood of requests that are all new', () => {
     expect(visitAll(world)).toEqual(expected);
   });
 
-  test('after a restart in its middle changes no count of others', async () => {
+  test('A flood with a restart in the middle changes no count of others', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'velocity-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const by = caller(10, true);
@@ -121,21 +121,21 @@ describe('in a table that a large customer has filled', () => {
     return world;
   }
 
-  test('public keys take a quarter of it from that customer, and next to nothing from the others', () => {
+  test('Public keys take a quarter of a full table from its large customer, and almost nothing from the others', () => {
     const world = fullWorld();
     const expected = visitAll(quietWorld());
     flood(world, caller(12, true));
     const { capacity, publicUsed, refused } = readVelocityStats(world.memory);
     expect(publicUsed / capacity).toBeGreaterThan(0.2);
     expect(publicUsed / capacity).toBeLessThan(0.27);
-    // Of 7 records a request, and some of crowds, which are the same for a table of any size.
+    // Each request creates 7 records, and some for crowds, whose number does not depend on the size of the table.
     expect(refused / (FLOOD_REQUESTS * 7)).toBeLessThan(0.15);
-    // In a full table a group may hold records of small customers alone: one record of a few thousand gives way.
+    // In a full table a group may contain only records of small customers: one record of a few thousand is evicted.
     const same = visitAll(world).filter((told, n) => isDeepStrictEqual(told, expected[n]));
     expect(same.length / expected.length).toBeGreaterThan(0.98);
   });
 
-  test('a small customer’s new records take the place of the large one’s', () => {
+  test("A small customer's new records replace those of the large one", () => {
     const world = fullWorld();
     const by = caller(13);
     for (let n = 0; n < PEOPLE; n++) world.see(person(by, n));
@@ -143,7 +143,7 @@ describe('in a table that a large customer has filled', () => {
     for (let n = 0; n < PEOPLE; n++) expect(world.see(person(by, n)).session.isFirstEvent).toBe(false);
   });
 
-  test('two customers who want all of it get half each', () => {
+  test('Two customers that need the whole table get half each', () => {
     const world = fullWorld();
     for (let n = 0; n < 10_000; n++) {
       world.velocity.observe([world.event(stranger(caller(14 - (n % 2) * 3), 12_500 + n))]);
@@ -154,7 +154,7 @@ describe('in a table that a large customer has filled', () => {
       const used = words[HEAD_OWNERS + ownerOf(customer, false)] ?? 0;
       expect(Math.abs(used / capacity - 0.5)).toBeLessThan(0.05);
     }
-    // Where only small customers have records.
+    // In groups that contain only records of small customers.
     expect(refused).toBeLessThan(100);
   });
 });

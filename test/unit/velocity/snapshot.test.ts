@@ -2,7 +2,7 @@ import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFile
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { HistoryEvent } from '../../../src/core/history.ts';
+import type { HistoryEvent } from '../../../src/risk/history.ts';
 import { createVelocityMemory, type VelocityMemory } from '../../../src/velocity/memory.ts';
 import { SnapshotWriter } from '../../../src/velocity/snapshot-writer.ts';
 import { loadSnapshot, SNAPSHOT_NAME, type SnapshotLoaded } from '../../../src/velocity/snapshot.ts';
@@ -33,7 +33,7 @@ function busyWorld(): World {
   return world;
 }
 
-/** What two memories say of the same visitors afterwards. */
+/** The histories that a velocity store returns for the same visitors afterwards. */
 function sayOf(world: World): unknown[] {
   return Array.from({ length: 500 }, (_, n) => world.wait(SECOND / 10).see(visitor(n)));
 }
@@ -51,11 +51,11 @@ function usedOf(memory: VelocityMemory): number {
 }
 
 describe('a snapshot', () => {
-  test('that is not there is absent', () => {
+  test('A snapshot that does not exist is reported as absent', () => {
     expect(load(createVelocityMemory(MIB, HASH_KEY), NOW_MS)).toEqual({ kind: 'absent' });
   });
 
-  test.each([4, 2, 16])('gives back what was known, in a table of 4 MiB loaded into one of %i', async (mib) => {
+  test.each([4, 2, 16])('A snapshot restores everything known, from a table of 4 MiB into one of %i', async (mib) => {
     const world = busyWorld();
     await saved(world);
     const memory = createVelocityMemory(mib * MIB, HASH_KEY);
@@ -72,7 +72,7 @@ describe('a snapshot', () => {
     expect(sayOf(again)).toEqual(sayOf(world));
   });
 
-  test('keeps the newest in a table that is too small', async () => {
+  test('A snapshot loaded into a smaller table keeps the newest records', async () => {
     const world = busyWorld();
     await saved(world);
     const memory = createVelocityMemory(MIB / 8, HASH_KEY);
@@ -86,7 +86,7 @@ describe('a snapshot', () => {
     expect(again.see({ ...visitor(499), entities: [], device: null }).session.isFirstEvent).toBe(false);
   });
 
-  test('leaves out what was not seen for 30 days', async () => {
+  test('A snapshot excludes records that were not seen for 30 days', async () => {
     const world = busyWorld();
     await saved(world);
     const memory = createVelocityMemory(4 * MIB, HASH_KEY);
@@ -98,12 +98,12 @@ describe('a snapshot', () => {
     expect(usedOf(memory)).toBe(0);
   });
 
-  test('of an empty table is one', async () => {
+  test('A snapshot of an empty table is valid', async () => {
     await saved(new World());
     expect(load(createVelocityMemory(MIB, HASH_KEY), NOW_MS + HOUR)).toMatchObject({ kind: 'loaded', records: 0 });
   });
 
-  test('that was made with another hash key is set aside', async () => {
+  test('A snapshot that was made with another hash key is quarantined', async () => {
     const world = busyWorld();
     await saved(world);
     const memory = createVelocityMemory(4 * MIB, Buffer.from('another key 1234'));
@@ -113,7 +113,7 @@ describe('a snapshot', () => {
     expect(load(memory, NOW_MS)).toEqual({ kind: 'absent' });
   });
 
-  test('that is damaged or cut anywhere is set aside, leaves the table empty, and three are kept', async () => {
+  test('A snapshot corrupt or truncated anywhere is quarantined, leaves the table empty, and three of them are kept', async () => {
     const world = busyWorld();
     await saved(world);
     const file = join(folder, SNAPSHOT_NAME);
@@ -145,7 +145,7 @@ describe('a snapshot', () => {
     expect(load(memory, world.nowMs)).toMatchObject({ kind: 'loaded', records: usedOf(world.memory) });
   });
 
-  test('that cannot be written or read is said, and does not throw', async () => {
+  test('A snapshot that cannot be written or read is reported and does not throw', async () => {
     const notAFolder = join(folder, 'file');
     writeFileSync(notAFolder, '');
     const world = new World();
@@ -153,7 +153,7 @@ describe('a snapshot', () => {
     expect(loadSnapshot(notAFolder, world.memory, NOW_MS)).toMatchObject({ kind: 'failed' });
   });
 
-  test('is whole when it is saved twice at once, and holds what came before the later call', async () => {
+  test('A snapshot saved twice at once is complete, and contains the events before the later call', async () => {
     const world = busyWorld();
     const writer = new SnapshotWriter(folder, world.memory);
     const first = writer.save(world.nowMs);
@@ -166,7 +166,7 @@ describe('a snapshot', () => {
     expect(readdirSync(folder)).toEqual([SNAPSHOT_NAME]);
   });
 
-  test('taken while events go on is whole, and what was known before is in it', async () => {
+  test('A snapshot taken during writes is complete, and contains everything known before', async () => {
     const world = busyWorld();
     const known = usedOf(world.memory);
     const progress = { isDone: false };

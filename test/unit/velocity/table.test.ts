@@ -16,7 +16,7 @@ function tableOf(bytes: number): { table: Table; stats: () => ReturnType<typeof 
 }
 
 describe('the table', () => {
-  test('keeps within its bytes, and refuses those that hold nothing', () => {
+  test('The table stays within its bytes, and a size without room for a record is rejected', () => {
     for (const bytes of [ONE_GROUP, 5_000, 1_000_000]) {
       expect(createVelocityMemory(bytes, HASH_KEY).words.byteLength).toBeLessThanOrEqual(bytes);
     }
@@ -24,7 +24,7 @@ describe('the table', () => {
     expect(() => createVelocityMemory(ONE_GROUP, HASH_KEY.subarray(1))).toThrow(RangeError);
   });
 
-  test('finds what it made, by key and kind', () => {
+  test('The table finds the records it created, by key and kind', () => {
     const { table, stats } = tableOf(1e6);
     const record = table.take(1, 2, KIND_SESSION, NOW);
     expect(table.isNew).toBe(true);
@@ -37,7 +37,7 @@ describe('the table', () => {
     expect(stats()).toMatchObject({ used: 1, made: 1, evicted: 0, lost: 0 });
   });
 
-  test('forgets after 30 days', () => {
+  test('The table forgets records after 30 days', () => {
     const { table } = tableOf(1e6);
     table.take(1, 2, KIND_ENTITY, NOW);
     expect(table.find(1, 2, KIND_ENTITY, NOW + 30 * DAY)).not.toBe(0);
@@ -46,7 +46,7 @@ describe('the table', () => {
     expect(table.isNew).toBe(true);
   });
 
-  test('throws out the least recently seen, and counts those that still mattered', () => {
+  test('The table evicts the least recently seen record, and counts evicted records that still counted', () => {
     const { table, stats } = tableOf(ONE_GROUP);
     for (let n = 0; n < 7; n++) table.take(n, 0, KIND_ENTITY, NOW + n);
     table.find(0, 0, KIND_ENTITY, NOW + 10);
@@ -56,7 +56,7 @@ describe('the table', () => {
     expect(table.find(0, 0, KIND_ENTITY, NOW + 11)).not.toBe(0);
   });
 
-  test('throws out what counts no more before what was seen earlier and still counts', () => {
+  test('The table evicts expired records before older ones that still count', () => {
     const { table, stats } = tableOf(ONE_GROUP);
     for (let n = 0; n < 6; n++) table.take(n, 0, KIND_ENTITY, NOW);
     table.take(6, 0, KIND_SESSION, NOW + DAY);
@@ -65,7 +65,7 @@ describe('the table', () => {
     expect(stats()).toMatchObject({ used: 7, evicted: 0 });
   });
 
-  test('gives a clean record in place of another', () => {
+  test('A record that replaces an evicted one is zeroed', () => {
     const { table } = tableOf(ONE_GROUP);
     for (let n = 0; n < 50; n++) {
       const record = table.take(n, n, KIND_ENTITY, NOW + n);
@@ -75,11 +75,11 @@ describe('the table', () => {
     }
   });
 
-  test('waits for a maker that died only until its place is old, then gives it to others', () => {
+  test('The table waits for a worker that died only until its slot is old, then reuses the slot', () => {
     const { table, stats } = tableOf(ONE_GROUP);
     const record = table.take(1, 2, KIND_ENTITY, NOW);
     const tagAt = [...table.words.keys()].find((at) => at >= HEAD_WORDS && table.words[at + 1] === NOW) ?? 0;
-    // As the maker leaves it between claiming the place and publishing the record.
+    // As a worker leaves it between claiming the slot and publishing the record.
     table.words[tagAt + 1] = (NOW & 0xffff) + 1;
     expect(table.words[tagAt + 1]).toBeLessThan(SEEN_MIN);
     expect(table.find(1, 2, KIND_ENTITY, NOW + 5)).toBe(0);
@@ -93,7 +93,7 @@ describe('the table', () => {
     expect(record).toBeGreaterThan(0);
   });
 
-  test('takes 1,000,000 keys within its setting', () => {
+  test('The table stores 1,000,000 keys within its configured size', () => {
     const bytes = 16 * 2 ** 20;
     const { table, stats } = tableOf(bytes);
     for (let n = 0; n < 1_000_000; n++) {
@@ -105,7 +105,7 @@ describe('the table', () => {
     expect(evicted).toBe(made - capacity);
   });
 
-  test('is nearly full before it throws out anything', () => {
+  test('The table is nearly full before it evicts anything', () => {
     const { table, stats } = tableOf(4 * 2 ** 20);
     const keys = Math.floor(stats().capacity * 0.7);
     let word = 1;
@@ -115,11 +115,12 @@ describe('the table', () => {
   });
 });
 
-describe('a maker that is interrupted just before its record is finished', () => {
-  test('gives it back where another one has made it meanwhile at a lower place', () => {
+describe('a worker that is interrupted just before its record is finished', () => {
+  test('An interrupted worker releases its record if another one has created it meanwhile in a lower slot', () => {
     const memory = createVelocityMemory(1e6, HASH_KEY);
     const [slow, quick] = [new Table(memory), new Table(memory)];
-    // Made first in the group of its low half, which lies behind that of its high half: the second maker takes the lower place.
+    // A record is created first in the group of the key's low half. Here that group lies after the group of the high half, so the second
+    // worker takes the lower slot.
     const low = 0xf000_0000;
     const high = 1;
     const { compareExchange } = Atomics;
@@ -130,7 +131,7 @@ describe('a maker that is interrupted just before its record is finished', () =>
       expected: number,
       value: number,
     ) => {
-      // The step with which the first maker finishes its record.
+      // The step with which the first worker finishes its record.
       if (value === NOW && made === 0) {
         made = -1;
         made = quick.take(low, high, KIND_SESSION, NOW);

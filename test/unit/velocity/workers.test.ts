@@ -18,7 +18,7 @@ import type { HammerResult, HammerTask } from './hammer-worker.ts';
 const WORKER = new URL('../../../dist/test/unit/velocity/hammer-worker.js', import.meta.url);
 const THREADS = 4;
 
-/** All threads begin at the same moment. */
+/** Starts all threads at the same moment. */
 async function hammer(memory: VelocityMemory, aim: HammerTask['aim'], events: number): Promise<HammerResult> {
   const start = new SharedArrayBuffer(4);
   const gate = new Int32Array(start);
@@ -43,7 +43,7 @@ async function hammer(memory: VelocityMemory, aim: HammerTask['aim'], events: nu
   };
 }
 
-/** Keys that stand in the table, each by its whole hash and kind; states of places that are neither empty nor a record. */
+/** Keys in the table, each by its whole hash and kind; and the number of slots that are neither empty nor a record. */
 function contentsOf(memory: VelocityMemory): { keys: string[]; unfinished: number } {
   const words = new Uint32Array(memory.words);
   const keys: string[] = [];
@@ -58,13 +58,13 @@ function contentsOf(memory: VelocityMemory): { keys: string[]; unfinished: numbe
   return { keys, unfinished };
 }
 
-/** Records in use, as the counts of all owners say. */
+/** Records in use, according to the counts of all owners. */
 function ownedIn(memory: VelocityMemory): number {
   return new Uint32Array(memory.words, HEAD_OWNERS * 4, OWNERS).reduce((sum, used) => sum + used, 0);
 }
 
 describe('four threads at once', () => {
-  test('lose nothing of hot subjects but what is said to be lost', async () => {
+  test('Four concurrent threads lose no updates of hot subjects except those counted as lost', async () => {
     const memory = createVelocityMemory(4 * 2 ** 20, HASH_KEY);
     const events = 3_000;
     const { nulls, firsts } = await hammer(memory, 'hot', events);
@@ -87,7 +87,7 @@ describe('four threads at once', () => {
     expect(lost + nulls).toBeLessThanOrEqual(all / 1_000);
   });
 
-  test('make each record once, and lose under one in 1,000 of first touches', async () => {
+  test('Four concurrent threads create each record once, and lose under one in 1,000 first touches', async () => {
     const memory = createVelocityMemory(64 * 2 ** 20, HASH_KEY);
     const events = 20_000;
     const { nulls, firsts } = await hammer(memory, 'first', events);
@@ -110,7 +110,7 @@ describe('four threads at once', () => {
     expect(missing).toBeLessThanOrEqual(2 * bound);
   });
 
-  test('leave a table in order that is much too small for them', async () => {
+  test('Four concurrent threads leave a much too small table consistent', async () => {
     const memory = createVelocityMemory(2 ** 18, HASH_KEY);
     const { nulls } = await hammer(memory, 'own', 20_000);
     const { keys, unfinished } = contentsOf(memory);

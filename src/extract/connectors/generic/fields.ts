@@ -1,8 +1,8 @@
 import type { JsonSchema } from '../../connector.ts';
 import * as schema from '../kit/schema.ts';
-import { PAGE_URL_CHARACTERS_MAX } from './address.ts';
+import { PAGE_URL_CHARACTERS_MAX } from './page-address.ts';
 
-/** Choice: patterns in one list and characters of each, so that a step that carries them stays under 4 KiB. */
+/** Choice: maximum number of patterns in one list, and of characters of each, so that a step that contains them stays under 4 KiB. */
 const PATTERNS_MAX = 10;
 const PATTERN_CHARACTERS_MAX = 64;
 
@@ -14,12 +14,12 @@ export const PAGE_URL: JsonSchema = {
 };
 
 function patterns(description: string): JsonSchema {
-  // Addresses are ASCII once they are encoded, and patterns are held against those.
+  // Encoded URLs are ASCII, and patterns are compared with those.
   const items = { type: 'string', minLength: 1, maxLength: PATTERN_CHARACTERS_MAX, pattern: '^[!-~]+$' };
   return { type: 'array', items, maxItems: PATTERNS_MAX, description };
 }
 
-/** What operations on whole sites take. */
+/** Input of the operations on whole sites. */
 export const SITE_INPUT = schema.inputSchema(
   {
     url: { ...PAGE_URL, description: 'Where to begin; a bare host name means https.' },

@@ -2,20 +2,20 @@ import { SourceFailure, type FoundRecord, type JsonObject, type JsonValue } from
 import { isoDate } from '../../read/dates.ts';
 import { plainText, textOfHtml } from '../../read/html.ts';
 import { decimalOf } from '../../read/products.ts';
-import { orNull, wordCount } from '../../read/text.ts';
+import { orNull, wordCount } from '../../read/page-text.ts';
 import { absoluteUrl, normalisedUrl } from '../../read/urls.ts';
 import { at, idOf, integerOf, itemsOf, listIn, objectOf, readEach, textOf } from '../kit/json.ts';
 import type { PageFields, ProductFields } from './site-records.ts';
-import type { Entry, List, ListState } from './walk.ts';
+import type { Entry, List, ListState } from './crawl.ts';
 
 /** Source: REST API handbook, "Pagination". */
 const WORDPRESS_PAGE_SIZE = 100;
 /** Source: API:Allpages, limit for those who are not logged in. */
 const MEDIAWIKI_PAGE_SIZE = 500;
-/** What storefronts take as `limit` of `products.json`. */
+/** Maximum `limit` of `products.json` that storefronts accept. */
 const SHOPIFY_PAGE_SIZE = 250;
 
-/** Pages, then posts, of WordPress. The cursor is `pages 1`, `posts 1` and so on. */
+/** Lists pages, then posts, of WordPress. The cursor is `pages 1`, `posts 1` and so on. */
 export const wordpressPages: List = async (state, source) => {
   const [kind = '', number = ''] = (state.cursor === '' ? 'pages 1' : state.cursor).split(' ');
   const url = wordpressUrl(state.url, `wp/v2/${kind}`, {
@@ -35,7 +35,7 @@ export const wordpressPages: List = async (state, source) => {
   };
 };
 
-/** Sites without readable addresses name their interface by a parameter. */
+/** Sites without rewritten URLs pass the interface route as a parameter. */
 function wordpressUrl(base: string, path: string, query: Readonly<Record<string, string | number>>): string {
   const url = new URL(base);
   const route = url.searchParams.get('rest_route');
@@ -74,7 +74,7 @@ function lines(value: JsonValue | undefined): string | null {
   return textOfHtml(textOf(value));
 }
 
-/** Addresses of all pages of a wiki. The cursor is MediaWiki's own. */
+/** Lists the URLs of all pages of a wiki. The cursor is MediaWiki's own. */
 export const mediawikiPages: List = async (state, source) => {
   const url = new URL(state.url);
   const query = {
@@ -109,7 +109,7 @@ function entryOf(link: JsonValue | undefined, date: JsonValue | undefined, state
   return url === null ? [] : [{ url, lastModified: isoDate(date), foundIn: 'interface' }];
 }
 
-/** Addresses of a forum's topics. The cursor is the page's number. */
+/** Lists the URLs of a forum's topics. The cursor is the page number. */
 export const discourseTopics: List = async (state, source) => {
   const page = Number(state.cursor);
   const { body } = await source.json(new URL(`latest.json?page=${page}`, state.url).href);
@@ -128,7 +128,7 @@ export const discourseTopics: List = async (state, source) => {
   };
 };
 
-/** Topics of a forum with their first posts. The cursor is the page's number, or `topic` and the topic's. */
+/** Lists topics of a forum with their first posts. The cursor is the page number, or `topic` and the topic's number. */
 export const discoursePages: List = async (state, source, want) => {
   if (/^topic \d+$/.test(state.cursor)) return discourseTopic(state, source);
   const { entries, cursors } = await discourseTopics(state, source, want);
@@ -159,7 +159,7 @@ const discourseTopic = async (state: ListState, source: Parameters<List>[1]): Re
   return { records: record, entries: [], things: [], cursors: [], total: null };
 };
 
-/** Products of a store. The cursor is the page's number. */
+/** Lists the products of a store. The cursor is the page number. */
 export const shopifyProducts: List = async (state, source) => {
   const page = state.cursor === '' ? 1 : Number(state.cursor);
   const { body } = await source.json(new URL(`products.json?limit=${SHOPIFY_PAGE_SIZE}&page=${page}`, state.url).href);

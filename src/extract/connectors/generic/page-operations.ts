@@ -1,12 +1,12 @@
 import { SourceFailure, type FoundRecord, type JsonObject, type Operation } from '../../connector.ts';
-import { registrableDomain } from '../../../core/registrable-domain.ts';
+import { registrableDomain } from '../../../kernel/registrable-domain.ts';
 import { readArticle } from '../../read/article.ts';
 import { LINKS_MAX, readLinks } from '../../read/links.ts';
 import { readStructured, typesOf } from '../../read/structured.ts';
-import { readTables, type PageTable } from '../../read/tables.ts';
+import { readTables, type PageTable } from '../../read/page-tables.ts';
 import { normalisedUrl } from '../../read/urls.ts';
 import * as schema from '../kit/schema.ts';
-import { leftOutOf, restOf } from './left-out.ts';
+import { leftOutOf, restOf } from './truncated.ts';
 import { singlePage } from './single-page.ts';
 
 const URL_FIELD = schema.urlField('The page, after redirects.');
@@ -44,7 +44,7 @@ export const pageArticle: Operation = singlePage({
   },
   read(html, page) {
     const article = readArticle(html, page.headers);
-    if (article === null) throw new SourceFailure('parse_failed', `${page.url} has nothing to read`, false);
+    if (article === null) throw new SourceFailure('parse_failed', `${page.url} has no readable text`, false);
     const fields = {
       url: page.url,
       canonical_url: article.canonicalUrl,
@@ -83,7 +83,7 @@ export const pageStructured: Operation = singlePage({
   },
   read(html, { url }) {
     const data = readStructured(html);
-    const behind = data.isCut ? `things of ${url} behind the first` : null;
+    const behind = data.isCut ? `things of ${url} after the first` : null;
     return {
       ...leftOutOf(restOf(html) ?? behind),
       records: [
@@ -142,7 +142,7 @@ export const pageLinks: Operation = singlePage({
         internal: domainOf(url) === home,
       },
     }));
-    const behind = links.length >= LINKS_MAX ? `links of ${page.url} behind the first ${LINKS_MAX}` : null;
+    const behind = links.length >= LINKS_MAX ? `links of ${page.url} after the first ${LINKS_MAX}` : null;
     return { records, ...leftOutOf(behind ?? restOf(html)) };
   },
 });
@@ -158,7 +158,7 @@ export const pageTables: Operation = singlePage({
   record: schema.recordSchema({
     page_url: URL_FIELD,
     table: schema.countField('Number of the table on the page, from 0.'),
-    caption: schema.textField('Of the table.'),
+    caption: schema.textField('Caption of the table.'),
     row: schema.countField('Number of the row in the table, from 0, headers left out.'),
     values: {
       type: ['object', 'null'],

@@ -4,7 +4,7 @@ import { readReviews, type Review } from '../../read/reviews.ts';
 import { readStructured } from '../../read/structured.ts';
 import { normalisedUrl } from '../../read/urls.ts';
 import * as schema from '../kit/schema.ts';
-import { leftOutOf, restOf } from './left-out.ts';
+import { leftOutOf, restOf } from './truncated.ts';
 import { singlePage } from './single-page.ts';
 
 export const placeReviews: Operation = singlePage({
@@ -16,7 +16,7 @@ export const placeReviews: Operation = singlePage({
     author: schema.textField('Who wrote it.'),
     rating: schema.numberField('As it was given.'),
     best_rating: schema.numberField('The best that it could have been; 5 where the page does not say.'),
-    title: schema.textField('Of the review.'),
+    title: schema.textField('Title of the review.'),
     text: schema.textField('Plain text.'),
     published_at: schema.dateField('When it was written.'),
     url: schema.urlField('The review, else the page that carries it.'),
@@ -47,11 +47,11 @@ export const placeReviews: Operation = singlePage({
         url: review.url ?? page.url,
       },
     }));
-    return { records, ...leftOutOf(restOf(html) ?? (data.isCut ? `reviews of ${page.url} behind the first` : null)) };
+    return { records, ...leftOutOf(restOf(html) ?? (data.isCut ? `reviews of ${page.url} after the first` : null)) };
   },
 });
 
-/** Reviews have no names of their own, so what they say is what tells them apart. */
+/** Reviews have no ids of their own, so their content identifies them. */
 function idOf({ subject, author, title, text, publishedAt }: Review, url: string): string {
   return hash('sha256', JSON.stringify([normalisedUrl(url), subject, author, title, text, publishedAt]), 'hex').slice(
     0,

@@ -1,26 +1,26 @@
 import type { JsonObject } from '../../connector.ts';
-import { registrableDomain } from '../../../core/registrable-domain.ts';
+import { registrableDomain } from '../../../kernel/registrable-domain.ts';
 import { addressOf, type WebAddress } from '../../read/urls.ts';
-import { PAGE_URL_CHARACTERS_MAX } from './address.ts';
+import { PAGE_URL_CHARACTERS_MAX } from './page-address.ts';
 
-/** Which pages of a site are wanted. Part of every step, so it is small. */
+/** Defines which pages of a site are wanted. Part of every step, so it is small. */
 export interface Scope extends JsonObject {
-  /** The host without `www.`, or with `subdomains` the registrable domain; with the port where it is not the usual one. */
+  /** The host without `www.`, or the registrable domain with `subdomains`. Includes the port if it is not the default. */
   readonly site: string;
   readonly subdomains: boolean;
-  /** Paths begin with it. */
+  /** Wanted paths begin with this. */
   readonly prefix: string;
-  /** One of these has to fit, if there are any. */
+  /** If there are any, one of these must match. */
   readonly include: readonly string[];
-  /** None of these may fit. */
+  /** None of these may match. */
   readonly exclude: readonly string[];
 }
 
-/** Choice: a name within a path; files that are no pages are not fetched in a crawl. */
+/** Choice: matches names within a path. Files that are not pages are not fetched in a crawl. */
 const FILES =
   /\.(?:7z|avi|bin|bmp|css|dmg|docx?|eot|epub|exe|gif|gz|ico|iso|jpe?g|js|m4a|m4v|mov|mp3|mp4|mpe?g|msi|ods|odt|ogg|otf|pdf|png|pptx?|rar|rpm|svg|tar|tgz|tiff?|ttf|wav|webm|webp|woff2?|xlsx?|zip)$/i;
 
-/** Of the address at which a walk through a site begins, and what the input says of it. `whole`: not only the folder of the address. */
+/** Returns the scope of a crawl that starts at this URL, with the options of its input. `whole`: not limited to the folder of the URL. */
 export function scopeOf(url: string, input: JsonObject, whole: boolean): Scope {
   const subdomains = input['subdomains'] === true;
   const prefix = input['path_prefix'];
@@ -33,7 +33,7 @@ export function scopeOf(url: string, input: JsonObject, whole: boolean): Scope {
   };
 }
 
-/** The same wishes at the address to which the beginning sent us on: another site, or another folder of the same. */
+/** Applies a scope to the URL to which the start page redirected: another site, or another folder of the same site. */
 export function movedScope(scope: Scope, from: string, to: string): Scope {
   if (to.length > PAGE_URL_CHARACTERS_MAX) return scope;
   const address = addressOf(to);
@@ -47,7 +47,7 @@ function siteOf({ hostname, port }: WebAddress, subdomains: boolean): string {
   return port === '' ? host : `${host}:${port}`;
 }
 
-/** The folder in which a page stands: `/docs/` of `/docs/intro` and of `/docs/`. */
+/** Returns the folder of a page: `/docs/` for `/docs/intro` and for `/docs/`. */
 function folderOf(url: string): string {
   const { pathname } = new URL(url);
   return pathname.slice(0, pathname.lastIndexOf('/') + 1);
@@ -57,12 +57,12 @@ function textsOf(value: JsonObject[string] | undefined): readonly string[] {
   return Array.isArray(value) ? value.filter((item: unknown) => typeof item === 'string') : [];
 }
 
-/** Whether a page is wanted. Takes an absolute URL. */
+/** Returns whether a page is wanted. Expects an absolute URL. */
 export function isWanted(url: string, scope: Scope): boolean {
   return url.length <= PAGE_URL_CHARACTERS_MAX && isWantedAddress(addressOf(url), scope);
 }
 
-/** Whether it is a page of the site at all, whatever of it is wanted. */
+/** Returns whether it is a page of the site at all, ignoring prefix and patterns. */
 export function isOfWholeSite(url: string, scope: Scope): boolean {
   return isWanted(url, { ...scope, prefix: '/', include: [], exclude: [] });
 }
@@ -75,7 +75,10 @@ export function isWantedAddress(address: WebAddress, scope: Scope): boolean {
   return isIncluded && !scope.exclude.some((pattern) => fits(path, pattern));
 }
 
-/** Whether links lead to pages of the same site through it, wanted or not: a page that is not wanted may lead to some that are. */
+/**
+ * Returns whether to follow links to this page to find pages of the same site. The page itself need not be wanted, because it may lead to
+ * wanted ones.
+ */
 export function isOfSite(address: WebAddress, scope: Scope): boolean {
   const { pathname, search } = address;
   if (!isWithin(address, scope) || FILES.test(pathname) || isTrap(pathname)) return false;
@@ -87,7 +90,7 @@ function isWithin(address: WebAddress, { site, subdomains, prefix }: Scope): boo
   return siteOf(address, subdomains) === site;
 }
 
-/** Choice: a name this often in one path is that of a link that leads deeper into itself for ever. */
+/** Choice: a name that occurs more often in one path belongs to a link that leads deeper into itself forever. */
 const SAME_NAMES_MAX = 3;
 
 function isTrap(pathname: string): boolean {
@@ -98,7 +101,7 @@ function isTrap(pathname: string): boolean {
   return [...counts.values()].some((count) => count > SAME_NAMES_MAX);
 }
 
-/** A pattern with `*`, which stands for any characters, fits a whole path; one without fits what begins with it. */
+/** A pattern with `*`, which stands for any characters, matches a whole path; a pattern without it matches a prefix. */
 export function fits(path: string, pattern: string): boolean {
   const parts = pattern.split('*');
   const [first = '', ...rest] = parts;

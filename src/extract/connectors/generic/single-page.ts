@@ -1,7 +1,7 @@
 import type { JsonObject, JsonSchema, Operation, Page, StepResult } from '../../connector.ts';
 import { readHtml, type HtmlPage } from '../../read/html.ts';
 import { normalisedUrl } from '../../read/urls.ts';
-import { parseAddress } from './address.ts';
+import { parseAddress } from './page-address.ts';
 import { PAGE_INPUT } from './fields.ts';
 
 interface Reading {
@@ -16,7 +16,7 @@ interface PageStep extends JsonObject {
   readonly url: string;
 }
 
-/** An operation that reads the one page that it is given, in one step. */
+/** Creates an operation that reads a single given page in one step. */
 export function singlePage({ name, description, record, example, read }: Reading): Operation {
   return {
     name,
@@ -34,7 +34,7 @@ export function singlePage({ name, description, record, example, read }: Reading
     async run(step, source) {
       const page = await source.page((step as PageStep).url);
       const found = read(readHtml(page.text, page.url), page);
-      // All of them, also where fewer are wanted: the output's schema may refuse some.
+      // Returns all records even if fewer are wanted, because the output schema may reject some.
       return { ...found, next: [], total: found.records.length };
     },
   };

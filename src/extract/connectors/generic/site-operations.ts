@@ -1,11 +1,11 @@
 import type { JsonObject, JsonSchema, Operation } from '../../connector.ts';
-import { parseAddress } from './address.ts';
+import { parseAddress } from './page-address.ts';
 import { SITE_INPUT } from './fields.ts';
 import { discoursePages, discourseTopics, mediawikiPages, shopifyProducts, wordpressPages } from './interfaces.ts';
 import { scopeOf } from './scope.ts';
 import { PAGE_RECORD, pageRecord, PRODUCT_RECORD, productRecords, URL_RECORD, urlRecord } from './site-records.ts';
-import { runWalk } from './walk-steps.ts';
-import { carriesRest, toStep, type Walk, type WalkState } from './walk.ts';
+import { runWalk } from './crawl-steps.ts';
+import { carriesRest, toStep, type Walk, type WalkState } from './crawl.ts';
 
 interface Told {
   readonly name: string;
@@ -13,7 +13,7 @@ interface Told {
   readonly record: JsonSchema;
   readonly example: { readonly input: JsonObject; readonly record: JsonObject };
   readonly paging: string;
-  /** Whether the walk is not bound to the folder in which it begins. */
+  /** Whether the crawl is not limited to the folder in which it starts. */
   readonly whole: boolean;
   readonly walk: Walk;
 }

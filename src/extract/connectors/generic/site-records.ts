@@ -4,10 +4,10 @@ import { linesOf, type HtmlPage } from '../../read/html.ts';
 import type { PageMeta } from '../../read/meta.ts';
 import { readProducts, type Product } from '../../read/products.ts';
 import { readStructured } from '../../read/structured.ts';
-import { orNull, wordCount } from '../../read/text.ts';
+import { orNull, wordCount } from '../../read/page-text.ts';
 import { normalisedUrl } from '../../read/urls.ts';
 import * as schema from '../kit/schema.ts';
-import type { Entry } from './walk.ts';
+import type { Entry } from './crawl.ts';
 
 export const PAGE_RECORD = schema.recordSchema({
   url: schema.urlField('The page, after redirects.'),
@@ -31,7 +31,7 @@ export interface PageFields extends JsonObject {
   readonly word_count: number | null;
 }
 
-/** A page with no article is read whole: in a walk through a site a list of products or an address is wanted too. */
+/** Reads the whole page if it has no article: in a crawl, a list of products or a contact page is wanted too. */
 export function pageRecord(html: HtmlPage, page: Page, meta: PageMeta): FoundRecord {
   const article = readArticle(html, page.headers, 'unmarked');
   const text = article?.text ?? orNull(linesOf(html.root));
@@ -49,8 +49,8 @@ export function pageRecord(html: HtmlPage, page: Page, meta: PageMeta): FoundRec
 }
 
 /**
- * A page that differs from its canonical address in the query alone is that page. Canonical addresses that lead elsewhere are wrong
- * too often, many sites name their first page on all others.
+ * A page that differs from its canonical URL only in the query is the same page. Other canonical URLs are wrong too often: many sites name
+ * their front page on all other pages.
  */
 function idOf(url: string, canonical: string | null): string {
   const isSame = canonical !== null && bare(canonical) === bare(url);
@@ -80,8 +80,8 @@ export const PRODUCT_RECORD = schema.recordSchema({
   sku: schema.textField("The shop's own number; of several variants the first one's."),
   gtin: schema.textField('EAN, UPC or ISBN: digits.'),
   brand: schema.textField('Brand or maker.'),
-  price: schema.textField('Of the cheapest offer: a decimal number.'),
-  price_max: schema.textField('Of the dearest offer: a decimal number.'),
+  price: schema.textField('Price of the cheapest offer: a decimal number.'),
+  price_max: schema.textField('Price of the most expensive offer: a decimal number.'),
   currency: schema.textField('ISO 4217 code.'),
   availability: schema.textField("schema.org's word: `in_stock`, `out_of_stock`, `pre_order` and others."),
   image_url: schema.urlField('The first image.'),
@@ -105,7 +105,7 @@ export interface ProductFields extends JsonObject {
   readonly review_count: number | null;
 }
 
-/** The product that the page is of; those that it only recommends or lists have pages of their own. */
+/** Returns the product that the page is about. Products that it only recommends or lists have pages of their own. */
 export function productRecords(html: HtmlPage, page: Page, meta: PageMeta): readonly FoundRecord[] {
   const products = readProducts(readStructured(html), html.baseUrl);
   const isPages = ({ url }: Product): boolean =>

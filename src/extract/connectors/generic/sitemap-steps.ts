@@ -9,15 +9,15 @@ import {
   type Wanted,
 } from '../../connector.ts';
 import { absoluteUrl } from '../../read/urls.ts';
-import { PAGE_URL_CHARACTERS_MAX } from './address.ts';
-import { leftOutOf } from './left-out.ts';
+import { PAGE_URL_CHARACTERS_MAX } from './page-address.ts';
+import { leftOutOf } from './truncated.ts';
 import { readEntries, type Entries, type ListText } from './sitemaps.ts';
 import { isGone, isNothing, isPassable, NOTHING } from './step-results.ts';
-import { fromEntries, partOf, toStep, type SitemapsState, type SitemapState, type Walk } from './walk.ts';
+import { fromEntries, partOf, toStep, type SitemapsState, type SitemapState, type Walk } from './crawl.ts';
 
-/** Choice: the protocol has no index of indexes, but sites do. */
+/** Choice: the protocol does not define indexes of indexes, but sites have them. */
 const NESTED_MAX = 3;
-/** Where sitemaps stand that robots.txt does not name. */
+/** Common locations of sitemaps that robots.txt does not name. */
 const USUAL_SITEMAPS = ['/sitemap.xml', '/sitemap_index.xml'];
 
 /**
@@ -55,7 +55,7 @@ export async function bySitemaps(walk: Walk, state: SitemapsState, source: Sourc
 type Read =
   | { readonly kind: 'list'; readonly found: StepResult }
   | { readonly kind: 'gone' }
-  /** `error`: the failure to throw if another list has pages; null if the response is a page and no list. */
+  /** `error`: the failure to throw if another list has pages; null if the response is a page instead of a list. */
   | { readonly kind: 'unreadable'; readonly list: UnreadableList; readonly error: SourceFailure | null };
 
 /** `isStrict`: throws retryable failures. Otherwise an unavailable address counts as one without a sitemap. */
@@ -86,7 +86,7 @@ async function tryList(
 }
 
 function noList(url: string): UnreadableList {
-  return { reason: 'parse_failed', detail: `${url} is no list of pages`, isFetched: true };
+  return { reason: 'parse_failed', detail: `${url} is not a list of pages`, isFetched: true };
 }
 
 function goneNote(url: string): StepNote {
@@ -110,15 +110,15 @@ export function sitemap(url: string, of: Pick<SitemapState, 'scope' | 'nested' |
   return { does: 'sitemap', url, from: 0, ...of };
 }
 
-/** In the order in which they are to be read. */
+/** Returns the URLs in the order in which to read them. */
 function ordered(urls: readonly string[], { firstSitemaps }: Walk): readonly string[] {
   if (firstSitemaps === null) return urls;
   return [...urls.filter((url) => firstSitemaps.test(url)), ...urls.filter((url) => !firstSitemaps.test(url))];
 }
 
 /**
- * A sitemap that is gone (404, 410) is passed over. If the response is a page and no list, the job gets a note. Any other failure is
- * thrown, because the pages that the sitemap names would be lost.
+ * Skips a sitemap that is gone (404, 410). If the response is a page instead of a list, the job gets a note. Any other failure is thrown,
+ * because the pages that the sitemap names would be lost.
  */
 export async function readSitemapStep(
   walk: Walk,
@@ -133,19 +133,19 @@ export async function readSitemapStep(
   });
   if (found !== null && found !== 'gone') return found;
   if (from > 0)
-    throw new SourceFailure('source_unavailable', `${url} is no list any more, from entry ${from} on`, true);
+    throw new SourceFailure('source_unavailable', `${url} is no longer a list, from entry ${from} on`, true);
   if (found === null) return { ...NOTHING, unreadable: [noList(url)] };
   return { ...NOTHING, notes: [goneNote(url)] };
 }
 
-/** null where there is something else. */
+/** Returns null if the response is something else. */
 async function sitemapAt(walk: Walk, state: SitemapState, source: Source, want: Wanted): Promise<StepResult | null> {
   return await source.longText(state.url, (text) => readList(text, state, walk, want));
 }
 
 /**
- * An index leads to its sitemaps, a list to its pages, and where either has more than the step can use now, to itself. Null where the
- * page is neither.
+ * An index leads to its sitemaps and a list to its pages. If either has more than the step can use now, it also leads to itself. Returns
+ * null if the page is neither.
  */
 export async function readList(
   text: ListText,
@@ -185,8 +185,8 @@ function fromIndex(
   return { ...NOTHING, next, ...(tooLong > 0 && { leftOut: tooLongSitemaps(tooLong) }) };
 }
 
-/** Choice: such pages are none that a walk reads, whatever leads to them; only the operator is told. */
+/** Choice: no crawl reads such pages, whatever leads to them. Only the operator is notified. */
 function tooLongPages(url: string, count: number): StepNote {
-  const detail = `${url} names ${count} addresses of more than ${PAGE_URL_CHARACTERS_MAX} characters, which are passed over`;
+  const detail = `${url} names ${count} addresses of more than ${PAGE_URL_CHARACTERS_MAX} characters, which are skipped`;
   return { reason: 'unsupported_content', detail };
 }

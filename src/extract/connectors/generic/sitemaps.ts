@@ -3,34 +3,34 @@ import { FEED_ITEMS_MAX } from '../../read/feed-parse.ts';
 import { readFeed } from '../../read/feed.ts';
 import { PartTaker, type ListPart } from '../../read/list-part.ts';
 import { SitemapReader, type SitemapKind } from '../../read/sitemap.ts';
-import type { Entry } from './walk.ts';
+import type { Entry } from './crawl.ts';
 
-/** A part of what a list of pages names. */
+/** A part of the entries of a list of pages. */
 export interface Entries {
-  /** `index`: further lists. */
+  /** `index`: the entries are further lists. */
   readonly kind: SitemapKind;
   readonly entries: readonly Entry[];
-  /** Where the list goes on; null at its end. */
+  /** Index at which the list continues; null at its end. */
   readonly next: number | null;
-  /** As a step says it; told with the list's last part. */
+  /** As in `StepResult`; reported with the last part of the list. */
   readonly leftOut?: string;
   /** As in `StepResult`. */
   readonly brokenOff?: StepNote;
 }
 
-/** A list of pages as it comes. */
+/** A list of pages that arrives in chunks. */
 export interface ListText {
   readonly url: string;
   readonly pieces: AsyncIterable<string> | Iterable<string>;
 }
 
-/** Choice: of a feed in a sitemap's place, which is held while it comes; the longest of usual sites have some 3 MiB. */
+/** Choice: maximum size of a feed used as a sitemap, which is buffered while it arrives. The longest of common sites have some 3 MiB. */
 const FEED_CHARACTERS_MAX = 4 * 1_048_576;
 
-/** Reads a part of a sitemap or a feed; null where it is neither. Throws `parse_failed`, and as the pieces do. */
+/** Reads a part of a sitemap or a feed; null if the text is neither. Throws `parse_failed`, and what the chunks throw. */
 export async function readEntries({ url, pieces }: ListText, part: ListPart<SitemapKind>): Promise<Entries | null> {
   const reader = new SitemapReader(url, part);
-  /** What came, until it is known to be no feed. */
+  /** Chunks received so far; null once it is known that this is not a feed. */
   let held: string[] | null = [];
   let characters = 0;
   let isFeed = false;
@@ -41,7 +41,7 @@ export async function readEntries({ url, pieces }: ListText, part: ListPart<Site
     isFeed ||= reader.kind === 'feed';
     if (!isFeed && reader.kind !== null) held = null;
     const isTooLong = held !== null && characters > FEED_CHARACTERS_MAX;
-    if (isFeed && isTooLong) throw new SourceFailure('unsupported_content', `${url} is too long a feed`, false);
+    if (isFeed && isTooLong) throw new SourceFailure('unsupported_content', `${url} is a feed that is too long`, false);
     if (!isFeed && (isTooLong || !goesOn)) break;
   }
   const sitemap = reader.end();
@@ -63,6 +63,6 @@ function readFeedEntries(text: string, url: string, part: ListPart<SitemapKind>)
   for (const { url: page, updatedAt, publishedAt } of items)
     if (page !== null) taker.take({ url: page, lastModified: updatedAt ?? publishedAt, foundIn: 'feed' }, 'urls');
   const { entries, next } = taker;
-  const leftOut = `items of ${url} behind the first ${FEED_ITEMS_MAX}`;
+  const leftOut = `items of ${url} after the first ${FEED_ITEMS_MAX}`;
   return { kind: 'urls', entries, next, ...(isCut && next === null && { leftOut }) };
 }

@@ -13,21 +13,21 @@ import {
 import { unreadable } from './json.ts';
 import { onward, TRAIL_START, type Trail } from './trail.ts';
 
-/** Choice: a step is under 4 KiB; the longest cursors of these interfaces have some hundred characters. */
+/** Choice: a step is under 4 KiB. The longest cursors of these interfaces have some hundred characters. */
 const CURSOR_CHARACTERS_MAX = 1_000;
-/** Choice: attempts at one page that the source puts off. */
+/** Choice: maximum number of attempts at a page that the source postpones. */
 const WAITS_MAX = 5;
-/** Choice: an hour is what GitHub's window lasts; a source that wants more is asked again then. */
+/** Choice: GitHub's window lasts an hour. A source that asks for more is called again then. */
 const WAIT_SECONDS_MAX = 3_600;
 
-/** Where the next page begins: a page's number, an offset or a cursor; null for the first. */
+/** Start of the next page: a page number, an offset or a cursor; null for the first. */
 export type Cursor = string | number | null;
 
-/** What a page is asked for with. */
+/** Parameters of the request for a page. */
 export interface Turn<Args extends JsonObject> {
   readonly args: Args;
   readonly at: Cursor;
-  /** Records to ask for, from 1 to `pageSizeMax`. */
+  /** Number of records to request, from 1 to `pageSizeMax`. */
   readonly size: number;
 }
 
@@ -38,33 +38,33 @@ export type PageResult<Args extends JsonObject> =
       /** Null after the last page. */
       readonly next: Cursor;
       readonly total: number | null;
-      /** For the pages to come, where more is known now, such as which interface answered. */
+      /** Arguments for the following pages if more is known now, such as which interface responded. */
       readonly args?: Args;
-      /** The source's wish to be left alone for so long before the next page. */
+      /** Pause that the source asks for before the next page. */
       readonly pauseSeconds?: number;
     }
-  /** The source puts this page off; it is asked for again, some times at most. */
+  /** The source postpones this page. It is requested again, up to a maximum number of times. */
   | { readonly kind: 'later'; readonly pauseSeconds: number; readonly detail: string };
 
 export type ChainStart<Args extends JsonObject> =
   | { readonly kind: 'args'; readonly args: Args }
   | Extract<StartResult, { readonly kind: 'fault' }>;
 
-/** An operation that reads one page after another, of which each says where the next begins. */
+/** An operation that reads one page after another, where each names the start of the next. */
 export interface Chain<Args extends JsonObject> extends Omit<Operation, 'start' | 'run'> {
   readonly pageSizeMax: number;
   /**
-   * `fixed`: the size of the first page stays, because pages have numbers and another size would move them all. `free`: each page
-   * may have its own, as with cursors and offsets.
+   * `fixed`: all pages have the size of the first one, because a different size would shift the numbered pages. `free`: each page may have
+   * its own size, as with cursors and offsets.
    */
   readonly sizing: 'fixed' | 'free';
-  /** Pure. What of the input every page needs. */
+  /** Pure. Returns the part of the input that every page needs. */
   readonly begin: (input: JsonObject) => ChainStart<Args>;
-  /** Throws `SourceFailure` alone. */
+  /** Throws only `SourceFailure`. */
   readonly read: (turn: Turn<Args>, source: Source) => Promise<PageResult<Args>>;
 }
 
-/** The state of a chain's step. */
+/** State of a chain's step. */
 interface ChainState<Args extends JsonObject> {
   readonly args: Args;
   readonly at: Cursor;
@@ -93,7 +93,7 @@ export function chained<Args extends JsonObject>(chain: Chain<Args>): Operation 
   };
 }
 
-/** State + page → what the step found, and the next step. */
+/** Returns what the step found and the next step. */
 function advance<Args extends JsonObject>(state: ChainState<Args>, page: PageResult<Args>): StepResult {
   if (page.kind === 'later') return putOff(state, page.pauseSeconds, page.detail);
   const { records } = page;
@@ -124,7 +124,7 @@ function pause(seconds: number | undefined): { readonly pauseSeconds?: number } 
   return seconds !== undefined && seconds > 0 ? { pauseSeconds: Math.min(Math.ceil(seconds), WAIT_SECONDS_MAX) } : {};
 }
 
-/** The key is the cursor's, so that a cursor that was met before leads nowhere: two steps with one key are one. */
+/** The key is derived from the cursor, so a cursor that occurred before leads nowhere: two steps with the same key are duplicates. */
 function stepOf<Args extends JsonObject>(state: ChainState<Args>): Step {
   const cursor = String(state.at ?? '');
   if (cursor.length > CURSOR_CHARACTERS_MAX) throw unreadable(`a cursor of ${cursor.length} characters`);

@@ -1,13 +1,14 @@
+import { parseUrl } from '../../../kernel/parse-url.ts';
 import { SourceFailure, type JsonObject, type JsonValue } from '../../connector.ts';
 
-/** JSON that somebody else wrote: each of these takes anything and answers null, or nothing, where it is not what was looked for. */
+/** Readers for JSON from other parties. Each accepts any value and returns null, or an empty result, if it is not what was expected. */
 type Unknown = JsonValue | undefined;
 
 export function objectOf(value: Unknown): JsonObject | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : null;
 }
 
-/** What stands at a path of names; only own members count, so `constructor` is none. */
+/** Returns the value at a path of names. Only own members count, so `constructor` does not exist. */
 export function at(value: Unknown, ...path: readonly string[]): Unknown {
   let here: Unknown = value;
   for (const name of path) {
@@ -17,18 +18,18 @@ export function at(value: Unknown, ...path: readonly string[]): Unknown {
   return here;
 }
 
-/** Text with something in it. */
+/** Returns a text that is not blank. */
 export function textOf(value: Unknown): string | null {
   return typeof value === 'string' && value.trim() !== '' ? value : null;
 }
 
-/** A name or a number by which a source tells things apart, as text. */
+/** Returns a source's id, a string or a number, as text. */
 export function idOf(value: Unknown): string | null {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : null;
   return textOf(value);
 }
 
-/** A whole number; also one that the source writes as text. */
+/** Returns an integer, even if the source sends it as text. */
 export function integerOf(value: Unknown): number | null {
   const number = typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value;
   return Number.isSafeInteger(number) ? (number as number) : null;
@@ -42,31 +43,30 @@ export function flagOf(value: Unknown): boolean | null {
   return typeof value === 'boolean' ? value : null;
 }
 
-/** The items of a list, none where it is no list. */
+/** Returns the items of a list; empty if the value is not a list. */
 export function itemsOf(value: Unknown): readonly JsonValue[] {
   return Array.isArray(value) ? (value as readonly JsonValue[]) : [];
 }
 
-/** The texts among the items of a list, read by `read`; null where it is no list. */
+/** Returns the texts that `read` finds in the items of a list; null if the value is not a list. */
 export function textsOf(value: Unknown, read: (item: JsonValue) => string | null = textOf): readonly string[] | null {
   return Array.isArray(value) ? itemsOf(value).flatMap((item) => read(item) ?? []) : null;
 }
 
-/** An absolute http or https URL, resolved against `base`; null for anything else. */
+/** Returns an absolute http or https URL, resolved against `base`; null for anything else. */
 export function urlOf(value: Unknown, base?: string): string | null {
   const text = textOf(value);
-  if (text === null || !URL.canParse(text, base)) return null;
-  const url = new URL(text, base);
-  return url.protocol === 'https:' || url.protocol === 'http:' ? url.href : null;
+  const url = text === null ? null : parseUrl(text, base);
+  return url?.protocol === 'https:' || url?.protocol === 'http:' ? url.href : null;
 }
 
-/** A list that an answer must have. Throws `parse_failed`. */
+/** Returns a list that a response must contain. Throws `parse_failed`. */
 export function listIn(value: Unknown, what: string): readonly JsonValue[] {
   if (!Array.isArray(value)) throw unreadable(`${what} is not a list`);
   return value as readonly JsonValue[];
 }
 
-/** An object that an answer must have. Throws `parse_failed`. */
+/** Returns an object that a response must contain. Throws `parse_failed`. */
 export function objectIn(value: Unknown, what: string): JsonObject {
   const object = objectOf(value);
   if (object === null) throw unreadable(`${what} is not an object`);
@@ -74,8 +74,8 @@ export function objectIn(value: Unknown, what: string): JsonObject {
 }
 
 /**
- * Each item that can be read. One that cannot is left out; but where there are items and none of them can be, the interface is not
- * the one that is known here, and an empty result would hide that: `parse_failed`.
+ * Returns the items that can be read. A single unreadable item is omitted. If there are items and all are unreadable, the interface is not
+ * the known one, and an empty result would hide that: throws `parse_failed`.
  */
 export function readEach<T>(items: readonly JsonValue[], read: (item: JsonObject) => T | null): readonly T[] {
   const found = items.flatMap((item) => {
@@ -86,12 +86,12 @@ export function readEach<T>(items: readonly JsonValue[], read: (item: JsonObject
   return found;
 }
 
-/** An answer that is not of the published form. */
+/** A response that does not have the published format. */
 export function unreadable(detail: string): SourceFailure {
   return new SourceFailure('parse_failed', detail, false);
 }
 
-/** A text or a number of an input, which holds to its schema, as text; '' where it was left out. */
+/** Returns a text or a number of a validated input as text; '' if it was omitted. */
 export function givenText(input: JsonObject, name: string): string {
   return idOf(input[name]) ?? '';
 }

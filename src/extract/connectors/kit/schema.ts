@@ -1,19 +1,19 @@
 import type { JsonObject, JsonSchema } from '../../connector.ts';
 
-/** Builders of the small JSON Schemas of connectors, so that all of them say the same things the same way. */
+/** Builders for the connectors' small JSON Schemas, so that all of them describe the same things in the same way. */
 type Properties = Readonly<Record<string, JsonSchema>>;
 
-/** Choice: far above real addresses of sites; with it the steps of a job stay under 4 KiB. */
+/** Choice: far above real addresses of sites. With this limit, the steps of a job stay under 4 KiB. */
 const SITE_CHARACTERS_MAX = 800;
-/** Choice: about the longest that the search interfaces here take, and small enough for the steps of a job. */
+/** Choice: about the maximum that these search interfaces accept, and small enough for the steps of a job. */
 const QUERY_CHARACTERS_MAX = 300;
 
-/** A record: every property is always there, and its order is that of the columns. */
+/** Schema of a record: every property is always present, and their order is that of the columns. */
 export function recordSchema(properties: Properties): JsonSchema {
   return { type: 'object', properties, required: Object.keys(properties) };
 }
 
-/** An input: what is not named in `required` may be left out, and nothing else may be there. */
+/** Schema of an input: everything except `required` is optional, and no other members are allowed. */
 export function inputSchema(properties: Properties, required: readonly string[]): JsonSchema {
   return { type: 'object', properties, required, additionalProperties: false };
 }
@@ -63,7 +63,7 @@ export function authorField(description = 'Who wrote it.'): JsonSchema {
   return objectField(description, { name: textField('As the source shows it.'), url: urlField('Their page.') });
 }
 
-/** `{name, url}`, null where neither is known. */
+/** `{name, url}`; null if both are unknown. */
 export function author(name: string | null, url: string | null): JsonObject | null {
   return name === null && url === null ? null : { name, url };
 }
@@ -76,7 +76,7 @@ export function queryInput(description: string): JsonSchema {
   return { type: 'string', minLength: 1, maxLength: QUERY_CHARACTERS_MAX, pattern: '\\S', description };
 }
 
-/** A name that becomes part of a path or a filter; `pattern` holds what the source allows in it. */
+/** A name that becomes part of a path or a filter. `pattern` matches the names that the source allows. */
 export function nameInput(description: string, pattern: string, charactersMax = 200): JsonSchema {
   return { type: 'string', minLength: 1, maxLength: charactersMax, pattern, description };
 }

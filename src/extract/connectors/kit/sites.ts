@@ -1,13 +1,13 @@
 import { SourceFailure, type JsonObject } from '../../connector.ts';
-import type { FailureReason } from '../../../core/extraction.ts';
-import { parseSite } from './address.ts';
+import type { FailureReason } from '../../../work/extraction-job.ts';
+import { parseSite } from './api-address.ts';
 import type { ChainStart } from './chain.ts';
 import { givenText } from './json.ts';
 
-/** Reasons that say no more than that the interface is not at this address. */
+/** Failure reasons that mean only that the interface is not at this URL. */
 const NOT_HERE: readonly FailureReason[] = ['source_not_found', 'parse_failed', 'unsupported_content'];
 
-/** Begins a chain on the site that `input[name]` gives. Faults point to that input. */
+/** Starts a chain on the site in `input[name]`. Faults point to that input. */
 export function beginAt<Args extends JsonObject>(
   input: JsonObject,
   argsOf: (site: string) => Args,
@@ -19,14 +19,14 @@ export function beginAt<Args extends JsonObject>(
 }
 
 /**
- * Asks each candidate until one answers: the interfaces of self-hosted software stand at one of a few addresses. Where none does,
- * the last one's failure is thrown; any other failure than that it is not here ends the search at once.
+ * Tries each candidate until one responds, because the interface of self-hosted software is at one of a few URLs. If none responds, throws
+ * the failure of the last one. Any failure other than "not here" ends the search immediately.
  */
 export async function firstThatAnswers<Candidate, Answer>(
   candidates: readonly Candidate[],
   ask: (candidate: Candidate) => Promise<Answer>,
 ): Promise<Answer> {
-  let failure = new SourceFailure('source_not_found', 'no address to ask', false);
+  let failure = new SourceFailure('source_not_found', 'no address to call', false);
   for (const candidate of candidates) {
     try {
       return await ask(candidate);

@@ -1,24 +1,24 @@
 import { hash } from 'node:crypto';
 import type { JsonObject } from '../../connector.ts';
 
-/** Choice: a job's 1,000,000 records in the smallest pages of these interfaces. A chain that is longer is a source gone wrong. */
+/** Choice: a job's 1,000,000 records in the smallest pages of these interfaces. A longer chain means that the source is broken. */
 const PAGES_MAX = 100_000;
-/** Choice: pages in a row of which nothing is kept, after which there is nothing to be found. */
+/** Choice: number of consecutive empty pages after which nothing more is expected. */
 const EMPTY_PAGES_MAX = 50;
 
-/** What the steps of a list carry from page to page, so that a source that never ends is left. */
+/** Data that the steps of a list carry from page to page, to detect a source that never ends. */
 export interface Trail extends JsonObject {
-  /** Pages from 1, this one included. */
+  /** Number of pages so far, including this one; starts at 1. */
   readonly turn: number;
-  /** Stands for an earlier page; see `isPowerOfTwo`. */
+  /** Hash of an earlier page; see `isPowerOfTwo`. */
   readonly mark: string;
-  /** Pages in a row without anything on them. */
+  /** Number of consecutive empty pages. */
   readonly empty: number;
 }
 
 export const TRAIL_START: Trail = { turn: 1, mark: '', empty: 0 };
 
-/** The trail of the page after one that holds what these ids name; null where the list has to end here. */
+/** Returns the trail of the page after the one with these ids; null if the list must end here. */
 export function onward({ turn, mark, empty }: Trail, ids: readonly string[]): Trail | null {
   const here = hash('sha256', ids.join('\n'), 'hex').slice(0, 16);
   const isEmpty = ids.length === 0;
@@ -31,9 +31,9 @@ export function onward({ turn, mark, empty }: Trail, ids: readonly string[]): Tr
 }
 
 /**
- * Sources that begin again after their last page, or that send the same page under every cursor, would be read for ever. So the
- * mark of one page is kept, and replaced at every turn that is a power of two: a round of any length is met again within three
- * times its length. Source: Brent's algorithm for cycles.
+ * A source that starts again after its last page, or that sends the same page for every cursor, would be read forever. The hash of one
+ * page is therefore kept, and replaced at every turn that is a power of two. A cycle of any length is detected within three times its
+ * length. Source: Brent's algorithm for cycles.
  */
 function isPowerOfTwo(turn: number): boolean {
   return Number.isInteger(Math.log2(turn));

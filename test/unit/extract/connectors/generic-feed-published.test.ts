@@ -1,12 +1,12 @@
 import { Validator } from '@cfworker/json-schema';
 import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../../../src/extract/connector.ts';
-import { feed } from '../../../../src/extract/connectors/feed.ts';
+import { feed } from '../../../../src/extract/connectors/feed-connector.ts';
 import { generic } from '../../../../src/extract/connectors/generic.ts';
 
 const OPERATIONS = [generic, feed].flatMap(({ id, operations }) => operations.map((operation) => ({ id, operation })));
 
-test('the connectors that read any site offer what is promised', () => {
+test('the connectors that read any site offer the promised operations', () => {
   expect(OPERATIONS.map(({ id, operation }) => `${id} ${operation.name}`)).toEqual([
     'generic page.article',
     'generic page.structured',
@@ -24,7 +24,7 @@ test('the connectors that read any site offer what is promised', () => {
 describe.each(OPERATIONS)('$id $operation.name', ({ operation }) => {
   const { input, record, example } = operation;
 
-  test('describes every property, requires every one of a record, and takes no other input', () => {
+  test('the operation describes every property, requires every record property, and accepts no other input', () => {
     expect(record['required']).toEqual(Object.keys(record['properties'] as JsonObject));
     expect(input).toMatchObject({ type: 'object', additionalProperties: false, required: ['url'] });
     for (const schema of [input, record])
@@ -32,7 +32,7 @@ describe.each(OPERATIONS)('$id $operation.name', ({ operation }) => {
         expect(property).toMatchObject({ description: expect.stringMatching(/\.$/) });
   });
 
-  test('has an example that holds to both schemas, and begins with one small step', () => {
+  test('the example of the operation matches both schemas, and starts with one small step', () => {
     expect(new Validator(input, '2020-12', false).validate(example.input)).toMatchObject({ valid: true });
     expect(new Validator(record, '2020-12', false).validate(example.record)).toMatchObject({ valid: true });
     expect(Object.keys(example.record)).toEqual(Object.keys(record['properties'] as JsonObject));

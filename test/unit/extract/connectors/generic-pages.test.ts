@@ -14,15 +14,15 @@ export function operation(name: string): Operation {
 const URL_OF = 'https://courier.example/news/bridge';
 const at = (text: string): ReadonlyMap<string, string> => new Map([[URL_OF, text]]);
 
-/** The one step that reads the page. */
+/** Runs the single step that reads the page. */
 function step(name: string, text: string, recordsLeft = Infinity): Promise<StepResult> {
   return operation(name).run({ url: URL_OF }, fakeSource(at(text)), { recordsLeft });
 }
 
 const REVIEW = '<p itemscope itemtype="https://schema.org/Review"><b itemprop=reviewBody>Good</b></p>';
 
-describe('one page', () => {
-  test('as an article', async () => {
+describe('operations on a single page', () => {
+  test('page.article returns a page as an article', async () => {
     const { records } = await ran(operation('page.article'), { url: URL_OF }, at(pageText('article/news.page')));
     expect(records).toEqual([
       expect.objectContaining({
@@ -36,12 +36,12 @@ describe('one page', () => {
     ]);
   });
 
-  test('with nothing to read fails as parse_failed', async () => {
+  test('page.article fails with parse_failed for a page without readable text', async () => {
     const run = ran(operation('page.article'), { url: URL_OF }, at(pageText('article/menu-only.page')));
     await expect(run).rejects.toMatchObject({ reason: 'parse_failed', retryable: false });
   });
 
-  test('as what it says for machines', async () => {
+  test('page.structured returns the machine-readable data of a page', async () => {
     const { fields } = await ran(operation('page.structured'), { url: URL_OF }, at(pageText('article/news.page')));
     expect(fields.map(({ format, types }) => [format, types])).toEqual([
       ['json_ld', ['WebPage']],
@@ -51,7 +51,7 @@ describe('one page', () => {
     ]);
   });
 
-  test('as its links', async () => {
+  test('page.links returns the links of a page', async () => {
     const { fields, records } = await ran(
       operation('page.links'),
       { url: URL_OF },
@@ -71,7 +71,7 @@ describe('one page', () => {
     ]);
   });
 
-  test('as the rows of its tables', async () => {
+  test("page.tables returns the rows of a page's tables", async () => {
     const { fields } = await ran(operation('page.tables'), { url: URL_OF }, at(pageText('tables/tables.page')));
     expect(fields[0]).toEqual({
       page_url: URL_OF,
@@ -83,7 +83,7 @@ describe('one page', () => {
     });
   });
 
-  test('as its reviews, each with an id that stays', async () => {
+  test('place.reviews returns the reviews of a page, each with a stable id', async () => {
     const review = { '@type': 'Review', reviewBody: 'Good', author: 'Ada', itemReviewed: { name: 'Café' } };
     const text = `<script type="application/ld+json">${JSON.stringify([review, { ...review, author: 'Ben' }])}</script>`;
     const first = await ran(operation('place.reviews'), { url: URL_OF }, at(text));
@@ -96,26 +96,26 @@ describe('one page', () => {
     expect(again.records).toEqual(first.records);
   });
 
-  test('gives all that it has, however few are wanted: the output may refuse some', async () => {
+  test('a single-page operation returns everything even if fewer records are wanted, because the output may reject some', async () => {
     const found = await step('page.links', '<a href=1>1<a href=2>2<a href=3>3', 1);
     expect([found.records.length, found.leftOut]).toEqual([3, undefined]);
   });
 
   test.each([
-    ['page.links', Array.from({ length: 20_001 }, (_, i) => `<a href=${i}>1</a>`).join(''), 20_000, 'behind the first'],
+    ['page.links', Array.from({ length: 20_001 }, (_, i) => `<a href=${i}>1</a>`).join(''), 20_000, 'after the first'],
     ['page.links', `<a href=1>1${'<b>'.repeat(600)}<a href=2>2`, 1, 'too deep'],
-    ['page.structured', '<p itemscope><b itemprop=name>x</b></p>'.repeat(1_001), 1_000, 'behind the first'],
+    ['page.structured', '<p itemscope><b itemprop=name>x</b></p>'.repeat(1_001), 1_000, 'after the first'],
     ['page.structured', `<p itemscope><b itemprop=name>x</b></p>${'<b>'.repeat(600)}`, 1, 'too deep'],
     ['place.reviews', `${REVIEW}${'<b>'.repeat(600)}${REVIEW}`, 1, 'too deep'],
     ['page.tables', '<table><tr><td>1</table>'.repeat(1_001), 1_000, 'tables'],
     ['page.tables', `<table><tr><td>1</table>${'<b>'.repeat(600)}<table><tr><td>1</table>`, 1, 'too deep'],
-  ])('%s says what it had no room for', async (name, text, records, told) => {
+  ])('%s reports what was left out', async (name, text, records, told) => {
     const found = await step(name, text);
     expect([found.records.length, found.leftOut]).toEqual([records, expect.stringContaining(told)]);
   });
 });
 
-test('an address that can’t be one is a fault at its place', () => {
+test('an invalid URL is reported as a fault of the url input', () => {
   for (const one of generic.operations)
     expect(one.start({ url: 'mailto:a@b.example' })).toMatchObject({ kind: 'fault', pointer: '/url' });
 });

@@ -31,7 +31,7 @@ const links = (...paths: readonly string[]): string =>
   `<html lang=en><title>T</title><body>${paths.map((path) => `<a href="${path}">x</a>`).join(' ')}</body></html>`;
 
 describe('site.urls', () => {
-  test('reads the sitemaps that robots.txt names, and those that an index names', async () => {
+  test('site.urls reads the sitemaps named by robots.txt, and those named by an index', async () => {
     const { fields, source } = await ran(
       siteUrls,
       { url: HOME },
@@ -55,7 +55,7 @@ describe('site.urls', () => {
     return { headers: { 'content-type': 'text/html' }, body: `${before}<?xml version="1.0" encoding="UTF-8"?>${body}` };
   };
 
-  test('reads sitemaps that begin with PHP warnings or blank lines, also when given as the start URL', async () => {
+  test('site.urls reads sitemaps that begin with PHP warnings or blank lines, also when given as the start URL', async () => {
     const world = answers({
       [HOME]: links(),
       'https://site.example/s.xml': printed(index('/s1.xml', '/s2.xml'), '\n\n'),
@@ -68,7 +68,7 @@ describe('site.urls', () => {
     expect(urls(direct.fields)).toEqual(['/a', '/b'].map((path) => new URL(path, HOME).href));
   });
 
-  test('reports sitemaps of robots.txt that cannot be read, even if links are followed instead', async () => {
+  test('site.urls reports sitemaps of robots.txt that cannot be read, even if links are followed instead', async () => {
     const find = (named: FakeReply): Promise<StepResult> => {
       const world = answers({ [HOME]: links('/l'), 'https://site.example/s.xml': named });
       const source = fakeSource(world, { sitemaps: ['https://site.example/s.xml'] });
@@ -82,7 +82,7 @@ describe('site.urls', () => {
     expect((await find(null)).notes).toMatchObject([{ reason: 'source_not_found' }]);
   });
 
-  test('keeps the entries of a truncated sitemap and reports parse_failed', async () => {
+  test('site.urls keeps the entries of a truncated sitemap and reports parse_failed', async () => {
     const at = 'https://site.example/s.xml';
     const body =
       '<urlset><url><loc>https://site.example/1</loc></url><url><loc>https://site.example/2</loc></url><url><lo';
@@ -95,7 +95,7 @@ describe('site.urls', () => {
     expect([found.leftOut, found.brokenOff?.reason]).toEqual([undefined, 'parse_failed']);
   });
 
-  test('looks where sitemaps usually are', async () => {
+  test('site.urls tries the common locations of sitemaps', async () => {
     const { fields } = await ran(
       siteUrls,
       { url: HOME },
@@ -104,7 +104,7 @@ describe('site.urls', () => {
     expect(urls(fields)).toEqual(['https://site.example/a']);
   });
 
-  test('follows links where there is no sitemap', async () => {
+  test('site.urls follows links when there is no sitemap', async () => {
     const { fields } = await ran(
       siteUrls,
       { url: HOME, max_depth: 1 },
@@ -122,7 +122,7 @@ describe('site.urls', () => {
     ]);
   });
 
-  test('takes a feed or a sitemap as its beginning', async () => {
+  test('site.urls accepts a feed or a sitemap as its start URL', async () => {
     const feedAt = 'https://coast.example/feed';
     const { fields } = await ran(
       siteUrls,
@@ -135,7 +135,7 @@ describe('site.urls', () => {
     ]);
   });
 
-  test('asks a wiki that has no sitemap for its pages, all of them', async () => {
+  test('site.urls lists all pages of a wiki that has no sitemap', async () => {
     const page = (name: string): JsonValue => ({
       fullurl: `https://wiki.example/wiki/${name}`,
       touched: '2026-01-02T03:04:05Z',
@@ -161,7 +161,7 @@ describe('site.urls', () => {
     expect(source.requests.filter(({ method }) => method === 'json')).toHaveLength(2);
   });
 
-  test('passes over a sitemap that is gone with a note for the operator, and one that is a page with a note of the job', async () => {
+  test('site.urls skips a sitemap that is gone with a note for the operator, and a page instead of one with a job note', async () => {
     for (const [reply, told] of [
       [null, { notes: [{ reason: 'source_not_found' }] }],
       ['<html><body>Sorry</body></html>', { unreadable: [{ reason: 'parse_failed', isFetched: true }] }],
@@ -170,7 +170,7 @@ describe('site.urls', () => {
       const source = fakeSource(answers({ 'https://site.example/s2.xml': reply }));
       const found = await siteUrls.run(step, source, { recordsLeft: Infinity });
       expect(found).toMatchObject({ records: [], next: [], ...told });
-      // Where a part of it was read, what follows is lost.
+      // If a part of it was read, the rest is lost.
       await expect(siteUrls.run({ ...step, from: 10 }, source, { recordsLeft: 1 })).rejects.toThrow(SourceFailure);
     }
   });
@@ -179,30 +179,33 @@ describe('site.urls', () => {
     ['source_unavailable', true],
     ['access_denied', false],
     ['unsupported_content', false],
-  ] as const)('fails at a sitemap with %s, whose addresses would be missing', async (reason, isRetryable) => {
-    const world = answers({
-      [HOME]: links(),
-      'https://site.example/s.xml': index('/s1.xml', '/s2.xml'),
-      'https://site.example/s1.xml': sitemap('/a'),
-      'https://site.example/s2.xml': new SourceFailure(reason, 'no', isRetryable),
-      'https://site.example/sitemap.xml': sitemap('/b'),
-    });
-    const named = { sitemaps: ['https://site.example/s.xml'] };
-    await expect(ran(siteUrls, { url: HOME }, world, named)).rejects.toMatchObject({ reason });
-    // Also where robots.txt names it itself.
-    const both = { sitemaps: ['https://site.example/s2.xml', 'https://site.example/s1.xml'] };
-    await expect(ran(siteUrls, { url: HOME }, world, both)).rejects.toMatchObject({ reason });
-    if (isRetryable) return;
-    // Where no other has anything, links are another way to the same.
-    const alone = answers({
-      [HOME]: links('/l'),
-      'https://site.example/s2.xml': new SourceFailure(reason, 'no', false),
-    });
-    const { fields } = await ran(siteUrls, { url: HOME }, alone, { sitemaps: ['https://site.example/s2.xml'] });
-    expect(urls(fields)).toContain('https://site.example/l');
-  });
+  ] as const)(
+    'site.urls fails at a sitemap with %s, because its URLs would be missing',
+    async (reason, isRetryable) => {
+      const world = answers({
+        [HOME]: links(),
+        'https://site.example/s.xml': index('/s1.xml', '/s2.xml'),
+        'https://site.example/s1.xml': sitemap('/a'),
+        'https://site.example/s2.xml': new SourceFailure(reason, 'no', isRetryable),
+        'https://site.example/sitemap.xml': sitemap('/b'),
+      });
+      const named = { sitemaps: ['https://site.example/s.xml'] };
+      await expect(ran(siteUrls, { url: HOME }, world, named)).rejects.toMatchObject({ reason });
+      // Also if robots.txt names it directly.
+      const both = { sitemaps: ['https://site.example/s2.xml', 'https://site.example/s1.xml'] };
+      await expect(ran(siteUrls, { url: HOME }, world, both)).rejects.toMatchObject({ reason });
+      if (isRetryable) return;
+      // If no other sitemap has pages, links are an alternative way to them.
+      const alone = answers({
+        [HOME]: links('/l'),
+        'https://site.example/s2.xml': new SourceFailure(reason, 'no', false),
+      });
+      const { fields } = await ran(siteUrls, { url: HOME }, alone, { sitemaps: ['https://site.example/s2.xml'] });
+      expect(urls(fields)).toContain('https://site.example/l');
+    },
+  );
 
-  test('reads all sitemaps of an index and of robots.txt, however many', async () => {
+  test('site.urls reads all sitemaps of an index and of robots.txt, however many there are', async () => {
     const paths = Array.from({ length: 2_100 }, (_, i) => `/m/${i}.xml`);
     const world = ({ url }: { readonly url: string }): FakeReply => {
       if (url === HOME) return links();
@@ -216,7 +219,7 @@ describe('site.urls', () => {
     expect((await ran(siteUrls, { url: HOME }, world, { sitemaps: named })).fields).toHaveLength(900);
   });
 
-  test('says where it had no room: indexes in indexes, too many sitemaps in robots.txt, links of one page', async () => {
+  test('site.urls reports what exceeded its limits: nested indexes, sitemaps in robots.txt, links of one page', async () => {
     const find = (state: JsonObject, world: FakeAnswers, options: FakeSourceOptions = {}): Promise<StepResult> =>
       siteUrls.run(state, fakeSource(world, options), { recordsLeft: Infinity });
     const deep = { does: 'sitemap', url: 'https://site.example/s.xml', scope: SCOPE, from: 0, nested: 3 };
@@ -241,7 +244,7 @@ describe('site.urls', () => {
     expect((await find({ ...page, depthLeft: 0 }, deepPage)).leftOut).toContain('too deep');
   });
 
-  test('says that it had no room for more than 5,000 items of a feed, with the last part of them', async () => {
+  test('site.urls reports items of a feed after the first 5,000 together with the last part of them', async () => {
     const entries = Array.from({ length: 5_001 }, (_, i) => `<item><link>/${i}</link></item>`).join('');
     const body = `<rss version="2.0"><channel>${entries}</channel></rss>`;
     const world = answers({ 'https://site.example/f': { headers: { 'content-type': 'application/rss+xml' }, body } });
@@ -253,7 +256,7 @@ describe('site.urls', () => {
     expect([last?.next.length, last?.leftOut]).toEqual([2_000, expect.stringContaining('items')]);
   });
 
-  test('tells which of its steps carry the rest of a list', () => {
+  test('carriesRest is true for the steps of site.urls that read a list', () => {
     const of = { url: HOME, scope: SCOPE };
     const list = { ...of, does: 'list', kind: 'discourse', trail: [], language: null, currency: null };
     const carries = (step: JsonObject): boolean | undefined => siteUrls.carriesRest?.(step);
@@ -263,7 +266,7 @@ describe('site.urls', () => {
     expect(carries({ ...list, cursor: 'topic 3', isThing: true })).toBe(false);
   });
 
-  test('gives no more than is wanted of a large sitemap', async () => {
+  test('site.urls returns no more than is wanted of a large sitemap', async () => {
     const all = Array.from({ length: 5_000 }, (_, at) => `/${at}`);
     const world = answers({ [HOME]: links(), 'https://site.example/sitemap.xml': sitemap(...all) });
     expect((await ran(siteUrls, { url: HOME }, world, { limit: 7 })).fields).toHaveLength(7);
@@ -279,7 +282,7 @@ describe('site.pages', () => {
   const text = (title: string, more: string): string =>
     `<html lang="en"><title>${title}</title><body><nav>Menu</nav><article><p>${long}</p></article>${more}</body></html>`;
 
-  test('follows links within the folder, and no further than asked', async () => {
+  test('site.pages follows links within the folder, up to the requested depth', async () => {
     const root = 'https://site.example/docs/';
     const { fields, source } = await ran(
       sitePages,
@@ -297,7 +300,7 @@ describe('site.pages', () => {
     expect(source.urls).not.toContain('https://site.example/news');
   });
 
-  test('reads pages from sitemaps and from links, each once', async () => {
+  test('site.pages reads pages from sitemaps and from links, each once', async () => {
     const named = Array.from({ length: 1_500 }, (_, i) => `/orphan/${i}`);
     const { fields, source } = await ran(sitePages, { url: HOME, exclude: ['/orphan/9'] }, (request) => {
       const { pathname, origin } = new URL(request.url);
@@ -313,7 +316,7 @@ describe('site.pages', () => {
     expect(new Set(source.urls).size).toBe(source.urls.length);
   });
 
-  test('reads no sitemap if links suffice for the limit or max_depth is given', async () => {
+  test('site.pages reads no sitemap if links suffice for the limit or max_depth is given', async () => {
     const world = answers({
       [HOME]: text('Home', links('/a')),
       'https://site.example/a': text('A', ''),
@@ -327,7 +330,7 @@ describe('site.pages', () => {
     }
   });
 
-  test('ignores an unavailable /sitemap.xml unless robots.txt names it', async () => {
+  test('site.pages ignores an unavailable /sitemap.xml unless robots.txt names it', async () => {
     const down = new SourceFailure('source_unavailable', 'down', true);
     const world = answers({
       [HOME]: text('Home', ''),
@@ -335,7 +338,7 @@ describe('site.pages', () => {
       'https://site.example/sitemap_index.xml': down,
     });
     expect((await ran(sitePages, { url: HOME }, world)).fields).toHaveLength(1);
-    // What robots.txt names is there, and may come back.
+    // A sitemap named by robots.txt exists, and may become available again.
     const named = { sitemaps: ['https://site.example/sitemap.xml'] };
     await expect(ran(sitePages, { url: HOME }, world, named)).rejects.toMatchObject({ reason: 'source_unavailable' });
   });
@@ -350,14 +353,14 @@ describe('site.pages', () => {
       'a list of teasers',
       `<main>${`<h2><a href="/t">${long.slice(0, 200)}</a></h2><p>In short.</p>`.repeat(4)}</main><div><p>${long}</p></div>`,
     ],
-  ])('extracts the same text as page.article from a page that marks %s', async (_, body) => {
+  ])('site.pages extracts the same text as page.article from a page that marks %s', async (_, body) => {
     const world = answers({ [HOME]: `<html lang="en"><title>T</title><body><nav>Menu</nav>${body}</body></html>` });
     const [site, page] = [await ran(sitePages, { url: HOME }, world), await ran(pageArticle, { url: HOME }, world)];
     expect(site.fields[0]?.['text']).toBe(page.fields[0]?.['text']);
     expect(site.fields[0]?.['word_count']).toBe(page.fields[0]?.['word_count']);
   });
 
-  test('respects what pages and links ask of crawlers', async () => {
+  test('site.pages respects the robots directives of pages and links', async () => {
     const { fields, source } = await ran(
       sitePages,
       { url: HOME },
@@ -381,7 +384,7 @@ describe('site.pages', () => {
     expect(source.urls).not.toContain('https://site.example/unvouched');
   });
 
-  test('reads one page under several addresses once, where it says so', async () => {
+  test('site.pages reads a page with several URLs once if the page declares them as equal', async () => {
     const same = text('One', '<link rel="canonical" href="/one">');
     const wrong = text('Two', '<link rel="canonical" href="/">');
     const { fields } = await ran(
@@ -397,7 +400,7 @@ describe('site.pages', () => {
     expect(fields.map(({ title }) => title)).toEqual(['Home', 'One', 'Two']);
   });
 
-  test('keeps to what is included, but looks through the rest', async () => {
+  test('site.pages returns only included pages, but follows links through the others', async () => {
     const { fields } = await ran(
       sitePages,
       { url: HOME, include: ['/p/*'], exclude: ['*draft*'] },
@@ -410,7 +413,7 @@ describe('site.pages', () => {
     expect(fields.map(({ title }) => title)).toEqual(['P1']);
   });
 
-  test('fails where its beginning does, or where a page may come back', async () => {
+  test('site.pages fails when its start page fails, or when a page is temporarily unavailable', async () => {
     await expect(ran(sitePages, { url: HOME }, answers({}))).rejects.toMatchObject({ reason: 'source_not_found' });
     const world = answers({
       [HOME]: text('Home', links('/a')),
@@ -442,7 +445,7 @@ describe('site.pages', () => {
       };
     };
 
-  test('asks WordPress for its pages and posts', async () => {
+  test('site.pages lists pages and posts through the WordPress interface', async () => {
     const { fields, source } = await ran(sitePages, { url: 'https://wp.example/blog/' }, wordpress(true));
     expect(fields).toEqual(
       [1, 2].map((page) => ({
@@ -459,7 +462,7 @@ describe('site.pages', () => {
     expect(source.urls).not.toContain('https://wp.example/blog/linked');
   });
 
-  test('follows links where WordPress takes itself for another site, and tells so', async () => {
+  test('site.pages follows links and adds a note when WordPress is configured for another site', async () => {
     const moved: FakeAnswers = (request) => {
       const reply = wordpress(true)(request);
       return typeof reply === 'object' && reply !== null && 'headers' in reply
@@ -480,14 +483,14 @@ describe('site.pages', () => {
     ]);
   });
 
-  test('follows links where WordPress does not answer, and where a depth is given', async () => {
+  test('site.pages follows links when WordPress does not respond, and when a depth is given', async () => {
     const closed = await ran(sitePages, { url: 'https://wp.example/blog/' }, wordpress(false));
     const deep = await ran(sitePages, { url: 'https://wp.example/blog/', max_depth: 1 }, wordpress(true));
     for (const { fields } of [closed, deep]) expect(urls(fields)).toContain('https://wp.example/blog/linked');
     expect(deep.source.requests.some(({ method }) => method === 'json')).toBe(false);
   });
 
-  test('asks a forum for its topics', async () => {
+  test('site.pages lists the topics of a forum through its interface', async () => {
     const { fields } = await ran(sitePages, { url: 'https://site.example/forum/' }, ({ url }) => {
       if (url === 'https://site.example/forum/') return pageText('platform/discourse.page');
       if (url.endsWith('/latest.json?page=0'))
@@ -519,7 +522,7 @@ describe('site.products', () => {
   const product = (name: string, more: object = {}): string =>
     `<title>${name}</title><script type="application/ld+json">${JSON.stringify({ '@type': 'Product', name, offers: { price: '5.00', priceCurrency: 'EUR' }, ...more })}</script>`;
 
-  test('reads the pages that sitemaps name, those of products first', async () => {
+  test('site.products reads the pages named by sitemaps, product sitemaps first', async () => {
     const { fields, source } = await ran(
       siteProducts,
       { url: HOME },
@@ -542,7 +545,7 @@ describe('site.products', () => {
     expect(order).toEqual(['https://site.example/products.xml', 'https://site.example/pages.xml']);
   });
 
-  test('follows links of the whole site where there is no sitemap', async () => {
+  test('site.products follows links of the whole site when there is no sitemap', async () => {
     const { fields } = await ran(
       siteProducts,
       { url: 'https://site.example/shop/' },
@@ -579,7 +582,7 @@ describe('site.products', () => {
       };
     };
 
-  test('asks Shopify for all of them', async () => {
+  test('site.products lists all products through the Shopify interface', async () => {
     const { fields, source } = await ran(siteProducts, { url: 'https://cups.example/' }, cups(600));
     expect(fields).toHaveLength(600);
     expect(fields[0]).toEqual({
@@ -600,14 +603,14 @@ describe('site.products', () => {
     expect(source.requests).toHaveLength(4);
   });
 
-  test('reads pages where Shopify does not answer', async () => {
+  test('site.products reads pages when Shopify does not respond', async () => {
     const { fields } = await ran(siteProducts, { url: 'https://cups.example/' }, cups(5, false));
     expect(fields.map(({ name }) => name)).toEqual(['By page']);
   });
 });
 
 test.each([siteUrls, sitePages, siteProducts] satisfies readonly Operation[])(
-  '$name stays within a step’s size, whatever is asked',
+  'the steps of $name stay within the size limit, whatever the input is',
   async (operation) => {
     const pattern = '/'.padEnd(64, 'x');
     const deep = `https://${'a.'.repeat(20)}site.example/${'d'.repeat(300)}/`;

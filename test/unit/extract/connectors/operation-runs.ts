@@ -9,7 +9,7 @@ export interface Ran {
   readonly source: FakeSource;
 }
 
-/** Runs an operation as a job does; throws where a record does not hold to the published schema. */
+/** Runs an operation as a job does. Throws if a record does not match the published schema. */
 export async function ran(
   operation: Operation,
   input: JsonObject,

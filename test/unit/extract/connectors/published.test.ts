@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject, Operation } from '../../../../src/extract/connector.ts';
-import { CONNECTORS } from '../../../../src/extract/connectors/index.ts';
+import { CONNECTORS } from '../../../../src/extract/connectors/connector-table.ts';
 import { runOperation } from '../../../conformance/run-operation.ts';
 import { crossrefWorld } from '../../../sources/crossref.ts';
 import { githubWorld } from '../../../sources/github.ts';
@@ -31,7 +31,7 @@ async function recordOf(name: string, input: JsonObject, world: World): Promise<
   return record.fields;
 }
 
-/** A world in which the first answers are others. */
+/** A world whose first responses are replaced. */
 function first(replies: readonly FakeReply[], world: World): World {
   let asked = 0;
   return (request) => {
@@ -41,7 +41,7 @@ function first(replies: readonly FakeReply[], world: World): World {
 }
 
 describe('wordpress', () => {
-  it('reads a post whole: entities, author, terms, image, times in UTC', async () => {
+  it('wordpress reads a complete post: entities, author, terms, image, times in UTC', async () => {
     expect(await recordOf('wordpress site.posts', { site: 'blog.example.com' }, wordpressWorld(1))).toEqual({
       id: '1000',
       url: 'https://blog.example.com/entry-0/',
@@ -58,14 +58,14 @@ describe('wordpress', () => {
     });
   });
 
-  it('asks by rest_route where addresses are not rewritten, and remembers that', async () => {
+  it('wordpress uses rest_route on sites without URL rewriting, and remembers that', async () => {
     const source = fakeSource(wordpressWorld(150, { isPlain: true }));
     const { records } = await runOperation(operation('wordpress site.posts'), { site: 'blog.example.com' }, source);
     expect(records).toHaveLength(150);
     expect(source.urls.map((url) => new URL(url).searchParams.has('rest_route'))).toEqual([false, true, true]);
   });
 
-  it('looks for the blog of a company beside its website, and remembers where it was', async () => {
+  it("wordpress finds a company's blog next to its website, and remembers where it was", async () => {
     const source = fakeSource(wordpressWorld(150, { prefix: '/news' }));
     await runOperation(operation('wordpress company.posts'), { company: 'example.com' }, source);
     const paths = source.urls.map((url) => new URL(url).pathname);
@@ -74,7 +74,7 @@ describe('wordpress', () => {
     expect(paths).toHaveLength(6);
   });
 
-  it('does not look further where it is refused', async () => {
+  it('wordpress tries no further URL after a denied request', async () => {
     const source = fakeSource(() => json({ code: 'rest_forbidden' }, {}, 403));
     await expect(
       runOperation(operation('wordpress company.posts'), { company: 'example.com' }, source),
@@ -85,7 +85,7 @@ describe('wordpress', () => {
   it.each([
     [{ site: 'ftp://example.com' }, '/site'],
     [{ site: 'example.com', published_after: 'soon' }, '/published_after'],
-  ])('calls %j a fault at %s', (input, pointer) => {
+  ])('wordpress rejects the input %j with a fault at %s', (input, pointer) => {
     expect(operation('wordpress site.posts').start(input)).toMatchObject({ kind: 'fault', pointer });
   });
 });
@@ -99,7 +99,7 @@ describe.each([
   ['wordpress site.posts', { site: 'blog.example.com' }, wordpressWorld(200), 200, 2],
   ['github org.repos', { org: 'example-tea' }, githubWorld(200), 200, 2],
 ] as const)('%s %j', (name, input, world, recordCount, requestCount) => {
-  it(`finds ${recordCount} records in ${requestCount} requests`, async () => {
+  it(`the operation finds ${recordCount} records in ${requestCount} requests`, async () => {
     const source = fakeSource(world);
     const { records } = await runOperation(operation(name), input, source);
     expect([records.length, source.urls.length]).toEqual([recordCount, requestCount]);
@@ -107,7 +107,7 @@ describe.each([
 });
 
 describe('shopify', () => {
-  it('tells the range of prices and whether any variant can be bought', async () => {
+  it('shopify reports the price range and whether any variant is available', async () => {
     const record = await recordOf('shopify store.products', { site: 'shop.example.com' }, shopifyWorld(1));
     expect(record).toMatchObject({ price_min: '9.50', price_max: '14.00', available: true, text: 'Holds 0.3 l.' });
     expect(record['published_at']).toBe('2024-03-01T09:00:00Z');
@@ -117,14 +117,14 @@ describe('shopify', () => {
 describe('mediawiki', () => {
   const input = { site: 'wiki.example.org', query: 'tea' };
 
-  it('waits for a wiki whose databases lag, for as long as that asks', async () => {
+  it('mediawiki waits for a wiki with replication lag, for as long as the wiki asks', async () => {
     const source = fakeSource(first([lagging(7), lagging(3)], mediawikiWorld(4)));
     const { records, pauses } = await runOperation(operation('mediawiki search.pages'), input, source);
     expect(records).toHaveLength(4);
     expect(pauses).toEqual([7, 3]);
   });
 
-  it('gives up on a wiki that lags for ever', async () => {
+  it('mediawiki gives up on a wiki whose replication lag never ends', async () => {
     const run = runOperation(
       operation('mediawiki search.pages'),
       input,
@@ -138,7 +138,7 @@ describe('mediawiki', () => {
     ['ratelimited', 'rate_limited_by_source'],
     ['internal_api_error_DBQueryError', 'source_unavailable'],
     ['unknown_action', 'unsupported_content'],
-  ])('calls the error %s %s', async (code, reason) => {
+  ])('mediawiki maps the error %s to %s', async (code, reason) => {
     const run = runOperation(
       operation('mediawiki search.pages'),
       input,
@@ -147,20 +147,20 @@ describe('mediawiki', () => {
     await expect(run).rejects.toMatchObject({ reason });
   });
 
-  it('names pages by the pattern of the wiki', async () => {
+  it("mediawiki builds page URLs from the wiki's own pattern", async () => {
     expect(await recordOf('mediawiki search.pages', input, mediawikiWorld(1))).toMatchObject({
       url: 'https://wiki.example.org/wiki/Tea_0',
       snippet: 'black tea & oil',
     });
   });
 
-  it('finds the interface once and keeps to it', async () => {
+  it('mediawiki finds the interface once and keeps using it', async () => {
     const source = fakeSource(mediawikiWorld(1_203, '/api.php'));
     await runOperation(operation('mediawiki search.pages'), input, source);
     expect(source.urls.map((url) => new URL(url).pathname)).toEqual(['/w/api.php', '/api.php', '/api.php', '/api.php']);
   });
 
-  it('reads text, HTML and visible categories of a page', async () => {
+  it('mediawiki reads text, HTML and visible categories of a page', async () => {
     const record = await recordOf(
       'mediawiki page.content',
       { site: 'wiki.example.org', title: 'x' },
@@ -176,7 +176,7 @@ describe('mediawiki', () => {
 });
 
 describe('mastodon', () => {
-  it('looks an account up once', async () => {
+  it('mastodon looks up an account once', async () => {
     const source = fakeSource(mastodonWorld(90));
     await runOperation(operation('mastodon account.posts'), { site: 'social.example', account: 'mira' }, source);
     expect(source.urls.map((url) => new URL(url).pathname.split('/').at(-1))).toEqual([
@@ -187,7 +187,7 @@ describe('mastodon', () => {
     ]);
   });
 
-  it('shows the text of what is passed on, and where it is from', async () => {
+  it('mastodon returns the text of a reblogged post, and its URL', async () => {
     const input = { site: 'social.example', account: 'mira' };
     const { records } = await runOperation(operation('mastodon account.posts'), input, fakeSource(mastodonWorld(4)));
     expect(records[3]?.fields).toMatchObject({ text: 'Tea time.', reposted_url: 'https://other.example/@noor/1' });
@@ -197,7 +197,7 @@ describe('mastodon', () => {
     });
   });
 
-  it('calls 422, which closed servers answer, login_required', async () => {
+  it('mastodon reports 422, the response of closed servers, as login_required', async () => {
     const run = runOperation(
       operation('mastodon tag.posts'),
       { site: 'social.example', tag: 'tea' },
@@ -210,7 +210,7 @@ describe('mastodon', () => {
 describe('stackexchange', () => {
   const input = { query: 'limescale', site: 'cooking' };
 
-  it('passes on the pause that the source asks for', async () => {
+  it('stackexchange passes on the pause that the source asks for', async () => {
     const world: World = (request) => {
       const reply = stackexchangeWorld(150)(request);
       if (typeof reply !== 'object' || reply === null || !('body' in reply)) return reply;
@@ -226,7 +226,7 @@ describe('stackexchange', () => {
     [403, 'access_denied', 'access_denied'],
     [404, 'no_method', 'source_not_found'],
     [400, 'bad_parameter', 'parse_failed'],
-  ])('calls the error %i %s %s', async (id, name, reason) => {
+  ])('stackexchange maps the error %i %s to %s', async (id, name, reason) => {
     const run = runOperation(
       operation('stackexchange search.posts'),
       input,
@@ -235,7 +235,7 @@ describe('stackexchange', () => {
     await expect(run).rejects.toMatchObject({ reason });
   });
 
-  it('calls a site that there is not source_not_found', async () => {
+  it('stackexchange reports an unknown site as source_not_found', async () => {
     const run = runOperation(
       operation('stackexchange search.posts'),
       { query: 'x', site: 'nowhere' },
@@ -251,7 +251,7 @@ describe('stackexchange', () => {
     ['mathoverflow', 'mathoverflow.net'],
     ['cooking', 'cooking.stackexchange.com'],
     ['cooking.stackexchange.com', 'cooking.stackexchange.com'],
-  ])('of %s has answers on %s', async (site, host) => {
+  ])('stackexchange links the answers of site %s to %s', async (site, host) => {
     const world: World = (request) =>
       stackexchangeWorld(1)({ ...request, url: request.url.replace(/site=[^&]*/, 'site=cooking') });
     const record = await recordOf(
@@ -270,7 +270,7 @@ describe('github', () => {
     [{ 'x-ratelimit-remaining': '0' }, 'rate_limited_by_source', true],
     [{ 'retry-after': '60' }, 'rate_limited_by_source', true],
     [{}, 'access_denied', false],
-  ])('tells by %j whether 403 is %s', async (headers, reason, retryable) => {
+  ])('github decides by the headers %j that a 403 means %s', async (headers, reason, retryable) => {
     const run = runOperation(
       operation('github repo.issues'),
       input,
@@ -279,7 +279,7 @@ describe('github', () => {
     await expect(run).rejects.toMatchObject({ reason, retryable });
   });
 
-  it('waits for the next window where this was the last request of one, by the clock of the source', async () => {
+  it("github waits for the next window after the last allowed request, by the source's clock", async () => {
     const world: World = (request) => {
       const reply = githubWorld(150)(request);
       if (typeof reply !== 'object' || reply === null || !('body' in reply)) return reply;
@@ -290,14 +290,14 @@ describe('github', () => {
     expect(pauses).toEqual([1_200]);
   });
 
-  it('leaves out pull requests unless they are asked for', async () => {
+  it('github omits pull requests unless they are requested', async () => {
     const without = await runOperation(operation('github repo.issues'), input, fakeSource(githubWorld(10)));
     const asked = { ...input, with_pull_requests: true };
     const withPulls = await runOperation(operation('github repo.issues'), asked, fakeSource(githubWorld(10)));
     expect([without.records.length, withPulls.records.length]).toEqual([10, 20]);
   });
 
-  it('follows links that name other hosts and paths on its own host and path', async () => {
+  it('github follows links that name other hosts and paths on its own host and path', async () => {
     const source = fakeSource(githubWorld(250), { base: 'http://127.0.0.1:9' });
     await runOperation(operation('github repo.releases'), input, source);
     expect(source.urls.map((url) => new URL(url).origin + new URL(url).pathname)).toEqual(
@@ -325,7 +325,7 @@ describe('jobboards', () => {
       },
     ],
     ['ashby', { locations: ['Hamburg', 'Colombo'], is_remote: false, compensation: '€40K – €52K' }],
-  ])('reads a job of %s', async (board, expected) => {
+  ])('jobboards reads a job of %s', async (board, expected) => {
     expect(await recordOf('jobboards company.jobs', { board, company: 'exampletea' }, jobboardsWorld(1))).toMatchObject(
       expected,
     );

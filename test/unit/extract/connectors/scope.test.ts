@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest';
-import { parseAddress } from '../../../../src/extract/connectors/generic/address.ts';
+import { parseAddress } from '../../../../src/extract/connectors/generic/page-address.ts';
 import { fits, isOfSite, isWanted, movedScope, scopeOf } from '../../../../src/extract/connectors/generic/scope.ts';
 import { addressOf } from '../../../../src/extract/read/urls.ts';
 import { leastCpuMs } from '../../../support/cpu-time.ts';
 
-describe('an address', () => {
+describe('parseAddress', () => {
   test.each([
     ['https://x.example/a?b=1#c', 'https://x.example/a?b=1#c'],
     [' x.example ', 'https://x.example/'],
     ['x.example:8080/a', 'https://x.example:8080/a'],
     ['localhost:3000', 'https://localhost:3000/'],
-  ])('%s is taken', (url, read) => expect(parseAddress({ url })).toEqual({ kind: 'url', url: read }));
+  ])('parseAddress accepts %s', (url, read) => expect(parseAddress({ url })).toEqual({ kind: 'url', url: read }));
 
   test.each([
     '',
@@ -23,10 +23,10 @@ describe('an address', () => {
     'https://',
     'https://me:secret@x.example/',
     `x.example/${'a'.repeat(800)}`,
-  ])('%s is refused', (url) => expect(parseAddress({ url }).kind).toBe('fault'));
+  ])('parseAddress rejects %s', (url) => expect(parseAddress({ url }).kind).toBe('fault'));
 });
 
-describe('a pattern fits', () => {
+describe('fits', () => {
   test.each([
     ['/blog/one', '/blog', true],
     ['/blog/one', '/news', false],
@@ -39,9 +39,11 @@ describe('a pattern fits', () => {
     ['/aa', '/a*a', true],
     ['/a', '/a*a', false],
     ['/(a+)+$', '/(a+)+$', true],
-  ])('%s by %s: %s', (path, pattern, fitting) => expect(fits(path, pattern)).toBe(fitting));
+  ])('the path %s compared with the pattern %s: %s', (path, pattern, fitting) =>
+    expect(fits(path, pattern)).toBe(fitting),
+  );
 
-  test('in linear time', () => {
+  test('fits runs in linear time', () => {
     const ms = leastCpuMs(100, () => {
       expect(fits(`/${'a'.repeat(800)}`, `${'*a'.repeat(30)}b`)).toBe(false);
     });
@@ -49,10 +51,10 @@ describe('a pattern fits', () => {
   });
 });
 
-describe('a scope', () => {
+describe('Scope', () => {
   const scope = scopeOf('https://www.site.example/docs/intro', { include: ['/docs/a'], exclude: ['*private*'] }, false);
 
-  test('is the host, with or without www, and the folder', () => {
+  test('a scope consists of the host, with or without www, and the folder', () => {
     expect(isWanted('https://site.example/docs/a1', scope)).toBe(true);
     expect(isWanted('https://site.example/docs/b', scope)).toBe(false);
     expect(isOfSite(addressOf('https://site.example/docs/b'), scope)).toBe(true);
@@ -66,20 +68,20 @@ describe('a scope', () => {
       expect([other, isWanted(other, scope)]).toEqual([other, false]);
   });
 
-  test('takes in subdomains when that is asked for', () => {
+  test('a scope includes subdomains if requested', () => {
     const wide = scopeOf('https://shop.site.co.uk/', { subdomains: true }, false);
     expect(isWanted('https://blog.site.co.uk/x', wide)).toBe(true);
     expect(isWanted('https://other.co.uk/x', wide)).toBe(false);
   });
 
-  test('does not lead into files nor deeper into itself for ever', () => {
+  test('a scope excludes files and links that lead deeper into themselves forever', () => {
     const all = scopeOf('https://site.example/', {}, false);
     expect(isOfSite(addressOf('https://site.example/a.PDF'), all)).toBe(false);
     expect(isOfSite(addressOf('https://site.example/a/b/a/b/a/b/a/b'), all)).toBe(false);
     expect(isOfSite(addressOf('https://site.example/a/b/a/b/a/b'), all)).toBe(true);
   });
 
-  test('moves with its beginning', () => {
+  test('a scope moves with a redirect of the start page', () => {
     const begun = scopeOf('https://old.example/docs/', {}, false);
     expect(movedScope(begun, 'https://old.example/docs/', 'https://new.example/en/docs/')).toMatchObject({
       site: 'new.example',

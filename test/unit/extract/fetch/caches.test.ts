@@ -13,8 +13,8 @@ const body = (bytes: number, more: Partial<CachedBody> = {}): CachedBody => ({
   ...more,
 });
 
-describe('the cache of bodies', () => {
-  test('drops what was not used for longest, and counts its bytes', () => {
+describe('BodyCache', () => {
+  test('the body cache evicts the least recently used entry, and counts its bytes', () => {
     const cache = new BodyCache(10_000);
     for (const key of ['a', 'b', 'c']) cache.keep(key, body(1_000));
     cache.find('a');
@@ -25,7 +25,7 @@ describe('the cache of bodies', () => {
     expect(cache.bytes).toBe(0);
   });
 
-  test('keeps nothing without a validator, nothing that is too large, and no older one in its place', () => {
+  test('the body cache stores no body without validator or too large, and removes an older one with the same key', () => {
     const cache = new BodyCache(10_000);
     cache.keep('a', body(1));
     cache.keep('a', body(1, { etag: null }));
@@ -36,11 +36,11 @@ describe('the cache of bodies', () => {
   });
 });
 
-describe('the cache of robots.txt', () => {
+describe('RobotsCache', () => {
   const rules: RobotsAnswer = { kind: 'rules', rules: { ...NO_RULES, bytes: 500_000 } };
   const unknown: RobotsAnswer = { kind: 'unknown', failure: new SourceFailure('robots_disallowed', '', true) };
 
-  test('asks again after a day, and after a minute where it got no answer', async () => {
+  test('robots.txt is fetched again after a day, and sooner after a fetch without a response', async () => {
     let now = 0;
     let loads = 0;
     const cache = new RobotsCache();
@@ -67,7 +67,7 @@ describe('the cache of robots.txt', () => {
     }
   });
 
-  test('shares a fetch that is under way, but not what stopped it', async () => {
+  test('concurrent callers share a fetch of robots.txt, but not its cancellation', async () => {
     const cache = new RobotsCache();
     let loads = 0;
     const load = (): Promise<RobotsAnswer> => {
@@ -82,7 +82,7 @@ describe('the cache of robots.txt', () => {
     expect(loads).toBe(1);
   });
 
-  test('is bounded by bytes', async () => {
+  test('the robots.txt cache is limited by bytes', async () => {
     const cache = new RobotsCache();
     let loads = 0;
     const load = (): Promise<RobotsAnswer> => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { SessionCookie, SourceSession } from '../../../../src/extract/fetch/session.ts';
+import type { SessionCookie, SourceSession } from '../../../../src/extract/fetch/source-session.ts';
 import { type CookieChange, COOKIES_MAX, withCookieChanges } from '../../../../src/extract/fetch/session-cookies.ts';
 
 const cookie = (name: string, value: string, more: Partial<SessionCookie> = {}): SessionCookie => ({
@@ -21,8 +21,8 @@ const change = (session: string, changes: readonly CookieChange[], nowMs = 1_000
   return changed === null ? null : (JSON.parse(changed) as SourceSession);
 };
 
-describe('a session that a step changed', () => {
-  test('has what was set and not what was removed; all else stays', () => {
+describe('withCookieChanges', () => {
+  test('a changed session has the cookies that were set and not those removed, and keeps all others', () => {
     const session = sessionOf(cookie('sid', '1'), cookie('view', '1'), cookie('once', '1'));
     const once = { name: 'once', domain: null, path: '/' };
     const changes: readonly CookieChange[] = [set(cookie('sid', '2')), { kind: 'removed', cookie: once }];
@@ -33,7 +33,7 @@ describe('a session that a step changed', () => {
     });
   });
 
-  test('tells cookies apart by domain, path and name', () => {
+  test('cookies are distinguished by domain, path and name', () => {
     const alike = [
       cookie('a', '1'),
       cookie('a', '1', { path: '/x' }),
@@ -43,13 +43,13 @@ describe('a session that a step changed', () => {
     expect(changed?.cookies.map(({ value }) => value)).toEqual(['1', '2', '1']);
   });
 
-  test('is the same where nothing of it changed', () => {
+  test('the session stays the same if nothing in it changed', () => {
     const session = sessionOf(cookie('sid', '1'));
     expect(change(session, [set(cookie('sid', '1'))])).toBeNull();
     expect(change(session, [{ kind: 'removed', cookie: { name: 'x', domain: null, path: '/' } }])).toBeNull();
   });
 
-  test('loses what has run out, and of too many the oldest', () => {
+  test('expired cookies and, of too many, the oldest ones are removed', () => {
     const many = Array.from({ length: COOKIES_MAX }, (_, n) =>
       cookie(`c${n}`, '1', n === 5 ? { expiresAtMs: 999 } : {}),
     );

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createGuardedClient, type GuardedClient } from '../../../../src/egress/client.ts';
+import { createGuardedClient, type GuardedClient } from '../../../../src/egress/guarded-client.ts';
 import { SourceFailure } from '../../../../src/extract/connector.ts';
 import { BodyCache } from '../../../../src/extract/fetch/body-cache.ts';
-import type { PoliteWish } from '../../../../src/extract/fetch/parts.ts';
+import type { DomainRequest } from '../../../../src/extract/fetch/fetch-parts.ts';
 import { RobotsCache } from '../../../../src/extract/fetch/robots-cache.ts';
-import { createSource, type CountedSource, type SourceParts } from '../../../../src/extract/fetch/source.ts';
+import { createSource, type CountedSource, type SourceParts } from '../../../../src/extract/fetch/guarded-source.ts';
 
 export interface SiteAnswer {
   readonly status?: number;
@@ -20,12 +20,12 @@ export interface Seen {
   readonly headers: IncomingMessage['headers'];
 }
 
-/** What a path answers: with `null` it is a 404. A function is given how often the path was asked before. */
+/** Responses by path; `null` is a 404. A function gets the number of earlier requests for the path. */
 export type SiteTable = Readonly<
   Record<string, SiteAnswer | string | ((seen: Seen, times: number) => SiteAnswer | string)>
 >;
 
-/** A site on loopback that answers under any name, and what was asked of it. Without a robots.txt of its own it has none. */
+/** A site on loopback that responds under any name and records its requests. By default it has no robots.txt. */
 export interface Site {
   readonly port: number;
   /** `http://<name>:<port>` */
@@ -65,13 +65,13 @@ export async function startSite(table: SiteTable): Promise<Site> {
   };
 }
 
-/** A source through the real client, with a clock that stands still but for what is waited. */
+/** A source that uses the real client, with a clock that advances only by waits. */
 export interface TestSource {
   readonly source: CountedSource;
   readonly waits: readonly number[];
   readonly permits: readonly string[];
-  readonly reports: readonly (readonly [domain: string, wish: PoliteWish])[];
-  /** Permits that were not released. */
+  readonly reports: readonly (readonly [domain: string, wish: DomainRequest])[];
+  /** Number of tokens that were not released. */
   readonly open: () => number;
   readonly pass: (ms: number) => void;
   readonly parts: SourceParts;
@@ -82,7 +82,7 @@ export const START_MS = Date.UTC(2026, 10, 21, 6);
 export function testSource(client: Pick<GuardedClient, 'request'>, more: Partial<SourceParts> = {}): TestSource {
   const waits: number[] = [];
   const permits: string[] = [];
-  const reports: (readonly [string, PoliteWish])[] = [];
+  const reports: (readonly [string, DomainRequest])[] = [];
   let open = 0;
   let nowMs = START_MS;
   const parts: SourceParts = {
@@ -129,12 +129,12 @@ export function testSource(client: Pick<GuardedClient, 'request'>, more: Partial
   };
 }
 
-/** The real client; all names are loopback. */
+/** The real client; all names resolve to loopback. */
 export function loopbackClient(): GuardedClient {
   return createGuardedClient({ allow: ['127.0.0.0/8'], lookup: () => Promise.resolve(['127.0.0.1']) });
 }
 
-/** The failure's reason and whether the job may be tried again. */
+/** Returns the failure's reason and whether the job may be retried. */
 export async function failureOf(promise: Promise<unknown>): Promise<readonly [reason: string, retryable: boolean]> {
   try {
     await promise;

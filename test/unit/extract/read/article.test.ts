@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { readArticle } from '../../../../src/extract/read/article.ts';
 import { markup, page } from '../../../support/pages.ts';
 
-describe('an article', () => {
+describe('readArticle', () => {
   const article = readArticle(page('article/news.page', 'https://courier.example/news/2026/bridge?from=mail'));
 
-  test('takes what JSON-LD says over what other marks say and what is guessed', () => {
+  test('data from JSON-LD takes precedence over other marks and guesses', () => {
     expect(article).toMatchObject({
       title: 'Harbour bridge reopens after nine months & three days',
       byline: 'Ada Quist, Ben Ruiz',
@@ -19,7 +19,7 @@ describe('an article', () => {
     });
   });
 
-  test('has its paragraphs and nothing of what stands around them', () => {
+  test('the text contains the paragraphs and nothing that surrounds them', () => {
     expect(article?.text).toMatch(
       /^.*The harbour bridge carried its first cars[\s\S]*\nEngineers replaced[\s\S]*western approach\.$/m,
     );
@@ -29,7 +29,7 @@ describe('an article', () => {
     expect(article?.wordCount).toBeLessThan(150);
   });
 
-  test('without any marks is found by its text', () => {
+  test('an article without marks is found by its text', () => {
     const plain = readArticle(page('article/plain-blog.page'));
     expect(plain).toMatchObject({
       title: 'Sourdough in winter',
@@ -41,7 +41,7 @@ describe('an article', () => {
     expect(plain?.excerpt?.length).toBeLessThanOrEqual(300);
   });
 
-  test('of a wiki is what was written, without what the wiki puts between', () => {
+  test('the text of a wiki page excludes what the wiki software inserts', () => {
     const wiki = markup(`<title>Harbour - Coast wiki</title><h1>Harbour</h1><div id="siteSub">From Coast wiki</div>
       <div class="mw-body-content mw-parser-output"><p>Where the boats are.</p><div class="toc"><ul><li>1 Prices</ul></div>
       <h2>Prices<span class="mw-editsection">[edit]</span></h2><style>x{}</style><ul><li>Skiff: 10</ul></div>
@@ -51,29 +51,29 @@ describe('an article', () => {
 
   const words = 'The harbour opens in March, and boats go out each morning until the fog comes in. '.repeat(12);
   test.each([
-    ['none of them', `<!doctype html><title>V</title><p>${words}</p><p>${words}</p>`],
+    ['html, head and body', `<!doctype html><title>V</title><p>${words}</p><p>${words}</p>`],
     ['html', `<!doctype html><head><title>V</title></head><body><h1>V</h1><p>${words}</p><p>${words}</p></body>`],
     ['body', `<html lang=en><head><title>V</title></head><h1>V</h1><p>${words}</p><p>${words}</p></html>`],
     ['head', `<html><title>V</title><body><p>${words}</p><p>${words}</p></body></html>`],
-    ['and begins with its text', `<div><p>${words}</p><p>${words}</p></div>`],
-  ])('is found where a page leaves out tags as HTML allows: %s', (_what, text) => {
+    ['all of them, beginning with its text', `<div><p>${words}</p><p>${words}</p></div>`],
+  ])('an article is found when a page omits optional tags: %s', (_what, text) => {
     expect(readArticle(markup(text))?.wordCount).toBeGreaterThan(350);
   });
 
-  test('is null where there is nothing to read', () => {
+  test('readArticle returns null if there is no readable text', () => {
     expect(readArticle(page('article/menu-only.page'))).toBeNull();
     expect(readArticle(markup(''))).toBeNull();
     expect(readArticle(markup('\u0000\uFFFD<'))).toBeNull();
   });
 
-  test('gives no markup', () => {
+  test('an article contains no markup', () => {
     const text = 'Words and &lt;b&gt;more&lt;/b&gt; words, so that this is long enough to be read. '.repeat(20);
     expect(readArticle(markup(`<article><p>${text}</p><p onclick="x()">${text}</p></article>`))?.text).not.toMatch(
       /onclick|<p/,
     );
   });
 
-  test('is found on a page that has only its scripts, styles and comments too much to be searched', () => {
+  test('an article is found on a page that is too large only because of scripts, styles and comments', () => {
     const script = `<script>${'window.state = { "<div>": 1 };'.repeat(30_000)}</script>`;
     const style = `<style>${'.a { margin: 0 }'.repeat(30_000)}</style><!--${' - '.repeat(100_000)}-->`;
     const text = `<p>${words}</p>`.repeat(60);
@@ -81,7 +81,7 @@ describe('an article', () => {
     expect(found?.wordCount).toBe(60 * 12 * 16);
   });
 
-  test('of a page too large to be searched is its main part', () => {
+  test('the article of a page too large to be searched is its main part', () => {
     const found = readArticle(markup(`<nav>menu</nav><main><header>head</header>${'<p>line'.repeat(30_000)}</main>`));
     expect(found?.text.startsWith('line\nline')).toBe(true);
     expect(found?.text).not.toContain('head');

@@ -16,7 +16,7 @@ function bylineOf({ said, body = '', language = 'en', lines = [] }: Given): stri
   return readByline({ page, said, names: createSiteNames(page), language, found: null, lines: () => lines });
 }
 
-describe('a byline is the names alone', () => {
+describe('names in a byline', () => {
   test.each([
     ['By Ada Quist', 'en', 'Ada Quist'],
     ['BY: Ada Quist', 'en', 'Ada Quist'],
@@ -32,31 +32,31 @@ describe('a byline is the names alone', () => {
     ['Par Hélène Garrec', 'fr', 'Hélène Garrec'],
     ['di Paola Neri', 'it', 'Paola Neri'],
     ['作者：陈海', 'zh', '陈海'],
-    // Names that begin or go on as labels do.
+    // Names that begin or continue like labels.
     ['Di Maio', 'it', 'Di Maio'],
     ['von Storch', 'de', 'von Storch'],
     ['Von Annegret Holm', 'en', 'Von Annegret Holm'],
     ['Ursula von der Leyen', 'de', 'Ursula von der Leyen'],
     ['Byron Smith', 'en', 'Byron Smith'],
     ['Simon and Garfunkel', 'en', 'Simon and Garfunkel'],
-    // Nobody.
+    // No person.
     ['Coast Courier', 'en', null],
     ['By Coast Courier', 'en', null],
     ['https://social.example/ada', 'en', null],
     ['ada@site.example', 'en', null],
     ['By', 'en', null],
     ['Staff', 'en', null],
-  ])('%s (%s): %s', (text, language, names) => {
+  ])('the byline %s (%s) contains the names %s', (text, language, names) => {
     expect(bylineOf({ said: text, language })).toBe(names);
     expect(bylineOf({ body: `<p class="byline">${text}</p>`, language })).toBe(names);
   });
 });
 
-describe('authors', () => {
+describe('authors of a page', () => {
   const person = (name: string): JsonValue => ({ '@type': 'Person', name });
   const organization = (name: string): JsonValue => ({ '@type': 'NewsMediaOrganization', name });
 
-  test('are people before what is seen, and organisations behind that', () => {
+  test('people take precedence over visible text, and visible text over organisations', () => {
     const body = '<a rel="author" href="/ben">Ben Ruiz</a>';
     expect(bylineOf({ said: [person('Ada Quist'), organization('Agency')], body })).toBe('Ada Quist');
     expect(bylineOf({ said: organization('Agency'), body })).toBe('Ben Ruiz');
@@ -64,13 +64,13 @@ describe('authors', () => {
     expect(bylineOf({ said: organization('Coast Courier') })).toBeNull();
   });
 
-  test('are not those of comments, nor what tells about an author', () => {
+  test('authors of comments and texts about an author are ignored', () => {
     const body = `<div class="author-bio">Ada has sailed for years</div><div class="author-avatar">AQ</div>
       <ol class="comments"><li class="comment"><b class="fn">Mick</b></li></ol>`;
     expect(bylineOf({ body })).toBeNull();
   });
 
-  test('are the names within a mark that holds more', () => {
+  test('names are found within a mark that contains more', () => {
     expect(
       bylineOf({ body: '<p class="byline">By <a rel="author">Ada Quist</a> <span>Reporter at large</span>' }),
     ).toBe('Ada Quist');
@@ -83,11 +83,11 @@ describe('authors', () => {
     ['By the time that the ferry came', 'en', null],
     ['By Monday the boats had gone out as they always had', 'en', null],
     ['Von Hamburg nach Bremen mit dem Rad', 'de', null],
-  ])('are named by a line at the headline: %s (%s)', (line, language, names) => {
+  ])('a line at the headline names the authors: %s (%s)', (line, language, names) => {
     expect(bylineOf({ lines: [line], language })).toBe(names);
   });
 
-  test('are bounded in number', () => {
+  test('the number of authors is limited', () => {
     const said = Array.from({ length: 100_000 }, (_, at) => `Ada ${at}x`);
     expect(bylineOf({ said })?.split(', ')).toHaveLength(100);
   });

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { readArticle } from '../../../../src/extract/read/article.ts';
 import { markup, pageText } from '../../../support/pages.ts';
 
-/** The first line of each page of the corpus, a comment: what a person reads off the page, null where it says nothing. */
+/** The first line of each page of the corpus is a comment with what a person reads off the page; null if the page does not contain it. */
 interface Expected {
   readonly url: string;
   readonly title: string;
@@ -21,12 +21,15 @@ const PAGES = readdirSync(FOLDER).map((file) => {
 });
 
 describe.each(PAGES)('the article of $name', ({ expected, markup: text }) => {
-  test.each(['all', 'unmarked'] as const)('has its title, its authors and its date (searches: %s)', (searches) => {
-    const article = readArticle(markup(text, expected.url), {}, searches);
-    expect({ title: article?.title, byline: article?.byline, date: article?.publishedAt }).toEqual({
-      title: expected.title,
-      byline: expected.byline,
-      date: expected.date,
-    });
-  });
+  test.each(['all', 'unmarked'] as const)(
+    'the article has the expected title, authors and date (searches: %s)',
+    (searches) => {
+      const article = readArticle(markup(text, expected.url), {}, searches);
+      expect({ title: article?.title, byline: article?.byline, date: article?.publishedAt }).toEqual({
+        title: expected.title,
+        byline: expected.byline,
+        date: expected.date,
+      });
+    },
+  );
 });

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isoDate, isoFromMs, isoFromSeconds } from '../../../../src/extract/read/dates.ts';
 
-describe('a date becomes ISO 8601 in UTC', () => {
+describe('isoDate', () => {
   test.each([
     ['2026-01-31T10:15:30Z', '2026-01-31T10:15:30Z'],
     ['2026-01-31T10:15:30.123456+01:00', '2026-01-31T09:15:30.123Z'],
@@ -24,10 +24,10 @@ describe('a date becomes ISO 8601 in UTC', () => {
     ['  January 31st,\n 2026 ', '2026-01-31T00:00:00Z'],
     ['Jan 31, 2026 at 12:05 am', '2026-01-31T00:05:00Z'],
     ['31 January 2026, 12:05 p.m. CEST', '2026-01-31T10:05:00Z'],
-  ])('%s', (text, iso) => expect(isoDate(text)).toBe(iso));
+  ])('isoDate converts %s to UTC', (text, iso) => expect(isoDate(text)).toBe(iso));
 });
 
-describe('a date whose zone is a name', () => {
+describe('isoDate with a named zone', () => {
   test.each([
     ['31 Jan 2026 10:15 ET', '2026-01-31T15:15:00Z'],
     ['31 Jul 2026 10:15 ET', '2026-07-31T14:15:00Z'],
@@ -48,17 +48,17 @@ describe('a date whose zone is a name', () => {
     ['8 Mar 2026 03:30 ET', '2026-03-08T07:30:00Z'],
     ['1 Nov 2026 00:30 ET', '2026-11-01T04:30:00Z'],
     ['1 Nov 2026 02:30 ET', '2026-11-01T07:30:00Z'],
-    // Until 2006 summer time began in April.
+    // Until 2006, daylight saving time began in April.
     ['31 Mar 2006 10:15 ET', '2006-03-31T15:15:00Z'],
-  ])('%s is read by the offset of its place on that day', (text, iso) => expect(isoDate(text)).toBe(iso));
+  ])('isoDate converts %s by the offset of its zone on that day', (text, iso) => expect(isoDate(text)).toBe(iso));
 
   test.each(['Sat, 31 Jan 2026 23:15:30 XYZ', '31 Jan 2026 10:15 B', '2026-01-31 10:15 LOCAL'])(
-    '%s keeps its day without the time when the zone is unknown',
+    'isoDate keeps the day of %s without the time, because its zone is unknown',
     (text) => expect(isoDate(text)).toBe('2026-01-31T00:00:00Z'),
   );
 });
 
-describe('what is no date that is certain is null', () => {
+describe('isoDate for invalid dates', () => {
   test.each([
     '2026.01',
     '2026/1',
@@ -74,12 +74,14 @@ describe('what is no date that is certain is null', () => {
     '0000-00-00 00:00:00',
     '+275000-01-01T00:00:00Z',
     `2026-01-31${' '.repeat(100)}`,
-  ])('%s', (text) => expect(isoDate(text)).toBeNull());
+  ])('isoDate returns null for the text %j', (text) => expect(isoDate(text)).toBeNull());
 
-  test.each([null, undefined, 5, true, {}, ['2026-01-31']])('%j', (value) => expect(isoDate(value)).toBeNull());
+  test.each([null, undefined, 5, true, {}, ['2026-01-31']])('isoDate returns null for the value %j', (value) =>
+    expect(isoDate(value)).toBeNull(),
+  );
 });
 
-test('every moment that a Date writes is read back', () => {
+test('isoDate reads every moment that a Date writes', () => {
   const moments = fc.date({ min: new Date('1000-01-01T00:00:00Z'), max: new Date('9999-12-31'), noInvalidDate: true });
   fc.assert(
     fc.property(moments, (date) => {
@@ -90,7 +92,7 @@ test('every moment that a Date writes is read back', () => {
   );
 });
 
-test('Unix seconds and milliseconds, and null for what no date has', () => {
+test('Unix seconds and milliseconds are converted, and values outside of the date range become null', () => {
   expect(isoFromSeconds(1_700_000_000)).toBe('2023-11-14T22:13:20Z');
   expect(isoFromMs(0)).toBe('1970-01-01T00:00:00Z');
   expect(isoFromMs(1_700_000_000_250)).toBe('2023-11-14T22:13:20.250Z');

@@ -6,8 +6,8 @@ import { readFeed } from '../../../../src/extract/read/feed.ts';
 import { leastCpuMs } from '../../../support/cpu-time.ts';
 import { page, pageText } from '../../../support/pages.ts';
 
-describe('a feed of each format has one shape', () => {
-  test('RSS', () => {
+describe('readFeed converts each format', () => {
+  test('readFeed reads an RSS feed', () => {
     const feed = readFeed(pageText('feed/rss.xml'), 'https://coast.example/feed');
     expect(feed).toMatchObject({
       format: 'rss',
@@ -38,7 +38,7 @@ describe('a feed of each format has one shape', () => {
     ]);
   });
 
-  test('Atom, its links relative to xml:base', () => {
+  test('readFeed reads an Atom feed with links relative to xml:base', () => {
     const feed = readFeed(pageText('feed/atom.xml'), 'https://elsewhere.example/feed.atom');
     expect(feed).toMatchObject({ format: 'atom', title: 'Le blog', siteUrl: 'https://blog.example/', language: 'fr' });
     expect(feed.items).toEqual([
@@ -63,7 +63,7 @@ describe('a feed of each format has one shape', () => {
     ]);
   });
 
-  test('RDF', () => {
+  test('readFeed reads an RDF feed', () => {
     expect(readFeed(pageText('feed/rdf.xml'), 'https://old.example/rdf').items).toEqual([
       expect.objectContaining({
         id: 'https://old.example/1',
@@ -76,7 +76,7 @@ describe('a feed of each format has one shape', () => {
     ]);
   });
 
-  test('JSON Feed', () => {
+  test('readFeed reads a JSON feed', () => {
     const feed = readFeed(pageText('feed/feed.jsonfeed'), 'https://json.example/feed.json');
     expect(feed).toMatchObject({ format: 'json', nextUrl: 'https://json.example/feed.json?page=2' });
     expect(feed.items).toEqual([
@@ -100,15 +100,15 @@ test.each([
   ['mailto:ada@example.com (Ada)', ['Ada']],
   ['Ada Quist', ['Ada Quist']],
   ['Ada (Coast) Quist', ['Ada (Coast) Quist']],
-])('an RSS author %j is told by name alone', (author, names) => {
+])('the RSS author %j is returned without the e-mail address', (author, names) => {
   const text = `<rss version="2.0"><channel><item><title>a</title><author>${author}</author></item></channel></rss>`;
   expect(readFeed(text, 'https://x.example/f').items[0]?.authors).toEqual(names);
 });
 
-describe('a feed in an old form', () => {
+describe('old feed formats', () => {
   const base64 = (text: string, encoding?: BufferEncoding): string => Buffer.from(text, encoding).toString('base64');
 
-  test('has its Base64 decoded, whatever its line length and its encoding, but for what is no text', () => {
+  test('Base64 content of an old feed is decoded for any line length and encoding, unless it is not text', () => {
     const text = `<feed version="0.3" xmlns="http://purl.org/atom/ns#"><title type="text/plain" mode='base64'>${base64('Fog & co')}</title>
       <entry><id>a</id><title>One</title><summary mode="base64" type="text/plain">${base64('Größe', 'latin1')}</summary>
       <content type="text/html" mode="base64">\n${base64('<p>Hallo <b>Welt</b> &amp; mehr</p>').replaceAll(/(.{10})/g, '$1\r\n')}</content></entry>
@@ -122,9 +122,9 @@ describe('a feed in an old form', () => {
   });
 
   test.each([
-    ['all of it', 'rss2:', 'rss2:'],
-    ['all but the root', '', 'r:'],
-  ])('of RSS 2.0 may have a prefix: %s', (_what, root, p) => {
+    ['on all elements', 'rss2:', 'rss2:'],
+    ['on all elements except the root', '', 'r:'],
+  ])('the elements of an RSS 2.0 feed may have a prefix: %s', (_what, root, p) => {
     const text =
       `<?xml version="1.0"?><${root}rss version="2.0" xmlns:${p}="http://backend.userland.com/rss2" xmlns:dc="http://purl.org/dc/elements/1.1/">
       <${p}channel><${p}title>T</${p}title><${p}item><${p}title>One</${p}title><${p}link>https://x.example/1</${p}link><dc:creator>Ada</dc:creator>
@@ -140,7 +140,7 @@ describe('a feed in an old form', () => {
     });
   });
 
-  test('costs time in proportion to its length where its tags never end', () => {
+  test('a feed with unclosed tags takes time in proportion to its length', () => {
     const open = `<feed mode="base64"><entry>${'<content type="text/html" '.repeat(100_000)}`;
     const ms = leastCpuMs(3_000, () => {
       expect(() => readFeed(open, 'https://x.example/f')).toThrow(SourceFailure);
@@ -149,8 +149,8 @@ describe('a feed in an old form', () => {
   });
 });
 
-describe('a broken feed', () => {
-  test('loses the items that are broken and no other', () => {
+describe('broken feeds', () => {
+  test('a broken feed loses only its broken items', () => {
     const feed = readFeed(pageText('feed/broken.xml'), 'https://b.example/feed');
     expect(feed.items.map(({ title, url }) => [title, url])).toEqual([
       ['First & foremost', 'https://b.example/?a=1&b=2'],
@@ -159,30 +159,33 @@ describe('a broken feed', () => {
   });
 
   test.each(['', 'hello', '<html><body>404</body></html>', '{"version":"1"}', '<rss>', '<feed'])(
-    '%s is a parse_failed',
+    'readFeed fails with parse_failed for %s',
     (text) => {
       expect(() => readFeed(text, 'https://x.example/')).toThrow(SourceFailure);
     },
   );
 
-  test('with entities that grow stays small', () => {
+  test('a feed with expanding entities stays small', () => {
     const bomb = `<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>`;
     const text = `${bomb}<rss version="2.0"><channel><item><title>&b;&b;</title><link>/x</link></item></channel></rss>`;
     expect(readFeed(text, 'https://x.example/').items[0]?.title?.length).toBeLessThan(10);
   });
 });
 
-describe('feeds are recognised', () => {
-  test.each(['rss.xml', 'atom.xml', 'rdf.xml', 'feed.jsonfeed', 'broken.xml'])('%s', (name) => {
-    expect(looksLikeFeed(pageText(`feed/${name}`))).toBe(true);
-  });
+describe('feed detection', () => {
+  test.each(['rss.xml', 'atom.xml', 'rdf.xml', 'feed.jsonfeed', 'broken.xml'])(
+    'looksLikeFeed recognises %s',
+    (name) => {
+      expect(looksLikeFeed(pageText(`feed/${name}`))).toBe(true);
+    },
+  );
 
-  test('and pages are not', () => {
+  test('looksLikeFeed does not recognise pages', () => {
     expect(looksLikeFeed('<!doctype html><html><body><rss></body></html>')).toBe(false);
     expect(looksLikeFeed('{"items":[]}')).toBe(false);
   });
 
-  test('on pages, those of comments last and other alternates left out', () => {
+  test('readFeedLinks finds the feeds of a page, those of comments last, and ignores other alternates', () => {
     expect(readFeedLinks(page('platform/wordpress.page', 'https://wp.example/blog/'))).toEqual([
       { url: 'https://wp.example/blog/feed/', title: 'Blog' },
       { url: 'https://wp.example/blog/comments/feed/', title: 'Blog » Comments Feed' },
@@ -201,12 +204,12 @@ test.each([
   ],
   ['json', '{"version":"https://jsonfeed.org/version/1.1","title":"x","items":[{"id":0}', ',{"id":1}', ']}'],
   ['one that is broken', '<rss version="2.0"><channel>', '<item><title>a</title></item>', '<item></b'],
-])('a feed in %s says whether it has more items than are read', (format, open, item, end) => {
+])('a feed in the format %s reports whether it has more items than are read', (format, open, item, end) => {
   const ahead = format === 'json' ? 1 : 0;
   const read = (count: number) => readFeed(`${open}${item.repeat(count - ahead)}${end}`, 'https://x.example/f');
   const feed = read(5_001);
   expect([feed.items.length, feed.isCut]).toEqual([5_000, true]);
-  // Each item of a broken one is read alone, which takes its time.
+  // Each item of a broken feed is parsed separately, which is slow.
   const count = format === 'one that is broken' ? 3 : 5_000;
   const whole = read(count);
   expect([whole.items.length, whole.isCut]).toEqual([count, false]);

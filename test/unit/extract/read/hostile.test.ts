@@ -13,7 +13,7 @@ import { readMeta } from '../../../../src/extract/read/meta.ts';
 import { detectPlatform } from '../../../../src/extract/read/platform.ts';
 import { readSitemap } from '../../../support/sitemap.ts';
 import { readStructured } from '../../../../src/extract/read/structured.ts';
-import { readTables } from '../../../../src/extract/read/tables.ts';
+import { readTables } from '../../../../src/extract/read/page-tables.ts';
 import { pageText } from '../../../support/pages.ts';
 import { leastCpuMs } from '../../../support/cpu-time.ts';
 import { timesInFull } from '../../../support/long.ts';
@@ -55,7 +55,7 @@ const PAGES = [
   'sitemap/urlset.xml',
 ].map(pageText);
 
-/** A page with a part cut out, doubled or replaced by noise. */
+/** A page with a part removed, duplicated or replaced by noise. */
 const mutated = fc
   .tuple(
     fc.constantFrom(...PAGES),
@@ -69,7 +69,7 @@ const mutated = fc
     return text.slice(0, at) + text.slice(at, at + length).repeat(times) + noise + text.slice(at + length);
   });
 
-/** What a reader may do with any text: give something that can be written as JSON, or fail as a source does. */
+/** For any text, a reader must return something serialisable as JSON or throw a `SourceFailure`. */
 function holds<Given>(read: (given: Given) => unknown, given: Given): boolean {
   const outcome = outcomeOf(read, given);
   if (outcome instanceof SourceFailure) return outcome.reason === 'parse_failed';
@@ -86,7 +86,7 @@ function outcomeOf<Given>(read: (given: Given) => unknown, given: Given): unknow
 }
 
 describe.each(READERS)('the reader of %s', (_name, read) => {
-  test('takes any text', () => {
+  test('the reader accepts any text', () => {
     const run = fc.check(
       fc.property(fc.string({ unit: ANY_CHARACTER, maxLength: 500 }), (text) => holds(read, text)),
       { seed: 1, numRuns: 100 },
@@ -94,7 +94,7 @@ describe.each(READERS)('the reader of %s', (_name, read) => {
     expect(fc.defaultReportMessage(run) ?? 'holds').toBe('holds');
   });
 
-  test('takes any bytes, decoded', () => {
+  test('the reader accepts any decoded bytes', () => {
     const bytes = fc.uint8Array({ maxLength: 300 });
     const run = fc.check(
       fc.property(bytes, (data) => holds(read, decodeText(data, null).text)),
@@ -103,7 +103,7 @@ describe.each(READERS)('the reader of %s', (_name, read) => {
     expect(fc.defaultReportMessage(run) ?? 'holds').toBe('holds');
   });
 
-  test('takes damaged pages', () => {
+  test('the reader accepts damaged pages', () => {
     const run = fc.check(
       fc.property(mutated, (text) => holds(read, text)),
       { seed: 3, numRuns: timesInFull(150) },
@@ -112,7 +112,7 @@ describe.each(READERS)('the reader of %s', (_name, read) => {
   });
 });
 
-test.each(PAGE_READERS)('the reader of %s leaves a page as it is', (_name, read) => {
+test.each(PAGE_READERS)('the reader of %s does not modify a page', (_name, read) => {
   for (const text of PAGES) {
     const page = readHtml(text, URL_OF);
     const before = getOuterHTML(page.root);
@@ -125,41 +125,44 @@ const HOSTILE: readonly (readonly [name: string, text: string])[] = [
   ['very many nested tags', '<div>'.repeat(timesInFull(100_000))],
   ['a very long attribute', `<a href="${'x'.repeat(timesInFull(1_048_576))}">x</a>`],
   ['very many tables', '<table><tr><td>1</td></tr></table>'.repeat(timesInFull(50_000))],
-  ['closing tags of nothing', `${'<div>'.repeat(500)}${'</x>'.repeat(timesInFull(400_000))}`],
+  ['unmatched closing tags', `${'<div>'.repeat(500)}${'</x>'.repeat(timesInFull(400_000))}`],
   ['only opening brackets', '<'.repeat(timesInFull(1_000_000))],
-  ['text under many elements', `${'<div>'.repeat(250)}${'<p>some words, and more</p>'.repeat(timesInFull(10_000))}`],
   [
-    'things that share a part',
+    'text nested in many elements',
+    `${'<div>'.repeat(250)}${'<p>some words, and more</p>'.repeat(timesInFull(10_000))}`,
+  ],
+  [
+    'items that share a part',
     `<div id=x>${'<b itemprop=a>1</b>'.repeat(timesInFull(5_000))}</div>${'<div itemscope itemref=x></div>'.repeat(timesInFull(5_000))}`,
   ],
-  ['cells that span', `<table>${`<tr>${'<td colspan=1000 rowspan=65534>x'.repeat(100)}`.repeat(300)}`],
+  ['spanning cells', `<table>${`<tr>${'<td colspan=1000 rowspan=65534>x'.repeat(100)}`.repeat(300)}`],
   [
-    'items that never end',
+    'unclosed items',
     `<rss version="2.0"><channel>${'<item>'.repeat(timesInFull(100_000))}${'</item>'.repeat(timesInFull(100_000))}`,
   ],
   ['nested elements in XML', `<urlset>${'<a>'.repeat(timesInFull(100_000))}`],
   ['quotes and escapes', String.raw`\"`.repeat(timesInFull(200_000))],
-  ['comments that never end', '/*'.repeat(timesInFull(300_000))],
+  ['unclosed comments', '/*'.repeat(timesInFull(300_000))],
 ];
 
-/** What costs the reader of articles more than others: it looks for titles, names and dates, and leaves scripts out. */
+/** Input that is expensive for the article reader in particular: it looks for titles, names and dates, and skips scripts. */
 const HOSTILE_ARTICLES: readonly (readonly [name: string, text: string])[] = [
-  ['marks of authors around one text', `${'<b class=author>'.repeat(250)}${'By Ada '.repeat(timesInFull(100_000))}`],
+  ['author marks around one text', `${'<b class=author>'.repeat(250)}${'By Ada '.repeat(timesInFull(100_000))}`],
   ['a name and a date in every line', '<p>By Ada Quist, 17 May 2024</p>'.repeat(timesInFull(30_000))],
-  ['dates within each other', `${'<time class=published>'.repeat(250)}${'17 May 2024 '.repeat(timesInFull(50_000))}`],
-  ['a title of signs', `<title>${' - x'.repeat(timesInFull(200_000))}</title><h1>x</h1>`],
-  ['scripts that never end', '<script>'.repeat(timesInFull(200_000))],
-  ['ends of scripts in pieces', `<script>${'</scrip'.repeat(timesInFull(200_000))}`],
-  ['scripts without anything', '<script></script>'.repeat(timesInFull(50_000))],
-  ['comments of markup that never end', '<!--'.repeat(timesInFull(300_000))],
-  ['CDATA that never ends', '<![CDATA['.repeat(timesInFull(200_000))],
+  ['nested dates', `${'<time class=published>'.repeat(250)}${'17 May 2024 '.repeat(timesInFull(50_000))}`],
+  ['a title full of separators', `<title>${' - x'.repeat(timesInFull(200_000))}</title><h1>x</h1>`],
+  ['unclosed scripts', '<script>'.repeat(timesInFull(200_000))],
+  ['fragments of closing script tags', `<script>${'</scrip'.repeat(timesInFull(200_000))}`],
+  ['empty scripts', '<script></script>'.repeat(timesInFull(50_000))],
+  ['unclosed markup comments', '<!--'.repeat(timesInFull(300_000))],
+  ['unclosed CDATA', '<![CDATA['.repeat(timesInFull(200_000))],
 ];
 
-/** Choice: four times the slowest one measured on a quiet machine; what grows with the square of a text takes far longer. */
+/** Choice: four times the slowest one measured on an idle machine. Quadratic behaviour takes far longer. */
 const MS_MAX = 3_000;
 
 describe.each(HOSTILE)('%s', (_name, text) => {
-  /** Readers leave a page as it is, so that one serves them all; the time for making it is counted for each. */
+  /** Readers do not modify a page, so one page serves all of them. The time to create it is counted for each. */
   let page: HtmlPage | null = null;
   let pageMs = Number.POSITIVE_INFINITY;
   beforeAll(() => {
@@ -169,14 +172,14 @@ describe.each(HOSTILE)('%s', (_name, text) => {
     page = null;
   });
 
-  test.each(PAGE_READERS)('end soon for the reader of %s', (_reader, read) => {
+  test.each(PAGE_READERS)('the reader of %s ends soon on this hostile page', (_reader, read) => {
     const ms = leastCpuMs(MS_MAX - pageMs, () => {
       expect(page !== null && holds(read, page)).toBe(true);
     });
     expect(pageMs + ms).toBeLessThan(MS_MAX);
   });
 
-  test.each(TEXT_READERS)('end soon for the reader of %s', (_reader, read) => {
+  test.each(TEXT_READERS)('the reader of %s ends soon on this hostile text', (_reader, read) => {
     const ms = leastCpuMs(MS_MAX, () => {
       expect(holds(read, text)).toBe(true);
     });
@@ -184,7 +187,7 @@ describe.each(HOSTILE)('%s', (_name, text) => {
   });
 });
 
-test.each(HOSTILE_ARTICLES)('%s end soon for the reader of article', (_name, text) => {
+test.each(HOSTILE_ARTICLES)('the article reader ends soon on hostile input: %s', (_name, text) => {
   const ms = leastCpuMs(MS_MAX, () => {
     expect(holds((given) => readArticle(readHtml(given, URL_OF)), text)).toBe(true);
   });

@@ -12,14 +12,14 @@ import {
 import { markup } from '../../../support/pages.ts';
 import { leastCpuMs } from '../../../support/cpu-time.ts';
 
-describe('a page’s text', () => {
-  test('has a line for each block and no white space more', () => {
+describe('linesOf and textOf', () => {
+  test('the text of a page has one line per block and no extra white space', () => {
     const { root } = markup('<h1> One\n <b>bold</b>er </h1><p>two<br>three</p>\n\n<ul><li>four<li>five</ul>&nbsp;six');
     expect(linesOf(root)).toBe('One bolder\ntwo\nthree\nfour\nfive\nsix');
     expect(textOf(root)).toBe('One bolder two three four five six');
   });
 
-  test('keeps the line ends and the spaces of preformatted text, and collapses them where one line is asked for', () => {
+  test('preformatted text keeps line ends and spaces, which are collapsed if a single line is requested', () => {
     const { root } = markup(
       '<p>a  b</p><pre>\nif x:\r\n\tgo  (1)\n\n  <b>else</b>:\n    stop   \n</pre><p>c\nd</p><table><tr><td><pre>1\n2</pre></table>',
     );
@@ -27,19 +27,19 @@ describe('a page’s text', () => {
     expect(textOf(root)).toBe('a b if x: go (1) else: stop c d 1 2');
   });
 
-  test('leaves out what nobody sees', () => {
+  test('invisible text is omitted', () => {
     const { root } = markup(
       '<head><title>t</title></head>a<script>b</script><style>c</style><!-- d --><template>e</template><noscript>f</noscript>g',
     );
     expect(textOf(root)).toBe('ag');
   });
 
-  test('is cut where it is longer than any field', () => {
+  test('text longer than any field is truncated', () => {
     expect(linesOf(markup(`<p>${'word '.repeat(400_000)}`).root).length).toBeLessThanOrEqual(1_048_576);
   });
 });
 
-describe('the text of a piece of markup', () => {
+describe('textOfHtml', () => {
   test.each([
     ['<p>One.</p><p>Two.</p>', 'One.\nTwo.'],
     ['One<br>two<br/>three', 'One\ntwo\nthree'],
@@ -55,9 +55,9 @@ describe('the text of a piece of markup', () => {
     ['<p>never closed', 'never closed'],
     ['<p> </p>', null],
     [null, null],
-  ])('%j is %j', (html, text) => expect(textOfHtml(html)).toBe(text));
+  ])('textOfHtml(%j) returns %j', (html, text) => expect(textOfHtml(html)).toBe(text));
 
-  test('can always be told, and has no tag of a known name', () => {
+  test('textOfHtml works for any input, and its result contains no known tag', () => {
     const tags = fc.constantFrom('<p>', '</p>', '<b', '>', '<script>', '</script>', '<!--', '-->', '<![CDATA[');
     const pieces = fc.oneof(tags, fc.constantFrom('&', 'amp;', 'x', ' ', '\n', '\uD800'));
     fc.assert(
@@ -68,7 +68,7 @@ describe('the text of a piece of markup', () => {
     );
   });
 
-  test('takes time in proportion to its length, however deep it is', () => {
+  test("textOfHtml takes time in proportion to the input's length, however deep the markup is", () => {
     const ms = leastCpuMs(2_000, () => {
       expect(textOfHtml('<i>'.repeat(100_000) + '</b>'.repeat(100_000))).toBeNull();
     });
@@ -76,7 +76,7 @@ describe('the text of a piece of markup', () => {
   });
 });
 
-test('text with markup or entities becomes plain, other text stays', () => {
+test('plainText converts markup and entities, and keeps other text', () => {
   expect(plainText('Tom &amp; <b>Jerry</b>')).toBe('Tom & Jerry');
   expect(plainText(' 3 > 2\n')).toBe('3 > 2');
   expect(plainText('1 < 2')).toBe('1 < 2');
@@ -84,66 +84,66 @@ test('text with markup or entities becomes plain, other text stays', () => {
   expect(['<img src=x>', ' ', null].map((value) => plainText(value))).toEqual([null, null, null]);
 });
 
-describe('the base of links', () => {
+describe('base URL of links', () => {
   test.each([
     ['', 'https://site.example/dir/page'],
     ['<base href="/other/">', 'https://site.example/other/'],
     ['<base target="_top"><base href="x/">', 'https://site.example/dir/x/'],
     ['<base href="javascript:x">', 'https://site.example/dir/page'],
     ['<base href="http://[">', 'https://site.example/dir/page'],
-  ])('of %s', (text, base) => expect(markup(text).baseUrl).toBe(base));
+  ])('the base URL of a page is correct for the markup %j', (text, base) => expect(markup(text).baseUrl).toBe(base));
 });
 
-describe('the bound of a page', () => {
+describe('size limit of a page', () => {
   const script = `<script>${'var a = "<p>no</p>";'.repeat(50_000)}</script>`;
   const style = `<style>${'p { color: red }'.repeat(50_000)}</style>`;
   const comment = `<!-- ${'<p>no</p>'.repeat(50_000)} -->`;
 
-  test('is for what is left without scripts, styles and comments, so text behind 6 MB of them is read', () => {
+  test('the size limit excludes scripts, styles and comments, so text after 6 MB of them is read', () => {
     const page = readHtml(`${(script + style + comment).repeat(3)}<p>yes</p>`, 'https://x.example/');
     expect([linesOf(page.root), page.isCut]).toEqual(['yes', false]);
   });
 
-  test('still ends a page that has more text than it', () => {
+  test('a page with more text than the limit is cut', () => {
     const page = readHtml(`${'<p>word '.repeat(700_000)}<i>no</i>`, 'https://x.example/');
     expect([findElements(page.root, ({ name }) => name === 'i').length, page.isCut]).toEqual([0, true]);
   });
 
-  test('still ends a page that has more scripts than are fetched of any', () => {
+  test('a page with more scripts than are ever fetched is cut', () => {
     const page = readHtml(`${script.repeat(11)}<p>no</p>`, 'https://x.example/');
     expect([linesOf(page.root), page.isCut]).toEqual(['', true]);
   });
 
   test.each([
     ['a script that is never closed', '<p>yes<script>var a = 1; <p>no'],
-    ['a script of its own end in pieces', '<p>yes</p><script>"</scrip" + "t>" <p>no</p></script >'],
+    ['a script that contains its closing tag in pieces', '<p>yes</p><script>"</scrip" + "t>" <p>no</p></script >'],
     ['a style that is never closed', '<p>yes<style>p { <p>no'],
     ['a comment that is never closed', '<p>yes<!-- <script> <p>no'],
     ['a script within a comment', '<!-- <script> --><p>yes<!-- </script> -->'],
     ['a comment within a script', '<script><!-- </script><p>yes'],
     ['CDATA around a script', '<![CDATA[ <script> ]]><p>yes'],
-    ['a script below more elements than are kept apart', `${'<div>'.repeat(300)}<script>no</script>yes`],
-  ])('leaves the text and nothing of the script: %s', (_what, text) => {
+    ['a script below more elements than the depth limit', `${'<div>'.repeat(300)}<script>no</script>yes`],
+  ])('the text is kept and the script is not: %s', (_what, text) => {
     const page = readHtml(text, 'https://x.example/');
     expect(linesOf(page.root)).toBe('yes');
   });
 
-  test('a script keeps its text, which is no part of the tree', () => {
+  test('a script keeps its text, which is not part of the tree', () => {
     const page = markup('<script type="application/ld+json">{"a":1}</script>');
     const [element] = page.elements.get('script') ?? [];
     expect(element && [scriptText(page, element), element.children.length]).toEqual(['{"a":1}', 0]);
   });
 });
 
-describe('hostile pages end within their bounds', () => {
-  test('elements that nest without end keep their text and overflow no stack', () => {
+describe('hostile pages', () => {
+  test('endlessly nested elements keep their text and cause no stack overflow', () => {
     const { root } = readHtml(`${'<div>'.repeat(400)}deep${'</div>'.repeat(400)}after`, 'https://x.example/');
     expect(linesOf(root)).toBe('deep\nafter');
     const read = readHtml('<b>'.repeat(1_000_000), 'https://x.example/');
     expect(findElements(read.root, () => true).length).toBeLessThan(1_000);
   });
 
-  test('more nodes than the bound are left out', () => {
+  test('nodes beyond the limit are omitted', () => {
     const { root } = readHtml('<br>'.repeat(600_000), 'https://x.example/');
     expect(findElements(root, () => true).length).toBeLessThanOrEqual(250_001);
   });

@@ -3,10 +3,10 @@ import { readLinks } from '../../../../src/extract/read/links.ts';
 import { readMeta } from '../../../../src/extract/read/meta.ts';
 import { markup, page } from '../../../support/pages.ts';
 
-describe('links', () => {
+describe('readLinks', () => {
   const links = readLinks(page('links/links.page', 'https://site.example/dir/page'));
 
-  test('are absolute, each once, and lead to pages only', () => {
+  test('links are absolute http or https URLs without duplicates', () => {
     expect(links.map(({ url }) => url)).toEqual([
       'https://site.example/docs/intro',
       'http://other.example/Path',
@@ -18,7 +18,7 @@ describe('links', () => {
     ]);
   });
 
-  test('have the text that is seen of them, or what stands for it', () => {
+  test('a link has its visible text, or a replacement for it', () => {
     expect(links.map(({ text }) => text)).toEqual([
       'Introduction first',
       'other',
@@ -30,15 +30,15 @@ describe('links', () => {
     ]);
   });
 
-  test('say whether the page vouches for them', () => {
+  test('a link reports whether the page endorses it', () => {
     expect(links[1]).toMatchObject({ rel: ['nofollow', 'noopener'], nofollow: true });
     expect(links[2]?.nofollow).toBe(true);
     expect(links[0]).toMatchObject({ rel: [], nofollow: false });
   });
 });
 
-describe('what a page says of itself', () => {
-  test('is its title and not that of a drawing', () => {
+describe('readMeta', () => {
+  test('the title is that of the page and not that of a drawing', () => {
     expect(readMeta(markup('<svg><title>icon</title></svg><title> The\n page </title>')).title).toBe('The page');
     expect(readMeta(markup('<title> </title><meta property="og:title" content="Open"><h1>Head</h1>')).title).toBe(
       'Open',
@@ -52,17 +52,17 @@ describe('what a page says of itself', () => {
     ['Harbour-master - Coast wiki', 'Harbour-master - Coast wiki'],
     ['Harbour master', 'Harbour master'],
     ['Boats – Coast wiki', 'Boats – Coast wiki'],
-  ])('in the title “%s” and the heading “Harbour” is “%s”', (title, own) => {
+  ])('the title “%s” with the heading “Harbour” becomes “%s”', (title, own) => {
     expect(readMeta(markup(`<title>${title}</title><h1></h1><h1>Harbour</h1>`)).title).toBe(own);
   });
 
-  test('is its language, wherever it stands', () => {
+  test('the language is found in each of its possible places', () => {
     expect(readMeta(markup('<html lang="pt-br">')).language).toBe('pt-BR');
     expect(readMeta(markup('<html lang="??"><meta property="og:locale" content="en_GB">')).language).toBe('en-GB');
     expect(readMeta(markup('<p>none')).language).toBeNull();
   });
 
-  test('is its canonical address, absolute', () => {
+  test('the canonical URL is absolute', () => {
     expect(readMeta(markup('<link rel="Canonical" href="/c">')).canonicalUrl).toBe('https://site.example/c');
     expect(readMeta(markup('<link rel="canonical" href="javascript:x">')).canonicalUrl).toBeNull();
   });
@@ -78,7 +78,7 @@ describe('what a page says of itself', () => {
     ['', 'noindex, otherbot: nofollow', true, false],
     ['', 'otherbot: noindex, gatehouse: nofollow', false, true],
     ['', 'max-snippet: 10, noindex', true, false],
-  ])('%s and the header "%s" ask for noindex %s, nofollow %s', (text, header, noindex, nofollow) => {
+  ])('the markup %s and the header "%s" request noindex %s, nofollow %s', (text, header, noindex, nofollow) => {
     expect(readMeta(markup(text), { 'x-robots-tag': header }).robots).toEqual({ noindex, nofollow });
   });
 });

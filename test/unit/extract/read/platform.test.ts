@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { detectPlatform } from '../../../../src/extract/read/platform.ts';
 import { markup, page } from '../../../support/pages.ts';
 
-test('WordPress by its link, its header or its generator', () => {
+test('WordPress is detected by its link, its header or its generator', () => {
   const wordpress = { kind: 'wordpress', currency: null };
   expect(detectPlatform(page('platform/wordpress.page'))).toEqual({
     ...wordpress,
@@ -14,7 +14,7 @@ test('WordPress by its link, its header or its generator', () => {
   expect(detectPlatform(generator)).toEqual({ ...wordpress, apiBase: 'https://site.example/wp-json/' });
 });
 
-test('Shopify with its currency, or by headers without', () => {
+test('Shopify is detected with its currency, or by headers without it', () => {
   expect(detectPlatform(page('platform/shopify.page', 'https://cups.example/a/b'))).toEqual({
     kind: 'shopify',
     apiBase: 'https://cups.example/',
@@ -23,7 +23,7 @@ test('Shopify with its currency, or by headers without', () => {
   expect(detectPlatform(markup(''), { 'x-shopid': '1' })).toMatchObject({ kind: 'shopify', currency: null });
 });
 
-test('MediaWiki and Discourse in their folders', () => {
+test('MediaWiki and Discourse are detected in their folders', () => {
   expect(detectPlatform(page('platform/mediawiki.page'))).toMatchObject({
     kind: 'mediawiki',
     apiBase: 'https://wiki.example/w/api.php',
@@ -34,6 +34,6 @@ test('MediaWiki and Discourse in their folders', () => {
   });
 });
 
-test('nothing where a page only speaks of them', () => {
+test('no platform is detected on a page that only mentions them', () => {
   expect(detectPlatform(markup('<p>We moved from WordPress to Shopify. <a href="/wp-json/">api</a></p>'))).toBeNull();
 });

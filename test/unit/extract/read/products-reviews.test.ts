@@ -8,7 +8,7 @@ const BASE = 'https://shop.example/cups/';
 const json = (value: unknown): ReturnType<typeof readStructured> =>
   readStructured(markup(`<script type="application/ld+json">${JSON.stringify(value)}</script>`));
 
-describe('a price is a decimal number', () => {
+describe('decimalOf', () => {
   test.each([
     ['12.5', '12.5'],
     ['€ 1.299,00', '1299.00'],
@@ -22,11 +22,11 @@ describe('a price is a decimal number', () => {
     ['free', null],
     ['', null],
     [null, null],
-  ])('%s', (text, price) => expect(decimalOf(text)).toBe(price));
+  ])('decimalOf converts the price %s', (text, price) => expect(decimalOf(text)).toBe(price));
 });
 
-describe('products', () => {
-  test('of microdata', () => {
+describe('readProducts', () => {
+  test('readProducts reads microdata', () => {
     expect(readProducts(readStructured(page('structured/microdata.page')), BASE)).toEqual([
       {
         name: 'Blue cup',
@@ -46,7 +46,7 @@ describe('products', () => {
     ]);
   });
 
-  test('with several offers and variants have the cheapest and the dearest price', () => {
+  test('a product with several offers and variants has the lowest and the highest price', () => {
     const offers = [
       { '@type': 'Offer', price: 30, priceCurrency: 'eur', availability: 'OutOfStock' },
       { '@type': 'AggregateOffer', lowPrice: '9,50', highPrice: '120.00', availability: 'http://schema.org/InStock' },
@@ -74,7 +74,7 @@ describe('products', () => {
     expect(readProducts(group, BASE)[0]).toMatchObject({ name: 'G', sku: 'a', price: '1', priceMax: '2' });
   });
 
-  test('with nonsense in them give null, without a name nothing', () => {
+  test('invalid values of a product become null, and a product without a name is omitted', () => {
     const odd = {
       '@type': 'Product',
       name: 'X',
@@ -95,7 +95,7 @@ describe('products', () => {
   });
 });
 
-test('reviews know what they are of, those without text and rating are left out', () => {
+test('reviews have their subject, and reviews without text and rating are omitted', () => {
   const data = json({
     '@type': 'Restaurant',
     name: 'Harbour Café',

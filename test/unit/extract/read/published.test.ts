@@ -6,7 +6,7 @@ import { markup } from '../../../support/pages.ts';
 const days = (text: string, language: string | null): readonly string[] =>
   writtenDates(text, language).map(({ iso }) => iso.replace('T00:00:00Z', ''));
 
-describe('a date as it is written', () => {
+describe('writtenDates', () => {
   test.each([
     ['17. Mai 2024, 10:15 Uhr', 'de', ['2024-05-17']],
     ['am 03.02.2020', 'de', ['2020-02-03']],
@@ -34,11 +34,11 @@ describe('a date as it is written', () => {
     ['07/09/2023', 'en-US', ['2023-07-09']],
     ['07/09/2023', 'en-GB', ['2023-09-07']],
     ['07/09/2023', 'fr', ['2023-09-07']],
-    // Of either custom, or of none that is known.
+    // Ambiguous or unknown order of day and month.
     ['07/09/2023', 'en', []],
     ['07/09/2023', null, []],
     ['07/09/2023', 'tlh', []],
-    // No such days, and what only looks like one.
+    // Days that do not exist, and texts that only look like a date.
     ['30 February 2024', 'en', []],
     ['2024-13-45', 'en', []],
     ['1.2.2024.5', 'en', ['2024-02-01']],
@@ -47,18 +47,18 @@ describe('a date as it is written', () => {
     ['In May 2024', 'en', []],
     ['may 17 people of 2024', 'en', []],
     ['17 May 1066', 'en', []],
-  ])('%s (%s)', (text, language, dates) => expect(days(text, language)).toEqual(dates));
+  ])('the dates in %s (%s) are found', (text, language, dates) => expect(days(text, language)).toEqual(dates));
 
   test.each([
     ['Published 10:15 AM EDT, Fri May 17, 2024', 'en-US', '2024-05-17T14:15:00Z'],
     ['Fri 17 May 2024 12.30 BST', 'en', '2024-05-17T11:30:00Z'],
     ['17 May 2024 23:30 (UTC-05:00)', 'en', '2024-05-18T04:30:00Z'],
     ['Jan 5, 2024 3:05 p.m. ET', null, '2024-01-05T20:05:00Z'],
-    // A zone that is not named, not known, or a word of the language.
+    // The zone is missing, unknown, or a word of the language.
     ['17. Mai 2024, 10:15 Uhr', 'de', '2024-05-17T00:00:00Z'],
     ['May 17, 2024 10:15 AM', 'en', '2024-05-17T00:00:00Z'],
     ['PUBLIÉ LE 17 MAI 2024 À 18:05 ET MODIFIÉ', 'fr', '2024-05-17T00:00:00Z'],
-  ])('has its time where the zone is named: %s', (text, language, iso) => {
+  ])('a date has its time if the zone is named: %s', (text, language, iso) => {
     expect(writtenDates(text, language)[0]?.iso).toBe(iso);
   });
 });
@@ -77,11 +77,11 @@ test.each([
   ['/p/1066/10/14', null],
   ['/items/12024/05/17', null],
   ['/', null],
-])('the day in the address %s is %s', (path, iso) => {
+])('dateInAddress finds in %s the day %s', (path, iso) => {
   expect(dateInAddress(`https://site.example${path}?d=2001-01-01`)).toBe(iso);
 });
 
-test('a date of a meta is the first by its name, not by its place', () => {
+test('publishedByMeta prefers a date by the rank of its name, not by its position', () => {
   const page = markup(
     '<meta name="date" content="2024-01-02"><meta itemprop="datePublished" content="2024-01-01"><meta name="pubdate" content="soon">',
   );
@@ -89,33 +89,33 @@ test('a date of a meta is the first by its name, not by its place', () => {
   expect(publishedByMeta(markup('<meta name="date" content="soon">'))).toBeNull();
 });
 
-describe('the date that a page shows', () => {
+describe('publishedByPage', () => {
   const shown = (body: string, lines: readonly string[] = [], path = '/page'): string | null =>
     publishedByPage(markup(body, `https://site.example${path}`), 'en', () => lines)?.slice(0, 10) ?? null;
 
   test.each([
     [
-      'the mark of publication before that of a change',
+      'the date marked as publication, not the one marked as update',
       '<time class=updated datetime=2024-05-19></time><time datetime=2024-05-17></time>',
       '2024-05-17',
     ],
-    ['not one of a change alone', '<time class=updated datetime=2024-05-19></time>', null],
-    ['not one of a comment', '<div class="comment-list"><time datetime=2024-05-19></time></div>', null],
-    ['not one beside the text', '<aside><time datetime=2024-05-19></time></aside>', null],
-    ['one without an attribute', '<time>17 May 2024</time>', '2024-05-17'],
-  ])('is %s', (_what, body, day) => expect(shown(body)).toBe(day));
+    ['not a date marked as update', '<time class=updated datetime=2024-05-19></time>', null],
+    ['not the date of a comment', '<div class="comment-list"><time datetime=2024-05-19></time></div>', null],
+    ['not a date next to the text', '<aside><time datetime=2024-05-19></time></aside>', null],
+    ['the text of a date without an attribute', '<time>17 May 2024</time>', '2024-05-17'],
+  ])('the publication date is %s', (_what, body, day) => expect(shown(body)).toBe(day));
 
   test.each([
-    ['alone in its line before one within words', ['On waiting, and on 9 May 1999', 'Jan 5, 2024'], '2024-01-05'],
-    ['behind its author', ['By Ada Quist, Senior Editor at large | 5 January 2024'], '2024-01-05'],
-    ['not one of a change', ['Updated: 6 January 2024', '5 January 2024'], '2024-01-05'],
-    ['not one in a sentence', ['Forty singers met for the first time on 12 August 2019 and have not stopped'], null],
-  ])('is one that is written %s', (_what, lines, day) => expect(shown('', lines)).toBe(day));
+    ['alone in its line, before one within a sentence', ['On waiting, and on 9 May 1999', 'Jan 5, 2024'], '2024-01-05'],
+    ['after the author', ['By Ada Quist, Senior Editor at large | 5 January 2024'], '2024-01-05'],
+    ['without a word for an update before it', ['Updated: 6 January 2024', '5 January 2024'], '2024-01-05'],
+    ['outside of a sentence', ['Forty singers met for the first time on 12 August 2019 and have not stopped'], null],
+  ])('the publication date is one that is written %s', (_what, lines, day) => expect(shown('', lines)).toBe(day));
 
   test.each([
     ['2024-05-18', '/2024/05/17/x', '2024-05-18'],
     ['2019-08-12', '/2024/05/17/x', '2024-05-17'],
-  ])('%s counts by the day in its address %s: %s', (marked, path, day) => {
+  ])('the date %s is checked against the day in the URL %s: %s', (marked, path, day) => {
     expect(shown(`<time datetime=${marked}></time>`, [], path)).toBe(day);
   });
 });

@@ -3,10 +3,10 @@ import { parseLooseJson } from '../../../../src/extract/read/json-repair.ts';
 import { readStructured, textOfValue, thingsOfType, typesOf } from '../../../../src/extract/read/structured.ts';
 import { markup, page } from '../../../support/pages.ts';
 
-describe('JSON-LD', () => {
+describe('readJsonLd', () => {
   const { jsonLd } = readStructured(page('structured/broken-json-ld.page'));
 
-  test('is read from all blocks that can be, arrays and graphs taken apart', () => {
+  test('JSON-LD is read from all readable blocks, with arrays and graphs split', () => {
     expect(jsonLd.map((node) => textOfValue(node['name']) ?? typesOf(node)[0])).toEqual([
       'Kettle, 1.5 l',
       'Tom &amp; Jerry',
@@ -18,7 +18,7 @@ describe('JSON-LD', () => {
     ]);
   });
 
-  test('is read with comments, wrappers, raw line breaks and trailing commas, its texts untouched', () => {
+  test('JSON-LD with comments, wrappers, raw line breaks and trailing commas is read with its strings unchanged', () => {
     expect(jsonLd[0]).toEqual({
       '@context': 'https://schema.org/',
       '@type': 'Product',
@@ -29,12 +29,12 @@ describe('JSON-LD', () => {
     });
   });
 
-  test('can not change the nature of objects', () => {
+  test('JSON-LD cannot change the prototype of objects', () => {
     expect(jsonLd[4]).toEqual({ '@type': 'Thing', name: 'second' });
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
   });
 
-  test('deeper than any vocabulary is left out', () => {
+  test('JSON-LD deeper than any vocabulary is ignored', () => {
     expect(parseLooseJson(`${'['.repeat(33)}${']'.repeat(33)}`)).toBeUndefined();
     expect(parseLooseJson(`${'['.repeat(32)}${']'.repeat(32)}`)).toBeDefined();
     expect(parseLooseJson(`{"a": "${'['.repeat(100)}"}`)).toEqual({ a: '['.repeat(100) });
@@ -49,13 +49,13 @@ describe('JSON-LD', () => {
     ['["a",,"b"]', undefined],
     ['{"a": alert(1)}', undefined],
     ['"', undefined],
-  ])('%s', (text, value) => expect(parseLooseJson(text)).toEqual(value));
+  ])('parseLooseJson reads %s', (text, value) => expect(parseLooseJson(text)).toEqual(value));
 });
 
-describe('microdata', () => {
+describe('readMicrodata', () => {
   const { microdata } = readStructured(page('structured/microdata.page'));
 
-  test('takes the text of a linked property that is text, and the address of any other link', () => {
+  test('a linked property that is text yields its text, and any other link its URL', () => {
     const { microdata: things } = readStructured(
       markup(`<div itemscope itemtype="https://schema.org/Article"><a itemprop="headline" href="/p/1">Fog <b>again</b></a>
         <a itemprop="author" href="/ada">Ada</a><a itemprop="name url" href="/p/1">Fog</a><a itemprop="name" href="/p/2"></a></div>`),
@@ -71,7 +71,7 @@ describe('microdata', () => {
     ]);
   });
 
-  test('takes the form of JSON-LD, with what it refers to and without what belongs to other things', () => {
+  test('microdata takes the form of JSON-LD, with what an item refers to and without what belongs to other items', () => {
     expect(microdata[0]).toEqual({
       '@type': 'https://schema.org/Product',
       '@id': 'urn:sku:cup-7',
@@ -91,16 +91,16 @@ describe('microdata', () => {
     });
   });
 
-  test('has things at its top only, each once', () => {
+  test('readMicrodata returns only top-level items, each once', () => {
     expect(microdata).toHaveLength(2);
     expect(microdata[1]).toEqual({ '@type': 'https://schema.org/Brand', name: "not the product's name" });
   });
 });
 
-describe('Open Graph and Twitter cards', () => {
+describe('readOpenGraph and readTwitterCard', () => {
   const { openGraph, twitter } = readStructured(page('structured/open-graph.page'));
 
-  test('keep the properties of each picture with it', () => {
+  test('the properties of each image stay together', () => {
     expect(openGraph).toEqual({
       title: 'A & B',
       image: [
@@ -114,11 +114,11 @@ describe('Open Graph and Twitter cards', () => {
     });
   });
 
-  test('by either attribute', () => {
+  test('properties are read from either attribute', () => {
     expect(twitter).toEqual({ card: 'summary', site: '@x', app_id_iphone: '7' });
   });
 
-  test('are null where there are none', () => {
+  test('the result is null if there are no properties', () => {
     expect(readStructured(markup('<meta name="description" content="x">'))).toEqual({
       jsonLd: [],
       microdata: [],
@@ -129,32 +129,32 @@ describe('Open Graph and Twitter cards', () => {
   });
 });
 
-describe('a page that says more than is read', () => {
+describe('StructuredData.isCut', () => {
   const block = '<script type="application/ld+json">{"@type":"Thing","name":"x"}</script>';
   const item = '<p itemscope><b itemprop=name>x</b></p>';
   test.each([
     ['blocks of JSON-LD', block.repeat(101), 100, 0],
     [
-      'things of JSON-LD',
+      'objects of JSON-LD',
       `<script type="application/ld+json">[${'{"name":"x"},'.repeat(5_000)}{"name":"y"}]</script>`,
       5_000,
       0,
     ],
-    ['things of microdata', item.repeat(1_001), 0, 1_000],
-  ])('tells so: %s', (_what, text, jsonLd, microdata) => {
+    ['items of microdata', item.repeat(1_001), 0, 1_000],
+  ])('a page with more data than is read reports that: %s', (_what, text, jsonLd, microdata) => {
     const data = readStructured(markup(text));
     expect([data.isCut, data.jsonLd.length, data.microdata.length]).toEqual([true, jsonLd, microdata]);
   });
 
-  test('and one that says just as much does not', () => {
+  test('isCut is false for a page with exactly the maximum amount of data', () => {
     expect(readStructured(markup(block.repeat(100) + item.repeat(1_000))).isCut).toBe(false);
   });
 });
 
-describe('things of a type', () => {
+describe('thingsOfType', () => {
   const json = (value: unknown): string => `<script type="application/ld+json">${JSON.stringify(value)}</script>`;
 
-  test('are found within others, with what is named by its id filled in', () => {
+  test('objects of a type are found inside others, with references by id filled in', () => {
     const data = readStructured(
       markup(
         json({
@@ -173,7 +173,7 @@ describe('things of a type', () => {
     expect(textOfValue(products[0]?.['brand'])).toBe('B');
   });
 
-  test('that name each other do not go on for ever', () => {
+  test('objects that refer to each other do not cause an endless loop', () => {
     const data = readStructured(
       markup(
         json([

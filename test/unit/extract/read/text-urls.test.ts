@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { languageTag, orNull, wordCount } from '../../../../src/extract/read/text.ts';
+import { languageTag, orNull, wordCount } from '../../../../src/extract/read/page-text.ts';
 import {
   absoluteUrl,
   addressOf,
@@ -14,24 +14,24 @@ test('words are counted in scripts with and without spaces', () => {
   expect(wordCount('')).toBe(0);
 });
 
-test('language tags take their usual form, what is none is null', () => {
+test('language tags are converted to canonical form, and invalid ones become null', () => {
   expect(['en_us', 'DE', 'zh-hant-tw', 'pt-BR'].map(languageTag)).toEqual(['en-US', 'de', 'zh-Hant-TW', 'pt-BR']);
   expect(['', 'english', 'e', 'en-', 'x-default', null].map(languageTag)).toEqual(
     Array.from({ length: 6 }, () => null),
   );
 });
 
-test('words of ASCII are counted as all others are', () => {
-  // The sign of times is no word, and takes the text the other way.
+test('words of ASCII text are counted like those of any other text', () => {
+  // The multiplication sign is not a word, and makes the text non-ASCII.
   for (const text of ["'it's", 'a..b -c- 3.5', " .'- ", 'x', '-', 'a-b\n\tc', '\0a\x7Fb', 'A1,b2;c3 (d)'])
     expect([text, wordCount(text)]).toEqual([text, wordCount(`${text} ×`)]);
 });
 
-test('an empty text is null, a long one is cut', () => {
+test('an empty text becomes null, and a long one is truncated', () => {
   expect([orNull('  '), orNull(undefined), orNull('abc', 2)]).toEqual([null, null, 'ab']);
 });
 
-describe('a link is absolute', () => {
+describe('absoluteUrl', () => {
   const base = 'https://site.example/dir/page?x=1';
   test.each([
     ['a b', 'https://site.example/dir/a%20b'],
@@ -39,7 +39,7 @@ describe('a link is absolute', () => {
     ['//other.example', 'https://other.example/'],
     ['HTTPS://ÖKO.example:443/ä', 'https://xn--ko-eka.example/%C3%A4'],
     ['http://user:secret@x.example/', 'http://x.example/'],
-  ])('%s', (link, url) => expect(absoluteUrl(link, base)).toBe(url));
+  ])('absoluteUrl resolves %s', (link, url) => expect(absoluteUrl(link, base)).toBe(url));
 
   test.each([
     'javascript:alert(1)',
@@ -49,10 +49,10 @@ describe('a link is absolute', () => {
     'http://',
     'http://[',
     `/${'x'.repeat(3_000)}`,
-  ])('and null for %s', (link) => expect(absoluteUrl(link, base)).toBeNull());
+  ])('absoluteUrl returns null for %s', (link) => expect(absoluteUrl(link, base)).toBeNull());
 });
 
-describe('a link that is read in parts is the same', () => {
+describe('createLinkReader', () => {
   const links = [
     '/',
     '/a',
@@ -99,7 +99,7 @@ describe('a link that is read in parts is the same', () => {
     'http://user:secret@site.example/',
     'about:blank',
   ];
-  test.each(bases)('on %s', (base) => {
+  test.each(bases)('createLinkReader returns the same as absoluteUrl for the base %s', (base) => {
     const read = createLinkReader(base);
     for (const link of links) {
       const url = absoluteUrl(link, base);
@@ -111,7 +111,7 @@ describe('a link that is read in parts is the same', () => {
   });
 });
 
-test('addresses of one page have one text', () => {
+test('all URLs of one page have the same normalised form', () => {
   expect(normalisedUrl('https://x.example/a?utm_source=m&b=1&fbclid=2#part')).toBe('https://x.example/a?b=1');
   expect(normalisedUrl('https://x.example/a?')).toBe('https://x.example/a');
   expect(normalisedUrl('https://x.example/a?b=%20&c')).toBe('https://x.example/a?b=%20&c');

@@ -15,7 +15,7 @@ function titleOf(
   return chooseTitle(page, [title], createSiteNames(page));
 }
 
-describe('a title loses the name of its site', () => {
+describe("withoutSite removes the site's name", () => {
   test.each([
     ['Fog - The Coast Courier', SITE],
     ['Fog – Coast Courier', SITE],
@@ -31,64 +31,64 @@ describe('a title loses the name of its site', () => {
     ['Fog — Bay Notes', '<link rel="search" type="application/opensearchdescription+xml" title="Bay Notes" href="/s">'],
     ['Fog — Bay Notes', '<meta name="application-name" content="Bay Notes">'],
     ['Fog - Coast-Courier - Online', '<meta property="og:site_name" content="Coast-Courier - Online">'],
-  ])('%s', (title, head) => expect(titleOf(title, head)).toBe('Fog'));
+  ])("the site's name is removed from %s", (title, head) => expect(titleOf(title, head)).toBe('Fog'));
 
   test.each([
     ['a link to the front page', '<a href="/">Bay Notes</a>'],
-    ['a picture on such a link', '<a href="https://www.coastcourier.example/"><img alt="Bay Notes"></a>'],
-    ['a heading that is the rest', '<h1>Fog</h1>'],
-  ])('by %s', (_what, body) => expect(titleOf('Fog - Bay Notes', '', body)).toBe('Fog'));
+    ['an image in such a link', '<a href="https://www.coastcourier.example/"><img alt="Bay Notes"></a>'],
+    ['a heading that equals the rest', '<h1>Fog</h1>'],
+  ])("the site's name is recognised by %s", (_what, body) => expect(titleOf('Fog - Bay Notes', '', body)).toBe('Fog'));
 
-  test('before a colon where a heading is the rest', () => {
+  test("the site's name is removed before a colon if a heading equals the rest", () => {
     expect(titleOf('The Coast Courier: Fog', SITE, '<h2>Fog</h2>')).toBe('Fog');
   });
 
-  test('by a host that is spelled without umlauts', () => {
+  test("the site's name is recognised by a host name without umlauts", () => {
     expect(titleOf('Nebel - Küstenblatt', '', '', 'https://kuestenblatt.example/a')).toBe('Nebel');
   });
 });
 
-describe('a title keeps all that may be its own', () => {
+describe('withoutSite keeps what may belong to the title', () => {
   test.each([
-    ['a second half that nothing knows', 'Brighton Rock - The Long Way Home', SITE, ''],
+    ['a second half that is not known to be the site', 'Brighton Rock - The Long Way Home', SITE, ''],
     ['the site within a sentence', 'Why we left The Coast Courier behind', SITE, ''],
-    ['the site as a part of a part', 'Fog - A history of The Coast Courier', SITE, ''],
-    ['the site behind a hyphen', 'The anti-Coast Courier', SITE, ''],
-    ['the site before a colon alone', 'The Coast Courier: a history', SITE, ''],
-    ['the site behind a colon', 'Who reads it: The Coast Courier', SITE, ''],
-    ['all of a heading', 'A history of us - The Coast Courier', SITE, '<h1>A history of us – The Coast Courier</h1>'],
-    ['the name of the site alone', 'The Coast Courier', SITE, '<h1>The Coast Courier</h1>'],
-    ['the host before a sign', 'Coastcourier - what became of it', '', ''],
+    ['the site within a part', 'Fog - A history of The Coast Courier', SITE, ''],
+    ['the site after a hyphen', 'The anti-Coast Courier', SITE, ''],
+    ['the site before a colon without a matching heading', 'The Coast Courier: a history', SITE, ''],
+    ['the site after a colon', 'Who reads it: The Coast Courier', SITE, ''],
     [
-      'what stands beside a heading that is the site',
-      'Fog - Bay Notes',
-      '<title>x</title>',
-      '<h1>coastcourier.example</h1>',
+      'everything that is a heading',
+      'A history of us - The Coast Courier',
+      SITE,
+      '<h1>A history of us – The Coast Courier</h1>',
     ],
+    ['the name of the site alone', 'The Coast Courier', SITE, '<h1>The Coast Courier</h1>'],
+    ['the host name before a separator', 'Coastcourier - what became of it', '', ''],
+    ['everything if the heading is the site', 'Fog - Bay Notes', '<title>x</title>', '<h1>coastcourier.example</h1>'],
     ['a range of years', 'Lantern catalogue 1914 - 1918', SITE, ''],
-  ])('%s', (_what, title, head, body) => expect(titleOf(title, head, body)).toBe(title));
+  ])('the title keeps %s', (_what, title, head, body) => expect(titleOf(title, head, body)).toBe(title));
 
-  test('on the front page, where the site comes first', () => {
+  test("the title of the front page keeps the site's name at its beginning", () => {
     const url = 'https://www.coastcourier.example/';
     expect(titleOf('The Coast Courier - News of the bay', SITE, '', url)).toBe('The Coast Courier - News of the bay');
   });
 });
 
-describe('of several titles', () => {
+describe('chooseTitle', () => {
   const page = markup(SITE, 'https://www.coastcourier.example/news/1');
   const names = createSiteNames(page);
 
   test.each([
     ['the first', ['Fog', 'Rain'], 'Fog'],
-    ['not one that is an address', ['https://www.coastcourier.example/news/1', 'Rain'], 'Rain'],
-    ['not one that is the site', ['The Coast Courier', 'Rain'], 'Rain'],
-    ['the site where there is nothing else', ['The Coast Courier', null], 'The Coast Courier'],
+    ['no title that is a URL', ['https://www.coastcourier.example/news/1', 'Rain'], 'Rain'],
+    ['no title that is the site', ['The Coast Courier', 'Rain'], 'Rain'],
+    ['the site if there is nothing else', ['The Coast Courier', null], 'The Coast Courier'],
     [
-      'one that goes on where the first is cut',
+      'one that continues a truncated first title',
       ['Fog over the...', 'Fog over the bay - Coast Courier'],
       'Fog over the bay',
     ],
-    ['the first where another only begins alike', ['Fog', 'Fog over the bay'], 'Fog'],
-    ['none', [null, ' '], null],
-  ])('%s', (_what, titles, title) => expect(chooseTitle(page, titles, names)).toBe(title));
+    ['the first if another one only begins alike', ['Fog', 'Fog over the bay'], 'Fog'],
+    ['null without any title', [null, ' '], null],
+  ])('chooseTitle returns %s', (_what, titles, title) => expect(chooseTitle(page, titles, names)).toBe(title));
 });

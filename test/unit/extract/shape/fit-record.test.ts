@@ -23,7 +23,7 @@ function textAt(record: JsonObject | null, name: string): string {
 }
 
 describe('a record that is too large', () => {
-  test('gets its longest texts cut to one common length', () => {
+  test('a record that is too large gets its longest texts cut to one common length', () => {
     const record = { id: 'a1', title: 'x'.repeat(100), text: 'y'.repeat(5_000), note: 'z'.repeat(300) };
     const cut = fit(record, 600);
     expect(cut).toMatchObject({ id: 'a1', title: record.title });
@@ -32,7 +32,7 @@ describe('a record that is too large', () => {
     expect(record.text).toHaveLength(5_000);
   });
 
-  test('is cut between code points, by its size in UTF-8', () => {
+  test('a record that is too large is cut between code points, by its size in UTF-8', () => {
     for (const character of ['ä', '漢', '😀', '"', '\u0001', '\uD800']) {
       for (let bytesMax = 60; bytesMax < 70; bytesMax++) {
         const cut = fit({ text: character.repeat(100) }, bytesMax);
@@ -43,12 +43,12 @@ describe('a record that is too large', () => {
     }
   });
 
-  test('keeps texts whose schema has a format', () => {
+  test('a record that is too large keeps texts whose schema has a format', () => {
     const at = '2026-11-22T00:00:00.000000000000000000000000000000000000Z';
     expect(fit({ at, text: 'x'.repeat(200) }, 120, { at: DATE })).toMatchObject({ at });
   });
 
-  test('gets its lists cut if its texts alone do not suffice', () => {
+  test('a record that is too large gets its lists cut if cutting its texts does not suffice', () => {
     const items = Array.from({ length: 100 }, (_, i) => ({ name: `n${i}` }));
     const cut = fit({ id: 'a1', items, text: 'x'.repeat(30) }, 300, { items: LIST });
     expect(cut).toMatchObject({ id: 'a1', text: 'x'.repeat(30) });
@@ -57,12 +57,12 @@ describe('a record that is too large', () => {
     expect(jsonBytes(cut)).toBeGreaterThan(280);
   });
 
-  test('is null if nothing of it can be cut', () => {
+  test('a record that is too large becomes null if nothing in it can be cut', () => {
     const numbers = Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`n${i}`, i]));
     expect(fit({ data: numbers }, 300, { data: { type: 'object' } })).toBeNull();
   });
 
-  test('fits for any texts, and is unchanged if it fitted before', () => {
+  test('a truncated record fits for any texts, and a record that already fits stays unchanged', () => {
     assert(
       property(
         array(string({ unit: ANY_CHARACTER, maxLength: 300 }), { maxLength: 5 }),

@@ -12,14 +12,14 @@ const DEFAULTS = {
   csv: { delimiter: ',', bom: false, header: true },
 };
 
-describe('the output options', () => {
-  test('have defaults, where there are none or nulls', () => {
+describe('parseOutput', () => {
+  test('missing and null options have defaults', () => {
     expect(parseOutput(undefined)).toEqual({ kind: 'ok', output: DEFAULTS });
     expect(parseOutput(null)).toEqual({ kind: 'ok', output: DEFAULTS });
     expect(outputOf({ fields: null, rename: null, schema: null, csv: { bom: null } })).toEqual(DEFAULTS);
   });
 
-  test('are read in full, and unknown ones are left out', () => {
+  test('all options are read, and unknown ones are ignored', () => {
     expect(
       outputOf({
         format: 'csv',
@@ -45,9 +45,9 @@ describe('the output options', () => {
   const nested = (levels: number): object => (levels === 0 ? {} : { not: nested(levels - 1) });
 
   test.each([
-    ['no object', 'json', '/output', 'wrong_type'],
+    ['a value that is not an object', 'json', '/output', 'wrong_type'],
     ['an unknown format', { format: 'xml' }, '/output/format', 'invalid_value'],
-    ['fields that are none', { fields: [] }, '/output/fields', 'too_few'],
+    ['an empty list of fields', { fields: [] }, '/output/fields', 'too_few'],
     ['too many fields', { fields: Array.from({ length: 201 }, () => 'id') }, '/output/fields', 'too_many'],
     ['a field that is too long', { fields: ['a'.repeat(201)] }, '/output/fields/0', 'too_long'],
     ['a path with an empty name', { fields: ['id', 'author..name'] }, '/output/fields/1', 'invalid_value'],
@@ -55,23 +55,23 @@ describe('the output options', () => {
     ['_meta as a new name', { rename: { id: '_meta' } }, '/output/rename/id', 'invalid_value'],
     ['__proto__ as a new name', { rename: { id: '__proto__' } }, '/output/rename/id', 'invalid_value'],
     ['a line break in a new name', { rename: { id: 'a\nb' } }, '/output/rename/id', 'invalid_value'],
-    ['a path to rename that is none', { rename: { 'a.': 'b' } }, '/output/rename/a.', 'invalid_value'],
-    ['an unknown way with what is invalid', { on_invalid: 'skip' }, '/output/on_invalid', 'invalid_value'],
-    ['a delimiter of its own', { csv: { delimiter: '"' } }, '/output/csv/delimiter', 'invalid_value'],
+    ['an invalid path in rename', { rename: { 'a.': 'b' } }, '/output/rename/a.', 'invalid_value'],
+    ['an unknown on_invalid', { on_invalid: 'skip' }, '/output/on_invalid', 'invalid_value'],
+    ['an unsupported delimiter', { csv: { delimiter: '"' } }, '/output/csv/delimiter', 'invalid_value'],
     ['a schema that is too large', { schema: { $comment: 'x'.repeat(65_536) } }, '/output/schema', 'too_large'],
     ['a schema that is too deep', { schema: nested(32) }, '/output/schema', 'too_large'],
-  ])('refuse %s', (_name, json, pointer, code) => {
+  ])('an output with %s is rejected', (_name, json, pointer, code) => {
     const parsed = parseOutput(json);
     expect(parsed.kind === 'faults' && parsed.errors.map((error) => [error.pointer, error.code])).toEqual([
       [pointer, code],
     ]);
   });
 
-  test('take a schema of the largest depth', () => {
+  test('a schema of the maximum depth is accepted', () => {
     expect(parseOutput({ schema: nested(31) }).kind).toBe('ok');
   });
 
-  test('refuse what a record of the operation cannot have, each with its pointer', () => {
+  test('fields that records of the operation cannot have are rejected, each with its pointer', () => {
     expect(
       faultsOf({
         fields: ['id', 'nothing', 'author.age', 'title.x', 'tags.name', 'data.any.thing', '_meta.id'],

@@ -1,11 +1,11 @@
-import type { OutputOptions } from '../../../../src/core/extraction.ts';
+import type { OutputOptions } from '../../../../src/work/extraction-job.ts';
 import type { JsonObject, JsonSchema } from '../../../../src/extract/connector.ts';
 import { parseOutput } from '../../../../src/extract/shape/output-options.ts';
 import { createShaper, type FullRecord, type Shaper } from '../../../../src/extract/shape/shaper.ts';
 
 const text = { type: ['string', 'null'] };
 
-/** A record schema with each kind of member: nested, a list of objects, an open object, one that may be null. */
+/** A record schema with each kind of member: nested, a list of objects, an open object, and one that may be null. */
 export const ARTICLE: JsonSchema = {
   type: 'object',
   properties: {
@@ -62,7 +62,7 @@ export function faultsOf(
   return created.kind === 'ok' ? [] : created.errors.map(({ pointer, code }) => [pointer, code]);
 }
 
-/** The shaped record without `_meta`, or why there is none. */
+/** Returns the shaped record without `_meta`, or the reason why there is none. */
 export function shaped(json: JsonObject, record: JsonObject = {}): JsonObject | string {
   const result = shaperOf(json).shape({ ...RECORD, ...record });
   if (result.kind !== 'record') return result.kind;

@@ -1,6 +1,6 @@
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
-import type { OutputFormat } from '../../../../src/core/extraction.ts';
+import type { OutputFormat } from '../../../../src/work/extraction-job.ts';
 import type { JsonObject } from '../../../../src/extract/connector.ts';
 import {
   createWriter,
@@ -44,8 +44,8 @@ function write(
 const HEADER =
   'id,title,author.name,author.home.city,author.home.country,score,tags,data,_meta.id,_meta.seq,_meta.source_url,_meta.fetched_at';
 
-describe('a JSON page', () => {
-  test('is the records of all chunks and its tail', () => {
+describe('JSON writer', () => {
+  test('a JSON page contains the records of all chunks and its tail', () => {
     const json = { fields: ['id'] };
     const chunks = [stored(json, [{ id: 'a' }, { id: 'b' }]), Buffer.alloc(0), stored(json, [{ id: 'c\n' }])];
     const page = JSON.parse(
@@ -57,15 +57,15 @@ describe('a JSON page', () => {
     expect(page.records.map(({ id }) => id)).toEqual(['a', 'b', 'c\n']);
   });
 
-  test('may have no record, and a file is an array', () => {
+  test('a JSON page may have no records, and a JSON file is an array', () => {
     expect(write('json', {}, [], { page: { tail: ',"has_more":false' } })).toBe('{"records":[],"has_more":false}');
     expect(write('json', {}, [])).toBe('[]');
     expect(JSON.parse(write('json', {}, [stored({}, [{}])]))).toEqual([RECORD]);
   });
 });
 
-describe('NDJSON', () => {
-  test('is a line a record, whatever line ends its texts have', () => {
+describe('NDJSON writer', () => {
+  test('NDJSON has one record per line, whatever line ends its texts contain', () => {
     const text = write('ndjson', {}, [stored({}, [{ title: 'a\r\nb\u2028c' }]), stored({}, [{}])]);
     const lines = text.split('\n');
     expect(lines.pop()).toBe('');
@@ -76,8 +76,8 @@ describe('NDJSON', () => {
   });
 });
 
-describe('CSV', () => {
-  test('has the job’s columns and lines that end in CRLF', () => {
+describe('CSV writer', () => {
+  test('CSV has the job’s columns and lines that end in CRLF', () => {
     expect(write('csv', {}, [stored({}, [{}])])).toBe(
       [
         HEADER,
@@ -87,7 +87,7 @@ describe('CSV', () => {
     );
   });
 
-  test('is the same of flat records', () => {
+  test('CSV is the same for flat records', () => {
     const rows = (json: JsonObject): unknown =>
       parse(write('csv', json, [stored(json, [{}, { author: null, data: {} }])]), { columns: true });
     const [nested, flat] = [rows({}), rows({ flatten: true })] as [JsonObject[], JsonObject[]];
@@ -96,7 +96,7 @@ describe('CSV', () => {
     expect(flat[1]?.['author.name']).toBe('');
   });
 
-  test('has the columns of the fields and their new names, though no record has a value', () => {
+  test('CSV has the columns of the fields and their new names, even if no record has a value', () => {
     const json = { fields: ['author.name', 'tags.name', 'score'], rename: { score: 'points', 'tags.name': 'names' } };
     const [header, line] = write('csv', json, [stored(json, [{ author: null, score: null, tags: [] }])]).split('\r\n');
     expect(header).toBe('author.name,names,points,_meta.id,_meta.seq,_meta.source_url,_meta.fetched_at');
@@ -125,14 +125,14 @@ describe('CSV', () => {
     ['=HYPERLINK("x","y")', '"\'=HYPERLINK(""x"",""y"")"'],
     ['a=1', 'a=1'],
     ['', ''],
-  ])('guards the text %j', (given, cell) => {
+  ])('CSV guards the text %j against formulas', (given, cell) => {
     const json = { fields: ['title'], csv: { header: false } };
     expect(write('csv', json, [stored(json, [{ title: given }])])).toBe(
       `${cell},a1,1,https://example.com/a1,2026-11-21T06:00:00Z\r\n`,
     );
   });
 
-  test('leaves numbers as they are', () => {
+  test('CSV leaves numbers unchanged', () => {
     const json = { fields: ['score'], csv: { header: false } };
     const cells = write('csv', json, [
       stored(
@@ -145,20 +145,20 @@ describe('CSV', () => {
     expect(cells).toEqual(['-5', '-0.5', '1e+21', '0', '']);
   });
 
-  test.each([';', '\t', '|'])('has the delimiter %j, and quotes what contains it', (delimiter) => {
+  test.each([';', '\t', '|'])('CSV uses the delimiter %j, and quotes text that contains it', (delimiter) => {
     const json = { fields: ['title', 'id'], csv: { delimiter, header: false } };
     const text = write('csv', json, [stored(json, [{ title: `a${delimiter}b` }])]);
     expect(text.startsWith(`"a${delimiter}b"${delimiter}a1${delimiter}`)).toBe(true);
   });
 
-  test('begins with its byte order mark and its header on the first page alone', () => {
+  test('CSV has its byte order mark and header only on the first page', () => {
     const csv = { delimiter: ',', bom: true, header: true };
     const writer = createWriter({ format: 'csv', csv, columns: [], page: null });
     expect(writer.begin(true).toString()).toBe('\uFEFF_meta.id,_meta.seq,_meta.source_url,_meta.fetched_at\r\n');
     expect(writer.begin(false)).toHaveLength(0);
   });
 
-  test('writes true and false', () => {
+  test('CSV contains booleans as true and false', () => {
     const schema = { ...ARTICLE, properties: { ok: { type: 'boolean' } } };
     const { columns } = shaperOf({}, schema);
     const writer = createWriter({ format: 'csv', csv: outputOf({}).csv, columns, page: null });
@@ -175,7 +175,7 @@ describe('CSV', () => {
   });
 });
 
-describe('a chunk', () => {
+describe('sliceRecords', () => {
   const chunk = encodeRecords(Array.from({ length: 5 }, (_, index) => ({ n: index, _meta: { id: `r${index}` } })));
   const names = (bytes: Uint8Array): number[] =>
     Buffer.from(bytes)
@@ -184,7 +184,7 @@ describe('a chunk', () => {
       .filter(Boolean)
       .map((line) => (JSON.parse(line) as { n: number }).n);
 
-  test('is cut at records, without a copy', () => {
+  test('a chunk is cut between records, without a copy', () => {
     expect(names(sliceRecords(chunk, 1, 3))).toEqual([1, 2, 3]);
     expect(names(sliceRecords(chunk, 3, 100))).toEqual([3, 4]);
     expect(names(sliceRecords(chunk, 5, 1))).toEqual([]);

@@ -31,8 +31,8 @@ function page(ids: readonly (string | number)[], next: Cursor): PageResult<JsonO
   return { kind: 'page', records, next, total: null };
 }
 
-describe('a chain of pages', () => {
-  it('asks for sizes that fit what is wanted, each page its own where it may', async () => {
+describe('chained', () => {
+  it('a chain requests page sizes that fit what is wanted, a different one for each page if allowed', async () => {
     const sizes: number[] = [];
     const read = ({ at, size }: Turn<JsonObject>) => {
       sizes.push(size);
@@ -50,14 +50,17 @@ describe('a chain of pages', () => {
     expect(sizes).toEqual([30]);
   });
 
-  it.each([1, 2, 3, 5, 7, 8, 9, 31, 64, 100])('notices a source that goes round in %i pages', async (length) => {
-    const read = ({ at }: Turn<JsonObject>) => page([Number(at ?? 0) % length], Number(at ?? 0) + 1);
-    const { isDone, records, stepCount } = await runOperation(chainOf(read), {}, SOURCE, { stepsMax: 1_000 });
-    expect([isDone, records.length]).toEqual([true, length]);
-    expect(stepCount).toBeLessThanOrEqual(3 * length + 2);
-  });
+  it.each([1, 2, 3, 5, 7, 8, 9, 31, 64, 100])(
+    'a chain detects a source that repeats itself after %i pages',
+    async (length) => {
+      const read = ({ at }: Turn<JsonObject>) => page([Number(at ?? 0) % length], Number(at ?? 0) + 1);
+      const { isDone, records, stepCount } = await runOperation(chainOf(read), {}, SOURCE, { stepsMax: 1_000 });
+      expect([isDone, records.length]).toEqual([true, length]);
+      expect(stepCount).toBeLessThanOrEqual(3 * length + 2);
+    },
+  );
 
-  it('does not take pages of which nothing is kept for a round, and gives up after many', async () => {
+  it('a chain does not mistake empty pages for a cycle, and ends after many of them', async () => {
     const late = ({ at }: Turn<JsonObject>) =>
       page(Number(at ?? 0) === 40 ? ['x'] : [], Number(at ?? 0) === 40 ? null : Number(at ?? 0) + 1);
     expect((await runOperation(chainOf(late), {}, SOURCE)).records).toHaveLength(1);
@@ -66,12 +69,12 @@ describe('a chain of pages', () => {
     expect([isDone, stepCount]).toEqual([true, 51]);
   });
 
-  it('ends where a cursor leads back to one that was met', async () => {
+  it('a chain ends when a cursor occurs again', async () => {
     const read = ({ at }: Turn<JsonObject>) => page([`${at}-${Math.random()}`], at === 'b' ? 'a' : 'b');
     expect(await runOperation(chainOf(read), {}, SOURCE)).toMatchObject({ isDone: true, stepCount: 3 });
   });
 
-  it('refuses a cursor that would make its step too large', async () => {
+  it('a chain rejects a cursor that would make its step too large', async () => {
     const run = runOperation(
       chainOf(() => page(['x'], 'c'.repeat(2_000))),
       {},
@@ -80,7 +83,7 @@ describe('a chain of pages', () => {
     await expect(run).rejects.toMatchObject({ reason: 'parse_failed' });
   });
 
-  it('bounds the pause that a source asks for', async () => {
+  it('a chain limits the pause that a source asks for', async () => {
     const read = ({ at }: Turn<JsonObject>): PageResult<JsonObject> =>
       at === null ? { ...page(['x'], 'y'), pauseSeconds: 1e9 } : page(['z'], null);
     expect((await runOperation(chainOf(read), {}, SOURCE)).pauses).toEqual([3_600]);

@@ -10,8 +10,8 @@ import {
   urlOf,
 } from '../../../../../src/extract/connectors/kit/json.ts';
 
-describe('reading JSON that somebody else wrote', () => {
-  it('finds what stands at a path, and nothing that every object has', () => {
+describe('readers for JSON from other parties', () => {
+  it('at finds the value at a path, and nothing that every object inherits', () => {
     expect(at({ a: { b: 5 } }, 'a', 'b')).toBe(5);
     for (const path of [['constructor'], ['a', 'toString'], ['a', 'b', 'c'], ['__proto__']]) {
       expect(at({ a: { b: 5 } }, ...path)).toBeUndefined();
@@ -19,7 +19,7 @@ describe('reading JSON that somebody else wrote', () => {
     expect(at([1], '0')).toBeUndefined();
   });
 
-  it('takes texts with something in them, and ids of both kinds', () => {
+  it('textOf accepts texts that are not blank, and idOf accepts strings and numbers', () => {
     expect([textOf('x'), textOf(' '), textOf(5), textOf(null)]).toEqual(['x', null, null, null]);
     expect([idOf(5), idOf('5'), idOf(1.5), idOf(2 ** 60), idOf({})]).toEqual(['5', '5', null, null, null]);
     expect([integerOf('12'), integerOf(-3), integerOf('1e3'), integerOf(0.5), integerOf(true)]).toEqual([
@@ -36,14 +36,14 @@ describe('reading JSON that somebody else wrote', () => {
     ['https://x.example/a', 'https://x.example/a'],
     ['//x.example/a', 'https://x.example/a'],
     ['/a', 'https://base.example/a'],
-  ])('resolves %s', (text, url) => expect(urlOf(text, 'https://base.example/b/')).toBe(url));
+  ])('urlOf resolves %s', (text, url) => expect(urlOf(text, 'https://base.example/b/')).toBe(url));
 
   it.each(['javascript:alert(1)', 'mailto:a@b.example', 'data:text/html,x', 'http://[', '', 5, null])(
-    'takes %j for no address',
+    'urlOf returns null for %j',
     (value) => expect(urlOf(value, 'https://base.example/')).toBeNull(),
   );
 
-  it('leaves out what it cannot read, but not everything', () => {
+  it('readEach omits unreadable items, but fails if all are unreadable', () => {
     const read = (item: JsonObject) => textOf(item['id']);
     expect(readEach([{ id: 'a' }, {}, null, 5], read)).toEqual(['a']);
     expect(readEach([], read)).toEqual([]);

@@ -1,0 +1,261 @@
+/**
+ * The folders of the source and what each may import: the one source of the check in test/unit/structure.test.ts and of the tables in
+ * README.md and docs/architecture.md, which `npm run write:structure` writes.
+ */
+
+export interface Room {
+  readonly holds: string;
+  /** Other rooms that it may import. */
+  readonly mayImport: readonly RoomName[];
+  /** `hot`: on the path of every decide request. Hot rooms never import cold ones. */
+  readonly path: 'hot' | 'cold' | 'either';
+}
+
+export type RoomName =
+  | 'kernel'
+  | 'contract'
+  | 'client'
+  | 'http'
+  | 'risk'
+  | 'work'
+  | 'egress'
+  | 'velocity'
+  | 'assets'
+  | 'frames'
+  | 'state'
+  | 'history'
+  | 'auth'
+  | 'observe'
+  | 'score'
+  | 'decide'
+  | 'webhooks'
+  | 'extract'
+  | 'api'
+  | 'app'
+  | 'cli';
+
+/** Rooms of `src`, from the ground up. */
+export const ROOMS: Readonly<Record<RoomName, Room>> = {
+  kernel: {
+    holds: 'Shared building blocks: clock, ids, brands, bounded caches, limits, the table of programs',
+    mayImport: [],
+    path: 'hot',
+  },
+  client: { holds: 'A client for decide requests, a verifier for webhooks', mayImport: [], path: 'cold' },
+  contract: {
+    holds:
+      'Every endpoint, wire shape and problem; the source of the OpenAPI document and of the tables in docs/api.md',
+    mayImport: ['kernel'],
+    path: 'either',
+  },
+  risk: {
+    holds: 'Facts, signals, rules, policy, fusing: no I/O, no clock, no randomness',
+    mayImport: ['contract', 'kernel'],
+    path: 'hot',
+  },
+  http: {
+    holds: 'Both transports, header validation, router, responses',
+    mayImport: ['contract', 'kernel'],
+    path: 'hot',
+  },
+  work: {
+    holds: 'States of extraction jobs, webhooks and deliveries, and when they are retried: no I/O, no clock',
+    mayImport: ['contract', 'kernel', 'risk'],
+    path: 'either',
+  },
+  velocity: {
+    holds: 'The velocity store of sessions, addresses, entities and devices; its snapshots',
+    mayImport: ['kernel', 'risk'],
+    path: 'hot',
+  },
+  assets: {
+    holds: 'Files that are watched, validated and swapped while the server runs: GeoIP, model, policy',
+    mayImport: ['kernel', 'risk'],
+    path: 'hot',
+  },
+  egress: { holds: 'The guarded client for every outgoing request', mayImport: ['kernel', 'work'], path: 'either' },
+  auth: {
+    holds: 'Key cache, signatures, authentication of requests',
+    mayImport: ['contract', 'http', 'kernel'],
+    path: 'hot',
+  },
+  frames: {
+    holds: 'Batches in shared memory and the pool of score workers',
+    mayImport: ['assets', 'kernel', 'velocity'],
+    path: 'hot',
+  },
+  state: {
+    holds: 'LMDB, one file for each table; backup and integrity check',
+    mayImport: ['kernel', 'risk', 'work'],
+    path: 'either',
+  },
+  history: {
+    holds: 'The decision log: append, search, blocks',
+    mayImport: ['kernel', 'risk', 'state'],
+    path: 'either',
+  },
+  observe: { holds: 'Log and metrics', mayImport: ['assets', 'frames', 'kernel', 'risk'], path: 'either' },
+  score: {
+    holds: 'Scoring a batch, inside a score worker',
+    mayImport: ['assets', 'contract', 'frames', 'kernel', 'risk', 'state'],
+    path: 'hot',
+  },
+  decide: {
+    holds: 'The path of a decide request on the main thread: queue, batches, journal, response',
+    mayImport: ['auth', 'contract', 'frames', 'http', 'kernel', 'risk'],
+    path: 'hot',
+  },
+  webhooks: {
+    holds: 'Webhooks: fan-out, queues, attempts, health',
+    mayImport: ['assets', 'frames', 'kernel', 'observe', 'risk', 'state', 'work'],
+    path: 'cold',
+  },
+  extract: {
+    holds: 'Extraction: jobs, fetching, readers, connectors, results, sinks',
+    mayImport: ['assets', 'contract', 'egress', 'kernel', 'observe', 'state', 'work'],
+    path: 'cold',
+  },
+  api: {
+    holds: 'Handlers of all endpoints but decide, one file a resource; `kit` has what they share',
+    mayImport: [
+      'assets',
+      'auth',
+      'contract',
+      'decide',
+      'extract',
+      'history',
+      'http',
+      'kernel',
+      'observe',
+      'risk',
+      'state',
+      'work',
+    ],
+    path: 'cold',
+  },
+  app: {
+    holds: 'Settings, wiring by role, recovery, maintenance, start and stop',
+    mayImport: [
+      'api',
+      'assets',
+      'auth',
+      'contract',
+      'decide',
+      'egress',
+      'extract',
+      'frames',
+      'history',
+      'http',
+      'kernel',
+      'observe',
+      'risk',
+      'state',
+      'velocity',
+      'webhooks',
+    ],
+    path: 'cold',
+  },
+  cli: {
+    holds: 'The command line',
+    mayImport: [
+      'app',
+      'assets',
+      'client',
+      'contract',
+      'egress',
+      'extract',
+      'history',
+      'kernel',
+      'risk',
+      'state',
+      'work',
+    ],
+    path: 'cold',
+  },
+};
+
+/** Folders beside `src` and the rooms and folders that they may import. */
+export const OUTSIDE: Readonly<Record<'workers' | 'scripts' | 'bench', readonly string[]>> = {
+  workers: ['api', 'app', 'egress', 'extract', 'frames', 'kernel', 'score', 'state', 'velocity', 'webhooks'],
+  scripts: ['client', 'contract', 'kernel', 'risk'],
+  bench: [
+    'assets',
+    'auth',
+    'client',
+    'decide',
+    'frames',
+    'history',
+    'http',
+    'kernel',
+    'observe',
+    'risk',
+    'score',
+    'scripts',
+    'state',
+    'velocity',
+    'webhooks',
+    'work',
+  ],
+};
+
+/** Returns the rooms by floor: each room stands one floor above the highest that it may import. */
+export function floorsOf(rooms: Readonly<Record<string, Pick<Room, 'mayImport'>>>): readonly (readonly string[])[] {
+  const floors: string[][] = [];
+  const known = new Map<string, number>();
+  const floorOf = (name: string): number => {
+    const found = known.get(name);
+    if (found !== undefined) return found;
+    const floor = Math.max(-1, ...(rooms[name]?.mayImport ?? []).map(floorOf)) + 1;
+    known.set(name, floor);
+    return floor;
+  };
+  for (const name of Object.keys(rooms)) {
+    const floor = floorOf(name);
+    while (floors.length <= floor) floors.push([]);
+    floors[floor]?.push(name);
+  }
+  return floors;
+}
+
+/** Matches `<!-- rooms: table -->`, anything, and `<!-- /rooms -->`. */
+const BLOCK = /(<!-- rooms: (\w+) -->\n)[^]*?(<!-- \/rooms -->)/g;
+
+const FORMS: Readonly<Record<string, () => readonly string[]>> = {
+  table: () => [
+    '| Folder | Content | May import |',
+    '| --- | --- | --- |',
+    ...Object.entries(ROOMS).map(
+      ([name, { holds, mayImport }]) => `| \`src/${name}\` | ${holds} | ${mayImport.join(', ') || 'nothing'} |`,
+    ),
+    ...Object.entries(OUTSIDE).map(
+      ([name, mayImport]) => `| \`${name}\` | ${OUTSIDE_HOLDS[name]} | ${mayImport.join(', ')} |`,
+    ),
+  ],
+  floors: () => [
+    '```text',
+    ...floorsOf(ROOMS)
+      .map((names, floor) => `${floor}  ${names.join('  ')}`)
+      .toReversed(),
+    '```',
+  ],
+  short: () => [
+    '| Folder | Content |',
+    '| --- | --- |',
+    ...Object.entries(ROOMS).map(([name, { holds }]) => `| \`src/${name}\` | ${holds} |`),
+  ],
+};
+
+const OUTSIDE_HOLDS: Readonly<Record<string, string>> = {
+  workers: 'Entry points of the threads',
+  scripts: 'Demo, generators and tools',
+  bench: 'Benchmarks and traffic generators',
+};
+
+/** Returns a page with its tables of rooms generated and everything else unchanged. The tables are not aligned. */
+export function withRooms(markdown: string): string {
+  return markdown.replaceAll(BLOCK, (_block, start: string, form: string, end: string) => {
+    const lines = FORMS[form];
+    if (lines === undefined) throw new Error(`there is no form ${form} of the table of rooms`);
+    return [start, ...lines(), '', end].join('\n');
+  });
+}

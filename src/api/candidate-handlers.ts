@@ -1,0 +1,77 @@
+import type { FingerprintHash } from '../kernel/brand.ts';
+import type { SecretHandlers } from '../http/handlers.ts';
+import { QUERIES, ROUTES } from '../contract/routes.ts';
+import type { FingerprintReader } from '../risk/fingerprint-history.ts';
+import type { DecisionLog, FingerprintOutcome } from '../history/decision-log.ts';
+import type { FingerprintRow } from '../history/decision-log/fingerprints.ts';
+import type { Lists } from '../state/list-table.ts';
+import type { Registry } from '../state/registry-table.ts';
+import { pageAnswer } from './kit/response-pieces.ts';
+import { readPlace, searchText, writePlace } from './decision-query.ts';
+import { BUSY, reasonsOf } from './decision-handlers.ts';
+import { sharedRegistry } from './list-handlers.ts';
+import type { EndpointFactory, EndpointHandler, EndpointRequest } from './kit/endpoint-factory.ts';
+import { type Cursors, FOREIGN_CURSOR, readPage } from './kit/paging.ts';
+
+/**
+ * Lists fingerprints of the caller's own recent flagged decisions, as candidates for a list. "Recent" means the newest
+ * `DECISION_SCAN_ROWS_MAX` flagged decisions at the time of the first page.
+ * Source: contract, 7.4.
+ */
+export interface CandidateParts {
+  readonly decisions: Pick<DecisionLog, 'fingerprints'>;
+  readonly lists: Pick<Lists, 'find'>;
+  readonly registry: Registry;
+  readonly fingerprints: FingerprintReader;
+  readonly cursors: Cursors;
+}
+
+const ROUTE = ROUTES.searchCandidates.path;
+const NONE: FingerprintOutcome = { kind: 'page', arrivalEnd: 0, rows: [], next: null };
+
+export function candidateHandlers(
+  endpoint: EndpointFactory,
+  { decisions, lists, registry, fingerprints, cursors }: CandidateParts,
+): SecretHandlers<'searchCandidates'> {
+  const page: EndpointHandler = async (request) => {
+    const read = readPage(request, cursors, ROUTE, QUERIES.searchCandidates);
+    if (read.kind === 'problem') return read;
+    const places = read.after === null ? [] : readPlace(read.after, 3);
+    if (places === null) return FOREIGN_CURSOR;
+    const [arrivalEnd = null, occurredAtMs = 0, arrival = 0] = places;
+    const after = arrivalEnd === null ? null : { occurredAtMs, arrival };
+    const { customer } = request.caller;
+    const { limit } = read;
+    const { decision = null, q } = read.values;
+    const query = { decision, text: searchText(q), after, limit, nowMs: request.nowMs, arrivalEnd };
+    // ALLOW is a valid filter value, but never a flagged decision.
+    const found = decision === 'ALLOW' ? NONE : await decisions.fingerprints(customer, query);
+    if (found.kind === 'busy') return BUSY;
+    const { next } = found;
+    const place = next === null ? null : writePlace(found.arrivalEnd, next.occurredAtMs, next.arrival);
+    const cursor = place === null ? null : cursors.issue(ROUTE, customer, place);
+    return pageAnswer(request.slices, found.rows, (row) => show(row, request), cursor);
+  };
+
+  function show({ newest, decisions }: FingerprintRow, request: EndpointRequest): Record<string, unknown> {
+    const { record } = newest;
+    const fingerprintHash = record.fingerprintHash as FingerprintHash;
+    return {
+      fingerprint_hash: fingerprintHash,
+      request_id: record.requestId,
+      decision: record.decision,
+      ...(record.wouldBe !== null && { would_be: record.wouldBe }),
+      score: record.score,
+      reasons: reasonsOf(record.contributions),
+      ip: record.ip,
+      country: record.country,
+      event_type: record.eventType,
+      occurred_at: Math.floor(record.occurredAtMs / 1000),
+      sessions: decisions,
+      list_action: lists.find(request.caller.customer, fingerprintHash, request.nowSeconds),
+      ...sharedRegistry({ registry, fingerprints }, fingerprintHash, request),
+    };
+  }
+
+  return { searchCandidates: endpoint({}, page) };
+}

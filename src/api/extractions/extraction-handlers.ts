@@ -1,0 +1,48 @@
+import type { SecretHandlers } from '../../http/handlers.ts';
+import { ANY_BODY } from '../kit/request-body.ts';
+import type { EndpointFactory } from '../kit/endpoint-factory.ts';
+import type { Cursors } from '../kit/paging.ts';
+import { withOptionalBody } from '../webhook-handlers.ts';
+import { extractionBody } from './extraction-bodies.ts';
+import type { Connector } from '../../extract/connector.ts';
+import type { ExtractionControl } from '../../extract/jobs-port.ts';
+import type { CheckTarget } from '../../extract/request/request-target.ts';
+import { catalogueHandlers } from './connector-handlers.ts';
+import { createHandler } from './create-handlers.ts';
+import { jobHandlers } from './job-handlers.ts';
+import { recordsHandler } from './record-handlers.ts';
+import { sessionHandlers } from './session-handlers.ts';
+import { Waits } from './waits.ts';
+
+/** All endpoints of extraction. Source: contract, 11. */
+export interface ExtractionRouteParts {
+  readonly control: ExtractionControl;
+  readonly connectors: readonly Connector[];
+  readonly cursors: Cursors;
+  /** Checks addresses to read from and addresses to deliver to. */
+  readonly checkTarget: CheckTarget;
+  /** The operator's limit on what a job may collect. */
+  readonly recordsMax: number;
+  /** Connector → base address that replaces its own. */
+  readonly bases: Readonly<Record<string, string>>;
+}
+
+type ExtractionHandlers = SecretHandlers<
+  'listExtractions' | 'createExtraction' | 'findExtraction' | 'cancelExtraction' | 'listRecords'
+> &
+  ReturnType<typeof sessionHandlers> &
+  ReturnType<typeof catalogueHandlers>;
+
+export function extractionHandlers(endpoint: EndpointFactory, parts: ExtractionRouteParts): ExtractionHandlers {
+  const waits = new Waits(parts.control);
+  const { page, find, cancel } = jobHandlers({ ...parts, waits });
+  return {
+    listExtractions: endpoint({}, page),
+    createExtraction: endpoint({ body: extractionBody(parts) }, createHandler({ ...parts, waits })),
+    findExtraction: endpoint({}, find),
+    cancelExtraction: withOptionalBody(endpoint, ANY_BODY, cancel),
+    listRecords: endpoint({}, recordsHandler(parts)),
+    ...sessionHandlers(endpoint, parts),
+    ...catalogueHandlers(endpoint, parts),
+  };
+}

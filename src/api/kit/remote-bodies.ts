@@ -1,0 +1,31 @@
+import type { BodyRead, RemoteBodies } from './request-body.ts';
+import { WorkQueue } from './work-queue.ts';
+
+/** Reads one body in a worker. Transfers `body`. */
+export type RunReader = (reader: string, body: Uint8Array<ArrayBuffer>, nowMs: number) => Promise<unknown>;
+
+/**
+ * Reads one body at a time and serves customers in turn, so that a customer whose bodies take long delays each other customer by at most
+ * one body. The queue needs no limits of its own: the number of running calls bounds it.
+ */
+export function createRemoteBodies(run: RunReader): RemoteBodies {
+  const queue = new WorkQueue({
+    inWorkMax: 1,
+    inWorkPerCustomerMax: 1,
+    waitingMax: Number.POSITIVE_INFINITY,
+    waitingPerCustomerMax: Number.POSITIVE_INFINITY,
+    waitingBytesMax: Number.POSITIVE_INFINITY,
+    waitingBytesPerCustomerMax: Number.POSITIVE_INFINITY,
+    unsentBytesMax: Number.POSITIVE_INFINITY,
+  });
+  return {
+    async read(customer, reader, body, nowMs) {
+      const place = await queue.enter(customer, body.length);
+      try {
+        return (await run(reader, body, nowMs)) as BodyRead<unknown>;
+      } finally {
+        place.leave();
+      }
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import type { CustomerNumber, FingerprintHash } from '../kernel/brand.ts';
+import { problem } from '../contract/problem.ts';
+import type { SecretHandlers } from '../http/handlers.ts';
+import type { DecisionRecord } from '../risk/decision-record.ts';
+import type { JudgedDecision } from '../state/label-table.ts';
+import type { Store } from '../state/open-store.ts';
+import type { EndpointFactory, EndpointResponse, EndpointHandler } from './kit/endpoint-factory.ts';
+import { schemaBody } from './kit/body-readers.ts';
+import type { BodyOf } from './kit/request-body.ts';
+
+const LABEL = schemaBody('labelDecision');
+
+/** Dependencies of the endpoint for labels of a customer's own decisions. Source: contract, 9.2. */
+export interface LabelParts {
+  readonly store: Pick<Store, 'feedback' | 'labels' | 'shadowReviews'>;
+  readonly findDecision: FindDecision;
+}
+
+/** Finds one of the customer's own decisions in the decision log; null if there is no such decision. */
+export type FindDecision = (
+  customer: CustomerNumber,
+  requestId: string,
+  nowMs: number,
+) => Pick<DecisionRecord, 'requestId' | 'fingerprintHash' | 'publicKey'> | null;
+
+export function labelHandlers(endpoint: EndpointFactory, parts: LabelParts): SecretHandlers<'labelDecision'> {
+  const { feedback, labels, shadowReviews } = parts.store;
+
+  const add: EndpointHandler<BodyOf<typeof LABEL>> = async (request) => {
+    const read = request.body;
+    if (read.kind === 'problem') return read;
+    const { request_id: requestId, label, note = null } = read.value;
+    const { customer } = request.caller;
+    const decision = find(customer, requestId, request.nowMs);
+    if (decision === null) return NOT_FOUND;
+    const written = await feedback.label(customer, decision, label, note, request.nowSeconds);
+    if (written.kind === 'fault') return written;
+    const { createdAtSeconds } = written.value;
+    return { kind: 'json', status: 201, body: { request_id: requestId, label, note, created_at: createdAtSeconds } };
+  };
+
+  /**
+   * Returns the fields of the customer's own decision that a label needs. Choice: an earlier label also proves that the decision is the
+   * customer's own, so a label can be corrected after the decision has expired.
+   */
+  function find(customer: CustomerNumber, requestId: string, nowMs: number): JudgedDecision | null {
+    const logged = parts.findDecision(customer, requestId, nowMs);
+    if (logged === null) return shadowReviews.find(customer, requestId) ?? labels.find(customer, requestId);
+    const { fingerprintHash, publicKey } = logged;
+    return { requestId, fingerprintHash: fingerprintHash as FingerprintHash | null, publicKey };
+  }
+
+  return { labelDecision: endpoint({ body: LABEL }, add) };
+}
+
+/** The same response for another customer's id and for an id that does not exist. */
+const NOT_FOUND: EndpointResponse = {
+  kind: 'problem',
+  problem: problem('not_found', 'There is no decision with this request id.'),
+};

@@ -1,0 +1,185 @@
+import type { CustomerNumber, FingerprintHash } from '../kernel/brand.ts';
+import { problem, type FieldError } from '../contract/problem.ts';
+import type { SecretHandlers } from '../http/handlers.ts';
+import { QUERIES, ROUTES } from '../contract/routes.ts';
+import type { FingerprintReader } from '../risk/fingerprint-history.ts';
+import type { StoreWrite } from '../state/durable.ts';
+import type { ListChange, ListEntry, ListPut, Lists } from '../state/list-table.ts';
+import type { Registry } from '../state/registry-table.ts';
+import type { Slices } from '../state/turns.ts';
+import { AnswerPieces, pageAnswer } from './kit/response-pieces.ts';
+import { type BatchParts, type BatchRow, hashIn, LIST_BATCH, LIST_ENTRY } from './kit/body-readers.ts';
+import type { AnyRequest, EndpointFactory, EndpointResponse, EndpointHandler } from './kit/endpoint-factory.ts';
+import { type Cursors, readPage } from './kit/paging.ts';
+import type { Validated } from '../contract/validate.ts';
+
+/** Dependencies of the endpoints for a customer's own block, allow and watch entries. Source: contract, 7. */
+export interface ListParts {
+  readonly lists: Lists;
+  readonly registry: Registry;
+  readonly cursors: Cursors;
+  readonly fingerprints: FingerprintReader;
+  /**
+   * Called when a customer wrote these as `block` and the write is on disk. The callee decides what a block means to the registry. The
+   * end of a block is never reported: removing an entry does not change the registry (contract, 7.3).
+   */
+  readonly onBlocked: (
+    customer: CustomerNumber,
+    fingerprintHashes: readonly FingerprintHash[],
+    nowSeconds: number,
+    slices: Slices,
+  ) => Promise<StoreWrite<unknown>>;
+}
+
+const ROUTE = ROUTES.listEntries.path;
+export function listHandlers(
+  endpoint: EndpointFactory,
+  parts: ListParts,
+): SecretHandlers<'listEntries' | 'putEntry' | 'putEntries' | 'findEntry' | 'removeEntry'> {
+  const { lists, registry, cursors, fingerprints } = parts;
+
+  const page: EndpointHandler = async (request) => {
+    const read = readPage(request, cursors, ROUTE, QUERIES.listEntries);
+    if (read.kind === 'problem') return read;
+    const { action = null } = read.values;
+    const after = read.after as FingerprintHash | null;
+    const { customer } = request.caller;
+    const query = { after, limit: read.limit, action };
+    const found = await lists.page(customer, query, request.nowSeconds, request.slices);
+    const cursorAt = (place: string): string => cursors.issue(ROUTE, customer, place);
+    return pageAnswer(
+      request.slices,
+      found.entries,
+      (entry) => show(entry, request),
+      found.next === null ? null : cursorAt(found.next),
+      (entry) => cursorAt(entry.fingerprintHash),
+    );
+  };
+
+  const find: EndpointHandler = (request) => {
+    const hash = hashIn(request.params['fingerprint_hash'] ?? '');
+    const entry = hash === null ? null : lists.get(request.caller.customer, hash, request.nowSeconds);
+    return entry === null ? NOT_FOUND : { kind: 'json', status: 200, body: show(entry, request) };
+  };
+
+  const add: EndpointHandler<Validated<ListChange>> = async (request) => {
+    const read = request.body;
+    if (read.kind === 'problem') return read;
+    const written = await lists.put(request.caller.customer, read.value, request.nowSeconds);
+    if (written.kind === 'fault') return written;
+    if (written.value === 'limit_reached') return LIMIT_REACHED;
+    const told = await tell(request, [written.value]);
+    if (told.kind === 'fault') return told;
+    const { created, entry } = written.value;
+    return {
+      kind: 'json',
+      status: created ? 201 : 200,
+      body: { ...show(entry, request), ...warning(entry.fingerprintHash, request) },
+    };
+  };
+
+  const addMany: EndpointHandler<Validated<BatchParts>> = async (request) => {
+    const read = request.body;
+    if (read.kind === 'problem') return read;
+    const { slices } = request;
+    const rows: BatchRow[] = [];
+    for (const part of read.value) {
+      rows.push(...(JSON.parse(part) as readonly BatchRow[]));
+      if (slices.isOver) await slices.begin();
+    }
+    const changes = rows.flatMap(({ change }) => (change.kind === 'ok' ? [change.value] : []));
+    const written = await lists.putMany(request.caller.customer, changes, request.nowSeconds, slices);
+    if (written.kind === 'fault') return written;
+    if (written.value === 'limit_reached') return LIMIT_REACHED;
+    const told = await tell(request, written.value);
+    if (told.kind === 'fault') return told;
+    const puts = written.value.values();
+    const pieces = new AnswerPieces(slices);
+    await pieces.add('{"results":[');
+    for (const [at, { givenHash, change }] of rows.entries()) {
+      const result =
+        change.kind === 'ok'
+          ? {
+              fingerprint_hash: change.value.fingerprintHash,
+              status: puts.next().value?.created === true ? 201 : 200,
+              ...warning(change.value.fingerprintHash, request),
+            }
+          : { fingerprint_hash: givenHash, status: 422, ...pick(change.problem) };
+      await pieces.add(`${at === 0 ? '' : ','}${JSON.stringify(result)}`);
+    }
+    await pieces.add(']}');
+    return { kind: 'pieces', status: 200, contentType: 'application/json', pieces: pieces.done() };
+  };
+
+  const remove: EndpointHandler = async (request) => {
+    const hash = hashIn(request.params['fingerprint_hash'] ?? '');
+    if (hash === null) return NOT_FOUND;
+    const { customer } = request.caller;
+    const removed = await lists.remove(customer, hash, request.nowSeconds);
+    if (removed.kind === 'fault') return removed;
+    return removed.value ? { kind: 'empty', status: 204 } : NOT_FOUND;
+  };
+
+  /** Reports the blocks among these to the registry. If a fingerprint has several changes, the last one counts. */
+  async function tell(request: AnyRequest, puts: readonly ListPut[]): Promise<StoreWrite<unknown>> {
+    const actions = new Map(puts.map(({ entry }) => [entry.fingerprintHash, entry.action]));
+    const blocked = [...actions].filter(([, action]) => action === 'block').map(([hash]) => hash);
+    if (blocked.length === 0) return { kind: 'ok', value: null };
+    return parts.onBlocked(request.caller.customer, blocked, request.nowSeconds, request.slices);
+  }
+
+  /** Includes `shared_registry` only if the registry knows the fingerprint and `sharedRegistry` shows it. It names no customer. */
+  function show(entry: ListEntry, request: AnyRequest): Record<string, unknown> {
+    return {
+      fingerprint_hash: entry.fingerprintHash,
+      action: entry.action,
+      note: entry.note,
+      created_at: entry.createdAtSeconds,
+      updated_at: entry.updatedAtSeconds,
+      expires_at: entry.expiresAtSeconds,
+      ...sharedRegistry({ registry, fingerprints }, entry.fingerprintHash, request),
+    };
+  }
+
+  /** Returns the warning for an entry whose fingerprint many devices share. Source: contract, 7.5. */
+  function warning(hash: FingerprintHash, { caller, nowMs }: AnyRequest): Record<string, unknown> {
+    const { isCommon, networks24h } = fingerprints.find(caller.customer, hash, nowMs);
+    return isCommon ? { warning: 'common_fingerprint', networks_24h: networks24h } : {};
+  }
+
+  return {
+    listEntries: endpoint({}, page),
+    putEntry: endpoint({ body: LIST_ENTRY }, add),
+    putEntries: endpoint({ body: LIST_BATCH }, addMany),
+    findEntry: endpoint({}, find),
+    removeEntry: endpoint({}, remove),
+  };
+}
+
+const NOT_FOUND: EndpointResponse = {
+  kind: 'problem',
+  problem: problem('not_found', 'The list has no entry for this fingerprint.'),
+};
+
+const LIMIT_REACHED: EndpointResponse = {
+  kind: 'problem',
+  problem: problem('limit_reached', 'The list would exceed the maximum number of entries. Remove some first.'),
+};
+
+/**
+ * Returns `shared_registry` for a row about a fingerprint. The key is absent if the registry does not know the fingerprint, or if the
+ * fingerprint is common in the caller's traffic.
+ */
+export function sharedRegistry(
+  { registry, fingerprints }: Pick<ListParts, 'registry' | 'fingerprints'>,
+  fingerprintHash: FingerprintHash,
+  { caller, nowMs, nowSeconds }: Pick<AnyRequest, 'caller' | 'nowMs' | 'nowSeconds'>,
+): { readonly shared_registry?: { readonly risk_score: number; readonly customers_seen: number } } {
+  const known = registry.findShown(fingerprintHash, nowSeconds);
+  if (known === null || fingerprints.find(caller.customer, fingerprintHash, nowMs).isCommon) return {};
+  return { shared_registry: { risk_score: Math.round(known.risk), customers_seen: known.customers } };
+}
+
+function pick(fault: { readonly code: string; readonly errors?: readonly FieldError[] }): Record<string, unknown> {
+  return { code: fault.code, errors: fault.errors };
+}

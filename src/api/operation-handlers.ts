@@ -1,0 +1,92 @@
+import { timingSafeEqual, hash } from 'node:crypto';
+import type { Exchange, Handler, RequestHead } from '../http/exchange.ts';
+import { problem } from '../contract/problem.ts';
+import { sendJson, sendProblem } from '../http/reply.ts';
+import type { Handlers } from '../http/handlers.ts';
+import { readIp } from '../risk/signals/ip.ts';
+import type { Log } from '../observe/log.ts';
+import type { Metrics } from '../observe/metrics.ts';
+import type { AssetStatus } from '../assets/asset-messages.ts';
+
+/** Dependencies of the operator endpoints. */
+export interface OperationParts {
+  readonly version: string;
+  readonly transport: () => { readonly name: string; readonly detail: string };
+  /** The status of every layer: hot-reloaded files, the store, and the other parts of the service. */
+  readonly layers: () => Readonly<Record<string, AssetStatus>>;
+  /** Returns whether a configured layer cannot run. */
+  readonly degraded: () => boolean;
+  /** Returns true until the decide path is warmed up. */
+  readonly starting: () => boolean;
+  readonly stopping: () => boolean;
+  /** Returns whether no decision can be accepted. */
+  readonly closed: () => boolean;
+  /** Sends the OpenAPI document. */
+  readonly openApi: Handler;
+  readonly metrics: Metrics;
+  readonly metricsToken: string | null;
+  readonly log: Log;
+}
+
+/** Returns the handlers of the operator endpoints. */
+export function operationHandlers(parts: OperationParts): Handlers<'health' | 'readiness' | 'openApi' | 'metrics'> {
+  return {
+    health: (_head, exchange) => sendJson(exchange, 200, { status: 'ok' }),
+    readiness: (_head, exchange) => sendReady(parts, exchange),
+    openApi: parts.openApi,
+    metrics: (head, exchange) => sendMetrics(parts, head, exchange),
+  };
+}
+
+/**
+ * Responds 200 also when degraded. Responds 503 while the service starts, stops or accepts no decision, so that load balancers choose
+ * another instance.
+ */
+function sendReady(parts: OperationParts, exchange: Exchange): void {
+  const status = statusOf(parts);
+  const { name, detail } = parts.transport();
+  sendJson(exchange, status === 'ok' || status === 'degraded' ? 200 : 503, {
+    status,
+    transport: name,
+    ...(detail !== '' && { transport_detail: detail }),
+    version: parts.version,
+    node: process.versions.node,
+    layers: parts.layers(),
+  });
+}
+
+function statusOf(parts: OperationParts): 'starting' | 'ok' | 'degraded' | 'unavailable' | 'stopping' {
+  if (parts.stopping()) return 'stopping';
+  if (parts.starting()) return 'starting';
+  if (parts.closed()) return 'unavailable';
+  return parts.degraded() ? 'degraded' : 'ok';
+}
+
+/** Requires the metrics token if one is configured, else a loopback address. */
+function sendMetrics(parts: OperationParts, head: RequestHead, exchange: Exchange): void {
+  if (!mayScrape(parts.metricsToken, head.authorization, exchange)) {
+    const detail =
+      parts.metricsToken === null
+        ? 'Without GATEHOUSE_METRICS_TOKEN, metrics are served to loopback addresses only.'
+        : 'Metrics need the token as "Authorization: Bearer ...".';
+    sendProblem(exchange, problem('missing_credentials', detail), { more: '\r\nWWW-Authenticate: Bearer' });
+    return;
+  }
+  parts.metrics.text().then(
+    (text) => exchange.send(200, `${parts.metrics.contentType}\r\nCache-Control: no-store`, text),
+    (error: unknown) => {
+      parts.log.error({ err: error }, 'metrics could not be collected');
+      sendProblem(exchange, problem('internal_error', 'Metrics could not be collected.'));
+    },
+  );
+}
+
+function mayScrape(token: string | null, authorization: string, exchange: Exchange): boolean {
+  if (token === null) {
+    const peer = readIp(exchange.remoteAddress());
+    return peer.kind === 'valid' && (peer.text.startsWith('127.') || peer.text === '::1');
+  }
+  // Hashes have a fixed length, so the comparison does not leak the token's length.
+  const given = hash('sha256', authorization, 'buffer');
+  return timingSafeEqual(given, hash('sha256', `Bearer ${token}`, 'buffer'));
+}

@@ -1,0 +1,73 @@
+import type { CustomerNumber } from '../kernel/brand.ts';
+import type { SecretHandlers } from '../http/handlers.ts';
+import type { SecretEndpointId } from '../contract/routes.ts';
+import type { DecisionRecord } from '../risk/decision-record.ts';
+import type { OutcomeMemory } from '../risk/history.ts';
+import type { DecisionLog } from '../history/decision-log.ts';
+import type { Store } from '../state/open-store.ts';
+import type { FingerprintReader } from '../risk/fingerprint-history.ts';
+import { candidateHandlers } from './candidate-handlers.ts';
+import { decisionHandlers } from './decision-handlers.ts';
+import { deliveryHandlers } from './delivery-handlers.ts';
+import { labelHandlers } from './label-handlers.ts';
+import { listHandlers } from './list-handlers.ts';
+import type { EndpointFactory } from './kit/endpoint-factory.ts';
+import { outcomeHandlers } from './outcome-handlers.ts';
+import type { Cursors } from './kit/paging.ts';
+import { shadowReviewHandlers } from './review-handlers.ts';
+import type { DeliveryReader, WebhookControl, WebhookReader } from './webhook-control-port.ts';
+import { type WebhookParts, webhookHandlers } from './webhook-handlers.ts';
+
+export interface ManagementParts {
+  readonly endpoint: EndpointFactory;
+  readonly cursors: Cursors;
+  readonly store: Store;
+  readonly decisions: DecisionLog;
+  /** The velocity store, in which outcomes are counted. */
+  readonly memory: OutcomeMemory;
+  readonly fingerprints: FingerprintReader;
+  readonly webhooks: WebhookManagementParts;
+}
+
+/** The parts of the delivery side that the webhook endpoints use. */
+export interface WebhookManagementParts {
+  readonly webhooks: WebhookReader;
+  readonly deliveries: DeliveryReader;
+  readonly control: WebhookControl;
+  readonly checkTarget: WebhookParts['checkTarget'];
+}
+
+/** Excludes the endpoints of extractions, sessions and connectors, whose handlers are in `src/extract`. */
+type ManagementEndpointId = Exclude<
+  SecretEndpointId,
+  `${string}Extraction${string}` | `${string}Session${string}` | `${string}Connector${string}` | 'listRecords'
+>;
+
+/** Returns the handlers of all endpoints that take a secret key, except those in `src/extract`. */
+export function managementHandlers(parts: ManagementParts): SecretHandlers<ManagementEndpointId> {
+  const { endpoint, cursors, store, decisions, memory, fingerprints, webhooks } = parts;
+  const { lists, registry, sightings, labels, outcomes } = store;
+  if (outcomes === null) throw new Error('outcomes need the store open for writing');
+  const findDecision = (customer: CustomerNumber, requestId: string, nowMs: number): DecisionRecord | null =>
+    decisions.find(customer, requestId, nowMs)?.record ?? null;
+  return {
+    ...listHandlers(endpoint, {
+      lists,
+      registry,
+      cursors,
+      fingerprints,
+      onBlocked: (customer, hashes, now, slices) => sightings.noteBlocks(customer, hashes, now, slices),
+    }),
+    ...candidateHandlers(endpoint, { decisions, lists, registry, cursors, fingerprints }),
+    ...decisionHandlers(endpoint, {
+      decisions,
+      cursors,
+      labelOf: (customer, requestId) => labels.labelOf(customer, requestId),
+    }),
+    ...labelHandlers(endpoint, { store, findDecision }),
+    ...outcomeHandlers(endpoint, { outcomes, memory, findDecision }),
+    ...shadowReviewHandlers(endpoint, { store, cursors }),
+    ...deliveryHandlers(endpoint, { ...webhooks, cursors }),
+    ...webhookHandlers(endpoint, { ...webhooks, cursors }),
+  };
+}

@@ -1,0 +1,126 @@
+import type { CustomerNumber } from '../kernel/brand.ts';
+import type { Decision } from '../risk/decision.ts';
+import type {
+  Delivery,
+  DeliveryEvent,
+  DeliveryId,
+  DeliveryStatus,
+  Webhook,
+  WebhookChange,
+  WebhookId,
+  WebhookSecrets,
+} from '../work/webhook.ts';
+import type { StoreFault } from '../state/durable.ts';
+
+/**
+ * The port between the endpoints and the side that stores webhooks and sends deliveries. Changes go through `WebhookControl`, because the
+ * sender must react to them; reads go to the store. Every method takes the customer, so data of another customer is `not_found`.
+ */
+export interface WebhookControl {
+  create(webhook: NewWebhook): Promise<CreateOutcome>;
+  /** After this resolves, no attempt begins. Pending deliveries end as `skipped`. */
+  remove(customer: CustomerNumber, id: WebhookId): Promise<{ readonly kind: 'removed' } | NotFound | StoreFault>;
+  /**
+   * Pending deliveries go to the new URL. A disabled webhook receives nothing after this resolves, and its pending deliveries end as
+   * `skipped`. The secret is kept.
+   */
+  change(customer: CustomerNumber, id: WebhookId, change: WebhookChange): Promise<ChangeOutcome>;
+  /**
+   * The old secret stays valid beside the new one for `graceSeconds`, 0 to 604,800. Older secrets keep their own expiry. With 0 all of
+   * them end at once.
+   */
+  rotate(customer: CustomerNumber, id: WebhookId, graceSeconds: number): Promise<RotateOutcome>;
+  /** Makes one attempt with an example event. Settles when the attempt has ended, successful or not. */
+  test(customer: CustomerNumber, id: WebhookId): Promise<TestOutcome>;
+  /** Creates a new delivery of the same bytes, which is stored before this settles. */
+  retry(customer: CustomerNumber, id: DeliveryId): Promise<RetryOutcome>;
+}
+
+export interface NewWebhook {
+  readonly customer: CustomerNumber;
+  /** As the customer wrote it: absolute, http or https, without user info and fragment. */
+  readonly url: string;
+  readonly eventTypes: readonly Decision[];
+  readonly description: string | null;
+}
+
+interface NotFound {
+  readonly kind: 'not_found';
+}
+
+/** Nothing is sent to a webhook that is disabled. */
+interface Disabled {
+  readonly kind: 'disabled';
+}
+
+/** The limit of concurrent work is reached; the customer may retry in a second. */
+interface Busy {
+  readonly kind: 'busy';
+}
+
+/** `secret` is the complete secret, which is shown only once. */
+export type CreateOutcome =
+  | { readonly kind: 'created'; readonly webhook: Webhook; readonly secret: string }
+  | { readonly kind: 'limit_reached' }
+  | StoreFault;
+
+export type ChangeOutcome = { readonly kind: 'changed'; readonly webhook: Webhook } | NotFound | StoreFault;
+
+export type RotateOutcome =
+  | { readonly kind: 'rotated'; readonly webhook: Webhook; readonly secret: string }
+  | NotFound
+  | StoreFault;
+
+export type TestOutcome =
+  | { readonly kind: 'done'; readonly delivery: Delivery }
+  | NotFound
+  | Disabled
+  | Busy
+  | StoreFault;
+
+export type RetryOutcome =
+  | { readonly kind: 'queued'; readonly delivery: Delivery }
+  | NotFound
+  | { readonly kind: 'pending' }
+  /** The delivery is in the log, but its endpoint does not exist any more. */
+  | { readonly kind: 'endpoint_gone' }
+  | Disabled
+  | Busy
+  | StoreFault;
+
+/** Read access to the table of webhooks. */
+export interface WebhookReader {
+  find(customer: CustomerNumber, id: WebhookId): Webhook | null;
+  /** Returns a page, newest first, that begins after `after`. */
+  page(
+    customer: CustomerNumber,
+    query: { readonly after: WebhookId | null; readonly limit: number },
+  ): { readonly rows: readonly Webhook[]; readonly next: WebhookId | null };
+  /** Returns null if the secrets cannot be decrypted, for example with another master key. */
+  secretsOf(webhook: Webhook): WebhookSecrets | null;
+}
+
+export interface DeliveryQuery {
+  /** The last delivery of the previous page; null to begin with the newest. */
+  readonly after: DeliveryId | null;
+  readonly limit: number;
+  /** This and the following members are filters; null matches all. */
+  readonly webhookId: string | null;
+  readonly status: DeliveryStatus | null;
+  readonly requestId: string | null;
+  readonly event: DeliveryEvent | null;
+}
+
+export type DeliveryPageOutcome =
+  | { readonly kind: 'page'; readonly rows: readonly Delivery[]; readonly next: DeliveryId | null }
+  /** The customer's limit of concurrent pages is reached. */
+  | Busy;
+
+/** Read access to the delivery log. */
+export interface DeliveryReader {
+  /** Resolves when the deliveries of all decisions answered before this call are readable. */
+  settled(): Promise<void>;
+  find(customer: CustomerNumber, id: DeliveryId): Delivery | null;
+  /** Returns a page, newest first. `next` may be set although the page is not full. */
+  page(customer: CustomerNumber, query: DeliveryQuery): Promise<DeliveryPageOutcome>;
+}

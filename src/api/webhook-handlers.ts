@@ -1,0 +1,191 @@
+import { unreachable } from '../kernel/brand.ts';
+import type { Handler } from '../http/exchange.ts';
+import { problem } from '../contract/problem.ts';
+import type { SecretHandlers } from '../http/handlers.ts';
+import { QUERIES, ROUTES } from '../contract/routes.ts';
+import { GRACE_SECONDS_DEFAULT } from '../contract/requests/webhook-requests.ts';
+import type { Webhook, WebhookId } from '../work/webhook.ts';
+import { overloaded } from '../decide/pipeline.ts';
+import { pageAnswer } from './kit/response-pieces.ts';
+import { type CheckTarget, newWebhook, schemaBody, type TargetFault, webhookChange } from './kit/body-readers.ts';
+import { ANY_BODY, type BodyOf, type BodyReader } from './kit/request-body.ts';
+import type { AnyRequest, EndpointFactory, EndpointResponse, EndpointHandler } from './kit/endpoint-factory.ts';
+import { type Cursors, FOREIGN_CURSOR, readPage } from './kit/paging.ts';
+import type { WebhookControl, WebhookReader } from './webhook-control-port.ts';
+import { deliveryJson, isWebhookId, maskedSecret, webhookJson } from './webhook-wire.ts';
+
+/** Dependencies of the endpoints for a customer's webhooks. Source: contract, 10.1 and 10.2. */
+export interface WebhookParts {
+  readonly webhooks: WebhookReader;
+  readonly control: Pick<WebhookControl, 'create' | 'change' | 'remove' | 'rotate' | 'test'>;
+  readonly cursors: Cursors;
+  /** Returns null if deliveries may go to the URL, as far as this can be decided without DNS. `detail` is public text. */
+  readonly checkTarget: CheckTarget;
+}
+
+const ROUTE = ROUTES.listWebhooks.path;
+const ROTATION = schemaBody('rotateSecret');
+
+export function webhookHandlers(
+  endpoint: EndpointFactory,
+  parts: WebhookParts,
+): SecretHandlers<
+  'listWebhooks' | 'createWebhook' | 'findWebhook' | 'changeWebhook' | 'deleteWebhook' | 'testWebhook' | 'rotateSecret'
+> {
+  const { webhooks, control, cursors, checkTarget } = parts;
+  const body = newWebhook(checkTarget);
+  const changeBody = webhookChange(checkTarget);
+
+  const page: EndpointHandler = (request) => {
+    const read = readPage(request, cursors, ROUTE, QUERIES.listWebhooks);
+    if (read.kind === 'problem') return read;
+    const { after, limit } = read;
+    if (after !== null && !isWebhookId(after)) return FOREIGN_CURSOR;
+    const { customer } = request.caller;
+    const found = webhooks.page(customer, { after, limit });
+    const next = found.next === null ? null : cursors.issue(ROUTE, customer, found.next);
+    return pageAnswer(request.slices, found.rows, showMasked, next);
+  };
+
+  const find: EndpointHandler = (request) => {
+    const id = idOf(request);
+    const webhook = id === null ? null : webhooks.find(request.caller.customer, id);
+    return webhook === null ? WEBHOOK_NOT_FOUND : { kind: 'json', status: 200, body: showMasked(webhook) };
+  };
+
+  const add: EndpointHandler<BodyOf<typeof body>> = async (request) => {
+    const read = request.body;
+    if (read.kind === 'problem') return read;
+    const { url, event_types: eventTypes, description = null } = read.value;
+    const fault = checkTarget(url);
+    if (fault !== null) return blocked(fault);
+    const made = await control.create({ customer: request.caller.customer, url, eventTypes, description });
+    switch (made.kind) {
+      case 'created': {
+        const headers = { Location: `${ROUTE}/${made.webhook.id}` };
+        return { kind: 'json', status: 201, body: webhookJson(made.webhook, made.secret), headers };
+      }
+      case 'limit_reached':
+        return LIMIT_REACHED;
+      case 'fault':
+        return made;
+      default:
+        return unreachable(made);
+    }
+  };
+
+  const change: EndpointHandler<BodyOf<typeof changeBody>> = async (request) => {
+    const read = request.body;
+    if (read.kind === 'problem') return read;
+    const { url, event_types: eventTypes, description, disabled } = read.value;
+    const fault = url === undefined ? null : checkTarget(url);
+    if (fault !== null) return blocked(fault);
+    const id = idOf(request);
+    if (id === null) return WEBHOOK_NOT_FOUND;
+    const changed = await control.change(request.caller.customer, id, {
+      ...(url !== undefined && { url }),
+      ...(eventTypes !== undefined && { eventTypes }),
+      ...(description !== undefined && { description }),
+      ...(disabled !== undefined && { disabled }),
+    });
+    if (changed.kind === 'fault') return changed;
+    if (changed.kind === 'not_found') return WEBHOOK_NOT_FOUND;
+    return { kind: 'json', status: 200, body: showMasked(changed.webhook) };
+  };
+
+  const remove: EndpointHandler = async (request) => {
+    const id = idOf(request);
+    if (id === null) return WEBHOOK_NOT_FOUND;
+    const removed = await control.remove(request.caller.customer, id);
+    if (removed.kind === 'fault') return removed;
+    return removed.kind === 'removed' ? { kind: 'empty', status: 204 } : WEBHOOK_NOT_FOUND;
+  };
+
+  const rotate: EndpointHandler<BodyOf<typeof ROTATION> | null> = async (request) => {
+    const read = request.body;
+    if (read?.kind === 'problem') return read;
+    const id = idOf(request);
+    if (id === null) return WEBHOOK_NOT_FOUND;
+    const graceSeconds = read?.value.grace_seconds ?? GRACE_SECONDS_DEFAULT;
+    const rotated = await control.rotate(request.caller.customer, id, graceSeconds);
+    if (rotated.kind === 'fault') return rotated;
+    if (rotated.kind === 'not_found') return WEBHOOK_NOT_FOUND;
+    return { kind: 'json', status: 200, body: webhookJson(rotated.webhook, rotated.secret) };
+  };
+
+  const test: EndpointHandler = async (request) => {
+    const id = idOf(request);
+    if (id === null) return WEBHOOK_NOT_FOUND;
+    const tested = await request.waiting.whileOut(() => control.test(request.caller.customer, id));
+    switch (tested.kind) {
+      case 'done':
+        return { kind: 'json', status: 200, body: deliveryJson(tested.delivery) };
+      case 'not_found':
+        return WEBHOOK_NOT_FOUND;
+      case 'disabled':
+        return WEBHOOK_DISABLED;
+      case 'busy':
+        return DELIVERIES_BUSY;
+      case 'fault':
+        return tested;
+      default:
+        return unreachable(tested);
+    }
+  };
+
+  function showMasked(webhook: Webhook): Record<string, unknown> {
+    return webhookJson(webhook, maskedSecret(webhooks.secretsOf(webhook)?.current ?? null));
+  }
+
+  return {
+    listWebhooks: endpoint({}, page),
+    createWebhook: endpoint({ body }, add),
+    findWebhook: endpoint({}, find),
+    changeWebhook: endpoint({ body: changeBody }, change),
+    deleteWebhook: endpoint({}, remove),
+    testWebhook: withOptionalBody(endpoint, ANY_BODY, test),
+    rotateSecret: withOptionalBody(endpoint, ROTATION, rotate),
+  };
+}
+
+/** For endpoints whose body is optional: a body that is sent is read as usual; without one the handler receives null. */
+export function withOptionalBody<Body>(
+  endpoint: EndpointFactory,
+  body: BodyReader<Body>,
+  handler: EndpointHandler<Body | null>,
+): Handler {
+  const without = endpoint({}, handler);
+  const withBody = endpoint({ body }, handler);
+  return (head, exchange) => (head.contentLength > 0 ? withBody : without)(head, exchange);
+}
+
+/** The same response for another customer's webhook and for one that does not exist. */
+const WEBHOOK_NOT_FOUND: EndpointResponse = {
+  kind: 'problem',
+  problem: problem('not_found', 'There is no such webhook.'),
+};
+
+export const WEBHOOK_DISABLED: EndpointResponse = {
+  kind: 'problem',
+  problem: problem('not_ready', 'The webhook is disabled. Enable it first.'),
+};
+
+export const DELIVERIES_BUSY: EndpointResponse = {
+  kind: 'problem',
+  problem: overloaded('Too many deliveries are in flight.'),
+};
+
+function blocked({ detail }: TargetFault): EndpointResponse {
+  const errors = [{ pointer: '/url', code: 'blocked_url', message: detail }];
+  return { kind: 'problem', problem: problem('blocked_url', 'Deliveries may not go to this URL.', { errors }) };
+}
+
+const LIMIT_REACHED: EndpointResponse = {
+  kind: 'problem',
+  problem: problem('limit_reached', 'The maximum number of webhooks is reached. Delete one first.'),
+};
+
+function idOf(request: AnyRequest): WebhookId | null {
+  const id = request.params['id'] ?? '';
+  return isWebhookId(id) ? id : null;
+}

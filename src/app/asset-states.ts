@@ -1,0 +1,40 @@
+import type { DecisionRecorder } from '../observe/decision-recorder.ts';
+import type { AssetStatus } from '../assets/asset-messages.ts';
+import type { DecisionLog } from '../history/decision-log.ts';
+
+/** The states of all layers, as `/readyz` and the metrics show them. */
+
+export type AssetStates = Readonly<Record<string, AssetStatus>>;
+
+/** How long the store counts as broken after a failed read. */
+const STORE_FAILED_MS = 10_000;
+
+export function storeStatus(
+  journal: { readonly broken: string | null },
+  recorder: Pick<DecisionRecorder, 'storeFailedAtMs'>,
+  decisions: Pick<DecisionLog, 'broken'>,
+): AssetStatus {
+  if (journal.broken !== null) return broken('request ids cannot be written to the journal');
+  if (performance.now() - recorder.storeFailedAtMs < STORE_FAILED_MS) {
+    return broken('score workers cannot read the store');
+  }
+  if (decisions.broken !== null) return broken('the log of decisions cannot be written');
+  return { state: 'ok', version: 'lmdb', detail: '' };
+}
+
+function broken(detail: string): AssetStatus {
+  return { state: 'broken', version: null, detail };
+}
+
+/**
+ * Returns whether the service is degraded. Locations are part of the installation, so their absence counts as well; other layers count only
+ * if they are configured and cannot run.
+ */
+export function isDegraded(states: AssetStates): boolean {
+  return states['geoip_city']?.state !== 'ok' || Object.values(states).some(({ state }) => state === 'broken');
+}
+
+/** Returns layer → name of its state. */
+export function stateNames(states: AssetStates): Readonly<Record<string, AssetStatus['state']>> {
+  return Object.fromEntries(Object.entries(states).map(([name, { state }]) => [name, state]));
+}

@@ -1,0 +1,74 @@
+import { crc32 } from 'node:zlib';
+import type { Clock } from '../kernel/clock.ts';
+import type { CustomerNumber, FingerprintHash } from '../kernel/brand.ts';
+import { decodeRecord, fingerprintOf } from '../risk/decision-record.ts';
+import { readIp } from '../risk/signals/ip.ts';
+import type { DecisionSink } from '../decide/decision-sink.ts';
+import { ANSWER_FAMILIAR, ANSWER_OBSERVED, ANSWER_SHADOW_ROUTED, ANSWER_SIGHTING } from '../frames/batch-buffer.ts';
+import type { DecisionLog } from '../history/decision-log.ts';
+import type { StoreFault, StoreWrite } from '../state/durable.ts';
+import type { Store } from '../state/open-store.ts';
+
+/**
+ * Records every decision: a row in the log, an entry in the shadow review queue, a sighting for the registry. All three are stored in
+ * memory before the response and written after it, so the decide path never waits for the disk.
+ */
+export interface DecisionWriter extends DecisionSink {
+  /** Writes everything pending; call several times a second and once at the end. Returns the store's faults. */
+  flush(): Promise<readonly StoreFault[]>;
+  /** Removes expired rows, a bounded number per call; call every second. Returns the store's faults. */
+  prune(): Promise<readonly StoreFault[]>;
+}
+
+/** Choice: maximum number of rows of a table that one maintenance step scans; the write lock is held for under a millisecond. */
+const PRUNE_ROWS = 500;
+
+export function createDecisionWriter(store: Store, decisions: DecisionLog, clock: Clock): DecisionWriter {
+  const nowSeconds = (): number => Math.floor(clock.nowMs() / 1000);
+  return {
+    decided(customer: CustomerNumber, record: Buffer, flags: number, latencyMs: number): void {
+      decisions.append(customer, record, latencyMs, (flags & ANSWER_OBSERVED) !== 0);
+      if ((flags & ANSWER_SHADOW_ROUTED) !== 0) store.shadowReviews.enqueue(customer, record);
+      if ((flags & ANSWER_SIGHTING) !== 0 && record.length > 0) {
+        const fingerprint = fingerprintOf(record);
+        if (fingerprint === null) return;
+        store.sightingQueue.noteDecision(customer, fingerprint as FingerprintHash, nowSeconds(), () => ({
+          network: networkOf(decodeRecord(record).ip),
+          isFamiliar: (flags & ANSWER_FAMILIAR) !== 0,
+        }));
+      }
+    },
+    async flush() {
+      const written = await Promise.all([
+        decisions.flush().then(() => null),
+        store.shadowReviews.flush(),
+        store.sightingQueue.flush(nowSeconds()),
+        store.outcomes?.flush(clock.nowMs()) ?? null,
+      ]);
+      return written.filter((fault) => fault !== null);
+    },
+    async prune() {
+      decisions.prune(clock.nowMs());
+      const faults: StoreFault[] = [];
+      const steps: readonly ((now: number, rowsMax: number) => Promise<StoreWrite<number>>)[] = [
+        (now, rowsMax) => store.lists.sweepExpired(now, rowsMax),
+        (now, rowsMax) => store.shadowReviews.prune(now, rowsMax),
+        (now, rowsMax) => store.labels.prune(now, rowsMax),
+        (now, rowsMax) => store.sightings.prune(now, rowsMax),
+        (now, rowsMax) => store.registry.prune(now, rowsMax),
+      ];
+      // Sequentially, so that the write lock is free in between.
+      for (const step of steps) {
+        const done = await step(nowSeconds(), PRUNE_ROWS);
+        if (done.kind === 'fault') faults.push(done);
+      }
+      return faults;
+    },
+  };
+}
+
+/** Returns part of the hash of the address's network (/24, /48), 1 to 65,535; 0 without an address. */
+function networkOf(ip: string | null): number {
+  const facts = ip === null ? null : readIp(ip);
+  return facts?.kind === 'valid' ? crc32(facts.networks.site) & 0xffff || 1 : 0;
+}

@@ -1,0 +1,46 @@
+import type { Store } from '../state/open-store.ts';
+
+/** The demo customer's key pair in full. Shown once, on the terminal of the first start, and never logged. */
+export interface DemoKeys {
+  readonly secretKey: string;
+  readonly publicKey: string;
+}
+
+/** Creates the customer `demo` with one key pair on a first start. Source: contract, 15.5. */
+export async function makeDemoCustomer(store: Store, nowMs: number): Promise<DemoKeys> {
+  const customer = await store.customers.create('demo', nowMs);
+  if (customer.kind === 'fault') throw new Error(customer.detail);
+  const pair = await store.apiKeys.createPair(customer.value.number, null, Math.floor(nowMs / 1000));
+  if (pair.kind === 'fault') throw new Error(pair.detail);
+  return { secretKey: pair.value.secret.text, publicKey: pair.value.public.text };
+}
+
+const EXAMPLE_BODY = JSON.stringify({
+  ip: '81.2.69.160',
+  user_agent:
+    'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/139.0.0.0 Safari/537.36',
+  url: 'https://shop.example/login',
+  session_token: 'my-first-session',
+  entity_keys: { email: 'anna@example.com' },
+  event_type: 'login',
+});
+
+/** Prints a command that signs a request: a signed request would expire in five minutes and work only once. */
+export function printDemoKeys(keys: DemoKeys, url: string): void {
+  process.stderr.write(
+    [
+      '',
+      'This is the first start: the customer "demo" was created. Its keys are shown only once:',
+      '',
+      `  secret key  ${keys.secretKey}`,
+      `  public key  ${keys.publicKey}`,
+      '',
+      'A first decision, in another terminal, from this folder:',
+      '',
+      `  echo '${EXAMPLE_BODY}' |`,
+      `    npm run -s gatehouse -- decide --key ${keys.secretKey} --url ${url} --file -`,
+      '',
+      '',
+    ].join('\n'),
+  );
+}

@@ -1,0 +1,73 @@
+import type { Log } from '../observe/log.ts';
+import { openAssets, type Assets } from '../assets/assets.ts';
+import { EXIT_SETTINGS, type Settings } from './settings.ts';
+import { StartFault } from './start-fault.ts';
+import type { StoreFaultCode } from '../state/durable.ts';
+import { ensureUsable } from '../state/ensure-usable.ts';
+import { deriveKey, openMasterKey, proveMasterKey, type MasterKey } from '../state/master-key.ts';
+import { openStore, type Store } from '../state/open-store.ts';
+import { makePrivateBelow } from '../state/private-files.ts';
+import { acquireServerLock, type ServerLock } from '../state/server-lock.ts';
+
+/** The contents of the folders: the data directory, locked by this server, and the files of the optional assets. */
+export interface Installation {
+  readonly isFirstStart: boolean;
+  readonly lock: ServerLock;
+  readonly layers: Assets;
+  readonly store: Store;
+  /** Returns a key for one purpose, derived from the master key. */
+  readonly keyFor: (purpose: string) => Buffer;
+}
+
+/** Only another setting or another build helps, so a supervisor must not restart the server. */
+const FAULTS_OF_OPERATOR: ReadonlySet<StoreFaultCode> = new Set(['simulated_time_mismatch', 'data_dir_newer']);
+/** Choice: the first use of the command line holds the lock for some 100 ms while it creates the store. */
+const LOCK_WAIT_MS = 2_000;
+
+/** Locks the data directory, repairs or creates the store, and loads the GeoIP files and the model. Throws a StartFault. */
+export async function openInstallation(settings: Settings, log: Log): Promise<Installation> {
+  const { dataDir } = settings;
+  const locked = await acquireServerLock(dataDir, LOCK_WAIT_MS);
+  if (locked.kind === 'fault') throw new StartFault(locked.detail);
+  makePrivateBelow(dataDir);
+  // Both take a while and are independent.
+  const [usable, layers] = await Promise.all([
+    ensureUsable({ dataDir, simulated: settings.simulatedTime, repair: true, nowMs: Date.now() }),
+    openAssets({
+      geoipDir: settings.geoipDir,
+      modelsDir: settings.modelsDir,
+      pollMs: 1_000,
+      log,
+      ...(settings.geoipPackages ? {} : { packages: [] }),
+    }),
+  ]);
+  if (usable.kind === 'fault') {
+    throw new StartFault(usable.detail, FAULTS_OF_OPERATOR.has(usable.code) ? EXIT_SETTINGS : 1);
+  }
+  for (const notice of usable.notices) {
+    if (notice.code === 'first_start' || notice.code === 'migrated') log.info(notice, 'store');
+    else log.warn(notice, 'store');
+  }
+  const opened = openStore({ dataDir, readOnly: false });
+  if (opened.kind === 'fault') throw new StartFault(opened.detail);
+  const { store } = opened;
+  const master = masterKeyOf(settings, store);
+  return {
+    isFirstStart: usable.firstStart,
+    lock: locked.lock,
+    layers,
+    store,
+    keyFor: (purpose) => deriveKey(master, purpose),
+  };
+}
+
+/** Returns the master key after verifying that it belongs to this store. */
+function masterKeyOf({ dataDir, masterKey }: Settings, store: Store): MasterKey {
+  const exitCode = masterKey === null ? 1 : EXIT_SETTINGS;
+  const master = openMasterKey(dataDir, masterKey ?? undefined);
+  if (master.kind === 'fault') throw new StartFault(master.detail, exitCode);
+  const webhookKey = deriveKey(master.key, 'webhook-secrets');
+  const unproven = proveMasterKey(dataDir, master.key, () => store.webhooks.opensWith(webhookKey));
+  if (unproven !== null) throw new StartFault(unproven.detail, exitCode);
+  return master.key;
+}

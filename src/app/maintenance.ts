@@ -1,0 +1,194 @@
+import type { Clock } from '../kernel/clock.ts';
+import type { Journal } from '../decide/journal.ts';
+import type { KeyCache } from '../auth/key-cache.ts';
+import type { DecidePipeline } from '../decide/pipeline.ts';
+import type { ReplayGuard } from '../decide/replay-guard.ts';
+import { BATCH_STUCK_MS } from '../kernel/limits.ts';
+import type { Log } from '../observe/log.ts';
+import type { DecisionWriter } from './decision-writer.ts';
+import { rotateBackups } from '../state/backup.ts';
+import type { DecisionLog } from '../history/decision-log.ts';
+import type { StoreFault } from '../state/durable.ts';
+import type { Store } from '../state/open-store.ts';
+import type { TableMaintenance } from '../velocity/table-thread.ts';
+
+/**
+ * Periodic maintenance of the server: polls keys, sweeps ids, writes pending decision records, watches its workers and its journal, makes
+ * backups.
+ */
+
+/** Choice: well within the second after which a key created by the command line must be accepted. */
+const KEYS_POLL_MS = 400;
+/** Choice: sweeps the whole replay table in 51 s. */
+const SWEEP_MS = 50;
+const WATCH_MS = 1_000;
+/** Choice: how much of the log a killed process may lose; at 40,000 decisions a second some 2 MB are pending. */
+const FLUSH_MS = 250;
+const PRUNE_MS = 1_000;
+/** Choice: removes 1,000,000 expired rows within an hour. */
+const DELIVERIES_PRUNE_ROWS = 500;
+/** Choice: how much of the velocity store a killed process may lose. */
+const SNAPSHOT_MS = 30_000;
+const BACKUP_MS = 3_600_000;
+const BACKUPS_KEPT = 3;
+
+export interface MaintenanceParts {
+  readonly store: Store;
+  readonly dataDir: string;
+  readonly replay: ReplayGuard;
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly decide: DecidePipeline;
+  readonly decisionSink: DecisionWriter;
+  readonly decisions: Pick<DecisionLog, 'broken'>;
+  readonly table: Pick<TableMaintenance, 'save'>;
+  readonly pollKeys: () => void;
+  readonly log: Log;
+}
+
+/** Starts all maintenance tasks; returns a function that stops them. */
+export function startMaintenance({
+  store,
+  dataDir,
+  replay,
+  journal,
+  clock,
+  decide,
+  decisionSink,
+  decisions,
+  table,
+  pollKeys,
+  log,
+}: MaintenanceParts): () => void {
+  const timers = [
+    setInterval(pollKeys, KEYS_POLL_MS),
+    setInterval(() => sweep(replay, journal, clock), SWEEP_MS),
+    setInterval(
+      once(() => decisionSink.flush(), log),
+      FLUSH_MS,
+    ),
+    setInterval(
+      once(() => decisionSink.prune(), log),
+      PRUNE_MS,
+    ),
+    setInterval(
+      once(() => pruneDeliveries(store), log),
+      PRUNE_MS,
+    ),
+    setInterval(snapshotSaver(table, clock, log), SNAPSHOT_MS),
+    setInterval(
+      watcher(
+        () => journal.broken,
+        'request ids cannot be written; decisions are refused',
+        'request ids are written again',
+        log,
+      ),
+      WATCH_MS,
+    ),
+    setInterval(
+      watcher(
+        () => decisions.broken,
+        'decisions cannot be logged; decisions continue',
+        'decisions are logged again',
+        log,
+      ),
+      WATCH_MS,
+    ),
+    setInterval(stuckWatcher(decide, log), WATCH_MS),
+    setInterval(() => void backUp(store, dataDir, log), BACKUP_MS),
+  ];
+  return () => {
+    for (const timer of timers) clearInterval(timer);
+  };
+}
+
+/** Loads the keys when they have changed; another process may have changed them. */
+export function keyPoller(store: Store, keyCache: KeyCache): () => void {
+  let seen = -1;
+  return () => {
+    store.resetRead();
+    const version = store.apiKeys.version();
+    if (version === seen) return;
+    seen = version;
+    keyCache.load(store.apiKeys.loadAll());
+  };
+}
+
+function sweep(replay: ReplayGuard, journal: Journal, clock: Clock): void {
+  const nowSeconds = Math.floor(clock.nowMs() / 1000);
+  replay.sweep(nowSeconds);
+  journal.prune(nowSeconds);
+  void journal.tend();
+}
+
+/** Never runs a round while the previous one is running. If the store is stuck, the process ends. */
+function once(round: () => Promise<readonly StoreFault[]>, log: Log): () => void {
+  let running = false;
+  return () => {
+    if (running) return;
+    running = true;
+    void round()
+      .then((faults) => reportFaults(faults, log))
+      .catch((error: unknown) => log.error({ err: error }, 'maintenance round failed'))
+      .finally(() => (running = false));
+  };
+}
+
+export function reportFaults(faults: readonly StoreFault[], log: Log): void {
+  for (const { code, detail } of faults) {
+    if (code !== 'store_stuck') {
+      log.error({ code, detail }, 'the store refused a write');
+      continue;
+    }
+    log.fatal('the store is stuck; exiting for a restart by the supervisor');
+    log.flush(() => process.kill(process.pid, 'SIGKILL'));
+  }
+}
+
+/** Removes expired deliveries. Their age is measured in real time, independent of the service's clock. */
+async function pruneDeliveries({ deliveries }: Store): Promise<readonly StoreFault[]> {
+  const pruned = await deliveries.prune(Date.now(), DELIVERIES_PRUNE_ROWS);
+  return pruned.kind === 'fault' ? [pruned] : [];
+}
+
+/** Logs once when snapshots fail and once when they work again. */
+function snapshotSaver(table: Pick<TableMaintenance, 'save'>, clock: Clock, log: Log): () => void {
+  let failing = false;
+  return () =>
+    void table.save(clock.nowMs()).then((saved) => {
+      if (saved.kind === 'failed' && !failing) log.error({ detail: saved.detail }, 'velocity snapshot cannot be saved');
+      if (saved.kind === 'saved' && failing) log.info('velocity snapshots are saved again');
+      failing = saved.kind === 'failed';
+    });
+}
+
+/** Logs once when something breaks and once when it has recovered. */
+function watcher(broken: () => string | null, breaks: string, heals: string, log: Log): () => void {
+  let wasBroken = false;
+  return () => {
+    const detail = broken();
+    if ((detail !== null) === wasBroken) return;
+    wasBroken = detail !== null;
+    if (detail === null) log.info(heals);
+    else log.error({ detail }, breaks);
+  };
+}
+
+/**
+ * A stuck worker cannot be terminated without risk to the process, so the process exits and its supervisor restarts it. Requires two
+ * rounds: if the whole process was suspended, the first round finds old batches, and their answers are handled before the second.
+ */
+function stuckWatcher(decide: Pick<DecidePipeline, 'oldestInFlightMs'>, log: Log): () => void {
+  let rounds = 0;
+  return () => {
+    rounds = decide.oldestInFlightMs(performance.now()) < BATCH_STUCK_MS ? 0 : rounds + 1;
+    if (rounds < 2) return;
+    log.fatal('a score worker is stuck; exiting for a restart by the supervisor');
+    log.flush(() => process.kill(process.pid, 'SIGKILL'));
+  };
+}
+
+async function backUp(store: Store, dataDir: string, log: Log): Promise<void> {
+  const result = await rotateBackups(store, dataDir, BACKUPS_KEPT, Date.now());
+  if (result.kind === 'fault') log.error({ code: result.code, detail: result.detail }, 'automatic backup failed');
+}

@@ -1,0 +1,106 @@
+import type { Handler } from '../http/exchange.ts';
+import { TrustedProxies } from '../http/trusted-proxies.ts';
+import type { ListeningAddress } from '../egress/public-address.ts';
+import { boundsWithin } from '../http/connection-room.ts';
+import { descriptorsMax } from '../http/descriptors.ts';
+import { listen } from '../http/listen.ts';
+import type { Transport, TransportOptions } from '../http/transport.ts';
+import type { Settings } from './settings.ts';
+
+/** The service's port. Opened first at a start: if that fails, the start creates and changes nothing. */
+export interface Listener {
+  readonly kind: 'open';
+  readonly transport: Transport;
+  /** Reason for the choice of the transport, if there is one. */
+  readonly transportDetail: string;
+  readonly address: ListeningAddress;
+  readonly url: string;
+  readonly trustedProxies: TrustedProxies;
+  /** Replaces the handler of all further requests. */
+  lead(onRequest: Handler, onCrash: TransportOptions['onCrash']): void;
+  /** Also listens on a free loopback port, with the same transport without TLS; null if it cannot. */
+  openBeside(onRequest: Handler): Promise<{ readonly port: number; close(): void } | null>;
+}
+
+/** `isSetting`: restarting does not help before the settings change. */
+export interface ListenerFault {
+  readonly kind: 'fault';
+  readonly detail: string;
+  readonly isSetting: boolean;
+}
+
+type ListenerSettings = Pick<
+  Settings,
+  'host' | 'port' | 'tls' | 'transport' | 'trustedProxies' | 'connectionsMax' | 'sourceConnectionsMax'
+>;
+
+/** Listens. Until `lead` is called, requests go to `onRequest`, which must respond that the service is starting. */
+export async function openListener(
+  settings: ListenerSettings,
+  onRequest: Handler,
+  onCrash: TransportOptions['onCrash'],
+): Promise<Listener | ListenerFault> {
+  const { host, port, tls } = settings;
+  const handlers = { onRequest, onCrash };
+  const trustedProxies = new TrustedProxies(settings.trustedProxies);
+  const listening = await listen(settings.transport, {
+    host,
+    port,
+    tls,
+    trustedProxies,
+    connections: boundsWithin(descriptorsMax(), settings),
+    onRequest: (head, exchange) => handlers.onRequest(head, exchange),
+    onCrash: (error, exchange) => handlers.onCrash(error, exchange),
+  });
+  if (listening.kind === 'unavailable') {
+    return { kind: 'fault', detail: `GATEHOUSE_TRANSPORT is uws, but ${listening.detail}`, isSetting: true };
+  }
+  if (listening.kind === 'refused') {
+    // Another process may end, and an address or a name may become available, for example while a machine boots.
+    return { kind: 'fault', detail: refusalText(listening.code, host, port), isSetting: false };
+  }
+  const { transport, detail: transportDetail } = listening;
+  const scheme = tls === null ? 'http' : 'https';
+  return {
+    kind: 'open',
+    transport,
+    transportDetail,
+    trustedProxies,
+    address: { host, port: transport.port },
+    url: `${scheme}://${host.includes(':') ? `[${host}]` : host}:${transport.port}`,
+    async openBeside(besideRequest) {
+      const beside = await listen(transport.name, {
+        host: '127.0.0.1',
+        port: 0,
+        tls: null,
+        trustedProxies,
+        onRequest: besideRequest,
+        onCrash,
+      });
+      return beside.kind === 'listening'
+        ? { port: beside.transport.port, close: () => beside.transport.drain() }
+        : null;
+    },
+    lead(nextRequest, nextCrash) {
+      handlers.onRequest = nextRequest;
+      handlers.onCrash = nextCrash;
+    },
+  };
+}
+
+/** Returns a message that names the setting to change. */
+function refusalText(code: string, host: string, port: number): string {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `GATEHOUSE_PORT: port ${port} of ${host} is taken by another process (${code})`;
+    case 'EACCES':
+      return `GATEHOUSE_PORT: this user may not listen on port ${port} of ${host} (${code})`;
+    case 'EADDRNOTAVAIL':
+      return `GATEHOUSE_HOST: ${host} is not an address of this machine (${code})`;
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `GATEHOUSE_HOST: the name ${host} cannot be looked up (${code})`;
+    default:
+      return `GATEHOUSE_HOST and GATEHOUSE_PORT: cannot listen on ${host}, port ${port}${code === '' ? '' : ` (${code})`}`;
+  }
+}

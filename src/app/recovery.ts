@@ -1,0 +1,110 @@
+import { join } from 'node:path';
+import { unreachable } from '../kernel/brand.ts';
+import { describeNewer, type NewerFormat } from '../kernel/formats.ts';
+import { createSimulatedClock, systemClock, type Clock } from '../kernel/clock.ts';
+import { type DueJournal, type Journal, openJournal } from '../decide/journal.ts';
+import { findNewerFile } from '../decide/journal-read.ts';
+import type { LocalReplayGuard } from '../decide/replay-guard.ts';
+import { REPLAY_KEEP_SECONDS } from '../kernel/limits.ts';
+import type { Log } from '../observe/log.ts';
+import type { Settings } from './settings.ts';
+import { createVelocityMemory, type VelocityMemory } from '../velocity/memory.ts';
+import { findNewerSnapshot, loadSnapshot } from '../velocity/snapshot.ts';
+import { openTableMaintenance, type TableMaintenance } from '../velocity/table-thread.ts';
+
+/** Recovery from `hot/` at a start: accepted request ids, and the velocity store. */
+
+/**
+ * Returns why the files of a newer build keep this one from starting; null if nothing does. Reads only. Failure direction: closed. A file
+ * that cannot be read at all is not newer; the step that reads it reports it.
+ */
+export function newerFilesFault(dataDir: string): string | null {
+  const newer =
+    unlessUnreadable(() => findNewerFile(journalFolder(dataDir))) ??
+    unlessUnreadable(() => findNewerSnapshot(velocityFolder(dataDir)));
+  return newer === null ? null : describeNewer(newer);
+}
+
+function unlessUnreadable(find: () => NewerFormat | null): NewerFormat | null {
+  try {
+    return find();
+  } catch {
+    return null;
+  }
+}
+
+function journalFolder(dataDir: string): string {
+  return join(dataDir, 'hot', 'replay');
+}
+
+function velocityFolder(dataDir: string): string {
+  return join(dataDir, 'hot', 'velocity');
+}
+
+/** Reads the journal back; the virtual clock continues where it stopped. `dueStoredUpTo` is the store's mark of stored outbox entries. */
+export function openJournalAndClock(
+  settings: Settings,
+  replay: LocalReplayGuard,
+  dueStoredUpTo: number,
+  log: Log,
+): { journal: Journal & DueJournal; clock: Clock } {
+  const folder = journalFolder(settings.dataDir);
+  const nowSeconds = settings.simulatedTime ? 0 : Math.floor(Date.now() / 1000);
+  const startedAtMs = performance.now();
+  const restorer = replay.restorer();
+  const { journal, read } = openJournal(
+    folder,
+    nowSeconds,
+    (entry) => restorer.add(entry),
+    (ids) => restorer.reserve(ids),
+    dueStoredUpTo,
+  );
+  restorer.done();
+  if (read.damagedFiles > 0) log.warn({ files: read.damagedFiles }, 'journal truncated at corrupt block');
+  if (read.entries > 0) {
+    log.info(
+      { ids: read.entries, ms: Math.round(performance.now() - startedAtMs) },
+      'request ids read from the journal',
+    );
+  }
+  if (!settings.simulatedTime) return { journal, clock: systemClock };
+  log.warn('SIMULATED TIME: the clock follows X-SVC-Ts. For demos, tests and replays only, never for real traffic.');
+  const clock = createSimulatedClock((read.newestExpirySeconds - REPLAY_KEEP_SECONDS) * 1000);
+  return { journal, clock };
+}
+
+/** Loads the velocity store from the last snapshot; events after that snapshot, at most 30 s, are lost. */
+export function openMemory(
+  settings: Settings,
+  hashKey: Uint8Array,
+  clock: Clock,
+  log: Log,
+): { memory: VelocityMemory; table: TableMaintenance } {
+  const folder = velocityFolder(settings.dataDir);
+  const memory = createVelocityMemory(settings.velocityMb * 1_048_576, hashKey);
+  const startedAtMs = performance.now();
+  const loaded = loadSnapshot(folder, memory, clock.nowMs());
+  const ms = Math.round(performance.now() - startedAtMs);
+  switch (loaded.kind) {
+    case 'absent':
+      break;
+    case 'loaded':
+      log.info(
+        { records: loaded.records, skipped: loaded.skipped, age_s: loaded.ageSeconds, ms },
+        'velocity snapshot loaded',
+      );
+      break;
+    case 'set_aside':
+      log.warn(
+        { detail: loaded.detail, file: loaded.file },
+        'velocity snapshot quarantined; starting with an empty velocity store',
+      );
+      break;
+    case 'failed':
+      log.error({ detail: loaded.detail }, 'velocity snapshot cannot be read; starting with an empty velocity store');
+      break;
+    default:
+      unreachable(loaded);
+  }
+  return { memory, table: openTableMaintenance(folder, memory) };
+}

@@ -1,0 +1,247 @@
+import { openDecisionLog } from '../history/open-decision-log.ts';
+import { problem } from '../contract/problem.ts';
+import { sendProblem } from '../http/reply.ts';
+import { versionOfInstallation } from '../kernel/programs.ts';
+import type { Clock } from '../kernel/clock.ts';
+import type { DueJournal, Journal } from '../decide/journal.ts';
+import { KeyCache } from '../auth/key-cache.ts';
+import { LocalReplayGuard } from '../decide/replay-guard.ts';
+import type { Dispatcher } from '../webhooks/dispatcher.ts';
+import { openListener, type Listener } from './open-listener.ts';
+import { CONNECTORS_WITH_BASE, openExtractions, type OpenExtractions } from './wire-extractions.ts';
+import { makeDemoCustomer, printDemoKeys } from './first-start.ts';
+import { openInstallation, type Installation } from './installation.ts';
+import { createDecisionWriter, type DecisionWriter } from './decision-writer.ts';
+import { faultsOfMachine } from './machine-check.ts';
+import { startingHandler } from '../api/starting.ts';
+import { createLog, type Log } from '../observe/log.ts';
+import { openPolicyFile, type PolicyFile } from '../assets/policy-file.ts';
+import { openScorePool, type ScorePool } from '../frames/score-pool.ts';
+import { newerFilesFault, openJournalAndClock, openMemory } from './recovery.ts';
+import { createService, type Service } from './service.ts';
+import { EXIT_SETTINGS, readSettings, type Settings } from './settings.ts';
+import { StartFault } from './start-fault.ts';
+import { stopOnSignals } from './stop-on-signals.ts';
+import type { DecisionLog } from '../history/decision-log.ts';
+import { makeFilesPrivate } from '../state/private-files.ts';
+import { keyPoller, reportFaults, startMaintenance } from './maintenance.ts';
+import type { VelocityMemory } from '../velocity/memory.ts';
+import type { TableMaintenance } from '../velocity/table-thread.ts';
+import { openDispatcher } from './wire-webhooks.ts';
+
+/** Starts all parts and runs them until a signal ends the process. Imported only by the command `serve`. */
+
+export async function serve(env: NodeJS.ProcessEnv): Promise<void> {
+  const startedAtMs = performance.now();
+  makeFilesPrivate();
+  const read = readSettings(env, CONNECTORS_WITH_BASE);
+  const faults = [...(read.kind === 'faults' ? read.faults : []), ...(await faultsOfMachine(env))];
+  if (read.kind === 'faults' || faults.length > 0) {
+    for (const fault of faults) process.stderr.write(`gatehouse: ${fault}\n`);
+    process.exitCode = EXIT_SETTINGS;
+    return;
+  }
+  const log = createLog(read.settings.logLevel);
+  for (const warning of read.warnings) log.warn(warning);
+  try {
+    const running = await start(read.settings, log);
+    log.info({ ...running.summary, start_ms: Math.round(performance.now() - startedAtMs) }, 'serving');
+    log.flush();
+    stopOnSignals(running, log);
+  } catch (error) {
+    const exitCode = error instanceof StartFault ? error.exitCode : 1;
+    process.stderr.write(`gatehouse: ${error instanceof Error ? error.message : String(error)}\n`);
+    // Threads may hold LMDB open, so the process exits explicitly.
+    log.flush(() => process.exit(exitCode));
+  }
+}
+
+/** The results of the steps of a start, each built from the earlier ones. */
+interface Parts {
+  readonly settings: Settings;
+  readonly log: Log;
+  readonly listener: Listener;
+  readonly installation: Installation;
+  readonly recovered: Recovered;
+  readonly senders: Senders;
+  readonly pool: ScorePool;
+  readonly service: Service;
+}
+
+interface Running {
+  readonly summary: Readonly<Record<string, unknown>>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Opens the port first: if that fails, the start creates and changes nothing. Until all parts are up, requests get the response that the
+ * service is starting.
+ */
+async function start(settings: Settings, log: Log): Promise<Running> {
+  const version = versionOfInstallation();
+  const listener = await takePort(settings, version, log);
+  const newer = newerFilesFault(settings.dataDir);
+  if (newer !== null) throw new StartFault(newer, EXIT_SETTINGS);
+  const installation = await openInstallation(settings, log);
+  if (installation.isFirstStart) {
+    // Printed before anything else can fail: the keys cannot be shown again.
+    printDemoKeys(await makeDemoCustomer(installation.store, Date.now()), listener.url);
+  }
+  const recovered = await recover(settings, installation, log);
+  const senders = openSenders(settings, installation, recovered, log);
+  const pool = await startThreads(settings, installation, recovered, senders, log);
+  const service = createService({ settings, installation, ...recovered, ...senders, pool, listener, version, log });
+  await senders.dispatcher.listens([listener.address]);
+  senders.extractions.listens([listener.address]);
+  listener.lead(service.onRequest, service.onCrash);
+  return run({ settings, log, listener, installation, recovered, senders, pool, service });
+}
+
+async function takePort(settings: Settings, version: string, log: Log): Promise<Listener> {
+  const listener = await openListener(settings, startingHandler(version), (error, exchange) => {
+    log.error({ err: error }, 'a request failed while the service started');
+    sendProblem(exchange, problem('internal_error', 'The request failed.'), { close: true });
+  });
+  if (listener.kind === 'fault') throw new StartFault(listener.detail, listener.isSetting ? EXIT_SETTINGS : 1);
+  if (listener.transport.name === 'node' && settings.transport === 'auto') {
+    log.warn(
+      { detail: listener.transportDetail },
+      'serving with node:http, which handles about two thirds of the load',
+    );
+  }
+  return listener;
+}
+
+/** State of the last run, restored into memory. */
+interface Recovered {
+  readonly replay: LocalReplayGuard;
+  readonly journal: Journal & DueJournal;
+  readonly clock: Clock;
+  readonly keyCache: KeyCache;
+  readonly pollKeys: () => void;
+  readonly policyFile: PolicyFile;
+  readonly memory: VelocityMemory;
+  readonly table: TableMaintenance;
+  readonly decisions: DecisionLog;
+  readonly decisionSink: DecisionWriter;
+}
+
+async function recover(settings: Settings, { store, keyFor }: Installation, log: Log): Promise<Recovered> {
+  const replay = new LocalReplayGuard(settings.replayIds, keyFor('replay-hash'));
+  const { journal, clock } = openJournalAndClock(settings, replay, store.deliveries.storedUpToSequence(), log);
+  const revoked = await store.apiKeys.reconcileRevocations();
+  if (revoked.kind === 'fault') throw new StartFault(revoked.detail);
+  if (revoked.value > 0) log.warn({ keys: revoked.value }, 'keys of a restored store were revoked again');
+  const keyCache = new KeyCache();
+  const pollKeys = keyPoller(store, keyCache);
+  pollKeys();
+  const policies = await openPolicyFile({
+    file: settings.policyFile,
+    pollMs: 1_000,
+    log,
+    customerNumberOf: (id) => store.customers.findById(id)?.number ?? null,
+  });
+  if (policies.kind === 'faults') throw new StartFault(policies.faults.join('\ngatehouse: '), EXIT_SETTINGS);
+  const { policyFile } = policies;
+  const { memory, table } = openMemory(settings, keyFor('velocity-hash'), clock, log);
+  const decisions = openDecisionLog(store);
+  const decisionSink = createDecisionWriter(store, decisions, clock);
+  return { replay, journal, clock, keyCache, pollKeys, policyFile, memory, table, decisions, decisionSink };
+}
+
+/** The parts that send deliveries and that run extraction jobs. Their threads start with their first work. */
+interface Senders {
+  readonly dispatcher: Dispatcher;
+  readonly extractions: OpenExtractions;
+}
+
+function openSenders(settings: Settings, { store, keyFor }: Installation, { journal }: Recovered, log: Log): Senders {
+  const extractions = openExtractions({ store, settings, key: keyFor('extraction-secrets'), log });
+  const dispatcher = openDispatcher({
+    store,
+    key: keyFor('webhook-secrets'),
+    journal,
+    extractionEndpoint: (id) => extractions.endpointOf(id),
+    egressAllow: settings.egressAllow,
+    log,
+  });
+  return { dispatcher, extractions };
+}
+
+/** Starts the deciding threads, and at the same time those with pending work. */
+async function startThreads(
+  settings: Settings,
+  { layers }: Installation,
+  { policyFile, memory }: Recovered,
+  { dispatcher, extractions }: Senders,
+  log: Log,
+): Promise<ScorePool> {
+  const [pool] = await Promise.all([
+    openScorePool(
+      settings.workers,
+      { dataDir: settings.dataDir, layers: layers.initial(), policies: policyFile.initial(), velocity: memory },
+      {
+        onError: (error) => log.error({ err: error }, 'a score worker failed'),
+        onWorkerEnded: (threadId) => layers.forgetWorker(threadId),
+      },
+    ),
+    dispatcher.start().then(() => extractions.start(dispatcher)),
+  ]);
+  return pool;
+}
+
+/** Warms up in the background; `/readyz` reports `starting` until it is done. */
+function warm({ settings, recovered, service, log }: Parts): void {
+  const touched = recovered.table.touch();
+  if (!settings.warmUp) return;
+  void Promise.all([service.warmUp(), touched]).then(([warmed]) => log.info(warmed, 'ready'));
+}
+
+function run(parts: Parts): Running {
+  const { settings, log, listener, installation, recovered, service } = parts;
+  warm(parts);
+  const stopMaintenance = startMaintenance({
+    ...recovered,
+    store: installation.store,
+    dataDir: settings.dataDir,
+    decide: service.decide,
+    log,
+  });
+  return {
+    summary: {
+      url: listener.url,
+      transport: listener.transport.name,
+      workers: settings.workers,
+      simulated_time: settings.simulatedTime,
+      ...service.summary(),
+    },
+    async stop() {
+      service.stopping();
+      stopMaintenance();
+      await stop(parts);
+    },
+  };
+}
+
+/** Stops the parts in order: from the port inwards, the store last. */
+async function stop({ log, listener, installation, recovered, senders, pool, service }: Parts): Promise<void> {
+  const { decisionSink, journal, table, clock, policyFile } = recovered;
+  listener.transport.drain();
+  await service.decide.drain();
+  // Calls that wait for a webhook test get its result from the dispatcher, at the latest after the grace period. Calls that wait for a job
+  // get its present state.
+  await Promise.all([senders.dispatcher.stop(), senders.extractions.stop(), service.endpoint.drain()]);
+  reportFaults(await decisionSink.flush(), log);
+  // Gives responses that were just written time to leave the socket.
+  await new Promise((done) => setTimeout(done, 100));
+  journal.close();
+  await pool.close();
+  await service.close();
+  const saved = await table.save(clock.nowMs());
+  await table.close();
+  if (saved.kind === 'failed') log.error({ detail: saved.detail }, 'velocity snapshot could not be saved');
+  await installation.layers.close();
+  await policyFile.close();
+  await installation.store.close();
+  await installation.lock.release();
+}

@@ -1,0 +1,35 @@
+import type { Clock } from '../kernel/clock.ts';
+import type { KeyCache } from '../auth/key-cache.ts';
+import type { Journal } from '../decide/journal.ts';
+import type { LocalReplayGuard } from '../decide/replay-guard.ts';
+import type { ScorePool } from '../frames/score-pool.ts';
+import type { PolicyFile } from '../assets/policy-file.ts';
+import type { DecisionLog } from '../history/decision-log.ts';
+import type { Log } from '../observe/log.ts';
+import type { VelocityMemory } from '../velocity/memory.ts';
+import type { Dispatcher } from '../webhooks/dispatcher.ts';
+import type { DecisionWriter } from './decision-writer.ts';
+import type { Installation } from './installation.ts';
+import type { Listener } from './open-listener.ts';
+import type { Settings } from './settings.ts';
+import type { OpenExtractions } from './wire-extractions.ts';
+
+/** What a start has opened when it wires the request handlers. */
+export interface ServiceParts {
+  readonly settings: Settings;
+  readonly installation: Installation;
+  readonly listener: Listener;
+  readonly replay: LocalReplayGuard;
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly keyCache: KeyCache;
+  readonly policyFile: PolicyFile;
+  readonly memory: VelocityMemory;
+  readonly decisions: DecisionLog;
+  readonly decisionSink: DecisionWriter;
+  readonly dispatcher: Dispatcher;
+  readonly extractions: OpenExtractions;
+  readonly pool: ScorePool;
+  readonly version: string;
+  readonly log: Log;
+}

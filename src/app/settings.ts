@@ -1,0 +1,227 @@
+import { parseUrl } from '../kernel/parse-url.ts';
+import { availableParallelism } from 'node:os';
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+import * as z from 'zod';
+import { parseEgressAllow } from '../egress/allow-list.ts';
+import { CONNECTIONS_DEFAULT, REPLAY_IDS_DEFAULT, SOURCE_CONNECTIONS_DEFAULT } from '../kernel/limits.ts';
+
+/** All settings, read once from the environment. Source: contract, 15.1. */
+export interface Settings {
+  readonly host: string;
+  readonly port: number;
+  readonly dataDir: string;
+  readonly modelsDir: string;
+  readonly geoipDir: string;
+  /** Whether slots without a file in the folder use the installed packages. */
+  readonly geoipPackages: boolean;
+  /** null if none is configured: the default policy applies. */
+  readonly policyFile: string | null;
+  /** Memory of the velocity store, MiB. */
+  readonly velocityMb: number;
+  readonly masterKey: string | null;
+  /** Networks that webhooks and extractions may reach although they are not public, canonical. */
+  readonly egressAllow: readonly string[];
+  /** Proxies whose X-Forwarded-For is trusted, canonical. */
+  readonly trustedProxies: readonly string[];
+  /** Open connections in all, and of one source address. Lowered to what the limit of open files allows. */
+  readonly connectionsMax: number;
+  readonly sourceConnectionsMax: number;
+  /** Minimum time between the starts of two requests to one registrable domain, for all extractions together. */
+  readonly extractHostGapMs: number;
+  /** Concurrent requests to one registrable domain. */
+  readonly extractHostConcurrency: number;
+  /** Maximum number of records of a job that collects all. */
+  readonly extractRecordsMax: number;
+  /** Maximum duration of a job in hours. */
+  readonly extractHoursMax: number;
+  /** Concurrent jobs of one customer; further ones wait. */
+  readonly extractJobsPerCustomer: number;
+  /** Connector → alternative base address of its source, without a trailing slash. */
+  readonly connectorBases: Readonly<Record<string, string>>;
+  readonly logLevel: LogLevel;
+  readonly replayIds: number;
+  readonly workers: number;
+  readonly metricsToken: string | null;
+  readonly transport: 'auto' | 'uws' | 'node';
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
+  readonly simulatedTime: boolean;
+  /** Whether /readyz waits for the warm-up of the decide path. */
+  readonly warmUp: boolean;
+}
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** Exit code for wrong settings: EX_CONFIG. */
+export const EXIT_SETTINGS = 78;
+
+export type ReadSettings =
+  | { readonly kind: 'settings'; readonly settings: Settings; readonly warnings: readonly string[] }
+  /** One line per fault, each naming its setting. */
+  | { readonly kind: 'faults'; readonly faults: readonly string[] };
+
+const whole = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d{1,12}$/, `must be a whole number from ${min} to ${max}`)
+    .transform(Number)
+    .refine((n) => n >= min && n <= max, `must be a whole number from ${min} to ${max}`);
+const text = z.string().min(1, 'must not be empty');
+const masterKey = z
+  .string()
+  .regex(/^([0-9a-fA-F]{64}|[A-Za-z0-9+/_-]{43}=?)$/, 'must be 32 bytes, as 64 hex digits or as base64');
+const networks = z.string().transform((value, context): readonly string[] => {
+  const read = parseEgressAllow(value);
+  if (read.kind === 'ok') return read.cidrs;
+  context.addIssue({
+    code: 'custom',
+    message: `must be networks like 10.0.0.0/8, separated by commas: ${read.detail}`,
+  });
+  return z.NEVER;
+});
+const secret = z.string().min(16, 'must have at least 16 characters');
+
+/** Choice: more score workers than this only wait for the single main thread. */
+const WORKERS_MAX = 64;
+/** Choice: an extraction slower than a page a minute makes no sense. */
+const HOST_GAP_MS_MAX = 60_000;
+/** Choice: the number of connections that the SSRF-guarded client opens to one origin. */
+const HOST_CONCURRENCY_MAX = 64;
+
+/** Choice: Linux allows a process about a million open files at most. */
+const CONNECTIONS_MAX = 1_000_000;
+
+/** Source: contract, 11.2: no operator's bound is above these. */
+const EXTRACT_RECORDS_MAX = 1_000_000;
+const EXTRACT_HOURS_MAX = 24;
+/** Choice: half of the concurrent jobs, so that one customer never has all of them. */
+const EXTRACT_JOBS_MAX = 100;
+
+const SCHEMA = z.object({
+  GATEHOUSE_HOST: text.default('127.0.0.1'),
+  GATEHOUSE_PORT: whole(0, 65_535).default(8080),
+  GATEHOUSE_DATA_DIR: text.default('./data'),
+  GATEHOUSE_MODELS_DIR: text.default('./models'),
+  GATEHOUSE_GEOIP_DIR: text.optional(),
+  GATEHOUSE_GEOIP_PACKAGES: z.enum(['0', '1'], 'must be 0 or 1').default('1'),
+  GATEHOUSE_POLICY_FILE: text.optional(),
+  GATEHOUSE_VELOCITY_MB: whole(16, 8_192).default(256),
+  GATEHOUSE_MASTER_KEY: masterKey.optional(),
+  GATEHOUSE_EGRESS_ALLOW: networks.optional(),
+  GATEHOUSE_TRUSTED_PROXIES: networks.optional(),
+  GATEHOUSE_CONNECTIONS: whole(16, CONNECTIONS_MAX).default(CONNECTIONS_DEFAULT),
+  GATEHOUSE_CONNECTIONS_PER_SOURCE: whole(1, CONNECTIONS_MAX).default(SOURCE_CONNECTIONS_DEFAULT),
+  GATEHOUSE_EXTRACT_HOST_GAP_MS: whole(0, HOST_GAP_MS_MAX).default(250),
+  GATEHOUSE_EXTRACT_HOST_CONCURRENCY: whole(1, HOST_CONCURRENCY_MAX).default(2),
+  GATEHOUSE_EXTRACT_RECORDS_MAX: whole(1, EXTRACT_RECORDS_MAX).default(EXTRACT_RECORDS_MAX),
+  GATEHOUSE_EXTRACT_HOURS_MAX: whole(1, EXTRACT_HOURS_MAX).default(EXTRACT_HOURS_MAX),
+  GATEHOUSE_EXTRACT_JOBS_PER_CUSTOMER: whole(1, EXTRACT_JOBS_MAX).default(10),
+  GATEHOUSE_LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
+  GATEHOUSE_REPLAY_IDS: whole(1_024, 268_435_456).default(REPLAY_IDS_DEFAULT),
+  GATEHOUSE_WORKERS: whole(1, WORKERS_MAX).optional(),
+  GATEHOUSE_METRICS_TOKEN: secret.optional(),
+  GATEHOUSE_TRANSPORT: z.enum(['auto', 'uws', 'node'], 'must be auto, uws or node').default('auto'),
+  GATEHOUSE_TLS_CERT: text.optional(),
+  GATEHOUSE_TLS_KEY: text.optional(),
+  GATEHOUSE_SIMULATED_TIME: z.enum(['0', '1'], 'must be 0 or 1').default('0'),
+  GATEHOUSE_WARM_UP: z.enum(['0', '1'], 'must be 0 or 1').default('1'),
+});
+
+/**
+ * Settings of the contract that would change decisions and are not implemented yet: silently ignoring one would be misleading.
+ * Source: contract, 20.5.
+ */
+const REFUSED = ['GATEHOUSE_CLUSTER_URL'];
+
+/**
+ * Reads all settings and reports all faults at once. An empty value counts as absent. `connectorsWithBase`: ids of the connectors that can
+ * be read through another address; each has a setting named after its id in capitals, for example `GATEHOUSE_CONNECTOR_BASE_GITHUB`.
+ */
+export function readSettings(env: NodeJS.ProcessEnv, connectorsWithBase: readonly string[]): ReadSettings {
+  const baseSettings = new Map(connectorsWithBase.map((id) => [`GATEHOUSE_CONNECTOR_BASE_${id.toUpperCase()}`, id]));
+  const given = Object.fromEntries(
+    Object.entries(env).filter(([name, value]) => name.startsWith('GATEHOUSE_') && value !== ''),
+  );
+  const faults: string[] = [];
+  const warnings: string[] = [];
+  const parsed = SCHEMA.safeParse(given);
+  if (!parsed.success) {
+    for (const issue of parsed.error.issues) faults.push(`${issue.path.join('.')} ${issue.message}`);
+  }
+  for (const name of Object.keys(given)) {
+    if (Object.hasOwn(SCHEMA.shape, name) || baseSettings.has(name)) continue;
+    if (REFUSED.includes(name)) faults.push(`${name} is not supported by this version`);
+    // Not a fault: an orchestrator sets its own names with this prefix if the service is called gatehouse.
+    else warnings.push(`${name} is not a setting`);
+  }
+  const connectorBases: Record<string, string> = {};
+  for (const [name, value] of Object.entries(given)) {
+    const connector = baseSettings.get(name);
+    if (connector === undefined) continue;
+    const base = baseAddress(value);
+    if (base === null) faults.push(`${name} must be an http or https URL without query, user name and password`);
+    else connectorBases[connector] = base;
+  }
+  const certFile = given['GATEHOUSE_TLS_CERT'];
+  const keyFile = given['GATEHOUSE_TLS_KEY'];
+  if ((certFile === undefined) !== (keyFile === undefined)) {
+    faults.push('GATEHOUSE_TLS_CERT and GATEHOUSE_TLS_KEY must be given together');
+  }
+  const host = given['GATEHOUSE_HOST'] ?? '127.0.0.1';
+  if (given['GATEHOUSE_SIMULATED_TIME'] === '1' && !isLoopback(host)) {
+    faults.push('GATEHOUSE_SIMULATED_TIME is only allowed with a loopback address in GATEHOUSE_HOST');
+  }
+  if (!parsed.success || faults.length > 0) return { kind: 'faults', faults };
+  return { kind: 'settings', settings: { ...toSettings(parsed.data), connectorBases }, warnings };
+}
+
+function toSettings(values: z.infer<typeof SCHEMA>): Omit<Settings, 'connectorBases'> {
+  const dataDir = resolve(values.GATEHOUSE_DATA_DIR);
+  const { GATEHOUSE_TLS_CERT: certFile, GATEHOUSE_TLS_KEY: keyFile } = values;
+  return {
+    host: values.GATEHOUSE_HOST,
+    port: values.GATEHOUSE_PORT,
+    dataDir,
+    modelsDir: resolve(values.GATEHOUSE_MODELS_DIR),
+    geoipDir:
+      values.GATEHOUSE_GEOIP_DIR === undefined ? resolve(dataDir, 'geoip') : resolve(values.GATEHOUSE_GEOIP_DIR),
+    geoipPackages: values.GATEHOUSE_GEOIP_PACKAGES === '1',
+    policyFile: values.GATEHOUSE_POLICY_FILE === undefined ? null : resolve(values.GATEHOUSE_POLICY_FILE),
+    velocityMb: values.GATEHOUSE_VELOCITY_MB,
+    masterKey: values.GATEHOUSE_MASTER_KEY ?? null,
+    egressAllow: values.GATEHOUSE_EGRESS_ALLOW ?? [],
+    trustedProxies: values.GATEHOUSE_TRUSTED_PROXIES ?? [],
+    connectionsMax: values.GATEHOUSE_CONNECTIONS,
+    sourceConnectionsMax: values.GATEHOUSE_CONNECTIONS_PER_SOURCE,
+    extractHostGapMs: values.GATEHOUSE_EXTRACT_HOST_GAP_MS,
+    extractHostConcurrency: values.GATEHOUSE_EXTRACT_HOST_CONCURRENCY,
+    extractRecordsMax: values.GATEHOUSE_EXTRACT_RECORDS_MAX,
+    extractHoursMax: values.GATEHOUSE_EXTRACT_HOURS_MAX,
+    extractJobsPerCustomer: values.GATEHOUSE_EXTRACT_JOBS_PER_CUSTOMER,
+    logLevel: values.GATEHOUSE_LOG_LEVEL,
+    replayIds: values.GATEHOUSE_REPLAY_IDS,
+    workers: values.GATEHOUSE_WORKERS ?? Math.max(1, availableParallelism() - 1),
+    metricsToken: values.GATEHOUSE_METRICS_TOKEN ?? null,
+    transport: values.GATEHOUSE_TRANSPORT,
+    tls:
+      certFile !== undefined && keyFile !== undefined
+        ? { certFile: resolve(certFile), keyFile: resolve(keyFile) }
+        : null,
+    simulatedTime: values.GATEHOUSE_SIMULATED_TIME === '1',
+    warmUp: values.GATEHOUSE_WARM_UP === '1',
+  };
+}
+
+function baseAddress(value: string | undefined): string | null {
+  const url = value === undefined ? null : parseUrl(value);
+  if (url === null) return null;
+  const { protocol, username, password, search, hash, href } = url;
+  if (!/^https?:$/.test(protocol) || `${username}${password}${search}${hash}` !== '') return null;
+  return href.replace(/\/+$/, '');
+}
+
+export function isLoopback(host: string): boolean {
+  if (host === 'localhost' || host === '::1') return true;
+  return isIP(host) === 4 && host.startsWith('127.');
+}

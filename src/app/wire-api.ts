@@ -1,0 +1,68 @@
+import { BodyPool } from '../api/kit/body-pool.ts';
+import { createEndpointFactory, type EndpointFactory } from '../api/kit/endpoint-factory.ts';
+import { Cursors } from '../api/kit/paging.ts';
+import { createRemoteBodies } from '../api/kit/remote-bodies.ts';
+import { managementHandlers } from '../api/resource-handlers.ts';
+import type { SecretHandlers } from '../http/handlers.ts';
+import { sightingsTaken } from '../risk/registry/sighting-conditions.ts';
+import { FingerprintLookup } from '../velocity/fingerprint-lookup.ts';
+import { LocalVelocity } from '../velocity/local-velocity.ts';
+import type { ServiceParts } from './service-parts.ts';
+import type { DecideRole } from './wire-decide.ts';
+import { extractHandlers } from './wire-extractions.ts';
+import { webhookParts } from './wire-webhooks.ts';
+
+/** The role `api`: all endpoints for customers except decide. They give way to decisions. */
+export interface ApiRole {
+  readonly endpoint: EndpointFactory;
+  readonly handlers: SecretHandlers;
+  /** Ends the thread that parses large bodies. */
+  close(): Promise<void>;
+}
+
+export function wireApi(
+  parts: ServiceParts,
+  { decide, rates }: DecideRole,
+  onRefused: (code: string) => void,
+): ApiRole {
+  const { settings, clock, keyCache, replay, journal, log, listener } = parts;
+  const { store } = parts.installation;
+  const bodyPool = new BodyPool({ egressAllow: settings.egressAllow, recordsMax: settings.extractRecordsMax });
+  const listening = [listener.address];
+  store.turns.giveWayTo(() => decide.load(performance.now()));
+  const endpoint = createEndpointFactory({
+    clock,
+    keyCache,
+    rates,
+    replay,
+    journal,
+    log,
+    resetRead: () => store.resetRead(),
+    onRefused,
+    turns: store.turns,
+    bodies: createRemoteBodies((reader, body, nowMs) => bodyPool.run({ reader, body, nowMs, listening })),
+  });
+  return { endpoint, handlers: customerHandlers(parts, endpoint), close: () => bodyPool.close() };
+}
+
+function customerHandlers(parts: ServiceParts, endpoint: EndpointFactory): SecretHandlers {
+  const { settings, installation, memory, decisions, dispatcher, extractions } = parts;
+  const { store, keyFor } = installation;
+  const { egressAllow } = settings;
+  const cursors = new Cursors(keyFor('cursor'));
+  const fingerprints = new FingerprintLookup(memory);
+  store.sightings.takeOnly(sightingsTaken(fingerprints));
+  return {
+    ...managementHandlers({
+      endpoint,
+      cursors,
+      store,
+      decisions,
+      // Uses the same shared memory as the score workers, so changes are visible at once.
+      memory: new LocalVelocity(parts.memory),
+      fingerprints,
+      webhooks: webhookParts({ store, key: keyFor('webhook-secrets'), dispatcher, egressAllow }),
+    }),
+    ...extractHandlers(endpoint, { extractions, cursors, egressAllow }),
+  };
+}

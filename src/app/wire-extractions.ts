@@ -1,0 +1,91 @@
+import type { ListeningAddress } from '../egress/public-address.ts';
+import { CONNECTORS } from '../extract/connectors/connector-table.ts';
+import { createExtractions, type Extractions } from '../extract/create-extractions.ts';
+import { extractionHandlers } from '../api/extractions/extraction-handlers.ts';
+import type { SchedulerBounds } from '../extract/scheduler.ts';
+import { EXTRACT_USER_AGENT } from '../kernel/limits.ts';
+import type { EndpointFactory } from '../api/kit/endpoint-factory.ts';
+import type { Cursors } from '../api/kit/paging.ts';
+import type { Log } from '../observe/log.ts';
+import { openExtractPool } from '../extract/extract-pool.ts';
+import type { Settings } from './settings.ts';
+import type { Store } from '../state/open-store.ts';
+import { createTargetCheck } from './target-check.ts';
+import { reportFaults } from './maintenance.ts';
+
+export { CONNECTORS_WITH_BASE } from '../extract/connectors/connector-table.ts';
+
+/** Wires extraction: the store's tables, the workers that fetch, and the API's operations on both. */
+
+/** Choice: one thread parses some 2,000 small pages a second, and the rate limiter of one domain allows 4. */
+const EXTRACT_WORKERS = 1;
+
+export interface ExtractionWiring {
+  readonly store: Store;
+  readonly settings: Settings;
+  /** Encrypts sessions and the secrets of destinations. */
+  readonly key: Uint8Array;
+  readonly log: Log;
+}
+
+const HOUR_MS = 3_600_000;
+
+/** Returns the operator's limits of running jobs. */
+export function jobBoundsOf(
+  settings: Pick<Settings, 'extractHoursMax' | 'extractJobsPerCustomer'>,
+): Pick<SchedulerBounds, 'jobMsMax' | 'runningPerCustomerMax'> {
+  return {
+    jobMsMax: settings.extractHoursMax * HOUR_MS,
+    runningPerCustomerMax: settings.extractJobsPerCustomer,
+  };
+}
+
+export interface OpenExtractions extends Extractions {
+  /** Addresses on which this service listens; empty before it does. */
+  listening(): readonly ListeningAddress[];
+  /** Settings that requests are checked against. */
+  readonly settings: Pick<Settings, 'connectorBases' | 'extractRecordsMax'>;
+}
+
+export function openExtractions({ store, settings, key, log }: ExtractionWiring): OpenExtractions {
+  if (store.extract === null) throw new Error('extraction needs the store open for writing');
+  store.extract.extractions.boundRecords(settings.extractRecordsMax);
+  const extractions = createExtractions({
+    store: store.extract,
+    dataDir: settings.dataDir,
+    sealing: key,
+    workers: EXTRACT_WORKERS,
+    worker: { egressAllow: settings.egressAllow, userAgent: EXTRACT_USER_AGENT, bases: settings.connectorBases },
+    connectors: CONNECTORS,
+    polite: { gapMs: settings.extractHostGapMs, concurrency: settings.extractHostConcurrency },
+    bounds: jobBoundsOf(settings),
+    log,
+    openPool: openExtractPool,
+    onStoreFaults: (faults) => reportFaults(faults, log),
+  });
+  let listening: readonly ListeningAddress[] = [];
+  return {
+    ...extractions,
+    settings,
+    listening: () => listening,
+    listens(addresses) {
+      listening = addresses;
+      extractions.listens(addresses);
+    },
+  };
+}
+
+export function extractHandlers(
+  endpoint: EndpointFactory,
+  parts: { readonly extractions: OpenExtractions; readonly cursors: Cursors; readonly egressAllow: readonly string[] },
+): ReturnType<typeof extractionHandlers> {
+  const { extractions, cursors, egressAllow } = parts;
+  return extractionHandlers(endpoint, {
+    control: extractions.control,
+    connectors: CONNECTORS,
+    cursors,
+    checkTarget: createTargetCheck(egressAllow, () => extractions.listening()),
+    recordsMax: extractions.settings.extractRecordsMax,
+    bases: extractions.settings.connectorBases,
+  });
+}

@@ -1,0 +1,86 @@
+import { Control } from '../webhooks/webhook-control.ts';
+import { Dispatcher, type DispatcherParts } from '../webhooks/dispatcher.ts';
+import type { WebhookManagementParts } from '../api/resource-handlers.ts';
+import { openDeliverPool } from '../webhooks/deliver-pool.ts';
+import type { Store } from '../state/open-store.ts';
+import { createTargetCheck } from './target-check.ts';
+import { reportFaults } from './maintenance.ts';
+
+/** Wires webhooks: the store's tables, the worker that sends, and the API's operations on both. */
+
+interface WebhookWiring {
+  readonly store: Store;
+  /** Encrypts the secrets. */
+  readonly key: Uint8Array;
+  readonly egressAllow: readonly string[];
+}
+
+/** Deliveries and their health use real time, even if the service uses the virtual clock. */
+const nowMs = (): number => Date.now();
+
+export function openDispatcher(
+  parts: WebhookWiring & Pick<DispatcherParts, 'journal' | 'extractionEndpoint' | 'log'>,
+): Dispatcher {
+  const { store, key, journal, egressAllow, log } = parts;
+  const { webhooks, deliveries } = store;
+  return new Dispatcher({
+    webhooks: {
+      loadAll: () => webhooks.loadAll(),
+      secretsOf(webhook) {
+        const secrets = webhooks.secretsOf(key, webhook);
+        // A webhook that was just removed has no secret either.
+        if (secrets === null && webhooks.find(webhook.customer, webhook.id) !== null) {
+          const { id, customer } = webhook;
+          log.error({ webhook: id, customer }, "a webhook's secret cannot be read; its deliveries stay pending");
+        }
+        return secrets;
+      },
+      healthChanged: (changed) => webhooks.healthChanged(changed),
+    },
+    deliveries,
+    extractionEndpoint: (id) => parts.extractionEndpoint(id),
+    journal,
+    egressAllow,
+    log,
+    nowMs,
+    openPool: openDeliverPool,
+    onStoreFaults: (faults) => reportFaults(faults, log),
+  });
+}
+
+/** Returns the parts needed by the endpoints of webhooks and deliveries. Health is taken from memory, which is newer than the store. */
+export function webhookParts(parts: WebhookWiring & { readonly dispatcher: Dispatcher }): WebhookManagementParts {
+  const { store, key, egressAllow, dispatcher } = parts;
+  const { webhooks, deliveries } = store;
+  const newest: typeof dispatcher.newest = (webhook) => dispatcher.newest(webhook);
+  return {
+    webhooks: {
+      find(customer, id) {
+        const found = webhooks.find(customer, id);
+        return found === null ? null : newest(found);
+      },
+      page(customer, query) {
+        const { rows, next } = webhooks.page(customer, query);
+        return { rows: rows.map(newest), next };
+      },
+      secretsOf: (webhook) => webhooks.secretsOf(key, webhook),
+    },
+    deliveries: {
+      settled: () => dispatcher.settled(),
+      find: (customer, id) => deliveries.find(customer, id),
+      page: (customer, query) => deliveries.page(customer, query),
+    },
+    control: new Control({
+      dispatcher,
+      webhooks: {
+        create: (webhook, secret) => webhooks.create(key, webhook, secret),
+        remove: (customer, id) => webhooks.remove(customer, id),
+        change: (customer, id, change) => webhooks.change(customer, id, change),
+        rotate: (customer, id, change) => webhooks.rotate(key, customer, id, change),
+      },
+      deliveries,
+      nowMs,
+    }),
+    checkTarget: createTargetCheck(egressAllow, () => dispatcher.listening),
+  };
+}

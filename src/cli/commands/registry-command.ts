@@ -1,0 +1,162 @@
+import { stat } from 'node:fs/promises';
+import { Option } from 'commander';
+import type { FingerprintHash } from '../../kernel/brand.ts';
+import { effectiveEntry, promotedRisk, type SeenBy } from '../../risk/registry/consensus.ts';
+import { messageOf } from '../../state/durable.ts';
+import type { Store } from '../../state/open-store.ts';
+import type { RegistryEntry } from '../../state/registry-table.ts';
+import type { Cli } from '../context.ts';
+import type { Io } from '../io.ts';
+import { failure, failureOf, ok, type Outcome } from '../command-outcome.ts';
+import { createProgress } from '../progress.ts';
+import { readRows, type RowFormat } from '../registry-rows.ts';
+import { tableText, timeText } from '../text-table.ts';
+import { withStore } from '../with-store.ts';
+
+/** Measured: a write of this size holds the store's write lock for some 20 ms, which a server alongside it does not notice. */
+const ROWS_PER_WRITE = 5_000;
+/** Choice: enough to recognise the kind of fault. */
+const FAULTS_SHOWN_MAX = 10;
+const HASH_FORM = /^[0-9a-fA-F]{64}$/;
+
+export function addRegistry(cli: Cli): void {
+  const registry = cli.program.command('registry').description('the shared registry of fingerprints');
+
+  registry
+    .command('import <file>')
+    .description('import entries from a file, replacing earlier imports of the same fingerprints')
+    .addOption(new Option('--format <format>', 'format of the file (default: by its name)').choices(['ndjson', 'csv']))
+    .action((file: string, options: { readonly format?: RowFormat }) =>
+      cli.run(async () => {
+        const format = options.format ?? (/\.csv$/i.test(file) ? 'csv' : 'ndjson');
+        return withStore(cli.globals().dataDir, (store) => importFile(store, file, format, cli.io));
+      }),
+    );
+
+  registry
+    .command('show <hash>')
+    .description("show a fingerprint's entry: its current risk and its origin")
+    .action((hash: string) => cli.run(async () => forHash(cli, hash, showEntry)));
+
+  registry
+    .command('remove <hash>')
+    .description("remove a fingerprint's entry and all sightings of it")
+    .action((hash: string) => cli.run(async () => forHash(cli, hash, removeEntry)));
+}
+
+async function forHash(
+  cli: Cli,
+  hash: string,
+  work: (store: Store, hash: FingerprintHash) => Promise<Outcome> | Outcome,
+): Promise<Outcome> {
+  if (!HASH_FORM.test(hash)) return failure('malformed_hash', 'a fingerprint hash has 64 hex digits');
+  return withStore(cli.globals().dataDir, (store) => work(store, hash.toLowerCase() as FingerprintHash));
+}
+
+function showEntry(store: Store, hash: FingerprintHash): Outcome {
+  const now = Math.floor(Date.now() / 1000);
+  const origin = store.registry.get(hash);
+  const customersOfLate = store.sightings.customersOf(hash, now);
+  const entry = origin && effectiveEntry(origin.imported, origin.promotion, now);
+  if (origin === null || entry === null) {
+    const of = customersOfLate === 0 ? '' : `; ${customersOfLate} of its customers have blocked it within 30 days`;
+    return failure('not_found', `the registry does not have that fingerprint${of}`);
+  }
+  const { imported, promotion } = origin;
+  const risk = Math.round(entry.risk * 10) / 10;
+  const stored = Math.max(imported?.risk ?? 0, promotion === null ? 0 : promotedRisk(promotion));
+  const came = imported === null ? 'promoted' : promotion === null ? 'imported' : 'imported and promoted';
+  return ok(
+    {
+      fingerprint_hash: hash,
+      risk_score: risk,
+      stored_risk_score: stored,
+      customers_seen: entry.customers,
+      first_seen: entry.firstSeenSeconds,
+      last_seen: entry.lastSeenSeconds,
+      imported: imported && { risk_score: imported.risk, ...partJson(imported) },
+      promoted: promotion && {
+        risk_score: promotedRisk(promotion),
+        ...partJson(promotion),
+        customers_confirmed: promotion.confirmed,
+      },
+      customers_within_30_days: customersOfLate,
+    },
+    tableText(
+      ['Risk now', 'Risk stored', 'Customers', 'First seen', 'Last seen', 'Origin', 'Customers in 30 days'],
+      [
+        [
+          String(risk),
+          String(stored),
+          String(entry.customers),
+          timeText(entry.firstSeenSeconds),
+          timeText(entry.lastSeenSeconds),
+          came,
+          String(customersOfLate),
+        ],
+      ],
+      '',
+    ),
+  );
+}
+
+function partJson({ customers, firstSeenSeconds, lastSeenSeconds }: SeenBy): object {
+  return { customers_seen: customers, first_seen: firstSeenSeconds, last_seen: lastSeenSeconds };
+}
+
+async function removeEntry(store: Store, hash: FingerprintHash): Promise<Outcome> {
+  const removed = await store.sightings.forgetFingerprint(hash);
+  if (removed.kind === 'fault') return failureOf(removed);
+  const { entry, customers } = removed.value;
+  if (!entry && customers === 0) return failure('not_found', 'the registry does not have that fingerprint');
+  const of = customers === 0 ? '' : ` and the sightings of ${customers} customers`;
+  return ok({ fingerprint_hash: hash, removed: true, sightings_removed: customers }, `Removed ${hash}${of}.`);
+}
+
+async function importFile(store: Store, file: string, format: RowFormat, io: Io): Promise<Outcome> {
+  let totalBytes: number;
+  try {
+    totalBytes = (await stat(file)).size;
+  } catch (error) {
+    return failure('unreadable_file', `${file} cannot be read: ${messageOf(error)}`);
+  }
+  const progress = createProgress(totalBytes, io.write);
+  const faults: { readonly line: number; readonly message: string }[] = [];
+  let bytes = 0;
+  let accepted = 0;
+  let rejected = 0;
+  let waiting: RegistryEntry[] = [];
+  const write = async (): Promise<Outcome | null> => {
+    const written = await store.registry.putMany(waiting);
+    if (written.kind === 'fault') return failure(written.code, `${written.detail}; ${accepted} rows are stored`);
+    accepted += waiting.length;
+    waiting = [];
+    progress.update(bytes, accepted, rejected);
+    return null;
+  };
+  try {
+    const rows = readRows(file, format, Math.floor(Date.now() / 1000), (more) => {
+      bytes += more;
+    });
+    for await (const row of rows) {
+      if (row.kind === 'fault') {
+        rejected++;
+        if (faults.length < FAULTS_SHOWN_MAX) faults.push({ line: row.line, message: row.message });
+        continue;
+      }
+      waiting.push(row.entry);
+      if (waiting.length < ROWS_PER_WRITE) continue;
+      const failed = await write();
+      if (failed !== null) return failed;
+    }
+    const failed = waiting.length > 0 ? await write() : null;
+    if (failed !== null) return failed;
+  } catch (error) {
+    return failure('unreadable_file', `${file}: ${messageOf(error)}; ${accepted} rows are stored`);
+  } finally {
+    progress.stop();
+  }
+  const lines = faults.map((one) => `\n  line ${one.line}: ${one.message}`).join('');
+  const more = rejected > faults.length ? `\n  and ${rejected - faults.length} more` : '';
+  return ok({ accepted, rejected, faults }, `${accepted} accepted, ${rejected} rejected${lines}${more}`, rejected > 0);
+}

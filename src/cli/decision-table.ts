@@ -1,0 +1,87 @@
+import { readDecisions } from '../history/open-decision-log.ts';
+import type { CustomerNumber } from '../kernel/brand.ts';
+import { DecisionReport, type ReportRow } from '../risk/decision-report.ts';
+import { ALLOW_KEPT_MS } from '../kernel/limits.ts';
+import type { Store } from '../state/open-store.ts';
+import { failure, ok, type Outcome } from './command-outcome.ts';
+import { tableText, timeText } from './text-table.ts';
+
+/** Choice: as many rules as fit beside the counts in a wide terminal; `--json` has all of them. */
+const RULES_SHOWN = 3;
+
+export interface ReportOptions {
+  /** null for all customers. */
+  readonly customerId: string | null;
+  readonly hours: number;
+}
+
+/** Counts decisions by value; in observe mode by their original value. A server running alongside it writes new ones within a second. */
+export function reportDecisions(store: Store, { customerId, hours }: ReportOptions): Outcome {
+  const asked = customerId === null ? null : store.customers.findById(customerId);
+  if (customerId !== null && asked === null) return failure('not_found', `there is no customer ${customerId}`);
+  const nowMs = Date.now();
+  const sinceMs = nowMs - hours * 3_600_000;
+  const report = new DecisionReport();
+  const ids = new Map(store.customers.all().map(({ number, id, name }) => [number as number, { id, name }]));
+  const damaged = readDecisions(
+    store,
+    { customer: asked?.number ?? null, sinceMs },
+    (customer: CustomerNumber, record) => report.add(customer, record),
+  );
+  const rows = report.rows();
+  const nameOf = ({ customer }: ReportRow): string => ids.get(customer)?.name ?? `no. ${customer}`;
+  const since = Math.floor(sinceMs / 1000);
+  const json = {
+    since,
+    until: Math.floor(nowMs / 1000),
+    rows: rows.map((row) => ({
+      customer_id: ids.get(row.customer)?.id ?? null,
+      event_type: row.eventType,
+      decisions: row.decisions,
+      observed: row.observed,
+      would_be: row.counts,
+      rules: row.rules.map(({ name, count }) => ({ rule: name, decisions: count })),
+      trusted: row.trusted.map(({ name, count }) => ({ source: name, decisions: count })),
+    })),
+    unreadable_blocks: damaged,
+  };
+  const text = [
+    `Since ${timeText(since)}: decisions by value, in observe mode by their original value.`,
+    tableText(
+      ['Customer', 'Event type', 'Decisions', 'Observed', 'WATCH', 'CHALLENGE', 'REVIEW', 'BLOCK', 'By rules'],
+      rows.map((row) => cellsOf(row, nameOf(row))),
+      'No decision was made in that time.',
+    ),
+    ...rows.flatMap((row) =>
+      row.trusted.map(
+        ({ name, count }) =>
+          `Trusted source ${name}: ${count} of ${nameOf(row)}, ${row.eventType === '' ? '(none)' : row.eventType}`,
+      ),
+    ),
+    ...(hours * 3_600_000 > ALLOW_KEPT_MS
+      ? ['ALLOW decisions are kept for only 24 hours: shares over a longer time are too large.']
+      : []),
+    ...(damaged > 0 ? [`${damaged} blocks of the log could not be read.`] : []),
+  ].join('\n');
+  return ok(json, text);
+}
+
+function cellsOf(row: ReportRow, customer: string): string[] {
+  const { counts, decisions } = row;
+  const share = (count: number): string =>
+    count === 0 ? '0' : `${count} (${((count / decisions) * 100).toFixed(count / decisions < 0.1 ? 1 : 0)} %)`;
+  return [
+    customer,
+    row.eventType === '' ? '(none)' : row.eventType,
+    String(decisions),
+    String(row.observed),
+    share(counts.ALLOW_WATCH),
+    share(counts.SOFT_CHALLENGE),
+    share(counts.REVIEW),
+    share(counts.BLOCK),
+    row.rules
+      .slice(0, RULES_SHOWN)
+      .map(({ name, count }) => `${name} ${count}`)
+      .join('\n'),
+  ];
+}

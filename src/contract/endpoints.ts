@@ -1,0 +1,29 @@
+import type { Endpoint, EndpointText } from './endpoint.ts';
+import { CONNECTOR_ENDPOINTS } from './endpoints/connector-endpoints.ts';
+import { DECIDE_ENDPOINT, DECISION_ENDPOINTS, OUTCOME_ENDPOINTS } from './endpoints/decision-endpoints.ts';
+import { EXTRACTION_ENDPOINTS } from './endpoints/extraction-endpoints.ts';
+import { LIST_ENDPOINTS } from './endpoints/list-endpoints.ts';
+import { OPERATION_ENDPOINTS } from './endpoints/operation-endpoints.ts';
+import { REVIEW_ENDPOINTS } from './endpoints/review-endpoints.ts';
+import { SESSION_ENDPOINTS } from './endpoints/session-endpoints.ts';
+import { DELIVERY_ENDPOINTS, WEBHOOK_ENDPOINTS } from './endpoints/webhook-endpoints.ts';
+import { type EndpointId, ROUTES } from './routes.ts';
+
+const TEXTS: Readonly<Record<EndpointId, EndpointText>> = {
+  ...DECIDE_ENDPOINT,
+  ...DECISION_ENDPOINTS,
+  ...LIST_ENDPOINTS,
+  ...OUTCOME_ENDPOINTS,
+  ...REVIEW_ENDPOINTS,
+  ...WEBHOOK_ENDPOINTS,
+  ...DELIVERY_ENDPOINTS,
+  ...EXTRACTION_ENDPOINTS,
+  ...SESSION_ENDPOINTS,
+  ...CONNECTOR_ENDPOINTS,
+  ...OPERATION_ENDPOINTS,
+};
+
+/** All endpoints of the service by id, in the order of `ROUTES`. The OpenAPI document is generated from it; tests check responses by it. */
+export const ENDPOINTS: Readonly<Record<EndpointId, Endpoint>> = Object.fromEntries(
+  (Object.keys(ROUTES) as EndpointId[]).map((id) => [id, { ...ROUTES[id], ...TEXTS[id] }]),
+) as Record<EndpointId, Endpoint>;

@@ -1,0 +1,71 @@
+import { CORS_HEADERS } from '../headers.ts';
+import { BODY_PROBLEMS, COMMON_PROBLEMS } from '../problem-table.ts';
+import { body, type EndpointTexts, json, reads } from '../endpoint.ts';
+import { REQUEST_ID } from '../parameters.ts';
+import { QUERIES } from '../routes.ts';
+import { DECIDE_REQUEST } from '../requests/decide-request-schema.ts';
+import { OUTCOME_BODY } from '../requests/judgement-requests.ts';
+import { DECISION, LOGGED_DECISION, LOGGED_DECISION_PAGE } from '../responses/decision-responses.ts';
+import { OUTCOME_RESULT } from '../responses/judgement-responses.ts';
+
+export const DECIDE_ENDPOINT = {
+  decide: {
+    tag: 'decisions',
+    summary: 'Decide about one request',
+    description: 'Signed with four headers, see signing.md. The body may have at most 65,536 bytes.',
+    body: body(DECIDE_REQUEST),
+    responses: { 200: json(DECISION, 'A decision', CORS_HEADERS) },
+    problems: ['malformed_json', ...COMMON_PROBLEMS],
+  },
+} satisfies EndpointTexts;
+
+export const DECISION_ENDPOINTS = {
+  searchDecisions: {
+    tag: 'decisions',
+    summary: "The caller's own decisions, newest first",
+    description:
+      'Flagged decisions (every value except ALLOW) are kept for 30 days, ALLOW for 24 hours, at most 1,000,000 per customer. ' +
+      'A call examines at most 100,000 decisions, so a page of a search may be short, or even empty, although has_more is ' +
+      'true. While too many searches are running, the response is 429 with the code overloaded.',
+    guide:
+      '200 with a page, newest first. Filters: `?decision=` (one of the five values), `?q=` (a text of up to 200 ' +
+      'characters), or both',
+    query: QUERIES.searchDecisions,
+    responses: { 200: json(LOGGED_DECISION_PAGE, 'A page of decisions') },
+    problems: reads(),
+  },
+  findDecision: {
+    tag: 'decisions',
+    summary: "One of the caller's own decisions",
+    description: 'Available as soon as the decision was answered.',
+    guide: '200 with the decision, or 404',
+    params: { request_id: REQUEST_ID },
+    responses: { 200: json(LOGGED_DECISION, 'The decision') },
+    problems: reads('not_found'),
+  },
+} satisfies EndpointTexts;
+
+export const OUTCOME_ENDPOINTS = {
+  reportOutcomes: {
+    tag: 'decisions',
+    summary:
+      'Report outcomes of decisions: whether the login succeeded, the card was declined, the challenge was passed',
+    description:
+      'One outcome, or up to 1,000 of them. The last outcome of a request counts; repeating it changes nothing. Every decide ' +
+      'call after the response uses the accepted outcomes. Only for your own decisions of the last 24 hours that are still in ' +
+      'the decision log. An outcome is not a label: it never feeds the registry. The rate limit is that of the key for decide, ' +
+      'counted separately from decide and from other calls.',
+    guide:
+      'Body: `{"request_id","outcome"}`, or `{"outcomes":[…]}` with 1 to 1,000 of them. 202 with `{"accepted": n, ' +
+      '"rejected": [{"index","code"}]}`',
+    body: body(OUTCOME_BODY),
+    responses: {
+      202: json(
+        OUTCOME_RESULT,
+        'The number of accepted outcomes and the rejected ones; a rejected outcome does not affect the others',
+      ),
+    },
+    // Outcomes stay in memory until they can be written, so a full disk is not a problem response.
+    problems: reads(...BODY_PROBLEMS),
+  },
+} satisfies EndpointTexts;

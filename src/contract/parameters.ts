@@ -1,0 +1,74 @@
+import * as z from 'zod';
+import { PAGE_ROWS_MAX, SEARCH_TEXT_CHARACTERS_MAX } from '../kernel/limits.ts';
+import { HASH } from './requests/list-requests.ts';
+import { DECISIONS } from './vocabulary.ts';
+
+/** Parameters that several endpoints share. The description of a schema becomes the description of the parameter. */
+
+/** A whole number from `least` to `most`. Every violation has the same message. */
+export function wholeNumber(least: number, most: number, message: string): z.ZodInt {
+  return z.int(message).min(least, message).max(most, message);
+}
+
+/** One of these values, all of which the message lists. */
+export function oneOf<const Values extends readonly string[]>(
+  values: Values,
+): z.ZodEnum<{ [Value in Values[number]]: Value }> {
+  return z.enum(values, `This must be one of ${values.join(', ')}.`);
+}
+
+export function pageLimit(rowsDefault: number): z.ZodDefault<z.ZodInt> {
+  return wholeNumber(1, PAGE_ROWS_MAX, `This must be a number from 1 to ${PAGE_ROWS_MAX}.`)
+    .default(rowsDefault)
+    .meta({ description: 'Maximum number of rows in a page' });
+}
+
+const CURSOR = z.string().optional().meta({ description: 'The next_cursor of the previous page' });
+const LIMIT = pageLimit(100);
+
+/** The query parameters of every page. Source: contract, 2.5. */
+export const PAGE = { limit: LIMIT, cursor: CURSOR };
+
+/** The search text for decisions. */
+export const SEARCH_TEXT = z
+  .string()
+  .trim()
+  .max(SEARCH_TEXT_CHARACTERS_MAX, `This must have at most ${SEARCH_TEXT_CHARACTERS_MAX} characters.`)
+  .optional()
+  .meta({ description: 'Part of the IP address, of the country code or of a reason; case-insensitive' });
+
+export function decisionFilter(description: string): z.ZodOptional<ReturnType<typeof oneOf<typeof DECISIONS>>> {
+  return oneOf(DECISIONS).optional().meta({ description });
+}
+
+export const FINGERPRINT_HASH = z.string().regex(HASH).meta({ description: 'Upper or lower case' });
+export const REQUEST_ID = z.string();
+export const WEBHOOK_ID = z.string().meta({ description: "A webhook's id" });
+export const DELIVERY_ID = z.string().meta({ description: "A delivery's id" });
+export const EXTRACTION_ID = z.string().meta({ description: "An extraction's id" });
+export const SESSION_ID = z.string().meta({ description: "A session's id" });
+export const CONNECTOR_ID = z.string().meta({ description: "A connector's id" });
+
+export const IDEMPOTENCY_KEY = z
+  .string()
+  .min(1)
+  .max(255)
+  .optional()
+  .meta({
+    description:
+      '1 to 255 visible ASCII characters. For 24 hours the same key with the same body creates no second job: the first 202 ' +
+      'is returned again, and an inline request returns the result of the first job; a different body gives 409',
+  });
+
+/** Parameters that are components of the document → component name. */
+export const PARAMETER_NAMES: ReadonlyMap<z.ZodType, string> = new Map<z.ZodType, string>([
+  [LIMIT, 'Limit'],
+  [CURSOR, 'Cursor'],
+  [FINGERPRINT_HASH, 'FingerprintHash'],
+  [WEBHOOK_ID, 'WebhookId'],
+  [DELIVERY_ID, 'DeliveryId'],
+  [EXTRACTION_ID, 'ExtractionId'],
+  [SESSION_ID, 'SessionId'],
+  [CONNECTOR_ID, 'ConnectorId'],
+  [IDEMPOTENCY_KEY, 'IdempotencyKey'],
+]);

@@ -1,0 +1,67 @@
+import * as z from 'zod';
+import { DECISIONS } from '../vocabulary.ts';
+import { text } from './request-text.ts';
+
+/** Source: contract, 10.1. */
+const URL_CHARACTERS_MAX = 2_048;
+/** Choice: the limit of a list entry's note. */
+const DESCRIPTION_CHARACTERS_MAX = 500;
+/** Choice: a week; an old secret that stays valid longer has not really been replaced. */
+const GRACE_SECONDS_MAX = 7 * 86_400;
+/** Source: contract, 10.2: its example has a day. */
+export const GRACE_SECONDS_DEFAULT = 86_400;
+
+/** Only the server can decide which targets are allowed: it adds a check to this schema. */
+const url = text(URL_CHARACTERS_MAX).meta({
+  pattern: '^[Hh][Tt][Tt][Pp][Ss]?://',
+  description:
+    'Absolute http or https URL without user info and fragment; its host must be reachable from the internet',
+});
+
+// Event types are counted before any of them is validated, so that a body with many thousands does not cause as many checks.
+const eventTypes = z
+  .array(z.unknown())
+  .min(1)
+  .max(DECISIONS.length)
+  .pipe(z.array(z.enum(DECISIONS)).check(findTwins))
+  // The document describes the input of the pipe's first schema, whose items are unknown.
+  .meta({ items: { type: 'string', enum: DECISIONS }, uniqueItems: true });
+
+const description = text(DESCRIPTION_CHARACTERS_MAX).nullish();
+
+/** The body of `POST /v1/webhooks`. */
+export const WEBHOOK_CHANGE = z.object({ url, event_types: eventTypes, description }).meta({ id: 'WebhookChange' });
+
+/** The body of `PATCH /v1/webhooks/{id}`. */
+export const WEBHOOK_PATCH = z
+  .object({
+    url: url.optional(),
+    event_types: eventTypes.optional(),
+    description,
+    disabled: z.boolean().optional(),
+  })
+  .meta({
+    id: 'WebhookPatch',
+    description: 'Changes the given fields; an empty object changes nothing. The secret is kept.',
+  });
+
+/** The body of `POST /v1/webhooks/{id}/rotate`. */
+export const ROTATION = z
+  .object({
+    grace_seconds: z.int().min(0).max(GRACE_SECONDS_MAX).nullish().meta({
+      default: GRACE_SECONDS_DEFAULT,
+      description: 'How long the old secret keeps signing; 0 ends all older secrets at once',
+    }),
+  })
+  .meta({ id: 'Rotation' });
+
+/** The body of endpoints that ignore its contents. */
+export const ANY_OBJECT = z.record(z.string(), z.unknown());
+
+/** Reports each duplicate event type. */
+function findTwins(context: z.core.ParsePayload<readonly string[]>): void {
+  for (const [i, name] of context.value.entries()) {
+    if (context.value.indexOf(name) === i) continue;
+    context.issues.push({ code: 'custom', message: 'This is given twice.', path: [i], input: context.value });
+  }
+}

@@ -1,0 +1,52 @@
+import * as z from 'zod';
+import { LABELS, SESSION_MODES } from '../vocabulary.ts';
+import { decision, hash, pageOf, reasons, requestId, score, unixSeconds, wouldBe } from './response-parts.ts';
+
+const ANSWER = {
+  request_id: requestId,
+  decision,
+  would_be: wouldBe,
+  score,
+  reasons,
+  review_hint: z.string(),
+  session_mode: z.enum(SESSION_MODES),
+  shadow_routed: z.boolean(),
+  latency_ms: z.int().min(0),
+};
+
+/** The response of `POST /v1/decide`. */
+export const DECISION = z
+  .object({
+    ...ANSWER,
+    fingerprint_hash: hash.optional().meta({ description: 'The key of list entries. Absent without a session token.' }),
+  })
+  .meta({ id: 'Decision' });
+
+const CONTRIBUTION = z.object({
+  reason: z.string(),
+  family: z.string().meta({
+    description: 'Only the largest weight of a family counts; unknown for a reason of another version',
+  }),
+  weight: z.number().min(0).max(1),
+  evidence: z.string().meta({ description: "What the rule found; may contain part of the client's own text" }),
+});
+
+/** Fields of the request that a decision was about. */
+export const SUBJECT = {
+  ip: z.string().nullable().meta({ description: 'Canonical form; null if no valid address was given' }),
+  country: z.string().nullable().meta({ description: 'Country of the IP address' }),
+  event_type: z.string().meta({ description: 'In lower case; empty if none was given' }),
+  occurred_at: unixSeconds.meta({ description: 'Unix seconds' }),
+};
+
+export const LOGGED_DECISION = z
+  .object({
+    ...ANSWER,
+    fingerprint_hash: hash.nullable().meta({ description: 'null without a session token' }),
+    ...SUBJECT,
+    contributions: z.array(CONTRIBUTION).meta({ description: 'In the order of the reasons' }),
+    label: z.enum(LABELS).nullable().meta({ description: 'The label set by POST /v1/labels' }),
+  })
+  .meta({ id: 'LoggedDecision' });
+
+export const LOGGED_DECISION_PAGE = pageOf(LOGGED_DECISION).meta({ id: 'LoggedDecisionPage' });

@@ -1,0 +1,43 @@
+import * as z from 'zod';
+import { NOTE_CHARACTERS_MAX, OUTCOMES_PER_CALL_MAX } from '../../kernel/limits.ts';
+import { LABELS, SHADOW_REASONS, VERDICTS } from '../vocabulary.ts';
+import { decision, pageOf, requestId, score, unixSeconds, wouldBe } from './response-parts.ts';
+
+const REJECTED = z.object({
+  index: z.int().meta({ description: 'Index of the report in the request, from 0.' }),
+  code: z.enum(['unknown_request', 'invalid_outcome']).meta({
+    description: '`unknown_request`: not a decision of this customer, or older than 24 hours.',
+  }),
+});
+
+export const OUTCOME_RESULT = z
+  .object({ accepted: z.int().min(0).max(OUTCOMES_PER_CALL_MAX), rejected: z.array(REJECTED) })
+  .meta({ id: 'OutcomeResult', examples: [{ accepted: 2, rejected: [{ index: 1, code: 'unknown_request' }] }] });
+
+export const LABEL = z
+  .object({
+    request_id: requestId,
+    label: z.enum(LABELS),
+    note: z.string().meta({ maxLength: NOTE_CHARACTERS_MAX }).nullable(),
+    created_at: unixSeconds.meta({ description: 'Unix seconds' }),
+  })
+  .meta({ id: 'Label' });
+
+export const SHADOW_REVIEW = z
+  .object({
+    request_id: requestId,
+    decision,
+    would_be: wouldBe,
+    score,
+    reasons: z.array(z.string()),
+    why: z.enum(SHADOW_REASONS).meta({
+      description:
+        '`sample`: part of the deterministic sample. `near_block`: at most 3 points below BLOCK. ' +
+        '`challenger`: a shadow model or shadow policy gives another band',
+    }),
+    occurred_at: unixSeconds.meta({ description: 'Unix seconds' }),
+    verdict: z.enum(VERDICTS).nullable(),
+  })
+  .meta({ id: 'ShadowReview' });
+
+export const SHADOW_REVIEW_PAGE = pageOf(SHADOW_REVIEW).meta({ id: 'ShadowReviewPage' });

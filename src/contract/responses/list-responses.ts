@@ -1,0 +1,86 @@
+import * as z from 'zod';
+import { LIST_ACTIONS } from '../vocabulary.ts';
+import { SUBJECT } from './decision-responses.ts';
+import { count, decision, hash, pageOf, reasons, requestId, score, unixSeconds, wouldBe } from './response-parts.ts';
+import { FIELD_ERROR } from './problem-responses.ts';
+
+const LIST_WARNING = z.literal('common_fingerprint').meta({
+  id: 'ListWarning',
+  readOnly: true,
+  description:
+    'Only in responses to writes: the fingerprint comes from a large number of networks, so many devices share it',
+});
+
+const LIST_NETWORKS = count.meta({
+  id: 'ListNetworks',
+  readOnly: true,
+  description:
+    "Present with warning: number of distinct networks (/24, /48) of the fingerprint in the caller's traffic of 24 h",
+});
+
+const SHARED_REGISTRY = z
+  .object({
+    risk_score: z.int().min(0).max(100),
+    customers_seen: count.meta({
+      description: 'If the entry comes from customers: 3, 5 or 10 (which includes more), one day late',
+    }),
+  })
+  .meta({
+    id: 'SharedRegistry',
+    readOnly: true,
+    description:
+      "Present only if the shared registry knows the fingerprint and it is not common in the caller's traffic",
+  });
+
+export const LIST_ENTRY = z
+  .object({
+    fingerprint_hash: hash.meta({ description: 'Lower case' }),
+    action: z.enum(LIST_ACTIONS),
+    note: z.string().nullable(),
+    created_at: unixSeconds,
+    updated_at: unixSeconds,
+    expires_at: unixSeconds.nullable(),
+    shared_registry: SHARED_REGISTRY.optional(),
+    warning: LIST_WARNING.optional(),
+    networks_24h: LIST_NETWORKS.optional(),
+  })
+  .meta({ id: 'ListEntry' });
+
+export const LIST_PAGE = pageOf(LIST_ENTRY).meta({ id: 'ListPage' });
+
+export const LIST_BATCH_RESULT = z
+  .object({
+    results: z.array(
+      z.object({
+        fingerprint_hash: z.string().nullable(),
+        status: z.literal([200, 201, 422]).meta({ type: 'integer' }),
+        code: z.literal('validation_failed').optional(),
+        warning: LIST_WARNING.optional(),
+        networks_24h: LIST_NETWORKS.optional(),
+        errors: z.array(FIELD_ERROR).optional(),
+      }),
+    ),
+  })
+  .meta({ id: 'ListBatchResult' });
+
+export const CANDIDATE = z
+  .object({
+    fingerprint_hash: hash,
+    request_id: requestId,
+    decision,
+    would_be: wouldBe,
+    score,
+    reasons,
+    ...SUBJECT,
+    sessions: z.int().min(1).meta({
+      description: 'Number of matching decisions with this fingerprint among the examined ones',
+    }),
+    list_action: z
+      .enum(LIST_ACTIONS)
+      .nullable()
+      .meta({ description: "Action of the caller's own entry for the fingerprint" }),
+    shared_registry: SHARED_REGISTRY.optional(),
+  })
+  .meta({ id: 'Candidate', description: 'A fingerprint, with its newest matching decision' });
+
+export const CANDIDATE_PAGE = pageOf(CANDIDATE).meta({ id: 'CandidatePage' });

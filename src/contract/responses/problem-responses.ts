@@ -1,0 +1,45 @@
+import * as z from 'zod';
+
+/** Codes of invalid fields. The last three are also problem codes. */
+export const FIELD_ERROR_CODES = [
+  'required',
+  'wrong_type',
+  'invalid_value',
+  'too_long',
+  'too_short',
+  'too_many',
+  'too_few',
+  'too_large',
+  'too_small',
+  'unknown_path',
+  'name_collision',
+  'invalid_schema',
+  'unsupported_schema',
+  'unsupported_pattern',
+  'unknown_connector',
+  'unknown_operation',
+  'blocked_url',
+] as const;
+
+export const FIELD_ERROR = z
+  .object({
+    pointer: z.string().meta({ description: 'RFC 6901; ?name for a query parameter' }),
+    code: z.enum(FIELD_ERROR_CODES),
+    message: z.string(),
+  })
+  .meta({ id: 'FieldError' });
+
+/** A problem response. Source: RFC 9457. */
+export const PROBLEM = z
+  .object({
+    type: z.string().regex(/^urn:gatehouse:error:/),
+    title: z.string(),
+    status: z.int(),
+    code: z.string(),
+    detail: z.string(),
+    request_id: z.string(),
+    errors: z.array(FIELD_ERROR).optional(),
+    server_time: z.int().optional().meta({ description: 'Unix seconds; with timestamp_out_of_window' }),
+    retry_after: z.int().min(1).optional().meta({ description: 'Seconds; with 429 and 503' }),
+  })
+  .meta({ id: 'Problem' });

@@ -1,0 +1,23 @@
+import * as z from 'zod';
+import { idPattern } from '../wire-ids.ts';
+import { DECISIONS } from '../vocabulary.ts';
+
+/** Schemas that several responses share. */
+
+export const unixSeconds = z.int();
+export const count = z.int().min(0);
+export const decision = z.enum(DECISIONS);
+export const reasons = z.array(z.string()).meta({ uniqueItems: true });
+export const score = z.number().min(0).max(100);
+export const requestId = z.string().regex(idPattern('req'));
+/** A fingerprint hash in responses: lower case. */
+export const hash = z.string().regex(/^[0-9a-f]{64}$/);
+
+export const wouldBe = decision.optional().meta({
+  description: 'In observe mode: the decision that would have been made; decision is then ALLOW. Absent otherwise.',
+});
+
+/** Returns the schema of a page of rows. */
+export function pageOf<Row extends z.ZodType>(row: Row) {
+  return z.object({ data: z.array(row), has_more: z.boolean(), next_cursor: z.string().nullable() });
+}

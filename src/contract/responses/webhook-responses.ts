@@ -1,0 +1,63 @@
+import * as z from 'zod';
+import { idPattern } from '../wire-ids.ts';
+import { DECISIONS, DELIVERY_ERRORS, DELIVERY_STATUSES, DELIVERY_TRIGGERS, EXTRACTION_EVENTS } from '../vocabulary.ts';
+import { count, decision, pageOf, unixSeconds } from './response-parts.ts';
+
+export const WEBHOOK = z
+  .object({
+    id: z.string().regex(idPattern('wh')),
+    url: z.string(),
+    event_types: z.array(decision),
+    description: z.string().nullable(),
+    disabled: z.boolean().meta({ description: 'Paused: the webhook receives nothing and is not unhealthy' }),
+    secret: z.string().meta({
+      description:
+        '`whsec_` and the base64 of 32 bytes if it is shown completely; else masked except for its last 4 characters',
+    }),
+    status: z.enum(['healthy', 'unhealthy']),
+    consecutive_failures: count.meta({ description: 'Consecutive failed deliveries; 10 make the webhook unhealthy' }),
+    unhealthy_since: unixSeconds.nullable(),
+    next_probe_at: unixSeconds.nullable().meta({
+      description: 'From this time on the next matching decision is delivered as a probe',
+    }),
+    last_success_at: unixSeconds.nullable(),
+    last_failure_at: unixSeconds.nullable(),
+    created_at: unixSeconds,
+    updated_at: unixSeconds,
+  })
+  .meta({ id: 'Webhook' });
+
+export const WEBHOOK_PAGE = pageOf(WEBHOOK).meta({ id: 'WebhookPage' });
+
+const deliveryError = z.enum(DELIVERY_ERRORS).nullable();
+
+const DELIVERY_ATTEMPT = z
+  .object({
+    attempt: z.int().min(1),
+    started_at: unixSeconds,
+    duration_ms: z.int(),
+    status_code: z.int().nullable(),
+    error: deliveryError,
+  })
+  .meta({ id: 'DeliveryAttempt' });
+
+export const DELIVERY = z
+  .object({
+    id: z.string().regex(idPattern('dlv')).meta({ description: 'The same as the header webhook-id of the delivery' }),
+    webhook_id: z.string().nullable().meta({ description: 'null for the endpoint of an extraction' }),
+    url: z.string(),
+    event: z.enum([...DECISIONS, ...EXTRACTION_EVENTS]),
+    request_id: z.string(),
+    status: z.enum(DELIVERY_STATUSES),
+    trigger: z.enum(DELIVERY_TRIGGERS),
+    attempt_count: count,
+    last_status_code: z.int().nullable(),
+    last_error: deliveryError,
+    created_at: unixSeconds,
+    completed_at: unixSeconds.nullable(),
+    next_attempt_at: unixSeconds.nullable(),
+    attempts: z.array(DELIVERY_ATTEMPT),
+  })
+  .meta({ id: 'Delivery' });
+
+export const DELIVERY_PAGE = pageOf(DELIVERY).meta({ id: 'DeliveryPage' });

@@ -1,0 +1,200 @@
+import * as z from 'zod';
+import { DECIDE_BODY_BYTES_MAX, LISTS_PAGE_ROWS_DEFAULT, MANAGED_BODY_BYTES_MAX } from '../kernel/limits.ts';
+import { decisionFilter, oneOf, PAGE, pageLimit, SEARCH_TEXT, wholeNumber } from './parameters.ts';
+import { WAIT_SECONDS_MAX } from './requests/extraction-delivery-requests.ts';
+import { LABEL_CHANGE, VERDICT_CHANGE } from './requests/judgement-requests.ts';
+import { ROTATION } from './requests/webhook-requests.ts';
+import {
+  DECISIONS,
+  DELIVERY_STATUSES,
+  EXTRACTION_EVENTS,
+  EXTRACTION_STATUSES,
+  LIST_ACTIONS,
+  OUTPUT_FORMATS,
+  SHADOW_REASONS,
+  VERDICTS,
+} from './vocabulary.ts';
+
+/**
+ * Who may call an endpoint. `none`: anyone. `secret`: a secret key, signed or as a Bearer token. `public_or_secret`: either key,
+ * signed. `metrics_token`: the operator's token, or a loopback address if no token is set.
+ */
+export type Access = 'none' | 'secret' | 'public_or_secret' | 'metrics_token';
+
+export interface RouteSpec {
+  /** GET serves HEAD too. */
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Exact, or with parameters for whole segments: `/v1/lists/{fingerprint_hash}`. */
+  readonly path: string;
+  readonly access: Access;
+  /** 0 if the endpoint accepts no body. */
+  readonly bodyBytesMax: number;
+  /** Scripts of web pages may call it from the origins that their public key allows. Source: contract, 2.7. */
+  readonly cors?: true;
+}
+
+/**
+ * Every endpoint of the service, in the order of the documentation. This file is the part of `ENDPOINTS` that the server needs when it
+ * starts. It does not load the texts and the schemas of responses, which take 10 ms of a start to build.
+ *
+ * To add an endpoint, see docs/adding.md.
+ */
+export const ROUTES = {
+  decide: {
+    method: 'POST',
+    path: '/v1/decide',
+    access: 'public_or_secret',
+    bodyBytesMax: DECIDE_BODY_BYTES_MAX,
+    cors: true,
+  },
+
+  searchDecisions: secret('GET', '/v1/decisions'),
+  findDecision: secret('GET', '/v1/decisions/{request_id}'),
+
+  listEntries: secret('GET', '/v1/lists'),
+  putEntry: secret('POST', '/v1/lists'),
+  putEntries: secret('POST', '/v1/lists/batch'),
+  searchCandidates: secret('GET', '/v1/lists/candidates'),
+  findEntry: secret('GET', '/v1/lists/{fingerprint_hash}'),
+  removeEntry: secret('DELETE', '/v1/lists/{fingerprint_hash}'),
+
+  reportOutcomes: secret('POST', '/v1/outcomes'),
+
+  labelDecision: secret('POST', '/v1/labels'),
+  listShadowReviews: secret('GET', '/v1/shadow-reviews'),
+  judgeShadowReview: secret('POST', '/v1/shadow-reviews/{request_id}'),
+
+  listWebhooks: secret('GET', '/v1/webhooks'),
+  createWebhook: secret('POST', '/v1/webhooks'),
+  listDeliveries: secret('GET', '/v1/webhooks/deliveries'),
+  findDelivery: secret('GET', '/v1/webhooks/deliveries/{id}'),
+  retryDelivery: secret('POST', '/v1/webhooks/deliveries/{id}/retry'),
+  findWebhook: secret('GET', '/v1/webhooks/{id}'),
+  changeWebhook: secret('PATCH', '/v1/webhooks/{id}'),
+  deleteWebhook: secret('DELETE', '/v1/webhooks/{id}'),
+  testWebhook: secret('POST', '/v1/webhooks/{id}/test'),
+  rotateSecret: secret('POST', '/v1/webhooks/{id}/rotate'),
+
+  listExtractions: secret('GET', '/v1/extractions'),
+  createExtraction: secret('POST', '/v1/extractions'),
+  findExtraction: secret('GET', '/v1/extractions/{id}'),
+  cancelExtraction: secret('POST', '/v1/extractions/{id}/cancel'),
+  listRecords: secret('GET', '/v1/extractions/{id}/records'),
+
+  listSessions: secret('GET', '/v1/sessions'),
+  createSession: secret('POST', '/v1/sessions'),
+  findSession: secret('GET', '/v1/sessions/{id}'),
+  deleteSession: secret('DELETE', '/v1/sessions/{id}'),
+
+  listConnectors: secret('GET', '/v1/connectors'),
+  findConnector: secret('GET', '/v1/connectors/{id}'),
+
+  health: { method: 'GET', path: '/healthz', access: 'none', bodyBytesMax: 0 },
+  readiness: { method: 'GET', path: '/readyz', access: 'none', bodyBytesMax: 0 },
+  openApi: { method: 'GET', path: '/openapi.json', access: 'none', bodyBytesMax: 0 },
+  metrics: { method: 'GET', path: '/metrics', access: 'metrics_token', bodyBytesMax: 0 },
+} as const satisfies Readonly<Record<string, RouteSpec>>;
+
+export type EndpointId = keyof typeof ROUTES;
+
+/** Endpoints that take a secret key. */
+export type SecretEndpointId = {
+  [Id in EndpointId]: (typeof ROUTES)[Id]['access'] extends 'secret' ? Id : never;
+}[EndpointId];
+
+interface SecretRoute<Method extends RouteSpec['method'], Path extends string> extends RouteSpec {
+  readonly method: Method;
+  readonly path: Path;
+  readonly access: 'secret';
+}
+
+/** GET and DELETE take no body. */
+function secret<Method extends RouteSpec['method'], Path extends string>(
+  method: Method,
+  path: Path,
+): SecretRoute<Method, Path> {
+  const takesBody = method === 'POST' || method === 'PATCH';
+  return { method, path, access: 'secret', bodyBytesMax: takesBody ? MANAGED_BODY_BYTES_MAX : 0 };
+}
+
+/** Parameter → schema. */
+export type Shape = Readonly<Record<string, z.ZodType>>;
+
+const EVENTS = [...DECISIONS, ...EXTRACTION_EVENTS] as const;
+
+/** Choice: an unknown but well-formed name gives an empty page; malformed text is a 400. The store never looks up longer ids. */
+const id = (what: string): z.ZodString => z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, `This must be ${what}.`);
+const name = (what: string): z.ZodString => z.string().regex(/^[A-Za-z0-9_.-]{1,100}$/, `This must be ${what}.`);
+
+/**
+ * The query parameters of each endpoint that has any. The OpenAPI document describes them, and the endpoints read them with `readQuery`;
+ * the message of a schema is the message on the wire. Values are text on the wire; the schemas describe the value that the text
+ * represents.
+ */
+export const QUERIES = {
+  searchDecisions: { ...PAGE, decision: decisionFilter('Only decisions of this value'), q: SEARCH_TEXT },
+  listEntries: {
+    ...PAGE,
+    limit: pageLimit(LISTS_PAGE_ROWS_DEFAULT),
+    action: z
+      .enum(LIST_ACTIONS, 'This must be block, allow or watch.')
+      .optional()
+      .meta({ description: 'Only entries with this action' }),
+  },
+  searchCandidates: {
+    ...PAGE,
+    decision: decisionFilter('Only decisions of this value; ALLOW gives an empty page'),
+    q: SEARCH_TEXT,
+  },
+  listShadowReviews: {
+    ...PAGE,
+    verdict: z
+      .enum(['none', ...VERDICTS], 'This must be none, fraud, legitimate or unsure.')
+      .optional()
+      .meta({ description: 'Only rows with this verdict; `none` for rows without a verdict' }),
+    why: z
+      .enum(SHADOW_REASONS, 'This must be sample, near_block or challenger.')
+      .optional()
+      .meta({ description: 'Only rows that are queued for this reason' }),
+  },
+  listWebhooks: PAGE,
+  listDeliveries: {
+    ...PAGE,
+    webhook_id: id('the id of a webhook').optional().meta({ description: 'Only deliveries to this webhook' }),
+    request_id: id('the id of a decision or an extraction')
+      .optional()
+      .meta({ description: 'Only deliveries about this decision or extraction' }),
+    status: oneOf(DELIVERY_STATUSES).optional().meta({ description: 'Only deliveries with this status' }),
+    event: oneOf(EVENTS).optional().meta({ description: 'Only deliveries of this event' }),
+  },
+  listExtractions: {
+    ...PAGE,
+    status: oneOf(EXTRACTION_STATUSES).optional().meta({ description: 'Only extractions with this status' }),
+    connector: name('the id of a connector').optional().meta({ description: 'Only extractions with this connector' }),
+    operation: name('the name of an operation')
+      .optional()
+      .meta({ description: 'Only extractions with this operation' }),
+  },
+  findExtraction: {
+    wait: wholeNumber(0, WAIT_SECONDS_MAX, `This must be a number of seconds from 0 to ${WAIT_SECONDS_MAX}.`)
+      .default(0)
+      .meta({ description: 'Seconds' }),
+  },
+  listRecords: {
+    ...PAGE,
+    format: oneOf(OUTPUT_FORMATS).optional().meta({ description: "By default the format of the job's output" }),
+    partial: z
+      .boolean('This must be true or false.')
+      .default(false)
+      .meta({ description: 'Returns the records so far of a job that has not succeeded' }),
+  },
+  listSessions: PAGE,
+  listConnectors: PAGE,
+} satisfies Readonly<Partial<Record<EndpointId, Shape>>>;
+
+/** The bodies that a schema alone validates. `schemaBody` reads them. */
+export const BODIES = {
+  labelDecision: LABEL_CHANGE,
+  judgeShadowReview: VERDICT_CHANGE,
+  rotateSecret: ROTATION,
+} satisfies Readonly<Partial<Record<EndpointId, z.ZodType>>>;

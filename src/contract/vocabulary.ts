@@ -1,0 +1,96 @@
+/**
+ * Words with a fixed set of values on the wire, each in its order. Free of zod, so that the decide path may import it.
+ * Positions cross threads and are stored, so a new value is appended unless its comment says otherwise.
+ */
+
+/** The five decisions, mildest first; the position is the number passed between threads. Source: contract, 6.1. */
+export const DECISIONS = ['ALLOW', 'ALLOW_WATCH', 'SOFT_CHALLENGE', 'REVIEW', 'BLOCK'] as const;
+export type Decision = (typeof DECISIONS)[number];
+
+/** Source: contract, 5.2. */
+export const SESSION_MODES = ['full', 'unverified', 'degraded', 'no_session'] as const;
+export type SessionMode = (typeof SESSION_MODES)[number];
+
+/** Actions of a customer's own list for a fingerprint. Source: contract, 7.2. */
+export const LIST_ACTIONS = ['block', 'allow', 'watch'] as const;
+export type ListAction = (typeof LIST_ACTIONS)[number];
+
+/** A customer's label for a decision. Source: contract, 9.2. */
+export const LABELS = ['fraud', 'legitimate'] as const;
+export type Label = (typeof LABELS)[number];
+
+/** A reviewer's verdict in the shadow queue. Source: contract, 9.3. */
+export const VERDICTS = ['fraud', 'legitimate', 'unsure'] as const;
+export type ReviewVerdict = (typeof VERDICTS)[number];
+
+/** Outcomes of the action that an event reports. Their position is stored, so new ones must be appended. Source: contract, 4.2. */
+export const OUTCOMES = ['succeeded', 'failed', 'declined', 'challenge_passed', 'challenge_failed'] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
+/** Why a decision is in the shadow review queue; `risk/shadow.ts` says when each applies. Source: contract, 9.3. */
+export const SHADOW_REASONS = ['sample', 'near_block', 'challenger'] as const;
+export type ShadowReason = (typeof SHADOW_REASONS)[number];
+
+export const DELIVERY_STATUSES = ['pending', 'succeeded', 'failed', 'skipped'] as const;
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
+
+export const DELIVERY_TRIGGERS = ['decision', 'probe', 'test', 'manual', 'extraction'] as const;
+export type DeliveryTrigger = (typeof DELIVERY_TRIGGERS)[number];
+
+/** Events of extraction jobs are delivered in the same way as decisions. Source: contract, 13.3. */
+export const EXTRACTION_EVENTS = ['extraction.records', 'extraction.completed', 'extraction.failed'] as const;
+export type DeliveryEvent = Decision | (typeof EXTRACTION_EVENTS)[number];
+
+/** Why an attempt or a delivery failed. The position is stored, so new ones must be appended. */
+export const DELIVERY_ERRORS = [
+  'dns_error',
+  'blocked_address',
+  'connection_refused',
+  'connection_reset',
+  'connect_timeout',
+  'timeout',
+  'tls_error',
+  'redirect_blocked',
+  'response_too_large',
+  'http_status',
+  'gone',
+  'shutdown',
+  'unhealthy',
+  'disabled',
+] as const;
+export type DeliveryError = (typeof DELIVERY_ERRORS)[number];
+
+/** Source: contract, 12.2; a status only moves from left to right. */
+export const EXTRACTION_STATUSES = ['queued', 'running', 'succeeded', 'failed'] as const;
+export type ExtractionStatus = (typeof EXTRACTION_STATUSES)[number];
+
+/** The generic reasons of a failed job. Source: contract, 12.4. */
+export const FAILURE_REASONS = [
+  'source_unavailable',
+  'source_not_found',
+  'access_denied',
+  'rate_limited_by_source',
+  'robots_disallowed',
+  'login_required',
+  'session_expired',
+  'unsupported_content',
+  'parse_failed',
+  'schema_mismatch',
+  'timeout',
+  'limit_reached',
+  'cancelled',
+  'internal_error',
+] as const;
+export type FailureReason = (typeof FAILURE_REASONS)[number];
+
+/**
+ * Codes of a job's `notes`, in wire order. The position of a code is its bit in the stored state, so new codes are appended.
+ */
+export const JOB_NOTES = ['records_truncated', 'records_dropped', 'list_incomplete', 'page_limit_reached'] as const;
+export type JobNote = (typeof JOB_NOTES)[number];
+
+export const OUTPUT_FORMATS = ['json', 'ndjson', 'csv'] as const;
+export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
+
+/** The member that every record of an extraction has besides its fields. */
+export const META = '_meta';

@@ -1,0 +1,39 @@
+import type { Connector } from '../connector.ts';
+import { crossref } from './crossref.ts';
+import { discourse } from './discourse.ts';
+import { feed } from './feed-connector.ts';
+import { generic } from './generic.ts';
+import { github } from './github.ts';
+import { hackernews } from './hackernews.ts';
+import { jobboards } from './jobboards.ts';
+import { mastodon } from './mastodon.ts';
+import { mediawiki } from './mediawiki.ts';
+import { openlibrary } from './openlibrary.ts';
+import { shopify } from './shopify.ts';
+import { stackexchange } from './stackexchange.ts';
+import { wordpress } from './wordpress.ts';
+
+/**
+ * All connectors, in the order of the catalogue: first those that read any site, then software that many sites run, then single sources by
+ * id.
+ */
+export const CONNECTORS: readonly Connector[] = [
+  generic,
+  feed,
+  discourse,
+  mastodon,
+  mediawiki,
+  shopify,
+  wordpress,
+  crossref,
+  github,
+  hackernews,
+  jobboards,
+  openlibrary,
+  stackexchange,
+];
+
+/** Ids of the connectors whose source is the same for all inputs: only these can be read through another address. */
+export const CONNECTORS_WITH_BASE: readonly string[] = CONNECTORS.filter(({ hosts }) => hosts !== undefined).map(
+  ({ id }) => id,
+);

@@ -1,0 +1,12 @@
+import type { StepResult } from '../../connector.ts';
+import type { HtmlPage } from '../../read/html.ts';
+
+/** Describes for the operator what is not read of a page; null if nothing is missing. */
+export function restOf({ url, isCut }: Pick<HtmlPage, 'url' | 'isCut'>): string | null {
+  return isCut ? `the rest of ${url}, a page that is too long or too deep` : null;
+}
+
+/** Returns the `leftOut` member of a step result, if there is something to report. */
+export function leftOutOf(leftOut: string | null): Pick<StepResult, 'leftOut'> {
+  return leftOut === null ? {} : { leftOut };
+}

@@ -1,0 +1,208 @@
+import { statfs } from 'node:fs/promises';
+import { hasEnded } from '../work/extraction-state.ts';
+import type { Log } from '../observe/log.ts';
+import type { Reading } from '../observe/metrics.ts';
+import type { ExtractOrder, ExtractWorkerData } from './extract-messages.ts';
+import type { AssetStatus } from '../assets/asset-messages.ts';
+import type { ExtractPool, ExtractPoolEvents } from './extract-pool.ts';
+import { LatePool } from '../kernel/late-pool.ts';
+import type { StoreFault } from '../state/durable.ts';
+import type { ExtractStore } from '../state/extract-store.ts';
+import type { StoredJob } from '../state/extraction-table.ts';
+import { carriesRest, type Connector } from './connector.ts';
+import { Control } from './job-control.ts';
+import type { DeliveryLog, ResultDeliveries } from './sinks/result-deliveries.ts';
+import { Uploads } from './sinks/uploads.ts';
+import { endFields } from './canonical-log-line.ts';
+import { Janitor } from './maintenance-steps.ts';
+import { addPending, createJobDeliveries, endpointOf, type JobEndpoint } from './job-deliveries.ts';
+import type { ExtractionControl } from './jobs-port.ts';
+import type { DomainLimits } from './domain-limits.ts';
+import { extractionReadings } from './job-metrics.ts';
+import { Scheduler, SCHEDULER_BOUNDS, type SchedulerBounds } from './scheduler.ts';
+import { Waiters } from './waiters.ts';
+
+export interface ExtractionsParts {
+  readonly store: ExtractStore;
+  /** Directory whose disk must have free space. */
+  readonly dataDir: string;
+  /** Key made by `deriveKey`, for everything that extraction encrypts. */
+  readonly sealing: Uint8Array;
+  readonly workers: number;
+  readonly worker: ExtractWorkerData;
+  readonly connectors: readonly Connector[];
+  readonly polite: DomainLimits;
+  readonly bounds?: Partial<SchedulerBounds>;
+  readonly log: Log;
+  openPool(workers: number, data: ExtractWorkerData, events: ExtractPoolEvents): Promise<ExtractPool>;
+  /** Called on store failures; `store_stuck` must end the process. */
+  onStoreFaults(faults: readonly StoreFault[]): void;
+}
+
+export interface Extractions {
+  readonly control: ExtractionControl;
+  readonly readings: readonly Reading[];
+  status(): AssetStatus;
+  /**
+   * Resumes the open jobs and pending deliveries of the previous run. Webhook batches go through `deliveryLog`. Workers start now if a job
+   * is open, else with the first job.
+   */
+  start(deliveryLog: DeliveryLog): Promise<void>;
+  /** Returns the destination of a job's batches while its delivery is pending; null for any other id. */
+  endpointOf(id: string): JobEndpoint | null;
+  /** Sets the addresses on which this service listens, which no job may reach. Nothing is fetched before the first call. */
+  listens(addresses: readonly { readonly host: string; readonly port: number }[]): void;
+  /** Starts nothing more, returns the current state of their jobs to waiting callers, writes what has arrived, and ends the workers. */
+  stop(): Promise<void>;
+}
+
+/** Choice: pauses are whole seconds. */
+const TICK_MS = 500;
+/** Choice: expired data is removed within seconds. */
+const JANITOR_MS = 2_000;
+const DISK_MS = 5_000;
+/** Choice: the same as for the log of decisions. With less free space, nothing is fetched. */
+const DISK_FREE_BYTES_MIN = 512 * 1_048_576;
+
+/** Jobs and their records use real time, even if the service runs on the virtual clock. */
+const nowMs = (): number => Date.now();
+const after = (ms: number, then: () => void): (() => void) => {
+  const timer = setTimeout(then, ms);
+  return () => clearTimeout(timer);
+};
+const yieldToEventLoop = (): Promise<void> => new Promise((done) => setImmediate(done));
+
+/** Wires up extraction on the main thread: the store's tables, the workers, the scheduler between them, and the customers' operations. */
+export function createExtractions(parts: ExtractionsParts): Extractions {
+  const { store, sealing, log } = parts;
+  let deliveries: ResultDeliveries | null = null;
+  const send = (worker: number, order: ExtractOrder): boolean => pool.current?.send(worker, order) ?? false;
+  const wakeWorkers = (): void => pool.wake();
+  const uploads = new Uploads({ send, wakeWorkers });
+  let listening: readonly { readonly host: string; readonly port: number }[] | null = null;
+  const waiters = new Waiters(after);
+  const onStoreFault = (fault: StoreFault): void => parts.onStoreFaults([fault]);
+  const ended = (stored: StoredJob): void => {
+    logEnd(log, stored, store.failures);
+    waiters.tell(stored.job.id);
+    if (stored.state.delivery === 'pending') deliveries?.add(stored.job);
+  };
+  const scheduler = new Scheduler({
+    store,
+    sealing,
+    polite: parts.polite,
+    bounds: { ...SCHEDULER_BOUNDS, ...parts.bounds },
+    carriesRest: ({ connector, operation }, stateJson) =>
+      carriesRest(
+        parts.connectors.find(({ id }) => id === connector)?.operations.find(({ name }) => name === operation),
+        stateJson,
+      ),
+    nowMs,
+    monotonicMs: () => performance.now(),
+    after,
+    send,
+    wakeWorkers,
+    restartWorker(worker) {
+      log.error({ worker }, 'an extract worker is stuck; replacing it');
+      pool.current?.restart(worker);
+    },
+    onEnded: (job, state) => ended({ job, state }),
+    onStoreFault,
+  });
+  const control = new Control({ store, scheduler, waiters, sealing, nowMs, onCancelled: ended });
+  const janitor = new Janitor({ store, nowMs, yieldToEventLoop, onStoreFault });
+
+  /** Uses a running worker once it knows which addresses it must not reach. */
+  const ready = (worker: number): void => {
+    if (listening === null || pool.current === null) return;
+    send(worker, { kind: 'listening', addresses: listening });
+    scheduler.workerReady(worker);
+    uploads.workerReady(worker);
+  };
+  const events: ExtractPoolEvents = {
+    onReady: ready,
+    onEvents: (worker, heard) => scheduler.hear(worker, heard),
+    onUpload: (worker, signal) => uploads.hear(worker, signal),
+    onAlive: (worker) => scheduler.workerAlive(worker),
+    onEnded(worker, error) {
+      log.error({ err: error, worker }, 'an extract worker died; its steps are retried');
+      scheduler.workerEnded(worker);
+      uploads.workerEnded(worker);
+    },
+  };
+  const readyAll = ({ workers }: ExtractPool): void => {
+    for (let worker = 0; worker < workers; worker++) ready(worker);
+  };
+  const pool = new LatePool<ExtractPool>({
+    start: () => parts.openPool(parts.workers, parts.worker, events),
+    onOpened: readyAll,
+    onFailed: (error) => log.error({ err: error }, 'an extract worker cannot start; retrying'),
+  });
+  const timers: NodeJS.Timeout[] = [];
+  return {
+    control,
+    status() {
+      if (!pool.isBroken) return { state: 'ok', version: null, detail: '' };
+      return { state: 'broken', version: null, detail: 'the extract worker cannot start; retrying' };
+    },
+    readings: extractionReadings(scheduler, store.extractions, () => deliveries?.size ?? 0),
+    endpointOf: (id) => (deliveries === null ? null : endpointOf(deliveries, control, id)),
+    async start(deliveryLog) {
+      deliveries = createJobDeliveries({
+        store,
+        control,
+        uploads,
+        connectors: parts.connectors,
+        deliveryLog,
+        log,
+        nowMs,
+        after,
+        yieldToEventLoop,
+        onStoreFault,
+      });
+      addPending(deliveries, store);
+      await lookAtDisk(parts, scheduler);
+      scheduler.resume();
+      timers.push(
+        setInterval(() => scheduler.tick(), TICK_MS),
+        setInterval(() => void janitor.run(), JANITOR_MS),
+        setInterval(() => void lookAtDisk(parts, scheduler), DISK_MS),
+      );
+    },
+    listens(addresses) {
+      const isFirst = listening === null;
+      listening = addresses;
+      if (pool.current === null) return;
+      if (isFirst) readyAll(pool.current);
+      else for (let worker = 0; worker < pool.current.workers; worker++) send(worker, { kind: 'listening', addresses });
+    },
+    async stop() {
+      for (const timer of timers) clearInterval(timer);
+      waiters.tellAll();
+      const stopped = Promise.all([scheduler.stop(), janitor.stop(), deliveries?.stop() ?? Promise.resolve()]);
+      // Transfers that workers are still sending end with the workers.
+      await (await pool.closed())?.close();
+      uploads.stop();
+      await stopped;
+    },
+  };
+}
+
+async function lookAtDisk({ dataDir, log }: ExtractionsParts, scheduler: Scheduler): Promise<void> {
+  const isFull = await statfs(dataDir).then(
+    ({ bavail, bsize }) => bavail * bsize < DISK_FREE_BYTES_MIN,
+    () => false,
+  );
+  if (isFull === scheduler.isPaused) return;
+  scheduler.isPaused = isFull;
+  if (isFull) log.error({ bytes_min: DISK_FREE_BYTES_MIN }, 'the disk is nearly full; extraction is paused');
+  else log.info('the disk has room again; extraction continues');
+  scheduler.pump();
+}
+
+/** Logs one line for each ended job. */
+function logEnd(log: Log, stored: StoredJob, failures: ExtractStore['failures']): void {
+  if (!hasEnded(stored.state)) return;
+  const entries = stored.state.status === 'failed' ? (failures.find(stored.job.requestId)?.entries ?? []) : [];
+  log.info(endFields(stored, entries), 'extraction');
+}

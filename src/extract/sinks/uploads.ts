@@ -1,0 +1,126 @@
+import { unreachable } from '../../kernel/brand.ts';
+import type { ExtractOrder, UploadAnswer, UploadSignal } from '../extract-messages.ts';
+import type { RecordReader } from './batches.ts';
+import type { ResultFault } from './sink-outcome.ts';
+import type { Sent } from './s3.ts';
+import type { UploadTask } from './upload.ts';
+
+export interface UploadsParts {
+  /** Returns whether the worker is running and can receive the order. */
+  send(worker: number, order: ExtractOrder): boolean;
+  /** Starts the workers that have not started yet. */
+  wakeWorkers(): void;
+}
+
+/** What an upload needs from the main thread. */
+export interface UploadSource {
+  readonly reader: RecordReader;
+  saveUpload(uploadId: string | null): Promise<void>;
+}
+
+interface Running extends UploadSource {
+  readonly worker: number;
+  end(sent: Sent): void;
+}
+
+type Ask = Extract<UploadSignal, { readonly kind: 'ask' }>;
+
+/** The main thread's side of uploads: assigns them to workers and responds to the workers' requests. */
+export class Uploads {
+  readonly #parts: UploadsParts;
+  readonly #up = new Set<number>();
+  readonly #running = new Map<number, Running>();
+  #waiting: (() => void)[] = [];
+  #next = 1;
+  #isStopped = false;
+
+  constructor(parts: UploadsParts) {
+    this.#parts = parts;
+  }
+
+  /** Makes one attempt in the worker with the fewest uploads; waits if there is no worker. Ends with `shutdown` when the service stops. */
+  async run(task: UploadTask, source: UploadSource): Promise<Sent> {
+    if (this.#up.size === 0) this.#parts.wakeWorkers();
+    while (this.#up.size === 0 && !this.#isStopped)
+      await new Promise<void>((resolve) => {
+        this.#waiting.push(resolve);
+      });
+    const worker = this.#choose();
+    if (this.#isStopped || worker === null) return STOPPED;
+    const upload = this.#next++;
+    return new Promise((end) => {
+      this.#running.set(upload, { ...source, worker, end });
+      if (!this.#parts.send(worker, { kind: 'upload', upload, taskJson: JSON.stringify(task) }))
+        this.#end(upload, WORKER_GONE);
+    });
+  }
+
+  workerReady(worker: number): void {
+    this.#up.add(worker);
+    for (const resume of this.#waiting.splice(0)) resume();
+  }
+
+  /** Fails the uploads of a worker that died, because one of them may be the cause. Further attempts follow. */
+  workerEnded(worker: number): void {
+    this.#up.delete(worker);
+    for (const [upload, running] of this.#running) if (running.worker === worker) this.#end(upload, WORKER_GONE);
+  }
+
+  hear(worker: number, signal: UploadSignal): void {
+    const running = this.#running.get(signal.upload);
+    if (running?.worker !== worker) return;
+    if (signal.kind === 'uploaded') this.#end(signal.upload, JSON.parse(signal.sentJson) as Sent);
+    else void this.#answer(running, signal);
+  }
+
+  /** Call after the workers have ended. Uploads without a result end as interrupted. */
+  stop(): void {
+    this.#isStopped = true;
+    for (const resume of this.#waiting.splice(0)) resume();
+    for (const upload of this.#running.keys()) this.#end(upload, STOPPED);
+  }
+
+  #choose(): number | null {
+    const loads = new Map([...this.#up].map((worker) => [worker, 0]));
+    for (const { worker } of this.#running.values()) loads.set(worker, (loads.get(worker) ?? 0) + 1);
+    const [least] = [...loads].filter(([worker]) => this.#up.has(worker)).sort(([, a], [, b]) => a - b);
+    return least?.[0] ?? null;
+  }
+
+  #end(upload: number, sent: Sent): void {
+    const running = this.#running.get(upload);
+    this.#running.delete(upload);
+    running?.end(sent);
+  }
+
+  async #answer(running: Running, { upload, ask, what }: Ask): Promise<void> {
+    const answer = await answerOf(running, what).catch((error: unknown): UploadAnswer['answer'] => {
+      return { kind: 'refused', detail: String(error) };
+    });
+    this.#parts.send(running.worker, { kind: 'answer', upload, ask, answer });
+  }
+}
+
+const WORKER_GONE: ResultFault = {
+  kind: 'failed',
+  error: 'internal_error',
+  detail: 'the worker ended during the upload',
+  isFinal: false,
+};
+const STOPPED: ResultFault = { kind: 'failed', error: 'shutdown', detail: 'the service is stopping', isFinal: false };
+
+async function answerOf(source: UploadSource, what: Ask['what']): Promise<UploadAnswer['answer']> {
+  switch (what.kind) {
+    case 'records': {
+      const { chunks, nextSeq } = await source.reader.read(what);
+      // Copied into separate memory: a part of a chunk would be sent to the worker with the whole chunk.
+      const copies = chunks.map(({ bytes, ...chunk }) => ({ ...chunk, bytes: Uint8Array.from(bytes) }));
+      return { kind: 'records', chunks: copies, nextSeq };
+    }
+    case 'save':
+      await source.saveUpload(what.uploadId);
+      return { kind: 'saved' };
+    default:
+      return unreachable(what);
+  }
+}

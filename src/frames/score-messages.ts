@@ -1,0 +1,45 @@
+import type { MessagePort } from 'node:worker_threads';
+import type { BatchBuffer } from './batch-buffer.ts';
+import type { AssetSet } from '../assets/asset-messages.ts';
+import type { VelocityMemory } from '../velocity/memory.ts';
+import type { PolicySeed } from '../assets/policy-messages.ts';
+
+/**
+ * All messages between the main thread and score workers, except the bytes of batch buffers (`batch-buffer.ts`), the words that pass them
+ * on (`batch-queue.ts`) and the assets (`asset-messages.ts`).
+ */
+
+/** Data passed to every score worker at its start. */
+export interface ScoreWorkerData {
+  readonly dataDir: string;
+  readonly frames: readonly BatchBuffer[];
+  readonly layers: AssetSet;
+  readonly policies: PolicySeed;
+  /** Shared by all workers. */
+  readonly velocity: VelocityMemory;
+}
+
+/** The only task of a worker: processes batch buffers until the queue is stopped. */
+export interface ScorePost {
+  /** Memory of the batch queue. */
+  readonly memory: SharedArrayBuffer;
+  /** Identifies this worker in the queue; never reused. */
+  readonly owner: number;
+  /** Worker → main thread: `ScoreSignal`. */
+  readonly port: MessagePort;
+}
+
+export type ScoreSignal =
+  /** The worker is up. */
+  | { readonly kind: 'ready'; readonly threadId: number }
+  /** A batch buffer came back while the main thread slept. */
+  | { readonly kind: 'wake' }
+  /** Why a batch buffer came back as failed; internal text. */
+  | { readonly kind: 'failed'; readonly frame: number; readonly detail: string };
+
+/** Scores these requests of that batch buffer. */
+export interface ScoreTask {
+  readonly frame: number;
+  readonly from: number;
+  readonly count: number;
+}

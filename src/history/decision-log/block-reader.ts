@@ -1,0 +1,51 @@
+import type { Database } from 'lmdb';
+import { sumFits } from '../../state/value.ts';
+import { type Block, newRowView, readRow, type RowView } from './block.ts';
+
+/** Reads the rows of blocks, in memory or in the store. Unreadable blocks are skipped and counted; nothing throws. */
+export class BlockReader {
+  /** Blocks that could not be read, or only in part. */
+  damaged = 0;
+  readonly #table: Database<Buffer, Buffer>;
+  readonly #row = newRowView();
+
+  constructor(table: Database<Buffer, Buffer>) {
+    this.#table = table;
+  }
+
+  /** Returns the bytes of its rows, valid until the next call or the next turn of the event loop; null if there are none. */
+  bytesOf(block: Block): Buffer | null {
+    if (block.isGone) return null;
+    if (block.buffer !== null) return block.buffer.subarray(0, block.end);
+    try {
+      const stored = block.key === null ? undefined : this.#table.getBinaryFast(block.key);
+      if (block.key !== null && stored !== undefined && sumFits(block.key, stored))
+        return stored.subarray(0, block.end);
+    } catch {
+      // LMDB throws this for a corrupt page.
+    }
+    this.countDamaged(block);
+    return null;
+  }
+
+  /** Passes each row to `visit`, reusing the same object. Stops when `visit` returns true, and returns whether it did. */
+  walk(block: Block, bytes: Buffer, visit: (row: RowView) => boolean): boolean {
+    const row = this.#row;
+    let at = 0;
+    while (at < bytes.length) {
+      at = readRow(bytes, at, bytes.length, block.firstArrival, row);
+      if (at === -1) {
+        this.countDamaged(block);
+        return false;
+      }
+      if (visit(row)) return true;
+    }
+    return false;
+  }
+
+  countDamaged(block: Block): void {
+    if (block.isDamaged) return;
+    block.isDamaged = true;
+    this.damaged++;
+  }
+}

@@ -1,0 +1,51 @@
+import type { Database } from 'lmdb';
+import type { CustomerNumber } from '../../kernel/brand.ts';
+import type { DecisionRecord } from '../../risk/decision-record.ts';
+import { type Block, decodeKey } from './block.ts';
+import { BlockReader } from './block-reader.ts';
+import { unpackRecord } from './match.ts';
+
+export interface RowQuery {
+  /** null for all. */
+  readonly customer: CustomerNumber | null;
+  /** Decisions of this time and later, Unix ms. */
+  readonly sinceMs: number;
+}
+
+export type RowVisitor = (customer: CustomerNumber, record: DecisionRecord) => void;
+
+/**
+ * Passes the stored decisions to a command that runs alongside a server, which writes new ones several times a second. Writes nothing. Rows
+ * come block by block, in no particular order. Returns how many blocks could not be read.
+ */
+export function readDecisionRows(
+  table: Database<Buffer, Buffer>,
+  { customer, sinceMs }: RowQuery,
+  visit: RowVisitor,
+): number {
+  const reader = new BlockReader(table);
+  const read = (block: Block | null): void => {
+    if (block === null || block.newestMs < sinceMs || (customer !== null && block.customer !== customer)) return;
+    const bytes = reader.bytesOf(block);
+    if (bytes === null) return;
+    reader.walk(block, bytes, (row) => {
+      if (row.occurredAtMs < sinceMs) return false;
+      const record = unpackRecord(bytes, row.recordAt, row.recordEnd);
+      if (record === null) reader.countDamaged(block);
+      else visit(block.customer, record);
+      return false;
+    });
+  };
+  let last: Block | null = null;
+  for (const key of table.getKeys()) {
+    const block = decodeKey(key);
+    if (block === null) continue;
+    // A crash may leave an older version of the same block, which precedes it in key order.
+    const isSame =
+      last?.customer === block.customer && last.stream === block.stream && last.firstArrival === block.firstArrival;
+    if (!isSame) read(last);
+    last = block;
+  }
+  read(last);
+  return reader.damaged;
+}

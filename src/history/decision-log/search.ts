@@ -1,0 +1,133 @@
+import type { DecisionRecord } from '../../risk/decision-record.ts';
+import type { Block, RowView, Stream } from './block.ts';
+import type { BlockReader } from './block-reader.ts';
+import { BlockWalk } from './block-walk.ts';
+import type { CustomerLog } from './log-index.ts';
+import { type TextMatch, unpackRecord } from './match.ts';
+import { comparePlaces, type Place } from './order.ts';
+import type { Slices } from '../../state/turns.ts';
+
+export interface LoggedDecision {
+  readonly record: DecisionRecord;
+  /** Latency as reported in the response. */
+  readonly latencyMs: number;
+}
+
+/** Criteria of a read of a customer's rows. */
+export interface Wanted {
+  readonly streams: readonly Stream[];
+  /** Index in `DECISIONS`; null for all. */
+  readonly decision: number | null;
+  readonly text: TextMatch | null;
+  /** Only rows older than this; null for all. */
+  readonly before: Place | null;
+  /** Rows with this arrival or a later one were added after the read began. */
+  readonly arrivalEnd: number;
+  /** By stream: rows of this time and older have expired. */
+  readonly endedMs: readonly [number, number];
+}
+
+export interface SearchPage {
+  readonly rows: readonly LoggedDecision[];
+  /** Rows older than this follow on the next page; null at the end. */
+  readonly next: Place | null;
+}
+
+interface Hit extends Place {
+  readonly block: Block;
+  readonly latencyMs: number;
+  /** Unpacked only when it is put on the page. */
+  readonly record: DecisionRecord | Buffer;
+}
+
+/**
+ * Walks the blocks from newest to oldest and emits a row as soon as no remaining block can contain a newer one. So memory is bounded by the
+ * blocks that overlap in time, which are few.
+ */
+export async function searchRows(
+  log: CustomerLog,
+  wanted: Wanted,
+  limit: number,
+  scanRowsMax: number,
+  reader: BlockReader,
+  slices: Slices,
+): Promise<SearchPage> {
+  const walk = new BlockWalk(log, wanted);
+  const found: Hit[] = [];
+  const page: Hit[] = [];
+  let looked = 0;
+  for (;;) {
+    const frontier = walk.newest();
+    takeNewer(found, frontier, page, limit + 1);
+    // One row more than fits the page shows that there is a next page.
+    if (page.length > limit) return pageOf(page.slice(0, limit), page[limit - 1] ?? null, reader, slices);
+    if (frontier === null) return pageOf(page, null, reader, slices);
+    // Guarantees progress of each page, however many newer blocks extend down to its start.
+    const next = justAbove(frontier);
+    const getsOn = wanted.before === null || comparePlaces(next, wanted.before) < 0;
+    if (looked >= scanRowsMax && getsOn) return pageOf(page, next, reader, slices);
+    const block = walk.next();
+    if (block === null) continue;
+    looked += block.rows;
+    collect(block, wanted, reader, found);
+    found.sort((a, b) => comparePlaces(a, b));
+    if (slices.isOver) await slices.begin();
+  }
+}
+
+/** Moves rows newer than the frontier from the end of `found`, where the newest are, to the page. */
+function takeNewer(found: Hit[], frontier: Place | null, page: Hit[], pageMax: number): void {
+  for (let hit = found.at(-1); hit !== undefined && page.length < pageMax; hit = found.at(-1)) {
+    if (frontier !== null && comparePlaces(hit, frontier) <= 0) return;
+    page.push(hit);
+    found.pop();
+  }
+}
+
+function collect(block: Block, wanted: Wanted, reader: BlockReader, found: Hit[]): void {
+  const bytes = reader.bytesOf(block);
+  if (bytes === null || wanted.text?.mayMatch(bytes, 0, bytes.length) === false) return;
+  reader.walk(block, bytes, (row) => {
+    if (!isWanted(row, block, wanted) || wanted.text?.mayMatch(bytes, row.recordAt, row.recordEnd) === false)
+      return false;
+    const { occurredAtMs, arrival, latencyMs } = row;
+    if (wanted.text === null) {
+      // Copied, because the bytes are borrowed; most rows belong to another page and need not be unpacked.
+      const record = Buffer.from(bytes.subarray(row.recordAt, row.recordEnd));
+      found.push({ occurredAtMs, arrival, block, latencyMs, record });
+      return false;
+    }
+    const record = unpackRecord(bytes, row.recordAt, row.recordEnd);
+    if (record === null) reader.countDamaged(block);
+    else if (wanted.text.matches(record)) found.push({ occurredAtMs, arrival, block, latencyMs, record });
+    return false;
+  });
+}
+
+/** Checks the row's header only. */
+export function isWanted(row: RowView, block: Block, wanted: Wanted): boolean {
+  if (wanted.decision !== null && row.decision !== wanted.decision) return false;
+  if (row.arrival >= wanted.arrivalEnd || row.occurredAtMs <= wanted.endedMs[block.stream]) return false;
+  return wanted.before === null || comparePlaces(row, wanted.before) < 0;
+}
+
+async function pageOf(
+  hits: readonly Hit[],
+  next: Place | null,
+  reader: BlockReader,
+  slices: Slices,
+): Promise<SearchPage> {
+  const rows: LoggedDecision[] = [];
+  for (const { block, latencyMs, record } of hits) {
+    const unpacked = Buffer.isBuffer(record) ? unpackRecord(record, 0, record.length) : record;
+    if (unpacked === null) reader.countDamaged(block);
+    else rows.push({ record: unpacked, latencyMs });
+    if (slices.isOver) await slices.begin();
+  }
+  return { rows, next: next === null ? null : { occurredAtMs: next.occurredAtMs, arrival: next.arrival } };
+}
+
+/** Returns the upper bound of a page that starts with rows at this position and older ones. */
+function justAbove(place: Place): Place {
+  return { occurredAtMs: place.occurredAtMs, arrival: place.arrival + 1 };
+}

@@ -1,0 +1,76 @@
+import { CONNECTIONS_CENSUS_GAP_MS } from '../kernel/limits.ts';
+import type { SourceCounts } from './connection-room.ts';
+
+/** Counts the open connections of each source; null if they cannot be counted. */
+export type Census = () => Promise<ReadonlyMap<string, number> | null>;
+
+/**
+ * Counts for uWebSockets.js, which reports that a connection closed, but not whose. Fewer open connections than one source may have need no
+ * counting. From half of that on, the connections are counted by a census of the operating system, and those opened since are added. An
+ * estimate is therefore too high at most by the connections that closed since the last census. Without a census the estimate is 0, so that
+ * only the bound of all connections holds.
+ */
+export class EstimatedCounts implements SourceCounts {
+  readonly #census: Census;
+  readonly #watchedFrom: number;
+  readonly #nowMs: () => number;
+  /** Result of the last census; null before the first one. */
+  #counted: ReadonlyMap<string, number> | null = null;
+  /** Opened since the last census began and before a running one did. */
+  #before = new Map<string, number>();
+  /** Opened since the newest census began. */
+  #since = new Map<string, number>();
+  #isWatching = false;
+  #isRunning = false;
+  #isBlind = false;
+  /** Numbers the times of watching: the result of an earlier one is of no use. */
+  #watch = 0;
+  #nextAtMs = 0;
+
+  constructor(census: Census, sourceConnectionsMax: number, nowMs: () => number = () => performance.now()) {
+    this.#census = census;
+    this.#watchedFrom = Math.ceil(sourceConnectionsMax / 2);
+    this.#nowMs = nowMs;
+  }
+
+  of(source: string, open: number): number {
+    if (open < this.#watchedFrom) {
+      if (this.#isWatching) this.#stopWatching();
+      return open;
+    }
+    this.#isWatching = true;
+    if (!this.#isRunning && this.#nowMs() >= this.#nextAtMs) void this.#count();
+    if (this.#isBlind) return 0;
+    const counted = this.#counted === null ? this.#watchedFrom : (this.#counted.get(source) ?? 0);
+    return Math.min(open, counted + (this.#before.get(source) ?? 0) + (this.#since.get(source) ?? 0));
+  }
+
+  opened(source: string): void {
+    if (this.#isWatching) this.#since.set(source, (this.#since.get(source) ?? 0) + 1);
+  }
+
+  /** Does nothing: the source is not known. The next census counts one connection less. */
+  closed(): void {}
+
+  async #count(): Promise<void> {
+    this.#isRunning = true;
+    const watch = this.#watch;
+    this.#before = this.#since;
+    this.#since = new Map();
+    const counted = await this.#census();
+    this.#isRunning = false;
+    this.#nextAtMs = this.#nowMs() + CONNECTIONS_CENSUS_GAP_MS;
+    if (watch !== this.#watch) return;
+    this.#isBlind = counted === null;
+    this.#counted = counted;
+    this.#before = new Map();
+  }
+
+  #stopWatching(): void {
+    this.#isWatching = false;
+    this.#watch++;
+    this.#counted = null;
+    this.#before = new Map();
+    this.#since = new Map();
+  }
+}

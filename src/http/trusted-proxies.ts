@@ -1,0 +1,50 @@
+import { BlockList, isIP } from 'node:net';
+
+/** Choice: no real chain is longer, and entries further left are the client's own text anyway. */
+const HOPS_MAX = 16;
+
+/**
+ * The proxies that may set the client's address, from GATEHOUSE_TRUSTED_PROXIES. Without any, the client's address is the peer's, and
+ * forwarding headers are not read, because anyone could write them.
+ */
+export class TrustedProxies {
+  readonly isEmpty: boolean;
+  readonly #list = new BlockList();
+
+  /** `cidrs` are canonical, `10.0.0.0/8`. */
+  constructor(cidrs: readonly string[]) {
+    this.isEmpty = cidrs.length === 0;
+    for (const cidr of cidrs) {
+      const [network = '', bits = ''] = cidr.split('/');
+      this.#list.addSubnet(network, Number(bits), network.includes(':') ? 'ipv6' : 'ipv4');
+    }
+  }
+
+  has(address: string): boolean {
+    const plain = withoutMapping(address);
+    const version = isIP(plain);
+    return version !== 0 && this.#list.check(plain, version === 6 ? 'ipv6' : 'ipv4');
+  }
+
+  /**
+   * Returns the client's address: the right-most one, starting with the peer, that is not a trusted proxy's, because each trusted proxy
+   * vouches for the address before its own. An unreadable entry ends the chain at the proxy that forwarded it.
+   */
+  clientOf(peer: string, forwardedFor: string): string {
+    if (this.isEmpty || forwardedFor === '' || !this.has(peer)) return peer;
+    let client = peer;
+    for (const hop of forwardedFor.split(',').slice(-HOPS_MAX).toReversed()) {
+      const address = hop.trim();
+      if (isIP(address) === 0) return client;
+      client = address;
+      if (!this.has(address)) return client;
+    }
+    return client;
+  }
+}
+
+/** Strips the IPv4-mapped prefix, which IPv4 addresses have on a dual-stack socket. */
+function withoutMapping(address: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
+  return mapped?.[1] ?? address;
+}

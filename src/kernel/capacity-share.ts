@@ -1,0 +1,8 @@
+/**
+ * Returns whether one of several holders of a shared limit may take one more: only while it holds less than is free. A single holder gets
+ * half, the next one half of the rest. If `n` holders take all they can at the same time, each gets 1 / (n + 1). So a few holders cannot
+ * shut out the others.
+ */
+export function hasShare(held: number, taken: number, max: number): boolean {
+  return held < max - taken;
+}

@@ -1,0 +1,48 @@
+/**
+ * Header fields that few handlers read, by lower-case name. `once`: a second field is refused. `list`: repeated fields form one list,
+ * joined by commas, as HTTP defines. To read another field, add its name here.
+ */
+const COLD_HEADERS = {
+  'accept-encoding': 'list',
+  'access-control-request-method': 'once',
+  'idempotency-key': 'once',
+  'if-none-match': 'list',
+  origin: 'once',
+  'x-forwarded-for': 'list',
+} as const satisfies Readonly<Record<string, 'once' | 'list'>>;
+
+export type ColdHeader = keyof typeof COLD_HEADERS;
+
+const RULES: ReadonlyMap<string, 'once' | 'list'> = new Map(Object.entries(COLD_HEADERS));
+
+/** The fields of one request. Created with its first field, so that requests without one cost nothing. */
+export class ColdHeaders {
+  readonly #names: string[] = [];
+  readonly #values: string[] = [];
+
+  /** Returns the value as sent, `''` if the field is absent. */
+  get(name: ColdHeader): string {
+    return this.#values[this.#names.indexOf(name)] ?? '';
+  }
+
+  /** Returns false if the field was given before and may be given only once. */
+  add(name: string, value: string): boolean {
+    const at = this.#names.indexOf(name);
+    if (at < 0) {
+      this.#names.push(name);
+      this.#values.push(value);
+      return true;
+    }
+    if (RULES.get(name) === 'once') return false;
+    const before = this.#values[at] ?? '';
+    this.#values[at] = before === '' ? value : `${before},${value}`;
+    return true;
+  }
+}
+
+/** For requests without such a field. Nothing is ever added to it. */
+export const NO_COLD_HEADERS = new ColdHeaders();
+
+export function isColdHeader(name: string): boolean {
+  return RULES.has(name);
+}

@@ -1,0 +1,390 @@
+/**
+ * All limits of the service with their units and origins. `Source:` is the contract, `Choice:` is our own with its reason, `Measured:`
+ * gives a measurement. Relations between limits are asserted at the end, when this file is loaded.
+ */
+
+// HTTP
+
+/** Bytes of a decide body. Source: contract, 4.1. */
+export const DECIDE_BODY_BYTES_MAX = 65_536;
+/** Bytes of any other body. Source: contract, 2.4. */
+export const MANAGED_BODY_BYTES_MAX = 1_048_576;
+/** Choice: bytes of incompletely received bodies, of all clients and of one source address. Their buffers take up to twice that. */
+export const BODIES_UNFINISHED_BYTES_MAX = 256 * 1_048_576;
+export const BODIES_UNFINISHED_SOURCE_BYTES_MAX = BODIES_UNFINISHED_BYTES_MAX / 16;
+/** Choice: open connections in all by default, sixteen sources' worth. */
+export const CONNECTIONS_DEFAULT = 16_384;
+/** Choice: open connections of one source by default: a browser opens six, a client library or an office some hundreds. */
+export const SOURCE_CONNECTIONS_DEFAULT = 1_024;
+/** Choice: at most half of all connections for one source, whatever the settings are. */
+export const SOURCE_CONNECTIONS_SHARE = 1 / 2;
+/** Choice: the last connections, for sources with fewer than this many open ones: the scrape of metrics, health checks, small clients. */
+export const CONNECTIONS_RESERVED = 64;
+export const CONNECTIONS_RESERVED_SOURCE_MAX = 4;
+/**
+ * Choice: file descriptors that connections must leave free: 512 attempts and 512 idle sockets of webhooks, as many for extraction, and
+ * the store with journal, snapshots and databases.
+ */
+export const DESCRIPTORS_RESERVED = 2_304;
+/** Choice: pause between two counts of connections by source, ms. */
+export const CONNECTIONS_CENSUS_GAP_MS = 250;
+/** Total bytes of a request's header names and values. Source: contract, 2.4. */
+export const HEADER_BYTES_MAX = 8_192;
+/** Choice: bytes of headers that the transport itself accepts, so that only absurd ones get the transport's response instead of ours. */
+export const TRANSPORT_HEADER_BYTES_MAX = 32_768;
+/** Choice: well above what browsers and proxies send. */
+export const HEADER_COUNT_MAX = 100;
+
+// Cross-origin requests
+
+/** Origins whose scripts may use a public key. Source: contract, 2.7. */
+export const KEY_ORIGINS_MAX = 20;
+/** Choice: seconds for which a browser remembers a preflight response; Chromium's engine keeps none for longer than two hours. */
+export const PREFLIGHT_KEEP_SECONDS = 7_200;
+
+// Verification
+
+/** Source: contract, 3.2: both ends are inclusive. */
+export const TIMESTAMP_WINDOW_SECONDS = 300;
+/** Source: contract, 3.8: an id is kept until its timestamp + 301 s. */
+export const REPLAY_KEEP_SECONDS = 301;
+/** Choice: expiries have 32 bits, which last until the year 2106; no later time is accepted, on either clock. */
+export const TIMESTAMP_SECONDS_MAX = 2 ** 32 - 1 - REPLAY_KEEP_SECONDS;
+/** Source: contract, 3.5. */
+export const REQUEST_ID_CHARACTERS_MAX = 128;
+/** Source: contract, 3.8. */
+export const REPLAY_IDS_DEFAULT = 16_777_216;
+
+// Journal
+
+/** Choice: a file is full after 24 s at 10,000 decisions/s; zeroing one takes some 2 ms of a thread of the libuv pool. */
+export const JOURNAL_FILE_BYTES = 4 * 1_048_576;
+/** Choice: 16 MiB preallocated: on a full disk, 90 s of 10,000 decisions/s, or 15 minutes of 1,000. */
+export const JOURNAL_SPARES = 4;
+/** Choice: with less free disk space than this, expired journal files are all kept as spares instead of being removed. */
+export const JOURNAL_DISK_FREE_BYTES_MIN = 512 * 1_048_576;
+
+// Rate windows. Source for all: contract, 3.9.
+
+export const RATE_WINDOW_SECONDS = 60;
+export const RATE_SECRET_KEY = 600_000;
+export const RATE_PUBLIC_KEY = 60_000;
+/** Per key, not including its decide requests. */
+export const RATE_MANAGEMENT = 6_000;
+export const RATE_FAILED_AUTHENTICATIONS = 6_000;
+/**
+ * Choice: one source address gets a twentieth of a public key's allowance, 3,000 per window by default. A visitor makes a few dozen
+ * requests a minute; an office or a mobile gateway of thousands fits, and nobody can use up a key's minute from one address.
+ */
+export const RATE_VISITOR_SHARE = 1 / 20;
+/** Choice: minimum share, or the whole allowance, if a twentieth would be less than one active visitor needs. */
+export const RATE_VISITOR_MIN = 60;
+/** Choice: 1 MiB. Of 60,000 sources in one window 14 % share both cells with others, and then only by a few requests. */
+export const RATE_VISITOR_CELLS = 2 ** 18;
+/** Choice: addresses with failed authentications counted per window; all further ones share one counter. */
+export const RATE_ADDRESSES_MAX = 65_536;
+
+// Batching
+
+/** Measured: 16 to 64 make no difference in throughput (bench/decide); larger ones only add waiting time. */
+export const BATCH_REQUESTS_MAX = 32;
+/**
+ * A batch of this size does not wait for the end of the event loop's turn if a worker has room. Otherwise all of 64 connections end up in
+ * one batch, and main thread and worker alternate instead of working in parallel.
+ * Measured: 28,000 → 33,000 req/s (bench/decide).
+ */
+export const BATCH_EAGER_REQUESTS = 16;
+/** Choice: at least three bodies of maximum size per batch buffer, so that one large body never prevents a batch from filling. */
+export const BATCH_BODY_BYTES_MAX = 4 * DECIDE_BODY_BYTES_MAX;
+/** Choice: the warm-up has 64 requests in flight, which are at most five batches; one more for the next. */
+export const WARM_UP_FRAMES = 6;
+/** Choice: the second batch waits at the worker while the first is scored, so the worker never waits for the main thread. */
+export const BATCHES_IN_FLIGHT_PER_WORKER = 2;
+/** Choice: requests waiting for a worker before new ones get 429 `overloaded`: about 25 ms at 40,000 req/s. */
+export const QUEUE_REQUESTS_MAX = 1_024;
+/** Choice: a waiting body counts as one request per this many bytes; usual ones have some 400. */
+export const QUEUE_PLACE_BYTES = 4_096;
+/** Choice: a batch takes under a millisecond; if it takes this long, its worker is stuck, and only a restart helps. */
+export const BATCH_STUCK_MS = 5_000;
+
+/** Choice: time after a decide request during which other work yields; at 20 decisions a second and more it always does. */
+export const DECIDE_ACTIVE_MS = 50;
+
+// The decide body. Source for the counts: contract, 4.1 and 4.2.
+
+export const JSON_DEPTH_MAX = 32;
+export const ENTITY_KEYS_MAX = 32;
+export const ENTITY_NAME_CHARACTERS_MAX = 64;
+export const ENTITY_VALUE_CHARACTERS_MAX = 256;
+export const HEADERS_MAX = 64;
+/** Source: contract, 4.5. */
+export const COLLECTOR_TOKEN_BYTES_MAX = 8_192;
+/** Choice: the longest real agents have some 400 characters; the rest is ignored. */
+export const USER_AGENT_CHARACTERS_MAX = 1_024;
+/** Choice: browsers and servers have about this limit; the rest is ignored. */
+export const URL_CHARACTERS_MAX = 4_096;
+
+// Management. Source: contract, 2.5 and 7.
+
+export const PAGE_ROWS_MAX = 1_000;
+export const LISTS_PAGE_ROWS_DEFAULT = 1_000;
+export const LIST_BATCH_ENTRIES_MAX = 1_000;
+/** Source: contract, 9.1. */
+export const OUTCOMES_PER_CALL_MAX = 1_000;
+/** Time after a decision during which its outcome may be reported. Source: contract, 9.1. */
+export const OUTCOMES_KEPT_MS = 86_400_000;
+/** Choice: reported outcomes kept in memory while the disk accepts no writes; some 15 MB. */
+export const OUTCOMES_WAITING_MAX = 100_000;
+export const NOTE_CHARACTERS_MAX = 500;
+/** Choice: some 120 MB on disk, with notes of 500 characters 600 MB. Expired entries count until they are removed. */
+export const LIST_ENTRIES_PER_CUSTOMER_MAX = 1_000_000;
+/** Unix seconds. Choice: expiries are stored in 32 bits, which last until the year 2106. */
+export const LIST_EXPIRY_SECONDS_MAX = 0xffff_ffff;
+/** Choice: one request with an `Idempotency-Key` a second for a day; some 150 MB on disk. */
+export const IDEMPOTENCY_KEYS_PER_CUSTOMER_MAX = 100_000;
+/** Choice: a call holds the main thread for this long before it yields to decisions; a tenth of their usual p99. */
+export const MANAGEMENT_SLICE_MS = 0.3;
+/** Choice: the longest pause after a slice, whatever its length, so that calls make progress under any load. */
+export const MANAGEMENT_PAUSE_MS_MAX = 10;
+/** Choice: calls in progress at once, of all customers and of one; they share the thread, so more would only use more memory. */
+export const MANAGEMENT_IN_WORK_MAX = 32;
+export const MANAGEMENT_IN_WORK_PER_CUSTOMER_MAX = 8;
+/** Choice: calls waiting to start, of one customer (a few seconds' worth) and of all. */
+export const MANAGEMENT_WAITING_PER_CUSTOMER_MAX = 256;
+export const MANAGEMENT_WAITING_MAX = 2_048;
+/** Choice: bytes of the bodies of waiting calls: 16 of maximum size per customer, eight customers' worth in total. */
+export const MANAGEMENT_WAITING_BYTES_PER_CUSTOMER_MAX = 16 * MANAGED_BODY_BYTES_MAX;
+export const MANAGEMENT_WAITING_BYTES_MAX = 8 * MANAGEMENT_WAITING_BYTES_PER_CUSTOMER_MAX;
+/** Measured: the largest body of this size takes 0.4 ms to parse and validate on the main thread; larger ones go to a worker. */
+export const MANAGED_BODY_INLINE_BYTES_MAX = 4_096;
+/**
+ * Choice: a body takes the worker at most 0.3 s of processor time, which can be several seconds on a busy machine. A body that takes longer
+ * than this limit is rejected, and the worker is terminated.
+ */
+export const BODY_READ_MS_MAX = 30_000;
+/** Choice: a page of rows ends when it exceeds this size; 1,000 list entries with notes of 500 characters fit. */
+export const PAGE_BYTES_MAX = 1_048_576;
+/** Choice: bytes of a response handed to the transport per turn of the event loop. */
+export const ANSWER_PIECE_BYTES = 65_536;
+/** Choice: bytes of responses that a customer has not received yet; beyond this its further calls wait. Three pages of records. */
+export const ANSWERS_UNSENT_BYTES_MAX = 32 * 1_048_576;
+
+// Registry. Source: contract, 8.
+
+export const REGISTRY_HALF_LIFE_START_SECONDS = 7 * 86_400;
+export const REGISTRY_HALF_LIFE_SECONDS = 14 * 86_400;
+/** Source: contract, 8.2: this many distinct customers within this time promote a fingerprint. */
+export const PROMOTION_CUSTOMERS_MIN = 3;
+export const PROMOTION_WINDOW_SECONDS = 30 * 86_400;
+/** Source: contract, 8.2: the risk for the first three customers, the step for each further one, and the maximum. */
+export const PROMOTED_RISK = 90;
+export const PROMOTED_RISK_STEP = 2;
+export const PROMOTED_RISK_MAX = 98;
+/** Choice: in the middle of the range of `registry_suspicious`; used without confirmed evidence of three customers. */
+export const PROMOTED_RISK_UNCONFIRMED = 60;
+/**
+ * Minimum number of networks (/24, /48) and days from which a customer's BLOCKs by traffic alone count as confirmed. Choice: three forged
+ * tokens from one place, or all in one evening, are not confirmed; a bot that returns is.
+ */
+export const SIGHTING_NETWORKS_MIN = 3;
+export const SIGHTING_DAYS_MIN = 2;
+/** Choice: a fingerprint that a customer has seen on this many days, including today, is not reported after one BLOCK by traffic. */
+export const SIGHTING_FAMILIAR_DAYS = 3;
+/** Choice: delay before an increased number of customers is shown, so that nobody learns what another customer has just blocked. */
+export const PROMOTION_SHOWN_AFTER_SECONDS = 86_400;
+/** Choice: after this time without a promotion the risk has halved twelve times, to under 0.1; then the entry is removed. */
+export const PROMOTION_KEEP_SECONDS = 180 * 86_400;
+/** Choice: fingerprints for which one customer's evidence is kept at a time, some 100 MB; beyond that new ones are counted, not stored. */
+export const SIGHTINGS_PER_CUSTOMER_MAX = 1_000_000;
+/** Choice: at most half of it by BLOCKs, so that an attack leaves room for the customer's own lists and labels. */
+export const SIGHTINGS_AUTOMATIC_PER_CUSTOMER_MAX = 500_000;
+/** Choice: sightings that one customer's BLOCKs may write per day: a longer attack with fresh fingerprints is no more evidence. */
+export const SIGHTINGS_AUTOMATIC_PER_DAY_MAX = 100_000;
+/** Choice: sightings by BLOCKs that wait for their write, of all customers, some 15 MB. */
+export const SIGHTINGS_WAITING_MAX = 100_000;
+/** Choice: a BLOCK repeated within this time is not written again; the half-life starts after days. */
+export const SIGHTING_REFRESH_SECONDS = 3_600;
+/** Measured: a write of this size holds the write lock and the main thread for some 4 ms. */
+export const SIGHTINGS_PER_WRITE = 500;
+
+// Review: labels and the shadow review queue
+
+/** Choice: some 140 MB per customer; beyond that the labels of its oldest decisions are removed. */
+export const LABELS_PER_CUSTOMER_MAX = 1_000_000;
+/** Choice: over a year, so that a model learns from every season. */
+export const LABELS_KEEP_SECONDS = 400 * 86_400;
+/** Choice: more than anyone reviews within their retention. */
+export const SHADOW_REVIEWS_PER_CUSTOMER_MAX = 100_000;
+/** Choice: as long as flagged decisions. */
+export const SHADOW_REVIEWS_KEEP_SECONDS = 30 * 86_400;
+/** Choice: rows that wait for their write, some 8 MB; at the usual 1 % that is 1,600,000 decisions between two writes. */
+export const SHADOW_REVIEWS_WAITING_MAX = 16_384;
+/** Measured: 10,000 rows in writes of this size take 190 ms including their syncs, some 9 ms each. */
+export const SHADOW_REVIEWS_PER_WRITE = 500;
+/** Choice: rows scanned per call of a review queue's page, so that a rare verdict's filter never blocks the main thread for long. */
+export const SHADOW_REVIEWS_SCAN_ROWS_MAX = 10_000;
+
+// Policy
+
+/** Choice: fits thousands of customers with their own parts; validating a file this large takes the main thread 0.2 s. */
+export const POLICY_BYTES_MAX = 1_048_576;
+/** Choice: a file with more faults is not a policy; further ones are only counted. */
+export const POLICY_FAULTS_MAX = 1_000;
+/** Choice: more customers with their own parts would not fit the file. */
+export const POLICY_CUSTOMERS_MAX = 10_000;
+/** Choice: the contract has five; leaves room for a customer's own. */
+export const POLICY_EVENT_TYPES_MAX = 32;
+/** Choice: fits all of ISO 3166-1. */
+export const POLICY_COUNTRIES_MAX = 300;
+/** Choice: published lists of hosting networks have some thousand. */
+export const POLICY_NETWORKS_MAX = 10_000;
+/** Choice: named trusted sources per part of a policy file, and networks or user agents per source. */
+export const POLICY_TRUSTED_NAMES_MAX = 100;
+export const POLICY_TRUSTED_PER_NAME_MAX = 1_000;
+/** Choice: four times the maximum of a request. */
+export const POLICY_ENTITY_KEYS_MAX = 128;
+
+// Decision log
+
+/** Decisions kept per customer. Source: contract, 9.4. */
+export const DECISIONS_KEPT_MAX = 1_000_000;
+/** Source: contract, 9.4. */
+export const ALLOW_KEPT_MS = 86_400_000;
+/** Source: contract, 9.4. */
+export const FLAGGED_KEPT_MS = 30 * ALLOW_KEPT_MS;
+/** Choice: a record has some 210 bytes, so both limits of a block are reached at about the same time. */
+export const DECISION_BLOCK_ROWS_MAX = 256;
+export const DECISION_BLOCK_BYTES_MAX = 65_536;
+/** Choice: a page of LMDB, which is written completely anyway; a smaller block is written again when it has grown. */
+export const DECISION_BLOCK_BYTES_MIN = 4_096;
+/** Choice: five seconds at 40,000 decisions/s, so a disk may pause; beyond that the oldest waiting decisions are dropped. */
+export const DECISION_PENDING_BYTES_MAX = 64 * 1_048_576;
+/** Choice: for all customers; 70 of them with the maximum log. */
+export const DECISION_LOG_BYTES_MAX = 16 * 2 ** 30;
+/** Measured: a block's index entry takes 365 bytes of memory. */
+export const DECISION_LOG_BLOCKS_MAX = 1_000_000;
+/** Choice: blocks growing at the same time, 4 KiB each for customers with little traffic. */
+export const DECISION_OPEN_BLOCKS_MAX = 8_192;
+/** Choice: with less free disk space the log stops growing: it removes its oldest blocks for new ones. */
+export const DECISION_DISK_FREE_BYTES_MIN = 512 * 1_048_576;
+/** Measured: one call removes this many blocks in 0.3 ms. Choice: three times as many as 40,000 decisions/s fill in a second. */
+export const DECISION_PRUNE_BLOCKS_MAX = 512;
+/** Choice: rows scanned per search; some 30 ms of the main thread, in slices. */
+export const DECISION_SCAN_ROWS_MAX = 100_000;
+/** Choice: concurrent searches, of all customers and of one; they share the thread, so more would only be slower. */
+export const DECISION_SEARCHES_MAX = 8;
+export const DECISION_SEARCHES_PER_CUSTOMER_MAX = 4;
+/** Choice: no address, country or reason is longer. */
+export const SEARCH_TEXT_CHARACTERS_MAX = 200;
+
+// Velocity
+
+/** Choice: entities counted per event, the first ones, so that one request touches at most some thirty records. */
+export const VELOCITY_ENTITIES_MAX = 8;
+/** Choice: a subject not seen for this long is forgotten, as are networks, devices and locations of an entity. */
+export const VELOCITY_KEEP_SECONDS = 30 * 86_400;
+/** Choice: what one typed array of Node.js 20 can hold, with a margin; some 60,000,000 records. */
+export const VELOCITY_BYTES_MAX = 8 * 2 ** 30;
+/** Choice: locations this close to each other count as one; databases move a city's centre by less. */
+export const VELOCITY_PLACE_KM = 50;
+/** Choice: as far as people travel on a usual day. */
+export const VELOCITY_FAMILIAR_KM = 100;
+/** Source: the default rules, `travel_impossible`. */
+export const VELOCITY_FAMILIAR_SECONDS = 86_400;
+/** Source: the default rules, `velocity_machine_rhythm`. */
+export const VELOCITY_RHYTHM_EVENTS_MIN = 8;
+/**
+ * Number of networks (/24, /48) in 24 h beyond which a fingerprint is common. Source: design of detection. A phone on the move has five to
+ * ten a day.
+ */
+export const DEVICE_COMMON_NETWORKS_24H = 20;
+/** Choice: five times as many in 30 days, for a device model whose owners visit a small shop one by one. */
+export const DEVICE_COMMON_NETWORKS_30D = 100;
+/** Choice: quarantined snapshots kept for inspection. */
+export const VELOCITY_ASIDE_MAX = 3;
+
+// Webhooks and what else is delivered. Source for what is sent, how often and for how long: contract, 10.5 and 10.6.
+
+/** Source: contract, 10.5: bytes of a receiver's answer that are read. */
+export const DELIVERY_RESPONSE_BYTES_MAX = 65_536;
+/** Source: contract, 10.5: time for a connection, within the attempt's own. */
+export const DELIVERY_CONNECT_MS = 2_000;
+/** Choice: attempts in flight in the whole worker; a few hundred sockets are far below any limit of descriptors. */
+export const ATTEMPTS_IN_FLIGHT_MAX = 512;
+/** Choice: an endpoint starts with this many, gets one more after each success and half after a time-out. */
+export const ENDPOINT_ATTEMPTS_START = 4;
+export const ENDPOINT_ATTEMPTS_MAX = 16;
+export const ENDPOINT_ATTEMPTS_MIN = 2;
+/** Choice: attempts at one host and port, of all endpoints together, except slow ones. */
+export const HOST_ATTEMPTS_MAX = 64;
+/** Choice: an attempt that takes this long, ms, is slow: it and the endpoint's further attempts are separated from fast ones. */
+export const ATTEMPT_LATE_MS = 200;
+/** Choice: slow attempts at one host and port. Measured: if 100 of 1,000 endpoints of one host hang, they do not delay any other. */
+export const HOST_LATE_ATTEMPTS_MAX = 96;
+/** Choice: deliveries that the worker holds per endpoint, in flight, queued or waiting for a retry. */
+export const DELIVERIES_HELD_PER_ENDPOINT_MAX = 64;
+/** Choice: the same for all endpoints together, some 20 MB. Further deliveries stay in the store. */
+export const DELIVERIES_HELD_MAX = 20_000;
+/** Choice: the part of these that endpoints whose last attempt failed may use, so that dead ones never shut out the others. */
+export const DELIVERIES_HELD_TROUBLED_MAX = 16_000;
+/** Choice: some 600 MB on disk. Beyond that a decision's delivery is recorded as skipped. */
+export const DELIVERIES_PENDING_MAX = 1_000_000;
+/** Choice: per endpoint; three minutes of 500 decisions a second that it cannot keep up with. */
+export const DELIVERIES_PENDING_PER_ENDPOINT_MAX = 100_000;
+/** Choice: per customer, so that a few slow ones never take all of it. */
+export const DELIVERIES_PENDING_PER_CUSTOMER_MAX = 200_000;
+/** Choice: deliveries that wait for their row's write, some 40 MB; beyond that they are only in the journal, and read from there later. */
+export const DELIVERIES_WAITING_MAX = 50_000;
+/** Choice: rows per second for decisions skipped because of unhealthy webhooks; beyond that they are only counted. */
+export const SKIPPED_ROWS_PER_SECOND_MAX = 1_000;
+/** Choice: the part of these rows that one customer may use. */
+export const SKIPPED_ROWS_PER_CUSTOMER_SECOND_MAX = 100;
+/** Choice: concurrent tests of all customers; each takes at most an attempt's time. */
+export const WEBHOOK_TESTS_MAX = 128;
+/** Choice: concurrent tests of one customer, one for each of its webhooks; if their receivers hang, slots remain for other customers. */
+export const WEBHOOK_TESTS_PER_CUSTOMER_MAX = 20;
+/** Choice: concurrent requests of one customer for pages of the log: one is processed, the others wait for at most some 20 ms each. */
+export const DELIVERY_PAGES_PER_CUSTOMER_MAX = 32;
+
+// Extraction
+
+/** The name of the service in robots.txt. */
+export const EXTRACT_USER_AGENT = 'Gatehouse/1';
+/** Choice: size of one record as a line of JSON, which receivers of webhooks usually accept. Larger records are truncated. */
+export const RECORD_BYTES_MAX = 1_048_576;
+/** Choice: truncation never cuts a text below this size, so ids, addresses and titles stay complete. */
+export const RECORD_TEXT_BYTES_MIN = 1_024;
+/**
+ * Maximum pages per requested record of a job with a limit. Choice: if fewer than one page in ten yields a record, the operation, scope or
+ * schema does not fit the site, and every page costs a credit. Does not apply to mode `all`.
+ */
+export const PAGES_PER_RECORD_MAX = 10;
+/** Choice: pages that every job may read, so that a small limit gets past menus and front pages. */
+export const PAGES_PER_JOB_MIN = 200;
+
+// Store
+
+/**
+ * Choice: with less free disk space nothing is written to the store: a write that meets a full disk corrupts the process's memory
+ * (`disk-room.ts`). A multiple of the largest transaction, some 2 MB, so that other writers do not fill the disk between the check and the
+ * write.
+ */
+export const STORE_DISK_FREE_BYTES_MIN = 32 * 1_048_576;
+/**
+ * Choice: keys in the file of revocations, some 8 MB; beyond that the older half is removed. The store (`state`) still lists them as
+ * revoked: one becomes valid again only by restoring a backup from before its revocation.
+ */
+export const REVOCATIONS_KEPT_MAX = 100_000;
+/** Choice: a write that has not committed by then never will: the disk is full or gone, and the store's environment is unusable. */
+export const STORE_WRITE_MS_MAX = 2_000;
+
+if (RECORD_TEXT_BYTES_MIN * 64 > RECORD_BYTES_MAX) throw new Error('a record must have room for its short texts');
+if (BATCH_BODY_BYTES_MAX < DECIDE_BODY_BYTES_MAX) throw new Error('a batch buffer must hold the largest body');
+if (REPLAY_KEEP_SECONDS <= TIMESTAMP_WINDOW_SECONDS) throw new Error('ids must outlive the timestamp window');
+if (TRANSPORT_HEADER_BYTES_MAX <= HEADER_BYTES_MAX)
+  throw new Error('the transport must accept more than the header validation allows');
+if (WEBHOOK_TESTS_PER_CUSTOMER_MAX >= WEBHOOK_TESTS_MAX) throw new Error('one customer must not use up all tests');
+if (DELIVERIES_HELD_TROUBLED_MAX >= DELIVERIES_HELD_MAX)
+  throw new Error('dead endpoints must leave room for the others');
+if (DELIVERIES_HELD_PER_ENDPOINT_MAX < ENDPOINT_ATTEMPTS_MAX)
+  throw new Error('an endpoint must be handed as many deliveries as it may send');

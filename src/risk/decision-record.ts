@@ -1,0 +1,208 @@
+import { unpack } from '../kernel/pack.ts';
+import { PackWriter } from '../kernel/pack-writer.ts';
+import { DECISIONS, SESSION_MODES, type Decision, type SessionMode } from './decision.ts';
+import type { Facts } from './facts.ts';
+import type { Verdict } from './fuse.ts';
+import { type Outcome, OUTCOMES } from './event-outcome.ts';
+import type { Rule } from './rules/rule.ts';
+import { SHADOW_REASONS, type ShadowReason } from './shadow.ts';
+
+/**
+ * One stored decision: for the decision log, the shadow review queue and the registry. Created by the score worker, which alone has the
+ * facts, and passed through the main thread as bytes.
+ *
+ * It contains no token, identity or client header except as a keyed hash (`trace`); evidence may contain part of the client's text.
+ */
+export interface DecisionRecord {
+  readonly requestId: string;
+  readonly occurredAtMs: number;
+  readonly decision: Decision;
+  /** The decision that observe mode replaced with ALLOW; null outside of it. */
+  readonly wouldBe: Decision | null;
+  /** 0 to 100, one decimal. */
+  readonly score: number;
+  readonly sessionMode: SessionMode;
+  /** Why it was copied to the shadow review queue; null when it was not. */
+  readonly shadow: ShadowReason | null;
+  /** 64 lower-case hex digits; null without a session token. */
+  readonly fingerprintHash: string | null;
+  /** True for a collector's fingerprint, false for one derived from the token. */
+  readonly collector: boolean;
+  readonly publicKey: boolean;
+  /** Lower case, truncated. */
+  readonly eventType: string;
+  /** Canonical text; null unless a valid address was given. */
+  readonly ip: string | null;
+  readonly country: string | null;
+  readonly asn: number | null;
+  /** The response's reasons, in their order. */
+  readonly contributions: readonly RecordedContribution[];
+  /** As given in the request itself. */
+  readonly outcome: Outcome | null;
+  /** Identifies the event in the velocity store when its outcome is reported; null if outcomes change nothing for it. */
+  readonly trace: Uint8Array | null;
+}
+
+export interface RecordedContribution {
+  readonly code: string;
+  /** 0 to 1. */
+  readonly weight: number;
+  readonly evidence: string;
+}
+
+/** Choice: the contract's event types have at most 8 characters; leaves room for a customer's own. */
+const EVENT_TYPE_CHARACTERS_MAX = 64;
+/** Choice: no rule's own evidence is longer; limits what a client's text may add. */
+const EVIDENCE_CHARACTERS_MAX = 200;
+const COLLECTOR = 1;
+const PUBLIC_KEY = 2;
+/** Bits above the flags: the position in `DECISIONS` of the decision that observe mode replaced with ALLOW, plus 1; 0 outside of it. */
+const WOULD_BE_SHIFT = 2;
+const WOULD_BE_MASK = 7;
+
+export interface RecordParts {
+  readonly requestId: string;
+  readonly occurredAtMs: number;
+  readonly verdict: Verdict;
+  /** Null or absent outside observe mode. */
+  readonly wouldBe?: Decision | null;
+  readonly sessionMode: SessionMode;
+  readonly shadow: ShadowReason | null;
+  readonly publicKey: boolean;
+  readonly eventType: string;
+  /** Null without a session token. */
+  readonly facts: Facts | null;
+  readonly contributions: readonly {
+    readonly rule: Pick<Rule, 'code'>;
+    readonly weight: number;
+    readonly evidence: string;
+  }[];
+}
+
+/** Choice: all rules at once with the longest evidence, at three bytes a character, take less than half of it. */
+const RECORD_BYTES_MAX = 65_536;
+const writer = new PackWriter(Buffer.alloc(RECORD_BYTES_MAX));
+
+/** Bytes that are valid until the next record is written. */
+export interface WrittenRecord {
+  readonly bytes: Buffer;
+  readonly length: number;
+}
+
+/** Encodes the record without allocating: the next call overwrites the bytes. Fields are positional, so a new one must be appended. */
+export function writeRecord(parts: RecordParts): WrittenRecord {
+  const { verdict, facts, contributions } = parts;
+  writer.end = 0;
+  writer.array(15);
+  writer.text(parts.requestId);
+  writer.number(parts.occurredAtMs);
+  writer.small(DECISIONS.indexOf(verdict.decision));
+  writer.number(verdict.score);
+  writer.small(SESSION_MODES.indexOf(parts.sessionMode));
+  writer.small(parts.shadow === null ? -1 : SHADOW_REASONS.indexOf(parts.shadow));
+  writer.textOrNull(facts === null ? null : facts.fingerprintHash);
+  const wouldBe = parts.wouldBe ?? null;
+  writer.small(
+    (facts?.token.kind === 'collector' ? COLLECTOR : 0) |
+      (parts.publicKey ? PUBLIC_KEY : 0) |
+      (wouldBe === null ? 0 : (DECISIONS.indexOf(wouldBe) + 1) << WOULD_BE_SHIFT),
+  );
+  writer.text(parts.eventType.slice(0, EVENT_TYPE_CHARACTERS_MAX));
+  writer.textOrNull(facts?.ip?.kind === 'valid' ? facts.ip.text : null);
+  writer.textOrNull(facts?.geo?.country ?? null);
+  const asn = facts?.geo?.asn ?? null;
+  if (asn === null) writer.null();
+  else writer.number(asn);
+  writer.array(contributions.length * 3);
+  for (const { rule, weight, evidence } of contributions) {
+    writer.text(rule.code);
+    writer.number(weight);
+    writer.text(evidence.slice(0, EVIDENCE_CHARACTERS_MAX));
+  }
+  const outcome = facts?.outcome ?? null;
+  writer.small(outcome === null ? -1 : OUTCOMES.indexOf(outcome));
+  const trace = facts?.history?.trace ?? null;
+  if (trace === null) writer.null();
+  else writer.binary(trace.bytes, trace.length);
+  return { bytes: writer.bytes, length: writer.end };
+}
+
+/** Returns the same in a separate buffer. */
+export function encodeRecord(parts: RecordParts): Buffer {
+  const { bytes, length } = writeRecord(parts);
+  return Buffer.from(bytes.subarray(0, length));
+}
+
+/** Bytes before the fingerprint: the array, the id of 30 characters, time, decision, score, mode, shadow. */
+const FINGERPRINT_AT = 53;
+const FINGERPRINT_CHARACTERS = 64;
+
+/** Returns only the record's fingerprint; null without one. Measured: 0.05 µs, 0.55 µs for the whole record. */
+export function fingerprintOf(record: Buffer): string | null {
+  const at = FINGERPRINT_AT;
+  if (record[at] !== 0xd9 || record[at + 1] !== FINGERPRINT_CHARACTERS) return decodeRecord(record).fingerprintHash;
+  return record.latin1Slice(at + 2, at + 2 + FINGERPRINT_CHARACTERS);
+}
+
+/** Throws on bytes that were not written by `encodeRecord`. */
+export function decodeRecord(bytes: Uint8Array): DecisionRecord {
+  const [
+    id,
+    at,
+    decision,
+    score,
+    mode,
+    shadow,
+    fingerprint,
+    flags,
+    eventType,
+    ip,
+    country,
+    asn,
+    fired,
+    outcome,
+    trace,
+  ] = unpack(bytes);
+  const decided = DECISIONS[Number(decision)];
+  const sessionMode = SESSION_MODES[Number(mode)];
+  if (typeof id !== 'string' || decided === undefined || sessionMode === undefined || !Array.isArray(fired)) {
+    throw new Error('these bytes are not a decision record');
+  }
+  return {
+    requestId: id,
+    occurredAtMs: Number(at),
+    decision: decided,
+    wouldBe: DECISIONS[((Number(flags) >> WOULD_BE_SHIFT) & WOULD_BE_MASK) - 1] ?? null,
+    score: Number(score),
+    sessionMode,
+    shadow: SHADOW_REASONS[Number(shadow)] ?? null,
+    fingerprintHash: textOrNull(fingerprint),
+    collector: (Number(flags) & COLLECTOR) !== 0,
+    publicKey: (Number(flags) & PUBLIC_KEY) !== 0,
+    eventType: String(eventType),
+    ip: textOrNull(ip),
+    country: textOrNull(country),
+    asn: typeof asn === 'number' ? asn : null,
+    contributions: readContributions(fired),
+    // Older records have neither.
+    outcome: OUTCOMES[Number(outcome ?? -1)] ?? null,
+    trace: trace instanceof Uint8Array ? trace : null,
+  };
+}
+
+/** Returns the trusted source of the decision; null for any other. */
+export function trustedName({ contributions }: Pick<DecisionRecord, 'contributions'>): string | null {
+  return contributions.find(({ code }) => code === 'trusted_source')?.evidence ?? null;
+}
+
+function readContributions(fired: readonly unknown[]): RecordedContribution[] {
+  const contributions: RecordedContribution[] = [];
+  for (let i = 0; i + 2 < fired.length; i += 3) {
+    contributions.push({ code: String(fired[i]), weight: Number(fired[i + 1]), evidence: String(fired[i + 2]) });
+  }
+  return contributions;
+}
+
+function textOrNull(value: unknown): string | null {
+  return typeof value === 'string' ? value : null;
+}

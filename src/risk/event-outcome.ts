@@ -1,0 +1,32 @@
+import { type Outcome, OUTCOMES } from '../contract/vocabulary.ts';
+
+export { type Outcome, OUTCOMES };
+
+/** The two kinds of action whose outcomes count; outcomes of all others are accepted and change nothing. */
+export type Step = 'login' | 'payment';
+
+export function stepOf(eventType: string): Step | null {
+  if (eventType === 'login') return 'login';
+  return isPayingStep(eventType) ? 'payment' : null;
+}
+
+export function isPayingStep(eventType: string): boolean {
+  return eventType === 'payment' || eventType === 'checkout';
+}
+
+/**
+ * Returns how an outcome counts: `bad` is a failed login, or a declined payment or checkout, or a failed challenge.
+ * Choice: a payment that merely failed is neither good nor bad. If a payment provider is down, everybody's payments fail, and nobody tried
+ * a stolen card.
+ */
+export function effectOf(step: Step, outcome: Outcome | null): 'good' | 'bad' | null {
+  if (outcome === null) return null;
+  if (outcome === 'succeeded' || outcome === 'challenge_passed') return 'good';
+  return step === 'payment' && outcome === 'failed' ? null : 'bad';
+}
+
+const KNOWN: ReadonlySet<string> = new Set(OUTCOMES);
+
+export function isOutcome(text: string): text is Outcome {
+  return KNOWN.has(text);
+}

@@ -1,0 +1,102 @@
+import type { Decision, SessionMode } from './decision.ts';
+import type { Facts, TokenFacts } from './facts.ts';
+import type { Bands, Policy } from './policy/policy.ts';
+import type { Family, Rule } from './rules/rule.ts';
+
+/** A rule that fired, with its effective weight. */
+export interface Contribution {
+  readonly rule: Rule;
+  /** 0 to 1. */
+  readonly weight: number;
+  readonly evidence: string;
+}
+
+export interface Verdict {
+  readonly decision: Decision;
+  /** 0 to 100, one decimal. */
+  readonly score: number;
+  /** Codes of all rules that fired, each once, in the order of the table of rules. */
+  readonly reasons: readonly string[];
+  readonly reviewHint: string;
+}
+
+/**
+ * Combines the evidence into a verdict. Within a family the strongest weight counts; over families `100 * (1 - Π(1 - w))`. The customer's
+ * own list overrides the rest. Source: contract, 6.2 and 7.2.
+ */
+export function fuse(
+  contributions: readonly Contribution[],
+  facts: Pick<Facts, 'eventType' | 'list'>,
+  policy: Policy,
+): Verdict {
+  const counting = facts.list === 'allow' ? contributions.filter((c) => c.rule.family !== 'registry') : contributions;
+  const reasons = counting.map((c) => c.rule.code);
+  if (facts.list === 'block') {
+    return { decision: 'BLOCK', score: 100, reasons, reviewHint: reviewHint('BLOCK', counting) };
+  }
+  const score = fusedScore(counting);
+  const decision = facts.list === 'allow' ? 'ALLOW' : band(score, facts.eventType, policy);
+  return { decision, score, reasons, reviewHint: reviewHint(decision, counting) };
+}
+
+/** Noisy-or over families, 0 to 100, rounded to one decimal. Adding a contribution never lowers it. */
+export function fusedScore(contributions: readonly Contribution[]): number {
+  let calm = 1;
+  let at = 0;
+  for (const { rule, weight } of contributions) {
+    if (isStrongestOfFamily(contributions, at, rule.family, weight)) calm *= 1 - clampUnit(weight);
+    at++;
+  }
+  // Rounds to 12 places first, so that a tie in tenths rounds up although products of binary fractions fall slightly short of it.
+  return Math.round(Math.round((1 - calm) * 1e12) / 1e9) / 10;
+}
+
+/** Few rules fire at once, so a scan over the others is cheaper than a map. The first one wins a tie. */
+function isStrongestOfFamily(all: readonly Contribution[], at: number, family: Family, weight: number): boolean {
+  let other = -1;
+  for (const contribution of all) {
+    other++;
+    if (other === at || contribution.rule.family !== family) continue;
+    if (contribution.weight > weight || (contribution.weight === weight && other < at)) return false;
+  }
+  return true;
+}
+
+function clampUnit(weight: number): number {
+  return weight > 0 ? Math.min(weight, 1) : 0;
+}
+
+/** Returns the decision for a score; bands use the rounded score. */
+export function band(score: number, eventType: string, policy: Policy): Decision {
+  const bands = bandsFor(eventType, policy);
+  if (score >= bands.block) return 'BLOCK';
+  if (bands.review !== null && score >= bands.review) return 'REVIEW';
+  if (score >= bands.softChallenge) return 'SOFT_CHALLENGE';
+  return score >= bands.allowWatch ? 'ALLOW_WATCH' : 'ALLOW';
+}
+
+/** Returns the bands of an event type. */
+export function bandsFor(
+  eventType: string,
+  { bands, eventTypeBands }: Pick<Policy, 'bands' | 'eventTypeBands'>,
+): Bands {
+  return Object.hasOwn(eventTypeBands, eventType) ? (eventTypeBands[eventType] ?? bands) : bands;
+}
+
+/** Returns one sentence that names the strongest evidence, for the decisions that a person may review; else `''`. */
+export function reviewHint(
+  decision: Decision,
+  contributions: readonly Pick<Contribution, 'rule' | 'weight'>[],
+): string {
+  if (decision === 'ALLOW' || decision === 'ALLOW_WATCH') return '';
+  let strongest: Pick<Contribution, 'rule' | 'weight'> | undefined;
+  for (const c of contributions) if (strongest === undefined || c.weight > strongest.weight) strongest = c;
+  return strongest === undefined ? '' : `Strongest evidence: ${strongest.rule.hint} (${strongest.rule.code}).`;
+}
+
+/** Source: contract, 5.2. `degraded` means that an asset which is configured was unavailable. */
+export function sessionMode(token: TokenFacts, degraded: boolean): SessionMode {
+  if (token.kind === 'none') return 'no_session';
+  if (degraded) return 'degraded';
+  return token.kind === 'collector' ? 'full' : 'unverified';
+}

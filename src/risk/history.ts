@@ -1,0 +1,266 @@
+import type { CustomerNumber } from '../kernel/brand.ts';
+import type { BrowserFamily, SystemFamily } from './signals/agent-families.ts';
+import type { CrowdHistory, MailKey, PagesHistory, ValuesHistory } from './crowds.ts';
+import type { Outcome } from './event-outcome.ts';
+
+/**
+ * The velocity store's history of the subjects of a request: its session, its address, its entities, its device. Every count includes the
+ * present event. Counts belong to the customer; public and secret keys are counted separately. Windows slide, on the service's clock.
+ */
+export interface HistoryFacts {
+  readonly session: SessionHistory;
+  /** Null without a public address. */
+  readonly ip: IpHistory | null;
+  /** One for each entity that is counted (ignored keys are not), in the order of the request. */
+  readonly entities: readonly EntityHistory[];
+  /** Context of the account among the entities; null without one, and while none of its contexts is known. */
+  readonly context: ContextHistory | null;
+  /** Null without a collector's fingerprint. */
+  readonly device: DeviceHistory | null;
+  /** Surge of failed logins for a login, of declined payments for a payment or checkout; null for other events, and without any outcome. */
+  readonly surge: SurgeHistory | null;
+  /** Unknown accounts as a group, for logins, sign-ups, payments, checkouts and events that ask for a code; null for other events. */
+  readonly crowd: CrowdHistory | null;
+  /** Payment cards and accounts; null for an event that names none. */
+  readonly values: ValuesHistory | null;
+  /** Identifies the event for `settle`; null if outcomes of such events change nothing. */
+  readonly trace: Trace | null;
+}
+
+/** Failures at the same time over all of a customer's events. */
+export interface SurgeHistory {
+  /** Distinct networks (/24, /48) with a bad outcome in 10 min. */
+  readonly networks10m: number;
+  /** The customer's own usual number at this time of the day, over the last 7 days; 0 if nothing is known. */
+  readonly usual: number;
+  /** Bad outcomes divided by all outcomes in 10 min, 0 to 1. */
+  readonly badShare10m: number;
+}
+
+/** Opaque bytes: keyed hashes of the subjects of an event, and what it added. Valid until the next batch is observed. */
+export interface Trace {
+  readonly bytes: Uint8Array;
+  readonly length: number;
+}
+
+export interface SessionHistory {
+  /** Nothing was known of the session before this event. */
+  readonly isFirstEvent: boolean;
+  /** Since the first known event; 0 for the first itself. */
+  readonly ageMs: number;
+  readonly decisions1m: number;
+  readonly payments1h: number;
+  /** Payments and checkouts in 1 h with a known outcome. */
+  readonly paid1h: number;
+  readonly declined1h: number;
+  /** Rhythm of the last events, which are kept individually; null with too few of them. */
+  readonly rhythm: Rhythm | null;
+  /** Null while the session has few events. */
+  readonly pages: PagesHistory | null;
+  /** The previous event came from another network (/24, /48); false if either is unknown. */
+  readonly networkChanged: boolean;
+  /** The country of the session's last previous event that had one; null without one. */
+  readonly previousCountry: string | null;
+  /** Since that event; 0 without one. */
+  readonly previousCountryAgeSeconds: number;
+  /** Distinct networks (/16, /32) in 1 h. */
+  readonly regions1h: number;
+  /** The previous event came from another browser or another system; false if either is unknown. */
+  readonly agentChanged: boolean;
+  /**
+   * Both the browser or system and the region (/16, /32) differ from those of the session's first event; false if any of them is unknown.
+   */
+  readonly leftItsOrigin: boolean;
+}
+
+export interface Rhythm {
+  readonly events: number;
+  /** Standard deviation of the gaps between them, divided by their mean; 0 is perfectly regular. */
+  readonly variation: number;
+}
+
+/** History of the address; an IPv6 address is represented by its /64. */
+export interface IpHistory {
+  readonly decisions1m: number;
+  /** All sign-ups, cold starts or not. */
+  readonly signups24h: number;
+  readonly coldLogins10m: number;
+  /** Payments and checkouts. */
+  readonly coldPayments1h: number;
+  /** Distinct entities of cold-start events, the largest number over the entity key names. */
+  readonly coldEntities1h: number;
+  /** Share of the address's sessions in the window that are cold starts, 0 to 1; 0 without a session. */
+  readonly coldShare10m: number;
+  readonly coldShare1h: number;
+  /** Logins in 24 h with a known outcome. */
+  readonly loginsSucceeded24h: number;
+  readonly loginsFailed24h: number;
+  /** Payments and checkouts in 1 h with a known outcome. */
+  readonly paid1h: number;
+  readonly declined1h: number;
+}
+
+export interface EntityHistory {
+  /** The entity's key name, as the customer calls it. */
+  readonly name: string;
+  readonly decisions1m: number;
+  readonly payments1h: number;
+  /** Distinct collector fingerprints. */
+  readonly devices24h: number;
+  /** Distinct networks (/24, /48). */
+  readonly networks1h: number;
+  readonly countries24h: number;
+  readonly loginsFailed1h: number;
+  /** Payments and checkouts. */
+  readonly declined1h: number;
+  /** A login of it is reported to have succeeded on this device, or on this network with this agent. */
+  readonly hasSucceededHere: boolean;
+  /** Nothing is known of it but failed logins. */
+  readonly isNew: boolean;
+  /** The event's network (/24, /48) was not seen with this entity before; false if it is unknown. */
+  readonly networkIsNew: boolean;
+  /** The event's agent is not one of the entity's last three; false if it is unknown. */
+  readonly agentIsNew: boolean;
+  /** Since the entity was first seen; 0 at its first event. */
+  readonly knownForSeconds: number;
+  /** The request has a collector's fingerprint that was not seen with this entity before. */
+  readonly deviceIsNew: boolean;
+  /** Other locations of the entity, newest first; the location of the present event is excluded. */
+  readonly places: readonly PlaceHistory[];
+  /** The entity was first seen near the location of the present event over 24 h ago. */
+  readonly placeIsFamiliar: boolean;
+}
+
+/**
+ * Whether the account had the attribute before: for over a day, in its first session, or confirmed by a passed challenge. `unknown` if the
+ * event does not have it.
+ */
+export type Familiarity = 'known' | 'new' | 'unknown';
+
+/** The context of an event, compared with those in which the account was used so far. */
+export interface ContextHistory {
+  /** The key name of the entity that represents the account. */
+  readonly name: string;
+  /** Sessions of the account, excluding this one if this is its first event. */
+  readonly sessions: number;
+  /**
+   * How much less likely agent and location are for this account than for all of the customer's accounts: a logarithm to the base 10,
+   * lowered by attributes that are known. 0 while fewer than two of device, network and location are new, and in the first 30 min of the
+   * account.
+   */
+  readonly ratio: number;
+  /** The collector's fingerprint. */
+  readonly device: Familiarity;
+  /** The whole text of the user agent. */
+  readonly exactAgent: Familiarity;
+  /** System, browser and language. */
+  readonly agent: Familiarity;
+  /** /24 or /48. */
+  readonly network: Familiarity;
+  /** The location; without one, the /16 or /32 of the address. */
+  readonly place: Familiarity;
+  /** Compared with the two countries that the account used most. */
+  readonly country: Familiarity;
+}
+
+export interface PlaceHistory {
+  readonly latitude: number;
+  readonly longitude: number;
+  /** Accuracy radius of the location according to the database, km. */
+  readonly accuracyKm: number;
+  readonly country: string | null;
+  /** Since the entity was last seen there. */
+  readonly ageSeconds: number;
+  /** First seen there over 24 h ago. */
+  readonly isFamiliar: boolean;
+  /** It was last seen there in the session of the present event. */
+  readonly sameSession: boolean;
+}
+
+export interface DeviceHistory {
+  /** Distinct entities on this fingerprint in 24 h, the largest number over the entity key names. */
+  readonly entities24h: number;
+  /** Distinct networks (/24, /48) that this fingerprint came from in 24 h. */
+  readonly networks24h: number;
+  /** Distinct days (UTC) with this fingerprint, today included, as long as the velocity store has kept it. */
+  readonly days: number;
+  /** Too many networks for one device: a fingerprint shared by the owners of a phone model, for example. */
+  readonly isCommon: boolean;
+}
+
+/** One decision as input of the velocity store. */
+export interface HistoryEvent {
+  readonly customer: CustomerNumber;
+  readonly publicKey: boolean;
+  readonly nowMs: number;
+  /** Lower case. */
+  readonly eventType: string;
+  /** The collector token's session, else the token's hash. */
+  readonly sessionId: string;
+  /** Null unless the address is public. */
+  readonly networks: Networks | null;
+  readonly country: string | null;
+  /** Location of the person according to the address; null for relays and VPNs, whose location is not the person's. */
+  readonly place: Place | null;
+  readonly agent: { readonly browser: BrowserFamily; readonly system: SystemFamily } | null;
+  /** System, browser and language in 8 bits; 0 if the agent is unknown. */
+  readonly agentHash: number;
+  /** The whole user agent in 15 bits; 0 without one. */
+  readonly exactAgentHash: number;
+  /** Exact hash of agent and first language; 0 if the agent is unknown, and for events other than logins and sign-ups. */
+  readonly agentLanguageHash: number;
+  /** The first e-mail of the event; null without one. */
+  readonly mail: MailKey | null;
+  readonly outcome: Outcome | null;
+  /** Excludes those whose key identifies no person. An e-mail is represented by its mailbox, however it is spelled. */
+  readonly entities: readonly { readonly name: string; readonly value: string }[];
+  /** A collector's fingerprint; null for one that was derived from the token, which changes with every session. */
+  readonly device: string | null;
+}
+
+export interface Place {
+  readonly latitude: number;
+  readonly longitude: number;
+  readonly accuracyKm: number;
+}
+
+/** The address and the networks around it, as keys for counting. */
+export interface Networks {
+  /** The IPv4 address, or the IPv6 /64. */
+  readonly host: string;
+  /** /24 or /48. */
+  readonly site: string;
+  /** /16 or /32. */
+  readonly region: string;
+}
+
+/**
+ * The velocity store of one installation. A port: its single-node implementation is the table in shared memory.
+ *
+ * Takes the events of a batch, in their order, and returns the history of each, in the same order. Direction of failure: open; an
+ * unavailable store returns null for an event, and rules about history stay quiet.
+ */
+export interface Velocity {
+  observe(
+    events: readonly HistoryEvent[],
+  ): readonly (HistoryFacts | null)[] | Promise<readonly (HistoryFacts | null)[]>;
+}
+
+/** The same store, for outcomes that are reported later. */
+export interface OutcomeMemory {
+  /** Replaces the previous outcome, and reverts or confirms what the event added about its entities. */
+  settle(settled: SettledEvent): void;
+}
+
+/** A decision whose outcome is reported. */
+export interface SettledEvent {
+  readonly customer: CustomerNumber;
+  readonly publicKey: boolean;
+  /** As returned by `observe`. */
+  readonly trace: Uint8Array;
+  readonly occurredAtMs: number;
+  readonly nowMs: number;
+  /** The outcome that counted so far; null without one. */
+  readonly before: Outcome | null;
+  readonly outcome: Outcome;
+}

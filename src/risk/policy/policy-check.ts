@@ -1,0 +1,161 @@
+import { hash } from 'node:crypto';
+import type * as z from 'zod';
+import { POLICY_FAULTS_MAX } from '../../kernel/limits.ts';
+import { findBadNames } from './json-names.ts';
+import { childPointer, pointerOf } from '../../kernel/json-pointer.ts';
+import { bandFaults } from './policy-bands.ts';
+import type { PolicyDocument, PolicyNote, PolicyPart, PolicyScope } from './policy-document.ts';
+import { closest, quoted, unknownName } from './policy-names.ts';
+import { asnOf, BANDS_SCHEMA, CODE_MESSAGE, POLICY_SCHEMA } from './policy-schema.ts';
+import type { RawPart, RawPolicy, RawScope } from './policy-schema.ts';
+
+export type ParsedPolicy =
+  | { readonly kind: 'ok'; readonly document: PolicyDocument; readonly warnings: readonly PolicyNote[] }
+  /** All faults; never empty. */
+  | { readonly kind: 'faults'; readonly faults: readonly PolicyNote[] };
+
+/** Parses the text of a policy file into its document, or into everything that is wrong with it. Total. */
+export function parsePolicy(text: string): ParsedPolicy {
+  let value: unknown;
+  try {
+    value = JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text);
+  } catch (error) {
+    return { kind: 'faults', faults: [{ pointer: '', message: `the file is not JSON: ${messageOf(error)}` }] };
+  }
+  const names = findBadNames(text);
+  const parsed = POLICY_SCHEMA.safeParse(value);
+  if (!parsed.success) {
+    const bands = BANDS_SCHEMA.safeParse(value);
+    const risen = bands.success ? bandFaults(documentOf(bands.data, '')) : [];
+    return faultsOf([
+      ...names.map((name) => () => name),
+      ...parsed.error.issues.flatMap((issue) => notesOf(issue, value)),
+      ...risen.map((fault) => () => fault),
+    ]);
+  }
+  const document = documentOf(parsed.data, hash('sha256', text).slice(0, 12));
+  const faults = [...names, ...bandFaults(document)];
+  if (faults.length > 0) return faultsOf(faults.map((fault) => () => fault));
+  return { kind: 'ok', document, warnings: warningsOf(document) };
+}
+
+/** Builds a note on demand: an invalid file may have many, of which few are shown. */
+type Untold = () => PolicyNote;
+
+function faultsOf(untold: readonly Untold[]): ParsedPolicy {
+  const faults = untold.slice(0, POLICY_FAULTS_MAX).map((tell) => tell());
+  const more = untold.length - faults.length;
+  return { kind: 'faults', faults: more === 0 ? faults : [...faults, { pointer: '', message: `and ${more} more` }] };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message.slice(0, 200) : String(error);
+}
+
+/** Returns one note for each fault; zod has one issue for all unknown names of an object. */
+function notesOf(issue: z.core.$ZodIssue, file: unknown): Untold[] {
+  const { path } = issue;
+  if (issue.code === 'unrecognized_keys') {
+    // `findBadNames` has already reported that name.
+    const names = issue.keys.filter((name) => name !== '__proto__');
+    return names.map((name) => () => ({ pointer: pointerOf([...path, name]), message: unknownKey(path, name) }));
+  }
+  return [() => ({ pointer: pointerOf(path), message: wordingOf(issue, file) })];
+}
+
+function wordingOf(issue: z.core.$ZodIssue, file: unknown): string {
+  if (issue.code === 'invalid_key') return issue.issues[0]?.message ?? issue.message;
+  if (issue.message !== CODE_MESSAGE) return issue.message;
+  const given = issue.path.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown>)[key], file);
+  return typeof given === 'string' ? unknownName('rule', given) : issue.message;
+}
+
+const TOP_NAMES: readonly string[] = Object.keys(POLICY_SCHEMA.shape);
+const BAND_KEYS: readonly string[] = ['allow_watch', 'soft_challenge', 'review', 'block'];
+
+function unknownKey(path: readonly PropertyKey[], name: string): string {
+  const container = path.at(-1);
+  if (container === 'weights') return unknownName('weight', name);
+  if (container === 'thresholds') return unknownName('threshold', name);
+  if (container === 'bands') return `there is no band ${quoted(name)}; the bands are ${BAND_KEYS.join(', ')}`;
+  if (path.length > 0 && TOP_NAMES.includes(name)) return `${quoted(name)} is not allowed here`;
+  const close = closest(name, TOP_NAMES);
+  return `there is no part ${quoted(name)}${close === null ? '' : `; did you mean ${close}?`}`;
+}
+
+function documentOf(raw: RawPolicy, contentHash: string): PolicyDocument {
+  const version = raw.version ?? contentHash;
+  const challenger = raw.challenger;
+  return {
+    version,
+    ...scopeOf(raw),
+    customers: new Map(Object.entries(raw.customers ?? {}).map(([id, scope]) => [id, scopeOf(scope)])),
+    challenger:
+      challenger === undefined
+        ? null
+        : { version: challenger.version ?? `${version}-challenger`, ...scopeOf(challenger) },
+  };
+}
+
+function scopeOf(raw: RawScope): PolicyScope {
+  const { shifts, event_types: types } = raw;
+  return {
+    ...partOf(raw),
+    shifts: shifts === undefined ? undefined : new Map(Object.entries(shifts)),
+    eventTypes:
+      types === undefined ? undefined : new Map(Object.entries(types).map(([name, part]) => [name, partOf(part)])),
+  };
+}
+
+function partOf(raw: RawPart): PolicyPart {
+  const { bands, mode } = raw;
+  return {
+    mode,
+    bands:
+      bands === undefined
+        ? undefined
+        : {
+            allowWatch: bands.allow_watch,
+            softChallenge: bands.soft_challenge,
+            review: bands.review,
+            block: bands.block,
+          },
+    // Every name present has a number: absent names are also absent from the parsed value.
+    weights: raw.weights as PolicyPart['weights'],
+    thresholds: raw.thresholds as PolicyPart['thresholds'],
+    rulesOff: raw.rules_off,
+    ignoredEntityKeys: raw.ignored_entity_keys,
+    watchedCountries: raw.watched_countries,
+    watchedAsns: raw.watched_asns?.map(asnOf),
+    hostingAsns: raw.hosting_asns?.map(asnOf),
+    relayAsns: raw.relay_asns?.map(asnOf),
+    trustedNetworks: raw.trusted_networks,
+    trustedAgents: raw.trusted_agents,
+    sampleRate: raw.sample_rate,
+  };
+}
+
+/** Source: contract, 4.2. Any other text is an event type too. */
+const EVENT_TYPES = ['login', 'signup', 'checkout', 'payment', 'search'];
+
+function warningsOf(document: PolicyDocument): PolicyNote[] {
+  const warnings: PolicyNote[] = [];
+  const look = (scope: PolicyScope, place: string): void => {
+    const named = [
+      ['shifts', [...(scope.shifts?.keys() ?? [])]],
+      ['event_types', [...(scope.eventTypes?.keys() ?? [])]],
+    ] as const;
+    for (const [part, types] of named) {
+      for (const type of types) {
+        const close = EVENT_TYPES.includes(type) ? null : closest(type, EVENT_TYPES);
+        if (close === null) continue;
+        const message = `${quoted(type)} is an event type of your own; did you mean ${close}?`;
+        warnings.push({ pointer: childPointer(`${place}/${part}`, type), message });
+      }
+    }
+  };
+  look(document, '');
+  for (const [id, scope] of document.customers) look(scope, `/customers/${id}`);
+  if (document.challenger !== null) look(document.challenger, '/challenger');
+  return warnings;
+}

@@ -1,0 +1,236 @@
+import * as z from 'zod';
+import {
+  POLICY_COUNTRIES_MAX,
+  POLICY_CUSTOMERS_MAX,
+  POLICY_ENTITY_KEYS_MAX,
+  POLICY_EVENT_TYPES_MAX,
+  POLICY_NETWORKS_MAX,
+  POLICY_TRUSTED_NAMES_MAX,
+  POLICY_TRUSTED_PER_NAME_MAX,
+  USER_AGENT_CHARACTERS_MAX,
+  ENTITY_NAME_CHARACTERS_MAX,
+} from '../../kernel/limits.ts';
+import { RULE_CODES, THRESHOLDS, WEIGHTS, type RuleNumber } from './policy-names.ts';
+import { isAgentPattern, readNetwork } from './trusted-sources.ts';
+import { DEFAULT_POLICY, POLICY_MODES, type Bands } from './policy.ts';
+
+/** The schema of a policy file, also published as JSON Schema. `policy-check.ts` checks what a schema cannot express. */
+
+const CUSTOMER_ID = /^cus_[0-9A-HJKMNP-TV-Z]{26}$/;
+/** Source: RFC 6793, section 3: 32 bits. */
+const ASN_MAX = 2 ** 32 - 1;
+
+const fields = <Shape extends z.core.$ZodLooseShape>(shape: Shape) => z.strictObject(shape, 'must be an object');
+const amount = (min: number, max: number) => {
+  const message = `must be a number from ${min} to ${max}`;
+  return z.number(message).min(min, message).max(max, message);
+};
+const text = (max: number) => {
+  const message = `must be a text of 1 to ${max} characters`;
+  return z.string(message).min(1, message).max(max, message);
+};
+const list = <Item extends z.ZodType>(item: Item, max: number) =>
+  z.array(item, 'must be a list').max(max, `must have at most ${max} items`);
+const byName = <Key extends z.core.$ZodRecordKey, Value extends z.ZodType>(key: Key, value: Value, max: number) =>
+  z
+    .record(key, value, 'must be an object')
+    .refine((given) => Object.keys(given).length <= max, { error: `must have at most ${max} names`, abort: true });
+
+const eventTypeMessage = 'must be an event type: 1 to 64 characters, in lower case, without spaces around it';
+const eventType = z
+  .string()
+  .min(1, eventTypeMessage)
+  .max(64, eventTypeMessage)
+  .refine((given) => given === given.trim().toLowerCase(), eventTypeMessage);
+const customerId = z.string().regex(CUSTOMER_ID, 'must be a customer id, cus_ and 26 characters');
+const asnMessage = 'must be the number of a network, such as 64500 or "AS64500"';
+const asn = z
+  .union(
+    [
+      z.int(asnMessage).min(0, asnMessage).max(ASN_MAX, asnMessage),
+      z.string().regex(/^AS(?:0|[1-9]\d{0,9})$/, { error: asnMessage, abort: true }),
+    ],
+    asnMessage,
+  )
+  .refine((given) => asnOf(given) <= ASN_MAX, asnMessage);
+
+/** `AS64500` and 64500 are equivalent. */
+export function asnOf(given: number | string): number {
+  return typeof given === 'number' ? given : Number(given.slice('AS'.length));
+}
+
+function numbersByName(names: ReadonlyMap<string, RuleNumber>, max: number, what: string) {
+  const shape: Record<string, z.ZodOptional<z.ZodNumber>> = {};
+  for (const [name, { rule, value }] of names) {
+    const description = `${rule.code}: ${rule.hint}. ${what}`;
+    shape[name] = amount(0, max).optional().meta({ description, default: value });
+  }
+  return fields(shape);
+}
+
+const { bands } = DEFAULT_POLICY;
+function bandsText({ allowWatch, softChallenge, review, block }: Bands): string {
+  return [allowWatch, softChallenge, review ?? 'none', block].join(' / ');
+}
+const bandsSchema = fields({
+  allow_watch: amount(0, 100).optional().meta({ default: bands.allowWatch }),
+  soft_challenge: amount(0, 100).optional().meta({ default: bands.softChallenge }),
+  review: amount(0, 100).nullable().optional().meta({
+    description: 'Null: no score leads to REVIEW.',
+    default: bands.review,
+  }),
+  block: amount(0, 100).optional().meta({ default: bands.block }),
+}).meta({
+  id: 'bands',
+  description:
+    'Lowest scores of the decisions above ALLOW; the defaults are those of all event types except payment and checkout, which ' +
+    `have ${bandsText(DEFAULT_POLICY.eventTypeBands['payment'] ?? bands)}. ` +
+    'They must rise, including every shift. Bands of an event type are used as written; its shift is added to the others.',
+});
+const weightsSchema = numbersByName(WEIGHTS, 1, 'A probability; 0 keeps the reason but removes its weight.').meta({
+  id: 'weights',
+  description: 'Weights of rules, by code or by code and level.',
+});
+const thresholdsSchema = numbersByName(THRESHOLDS, 1e9, 'Its unit is in its name.').meta({
+  id: 'thresholds',
+  description: 'Numbers from which rules fire, by code and name.',
+});
+const asns = list(asn, POLICY_NETWORKS_MAX).meta({
+  id: 'networks',
+  description: 'Numbers of autonomous systems, as 64500 or "AS64500".',
+});
+
+/** `unknownName` replaces this message by a better one, which takes longer to build. */
+export const CODE_MESSAGE = 'must be the code of a rule';
+const codes = list(z.enum(RULE_CODES, CODE_MESSAGE), RULE_CODES.length).meta({
+  id: 'rules_off',
+  description: 'Codes of rules that are switched off.',
+});
+
+const sourceName = z
+  .string()
+  .regex(/^[\w .:-]{1,64}$/, 'must be a name: 1 to 64 letters, digits, spaces, or one of _ . : -');
+const trustedNetwork = z
+  .string()
+  .refine(
+    (given) => readNetwork(given) !== null,
+    'must be a network such as 203.0.113.0/24 or 2001:db8::/32, of /8 or longer for IPv4 and /16 for IPv6',
+  );
+const trustedAgent = text(USER_AGENT_CHARACTERS_MAX).refine(
+  isAgentPattern,
+  'must be a user agent, or a prefix followed by *, and must not match every browser',
+);
+const bySourceName = (source: z.ZodType<string>) =>
+  byName(sourceName, list(source, POLICY_TRUSTED_PER_NAME_MAX), POLICY_TRUSTED_NAMES_MAX);
+
+const part = {
+  bands: bandsSchema.optional(),
+  weights: weightsSchema.optional(),
+  thresholds: thresholdsSchema.optional(),
+  rules_off: codes.optional(),
+  ignored_entity_keys: list(text(ENTITY_NAME_CHARACTERS_MAX), POLICY_ENTITY_KEYS_MAX).optional().meta({
+    description: 'Names in entity_keys that do not identify a person.',
+    default: DEFAULT_POLICY.ignoredEntityKeys,
+  }),
+  watched_countries: list(
+    z.string().regex(/^[A-Z]{2}$/, 'must be a country, as two capital letters'),
+    POLICY_COUNTRIES_MAX,
+  )
+    .optional()
+    .meta({ description: 'Countries that ip_watched_country fires for, as ISO 3166-1 alpha-2.' }),
+  watched_asns: asns.optional().meta({ description: 'Networks that ip_watched_asn fires for.' }),
+  hosting_asns: asns.optional().meta({ description: 'Networks of hosting companies, instead of the default list.' }),
+  relay_asns: asns
+    .optional()
+    .meta({ description: 'Networks of private relays and satellites, instead of the default list.' }),
+  trusted_networks: bySourceName(trustedNetwork)
+    .optional()
+    .meta({ description: 'Trusted networks (CIDR) by name: rules of client and volume do not run for them.' }),
+  trusted_agents: bySourceName(trustedAgent).optional().meta({
+    description: 'Trusted user agents by name; one that ends in * matches all that begin with the text before it.',
+  }),
+  sample_rate: amount(0, 1).optional().meta({
+    description: 'Share of all decisions that is copied to the shadow review queue.',
+    default: DEFAULT_POLICY.sampleRate,
+  }),
+};
+const partSchema = fields(part).meta({
+  id: 'challenger_part',
+  description: 'Overrides of the challenger for one event type.',
+});
+
+/** Settings that a challenger cannot have, because it decides nothing. */
+const deciding = {
+  mode: z
+    .enum(POLICY_MODES, `must be ${POLICY_MODES.join(' or ')}`)
+    .optional()
+    .meta({
+      description:
+        'observe: decisions are made, logged and answered as ALLOW, with what they would have been in would_be. ' +
+        'Lists and requests without a session token are answered as usual.',
+      default: DEFAULT_POLICY.mode,
+    }),
+};
+const decidingPartSchema = fields({ ...part, ...deciding }).meta({
+  id: 'part',
+  description: 'Overrides for one event type.',
+});
+
+const shifts = byName(eventType, amount(-100, 100), POLICY_EVENT_TYPES_MAX).optional().meta({
+  description: 'Points added to the bands soft_challenge, review and block, by event type.',
+});
+const byEventType = <Part extends z.ZodType>(otherwise: Part) =>
+  byName(eventType, otherwise, POLICY_EVENT_TYPES_MAX).optional().meta({ description: 'Overrides by event type.' });
+const challengerScope = { ...part, shifts, event_types: byEventType(partSchema) };
+const scope = { ...part, ...deciding, shifts, event_types: byEventType(decidingPartSchema) };
+const version = text(64)
+  .optional()
+  .meta({ description: 'A name for this version of the file; without one, the start of its SHA-256.' });
+
+export const POLICY_SCHEMA = fields({
+  $schema: z.string('must be a text').optional(),
+  version,
+  ...scope,
+  customers: byName(
+    customerId,
+    fields(scope).meta({ id: 'scope', description: 'Overrides for one customer.' }),
+    POLICY_CUSTOMERS_MAX,
+  )
+    .optional()
+    .meta({ description: 'Overrides by customer id.' }),
+  challenger: fields({ version, ...challengerScope })
+    .optional()
+    .meta({
+      description:
+        'A policy that decides nothing, applied on top of the active one. Where it would decide differently, the decision is copied ' +
+        'to the shadow review queue.',
+    }),
+}).meta({
+  title: 'Gatehouse policy file',
+  description:
+    'All parts are optional. Precedence, from the lowest to the highest: the defaults, the top level, its ' +
+    'event type, the customer, the event type of the customer. Objects merge name by name, lists replace.',
+});
+
+const bandsPart = z.object({ bands: bandsSchema.optional() });
+const bandsScope = z.object({
+  bands: bandsSchema.optional(),
+  shifts: scope.shifts,
+  event_types: byName(eventType, bandsPart, POLICY_EVENT_TYPES_MAX).optional(),
+});
+
+/** Only the bands of a file, so that they can be checked even if other parts are wrong. */
+export const BANDS_SCHEMA = z.object({
+  ...bandsScope.shape,
+  customers: byName(customerId, bandsScope, POLICY_CUSTOMERS_MAX).optional(),
+  challenger: bandsScope.optional(),
+});
+
+export type RawPolicy = z.infer<typeof POLICY_SCHEMA>;
+export type RawScope = Pick<RawPolicy, keyof typeof scope>;
+export type RawPart = z.infer<typeof decidingPartSchema>;
+
+/** JSON Schema, draft 2020-12. Published as docs/policy.schema.json. */
+export function policyJsonSchema(): object {
+  return z.toJSONSchema(POLICY_SCHEMA, { target: 'draft-2020-12', io: 'input' });
+}

@@ -1,0 +1,24 @@
+import { ownerScale, QUIETED_BY_OWNER } from './support/account-context.ts';
+import { entityName, scaledHit, withThresholds } from './rule.ts';
+import { mostOf } from './velocity_entity_1m.ts';
+
+/**
+ * Fires when one entity made 10 or more payments in 1 h. Half weight on a device and a network that the account knows, if the present
+ * session made under half of these payments. Customers that sell to machines, by subscription or by the ride must raise the number. Source
+ * of number and weight: the default rules.
+ */
+export const velocityEntityPayments1h = withThresholds({
+  code: 'velocity_entity_payments_1h',
+  family: 'entity_volume',
+  weights: { default: 0.55 },
+  thresholds: { payments: 10 },
+  hint: 'the account makes many payments',
+  evaluate({ history }, _policy, { payments }) {
+    const entity = mostOf(history?.entities, 'payments1h');
+    if (entity === null || !(entity.payments1h >= payments)) return null;
+    const isOthersWork =
+      history !== null && history.session.payments1h * 2 < entity.payments1h && ownerScale(history) === 0;
+    const evidence = `${entityName(entity)}: ${entity.payments1h} payments in 1 h (${payments} or more)`;
+    return scaledHit(evidence, isOthersWork ? 0.5 : 1, QUIETED_BY_OWNER);
+  },
+});

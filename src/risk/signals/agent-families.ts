@@ -1,0 +1,2 @@
+export type BrowserFamily = 'chromium' | 'firefox' | 'safari' | 'other';
+export type SystemFamily = 'windows' | 'macos' | 'linux' | 'android' | 'ios' | 'chromeos' | 'other';

@@ -1,0 +1,73 @@
+import { BroadcastChannel } from 'node:worker_threads';
+import { GEO_SLOTS, cityState } from '../assets/asset-messages.ts';
+import type { AssetMessage, AssetSet, AssetSlot } from '../assets/asset-messages.ts';
+import { createGeoIp } from './geoip.ts';
+import type { GeoIp } from './geoip.ts';
+import { createModelAsset } from './model.ts';
+import type { ModelAsset } from './model.ts';
+
+/** The optional assets of one score worker. */
+export interface WorkerAssets {
+  readonly geo: GeoIp;
+  readonly model: ModelAsset;
+  /**
+   * Returns whether a required asset is unavailable, for `session_mode`. A missing city database counts, missing network and anonymiser
+   * databases and a missing model do not. Source: contract, 5.2.
+   */
+  degraded(): boolean;
+  /** Stops listening and releases the model. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the assets in workerData, and from then on installs the swaps that the main thread sends. Their messages are handled in a turn of
+ * this thread's event loop, so always between two batches.
+ */
+export async function openWorkerAssets(set: AssetSet, threadId: number): Promise<WorkerAssets> {
+  const channel = new BroadcastChannel(set.channel);
+  let open = true;
+  const acknowledge = (slot: AssetSlot): void => {
+    if (!open) return;
+    const { generation, state, version, detail } = slot === 'model' ? model.status() : geo.status(slot);
+    send({ kind: 'ack', threadId, slot, generation, state, version, detail });
+  };
+  const send = (message: AssetMessage): void => channel.postMessage(message);
+
+  const geo = createGeoIp(set.geo, acknowledge);
+  const model = await createModelAsset(set.model, () => acknowledge('model'));
+
+  channel.addEventListener('message', (event: unknown) => {
+    const message = (event as { readonly data: AssetMessage }).data;
+    if (message.kind === 'geo') geo.swap(message.slot, message.content);
+    else if (message.kind === 'model') void model.swap(message.content);
+  });
+  // The pool's own port keeps the worker alive, not this channel.
+  channel.unref();
+  for (const slot of GEO_SLOTS) acknowledge(slot);
+  acknowledge('model');
+  forget(set);
+  send({ kind: 'hello', threadId });
+
+  return {
+    geo,
+    model,
+    degraded: () =>
+      cityState(geo.status('city').state, geo.status('country').state) !== 'ok' ||
+      geo.status('country').state === 'broken' ||
+      geo.status('asn').state === 'broken' ||
+      geo.status('anonymiser').state === 'broken' ||
+      model.status().state === 'broken',
+    async close() {
+      open = false;
+      channel.close();
+      await model.close();
+    },
+  };
+}
+
+/** Releases the initial databases. workerData lives as long as its worker, so they would otherwise stay in memory after a swap. */
+function forget(set: AssetSet): void {
+  const none = { kind: 'absent', generation: -1, detail: '' } as const;
+  for (const slot of GEO_SLOTS) set.geo[slot] = none;
+  set.model = none;
+}

@@ -1,0 +1,31 @@
+import type { Database } from 'lmdb';
+import { COUNTERS, type CounterName } from './table-names.ts';
+import { withSum } from './value.ts';
+
+/** The counters of an installation. They only increase, so a number is never given out twice. */
+export class Counters {
+  readonly #table: Database<Buffer, Buffer>;
+
+  constructor(table: Database<Buffer, Buffer>) {
+    this.#table = table;
+  }
+
+  /** Returns 0 before the first `rise`. */
+  get(name: CounterName): number {
+    return this.#table.getBinary(keyOf(name))?.readDoubleBE(0) ?? 0;
+  }
+
+  /** Must be called inside a write transaction. Returns the new value. */
+  rise(name: CounterName, by = 1): number {
+    const next = this.get(name) + by;
+    const key = keyOf(name);
+    const value = Buffer.allocUnsafe(8);
+    value.writeDoubleBE(next);
+    void this.#table.put(key, withSum(key, value));
+    return next;
+  }
+}
+
+function keyOf(name: CounterName): Buffer {
+  return Buffer.from([COUNTERS[name]]);
+}

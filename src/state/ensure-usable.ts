@@ -1,0 +1,381 @@
+import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { describeNewer, ENVIRONMENT_FORMATS } from '../kernel/formats.ts';
+import { listBackups } from './backup.ts';
+import { makeFolders } from './data-dir.ts';
+import { durably, fault, messageOf, type StoreFault } from './durable.ts';
+import { namesIn, stampOf, syncPath } from './write-files.ts';
+import { FORMAT_VERSION, MARKER_NAME, type MarkerRead, putMarker, readMarker, writeMarker } from './marker.ts';
+import { migrateEnvironment } from './migrate.ts';
+import { openStore } from './open-store.ts';
+import { probe, PROBE_ALL_VALUES_MS, PROBE_VALUES_MS, type ProbeResult } from './integrity-check.ts';
+import { BACKUP_COPY_NAME, readRevocations, RevocationFile, type Revocations } from './revocations.ts';
+import type { CounterName, EnvironmentName } from './table-names.ts';
+
+export interface UsableOptions {
+  readonly dataDir: string;
+  /** Whether this process runs on the virtual clock; `null` accepts the directory as it is, for tools that use no clock. */
+  readonly simulated: boolean | null;
+  /**
+   * Whether damage may be repaired, a first start made, and older formats migrated. Only for the holder of the server's lock: the files
+   * must not be in use. Without it, damage and an older format are faults.
+   */
+  readonly repair: boolean;
+  readonly nowMs: number;
+}
+
+/** A repair or a migration that made the store usable; each must be logged. */
+export interface StoreNotice {
+  readonly code:
+    | 'first_start'
+    | 'migrated'
+    | 'backup_restored'
+    | 'state_restored'
+    | 'hot_begun_anew'
+    | 'extract_begun_anew';
+  readonly detail: string;
+}
+
+export type Usable =
+  | {
+      readonly kind: 'ok';
+      readonly firstStart: boolean;
+      readonly notices: readonly StoreNotice[];
+      /** Number of rows whose check sums were not verified, for lack of time. */
+      readonly unchecked: number;
+    }
+  | StoreFault;
+
+/** Choice: a new store has some 40 KB; a larger damaged one without a marker held data. */
+const NEW_STORE_BYTES_MAX = 131_072;
+const ENVIRONMENTS: readonly EnvironmentName[] = ['state', 'hot', 'extract'];
+/** The counter that `makeStore` writes. */
+const NEW_STATE_ROWS = 1;
+/**
+ * Choice: after a restore, numbers that may have been given out since the backup are skipped, so that no new customer or key gets the data
+ * that an old one left in `hot`.
+ */
+const COUNTER_LEAP = 1_000_000;
+const LEAPING: readonly CounterName[] = ['customers', 'keyNumbers', 'keysVersion'];
+
+/**
+ * Makes sure that the store in `dataDir` can be used, before anything opens it. A directory without a marker is a first start if it holds
+ * no data. If it holds data, the marker was lost, which is a fault: a first start would add a demo customer to real ones. A marker from a
+ * backup means that the directory was copied from it: its counters are advanced and revoked keys are revoked again. A damaged or missing
+ * `state` is quarantined as `state.damaged-<time>` and replaced by the newest usable automatic backup. Without one it is a fault and
+ * nothing is touched, because an empty store would silently forget keys, lists and registry. A damaged `hot` or `extract` is recreated
+ * empty; the replay journal beside `hot`'s database files stays.
+ *
+ * What a newer build wrote is a fault before anything is changed. What an older build wrote is migrated: the marker first, so that the
+ * older build refuses the directory from then on, then each environment by itself. A start that is killed in between is completed by the
+ * next one.
+ */
+export async function ensureUsable(options: UsableOptions): Promise<Usable> {
+  try {
+    return await check(options);
+  } catch (error) {
+    return fault('data_dir_unusable', `the data directory ${options.dataDir} cannot be used: ${messageOf(error)}`);
+  }
+}
+
+async function check(options: UsableOptions): Promise<Usable> {
+  const { dataDir, nowMs } = options;
+  const read = readMarker(dataDir);
+  const refused = refusal(read, options);
+  if (refused !== null) return refused;
+  const firstStart = read.kind === 'absent';
+  if (firstStart && !options.repair) return fault('store_lost', `no server has been started in ${dataDir} yet`);
+  const notices: StoreNotice[] = [];
+  let unchecked = 0;
+  let found: Probed = new Map();
+  const isRestored = read.kind === 'found' && read.marker.backed_up_at !== undefined;
+  const began =
+    listBackups(dataDir).length > 0 || ENVIRONMENTS.some((name) => existsSync(join(dataDir, name, 'data.mdb')));
+  if (!firstStart || began) {
+    const probed = await probe(dataDir, ENVIRONMENTS, PROBE_VALUES_MS);
+    if (probed.kind === 'fault') return probed;
+    const unread = versionFault(options, probed.results);
+    if (unread !== null) return unread;
+    found = probed.results;
+    if (firstStart && holdsData(dataDir, probed.results)) return markerLost(dataDir);
+    const state = probed.results.get('state');
+    if (state?.kind === 'usable') unchecked += state.unchecked;
+    if (state?.kind === 'damaged') {
+      if (firstStart) {
+        // A first start was interrupted while it created the store: nothing was acknowledged yet.
+        removeDataFiles(dataDir, 'state');
+      } else {
+        const restored = await restore(options, state.detail);
+        if (restored.kind === 'fault') return restored;
+        notices.push(restored.notice);
+      }
+    }
+    for (const name of ['hot', 'extract'] as const) {
+      const result = probed.results.get(name);
+      if (result?.kind !== 'damaged') continue;
+      // Backups do not contain it; the next opening creates it.
+      if (isRestored && name === 'extract' && !existsSync(join(dataDir, name, 'data.mdb'))) continue;
+      const begun = beginAnew(options, name, firstStart, result.detail);
+      if (begun.kind === 'fault') return begun;
+      notices.push(...begun.notices);
+    }
+  }
+  if (firstStart) {
+    const made = await makeStore(dataDir);
+    if (made !== null) return made;
+  }
+  if (options.repair) {
+    const migrated = await migrate(dataDir, found);
+    if (migrated.kind === 'fault') return migrated;
+    // At a first start it only records the versions of what the start created.
+    if (!firstStart) notices.push(...migrated.notices);
+  }
+  if (read.kind === 'found' && read.marker.backed_up_at !== undefined) {
+    const { backed_up_at: backedUpAt, ...marker } = read.marker;
+    const settled = await settleStore(dataDir, new RevocationFile(dataDir).read());
+    if (settled !== null) return settled;
+    putMarker(dataDir, { ...marker, format_version: FORMAT_VERSION });
+    const detail = `${dataDir} was copied from a backup of ${new Date(backedUpAt * 1000).toISOString()}; later changes are lost`;
+    notices.push({ code: 'backup_restored', detail });
+  }
+  if (firstStart) {
+    writeMarker(dataDir, options.simulated === true, nowMs);
+    notices.push({ code: 'first_start', detail: `${dataDir} is a new data directory` });
+  }
+  return { kind: 'ok', firstStart, notices, unchecked };
+}
+
+type Probed = ReadonlyMap<EnvironmentName, ProbeResult>;
+
+/** Returns the fault of an environment that cannot be used in its format. Changes nothing. */
+function versionFault({ dataDir, repair }: UsableOptions, probed: Probed): StoreFault | null {
+  for (const [name, result] of probed) {
+    const readsVersion = ENVIRONMENT_FORMATS[name].version;
+    if (result.kind === 'newer') return newerFault(join(dataDir, name), result.version, readsVersion);
+    // An environment that a command created beside the server is empty and has no version yet.
+    if (!repair && result.kind === 'usable' && result.version < readsVersion && result.rows > 0) {
+      return olderFault(join(dataDir, name), result.version, readsVersion);
+    }
+  }
+  return null;
+}
+
+function newerFault(path: string, version: number, readsVersion: number): StoreFault {
+  return fault('data_dir_newer', describeNewer({ path, version, readsVersion }));
+}
+
+function olderFault(path: string, version: number, readsVersion: number): StoreFault {
+  return fault(
+    'store_unusable',
+    `${path} has format version ${version}, and this build uses version ${readsVersion}: stop the server of the older build; ` +
+      'a start of the server migrates the data directory',
+  );
+}
+
+type Noticed = { readonly kind: 'ok'; readonly notices: readonly StoreNotice[] } | StoreFault;
+
+/** Brings everything to the formats of this build. */
+async function migrate(dataDir: string, probed: Probed): Promise<Noticed> {
+  const changes: string[] = [];
+  const raisedFrom = raiseMarker(dataDir);
+  if (raisedFrom !== null) changes.push(describeChange('the data directory', raisedFrom, FORMAT_VERSION));
+  new RevocationFile(dataDir).migrate();
+  for (const name of ENVIRONMENTS) {
+    const { version } = ENVIRONMENT_FORMATS[name];
+    const before = probed.get(name);
+    if (before?.kind === 'usable' && before.version === version) continue;
+    const migrated = await migrateEnvironment(dataDir, name);
+    if (migrated.kind === 'fault') return migrated;
+    if (before?.kind === 'usable') changes.push(describeChange(name, before.version, version));
+  }
+  return { kind: 'ok', notices: changes.length === 0 ? [] : [{ code: 'migrated', detail: changes.join('; ') }] };
+}
+
+/** Returns the version that an older marker had; null if the marker is up to date or, at a first start, not yet written. */
+function raiseMarker(dataDir: string): number | null {
+  const read = readMarker(dataDir);
+  if (read.kind !== 'found' || read.marker.format_version === FORMAT_VERSION) return null;
+  putMarker(dataDir, { ...read.marker, format_version: FORMAT_VERSION });
+  return read.marker.format_version;
+}
+
+function describeChange(name: string, from: number, to: number): string {
+  return `${name} from format version ${from} to ${to}`;
+}
+
+/** Recreates an environment that an installation can do without. */
+function beginAnew(options: UsableOptions, name: 'hot' | 'extract', firstStart: boolean, why: string): Noticed {
+  const { dataDir, repair, nowMs } = options;
+  if (firstStart) {
+    removeDataFiles(dataDir, name);
+    return { kind: 'ok', notices: [] };
+  }
+  // Earlier versions and backups do not contain it; the next opening creates it.
+  const isMissing = !existsSync(join(dataDir, name, 'data.mdb'));
+  if (!repair && name === 'extract' && isMissing) return { kind: 'ok', notices: [] };
+  if (!repair) return fault('store_unusable', `${name} is damaged (${why}); a start of the server repairs it`);
+  const aside = setAside(dataDir, name, nowMs);
+  const detail = `${why}; recreated empty, the old files are in ${aside}`;
+  return { kind: 'ok', notices: [{ code: `${name}_begun_anew`, detail }] };
+}
+
+function refusal(read: MarkerRead, { dataDir, simulated, repair }: UsableOptions): StoreFault | null {
+  const revocations = new RevocationFile(dataDir).newerFile();
+  if (revocations !== null) return fault('data_dir_newer', describeNewer(revocations));
+  if (read.kind === 'absent') return null;
+  if (read.kind === 'newer') return newerFault(join(dataDir, MARKER_NAME), read.version, FORMAT_VERSION);
+  if (read.kind === 'damaged') {
+    return fault('data_dir_unusable', `gatehouse.json in ${dataDir} is damaged; restore it from a backup`);
+  }
+  const { marker } = read;
+  if (marker.backed_up_at !== undefined && !repair) {
+    return fault('store_unusable', `${dataDir} was copied from a backup; a start of the server completes the restore`);
+  }
+  if (marker.format_version < FORMAT_VERSION && !repair) {
+    return olderFault(join(dataDir, MARKER_NAME), marker.format_version, FORMAT_VERSION);
+  }
+  if (simulated === null || marker.simulated === simulated) return null;
+  return fault(
+    'simulated_time_mismatch',
+    marker.simulated
+      ? `${dataDir} was made with GATEHOUSE_SIMULATED_TIME=1 and serves only with it`
+      : `${dataDir} was made without GATEHOUSE_SIMULATED_TIME and does not serve simulated time`,
+  );
+}
+
+/**
+ * Returns whether a directory without a marker was in use: it holds more than a first start that was interrupted before it wrote the
+ * marker.
+ */
+function holdsData(dataDir: string, probed: Probed): boolean {
+  // A server creates its journal only after the marker.
+  if (listBackups(dataDir).length > 0 || namesIn(join(dataDir, 'hot', 'replay')).length > 0) return true;
+  for (const [name, result] of probed) {
+    const rowsMax = name === 'state' ? NEW_STATE_ROWS : 0;
+    const bytes = statSync(join(dataDir, name, 'data.mdb'), { throwIfNoEntry: false })?.size ?? 0;
+    if (result.kind === 'usable' ? result.rows > rowsMax : bytes > NEW_STORE_BYTES_MAX) return true;
+  }
+  return false;
+}
+
+function markerLost(dataDir: string): StoreFault {
+  const newest = listBackups(dataDir)[0];
+  const copy = newest === undefined ? 'a backup' : join(newest, MARKER_NAME);
+  const empty = JSON.stringify({ format_version: FORMAT_VERSION, created_at: 0, simulated: false });
+  return fault(
+    'data_dir_unusable',
+    `${MARKER_NAME} is missing in ${dataDir}, which holds the data of earlier runs. Copy it back from ${copy}; without a backup ` +
+      `make one that contains ${empty}. To begin with an empty data directory, move the whole directory away.`,
+  );
+}
+
+async function makeStore(dataDir: string): Promise<StoreFault | null> {
+  makeFolders(dataDir);
+  const opened = openStore({ dataDir, readOnly: false });
+  if (opened.kind === 'fault') return opened;
+  const { store } = opened;
+  const written = await durably(store.state, () => store.counters.rise('keysVersion'));
+  await store.close();
+  return written.kind === 'fault' ? written : null;
+}
+
+type Restored = { readonly kind: 'ok'; readonly notice: StoreNotice } | StoreFault;
+
+async function restore({ dataDir, repair, nowMs }: UsableOptions, why: string): Promise<Restored> {
+  if (!repair)
+    return fault('store_unusable', `state is damaged (${why}); a start of the server restores the newest backup`);
+  for (const folder of listBackups(dataDir)) {
+    const probed = await probe(folder, ['state'], PROBE_ALL_VALUES_MS);
+    if (probed.kind === 'fault') return probed;
+    const copy = probed.results.get('state');
+    // An older backup would silently forget what the newer one has.
+    if (copy?.kind === 'newer') {
+      return newerFault(join(folder, 'state'), copy.version, ENVIRONMENT_FORMATS.state.version);
+    }
+    if (copy?.kind !== 'usable') continue;
+    const coming = join(dataDir, 'state.restoring');
+    rmSync(coming, { recursive: true, force: true });
+    mkdirSync(coming, { recursive: true });
+    copyFileSync(join(folder, 'state', 'data.mdb'), join(coming, 'data.mdb'));
+    syncPath(join(coming, 'data.mdb'));
+    syncPath(coming);
+    const settled = await settleCopy(dataDir, coming, revokedKeys(dataDir, folder));
+    if (settled !== null) return settled;
+    // The copy is migrated: from now on an older build must refuse the directory.
+    raiseMarker(dataDir);
+    const hadFiles = existsSync(join(dataDir, 'state'));
+    const aside = setAside(dataDir, 'state', nowMs);
+    renameSync(coming, join(dataDir, 'state'));
+    syncPath(dataDir);
+    return {
+      kind: 'ok',
+      notice: {
+        code: 'state_restored',
+        detail: `${why}; restored the backup ${basename(folder)}${hadFiles ? `, the damaged files are in ${aside}` : ''}; later changes are lost`,
+      },
+    };
+  }
+  return fault(
+    'store_lost',
+    `state in ${dataDir} is damaged or missing (${why}) and backups/ holds no usable backup. Put a backup's state folder in its place, ` +
+      `or move the whole data directory away to begin with an empty one.`,
+  );
+}
+
+/** Returns all known revocations: those of the data directory's own file, and those of the backup to be restored. */
+function revokedKeys(dataDir: string, backup: string): Revocations {
+  const own = new RevocationFile(dataDir).read();
+  return new Map([...readRevocations(join(backup, BACKUP_COPY_NAME)), ...own]);
+}
+
+/** Settles the restored copy before it is moved into place, so that an interrupted start repeats the restore. */
+async function settleCopy(dataDir: string, coming: string, revoked: Revocations): Promise<StoreFault | null> {
+  const scratch = join(dataDir, 'restoring');
+  rmSync(scratch, { recursive: true, force: true });
+  mkdirSync(scratch, { recursive: true });
+  renameSync(coming, join(scratch, 'state'));
+  const migrated = await migrateEnvironment(scratch, 'state');
+  if (migrated.kind === 'fault') return migrated;
+  const settled = await settleStore(scratch, revoked);
+  if (settled !== null) return settled;
+  renameSync(join(scratch, 'state'), coming);
+  rmSync(scratch, { recursive: true, force: true });
+  return null;
+}
+
+/** Re-applies to a restored store what must not be undone: counters advance, and keys revoked since are revoked. */
+async function settleStore(folder: string, revoked: Revocations): Promise<StoreFault | null> {
+  const opened = openStore({ dataDir: folder, readOnly: false });
+  if (opened.kind === 'fault') return opened;
+  const { store } = opened;
+  const leapt = await durably(store.state, () => {
+    for (const name of LEAPING) store.counters.rise(name, COUNTER_LEAP);
+  });
+  const written = leapt.kind === 'fault' ? leapt : await store.apiKeys.revokeAll(revoked);
+  await store.close();
+  return written.kind === 'fault' ? written : null;
+}
+
+/** Moves `state`, or only the database files of the other environments, to `<name>.damaged-<time>` and returns that name. */
+function setAside(dataDir: string, name: EnvironmentName, nowMs: number): string {
+  let aside = `${name}.damaged-${stampOf(nowMs)}`;
+  while (existsSync(join(dataDir, aside))) aside += '-2';
+  const from = join(dataDir, name);
+  if (name === 'state') {
+    if (existsSync(from)) renameSync(from, join(dataDir, aside));
+  } else {
+    mkdirSync(join(dataDir, aside));
+    for (const file of namesIn(from).filter(isDataFile)) renameSync(join(from, file), join(dataDir, aside, file));
+  }
+  syncPath(dataDir);
+  return aside;
+}
+
+function removeDataFiles(dataDir: string, name: EnvironmentName): void {
+  const folder = join(dataDir, name);
+  for (const file of namesIn(folder).filter(isDataFile)) rmSync(join(folder, file));
+}
+
+function isDataFile(name: string): boolean {
+  return name === 'data.mdb' || name === 'lock.mdb';
+}

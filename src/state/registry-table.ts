@@ -1,0 +1,239 @@
+import type { Database, RootDatabase } from 'lmdb';
+import type { FingerprintHash } from '../kernel/brand.ts';
+import type { RegistryFacts } from '../risk/facts.ts';
+import {
+  coarseCustomers,
+  type Consensus,
+  effectiveEntry,
+  type Promotion,
+  published,
+  type RegistryPart,
+  type SeenBy,
+  shownPromotion,
+} from '../risk/registry/consensus.ts';
+import { registryRiskAt } from '../risk/registry/registry-risk.ts';
+import { PROMOTION_KEEP_SECONDS } from '../kernel/limits.ts';
+import { durably, type StoreWrite } from './durable.ts';
+import { SUM_BYTES, withSum } from './value.ts';
+import { TableWalk } from './table-walk.ts';
+
+/** An imported entry of a fingerprint. */
+export interface RegistryEntry extends RegistryPart {
+  readonly fingerprintHash: FingerprintHash;
+  /** 0 to 100, at the time it was last seen; rounded to four decimal places. */
+  readonly risk: number;
+}
+
+/** An entry with its origin, for the operator; at least one of the two is present. */
+export interface RegistryOrigin {
+  readonly imported: RegistryPart | null;
+  readonly promotion: Promotion | null;
+}
+
+const KEY_BYTES = 32;
+/** Imported part: risk f32, customers u32, first seen f64, last seen f64. */
+const IMPORTED_BYTES = 24;
+/** Fields that end both kinds of parts: customers u32, first seen f64, last seen f64. */
+const SEEN_BYTES = 20;
+/** Promotion, which stores no risk: the fields above, confirmed u32, risen at u32, shown before u32. */
+const PROMOTION_BYTES = SEEN_BYTES + 12;
+const PROMOTION_LENGTHS: ReadonlySet<number> = new Set([SEEN_BYTES, PROMOTION_BYTES]);
+
+/**
+ * The shared registry of fingerprints with a history. It contains no customer, only the number of customers.
+ *
+ * Imported and promoted parts are stored separately, the imported part first, so that each can be removed without the other. The length of
+ * a value shows which parts it has: 24 bytes, 32, or both; a promotion of an older version has 20.
+ * Choice: an entry that was only imported stays as small as possible, because most entries are of that kind.
+ */
+export class Registry {
+  readonly #root: RootDatabase<Buffer, Buffer>;
+  readonly #table: Database<Buffer, Buffer>;
+  /** Choice: `find` writes its key here instead of allocating a buffer per call; it is never kept across an await. */
+  readonly #scratch = Buffer.alloc(KEY_BYTES);
+  readonly #walk: TableWalk;
+
+  constructor(root: RootDatabase<Buffer, Buffer>, table: Database<Buffer, Buffer>) {
+    this.#root = root;
+    this.#table = table;
+    this.#walk = new TableWalk(table);
+  }
+
+  /** On the hot path: returns the entry with its risk after the half-life. Measured: 1.8 µs with 1,000,000 entries. */
+  find(fingerprintHash: FingerprintHash, nowSeconds: number): RegistryFacts | null {
+    this.#scratch.write(fingerprintHash, 'hex');
+    const stored = this.#table.getBinaryFast(this.#scratch);
+    if (stored === undefined) return null;
+    if (stored.length === IMPORTED_BYTES + SUM_BYTES) {
+      // The most frequent case, without allocating an intermediate object.
+      return {
+        risk: registryRiskAt(stored.readFloatBE(0), stored.readDoubleBE(16), nowSeconds),
+        customers: stored.readUInt32BE(4),
+      };
+    }
+    const { imported, promotion } = decode(stored);
+    const entry = effectiveEntry(imported, promotion, nowSeconds);
+    return entry && { risk: entry.risk, customers: entry.customers };
+  }
+
+  /** Returns the entry as customers may see it: of a promotion only coarse numbers, and a rise only after a day. */
+  findShown(fingerprintHash: FingerprintHash, nowSeconds: number): RegistryFacts | null {
+    const origin = this.get(fingerprintHash);
+    if (origin === null) return null;
+    return effectiveEntry(origin.imported, shownPromotion(origin.promotion, nowSeconds), nowSeconds);
+  }
+
+  /** Returns both parts as stored, for the operator. */
+  get(fingerprintHash: FingerprintHash): RegistryOrigin | null {
+    const stored = this.#table.getBinary(keyOf(fingerprintHash));
+    return stored === undefined ? null : decode(stored);
+  }
+
+  count(): number {
+    return this.#table.getKeysCount();
+  }
+
+  async put(entry: RegistryEntry): Promise<StoreWrite<void>> {
+    return this.putMany([entry]);
+  }
+
+  /**
+   * Writes imported entries, all or none, in one write. Replaces earlier imports; promotions stay. The write lock is held for some 4 µs per
+   * entry, so a few thousand entries per call stay far below `STORE_WRITE_MS_MAX` of a server that runs alongside it.
+   */
+  async putMany(entries: readonly RegistryEntry[]): Promise<StoreWrite<void>> {
+    const rows = entries.map((entry) => ({ key: keyOf(entry.fingerprintHash), imported: encodeImported(entry) }));
+    return durably(this.#root, () => {
+      for (const { key, imported } of rows) {
+        const promotion = promotionBytes(this.#table.getBinaryFast(key));
+        void this.#table.put(key, withSum(key, promotion === null ? imported : Buffer.concat([imported, promotion])));
+      }
+    });
+  }
+
+  /** Must be called inside a write transaction. null removes the promotion; an imported part stays. */
+  setPromotion(fingerprintHash: FingerprintHash, consensus: Consensus | null, nowSeconds: number): void {
+    const key = keyOf(fingerprintHash);
+    const stored = this.#table.getBinary(key);
+    const before = stored === undefined ? NOTHING : decode(stored);
+    const promotion = consensus === null ? null : published(before.promotion, consensus, nowSeconds);
+    if (isSame(before.promotion, promotion)) return;
+    const parts: Buffer[] = [];
+    if (before.imported !== null) parts.push(encodeImported(before.imported));
+    if (promotion !== null) parts.push(encodePromotion(promotion));
+    if (parts.length === 0) void this.#table.remove(key);
+    else void this.#table.put(key, withSum(key, Buffer.concat(parts)));
+  }
+
+  /** Must be called inside a write transaction. Returns whether there was an entry. */
+  removeInside(fingerprintHash: FingerprintHash): boolean {
+    const key = keyOf(fingerprintHash);
+    const found = this.#table.doesExist(key);
+    if (found) void this.#table.remove(key);
+    return found;
+  }
+
+  /**
+   * Removes promotions that have faded (`PROMOTION_KEEP_SECONDS`) among the next `rowsMax` entries, starting over after the last one.
+   * Returns how many were removed. Imported entries fade too, but stay until the operator removes them.
+   */
+  async prune(nowSeconds: number, rowsMax: number): Promise<StoreWrite<number>> {
+    const faded = this.#walk.next(rowsMax, (value) => isFaded(decode(Buffer.from(value)), nowSeconds));
+    if (faded.length === 0) return { kind: 'ok', value: 0 };
+    return durably(this.#root, () => {
+      let removed = 0;
+      for (const key of faded) {
+        const hash = key.toString('hex') as FingerprintHash;
+        // It may have been promoted again since it was scanned.
+        if (!isFaded(this.get(hash) ?? NOTHING, nowSeconds)) continue;
+        this.setPromotion(hash, null, nowSeconds);
+        removed++;
+      }
+      return removed;
+    });
+  }
+}
+
+const NOTHING: RegistryOrigin = { imported: null, promotion: null };
+
+function keyOf(fingerprintHash: FingerprintHash): Buffer {
+  return Buffer.from(fingerprintHash, 'hex');
+}
+
+function isFaded({ promotion }: RegistryOrigin, nowSeconds: number): boolean {
+  return promotion !== null && nowSeconds - promotion.lastSeenSeconds > PROMOTION_KEEP_SECONDS;
+}
+
+function isSame(a: Promotion | null, b: Promotion | null): boolean {
+  if (a === null || b === null) return a === b;
+  return (
+    a.customers === b.customers &&
+    a.confirmed === b.confirmed &&
+    a.firstSeenSeconds === b.firstSeenSeconds &&
+    a.lastSeenSeconds === b.lastSeenSeconds
+  );
+}
+
+/** Returns the bytes of the promotion in a stored value, copied because the value is borrowed. */
+function promotionBytes(stored: Buffer | undefined): Buffer | null {
+  if (stored === undefined) return null;
+  const bytes = stored.length - SUM_BYTES;
+  const from = PROMOTION_LENGTHS.has(bytes) ? 0 : PROMOTION_LENGTHS.has(bytes - IMPORTED_BYTES) ? IMPORTED_BYTES : -1;
+  return from < 0 ? null : Buffer.from(stored.subarray(from, bytes));
+}
+
+function decode(stored: Buffer): RegistryOrigin {
+  const bytes = stored.length - SUM_BYTES;
+  if (bytes === IMPORTED_BYTES) return { imported: decodeImported(stored), promotion: null };
+  if (PROMOTION_LENGTHS.has(bytes)) return { imported: null, promotion: decodePromotion(stored, 0, bytes) };
+  if (!PROMOTION_LENGTHS.has(bytes - IMPORTED_BYTES)) throw new Error('a stored registry entry has an unknown length');
+  return { imported: decodeImported(stored), promotion: decodePromotion(stored, IMPORTED_BYTES, bytes) };
+}
+
+function decodeImported(stored: Buffer): RegistryPart {
+  return { risk: Math.round(stored.readFloatBE(0) * 1e4) / 1e4, ...decodeSeen(stored, 4) };
+}
+
+function decodeSeen(stored: Buffer, at: number): SeenBy {
+  return {
+    customers: stored.readUInt32BE(at),
+    firstSeenSeconds: stored.readDoubleBE(at + 4),
+    lastSeenSeconds: stored.readDoubleBE(at + 12),
+  };
+}
+
+/** A promotion of an older version, without the last three numbers, counts as confirmed and as shown. */
+function decodePromotion(stored: Buffer, at: number, end: number): Promotion {
+  const seen = decodeSeen(stored, at);
+  const rest = at + SEEN_BYTES;
+  if (end - at < PROMOTION_BYTES)
+    return { ...seen, confirmed: seen.customers, risenAtSeconds: 0, shownBefore: coarseCustomers(seen.customers) };
+  return {
+    ...seen,
+    confirmed: stored.readUInt32BE(rest),
+    risenAtSeconds: stored.readUInt32BE(rest + 4),
+    shownBefore: stored.readUInt32BE(rest + 8),
+  };
+}
+
+function encodeImported(part: RegistryPart): Buffer {
+  const value = Buffer.allocUnsafe(IMPORTED_BYTES);
+  value.writeFloatBE(part.risk, 0);
+  writeSeen(value, 4, part);
+  return value;
+}
+
+function encodePromotion(promotion: Promotion): Buffer {
+  const value = Buffer.allocUnsafe(PROMOTION_BYTES);
+  writeSeen(value, 0, promotion);
+  value.writeUInt32BE(promotion.confirmed, SEEN_BYTES);
+  value.writeUInt32BE(promotion.risenAtSeconds, SEEN_BYTES + 4);
+  value.writeUInt32BE(promotion.shownBefore, SEEN_BYTES + 8);
+  return value;
+}
+
+function writeSeen(value: Buffer, at: number, { customers, firstSeenSeconds, lastSeenSeconds }: SeenBy): void {
+  value.writeUInt32BE(customers, at);
+  value.writeDoubleBE(firstSeenSeconds, at + 4);
+  value.writeDoubleBE(lastSeenSeconds, at + 12);
+}

@@ -1,0 +1,373 @@
+import type { Database, RootDatabase } from 'lmdb';
+import type { CustomerNumber, FingerprintHash } from '../kernel/brand.ts';
+import { pack, unpack } from '../kernel/pack.ts';
+import { DECISIONS, type Decision } from '../risk/decision.ts';
+import { decodeRecord } from '../risk/decision-record.ts';
+import { VERDICTS, type ReviewVerdict } from '../risk/judgement.ts';
+import { SHADOW_REASONS, type ShadowReason } from '../risk/shadow.ts';
+import {
+  SHADOW_REVIEWS_KEEP_SECONDS,
+  SHADOW_REVIEWS_PER_CUSTOMER_MAX,
+  SHADOW_REVIEWS_PER_WRITE,
+  SHADOW_REVIEWS_SCAN_ROWS_MAX,
+  SHADOW_REVIEWS_WAITING_MAX,
+} from '../kernel/limits.ts';
+import { durably, type StoreFault, type StoreWrite } from './durable.ts';
+import type { JudgedDecision } from './label-table.ts';
+import { endOfCustomer, oldRows, removeRows, requestIdOf, requestKey } from './request-rows.ts';
+import type { RowCounters } from './row-counters.ts';
+import { type Slices, walkInSlices } from './turns.ts';
+import { u32Key, withoutSum, withSum } from './value.ts';
+
+/** A decision that was copied to the review queue. */
+export interface ShadowReview extends JudgedDecision {
+  readonly decision: Decision;
+  /** Decision that observe mode replaced by ALLOW; null outside of it. */
+  readonly wouldBe: Decision | null;
+  readonly score: number;
+  readonly reasons: readonly string[];
+  readonly why: ShadowReason;
+  readonly occurredAtMs: number;
+  readonly verdict: ReviewVerdict | null;
+}
+
+export interface ReviewQuery {
+  /** The request id of the last row of the previous page; null to start with the newest. */
+  readonly after: string | null;
+  readonly limit: number;
+  /** `none` for rows without a verdict; null for all. */
+  readonly verdict: ReviewVerdict | 'none' | null;
+  readonly why: ShadowReason | null;
+}
+
+export interface ReviewPage {
+  /** Newest first. */
+  readonly rows: readonly ShadowReview[];
+  /** The next page starts after this request id; null at the end. May be set although the page is not full. */
+  readonly next: string | null;
+}
+
+export interface ReviewBounds {
+  readonly perCustomerMax: number;
+  readonly waitingMax: number;
+  readonly perWrite: number;
+  readonly scanRowsMax: number;
+}
+
+const BOUNDS: ReviewBounds = {
+  perCustomerMax: SHADOW_REVIEWS_PER_CUSTOMER_MAX,
+  waitingMax: SHADOW_REVIEWS_WAITING_MAX,
+  perWrite: SHADOW_REVIEWS_PER_WRITE,
+  scanRowsMax: SHADOW_REVIEWS_SCAN_ROWS_MAX,
+};
+
+/** Choice: records decoded between two checks of the clock, some 5 µs each. */
+const DECODED_AT_ONCE = 20;
+
+/** A customer's rows that are not on the disk yet: records as received, and those already decoded for a reader. */
+interface Waiting {
+  records: Buffer[];
+  readonly rows: Map<string, ShadowReview>;
+}
+
+/**
+ * The shadow review queue. Rows are visible as soon as they are queued, and on the disk with the next `flush`. Rows are kept for 30 days,
+ * also after their verdict. When a customer's queue is full, the oldest rows without a verdict are removed first.
+ */
+export class ShadowReviews {
+  readonly #root: RootDatabase<Buffer, Buffer>;
+  readonly #table: Database<Buffer, Buffer>;
+  readonly #rowCounters: RowCounters;
+  readonly #bounds: ReviewBounds;
+  readonly #waiting = new Map<CustomerNumber, Waiting>();
+  #waitingRows = 0;
+  #dropped = 0;
+  #evicted = 0;
+  #flushing: Promise<StoreFault | null> | null = null;
+  /** Customer with which the next `prune` continues. */
+  #pruneFrom = 0;
+
+  constructor(
+    root: RootDatabase<Buffer, Buffer>,
+    table: Database<Buffer, Buffer>,
+    rowCounters: RowCounters,
+    bounds = BOUNDS,
+  ) {
+    this.#root = root;
+    this.#table = table;
+    this.#rowCounters = rowCounters;
+    this.#bounds = bounds;
+  }
+
+  /** Number of rows that wait for their write. */
+  get waiting(): number {
+    return this.#waitingRows;
+  }
+
+  /** Number of rows that could not be queued, since the start: too many were waiting, or their record did not fit the batch buffer. */
+  get dropped(): number {
+    return this.#dropped;
+  }
+
+  /** Number of rows evicted before their retention ended because their customer's queue was full, since the start. */
+  get evicted(): number {
+    return this.#evicted;
+  }
+
+  /**
+   * On the hot path, for an answer with `shadow_routed`: copies the decision record. Never refuses and never waits.
+   * Measured: 0.9 µs.
+   */
+  enqueue(customer: CustomerNumber, record: Uint8Array): void {
+    if (record.length === 0 || this.#waitingRows >= this.#bounds.waitingMax) {
+      this.#dropped++;
+      return;
+    }
+    let own = this.#waiting.get(customer);
+    if (own === undefined) {
+      own = { records: [], rows: new Map() };
+      this.#waiting.set(customer, own);
+    }
+    own.records.push(Buffer.from(record));
+    this.#waitingRows++;
+  }
+
+  /** Writes the waiting rows, a bounded number at a time; null when all of them are on the disk. Calls do not overlap. */
+  flush(): Promise<StoreFault | null> {
+    this.#flushing ??= this.#flush().finally(() => {
+      this.#flushing = null;
+    });
+    return this.#flushing;
+  }
+
+  find(customer: CustomerNumber, requestId: string): ShadowReview | null {
+    const key = requestKey(customer, requestId);
+    const stored = key === null ? undefined : this.#table.getBinary(key);
+    if (stored !== undefined) return decode(requestId, stored);
+    return this.#rowsWaiting(customer)?.get(requestId) ?? null;
+  }
+
+  /** Runs in slices; rows queued or judged meanwhile may or may not be on the page. */
+  async page(customer: CustomerNumber, query: ReviewQuery, slices: Slices): Promise<ReviewPage> {
+    // Read before the scan: a row written meanwhile at a position that the scan has passed would otherwise be missed in both places.
+    const waiting = await this.#waitingIds(customer, slices);
+    const stored = await this.#storedRows(customer, query, slices);
+    const rows = [...stored.rows];
+    const known = new Set(rows.map(({ requestId }) => requestId));
+    for (const requestId of waiting) {
+      if (slices.isOver) await slices.begin();
+      if (known.has(requestId) || (query.after !== null && requestId >= query.after)) continue;
+      // Rows beyond the last scanned one belong to a later page.
+      if (stored.lookedUpTo !== null && requestId < stored.lookedUpTo) continue;
+      const newest = this.find(customer, requestId);
+      if (newest !== null && isWanted(newest, query)) rows.push(newest);
+    }
+    rows.sort((a, b) => (a.requestId < b.requestId ? 1 : -1));
+    if (rows.length <= query.limit) return { rows, next: stored.lookedUpTo };
+    const page = rows.slice(0, query.limit);
+    return { rows: page, next: page.at(-1)?.requestId ?? null };
+  }
+
+  /**
+   * Must be called inside a write transaction. Returns the row with its verdict; null if there is none. A row that still waits for its
+   * write is written with it.
+   */
+  judgeInside(customer: CustomerNumber, requestId: string, verdict: ReviewVerdict): ShadowReview | null {
+    const row = this.find(customer, requestId);
+    const key = requestKey(customer, requestId);
+    if (row === null || key === null) return null;
+    const judged = { ...row, verdict };
+    const isNew = !this.#table.doesExist(key);
+    void this.#table.put(key, withSum(key, encode(judged)));
+    if (isNew) this.#makeRoom(customer, 1);
+    return judged;
+  }
+
+  /** Removes rows of decisions older than `SHADOW_REVIEWS_KEEP_SECONDS`, in at most `rowsMax` steps. Returns how many were removed. */
+  async prune(nowSeconds: number, rowsMax: number): Promise<StoreWrite<number>> {
+    const cutoffMs = (nowSeconds - SHADOW_REVIEWS_KEEP_SECONDS) * 1000;
+    const { keys, next } = oldRows(this.#table, this.#pruneFrom, cutoffMs, rowsMax);
+    this.#pruneFrom = next;
+    if (keys.length === 0) return { kind: 'ok', value: 0 };
+    return durably(this.#root, () => removeRows(this.#table, this.#rowCounters, 'shadowReviews', keys));
+  }
+
+  async #flush(): Promise<StoreFault | null> {
+    for (const [customer, own] of this.#waiting) {
+      while (own.records.length + own.rows.size > 0) {
+        const some = [...(this.#rowsWaiting(customer)?.values() ?? [])].slice(0, this.#bounds.perWrite);
+        const written = await durably(this.#root, () => this.#insert(customer, some));
+        // Readers found the rows in memory until here; unwritten ones stay there for the next flush.
+        if (written.kind === 'fault') return written;
+        for (const { requestId } of some) if (own.rows.delete(requestId)) this.#waitingRows--;
+      }
+    }
+    return null;
+  }
+
+  #insert(customer: CustomerNumber, rows: readonly ShadowReview[]): void {
+    let added = 0;
+    for (const row of rows) {
+      const key = requestKey(customer, row.requestId);
+      // A row judged while it waited is stored already.
+      if (key === null || this.#table.doesExist(key)) continue;
+      void this.#table.put(key, withSum(key, encode(row)));
+      added++;
+    }
+    if (added > 0) this.#makeRoom(customer, added);
+  }
+
+  /**
+   * Counts rows that were just written and removes the excess: the oldest without a verdict, which nobody reviewed.
+   * Choice: scans at most as many rows as a page does; if none of them lacks a verdict, the oldest rows are removed, whose labels stay.
+   */
+  #makeRoom(customer: CustomerNumber, added: number): void {
+    const over = this.#rowCounters.add('shadowReviews', customer, added) - this.#bounds.perCustomerMax;
+    if (over <= 0) return;
+    const open: Buffer[] = [];
+    const judged: Buffer[] = [];
+    const range = { start: u32Key(customer), end: endOfCustomer(customer), limit: this.#bounds.scanRowsMax };
+    for (const { key, value } of this.#table.getRange(range)) {
+      if (value[0] === 0) open.push(Buffer.from(key));
+      else if (judged.length < over) judged.push(Buffer.from(key));
+      if (open.length === over) break;
+    }
+    const keys = [...open, ...judged].slice(0, over);
+    this.#evicted += removeRows(this.#table, this.#rowCounters, 'shadowReviews', keys);
+  }
+
+  /** Returns up to one row more than the page holds; `lookedUpTo` is set if the scan ended early. */
+  async #storedRows(
+    customer: CustomerNumber,
+    query: ReviewQuery,
+    slices: Slices,
+  ): Promise<{ readonly rows: readonly ShadowReview[]; readonly lookedUpTo: string | null }> {
+    const rows: ShadowReview[] = [];
+    const after = query.after === null ? null : requestKey(customer, query.after);
+    const range = {
+      start: after ?? endOfCustomer(customer),
+      exclusiveStart: true,
+      end: u32Key(customer),
+      reverse: true,
+    };
+    let looked = 0;
+    let last: Buffer | null = null;
+    let lookedUpTo: string | null = null;
+    await walkInSlices(this.#table, range, slices, (key, value) => {
+      if (rows.length > query.limit) return 'end';
+      if (looked === this.#bounds.scanRowsMax) {
+        lookedUpTo = last === null ? null : requestIdOf(last);
+        return 'end';
+      }
+      looked++;
+      last = Buffer.from(key);
+      if (isWanted(headOf(value), query)) rows.push(decode(requestIdOf(last), Buffer.from(value)));
+      return 'on';
+    });
+    return { rows, lookedUpTo };
+  }
+
+  /** Returns the request ids of rows that wait for their write, decoding the others in slices. */
+  async #waitingIds(customer: CustomerNumber, slices: Slices): Promise<readonly string[]> {
+    const own = this.#waiting.get(customer);
+    if (own === undefined) return [];
+    while (own.records.length > 0) {
+      this.#decode(own, own.records.splice(0, DECODED_AT_ONCE));
+      if (slices.isOver) await slices.begin();
+    }
+    return [...own.rows.keys()];
+  }
+
+  /** Decodes the remaining records; the hot path leaves that to the first reader. */
+  #rowsWaiting(customer: CustomerNumber): ReadonlyMap<string, ShadowReview> | null {
+    const own = this.#waiting.get(customer);
+    if (own === undefined) return null;
+    const { records } = own;
+    own.records = [];
+    this.#decode(own, records);
+    return own.rows;
+  }
+
+  #decode(own: Waiting, records: readonly Buffer[]): void {
+    for (const record of records) {
+      const row = rowOf(record);
+      if (row === null || own.rows.has(row.requestId)) {
+        this.#waitingRows--;
+        if (row === null) this.#dropped++;
+      } else own.rows.set(row.requestId, row);
+    }
+  }
+}
+
+type Head = Pick<ShadowReview, 'verdict' | 'why'>;
+
+function isWanted(row: Head, { verdict, why }: ReviewQuery): boolean {
+  return (verdict === null || (row.verdict ?? 'none') === verdict) && (why === null || row.why === why);
+}
+
+/** Returns null if the bytes are no decision record, or the decision was not routed here. */
+function rowOf(bytes: Buffer): ShadowReview | null {
+  try {
+    const record = decodeRecord(bytes);
+    if (record.shadow === null) return null;
+    return {
+      requestId: record.requestId,
+      fingerprintHash: record.fingerprintHash as FingerprintHash | null,
+      publicKey: record.publicKey,
+      decision: record.decision,
+      wouldBe: record.wouldBe,
+      score: record.score,
+      reasons: record.contributions.map(({ code }) => code),
+      why: record.shadow,
+      occurredAtMs: record.occurredAtMs,
+      verdict: null,
+    };
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Row format: the verdict's number (0 for none), the number of the shadow reason, then the other fields packed. A filtered scan unpacks
+ * only matching rows. Measured: 10,000 rows in 16 ms instead of some 90.
+ */
+const REST_AT = 2;
+
+function encode(row: ShadowReview): Buffer {
+  const rest = pack([
+    DECISIONS.indexOf(row.decision),
+    row.score,
+    row.occurredAtMs,
+    row.fingerprintHash === null ? null : Buffer.from(row.fingerprintHash, 'hex'),
+    row.publicKey,
+    row.reasons,
+    row.wouldBe === null ? -1 : DECISIONS.indexOf(row.wouldBe),
+  ]);
+  const verdict = row.verdict === null ? 0 : VERDICTS.indexOf(row.verdict) + 1;
+  return Buffer.concat([Buffer.from([verdict, SHADOW_REASONS.indexOf(row.why)]), rest]);
+}
+
+function headOf(stored: Uint8Array): Head {
+  const why = SHADOW_REASONS[stored[1] ?? -1];
+  if (why === undefined) throw new Error('a stored review has the wrong form');
+  return { verdict: VERDICTS[(stored[0] ?? 0) - 1] ?? null, why };
+}
+
+function decode(requestId: string, stored: Buffer): ShadowReview {
+  const fields = unpack(withoutSum(stored).subarray(REST_AT));
+  const [decided, score, occurredAt, fingerprint, publicKey, reasons, wouldBe = -1] = fields;
+  const decision = DECISIONS[Number(decided)];
+  if (decision === undefined || !Array.isArray(reasons)) throw new Error('a stored review has the wrong form');
+  return {
+    requestId,
+    fingerprintHash:
+      fingerprint instanceof Uint8Array ? (Buffer.from(fingerprint).toString('hex') as FingerprintHash) : null,
+    publicKey: publicKey === true,
+    decision,
+    wouldBe: DECISIONS[Number(wouldBe)] ?? null,
+    score: Number(score),
+    reasons: reasons.map(String),
+    occurredAtMs: Number(occurredAt),
+    ...headOf(stored),
+  };
+}

@@ -1,0 +1,109 @@
+/**
+ * All sub-databases with the layout of their keys and values. Integers are big-endian, so that keys sort by number.
+ *
+ * There are three environments, each with its own file and lock: `state/` is durable, `hot/` can be rebuilt, `extract/` is durable and
+ * large. A fault in one does not stop the others. `state` is written by the server's main thread and by the command line, which is another
+ * process; LMDB's write lock serialises the two. Score workers only read. `extract` is used only by the server's main thread; the command
+ * line reads some of it.
+ *
+ * | environment | name           | key (bytes)                              | value before its check sum                              | writes       | reads                  |
+ * |-------------|----------------|------------------------------------------|---------------------------------------------------------|--------------|------------------------|
+ * | state       | `meta`         | counter's number, u8; 0: format version (1) | f64                                                     | server, CLI  | server, CLI            |
+ * | state       | `customers`    | customer number, u32 (4)                 | msgpack [id, name, created_at]                          | server, CLI  | server, CLI            |
+ * | state       | `customer-ids` | the 26 characters after `cus_` (26)      | customer number, u32                                    | server, CLI  | server, CLI            |
+ * | state       | `api-keys`     | SHA-256 of the key's text (32)           | msgpack [customer, kind, prefix, rate, created, revoked, number] | server, CLI | server, CLI    |
+ * | state       | `lists`        | customer number, u32; fingerprint (4+32) | action u8, expiry u32 (0 = never), msgpack [note, created, updated] | server | server, score workers |
+ * | state       | `registry`     | fingerprint (32)                         | as imported: risk f32, customers u32, first and last seen f64 (24); as promoted: customers u32, first and last seen f64, confirmed, risen at, shown before, u32 each (32); or both | server, CLI | score workers, server, CLI |
+ * | state       | `sightings`    | fingerprint; customer number, u32 (32+4) | first seen u32; last seen by list, label, decision, u32 each, 0 = never; days with decisions u16; three networks, u16 each (`sighting-row.ts`) | server, CLI | server, CLI |
+ * | state       | `labels`       | customer number, u32; request id (4+16)  | msgpack [label, note, created, fingerprint, public key] | server       | server                 |
+ * | state       | `shadow-reviews` | customer number, u32; request id (4+16) | verdict u8 (0 = none), reason u8, msgpack [decision, score, occurred ms, fingerprint, public key, reasons, would be] | server | server |
+ * | state       | `webhooks`     | customer number, u32; webhook id (4+16)  | health, of a fixed length, msgpack [url, event types, description, created, updated, encrypted secrets, disabled] (`webhooks.ts`) | server | server |
+ * | state       | `deliveries`   | customer number, u32; delivery id (4+16) | header of a fixed length, attempts, URL, body (`deliveries/row.ts`) | server | server |
+ * | state       | `deliveries-pending` | endpoint's kind, u8, and id; delivery id (1+16+16) | customer number, u32              | server       | server                 |
+ * | state       | `rowCounters`      | tally's number, u8; customer number, u32 (5) | rows in the table of that name, f64; for `deliveries` only ended ones | server, CLI | server, CLI |
+ * | hot         | `hot-meta`     | counter's number, u8; 0: format version (1) | f64                                                     | server       | server                 |
+ * | hot         | `decisions`    | customer number, u32; stream, u8; first arrival, u48; last arrival minus the first, u32; oldest and newest ms, u48 each; rows, u16; bytes, u32 (33) | rows of decisions (`decision-log/block.ts`) | server | server |
+ * | hot         | `outcomes`     | request id (16)                          | index in `OUTCOMES`, u8                                 | server       | server                 |
+ * | extract     | `extract-meta` | counter's number, u8; 0: format version (1) | f64                                                     | server       | server                 |
+ * | extract     | `extract-rowCounters` | tally's number, u8; customer number, u32 (5) | rows in the table of that name, f64                | server       | server                 |
+ * | extract     | `jobs`         | customer number, u32; job id (4+16)      | msgpack, the job's constant fields (`extractions/job-row.ts`) | server | server                |
+ * | extract     | `job-states`   | job number, u32 (4)                      | the job's variable fields, of a fixed length (`extractions/state-row.ts`) | server  | server                 |
+ * | extract     | `jobs-open`    | job number, u32 (4)                      | customer number, u32; job id (4+16)                     | server       | server                 |
+ * | extract     | `jobs-ended`   | expiry, ms u48; job number, u32 (6+4)    | customer number, u32; job id; bytes of its records, f64 (4+16+8) | server | server              |
+ * | extract     | `jobs-cleanup` | job number, u32 (4)                      | u8: 1 = rows that only running jobs need, 2 = records too | server       | server                 |
+ * | extract     | `jobs-deliveries` | job number, u32 (4)                   | customer number, u32; job id (4+16); progress of its delivery, JSON | server | server            |
+ * | extract     | `steps`        | job number, u32; step number, u48 (4+6)  | length of its key, u16; its key; its state as JSON      | server       | server                 |
+ * | extract     | `step-keys`    | job number, u32; SHA-256 of a step's key, truncated (4+16) | nothing                                     | server       | server                 |
+ * | extract     | `record-keys`  | job number, u32; SHA-256 of a record's id, truncated (4+16) | nothing                                    | server       | server                 |
+ * | extract     | `record-chunks` | job number, u32; number of its first record, u32 (4+4) | their number, u32; NDJSON                    | server       | server                 |
+ * | extract     | `sessions`     | customer number, u32; session id (4+16)  | msgpack [host, created ms, expires ms, encrypted content]  | server       | server                 |
+ * | extract     | `failures`     | request id (16)                          | msgpack [customer, job id, count, entries]              | server       | server, CLI            |
+ * | extract     | `idempotency`  | customer number, u32; SHA-256 of the key (4+32) | created ms, f64; SHA-256 of the body; encrypted response | server     | server                 |
+ *
+ * Backups do not include `extract`: it is as large as the fetched data, which can be fetched again.
+ *
+ * Deliveries are in `state`, because a damaged `hot` is discarded, and pending deliveries must not be lost with it.
+ *
+ * Each value ends with four more bytes: the CRC-32 of its key and its value (`value.ts`). Reads ignore them; the integrity checks before a
+ * start and of a backup verify them, because LMDB does not detect a flipped bit inside a value.
+ * The folder of `hot` also contains `hot/replay/`, plain files that do not belong to LMDB.
+ */
+export const TABLES = [
+  { environment: 'state', name: 'meta', keyBytes: 1 },
+  { environment: 'state', name: 'customers', keyBytes: 4 },
+  { environment: 'state', name: 'customer-ids', keyBytes: 26 },
+  { environment: 'state', name: 'api-keys', keyBytes: 32 },
+  { environment: 'state', name: 'lists', keyBytes: 36 },
+  { environment: 'state', name: 'registry', keyBytes: 32 },
+  { environment: 'state', name: 'sightings', keyBytes: 36 },
+  { environment: 'state', name: 'labels', keyBytes: 20 },
+  { environment: 'state', name: 'shadow-reviews', keyBytes: 20 },
+  { environment: 'state', name: 'webhooks', keyBytes: 20 },
+  { environment: 'state', name: 'deliveries', keyBytes: 20 },
+  { environment: 'state', name: 'deliveries-pending', keyBytes: 33 },
+  { environment: 'state', name: 'tallies', keyBytes: 5 },
+  { environment: 'hot', name: 'hot-meta', keyBytes: 1 },
+  { environment: 'hot', name: 'decisions', keyBytes: 33 },
+  { environment: 'hot', name: 'outcomes', keyBytes: 16 },
+  { environment: 'extract', name: 'extract-meta', keyBytes: 1 },
+  { environment: 'extract', name: 'extract-tallies', keyBytes: 5 },
+  { environment: 'extract', name: 'jobs', keyBytes: 20 },
+  { environment: 'extract', name: 'job-states', keyBytes: 4 },
+  { environment: 'extract', name: 'jobs-open', keyBytes: 4 },
+  { environment: 'extract', name: 'jobs-ended', keyBytes: 10 },
+  { environment: 'extract', name: 'jobs-cleanup', keyBytes: 4 },
+  { environment: 'extract', name: 'jobs-deliveries', keyBytes: 4 },
+  { environment: 'extract', name: 'steps', keyBytes: 10 },
+  { environment: 'extract', name: 'step-keys', keyBytes: 20 },
+  { environment: 'extract', name: 'record-keys', keyBytes: 20 },
+  { environment: 'extract', name: 'record-chunks', keyBytes: 8 },
+  { environment: 'extract', name: 'sessions', keyBytes: 20 },
+  { environment: 'extract', name: 'failures', keyBytes: 16 },
+  { environment: 'extract', name: 'idempotency', keyBytes: 36 },
+] as const satisfies readonly Table[];
+
+export interface Table {
+  readonly environment: EnvironmentName;
+  readonly name: string;
+  readonly keyBytes: number;
+}
+
+export type EnvironmentName = 'state' | 'hot' | 'extract';
+export type TableName = (typeof TABLES)[number]['name'];
+
+/** Choice: room for future sub-databases; LMDB needs the number when it opens. */
+export const TABLES_MAX = 32;
+
+/**
+ * The counters of `meta`, and `jobNumbers` of `extract-meta`, by key. They only increase. `keysVersion` increases with every change of
+ * `api-keys`; `dueStored` is the sequence up to which the deliveries of all outbox entries are in the store.
+ */
+export const COUNTERS = { customers: 1, keyNumbers: 2, keysVersion: 3, dueStored: 4, jobNumbers: 5 } as const;
+export type CounterName = keyof typeof COUNTERS;
+
+/** The numbers of `rowCounters`, by the table whose rows are counted. */
+export const TALLIES = { sightings: 1, labels: 2, shadowReviews: 3, deliveries: 4, lists: 5, idempotency: 6 } as const;
+export type RowCounterName = keyof typeof TALLIES;
+
+/** Choice: rows scanned per call of `Lists.page`, so that a rare action's filter never blocks the main thread for long. */
+export const LIST_SCAN_ROWS_MAX = 10_000;

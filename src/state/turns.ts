@@ -1,0 +1,115 @@
+import type { Database, RangeOptions } from 'lmdb';
+import { MANAGEMENT_PAUSE_MS_MAX, MANAGEMENT_SLICE_MS } from '../kernel/limits.ts';
+
+/** Load of the decide path, which has priority: `active` while requests arrive, `behind` while some wait for a worker. */
+export type DecideLoad = 'idle' | 'active' | 'behind';
+
+/**
+ * Pause after a slice, as a multiple of its length. Choice: management gets all of an idle main thread, a tenth while decisions run, and a
+ * twentieth while decisions wait for a worker.
+ */
+const PAUSE_FACTORS: Readonly<Record<DecideLoad, number>> = { idle: 0, active: 9, behind: 19 };
+/** A Node.js timer takes no shorter time; shorter pauses are accumulated until they reach it. */
+const TIMER_MS_MIN = 1;
+
+/**
+ * Shares the main thread among everything that is not a decision: one slice per turn of the event loop, however many calls are in progress.
+ * While decisions arrive, each slice is followed by a pause in proportion to its length. So a decision never waits for more than one slice,
+ * and management never takes more than its part of the thread.
+ */
+export class Turns {
+  readonly #waiting: (() => void)[] = [];
+  #decideLoad: () => DecideLoad = () => 'idle';
+  #isScheduled = false;
+  #beganMs = 0;
+  #owedMs = 0;
+
+  /** Sets the load that these turns yield to; none until it is called. */
+  giveWayTo(decideLoad: () => DecideLoad): void {
+    this.#decideLoad = decideLoad;
+  }
+
+  /** Resolves when it is the caller's turn. */
+  next(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+      if (!this.#isScheduled) this.#schedule();
+    });
+  }
+
+  /**
+   * Both callbacks run in one phase of the event loop, and the code that the first resolves runs between them: so the second can measure
+   * the slice.
+   */
+  #schedule(): void {
+    this.#isScheduled = true;
+    setImmediate(this.#begin);
+    setImmediate(this.#end);
+  }
+
+  readonly #begin = (): void => {
+    this.#beganMs = performance.now();
+    this.#waiting.shift()?.();
+  };
+
+  readonly #end = (): void => {
+    const factor = PAUSE_FACTORS[this.#decideLoad()];
+    if (factor === 0) this.#owedMs = 0;
+    else this.#owedMs += (performance.now() - this.#beganMs) * factor;
+    if (this.#owedMs >= TIMER_MS_MIN) {
+      const pauseMs = Math.min(MANAGEMENT_PAUSE_MS_MAX, Math.round(this.#owedMs));
+      this.#owedMs = 0;
+      // Also if no call waits: calls that arrive meanwhile wait for the rest of the pause.
+      setTimeout(this.#goOn, pauseMs);
+    } else this.#goOn();
+  };
+
+  readonly #goOn = (): void => {
+    if (this.#waiting.length > 0) this.#schedule();
+    else this.#isScheduled = false;
+  };
+}
+
+/** The slices of one call; `isOver` shows when the present one has ended. */
+export class Slices {
+  readonly #turns: Turns;
+  #endMs = 0;
+
+  constructor(turns: Turns) {
+    this.#turns = turns;
+  }
+
+  async begin(): Promise<void> {
+    await this.#turns.next();
+    this.#endMs = performance.now() + MANAGEMENT_SLICE_MS;
+  }
+
+  get isOver(): boolean {
+    return performance.now() >= this.#endMs;
+  }
+}
+
+/**
+ * Visits the rows of a range in order until `visit` returns `end`, in slices. Each slice opens the range again: no read transaction stays
+ * open between turns, and rows written meanwhile may or may not be seen. Key and value are valid until `visit` returns.
+ */
+export async function walkInSlices(
+  table: Database<Buffer, Buffer>,
+  range: Pick<RangeOptions, 'start' | 'end' | 'exclusiveStart' | 'reverse'>,
+  slices: Slices,
+  visit: (key: Buffer, value: Buffer) => 'on' | 'end',
+): Promise<void> {
+  let from = range;
+  for (;;) {
+    let last: Buffer | null = null;
+    for (const { key, value } of table.getRange(from)) {
+      if (visit(key, value) === 'end') return;
+      if (!slices.isOver) continue;
+      last = Buffer.from(key);
+      break;
+    }
+    if (last === null) return;
+    from = { ...range, start: last, exclusiveStart: true };
+    await slices.begin();
+  }
+}

@@ -1,0 +1,45 @@
+import { closeSync, fsyncSync, openSync, readdirSync, renameSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+
+/** Replaces a file atomically: writes a temporary file beside it, syncs it and renames it. */
+export function writeWhole(path: string, content: string, mode: number): void {
+  const beside = `${path}.new-${process.pid}`;
+  const file = openSync(beside, 'w', mode);
+  try {
+    writeSync(file, content);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(beside, path);
+  syncPath(dirname(path));
+}
+
+/** Syncs a file, or a folder so that its directory entries persist. */
+export function syncPath(path: string): void {
+  const file = openSync(path, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Returns the names in a folder; empty if it does not exist. */
+export function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) return [];
+    throw error;
+  }
+}
+
+export function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}
+
+/** Formats a time as part of a file name that sorts by time, `20260721T101500123Z`. */
+export function stampOf(nowMs: number): string {
+  return new Date(nowMs).toISOString().replaceAll(/[-:.]/g, '');
+}

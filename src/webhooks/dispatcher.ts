@@ -1,0 +1,418 @@
+import type { CustomerNumber } from '../kernel/brand.ts';
+import type { Delivery, DeliveryId, Webhook, WebhookSecrets } from '../work/webhook.ts';
+import { ATTEMPTS_IN_FLIGHT_MAX, DELIVERIES_PENDING_PER_ENDPOINT_MAX } from '../kernel/limits.ts';
+import { DeliveryCounts } from '../observe/delivery-counts.ts';
+import type { Log } from '../observe/log.ts';
+import type { DeliverOrder, DeliverResult, DeliverStats, DeliverWorkerData } from './deliver-messages.ts';
+import type { DeliverPool, DeliverPoolEvents } from './deliver-pool.ts';
+import type { AnswerReader } from '../frames/batch-buffer.ts';
+import { LatePool } from '../kernel/late-pool.ts';
+import type { AssetStatus } from '../assets/asset-messages.ts';
+import type { StoreFault, StoreWrite } from '../state/durable.ts';
+import { type DueSource, openBacklog } from './backlog.ts';
+import { type Subscriber, Subscribers } from './due-delivery.ts';
+import { type Endpoint, Prefetch } from './prefetch.ts';
+import { HealthBook } from './health-book.ts';
+import { FanOut } from './fan-out.ts';
+import { hasPendingRoom } from './pending-room.ts';
+import { ResultWriter, type Arrived } from './attempt-writer.ts';
+import { RowWriter } from './row-writer.ts';
+import type { Deliveries } from '../state/delivery-table.ts';
+import { InFlightWindows } from './in-flight-windows.ts';
+
+export interface DispatcherParts {
+  readonly webhooks: {
+    loadAll(): readonly Webhook[];
+    secretsOf(webhook: Webhook): WebhookSecrets | null;
+    healthChanged(webhooks: readonly Webhook[]): Promise<StoreWrite<unknown>>;
+  };
+  readonly deliveries: Deliveries;
+  /** The endpoint of an extraction job whose delivery is pending; null for any other id. */
+  extractionEndpoint(endpointId: string): Endpoint | null;
+  readonly journal: DueSource & {
+    stageDue(sequence: number, bytes: Uint8Array): boolean;
+    /** Marks all entries up to this one as stored. */
+    dueStored(upToSequence: number): void;
+  };
+  readonly egressAllow: readonly string[];
+  readonly log: Log;
+  /** Real time, Unix ms, independent of the service's clock. */
+  nowMs(): number;
+  openPool(data: DeliverWorkerData, events: DeliverPoolEvents): Promise<DeliverPool>;
+  /** The store failed; `store_stuck` must end the process. */
+  onStoreFaults(faults: readonly StoreFault[]): void;
+}
+
+export interface ListeningAt {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Choice: how long attempts in flight may continue after a stop; well within the time limit of a stop. */
+const STOP_GRACE_MS = 2_000;
+/** Choice: interval between two log lines about lost deliveries. */
+const LOST_TOLD_MS = 10_000;
+
+/**
+ * The main thread's side of deliveries: writes rows for decisions to the store, hands them to the worker, and applies the worker's results
+ * to the store and to the health of webhooks. The only writer of both tables.
+ */
+export class Dispatcher {
+  readonly subscribers = new Subscribers();
+  readonly windows = new InFlightWindows();
+  readonly counts = new DeliveryCounts();
+  readonly prefetch: Prefetch;
+  readonly health: HealthBook;
+  readonly rows: RowWriter;
+  readonly #parts: DispatcherParts;
+  readonly #results: ResultWriter;
+  /** Callers that wait for the end of a delivery, by delivery id. */
+  readonly #waiters = new Map<string, () => void>();
+  #fanOut: FanOut;
+  readonly #pool: LatePool<DeliverPool>;
+  /** Addresses on which this service listens; no delivery may reach them. Nothing is handed out before they are known. */
+  #listening: readonly ListeningAt[] | null = null;
+  #stopping = false;
+  /** Deliveries for which there was no room anywhere. */
+  lost = 0;
+  #lostToldMs = Number.NEGATIVE_INFINITY;
+  /** Statistics of earlier workers, and of the current one. */
+  #statsBefore = NO_STATS;
+  #stats = NO_STATS;
+
+  constructor(parts: DispatcherParts) {
+    this.#parts = parts;
+    const { subscribers, windows } = this;
+    const { deliveries, webhooks, journal, log } = parts;
+    const nowMs = (): number => parts.nowMs();
+    const onFault = (fault: StoreFault): void => parts.onStoreFaults([fault]);
+    this.health = new HealthBook({
+      subscribers,
+      log,
+      nowMs,
+      save: (changed) => webhooks.healthChanged(changed),
+      onUnhealthy: (id) => this.prefetch.giveUp(id, 'unhealthy', false),
+      onFault,
+    });
+    this.prefetch = new Prefetch({
+      subscribers,
+      windows,
+      deliveries,
+      nowMs,
+      send: (order) => this.#send(order),
+      secretsOf: (webhook) => webhooks.secretsOf(webhook),
+      extractionEndpoint: (id) => parts.extractionEndpoint(id),
+      onSkipped: (rows) => this.#skippedInStore(rows),
+      onFault,
+    });
+    const stored = deliveries.storedUpToSequence();
+    this.rows = new RowWriter(
+      {
+        insert: (rows, upTo) => deliveries.insert(rows, upTo),
+        onStored: (rows, upTo) => {
+          journal.dueStored(upTo);
+          if (rows.length > 0) this.#pool.wake();
+          this.prefetch.offer(rows);
+        },
+        onFault,
+        openBacklog: (after) => {
+          const onProbe = (subscriber: Subscriber): void => this.health.changed(subscriber);
+          return openBacklog(
+            {
+              journal,
+              subscribers,
+              deliveries,
+              onProbe,
+              onDamaged: (error) => log.error({ err: error }, 'corrupt journal entry skipped; its deliveries are lost'),
+            },
+            after,
+          );
+        },
+        onBehind: () => log.warn('deliveries deferred to the journal until the store catches up'),
+        onCaughtUp: (rows) => log.info({ deliveries: rows }, 'deliveries read from the journal'),
+        onUnread: (error) => log.error({ err: error }, 'deferred deliveries cannot be read from the journal; retrying'),
+      },
+      stored,
+    );
+    this.#results = new ResultWriter({ deliveries, onApplied: (arrived) => this.#applied(arrived), onFault });
+    this.#fanOut = this.#fanOutFrom(stored);
+    this.#pool = new LatePool({
+      start: () =>
+        parts.openPool({ egressAllow: parts.egressAllow, attemptsInFlightMax: ATTEMPTS_IN_FLIGHT_MAX }, this.#events()),
+      onOpened: () => void this.#ready(),
+      onFailed: (error) => log.error({ err: error }, 'the deliver worker cannot start; retrying'),
+    });
+  }
+
+  #events(): DeliverPoolEvents {
+    return {
+      onReady: () => void this.#ready(),
+      onResults: (results, stats) => this.#arrived(results, stats),
+      onEnded: (error) => this.#ended(error),
+    };
+  }
+
+  #fanOutFrom(sequence: number): FanOut {
+    const { subscribers, rows } = this;
+    return new FanOut(
+      {
+        subscribers,
+        nowMs: () => this.#parts.nowMs(),
+        stage: (at, bytes) => this.#parts.journal.stageDue(at, bytes),
+        take: (given, at) => rows.add(given, at),
+        hasRoom: (webhook) => this.#hasRoom(webhook.customer, webhook.id),
+        onSkipped: () => this.counts.ended('skipped'),
+        onLost: (count) => this.#lost(count),
+        onProbe: (subscriber) => this.health.changed(subscriber),
+      },
+      sequence,
+    );
+  }
+
+  /** Limits the log line to a rate that an operator can read. */
+  #lost(count: number): void {
+    this.lost += count;
+    const nowMs = performance.now();
+    if (nowMs - this.#lostToldMs < LOST_TOLD_MS) return;
+    this.#lostToldMs = nowMs;
+    this.#parts.log.error({ lost: this.lost }, 'deliveries are lost: the journal cannot be written and memory is full');
+  }
+
+  /** Implements the port of the decide path. */
+  decided(customer: CustomerNumber, occurredAtMs: number, answers: AnswerReader, at: number): void {
+    this.#fanOut.decided(customer, occurredAtMs, answers, at);
+  }
+
+  committed(isWritten: boolean): void {
+    this.#fanOut.committed(isWritten);
+  }
+
+  /**
+   * Resumes what the last run left: pending deliveries, and journal entries that are not in the store yet. Starts the worker now if there
+   * is a webhook or a delivery, else with the first one.
+   */
+  async start(): Promise<void> {
+    const { webhooks, deliveries, journal } = this.#parts;
+    const known = webhooks.loadAll();
+    this.subscribers.load(known);
+    this.health.forgetProbes();
+    const pending = deliveries.endpointsWithPending();
+    for (const endpointId of pending) this.prefetch.look(endpointId);
+    const newest = Math.max(deliveries.storedUpToSequence(), journal.dueCommitted);
+    this.#fanOut = this.#fanOutFrom(newest);
+    this.rows.resume(newest);
+    if (known.length > 0 || pending.length > 0) this.#pool.wake();
+  }
+
+  /** Adds a webhook and starts the worker, so that it is up when the first delivery is due. */
+  subscribe(webhook: Webhook): void {
+    this.subscribers.add(webhook);
+    this.#pool.wake();
+  }
+
+  /** Addresses on which this service listens; empty before it does. */
+  get listening(): readonly ListeningAt[] {
+    return this.#listening ?? [];
+  }
+
+  /** Sets the addresses on which the service listens, and starts handing out deliveries. */
+  listens(addresses: readonly ListeningAt[]): Promise<void> {
+    this.#listening = addresses;
+    return this.#ready();
+  }
+
+  /** Returns whether one more delivery may be pending: for the endpoint, for its customer, and in total. */
+  #hasRoom(customer: CustomerNumber, endpointId: string): boolean {
+    const { deliveries } = this.#parts;
+    const { rows } = this;
+    return hasPendingRoom({
+      ofEndpoint: this.pendingOf(endpointId),
+      ofCustomer: deliveries.pendingCountOfCustomer(customer) + rows.waitingOfCustomer(customer),
+      all: deliveries.pendingCount() + rows.waiting,
+    });
+  }
+
+  /** Returns the number of unfinished deliveries to an endpoint. */
+  pendingOf(endpointId: string): number {
+    return this.#parts.deliveries.pendingCountOf(endpointId) + this.rows.waitingOf(endpointId);
+  }
+
+  get status(): AssetStatus {
+    const isOk = this.#pool.current?.up ?? !this.#pool.isBroken;
+    if (isOk) return { state: 'ok', version: null, detail: '' };
+    return { state: 'broken', version: null, detail: 'the deliver worker is down and is being restarted' };
+  }
+
+  get workerStats(): DeliverStats {
+    return this.#stats;
+  }
+
+  /** Returns a total since the start, over all workers. */
+  total(name: 'connectionsOpened' | 'connectionsReused' | 'blockedAddresses'): number {
+    return this.#statsBefore[name] + this.#stats[name];
+  }
+
+  get fanOut(): Pick<FanOut, 'skippedUnrecorded' | 'overflowed'> {
+    return this.#fanOut;
+  }
+
+  /** Returns the webhook with its latest health. */
+  newest(webhook: Webhook): Webhook {
+    return this.subscribers.find(webhook.id)?.webhook ?? webhook;
+  }
+
+  /** Stores and sends a delivery that no decision caused. Returns whether there was room. */
+  add(row: Delivery): boolean {
+    // A test finds out whether an endpoint works again, so only the endpoint's own limit applies to it.
+    const hasRoom =
+      row.trigger === 'manual'
+        ? this.#hasRoom(row.customer, row.endpointId)
+        : this.pendingOf(row.endpointId) < DELIVERIES_PENDING_PER_ENDPOINT_MAX;
+    if (this.#stopping || !hasRoom) return false;
+    return this.rows.add([row], 0);
+  }
+
+  /**
+   * Resolves when deliveries of all decisions answered before this call can be read. Deliveries deferred to the journal follow later; if
+   * the store refuses writes, this does not wait for them.
+   */
+  settled(): Promise<void> {
+    return this.rows.settled();
+  }
+
+  /** Resolves when the delivery has ended or the service stops. */
+  ended(deliveryId: string): Promise<void> {
+    return new Promise((resolve) => this.#waiters.set(deliveryId, resolve));
+  }
+
+  /** Finds a row of the log, including one that was just added. */
+  async find(customer: CustomerNumber, id: DeliveryId): Promise<Delivery | null> {
+    const { deliveries } = this.#parts;
+    const found = deliveries.find(customer, id);
+    if (found !== null) return found;
+    await this.settled();
+    return deliveries.find(customer, id);
+  }
+
+  /** Stops all deliveries to that endpoint. */
+  forget(endpointId: string): void {
+    this.prefetch.forget(endpointId);
+  }
+
+  /** Shuts down gracefully: attempts in flight get a grace period, every result is stored. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.prefetch.close();
+    await this.rows.close();
+    await (await this.#pool.closed())?.close(STOP_GRACE_MS);
+    await this.#results.close();
+    await this.health.save();
+    for (const resolve of this.#waiters.values()) resolve();
+    this.#waiters.clear();
+  }
+
+  #send(order: DeliverOrder): boolean {
+    return this.#pool.current?.send(order) ?? false;
+  }
+
+  /** Stores the results of a dead worker before the deliveries it held are read again. */
+  async #ready(): Promise<void> {
+    await this.#results.drained();
+    if (this.#stopping || this.#listening === null || this.#pool.current?.up !== true) return;
+    this.#send({ kind: 'listening', addresses: this.#listening });
+    this.windows.loseAll();
+    this.prefetch.open();
+  }
+
+  #ended(error: unknown): void {
+    this.prefetch.close();
+    this.#statsBefore = {
+      ...NO_STATS,
+      connectionsOpened: this.total('connectionsOpened'),
+      connectionsReused: this.total('connectionsReused'),
+      blockedAddresses: this.total('blockedAddresses'),
+    };
+    this.#stats = NO_STATS;
+    if (!this.#stopping) this.#parts.log.error({ err: error }, 'the deliver worker ended; restarting it');
+  }
+
+  #arrived(results: readonly DeliverResult[], stats: DeliverStats): void {
+    this.#stats = stats;
+    const arrived: Arrived[] = [];
+    for (const result of results) {
+      const window = this.windows.find(result.endpointId);
+      const delivery = window?.held.get(result.deliveryId);
+      if (window === undefined || delivery === undefined) continue;
+      if (result.attempt !== null) {
+        this.windows.learn(window, result.attempt.error !== null);
+        this.counts.attempted(result.attempt.error ?? 'succeeded');
+      }
+      arrived.push({ result, delivery });
+    }
+    if (arrived.length > 0) this.#results.add(arrived);
+  }
+
+  /** Called when the store has the results: frees their slots in the window and updates the health of their webhooks. */
+  #applied(arrived: readonly Arrived[]): void {
+    for (const { result, delivery } of arrived) {
+      const { outcome, endpointId } = result;
+      if (outcome.kind === 'waiting') continue;
+      const window = this.windows.find(endpointId);
+      if (window !== undefined) this.windows.finish(window, delivery.id);
+      if (outcome.kind === 'parked') {
+        this.prefetch.park(endpointId, outcome.nextAttemptAtMs);
+        continue;
+      }
+      this.prefetch.finished(endpointId);
+      if (outcome.kind !== 'kept') this.#count({ result, delivery });
+      const subscriber = this.subscribers.find(endpointId);
+      const counts = subscriber !== undefined && !subscriber.webhook.disabled;
+      if (counts && (outcome.kind === 'succeeded' || outcome.kind === 'failed'))
+        this.health.apply(subscriber, { result: outcome.kind, trigger: delivery.trigger });
+      this.#waiters.get(delivery.id)?.();
+      this.#waiters.delete(delivery.id);
+    }
+    this.prefetch.refillSoon();
+  }
+
+  #count({ result, delivery }: Arrived): void {
+    const { outcome, completedAtMs, elapsedMs, endpointId } = result;
+    this.counts.ended(outcome.kind);
+    // Deliveries of extractions may take hours and do not belong to a decision.
+    if (outcome.kind === 'succeeded' && delivery.trigger !== 'extraction')
+      this.counts.delivered(Math.max(0, completedAtMs - delivery.createdAtMs) / 1_000);
+    if (outcome.kind !== 'failed') return;
+    const { id, customer, requestId: request_id, trigger, attempts } = delivery;
+    this.#parts.log.warn(
+      {
+        event: 'delivery_failed',
+        delivery: id,
+        webhook: endpointId,
+        customer,
+        request_id,
+        trigger,
+        attempts,
+        error: outcome.error,
+        status_code: result.attempt?.statusCode ?? null,
+        elapsed_ms: elapsedMs,
+      },
+      'delivery failed permanently',
+    );
+  }
+
+  #skippedInStore(rows: readonly Delivery[]): void {
+    for (const { id } of rows) {
+      this.counts.ended('skipped');
+      this.#waiters.get(id)?.();
+      this.#waiters.delete(id);
+    }
+  }
+}
+
+const NO_STATS: DeliverStats = {
+  connectionsOpened: 0,
+  connectionsReused: 0,
+  blockedAddresses: 0,
+  attemptsInFlight: 0,
+  held: 0,
+};

@@ -1,0 +1,134 @@
+import { FairEntry, FairQueue } from '../kernel/fair-queue.ts';
+import type { DeliveryError, WebhookSecrets } from '../work/webhook.ts';
+import { ENDPOINT_ATTEMPTS_START, HOST_ATTEMPTS_MAX, HOST_LATE_ATTEMPTS_MAX } from '../kernel/limits.ts';
+import type { DeliverTask, EndpointMessage } from './deliver-messages.ts';
+import {
+  allowanceAfter,
+  isWithinShare,
+  standingAfter,
+  usualMsAfter,
+  type AttemptCourse,
+  type Standing,
+} from './slots.ts';
+
+/** An unfinished delivery that was handed to the worker. */
+export interface Held {
+  readonly task: DeliverTask;
+  readonly queue: EndpointQueue;
+  attemptsMade: number;
+  /** Time that counts against the deadline, up to `countingSinceMs`. */
+  elapsedMs: number;
+  /** The monotonic time at which its time began to count in this worker; null before its first attempt. */
+  countingSinceMs: number | null;
+  lastError: DeliveryError | null;
+  /** Set when the endpoint was abandoned while an attempt was in flight: no further attempt follows. */
+  skip: DeliveryError | null;
+  /** Cancels its wait for a retry; null while it is not waiting. */
+  cancelWait: (() => void) | null;
+}
+
+/** A part of the attempts in flight at one host, with a limit of its own. */
+export class Lane {
+  inFlight = 0;
+  /** Queues that would send if the lane had room; the longest-waiting first. */
+  readonly parked = new FairQueue<string, EndpointQueue>();
+  readonly #host: Host;
+  readonly #max: number;
+
+  constructor(host: Host, max: number) {
+    this.#host = host;
+    this.#max = max;
+  }
+
+  get hasRoom(): boolean {
+    return this.inFlight < this.#max && this.#host.inFlight < HOST_MAX;
+  }
+}
+
+/** Maximum number of connections that the SSRF-guarded client opens to one host: further attempts would wait unnoticed in the client. */
+const HOST_MAX = HOST_ATTEMPTS_MAX + HOST_LATE_ATTEMPTS_MAX;
+
+/**
+ * One host and port, with all endpoints there. Slow attempts have a lane of their own, so fast ones overtake them. Every attempt that
+ * becomes slow moves to it, even beyond its limit; then no slow attempt starts until the lane is below its limit again.
+ */
+export class Host {
+  readonly prompt = new Lane(this, HOST_ATTEMPTS_MAX);
+  readonly late = new Lane(this, HOST_LATE_ATTEMPTS_MAX);
+
+  get inFlight(): number {
+    return this.prompt.inFlight + this.late.inFlight;
+  }
+
+  laneOf(standing: Standing): Lane {
+    return standing === 'slow' ? this.late : this.prompt;
+  }
+
+  /**
+   * Returns whether an endpoint with this many attempts in flight may have one more. True for an endpoint with none in flight while its
+   * lane has room.
+   */
+  hasShare(lane: Lane, inFlight: number): boolean {
+    if (!isWithinShare(inFlight, HOST_MAX - this.inFlight, HOST_MAX)) return false;
+    const lateFree = HOST_LATE_ATTEMPTS_MAX - this.late.inFlight;
+    return lane === this.prompt || isWithinShare(inFlight, lateFree, HOST_LATE_ATTEMPTS_MAX);
+  }
+}
+
+/** The deliveries that the worker holds for one endpoint, and how many of them may be in flight. */
+export class EndpointQueue {
+  readonly id: string;
+  /** Its position among the endpoints of its class, or among those that wait for their host's lane. */
+  readonly turn = new FairEntry<string, EndpointQueue>(this);
+  host: Host;
+  url: string;
+  secrets: WebhookSecrets;
+  standing: Standing = 'unproven';
+  inFlight = 0;
+  allowance = ENDPOINT_ATTEMPTS_START;
+  /** Moving average of the duration of its attempts, ms. */
+  usualMs = 0;
+  /** Tests and probes: a caller or the endpoint's health depends on them, so they ignore the endpoint's concurrency limit. */
+  readonly urgent: Held[] = [];
+  /** Retries that are due. */
+  readonly due: Held[] = [];
+  readonly fresh: Held[] = [];
+  /** All of its unfinished deliveries. */
+  readonly held = new Set<Held>();
+
+  constructor(endpoint: EndpointMessage, host: Host) {
+    this.id = endpoint.endpointId;
+    this.host = host;
+    this.url = endpoint.url;
+    this.secrets = endpoint.secrets;
+  }
+
+  get mayBegin(): boolean {
+    if (this.urgent.length > 0) return true;
+    return this.inFlight < this.allowance && this.due.length + this.fresh.length > 0;
+  }
+
+  /** The lane of its next attempt. */
+  get lane(): Lane {
+    return this.host.laneOf(this.standing);
+  }
+
+  /** Removes and returns the next delivery; the caller must have checked `mayBegin`. */
+  take(): Held | null {
+    return this.urgent.shift() ?? this.due.shift() ?? this.fresh.shift() ?? null;
+  }
+
+  /** Removes a delivery from whichever list it waits in. */
+  remove(held: Held): void {
+    for (const list of [this.urgent, this.due, this.fresh]) {
+      const at = list.indexOf(held);
+      if (at >= 0) list.splice(at, 1);
+    }
+  }
+
+  learn(course: AttemptCourse, durationMs: number): void {
+    this.usualMs = usualMsAfter(this.usualMs, durationMs);
+    this.allowance = allowanceAfter(this.allowance, course);
+    this.standing = standingAfter(course, this.usualMs);
+  }
+}

@@ -1,0 +1,327 @@
+import { probeSent } from '../work/webhook-health.ts';
+import { HELD_WAIT_MS_MAX, PLANS } from '../work/webhook-schedule.ts';
+import type { Delivery, DeliveryError, WebhookSecrets, Webhook } from '../work/webhook.ts';
+import type { DeliverOrder, DeliverTask } from './deliver-messages.ts';
+import type { StoreFault } from '../state/durable.ts';
+import type { Subscribers } from './due-delivery.ts';
+import { isOwn, OwnEndpoints } from './own-endpoints.ts';
+import type { DeliveryUpdate } from '../state/deliveries/row.ts';
+import type { Deliveries } from '../state/delivery-table.ts';
+import type { EndpointWindow, InFlightWindows } from './in-flight-windows.ts';
+
+/** Endpoint that receives an extraction job's results. Source: contract, 11.4. */
+export interface Endpoint {
+  readonly url: string;
+  readonly secrets: WebhookSecrets;
+}
+
+export interface PrefetchParts {
+  readonly subscribers: Subscribers;
+  readonly windows: InFlightWindows;
+  readonly deliveries: Pick<Deliveries, 'pendingOf' | 'hasPendingProbe' | 'apply'>;
+  nowMs(): number;
+  /** Sends an order to the worker; returns false if there is none. */
+  send(order: DeliverOrder): boolean;
+  /** Returns null if the secrets cannot be read. */
+  secretsOf(webhook: Webhook): WebhookSecrets | null;
+  /** Returns null unless the id belongs to a job whose delivery is pending. */
+  extractionEndpoint(endpointId: string): Endpoint | null;
+  /** Rows ended as skipped in the store. */
+  onSkipped(rows: readonly Delivery[]): void;
+  onFault(fault: StoreFault): void;
+}
+
+/** Choice: endpoints read from the store per turn of the event loop; some 64 rows each, a millisecond in all. */
+const ENDPOINTS_PER_TURN = 4;
+/** Choice: rows skipped per transaction, some 2 ms of the main thread. */
+const SKIPS_PER_WRITE = 256;
+/** Choice: a row that a read missed waits for at most this many reads of its endpoint. */
+const READS_BETWEEN_WHOLE = 16;
+/** Choice: pause after the store refused a write. */
+const RETRY_MS = 1_000;
+/** Choice: an unhealthy webhook has little pending besides its probe; if it has more, the search takes some 2 ms. */
+const PROBE_ROWS_MAX = 1_000;
+
+/**
+ * Prefetch from the store to the worker: hands out stored deliveries as far as the in-flight windows allow, the remaining endpoints in
+ * round-robin order.
+ */
+export class Prefetch {
+  readonly #parts: PrefetchParts;
+  /** Endpoints that the worker knows. */
+  readonly #known = new Set<string>();
+  /** Webhooks whose secret cannot be read: their deliveries stay pending until a rotation or the next start. */
+  readonly #unreadable = new Set<string>();
+  /** Endpoints whose rows are being skipped. */
+  readonly #skipping = new Set<string>();
+  /** Endpoints with a delivery whose next attempt is far in the future. */
+  readonly #parked = new Map<string, NodeJS.Timeout>();
+  readonly #own = new OwnEndpoints();
+  #open = false;
+  #refilling = false;
+
+  constructor(parts: PrefetchParts) {
+    this.#parts = parts;
+  }
+
+  /** Called when a new worker is up, which knows no endpoint yet. */
+  open(): void {
+    this.#known.clear();
+    this.#keepProbes();
+    for (const endpointId of this.#own.clear()) this.look(endpointId);
+    this.#open = true;
+    this.refillSoon();
+  }
+
+  /**
+   * Marks a webhook as being probed if a probe of the previous run is still pending in the store, as is done for probes in the journal: no
+   * second probe is sent meanwhile, and the result of the pending one counts as a probe's.
+   */
+  #keepProbes(): void {
+    for (const subscriber of this.#parts.subscribers.all()) {
+      const { webhook } = subscriber;
+      const { status, nextProbeAtMs } = webhook.health;
+      if (status === 'healthy' || nextProbeAtMs === null) continue;
+      if (this.#parts.deliveries.hasPendingProbe(webhook.id, PROBE_ROWS_MAX))
+        subscriber.webhook = { ...webhook, health: probeSent(webhook.health) };
+    }
+  }
+
+  /** Stops handing out until `open`. */
+  close(): void {
+    this.#open = false;
+  }
+
+  /** Offers rows that were just stored. */
+  offer(rows: readonly Delivery[]): void {
+    const taken: Delivery[] = [];
+    for (const row of rows) {
+      if (row.status !== 'pending') continue;
+      const window = this.windowOf(row.endpointId);
+      if (window.held.has(row.id)) continue;
+      if (this.#mayGoAtOnce(window, row)) this.#take(window, row, taken);
+      // The caller waits for the end of a test; without a readable secret it would wait forever.
+      else if (row.trigger === 'test' && this.#unreadable.has(row.endpointId)) void this.#skip(window, [row], 'gone');
+      else this.#parts.windows.line(window);
+    }
+    this.#send(taken);
+    this.refillSoon();
+  }
+
+  /** Returns whether the row may skip the queue. Tests and probes always may, because their result is awaited. */
+  #mayGoAtOnce(window: EndpointWindow, { endpointId, trigger }: Delivery): boolean {
+    if (!this.#open || this.#isDisabled(endpointId)) return false;
+    const urgent = trigger === 'test' || trigger === 'probe';
+    if (!urgent && (window.overflowing || this.#parts.windows.room(window) === 0)) return false;
+    if (trigger === 'decision' && this.#skipErrorOf(endpointId) !== null) return false;
+    if (isOwn(endpointId) && !this.#own.take(endpointId)) return false;
+    return this.#meet(endpointId) === 'met';
+  }
+
+  windowOf(endpointId: string): EndpointWindow {
+    const health = this.#parts.subscribers.find(endpointId)?.webhook.health;
+    return this.#parts.windows.of(endpointId, (health?.consecutiveFailures ?? 0) > 0);
+  }
+
+  /** Queues the endpoint: the store has rows of it that may be handed out or must be skipped. */
+  look(endpointId: string): void {
+    this.#parts.windows.line(this.windowOf(endpointId));
+    this.refillSoon();
+  }
+
+  /** Ends the endpoint's pending deliveries as skipped: those of decisions, or all if the endpoint is gone or disabled. */
+  giveUp(endpointId: string, error: DeliveryError, all: boolean): void {
+    if (this.#known.has(endpointId)) this.#parts.send({ kind: 'skip', endpointId, error, all });
+    if (all && this.#known.delete(endpointId)) this.#parts.send({ kind: 'forget', endpointId });
+    if (all) this.#unreadable.delete(endpointId);
+    this.look(endpointId);
+  }
+
+  /** Forgets an endpoint without pending deliveries. */
+  forget(endpointId: string): void {
+    if (this.#known.delete(endpointId)) this.#parts.send({ kind: 'forget', endpointId });
+    clearTimeout(this.#parked.get(endpointId));
+    this.#parked.delete(endpointId);
+    this.finished(endpointId);
+  }
+
+  /** Called when the endpoint's handed-out delivery has ended. */
+  finished(endpointId: string): void {
+    const next = this.#own.give(endpointId);
+    if (next !== null) this.look(next);
+  }
+
+  /** Schedules an endpoint whose next attempt is far in the future. Until then it takes no slot here or in the worker, only a timer. */
+  park(endpointId: string, untilMs: number): void {
+    this.forget(endpointId);
+    const timer = setTimeout(() => {
+      this.#parked.delete(endpointId);
+      this.look(endpointId);
+    }, untilMs - this.#parts.nowMs());
+    this.#parked.set(endpointId, timer.unref());
+  }
+
+  /** Applies a change of the endpoint's URL or secrets. */
+  changed(endpointId: string): void {
+    if (this.#known.delete(endpointId)) this.#meet(endpointId);
+    if (this.#unreadable.delete(endpointId)) this.look(endpointId);
+  }
+
+  refillSoon(): void {
+    if (this.#refilling || !this.#open) return;
+    this.#refilling = true;
+    setImmediate(() => this.#refill());
+  }
+
+  #refill(): void {
+    this.#refilling = false;
+    for (let turn = 0; this.#open && turn < ENDPOINTS_PER_TURN; turn++) {
+      const window = this.#parts.windows.next();
+      if (window === null) return;
+      if (!this.#skipping.has(window.id)) this.#readBack(window);
+    }
+    this.refillSoon();
+  }
+
+  /** Reads the endpoint's pending deliveries and hands them out, or skips them. */
+  #readBack(window: EndpointWindow): void {
+    const { windows } = this.#parts;
+    if (isOwn(window.id) && !this.#own.take(window.id)) {
+      windows.drained(window);
+      return;
+    }
+    const error = this.#skipErrorOf(window.id);
+    const room = error === null ? windows.room(window) : SKIPS_PER_WRITE;
+    const waiting = error === null ? this.#nextOf(window, room) : this.#oldestOf(window, room);
+    if (error !== null) {
+      const skipped = waiting.filter(({ trigger }) => error !== 'unhealthy' || trigger === 'decision');
+      if (skipped.length > 0) {
+        void this.#skip(window, skipped, error);
+        return;
+      }
+    }
+    const nowMs = this.#parts.nowMs();
+    const [first] = waiting;
+    if (first === undefined && window.held.size === 0) this.finished(window.id);
+    // Endpoints with waits this long have one pending delivery at a time.
+    if (first !== undefined && waitMsOf(first, nowMs) > HELD_WAIT_MS_MAX) {
+      windows.drained(window);
+      this.park(window.id, nowMs + waitMsOf(first, nowMs));
+      return;
+    }
+    if (waiting.length > 0) {
+      const met = this.#meet(window.id);
+      if (met === 'unreadable') windows.drained(window);
+      if (met !== 'met') return;
+    }
+    const taken: Delivery[] = [];
+    for (const row of waiting.slice(0, windows.room(window))) this.#take(window, row, taken);
+    window.readUpTo = taken.at(-1)?.id ?? null;
+    if (waiting.length < room && taken.length === waiting.length) windows.drained(window);
+    else if (windows.room(window) > 0) windows.line(window);
+    this.#send(taken);
+  }
+
+  /**
+   * Reads the rows after those that were handed out last, so that earlier rows are not scanned again with each read. Scans all rows at
+   * every `READS_BETWEEN_WHOLE`th read, and when too few follow, because a row may have been stored after one with a higher id.
+   */
+  #nextOf(window: EndpointWindow, room: number): readonly Delivery[] {
+    const { readUpTo } = window;
+    if (readUpTo !== null && ++window.reads < READS_BETWEEN_WHOLE) {
+      const next = this.#parts.deliveries.pendingOf(window.id, readUpTo, room, window.held);
+      if (next.length === room) return next;
+    }
+    return this.#oldestOf(window, room);
+  }
+
+  #oldestOf(window: EndpointWindow, room: number): readonly Delivery[] {
+    window.reads = 0;
+    return this.#parts.deliveries.pendingOf(window.id, null, window.held.size + room, window.held);
+  }
+
+  #isDisabled(endpointId: string): boolean {
+    return this.#parts.subscribers.find(endpointId)?.webhook.disabled ?? false;
+  }
+
+  /**
+   * Returns why deliveries of decisions must not be sent there; unless the reason is `unhealthy`, it holds for all deliveries. Returns null
+   * if they may be sent.
+   */
+  #skipErrorOf(endpointId: string): DeliveryError | null {
+    if (this.#isDisabled(endpointId)) return 'disabled';
+    if (this.#meet(endpointId) === 'gone') return 'gone';
+    return this.#parts.subscribers.find(endpointId)?.webhook.health.status === 'unhealthy' ? 'unhealthy' : null;
+  }
+
+  async #skip(window: EndpointWindow, rows: readonly Delivery[], error: DeliveryError): Promise<void> {
+    this.#skipping.add(window.id);
+    const completedAtMs = this.#parts.nowMs();
+    const updates = rows.map(({ customer, id, elapsedMs }): DeliveryUpdate => {
+      return { customer, id, elapsedMs, status: 'skipped', attempt: null, error, completedAtMs, nextAttemptAtMs: null };
+    });
+    const done = await this.#parts.deliveries.apply(updates);
+    if (done.kind === 'ok') this.#parts.onSkipped(rows);
+    else {
+      this.#parts.onFault(done);
+      await new Promise((resume) => setTimeout(resume, RETRY_MS));
+    }
+    this.#skipping.delete(window.id);
+    this.look(window.id);
+  }
+
+  /** Registers the endpoint with the worker unless it is known there. */
+  #meet(endpointId: string): 'met' | 'gone' | 'unreadable' | 'no_worker' {
+    if (this.#known.has(endpointId)) return 'met';
+    if (this.#unreadable.has(endpointId)) return 'unreadable';
+    const endpoint = this.#endpointOf(endpointId);
+    if (endpoint === null) return 'gone';
+    const { url, secrets } = endpoint;
+    if (secrets === null) {
+      this.#unreadable.add(endpointId);
+      return 'unreadable';
+    }
+    if (!this.#parts.send({ kind: 'endpoint', endpoint: { endpointId, url, secrets } })) return 'no_worker';
+    this.#known.add(endpointId);
+    return 'met';
+  }
+
+  #endpointOf(endpointId: string): { readonly url: string; readonly secrets: WebhookSecrets | null } | null {
+    const webhook = this.#parts.subscribers.find(endpointId)?.webhook;
+    if (webhook === undefined) return this.#parts.extractionEndpoint(endpointId);
+    return { url: webhook.url, secrets: this.#parts.secretsOf(webhook) };
+  }
+
+  #take(window: EndpointWindow, row: Delivery, taken: Delivery[]): void {
+    const { customer, id, trigger, requestId, createdAtMs, attempts } = row;
+    this.#parts.windows.take(window, { customer, id, trigger, requestId, createdAtMs, attempts: attempts.length });
+    taken.push(row);
+  }
+
+  #send(rows: readonly Delivery[]): void {
+    if (rows.length === 0) return;
+    const nowMs = this.#parts.nowMs();
+    this.#parts.send({ kind: 'deliver', tasks: rows.map((row) => taskOf(row, nowMs)) });
+  }
+}
+
+/** An attempt that a shutdown aborted does not count as one of a delivery's attempts. */
+function taskOf(row: Delivery, nowMs: number): DeliverTask {
+  const { id, endpointId, trigger, body, elapsedMs } = row;
+  const waitMs = waitMsOf(row, nowMs);
+  const notBeforeMs = waitMs === 0 ? 0 : nowMs + waitMs;
+  return { deliveryId: id, endpointId, trigger, body, attemptsMade: attemptsMadeOf(row), elapsedMs, notBeforeMs };
+}
+
+function attemptsMadeOf({ attempts }: Delivery): number {
+  return attempts.filter(({ error }) => error !== 'shutdown').length;
+}
+
+/** Returns the time until its next attempt is due, ms. */
+function waitMsOf(row: Delivery, nowMs: number): number {
+  const { trigger, nextAttemptAtMs } = row;
+  if (nextAttemptAtMs === null) return 0;
+  // A clock that was set back must not make a wait longer than planned.
+  const waitMsMax = PLANS[trigger].waitsMs[attemptsMadeOf(row) - 1] ?? 0;
+  return Math.max(0, Math.min(nextAttemptAtMs - nowMs, waitMsMax));
+}

@@ -1,0 +1,35 @@
+import type { Decision } from '../risk/decision.ts';
+
+/** A decision as input of an event. */
+export interface EventInput {
+  readonly requestId: string;
+  readonly decision: Decision;
+  /** 0 to 100, one decimal. */
+  readonly score: number;
+  readonly reasons: readonly string[];
+  /** The decision's time, Unix ms. */
+  readonly occurredAtMs: number;
+}
+
+/**
+ * Returns the body of a decision's event: exactly six fields, `timestamp` in Unix seconds. Serialise it once: the same bytes are signed and
+ * sent on every attempt. Source: contract, 10.3.
+ */
+export function eventBody({ requestId, decision, score, reasons, occurredAtMs }: EventInput): string {
+  const timestamp = Math.floor(occurredAtMs / 1000);
+  return JSON.stringify({ event: decision, request_id: requestId, decision, score, reasons, timestamp });
+}
+
+/** Consistent scores and reasons of a payment under the default policy. */
+const EXAMPLES: Readonly<Record<Decision, Pick<EventInput, 'score' | 'reasons'>>> = {
+  ALLOW: { score: 0, reasons: [] },
+  ALLOW_WATCH: { score: 35, reasons: ['velocity_session_1m'] },
+  SOFT_CHALLENGE: { score: 55, reasons: ['velocity_ip_payments_1h'] },
+  REVIEW: { score: 70, reasons: ['device_headless'] },
+  BLOCK: { score: 100, reasons: ['list_block'] },
+};
+
+/** Returns the body that a test sends: like a decision's, but without a decision. */
+export function exampleEvent(nowSeconds: number, requestId: string, decision: Decision): string {
+  return eventBody({ requestId, decision, occurredAtMs: nowSeconds * 1000, ...EXAMPLES[decision] });
+}

@@ -1,0 +1,139 @@
+import type { DeliveryTrigger, WebhookHealth } from './webhook.ts';
+
+/**
+ * The health of an endpoint by its deliveries: healthy, or unhealthy until one succeeds. Pure: takes state and event, returns state and
+ * signals; the caller stores the state and acts on the signals. Times are Unix milliseconds. Source: contract, 10.7.
+ *
+ *     healthy ── 10 failed in a row ──▶ cooling ── its end, next matching decision ──▶ trial out
+ *        ▲                                │  ▲                                            │
+ *        └────────── any success ─────────┴──┼────────────────────────────────────────────┤
+ *                                            └──────── the trial failed: longer ──────────┘
+ *
+ * Cooling and trial out (half-open; `probe` in identifiers and on the wire) are both `unhealthy`; `nextProbeAtMs` is null while a trial is
+ * out. Deliveries that were already in flight, and manual ones, still finish in both states. Choice: if they succeed, the endpoint becomes
+ * healthy, as after a successful trial, because they prove the same. If they fail, only `lastFailureAtMs` changes, because the endpoint is
+ * known to be down; the cool-down is not lengthened and the count is not incremented.
+ */
+
+/** Failed deliveries in a row. Source: contract, 10.7. */
+const FAILURES_MAX = 10;
+/** Choice: warns an operator before an endpoint is cut off, but not at every single failure. */
+const WARNING_FAILURES: readonly number[] = [5, 7, 9];
+/** Source: contract, 10.7. */
+const COOLDOWN_MS_MIN = 15_000;
+const COOLDOWN_MS_MAX = 60_000;
+/**
+ * Choice: a trial scheduled further ahead than this was scheduled before the clock was set back, and is sent at the next matching decision.
+ */
+const PROBE_AHEAD_MS_MAX = 2 * COOLDOWN_MS_MAX;
+
+/** The health of a new webhook. */
+export const HEALTHY: WebhookHealth = {
+  status: 'healthy',
+  consecutiveFailures: 0,
+  unhealthySinceMs: null,
+  cooldownMs: 0,
+  nextProbeAtMs: null,
+  lastSuccessAtMs: null,
+  lastFailureAtMs: null,
+};
+
+/** Returns the health of a webhook whose address changed, or that is paused: the results of its previous deliveries no longer apply. */
+export function healthAnew({ lastSuccessAtMs, lastFailureAtMs }: WebhookHealth): WebhookHealth {
+  return { ...HEALTHY, lastSuccessAtMs, lastFailureAtMs };
+}
+
+/** Changes to report or to act on. */
+export type HealthSignal =
+  | { readonly kind: 'warning'; readonly consecutiveFailures: number }
+  /** Pending deliveries of the endpoint are to be skipped. */
+  | { readonly kind: 'unhealthy'; readonly cooldownMs: number }
+  | { readonly kind: 'healed' }
+  | { readonly kind: 'probe_failed'; readonly cooldownMs: number };
+
+export interface HealthChange {
+  /** The same object when nothing changed. */
+  readonly health: WebhookHealth;
+  readonly signals: readonly HealthSignal[];
+}
+
+/** A delivery that ended; skipped ones do not count. */
+export interface EndedDelivery {
+  readonly result: 'succeeded' | 'failed';
+  readonly trigger: DeliveryTrigger;
+}
+
+/** How to handle a matching decision's delivery: `deliver` with retries, `probe` once and without retries, `skip` not at all. */
+export type Route = 'deliver' | 'probe' | 'skip';
+
+/**
+ * Returns the health after a delivery; call in the order in which deliveries end. A test counts when it succeeds and never when it fails.
+ * An extraction job's own endpoint has no health, so its deliveries change nothing.
+ */
+export function applyDelivery(health: WebhookHealth, { result, trigger }: EndedDelivery, nowMs: number): HealthChange {
+  if (trigger === 'extraction') return { health, signals: [] };
+  if (result === 'succeeded') return afterSuccess(health, nowMs);
+  if (trigger === 'test') return { health, signals: [] };
+  const failed = { ...health, lastFailureAtMs: nowMs };
+  if (health.status === 'healthy') return afterFailure(failed, nowMs);
+  return trigger === 'probe' && isProbeOut(health) ? afterProbeFailure(failed, nowMs) : { health: failed, signals: [] };
+}
+
+/**
+ * Decides how to handle a matching decision's delivery now. After `probe`, store the result of `probeSent`, so that no second trial is
+ * sent.
+ */
+export function decideRoute(health: WebhookHealth, nowMs: number): Route {
+  if (health.status === 'healthy') return 'deliver';
+  if (health.nextProbeAtMs === null) return 'skip';
+  const aheadMs = health.nextProbeAtMs - nowMs;
+  return aheadMs <= 0 || aheadMs > PROBE_AHEAD_MS_MAX ? 'probe' : 'skip';
+}
+
+/** Returns the health while a trial is out. */
+export function probeSent(health: WebhookHealth): WebhookHealth {
+  return health.status === 'healthy' ? health : { ...health, nextProbeAtMs: null };
+}
+
+/**
+ * Returns the health after a trial whose result will never be known, for example because it is missing in the store after a kill. Such a
+ * trial proves nothing about the endpoint, whose cool-down was over, so the next matching decision is the next trial. Returns `health`
+ * unchanged if no trial is in flight.
+ */
+export function probeLost(health: WebhookHealth, nowMs: number): WebhookHealth {
+  return isProbeOut(health) ? { ...health, nextProbeAtMs: nowMs } : health;
+}
+
+function isProbeOut(health: WebhookHealth): boolean {
+  return health.status === 'unhealthy' && health.nextProbeAtMs === null;
+}
+
+function afterSuccess(health: WebhookHealth, nowMs: number): HealthChange {
+  return {
+    health: { ...HEALTHY, lastSuccessAtMs: nowMs, lastFailureAtMs: health.lastFailureAtMs },
+    signals: health.status === 'unhealthy' ? [{ kind: 'healed' }] : [],
+  };
+}
+
+function afterFailure(health: WebhookHealth, nowMs: number): HealthChange {
+  const consecutiveFailures = health.consecutiveFailures + 1;
+  const counted: WebhookHealth = { ...health, consecutiveFailures };
+  if (consecutiveFailures < FAILURES_MAX) {
+    const isWarned = WARNING_FAILURES.includes(consecutiveFailures);
+    return { health: counted, signals: isWarned ? [{ kind: 'warning', consecutiveFailures }] : [] };
+  }
+  const cooldownMs = COOLDOWN_MS_MIN;
+  return {
+    health: { ...counted, status: 'unhealthy', unhealthySinceMs: nowMs, cooldownMs, nextProbeAtMs: nowMs + cooldownMs },
+    signals: [{ kind: 'unhealthy', cooldownMs }],
+  };
+}
+
+function afterProbeFailure(health: WebhookHealth, nowMs: number): HealthChange {
+  const cooldownMs = Math.min(2 * health.cooldownMs, COOLDOWN_MS_MAX);
+  const consecutiveFailures = health.consecutiveFailures + 1;
+  return {
+    health: { ...health, consecutiveFailures, cooldownMs, nextProbeAtMs: nowMs + cooldownMs },
+    signals: [{ kind: 'probe_failed', cooldownMs }],
+  };
+}

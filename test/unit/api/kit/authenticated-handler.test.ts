@@ -1,0 +1,626 @@
+import { describe, expect, test, vi } from 'vitest';
+import { ColdHeaders } from '../../../../src/kernel/cold-headers.ts';
+import type { Exchange, Handler, RequestHead } from '../../../../src/http/exchange.ts';
+import { signRequest } from '../../../../src/client/sign.ts';
+import type { Journal } from '../../../../src/decide/journal.ts';
+import { KeyCache } from '../../../../src/auth/key-cache.ts';
+import { LocalRateWindows } from '../../../../src/decide/rate-windows.ts';
+import { LocalReplayGuard, type ReplayEntry } from '../../../../src/decide/replay-guard.ts';
+import {
+  MANAGED_BODY_INLINE_BYTES_MAX,
+  RATE_FAILED_AUTHENTICATIONS,
+  RATE_MANAGEMENT,
+  RATE_WINDOW_SECONDS,
+} from '../../../../src/kernel/limits.ts';
+import type { BodyReader, RemoteBodies } from '../../../../src/api/kit/request-body.ts';
+import type { WorkBounds } from '../../../../src/api/kit/work-queue.ts';
+import {
+  createEndpointFactory,
+  type EndpointResponse,
+  type EndpointHandler,
+  type OptionsWithBody,
+  type EndpointRequest,
+} from '../../../../src/api/kit/endpoint-factory.ts';
+import { createLog } from '../../../../src/observe/log.ts';
+import { sendWhole } from '../../../support/slices.ts';
+import { fakeClock, HEAD, NOW_SECONDS, PUBLIC_KEY, SECRET_KEY, storedKey } from '../../decide/support.ts';
+
+const AS_IT_IS: BodyReader<unknown> = { name: 'as_it_is', shape: 'object', read: (body) => body };
+const OK: EndpointResponse = { kind: 'json', status: 200, body: { fine: true } };
+const BEARER = {
+  svcKey: '',
+  svcTimestamp: '',
+  svcRequestId: '',
+  svcSignature: '',
+  authorization: `Bearer ${SECRET_KEY}`,
+};
+
+interface Sent {
+  readonly status: number;
+  readonly fields: string;
+  readonly json: Record<string, unknown>;
+}
+
+/** Creates management endpoints on a clock of their own. `ask` returns the response to one call. */
+function setUp(log = createLog('silent'), work: Partial<WorkBounds> = {}, bodies?: RemoteBodies) {
+  const clock = fakeClock();
+  const keyCache = new KeyCache();
+  keyCache.load([storedKey(SECRET_KEY), storedKey(PUBLIC_KEY)]);
+  const journalled: ReplayEntry[] = [];
+  const disk = { isFull: false };
+  const staged: ReplayEntry[] = [];
+  const journal: Journal = {
+    stage: (entry) => void staged.push({ ...entry }),
+    commit() {
+      const written = staged.splice(0);
+      if (disk.isFull) return false;
+      journalled.push(...written);
+      return true;
+    },
+    prune: () => {},
+    tend: () => Promise.resolve(),
+    broken: null,
+    close: () => {},
+  };
+  const replay = new LocalReplayGuard(1_000, Buffer.alloc(16));
+  const refused: string[] = [];
+  let stuck = 0;
+  let reads = 0;
+  const endpoint = createEndpointFactory({
+    clock,
+    keyCache,
+    rates: new LocalRateWindows(),
+    replay,
+    journal,
+    log,
+    resetRead: () => void reads++,
+    onRefused: (code) => void refused.push(code),
+    onStoreStuck: () => void stuck++,
+    work,
+    ...(bodies && { bodies }),
+  });
+
+  async function ask(
+    head: Partial<RequestHead>,
+    options: {
+      readonly body?: string;
+      readonly handler?: EndpointHandler<unknown>;
+      readonly endpoint?: OptionsWithBody<unknown>;
+    } = {},
+  ): Promise<Sent> {
+    const body = options.body ?? '';
+    const given = options.handler ?? (() => OK);
+    const handler = options.endpoint === undefined ? endpoint({}, given) : endpoint(options.endpoint, given);
+    const sent = sendTo(
+      handler,
+      { ...HEAD, method: 'GET', path: '/v1/things', contentLength: body.length, ...head },
+      body,
+    );
+    await endpoint.drain();
+    return sent();
+  }
+
+  return { ask, clock, disk, endpoint, journalled, replay, refused, stuck: () => stuck, reads: () => reads };
+}
+
+function sendTo(handler: Handler, head: RequestHead, body: string): () => Sent {
+  let sent: Sent | null = null;
+  const exchange: Exchange = {
+    aborted: false,
+    remoteAddress: () => '192.0.2.1',
+    readBody: (_max, done) => done(Buffer.from(body)),
+    send(status, fields, text) {
+      expect(sent).toBeNull();
+      sent = { status, fields, json: text.length === 0 ? {} : (JSON.parse(String(text)) as Record<string, unknown>) };
+    },
+    addFields: () => {},
+    sendStream: sendWhole((...sent) => exchange.send(...sent)),
+  };
+  handler(head, exchange);
+  return () => {
+    if (sent === null) throw new Error('there was no answer');
+    return sent;
+  };
+}
+
+/** Records each response as sent. */
+function exchangeOf() {
+  const sent: (readonly [status: number, fields: string, body: string])[] = [];
+  return {
+    aborted: false,
+    sent,
+    remoteAddress: () => '192.0.2.1',
+    readBody: (_max: number, done: (body: Uint8Array | null) => void) => done(Buffer.alloc(0)),
+    send: (status: number, fields: string, body: string | Uint8Array) => void sent.push([status, fields, String(body)]),
+    addFields: () => {},
+    sendStream: sendWhole((...answer) => void sent.push(answer)),
+  };
+}
+
+let ids = 0;
+
+function signed(
+  changes: Partial<{ key: string; method: string; path: string; body: string; requestId: string }> = {},
+): Partial<RequestHead> {
+  const { key = SECRET_KEY, method = 'GET', path = '/v1/things', body = '', requestId = `id-${ids++}` } = changes;
+  const headers = signRequest({ key, method, path, body, timestampSeconds: NOW_SECONDS, requestId });
+  return {
+    method,
+    path: path.replace(/\?.*/, ''),
+    query: path.includes('?') ? path.slice(path.indexOf('?') + 1) : '',
+    svcKey: headers['X-SVC-Key'] ?? '',
+    svcTimestamp: headers['X-SVC-Ts'] ?? '',
+    svcRequestId: headers['X-SVC-Rid'] ?? '',
+    svcSignature: headers['X-SVC-Sig'] ?? '',
+  };
+}
+
+describe('authentication', () => {
+  test('A secret key is accepted by its signature, with or without the query signed, and as Bearer', async () => {
+    const { ask } = setUp();
+    expect((await ask(signed())).status).toBe(200);
+    expect((await ask(signed({ path: '/v1/things?limit=1' }))).status).toBe(200);
+    expect((await ask({ ...signed(), query: 'limit=1' })).status).toBe(200);
+    expect((await ask(BEARER)).status).toBe(200);
+    expect((await ask({ ...BEARER, authorization: `bearer  ${SECRET_KEY}` })).status).toBe(200);
+  });
+
+  test('A signature that is present must verify, whatever other credentials are present', async () => {
+    const { ask } = setUp();
+    const { authorization } = BEARER;
+    for (const svcSignature of ['0'.repeat(64), 'x']) {
+      expect((await ask({ ...signed(), authorization, svcSignature })).json['code']).toBe('invalid_signature');
+    }
+    expect((await ask({ ...BEARER, svcSignature: '0'.repeat(64) })).json['code']).toBe('missing_credentials');
+  });
+
+  test('A signed call is checked against the clock and against replays', async () => {
+    const { ask, clock } = setUp();
+    const twice = signed({ requestId: 'twice' });
+    expect((await ask(twice)).status).toBe(200);
+    expect((await ask(twice)).json['code']).toBe('replayed_request');
+    const late = signed();
+    clock.nowSeconds += 301;
+    expect((await ask(late)).json).toMatchObject({ code: 'timestamp_out_of_window', server_time: NOW_SECONDS + 301 });
+  });
+
+  test('A request id is shared with decide, and is in the journal before the handler runs', async () => {
+    const { ask, journalled, replay } = setUp();
+    let before = 0;
+    const handler: EndpointHandler<unknown> = () => {
+      before = journalled.length;
+      return OK;
+    };
+    await ask(signed({ requestId: 'shared' }), { handler });
+    expect(before).toBe(1);
+    expect(replay.admit(1, 'shared', NOW_SECONDS, NOW_SECONDS)).toBe('replayed');
+    await ask(BEARER);
+    expect(journalled).toHaveLength(1);
+  });
+
+  test('A request id that cannot be journalled gives 429, its handler does not run, and it may be sent again', async () => {
+    const { ask, disk } = setUp();
+    let runs = 0;
+    const handler: EndpointHandler<unknown> = () => {
+      runs++;
+      return OK;
+    };
+    const call = signed();
+    disk.isFull = true;
+    expect((await ask(call, { handler })).json).toMatchObject({ status: 429, code: 'overloaded' });
+    expect(runs).toBe(0);
+    disk.isFull = false;
+    expect((await ask(call, { handler })).status).toBe(200);
+    expect((await ask(call, { handler })).json['code']).toBe('replayed_request');
+    expect(runs).toBe(1);
+  });
+
+  test('A public key gives 403 after its credentials verified and 401 before, and its request id stays unused', async () => {
+    const { ask, journalled } = setUp();
+    const call = signed({ key: PUBLIC_KEY });
+    expect((await ask(call)).json).toMatchObject({ status: 403, code: 'key_not_allowed' });
+    expect((await ask(call)).json['code']).toBe('key_not_allowed');
+    expect((await ask({ ...call, svcSignature: '0'.repeat(64) })).json['code']).toBe('invalid_signature');
+    expect((await ask({ ...BEARER, authorization: `Bearer ${PUBLIC_KEY}` })).json['code']).toBe('key_not_allowed');
+    expect((await ask({ ...BEARER, authorization: 'Bearer pk_live_unknown' })).json['code']).toBe('unknown_key');
+    expect(journalled).toEqual([]);
+  });
+
+  test.each([
+    ['a call without credentials', { ...BEARER, authorization: '' }, 'missing_credentials'],
+    ['a call with another scheme', { ...BEARER, authorization: `Basic ${SECRET_KEY}` }, 'missing_credentials'],
+    ['a call without a key', { ...BEARER, authorization: 'Bearer ' }, 'missing_credentials'],
+    ['a call with two keys', { ...BEARER, authorization: `Bearer ${SECRET_KEY} ${SECRET_KEY}` }, 'missing_credentials'],
+    ['a call with an unknown key', { ...BEARER, authorization: 'Bearer sk_live_unknown' }, 'unknown_key'],
+    ['a call with a key but no signature', { ...BEARER, authorization: '', svcKey: SECRET_KEY }, 'missing_credentials'],
+  ])('For %s the response is 401 with WWW-Authenticate', async (_name, head, code) => {
+    const { ask, refused } = setUp();
+    const answer = await ask(head);
+    expect([answer.status, answer.json['code']]).toEqual([401, code]);
+    expect(answer.fields).toContain('\r\nWWW-Authenticate: Bearer');
+    expect(answer.fields).toContain(`X-SVC-Rl-Limit: ${RATE_FAILED_AUTHENTICATIONS}`);
+    expect(refused).toEqual([code]);
+  });
+});
+
+test('An unknown Bearer key is refused at the header: its body is never read and the connection is closed', () => {
+  const { endpoint } = setUp();
+  const seen: unknown[] = [];
+  const exchange: Exchange = {
+    aborted: false,
+    remoteAddress: () => '192.0.2.1',
+    readBody: () => seen.push('read'),
+    send: (status, _fields, _body, close) => seen.push([status, close]),
+    addFields: () => {},
+    sendStream: () => Promise.resolve(),
+  };
+  const handler = endpoint({ body: AS_IT_IS }, () => OK);
+  const head = { ...HEAD, ...BEARER, authorization: 'Bearer sk_live_unknown' };
+  handler({ ...head, contentLength: 1_000_000 }, exchange);
+  handler({ ...head, contentLength: 0 }, exchange);
+  handler({ ...HEAD, ...BEARER, contentLength: 10 }, exchange);
+  expect(seen).toEqual([[401, true], [401, false], 'read']);
+});
+
+describe('refusals before the body is read', () => {
+  /** Returns what happens to a call with a large body that never arrives. */
+  function begin(handler: Handler, head: Partial<RequestHead>): unknown[] {
+    const seen: unknown[] = [];
+    const exchange: Exchange = {
+      aborted: false,
+      remoteAddress: () => '192.0.2.1',
+      readBody: () => seen.push('read'),
+      send: (status, _fields, body, close) =>
+        seen.push(status, (JSON.parse(String(body)) as { code: string }).code, close),
+      addFields: () => {},
+      sendStream: () => Promise.resolve(),
+    };
+    handler({ ...HEAD, contentLength: 1_000_000, ...head }, exchange);
+    return seen;
+  }
+
+  test.each([
+    ['an unknown key', { svcKey: 'sk_live_unknown' }, 'unknown_key'],
+    ['a time outside of the window', { svcTimestamp: String(NOW_SECONDS - 301) }, 'timestamp_out_of_window'],
+  ])('A signed call with %s is refused before its body is read, and its connection is closed', (_name, head, code) => {
+    const handler = setUp().endpoint({ body: AS_IT_IS }, () => OK);
+    expect(begin(handler, head)).toEqual([401, code, true]);
+    expect(begin(handler, {})).toEqual(['read']);
+  });
+
+  test('A call signed with a public key is refused before its body is read, and its connection is closed', () => {
+    const handler = setUp().endpoint({ body: AS_IT_IS }, () => OK);
+    expect(begin(handler, { svcKey: PUBLIC_KEY })).toEqual([403, 'key_not_allowed', true]);
+  });
+
+  test('A Bearer caller over its rate is refused before its body is read', () => {
+    const handler = setUp().endpoint({ body: AS_IT_IS }, () => OK);
+    for (let n = 0; n < RATE_MANAGEMENT; n++) expect(begin(handler, BEARER)).toEqual(['read']);
+    expect(begin(handler, BEARER)).toEqual([429, 'rate_limited', true]);
+  });
+
+  test('A Bearer caller with too many waiting calls is refused before its body is read, and so is a public key', () => {
+    const { endpoint } = setUp(undefined, { inWorkMax: 0, waitingMax: 0 });
+    const handler = endpoint({ body: AS_IT_IS }, () => OK);
+    expect(begin(handler, BEARER)).toEqual([429, 'overloaded', true]);
+    const authorization = `Bearer ${PUBLIC_KEY}`;
+    expect(begin(handler, { ...BEARER, authorization })).toEqual([403, 'key_not_allowed', true]);
+  });
+});
+
+describe('rates', () => {
+  test(`A key may make ${RATE_MANAGEMENT} calls a window, and gets 429 with Retry-After until the window ends`, async () => {
+    const { ask, clock } = setUp();
+    const handler: EndpointHandler<unknown> = () => OK;
+    for (let n = 1; n < RATE_MANAGEMENT; n++) await ask(BEARER, { handler });
+    const last = await ask(BEARER);
+    expect(last.fields).toContain(`X-SVC-Rl-Limit: ${RATE_MANAGEMENT}\r\nX-SVC-Rl-Remaining: 0\r\n`);
+    const call = signed();
+    const refused = await ask(call);
+    expect(refused.json).toMatchObject({ status: 429, code: 'rate_limited', retry_after: RATE_WINDOW_SECONDS });
+    expect(refused.fields).toContain(`\r\nRetry-After: ${RATE_WINDOW_SECONDS}`);
+    // Another key has a window of its own.
+    expect((await ask(signed({ key: PUBLIC_KEY }))).status).toBe(403);
+    clock.nowSeconds += RATE_WINDOW_SECONDS;
+    // The call was refused before the replay guard, so it may be sent again.
+    expect((await ask(call)).status).toBe(200);
+  });
+
+  test('An address may fail a limited number of authentications a window, and a valid call still passes', async () => {
+    const { ask } = setUp();
+    const wrong = { ...BEARER, authorization: 'Bearer sk_live_unknown' };
+    for (let n = 0; n < RATE_FAILED_AUTHENTICATIONS; n++) await ask(wrong);
+    expect((await ask(wrong)).json).toMatchObject({ status: 429, code: 'rate_limited' });
+    expect((await ask(BEARER)).status).toBe(200);
+  });
+});
+
+describe('the body', () => {
+  const json = { endpoint: { body: AS_IT_IS } };
+  const post = (contentType: string, body: string): Partial<RequestHead> => ({
+    ...signed({ method: 'POST', body }),
+    contentType,
+  });
+
+  test.each(['application/json', 'application/json; charset=utf-8', 'Application/JSON ;x=y'])(
+    'A body of the type %s is accepted',
+    async (type) => {
+      const { ask } = setUp();
+      let seen: unknown;
+      const handler: EndpointHandler<unknown> = ({ body }) => {
+        seen = body;
+        return OK;
+      };
+      expect((await ask(post(type, '{"a":1}'), { ...json, handler, body: '{"a":1}' })).status).toBe(200);
+      expect(seen).toEqual({ a: 1 });
+    },
+  );
+
+  test.each(['', 'text/plain', 'application/jsonp', 'application/json-patch+json', 'text/application/json'])(
+    'A body of the type "%s" gives 415',
+    async (type) => {
+      const { ask } = setUp();
+      const answer = await ask(post(type, '{}'), { ...json, body: '{}' });
+      expect(answer.json).toMatchObject({ status: 415, code: 'unsupported_media_type' });
+    },
+  );
+
+  test.each([
+    ['nothing', '', 'malformed_json'],
+    ['not JSON', '{', 'malformed_json'],
+    ['an array', '[]', 'invalid_request'],
+    ['a string', '"a"', 'invalid_request'],
+    ['null', 'null', 'invalid_request'],
+    ['a duplicate name', '{"a":1,"a":1}', 'invalid_request'],
+    ['33 levels', `{"a":${'['.repeat(32)}${']'.repeat(32)}}`, 'invalid_request'],
+  ])('A body that is %s gives 400', async (_name, body, code) => {
+    const { ask } = setUp();
+    expect((await ask(post('application/json', body), { ...json, body })).json).toMatchObject({ status: 400, code });
+  });
+
+  test('An array is accepted if the route accepts one', async () => {
+    const { ask } = setUp();
+    const either = { endpoint: { body: { ...AS_IT_IS, shape: 'object_or_array' } } } as const;
+    for (const body of ['[1]', '{"a":1}']) {
+      expect((await ask(post('application/json', body), { ...either, body })).status).toBe(200);
+    }
+    for (const body of ['1', '{"a":1,"a":2}']) {
+      expect((await ask(post('application/json', body), { ...either, body })).json['code']).toBe('invalid_request');
+    }
+  });
+
+  test('One byte of body gives 413 if the route accepts no body', async () => {
+    const { ask } = setUp();
+    expect((await ask(signed({ body: '{' }), { body: '{' })).json).toMatchObject({
+      status: 413,
+      code: 'body_too_large',
+    });
+  });
+
+  test('Credentials are checked before the body, and the body before the query', async () => {
+    const { ask } = setUp();
+    const call = { ...post('text/plain', '{'), query: 'a=1&a=2' };
+    const wrong = await ask({ ...call, svcSignature: '0'.repeat(64) }, { ...json, body: '{' });
+    expect(wrong.status).toBe(401);
+    expect((await ask(call, { ...json, body: '{' })).status).toBe(415);
+    expect((await ask(post('application/json', '{'), { ...json, body: '{' })).json['code']).toBe('malformed_json');
+  });
+
+  test('A parameter that is given twice gives 400, and an unknown parameter is ignored', async () => {
+    const { ask } = setUp();
+    expect((await ask({ ...BEARER, query: 'x=1&y=2' })).status).toBe(200);
+    expect((await ask({ ...BEARER, query: 'x=1&%78=2' })).json['code']).toBe('invalid_request');
+  });
+});
+
+describe('the handler', () => {
+  test('The handler receives the caller, the time and the path parameters', async () => {
+    const { ask, reads } = setUp();
+    const seen: EndpointRequest<unknown>[] = [];
+    const handler: EndpointHandler<unknown> = (request) => {
+      seen.push(request);
+      return OK;
+    };
+    await ask({ ...BEARER, params: { id: 'x' }, query: 'a=b' }, { handler });
+    expect(seen[0]).toMatchObject({
+      params: { id: 'x' },
+      body: null,
+      nowSeconds: NOW_SECONDS,
+      nowMs: NOW_SECONDS * 1000,
+    });
+    expect(seen[0]?.caller).toMatchObject({ customer: 7, key: { kind: 'secret', number: 1 } });
+    expect(seen[0]?.query.get('a')).toBe('b');
+    expect(seen[0]?.requestId).toMatch(/^req_/);
+    expect(reads()).toBe(1);
+  });
+
+  test('The handler responds with JSON and its own fields, with an empty 204, or with a problem, all no-store', async () => {
+    const { ask } = setUp();
+    const made = await ask(BEARER, {
+      handler: () => ({ kind: 'json', status: 201, body: [1], headers: { Location: '/v1/things/1' } }),
+    });
+    expect(made.status).toBe(201);
+    expect(made.fields).toMatch(/^application\/json\r\nCache-Control: no-store\r\n/);
+    expect(made.fields).toContain('\r\nLocation: /v1/things/1');
+    const gone = await ask(BEARER, { handler: async () => Promise.resolve({ kind: 'empty', status: 204 }) });
+    expect([gone.status, gone.json]).toEqual([204, {}]);
+    expect(gone.fields).toContain('\r\nRateLimit: ');
+  });
+
+  test('The handler responds with a text of another type, unchanged, with its own fields and no-store', async () => {
+    const { endpoint } = setUp();
+    const body = '\uFEFFid,title\r\n1,"a ""tea"", é"\r\n';
+    const handler = endpoint({}, () => ({
+      kind: 'text',
+      status: 200,
+      contentType: 'text/csv; charset=utf-8',
+      body,
+      headers: { 'X-Next-Cursor': 'abc' },
+    }));
+    const exchange = exchangeOf();
+    handler({ ...HEAD, ...BEARER, method: 'GET', contentLength: -1 }, exchange);
+    await endpoint.drain();
+    const [[status, fields, sent] = []] = exchange.sent;
+    expect([status, sent]).toEqual([200, body]);
+    expect(fields).toMatch(/^text\/csv; charset=utf-8\r\nCache-Control: no-store\r\n/);
+    expect(fields).toContain('\r\nRateLimit: ');
+    expect(fields).toMatch(/\r\nX-Next-Cursor: abc$/);
+  });
+
+  test('The handler receives the Idempotency-Key, whether the client has disconnected, and when the service stops', async () => {
+    const { ask, endpoint } = setUp();
+    const seen: EndpointRequest<unknown>[] = [];
+    const handler: EndpointHandler<unknown> = (request) => {
+      seen.push(request);
+      return OK;
+    };
+    const exchange = exchangeOf();
+    const cold = new ColdHeaders();
+    cold.add('idempotency-key', 'once');
+    const head = { ...HEAD, ...BEARER, method: 'GET', contentLength: -1, cold };
+    endpoint({}, handler)(head, exchange);
+    await vi.waitFor(() => expect(seen).toHaveLength(1));
+    const [request] = seen;
+    expect(request?.idempotencyKey).toBe('once');
+    expect([request?.waiting.isClientGone(), request?.waiting.stopping.aborted]).toEqual([false, false]);
+    exchange.aborted = true;
+    expect(request?.waiting.isClientGone()).toBe(true);
+    await endpoint.drain();
+    expect(request?.waiting.stopping.aborted).toBe(true);
+    await ask(BEARER, { handler });
+    expect([seen[1]?.idempotencyKey, seen[1]?.waiting.stopping.aborted]).toEqual(['', true]);
+  });
+
+  test.each([
+    ['that throws', (): never => bang()],
+    ['that rejects', async (): Promise<never> => Promise.reject(new Error('secret text'))],
+    ['whose response cannot be JSON', (): EndpointResponse => ({ kind: 'json', status: 200, body: 1n })],
+  ] as const)('A handler %s gives 500 without internal text', async (_name, handler) => {
+    const { ask, refused, stuck } = setUp();
+    const answer = await ask(BEARER, { handler });
+    expect(answer.json).toMatchObject({ status: 500, code: 'internal_error' });
+    expect(JSON.stringify(answer)).not.toContain('secret text');
+    expect(refused).toEqual(['internal_error']);
+    expect(stuck()).toBe(0);
+  });
+
+  test('A write without room on the disk gives 507 without the store’s own text', async () => {
+    const { ask, refused, stuck } = setUp();
+    const handler = (): EndpointResponse => ({ kind: 'fault', code: 'store_full', detail: 'secret text' });
+    const full = await ask(BEARER, { handler });
+    expect(full.json).toMatchObject({ status: 507, code: 'insufficient_storage' });
+    expect(JSON.stringify(full)).not.toContain('secret text');
+    expect([refused, stuck()]).toEqual([['insufficient_storage'], 0]);
+  });
+
+  test('A failed store write gives 500 without its detail, and a stuck store ends the process', async () => {
+    const { ask, stuck } = setUp();
+    const fault = (code: 'store_write_failed' | 'store_stuck') => (): EndpointResponse => ({
+      kind: 'fault',
+      code,
+      detail: 'secret text',
+    });
+    const failed = await ask(BEARER, { handler: fault('store_write_failed') });
+    expect(failed.json).toMatchObject({ status: 500, code: 'internal_error' });
+    expect(JSON.stringify(failed)).not.toContain('secret text');
+    expect(stuck()).toBe(0);
+    expect((await ask(BEARER, { handler: fault('store_stuck') })).status).toBe(500);
+    expect(stuck()).toBe(1);
+  });
+
+  test('A drain waits for the handler', async () => {
+    const { endpoint } = setUp();
+    let finish = (_answer: EndpointResponse): void => {};
+    let began = false;
+    const handler = endpoint({}, () => {
+      began = true;
+      return new Promise<EndpointResponse>((done) => (finish = done));
+    });
+    const sent = sendTo(handler, { ...HEAD, ...BEARER, method: 'GET', contentLength: -1 }, '');
+    let drained = false;
+    const drain = endpoint.drain().then(() => (drained = true));
+    await vi.waitFor(() => expect(began).toBe(true));
+    expect(drained).toBe(false);
+    finish(OK);
+    await drain;
+    expect(sent().status).toBe(200);
+  });
+});
+
+function bang(): never {
+  throw new Error('secret text');
+}
+
+describe('calls of one customer over its limits', () => {
+  const few = { inWorkPerCustomerMax: 1, waitingPerCustomerMax: 1 };
+
+  test('Calls over a customer’s limit get 429 overloaded with Retry-After, and their request ids may be used again', async () => {
+    const { endpoint, journalled } = setUp(createLog('silent'), few);
+    const ends: (() => void)[] = [];
+    const handler = endpoint({}, () => new Promise<EndpointResponse>((done) => ends.push(() => done(OK))));
+    const first = sendTo(handler, { ...HEAD, ...signed(), contentLength: -1 }, '');
+    const second = sendTo(handler, { ...HEAD, ...signed(), contentLength: -1 }, '');
+    const call = { ...HEAD, ...signed(), contentLength: -1 };
+    const refused = sendTo(handler, call, '')();
+    expect(refused.json).toMatchObject({ status: 429, code: 'overloaded', retry_after: 1 });
+    expect(refused.fields).toMatch(/\r\nRetry-After: 1\r\n/);
+    expect(journalled).toHaveLength(2);
+    for (let n = 1; n <= 2; n++) {
+      await vi.waitFor(() => expect(ends).toHaveLength(n));
+      ends.at(-1)?.();
+    }
+    await vi.waitFor(() => expect(endpoint.work.inWork).toBe(0));
+    expect([first().status, second().status]).toEqual([200, 200]);
+    const again = sendTo(handler, call, '');
+    await vi.waitFor(() => expect(ends).toHaveLength(3));
+    ends.at(-1)?.();
+    await endpoint.drain();
+    expect(again().status).toBe(200);
+  });
+
+  test('A call that waits for something else frees its slot for other calls', async () => {
+    const { endpoint } = setUp(createLog('silent'), few);
+    let end = (): void => {};
+    const waits = endpoint({}, async ({ waiting }) => {
+      await waiting.whileOut(() => new Promise<void>((done) => (end = done)));
+      return OK;
+    });
+    const slow = sendTo(waits, { ...HEAD, ...BEARER, contentLength: -1 }, '');
+    const quick = sendTo(
+      endpoint({}, () => OK),
+      { ...HEAD, ...BEARER, contentLength: -1 },
+      '',
+    );
+    await vi.waitFor(() => expect(quick().status).toBe(200));
+    end();
+    await endpoint.drain();
+    expect(slow().status).toBe(200);
+  });
+});
+
+test('A large or slow body is parsed by the worker, and a small one is not', async () => {
+  const remote: (readonly [reader: string, bytes: number])[] = [];
+  const bodies: RemoteBodies = {
+    read(_customer, reader, body) {
+      remote.push([reader, body.length]);
+      return Promise.resolve({ kind: 'read', value: 'by the worker' });
+    },
+  };
+  const { endpoint } = setUp(createLog('silent'), {}, bodies);
+  const seen: unknown[] = [];
+  const slow: BodyReader<unknown> = { ...AS_IT_IS, name: 'slow', isSlow: (body) => 'slow' in body };
+  const handler = endpoint({ body: slow }, ({ body }) => {
+    seen.push(body);
+    return OK;
+  });
+  for (const body of ['{"a":1}', '{"slow":1}', JSON.stringify({ a: 'x'.repeat(MANAGED_BODY_INLINE_BYTES_MAX) })]) {
+    sendTo(handler, { ...HEAD, ...BEARER, method: 'POST', contentLength: body.length }, body);
+    // One after the other: calls that run at once may end in another order.
+    await endpoint.drain();
+  }
+  expect(seen).toEqual([{ a: 1 }, 'by the worker', 'by the worker']);
+  expect(remote).toEqual([
+    ['slow', 10],
+    ['slow', MANAGED_BODY_INLINE_BYTES_MAX + 8],
+  ]);
+});

@@ -1,0 +1,105 @@
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { pack } from '../../../src/kernel/pack.ts';
+import { DECISIONS, SESSION_MODES } from '../../../src/risk/decision.ts';
+import { decodeRecord, encodeRecord } from '../../../src/risk/decision-record.ts';
+import { readIp } from '../../../src/risk/signals/ip.ts';
+import { SHADOW_REASONS } from '../../../src/risk/shadow.ts';
+import { CALM_GEO, facts } from '../../support/facts.ts';
+import { history } from '../../support/history.ts';
+import { ANY_CHARACTER } from '../../support/any-text.ts';
+
+const PARTS = {
+  requestId: 'req_01J00000000000000000000000',
+  occurredAtMs: 1_800_000_000_123,
+  verdict: { decision: 'REVIEW', score: 71.2, reasons: [], reviewHint: '' },
+  sessionMode: 'full',
+  shadow: 'near_block',
+  publicKey: true,
+  eventType: 'login',
+  facts: facts({ ip: readIp('91.10.20.30') }),
+  contributions: [{ rule: { code: 'device_headless' }, weight: 0.7, evidence: 'HeadlessChrome' }],
+} as const;
+
+const wellFormed = (text: string): string => Buffer.from(text).toString();
+
+describe('a decision record', () => {
+  it('A decision record is decoded as it was encoded', () => {
+    expect(decodeRecord(encodeRecord(PARTS))).toEqual({
+      requestId: PARTS.requestId,
+      occurredAtMs: PARTS.occurredAtMs,
+      decision: 'REVIEW',
+      wouldBe: null,
+      score: 71.2,
+      sessionMode: 'full',
+      shadow: 'near_block',
+      fingerprintHash: 'a'.repeat(64),
+      collector: true,
+      publicKey: true,
+      eventType: 'login',
+      ip: '91.10.20.30',
+      country: CALM_GEO.country,
+      asn: CALM_GEO.asn,
+      contributions: [{ code: 'device_headless', weight: 0.7, evidence: 'HeadlessChrome' }],
+      outcome: null,
+      trace: null,
+    });
+  });
+
+  it('A decision record keeps the outcome in the request, and the trace of its event', () => {
+    for (const length of [0, 41, 104, 300]) {
+      const bytes = Uint8Array.from({ length: length + 5 }, (_none, n) => n);
+      const told = facts({ outcome: 'declined', history: { ...history(), trace: { bytes, length } } });
+      const record = decodeRecord(encodeRecord({ ...PARTS, facts: told }));
+      expect(record.outcome).toBe('declined');
+      expect([...(record.trace ?? [])]).toEqual([...bytes.subarray(0, length)]);
+    }
+  });
+
+  it('A decision record from before outcomes existed has neither outcome nor trace', () => {
+    const old = pack(['req_01J00000000000000000000000', 1, 0, 0, 0, -1, null, 0, 'login', null, null, null, []]);
+    expect(decodeRecord(old)).toMatchObject({ eventType: 'login', outcome: null, trace: null });
+  });
+
+  it.each(DECISIONS)(
+    'A decision record of observe mode keeps would_be %s beside the flags for collector and public key',
+    (wouldBe) => {
+      const record = decodeRecord(encodeRecord({ ...PARTS, wouldBe }));
+      expect(record).toMatchObject({ decision: 'REVIEW', wouldBe, collector: true, publicKey: true });
+    },
+  );
+
+  it('A decision record without a session has no fingerprint, no address and no country', () => {
+    const record = decodeRecord(encodeRecord({ ...PARTS, facts: null, shadow: null, publicKey: false }));
+    expect(record).toMatchObject({ fingerprintHash: null, collector: false, ip: null, country: null, shadow: null });
+  });
+
+  it('A decision record keeps any text, and truncates long ones', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: ANY_CHARACTER }),
+        fc.string({ unit: ANY_CHARACTER, maxLength: 400 }),
+        fc.constantFrom(...DECISIONS),
+        fc.constantFrom(...SESSION_MODES),
+        fc.constantFrom(...SHADOW_REASONS, null),
+        (eventType, evidence, decision, sessionMode, shadow) => {
+          const contributions = [{ rule: { code: 'x' }, weight: 0.25, evidence }];
+          const verdict = { ...PARTS.verdict, decision };
+          const parts = { ...PARTS, verdict, sessionMode, shadow, eventType, contributions };
+          const record = decodeRecord(encodeRecord(parts));
+          expect(record).toMatchObject({ decision, sessionMode, shadow });
+          // A lone surrogate has no UTF-8 encoding.
+          expect(record.eventType).toBe(wellFormed(eventType.slice(0, 64)));
+          expect(record.contributions[0]?.evidence).toBe(wellFormed(evidence.slice(0, 200)));
+        },
+      ),
+    );
+  });
+
+  it('Decoding any other bytes throws', () => {
+    for (const other of [[], ['id', 0, 9], [1, 2, 3], ['id', 0, 0, 0, 0, -1, null, 0, '', null, null, null, null]]) {
+      expect(() => decodeRecord(pack(other))).toThrow('not a decision record');
+    }
+    expect(() => decodeRecord(new Uint8Array([0xc1]))).toThrow();
+  });
+});

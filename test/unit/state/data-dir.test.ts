@@ -1,0 +1,39 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { dataDirFault, makeFolders } from '../../../src/state/data-dir.ts';
+
+let folder = '';
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'gatehouse-data-dir-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+describe('makeFolders', () => {
+  test('makeFolders creates missing folders and returns those it created', () => {
+    const made = [join(folder, 'a'), join(folder, 'a', 'b')];
+    expect(makeFolders(join(folder, 'a', 'b'))).toEqual(made);
+    expect(makeFolders(join(folder, 'a', 'b'))).toEqual([]);
+  });
+
+  test('makeFolders throws the system error below a folder that accepts no children, where mkdir with recursive never returns', () => {
+    expect(() => makeFolders('/proc/nope/deeper')).toThrow('ENOENT');
+  });
+});
+
+describe('dataDirFault', () => {
+  test('dataDirFault returns null for a folder that can be used or created, and creates nothing', () => {
+    expect(dataDirFault(folder)).toBeNull();
+    expect(dataDirFault(join(folder, 'a', 'b'))).toBeNull();
+    expect(existsSync(join(folder, 'a'))).toBe(false);
+  });
+
+  test('dataDirFault explains why a folder cannot be created', () => {
+    const file = join(folder, 'file');
+    writeFileSync(file, '');
+    expect(dataDirFault(file)).toBe(`${file} is not a folder`);
+    expect(dataDirFault(join(file, 'below'))).toContain('below cannot be made: ENOTDIR');
+    expect(dataDirFault('/proc/nope')).toContain('/proc/nope cannot be made: ENOENT');
+  });
+});

@@ -1,0 +1,71 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { MANAGEMENT_PAUSE_MS_MAX, MANAGEMENT_SLICE_MS } from '../../../src/kernel/limits.ts';
+import { type DecideLoad, Slices, Turns, walkInSlices } from '../../../src/state/turns.ts';
+import { tempStore } from './support.ts';
+
+const turn = (): Promise<void> => new Promise((done) => setImmediate(done));
+
+test('One waiting call is served per turn of the event loop', async () => {
+  const turns = new Turns();
+  const had: number[] = [];
+  for (let n = 0; n < 3; n++) void turns.next().then(() => had.push(n));
+  for (let n = 1; n <= 3; n++) {
+    await turn();
+    expect(had.length).toBeLessThanOrEqual(n);
+  }
+  await vi.waitFor(() => expect(had).toEqual([0, 1, 2]));
+});
+
+describe('time slices beside decisions', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] }));
+  afterEach(() => void vi.useRealTimers());
+
+  test.each<readonly [load: DecideLoad, sliceMs: number, pauseMs: number]>([
+    ['idle', 5, 0],
+    ['active', 0.5, 5],
+    ['behind', 0.3, 6],
+    ['behind', 50, MANAGEMENT_PAUSE_MS_MAX],
+  ])('While decisions are %s, a slice of %d ms is followed by a pause of %d ms', async (load, sliceMs, pauseMs) => {
+    const turns = new Turns();
+    turns.giveWayTo(() => load);
+    const had: number[] = [];
+    // The work of the slice takes this long.
+    void turns.next().then(() => void vi.advanceTimersByTime(sliceMs));
+    void turns.next().then(() => had.push(performance.now()));
+    for (let n = 0; n < 5; n++) await turn();
+    const beforeMs = performance.now();
+    for (let ms = 0; ms < 20 && had.length === 0; ms++) {
+      await vi.advanceTimersByTimeAsync(1);
+      await turn();
+      await turn();
+    }
+    expect(had).toHaveLength(1);
+    expect(Math.round((had[0] ?? 0) - (pauseMs === 0 ? (had[0] ?? 0) : beforeMs))).toBe(pauseMs);
+  });
+});
+
+test('A walk ends its slice in time and continues after the last visited row', async () => {
+  const { state } = tempStore();
+  const table = state.openDB<Buffer, Buffer>({ name: 'customers', encoding: 'binary', keyEncoding: 'binary' });
+  for (let n = 0; n < 40; n++) void table.put(Buffer.from([n]), Buffer.from([n]));
+  await table.flushed;
+  const turns = new Turns();
+  const slices = new Slices(turns);
+  const begin = vi.spyOn(slices, 'begin');
+  await slices.begin();
+  for (const reverse of [false, true]) {
+    const seen: number[] = [];
+    const range = { start: Buffer.from([reverse ? 35 : 5]), end: Buffer.from([reverse ? 5 : 35]), reverse };
+    begin.mockClear();
+    await walkInSlices(table, { ...range, exclusiveStart: true }, slices, (key) => {
+      seen.push(key[0] ?? -1);
+      // As long as a whole slice.
+      const until = performance.now() + MANAGEMENT_SLICE_MS;
+      while (performance.now() < until);
+      return 'on';
+    });
+    const wanted = Array.from({ length: 29 }, (_, n) => n + 6);
+    expect(seen).toEqual(reverse ? wanted.toReversed() : wanted);
+    expect(begin).toHaveBeenCalledTimes(29);
+  }
+});
