@@ -28,7 +28,7 @@ export function storedJob(customer: CustomerNumber, nowMs: number): NewJob {
       },
       session: null,
       delivery: { kind: 'store', status: 'pending', waitSeconds: null, url: null, batchSize: null, s3: null },
-      sealedSecrets: null,
+      encryptedSecrets: null,
       createdAtMs: nowMs,
     },
     steps: { rows: step, rowBytes: Uint32Array.of(step.length), hashes: Buffer.alloc(16, 1) },

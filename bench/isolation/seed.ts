@@ -64,13 +64,13 @@ async function seedLists(store: Store, customer: CustomerNumber): Promise<void> 
   valueOf(await store.lists.putMany(customer, changes, Math.floor(Date.now() / 1_000)));
 }
 
-async function seedSessions(store: Store, customer: CustomerNumber, sealing: Uint8Array): Promise<void> {
+async function seedSessions(store: Store, customer: CustomerNumber, encryptionKey: Uint8Array): Promise<void> {
   const sessions = extractOf(store).sessions;
   const nowMs = Date.now();
   const make = async (n: number): Promise<void> => {
     const times = { createdAtMs: nowMs, expiresAtMs: nowMs + 86_400_000 };
     const session = { id: newId('ses', nowMs), customer, host: `host-${n}.example.com`, ...times };
-    valueOf(await sessions.create(sealing, session, Buffer.from('{}')));
+    valueOf(await sessions.create(encryptionKey, session, Buffer.from('{}')));
   };
   for (let n = 0; n < ROWS; n += 100)
     await Promise.all(Array.from({ length: Math.min(100, ROWS - n) }, (_, i) => make(n + i)));

@@ -53,7 +53,7 @@ export function openExtractions({ store, settings, key, log }: ExtractionWiring)
   const extractions = createExtractions({
     store: store.extract,
     dataDir: settings.dataDir,
-    sealing: key,
+    encryptionKey: key,
     workers: EXTRACT_WORKERS,
     worker: { egressAllow: settings.egressAllow, userAgent: EXTRACT_USER_AGENT, bases: settings.connectorBases },
     connectors: CONNECTORS,

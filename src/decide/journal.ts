@@ -180,7 +180,7 @@ class FileJournal implements Journal, DueJournal {
   }
 
   commit(nowSeconds: number): boolean {
-    const blocks = this.#seal();
+    const blocks = this.#encrypt();
     if (blocks.length === 0) return true;
     this.dueCommitted = Math.max(this.dueCommitted, this.#newestDueStaged);
     // If an appended file cannot grow, a preallocated one may be ready.
@@ -221,7 +221,7 @@ class FileJournal implements Journal, DueJournal {
   }
 
   /** Completes the staged blocks and returns their bytes, valid until the next entry is staged. Nothing is staged afterwards. */
-  #seal(): Buffer {
+  #encrypt(): Buffer {
     const block = this.#block;
     const [end, dueEnd] = [this.#end, this.#dueEnd];
     this.#end = HEAD_BYTES;

@@ -27,7 +27,7 @@ export interface ExtractionsParts {
   /** Directory whose disk must have free space. */
   readonly dataDir: string;
   /** Key made by `deriveKey`, for everything that extraction encrypts. */
-  readonly sealing: Uint8Array;
+  readonly encryptionKey: Uint8Array;
   readonly workers: number;
   readonly worker: ExtractWorkerData;
   readonly connectors: readonly Connector[];
@@ -74,7 +74,7 @@ const yieldToEventLoop = (): Promise<void> => new Promise((done) => setImmediate
 
 /** Wires up extraction on the main thread: the store's tables, the workers, the scheduler between them, and the customers' operations. */
 export function createExtractions(parts: ExtractionsParts): Extractions {
-  const { store, sealing, log } = parts;
+  const { store, encryptionKey, log } = parts;
   let deliveries: ResultDeliveries | null = null;
   const send = (worker: number, order: ExtractOrder): boolean => pool.current?.send(worker, order) ?? false;
   const wakeWorkers = (): void => pool.wake();
@@ -89,7 +89,7 @@ export function createExtractions(parts: ExtractionsParts): Extractions {
   };
   const scheduler = new Scheduler({
     store,
-    sealing,
+    encryptionKey,
     polite: parts.polite,
     bounds: { ...SCHEDULER_BOUNDS, ...parts.bounds },
     carriesRest: ({ connector, operation }, stateJson) =>
@@ -109,7 +109,7 @@ export function createExtractions(parts: ExtractionsParts): Extractions {
     onEnded: (job, state) => ended({ job, state }),
     onStoreFault,
   });
-  const control = new Control({ store, scheduler, waiters, sealing, nowMs, onCancelled: ended });
+  const control = new Control({ store, scheduler, waiters, encryptionKey, nowMs, onCancelled: ended });
   const janitor = new Janitor({ store, nowMs, yieldToEventLoop, onStoreFault });
 
   /** Uses a running worker once it knows which addresses it must not reach. */

@@ -4,7 +4,7 @@ import type { BrowserSession, Extraction, ExtractionId, FailureDetail } from '..
 import { hasEnded } from '../work/extraction-state.ts';
 import type { StoreFault } from '../state/durable.ts';
 import type { ExtractStore } from '../state/extract-store.ts';
-import { seal, unseal } from '../state/encryption.ts';
+import { encrypt, decrypt } from '../state/encryption.ts';
 import { extractionOf, type Job } from '../state/extractions/job-row.ts';
 import type { JobCreated, StoredJob } from '../state/extraction-table.ts';
 import type { Slices } from '../state/turns.ts';
@@ -34,7 +34,7 @@ export interface ControlParts {
   readonly scheduler: Scheduler;
   readonly waiters: Waiters;
   /** Key that encrypts what must be read back: sessions, delivery secrets, first responses. */
-  readonly sealing: Uint8Array;
+  readonly encryptionKey: Uint8Array;
   nowMs(): number;
   /** Called when a customer has ended a queued or running job. */
   onCancelled(stored: StoredJob): void;
@@ -59,7 +59,7 @@ export class Control implements ExtractionControl {
   }
 
   async create(given: NewExtraction): Promise<CreateOutcome> {
-    const { store, scheduler, sealing } = this.#parts;
+    const { store, scheduler, encryptionKey } = this.#parts;
     const nowMs = this.#parts.nowMs();
     const { customer, idempotency } = given;
     // Comes before the check for a full queue, because a repeated request gets the first response again.
@@ -68,14 +68,14 @@ export class Control implements ExtractionControl {
     if (given.session !== null && store.sessions.find(customer, given.session, nowMs) === null)
       return { kind: 'unknown_session' };
     if (!this.#hasRoom(customer)) return { kind: 'queue_full', retryAfterSeconds: RETRY_AFTER_SECONDS };
-    const job = newJob(given, sealing, nowMs);
+    const job = newJob(given, encryptionKey, nowMs);
     const request = idempotency === null ? null : { customer, ...idempotency };
     this.#count(customer, 1);
     const written = await store.extractions.create(
       {
         job,
         steps: packSteps(given.steps),
-        idempotency: request === null ? null : { sealing, request, answer: (made) => request.answer(made) },
+        idempotency: request === null ? null : { encryptionKey, request, answer: (made) => request.answer(made) },
       },
       nowMs,
     );
@@ -203,7 +203,7 @@ export class Control implements ExtractionControl {
   }
 
   findIdempotent(customer: CustomerNumber, request: IdempotentRequest): IdempotentOutcome {
-    return this.#parts.store.idempotency.find(this.#parts.sealing, { customer, ...request }, this.#parts.nowMs());
+    return this.#parts.store.idempotency.find(this.#parts.encryptionKey, { customer, ...request }, this.#parts.nowMs());
   }
 
   failureOf(requestId: string): FailureDetail | null {
@@ -215,8 +215,8 @@ export class Control implements ExtractionControl {
    * another key.
    */
   deliverySecretsOf(customer: CustomerNumber, id: ExtractionId): Readonly<Record<string, string>> | null {
-    const sealed = this.#parts.store.extractions.find(customer, id)?.job.sealedSecrets ?? null;
-    const plain = sealed === null ? null : unseal(this.#parts.sealing, sealed, secretsContext(customer, id));
+    const sealed = this.#parts.store.extractions.find(customer, id)?.job.encryptedSecrets ?? null;
+    const plain = sealed === null ? null : decrypt(this.#parts.encryptionKey, sealed, secretsContext(customer, id));
     return plain === null ? null : (JSON.parse(plain.toString('utf8')) as Record<string, string>);
   }
 
@@ -236,14 +236,14 @@ export class Control implements ExtractionControl {
 
 const NEW: IdempotentOutcome = { kind: 'new' };
 
-function newJob(given: NewExtraction, sealing: Uint8Array, nowMs: number): Omit<Job, 'number'> {
+function newJob(given: NewExtraction, encryptionKey: Uint8Array, nowMs: number): Omit<Job, 'number'> {
   const { steps: _steps, idempotency: _idempotency, deliverySecrets, ...job } = given;
   const id = newId('ext', nowMs) as ExtractionId;
-  const sealedSecrets =
+  const encryptedSecrets =
     deliverySecrets === null
       ? null
-      : seal(sealing, Buffer.from(JSON.stringify(deliverySecrets)), secretsContext(given.customer, id));
-  return { ...job, id, sealedSecrets, createdAtMs: nowMs };
+      : encrypt(encryptionKey, Buffer.from(JSON.stringify(deliverySecrets)), secretsContext(given.customer, id));
+  return { ...job, id, encryptedSecrets, createdAtMs: nowMs };
 }
 
 function secretsContext(customer: CustomerNumber, id: ExtractionId): string {
@@ -264,7 +264,7 @@ function cut(bytes: Uint8Array, recordsMin: number, bytesMax: number): { bytes: 
 }
 
 function createSessions(parts: ControlParts): SessionControl {
-  const { sealing } = parts;
+  const { encryptionKey } = parts;
   const { sessions } = parts.store;
   const nowMs = (): number => parts.nowMs();
   return {
@@ -278,7 +278,7 @@ function createSessions(parts: ControlParts): SessionControl {
         createdAtMs,
         expiresAtMs: Math.min(latestMs, expiresAtMs ?? latestMs),
       };
-      const written = await sessions.create(sealing, session, Buffer.from(JSON.stringify(content)));
+      const written = await sessions.create(encryptionKey, session, Buffer.from(JSON.stringify(content)));
       if (written.kind === 'fault') return written;
       return written.value === 'created' ? { kind: 'created', session } : { kind: 'limit_reached' };
     },

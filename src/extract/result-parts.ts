@@ -28,7 +28,12 @@ export interface SentResult extends Result {
 export function postponedPart(
   { run, step }: Lease,
   result: ExtractResult,
-  context: { readonly sealing: Uint8Array; readonly nowMs: number; readonly lease: Lease; readonly againAtMs: number },
+  context: {
+    readonly encryptionKey: Uint8Array;
+    readonly nowMs: number;
+    readonly lease: Lease;
+    readonly againAtMs: number;
+  },
 ): SentResult {
   const { lease, againAtMs } = context;
   const outcome = outcomeOf(step.key, result, context.nowMs);
@@ -41,7 +46,7 @@ export function partsOf(
   job: JobFacts,
   step: { readonly step: number; readonly key: string },
   result: ExtractResult,
-  context: { readonly sealing: Uint8Array; readonly nowMs: number; readonly lease: Lease | null },
+  context: { readonly encryptionKey: Uint8Array; readonly nowMs: number; readonly lease: Lease | null },
 ): readonly SentResult[] {
   const outcome = outcomeOf(step.key, result, context.nowMs);
   const { lease } = context;
@@ -65,11 +70,11 @@ export function partsOf(
 
 function sessionOf(
   { sessionJson: changes }: ExtractResult,
-  { sealing, nowMs }: { readonly sealing: Uint8Array; readonly nowMs: number },
+  { encryptionKey, nowMs }: { readonly encryptionKey: Uint8Array; readonly nowMs: number },
 ): Result['session'] {
   if (changes === null) return null;
   return {
-    sealing,
+    encryptionKey,
     change(content) {
       const changed = withCookieChanges(content.toString('utf8'), changes, nowMs);
       return changed === null ? null : Buffer.from(changed);

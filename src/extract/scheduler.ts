@@ -55,7 +55,7 @@ export const SCHEDULER_BOUNDS: SchedulerBounds = {
 export interface SchedulerParts {
   readonly store: Pick<ExtractStore, 'extractions' | 'steps' | 'sessions'>;
   /** Key that encrypts and decrypts sessions. */
-  readonly sealing: Uint8Array;
+  readonly encryptionKey: Uint8Array;
   readonly polite: DomainLimits;
   readonly bounds: SchedulerBounds;
   /** Returns whether an unknown remainder of a list is lost when the step fails. */
@@ -337,7 +337,7 @@ export class Scheduler {
     }
     if (run.workers.has(worker) && !run.outdated.has(worker)) return true;
     const content =
-      job.session === null ? null : sessions.contentOf(this.#parts.sealing, job.customer, job.session, nowMs);
+      job.session === null ? null : sessions.contentOf(this.#parts.encryptionKey, job.customer, job.session, nowMs);
     if (job.session !== null && content === null) {
       this.#keep(this.#end(run, SESSION_GONE, 'the session cannot be decrypted: it was encrypted with another key'));
       return false;
@@ -400,14 +400,14 @@ export class Scheduler {
    * because it is repeated from its beginning. After a restart of the process it is repeated at once.
    */
   #postpone(lease: Lease, result: ExtractResult, waitMs: number): void {
-    const { sealing } = this.#parts;
+    const { encryptionKey } = this.#parts;
     const nowMs = this.#parts.nowMs();
-    this.#writer.add([postponedPart(lease, result, { sealing, nowMs, lease, againAtMs: nowMs + waitMs })]);
+    this.#writer.add([postponedPart(lease, result, { encryptionKey, nowMs, lease, againAtMs: nowMs + waitMs })]);
   }
 
   #write({ run, step }: Lease, result: ExtractResult, from: Lease | null): void {
-    const { sealing } = this.#parts;
-    this.#writer.add(partsOf(run.job, step, result, { sealing, nowMs: this.#parts.nowMs(), lease: from }));
+    const { encryptionKey } = this.#parts;
+    this.#writer.add(partsOf(run.job, step, result, { encryptionKey, nowMs: this.#parts.nowMs(), lease: from }));
   }
 
   #lost(lease: Lease): void {

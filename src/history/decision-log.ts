@@ -175,7 +175,7 @@ export class DecisionLog {
    */
   flush(): Promise<void> {
     for (const block of this.#open) {
-      if (block.isWaiting && block.end >= this.#bounds.blockBytesMin) this.#seal(block);
+      if (block.isWaiting && block.end >= this.#bounds.blockBytesMin) this.#encrypt(block);
     }
     return this.#writer.write();
   }
@@ -316,10 +316,10 @@ export class DecisionLog {
     if (open !== null) {
       const isFull = open.rows >= this.#bounds.blockRowsMax || arrival - open.firstArrival > ARRIVAL_SPAN_MAX;
       if (!isFull && this.#makeRoom(open, open.end + bytes)) return open;
-      this.#seal(open);
+      this.#encrypt(open);
     }
     const eldest = this.#open.size < this.#bounds.openBlocksMax ? undefined : this.#open.values().next().value;
-    if (eldest !== undefined) this.#seal(eldest);
+    if (eldest !== undefined) this.#encrypt(eldest);
     const block = this.#index.open(log, stream, arrival);
     this.#open.add(block);
     this.#makeRoom(block, bytes);
@@ -351,9 +351,9 @@ export class DecisionLog {
     return true;
   }
 
-  #seal(block: Block): void {
+  #encrypt(block: Block): void {
     this.#open.delete(block);
-    this.#index.seal(this.#index.obtain(block.customer), block);
+    this.#index.encrypt(this.#index.obtain(block.customer), block);
     // The block is written, and no row was added since.
     if (!block.isWaiting) this.#writer.release(block);
   }

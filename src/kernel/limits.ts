@@ -174,14 +174,14 @@ export const ANSWERS_UNSENT_BYTES_MAX = 32 * 1_048_576;
 export const REGISTRY_HALF_LIFE_START_SECONDS = 7 * 86_400;
 export const REGISTRY_HALF_LIFE_SECONDS = 14 * 86_400;
 /** Source: contract, 8.2: this many distinct customers within this time promote a fingerprint. */
-export const PROMOTION_CUSTOMERS_MIN = 3;
-export const PROMOTION_WINDOW_SECONDS = 30 * 86_400;
+export const CONSENSUS_CUSTOMERS_MIN = 3;
+export const CONSENSUS_WINDOW_SECONDS = 30 * 86_400;
 /** Source: contract, 8.2: the risk for the first three customers, the step for each further one, and the maximum. */
-export const PROMOTED_RISK = 90;
-export const PROMOTED_RISK_STEP = 2;
-export const PROMOTED_RISK_MAX = 98;
+export const CONSENSUS_RISK = 90;
+export const CONSENSUS_RISK_STEP = 2;
+export const CONSENSUS_RISK_MAX = 98;
 /** Choice: in the middle of the range of `registry_suspicious`; used without confirmed evidence of three customers. */
-export const PROMOTED_RISK_UNCONFIRMED = 60;
+export const CONSENSUS_RISK_UNCONFIRMED = 60;
 /**
  * Minimum number of networks (/24, /48) and days from which a customer's BLOCKs by traffic alone count as confirmed. Choice: three forged
  * tokens from one place, or all in one evening, are not confirmed; a bot that returns is.
@@ -191,9 +191,9 @@ export const SIGHTING_DAYS_MIN = 2;
 /** Choice: a fingerprint that a customer has seen on this many days, including today, is not reported after one BLOCK by traffic. */
 export const SIGHTING_FAMILIAR_DAYS = 3;
 /** Choice: delay before an increased number of customers is shown, so that nobody learns what another customer has just blocked. */
-export const PROMOTION_SHOWN_AFTER_SECONDS = 86_400;
-/** Choice: after this time without a promotion the risk has halved twelve times, to under 0.1; then the entry is removed. */
-export const PROMOTION_KEEP_SECONDS = 180 * 86_400;
+export const CONSENSUS_SHOWN_AFTER_SECONDS = 86_400;
+/** Choice: after this time without a new consensus the risk has halved twelve times, to under 0.1; then the entry is removed. */
+export const CONSENSUS_KEEP_SECONDS = 180 * 86_400;
 /** Choice: fingerprints for which one customer's evidence is kept at a time, some 100 MB; beyond that new ones are counted, not stored. */
 export const SIGHTINGS_PER_CUSTOMER_MAX = 1_000_000;
 /** Choice: at most half of it by BLOCKs, so that an attack leaves room for the customer's own lists and labels. */

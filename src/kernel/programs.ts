@@ -15,7 +15,7 @@ export const PROGRAMS = {
   extract: 'workers/extract',
   read: 'workers/read',
   velocity: 'workers/velocity',
-  'probe-child': 'src/state/integrity-check-child',
+  'integrity-check-child': 'src/state/integrity-check-child',
   'model-check-child': 'src/score/model-check-child',
 } as const;
 

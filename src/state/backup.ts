@@ -5,7 +5,7 @@ import { fault, messageOf, type StoreFault } from './durable.ts';
 import { namesIn, stampOf, syncPath } from './write-files.ts';
 import { MARKER_NAME, putMarker, readMarker } from './marker.ts';
 import type { Store } from './open-store.ts';
-import { probe, PROBE_ALL_VALUES_MS } from './integrity-check.ts';
+import { checkIntegrity, INTEGRITY_ALL_VALUES_MS } from './integrity-check.ts';
 import { RevocationFile } from './revocations.ts';
 import type { EnvironmentName } from './table-names.ts';
 
@@ -69,9 +69,9 @@ export async function rotateBackups(store: Store, dataDir: string, keep: number,
   // The decision log may be gigabytes large, and everything in `hot` can be rebuilt.
   const made = await backup(store, dataDir, join(folder, stampOf(nowMs)), ['state']);
   if (made.kind === 'fault') return made;
-  const probed = await probe(made.folder, ['state'], PROBE_ALL_VALUES_MS);
-  if (probed.kind === 'fault') return probed;
-  const state = probed.results.get('state');
+  const checked = await checkIntegrity(made.folder, ['state'], INTEGRITY_ALL_VALUES_MS);
+  if (checked.kind === 'fault') return checked;
+  const state = checked.results.get('state');
   if (state?.kind === 'damaged') {
     rmSync(made.folder, { recursive: true, force: true });
     return fault('backup_failed', `the new backup is not usable: ${state.detail}`);

@@ -9,15 +9,15 @@ const TAG_BYTES = 16;
  * ciphertext, the tag of 16. `context` identifies the owner, for example `webhook/7/wh_…`. It is authenticated as well, so an encrypted
  * value that is moved to another row cannot be decrypted there. `key` comes from `deriveKey`.
  */
-export function seal(key: Uint8Array, plain: Uint8Array, context: string): Buffer {
+export function encrypt(key: Uint8Array, plain: Uint8Array, context: string): Buffer {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, nonce);
   cipher.setAAD(Buffer.from(context));
   return Buffer.concat([Buffer.from([VERSION]), nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** Returns `null` for another key, another context, or data not made by `seal`. */
-export function unseal(key: Uint8Array, sealed: Uint8Array, context: string): Buffer | null {
+/** Returns `null` for another key, another context, or data not made by `encrypt`. */
+export function decrypt(key: Uint8Array, sealed: Uint8Array, context: string): Buffer | null {
   if (sealed.length < 1 + NONCE_BYTES + TAG_BYTES || sealed[0] !== VERSION) return null;
   const end = sealed.length - TAG_BYTES;
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(1, 1 + NONCE_BYTES), {

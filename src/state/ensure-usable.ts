@@ -8,7 +8,12 @@ import { namesIn, stampOf, syncPath } from './write-files.ts';
 import { FORMAT_VERSION, MARKER_NAME, type MarkerRead, putMarker, readMarker, writeMarker } from './marker.ts';
 import { migrateEnvironment } from './migrate.ts';
 import { openStore } from './open-store.ts';
-import { probe, PROBE_ALL_VALUES_MS, PROBE_VALUES_MS, type ProbeResult } from './integrity-check.ts';
+import {
+  checkIntegrity,
+  INTEGRITY_ALL_VALUES_MS,
+  INTEGRITY_VALUES_MS,
+  type IntegrityResult,
+} from './integrity-check.ts';
 import { BACKUP_COPY_NAME, readRevocations, RevocationFile, type Revocations } from './revocations.ts';
 import type { CounterName, EnvironmentName } from './table-names.ts';
 
@@ -87,18 +92,18 @@ async function check(options: UsableOptions): Promise<Usable> {
   if (firstStart && !options.repair) return fault('store_lost', `no server has been started in ${dataDir} yet`);
   const notices: StoreNotice[] = [];
   let unchecked = 0;
-  let found: Probed = new Map();
+  let found: Checked = new Map();
   const isRestored = read.kind === 'found' && read.marker.backed_up_at !== undefined;
   const began =
     listBackups(dataDir).length > 0 || ENVIRONMENTS.some((name) => existsSync(join(dataDir, name, 'data.mdb')));
   if (!firstStart || began) {
-    const probed = await probe(dataDir, ENVIRONMENTS, PROBE_VALUES_MS);
-    if (probed.kind === 'fault') return probed;
-    const unread = versionFault(options, probed.results);
+    const checked = await checkIntegrity(dataDir, ENVIRONMENTS, INTEGRITY_VALUES_MS);
+    if (checked.kind === 'fault') return checked;
+    const unread = versionFault(options, checked.results);
     if (unread !== null) return unread;
-    found = probed.results;
-    if (firstStart && holdsData(dataDir, probed.results)) return markerLost(dataDir);
-    const state = probed.results.get('state');
+    found = checked.results;
+    if (firstStart && holdsData(dataDir, checked.results)) return markerLost(dataDir);
+    const state = checked.results.get('state');
     if (state?.kind === 'usable') unchecked += state.unchecked;
     if (state?.kind === 'damaged') {
       if (firstStart) {
@@ -111,7 +116,7 @@ async function check(options: UsableOptions): Promise<Usable> {
       }
     }
     for (const name of ['hot', 'extract'] as const) {
-      const result = probed.results.get(name);
+      const result = checked.results.get(name);
       if (result?.kind !== 'damaged') continue;
       // Backups do not contain it; the next opening creates it.
       if (isRestored && name === 'extract' && !existsSync(join(dataDir, name, 'data.mdb'))) continue;
@@ -145,11 +150,11 @@ async function check(options: UsableOptions): Promise<Usable> {
   return { kind: 'ok', firstStart, notices, unchecked };
 }
 
-type Probed = ReadonlyMap<EnvironmentName, ProbeResult>;
+type Checked = ReadonlyMap<EnvironmentName, IntegrityResult>;
 
 /** Returns the fault of an environment that cannot be used in its format. Changes nothing. */
-function versionFault({ dataDir, repair }: UsableOptions, probed: Probed): StoreFault | null {
-  for (const [name, result] of probed) {
+function versionFault({ dataDir, repair }: UsableOptions, checked: Checked): StoreFault | null {
+  for (const [name, result] of checked) {
     const readsVersion = ENVIRONMENT_FORMATS[name].version;
     if (result.kind === 'newer') return newerFault(join(dataDir, name), result.version, readsVersion);
     // An environment that a command created beside the server is empty and has no version yet.
@@ -175,14 +180,14 @@ function olderFault(path: string, version: number, readsVersion: number): StoreF
 type Noticed = { readonly kind: 'ok'; readonly notices: readonly StoreNotice[] } | StoreFault;
 
 /** Brings everything to the formats of this build. */
-async function migrate(dataDir: string, probed: Probed): Promise<Noticed> {
+async function migrate(dataDir: string, checked: Checked): Promise<Noticed> {
   const changes: string[] = [];
   const raisedFrom = raiseMarker(dataDir);
   if (raisedFrom !== null) changes.push(describeChange('the data directory', raisedFrom, FORMAT_VERSION));
   new RevocationFile(dataDir).migrate();
   for (const name of ENVIRONMENTS) {
     const { version } = ENVIRONMENT_FORMATS[name];
-    const before = probed.get(name);
+    const before = checked.get(name);
     if (before?.kind === 'usable' && before.version === version) continue;
     const migrated = await migrateEnvironment(dataDir, name);
     if (migrated.kind === 'fault') return migrated;
@@ -247,10 +252,10 @@ function refusal(read: MarkerRead, { dataDir, simulated, repair }: UsableOptions
  * Returns whether a directory without a marker was in use: it holds more than a first start that was interrupted before it wrote the
  * marker.
  */
-function holdsData(dataDir: string, probed: Probed): boolean {
+function holdsData(dataDir: string, checked: Checked): boolean {
   // A server creates its journal only after the marker.
   if (listBackups(dataDir).length > 0 || namesIn(join(dataDir, 'hot', 'replay')).length > 0) return true;
-  for (const [name, result] of probed) {
+  for (const [name, result] of checked) {
     const rowsMax = name === 'state' ? NEW_STATE_ROWS : 0;
     const bytes = statSync(join(dataDir, name, 'data.mdb'), { throwIfNoEntry: false })?.size ?? 0;
     if (result.kind === 'usable' ? result.rows > rowsMax : bytes > NEW_STORE_BYTES_MAX) return true;
@@ -285,9 +290,9 @@ async function restore({ dataDir, repair, nowMs }: UsableOptions, why: string): 
   if (!repair)
     return fault('store_unusable', `state is damaged (${why}); a start of the server restores the newest backup`);
   for (const folder of listBackups(dataDir)) {
-    const probed = await probe(folder, ['state'], PROBE_ALL_VALUES_MS);
-    if (probed.kind === 'fault') return probed;
-    const copy = probed.results.get('state');
+    const checked = await checkIntegrity(folder, ['state'], INTEGRITY_ALL_VALUES_MS);
+    if (checked.kind === 'fault') return checked;
+    const copy = checked.results.get('state');
     // An older backup would silently forget what the newer one has.
     if (copy?.kind === 'newer') {
       return newerFault(join(folder, 'state'), copy.version, ENVIRONMENT_FORMATS.state.version);

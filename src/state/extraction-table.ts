@@ -83,7 +83,7 @@ export interface NewJob {
   readonly job: Omit<Job, 'number'>;
   readonly steps: FoundSteps;
   readonly idempotency: {
-    readonly sealing: Uint8Array;
+    readonly encryptionKey: Uint8Array;
     readonly request: IdempotentKey;
     answer(job: Extraction): Uint8Array;
   } | null;
@@ -98,7 +98,7 @@ export type JobCreated =
 /** A part with what is to be written in the same transaction. */
 export interface Result extends StepPart {
   /** The step's changes to the session; null if none. */
-  readonly session: { readonly sealing: Uint8Array; readonly change: ContentChange } | null;
+  readonly session: { readonly encryptionKey: Uint8Array; readonly change: ContentChange } | null;
 }
 
 export interface Applied {
@@ -165,9 +165,9 @@ export class Extractions {
 
   create({ job: given, steps, idempotency }: NewJob, nowMs: number): Promise<StoreWrite<JobCreated>> {
     return durably(this.#root, () => {
-      const { request, sealing } = idempotency ?? {};
-      if (request !== undefined && sealing !== undefined) {
-        const found = this.#parts.idempotency.find(sealing, request, nowMs);
+      const { request, encryptionKey } = idempotency ?? {};
+      if (request !== undefined && encryptionKey !== undefined) {
+        const found = this.#parts.idempotency.find(encryptionKey, request, nowMs);
         if (found.kind !== 'new') return found;
         if (!this.#parts.idempotency.hasRoom(request)) return { kind: 'limit_reached' };
       }
@@ -183,7 +183,7 @@ export class Extractions {
       this.#putState(job.number, state);
       if (idempotency !== null) {
         const answer = idempotency.answer(extractionOf(job, state));
-        this.#parts.idempotency.put(idempotency.sealing, idempotency.request, answer, nowMs);
+        this.#parts.idempotency.put(idempotency.encryptionKey, idempotency.request, answer, nowMs);
       }
       return { kind: 'created', stored: { job, state } };
     });
@@ -335,7 +335,12 @@ export class Extractions {
     states.set(job.number, next);
     this.#parts.failures.add({ ...job, jobId: job.id }, applied.entries);
     if (result.session !== null && job.session !== null)
-      this.#parts.sessions.changeContent(result.session.sealing, job.customer, job.session, result.session.change);
+      this.#parts.sessions.changeContent(
+        result.session.encryptionKey,
+        job.customer,
+        job.session,
+        result.session.change,
+      );
     const isEnd = hasEnded(next);
     if (isEnd) this.#close(job, next);
     return { state: next, isTaken: true, isEnd };

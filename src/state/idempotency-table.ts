@@ -4,7 +4,7 @@ import type { CustomerNumber } from '../kernel/brand.ts';
 import { IDEMPOTENCY_KEYS_PER_CUSTOMER_MAX } from '../kernel/limits.ts';
 import { committed, type StoreWrite } from './durable.ts';
 import { removeRows } from './request-rows.ts';
-import { seal, unseal } from './encryption.ts';
+import { encrypt, decrypt } from './encryption.ts';
 import type { RowCounters } from './row-counters.ts';
 import { TableWalk } from './table-walk.ts';
 import { withoutSum, withSum } from './value.ts';
@@ -50,14 +50,14 @@ export class Idempotency {
     this.#walk = new TableWalk(table);
   }
 
-  find(sealing: Uint8Array, request: IdempotentKey, nowMs: number): IdempotentFound {
+  find(encryptionKey: Uint8Array, request: IdempotentKey, nowMs: number): IdempotentFound {
     const key = keyOf(request);
     const stored = this.#table.getBinary(key);
     if (stored === undefined) return { kind: 'new' };
     const row = Buffer.from(withoutSum(stored));
     if (row.readDoubleBE(0) + IDEMPOTENCY_KEEP_MS <= nowMs) return { kind: 'new' };
     if (!row.subarray(BODY_AT, ANSWER_AT).equals(request.bodySha256)) return { kind: 'conflict' };
-    const answer = unseal(sealing, row.subarray(ANSWER_AT), contextOf(key));
+    const answer = decrypt(encryptionKey, row.subarray(ANSWER_AT), contextOf(key));
     return answer === null ? { kind: 'conflict' } : { kind: 'replay', answer };
   }
 
@@ -69,13 +69,13 @@ export class Idempotency {
   }
 
   /** Must be called inside the transaction that writes what the response reports, after a `find` in it returned `new`. */
-  put(sealing: Uint8Array, request: IdempotentKey, answer: Uint8Array, nowMs: number): void {
+  put(encryptionKey: Uint8Array, request: IdempotentKey, answer: Uint8Array, nowMs: number): void {
     const key = keyOf(request);
     const head = Buffer.allocUnsafe(ANSWER_AT);
     head.writeDoubleBE(nowMs, 0);
     head.set(request.bodySha256, BODY_AT);
     if (!this.#table.doesExist(key)) this.#rowCounters.add('idempotency', request.customer, 1);
-    void this.#table.put(key, withSum(key, Buffer.concat([head, seal(sealing, answer, contextOf(key))])));
+    void this.#table.put(key, withSum(key, Buffer.concat([head, encrypt(encryptionKey, answer, contextOf(key))])));
   }
 
   /** Removes expired rows among the next `rowsMax`. */

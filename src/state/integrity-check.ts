@@ -6,24 +6,24 @@ import { fault, type StoreFault } from './durable.ts';
 import type { ChildLine } from './integrity-check-child.ts';
 import type { EnvironmentName } from './table-names.ts';
 
-export type ProbeResult =
+export type IntegrityResult =
   | { readonly kind: 'usable'; readonly version: number; readonly rows: number; readonly unchecked: number }
   /** A newer build wrote it. */
   | { readonly kind: 'newer'; readonly version: number }
   | { readonly kind: 'damaged'; readonly detail: string };
 
-export type ProbeOutcome =
-  | { readonly kind: 'ok'; readonly results: ReadonlyMap<EnvironmentName, ProbeResult> }
+export type IntegrityOutcome =
+  | { readonly kind: 'ok'; readonly results: ReadonlyMap<EnvironmentName, IntegrityResult> }
   | StoreFault;
 
 /** Choice: verifying check sums costs 1.4 µs per row; small stores are verified completely, of large ones the small tables come first. */
-export const PROBE_VALUES_MS = 250;
+export const INTEGRITY_VALUES_MS = 250;
 /** Choice: for backups, which nobody waits for: some 40,000,000 rows. */
-export const PROBE_ALL_VALUES_MS = 60_000;
+export const INTEGRITY_ALL_VALUES_MS = 60_000;
 /**
  * Choice: 2,000,000 rows are scanned in 0.1 s; a scan that takes this long is in an endless loop. The time for check sums is added to it.
  */
-const PROBE_MS_MAX = 60_000;
+const INTEGRITY_MS_MAX = 60_000;
 /** LMDB files begin with two meta pages. A shorter file is invalid, and an empty one would silently open as an empty database. */
 const DATA_FILE_BYTES_MIN = 8_192;
 /** Signals that result from touching a damaged mapping. Any other end of the child says nothing about the file. */
@@ -34,12 +34,12 @@ const DAMAGE_SIGNALS = new Set<unknown>(['SIGBUS', 'SIGSEGV', 'SIGABRT', 'SIGILL
  * A fault means that the check could not be made.
  * Measured: 130 ms for a small store, nearly all of it the start of Node; 250 ms for 2,000,000 rows, plus at most `valuesMs`.
  */
-export async function probe(
+export async function checkIntegrity(
   folder: string,
   environments: readonly EnvironmentName[],
   valuesMs: number,
-): Promise<ProbeOutcome> {
-  const results = new Map<EnvironmentName, ProbeResult>();
+): Promise<IntegrityOutcome> {
+  const results = new Map<EnvironmentName, IntegrityResult>();
   for (const environment of environments) {
     const bytes = statSync(join(folder, environment, 'data.mdb'), { throwIfNoEntry: false })?.size;
     if (bytes === undefined) results.set(environment, { kind: 'damaged', detail: 'the data file is missing' });
@@ -76,11 +76,11 @@ interface ChildRun {
 
 function runChild(folder: string, environments: readonly EnvironmentName[], valuesMs: number): Promise<ChildRun> {
   const started = performance.now();
-  const timeout = PROBE_MS_MAX + valuesMs * environments.length;
+  const timeout = INTEGRITY_MS_MAX + valuesMs * environments.length;
   return new Promise((resolve) => {
     execFile(
       process.execPath,
-      [programPath('probe-child'), folder, environments.join(','), String(valuesMs)],
+      [programPath('integrity-check-child'), folder, environments.join(','), String(valuesMs)],
       { timeout, killSignal: 'SIGKILL' },
       (error, stdout, stderr) => {
         const lines = stdout.split('\n').filter((line) => line.endsWith('}'));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fault, messageOf, type StoreFault } from './durable.ts';
 import { isCode, syncPath } from './write-files.ts';
 import { MARKER_NAME, putMarker, readMarker } from './marker.ts';
-import { seal, unseal } from './encryption.ts';
+import { encrypt, decrypt } from './encryption.ts';
 
 export const MASTER_KEY_NAME = 'master.key';
 const KEY_BYTES = 32;
@@ -60,11 +60,11 @@ export function proveMasterKey(dataDir: string, key: MasterKey, opensSecrets: ()
     const { master_key_check: check } = read.marker;
     const checkKey = deriveKey(key, CHECK_PURPOSE);
     if (check !== undefined && check !== '') {
-      const isRight = unseal(checkKey, Buffer.from(check, 'base64'), CHECK_PURPOSE) !== null;
+      const isRight = decrypt(checkKey, Buffer.from(check, 'base64'), CHECK_PURPOSE) !== null;
       return isRight ? null : wrongKey(dataDir, key);
     }
     if (check === undefined && opensSecrets() === false) return wrongKey(dataDir, key);
-    const sealed = seal(checkKey, CHECK_PLAIN, CHECK_PURPOSE).toString('base64');
+    const sealed = encrypt(checkKey, CHECK_PLAIN, CHECK_PURPOSE).toString('base64');
     putMarker(dataDir, { ...read.marker, master_key_check: sealed });
     return null;
   } catch (error) {

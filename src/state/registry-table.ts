@@ -5,14 +5,14 @@ import {
   coarseCustomers,
   type Consensus,
   effectiveEntry,
-  type Promotion,
+  type PublishedConsensus,
   published,
   type RegistryPart,
   type SeenBy,
-  shownPromotion,
+  shownConsensus,
 } from '../risk/registry/consensus.ts';
 import { registryRiskAt } from '../risk/registry/registry-risk.ts';
-import { PROMOTION_KEEP_SECONDS } from '../kernel/limits.ts';
+import { CONSENSUS_KEEP_SECONDS } from '../kernel/limits.ts';
 import { durably, type StoreWrite } from './durable.ts';
 import { SUM_BYTES, withSum } from './value.ts';
 import { TableWalk } from './table-walk.ts';
@@ -27,7 +27,7 @@ export interface RegistryEntry extends RegistryPart {
 /** An entry with its origin, for the operator; at least one of the two is present. */
 export interface RegistryOrigin {
   readonly imported: RegistryPart | null;
-  readonly promotion: Promotion | null;
+  readonly publishedConsensus: PublishedConsensus | null;
 }
 
 const KEY_BYTES = 32;
@@ -35,15 +35,15 @@ const KEY_BYTES = 32;
 const IMPORTED_BYTES = 24;
 /** Fields that end both kinds of parts: customers u32, first seen f64, last seen f64. */
 const SEEN_BYTES = 20;
-/** Promotion, which stores no risk: the fields above, confirmed u32, risen at u32, shown before u32. */
-const PROMOTION_BYTES = SEEN_BYTES + 12;
-const PROMOTION_LENGTHS: ReadonlySet<number> = new Set([SEEN_BYTES, PROMOTION_BYTES]);
+/** A published consensus, which stores no risk: the fields above, confirmed u32, risen at u32, shown before u32. */
+const CONSENSUS_BYTES = SEEN_BYTES + 12;
+const CONSENSUS_LENGTHS: ReadonlySet<number> = new Set([SEEN_BYTES, CONSENSUS_BYTES]);
 
 /**
  * The shared registry of fingerprints with a history. It contains no customer, only the number of customers.
  *
- * Imported and promoted parts are stored separately, the imported part first, so that each can be removed without the other. The length of
- * a value shows which parts it has: 24 bytes, 32, or both; a promotion of an older version has 20.
+ * The imported part and the consensus are stored separately, the imported part first, so that each can be removed without the other. The
+ * length of a value shows which parts it has: 24 bytes, 32, or both; a consensus that an older version wrote has 20.
  * Choice: an entry that was only imported stays as small as possible, because most entries are of that kind.
  */
 export class Registry {
@@ -71,16 +71,16 @@ export class Registry {
         customers: stored.readUInt32BE(4),
       };
     }
-    const { imported, promotion } = decode(stored);
-    const entry = effectiveEntry(imported, promotion, nowSeconds);
+    const { imported, publishedConsensus } = decode(stored);
+    const entry = effectiveEntry(imported, publishedConsensus, nowSeconds);
     return entry && { risk: entry.risk, customers: entry.customers };
   }
 
-  /** Returns the entry as customers may see it: of a promotion only coarse numbers, and a rise only after a day. */
+  /** Returns the entry as customers may see it: of a published consensus only coarse numbers, and a rise only after a day. */
   findShown(fingerprintHash: FingerprintHash, nowSeconds: number): RegistryFacts | null {
     const origin = this.get(fingerprintHash);
     if (origin === null) return null;
-    return effectiveEntry(origin.imported, shownPromotion(origin.promotion, nowSeconds), nowSeconds);
+    return effectiveEntry(origin.imported, shownConsensus(origin.publishedConsensus, nowSeconds), nowSeconds);
   }
 
   /** Returns both parts as stored, for the operator. */
@@ -98,29 +98,32 @@ export class Registry {
   }
 
   /**
-   * Writes imported entries, all or none, in one write. Replaces earlier imports; promotions stay. The write lock is held for some 4 µs per
-   * entry, so a few thousand entries per call stay far below `STORE_WRITE_MS_MAX` of a server that runs alongside it.
+   * Writes imported entries, all or none, in one write. Replaces earlier imports; consensuses stay. The write lock is held for some 4 µs
+   * per entry, so a few thousand entries per call stay far below `STORE_WRITE_MS_MAX` of a server that runs alongside it.
    */
   async putMany(entries: readonly RegistryEntry[]): Promise<StoreWrite<void>> {
     const rows = entries.map((entry) => ({ key: keyOf(entry.fingerprintHash), imported: encodeImported(entry) }));
     return durably(this.#root, () => {
       for (const { key, imported } of rows) {
-        const promotion = promotionBytes(this.#table.getBinaryFast(key));
-        void this.#table.put(key, withSum(key, promotion === null ? imported : Buffer.concat([imported, promotion])));
+        const publishedConsensus = publishedBytes(this.#table.getBinaryFast(key));
+        void this.#table.put(
+          key,
+          withSum(key, publishedConsensus === null ? imported : Buffer.concat([imported, publishedConsensus])),
+        );
       }
     });
   }
 
-  /** Must be called inside a write transaction. null removes the promotion; an imported part stays. */
-  setPromotion(fingerprintHash: FingerprintHash, consensus: Consensus | null, nowSeconds: number): void {
+  /** Must be called inside a write transaction. null removes the published consensus; an imported part stays. */
+  setConsensus(fingerprintHash: FingerprintHash, consensus: Consensus | null, nowSeconds: number): void {
     const key = keyOf(fingerprintHash);
     const stored = this.#table.getBinary(key);
     const before = stored === undefined ? NOTHING : decode(stored);
-    const promotion = consensus === null ? null : published(before.promotion, consensus, nowSeconds);
-    if (isSame(before.promotion, promotion)) return;
+    const publishedConsensus = consensus === null ? null : published(before.publishedConsensus, consensus, nowSeconds);
+    if (isSame(before.publishedConsensus, publishedConsensus)) return;
     const parts: Buffer[] = [];
     if (before.imported !== null) parts.push(encodeImported(before.imported));
-    if (promotion !== null) parts.push(encodePromotion(promotion));
+    if (publishedConsensus !== null) parts.push(encodePublished(publishedConsensus));
     if (parts.length === 0) void this.#table.remove(key);
     else void this.#table.put(key, withSum(key, Buffer.concat(parts)));
   }
@@ -134,7 +137,7 @@ export class Registry {
   }
 
   /**
-   * Removes promotions that have faded (`PROMOTION_KEEP_SECONDS`) among the next `rowsMax` entries, starting over after the last one.
+   * Removes consensuses that have faded (`CONSENSUS_KEEP_SECONDS`) among the next `rowsMax` entries, starting over after the last one.
    * Returns how many were removed. Imported entries fade too, but stay until the operator removes them.
    */
   async prune(nowSeconds: number, rowsMax: number): Promise<StoreWrite<number>> {
@@ -144,9 +147,9 @@ export class Registry {
       let removed = 0;
       for (const key of faded) {
         const hash = key.toString('hex') as FingerprintHash;
-        // It may have been promoted again since it was scanned.
+        // It may have been published again since it was scanned.
         if (!isFaded(this.get(hash) ?? NOTHING, nowSeconds)) continue;
-        this.setPromotion(hash, null, nowSeconds);
+        this.setConsensus(hash, null, nowSeconds);
         removed++;
       }
       return removed;
@@ -154,17 +157,17 @@ export class Registry {
   }
 }
 
-const NOTHING: RegistryOrigin = { imported: null, promotion: null };
+const NOTHING: RegistryOrigin = { imported: null, publishedConsensus: null };
 
 function keyOf(fingerprintHash: FingerprintHash): Buffer {
   return Buffer.from(fingerprintHash, 'hex');
 }
 
-function isFaded({ promotion }: RegistryOrigin, nowSeconds: number): boolean {
-  return promotion !== null && nowSeconds - promotion.lastSeenSeconds > PROMOTION_KEEP_SECONDS;
+function isFaded({ publishedConsensus }: RegistryOrigin, nowSeconds: number): boolean {
+  return publishedConsensus !== null && nowSeconds - publishedConsensus.lastSeenSeconds > CONSENSUS_KEEP_SECONDS;
 }
 
-function isSame(a: Promotion | null, b: Promotion | null): boolean {
+function isSame(a: PublishedConsensus | null, b: PublishedConsensus | null): boolean {
   if (a === null || b === null) return a === b;
   return (
     a.customers === b.customers &&
@@ -174,20 +177,20 @@ function isSame(a: Promotion | null, b: Promotion | null): boolean {
   );
 }
 
-/** Returns the bytes of the promotion in a stored value, copied because the value is borrowed. */
-function promotionBytes(stored: Buffer | undefined): Buffer | null {
+/** Returns the bytes of the published consensus in a stored value, copied because the value is borrowed. */
+function publishedBytes(stored: Buffer | undefined): Buffer | null {
   if (stored === undefined) return null;
   const bytes = stored.length - SUM_BYTES;
-  const from = PROMOTION_LENGTHS.has(bytes) ? 0 : PROMOTION_LENGTHS.has(bytes - IMPORTED_BYTES) ? IMPORTED_BYTES : -1;
+  const from = CONSENSUS_LENGTHS.has(bytes) ? 0 : CONSENSUS_LENGTHS.has(bytes - IMPORTED_BYTES) ? IMPORTED_BYTES : -1;
   return from < 0 ? null : Buffer.from(stored.subarray(from, bytes));
 }
 
 function decode(stored: Buffer): RegistryOrigin {
   const bytes = stored.length - SUM_BYTES;
-  if (bytes === IMPORTED_BYTES) return { imported: decodeImported(stored), promotion: null };
-  if (PROMOTION_LENGTHS.has(bytes)) return { imported: null, promotion: decodePromotion(stored, 0, bytes) };
-  if (!PROMOTION_LENGTHS.has(bytes - IMPORTED_BYTES)) throw new Error('a stored registry entry has an unknown length');
-  return { imported: decodeImported(stored), promotion: decodePromotion(stored, IMPORTED_BYTES, bytes) };
+  if (bytes === IMPORTED_BYTES) return { imported: decodeImported(stored), publishedConsensus: null };
+  if (CONSENSUS_LENGTHS.has(bytes)) return { imported: null, publishedConsensus: decodePublished(stored, 0, bytes) };
+  if (!CONSENSUS_LENGTHS.has(bytes - IMPORTED_BYTES)) throw new Error('a stored registry entry has an unknown length');
+  return { imported: decodeImported(stored), publishedConsensus: decodePublished(stored, IMPORTED_BYTES, bytes) };
 }
 
 function decodeImported(stored: Buffer): RegistryPart {
@@ -202,11 +205,11 @@ function decodeSeen(stored: Buffer, at: number): SeenBy {
   };
 }
 
-/** A promotion of an older version, without the last three numbers, counts as confirmed and as shown. */
-function decodePromotion(stored: Buffer, at: number, end: number): Promotion {
+/** A published consensus of an older version, without the last three numbers, counts as confirmed and as shown. */
+function decodePublished(stored: Buffer, at: number, end: number): PublishedConsensus {
   const seen = decodeSeen(stored, at);
   const rest = at + SEEN_BYTES;
-  if (end - at < PROMOTION_BYTES)
+  if (end - at < CONSENSUS_BYTES)
     return { ...seen, confirmed: seen.customers, risenAtSeconds: 0, shownBefore: coarseCustomers(seen.customers) };
   return {
     ...seen,
@@ -223,12 +226,12 @@ function encodeImported(part: RegistryPart): Buffer {
   return value;
 }
 
-function encodePromotion(promotion: Promotion): Buffer {
-  const value = Buffer.allocUnsafe(PROMOTION_BYTES);
-  writeSeen(value, 0, promotion);
-  value.writeUInt32BE(promotion.confirmed, SEEN_BYTES);
-  value.writeUInt32BE(promotion.risenAtSeconds, SEEN_BYTES + 4);
-  value.writeUInt32BE(promotion.shownBefore, SEEN_BYTES + 8);
+function encodePublished(publishedConsensus: PublishedConsensus): Buffer {
+  const value = Buffer.allocUnsafe(CONSENSUS_BYTES);
+  writeSeen(value, 0, publishedConsensus);
+  value.writeUInt32BE(publishedConsensus.confirmed, SEEN_BYTES);
+  value.writeUInt32BE(publishedConsensus.risenAtSeconds, SEEN_BYTES + 4);
+  value.writeUInt32BE(publishedConsensus.shownBefore, SEEN_BYTES + 8);
   return value;
 }
 

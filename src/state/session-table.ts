@@ -4,7 +4,7 @@ import { pack, unpack } from '../kernel/pack.ts';
 import type { BrowserSession } from '../work/extraction-job.ts';
 import { committed, durably, type StoreWrite } from './durable.ts';
 import { endOfCustomer, rowIdOf, rowKey } from './request-rows.ts';
-import { seal, unseal } from './encryption.ts';
+import { encrypt, decrypt } from './encryption.ts';
 import { TableWalk } from './table-walk.ts';
 import { type Slices, walkInSlices } from './turns.ts';
 import { u32Key, withoutSum, withSum } from './value.ts';
@@ -58,7 +58,7 @@ export class Sessions {
   contentOf(key: Uint8Array, customer: CustomerNumber, id: string, nowMs: number): Buffer | null {
     const row = this.#read(customer, id);
     if (row === null || row.session.expiresAtMs <= nowMs) return null;
-    return unseal(key, row.sealed, contextOf(row.session));
+    return decrypt(key, row.sealed, contextOf(row.session));
   }
 
   /** Newest first, after `after`. Skips expired sessions. */
@@ -102,7 +102,7 @@ export class Sessions {
    */
   changeContent(key: Uint8Array, customer: CustomerNumber, id: string, change: ContentChange): void {
     const row = this.#read(customer, id);
-    const content = row === null ? null : unseal(key, row.sealed, contextOf(row.session));
+    const content = row === null ? null : decrypt(key, row.sealed, contextOf(row.session));
     const changed = content === null ? null : change(content);
     if (row !== null && changed !== null) this.#put(key, row.session, changed);
   }
@@ -127,7 +127,7 @@ export class Sessions {
     const place = rowKey('ses', session.customer, session.id);
     if (place === null) throw new Error('a session needs an id of its own');
     const { host, createdAtMs, expiresAtMs } = session;
-    const sealed = seal(key, content, contextOf(session));
+    const sealed = encrypt(key, content, contextOf(session));
     void this.#table.put(place, withSum(place, pack([host, createdAtMs, expiresAtMs, sealed])));
   }
 }

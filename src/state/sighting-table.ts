@@ -1,6 +1,6 @@
 import type { Database, RootDatabase } from 'lmdb';
 import type { CustomerNumber, FingerprintHash } from '../kernel/brand.ts';
-import { afterSighting, isLive, promotionOf, type Sighting } from '../risk/registry/consensus.ts';
+import { afterSighting, isLive, consensusOf, type Sighting } from '../risk/registry/consensus.ts';
 import {
   SIGHTING_REFRESH_SECONDS,
   SIGHTINGS_AUTOMATIC_PER_CUSTOMER_MAX,
@@ -75,7 +75,7 @@ const BOUNDS: SightingBounds = {
 /**
  * Reports of customers that blocked a fingerprint recently: one row per fingerprint and customer, so a customer counts once whatever it
  * does. Every change recomputes the registry's consensus in its own transaction. Neither the decide path nor any response reads this table:
- * before its promotion nothing about a fingerprint can be learnt, not even by timing.
+ * before its published consensus nothing about a fingerprint can be learnt, not even by timing.
  *
  * An expired row does not count, whether or not it was pruned yet.
  */
@@ -165,17 +165,17 @@ export class Sightings {
     }
     if (added > 0) this.#rowCounters.add('sightings', customer, added);
     for (const hash of touched) {
-      const fresh = promotionOf(this.#of(hash, nowSeconds), nowSeconds);
+      const fresh = consensusOf(this.#of(hash, nowSeconds), nowSeconds);
       if (fresh === null) continue;
-      const before = this.#registry.get(hash)?.promotion ?? null;
-      this.#registry.setPromotion(hash, afterSighting(before, fresh), nowSeconds);
+      const before = this.#registry.get(hash)?.publishedConsensus ?? null;
+      this.#registry.setConsensus(hash, afterSighting(before, fresh), nowSeconds);
     }
     return { written: touched.size, refused };
   }
 
   /**
-   * Must be called inside a write transaction. Revokes the customer's evidence of these kinds: without enough other customers the promotion
-   * ends at once. An imported part stays.
+   * Must be called inside a write transaction. Revokes the customer's evidence of these kinds: without enough other customers the
+   * consensus ends at once. An imported part stays.
    */
   takeBackInside(
     customer: CustomerNumber,
@@ -194,16 +194,16 @@ export class Sightings {
       void this.#table.remove(key);
       this.#rowCounters.add('sightings', customer, -1);
     }
-    this.#registry.setPromotion(
+    this.#registry.setConsensus(
       fingerprintHash,
-      promotionOf(this.#of(fingerprintHash, nowSeconds), nowSeconds),
+      consensusOf(this.#of(fingerprintHash, nowSeconds), nowSeconds),
       nowSeconds,
     );
   }
 
   /**
    * Removes the registry's entry and all sightings of the fingerprint, on the operator's order. If the sightings stayed, the next customer
-   * that blocks it would promote it again at once.
+   * that blocks it would publish it again at once.
    */
   forgetFingerprint(fingerprintHash: FingerprintHash): Promise<StoreWrite<Forgotten>> {
     return durably(this.#root, () => {

@@ -13,7 +13,7 @@ import {
 } from '../work/webhook.ts';
 import { committed, durably, type StoreWrite } from './durable.ts';
 import { endOfCustomer, rowIdOf, rowKey } from './request-rows.ts';
-import { seal, unseal } from './encryption.ts';
+import { encrypt, decrypt } from './encryption.ts';
 import { u32Key, withoutSum, withSum } from './value.ts';
 
 export interface WebhookQuery {
@@ -56,7 +56,7 @@ export class Webhooks {
   create(key: Uint8Array, webhook: Webhook, secret: string): Promise<StoreWrite<'created' | 'limit_reached'>> {
     const place = keyOf(webhook.customer, webhook.id);
     if (place === null) throw new Error('a webhook needs an id of its own');
-    const sealed = sealSecrets(key, webhook, { current: secret, previous: [] });
+    const sealed = encryptSecrets(key, webhook, { current: secret, previous: [] });
     return durably(this.#root, () => {
       if (this.count(webhook.customer) >= WEBHOOKS_PER_CUSTOMER_MAX) return 'limit_reached';
       this.#put(place, encode(webhook, sealed));
@@ -118,10 +118,10 @@ export class Webhooks {
     return durably(this.#root, () => {
       const row = this.#read(customer, id);
       if (row === null) return null;
-      const before = previousUntilMs === null ? null : unsealSecrets(key, row.webhook, row.sealed);
+      const before = previousUntilMs === null ? null : decryptSecrets(key, row.webhook, row.sealed);
       const previous = before === null || previousUntilMs === null ? [] : previousOf(before, previousUntilMs, nowMs);
       const webhook = { ...row.webhook, updatedAtMs: nowMs };
-      this.#put(row.key, encode(webhook, sealSecrets(key, webhook, { current: secret, previous })));
+      this.#put(row.key, encode(webhook, encryptSecrets(key, webhook, { current: secret, previous })));
       return webhook;
     });
   }
@@ -144,7 +144,7 @@ export class Webhooks {
   /** Returns null if the webhook no longer exists, or its secrets were encrypted under another key. Measured: 22 µs. */
   secretsOf(key: Uint8Array, { customer, id }: Pick<Webhook, 'customer' | 'id'>): WebhookSecrets | null {
     const row = this.#read(customer, id);
-    return row === null ? null : unsealSecrets(key, row.webhook, row.sealed);
+    return row === null ? null : decryptSecrets(key, row.webhook, row.sealed);
   }
 
   /** Returns whether any webhook's secrets can be decrypted with this key; null without webhooks. */
@@ -153,7 +153,7 @@ export class Webhooks {
     for (const { key: place, value } of this.#table.getRange()) {
       isAny = true;
       const { webhook, sealed } = decode(Buffer.from(place), Buffer.from(value));
-      if (unsealSecrets(key, webhook, sealed) !== null) return true;
+      if (decryptSecrets(key, webhook, sealed) !== null) return true;
     }
     return isAny ? false : null;
   }
@@ -208,13 +208,13 @@ function previousOf({ current, previous }: WebhookSecrets, untilMs: number, nowM
 /**
  * Encrypts the current secret, then each previous one and its end, newest first; without any, `null` for both, as older versions wrote it.
  */
-function sealSecrets(key: Uint8Array, owner: Owner, { current, previous }: WebhookSecrets): Buffer {
+function encryptSecrets(key: Uint8Array, owner: Owner, { current, previous }: WebhookSecrets): Buffer {
   const pairs = previous.length === 0 ? [null, null] : previous.flatMap(({ secret, untilMs }) => [secret, untilMs]);
-  return seal(key, pack([current, ...pairs]), contextOf(owner));
+  return encrypt(key, pack([current, ...pairs]), contextOf(owner));
 }
 
-function unsealSecrets(key: Uint8Array, owner: Owner, sealed: Uint8Array): WebhookSecrets | null {
-  const plain = unseal(key, sealed, contextOf(owner));
+function decryptSecrets(key: Uint8Array, owner: Owner, sealed: Uint8Array): WebhookSecrets | null {
+  const plain = decrypt(key, sealed, contextOf(owner));
   if (plain === null) return null;
   const [current, ...pairs] = unpack(plain);
   const previous: PreviousSecret[] = [];

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { FingerprintHash } from '../../src/kernel/brand.ts';
-import { effectiveEntry, promotedRisk, promotionOf, type Sighting } from '../../src/risk/registry/consensus.ts';
+import { effectiveEntry, consensusRisk, consensusOf, type Sighting } from '../../src/risk/registry/consensus.ts';
 import { durably } from '../../src/state/durable.ts';
 import { SIGHTING_KINDS } from '../../src/state/sighting-row.ts';
 import { customer, tempStore, value } from '../unit/state/support.ts';
@@ -29,8 +29,8 @@ describe('promotion', () => {
     fc.assert(
       fc.property(fc.array(sighting, { maxLength: 30 }), (sightings) => {
         const live = new Set(sightings.filter((one) => NOW - one.lastSeenSeconds <= 30 * DAY).map((s) => s.customer));
-        expect(promotionOf(sightings, NOW)?.customers ?? 0).toBe(live.size < 3 ? 0 : live.size);
-        expect(promotionOf([...sightings, ...sightings], NOW)).toEqual(promotionOf(sightings, NOW));
+        expect(consensusOf(sightings, NOW)?.customers ?? 0).toBe(live.size < 3 ? 0 : live.size);
+        expect(consensusOf([...sightings, ...sightings], NOW)).toEqual(consensusOf(sightings, NOW));
       }),
     );
   });
@@ -43,7 +43,7 @@ describe('promotion', () => {
       );
     fc.assert(
       fc.property(shuffled, ([all, other]) => {
-        expect(promotionOf(other, NOW)).toEqual(promotionOf(all, NOW));
+        expect(consensusOf(other, NOW)).toEqual(consensusOf(all, NOW));
       }),
     );
   });
@@ -51,14 +51,14 @@ describe('promotion', () => {
   test('The risk never decreases with an additional customer', () => {
     fc.assert(
       fc.property(fc.array(sighting, { maxLength: 20 }), sighting, (sightings, more) => {
-        const before = effectiveEntry(null, promotionOf(sightings, NOW), NOW);
-        const after = effectiveEntry(null, promotionOf([...sightings, more], NOW), NOW);
+        const before = effectiveEntry(null, consensusOf(sightings, NOW), NOW);
+        const after = effectiveEntry(null, consensusOf([...sightings, more], NOW), NOW);
         expect(after?.risk ?? 0).toBeGreaterThanOrEqual(before?.risk ?? 0);
         expect(after?.customers ?? 0).toBeGreaterThanOrEqual(before?.customers ?? 0);
       }),
     );
     for (let customers = 0; customers < 200; customers++) {
-      const risk = (n: number): number => promotedRisk({ customers: n, confirmed: n });
+      const risk = (n: number): number => consensusRisk({ customers: n, confirmed: n });
       expect(risk(customers + 1)).toBeGreaterThanOrEqual(risk(customers));
     }
   });
@@ -115,7 +115,7 @@ describe('the registry', () => {
           else if (takeBack) expect(found).toBeNull();
           // A sighting at this moment excludes fading.
           if (customers.size >= 3 && !takeBack)
-            expect(found?.risk).toBe(promotedRisk({ customers: customers.size, confirmed: confirmed.size }));
+            expect(found?.risk).toBe(consensusRisk({ customers: customers.size, confirmed: confirmed.size }));
         }
         await store.close();
       }),

@@ -52,7 +52,7 @@ export function newExtraction(overrides: Partial<NewExtraction> = {}): NewExtrac
 export function newStoredJob(overrides: Partial<NewExtraction> = {}, nowMs = 1_000): NewJob {
   const { steps, deliverySecrets: _secrets, idempotency: _idempotency, ...job } = newExtraction(overrides);
   return {
-    job: { ...job, id: newId('ext', nowMs) as ExtractionId, sealedSecrets: null, createdAtMs: nowMs },
+    job: { ...job, id: newId('ext', nowMs) as ExtractionId, encryptedSecrets: null, createdAtMs: nowMs },
     steps: stepsNamed(steps.map(({ key }) => key)),
     idempotency: null,
   };

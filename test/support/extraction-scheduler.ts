@@ -37,7 +37,7 @@ export class SchedulerBench {
     this.#store = store;
     this.scheduler = new Scheduler({
       store,
-      sealing: SEALING,
+      encryptionKey: SEALING,
       polite,
       bounds: { ...SCHEDULER_BOUNDS, ...bounds },
       carriesRest: (_job, stateJson) => stateJson.includes('list'),

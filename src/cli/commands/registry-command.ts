@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { Option } from 'commander';
 import type { FingerprintHash } from '../../kernel/brand.ts';
-import { effectiveEntry, promotedRisk, type SeenBy } from '../../risk/registry/consensus.ts';
+import { effectiveEntry, consensusRisk, type SeenBy } from '../../risk/registry/consensus.ts';
 import { messageOf } from '../../state/durable.ts';
 import type { Store } from '../../state/open-store.ts';
 import type { RegistryEntry } from '../../state/registry-table.ts';
@@ -57,15 +57,15 @@ function showEntry(store: Store, hash: FingerprintHash): Outcome {
   const now = Math.floor(Date.now() / 1000);
   const origin = store.registry.get(hash);
   const customersOfLate = store.sightings.customersOf(hash, now);
-  const entry = origin && effectiveEntry(origin.imported, origin.promotion, now);
+  const entry = origin && effectiveEntry(origin.imported, origin.publishedConsensus, now);
   if (origin === null || entry === null) {
     const of = customersOfLate === 0 ? '' : `; ${customersOfLate} of its customers have blocked it within 30 days`;
     return failure('not_found', `the registry does not have that fingerprint${of}`);
   }
-  const { imported, promotion } = origin;
+  const { imported, publishedConsensus } = origin;
   const risk = Math.round(entry.risk * 10) / 10;
-  const stored = Math.max(imported?.risk ?? 0, promotion === null ? 0 : promotedRisk(promotion));
-  const came = imported === null ? 'promoted' : promotion === null ? 'imported' : 'imported and promoted';
+  const stored = Math.max(imported?.risk ?? 0, publishedConsensus === null ? 0 : consensusRisk(publishedConsensus));
+  const came = imported === null ? 'promoted' : publishedConsensus === null ? 'imported' : 'imported and promoted';
   return ok(
     {
       fingerprint_hash: hash,
@@ -75,10 +75,10 @@ function showEntry(store: Store, hash: FingerprintHash): Outcome {
       first_seen: entry.firstSeenSeconds,
       last_seen: entry.lastSeenSeconds,
       imported: imported && { risk_score: imported.risk, ...partJson(imported) },
-      promoted: promotion && {
-        risk_score: promotedRisk(promotion),
-        ...partJson(promotion),
-        customers_confirmed: promotion.confirmed,
+      promoted: publishedConsensus && {
+        risk_score: consensusRisk(publishedConsensus),
+        ...partJson(publishedConsensus),
+        customers_confirmed: publishedConsensus.confirmed,
       },
       customers_within_30_days: customersOfLate,
     },

@@ -43,8 +43,8 @@ export class LogIndex {
     this.#count(log, 1, bytes, 0);
   }
 
-  seal(log: CustomerLog, block: Block): void {
-    block.seal();
+  encrypt(log: CustomerLog, block: Block): void {
+    block.encrypt();
     log.open[block.stream] = null;
     insert(log.sealed[block.stream], block);
   }

@@ -1,11 +1,11 @@
 import {
-  PROMOTED_RISK,
-  PROMOTED_RISK_MAX,
-  PROMOTED_RISK_STEP,
-  PROMOTED_RISK_UNCONFIRMED,
-  PROMOTION_CUSTOMERS_MIN,
-  PROMOTION_SHOWN_AFTER_SECONDS,
-  PROMOTION_WINDOW_SECONDS,
+  CONSENSUS_RISK,
+  CONSENSUS_RISK_MAX,
+  CONSENSUS_RISK_STEP,
+  CONSENSUS_RISK_UNCONFIRMED,
+  CONSENSUS_CUSTOMERS_MIN,
+  CONSENSUS_SHOWN_AFTER_SECONDS,
+  CONSENSUS_WINDOW_SECONDS,
 } from '../../kernel/limits.ts';
 import { registryRiskAt } from './registry-risk.ts';
 
@@ -38,7 +38,7 @@ export interface Consensus extends SeenBy {
 }
 
 /** The same as it is stored, with what customers are shown of it. */
-export interface Promotion extends Consensus {
+export interface PublishedConsensus extends Consensus {
   /** When the published number of customers last rose. */
   readonly risenAtSeconds: number;
   /** The number published until then; 0 for none. */
@@ -53,11 +53,11 @@ export interface RegistryPart extends SeenBy {
 
 /** Returns whether a report still counts. A report with a time in the future counts as if it were made now. */
 export function isLive(lastSeenSeconds: number, nowSeconds: number): boolean {
-  return nowSeconds - lastSeenSeconds <= PROMOTION_WINDOW_SECONDS;
+  return nowSeconds - lastSeenSeconds <= CONSENSUS_WINDOW_SECONDS;
 }
 
 /** Choice: coarse steps, so that somebody who controls two customers cannot detect when another one joins them. */
-const STEPS = [10, 5, PROMOTION_CUSTOMERS_MIN] as const;
+const STEPS = [10, 5, CONSENSUS_CUSTOMERS_MIN] as const;
 
 /** Returns a number of customers as others may see it: 3, 5 or 10; 0 for fewer. */
 export function coarseCustomers(customers: number): number {
@@ -65,15 +65,15 @@ export function coarseCustomers(customers: number): number {
 }
 
 /** Returns 0 for too few customers. Uses the steps of `coarseCustomers`, because the evidence of a decision shows the risk. */
-export function promotedRisk({ customers, confirmed }: Pick<Consensus, 'customers' | 'confirmed'>): number {
-  if (customers < PROMOTION_CUSTOMERS_MIN) return 0;
+export function consensusRisk({ customers, confirmed }: Pick<Consensus, 'customers' | 'confirmed'>): number {
+  if (customers < CONSENSUS_CUSTOMERS_MIN) return 0;
   const step = coarseCustomers(confirmed);
-  if (step === 0) return PROMOTED_RISK_UNCONFIRMED;
-  return Math.min(PROMOTED_RISK_MAX, PROMOTED_RISK + PROMOTED_RISK_STEP * (step - PROMOTION_CUSTOMERS_MIN));
+  if (step === 0) return CONSENSUS_RISK_UNCONFIRMED;
+  return Math.min(CONSENSUS_RISK_MAX, CONSENSUS_RISK + CONSENSUS_RISK_STEP * (step - CONSENSUS_CUSTOMERS_MIN));
 }
 
 /** Computes the consensus of a fingerprint's reports, in any order; null for too few customers. */
-export function promotionOf(sightings: Iterable<Sighting>, nowSeconds: number): Consensus | null {
+export function consensusOf(sightings: Iterable<Sighting>, nowSeconds: number): Consensus | null {
   const customers = new Set<number>();
   const confirmed = new Set<number>();
   let firstSeenSeconds = Number.POSITIVE_INFINITY;
@@ -85,7 +85,7 @@ export function promotionOf(sightings: Iterable<Sighting>, nowSeconds: number): 
     firstSeenSeconds = Math.min(firstSeenSeconds, sighting.firstSeenSeconds);
     lastSeenSeconds = Math.max(lastSeenSeconds, sighting.lastSeenSeconds);
   }
-  if (customers.size < PROMOTION_CUSTOMERS_MIN) return null;
+  if (customers.size < CONSENSUS_CUSTOMERS_MIN) return null;
   return { customers: customers.size, confirmed: confirmed.size, firstSeenSeconds, lastSeenSeconds };
 }
 
@@ -99,7 +99,7 @@ export function afterSighting(before: Consensus | null, fresh: Consensus | null)
 }
 
 /** Returns `fresh` as it replaces `before` in the store: a rise is published a day later. */
-export function published(before: Promotion | null, fresh: Consensus, nowSeconds: number): Promotion {
+export function published(before: PublishedConsensus | null, fresh: Consensus, nowSeconds: number): PublishedConsensus {
   const hasRisen = before === null || coarseCustomers(fresh.customers) > coarseCustomers(before.customers);
   if (!hasRisen) return { ...fresh, risenAtSeconds: before.risenAtSeconds, shownBefore: before.shownBefore };
   return {
@@ -110,17 +110,23 @@ export function published(before: Promotion | null, fresh: Consensus, nowSeconds
 }
 
 /** Returns the published number of customers, coarse and delayed; 0 while it is not published. */
-export function shownCustomers({ customers, risenAtSeconds, shownBefore }: Promotion, nowSeconds: number): number {
+export function shownCustomers(
+  { customers, risenAtSeconds, shownBefore }: PublishedConsensus,
+  nowSeconds: number,
+): number {
   const now = coarseCustomers(customers);
-  return nowSeconds - risenAtSeconds < PROMOTION_SHOWN_AFTER_SECONDS ? Math.min(now, shownBefore) : now;
+  return nowSeconds - risenAtSeconds < CONSENSUS_SHOWN_AFTER_SECONDS ? Math.min(now, shownBefore) : now;
 }
 
-/** Returns a promotion as customers see it: null while it is not published. */
-export function shownPromotion(promotion: Promotion | null, nowSeconds: number): Promotion | null {
-  if (promotion === null) return null;
-  const customers = shownCustomers(promotion, nowSeconds);
+/** Returns a published consensus as customers see it: null while it is not published. */
+export function shownConsensus(
+  publishedConsensus: PublishedConsensus | null,
+  nowSeconds: number,
+): PublishedConsensus | null {
+  if (publishedConsensus === null) return null;
+  const customers = shownCustomers(publishedConsensus, nowSeconds);
   if (customers === 0) return null;
-  return { ...promotion, customers, confirmed: Math.min(customers, promotion.confirmed) };
+  return { ...publishedConsensus, customers, confirmed: Math.min(customers, publishedConsensus.confirmed) };
 }
 
 /**
@@ -129,12 +135,13 @@ export function shownPromotion(promotion: Promotion | null, nowSeconds: number):
  */
 export function effectiveEntry(
   imported: RegistryPart | null,
-  promotion: Consensus | null,
+  publishedConsensus: Consensus | null,
   nowSeconds: number,
 ): RegistryPart | null {
-  const promoted = promotion === null ? null : { ...promotion, risk: promotedRisk(promotion) };
-  if (imported === null || promoted === null) {
-    const part = imported ?? promoted;
+  const agreed =
+    publishedConsensus === null ? null : { ...publishedConsensus, risk: consensusRisk(publishedConsensus) };
+  if (imported === null || agreed === null) {
+    const part = imported ?? agreed;
     if (part === null) return null;
     const { customers, firstSeenSeconds, lastSeenSeconds } = part;
     return {
@@ -147,10 +154,10 @@ export function effectiveEntry(
   return {
     risk: Math.max(
       registryRiskAt(imported.risk, imported.lastSeenSeconds, nowSeconds),
-      registryRiskAt(promoted.risk, promoted.lastSeenSeconds, nowSeconds),
+      registryRiskAt(agreed.risk, agreed.lastSeenSeconds, nowSeconds),
     ),
-    customers: Math.max(imported.customers, promoted.customers),
-    firstSeenSeconds: Math.min(imported.firstSeenSeconds, promoted.firstSeenSeconds),
-    lastSeenSeconds: Math.max(imported.lastSeenSeconds, promoted.lastSeenSeconds),
+    customers: Math.max(imported.customers, agreed.customers),
+    firstSeenSeconds: Math.min(imported.firstSeenSeconds, agreed.firstSeenSeconds),
+    lastSeenSeconds: Math.max(imported.lastSeenSeconds, agreed.lastSeenSeconds),
   };
 }

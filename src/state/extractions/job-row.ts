@@ -27,7 +27,7 @@ export interface Job {
   /** Its `status` is the initial one; the state holds the current one. */
   readonly delivery: ExtractionDelivery;
   /** JSON of the delivery's secrets, encrypted; null without any. */
-  readonly sealedSecrets: Uint8Array | null;
+  readonly encryptedSecrets: Uint8Array | null;
   readonly createdAtMs: number;
 }
 
@@ -44,7 +44,7 @@ export function encodeJob(job: Job): Buffer {
     operation,
     JSON.stringify({ input, collect, output, delivery }),
     session,
-    job.sealedSecrets,
+    job.encryptedSecrets,
     job.createdAtMs,
   ]);
 }
@@ -68,14 +68,14 @@ export function decodeJob(key: Buffer, stored: Buffer): Job {
     output,
     session: typeof session === 'string' ? session : null,
     delivery,
-    sealedSecrets: sealed instanceof Uint8Array ? sealed : null,
+    encryptedSecrets: sealed instanceof Uint8Array ? sealed : null,
     createdAtMs: Number(createdAt),
   };
 }
 
 /** Returns the job as the API presents it. */
 export function extractionOf(job: Job, state: ExtractionState): Extraction {
-  const { number: _number, sealedSecrets: _sealed, ...told } = job;
+  const { number: _number, encryptedSecrets: _sealed, ...told } = job;
   const { status, failure, notes, startedAtMs, finishedAtMs, expiresAtMs } = state;
   return {
     ...told,

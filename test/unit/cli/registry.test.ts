@@ -116,8 +116,11 @@ describe('registry import', () => {
     await writeRows(file, 20);
     expect(await registry(dataDir, 'import', file)).toMatchObject([0, { accepted: 20, rejected: 0 }]);
     store.resetRead();
-    expect(store.registry.get(hashOf(7))).toMatchObject({ imported: { risk: 95 }, promotion: { customers: 3 } });
-    expect(store.registry.get(hashOf(8))?.promotion).toBeNull();
+    expect(store.registry.get(hashOf(7))).toMatchObject({
+      imported: { risk: 95 },
+      publishedConsensus: { customers: 3 },
+    });
+    expect(store.registry.get(hashOf(8))?.publishedConsensus).toBeNull();
     await store.close();
   });
 

@@ -23,7 +23,7 @@ function begin(bounds = {}): { bench: SchedulerBench; control: Control; cancelle
     store,
     scheduler: bench.scheduler,
     waiters,
-    sealing: SEALING,
+    encryptionKey: SEALING,
     nowMs: () => bench.nowMs,
     onCancelled: (stored) => void cancelled.push(stored),
   });

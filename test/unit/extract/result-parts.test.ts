@@ -3,7 +3,7 @@ import { partsOf, rowsOf } from '../../../src/extract/result-parts.ts';
 import { newStoredJob } from '../../support/extraction-jobs.ts';
 import { resultOf, SEALING } from '../../support/extraction-scheduler.ts';
 
-const CONTEXT = { sealing: SEALING, nowMs: 1_000, lease: null };
+const CONTEXT = { encryptionKey: SEALING, nowMs: 1_000, lease: null };
 const STEP = { step: 0, key: 'page' };
 
 function named(count: number, name: string): readonly string[] {

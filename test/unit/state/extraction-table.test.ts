@@ -430,7 +430,7 @@ describe('an Idempotency-Key', () => {
   const withKey = (bodySha256 = request.bodySha256): ReturnType<typeof newStoredJob> => ({
     ...newStoredJob(),
     idempotency: {
-      sealing: SEALING,
+      encryptionKey: SEALING,
       request: { ...request, bodySha256 },
       answer: ({ id }) => Buffer.from(JSON.stringify({ id, secret: 'whsec_abc' })),
     },

@@ -5,7 +5,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { deriveKey, openMasterKey, proveMasterKey } from '../../../src/state/master-key.ts';
 import { readMarker, writeMarker } from '../../../src/state/marker.ts';
-import { seal, unseal } from '../../../src/state/encryption.ts';
+import { encrypt, decrypt } from '../../../src/state/encryption.ts';
 import { tempFolder } from './support.ts';
 
 describe('the master key', () => {
@@ -115,22 +115,22 @@ describe('encrypted values', () => {
   test('An encrypted value can be decrypted only with its key and context', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), fc.string(), (plain, context) => {
-        const sealed = seal(key, plain, context);
-        expect(unseal(key, sealed, context)).toEqual(Buffer.from(plain));
-        expect(unseal(Buffer.alloc(32, 2), sealed, context)).toBeNull();
-        expect(unseal(key, sealed, `${context}x`)).toBeNull();
-        expect(unseal(key, sealed.subarray(0, -1), context)).toBeNull();
+        const sealed = encrypt(key, plain, context);
+        expect(decrypt(key, sealed, context)).toEqual(Buffer.from(plain));
+        expect(decrypt(Buffer.alloc(32, 2), sealed, context)).toBeNull();
+        expect(decrypt(key, sealed, `${context}x`)).toBeNull();
+        expect(decrypt(key, sealed.subarray(0, -1), context)).toBeNull();
       }),
     );
   });
 
   test('An encrypted value with any changed bit, or other data, cannot be decrypted', () => {
-    const sealed = seal(key, Buffer.from('secret'), 'a');
+    const sealed = encrypt(key, Buffer.from('secret'), 'a');
     for (let at = 0; at < sealed.length; at++) {
       const changed = Buffer.from(sealed);
       changed.writeUInt8(changed.readUInt8(at) ^ 1, at);
-      expect(unseal(key, changed, 'a')).toBeNull();
+      expect(decrypt(key, changed, 'a')).toBeNull();
     }
-    expect(unseal(key, Buffer.alloc(0), 'a')).toBeNull();
+    expect(decrypt(key, Buffer.alloc(0), 'a')).toBeNull();
   });
 });

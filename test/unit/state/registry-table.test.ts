@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import type { Promotion } from '../../../src/risk/registry/consensus.ts';
+import type { PublishedConsensus } from '../../../src/risk/registry/consensus.ts';
 import { durably } from '../../../src/state/durable.ts';
 import type { Registry } from '../../../src/state/registry-table.ts';
 import type { Store } from '../../../src/state/open-store.ts';
@@ -9,11 +9,11 @@ import { hashOf, tempStore, value } from './support.ts';
 
 const DAY = 86_400;
 
-function promote(store: Store, seed: number, promotion: Promotion | null): Promise<void> {
-  return value(durably(store.state, () => store.registry.setPromotion(hashOf(seed), promotion, 2000)));
+function promote(store: Store, seed: number, promotion: PublishedConsensus | null): Promise<void> {
+  return value(durably(store.state, () => store.registry.setConsensus(hashOf(seed), promotion, 2000)));
 }
 
-function imported(seed: number, extra: Partial<Promotion & { risk: number }> = {}) {
+function imported(seed: number, extra: Partial<PublishedConsensus & { risk: number }> = {}) {
   return {
     fingerprintHash: hashOf(seed),
     risk: 60,
@@ -24,7 +24,7 @@ function imported(seed: number, extra: Partial<Promotion & { risk: number }> = {
   };
 }
 
-const PROMOTION: Promotion = {
+const PROMOTION: PublishedConsensus = {
   customers: 4,
   confirmed: 4,
   firstSeenSeconds: 500,
@@ -38,7 +38,7 @@ describe('registry', () => {
     const { registry } = tempStore();
     const entry = { risk: 87.3, customers: 3, firstSeenSeconds: 5, lastSeenSeconds: 1000 };
     await value(registry.put({ fingerprintHash: hashOf(1), ...entry }));
-    expect(registry.get(hashOf(1))).toEqual({ imported: entry, promotion: null });
+    expect(registry.get(hashOf(1))).toEqual({ imported: entry, publishedConsensus: null });
     expect(registry.find(hashOf(1), 1000)?.customers).toBe(3);
     expect(registry.find(hashOf(1), 1000)?.risk).toBeCloseTo(87.3, 4);
     expect(registry.find(hashOf(1), 1000 + 21 * DAY)?.risk).toBeCloseTo(43.65, 4);
@@ -61,7 +61,7 @@ describe('registry', () => {
   test('A promoted entry has the risk of its customers, decaying from its last sighting', async () => {
     const store = tempStore();
     await promote(store, 1, PROMOTION);
-    expect(store.registry.get(hashOf(1))).toEqual({ imported: null, promotion: PROMOTION });
+    expect(store.registry.get(hashOf(1))).toEqual({ imported: null, publishedConsensus: PROMOTION });
     expect(store.registry.find(hashOf(1), 2000)).toEqual({ risk: 90, customers: 4 });
     expect(store.registry.find(hashOf(1), 2000 + 7 * DAY)?.risk).toBe(90);
     expect(store.registry.find(hashOf(1), 2000 + 21 * DAY)?.risk).toBeCloseTo(45, 9);
@@ -76,11 +76,11 @@ describe('registry', () => {
       if (order === 'the promotion first') writes.reverse();
       for (const write of writes) await write();
       const { fingerprintHash: _hash, ...part } = imported(1);
-      expect(store.registry.get(hashOf(1))).toEqual({ imported: part, promotion: PROMOTION });
+      expect(store.registry.get(hashOf(1))).toEqual({ imported: part, publishedConsensus: PROMOTION });
       // The higher risk, and never fewer customers than imported.
       expect(store.registry.find(hashOf(1), 2000)).toEqual({ risk: 90, customers: 9 });
       await promote(store, 1, null);
-      expect(store.registry.get(hashOf(1))).toEqual({ imported: part, promotion: null });
+      expect(store.registry.get(hashOf(1))).toEqual({ imported: part, publishedConsensus: null });
       expect(store.registry.find(hashOf(1), 2000)).toEqual({ risk: 60, customers: 9 });
     },
   );
@@ -99,7 +99,10 @@ describe('registry', () => {
     await value(store.registry.put(imported(1)));
     await promote(store, 1, PROMOTION);
     await value(store.registry.put(imported(1, { risk: 10, customers: 0 })));
-    expect(store.registry.get(hashOf(1))).toMatchObject({ imported: { risk: 10, customers: 0 }, promotion: PROMOTION });
+    expect(store.registry.get(hashOf(1))).toMatchObject({
+      imported: { risk: 10, customers: 0 },
+      publishedConsensus: PROMOTION,
+    });
     expect(store.registry.find(hashOf(1), 2000)).toEqual({ risk: 90, customers: 4 });
   });
 
@@ -140,7 +143,7 @@ describe('registry', () => {
     expect(store.registry.find(hashOf(8), 20)).toEqual({ risk: 94, customers: 6 });
     expect(store.registry.findShown(hashOf(8), 20)).toMatchObject({ risk: 94, customers: 5 });
     await value(store.registry.put(imported(8)));
-    expect(store.registry.get(hashOf(8))?.promotion).toMatchObject({ customers: 6, confirmed: 6 });
+    expect(store.registry.get(hashOf(8))?.publishedConsensus).toMatchObject({ customers: 6, confirmed: 6 });
   });
 
   test('A value written by older versions is an imported entry', async () => {
@@ -166,6 +169,6 @@ describe('registry', () => {
 
 function promotedSeeds(registry: Registry): number[] {
   return Array.from({ length: 30 }, (_, seed) => seed).filter(
-    (seed) => (registry.get(hashOf(seed))?.promotion ?? null) !== null,
+    (seed) => (registry.get(hashOf(seed))?.publishedConsensus ?? null) !== null,
   );
 }

@@ -56,7 +56,7 @@ describe('promotion by sightings', () => {
     expect(store.registry.get(F)).toBeNull();
     expect(store.sightings.customersOf(F, NOW + 5)).toBe(2);
     await value(store.sightings.noteMany(customer(3), 'decision', one(F, NOW + 5), NOW + 5));
-    expect(store.registry.get(F)?.promotion).toMatchObject({
+    expect(store.registry.get(F)?.publishedConsensus).toMatchObject({
       customers: 3,
       confirmed: 2,
       firstSeenSeconds: NOW,
@@ -83,7 +83,7 @@ describe('promotion by sightings', () => {
     await block(store, [1], NOW + 30 * DAY + 2);
     expect(store.registry.find(F, NOW + 30 * DAY + 2)).toMatchObject({ risk: 90, customers: 3 });
     // The first customer's expired sighting is forgotten: the fingerprint was first seen by the second.
-    expect(store.registry.get(F)?.promotion?.firstSeenSeconds).toBe(NOW + 20 * DAY);
+    expect(store.registry.get(F)?.publishedConsensus?.firstSeenSeconds).toBe(NOW + 20 * DAY);
   });
 
   test('The risk halves from 7 days after the last sighting, and a new sighting by one of the three restores it', async () => {
@@ -101,7 +101,7 @@ describe('promotion by sightings', () => {
     const later = NOW + 35 * DAY;
     await block(store, [1], later);
     expect(store.registry.find(F, later)?.risk).toBeCloseTo(22.5, 9);
-    expect(store.registry.get(F)?.promotion?.lastSeenSeconds).toBe(NOW);
+    expect(store.registry.get(F)?.publishedConsensus?.lastSeenSeconds).toBe(NOW);
   });
 
   test('Sightings of different fingerprints, even neighbouring ones, are independent', async () => {
@@ -208,7 +208,7 @@ describe('revoking evidence', () => {
     expect(store.registry.find(F, NOW)).toMatchObject({ risk: 90, customers: 7 });
     await takeBack(store, 2, ['list']);
     expect(store.registry.find(F, NOW)).toMatchObject({ risk: 55, customers: 7 });
-    expect(store.registry.get(F)).toEqual({ imported: part, promotion: null });
+    expect(store.registry.get(F)).toEqual({ imported: part, publishedConsensus: null });
   });
 
   test('Revoking one kind of evidence keeps the other kinds of the customer and the evidence of other customers', async () => {
@@ -314,7 +314,7 @@ describe('the queue of BLOCK sightings', () => {
     const lastSeen = async (at: number): Promise<number | undefined> => {
       for (const number of [1, 2, 3]) queue.noteDecision(customer(number), F, at);
       await queue.flush(at);
-      return store.registry.get(F)?.promotion?.lastSeenSeconds;
+      return store.registry.get(F)?.publishedConsensus?.lastSeenSeconds;
     };
     expect(await lastSeen(NOW)).toBe(NOW);
     expect(await lastSeen(NOW + 3_600)).toBe(NOW);

@@ -6,7 +6,7 @@ import type { Webhook, WebhookHealth, WebhookId } from '../../../src/work/webhoo
 import { HEALTHY } from '../../../src/work/webhook-health.ts';
 import { table } from '../../../src/state/environment.ts';
 import { rowKey } from '../../../src/state/request-rows.ts';
-import { seal } from '../../../src/state/encryption.ts';
+import { encrypt } from '../../../src/state/encryption.ts';
 import { withoutSum, withSum } from '../../../src/state/value.ts';
 import type { Webhooks } from '../../../src/state/webhook-table.ts';
 import { customer, open, tempFolder, tempStore, value } from './support.ts';
@@ -206,7 +206,7 @@ describe('the secret of a webhook', () => {
     const key = rowKey('wh', made.customer, made.id) ?? Buffer.alloc(0);
     const value = withoutSum(rows.getBinary(key) ?? Buffer.alloc(0));
     const fields = [...unpack(value.subarray(HEALTH_BYTES))];
-    fields[5] = seal(KEY, pack(stored), `webhook/${made.customer}/${made.id}`);
+    fields[5] = encrypt(KEY, pack(stored), `webhook/${made.customer}/${made.id}`);
     await rows.put(key, withSum(key, Buffer.concat([value.subarray(0, HEALTH_BYTES), pack(fields)])));
     expect(store.webhooks.secretsOf(KEY, made)).toEqual({ current: stored[0], previous });
   });

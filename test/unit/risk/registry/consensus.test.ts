@@ -3,8 +3,8 @@ import {
   afterSighting,
   effectiveEntry,
   isLive,
-  promotedRisk,
-  promotionOf,
+  consensusRisk,
+  consensusOf,
   type Consensus,
   type Sighting,
 } from '../../../../src/risk/registry/consensus.ts';
@@ -28,32 +28,32 @@ describe('promotion', () => {
     [10, 98],
     [5_000, 98],
   ])('The reports of %i customers give risk %i', (customers, risk) => {
-    expect(promotedRisk({ customers, confirmed: customers })).toBe(risk);
+    expect(consensusRisk({ customers, confirmed: customers })).toBe(risk);
     const sightings = Array.from({ length: customers }, (_, i) => by(i + 1));
-    expect(promotionOf(sightings, NOW)?.customers ?? 0).toBe(risk === 0 ? 0 : customers);
+    expect(consensusOf(sightings, NOW)?.customers ?? 0).toBe(risk === 0 ? 0 : customers);
   });
 
   test('A consensus needs three customers within 30 days, both ends included', () => {
     const old = by(3, NOW - 30 * DAY);
-    expect(promotionOf([by(1), by(2), old], NOW)?.customers).toBe(3);
-    expect(promotionOf([by(1), by(2), old], NOW + 1)).toBeNull();
+    expect(consensusOf([by(1), by(2), old], NOW)?.customers).toBe(3);
+    expect(consensusOf([by(1), by(2), old], NOW + 1)).toBeNull();
     expect([isLive(NOW, NOW), isLive(NOW + 5, NOW)]).toEqual([true, true]);
   });
 
   test('A consensus of customers without confirmed evidence is only suspicious', () => {
-    expect(promotedRisk({ customers: 12, confirmed: 2 })).toBe(60);
-    expect(promotedRisk({ customers: 12, confirmed: 3 })).toBe(90);
+    expect(consensusRisk({ customers: 12, confirmed: 2 })).toBe(60);
+    expect(consensusRisk({ customers: 12, confirmed: 3 })).toBe(90);
     const weak = [by(1), by(2), { ...by(3), isConfirmed: false }];
-    expect(promotionOf(weak, NOW)).toMatchObject({ customers: 3, confirmed: 2 });
+    expect(consensusOf(weak, NOW)).toMatchObject({ customers: 3, confirmed: 2 });
   });
 
   test('A consensus counts a customer once', () => {
-    expect(promotionOf([by(1), by(1, NOW - DAY), by(1, NOW - 2 * DAY), by(2)], NOW)).toBeNull();
+    expect(consensusOf([by(1), by(1, NOW - DAY), by(1, NOW - 2 * DAY), by(2)], NOW)).toBeNull();
   });
 
   test('A consensus has the first and last report of the customers that count', () => {
     const sightings = [by(1, NOW - 5, NOW - 60 * DAY), by(2, NOW - 2 * DAY), by(3, NOW - 9, NOW - 10), by(4, 1, 1)];
-    expect(promotionOf(sightings, NOW)).toEqual({
+    expect(consensusOf(sightings, NOW)).toEqual({
       customers: 3,
       confirmed: 3,
       firstSeenSeconds: NOW - 60 * DAY,
