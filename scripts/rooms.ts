@@ -17,6 +17,7 @@ export type RoomName =
   | 'client'
   | 'http'
   | 'risk'
+  | 'ports'
   | 'work'
   | 'egress'
   | 'velocity'
@@ -53,6 +54,11 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
     mayImport: ['contract', 'kernel'],
     path: 'hot',
   },
+  ports: {
+    holds: 'What a single machine and a cluster implement differently: types only',
+    mayImport: ['kernel', 'risk'],
+    path: 'either',
+  },
   http: {
     holds: 'Both transports, header validation, router, responses',
     mayImport: ['contract', 'kernel'],
@@ -65,7 +71,7 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
   },
   velocity: {
     holds: 'The velocity store of sessions, addresses, entities and devices; its snapshots',
-    mayImport: ['kernel', 'risk'],
+    mayImport: ['kernel', 'ports', 'risk'],
     path: 'hot',
   },
   assets: {
@@ -97,7 +103,7 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
   observe: { holds: 'Log and metrics', mayImport: ['assets', 'frames', 'kernel', 'risk'], path: 'either' },
   score: {
     holds: 'Scoring a batch, inside a score worker',
-    mayImport: ['assets', 'contract', 'frames', 'kernel', 'risk', 'state'],
+    mayImport: ['assets', 'contract', 'frames', 'kernel', 'ports', 'risk', 'state'],
     path: 'hot',
   },
   decide: {
@@ -127,6 +133,7 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
       'http',
       'kernel',
       'observe',
+      'ports',
       'risk',
       'state',
       'work',
@@ -188,6 +195,7 @@ export const OUTSIDE: Readonly<Record<'workers' | 'scripts' | 'bench', readonly 
     'http',
     'kernel',
     'observe',
+    'ports',
     'risk',
     'score',
     'scripts',

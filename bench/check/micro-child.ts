@@ -1,6 +1,6 @@
 import { LocalVelocity } from '../../src/velocity/local-velocity.ts';
 import { createVelocityMemory, touchPages } from '../../src/velocity/memory.ts';
-import type { Velocity } from '../../src/risk/history.ts';
+import type { Velocity } from '../../src/ports/velocity.ts';
 import { KeyCache } from '../../src/auth/key-cache.ts';
 import { verifyRequest } from '../../src/auth/verify.ts';
 import { BATCH_REQUESTS_MAX } from '../../src/kernel/limits.ts';

@@ -1,4 +1,4 @@
-import type { Velocity } from '../../src/risk/history.ts';
+import type { Velocity } from '../../src/ports/velocity.ts';
 import { DEFAULT_POLICY_SET } from '../../src/risk/policy/policy-set.ts';
 import { BATCH_REQUESTS_MAX } from '../../src/kernel/limits.ts';
 import {

@@ -1,7 +1,7 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import type { DecisionRecord } from '../risk/decision-record.ts';
-import type { OutcomeMemory } from '../risk/history.ts';
+import type { OutcomeMemory } from '../ports/velocity.ts';
 import { type Outcome, OUTCOMES } from '../risk/event-outcome.ts';
 import { OUTCOMES_KEPT_MS } from '../kernel/limits.ts';
 import type { Outcomes } from '../state/outcome-table.ts';

@@ -2,7 +2,7 @@ import type { CustomerNumber } from '../kernel/brand.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import type { SecretEndpointId } from '../contract/routes.ts';
 import type { DecisionRecord } from '../risk/decision-record.ts';
-import type { OutcomeMemory } from '../risk/history.ts';
+import type { OutcomeMemory } from '../ports/velocity.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 import type { Store } from '../state/open-store.ts';
 import type { FingerprintReader } from '../risk/fingerprint-history.ts';

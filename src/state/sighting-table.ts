@@ -75,7 +75,7 @@ const BOUNDS: SightingBounds = {
 /**
  * Reports of customers that blocked a fingerprint recently: one row per fingerprint and customer, so a customer counts once whatever it
  * does. Every change recomputes the registry's consensus in its own transaction. Neither the decide path nor any response reads this table:
- * before its published consensus nothing about a fingerprint can be learnt, not even by timing.
+ * before the consensus is published nothing about a fingerprint can be learnt, not even by timing.
  *
  * An expired row does not count, whether or not it was pruned yet.
  */

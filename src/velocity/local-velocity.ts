@@ -1,12 +1,5 @@
-import type {
-  ContextHistory,
-  EntityHistory,
-  HistoryEvent,
-  HistoryFacts,
-  OutcomeMemory,
-  SettledEvent,
-  Velocity,
-} from '../risk/history.ts';
+import type { ContextHistory, EntityHistory, HistoryEvent, HistoryFacts } from '../risk/history.ts';
+import type { OutcomeMemory, SettledEvent, Velocity } from '../ports/velocity.ts';
 import { isContextAsked } from '../risk/context-steps.ts';
 import { effectOf, type Outcome, type Step, stepOf } from '../risk/event-outcome.ts';
 import { VELOCITY_ENTITIES_MAX } from '../kernel/limits.ts';

@@ -118,7 +118,7 @@ export function shownCustomers(
   return nowSeconds - risenAtSeconds < CONSENSUS_SHOWN_AFTER_SECONDS ? Math.min(now, shownBefore) : now;
 }
 
-/** Returns a published consensus as customers see it: null while it is not published. */
+/** Returns a consensus as customers see it: null until it is published. */
 export function shownConsensus(
   publishedConsensus: PublishedConsensus | null,
   nowSeconds: number,

@@ -3,7 +3,8 @@ import type { CustomerNumber } from '../../../src/kernel/brand.ts';
 import type { ListAction } from '../../../src/risk/decision.ts';
 import { decodeRecord, type DecisionRecord } from '../../../src/risk/decision-record.ts';
 import type { RegistryFacts } from '../../../src/risk/facts.ts';
-import type { HistoryEvent, HistoryFacts, Velocity } from '../../../src/risk/history.ts';
+import type { Velocity } from '../../../src/ports/velocity.ts';
+import type { HistoryEvent, HistoryFacts } from '../../../src/risk/history.ts';
 import {
   compilePolicies,
   DEFAULT_DOCUMENT,
