@@ -1,15 +1,8 @@
 import { type CustomerNumber, unreachable } from '../kernel/brand.ts';
 import { FairQueue } from '../kernel/fair-queue.ts';
-import { SlotMap } from '../kernel/slot-map.ts';
 import type { ExtractionId, FailureEntry } from '../work/extraction-job.ts';
 import { type ExtractionState, type Failure, hasEnded } from '../work/extraction-state.ts';
-import type {
-  ExtractEvent,
-  ExtractFailure,
-  ExtractOrder,
-  ExtractResult,
-  ExtractStepMessage,
-} from './extract-messages.ts';
+import type { ExtractEvent, ExtractOrder, ExtractResult, ExtractStepMessage } from './extract-messages.ts';
 import type { StoreFault } from '../state/durable.ts';
 import type { ExtractStore } from '../state/extract-store.ts';
 import type { Job } from '../state/extractions/job-row.ts';
@@ -17,21 +10,17 @@ import type { Applied } from '../state/extraction-table.ts';
 import { ExtractionCounts } from './counts.ts';
 import { JobQueue, type QueueBounds } from './job-queue.ts';
 import { JobRun, type Lease } from './job-run.ts';
-import { packSteps } from './pack-steps.ts';
+import { DEATHS_MAX, LeaseBook, type LeaseBounds } from './lease-book.ts';
+import { KILLED, KILLER } from './killed-step.ts';
 import { DomainLimiter } from './domain-limiter.ts';
 import type { DomainLimits } from './domain-limits.ts';
 import { namedOrigins } from './request/session-origins.ts';
 import { partsOf, postponedPart, type SentResult } from './result-parts.ts';
 import { ResultWriter } from './step-writer.ts';
-import { WorkerBook } from './worker-book.ts';
 
-export interface SchedulerBounds extends QueueBounds {
+export interface SchedulerBounds extends QueueBounds, LeaseBounds {
   /** Maximum number of steps of one job that workers have. */
   readonly stepsPerJobMax: number;
-  /** Maximum number of active steps of all jobs. Steps that only wait for a domain's rate limiter are not counted. */
-  readonly stepsActiveMax: number;
-  /** Maximum number of assigned steps, including the waiting ones. */
-  readonly stepsHeldMax: number;
   readonly jobMsMax: number;
 }
 
@@ -74,13 +63,6 @@ export interface SchedulerParts {
   onStoreFault(fault: StoreFault): void;
 }
 
-/** Choice: one crash may be another step's fault; three crashes are this step's. */
-const DEATHS_MAX = 3;
-/** Choice: after two crashes a step gets a worker to itself, so that it takes no other step down. */
-const DEATHS_ALONE = 2;
-/** Choice: workers send a sign of life every five seconds. A worker that has been silent for this long is in an endless loop. */
-const WORKER_SILENT_MS_MAX = 60_000;
-
 const SESSION_GONE: Failure = { reason: 'session_expired', retryable: false };
 const TOO_LONG: Failure = { reason: 'limit_reached', retryable: false };
 const REFUSED: Failure = { reason: 'internal_error', retryable: true };
@@ -98,15 +80,10 @@ export class Scheduler {
   readonly #parts: SchedulerParts;
   readonly #runs = new Map<number, JobRun>();
   readonly #turns = new FairQueue<CustomerNumber, JobRun>();
-  readonly #leases = new SlotMap<Lease>();
-  readonly #workers = new WorkerBook();
+  readonly #leases: LeaseBook;
   readonly #writer: ResultWriter;
-  /** Jobs whose next step waits for a worker of its own. */
-  readonly #heldBack = new Set<JobRun>();
   /** Running writes other than those of the result writer. */
   readonly #writes = new Set<Promise<unknown>>();
-  #nextLease = 1;
-  #waitingLeases = 0;
   #isStopping = false;
   /** Set by the operator, or because the disk is full. Nothing is started meanwhile. */
   isPaused = false;
@@ -114,12 +91,13 @@ export class Scheduler {
   constructor(parts: SchedulerParts) {
     this.#parts = parts;
     this.queue = new JobQueue(parts.bounds);
+    this.#leases = new LeaseBook(parts.bounds);
     this.gate = new DomainLimiter({
       settings: parts.polite,
       monotonicMs: () => parts.monotonicMs(),
       after: (ms, then) => parts.after(ms, then),
       grant: (worker, permits) => void parts.send(worker, { kind: 'permitted', permits }),
-      waits: (lease, by) => this.#waits(lease, by),
+      waits: (lease, by) => this.#leases.waits(lease, by),
     });
     this.#writer = new ResultWriter({
       apply: (results) => parts.store.extractions.apply(results, parts.nowMs()),
@@ -183,28 +161,26 @@ export class Scheduler {
   }
 
   workerReady(worker: number): void {
-    this.#workers.up(worker, this.#parts.monotonicMs());
+    this.#leases.workerReady(worker, this.#parts.monotonicMs());
     this.pump();
   }
 
   workerAlive(worker: number): void {
-    this.#workers.heard(worker, this.#parts.monotonicMs());
+    this.#leases.workerAlive(worker, this.#parts.monotonicMs());
   }
 
   /** Reassigns the steps of a worker that died. A step that was present at each of `DEATHS_MAX` crashes fails. */
   workerEnded(worker: number): void {
     this.counts.workersLost++;
-    this.#workers.down(worker);
-    this.#heldBack.clear();
     this.gate.forget(worker);
     for (const run of this.#runs.values()) run.workers.delete(worker);
-    for (const lease of this.#leases.values()) if (lease.worker === worker) this.#lost(lease);
+    for (const lease of this.#leases.workerEnded(worker)) this.#lost(lease);
     this.gate.pump();
     this.pump();
   }
 
   hear(worker: number, events: readonly ExtractEvent[]): void {
-    this.#workers.heard(worker, this.#parts.monotonicMs());
+    this.#leases.workerAlive(worker, this.#parts.monotonicMs());
     for (const event of events) this.#hearOne(worker, event);
     this.gate.pump();
     this.pump();
@@ -217,8 +193,7 @@ export class Scheduler {
       if (nowMs - (run.state.startedAtMs ?? nowMs) >= this.#parts.bounds.jobMsMax && !run.isOver)
         this.#keep(this.#end(run, TOO_LONG, 'the job reached its maximum duration'));
     }
-    for (const worker of this.#workers.silent(this.#parts.monotonicMs() - WORKER_SILENT_MS_MAX))
-      this.#parts.restartWorker(worker);
+    for (const worker of this.#leases.stuckWorkers(this.#parts.monotonicMs())) this.#parts.restartWorker(worker);
     this.pump();
   }
 
@@ -295,36 +270,26 @@ export class Scheduler {
   }
 
   #leaseOne(nowMs: number): Lease | null {
-    const { stepsActiveMax, stepsHeldMax, stepsPerJobMax } = this.#parts.bounds;
-    const active = this.#leases.size - this.#waitingLeases;
-    if (active >= stepsActiveMax || this.#leases.size >= stepsHeldMax || !this.#writer.hasRoom) return null;
-    for (;;) {
-      if (!this.#workers.hasRoom()) return null;
-      const run = this.#turns.rotate((run) => !this.#heldBack.has(run) && run.mayLease(nowMs, stepsPerJobMax));
+    const { stepsPerJobMax } = this.#parts.bounds;
+    while (this.#writer.hasRoom && this.#leases.hasRoom()) {
+      const run = this.#turns.rotate((run) => !this.#leases.isHeldBack(run) && run.mayLease(nowMs, stepsPerJobMax));
       if (run === null) return null;
       const lease = this.#leaseOf(run, nowMs);
       if (lease !== null) return lease;
     }
+    return null;
   }
 
   /** Returns null if the job has no step to assign at the moment. */
   #leaseOf(run: JobRun, nowMs: number): Lease | null {
-    const { number } = run.job;
-    const step = run.takeStep((from, limit) => this.#parts.store.steps.from(number, from, limit));
+    const step = run.takeStep((from, limit) => this.#parts.store.steps.from(run.job.number, from, limit));
     if (step === null) return null;
-    const isAlone = (run.deaths.get(step.step) ?? 0) >= DEATHS_ALONE;
-    const worker = isAlone ? this.#workers.chooseAlone() : this.#workers.choose();
+    const worker = this.#leases.chooseWorker(run, step);
     if (worker === null || !this.#introduce(run, worker, nowMs)) {
       run.giveBack(step);
-      // The job waits for a worker of its own; other jobs continue.
-      if (worker === null) this.#heldBack.add(run);
       return null;
     }
-    const lease: Lease = { number: this.#nextLease++, run, step, worker, isAlone, waiting: 0, domain: null };
-    this.#leases.set(lease.number, lease);
-    run.leases.set(lease.number, lease);
-    this.#workers.leased(worker);
-    return lease;
+    return this.#leases.assign(run, step, worker);
   }
 
   /** Sends the job to the worker if the worker does not know it. Returns false if the job has ended because its session is gone. */
@@ -358,7 +323,7 @@ export class Scheduler {
         this.#arrived(event);
         break;
       case 'permit': {
-        const lease = this.#leases.get(event.lease);
+        const lease = this.#leases.find(event.lease);
         if (lease !== undefined) lease.domain = event.domain;
         this.gate.wish(worker, event.permit, event.lease, lease?.run.job.number ?? 0, event.domain);
         break;
@@ -375,9 +340,9 @@ export class Scheduler {
   }
 
   #arrived(result: ExtractResult): void {
-    const lease = this.#leases.get(result.lease);
+    const lease = this.#leases.find(result.lease);
     if (lease === undefined) return;
-    this.#release(lease);
+    this.#leases.release(lease);
     // Stopping aborts the workers' requests, which is not a failure of the steps.
     if (this.#isStopping && result.failure !== null) return;
     const { run, step } = lease;
@@ -411,7 +376,6 @@ export class Scheduler {
   }
 
   #lost(lease: Lease): void {
-    this.#release(lease);
     const { run, step } = lease;
     const deaths = (run.deaths.get(step.step) ?? 0) + 1;
     if (deaths < DEATHS_MAX) {
@@ -422,23 +386,6 @@ export class Scheduler {
     run.deaths.delete(step.step);
     const losesRest = this.#parts.carriesRest(run.job, step.stateJson);
     this.#write(lease, losesRest ? { ...KILLER, failure: { ...KILLED, losesRest } } : KILLER, null);
-  }
-
-  #release(lease: Lease): void {
-    this.#leases.delete(lease.number);
-    lease.run.leases.delete(lease.number);
-    if (lease.waiting > 0) this.#waitingLeases--;
-    this.#workers.released(lease.worker, lease.isAlone);
-    this.#heldBack.clear();
-  }
-
-  #waits(number: number, by: 1 | -1): void {
-    const lease = this.#leases.get(number);
-    if (lease === undefined) return;
-    const wasWaiting = lease.waiting > 0;
-    lease.waiting += by;
-    const isWaiting = lease.waiting > 0;
-    if (wasWaiting !== isWaiting) this.#waitingLeases += isWaiting ? 1 : -1;
   }
 
   #applied(result: SentResult, { state, isTaken, isEnd }: Applied): void {
@@ -515,34 +462,7 @@ export class Scheduler {
     this.#runs.delete(number);
     this.#turns.remove(run.turn);
     this.queue.ended(customer);
-    for (const lease of run.leases.values()) this.#release(lease);
+    for (const lease of run.leases.values()) this.#leases.release(lease);
     for (const worker of run.workers) this.#parts.send(worker, { kind: 'forget', job: number });
   }
 }
-
-const KILLED: ExtractFailure = {
-  reason: 'internal_error',
-  retryable: false,
-  detail: `${DEATHS_MAX} workers died while running the step`,
-};
-
-/** Result of a step that crashed its workers. */
-const KILLER: ExtractResult = {
-  kind: 'result',
-  lease: 0,
-  ndjson: new Uint8Array(0),
-  lineBytes: new Uint32Array(0),
-  hashes: new Uint8Array(0),
-  next: packSteps([]),
-  total: null,
-  pauseMs: 0,
-  pages: 0,
-  credits: 0,
-  tier: null,
-  errors: 1,
-  bytes: 0,
-  failure: KILLED,
-  notes: [],
-  jobNotes: [],
-  sessionJson: null,
-};
