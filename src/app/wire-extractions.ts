@@ -1,13 +1,12 @@
 import type { ListeningAddress } from '../egress/public-address.ts';
 import { CONNECTORS } from '../extract/connectors/connector-table.ts';
-import { createExtractions, type Extractions } from '../extract/create-extractions.ts';
+import { type Extractions, openExtractions as openThread } from '../extract/extraction-thread.ts';
 import { extractionHandlers } from '../api/extractions/extraction-handlers.ts';
 import type { SchedulerBounds } from '../extract/scheduler.ts';
 import { EXTRACT_USER_AGENT } from '../kernel/limits.ts';
 import type { EndpointFactory } from '../api/kit/endpoint-factory.ts';
 import type { Cursors } from '../api/kit/paging.ts';
 import type { Log } from '../observe/log.ts';
-import { openExtractPool } from '../extract/extract-pool.ts';
 import type { Settings } from './settings.ts';
 import type { Store } from '../state/open-store.ts';
 import { createTargetCheck } from './target-check.ts';
@@ -15,7 +14,7 @@ import { reportFaults } from './maintenance.ts';
 
 export { CONNECTORS_WITH_BASE } from '../extract/connectors/connector-table.ts';
 
-/** Wires extraction: the store's tables, the workers that fetch, and the API's operations on both. */
+/** Wires extraction: the extraction thread, and the endpoints that use it. */
 
 /** Choice: one thread parses some 2,000 small pages a second, and the rate limiter of one domain allows 4. */
 const EXTRACT_WORKERS = 1;
@@ -49,18 +48,20 @@ export interface OpenExtractions extends Extractions {
 
 export function openExtractions({ store, settings, key, log }: ExtractionWiring): OpenExtractions {
   if (store.extract === null) throw new Error('extraction needs the store open for writing');
+  // This thread only reads, but the bound is part of what it shows of a job.
   store.extract.extractions.boundRecords(settings.extractRecordsMax);
-  const extractions = createExtractions({
+  const extractions = openThread({
     store: store.extract,
-    dataDir: settings.dataDir,
-    encryptionKey: key,
-    workers: EXTRACT_WORKERS,
-    worker: { egressAllow: settings.egressAllow, userAgent: EXTRACT_USER_AGENT, bases: settings.connectorBases },
-    connectors: CONNECTORS,
-    polite: { gapMs: settings.extractHostGapMs, concurrency: settings.extractHostConcurrency },
-    bounds: jobBoundsOf(settings),
+    data: {
+      dataDir: settings.dataDir,
+      encryptionKey: key,
+      workers: EXTRACT_WORKERS,
+      worker: { egressAllow: settings.egressAllow, userAgent: EXTRACT_USER_AGENT, bases: settings.connectorBases },
+      polite: { gapMs: settings.extractHostGapMs, concurrency: settings.extractHostConcurrency },
+      bounds: jobBoundsOf(settings),
+      recordsMax: settings.extractRecordsMax,
+    },
     log,
-    openPool: openExtractPool,
     onStoreFaults: (faults) => reportFaults(faults, log),
   });
   let listening: readonly ListeningAddress[] = [];

@@ -2,6 +2,9 @@ import type { FailureEntry } from '../work/extraction-job.ts';
 import type { ExtractionState } from '../work/extraction-state.ts';
 import type { StoredJob } from '../state/extraction-table.ts';
 
+/** The part of the log that extraction writes. */
+export type JobLog = Record<'info' | 'warn' | 'error', (fields: object, message: string) => void>;
+
 /** Choice: maximum number of characters of an entry's detail that are logged. */
 const DETAIL_CHARACTERS_MAX = 400;
 

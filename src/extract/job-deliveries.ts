@@ -2,12 +2,12 @@ import type { CustomerNumber } from '../kernel/brand.ts';
 import { newId } from '../kernel/ids.ts';
 import type { Extraction } from '../work/extraction-job.ts';
 import type { DeliveryId, WebhookSecrets } from '../work/webhook.ts';
-import type { Log } from '../observe/log.ts';
 import type { StoreFault, StoreWrite } from '../state/durable.ts';
 import type { ExtractStore } from '../state/extract-store.ts';
 import { columnsOf } from './columns.ts';
 import type { Connector } from './connector.ts';
-import type { Control } from './job-control.ts';
+import type { JobReading } from './job-reading.ts';
+import type { JobLog } from './canonical-log-line.ts';
 import {
   type DeliveryLine,
   type DeliveryLog,
@@ -21,11 +21,11 @@ import type { Uploads } from './sinks/uploads.ts';
 
 export interface JobDeliveriesParts {
   readonly store: Pick<ExtractStore, 'extractions'>;
-  readonly control: Pick<Control, 'find' | 'records' | 'deliverySecretsOf'>;
+  readonly control: Pick<JobReading, 'find' | 'records' | 'deliverySecretsOf'>;
   readonly uploads: Uploads;
   readonly connectors: readonly Connector[];
   readonly deliveryLog: DeliveryLog;
-  readonly log: Log;
+  readonly log: JobLog;
   nowMs(): number;
   after(ms: number, then: () => void): () => void;
   yieldToEventLoop(): Promise<void>;
@@ -46,7 +46,10 @@ export function createJobDeliveries(parts: JobDeliveriesParts): ResultDeliveries
     parts.onStoreFault(written);
     throw new Error(written.detail);
   };
-  const readerOf = ({ customer, id }: JobRef): { read: (query: Parameters<Control['records']>[2]) => RecordsRead } => ({
+  const readerOf = ({
+    customer,
+    id,
+  }: JobRef): { read: (query: Parameters<JobReading['records']>[2]) => RecordsRead } => ({
     read: (query) => control.records(customer, id, query),
   });
   return new ResultDeliveries({
@@ -75,7 +78,7 @@ export function createJobDeliveries(parts: JobDeliveriesParts): ResultDeliveries
   });
 }
 
-type RecordsRead = ReturnType<Control['records']>;
+type RecordsRead = ReturnType<JobReading['records']>;
 
 /** Adds the pending deliveries of the previous run. Those that had started come first, because the log may contain what they sent. */
 export function addPending(deliveries: ResultDeliveries, { extractions }: Pick<ExtractStore, 'extractions'>): void {
@@ -89,16 +92,9 @@ export interface JobEndpoint {
   readonly secrets: WebhookSecrets;
 }
 
-/**
- * Returns the destination of a job's batches while its delivery is pending; null for any other id, or if its secret cannot be decrypted.
- */
-export function endpointOf(
-  deliveries: Pick<ResultDeliveries, 'refOf'>,
-  control: JobDeliveriesParts['control'],
-  id: string,
-): JobEndpoint | null {
-  const ref = deliveries.refOf(id);
-  const job = ref === null ? null : control.find(ref.customer, ref.id);
+/** Returns the destination of a job's batches; null if there is no such job, or if its secret cannot be decrypted. */
+export function endpointOf(control: Pick<JobReading, 'find' | 'deliverySecretsOf'>, ref: JobRef): JobEndpoint | null {
+  const job = control.find(ref.customer, ref.id);
   const secret = job === null ? null : secretOf(control, job.customer, job);
   const url = job?.delivery.url ?? null;
   if (url === null || secret === null) return null;
@@ -106,14 +102,14 @@ export function endpointOf(
 }
 
 function secretOf(
-  control: JobDeliveriesParts['control'],
+  control: Pick<JobReading, 'deliverySecretsOf'>,
   customer: CustomerNumber,
   { id, delivery }: Extraction,
 ): string | null {
   return delivery.kind === 'webhook' ? (control.deliverySecretsOf(customer, id)?.['secret'] ?? null) : null;
 }
 
-function noteLine(log: Log, line: DeliveryLine): void {
+function noteLine(log: JobLog, line: DeliveryLine): void {
   if (line.event === 'extraction_delivered') log.info(line, 'the records of an extraction were delivered');
   else if (line.event === 'extraction_delivery_waits') log.info(line, 'the delivery of an extraction is retried later');
   else log.warn(line, 'the records of an extraction could not be delivered');

@@ -2,46 +2,109 @@ import type { Reading } from '../observe/metrics.ts';
 import type { Extractions } from '../state/extraction-table.ts';
 import type { Scheduler } from './scheduler.ts';
 
-/** Metrics of extraction, read at each scrape. */
-export function extractionReadings(
-  scheduler: Scheduler,
-  extractions: Pick<Extractions, 'endedBytes'>,
-  deliveries: () => number,
-): readonly Reading[] {
-  const { counts, queue, gate } = scheduler;
+/** Figures of extraction at one moment. They can be posted between threads. */
+export interface ExtractionFigures {
+  readonly queued: number;
+  readonly running: number;
+  readonly ends: readonly { readonly labels: readonly string[]; readonly count: number }[];
+  readonly stepsInFlight: number;
+  readonly resultsWaiting: number;
+  readonly deliveries: number;
+  readonly domains: number;
+  readonly domainsPaused: number;
+  readonly storedBytes: number;
+  /** By connector, as the next three. */
+  readonly pages: ReadonlyMap<string, number>;
+  readonly records: ReadonlyMap<string, number>;
+  readonly errors: ReadonlyMap<string, number>;
+  readonly bytes: ReadonlyMap<string, number>;
+  readonly workersLost: number;
+}
+
+export const NO_FIGURES: ExtractionFigures = {
+  queued: 0,
+  running: 0,
+  ends: [],
+  stepsInFlight: 0,
+  resultsWaiting: 0,
+  deliveries: 0,
+  domains: 0,
+  domainsPaused: 0,
+  storedBytes: 0,
+  pages: new Map(),
+  records: new Map(),
+  errors: new Map(),
+  bytes: new Map(),
+  workersLost: 0,
+};
+
+export function figuresOf(
+  { counts, queue, gate, stepsInFlight, resultsWaiting }: Scheduler,
+  { endedBytes }: Pick<Extractions, 'endedBytes'>,
+  deliveries: number,
+): ExtractionFigures {
+  return {
+    queued: queue.queued,
+    running: queue.running,
+    ends: [...counts.ends],
+    stepsInFlight,
+    resultsWaiting,
+    deliveries,
+    domains: gate.domains,
+    domainsPaused: gate.domainsPaused,
+    storedBytes: endedBytes,
+    pages: counts.pages,
+    records: counts.records,
+    errors: counts.errors,
+    bytes: counts.bytes,
+    workersLost: counts.workersLost,
+  };
+}
+
+/** Metrics of extraction. `read` is called at each scrape. */
+export function extractionReadings(read: () => ExtractionFigures): readonly Reading[] {
+  const level = (name: string, help: string, of: (figures: ExtractionFigures) => number): Reading => ({
+    name,
+    help,
+    kind: 'level',
+    read: () => of(read()),
+  });
+  const byConnector = (name: string, help: string, of: 'pages' | 'records' | 'errors' | 'bytes'): Reading => ({
+    name,
+    help,
+    kind: 'totals',
+    label: 'connector',
+    read: () => read()[of],
+  });
   return [
-    level('gatehouse_extraction_jobs_queued', 'Jobs waiting to start.', () => queue.queued),
-    level('gatehouse_extraction_jobs_running', 'Jobs running.', () => queue.running),
+    level('gatehouse_extraction_jobs_queued', 'Jobs waiting to start.', ({ queued }) => queued),
+    level('gatehouse_extraction_jobs_running', 'Jobs running.', ({ running }) => running),
     {
       name: 'gatehouse_extraction_jobs_total',
       help: 'Jobs that ended, by connector and result: succeeded, or the failure reason.',
       kind: 'labelled',
       labels: ['connector', 'result'],
-      read: () => counts.ends,
+      read: () => read().ends,
     },
-    level('gatehouse_extraction_steps_in_flight', 'Steps assigned to workers.', () => scheduler.stepsInFlight),
-    level('gatehouse_extraction_results_waiting', 'Results waiting to be written.', () => scheduler.resultsWaiting),
-    level('gatehouse_extraction_deliveries', 'Jobs whose records are still to be delivered.', deliveries),
-    level('gatehouse_extraction_domains', 'Domains in the memory of the rate limiter.', () => gate.domains),
-    level('gatehouse_extraction_domains_paused', 'Domains that asked for a pause.', () => gate.domainsPaused),
-    level('gatehouse_extraction_stored_bytes', 'Bytes of the records of ended jobs.', () => extractions.endedBytes),
-    byConnector('gatehouse_extraction_pages_total', 'Pages and API calls that succeeded.', () => counts.pages),
-    byConnector('gatehouse_extraction_records_total', 'Records stored.', () => counts.records),
-    byConnector('gatehouse_extraction_errors_total', 'Failed fetches and dropped records.', () => counts.errors),
-    byConnector('gatehouse_extraction_bytes_total', 'Bytes of response bodies on the wire.', () => counts.bytes),
+    level('gatehouse_extraction_steps_in_flight', 'Steps assigned to workers.', (now) => now.stepsInFlight),
+    level('gatehouse_extraction_results_waiting', 'Results waiting to be written.', (now) => now.resultsWaiting),
+    level(
+      'gatehouse_extraction_deliveries',
+      'Jobs whose records are still to be delivered.',
+      ({ deliveries }) => deliveries,
+    ),
+    level('gatehouse_extraction_domains', 'Domains in the memory of the rate limiter.', ({ domains }) => domains),
+    level('gatehouse_extraction_domains_paused', 'Domains that asked for a pause.', (now) => now.domainsPaused),
+    level('gatehouse_extraction_stored_bytes', 'Bytes of the records of ended jobs.', (now) => now.storedBytes),
+    byConnector('gatehouse_extraction_pages_total', 'Pages and API calls that succeeded.', 'pages'),
+    byConnector('gatehouse_extraction_records_total', 'Records stored.', 'records'),
+    byConnector('gatehouse_extraction_errors_total', 'Failed fetches and dropped records.', 'errors'),
+    byConnector('gatehouse_extraction_bytes_total', 'Bytes of response bodies on the wire.', 'bytes'),
     {
       name: 'gatehouse_extraction_workers_lost_total',
       help: 'Extract workers that died.',
       kind: 'total',
-      read: () => counts.workersLost,
+      read: () => read().workersLost,
     },
   ];
-}
-
-function level(name: string, help: string, read: () => number): Reading {
-  return { name, help, kind: 'level', read };
-}
-
-function byConnector(name: string, help: string, read: () => Map<string, number>): Reading {
-  return { name, help, kind: 'totals', label: 'connector', read };
 }

@@ -15,12 +15,17 @@ import type { Step } from './connector.ts';
 import type { SourceSession } from './fetch/source-session.ts';
 
 /**
- * The port between the endpoints and the part that stores and runs jobs. Every method takes the customer, so what belongs to another
+ * The port between the endpoints and the thread that stores and runs jobs. Every method takes the customer, so what belongs to another
  * customer is never found.
  */
-export interface ExtractionControl {
-  /** Settles once the job is on disk. */
-  create(job: NewExtraction): Promise<CreateOutcome>;
+export interface ExtractionControl extends Omit<JobReads, 'sessions'>, Omit<JobWrites, 'sessions'> {
+  readonly sessions: SessionReads & SessionWrites;
+  /** Returns the job once it has ended, or its current state after `timeoutMs`; null if there is no such job. */
+  waitFor(customer: CustomerNumber, id: ExtractionId, timeoutMs: number): Promise<Extraction | null>;
+}
+
+/** What any thread with the store may do. */
+export interface JobReads {
   find(customer: CustomerNumber, id: ExtractionId): Extraction | null;
   /** Newest first. `next` may be set even if the page is not full. */
   page(
@@ -28,13 +33,9 @@ export interface ExtractionControl {
     query: ExtractionQuery,
     slices: Slices,
   ): Promise<{ readonly rows: readonly Extraction[]; readonly next: ExtractionId | null }>;
-  /** Cancels the job. Once this has settled, nothing more is fetched for the job, and running fetches are discarded. */
-  cancel(customer: CustomerNumber, id: ExtractionId): Promise<CancelOutcome>;
-  /** Returns the job once it has ended, or its current state after `timeoutMs`; null if there is no such job. */
-  waitFor(customer: CustomerNumber, id: ExtractionId, timeoutMs: number): Promise<Extraction | null>;
   /** Returns the job's records from a position on; none if there is no such job. Never holds more than one chunk beyond the page. */
   records(customer: CustomerNumber, id: ExtractionId, query: RecordQuery): RecordPage;
-  /** Returns what a page of any size contains, without its records. Reads one chunk per time slice of the main thread. */
+  /** Returns what a page of any size contains, without its records. Reads one chunk per time slice of the calling thread. */
   measureRecords(customer: CustomerNumber, id: ExtractionId, query: RecordQuery, slices: Slices): Promise<RecordExtent>;
   /** Yields the chunks of a page. Reads each when it is requested, so it never holds more than one. */
   streamRecords(
@@ -45,9 +46,18 @@ export interface ExtractionControl {
   ): AsyncIterable<RecordChunk>;
   /** Returns what was stored under an `Idempotency-Key` within the last 24 hours. */
   findIdempotent(customer: CustomerNumber, request: IdempotentRequest): IdempotentOutcome;
-  readonly sessions: SessionControl;
   /** Returns the failures of the job that a request created. For the operator only. */
   failureOf(requestId: string): FailureDetail | null;
+  readonly sessions: SessionReads;
+}
+
+/** What only the extraction thread does itself. Arguments and results can be posted between threads. */
+export interface JobWrites {
+  /** Settles once the job is on disk. */
+  create(job: NewExtraction): Promise<CreateOutcome>;
+  /** Cancels the job. Once this has settled, nothing more is fetched for the job, and running fetches are discarded. */
+  cancel(customer: CustomerNumber, id: ExtractionId): Promise<CancelOutcome>;
+  readonly sessions: SessionWrites;
 }
 
 export interface NewExtraction {
@@ -66,8 +76,8 @@ export interface NewExtraction {
   readonly deliverySecrets: Readonly<Record<string, string>> | null;
   /** Result of `Operation.start`; not empty. */
   readonly steps: readonly Step[];
-  /** null without an `Idempotency-Key`. */
-  readonly idempotency: (IdempotentRequest & { answer(job: Extraction): Uint8Array }) | null;
+  /** null without an `Idempotency-Key`. `newSecret`: the secret that only the first response shows; null if there is none. */
+  readonly idempotency: (IdempotentRequest & { readonly newSecret: string | null }) | null;
 }
 
 export interface IdempotentRequest {
@@ -90,7 +100,7 @@ export type CreateOutcome =
 
 export type IdempotentOutcome =
   | { readonly kind: 'new' }
-  /** `answer` is what `NewExtraction.idempotency.answer` returned for the first request. */
+  /** `answer`: the first response, as `encodeFirst` wrote it. */
   | { readonly kind: 'replay'; readonly answer: Uint8Array }
   /** The key was used with another body. */
   | { readonly kind: 'conflict' };
@@ -143,9 +153,7 @@ export interface RecordChunk {
   readonly bytes: Uint8Array;
 }
 
-export interface SessionControl {
-  /** Settles once the session is on disk. */
-  create(session: NewSession): Promise<SessionOutcome>;
+export interface SessionReads {
   find(customer: CustomerNumber, id: string): BrowserSession | null;
   /** Newest first. Expired sessions are omitted. */
   page(
@@ -153,12 +161,16 @@ export interface SessionControl {
     query: { readonly after: string | null; readonly limit: number },
     slices: Slices,
   ): Promise<{ readonly rows: readonly BrowserSession[]; readonly next: string | null }>;
-  /** Removes the session. Running jobs that use it find it missing at their next step. */
-  remove(
-    customer: CustomerNumber,
-    id: string,
-  ): Promise<{ readonly kind: 'removed' } | { readonly kind: 'not_found' } | StoreFault>;
 }
+
+export interface SessionWrites {
+  /** Settles once the session is on disk. */
+  create(session: NewSession): Promise<SessionOutcome>;
+  /** Removes the session. Running jobs that use it find it missing at their next step. */
+  remove(customer: CustomerNumber, id: string): Promise<RemoveOutcome>;
+}
+
+export type RemoveOutcome = { readonly kind: 'removed' } | { readonly kind: 'not_found' } | StoreFault;
 
 export interface NewSession {
   readonly customer: CustomerNumber;

@@ -132,6 +132,16 @@ export class Scheduler {
     });
   }
 
+  /** Returns the jobs for which `waitingUntilMs` returns a time, with that time. */
+  waitingJobs(): ReadonlyMap<ExtractionId, number> {
+    const waiting = new Map<ExtractionId, number>();
+    for (const { job } of this.#runs.values()) {
+      const untilMs = this.waitingUntilMs(job.id);
+      if (untilMs !== null) waiting.set(job.id, untilMs);
+    }
+    return waiting;
+  }
+
   /** Loads the jobs of the previous run from the store: running jobs continue, and queued ones are queued again. */
   resume(): void {
     for (const { job, state } of this.#parts.store.extractions.open()) {

@@ -12,6 +12,7 @@ const IS_SOURCE = import.meta.url.endsWith('.ts');
 export const PROGRAMS = {
   score: 'workers/score',
   deliver: 'workers/deliver',
+  engine: 'workers/engine',
   extract: 'workers/extract',
   read: 'workers/read',
   velocity: 'workers/velocity',

@@ -1,5 +1,6 @@
 import type { Database, RootDatabase } from 'lmdb';
 import { Counters } from './counters.ts';
+import { openEnvironment, table } from './environment.ts';
 import { ExtractionDeliveries } from './extractions/upload-table.ts';
 import { ExtractionRecords } from './extractions/record-table.ts';
 import { ExtractionSteps } from './extractions/step-table.ts';
@@ -19,30 +20,40 @@ export interface ExtractStore {
   readonly sessions: Sessions;
   readonly failures: Failures;
   readonly idempotency: Idempotency;
+  /** Returns whether there is nothing to run, to deliver or to remove. */
+  isEmpty(): boolean;
+}
+
+/** Opens `extract/` for the calling thread. Throws if it cannot be opened. */
+export function openExtractStore(dataDir: string): ExtractStore {
+  const root = openEnvironment(dataDir, 'extract', false);
+  return createExtractStore(root, (name) => table(root, name));
 }
 
 export function createExtractStore(
   root: RootDatabase<Buffer, Buffer>,
-  table: (name: TableName) => Database<Buffer, Buffer>,
+  open: (name: TableName) => Database<Buffer, Buffer>,
   bounds: Partial<ExtractionBounds> = {},
 ): ExtractStore {
-  const steps = new ExtractionSteps(table('steps'), table('step-keys'));
-  const records = new ExtractionRecords(table('record-chunks'), table('record-keys'));
-  const deliveries = new ExtractionDeliveries(table('jobs-deliveries'));
-  const sessions = new Sessions(root, table('sessions'));
-  const failures = new Failures(table('failures'));
-  const idempotency = new Idempotency(root, table('idempotency'), new RowCounters(table('extract-tallies')));
+  const steps = new ExtractionSteps(open('steps'), open('step-keys'));
+  const records = new ExtractionRecords(open('record-chunks'), open('record-keys'));
+  const deliveries = new ExtractionDeliveries(open('jobs-deliveries'));
+  const sessions = new Sessions(root, open('sessions'));
+  const failures = new Failures(open('failures'));
+  const idempotency = new Idempotency(root, open('idempotency'), new RowCounters(open('extract-tallies')));
   const extractions = new Extractions(
     root,
     {
-      jobs: table('jobs'),
-      states: table('job-states'),
-      open: table('jobs-open'),
-      ended: table('jobs-ended'),
-      cleanup: table('jobs-cleanup'),
+      jobs: open('jobs'),
+      states: open('job-states'),
+      open: open('jobs-open'),
+      ended: open('jobs-ended'),
+      cleanup: open('jobs-cleanup'),
     },
-    { counters: new Counters(table('extract-meta')), steps, records, deliveries, failures, idempotency, sessions },
+    { counters: new Counters(open('extract-meta')), steps, records, deliveries, failures, idempotency, sessions },
     bounds,
   );
-  return { root, extractions, steps, records, sessions, failures, idempotency };
+  const kept = (['jobs', 'jobs-cleanup', 'sessions', 'idempotency'] as const).map(open);
+  const isEmpty = (): boolean => kept.every((rows) => rows.getKeysCount({ limit: 1 }) === 0);
+  return { root, extractions, steps, records, sessions, failures, idempotency, isEmpty };
 }

@@ -6,7 +6,7 @@ import { Deliveries } from './delivery-table.ts';
 import { watchDisk } from './disk-room.ts';
 import { fault, messageOf, type StoreFault } from './durable.ts';
 import { openEnvironment, table } from './environment.ts';
-import { createExtractStore, type ExtractStore } from './extract-store.ts';
+import { type ExtractStore, openExtractStore } from './extract-store.ts';
 import { Feedback } from './feedback.ts';
 import { Labels } from './label-table.ts';
 import { Lists } from './list-table.ts';
@@ -93,8 +93,7 @@ export function openStore(options: StoreOptions): StoreOpened {
     const deliveries = new Deliveries(state, deliveryTables, rowCounters, counters, undefined, turns);
     const hot = options.readOnly ? null : openEnvironment(options.dataDir, 'hot', false);
     if (hot !== null) table(hot, 'hot-meta');
-    const extractRoot = options.readOnly ? null : openEnvironment(options.dataDir, 'extract', false);
-    const extract = extractRoot === null ? null : createExtractStore(extractRoot, (name) => table(extractRoot, name));
+    const extract = options.readOnly ? null : openExtractStore(options.dataDir);
     const outcomes = hot === null ? null : new Outcomes(hot, table(hot, 'outcomes'));
     const decisionBlocks = hot === null ? null : table(hot, 'decisions');
     if (decisionBlocks !== null) watchDisk(decisionBlocks, options.dataDir);

@@ -76,6 +76,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   piscina: [
     'src/api/kit/body-pool.ts',
     'src/webhooks/deliver-pool.ts',
+    'src/extract/engine-thread.ts',
     'src/extract/extract-pool.ts',
     'src/frames/score-pool.ts',
   ],

@@ -1,12 +1,11 @@
 import { unreachable } from '../../kernel/brand.ts';
 import { problem } from '../../contract/problem.ts';
-import type { Extraction, ExtractionId } from '../../work/extraction-job.ts';
 import type { AnyRequest, EndpointResponse, EndpointHandler } from '../kit/endpoint-factory.ts';
 import type { ExtractionBody, ReadRequest } from './extraction-bodies.ts';
 import type { CreateOutcome, ExtractionControl, IdempotentRequest, NewExtraction } from '../../extract/jobs-port.ts';
 import { NO_SUCH_SESSION, type RequestParts } from '../../extract/request/read-request.ts';
 import { sessionHostFault } from '../../extract/request/session-host.ts';
-import { createdJson, isExtractionId } from '../../extract/job-wire.ts';
+import { decodeFirst, type FirstAnswer, firstAnswer } from '../../extract/first-answer.ts';
 import { type InlineParts, inlineAnswer } from './sync-handlers.ts';
 
 /** Creates a job. Source: contract, 11.1. */
@@ -98,33 +97,8 @@ function newExtraction(request: AnyRequest, checked: ReadRequest, idempotent: Id
     ...rest,
     customer: request.caller.customer,
     requestId: request.requestId,
-    idempotency: idempotent === null ? null : { ...idempotent, answer: (job) => encodeFirst(job, newSecret) },
+    idempotency: idempotent === null ? null : { ...idempotent, newSecret },
   };
-}
-
-/**
- * What is stored under an `Idempotency-Key`: the response itself or, for inline responses, the job. The job's outcome is then the response,
- * and it does not change after the job's end, so the records are not stored twice.
- */
-interface FirstAnswer {
-  readonly id: ExtractionId;
-  readonly waitSeconds: number | null;
-  readonly body: string;
-}
-
-function firstAnswer(job: Extraction, newSecret: string | null): FirstAnswer {
-  const { waitSeconds } = job.delivery;
-  return { id: job.id, waitSeconds, body: waitSeconds === null ? JSON.stringify(createdJson(job, newSecret)) : '' };
-}
-
-function encodeFirst(job: Extraction, newSecret: string | null): Uint8Array {
-  return Buffer.from(JSON.stringify(firstAnswer(job, newSecret)));
-}
-
-function decodeFirst(bytes: Uint8Array): FirstAnswer {
-  const { id, waitSeconds, body } = JSON.parse(Buffer.from(bytes).toString()) as FirstAnswer;
-  if (!isExtractionId(id)) throw new Error('the value stored under an idempotency key is not a response');
-  return { id, waitSeconds, body };
 }
 
 function sendFirst({ id, body }: FirstAnswer): EndpointResponse {

@@ -50,10 +50,10 @@ export interface DeliveryLog {
   /** Finds rows that were added before. */
   find(customer: CustomerNumber, id: DeliveryId): Promise<RowState | null>;
   /** Returns false if there is no room. */
-  add(row: Delivery): boolean;
+  add(row: Delivery): boolean | Promise<boolean>;
   /** Resolves when the row has ended or the service stops. */
-  ended(id: DeliveryId): Promise<void>;
-  /** Sends nothing more to the job's endpoint. */
+  ended(customer: CustomerNumber, id: DeliveryId): Promise<void>;
+  /** The job's delivery is over. Sends nothing more to its endpoint. */
   forget(id: ExtractionId): void;
 }
 
@@ -100,8 +100,6 @@ type Turn =
 export class ResultDeliveries {
   readonly #parts: ResultDeliveriesParts;
   readonly #running = new Map<ExtractionId, Promise<void>>();
-  /** All jobs with a pending delivery, even after work on them has stopped. */
-  readonly #refs = new Map<string, JobRef>();
   readonly #places = new Places(WEBHOOK_PLACES);
   /** Wakes the deliveries that wait for something. */
   readonly #wakers = new Set<() => void>();
@@ -122,17 +120,8 @@ export class ResultDeliveries {
   /** Starts the delivery of an ended job. Has no effect if it is already known. */
   add(ref: JobRef): void {
     if (this.#isStopping || this.#running.has(ref.id)) return;
-    this.#refs.set(ref.id, ref);
-    const run = this.#run(ref).finally(() => {
-      this.#running.delete(ref.id);
-      if (!this.#isStopping) this.#refs.delete(ref.id);
-    });
+    const run = this.#run(ref).finally(() => void this.#running.delete(ref.id));
     this.#running.set(ref.id, run);
-  }
-
-  /** Returns the job with this id if its delivery is pending. */
-  refOf(id: string): JobRef | null {
-    return this.#refs.get(id) ?? null;
   }
 
   /** Resolves when all work has stopped. Uploads in flight are ended by the workers. */
@@ -179,7 +168,7 @@ export class ResultDeliveries {
         await this.#end(ref, job, turn);
         return true;
       case 'row':
-        await this.#wait(LOOK_MS, this.#parts.log.ended(turn.id));
+        await this.#wait(LOOK_MS, this.#parts.log.ended(ref.customer, turn.id));
         return false;
       case 'wait':
         await this.#wait(turn.ms);
@@ -215,7 +204,7 @@ export class ResultDeliveries {
       reader: this.#parts.reader(ref),
       findRow: (id) => log.find(ref.customer, id),
       save: (state) => this.#parts.save(ref, state),
-      enqueue: (row) => log.add(row),
+      enqueue: async (row) => log.add(row),
       newDeliveryId: () => this.#parts.newDeliveryId(),
       nowMs: () => this.#parts.nowMs(),
     };

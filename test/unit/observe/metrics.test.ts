@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ExtractionCounts } from '../../../src/extract/counts.ts';
-import { extractionReadings } from '../../../src/extract/job-metrics.ts';
-import type { Scheduler } from '../../../src/extract/scheduler.ts';
+import { extractionReadings, NO_FIGURES } from '../../../src/extract/job-metrics.ts';
 import { BATCH_REQUESTS_MAX } from '../../../src/kernel/limits.ts';
 import { createMetrics, DecisionCounts, type MetricSources } from '../../../src/observe/metrics.ts';
 
@@ -177,8 +176,8 @@ test('Jobs are counted by connector and by outcome', async () => {
     ['generic', 'cancelled'],
   ] as const)
     counts.ended(connector, how);
-  const scheduler = { counts, queue: {}, gate: {} } as unknown as Scheduler;
-  const readings = extractionReadings(scheduler, { endedBytes: 0 }, () => 0).filter(({ kind }) => kind === 'labelled');
+  const figures = { ...NO_FIGURES, ends: counts.ends };
+  const readings = extractionReadings(() => figures).filter(({ kind }) => kind === 'labelled');
   const metrics = createMetrics(new DecisionCounts(CODES.length), CODES, { ...SOURCES, readings });
   const { samples } = parse(await metrics.text());
   const ends = samples.filter(({ name }) => name === 'gatehouse_extraction_jobs_total');

@@ -15,6 +15,7 @@ import { LocalReplayGuard } from '../../../../src/decide/replay-guard.ts';
 import { egressPolicy } from '../../../../src/egress/public-address.ts';
 import { checkTarget } from '../../../../src/egress/egress-target.ts';
 import type { Connector } from '../../../../src/extract/connector.ts';
+import { encodeFirst } from '../../../../src/extract/first-answer.ts';
 import type {
   ExtractionControl,
   IdempotentOutcome,
@@ -208,7 +209,7 @@ export function setUp(connectors: readonly Connector[] = [TEST_CONNECTOR], allow
       jobs.unshift(job);
       if (idempotency !== null) {
         const body = Buffer.from(idempotency.bodySha256);
-        kept.set(`${customer} ${idempotency.key}`, { body, answer: idempotency.answer(job) });
+        kept.set(`${customer} ${idempotency.key}`, { body, answer: encodeFirst(job, idempotency.newSecret) });
       }
       return { kind: 'created', job };
     },

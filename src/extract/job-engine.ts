@@ -1,28 +1,27 @@
 import { statfs } from 'node:fs/promises';
 import { hasEnded } from '../work/extraction-state.ts';
-import type { Log } from '../observe/log.ts';
-import type { Reading } from '../observe/metrics.ts';
+import type { ExtractionId } from '../work/extraction-job.ts';
 import type { ExtractOrder, ExtractWorkerData } from './extract-messages.ts';
-import type { AssetStatus } from '../assets/asset-messages.ts';
 import type { ExtractPool, ExtractPoolEvents } from './extract-pool.ts';
 import { LatePool } from '../kernel/late-pool.ts';
 import type { StoreFault } from '../state/durable.ts';
+import type { ListeningAddress } from '../egress/public-address.ts';
 import type { ExtractStore } from '../state/extract-store.ts';
 import type { StoredJob } from '../state/extraction-table.ts';
 import { carriesRest, type Connector } from './connector.ts';
-import { Control } from './job-control.ts';
+import { JobControl } from './job-control.ts';
+import { JobReading } from './job-reading.ts';
 import type { DeliveryLog, ResultDeliveries } from './sinks/result-deliveries.ts';
 import { Uploads } from './sinks/uploads.ts';
-import { endFields } from './canonical-log-line.ts';
+import { endFields, type JobLog } from './canonical-log-line.ts';
 import { Janitor } from './maintenance-steps.ts';
-import { addPending, createJobDeliveries, endpointOf, type JobEndpoint } from './job-deliveries.ts';
-import type { ExtractionControl } from './jobs-port.ts';
+import { addPending, createJobDeliveries } from './job-deliveries.ts';
+import type { JobWrites } from './jobs-port.ts';
 import type { DomainLimits } from './domain-limits.ts';
-import { extractionReadings } from './job-metrics.ts';
+import { type ExtractionFigures, figuresOf } from './job-metrics.ts';
 import { Scheduler, SCHEDULER_BOUNDS, type SchedulerBounds } from './scheduler.ts';
-import { Waiters } from './waiters.ts';
 
-export interface ExtractionsParts {
+export interface JobEngineParts {
   readonly store: ExtractStore;
   /** Directory whose disk must have free space. */
   readonly dataDir: string;
@@ -33,27 +32,35 @@ export interface ExtractionsParts {
   readonly connectors: readonly Connector[];
   readonly polite: DomainLimits;
   readonly bounds?: Partial<SchedulerBounds>;
-  readonly log: Log;
+  readonly log: JobLog;
+  /** Webhook batches of jobs go through it. */
+  readonly deliveryLog: DeliveryLog;
   openPool(workers: number, data: ExtractWorkerData, events: ExtractPoolEvents): Promise<ExtractPool>;
+  /** Called after the end of each job, however it came. */
+  onEnded(id: ExtractionId): void;
   /** Called on store failures; `store_stuck` must end the process. */
-  onStoreFaults(faults: readonly StoreFault[]): void;
+  onStoreFault(fault: StoreFault): void;
 }
 
-export interface Extractions {
-  readonly control: ExtractionControl;
-  readonly readings: readonly Reading[];
-  status(): AssetStatus;
-  /**
-   * Resumes the open jobs and pending deliveries of the previous run. Webhook batches go through `deliveryLog`. Workers start now if a job
-   * is open, else with the first job.
-   */
-  start(deliveryLog: DeliveryLog): Promise<void>;
-  /** Returns the destination of a job's batches while its delivery is pending; null for any other id. */
-  endpointOf(id: string): JobEndpoint | null;
+/** Stores jobs and runs them: everything of extraction but the endpoints and their reads. One in the process, in a thread of its own. */
+export interface JobEngine {
+  readonly writes: JobWrites;
+  state(): JobEngineState;
+  /** Resumes the open jobs and pending deliveries of the previous run. Workers start now if a job is open, else with the first job. */
+  start(): Promise<void>;
   /** Sets the addresses on which this service listens, which no job may reach. Nothing is fetched before the first call. */
-  listens(addresses: readonly { readonly host: string; readonly port: number }[]): void;
-  /** Starts nothing more, returns the current state of their jobs to waiting callers, writes what has arrived, and ends the workers. */
+  listens(addresses: readonly ListeningAddress[]): void;
+  /** Starts nothing more, writes what has arrived, and ends the workers. */
   stop(): Promise<void>;
+}
+
+/** What other threads show of the engine. */
+export interface JobEngineState {
+  /** Whether the extract workers cannot start. */
+  readonly isBroken: boolean;
+  readonly figures: ExtractionFigures;
+  /** Jobs that are idle because their sources asked them to wait, with the time at which they continue, Unix ms. */
+  readonly waiting: ReadonlyMap<ExtractionId, number>;
 }
 
 /** Choice: pauses are whole seconds. */
@@ -72,19 +79,18 @@ const after = (ms: number, then: () => void): (() => void) => {
 };
 const yieldToEventLoop = (): Promise<void> => new Promise((done) => setImmediate(done));
 
-/** Wires up extraction on the main thread: the store's tables, the workers, the scheduler between them, and the customers' operations. */
-export function createExtractions(parts: ExtractionsParts): Extractions {
+/** Wires up the engine: the store's tables, the workers, the scheduler between them, and the customers' writes. */
+export function createJobEngine(parts: JobEngineParts): JobEngine {
   const { store, encryptionKey, log } = parts;
+  const onStoreFault = (fault: StoreFault): void => parts.onStoreFault(fault);
   let deliveries: ResultDeliveries | null = null;
   const send = (worker: number, order: ExtractOrder): boolean => pool.current?.send(worker, order) ?? false;
   const wakeWorkers = (): void => pool.wake();
   const uploads = new Uploads({ send, wakeWorkers });
-  let listening: readonly { readonly host: string; readonly port: number }[] | null = null;
-  const waiters = new Waiters(after);
-  const onStoreFault = (fault: StoreFault): void => parts.onStoreFaults([fault]);
+  let listening: readonly ListeningAddress[] | null = null;
   const ended = (stored: StoredJob): void => {
     logEnd(log, stored, store.failures);
-    waiters.tell(stored.job.id);
+    parts.onEnded(stored.job.id);
     if (stored.state.delivery === 'pending') deliveries?.add(stored.job);
   };
   const scheduler = new Scheduler({
@@ -109,7 +115,10 @@ export function createExtractions(parts: ExtractionsParts): Extractions {
     onEnded: (job, state) => ended({ job, state }),
     onStoreFault,
   });
-  const control = new Control({ store, scheduler, waiters, encryptionKey, nowMs, onCancelled: ended });
+  const writes = new JobControl({ store, scheduler, encryptionKey, nowMs, onCancelled: ended });
+  const waitingUntilMs = (id: ExtractionId): number | null => scheduler.waitingUntilMs(id);
+  // This thread's own commits are visible to its next read.
+  const reads = new JobReading({ store, encryptionKey, nowMs, waitingUntilMs, refresh: () => {} });
   const janitor = new Janitor({ store, nowMs, yieldToEventLoop, onStoreFault });
 
   /** Uses a running worker once it knows which addresses it must not reach. */
@@ -140,20 +149,19 @@ export function createExtractions(parts: ExtractionsParts): Extractions {
   });
   const timers: NodeJS.Timeout[] = [];
   return {
-    control,
-    status() {
-      if (!pool.isBroken) return { state: 'ok', version: null, detail: '' };
-      return { state: 'broken', version: null, detail: 'the extract worker cannot start; retrying' };
-    },
-    readings: extractionReadings(scheduler, store.extractions, () => deliveries?.size ?? 0),
-    endpointOf: (id) => (deliveries === null ? null : endpointOf(deliveries, control, id)),
-    async start(deliveryLog) {
+    writes,
+    state: () => ({
+      isBroken: pool.isBroken,
+      figures: figuresOf(scheduler, store.extractions, deliveries?.size ?? 0),
+      waiting: scheduler.waitingJobs(),
+    }),
+    async start() {
       deliveries = createJobDeliveries({
         store,
-        control,
+        control: reads,
         uploads,
         connectors: parts.connectors,
-        deliveryLog,
+        deliveryLog: parts.deliveryLog,
         log,
         nowMs,
         after,
@@ -178,7 +186,6 @@ export function createExtractions(parts: ExtractionsParts): Extractions {
     },
     async stop() {
       for (const timer of timers) clearInterval(timer);
-      waiters.tellAll();
       const stopped = Promise.all([scheduler.stop(), janitor.stop(), deliveries?.stop() ?? Promise.resolve()]);
       // Transfers that workers are still sending end with the workers.
       await (await pool.closed())?.close();
@@ -188,7 +195,7 @@ export function createExtractions(parts: ExtractionsParts): Extractions {
   };
 }
 
-async function lookAtDisk({ dataDir, log }: ExtractionsParts, scheduler: Scheduler): Promise<void> {
+async function lookAtDisk({ dataDir, log }: JobEngineParts, scheduler: Scheduler): Promise<void> {
   const isFull = await statfs(dataDir).then(
     ({ bavail, bsize }) => bavail * bsize < DISK_FREE_BYTES_MIN,
     () => false,
@@ -196,12 +203,12 @@ async function lookAtDisk({ dataDir, log }: ExtractionsParts, scheduler: Schedul
   if (isFull === scheduler.isPaused) return;
   scheduler.isPaused = isFull;
   if (isFull) log.error({ bytes_min: DISK_FREE_BYTES_MIN }, 'the disk is nearly full; extraction is paused');
-  else log.info('the disk has room again; extraction continues');
+  else log.info({}, 'the disk has room again; extraction continues');
   scheduler.pump();
 }
 
 /** Logs one line for each ended job. */
-function logEnd(log: Log, stored: StoredJob, failures: ExtractStore['failures']): void {
+function logEnd(log: JobLog, stored: StoredJob, failures: ExtractStore['failures']): void {
   if (!hasEnded(stored.state)) return;
   const entries = stored.state.status === 'failed' ? (failures.find(stored.job.requestId)?.entries ?? []) : [];
   log.info(endFields(stored, entries), 'extraction');
