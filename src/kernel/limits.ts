@@ -18,8 +18,9 @@ export const CONNECTIONS_DEFAULT = 16_384;
 export const SOURCE_CONNECTIONS_DEFAULT = 1_024;
 /** Choice: at most half of all connections for one source, whatever the settings are. */
 export const SOURCE_CONNECTIONS_SHARE = 1 / 2;
-/** Choice: the last connections, for sources with fewer than this many open ones: the scrape of metrics, health checks, small clients. */
+/** Choice: the last connections, kept for sources with few open ones (the next constant): metrics scrapes, health checks, small clients. */
 export const CONNECTIONS_RESERVED = 64;
+/** Choice: a source with this many open connections gets none of the last ones. */
 export const CONNECTIONS_RESERVED_SOURCE_MAX = 4;
 /**
  * Choice: file descriptors that connections must leave free: 512 attempts and 512 idle sockets of webhooks, as many for extraction, and
