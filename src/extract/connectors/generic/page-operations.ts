@@ -84,7 +84,7 @@ export const pageStructured: Operation = singlePage({
   },
   read(html, { url }) {
     const data = readStructured(html);
-    const behind = data.isCut ? `things of ${url} after the first` : null;
+    const behind = data.isCut ? `objects of ${url} after the first` : null;
     return {
       ...leftOutOf(restOf(html) ?? behind),
       records: [

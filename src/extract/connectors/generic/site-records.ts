@@ -83,7 +83,7 @@ export const PRODUCT_RECORD = schema.recordSchema({
   price: schema.textField('Price of the cheapest offer: a decimal number.'),
   price_max: schema.textField('Price of the most expensive offer: a decimal number.'),
   currency: schema.textField('ISO 4217 code.'),
-  availability: schema.textField("schema.org's word: `in_stock`, `out_of_stock`, `pre_order` and others."),
+  availability: schema.textField("schema.org's term: `in_stock`, `out_of_stock`, `pre_order` and others."),
   image_url: schema.urlField('The first image.'),
   rating: schema.numberField('Average rating.'),
   review_count: schema.countField('Number of reviews or ratings behind that average.'),
