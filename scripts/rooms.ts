@@ -122,7 +122,7 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
     path: 'cold',
   },
   api: {
-    holds: 'Handlers of all endpoints but decide, one file a resource; `kit` has what they share',
+    holds: 'Handlers of all endpoints except decide, one file for each resource; `kit` has what they share',
     mayImport: [
       'assets',
       'auth',

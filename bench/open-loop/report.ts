@@ -19,7 +19,7 @@ export interface PhaseReport {
   readonly sender_processor_ms: number;
 }
 
-/** Source: the first five seconds after a start are judged separately. */
+/** Choice: the first five seconds after a start are judged separately. */
 export const FIRST_MS = 5_000;
 const SLICE_MS = 500;
 const PERCENTILES = ['p50_ms', 'p90_ms', 'p99_ms', 'p999_ms', 'max_ms'] as const;

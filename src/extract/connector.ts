@@ -1,8 +1,8 @@
 import type { FailureReason } from '../work/extraction-job.ts';
 
 /**
- * Definition of a connector. Each connector is one file in `connectors/`, registered in the ordered table of `connectors/index.ts`. How to
- * add one: `docs/connectors.md`.
+ * Definition of a connector. Each connector is one file in `connectors/`, listed in `connectors/connector-table.ts`. How to add one:
+ * `docs/connectors.md`.
  *
  * A connector never accesses the network, the store or a clock directly. It receives a `Source`, reads the page or pages of one step
  * through it, and returns what it found and what to read next. Steps are plain JSON in the store. A killed job continues with its open

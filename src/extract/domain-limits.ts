@@ -15,8 +15,7 @@ export type Ticket = number;
 /** Choice: reading a source that asks for a longer delay would take days, and a job has one. */
 export const CRAWL_DELAY_MS_MAX = 30_000;
 /**
- * Choice: a step is postponed for at most this long. A source that asks for more fails the step; the limit then applies to the other steps
- * that wait for the source.
+ * Choice: a step is postponed for at most this long. If a source asks for more, the step fails, and the domain is paused for this long.
  */
 export const PAUSE_MS_MAX = 3_600_000;
 /**
@@ -24,7 +23,7 @@ export const PAUSE_MS_MAX = 3_600_000;
  * reported it is still running.
  */
 const WISH_KEPT_MS = 60_000;
-/** Choice: number of domains from which idle ones are searched for. */
+/** Choice: idle domains are searched for only when at least this many are in memory. */
 const SWEEP_DOMAINS_MIN = 256;
 
 interface Domain {

@@ -5,10 +5,11 @@ import type { SourceCounts } from './connection-room.ts';
 export type Census = () => Promise<ReadonlyMap<string, number> | null>;
 
 /**
- * Counts for uWebSockets.js, which reports that a connection closed, but not whose. Fewer open connections than one source may have need no
- * counting. From half of that on, the connections are counted by a census of the operating system, and those opened since are added. An
- * estimate is therefore too high at most by the connections that closed since the last census. Without a census the estimate is 0, so that
- * only the bound of all connections holds.
+ * Counts for uWebSockets.js, which reports that a connection closed, but not whose. While all open connections together are fewer than half
+ * of one source's bound, no source can have reached its bound, and nothing is counted. From there on, a census of the operating system
+ * counts the connections by source, and those opened since are added. Connections that closed since the census are still included, so an
+ * estimate may be too high by their number. If the system offers no census, the estimate is 0, and only the bound of all connections
+ * applies.
  */
 export class EstimatedCounts implements SourceCounts {
   readonly #census: Census;
@@ -23,7 +24,7 @@ export class EstimatedCounts implements SourceCounts {
   #isWatching = false;
   #isRunning = false;
   #isBlind = false;
-  /** Numbers the times of watching: the result of an earlier one is of no use. */
+  /** Increases whenever watching stops, so that the result of a census from before is discarded. */
   #watch = 0;
   #nextAtMs = 0;
 

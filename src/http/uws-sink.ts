@@ -120,7 +120,10 @@ export class UwsChunkedSink extends UwsSink {
     });
   }
 
-  /** The library does not send its own buffer to a socket with a handler, except with a write; to leave a cork is one. */
+  /**
+   * For a socket with an `onWritable` handler the library sends its own buffer only together with a write. Leaving a cork counts as a
+   * write.
+   */
   readonly #drain = (): boolean => {
     this.res.cork(() => {});
     this.#writable();

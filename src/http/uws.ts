@@ -219,7 +219,7 @@ class UwsExchange implements Exchange {
     this.#answered = true;
     const writeHeader = (): void => {
       this.#writeHeader(status, fields);
-      // The client has to close it: the library can close a connection after a whole body only.
+      // The client has to close it: the library can close a connection only after a complete body.
       if (this.#state.draining) this.#res.writeHeader('Connection', 'close');
     };
     const sink =

@@ -16,10 +16,11 @@ const NOTHING_COMING: Coming = { own: 0, all: 0 };
 
 /**
  * Round-robin queue over keys, first in first out within a key: a value waits for at most one value of each other key, however many those
- * have. All calls take constant time; `take` and `rotate` also pass what their filter rejects. A key without values takes no memory.
+ * have. All calls take constant time, except that `take` and `rotate` also step over each key or value that their filter rejects. A key
+ * without values takes no memory.
  *
- * Choice: linked entries. A `Set` or `Map` that is used as a queue keeps a hole for each deleted entry, and every look for the first entry
- * passes the holes.
+ * Choice: linked entries. A `Set` or `Map` that is used as a queue keeps a hole for each deleted entry, and every search for the first
+ * entry passes the holes.
  */
 export class FairQueue<K, V> {
   readonly #bounds: FairBounds;
@@ -76,7 +77,7 @@ export class FairQueue<K, V> {
     return true;
   }
 
-  /** The same, before the others of its key. The turn of the key stays the same. */
+  /** Does the same, but puts the entry before the others of its key. The turn of the key stays the same. */
   putFirst(key: K, entry: FairEntry<K, V>, weight = 0): boolean {
     if (entry.lane !== null) return false;
     const lane = this.#laneOf(key);
@@ -119,7 +120,7 @@ export class FairQueue<K, V> {
     return entry.lane?.queue === this;
   }
 
-  /** Returns whether it waited in this queue. */
+  /** Removes the entry. Returns whether it waited in this queue. */
   remove(entry: FairEntry<K, V>): boolean {
     const { lane } = entry;
     if (lane === null || lane.queue !== this) return false;

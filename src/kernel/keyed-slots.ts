@@ -28,7 +28,7 @@ export class KeyedSlots<K> {
     return this.isAnyFree && (this.#takenBy.get(key) ?? 0) < this.#bounds.perKey;
   }
 
-  /** Does not check the limits: what already runs may be counted beyond them. */
+  /** Takes a slot without checking the limits: work that already runs is counted even beyond them. */
   take(key: K): void {
     this.#taken++;
     tally(this.#takenBy, key, 1);

@@ -18,8 +18,9 @@ export const CONNECTIONS_DEFAULT = 16_384;
 export const SOURCE_CONNECTIONS_DEFAULT = 1_024;
 /** Choice: at most half of all connections for one source, whatever the settings are. */
 export const SOURCE_CONNECTIONS_SHARE = 1 / 2;
-/** Choice: the last connections, for sources with fewer than this many open ones: the scrape of metrics, health checks, small clients. */
+/** Choice: the last connections, kept for sources with few open ones (the next constant): metrics scrapes, health checks, small clients. */
 export const CONNECTIONS_RESERVED = 64;
+/** Choice: a source with this many open connections gets none of the last ones. */
 export const CONNECTIONS_RESERVED_SOURCE_MAX = 4;
 /**
  * Choice: file descriptors that connections must leave free: 512 attempts and 512 idle sockets of webhooks, as many for extraction, and
@@ -294,8 +295,8 @@ export const VELOCITY_FAMILIAR_SECONDS = 86_400;
 /** Source: the default rules, `velocity_machine_rhythm`. */
 export const VELOCITY_RHYTHM_EVENTS_MIN = 8;
 /**
- * Number of networks (/24, /48) in 24 h beyond which a fingerprint is common. Source: design of detection. A phone on the move has five to
- * ten a day.
+ * Number of networks (/24, /48) in 24 h beyond which a fingerprint is common. Source: docs/rules.md, History. A phone on the move has five
+ * to ten a day.
  */
 export const DEVICE_COMMON_NETWORKS_24H = 20;
 /** Choice: five times as many in 30 days, for a device model whose owners visit a small shop one by one. */
@@ -303,7 +304,7 @@ export const DEVICE_COMMON_NETWORKS_30D = 100;
 /** Choice: quarantined snapshots kept for inspection. */
 export const VELOCITY_ASIDE_MAX = 3;
 
-// Webhooks and what else is delivered. Source for what is sent, how often and for how long: contract, 10.5 and 10.6.
+// Webhooks and other deliveries. Source for what is sent, how often and for how long: contract, 10.5 and 10.6.
 
 /** Source: contract, 10.5: bytes of a receiver's answer that are read. */
 export const DELIVERY_RESPONSE_BYTES_MAX = 65_536;

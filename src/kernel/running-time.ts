@@ -4,14 +4,15 @@
  */
 
 /**
- * Choice: a pause of the process, however long, counts as at most one part. Unless it falls into the last part, another part follows it, in
- * which results that arrived meanwhile are handled: a quarter of any time limit here is hundreds of milliseconds.
+ * Choice: a time limit is waited for in this many parts, one timer after the other. A pause of the process, however long, uses up at most
+ * one part. Another part follows unless it was the last one, and results that arrived during the pause are handled in it: a quarter of any
+ * time limit here is hundreds of milliseconds.
  */
 const PARTS = 4;
 
 export interface RunningTimer {
   readonly passed: Promise<void>;
-  /** Call when nobody waits any longer. */
+  /** Stops the timer; `passed` then never resolves. Call when nobody waits for it any more. */
   cancel(): void;
 }
 

@@ -13,7 +13,7 @@ import { LONG_DAY_SET, memberOf, MONTH_SET } from './timed-set.ts';
  * The number serves to detect a fingerprint that all devices of a model share. So events of a device for which only one person was named
  * add no further networks.
  *
- * Bytes: none for one network; 137 for up to 30 in 24 h; 274 more from 10 on, and 548 more where both have over 30.
+ * Bytes: none for one network; 137 from the second on; 137 more from 10 in 24 h on; 274 more for each of the two sets with over 30.
  * Error: the first network counts for as long as the second, so up to a day, or 30 days, too long.
  */
 const FLAG_DAY = 8;

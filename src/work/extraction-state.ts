@@ -92,12 +92,12 @@ export function hasEnded({ status }: Pick<ExtractionState, 'status'>): boolean {
   return status === 'succeeded' || status === 'failed';
 }
 
-/** Leaves a job that is no longer queued unchanged. */
+/** Returns the state of a job that starts. A job that is no longer queued stays unchanged. */
 export function begun(state: ExtractionState, nowMs: number): ExtractionState {
   return state.status === 'queued' ? { ...state, status: 'running', startedAtMs: nowMs } : state;
 }
 
-/** Leaves a job that has already ended unchanged. */
+/** Returns the state of a job that ends. A job that has already ended stays unchanged. */
 export function ended(state: ExtractionState, failure: Failure | null, nowMs: number, keepMs: number): ExtractionState {
   if (hasEnded(state)) return state;
   return {

@@ -40,8 +40,8 @@ function operationPart({ name, description, input, record, example, tier, paging
   return [
     `#### \`${name}\``,
     `${description} Tier \`${tier}\`. ${paging}`,
-    ['| Input | Required | What it is |', '| --- | --- | --- |', ...inputs].join('\n'),
-    ['| Field | Type | What it is |', '| --- | --- | --- |', ...fields].join('\n'),
+    ['| Input | Required | Meaning |', '| --- | --- | --- |', ...inputs].join('\n'),
+    ['| Field | Type | Meaning |', '| --- | --- | --- |', ...fields].join('\n'),
     `For example \`${JSON.stringify(example.input)}\`.`,
   ].join('\n\n');
 }

@@ -131,7 +131,7 @@ describe('stuffing from many networks', () => {
 });
 
 describe('sign-ups', () => {
-  test('Sign-ups from 14 networks in 1 h fire, and those of a class behind one address do not', async () => {
+  test('Sign-ups from 14 networks in 1 h make the rule fire, and those of a class behind one address do not', async () => {
     await established();
     const school = Array.from({ length: 30 }, () => stranger('86.20.20.20', 'signup'));
     expect(reasonsOf(await together(school))).not.toContain('signup_surge_1h');
@@ -141,7 +141,7 @@ describe('sign-ups', () => {
     expect(await evidenceOf(answer, 'signup_surge_1h')).toMatch(/^sign-ups from 14 networks in 1 h/);
   });
 
-  test('Sign-ups with spellings of one mailbox fire from the 3rd on, and two tags of one person do not', async () => {
+  test('Sign-ups with spellings of one mailbox make the rule fire from the 3rd on, and two tags of one person do not', async () => {
     await established();
     const signUp = (email: string) => seen({ ...stranger(homeOf(50 + serial++), 'signup'), entity_keys: { email } });
     for (const email of ['anna.a@gmail.com', 'anna.a+shop@gmail.com'])
@@ -152,7 +152,7 @@ describe('sign-ups', () => {
     for (const email of ['a.bc@gmx.de', 'ab.c@gmx.de', 'abc@gmx.de']) expect((await signUp(email)).reasons).toEqual([]);
   });
 
-  test('Sign-ups with a new mail domain fire from 5 networks on, and a company behind one address does not', async () => {
+  test('Sign-ups with a new mail domain make the rule fire from 5 networks on, and a company behind one address does not', async () => {
     await established();
     const signUp = (n: number, domain: string, ip = homeOf(60 + n)) =>
       seen({ ...stranger(ip, 'signup'), entity_keys: { email: `person.${n}@${domain}` } });
@@ -232,7 +232,7 @@ describe('stuffing from an address', () => {
 });
 
 describe('one account', () => {
-  test('An account fires from its 11th login in 1 h, whatever the networks, and a family that shares an account does not', async () => {
+  test('An account makes the rule fire from its 11th login in 1 h, whatever the networks, and a family that shares an account does not', async () => {
     await established();
     const guess = (n: number) => ({ ...stranger(homeOf(70 + n)), entity_keys: { user_id: 'victim' } });
     for (let n = 0; n < 10; n++) {
@@ -250,7 +250,7 @@ describe('one account', () => {
 });
 
 describe('cards', () => {
-  test('Four cards of one person fire, whatever the session, and a person who buys gifts with one card does not', async () => {
+  test('Four cards of one person make the rule fire, whatever the session, and a person who buys gifts with one card does not', async () => {
     await established();
     const pay = (person: string, card: string, eventType = 'payment') => ({
       ...stranger(homeOf(80), eventType),
@@ -271,7 +271,7 @@ describe('cards', () => {
 });
 
 describe('a session', () => {
-  test('A session with over 110 events in 10 min fires, and one with repeated reloads does not', async () => {
+  test('A session with over 110 events in 10 min makes the rule fire, and one with repeated reloads does not', async () => {
     await established();
     const page = { ...stranger(homeOf(99), 'search'), session_token: 'scraper' };
     for (let n = 0; n < 110; n++) {

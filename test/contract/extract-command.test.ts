@@ -320,7 +320,7 @@ describe('exit codes', () => {
     const before = site.paths().length;
     const { code, out, err } = await extract('page.article', { url: at('/private/a') });
     expect([code, out]).toEqual([1, '']);
-    expect(err).toContain(`error: robots_disallowed: robots.txt refuses ${at('/private/a')}\n`);
+    expect(err).toContain(`error: robots_disallowed: robots.txt disallows ${at('/private/a')}\n`);
     expect(site.paths().slice(before)).toEqual(['/robots.txt']);
   });
 

@@ -11,7 +11,7 @@ import { jobBoundsOf } from '../../src/app/wire-extractions.ts';
 
 /** Contract, 11.2: the operator limits what a job may collect. */
 
-describe('an operator bounds', () => {
+describe('limits of an operator', () => {
   let server: RunningServer;
   let source: SourceServer;
   let client: ReturnType<typeof extractionClient>;

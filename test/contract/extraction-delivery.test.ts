@@ -382,7 +382,7 @@ describe('by PUT', () => {
   });
 });
 
-describe('to where it may not go', () => {
+describe('to a blocked address', () => {
   const BLOCKED = 'http://169.254.169.254/latest';
   test.each([
     ['/delivery/url', { type: 'webhook', url: BLOCKED }],
@@ -411,14 +411,14 @@ describe('to where it may not go', () => {
   );
 });
 
-describe('nowhere else', () => {
+describe('no external delivery', () => {
   test('A job without external delivery is delivered as soon as it has succeeded', async () => {
     expect((await client.run(books(1))).delivery).toEqual({ type: 'store', status: 'delivered' });
     const { json } = await client.create(books(1, { delivery: { type: 'sync' } }));
     expect(json['delivery']).toEqual({ type: 'sync', status: 'delivered' });
   });
 
-  test('The delivery of such a job is pending before its end, and failed when the job fails', async () => {
+  test('The delivery of a job without external delivery is pending before its end, and failed when the job fails', async () => {
     const id = await client.started(books(1, {}, 'held'));
     expect((await client.job(id)).delivery).toEqual({ type: 'store', status: 'pending' });
     await client.ask('POST', `/v1/extractions/${id}/cancel`);

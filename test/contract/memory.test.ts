@@ -58,7 +58,7 @@ async function refused(code: string, body: unknown, options: SendOptions = {}, k
 }
 
 describe('logins of strangers from one address', () => {
-  test('Cold logins from one address do not fire up to the 10th in 10 min, fire from the 11th on, and stop firing 10 min later', async () => {
+  test('Cold logins from one address make the rule fire from the 11th in 10 min on, not before, and no longer 10 min later', async () => {
     const ip = anotherDay();
     expect(await strangers(10, ip)).toEqual([]);
     const eleventh = await seen(stranger(ip));
@@ -126,7 +126,7 @@ describe('logins of strangers from one address', () => {
 });
 
 describe('other steps of strangers from one address', () => {
-  test('Cold sign-ups from one address fire from the 4th in 24 h, weigh more from the 7th, and stop firing 24 h later', async () => {
+  test('Cold sign-ups from one address make the rule fire from the 4th in 24 h, with more weight from the 7th, and no longer 24 h later', async () => {
     const ip = anotherDay();
     expect(await strangers(3, ip, 'signup')).toEqual([]);
     const fourth = await seen(stranger(ip, 'signup'));
@@ -143,7 +143,7 @@ describe('other steps of strangers from one address', () => {
     expect((await seen(stranger(ip, 'signup'))).reasons).toEqual([]);
   });
 
-  test('Cold payments and checkouts from one address fire from the 10th in 1 h, and stop firing 1 h later', async () => {
+  test('Cold payments and checkouts from one address make the rule fire from the 10th in 1 h, and no longer 1 h later', async () => {
     const ip = anotherDay();
     const nine = [...(await strangers(5, ip, 'payment')), ...(await strangers(4, ip, 'checkout'))];
     expect(nine).toEqual(Array.from({ length: 5 }, () => 'journey_single_event'));
@@ -160,7 +160,7 @@ describe('other steps of strangers from one address', () => {
 });
 
 describe('people who share an address', () => {
-  test('An office of known people, and visitors among them, do not fire rules about strangers', async () => {
+  test('Rules about strangers do not fire for an office of known people, nor for visitors among them', async () => {
     const ip = anotherDay();
     const people = Array.from({ length: 20 }, () => stranger(ip));
     // On the first day they arrive one by one.
@@ -196,7 +196,7 @@ describe('people who share an address', () => {
 });
 
 describe('an entity in two places', () => {
-  test('An entity in two places fires impossible travel when nobody is that fast, and the log shows both locations, the distance and the time', async () => {
+  test('Impossible travel fires for an entity at two locations when nobody is that fast, and the log shows both, the distance and the time', async () => {
     anotherDay();
     const person = stranger(LONDON);
     expect((await seen(person)).reasons).toEqual([]);
@@ -256,7 +256,7 @@ describe('an entity in two places', () => {
 });
 
 describe('a session', () => {
-  test('A session that changes its browser or system fires at that event, and a newer version of the browser does not', async () => {
+  test('The rule fires at the event at which a session changes its browser or system, and not for a newer version of the browser', async () => {
     const person = stranger(anotherDay(), 'search');
     await seen(person);
     const newer = CALM.user_agent.replace('Chrome/149', 'Chrome/150');
@@ -266,7 +266,7 @@ describe('a session', () => {
     expect((await seen({ ...person, user_agent: newer })).reasons).toEqual(['session_agent_change']);
   });
 
-  test('A session fires on its 4th network within an hour', async () => {
+  test('The rule fires on the 4th network of a session within an hour', async () => {
     const person = stranger(anotherDay(), 'search');
     const at = async (ip: string): Promise<readonly string[]> => (await seen({ ...person, ip })).reasons;
     await seen(person);
@@ -283,7 +283,7 @@ describe('a session', () => {
     expect(await at('90.200.1.1')).toEqual([]);
   });
 
-  test('A session that begins with a payment fires, and one with an earlier event does not', async () => {
+  test('The rule fires for a session that begins with a payment, and not for one with an earlier event', async () => {
     const ip = anotherDay();
     expect((await seen(stranger(ip, 'payment'))).reasons).toEqual(['journey_single_event']);
     const person = stranger(ip, 'search');
@@ -311,7 +311,7 @@ describe('a device', () => {
     session_token: collectorToken(device, randomUUID(), now),
   });
 
-  test('A device fires with its 6th entity in 24 h, where all names of one person are one entity', async () => {
+  test('The rule fires with the 6th entity of a device in 24 h, where all names of one person are one entity', async () => {
     const ip = anotherDay();
     const people = Array.from({ length: 6 }, (_, n) => {
       const person = stranger(ip, 'search');

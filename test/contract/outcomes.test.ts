@@ -70,7 +70,7 @@ describe.each([
   ['reported', false],
   ['included in the login', true],
 ])('failed logins, %s', (_name, told) => {
-  test('Failed logins of one account fire from over 9 in an hour, in every worker', async () => {
+  test('Over 9 failed logins of one account in an hour make the rule fire, in every worker', async () => {
     another();
     const victim = stranger(LONDON);
     await seen({ ...victim, session_token: randomUUID(), outcome: 'succeeded' });
@@ -94,7 +94,7 @@ describe.each([
     expect((await seen(guess())).reasons).not.toContain('login_failures_entity_1h');
   });
 
-  test('Over 8 failed logins from one address in a day that are over 80 % of its logins fire for accounts that are new there', async () => {
+  test('Over 8 failed logins from one address in a day make the rule fire for accounts that are new there, if they are over 80 % of its logins', async () => {
     another();
     const ip = '5.6.7.8';
     await failLogins(8, () => stranger(ip), told);
@@ -168,7 +168,7 @@ describe('an outcome that is not known yet', () => {
 });
 
 describe('payments that are declined', () => {
-  test('Declined payments of one session fire from the 4th on', async () => {
+  test('Declined payments of one session make the rule fire from the 4th on', async () => {
     another();
     const payer = stranger(LONDON, 'payment');
     for (let n = 0; n < 3; n++) await report([[await seen(payer), 'declined']]);

@@ -45,27 +45,27 @@ describe('a directory without versions', () => {
     return answer.json;
   };
 
-  test('It is migrated by the start, without a repair', () => {
+  test('A directory without versions is migrated by the start, without a repair', () => {
     expect(server.stdout()).toContain('"code":"migrated"');
     expect(server.stdout()).not.toMatch(/damaged|quarantined|begun_anew|first_start|truncated/);
   });
 
-  test('Velocity counts continue: the fourth sign-up of the address fires the rule', async () => {
+  test('After the migration velocity counts continue: the fourth sign-up of the address fires the rule', async () => {
     expect((await send(signupOf(facts))).json['reasons']).toContain('velocity_ip_signups_24h');
   });
 
-  test('Live keys are accepted, and revoked ones are not', async () => {
+  test('After the migration live keys are accepted, and revoked ones are not', async () => {
     expect((await send({ ...signupOf(facts), event_type: 'search' })).status).toBe(200);
     expect((await send(signupOf(facts), facts.revokedKey)).status).toBe(401);
   });
 
-  test('A request id that the older build accepted is not accepted again', async () => {
+  test('After the migration a request id that the older build accepted is not accepted again', async () => {
     const { requestId, timestampSeconds, body } = facts.accepted;
     const answer = await decide(server.url, facts.secretKey, body, { requestId, timestampSeconds });
     expect(answer.json['code']).toBe('replayed_request');
   });
 
-  test('The block list and the registry still match', async () => {
+  test('After the migration the block list and the registry still match', async () => {
     const blocked = await send({ ...signupOf(facts), session_token: 'blocked-session', event_type: 'login' });
     expect(blocked.json).toMatchObject({
       decision: 'BLOCK',
@@ -75,7 +75,7 @@ describe('a directory without versions', () => {
     expect(JSON.stringify(entry)).toContain(facts.registered);
   });
 
-  test('Earlier decisions, the webhook with its delivery, and the extraction with its records can be read', async () => {
+  test('After the migration earlier decisions, the webhook with its delivery, and the extraction with its records can be read', async () => {
     const decisions = (await ask('/v1/decisions'))['data'] as { readonly request_id: string }[];
     expect(decisions.map((row) => row.request_id)).toEqual(expect.arrayContaining([...facts.decisions]));
     const webhooks = (await ask('/v1/webhooks'))['data'] as { readonly id: string }[];
@@ -89,7 +89,7 @@ describe('a directory without versions', () => {
 });
 
 describe('a backup without versions', () => {
-  test('It is migrated when it is restored', async () => {
+  test('A backup without versions is migrated when it is restored', async () => {
     const dataDir = join(folder, 'restored');
     const facts = unpackUnversioned('backup', dataDir);
     const key = join(folder, 'key');

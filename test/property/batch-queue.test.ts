@@ -4,7 +4,7 @@ import { createBatchQueueMemory, BatchReceiver, BatchSender } from '../../src/fr
 
 const FRAMES = 40;
 
-describe('the frame queue', () => {
+describe('the batch queue', () => {
   test('Every batch buffer that was sent is claimed once, in order, and returns with the state it was given back with', () => {
     const step = fc.oneof(
       fc.record({ kind: fc.constant('send' as const), frame: fc.nat(FRAMES - 1) }),

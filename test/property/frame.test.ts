@@ -46,7 +46,7 @@ const answer: fc.Arbitrary<Answer> = fc.record({
   record: fc.uint8Array({ maxLength: 400 }),
 });
 
-describe('a frame', () => {
+describe('a batch buffer', () => {
   test('The worker reads exactly what was written into the batch buffer, as long as it had room', () => {
     fc.assert(
       fc.property(fc.array(request, { maxLength: BATCH_REQUESTS_MAX + 6 }), (requests) => {

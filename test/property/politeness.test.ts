@@ -31,7 +31,7 @@ interface Start extends Asked {
   readonly atMs: number;
 }
 
-describe('the polite clock', () => {
+describe('the rate limiter of domains', () => {
   test('The rate limiter keeps the gap, the pauses and the concurrency of each domain, and finally starts every request', () => {
     fc.assert(
       fc.property(settings, fc.array(step, { minLength: 1, maxLength: 60 }), ({ gapMs, concurrency }, steps) => {
@@ -173,7 +173,7 @@ describe('what a source asks for', () => {
     }
   });
 
-  test('A Retry-After pauses all requests of the domain, for at most five minutes', () => {
+  test('A Retry-After pauses all requests of the domain, for at most one hour', () => {
     const clock = new DomainClock(settingsOf);
     clock.report('a.example', { retryAfterMs: 1e12 }, 1_000);
     clock.report('a.example', { retryAfterMs: 1 }, 1_000);

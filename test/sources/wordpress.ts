@@ -37,7 +37,7 @@ function page(url: URL, items: readonly JsonObject[]): FakeReply {
   const number = numberIn(url, 'page', 1);
   if (size > 100) return json({ code: 'rest_invalid_param', data: { status: 400 } }, {}, 400);
   const pages = Math.ceil(items.length / size);
-  // Behind the last page of comments stands an empty one.
+  // The last page of comments is followed by an empty one.
   if (number > 1 && number > pages && !/comments/.test(url.href))
     return json({ code: 'rest_post_invalid_page_number', data: { status: 400 } }, {}, 400);
   const headers = { 'x-wp-total': String(items.length), 'x-wp-totalpages': String(pages) };

@@ -5,7 +5,7 @@ import type { Answer } from './answer.ts';
 
 /**
  * Throws if the table does not describe one of the complete responses in `received`. Each is the response to the request at the same
- * position in `sent`. Ends at the first request that is not well-formed, because what it answers cannot be told.
+ * position in `sent`. Ends at the first request that is not well-formed, because its response cannot be determined.
  */
 export function expectRawDocumented(sent: string, received: string): void {
   let rest = received;

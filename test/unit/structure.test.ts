@@ -198,7 +198,7 @@ function sourceFiles(): SourceFile[] {
   );
 }
 
-describe('the imports between the places of the source', () => {
+describe('the imports between the rooms of the source', () => {
   const files = sourceFiles();
 
   test('Every import is allowed by the tables', () => {
@@ -226,7 +226,7 @@ describe('the imports between the places of the source', () => {
     for (const path of programs) expect(files.map((file) => file.path)).toContain(path);
   });
 
-  test('the server loads no description of a response: they take 10 ms of a start and are for the document and for tests', () => {
+  test('The server loads no description of a response: building these takes 10 ms of a start, and only the document and tests need them', () => {
     const DESCRIPTIONS = /\/contract\/(?:endpoints?(?:\/|\.)|responses\/|headers\.|openapi|json-schema)/;
     const readers = files.filter(
       ({ path, text }) =>
@@ -301,7 +301,7 @@ describe('the imports between the places of the source', () => {
     expect(floorsOf(rooms as never)).toEqual([['a'], ['b', 'd'], ['c']]);
   });
 
-  test('The tables name only existing places', () => {
+  test('The tables name only existing rooms, folders and files', () => {
     const places = new Set(files.map(({ path }) => placeOf(path)));
     expect(Object.keys(ARROWS).filter((place) => !places.has(place))).toEqual([]);
     for (const path of Object.keys(ONLY_FOR)) expect(files.map((file) => file.path)).toContain(path);

@@ -10,7 +10,7 @@ import { awake, shopper, visitorsOn } from './shopper.ts';
 
 const anywhere = (random: Random): Person => makePerson(random.pick(PLACES), random.pick(EVERYDAY), random);
 
-const MAIL_LINK = shopper('shopper_mail_link', 'Straight to the till from a mail', (day, random) =>
+const MAIL_LINK = shopper('shopper_mail_link', 'Straight to checkout from an e-mail', (day, random) =>
   visitorsOn(day, 'shopper_mail_link', { first: 10, joining: 5, make: anywhere }, random).map(({ person }) => {
     const checkout: Step = { type: 'checkout', path: '/checkout?basket=kept', from: null, afterSeconds: 0 };
     const payment: Step = {
@@ -24,7 +24,7 @@ const MAIL_LINK = shopper('shopper_mail_link', 'Straight to the till from a mail
 );
 
 /** The shop requests decisions only for payments, so each session is one payment. */
-const PAYMENT_ONLY = shopper('shopper_payment_only', 'Shop that only asks at payments', (day, random) =>
+const PAYMENT_ONLY = shopper('shopper_payment_only', 'Shop that only calls for payments', (day, random) =>
   visitorsOn(day, 'shopper_payment_only', { first: 40, joining: 25, returns: 0.3, make: anywhere }, random).map(
     ({ person }) =>
       visit(person, awake(day, person, random), only('payment', '/checkout/payment'), random, { token: 'opaque' }),

@@ -75,7 +75,7 @@ function readChange(body: unknown, nowSeconds: number): Validated<ListChange> {
   if (read.kind === 'problem') return read;
   const { fingerprint_hash: fingerprintHash, action, note = null, expires_at: expiresAt = null } = read.value;
   if (expiresAt !== null && expiresAt <= nowSeconds) {
-    return invalid([{ pointer: '/expires_at', code: 'invalid_value', message: 'This must lie in the future.' }]);
+    return invalid([{ pointer: '/expires_at', code: 'invalid_value', message: 'This must be in the future.' }]);
   }
   return { kind: 'ok', value: { fingerprintHash, action, note, expiresAtSeconds: expiresAt } };
 }

@@ -134,7 +134,7 @@ export interface EndpointOptions<Body = null> {
 export interface EndpointParts {
   readonly clock: Clock;
   readonly keyCache: KeyCache;
-  /** The windows of decide, which limit the failed authentications of an address. */
+  /** The rate windows of decide: failed authentications of an address count there. */
   readonly rates: RateWindows;
   readonly replay: ReplayGuard;
   readonly journal: Journal;

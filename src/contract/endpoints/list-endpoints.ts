@@ -28,7 +28,7 @@ export const LIST_ENDPOINTS = {
     tag: 'lists',
     summary: 'Up to 1,000 entries at once',
     description:
-      'All valid entries are written, all or none, even if other entries are invalid. If two entries name the same ' +
+      'All valid entries are written in one transaction, even if others are invalid. If two entries name the same ' +
       'fingerprint, the later one counts.',
     guide:
       'Body: `{"entries":[…]}` or the array alone, up to 1,000 (more gives 422). 200 with a result for each entry, in ' +

@@ -25,7 +25,7 @@ export const OPERATION_ENDPOINTS = {
     responses: {
       200: json(OPEN_API, 'The document', ['Content-Encoding', 'ETag', 'Vary']),
       304: {
-        description: 'The client has this version, as If-None-Match says',
+        description: 'The client already has this version (If-None-Match)',
         headers: ['ETag', 'Vary'],
       },
     },

@@ -16,7 +16,7 @@ export const SESSION_ENDPOINTS = {
   },
   createSession: {
     tag: 'sessions',
-    summary: 'Supply a logged-in session',
+    summary: 'Supply the cookies or headers of a login',
     description: 'It is encrypted at rest, and is sent only to its host and the subdomains of it.',
     guide:
       'Body: `host`, `cookies` or `headers` or both, and optionally `expires_at`. 201 with ' +

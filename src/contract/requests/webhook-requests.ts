@@ -23,7 +23,7 @@ const eventTypes = z
   .array(z.unknown())
   .min(1)
   .max(DECISIONS.length)
-  .pipe(z.array(z.enum(DECISIONS)).check(findTwins))
+  .pipe(z.array(z.enum(DECISIONS)).check(findDuplicates))
   // The document describes the input of the pipe's first schema, whose items are unknown.
   .meta({ items: { type: 'string', enum: DECISIONS }, uniqueItems: true });
 
@@ -59,7 +59,7 @@ export const ROTATION = z
 export const ANY_OBJECT = z.record(z.string(), z.unknown());
 
 /** Reports each duplicate event type. */
-function findTwins(context: z.core.ParsePayload<readonly string[]>): void {
+function findDuplicates(context: z.core.ParsePayload<readonly string[]>): void {
   for (const [i, name] of context.value.entries()) {
     if (context.value.indexOf(name) === i) continue;
     context.issues.push({ code: 'custom', message: 'This is given twice.', path: [i], input: context.value });

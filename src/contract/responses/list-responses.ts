@@ -22,7 +22,7 @@ const SHARED_REGISTRY = z
   .object({
     risk_score: z.int().min(0).max(100),
     customers_seen: count.meta({
-      description: 'If the entry comes from customers: 3, 5 or 10 (which includes more), one day late',
+      description: 'If the entry comes from customers: 3, 5 or 10 (10 or more), one day late',
     }),
   })
   .meta({

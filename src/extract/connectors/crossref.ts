@@ -20,29 +20,29 @@ const WORK = schema.recordSchema({
   url: schema.urlField('The DOI as an address.'),
   title: schema.textField('Without markup.'),
   subtitle: schema.textField('Without markup.'),
-  kind: schema.textField("Crossref's word for it, for example `journal-article`."),
-  authors: schema.objectsField('In their order.', {
+  kind: schema.textField("Crossref's name for its kind, for example `journal-article`."),
+  authors: schema.objectsField('The authors, in the order of the publication.', {
     name: schema.textField('Given name first.'),
     orcid: schema.textField('Their ORCID iD, as an address.'),
     affiliations: schema.textsField('Where they work.'),
   }),
   container: schema.textField('The journal, the book or the proceedings.'),
-  publisher: schema.textField('Its name.'),
+  publisher: schema.textField('Name of the publisher.'),
   published_on: schema.textField(
-    'The day, or the month or year where no more is known: `2024-05-02`, `2024-05`, `2024`.',
+    'The day; only the month or the year if no more is known: `2024-05-02`, `2024-05`, `2024`.',
   ),
   updated_at: schema.dateField('When the record was last indexed.'),
   volume: schema.textField('Volume of the journal.'),
   issue: schema.textField('Issue of the journal.'),
   pages: schema.textField('For example `12-19`.'),
-  abstract: schema.textField('As text.'),
+  abstract: schema.textField('The abstract as plain text.'),
   subjects: schema.textsField('Names.'),
   issn: schema.textsField('ISSNs of the journal.'),
   isbn: schema.textsField('ISBNs of the book.'),
   language: schema.textField('ISO 639 code.'),
-  license_url: schema.urlField('Under which it may be used.'),
-  references: schema.countField('Works that it cites.'),
-  cited_by: schema.countField('Works that cite it.'),
+  license_url: schema.urlField('The licence under which it may be used.'),
+  references: schema.countField('Number of works that it cites.'),
+  cited_by: schema.countField('Number of works that cite it.'),
 });
 
 async function readPage({ args, at: cursor, size }: Turn<Args>, source: Source): Promise<PageResult<Args>> {
@@ -152,12 +152,12 @@ export const crossref: Connector = {
     termsUrl: 'https://www.crossref.org/documentation/retrieve-metadata/rest-api/',
     attribution: 'Metadata is free to use; some abstracts are under the copyright of their publishers.',
     ratePolicy:
-      'Without a key; the limit is in the headers of its answers. It asks for an address of contact in the user agent.',
+      'No key; the headers of its responses state the limit. It asks for a contact address in the user agent.',
   },
   operations: [
     chained<Args>({
       name: 'search.works',
-      description: 'Works whose metadata match words: title, authors, journal, year.',
+      description: 'Works whose metadata (title, authors, journal, year) match the query.',
       paging: 'By cursor, 200 a page; the total is announced.',
       tier: 'basic',
       pageSizeMax: PAGE_SIZE_MAX,
@@ -167,7 +167,11 @@ export const crossref: Connector = {
           query: schema.queryInput('Words to look for.'),
           published_from: schema.nameInput('Only works of this day, month or year, or later.', DAY, 10),
           published_until: schema.nameInput('Only works of this day, month or year, or earlier.', DAY, 10),
-          kind: schema.nameInput("Crossref's word for a kind of work, for example `journal-article`.", '^[a-z-]+$', 40),
+          kind: schema.nameInput(
+            "Only works of this kind, by Crossref's name for it, for example `journal-article`.",
+            '^[a-z-]+$',
+            40,
+          ),
         },
         ['query'],
       ),

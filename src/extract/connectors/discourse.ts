@@ -24,18 +24,18 @@ const TOPIC = schema.recordSchema({
   id: schema.idField('Number of the topic in its forum.'),
   url: schema.urlField('The topic.'),
   title: schema.textField('Without markup.'),
-  excerpt: schema.textField('The beginning of its first post, where the forum shows it.'),
-  author: schema.authorField('Who began it.'),
-  published_at: schema.dateField('When it was begun.'),
-  updated_at: schema.dateField('When it was last written in.'),
+  excerpt: schema.textField('The beginning of its first post, if the forum shows it.'),
+  author: schema.authorField('Who started it.'),
+  published_at: schema.dateField('When it was started.'),
+  updated_at: schema.dateField('Time of its last post.'),
   category_id: schema.textField('Number of its category.'),
   tags: schema.textsField('Names.'),
-  posts: schema.countField('Posts in it, the first one too.'),
-  replies: schema.countField('Posts that answer others.'),
-  views: schema.countField('Times it was read.'),
-  likes: schema.countField('Likes of all of its posts.'),
-  is_pinned: schema.flagField('Whether it stays on top.'),
-  is_closed: schema.flagField('Whether nobody can answer any more.'),
+  posts: schema.countField('Number of posts, including the first one.'),
+  replies: schema.countField('Number of posts that reply to others.'),
+  views: schema.countField('How often it was viewed.'),
+  likes: schema.countField('Likes of all its posts together.'),
+  is_pinned: schema.flagField('Whether it is pinned to the top.'),
+  is_closed: schema.flagField('Whether it accepts no more replies.'),
 });
 
 const POST_FIELDS = {
@@ -43,23 +43,23 @@ const POST_FIELDS = {
   url: schema.urlField('The post.'),
   topic_id: schema.textField('Number of its topic.'),
   topic_title: schema.textField('Without markup.'),
-  number: schema.countField('Its place in the topic, from 1.'),
+  number: schema.countField('Its position in the topic, from 1.'),
   author: schema.authorField(),
 };
 const POST = schema.recordSchema({
   ...POST_FIELDS,
-  text: schema.textField('As text.'),
-  html: schema.textField('As the forum renders it.'),
+  text: schema.textField('The post as plain text.'),
+  html: schema.textField('The post as the forum renders it.'),
   published_at: schema.dateField('When it was written.'),
   updated_at: schema.dateField('When it was last changed.'),
-  reply_to_number: schema.countField('Place of the post that it answers.'),
-  likes: schema.countField('Likes.'),
+  reply_to_number: schema.countField('Position of the post that it replies to.'),
+  likes: schema.countField('Number of likes.'),
 });
 const HIT = schema.recordSchema({
   ...POST_FIELDS,
-  text: schema.textField('The part of it that matches, as text.'),
+  text: schema.textField('The matching part of the post, as plain text.'),
   published_at: schema.dateField('When it was written.'),
-  likes: schema.countField('Likes.'),
+  likes: schema.countField('Number of likes.'),
   tags: schema.textsField('Tags of its topic.'),
 });
 
@@ -212,14 +212,15 @@ export const discourse: Connector = {
   terms: {
     termsUrl: null,
     attribution: null,
-    ratePolicy: 'By default 200 requests a minute from one address; forums may set less. A forum answers 429 beyond.',
+    ratePolicy:
+      'By default 200 requests a minute from one address; forums may set less. Above the limit a forum responds with 429.',
   },
   operations: [
     chained<Args>({
       ...COMMON,
       name: 'site.topics',
       description: 'The topics of a forum, or of one of its tags, those with the newest posts first.',
-      paging: "By page number; the size of a page is the forum's choice and no total is announced.",
+      paging: 'By page number; the forum chooses the size of a page and announces no total.',
       input: schema.inputSchema(
         { site: FORUM, tag: schema.nameInput('Only topics with this tag.', '^[^\\s/?#.]+$', 100) },
         ['site'],
@@ -274,8 +275,8 @@ export const discourse: Connector = {
       ...COMMON,
       name: 'search.posts',
       description:
-        "The posts that a forum's own search finds, as it ranks them. Its operators work, such as `after:2024-01-01`.",
-      paging: 'By page number, 50 a page, up to the bound of the forum; no total is announced.',
+        "The posts that a forum's own search finds, in the order of that search. The operators of the search work, such as `after:2024-01-01`.",
+      paging: "By page number, 50 a page, up to the forum's limit; no total is announced.",
       input: schema.inputSchema({ site: FORUM, query: schema.queryInput('Words to look for.') }, ['site', 'query']),
       record: HIT,
       example: {

@@ -20,17 +20,17 @@ import { PAGE_URL } from './generic/fields.ts';
 import * as schema from './kit/schema.ts';
 
 const ITEM = schema.recordSchema({
-  id: schema.idField('By which the feed names it; else its address.'),
+  id: schema.idField('The id that the feed gives it; without one, its address.'),
   url: schema.urlField('The item on its site.'),
   title: schema.textField('Without markup.'),
   authors: schema.textsField('Names.'),
   published_at: schema.dateField('When it was published.'),
   updated_at: schema.dateField('When it was last changed.'),
   summary: schema.textField('Plain text.'),
-  text: schema.textField('The whole content as plain text, where the feed carries it.'),
-  categories: schema.textsField('As the feed tags it.'),
-  image_url: schema.urlField('Its picture.'),
-  enclosures: schema.objectsField('Files that come with it, such as episodes.', {
+  text: schema.textField('The whole content as plain text, if the feed contains it.'),
+  categories: schema.textsField('Its tags in the feed.'),
+  image_url: schema.urlField('Its image.'),
+  enclosures: schema.objectsField('Attached files, such as episodes of a podcast.', {
     url: schema.urlField('The file.'),
     type: schema.textField('Its media type.'),
     bytes: schema.countField('Its size.'),
@@ -90,14 +90,14 @@ function toStep(state: FeedState): Step {
 }
 
 function feedOperation(told: Pick<Operation, 'name' | 'description' | 'example'>, search: 'page' | 'site'): Operation {
-  const what = search === 'page' ? 'Address of a feed, or of a page that names one.' : 'Website of the company.';
+  const what = search === 'page' ? 'Address of a feed, or of a page that links to one.' : 'Website of the company.';
   return {
     ...told,
     input: schema.inputSchema({ url: { ...PAGE_URL, description: `${what} A bare host name means https.` } }, ['url']),
     record: ITEM,
     // The first request for a company's website fetches a page.
     tier: search === 'site' ? 'standard' : 'basic',
-    paging: 'A feed at once; feeds that name a next page (RFC 5005, JSON Feed) page by page.',
+    paging: 'A feed is read in one call; a feed that names a next page (RFC 5005, JSON Feed) is read page by page.',
     start(input) {
       const address = parseAddress(input);
       if (address.kind === 'fault') return { kind: 'fault', pointer: '/url', message: address.message };
@@ -196,18 +196,19 @@ function fingerprint({ title, publishedAt, summary, text }: FeedItem): string {
 export const feed: Connector = {
   id: 'feed',
   title: 'Feeds',
-  description: 'RSS, Atom, RDF and JSON feeds of any site, found on its pages or at their usual places.',
+  description:
+    'RSS, Atom, RDF and JSON feeds of any site, found through links on its pages or at their usual locations.',
   docsUrl: 'https://www.rssboard.org/rss-specification',
   terms: {
     termsUrl: null,
     attribution: null,
-    ratePolicy: 'No key. robots.txt holds; requests are spaced per registrable domain.',
+    ratePolicy: 'No key. robots.txt is obeyed; requests are spaced per registrable domain.',
   },
   operations: [
     feedOperation(
       {
         name: 'feed.items',
-        description: 'Items of a feed, or of the first feed that a page names.',
+        description: 'Items of a feed, or of the first feed that a page links to.',
         example: { input: { url: 'https://www.example.com/feed' }, record: EXAMPLE },
       },
       'page',
@@ -215,7 +216,8 @@ export const feed: Connector = {
     feedOperation(
       {
         name: 'company.posts',
-        description: "Posts of a company's website: its feed, as its page names it or where such feeds usually are.",
+        description:
+          "Posts of a company's website, from the feed that its page links to or that is at a usual location.",
         example: { input: { url: 'www.example.com' }, record: EXAMPLE },
       },
       'site',

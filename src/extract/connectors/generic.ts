@@ -8,13 +8,13 @@ export const generic: Connector = {
   id: 'generic',
   title: 'Any site',
   description:
-    'Any page or site: its text, tables, links and what it says for machines. Where a site runs software with a public interface, that is asked where it serves the operation.',
+    'Any page or site: its text, its tables, its links and its structured data. If a site runs software with a public interface, that interface is used for the operations that it supports.',
   docsUrl: 'https://schema.org/docs/documents.html',
   terms: {
     termsUrl: null,
     attribution: null,
     ratePolicy:
-      'robots.txt and its Crawl-delay hold, and so do the wishes of pages not to be indexed or followed. Requests are spaced per registrable domain.',
+      'robots.txt and its Crawl-delay are obeyed, and so are the directives noindex and nofollow of pages. Requests are spaced per registrable domain.',
   },
   operations: [pageArticle, pageStructured, pageLinks, pageTables, siteUrls, sitePages, siteProducts, placeReviews],
 };

@@ -26,25 +26,25 @@ const POST = schema.recordSchema({
   id: schema.idField('Number of the post.'),
   url: schema.urlField('Its page on Hacker News.'),
   title: schema.textField('Without markup.'),
-  link_url: schema.urlField('What it links to; null for a post that is text.'),
-  text: schema.textField('Its own text, where it has one.'),
+  link_url: schema.urlField('The page that it links to; null for a text post.'),
+  text: schema.textField('Its own text, if it has one.'),
   html: schema.textField('Its own text as HTML.'),
   author: schema.authorField(),
-  points: schema.countField('Votes.'),
-  comments: schema.countField('Comments.'),
+  points: schema.countField('Number of votes.'),
+  comments: schema.countField('Number of comments.'),
   published_at: schema.dateField('When it was posted.'),
   updated_at: schema.dateField('When the index last read it.'),
-  tags: schema.textsField('What the index calls it, such as `ask_hn`.'),
+  tags: schema.textsField('Its tags in the index, such as `ask_hn`.'),
 });
 const COMMENT = schema.recordSchema({
   id: schema.idField('Number of the comment.'),
   url: schema.urlField('Its page on Hacker News.'),
   post_id: schema.textField('Number of the post.'),
   post_title: schema.textField('Title of the post.'),
-  parent_id: schema.textField('Number of what it answers: the post or another comment.'),
+  parent_id: schema.textField('Number of the post or the comment that it replies to.'),
   author: schema.authorField(),
-  text: schema.textField('As text.'),
-  html: schema.textField('As HTML.'),
+  text: schema.textField('The comment as plain text.'),
+  html: schema.textField('The comment as HTML.'),
   published_at: schema.dateField('When it was written.'),
 });
 
@@ -166,14 +166,14 @@ const EXAMPLE_POST = {
 };
 const COMMON = { tier: 'basic', pageSizeMax: PAGE_SIZE_MAX } as const;
 const SPAN = {
-  published_after: schema.dateInput('Only what was posted after this time.'),
-  published_before: schema.dateInput('Only what was posted before this time.'),
+  published_after: schema.dateInput('Only posts made after this time.'),
+  published_before: schema.dateInput('Only posts made before this time.'),
 };
 
 export const hackernews: Connector = {
   id: 'hackernews',
   title: 'Hacker News',
-  description: "Posts and comments of Hacker News, by Algolia's public index of it.",
+  description: "Posts and comments of Hacker News, from Algolia's public index.",
   docsUrl: 'https://hn.algolia.com/api',
   hosts: [new URL(BASE).hostname],
   terms: {
@@ -186,14 +186,14 @@ export const hackernews: Connector = {
       ...COMMON,
       sizing: 'fixed',
       name: 'search.posts',
-      description: 'Posts that match words.',
+      description: 'Posts that match the query.',
       paging:
-        'By relevance at most 1,000 in all, by page number; newest first without a bound. The total is announced.',
+        'By relevance: by page number, at most 1,000 in total. Newest first: by time, without a limit. The total is announced.',
       input: schema.inputSchema(
         {
           query: schema.queryInput('Words to look for.'),
-          sort: schema.choiceInput('What comes first.', ['relevance', 'newest'], 'relevance'),
-          kind: schema.choiceInput('Which posts.', KINDS, 'story'),
+          sort: schema.choiceInput('Order of the results.', ['relevance', 'newest'], 'relevance'),
+          kind: schema.choiceInput('Kind of posts.', KINDS, 'story'),
           ...SPAN,
         },
         ['query'],
@@ -207,7 +207,7 @@ export const hackernews: Connector = {
       ...COMMON,
       sizing: 'free',
       name: 'post.comments',
-      description: 'All comments on a post, newest first; `parent_id` tells which answers which.',
+      description: 'All comments on a post, newest first; `parent_id` names the post or comment that each replies to.',
       paging: 'By time, 1,000 a page; the total is announced.',
       input: schema.inputSchema({ post: schema.numberInput('Number of the post, as in its address.') }, ['post']),
       record: COMMENT,
@@ -232,7 +232,7 @@ export const hackernews: Connector = {
       ...COMMON,
       sizing: 'free',
       name: 'user.posts',
-      description: 'All posts of a user, newest first; comments are not among them.',
+      description: 'All posts of a user, newest first, without comments.',
       paging: 'By time, 1,000 a page; the total is announced.',
       input: schema.inputSchema({ user: schema.nameInput('Name of the user.', '^[A-Za-z0-9_-]+$', 40), ...SPAN }, [
         'user',

@@ -34,24 +34,24 @@ interface Args extends JsonObject {
 }
 
 const POST = schema.recordSchema({
-  id: schema.idField('Number of the post on the server that was asked.'),
-  url: schema.urlField('The post on the server where it was written.'),
-  author: schema.authorField('Who wrote it, or who passed it on.'),
+  id: schema.idField('Number of the post on the server in `site`.'),
+  url: schema.urlField('Address of the post on the server where it was written.'),
+  author: schema.authorField('Who wrote it; for a repost, who reposted it.'),
   account: schema.textField('Address of the author: `user`, or `user@host` for another server.'),
-  text: schema.textField('As text; of a post that was passed on, the text of that.'),
-  html: schema.textField('As HTML.'),
-  content_warning: schema.textField('What its author puts before it.'),
+  text: schema.textField('The post as plain text; for a repost, the text of the original.'),
+  html: schema.textField('The same as HTML.'),
+  content_warning: schema.textField('The warning that its author put before it.'),
   language: schema.textField('ISO 639 code.'),
   published_at: schema.dateField('When it was posted.'),
-  updated_at: schema.dateField('When it was last changed; null where it never was.'),
+  updated_at: schema.dateField('When it was last changed; null if it never was.'),
   tags: schema.textsField('Without `#`.'),
-  reply_to_id: schema.textField('Number of the post that it answers.'),
-  reposted_url: schema.urlField('The post that is passed on; null for one of their own.'),
-  replies: schema.countField('Answers that this server knows of.'),
-  reposts: schema.countField('Times it was passed on.'),
-  favourites: schema.countField('Times it was liked.'),
-  media_urls: schema.textsField('Pictures, sounds and films.'),
-  link_url: schema.urlField('The address of which it shows a preview.'),
+  reply_to_id: schema.textField('Number of the post that it replies to.'),
+  reposted_url: schema.urlField('Address of the original of a repost; null for any other post.'),
+  replies: schema.countField('Number of replies that this server knows of.'),
+  reposts: schema.countField('Number of reposts.'),
+  favourites: schema.countField('Number of likes.'),
+  media_urls: schema.textsField('Images, sounds and videos.'),
+  link_url: schema.urlField('The link whose preview it shows.'),
 });
 
 async function readAccount(turn: Turn<Args>, source: Source): Promise<PageResult<Args>> {
@@ -143,7 +143,7 @@ const COMMON = {
 export const mastodon: Connector = {
   id: 'mastodon',
   title: 'Mastodon',
-  description: 'Public posts of accounts and tags on any Mastodon server, and on servers that speak its interface.',
+  description: 'Public posts of accounts and tags on any Mastodon server, and on servers with the same interface.',
   docsUrl: 'https://docs.joinmastodon.org/methods/',
   terms: {
     termsUrl: null,
@@ -163,8 +163,8 @@ export const mastodon: Connector = {
             '`user` on that server, or `user@host`, with or without an `@` before it.',
             '^@?[A-Za-z0-9_.-]+(?:@[A-Za-z0-9.-]+(?::[0-9]{1,5})?)?$',
           ),
-          without_replies: schema.flagInput('Leaves out answers to others.'),
-          without_reposts: schema.flagInput('Leaves out what the account only passes on.'),
+          without_replies: schema.flagInput('Excludes replies to others.'),
+          without_reposts: schema.flagInput('Excludes reposts.'),
         },
         ['site', 'account'],
       ),
@@ -184,7 +184,7 @@ export const mastodon: Connector = {
     chained<Args>({
       ...COMMON,
       name: 'tag.posts',
-      description: 'The public posts with a tag that a server knows of, newest first.',
+      description: 'The public posts with a tag, as far as the server knows them, newest first.',
       input: schema.inputSchema(
         {
           site: SERVER,

@@ -241,24 +241,25 @@ export const mediawiki: Connector = {
   docsUrl: 'https://www.mediawiki.org/wiki/API:Main_page',
   terms: {
     termsUrl: 'https://www.mediawiki.org/wiki/API:Etiquette',
-    attribution: "Each wiki states its licence; Wikipedia's text is CC BY-SA 4.0 and asks for its authors to be named.",
-    ratePolicy: 'One request after another. A wiki whose databases lag by over 5 s is waited for.',
+    attribution: "Each wiki states its licence; Wikipedia's text is CC BY-SA 4.0, which requires naming the authors.",
+    ratePolicy: 'One request at a time. If the databases of a wiki lag by over 5 s, the job waits.',
   },
   operations: [
     operation({
       name: 'search.pages',
-      description: "Pages that a wiki's own full-text search finds, as it ranks them.",
-      paging: "By the wiki's own continuation, 500 a page; it announces the total. Large wikis end at 10,000.",
+      description: "Pages that a wiki's own full-text search finds, in the order of that search.",
+      paging:
+        "By the wiki's own continuation, 500 a page; the wiki announces the total. Searches of large wikis end at 10,000 results.",
       pageSizeMax: PAGE_SIZE_MAX,
       input: schema.inputSchema({ site: SITE, query: schema.queryInput('Words to look for.') }, ['site', 'query']),
       record: schema.recordSchema({
         id: schema.idField('Number of the page in its wiki.'),
         url: schema.urlField('The page.'),
-        title: schema.textField('With its namespace, if it has one.'),
-        snippet: schema.textField('The part of it that matches, as text.'),
+        title: schema.textField('Title, including its namespace if it has one.'),
+        snippet: schema.textField('The matching part of the page, as plain text.'),
         namespace: schema.countField('Number of the namespace; 0 holds articles.'),
-        words: schema.countField('Words in it.'),
-        bytes: schema.countField('Bytes of its wikitext.'),
+        words: schema.countField('Number of words.'),
+        bytes: schema.countField('Size of its wikitext, bytes.'),
         updated_at: schema.dateField('When it was last changed.'),
       }),
       example: {
@@ -302,14 +303,14 @@ export const mediawiki: Connector = {
       record: schema.recordSchema({
         id: schema.idField('Number of the page in its wiki.'),
         url: schema.urlField('The page.'),
-        title: schema.textField('With its namespace, if it has one.'),
-        display_title: schema.textField('As the page shows it.'),
-        text: schema.textField('As text.'),
-        html: schema.textField('As the wiki renders it.'),
-        wikitext: schema.textField('As it was written.'),
+        title: schema.textField('Title, including its namespace if it has one.'),
+        display_title: schema.textField('The title as the page shows it.'),
+        text: schema.textField('The page as plain text.'),
+        html: schema.textField('The page as the wiki renders it.'),
+        wikitext: schema.textField('The source of the page.'),
         revision_id: schema.textField('Number of the revision.'),
-        categories: schema.textsField('Names, without hidden ones.'),
-        external_links: schema.textsField('Addresses outside of the wiki.'),
+        categories: schema.textsField('Names of its categories, without hidden ones.'),
+        external_links: schema.textsField('Addresses outside the wiki that the page links to.'),
       }),
       example: {
         input: { site: 'https://wiki.example.org', title: 'Earl Grey' },
@@ -338,7 +339,7 @@ export const mediawiki: Connector = {
     }),
     operation({
       name: 'page.revisions',
-      description: 'The history of a page, newest first, without the texts.',
+      description: 'The revisions of a page, newest first, without their texts.',
       paging: "By the wiki's own continuation, 500 a page; no total is announced.",
       pageSizeMax: PAGE_SIZE_MAX,
       input: schema.inputSchema({ site: SITE, title: schema.nameInput('Title of the page.', NAME_PATTERN, 255) }, [
@@ -347,14 +348,14 @@ export const mediawiki: Connector = {
       ]),
       record: schema.recordSchema({
         id: schema.idField('Number of the revision.'),
-        url: schema.urlField('The page as it was then.'),
+        url: schema.urlField('Address of the page as of this revision.'),
         page_title: schema.textField('Title of the page.'),
         parent_id: schema.textField('Number of the revision before it; null for the first.'),
-        author: schema.authorField('Who made it; null where that was hidden.'),
-        comment: schema.textField('What its author says about it, as wikitext.'),
-        is_minor: schema.flagField('Whether its author calls it a small one.'),
-        bytes: schema.countField('Bytes of the wikitext.'),
-        tags: schema.textsField('As the wiki tags it.'),
+        author: schema.authorField('Who made it; null if that was hidden.'),
+        comment: schema.textField("Its author's summary of the change, as wikitext."),
+        is_minor: schema.flagField('Whether its author marked it as minor.'),
+        bytes: schema.countField('Size of the wikitext, bytes.'),
+        tags: schema.textsField('Its tags in the wiki.'),
         published_at: schema.dateField('When it was made.'),
       }),
       example: {
@@ -392,7 +393,7 @@ export const mediawiki: Connector = {
     }),
     operation({
       name: 'category.pages',
-      description: 'The pages, files and further categories that are in a category.',
+      description: 'The pages, files and subcategories of a category.',
       paging: "By the wiki's own continuation, 500 a page; no total is announced.",
       pageSizeMax: PAGE_SIZE_MAX,
       input: schema.inputSchema(
@@ -405,7 +406,7 @@ export const mediawiki: Connector = {
       record: schema.recordSchema({
         id: schema.idField('Number of the page in its wiki.'),
         url: schema.urlField('The page.'),
-        title: schema.textField('With its namespace, if it has one.'),
+        title: schema.textField('Title, including its namespace if it has one.'),
         kind: schema.textField('`page`, `file` or `subcat`.'),
         namespace: schema.countField('Number of the namespace; 0 holds articles.'),
         added_at: schema.dateField('When it was put into the category.'),

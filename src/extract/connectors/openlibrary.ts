@@ -24,20 +24,20 @@ const WORK = schema.recordSchema({
   url: schema.urlField('The work.'),
   title: schema.textField('Title of the work.'),
   subtitle: schema.textField('Subtitle of the work.'),
-  authors: schema.objectsField('In their order.', {
-    name: schema.textField('As the library writes it.'),
+  authors: schema.objectsField('The authors, in the order of the library.', {
+    name: schema.textField('Name as the library writes it.'),
     url: schema.urlField('Their page.'),
   }),
   first_published_year: schema.countField('Year of the first edition.'),
-  editions: schema.countField('Editions that the library knows.'),
+  editions: schema.countField('Number of editions that the library knows.'),
   languages: schema.textsField('Three-letter codes.'),
   subjects: schema.textsField('Names.'),
   publishers: schema.textsField('Publishers of all editions.'),
   isbns: schema.textsField('ISBNs of all editions.'),
-  pages: schema.countField('The median over all editions.'),
-  rating: schema.numberField('The mean, from 1 to 5.'),
-  ratings: schema.countField('Ratings.'),
-  cover_url: schema.urlField('A picture.'),
+  pages: schema.countField('Number of pages, median of all editions.'),
+  rating: schema.numberField('Mean rating, from 1 to 5.'),
+  ratings: schema.countField('Number of ratings.'),
+  cover_url: schema.urlField('Image of the cover.'),
   ebook_access: schema.textField('`no_ebook`, `printdisabled`, `borrowable` or `public`.'),
 });
 
@@ -97,18 +97,18 @@ function authorsOf(names: JsonValue | undefined, keys: JsonValue | undefined): r
 export const openlibrary: Connector = {
   id: 'openlibrary',
   title: 'Open Library',
-  description: "Books of the Internet Archive's Open Library, a work at a time.",
+  description: "Books of the Internet Archive's Open Library; one record for each work, not for each edition.",
   docsUrl: 'https://openlibrary.org/dev/docs/api/search',
   hosts: [new URL(BASE).hostname],
   terms: {
     termsUrl: 'https://openlibrary.org/developers/api',
     attribution: null,
-    ratePolicy: 'Without a key; it asks not to be used for bulk downloads, for which it publishes dumps.',
+    ratePolicy: 'No key. The library asks clients not to use it for bulk downloads; it publishes dumps for these.',
   },
   operations: [
     chained<Args>({
       name: 'search.works',
-      description: 'Works that match words in titles, authors, subjects and more.',
+      description: 'Works whose titles, authors, subjects or other fields match the query.',
       paging: 'By offset, 100 a page; the total is announced.',
       tier: 'basic',
       pageSizeMax: PAGE_SIZE_MAX,
@@ -117,7 +117,11 @@ export const openlibrary: Connector = {
         {
           query: schema.queryInput("Words to look for; the library's own query language works, such as `subject:tea`."),
           author: schema.queryInput('Only works of authors whose names match.'),
-          sort: schema.choiceInput('What comes first.', ['relevance', 'new', 'old', 'rating', 'editions'], 'relevance'),
+          sort: schema.choiceInput(
+            'Order of the results.',
+            ['relevance', 'new', 'old', 'rating', 'editions'],
+            'relevance',
+          ),
         },
         ['query'],
       ),

@@ -22,19 +22,19 @@ interface Args extends JsonObject {
 const PRODUCT = schema.recordSchema({
   id: schema.idField('Number of the product in Shopify.'),
   url: schema.urlField('The product in the store.'),
-  handle: schema.textField('Its name in addresses.'),
+  handle: schema.textField('Its name in URLs.'),
   title: schema.textField('As the store shows it.'),
   text: schema.textField('The description as text.'),
   html: schema.textField('The description as the store renders it.'),
   vendor: schema.textField('Brand or maker.'),
-  product_type: schema.textField('As the store sorts it.'),
+  product_type: schema.textField("Its type in the store's own classification."),
   price_min: schema.textField("Price of the cheapest variant: a decimal number in the store's currency."),
   price_max: schema.textField("Price of the most expensive variant: a decimal number in the store's currency."),
   available: schema.flagField('Whether any variant can be bought.'),
-  tags: schema.textsField('As the store tags it.'),
+  tags: schema.textsField('Its tags in the store.'),
   image_url: schema.urlField('The first image.'),
   image_urls: schema.textsField('All images.'),
-  variants: schema.objectsField('What can be bought; null where the interface does not tell, as in searches.', {
+  variants: schema.objectsField('Its variants; null in searches, whose interface does not return them.', {
     id: schema.textField('Number of the variant.'),
     title: schema.textField('For example a size.'),
     sku: schema.textField("The store's own number."),
@@ -42,8 +42,8 @@ const PRODUCT = schema.recordSchema({
     compare_at_price: schema.textField('The price before a reduction.'),
     available: schema.flagField('Whether it can be bought.'),
   }),
-  published_at: schema.dateField('When it was put into the store; null in searches.'),
-  created_at: schema.dateField('When it was made; null in searches.'),
+  published_at: schema.dateField('When it was published in the store; null in searches.'),
+  created_at: schema.dateField('When it was created; null in searches.'),
   updated_at: schema.dateField('When it was last changed; null in searches.'),
 });
 
@@ -162,12 +162,13 @@ export const shopify: Connector = {
   id: 'shopify',
   title: 'Shopify',
   description:
-    'Products of any store on Shopify, by the JSON that storefronts publish. Stores behind a password have none.',
+    'Products of any store on Shopify, from the JSON that storefronts publish. Stores behind a password publish none.',
   docsUrl: 'https://shopify.dev/docs/api/ajax',
   terms: {
     termsUrl: 'https://www.shopify.com/legal/api-terms',
     attribution: null,
-    ratePolicy: 'No key; storefronts answer 429 to many requests. Requests are spaced per registrable domain.',
+    ratePolicy:
+      'No key; storefronts respond with 429 if they get too many requests. Requests are spaced per registrable domain.',
   },
   operations: [
     chained<Args>({
@@ -187,7 +188,10 @@ export const shopify: Connector = {
       input: schema.inputSchema(
         {
           site: STORE,
-          collection: schema.nameInput('Its handle: what follows `/collections/` in its address.', '^[^\\s/?#]+$'),
+          collection: schema.nameInput(
+            'Handle of the collection: the part of its URL after `/collections/`.',
+            '^[^\\s/?#]+$',
+          ),
         },
         ['site', 'collection'],
       ),
@@ -196,8 +200,8 @@ export const shopify: Connector = {
     }),
     chained<Args>({
       name: 'search.products',
-      description: "The products that a store's own search suggests first for some words; at most 10.",
-      paging: 'One page of at most 10; the interface has no further ones.',
+      description: "The first products that a store's own search suggests for the query, at most 10.",
+      paging: 'One page of at most 10; the interface has no further pages.',
       tier: 'basic',
       pageSizeMax: SEARCH_SIZE_MAX,
       sizing: 'free',

@@ -45,16 +45,16 @@ const QUESTION = schema.recordSchema({
   title: schema.textField('Without markup.'),
   text: schema.textField('As text.'),
   html: schema.textField('As the site renders it.'),
-  author: schema.authorField('Who asked; without an address where the account is gone.'),
+  author: schema.authorField('Who asked; without a URL if the account was deleted.'),
   published_at: schema.dateField('When it was asked.'),
-  updated_at: schema.dateField('When it was last written in.'),
+  updated_at: schema.dateField('Time of its last activity, such as an edit or an answer.'),
   tags: schema.textsField('Names.'),
-  score: schema.countField('Votes for it less those against it.'),
-  answers: schema.countField('Answers.'),
-  views: schema.countField('Times it was read.'),
-  is_answered: schema.flagField('Whether an answer was accepted or voted for.'),
+  score: schema.countField('Votes for it minus votes against it.'),
+  answers: schema.countField('Number of answers.'),
+  views: schema.countField('How often it was viewed.'),
+  is_answered: schema.flagField('Whether an answer was accepted or has upvotes.'),
   accepted_answer_id: schema.textField('Number of the accepted answer.'),
-  license: schema.textField('Under which it may be used.'),
+  license: schema.textField('The licence under which it may be used.'),
 });
 const ANSWER = schema.recordSchema({
   id: schema.idField('Number of the answer on its site.'),
@@ -62,12 +62,12 @@ const ANSWER = schema.recordSchema({
   question_id: schema.textField('Number of the question.'),
   text: schema.textField('As text.'),
   html: schema.textField('As the site renders it.'),
-  author: schema.authorField('Who answered; without an address where the account is gone.'),
+  author: schema.authorField('Who answered; without a URL if the account was deleted.'),
   published_at: schema.dateField('When it was written.'),
   updated_at: schema.dateField('When it was last changed.'),
-  score: schema.countField('Votes for it less those against it.'),
+  score: schema.countField('Votes for it minus votes against it.'),
   is_accepted: schema.flagField('Whether the asker accepted it.'),
-  license: schema.textField('Under which it may be used.'),
+  license: schema.textField('The licence under which it may be used.'),
 });
 
 async function readPage(
@@ -178,20 +178,24 @@ export const stackexchange: Connector = {
   terms: {
     termsUrl: 'https://stackoverflow.com/legal/api-terms-of-use',
     attribution: 'Content is CC BY-SA; name the author and link to the question or the answer.',
-    ratePolicy: '300 requests a day from one address without a key; the source may ask for a pause, which is kept.',
+    ratePolicy: '300 requests a day from one address without a key; if the source asks for a pause, the job waits.',
   },
   operations: [
     chained<Args>({
       ...COMMON,
       name: 'search.posts',
-      description: 'Questions that match words, or tags, or both.',
+      description: 'Questions that match the query and, if one is given, have the tag.',
       paging: PAGING,
       input: schema.inputSchema(
         {
           query: schema.queryInput('Words to look for in titles and texts.'),
           site: SITE,
           tag: schema.nameInput('Only questions with this tag.', '^[^\\s;]+$', 60),
-          sort: schema.choiceInput('What comes first.', ['relevance', 'activity', 'creation', 'votes'], 'relevance'),
+          sort: schema.choiceInput(
+            'Order of the results.',
+            ['relevance', 'activity', 'creation', 'votes'],
+            'relevance',
+          ),
         },
         ['query'],
       ),
@@ -233,7 +237,7 @@ export const stackexchange: Connector = {
     chained<Args>({
       ...COMMON,
       name: 'question.answers',
-      description: 'The answers to a question, the best voted first.',
+      description: 'The answers to a question, those with most votes first.',
       paging: PAGING,
       input: schema.inputSchema(
         { question: schema.numberInput('Number of the question, as in its address.'), site: SITE },

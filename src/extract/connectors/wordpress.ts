@@ -30,10 +30,10 @@ interface Place {
 /** Fields that posts and pages have in common. */
 const ARTICLE_FIELDS = {
   title: schema.textField('Without markup.'),
-  excerpt: schema.textField('As text.'),
-  text: schema.textField('The whole content as text.'),
+  excerpt: schema.textField('The excerpt as plain text.'),
+  text: schema.textField('The whole content as plain text.'),
   html: schema.textField('The whole content as the site renders it.'),
-  author: schema.authorField('Who wrote it, where the site shows its authors.'),
+  author: schema.authorField('Who wrote it, if the site shows its authors.'),
   published_at: schema.dateField('When it was published.'),
   updated_at: schema.dateField('When it was last changed.'),
 };
@@ -51,23 +51,23 @@ const PAGE = schema.recordSchema({
   id: schema.idField('Number of the page on its site.'),
   url: schema.urlField('The page.'),
   ...ARTICLE_FIELDS,
-  parent_id: schema.textField('Number of the page above it; null at the top.'),
+  parent_id: schema.textField('Number of its parent page; null at the top level.'),
   image_url: schema.urlField('The featured image.'),
 });
 
 const COMMENT = schema.recordSchema({
   id: schema.idField('Number of the comment on its site.'),
   url: schema.urlField('The comment.'),
-  post_id: schema.textField('Number of the post that it is about.'),
-  parent_id: schema.textField('Number of the comment that it answers; null where it answers none.'),
+  post_id: schema.textField('Number of the post that it belongs to.'),
+  parent_id: schema.textField('Number of the comment that it replies to; null if it replies to none.'),
   author: schema.authorField('Who wrote it.'),
-  text: schema.textField('As text.'),
-  html: schema.textField('As the site renders it.'),
+  text: schema.textField('The comment as plain text.'),
+  html: schema.textField('The comment as the site renders it.'),
   published_at: schema.dateField('When it was written.'),
 });
 
 const SITE = schema.siteInput(
-  'Host name or URL of the site; with its path where WordPress stands in a folder. For example `wordpress.org/news`.',
+  'Host name or URL of the site; with its path if WordPress is in a folder. For example `wordpress.org/news`.',
 );
 const SPAN = {
   published_after: schema.dateInput('Only what was published after this time.'),
@@ -278,7 +278,7 @@ export const wordpress: Connector = {
   terms: {
     termsUrl: null,
     attribution: null,
-    ratePolicy: 'Each site its own; requests are spaced per registrable domain.',
+    ratePolicy: 'Each site sets its own; requests are spaced per registrable domain.',
   },
   operations: [
     operation({
@@ -331,7 +331,7 @@ export const wordpress: Connector = {
     }),
     operation({
       name: 'search.posts',
-      description: "Posts of a site that match words, as the site's own search ranks them.",
+      description: "Posts of a site that match the query, in the order of the site's own search.",
       collection: 'posts',
       input: schema.inputSchema({ site: SITE, query: schema.queryInput('Words to look for.'), ...SPAN }, [
         'site',
@@ -346,7 +346,7 @@ export const wordpress: Connector = {
     operation({
       name: 'company.posts',
       description:
-        "Posts of a company's blog, given its website: WordPress is looked for there, then under `/blog` and `/news`.",
+        "Posts of a company's blog: WordPress is searched for at the given website, then under `/blog` and `/news`.",
       collection: 'posts',
       input: schema.inputSchema(
         { company: schema.siteInput("Host name or URL of the company's website, for example `example.com`."), ...SPAN },

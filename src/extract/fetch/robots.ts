@@ -17,7 +17,7 @@ export async function holdToRobots(parts: FetchParts, url: string, onBytes: OnBy
   const { crawlDelayMs } = answer.rules;
   // Reported each time, because the rate limiter removes idle domains.
   if (crawlDelayMs !== null) parts.polite.report(politeDomain(url), { crawlDelayMs });
-  if (!answer.rules.allows(url)) throw new FetchFailure('robots', `robots.txt refuses ${url}`);
+  if (!answer.rules.allows(url)) throw new FetchFailure('robots', `robots.txt disallows ${url}`);
 }
 
 export async function findRobots(parts: FetchParts, url: string, onBytes: OnBytes): Promise<RobotsAnswer> {

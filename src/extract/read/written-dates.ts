@@ -3,7 +3,7 @@ import { zoneMinutes } from './zones.ts';
 
 /**
  * Finds dates written for people in a page, in the page's language: `17. Mai 2024`, `le 12 octobre 2023`, `2024年5月17日`, `03.02.2020`.
- * Choice: returns only the day, because such times seldom name their zone; with the time if they do (`10:15 AM EDT, Fri May 17, 2024`).
+ * Choice: returns the time only if it names its zone, which is rare, and otherwise only the day (`10:15 AM EDT, Fri May 17, 2024`).
  */
 export interface WrittenDate {
   /** ISO 8601. */

@@ -152,7 +152,7 @@ class MultipartUpload {
     if (sent.kind === 'failed') return sent;
     const etag = sent.headers['etag'];
     if (typeof etag !== 'string' || etag.length > 1_024)
-      return { kind: 'failed', error: 'http_status', detail: 'a part was answered without an ETag', isFinal: false };
+      return { kind: 'failed', error: 'http_status', detail: 'the response to a part has no ETag', isFinal: false };
     this.#etags.push(etag);
     this.#bytes += body.length;
     return null;

@@ -40,11 +40,11 @@ export function parsePolicy(text: string): ParsedPolicy {
 }
 
 /** Builds a note on demand: an invalid file may have many, of which few are shown. */
-type Untold = () => PolicyNote;
+type LazyNote = () => PolicyNote;
 
-function faultsOf(untold: readonly Untold[]): ParsedPolicy {
-  const faults = untold.slice(0, POLICY_FAULTS_MAX).map((tell) => tell());
-  const more = untold.length - faults.length;
+function faultsOf(lazyNotes: readonly LazyNote[]): ParsedPolicy {
+  const faults = lazyNotes.slice(0, POLICY_FAULTS_MAX).map((make) => make());
+  const more = lazyNotes.length - faults.length;
   return { kind: 'faults', faults: more === 0 ? faults : [...faults, { pointer: '', message: `and ${more} more` }] };
 }
 
@@ -53,7 +53,7 @@ function messageOf(error: unknown): string {
 }
 
 /** Returns one note for each fault; zod has one issue for all unknown names of an object. */
-function notesOf(issue: z.core.$ZodIssue, file: unknown): Untold[] {
+function notesOf(issue: z.core.$ZodIssue, file: unknown): LazyNote[] {
   const { path } = issue;
   if (issue.code === 'unrecognized_keys') {
     // `findBadNames` has already reported that name.

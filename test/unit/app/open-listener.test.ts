@@ -23,7 +23,7 @@ function open(settings: Partial<Parameters<typeof openListener>[0]>): Promise<Li
 }
 
 describe.each(TRANSPORTS)('over %s', (transport) => {
-  test('The door responds that the service is starting until its handler is set', async () => {
+  test('The listener responds that the service is starting until its handler is set', async () => {
     const listener = await open({ transport });
     if (listener.kind === 'fault') throw new Error(listener.detail);
     expect(await (await fetch(`${listener.url}/healthz`)).json()).toEqual({ status: 'ok' });
@@ -43,7 +43,7 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
     listener.transport.drain();
   });
 
-  test('The door names the setting of a port in use and of an address that this machine does not have', async () => {
+  test('The listener names the setting of a port in use and of an address that this machine does not have', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await once(taken, 'listening');
     const { port } = taken.address() as AddressInfo;

@@ -178,7 +178,7 @@ describe('GeoIP folder', () => {
     expect(layers.status().geoip_city.state).toBe('absent');
   });
 
-  it('The folder is polled by itself', async () => {
+  it('The folder is polled automatically', async () => {
     const layers = await folders.open({ pollMs: 10 });
     folders.put('x.mmdb', cityDatabase());
     await until(() => layers.status().geoip_city.state === 'ok');

@@ -216,7 +216,7 @@ describe('changes of the policy file', () => {
     await until(() => blockOf(late) === 91);
   });
 
-  test('A change is detected by itself when polling is on', async () => {
+  test('A change is detected automatically when polling is on', async () => {
     put(policy(90));
     const policyFile = await open({ pollMs: 10 });
     put(policy(91));

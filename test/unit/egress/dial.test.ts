@@ -97,7 +97,7 @@ describe('addresses that are dialled', () => {
     expect([errorOf(outcome), dialled]).toEqual(['blocked_address', []]);
   });
 
-  test("of a name's addresses, up to four permitted ones are dialled in order", async () => {
+  test('up to four permitted addresses of a name are dialled in order', async () => {
     const addresses = ['10.0.0.1', '8.8.8.8', '::1', '8.8.8.8', '::ffff:8.8.4.4', '2606:4700::1', '1.1.1.1', '9.9.9.9'];
     const { guarded, dialled } = recording({ lookup: () => Promise.resolve(addresses) });
     expect(errorOf(await guarded.request(get('http://mixed.test/')))).toBe('connection_refused');

@@ -26,7 +26,7 @@ test('Nothing is counted while fewer connections are open than half of what one 
   expect(begun()).toBe(0);
 });
 
-test('An estimate is the last census and what was opened since it began, and at most all open connections', async () => {
+test('An estimate adds the connections opened since the last census began to its count, and never exceeds all open connections', async () => {
   const { counts, end, open } = setUp();
   expect(counts.of('a', 60)).toBe(50);
   open('a', 5);
@@ -39,7 +39,7 @@ test('An estimate is the last census and what was opened since it began, and at 
   expect(counts.of('b', 70)).toBe(70);
 });
 
-test('A census forgets what closed, and the next one begins after a pause', async () => {
+test('A new census no longer counts closed connections, and the next one begins after a pause', async () => {
   const { counts, clock, end, open, begun } = setUp();
   counts.of('a', 60);
   await end({ a: 90 });

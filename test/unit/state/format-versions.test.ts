@@ -95,7 +95,7 @@ describe('a data directory of a newer build', () => {
   });
 
   test.each([['customers', 'list'], ['keys', 'list'], ['backup']])(
-    'The command %s refuses it with exit code 78',
+    'The command %s refuses the directory of a newer build with exit code 78',
     async (...words) => {
       const dataDir = await started();
       await setVersion(dataDir, 'hot', 99);
@@ -134,7 +134,7 @@ describe('a data directory of an older build', () => {
     },
   );
 
-  test('A command neither uses nor migrates it, because the older server may be running', async () => {
+  test('A command neither uses nor migrates the directory of an older build, whose server may be running', async () => {
     const dataDir = await started();
     await setVersion(dataDir, 'directory', 1);
     const before = contentOf(dataDir);

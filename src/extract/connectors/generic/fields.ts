@@ -22,26 +22,25 @@ function patterns(description: string): JsonSchema {
 /** Input of the operations on whole sites. */
 export const SITE_INPUT = schema.inputSchema(
   {
-    url: { ...PAGE_URL, description: 'Where to begin; a bare host name means https.' },
+    url: { ...PAGE_URL, description: 'Address at which to begin; a bare host name means https.' },
     max_depth: {
       type: 'integer',
       minimum: 0,
       maximum: 20,
       description:
-        'Follow links at most this far from the beginning, 0 being that page alone. When it is given, links alone are followed, even where the site has a list of its pages; when not, at most 10.',
+        'How many links away from `url` a page may be; 0 is that page alone. If it is given, pages are found by links only, even if the site lists its pages. If it is not given, links are followed up to a depth of 10.',
     },
     path_prefix: {
       type: 'string',
       minLength: 1,
       maxLength: 200,
       pattern: '^/[!-~]*$',
-      description:
-        'Only paths that begin with this. When it is not given: the folder of `url`; for products the whole site.',
+      description: 'Only paths that begin with this. Default: the folder of `url`; for products the whole site.',
     },
     include: patterns(
-      'Only paths that fit one of these: beginnings of paths, or with `*` for any characters whole paths with their query.',
+      'Only paths that match one of these. An entry without `*` matches the beginning of a path. In an entry with `*`, which stands for any characters, the whole path with its query must match.',
     ),
-    exclude: patterns('No paths that fit one of these, written as in `include`.'),
+    exclude: patterns('Excludes paths that match one of these, written as in `include`.'),
     subdomains: schema.flagInput('Whether other hosts of the same registrable domain belong to the site.'),
   },
   ['url'],

@@ -91,7 +91,7 @@ export const mediawikiPages: List = async (state, source) => {
   for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value));
   const { body } = await source.json(url.href);
   if (objectOf(at(body, 'error')) !== null)
-    throw new SourceFailure('access_denied', `${state.url} answers an error`, false);
+    throw new SourceFailure('access_denied', `${state.url} responds with an error`, false);
   const cursor = textOf(at(body, 'continue', 'gapcontinue'));
   return {
     records: [],

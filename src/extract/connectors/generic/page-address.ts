@@ -17,7 +17,7 @@ export function parseAddress(input: JsonObject): Address {
   if (url === null || given === '' || isSchemeAndNumber(given))
     return fault('This must be an absolute http or https URL or a host name.');
   const { username, password } = new URL(text);
-  if (username !== '' || password !== '') return fault('This must not hold a user name or a password.');
+  if (username !== '' || password !== '') return fault('This must not contain a user name or a password.');
   if (url.length > PAGE_URL_CHARACTERS_MAX)
     return fault(`This must have at most ${PAGE_URL_CHARACTERS_MAX} characters once encoded.`);
   return { kind: 'url', url };

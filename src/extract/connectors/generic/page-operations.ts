@@ -13,20 +13,21 @@ const URL_FIELD = schema.urlField('The page, after redirects.');
 
 export const pageArticle: Operation = singlePage({
   name: 'page.article',
-  description: 'What a page has to read: its text without menus and advertisements, and what it says of itself.',
+  description:
+    'The readable content of a page: its text without menus and advertisements, and what the page states about itself.',
   record: schema.recordSchema({
     url: URL_FIELD,
-    canonical_url: schema.urlField('Where the page says that it stands.'),
+    canonical_url: schema.urlField('The address that the page declares as its own.'),
     title: schema.textField('Without markup.'),
-    byline: schema.textField('Who wrote it; several are parted by commas.'),
+    byline: schema.textField('The authors, separated by commas.'),
     published_at: schema.dateField('When it was published.'),
     modified_at: schema.dateField('When it was last changed.'),
-    site_name: schema.textField('Who publishes it.'),
+    site_name: schema.textField('Name of the site that publishes it.'),
     language: schema.textField('BCP 47 tag.'),
-    excerpt: schema.textField('In a few words.'),
-    text: schema.textField('Plain text, a line for each paragraph.'),
-    word_count: schema.countField('Words of the text.'),
-    image_url: schema.urlField('Its main picture.'),
+    excerpt: schema.textField('A short summary.'),
+    text: schema.textField('Plain text, one line for each paragraph.'),
+    word_count: schema.countField('Number of words in the text.'),
+    image_url: schema.urlField('Its main image.'),
   }),
   example: {
     url: 'https://www.example.com/news/harbour',
@@ -66,13 +67,13 @@ export const pageArticle: Operation = singlePage({
 export const pageStructured: Operation = singlePage({
   name: 'page.structured',
   description:
-    'What a page says for machines: JSON-LD, microdata, Open Graph and Twitter cards; one record for each thing. RDFa other than Open Graph is not read.',
+    'The structured data of a page: JSON-LD, microdata, Open Graph and Twitter cards; one record for each object. RDFa other than Open Graph is not read.',
   record: schema.recordSchema({
     url: URL_FIELD,
     format: schema.textField('`json_ld`, `microdata`, `open_graph` or `twitter`.'),
     types: schema.textsField('Short names of its types, for example `Product`.'),
-    thing_id: schema.textField('By which the page names it.'),
-    data: { type: ['object', 'null'], description: 'The thing as the page has it; microdata in the form of JSON-LD.' },
+    thing_id: schema.textField('The identifier that the page gives the object.'),
+    data: { type: ['object', 'null'], description: 'The object as the page has it; microdata in the form of JSON-LD.' },
   }),
   example: {
     url: 'https://www.example.com/news/harbour',
@@ -83,7 +84,7 @@ export const pageStructured: Operation = singlePage({
   },
   read(html, { url }) {
     const data = readStructured(html);
-    const behind = data.isCut ? `things of ${url} after the first` : null;
+    const behind = data.isCut ? `objects of ${url} after the first` : null;
     return {
       ...leftOutOf(restOf(html) ?? behind),
       records: [
@@ -113,10 +114,10 @@ export const pageLinks: Operation = singlePage({
   description: 'The links of a page, each address once.',
   record: schema.recordSchema({
     page_url: URL_FIELD,
-    url: schema.urlField('Where the link leads.'),
-    text: schema.textField('What is seen of it.'),
-    rel: schema.textsField('How the page relates to it, in lower case.'),
-    nofollow: schema.flagField('Whether the page does not vouch for it: `nofollow`, `ugc` or `sponsored`.'),
+    url: schema.urlField('The address to which the link leads.'),
+    text: schema.textField('The visible text of the link.'),
+    rel: schema.textsField('Values of its `rel` attribute, in lower case.'),
+    nofollow: schema.flagField('Whether the link has `nofollow`, `ugc` or `sponsored`: the page does not endorse it.'),
     internal: schema.flagField('Whether it leads to the same registrable domain.'),
   }),
   example: {
@@ -154,21 +155,22 @@ function domainOf(url: string): string {
 
 export const pageTables: Operation = singlePage({
   name: 'page.tables',
-  description: 'The tables of a page; one record for each row. Cells that span rows or columns stand in each of them.',
+  description:
+    'The tables of a page; one record for each row. A cell that spans rows or columns is repeated in each of them.',
   record: schema.recordSchema({
     page_url: URL_FIELD,
     table: schema.countField('Number of the table on the page, from 0.'),
     caption: schema.textField('Caption of the table.'),
-    row: schema.countField('Number of the row in the table, from 0, headers left out.'),
+    row: schema.countField('Number of the row in the table, from 0, not counting headers.'),
     values: {
       type: ['object', 'null'],
       additionalProperties: { type: ['string', 'null'] },
-      description: 'Header → text of the cell; `column_1` and on where the table names none.',
+      description: 'Header → text of the cell; `column_1`, `column_2` and so on if the table has no headers.',
     },
     cells: {
       type: ['array', 'null'],
       items: { type: ['string', 'null'] },
-      description: 'The same in the order of the columns.',
+      description: 'The texts of the cells, in the order of the columns.',
     },
   }),
   example: {

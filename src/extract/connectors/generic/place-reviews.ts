@@ -9,17 +9,16 @@ import { singlePage } from './single-page.ts';
 
 export const placeReviews: Operation = singlePage({
   name: 'place.reviews',
-  description:
-    'The reviews that a page carries by schema.org, in JSON-LD or microdata: of a place, a product or anything else.',
+  description: 'The schema.org reviews on a page, in JSON-LD or microdata: of a place, a product or anything else.',
   record: schema.recordSchema({
     subject: schema.textField('What is reviewed.'),
     author: schema.textField('Who wrote it.'),
-    rating: schema.numberField('As it was given.'),
-    best_rating: schema.numberField('The best that it could have been; 5 where the page does not say.'),
+    rating: schema.numberField('The rating that the author gave.'),
+    best_rating: schema.numberField('The best possible rating; 5 if the page does not state it.'),
     title: schema.textField('Title of the review.'),
     text: schema.textField('Plain text.'),
     published_at: schema.dateField('When it was written.'),
-    url: schema.urlField('The review, else the page that carries it.'),
+    url: schema.urlField('Address of the review; without one, that of the page.'),
   }),
   example: {
     subject: 'Harbour Café',

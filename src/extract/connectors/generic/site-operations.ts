@@ -38,13 +38,13 @@ function siteWalk({ whole, walk, ...told }: Told): Operation {
 export const siteUrls: Operation = siteWalk({
   name: 'site.urls',
   description:
-    'Addresses of the pages of a site: those that its sitemaps name; where it has none, those that its software (MediaWiki, Discourse) lists; else those that its pages link to.',
+    'Addresses of the pages of a site, from the first of these that exists: its sitemaps, the list of its software (MediaWiki, Discourse), the links of its pages.',
   record: URL_RECORD,
   example: {
     input: { url: 'https://www.example.com/', exclude: ['/tag/'] },
     record: { url: 'https://www.example.com/about', last_modified: '2026-01-02T00:00:00Z', found_in: 'sitemap' },
   },
-  paging: 'Sitemap by sitemap, each of at most 50 MB; links page by page.',
+  paging: 'One sitemap at a time, each of at most 50 MB; links one page at a time.',
   whole: false,
   walk: {
     ways: ['sitemaps', 'interface'],
@@ -59,7 +59,7 @@ export const siteUrls: Operation = siteWalk({
 export const sitePages: Operation = siteWalk({
   name: 'site.pages',
   description:
-    'The pages of a site with their text. Sites that run WordPress, MediaWiki or Discourse are asked for their pages; of others, links are followed within the same host and folder, and the pages that its sitemaps name are read as well.',
+    'The pages of a site with their text. On sites that run WordPress, MediaWiki or Discourse, their interface lists the pages. On other sites, links within the same host and folder are followed, and pages named by sitemaps are read as well.',
   record: PAGE_RECORD,
   example: {
     input: { url: 'https://www.example.com/docs/', max_depth: 3 },
@@ -74,7 +74,7 @@ export const sitePages: Operation = siteWalk({
       word_count: 10,
     },
   },
-  paging: 'A page at a time; 100 a call where WordPress is asked.',
+  paging: 'One page at a time; through the interface of WordPress, 100 pages a call.',
   whole: false,
   walk: {
     ways: ['interface'],
@@ -89,7 +89,7 @@ export const sitePages: Operation = siteWalk({
 export const siteProducts: Operation = siteWalk({
   name: 'site.products',
   description:
-    'The products of a shop. Stores that run Shopify are asked for them; of others, the pages that sitemaps name or links lead to are read for schema.org products in JSON-LD or microdata.',
+    'The products of a shop. In stores that run Shopify, its interface lists the products. On other sites, schema.org products in JSON-LD or microdata are read from the pages that sitemaps name or links lead to.',
   record: PRODUCT_RECORD,
   example: {
     input: { url: 'https://shop.example.com/' },
@@ -109,7 +109,7 @@ export const siteProducts: Operation = siteWalk({
       review_count: 12,
     },
   },
-  paging: 'A page at a time; 250 products a call where Shopify is asked.',
+  paging: 'One page at a time; through the interface of Shopify, 250 products a call.',
   whole: true,
   walk: {
     ways: ['interface', 'sitemaps'],

@@ -12,12 +12,12 @@ import type { Entry } from './crawl.ts';
 export const PAGE_RECORD = schema.recordSchema({
   url: schema.urlField('The page, after redirects.'),
   title: schema.textField('Without markup.'),
-  description: schema.textField('In a few words.'),
-  text: schema.textField('Plain text, a line for each paragraph.'),
+  description: schema.textField('A short summary.'),
+  text: schema.textField('Plain text, one line for each paragraph.'),
   language: schema.textField('BCP 47 tag.'),
-  status: schema.countField('HTTP status with which it was answered.'),
+  status: schema.countField('HTTP status of the response.'),
   published_at: schema.dateField('When it was published.'),
-  word_count: schema.countField('Words of the text.'),
+  word_count: schema.countField('Number of words in the text.'),
 });
 
 export interface PageFields extends JsonObject {
@@ -64,7 +64,7 @@ function bare(url: string): string {
 
 export const URL_RECORD = schema.recordSchema({
   url: schema.urlField('A page of the site.'),
-  last_modified: schema.dateField('When the site says that it last changed.'),
+  last_modified: schema.dateField('When it last changed, according to the site.'),
   found_in: schema.textField('`sitemap`, `feed`, `interface` (of the software that the site runs) or `link`.'),
 });
 
@@ -77,16 +77,16 @@ export const PRODUCT_RECORD = schema.recordSchema({
   url: schema.urlField('The product in the shop.'),
   name: schema.textField('As the shop shows it.'),
   description: schema.textField('Plain text.'),
-  sku: schema.textField("The shop's own number; of several variants the first one's."),
-  gtin: schema.textField('EAN, UPC or ISBN: digits.'),
+  sku: schema.textField("The shop's own number; if there are several variants, that of the first one."),
+  gtin: schema.textField('EAN, UPC or ISBN, digits only.'),
   brand: schema.textField('Brand or maker.'),
   price: schema.textField('Price of the cheapest offer: a decimal number.'),
   price_max: schema.textField('Price of the most expensive offer: a decimal number.'),
   currency: schema.textField('ISO 4217 code.'),
-  availability: schema.textField("schema.org's word: `in_stock`, `out_of_stock`, `pre_order` and others."),
+  availability: schema.textField("schema.org's term: `in_stock`, `out_of_stock`, `pre_order` and others."),
   image_url: schema.urlField('The first image.'),
-  rating: schema.numberField('The average.'),
-  review_count: schema.countField('Reviews or ratings that it is made of.'),
+  rating: schema.numberField('Average rating.'),
+  review_count: schema.countField('Number of reviews or ratings behind that average.'),
 });
 
 export interface ProductFields extends JsonObject {

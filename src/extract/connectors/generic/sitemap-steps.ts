@@ -23,7 +23,7 @@ const USUAL_SITEMAPS = ['/sitemap.xml', '/sitemap_index.xml'];
 /**
  * Reads the first sitemap that contains wanted pages and adds steps for the others that robots.txt names. If robots.txt names one that
  * exists and cannot be read, throws its failure when another one has pages, because the result would look complete. If none has pages,
- * returns no pages and lists the unreadable ones; the walk then follows links instead.
+ * returns no pages and lists the unreadable ones; the crawl then follows links instead.
  */
 export async function bySitemaps(walk: Walk, state: SitemapsState, source: Source, want: Wanted): Promise<StepResult> {
   const { url, scope, depthLeft } = state;

@@ -24,7 +24,7 @@ export function parseSite(text: string): Site {
     return { kind: 'fault', message: 'This must be an absolute http or https URL or a host name.' };
   }
   if (url.username !== '' || url.password !== '') {
-    return { kind: 'fault', message: 'This must not hold a user name or a password.' };
+    return { kind: 'fault', message: 'This must not contain a user name or a password.' };
   }
   const site = (url.origin + url.pathname).replace(/\/+$/, '');
   return site.length > SITE_CHARACTERS_MAX

@@ -192,10 +192,13 @@ describe('sliceRecords', () => {
     expect(sliceRecords(chunk, 1, 3).buffer).toBe(chunk.buffer);
   });
 
-  test.each<OutputFormat>(['json', 'ndjson', 'csv'])('gets its records’ places when it is written as %s', (format) => {
-    const writer = createWriter({ format, csv: { ...outputOf({}).csv, header: false }, columns: [], page: null });
-    const text = Buffer.concat([writer.begin(true), writer.records(chunk, 41), writer.end()]).toString();
-    const found = format === 'csv' ? [...text.matchAll(/r\d,(\d+),/g)] : [...text.matchAll(/"seq":(\d+)\}\}/g)];
-    expect(found.map(([, seq]) => Number(seq))).toEqual([41, 42, 43, 44, 45]);
-  });
+  test.each<OutputFormat>(['json', 'ndjson', 'csv'])(
+    'the sequence numbers of a chunk’s records are added when it is written as %s',
+    (format) => {
+      const writer = createWriter({ format, csv: { ...outputOf({}).csv, header: false }, columns: [], page: null });
+      const text = Buffer.concat([writer.begin(true), writer.records(chunk, 41), writer.end()]).toString();
+      const found = format === 'csv' ? [...text.matchAll(/r\d,(\d+),/g)] : [...text.matchAll(/"seq":(\d+)\}\}/g)];
+      expect(found.map(([, seq]) => Number(seq))).toEqual([41, 42, 43, 44, 45]);
+    },
+  );
 });

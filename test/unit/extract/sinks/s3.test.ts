@@ -208,7 +208,7 @@ describe('putToS3 with a larger result', () => {
     };
     const { server, sent, seen } = await run({ file: LARGE_FILE }, { ...LARGE_JOB, faults: { ...faults } });
     // A part without an ETag is invalid: the upload ends, and the schedule repeats it.
-    expect(sent).toMatchObject({ kind: 'failed', isFinal: false, detail: 'a part was answered without an ETag' });
+    expect(sent).toMatchObject({ kind: 'failed', isFinal: false, detail: 'the response to a part has no ETag' });
     expect(seen.at(-1)).toBe('abort 204');
     expect(server.uploads.size).toBe(0);
     const { 'part 2 #2': _, ...passing } = faults;

@@ -71,13 +71,13 @@ describe('login_failures_elsewhere_1h', () => {
   const at = (loginsFailed1h: number, context: object | null, entity: Partial<EntityHistory> = {}) =>
     weightOf('login_failures_elsewhere_1h', 'login', history({ context, entities: [{ loginsFailed1h, ...entity }] }));
 
-  it('login_failures_elsewhere_1h fires over 4 on a device and a network that are new to the account', () => {
+  it('login_failures_elsewhere_1h fires on over 4 failed logins, from a device and a network that are new to the account', () => {
     expect(at(4, elsewhere)).toBeNull();
     expect(at(5, elsewhere)).toBe(0.5);
     expect(at(5, { ...elsewhere, device: 'unknown', exactAgent: 'new' })).toBe(0.5);
   });
 
-  it('login_failures_elsewhere_1h is quiet on known ones, for accounts without history, and where a login succeeded', () => {
+  it('login_failures_elsewhere_1h is quiet on a known device or network, for accounts without history, and where a login succeeded', () => {
     expect(at(9, { ...elsewhere, device: 'known' })).toBeNull();
     expect(at(9, { ...elsewhere, network: 'known' })).toBeNull();
     expect(at(9, null)).toBeNull();
