@@ -8,6 +8,8 @@ import type { EngineOrder, EngineSignal, EngineThreadData, EngineThreadTask, Eng
 
 /** Choice: pause before the thread is started again after it has died. */
 const RESTART_PAUSE_MS = 500;
+/** Measured: a crawl of 3,000 pages takes the process to 264 MB with 4, to 273 MB with 12, at the same speed. */
+const ENGINE_YOUNG_MIB_MAX = 4;
 
 /** Every signal except the results of calls. */
 export type EngineNews = Exclude<EngineSignal, { readonly kind: 'ready' | 'returned' | 'stopped' }>;
@@ -78,6 +80,7 @@ export class EngineThread {
       atomics: 'disabled',
       maxQueue: 1,
       recordTiming: false,
+      resourceLimits: { maxYoungGenerationSizeMb: ENGINE_YOUNG_MIB_MAX },
       workerData: this.#parts.data,
     });
     threads.on('error', () => {

@@ -1,7 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { FailureReason, JobNote, OutputOptions } from '../work/extraction-job.ts';
 
-/** All messages between the main thread, which stores jobs, and the extract workers, which fetch and parse. */
+/** All messages between the extraction thread, which stores jobs, and the extract workers, which fetch and parse. */
 
 /** Passed to a worker's only, endless task. */
 export interface ExtractPost {

@@ -9,7 +9,7 @@ export interface JanitorParts {
   onStoreFault(fault: StoreFault): void;
 }
 
-/** Measured: removing this many rows blocks the main thread for about 2 ms. */
+/** Measured: removing this many rows blocks the extraction thread for about 2 ms. */
 const ROWS_PER_WRITE = 1_000;
 /** Choice: maximum number of rounds of one call. The next call removes the rest. */
 const ROUNDS_MAX = 200;

@@ -7,7 +7,7 @@ import type { Result } from '../state/extraction-table.ts';
 import { withCookieChanges } from './fetch/session-cookies.ts';
 import type { Lease } from './job-run.ts';
 
-/** Measured: a part with this many rows blocks the main thread for about 2 ms. */
+/** Measured: a part with this many rows blocks the extraction thread for about 2 ms. */
 const PART_ROWS_MAX = 250;
 /** Choice: maximum size of a chunk of records, so that its readers hold no more. */
 const PART_BYTES_MAX = 262_144;

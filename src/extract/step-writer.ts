@@ -13,7 +13,7 @@ export interface ResultWriterParts {
   after(ms: number, then: () => void): () => void;
 }
 
-/** Measured: this many rows block the main thread for about 4 ms. */
+/** Measured: this many rows block the extraction thread for about 4 ms. */
 const ROWS_PER_WRITE = 500;
 const BYTES_PER_WRITE = 4 * 1_048_576;
 /** Choice: beyond these limits no step starts until some results are written. */

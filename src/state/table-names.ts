@@ -3,8 +3,8 @@
  *
  * There are three environments, each with its own file and lock: `state/` is durable, `hot/` can be rebuilt, `extract/` is durable and
  * large. A fault in one does not stop the others. `state` is written by the server's main thread and by the command line, which is another
- * process; LMDB's write lock serialises the two. Score workers only read. `extract` is used only by the server's main thread; the command
- * line reads some of it.
+ * process; LMDB's write lock serialises the two. Score workers only read. `extract` is written only by
+ * the extraction thread; the main thread reads it, and the command line some of it.
  *
  * | environment | name           | key (bytes)                              | value before its check sum                              | writes       | reads                  |
  * |-------------|----------------|------------------------------------------|---------------------------------------------------------|--------------|------------------------|

@@ -14,7 +14,7 @@ export interface UploadRunnerParts extends Pick<SendParts, 'client' | 'nowMs' | 
 type Ask = Extract<UploadSignal, { readonly kind: 'ask' }>['what'];
 type Answer = UploadAnswer['answer'];
 
-/** The worker's side of uploads: sends whole results, and asks the main thread for records and to store upload ids. */
+/** The worker's side of uploads: sends whole results, and asks the extraction thread for records and to store upload ids. */
 export class UploadRunner {
   readonly #parts: UploadRunnerParts;
   readonly #running = new Set<Promise<void>>();

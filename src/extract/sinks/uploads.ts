@@ -12,7 +12,7 @@ export interface UploadsParts {
   wakeWorkers(): void;
 }
 
-/** What an upload needs from the main thread. */
+/** What an upload needs from the extraction thread. */
 export interface UploadSource {
   readonly reader: RecordReader;
   saveUpload(uploadId: string | null): Promise<void>;
@@ -25,7 +25,7 @@ interface Running extends UploadSource {
 
 type Ask = Extract<UploadSignal, { readonly kind: 'ask' }>;
 
-/** The main thread's side of uploads: assigns them to workers and responds to the workers' requests. */
+/** The extraction thread's side of uploads: assigns them to workers and responds to the workers' requests. */
 export class Uploads {
   readonly #parts: UploadsParts;
   readonly #up = new Set<number>();
