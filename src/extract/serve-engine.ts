@@ -28,7 +28,7 @@ export async function serveEngine(port: MessagePort, open: (links: EngineLinks) 
     log: logTo(signal),
     deliveryLog: deliveryLogTo(signal, calls),
     onEnded(id) {
-      // Whoever waits for the end sees it in the metrics too.
+      // A caller that waited for the end then finds it in the metrics too.
       postState();
       signal({ kind: 'ended', id });
     },

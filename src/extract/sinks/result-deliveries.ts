@@ -93,9 +93,9 @@ type Turn =
   | ResultFault;
 
 /**
- * Delivers the results of finished jobs. Runs in the extraction thread: batches for webhooks are built here one at a time, with a turn of the
- * event loop between them, and whole results are sent by workers. Every state is stored before it is acted on, so after a restart of the
- * process `add` continues where the delivery stopped. A waiting job costs a promise and a timer.
+ * Delivers the results of finished jobs. Runs in the extraction thread: batches for webhooks are built here one at a time, with a turn of
+ * the event loop between them, and whole results are sent by workers. Every state is stored before it is acted on, so after a restart of
+ * the process `add` continues where the delivery stopped. A waiting job costs a promise and a timer.
  */
 export class ResultDeliveries {
   readonly #parts: ResultDeliveriesParts;
