@@ -8,7 +8,10 @@
  * batches and on whatever nodes they arrive. Direction of failure: closed. What cannot be counted and remembered is `unavailable`.
  */
 export interface Admission {
-  /** Returns one verdict for each request, in the same order. Never rejects for a store that cannot be reached. */
+  /**
+   * Returns one verdict for each request, in the same order. Never rejects for a store that cannot be reached. The store may forget an id
+   * from its expiry on, by its own clock: a caller refuses a request whose timestamp has left its window when the verdict arrives.
+   */
   admit<T extends AdmissionRequest>(batch: readonly T[]): readonly Verdict<T>[] | Promise<readonly Verdict<T>[]>;
   /**
    * Adds an admitted id to what the next commit of this node's journal writes. Called before the request is answered. An adapter whose
