@@ -73,6 +73,14 @@ async function outcomes(admission: Admission, requests: readonly AdmissionReques
   return (await admission.admit(requests)).map(({ outcome }) => outcome);
 }
 
+/** Admits all batches before any of them has its verdicts. */
+async function together(
+  admission: Admission,
+  batches: readonly (readonly AdmissionRequest[])[],
+): Promise<readonly Verdict<AdmissionRequest>[]> {
+  return (await Promise.all(batches.map((batch) => Promise.resolve(admission.admit(batch))))).flat();
+}
+
 /** Splits into batches of these sizes; the rest is the last batch. */
 function batchesOf<T>(all: readonly T[], sizes: readonly number[]): readonly (readonly T[])[] {
   const batches: T[][] = [];
@@ -139,12 +147,15 @@ function testCopies(open: AdmissionFactory): void {
     await fc.assert(
       fc.asyncProperty(fc.array(copy, { maxLength: 80 }), sizes, async (copies, split) => {
         const { admission } = await open(IDS_MAX);
-        const given = await Promise.all(batchesOf(copies, split).map((batch) => admission.admit(batch.map(request))));
-        const admitted = given.flat().filter(({ outcome }) => outcome === 'admitted');
+        const given = await together(
+          admission,
+          batchesOf(copies, split).map((batch) => batch.map(request)),
+        );
+        const admitted = given.filter(({ outcome }) => outcome === 'admitted');
         const names = admitted.map((verdict) => `${verdict.request.keyNumber} ${verdict.request.requestId}`);
         const distinct = new Set(copies.map(({ keyNumber, requestId }) => `${keyNumber} ${requestId}`));
         expect(names.toSorted()).toEqual([...distinct].toSorted());
-        const others = given.flat().filter(({ outcome }) => outcome !== 'admitted');
+        const others = given.filter(({ outcome }) => outcome !== 'admitted');
         expect(others.every(({ outcome }) => outcome === 'replayed')).toBe(true);
       }),
     );
@@ -340,7 +351,7 @@ function testWindows(open: AdmissionFactory): void {
   test('Requests of one key that are admitted at the same time get the allowance together, and each its own remainder', async () => {
     const { admission } = await open(IDS_MAX);
     const batches = Array.from({ length: 8 }, () => Array.from({ length: 5 }, () => request({ allowance: 25 })));
-    const verdicts = (await Promise.all(batches.map((batch) => admission.admit(batch)))).flat().map(counted);
+    const verdicts = (await together(admission, batches)).map(counted);
     const admitted = verdicts.filter(({ outcome }) => outcome === 'admitted');
     const left = admitted.map(({ remaining }) => remaining).toSorted((a, b) => b - a);
     expect(left).toEqual(Array.from({ length: 25 }, (_, n) => 24 - n));

@@ -11,9 +11,9 @@ export type VelocitySubject = Velocity & OutcomeMemory;
 
 export interface VelocityFactory {
   /** Opens an empty store. The function returns an instance over it at each call. */
-  open(): (() => VelocitySubject) | Promise<() => VelocitySubject>;
+  readonly open: () => (() => VelocitySubject) | Promise<() => VelocitySubject>;
   /** Opens a store that cannot count anything at the time of `NOW_MS`: it cannot be reached, or others use all of it. */
-  openUnavailable(): VelocitySubject | Promise<VelocitySubject>;
+  readonly openUnavailable: () => VelocitySubject | Promise<VelocitySubject>;
 }
 
 /** Up to this number of events in a window are counted exactly. */
@@ -118,7 +118,7 @@ interface Counted {
   readonly name: string;
   readonly windowMs: number;
   readonly fields: Partial<HistoryEvent>;
-  read(facts: HistoryFacts): number | undefined;
+  readonly read: (facts: HistoryFacts) => number | undefined;
 }
 
 const COUNTED: readonly Counted[] = [
@@ -189,8 +189,8 @@ function testCounts(open: Open): void {
 interface Distinct {
   readonly name: string;
   readonly windowMs: number;
-  fieldsOf(member: number): Partial<HistoryEvent>;
-  read(facts: HistoryFacts): number | undefined;
+  readonly fieldsOf: (member: number) => Partial<HistoryEvent>;
+  readonly read: (facts: HistoryFacts) => number | undefined;
 }
 
 const DISTINCT: readonly Distinct[] = [
