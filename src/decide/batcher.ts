@@ -18,7 +18,8 @@ export class Batcher<R, T> {
   readonly #waiting = new FairQueue<T>();
   /** Requests of this turn of the event loop, and the rows that they have reserved. */
   #arrived: R[] = [];
-  #arrivedRows: number[] = [];
+  #rows: Int16Array = new Int16Array(BATCH_EAGER_REQUESTS);
+  #spareRows: Int16Array | null = null;
   readonly #inFlight = new Set<Slot<T>>();
   /** Failed batches whose requests are to be scored one by one. They count as in flight until they are answered. */
   readonly #failed: Slot<T>[] = [];
@@ -53,7 +54,7 @@ export class Batcher<R, T> {
 
   /** Copies the body. The caller must have checked `isFull` in the same turn of the event loop. */
   add(body: Uint8Array, customerNumber: number, flags: number, nowMs: number, request: R): void {
-    this.#arrivedRows.push(this.#waiting.reserve(body, customerNumber, flags, nowMs));
+    this.#rows[this.#arrived.length] = this.#waiting.reserve(body, customerNumber, flags, nowMs);
     this.#arrived.push(request);
     this.#options.attend();
     // Requests that arrive in one turn of the event loop share a batch, and a turn is too short to add a noticeable wait. Those that are
@@ -83,23 +84,26 @@ export class Batcher<R, T> {
   };
 
   #admit(): void {
-    const rows = this.#arrivedRows;
-    if (rows.length === 0) return;
     const arrived = this.#arrived;
+    if (arrived.length === 0) return;
+    const rows = this.#rows;
     this.#arrived = [];
-    this.#arrivedRows = [];
+    this.#rows = this.#spareRows ?? new Int16Array(BATCH_EAGER_REQUESTS);
+    this.#spareRows = null;
     const admitted = this.#options.admit(arrived);
     // Awaited only where an adapter over a network answers later: a promise would cost a batch of this process one turn.
-    if (admitted instanceof Promise) void admitted.then((later) => this.#enter(rows, later));
-    else this.#enter(rows, admitted);
+    if (admitted instanceof Promise) void admitted.then((later) => this.#enter(rows, arrived.length, later));
+    else this.#enter(rows, arrived.length, admitted);
   }
 
-  #enter(rows: readonly number[], admitted: readonly (T | null)[]): void {
-    for (const [i, row] of rows.entries()) {
+  #enter(rows: Int16Array, count: number, admitted: readonly (T | null)[]): void {
+    for (let i = 0; i < count; i++) {
+      const row = rows[i] ?? 0;
       const pending = admitted[i] ?? null;
       if (pending === null) this.#waiting.cancel(row);
       else this.#waiting.enter(row, pending);
     }
+    this.#spareRows = rows;
     this.#pump();
   }
 

@@ -3,6 +3,8 @@ import { QUEUE_PLACE_BYTES, QUEUE_REQUESTS_MAX } from '../kernel/limits.ts';
 import { type BatchWriter, REQUEST_PUBLIC_KEY } from '../frames/batch-buffer.ts';
 
 const NONE = -1;
+/** Choice: some 100 bytes each. */
+const LANES_KEPT = 1_024;
 
 /**
  * Requests that wait for their admission, and then for a batch. One that waits for its admission has reserved its slots, so that neither
@@ -29,8 +31,9 @@ export class FairQueue<T> {
     row + 1 < QUEUE_REQUESTS_MAX ? row + 1 : NONE,
   );
   #freeRow = 0;
+  /** Keeps up to `LANES_KEPT` lanes without rows, so that a customer with one request at a time does not create one for each. */
   readonly #lanes = new Map<number, Lane>();
-  readonly #spareLanes: Lane[] = [];
+  readonly #laneOf: (Lane | undefined)[] = Array.from({ length: QUEUE_REQUESTS_MAX }, () => undefined);
   /** The lane served last; its successor is served next. */
   #last: Lane | null = null;
   #count = 0;
@@ -68,7 +71,9 @@ export class FairQueue<T> {
     this.#flags[row] = flags;
     this.#nowMs[row] = nowMs;
     const places = placesOf(body.length);
-    this.#laneFor(laneOf(customerNumber, flags)).places += places;
+    const lane = this.#laneFor(laneOf(customerNumber, flags));
+    lane.places += places;
+    this.#laneOf[row] = lane;
     this.#places += places;
     this.#count++;
     return row;
@@ -76,7 +81,7 @@ export class FairQueue<T> {
 
   /** Queues a reserved row behind the others of its customer. */
   enter(row: number, pending: T): void {
-    const lane = this.#laneFor(laneOf(this.#customers[row] ?? 0, this.#flags[row] ?? 0));
+    const lane = this.#reservedIn(row);
     this.#pending[row] = pending;
     this.#next[row] = NONE;
     if (lane.head === NONE) {
@@ -88,7 +93,7 @@ export class FairQueue<T> {
 
   /** Frees a reserved row. */
   cancel(row: number): void {
-    const lane = this.#laneFor(laneOf(this.#customers[row] ?? 0, this.#flags[row] ?? 0));
+    const lane = this.#reservedIn(row);
     this.#free(row, lane);
     this.#forget(lane);
   }
@@ -130,11 +135,16 @@ export class FairQueue<T> {
     return body;
   }
 
+  #reservedIn(row: number): Lane {
+    const lane = this.#laneOf[row];
+    if (lane === undefined) throw new Error('a row was used that no request has reserved');
+    return lane;
+  }
+
   #laneFor(key: number): Lane {
     const found = this.#lanes.get(key);
     if (found !== undefined) return found;
-    const lane = this.#spareLanes.pop() ?? new Lane();
-    lane.key = key;
+    const lane = new Lane(key);
     this.#lanes.set(key, lane);
     return lane;
   }
@@ -155,22 +165,24 @@ export class FairQueue<T> {
     lane.tail = NONE;
   }
 
-  /** Releases a lane without rows, reserved ones included. */
+  /** Releases a lane without rows, reserved ones included, if many are kept. */
   #forget(lane: Lane): void {
-    if (lane.places > 0) return;
-    this.#lanes.delete(lane.key);
-    this.#spareLanes.push(lane);
+    if (lane.places === 0 && this.#lanes.size > LANES_KEPT) this.#lanes.delete(lane.key);
   }
 }
 
 /** The queue of one customer, or of its public keys. */
 class Lane {
-  key = 0;
+  readonly key: number;
   head = NONE;
   tail = NONE;
   /** Those of reserved rows included. */
   places = 0;
   next: Lane = this;
+
+  constructor(key: number) {
+    this.key = key;
+  }
 }
 
 function laneOf(customerNumber: number, flags: number): number {

@@ -23,9 +23,7 @@ export class LocalAdmission implements Admission {
   }
 
   admit<T extends AdmissionRequest>(batch: readonly T[]): readonly Verdict<T>[] {
-    const verdicts: Verdict<T>[] = [];
-    for (const request of batch) verdicts.push(this.#admitOne(request));
-    return verdicts;
+    return batch.map((request) => this.#admitOne(request));
   }
 
   stage(id: AdmittedId): void {
