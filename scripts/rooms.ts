@@ -18,6 +18,7 @@ export type RoomName =
   | 'http'
   | 'risk'
   | 'ports'
+  | 'local'
   | 'work'
   | 'egress'
   | 'velocity'
@@ -58,6 +59,11 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
     holds: 'What a single machine and a cluster implement differently: types only',
     mayImport: ['kernel', 'risk'],
     path: 'either',
+  },
+  local: {
+    holds: 'Adapters of ports for a single node: admission, in memory; the velocity store has a room of its own',
+    mayImport: ['kernel', 'ports'],
+    path: 'hot',
   },
   http: {
     holds: 'Both transports, header validation, router, responses',
@@ -108,7 +114,7 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
   },
   decide: {
     holds: 'The path of a decide request on the main thread: queue, batches, journal, response',
-    mayImport: ['auth', 'contract', 'frames', 'http', 'kernel', 'risk'],
+    mayImport: ['auth', 'contract', 'frames', 'http', 'kernel', 'ports', 'risk'],
     path: 'hot',
   },
   webhooks: {
@@ -154,7 +160,9 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
       'history',
       'http',
       'kernel',
+      'local',
       'observe',
+      'ports',
       'risk',
       'state',
       'velocity',
@@ -194,6 +202,7 @@ export const OUTSIDE: Readonly<Record<'workers' | 'scripts' | 'bench', readonly 
     'history',
     'http',
     'kernel',
+    'local',
     'observe',
     'ports',
     'risk',

@@ -1,3 +1,4 @@
+import { admission } from './admission.ts';
 import { agent } from './agent.ts';
 import { answerText } from './answer-text.ts';
 import { buffers } from './buffers.ts';
@@ -36,6 +37,7 @@ export const STAGES: readonly Stage[] = [
   journal,
   decisionLog,
   rates,
+  admission,
   frame,
   buffers,
   parse,

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { openJournal } from '../../src/decide/journal.ts';
-import { LocalReplayGuard } from '../../src/decide/replay-guard.ts';
+import { ReplayGuard } from '../../src/local/replay-guard.ts';
 import { BATCH_REQUESTS_MAX, REPLAY_IDS_DEFAULT, REPLAY_KEEP_SECONDS } from '../../src/kernel/limits.ts';
 import { randomOf } from '../traffic.ts';
 import { makeFolder, NOW_SECONDS, removeFolder, SEED } from './fixtures.ts';
@@ -55,7 +55,7 @@ export const journal: Stage = {
     tasks.addAsync(`read ${entries.toLocaleString('en')} ids back, into the guard`, {
       perSample: entries,
       run() {
-        const guard = new LocalReplayGuard(REPLAY_IDS_DEFAULT, HASH_KEY);
+        const guard = new ReplayGuard(REPLAY_IDS_DEFAULT, HASH_KEY);
         const restorer = guard.restorer();
         const { read, journal } = openJournal(
           full,

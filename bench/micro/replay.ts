@@ -1,4 +1,5 @@
-import { LocalReplayGuard } from '../../src/decide/replay-guard.ts';
+import { ReplayGuard } from '../../src/local/replay-guard.ts';
+import type { AdmittedId } from '../../src/ports/admission.ts';
 import { REPLAY_IDS_DEFAULT, REPLAY_KEEP_SECONDS } from '../../src/kernel/limits.ts';
 import { randomOf } from '../traffic.ts';
 import { collectGarbage, fresh, NOW_SECONDS, SEED } from './fixtures.ts';
@@ -21,7 +22,7 @@ export const replay: Stage = {
     const ids = smoke ? 10_000 : 1_000_000;
     const aSecond = Math.ceil(ids / REPLAY_KEEP_SECONDS);
     const notes = memoryNotes(smoke ? 100 : 1);
-    const guard = new LocalReplayGuard(REPLAY_IDS_DEFAULT, HASH_KEY);
+    const guard = new ReplayGuard(REPLAY_IDS_DEFAULT, HASH_KEY);
     let second = NOW_SECONDS;
     let serial = 0;
     let texts: string[] = [];
@@ -32,7 +33,8 @@ export const replay: Stage = {
         fresh(`5f0c4a52-1f1f-4b0f-9c8e-${String(serial++).padStart(12, '0')}`),
       );
     };
-    const admit = (n: number): string => guard.admit(1 + (n % KEYS), texts[n % aSecond] ?? '', second, second);
+    const admit = (n: number): AdmittedId | string =>
+      guard.admit(1 + (n % KEYS), texts[n % aSecond] ?? '', second, second);
     for (let n = 0; n < ids; n++) {
       if (n % aSecond === 0) nextSecond();
       admit(n);
@@ -41,7 +43,7 @@ export const replay: Stage = {
       perSample: aSecond,
       prepare: nextSecond,
       run: admit,
-      isSane: (outcome) => outcome === 'accepted',
+      isSane: (outcome) => typeof outcome !== 'string',
     });
     // Ids of the last second, each sent by its own key.
     tasks.add('admit a replayed id', {
@@ -62,7 +64,7 @@ function memoryNotes(divisor: number): string {
   const word = (): number => Math.floor(random() * 2 ** 32);
   collectGarbage();
   const before = process.memoryUsage().arrayBuffers;
-  const guard = new LocalReplayGuard(REPLAY_IDS_DEFAULT, HASH_KEY);
+  const guard = new ReplayGuard(REPLAY_IDS_DEFAULT, HASH_KEY);
   const found: string[] = [];
   let count = 0;
   for (const checkpoint of MEMORY_AT) {

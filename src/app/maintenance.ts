@@ -2,7 +2,7 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Journal } from '../decide/journal.ts';
 import type { KeyCache } from '../auth/key-cache.ts';
 import type { DecidePipeline } from '../decide/pipeline.ts';
-import type { ReplayGuard } from '../decide/replay-guard.ts';
+import type { ReplayGuard } from '../local/replay-guard.ts';
 import { BATCH_STUCK_MS } from '../kernel/limits.ts';
 import type { Log } from '../observe/log.ts';
 import type { DecisionWriter } from './decision-writer.ts';

@@ -4,7 +4,7 @@ import { describeNewer, type NewerFormat } from '../kernel/formats.ts';
 import { createSimulatedClock, systemClock, type Clock } from '../kernel/clock.ts';
 import { type DueJournal, type Journal, openJournal } from '../decide/journal.ts';
 import { findNewerFile } from '../decide/journal-read.ts';
-import type { LocalReplayGuard } from '../decide/replay-guard.ts';
+import type { ReplayGuard } from '../local/replay-guard.ts';
 import { REPLAY_KEEP_SECONDS } from '../kernel/limits.ts';
 import type { Log } from '../observe/log.ts';
 import type { Settings } from './settings.ts';
@@ -44,7 +44,7 @@ function velocityFolder(dataDir: string): string {
 /** Reads the journal back; the virtual clock continues where it stopped. `dueStoredUpTo` is the store's mark of stored outbox entries. */
 export function openJournalAndClock(
   settings: Settings,
-  replay: LocalReplayGuard,
+  replay: ReplayGuard,
   dueStoredUpTo: number,
   log: Log,
 ): { journal: Journal & DueJournal; clock: Clock } {

@@ -5,7 +5,9 @@ import { versionOfInstallation } from '../kernel/programs.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { DueJournal, Journal } from '../decide/journal.ts';
 import { KeyCache } from '../auth/key-cache.ts';
-import { LocalReplayGuard } from '../decide/replay-guard.ts';
+import { LocalAdmission } from '../local/local-admission.ts';
+import { ReplayGuard } from '../local/replay-guard.ts';
+import type { Admission } from '../ports/admission.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import { openListener, type Listener } from './open-listener.ts';
 import { CONNECTORS_WITH_BASE, openExtractions, type OpenExtractions } from './wire-extractions.ts';
@@ -114,7 +116,8 @@ async function takePort(settings: Settings, version: string, log: Log): Promise<
 
 /** State of the last run, restored into memory. */
 interface Recovered {
-  readonly replay: LocalReplayGuard;
+  readonly admission: Admission;
+  readonly replay: ReplayGuard;
   readonly journal: Journal & DueJournal;
   readonly clock: Clock;
   readonly keyCache: KeyCache;
@@ -127,8 +130,9 @@ interface Recovered {
 }
 
 async function recover(settings: Settings, { store, keyFor }: Installation, log: Log): Promise<Recovered> {
-  const replay = new LocalReplayGuard(settings.replayIds, keyFor('replay-hash'));
+  const replay = new ReplayGuard(settings.replayIds, keyFor('replay-hash'));
   const { journal, clock } = openJournalAndClock(settings, replay, store.deliveries.storedUpToSequence(), log);
+  const admission = new LocalAdmission(replay, journal);
   const revoked = await store.apiKeys.reconcileRevocations();
   if (revoked.kind === 'fault') throw new StartFault(revoked.detail);
   if (revoked.value > 0) log.warn({ keys: revoked.value }, 'keys of a restored store were revoked again');
@@ -146,7 +150,7 @@ async function recover(settings: Settings, { store, keyFor }: Installation, log:
   const { memory, table } = openMemory(settings, keyFor('velocity-hash'), clock, log);
   const decisions = openDecisionLog(store);
   const decisionSink = createDecisionWriter(store, decisions, clock);
-  return { replay, journal, clock, keyCache, pollKeys, policyFile, memory, table, decisions, decisionSink };
+  return { admission, replay, journal, clock, keyCache, pollKeys, policyFile, memory, table, decisions, decisionSink };
 }
 
 /** The parts that send deliveries and that run extraction jobs. Their threads start with their first work. */

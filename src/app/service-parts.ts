@@ -1,7 +1,8 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { KeyCache } from '../auth/key-cache.ts';
 import type { Journal } from '../decide/journal.ts';
-import type { LocalReplayGuard } from '../decide/replay-guard.ts';
+import type { ReplayGuard } from '../local/replay-guard.ts';
+import type { Admission } from '../ports/admission.ts';
 import type { ScorePool } from '../frames/score-pool.ts';
 import type { PolicyFile } from '../assets/policy-file.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
@@ -19,7 +20,8 @@ export interface ServiceParts {
   readonly settings: Settings;
   readonly installation: Installation;
   readonly listener: Listener;
-  readonly replay: LocalReplayGuard;
+  readonly admission: Admission;
+  readonly replay: Pick<ReplayGuard, 'size'>;
   readonly journal: Journal;
   readonly clock: Clock;
   readonly keyCache: KeyCache;

@@ -22,10 +22,10 @@ export interface ApiRole {
 
 export function wireApi(
   parts: ServiceParts,
-  { decide, rates }: DecideRole,
+  { decide, failures }: DecideRole,
   onRefused: (code: string) => void,
 ): ApiRole {
-  const { settings, clock, keyCache, replay, journal, log, listener } = parts;
+  const { settings, clock, keyCache, admission, journal, log, listener } = parts;
   const { store } = parts.installation;
   const bodyPool = new BodyPool({ egressAllow: settings.egressAllow, recordsMax: settings.extractRecordsMax });
   const listening = [listener.address];
@@ -33,8 +33,8 @@ export function wireApi(
   const endpoint = createEndpointFactory({
     clock,
     keyCache,
-    rates,
-    replay,
+    failures,
+    admission,
     journal,
     log,
     resetRead: () => store.resetRead(),

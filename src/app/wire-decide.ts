@@ -1,8 +1,10 @@
 import { RULES } from '../risk/rules/rule-table.ts';
 import { createDecidePipeline, type DecidePipeline } from '../decide/pipeline.ts';
-import { LocalRateWindows } from '../decide/rate-windows.ts';
+import { FailedAuthentications } from '../decide/failed-authentications.ts';
 import { visitorSource } from '../decide/visitor-source.ts';
-import { warmUp, type WarmUpResult } from '../decide/warm-up.ts';
+import { WARM_UP_IDS, warmUp, type WarmUpResult } from '../decide/warm-up.ts';
+import { LocalAdmission } from '../local/local-admission.ts';
+import { ReplayGuard } from '../local/replay-guard.ts';
 import { DecisionRecorder } from '../observe/decision-recorder.ts';
 import { createUnreadLog } from '../observe/log.ts';
 import { DecisionCounts } from '../observe/metrics.ts';
@@ -11,7 +13,7 @@ import type { ServiceParts } from './service-parts.ts';
 /** The role `decide`: the pipeline of decide requests and what it counts. */
 export interface DecideRole {
   readonly decide: DecidePipeline;
-  readonly rates: LocalRateWindows;
+  readonly failures: FailedAuthentications;
   readonly counts: DecisionCounts;
   readonly recorder: DecisionRecorder;
   /** Compiles the decide path with synthetic requests. */
@@ -19,16 +21,16 @@ export interface DecideRole {
 }
 
 export function wireDecide(parts: ServiceParts): DecideRole {
-  const { settings, clock, keyCache, replay, journal, pool, decisionSink, dispatcher, listener, log } = parts;
+  const { settings, clock, keyCache, admission, journal, pool, decisionSink, dispatcher, listener, log } = parts;
   const counts = new DecisionCounts(RULES.length);
   const recorder = new DecisionRecorder(counts, log);
-  const rates = new LocalRateWindows();
+  const failures = new FailedAuthentications();
   const decide = createDecidePipeline({
     clock,
     keyCache,
-    rates,
+    admission,
+    failures,
     visitorSource: visitorSource(listener.trustedProxies),
-    replay,
     journal,
     pool,
     decisionSink,
@@ -37,12 +39,20 @@ export function wireDecide(parts: ServiceParts): DecideRole {
   });
   return {
     decide,
-    rates,
+    failures,
     counts,
     recorder,
     warmUp() {
       const unread = new DecisionRecorder(new DecisionCounts(RULES.length), createUnreadLog(settings.logLevel));
-      return warmUp({ clock, pool, observer: unread, listen: (onRequest) => listener.openBeside(onRequest) });
+      const ids = new ReplayGuard(WARM_UP_IDS, Buffer.alloc(16));
+      const unjournalled = new LocalAdmission(ids, { stage: () => {} });
+      return warmUp({
+        clock,
+        pool,
+        admission: unjournalled,
+        observer: unread,
+        listen: (onRequest) => listener.openBeside(onRequest),
+      });
     },
   };
 }

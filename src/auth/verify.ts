@@ -70,6 +70,10 @@ function checkTimestamp(timestampSeconds: number, clock: Clock): Problem | null 
   const behind = nowSeconds - timestampSeconds;
   const ahead = clock.followsTimestamps ? TIMESTAMP_SECONDS_MAX : nowSeconds + TIMESTAMP_WINDOW_SECONDS;
   if (behind <= TIMESTAMP_WINDOW_SECONDS && timestampSeconds <= Math.min(ahead, TIMESTAMP_SECONDS_MAX)) return null;
+  return timestampOutOfWindow(nowSeconds);
+}
+
+export function timestampOutOfWindow(nowSeconds: number): Problem {
   const detail = `X-SVC-Ts is more than ${TIMESTAMP_WINDOW_SECONDS} seconds away from the server's time.`;
   return problem('timestamp_out_of_window', detail, { serverTime: nowSeconds });
 }

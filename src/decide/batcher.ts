@@ -4,25 +4,29 @@ import type { ScoreTask } from '../frames/score-messages.ts';
 import { FairQueue } from './request-queue.ts';
 
 /**
- * Collects requests into batches of adaptive size, without a timer. A batch leaves as soon as a worker has room; requests that arrive
- * meanwhile form the next batch. An idle server adds no wait, a busy one builds large batches, and the number of queued requests is
- * bounded. Requests that do not fit the next batch wait in a queue per customer.
+ * Collects requests into batches of adaptive size, without a timer. Requests that arrive in one turn of the event loop are admitted
+ * together at its end. A batch leaves as soon as a worker has room; requests that arrive meanwhile form the next batch. An idle server adds
+ * no wait, a busy one builds large batches, and the number of queued requests is bounded. Waiting requests have a queue per customer.
  *
- * `T` is what the caller keeps of a request until it is answered.
+ * Requests are admitted before they wait, not when their batch leaves: what is refused takes up neither the queue of others nor a batch.
+ *
+ * `R` is a request before its admission, `T` what the caller keeps of it until it is answered.
  */
-export class Batcher<T> {
-  readonly #options: BatcherOptions<T>;
+export class Batcher<R, T> {
+  readonly #options: BatcherOptions<R, T>;
   readonly #free: Slot<T>[];
-  /** Queued behind the open batch. Filled only while no worker has room. */
   readonly #waiting = new FairQueue<T>();
+  /** Requests of this turn of the event loop, and the rows that they have reserved. */
+  #arrived: R[] = [];
+  #rows: Int16Array = new Int16Array(BATCH_EAGER_REQUESTS);
+  #spareRows: Int16Array | null = null;
   readonly #inFlight = new Set<Slot<T>>();
   /** Failed batches whose requests are to be scored one by one. They count as in flight until they are answered. */
   readonly #failed: Slot<T>[] = [];
   #salvaging = false;
-  #open: Slot<T> | null = null;
-  #pumpScheduled = false;
+  #isScheduled = false;
 
-  constructor(options: BatcherOptions<T>) {
+  constructor(options: BatcherOptions<R, T>) {
     this.#options = options;
     this.#free = options.frames.map((frame, index) => ({
       index,
@@ -33,14 +37,14 @@ export class Batcher<T> {
     }));
   }
 
-  /** Number of requests waiting for a worker. */
+  /** Number of requests waiting for their admission or for a worker. */
   get queued(): number {
-    return this.#waiting.count + (this.#open?.pending.length ?? 0);
+    return this.#waiting.count;
   }
 
   /** Returns true when the next request cannot be accepted, whatever its sender and size. */
   isFull(): boolean {
-    return this.#waiting.places + (this.#open?.pending.length ?? 0) >= QUEUE_REQUESTS_MAX;
+    return this.#waiting.places >= QUEUE_REQUESTS_MAX;
   }
 
   /** Returns whether the customer may queue one more request, so that room is left for other customers. */
@@ -49,20 +53,16 @@ export class Batcher<T> {
   }
 
   /** Copies the body. The caller must have checked `isFull` in the same turn of the event loop. */
-  add(body: Uint8Array, customerNumber: number, flags: number, nowMs: number, pending: T): void {
-    // Keeps the order: no request overtakes a queued one.
-    const open = this.#waiting.count === 0 ? (this.#open ??= this.#free.pop() ?? null) : null;
-    if (open?.writer.hasRoom(body.length)) {
-      open.writer.add(body, customerNumber, flags, nowMs);
-      open.pending.push(pending);
-    } else this.#waiting.add(body, customerNumber, flags, nowMs, pending);
+  add(body: Uint8Array, customerNumber: number, flags: number, nowMs: number, request: R): void {
+    this.#rows[this.#arrived.length] = this.#waiting.reserve(body, customerNumber, flags, nowMs);
+    this.#arrived.push(request);
     this.#options.attend();
-    // Requests that arrive in one turn of the event loop share a batch, and a turn is too short to add a noticeable wait. A batch that is
-    // large enough to keep a worker busy leaves at once.
-    if (this.queued >= BATCH_EAGER_REQUESTS) this.#pump();
-    else if (!this.#pumpScheduled) {
-      this.#pumpScheduled = true;
-      setImmediate(this.#pumpAtEndOfTurn);
+    // Requests that arrive in one turn of the event loop share a batch, and a turn is too short to add a noticeable wait. Those that are
+    // enough to keep a worker busy do not wait for its end.
+    if (this.#arrived.length >= BATCH_EAGER_REQUESTS) this.#admit();
+    else if (!this.#isScheduled) {
+      this.#isScheduled = true;
+      setImmediate(this.#atEndOfTurn);
     }
   }
 
@@ -78,20 +78,43 @@ export class Batcher<T> {
     while (this.queued > 0 || this.#inFlight.size > 0) await new Promise((done) => setImmediate(done));
   }
 
-  readonly #pumpAtEndOfTurn = (): void => {
-    this.#pumpScheduled = false;
-    this.#pump();
+  readonly #atEndOfTurn = (): void => {
+    this.#isScheduled = false;
+    this.#admit();
   };
+
+  #admit(): void {
+    const arrived = this.#arrived;
+    if (arrived.length === 0) return;
+    const rows = this.#rows;
+    this.#arrived = [];
+    this.#rows = this.#spareRows ?? new Int16Array(BATCH_EAGER_REQUESTS);
+    this.#spareRows = null;
+    const admitted = this.#options.admit(arrived);
+    // Awaited only where an adapter over a network answers later: a promise would cost a batch of this process one turn.
+    if (admitted instanceof Promise) void admitted.then((later) => this.#enter(rows, arrived.length, later));
+    else this.#enter(rows, arrived.length, admitted);
+  }
+
+  #enter(rows: Int16Array, count: number, admitted: readonly (T | null)[]): void {
+    for (let i = 0; i < count; i++) {
+      const row = rows[i] ?? 0;
+      const pending = admitted[i] ?? null;
+      if (pending === null) this.#waiting.cancel(row);
+      else this.#waiting.enter(row, pending);
+    }
+    this.#spareRows = rows;
+    this.#pump();
+  }
 
   #pump(): void {
     if (this.#failed.length > 0 || this.#salvaging) return;
     while (this.#inFlight.size < this.#options.inFlightMax) {
-      const slot = this.#open ?? this.#free.pop();
+      const slot = this.#free.at(-1);
       if (slot === undefined) return;
       while (this.#waiting.moveTo(slot.writer, slot.pending));
-      this.#open = slot;
       if (slot.pending.length === 0) return;
-      this.#open = null;
+      this.#free.pop();
       this.#leave(slot);
     }
   }
@@ -177,7 +200,7 @@ export class Batcher<T> {
   }
 }
 
-export interface BatcherOptions<T> {
+export interface BatcherOptions<R, T> {
   readonly frames: readonly BatchBuffer[];
   /** Maximum number of batches in flight. */
   readonly inFlightMax: number;
@@ -185,6 +208,11 @@ export interface BatcherOptions<T> {
   run(task: ScoreTask): Promise<void>;
   /** Requests have arrived: poll for answers at the end of this turn of the event loop. */
   attend(): void;
+  /**
+   * Admits the requests of one turn. Returns one value for each, in the same order; null for a request that was refused and answered.
+   * Neither throws nor rejects.
+   */
+  admit(arrived: readonly R[]): readonly (T | null)[] | Promise<readonly (T | null)[]>;
   onBatch(count: number): void;
   /**
    * Responds to these requests. The first one's answer is at index `from`, the others follow in order. With `failed` there are no answers.

@@ -4,7 +4,7 @@ import { crc32 } from 'node:zlib';
 import { FILE_FORMATS, type NewerFormat } from '../kernel/formats.ts';
 import type { FileState } from './due-reader.ts';
 import { dueIn, ENTRY_BYTES, HEAD_BYTES, MAGIC_DUE, MAGIC_IDS, versionInMagic } from './journal-blocks.ts';
-import type { ReplayEntry } from './replay-guard.ts';
+import type { AdmittedId } from '../ports/admission.ts';
 
 /** Reads the journal's files back at a start; `journal.ts` describes the contents. */
 
@@ -122,7 +122,7 @@ class FileBytes {
 export function readFile(
   file: string,
   nowSeconds: number,
-  visit: (entry: ReplayEntry) => void,
+  visit: (entry: AdmittedId) => void,
 ): FileState & { entries: number; damaged: boolean } {
   const opened = new FileBytes(file);
   try {
@@ -135,7 +135,7 @@ export function readFile(
 function readBlocks(
   opened: FileBytes,
   nowSeconds: number,
-  visit: (entry: ReplayEntry) => void,
+  visit: (entry: AdmittedId) => void,
 ): FileState & { entries: number; damaged: boolean } {
   const { bytes } = opened;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);

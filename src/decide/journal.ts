@@ -15,7 +15,7 @@ import {
 } from './journal-blocks.ts';
 import { idsIn, listFiles, readFile } from './journal-read.ts';
 import { JournalRoom } from './journal-room.ts';
-import type { ReplayEntry } from './replay-guard.ts';
+import type { AdmittedId } from '../ports/admission.ts';
 
 /**
  * Write-ahead journal of a batch: one append per batch, without fsync, before the batch's responses leave. The kernel holds the written
@@ -33,7 +33,7 @@ import type { ReplayEntry } from './replay-guard.ts';
  */
 export interface Journal {
   /** Adds the id to the block that the next `commit` writes. */
-  stage(entry: ReplayEntry): void;
+  stage(entry: AdmittedId): void;
   /**
    * Writes the block. Returns whether everything staged was written. Failure direction: closed. A request that is not in the journal must
    * not be answered as accepted, because a restart would accept its id again.
@@ -88,7 +88,7 @@ export interface JournalRead {
 export function openJournal(
   folder: string,
   nowSeconds: number,
-  visit: (entry: ReplayEntry) => void,
+  visit: (entry: AdmittedId) => void,
   reserve: (entriesMax: number) => void = () => {},
   dueStoredUpTo = 0,
 ): { readonly journal: Journal & DueJournal; readonly read: JournalRead } {
@@ -144,7 +144,7 @@ class FileJournal implements Journal, DueJournal {
     this.dueCommitted = [...files.values()].reduce((most, { newestDue }) => Math.max(most, newestDue), dueStoredUpTo);
   }
 
-  stage(entry: ReplayEntry): void {
+  stage(entry: AdmittedId): void {
     if (this.#end === DUE_AT) throw new Error(`a block has room for ${BATCH_REQUESTS_MAX} ids`);
     const block = this.#block;
     block.writeUInt32LE(entry.hashLow, this.#end);

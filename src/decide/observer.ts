@@ -3,8 +3,6 @@ import type { Pending } from './pending-decision.ts';
 
 /** Receives events of the decide path, for logs and metrics. Called on the hot path, so an implementation only counts. */
 export interface DecideObserver {
-  /** Returns how many decisions the log line of this one represents; 0 if it is not logged. Called once per decision. */
-  sampleLine(): number;
   refused(code: string): void;
   batchLeft(count: number): void;
   batchFailed(error: unknown): void;

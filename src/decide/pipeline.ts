@@ -1,9 +1,16 @@
+import { unreachable } from '../kernel/brand.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Exchange, Handler, RequestHead, Route } from '../http/exchange.ts';
 import { problem, type Problem } from '../contract/problem.ts';
 import { bodyTooLarge } from '../http/reply.ts';
 import { ROUTES } from '../contract/routes.ts';
-import { BATCH_REQUESTS_MAX, DECIDE_ACTIVE_MS, DECIDE_BODY_BYTES_MAX, QUEUE_PLACE_BYTES } from '../kernel/limits.ts';
+import {
+  BATCH_REQUESTS_MAX,
+  DECIDE_ACTIVE_MS,
+  DECIDE_BODY_BYTES_MAX,
+  QUEUE_PLACE_BYTES,
+  TIMESTAMP_WINDOW_SECONDS,
+} from '../kernel/limits.ts';
 import { type AnswerReader, REQUEST_PUBLIC_KEY, REQUEST_WARM_UP } from '../frames/batch-buffer.ts';
 import type { ScorePool } from '../frames/score-pool.ts';
 import { Batcher } from './batcher.ts';
@@ -12,26 +19,28 @@ import type { Journal } from './journal.ts';
 import type { Key, KeyCache } from '../auth/key-cache.ts';
 import type { DecisionSink } from './decision-sink.ts';
 import type { DecideObserver } from './observer.ts';
-import type { Pending } from './pending-decision.ts';
-import { rateFields, type RateState, type RateWindows } from './rate-windows.ts';
-import type { ReplayGuard } from './replay-guard.ts';
+import type { Admission, RateState, Verdict } from '../ports/admission.ts';
+import type { FailedAuthentications } from './failed-authentications.ts';
+import type { DecideRequest, Pending } from './pending-decision.ts';
+import { rateFields } from './rate-fields.ts';
 import type { VisitorSource } from './visitor-source.ts';
 import { answerDecision, answerRefusal } from './respond.ts';
-import { checkCredentialForm, checkHeader, verifyRequest } from '../auth/verify.ts';
+import { checkCredentialForm, checkHeader, timestampOutOfWindow, verifyRequest } from '../auth/verify.ts';
 
 /**
  * Stages of a decision, on the main thread:
  *
- *   receive → verify → admit → batch → (score, in a worker) → journal → decision sink → respond → deliver, afterwards (src/webhooks)
+ *   receive → verify → admit (once a turn) → batch → (score, in a worker) → journal → decision sink → respond
+ *   → deliver, afterwards (src/webhooks)
  *
  * Each stage is one function below or one file in this folder; shared parts are passed in.
  */
 export interface DecideParts {
   readonly clock: Clock;
   readonly keyCache: KeyCache;
-  readonly rates: RateWindows;
+  readonly admission: Admission;
+  readonly failures: FailedAuthentications;
   readonly visitorSource: VisitorSource;
-  readonly replay: ReplayGuard;
   readonly journal: Journal;
   readonly pool: ScorePool;
   readonly decisionSink: DecisionSink;
@@ -43,6 +52,8 @@ export interface DecideParts {
 
 /** Error detail for requests whose id a restart would not remember. */
 export const UNWRITTEN = 'Request ids cannot be written to the disk at the moment.';
+/** Error detail for requests that could not be admitted, because the store of their ids cannot be reached. */
+export const UNREACHED = 'Request ids cannot be checked at the moment.';
 
 export interface DecidePipeline {
   readonly route: Route & { readonly methods: { readonly POST: Handler } };
@@ -56,17 +67,18 @@ export interface DecidePipeline {
 }
 
 export function createDecidePipeline(parts: DecideParts): DecidePipeline {
-  const { clock, keyCache, rates, visitorSource, replay, journal, pool, decisionSink, due, observer } = parts;
+  const { clock, keyCache, admission, failures, visitorSource, journal, pool, decisionSink, due, observer } = parts;
   const { flags: ownFlags = 0 } = parts;
   const nowSeconds = (): number => Math.floor(clock.nowMs() / 1000);
   let lastArrivalMs = Number.NEGATIVE_INFINITY;
 
   const own = batchesOf(pool, (ownFlags & REQUEST_WARM_UP) !== 0);
-  const batcher = new Batcher<Pending>({
+  const batcher = new Batcher<DecideRequest, Pending>({
     frames: pool.frames.slice(own.first, own.end),
     inFlightMax: pool.inFlightMax,
     run: (task) => pool.run(own.first === 0 ? task : { ...task, frame: own.first + task.frame }),
     attend: () => pool.attend(),
+    admit,
     onBatch: (count) => observer.batchLeft(count),
     onBatchFailed: (error) => observer.batchFailed(error),
     onAnswers: respond,
@@ -111,10 +123,11 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     }
     const verified = verifyRequest(head, body, keyCache, clock);
     if (verified.kind === 'refused') refuseUnverified(exchange, verified.problem);
-    else admit(head, body, exchange, verified.key, verified.timestampSeconds, startedAtMs);
+    else stage(head, body, exchange, verified.key, verified.timestampSeconds, startedAtMs);
   }
 
-  function admit(
+  /** Collects the request for its admission at the end of this turn of the event loop. */
+  function stage(
     head: RequestHead,
     body: Uint8Array,
     exchange: Exchange,
@@ -122,7 +135,8 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     timestampSeconds: number,
     startedAtMs: number,
   ): void {
-    if (!batcher.hasShare(key.customer, flagsOf(key), body.length)) {
+    const flags = flagsOf(key);
+    if (!batcher.hasShare(key.customer, flags, body.length)) {
       refuse(
         exchange,
         overloaded('Too many requests of this customer are waiting for a decision.'),
@@ -130,32 +144,74 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
       );
       return;
     }
-    const now = nowSeconds();
-    const rate = takeRate(key, exchange, now);
-    if (!rate.allowed) {
-      refuse(exchange, rateLimited(rate), rate);
-      return;
+    const occurredAtMs = clock.nowMs();
+    batcher.add(body, key.customer, flags, occurredAtMs, {
+      window: 'decide',
+      keyNumber: key.number,
+      allowance: key.rateLimit,
+      // Parsing the address costs half a microsecond, so it is done only for keys that anyone may use.
+      source: key.kind === 'public' ? visitorSource(exchange.remoteAddress()) : null,
+      requestId: head.svcRequestId,
+      timestampSeconds,
+      nowSeconds: Math.floor(occurredAtMs / 1000),
+      exchange,
+      key,
+      occurredAtMs,
+      startedAtMs,
+    });
+  }
+
+  function admit(
+    arrived: readonly DecideRequest[],
+  ): readonly (Pending | null)[] | Promise<readonly (Pending | null)[]> {
+    try {
+      const verdicts = admission.admit(arrived);
+      if (!(verdicts instanceof Promise)) return settleAdmissions(verdicts);
+      return verdicts.then(settleAdmissions).catch((error: unknown) => failAdmission(arrived, error));
+    } catch (error) {
+      return failAdmission(arrived, error);
     }
-    const admitted = replay.admit(key.number, head.svcRequestId, timestampSeconds, now);
-    if (admitted === 'accepted') {
-      const occurredAtMs = clock.nowMs();
-      const logged = observer.sampleLine();
-      batch(body, { exchange, key, rate, replay: { ...replay.last }, occurredAtMs, startedAtMs, logged });
-    } else if (admitted === 'replayed') {
-      refuse(exchange, problem('replayed_request', 'X-SVC-Rid was already accepted for this key.'), rate);
-    } else refuse(exchange, overloaded('There is no room for further request ids of this key at the moment.'), rate);
   }
 
-  /** Parsing the address costs half a microsecond, so it is done only for keys that anyone may use. */
-  function takeRate(key: Key, exchange: Exchange, now: number): RateState {
-    const source = key.kind === 'public' ? visitorSource(exchange.remoteAddress()) : null;
-    if (source === null) return rates.take(key.number, key.rateLimit, now);
-    return rates.takeVisitor(key.number, key.rateLimit, source, now);
+  function settleAdmissions(verdicts: readonly Verdict<DecideRequest>[]): readonly (Pending | null)[] {
+    const now = nowSeconds();
+    return verdicts.map((verdict) => settleAdmission(verdict, now));
   }
 
-  function batch(body: Uint8Array, pending: Pending): void {
-    const { key, occurredAtMs } = pending;
-    batcher.add(body, key.customer, flagsOf(key), occurredAtMs, pending);
+  /** Returns the verdict on a request that continues; null for one that was refused and answered. */
+  function settleAdmission(verdict: Verdict<DecideRequest>, now: number): Pending | null {
+    const { exchange, timestampSeconds } = verdict.request;
+    switch (verdict.outcome) {
+      case 'admitted':
+        if (now <= timestampSeconds + TIMESTAMP_WINDOW_SECONDS || clock.followsTimestamps) return verdict;
+        // An earlier copy may have been forgotten since the request was verified.
+        refuseUnverified(exchange, timestampOutOfWindow(now));
+        break;
+      case 'rate_limited':
+        refuse(exchange, rateLimited(verdict), verdict);
+        break;
+      case 'replayed':
+        refuse(exchange, problem('replayed_request', 'X-SVC-Rid was already accepted for this key.'), verdict);
+        break;
+      case 'full':
+        refuse(exchange, overloaded('There is no room for further request ids of this key at the moment.'), verdict);
+        break;
+      case 'unavailable':
+        refuse(exchange, overloaded(UNREACHED), sourceRate(exchange));
+        break;
+      default:
+        unreachable(verdict);
+    }
+    return null;
+  }
+
+  /** Whether the requests were counted is unknown, so none of them is decided. */
+  function failAdmission(arrived: readonly DecideRequest[], error: unknown): readonly null[] {
+    observer.batchFailed(error);
+    return arrived.map(({ exchange }) => {
+      refuse(exchange, problem('internal_error', 'The decision failed.'), sourceRate(exchange));
+      return null;
+    });
   }
 
   function flagsOf(key: Key): number {
@@ -164,7 +220,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
 
   function respond(batchOf: readonly Pending[], answers: AnswerReader, from: number, failed = false): void {
     for (const [i, pending] of batchOf.entries()) {
-      journal.stage(pending.replay);
+      if (pending.id !== null) admission.stage(pending.id);
       if (!failed && answers.status(from + i) === 200) owe(pending, answers, from + i);
     }
     const isWritten = journal.commit(nowSeconds());
@@ -186,7 +242,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
   }
 
   /** Puts the decision's outbox entry into the same write as its request id, so that neither is ever lost without the other. */
-  function owe({ key, occurredAtMs }: Pending, answers: AnswerReader, at: number): void {
+  function owe({ request: { key, occurredAtMs } }: Pending, answers: AnswerReader, at: number): void {
     try {
       due.decided(key.customer, occurredAtMs, answers, at);
     } catch (error) {
@@ -203,18 +259,18 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
   }
 
   /** A restart would accept this id again, so the request is rejected; the caller may retry with the same id. */
-  function refuseUnwritten({ exchange, rate, replay: entry }: Pending): void {
-    replay.forget(entry);
-    refuse(exchange, overloaded(UNWRITTEN), rate);
+  function refuseUnwritten(pending: Pending): void {
+    if (pending.id !== null) admission.release(pending.id);
+    refuse(pending.request.exchange, overloaded(UNWRITTEN), pending);
   }
 
-  function refuseFailed({ exchange, rate }: Pending): void {
-    refuse(exchange, problem('internal_error', 'The decision failed.'), rate);
+  function refuseFailed(pending: Pending): void {
+    refuse(pending.request.exchange, problem('internal_error', 'The decision failed.'), pending);
   }
 
   /** Counts a failed authentication against its source address. Beyond that allowance the response is 429 and closes the connection. */
   function refuseUnverified(exchange: Exchange, fault: Problem, close = false): void {
-    const source = rates.takeFailure(exchange.remoteAddress(), nowSeconds());
+    const source = failures.take(exchange.remoteAddress(), nowSeconds());
     refuse(exchange, source.allowed ? fault : rateLimited(source), source, close || !source.allowed);
   }
 
@@ -224,7 +280,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
   }
 
   function sourceRate(exchange: Exchange): RateState {
-    return rates.peekFailures(exchange.remoteAddress(), nowSeconds());
+    return failures.peek(exchange.remoteAddress(), nowSeconds());
   }
 
   return {

@@ -5,7 +5,8 @@ import type { AnswerReader } from '../frames/batch-buffer.ts';
 import type { DecisionSink } from './decision-sink.ts';
 import type { DecideObserver } from './observer.ts';
 import type { Pending } from './pending-decision.ts';
-import { rateFields, type RateState } from './rate-windows.ts';
+import type { RateState } from '../ports/admission.ts';
+import { rateFields } from './rate-fields.ts';
 
 /** Converts the worker's answer to the response: a decision, or the problem that the worker found in the body. */
 export function answerDecision(
@@ -15,18 +16,19 @@ export function answerDecision(
   decisionSink: DecisionSink,
   observer: DecideObserver,
 ): void {
-  const latencyMs = performance.now() - pending.startedAtMs;
+  const { key, exchange, startedAtMs } = pending.request;
+  const latencyMs = performance.now() - startedAtMs;
   if (answers.status(at) === 200) {
-    decisionSink.decided(pending.key.customer, answers.record(at), answers.flags(at), latencyMs);
+    decisionSink.decided(key.customer, answers.record(at), answers.flags(at), latencyMs);
     // The worker's text stops before the latency, which only the main thread knows.
     const body = `${answers.text(at)}${Math.round(latencyMs)}}`;
-    pending.exchange.send(200, JSON_FIELDS + rateFields(pending.rate), body);
+    exchange.send(200, JSON_FIELDS + rateFields(pending), body);
     observer.decided(pending, answers, at, latencyMs);
     return;
   }
   const fault = readFault(answers, at);
   observer.scoreRefused(fault.code, answers.record(at).toString());
-  answerRefusal(pending.exchange, fault, pending.rate);
+  answerRefusal(exchange, fault, pending);
 }
 
 /** Sends an error response. Every error of decide carries the rate-limit fields. */

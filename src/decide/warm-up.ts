@@ -5,12 +5,12 @@ import { NO_COLD_HEADERS } from '../kernel/cold-headers.ts';
 import type { Exchange, Handler, RequestHead } from '../http/exchange.ts';
 import { REQUEST_WARM_UP } from '../frames/batch-buffer.ts';
 import type { ScorePool } from '../frames/score-pool.ts';
+import type { Admission } from '../ports/admission.ts';
+import { FailedAuthentications } from './failed-authentications.ts';
 import type { Journal } from './journal.ts';
 import { KeyCache } from '../auth/key-cache.ts';
 import type { DecideObserver } from './observer.ts';
 import { createDecidePipeline } from './pipeline.ts';
-import { LocalRateWindows } from './rate-windows.ts';
-import { LocalReplayGuard } from './replay-guard.ts';
 import { canonicalText } from '../auth/signature.ts';
 import { WARM_UP_BODIES } from './warm-up-bodies.ts';
 import { sendOver } from './warm-up-sockets.ts';
@@ -18,12 +18,14 @@ import { sendOver } from './warm-up-sockets.ts';
 /**
  * Sends synthetic requests through the decide path before the service reports ready, so that the first real requests run compiled code.
  * They take the real path (sockets, verification, admission, batches, the score workers), but with separate instances of everything
- * stateful: key, rate windows, request ids, journal, decision log, metrics. The workers count them in a velocity store that is discarded.
+ * stateful: key, admission, journal, decision log, metrics. The workers count them in a velocity store that is discarded.
  * Nothing of them is left behind.
  */
 export interface WarmUpParts {
   readonly clock: Clock;
   readonly pool: ScorePool;
+  /** Used by the warm-up alone; has room for `WARM_UP_IDS`. */
+  readonly admission: Admission;
   /** An observer whose counts nobody reads. */
   readonly observer: DecideObserver;
   /** Listens on the loopback with the transport that serves; null if it cannot. Without it, requests bypass the transport. */
@@ -42,6 +44,8 @@ export interface WarmUpResult {
 
 /** Choice: V8 optimises code that has run some thousand times. Measured: see docs/decisions.md, "Warm-up". */
 const REQUESTS = 4_096;
+/** The table of request ids lets one key hold half of it. */
+export const WARM_UP_IDS = REQUESTS * 4;
 /** Choice: a slower machine becomes ready without the remaining requests. */
 const WARM_UP_MS_MAX = 1_500;
 /** Choice: a usual batch of a busy server. */
@@ -71,9 +75,9 @@ export async function warmUp(parts: WarmUpParts): Promise<WarmUpResult> {
   const pipeline = createDecidePipeline({
     clock,
     keyCache,
-    rates: new LocalRateWindows(),
+    admission: parts.admission,
+    failures: new FailedAuthentications(),
     visitorSource: (address) => address,
-    replay: new LocalReplayGuard(REQUESTS * 4, Buffer.alloc(16)),
     journal: NO_JOURNAL,
     pool,
     decisionSink: { decided: () => {} },

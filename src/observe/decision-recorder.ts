@@ -11,8 +11,7 @@ import type { DecisionCounts } from './metrics.ts';
 
 /** The data of a decision's log line that the main thread contributes. */
 export interface DecisionContext {
-  readonly key: { readonly prefix: string; readonly kind: string; readonly customer: number };
-  readonly logged: number;
+  readonly request: { readonly key: { readonly prefix: string; readonly kind: string; readonly customer: number } };
 }
 
 /** Minimum interval between two log lines about the same kind of failure on the decide path, ms. */
@@ -27,17 +26,13 @@ export class DecisionRecorder {
   storeFailedAtMs = Number.NEGATIVE_INFINITY;
   readonly #counts: DecisionCounts;
   readonly #log: Log;
-  readonly #sampler = new LogSampler();
+  readonly #sampler: Pick<LogSampler, 'next'>;
   readonly #lastLineMs = new Map<string, number>();
 
-  constructor(counts: DecisionCounts, log: Log) {
+  constructor(counts: DecisionCounts, log: Log, sampler: Pick<LogSampler, 'next'> = new LogSampler()) {
     this.#counts = counts;
     this.#log = log;
-  }
-
-  /** Returns how many decisions this one's line represents; 0 if it is not logged. */
-  sampleLine(): number {
-    return this.#log.isLevelEnabled('info') ? this.#sampler.next(performance.now()) : 0;
+    this.#sampler = sampler;
   }
 
   refused(code: string): void {
@@ -64,7 +59,8 @@ export class DecisionRecorder {
     if ((flags & ANSWER_SHADOW_ROUTED) !== 0) this.#counts.shadowRouted++;
     if ((flags & ANSWER_TRUSTED) !== 0) this.#countTrusted(answers.record(at));
     if ((flags & ANSWER_STORE_FAILED) !== 0) this.storeFailedAtMs = performance.now();
-    if (context.logged > 0) this.#line(context, answers, at, latencyMs);
+    const sampled = this.#log.isLevelEnabled('info') ? this.#sampler.next(performance.now()) : 0;
+    if (sampled > 0) this.#line(context, answers, at, latencyMs, sampled);
   }
 
   scoreRefused(code: string, internalDetail: string): void {
@@ -78,7 +74,14 @@ export class DecisionRecorder {
     if (record.length > 0) this.#counts.trustedSource(trustedName(decodeRecord(record)) ?? '');
   }
 
-  #line({ key, logged }: DecisionContext, answers: AnswerReader, at: number, latencyMs: number): void {
+  /** `sampled` is how many decisions this line represents. */
+  #line(
+    { request: { key } }: DecisionContext,
+    answers: AnswerReader,
+    at: number,
+    latencyMs: number,
+    sampled: number,
+  ): void {
     const record = answers.record(at);
     this.#log.info(
       {
@@ -90,7 +93,7 @@ export class DecisionRecorder {
         key_prefix: key.prefix,
         key_kind: key.kind,
         latency_ms: Math.round(latencyMs * 1000) / 1000,
-        sampled: logged,
+        sampled,
       },
       'decision',
     );

@@ -8,9 +8,10 @@ import { problem, type Problem } from '../../contract/problem.ts';
 import { bodyTooLarge, JSON_FIELDS, sendProblem } from '../../http/reply.ts';
 import type { Journal } from '../../decide/journal.ts';
 import type { Key, KeyCache } from '../../auth/key-cache.ts';
-import { overloaded, rateLimited, UNWRITTEN } from '../../decide/pipeline.ts';
-import { LocalRateWindows, rateFields, type RateState, type RateWindows } from '../../decide/rate-windows.ts';
-import type { ReplayGuard } from '../../decide/replay-guard.ts';
+import type { FailedAuthentications } from '../../decide/failed-authentications.ts';
+import { rateLimited } from '../../decide/pipeline.ts';
+import { rateFields } from '../../decide/rate-fields.ts';
+import type { Admission, RateState } from '../../ports/admission.ts';
 import {
   ANSWERS_UNSENT_BYTES_MAX,
   MANAGED_BODY_BYTES_MAX,
@@ -20,18 +21,12 @@ import {
   MANAGEMENT_WAITING_BYTES_PER_CUSTOMER_MAX,
   MANAGEMENT_WAITING_MAX,
   MANAGEMENT_WAITING_PER_CUSTOMER_MAX,
-  RATE_MANAGEMENT,
 } from '../../kernel/limits.ts';
 import type { Log } from '../../observe/log.ts';
 import type { StoreFault } from '../../state/durable.ts';
 import { Slices, Turns } from '../../state/turns.ts';
-import {
-  type Authenticated,
-  authenticateHeader,
-  authenticateSigned,
-  checkForm,
-  keyNotAllowed,
-} from '../../auth/authenticate.ts';
+import { type Authenticated, authenticateHeader, authenticateSigned, checkForm } from '../../auth/authenticate.ts';
+import { type CallVerdict, CallGate } from './call-gate.ts';
 import { type BodyRead, type BodyReader, readBodyAnywhere, type RemoteBodies } from './request-body.ts';
 import { type Place, type WorkBounds, WorkQueue } from './work-queue.ts';
 
@@ -134,9 +129,9 @@ export interface EndpointOptions<Body = null> {
 export interface EndpointParts {
   readonly clock: Clock;
   readonly keyCache: KeyCache;
-  /** The rate windows of decide: failed authentications of an address count there. */
-  readonly rates: RateWindows;
-  readonly replay: ReplayGuard;
+  /** Failed authentications of an address, counted together with those of decide. */
+  readonly failures: FailedAuthentications;
+  readonly admission: Admission;
   readonly journal: Journal;
   readonly log: Log;
   /** Lets this thread's reads see later commits; called before each handler. */
@@ -184,12 +179,10 @@ interface CallOptions<Body> {
 }
 
 export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
-  const { clock, keyCache, rates, replay, journal, log } = parts;
+  const { clock, keyCache, failures, log } = parts;
   const onStoreStuck = parts.onStoreStuck ?? (() => log.flush(() => process.kill(process.pid, 'SIGKILL')));
-  // Separate from decide's windows, so that neither uses up the other's allowance.
-  const windows: RateWindows = new LocalRateWindows();
-  const frequentWindows: RateWindows = new LocalRateWindows();
   const work = new WorkQueue({ ...WORK_BOUNDS, ...parts.work });
+  const gate = new CallGate(parts, work);
   const turns = parts.turns ?? new Turns();
   const running = new Set<Promise<void>>();
   const nowSeconds = (): number => Math.floor(clock.nowMs() / 1000);
@@ -214,12 +207,6 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
     };
   }
 
-  function takeRate({ number, rateLimit }: Key, isFrequent: boolean): RateState {
-    return isFrequent
-      ? frequentWindows.take(number, rateLimit, nowSeconds())
-      : windows.take(number, RATE_MANAGEMENT, nowSeconds());
-  }
-
   function readAndVerify<Body>(
     head: RequestHead,
     exchange: Exchange,
@@ -228,49 +215,89 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
     options: CallOptions<Body>,
     handler: EndpointHandler<Body>,
   ): void {
-    let rate: RateState | null = null;
+    let taken: CallVerdict | Promise<CallVerdict> | null = null;
     if (early?.kind === 'verified' && head.contentLength > 0) {
       // The body of a caller that would be refused whatever it sends is not read either.
-      rate = takeRate(early.key, options.isFrequent);
-      const fault = admit(early.key, rate, head, head.contentLength, null);
-      if (fault !== null) {
-        refuse(exchange, fault, rate, true);
-        return;
-      }
+      taken = gate.admit(head, early, head.contentLength, options.isFrequent);
+      if (taken instanceof Promise) void taken.then((verdict) => refuseEarly(exchange, verdict, head.contentLength));
+      else if (refuseEarly(exchange, taken, head.contentLength)) return;
     }
     exchange.readBody(bytesMax, (body) => {
-      if (body === null) refuse(exchange, bodyTooLarge(bytesMax), sourceRate(exchange), true);
-      else
-        verify(head, body, early ?? authenticateSigned(head, body, keyCache, clock), rate, exchange, options, handler);
+      if (body === null) {
+        refuse(exchange, bodyTooLarge(bytesMax), sourceRate(exchange), true);
+        return;
+      }
+      const authenticated = early ?? authenticateSigned(head, body, keyCache, clock);
+      if (authenticated.kind === 'refused') refuseUnverified(exchange, authenticated.problem);
+      else {
+        const verdict = taken ?? gate.admit(head, authenticated, body.length, options.isFrequent);
+        proceed(head, body, verdict, exchange, options, handler);
+      }
     });
   }
 
-  function verify<Body>(
+  /** Refuses a call before its body was read, and closes its connection. Returns whether it did. */
+  function refuseEarly(exchange: Exchange, verdict: CallVerdict, bodyBytes: number): boolean {
+    const fault = gate.faultOf(verdict, bodyBytes);
+    if (fault !== null) refuse(exchange, fault, rateOf(verdict, exchange), true);
+    return fault !== null;
+  }
+
+  /** Waits for the verdict only if it comes later; then the body is copied first. */
+  function proceed<Body>(
     head: RequestHead,
     body: Uint8Array,
-    authenticated: Authenticated,
-    taken: RateState | null,
+    verdict: CallVerdict | Promise<CallVerdict>,
     exchange: Exchange,
-    { reader, isFrequent }: CallOptions<Body>,
+    options: CallOptions<Body>,
     handler: EndpointHandler<Body>,
   ): void {
     const startedAtMs = performance.now();
-    if (authenticated.kind === 'refused') {
-      refuseUnverified(exchange, authenticated.problem);
+    if (!(verdict instanceof Promise)) {
+      start(head, body, verdict, { exchange, startedAtMs }, options, handler);
       return;
     }
-    const { key, signedAtSeconds } = authenticated;
-    const rate = taken ?? takeRate(key, isFrequent);
-    const fault = admit(key, rate, head, body.length, signedAtSeconds);
+    const copy = new Uint8Array(body);
+    track(
+      verdict
+        .then((later) => start(head, copy, later, { exchange, startedAtMs }, options, handler))
+        .catch((error: unknown) => {
+          log.error({ err: error, path: head.path }, 'management call failed');
+          refuse(exchange, problem('internal_error', 'The request failed.'), sourceRate(exchange));
+        }),
+    );
+  }
+
+  function start<Body>(
+    head: RequestHead,
+    body: Uint8Array,
+    verdict: CallVerdict,
+    { exchange, startedAtMs }: Pick<Call, 'exchange' | 'startedAtMs'>,
+    { reader, isFrequent }: CallOptions<Body>,
+    handler: EndpointHandler<Body>,
+  ): void {
+    // Refused while its body was read.
+    if (exchange.aborted) return;
+    const rate = rateOf(verdict, exchange);
+    const fault = gate.enter(verdict, body.length);
     if (fault !== null) {
       refuse(exchange, fault, rate);
       return;
     }
     // The transport's buffer is invalid after this function returns.
     const copy = new Uint8Array(body);
-    const run = enter(head, copy, { exchange, rate, key, startedAtMs, isFrequent }, reader, handler);
+    const { key } = verdict.request;
+    track(enter(head, copy, { exchange, rate, key, startedAtMs, isFrequent }, reader, handler));
+  }
+
+  /** `drain` waits for it. */
+  function track(run: Promise<void>): void {
     const ended = run.finally(() => running.delete(ended));
     running.add(ended);
+  }
+
+  function rateOf(verdict: CallVerdict, exchange: Exchange): RateState {
+    return verdict.outcome === 'unavailable' ? sourceRate(exchange) : verdict;
   }
 
   /** Waits for a slot and for a turn, reads the body, and responds. */
@@ -336,37 +363,6 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
     const read = await readBodyAnywhere(reader, body, nowMs, key.customer, parts.bodies);
     if (slices.isOver) await slices.begin();
     return read;
-  }
-
-  /** Checks the rate, the key's kind and the request id. Only a request with a secret key uses up its id. */
-  function admit(
-    key: Key,
-    rate: RateState,
-    head: RequestHead,
-    bodyBytes: number,
-    signedAtSeconds: number | null,
-  ): Problem | null {
-    if (!rate.allowed) return rateLimited(rate);
-    if (key.kind === 'public') return keyNotAllowed();
-    // Checked before the request id is used up, so that the client may send the same request again.
-    if (work.isFull(key.customer, bodyBytes)) return overloaded('Too many calls are waiting.');
-    if (signedAtSeconds === null) return null;
-    const now = nowSeconds();
-    const admitted = replay.admit(key.number, head.svcRequestId, signedAtSeconds, now);
-    switch (admitted) {
-      case 'accepted':
-        // Written to disk before the handler runs, as with decide, so that a restart does not forget the id.
-        journal.stage(replay.last);
-        if (journal.commit(now)) return null;
-        replay.forget(replay.last);
-        return overloaded(UNWRITTEN);
-      case 'replayed':
-        return problem('replayed_request', 'X-SVC-Rid was already accepted for this key.');
-      case 'full':
-        return overloaded('No more request ids can be remembered at the moment.');
-      default:
-        return unreachable(admitted);
-    }
   }
 
   async function answer(call: Call, handle: () => EndpointResponse | Promise<EndpointResponse>): Promise<void> {
@@ -464,7 +460,7 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
 
   /** Counts a failed authentication against its source address. Over that allowance the response is 429 and closes the connection. */
   function refuseUnverified(exchange: Exchange, fault: Problem, close = false): void {
-    const source = rates.takeFailure(exchange.remoteAddress(), nowSeconds());
+    const source = failures.take(exchange.remoteAddress(), nowSeconds());
     refuse(exchange, source.allowed ? fault : rateLimited(source), source, close || !source.allowed);
   }
 
@@ -479,7 +475,7 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
   }
 
   function sourceRate(exchange: Exchange): RateState {
-    return rates.peekFailures(exchange.remoteAddress(), nowSeconds());
+    return failures.peek(exchange.remoteAddress(), nowSeconds());
   }
 
   return Object.assign(endpoint, {

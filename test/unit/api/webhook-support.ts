@@ -4,8 +4,9 @@ import { newId } from '../../../src/kernel/ids.ts';
 import { type Delivery, type DeliveryId, type Webhook, type WebhookId } from '../../../src/work/webhook.ts';
 import type { Journal } from '../../../src/decide/journal.ts';
 import { KeyCache } from '../../../src/auth/key-cache.ts';
-import { LocalRateWindows } from '../../../src/decide/rate-windows.ts';
-import { LocalReplayGuard } from '../../../src/decide/replay-guard.ts';
+import { FailedAuthentications } from '../../../src/decide/failed-authentications.ts';
+import { LocalAdmission } from '../../../src/local/local-admission.ts';
+import { ReplayGuard } from '../../../src/local/replay-guard.ts';
 import { egressPolicy } from '../../../src/egress/public-address.ts';
 import { checkTarget } from '../../../src/egress/egress-target.ts';
 import { bindRoutes } from '../../../src/http/bind.ts';
@@ -157,8 +158,8 @@ export function setUp() {
   const endpoint = createEndpointFactory({
     clock: fakeClock(),
     keyCache,
-    rates: new LocalRateWindows(),
-    replay: new LocalReplayGuard(1_000, Buffer.alloc(16)),
+    failures: new FailedAuthentications(),
+    admission: new LocalAdmission(new ReplayGuard(1_000, Buffer.alloc(16)), { stage: () => {} }),
     journal: {} as Journal,
     log: createLog('silent'),
     resetRead: () => {},

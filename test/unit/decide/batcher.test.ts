@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { Batcher } from '../../../src/decide/batcher.ts';
 import {
+  BATCH_EAGER_REQUESTS,
   BATCH_REQUESTS_MAX,
   DECIDE_BODY_BYTES_MAX,
   QUEUE_PLACE_BYTES,
@@ -12,12 +13,13 @@ test('A batch whose response handler throws does not stop the batcher: its buffe
   const answered: string[] = [];
   const failures: unknown[] = [];
   let runs = 0;
-  const batcher = new Batcher<string>({
+  const batcher = new Batcher<string, string>({
     frames: [createBatchBuffer(), createBatchBuffer()],
     inFlightMax: 1,
     // The third batch fails in its worker and is then scored one request at a time.
     run: () => (++runs === 3 ? Promise.reject(new Error('worker')) : Promise.resolve()),
     attend: () => {},
+    admit: (arrived) => arrived,
     onBatch: () => {},
     onAnswers(pending) {
       for (const name of pending) {
@@ -39,11 +41,12 @@ test('A batch whose response handler throws does not stop the batcher: its buffe
 test("The batcher serves customers round-robin and keeps the order of each customer's requests", async () => {
   const batches: string[][] = [];
   const held: (() => void)[] = [];
-  const batcher = new Batcher<string>({
+  const batcher = new Batcher<string, string>({
     frames: Array.from({ length: 3 }, createBatchBuffer),
     inFlightMax: 1,
     run: () => new Promise((done) => held.push(done)),
     attend: () => {},
+    admit: (arrived) => arrived,
     onBatch: () => {},
     onAnswers: (pending) => void batches.push([...pending]),
     onBatchFailed: () => {},
@@ -72,11 +75,12 @@ test("The batcher serves customers round-robin and keeps the order of each custo
 });
 
 test('One customer may fill half of the queue, the next one half of the rest, and a large body counts by its size', () => {
-  const batcher = new Batcher<number>({
+  const batcher = new Batcher<number, number>({
     frames: Array.from({ length: 2 }, createBatchBuffer),
     inFlightMax: 1,
     run: () => new Promise(() => {}),
     attend: () => {},
+    admit: (arrived) => arrived,
     onBatch: () => {},
     onAnswers: () => {},
     onBatchFailed: () => {},
@@ -86,8 +90,7 @@ test('One customer may fill half of the queue, the next one half of the rest, an
     for (; batcher.hasShare(customer, flags, bytes); added++) batcher.add(Buffer.alloc(bytes), customer, flags, 0, 0);
     return added;
   };
-  const direct = 16 + BATCH_REQUESTS_MAX;
-  expect(fill(1, REQUEST_PUBLIC_KEY, 400)).toBe(direct + QUEUE_REQUESTS_MAX / 2);
+  expect(fill(1, REQUEST_PUBLIC_KEY, 400)).toBe(BATCH_EAGER_REQUESTS + QUEUE_REQUESTS_MAX / 2);
   expect(fill(1, 0, 400)).toBe(QUEUE_REQUESTS_MAX / 4);
   expect(fill(2, 0, DECIDE_BODY_BYTES_MAX)).toBe(QUEUE_REQUESTS_MAX / 8 / (DECIDE_BODY_BYTES_MAX / QUEUE_PLACE_BYTES));
   expect(batcher.isFull()).toBe(false);

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { DueEntryRead } from '../../../src/decide/journal-blocks.ts';
 import { type DueJournal, openJournal } from '../../../src/decide/journal.ts';
 import { BATCH_REQUESTS_MAX } from '../../../src/kernel/limits.ts';
-import type { ReplayEntry } from '../../../src/decide/replay-guard.ts';
+import type { AdmittedId } from '../../../src/ports/admission.ts';
 
 /** Faults injected into the next writes, and the number of writes. */
 const writes = { faults: [] as ('throw' | 'half')[], count: 0 };
@@ -33,7 +33,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 function open(dueStoredUpTo = 0, nowSeconds = NOW) {
-  const entries: ReplayEntry[] = [];
+  const entries: AdmittedId[] = [];
   const reserved: number[] = [];
   const { journal, read } = openJournal(
     folder,
@@ -55,7 +55,7 @@ function owedAfter(journal: DueJournal, sequence: number, bytesMax = 1_000): Due
 
 type Opened = ReturnType<typeof open>['journal'];
 
-function entry(n: number, expiresAtSeconds = NOW + 301): ReplayEntry {
+function entry(n: number, expiresAtSeconds = NOW + 301): AdmittedId {
   return { hashLow: n, hashHigh: 0xffff_ffff - n, expiresAtSeconds, keyNumber: n % 5 };
 }
 
@@ -63,7 +63,7 @@ function due(sequence: number, text = `what decision ${sequence} owes`): DueEntr
   return { sequence, bytes: Buffer.from(text) };
 }
 
-function commit(journal: Opened, ids: readonly ReplayEntry[], owed: readonly DueEntryRead[], nowSeconds = NOW): void {
+function commit(journal: Opened, ids: readonly AdmittedId[], owed: readonly DueEntryRead[], nowSeconds = NOW): void {
   for (const { sequence, bytes } of owed) expect(journal.stageDue(sequence, bytes)).toBe(true);
   for (const one of ids) journal.stage(one);
   journal.commit(nowSeconds);
@@ -87,7 +87,7 @@ describe('the outbox entries of the journal', () => {
       fc.property(fc.array(anyBatch, { maxLength: 6 }), fc.nat(40), (batches, mark) => {
         rmSync(folder, { recursive: true, force: true });
         let sequence = 0;
-        const ids: ReplayEntry[] = [];
+        const ids: AdmittedId[] = [];
         const owed: DueEntryRead[] = [];
         for (const batch of batches) {
           const { journal, read } = open();

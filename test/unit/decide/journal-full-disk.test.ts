@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type DueJournal, type Journal, type JournalRead, openJournal } from '../../../src/decide/journal.ts';
-import type { ReplayEntry } from '../../../src/decide/replay-guard.ts';
+import type { AdmittedId } from '../../../src/ports/admission.ts';
 import { BATCH_REQUESTS_MAX, JOURNAL_FILE_BYTES, JOURNAL_SPARES } from '../../../src/kernel/limits.ts';
 
 /** A disk that allocates no new block while it is full, but accepts writes into allocated blocks. */
@@ -64,7 +64,7 @@ let nextId = 1;
 function commit(journal: Journal, nowSeconds: number): number[] | null {
   const ids = Array.from({ length: BATCH_REQUESTS_MAX }, () => nextId++);
   for (const hashLow of ids) {
-    const entry: ReplayEntry = { hashLow, hashHigh: 7, expiresAtSeconds: nowSeconds + KEEP_SECONDS, keyNumber: 1 };
+    const entry: AdmittedId = { hashLow, hashHigh: 7, expiresAtSeconds: nowSeconds + KEEP_SECONDS, keyNumber: 1 };
     journal.stage(entry);
   }
   return journal.commit(nowSeconds) ? ids : null;

@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { openJournal, type Journal, type JournalRead } from '../../../src/decide/journal.ts';
 import { BATCH_REQUESTS_MAX } from '../../../src/kernel/limits.ts';
-import type { ReplayEntry } from '../../../src/decide/replay-guard.ts';
+import type { AdmittedId } from '../../../src/ports/admission.ts';
 
 /** Faults injected into the next writes; empty: writes succeed. */
 const writeFaults: ('throw' | 'half')[] = [];
@@ -31,17 +31,17 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-function open(nowSeconds = NOW): { journal: Journal; read: JournalRead; entries: ReplayEntry[] } {
-  const entries: ReplayEntry[] = [];
+function open(nowSeconds = NOW): { journal: Journal; read: JournalRead; entries: AdmittedId[] } {
+  const entries: AdmittedId[] = [];
   const { journal, read } = openJournal(folder, nowSeconds, (entry) => entries.push({ ...entry }));
   return { journal, read, entries };
 }
 
-function entry(n: number, expiresAtSeconds = NOW + 301): ReplayEntry {
+function entry(n: number, expiresAtSeconds = NOW + 301): AdmittedId {
   return { hashLow: n, hashHigh: 0xffff_ffff - n, expiresAtSeconds, keyNumber: n % 5 };
 }
 
-function commitAll(journal: Journal, entries: readonly ReplayEntry[], nowSeconds = NOW): void {
+function commitAll(journal: Journal, entries: readonly AdmittedId[], nowSeconds = NOW): void {
   for (const one of entries) journal.stage(one);
   journal.commit(nowSeconds);
 }
@@ -117,7 +117,7 @@ describe('the journal', () => {
 });
 
 /** Writes two files: the first with blocks of 3, 2 and 4 entries, the second with one of 2. */
-function write(): { first: string; bytes: Buffer; ends: number[]; before: ReplayEntry[][]; behind: ReplayEntry[] } {
+function write(): { first: string; bytes: Buffer; ends: number[]; before: AdmittedId[][]; behind: AdmittedId[] } {
   const before = [
     [1, 2, 3],
     [4, 5],

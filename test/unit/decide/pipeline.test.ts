@@ -8,9 +8,11 @@ import { KeyCache, type StoredKey } from '../../../src/auth/key-cache.ts';
 import type { DecisionSink } from '../../../src/decide/decision-sink.ts';
 import type { DecideObserver } from '../../../src/decide/observer.ts';
 import { createDecidePipeline } from '../../../src/decide/pipeline.ts';
-import { LocalRateWindows } from '../../../src/decide/rate-windows.ts';
+import { FailedAuthentications } from '../../../src/decide/failed-authentications.ts';
 import { visitorSource } from '../../../src/decide/visitor-source.ts';
-import { LocalReplayGuard, type ReplayEntry } from '../../../src/decide/replay-guard.ts';
+import { LocalAdmission } from '../../../src/local/local-admission.ts';
+import { ReplayGuard } from '../../../src/local/replay-guard.ts';
+import type { Admission, AdmittedId } from '../../../src/ports/admission.ts';
 import {
   BATCH_REQUESTS_MAX,
   DECIDE_BODY_BYTES_MAX,
@@ -20,6 +22,7 @@ import {
 import { AnswerWriter, createBatchBuffer, BatchReader, REQUEST_PUBLIC_KEY } from '../../../src/frames/batch-buffer.ts';
 import type { ScoreTask } from '../../../src/frames/score-messages.ts';
 import type { ScorePool } from '../../../src/frames/score-pool.ts';
+import { LaterAdmission } from '../../support/later-admission.ts';
 import { fakeClock, HEAD, NOW_SECONDS, PUBLIC_KEY, SECRET_KEY, signedHead, storedKey } from './support.ts';
 
 const IN_FLIGHT_MAX = 2;
@@ -85,6 +88,8 @@ interface SetUp {
   readonly keys?: readonly StoredKey[];
   readonly trustedProxies?: readonly string[];
   readonly crash?: (at: number) => boolean;
+  /** Wraps the admission. */
+  readonly admission?: (local: LocalAdmission) => Admission;
 }
 
 function setUp(options: SetUp = {}) {
@@ -94,8 +99,8 @@ function setUp(options: SetUp = {}) {
   keyCache.load([storedKey(SECRET_KEY, { rateLimit }), storedKey(PUBLIC_KEY, { rateLimit }), ...(options.keys ?? [])]);
   const events: string[] = [];
   const remembered: { customer: number; record: string; flags: number }[] = [];
-  const committed: ReplayEntry[][] = [];
-  let staged: ReplayEntry[] = [];
+  const committed: AdmittedId[][] = [];
+  let staged: AdmittedId[] = [];
   const disk = { isFull: false };
   const journal: Journal & { broken: string | null } = {
     broken: null,
@@ -151,7 +156,6 @@ function setUp(options: SetUp = {}) {
     close: () => Promise.resolve(),
   };
   const observer: DecideObserver = {
-    sampleLine: () => 0,
     refused: (code) => void events.push(code),
     batchLeft: () => {},
     batchFailed: () => void events.push('batch failed'),
@@ -174,15 +178,15 @@ function setUp(options: SetUp = {}) {
     },
     committed: (isWritten) => void settled.push(isWritten),
   };
-  const rates = new LocalRateWindows();
-  const replay = new LocalReplayGuard(options.idsMax ?? 10_000, Buffer.alloc(16, 1));
+  const failures = new FailedAuthentications();
+  const replay = new ReplayGuard(options.idsMax ?? 10_000, Buffer.alloc(16, 1));
   const source = visitorSource(new TrustedProxies(options.trustedProxies ?? []));
   const pipeline = createDecidePipeline({
     clock,
     keyCache,
-    rates,
+    admission: options.admission?.(new LocalAdmission(replay, journal)) ?? new LocalAdmission(replay, journal),
+    failures,
     visitorSource: source,
-    replay,
     journal,
     pool,
     decisionSink,
@@ -203,7 +207,7 @@ function setUp(options: SetUp = {}) {
     pool,
     pipeline,
     replay,
-    rates,
+    failures,
     release: () => {
       pool.holding = false;
       for (const go of held.splice(0)) go();
@@ -347,7 +351,7 @@ describe('the order of checks in the pipeline', () => {
 
   test('An address with too many failed authentications gets 429, and its connection is closed', () => {
     const service = setUp();
-    for (let i = 0; i < RATE_FAILED_AUTHENTICATIONS; i++) service.rates.takeFailure('198.51.100.1', NOW_SECONDS);
+    for (let i = 0; i < RATE_FAILED_AUTHENTICATIONS; i++) service.failures.take('198.51.100.1', NOW_SECONDS);
     expect(service.post(HEAD).answer).toMatchObject({ status: 429, close: true, json: { code: 'rate_limited' } });
   });
 
@@ -374,7 +378,7 @@ describe('the order of checks in the pipeline', () => {
       }
     }
     expect(service.pipeline.queued()).toBe(QUEUE_REQUESTS_MAX);
-    const remaining = service.rates.peekFailures('198.51.100.1', NOW_SECONDS).remaining;
+    const remaining = service.failures.peek('198.51.100.1', NOW_SECONDS).remaining;
     const refused = [
       service.post({ ...HEAD, svcKey: 'sk_live_nobody', svcTimestamp: '5' }),
       service.post({ ...HEAD, svcTimestamp: '5' }),
@@ -384,7 +388,7 @@ describe('the order of checks in the pipeline', () => {
       expect(answer).toMatchObject({ status: 429, json: { code: 'overloaded', retry_after: 1 } });
       expectRateFields(answer);
     }
-    expect(service.rates.peekFailures('198.51.100.1', NOW_SECONDS).remaining).toBe(remaining);
+    expect(service.failures.peek('198.51.100.1', NOW_SECONDS).remaining).toBe(remaining);
     service.release();
     await service.pipeline.drain();
     const again = service.post(signedHead({ svcRequestId: 'late' }));
@@ -433,6 +437,7 @@ describe('the order of checks in the pipeline', () => {
     service.good();
     const head = signedHead({ svcRequestId: 'limited' });
     const limited = service.post(head);
+    await turn();
     expect(limited.answer).toMatchObject({ status: 429, json: { code: 'rate_limited', retry_after: 60 } });
     expectRateFields(limited.answer);
     expect(field(limited.answer, 'X-SVC-Rl-Remaining')).toBe('0');
@@ -447,6 +452,7 @@ describe('the order of checks in the pipeline', () => {
     const head = signedHead({ svcRequestId: 'once' }, { body: 'bad' });
     const first = service.post(head, 'bad');
     const second = service.post(head, 'bad');
+    await turn();
     expect(second.answer).toMatchObject({ status: 401, json: { code: 'replayed_request' } });
     await service.pipeline.drain();
     expect(first.answer.status).toBe(400);
@@ -473,9 +479,10 @@ describe('request ids in the pipeline', () => {
     }
   });
 
-  test('A request gets 429 overloaded if its id cannot be remembered', () => {
+  test('A request gets 429 overloaded if its id cannot be remembered', async () => {
     const service = setUp({ idsMax: 4 });
     const answers = Array.from({ length: 3 }, () => service.good());
+    await turn();
     expect(answers[2]?.answer).toMatchObject({ status: 429, json: { code: 'overloaded' } });
   });
 });
@@ -646,6 +653,7 @@ describe('a journal that cannot be written to', () => {
     expect(again.answer.status).toBe(200);
     expect(service.settled).toEqual([false, true]);
     const replayed = service.post(head);
+    await turn();
     expect(replayed.answer).toMatchObject({ status: 401, json: { code: 'replayed_request' } });
   });
 
@@ -660,5 +668,168 @@ describe('a journal that cannot be written to', () => {
     const good = service.good();
     await service.pipeline.drain();
     expect(good.answer.status).toBe(200);
+  });
+});
+
+function setUpLater(options: SetUp = {}) {
+  const made: LaterAdmission[] = [];
+  const service = setUp({
+    ...options,
+    admission(local) {
+      const later = new LaterAdmission(local);
+      made.push(later);
+      return later;
+    },
+  });
+  const [later] = made;
+  if (later === undefined) throw new Error('no admission');
+  return { service, later };
+}
+
+describe('admission once a turn', () => {
+  test('Requests of one turn are admitted in one batch, in the order of their arrival', async () => {
+    const batches: string[][] = [];
+    const service = setUp({
+      admission: (local) => ({
+        admit(batch) {
+          batches.push(batch.map(({ requestId }) => requestId ?? ''));
+          return local.admit(batch);
+        },
+        stage: (id) => local.stage(id),
+        release: (id) => local.release(id),
+      }),
+    });
+    for (const svcRequestId of ['a', 'b', 'c']) service.post(signedHead({ svcRequestId }));
+    await turn();
+    service.post(signedHead({ svcRequestId: 'd' }));
+    await service.pipeline.drain();
+    expect(batches).toEqual([['a', 'b', 'c'], ['d']]);
+  });
+
+  test('A flood of replays and of requests over their rate takes up neither the queue nor a batch', async () => {
+    const limited = `sk_live_${'E'.repeat(38)}`;
+    const service = setUp({
+      keys: [storedKey(limited, { customer: 9 as CustomerNumber, number: 9, rateLimit: 1 })],
+    });
+    service.pool.holding = true;
+    const first = [service.post(signedHead({ svcRequestId: 'the-same' })), service.good('{}', { svcKey: limited })];
+    await turn();
+    const flood: FakeExchange[] = [];
+    for (let n = 0; n < 2 * QUEUE_REQUESTS_MAX; n++) {
+      flood.push(service.post(signedHead({ svcRequestId: 'the-same' })), service.good('{}', { svcKey: limited }));
+      if (n % 10 === 0) await turn();
+    }
+    await turn();
+    const codes = new Set(flood.map(({ answer }) => answer.json['code']));
+    expect(codes).toEqual(new Set(['replayed_request', 'rate_limited']));
+    expect(service.pipeline.queued()).toBe(0);
+    const others = [service.good(), service.good()];
+    service.release();
+    await service.pipeline.drain();
+    expect([...first, ...others].map(({ answer }) => answer.status)).toEqual([200, 200, 200, 200]);
+    expect(service.pool.seen).toHaveLength(4);
+  });
+
+  test('A request whose timestamp leaves its window before it is admitted gets 401 with the time of the server', async () => {
+    const service = setUp();
+    const svcTimestamp = String(NOW_SECONDS - 300);
+    const late = service.post(signedHead({ svcRequestId: 'late', svcTimestamp }));
+    const other = service.good();
+    service.clock.nowSeconds += 1;
+    await service.pipeline.drain();
+    expect(late.answer).toMatchObject({
+      status: 401,
+      json: { code: 'timestamp_out_of_window', server_time: NOW_SECONDS + 1 },
+    });
+    expectRateFields(late.answer);
+    expect(other.answer.status).toBe(200);
+    expect(service.pool.seen).toHaveLength(1);
+  });
+
+  test('A request counts in the rate window of its arrival, even if it is admitted in the next one', async () => {
+    const service = setUp();
+    service.clock.nowSeconds = NOW_SECONDS - (NOW_SECONDS % 60) + 59;
+    const svcTimestamp = String(service.clock.nowSeconds);
+    const exchange = service.good('{}', { svcTimestamp });
+    service.clock.nowSeconds += 1;
+    await service.pipeline.drain();
+    expect(field(exchange.answer, 'X-SVC-Rl-Reset')).toBe(String(service.clock.nowSeconds));
+  });
+
+  test('If admission answers later, exactly one of several copies is decided and the others get 401', async () => {
+    const { service, later } = setUpLater();
+    const copies: FakeExchange[] = [];
+    for (let n = 0; n < 6; n++) {
+      copies.push(service.post(signedHead({ svcRequestId: 'once' })));
+      if (n % 2 === 1) await turn();
+    }
+    const other = service.good();
+    await turn();
+    expect(later.batches).toEqual([2, 2, 2, 1]);
+    expect(copies.every(({ aborted }) => !aborted)).toBe(true);
+    later.go();
+    await service.pipeline.drain();
+    expect(copies.map(({ answer }) => answer.status)).toEqual([200, 401, 401, 401, 401, 401]);
+    expect(other.answer.status).toBe(200);
+    expect(service.committed.flat()).toHaveLength(2);
+  });
+
+  test('Requests that wait for their admission count against the share of their customer', async () => {
+    const { service, later } = setUpLater();
+    const flood = Array.from({ length: QUEUE_REQUESTS_MAX }, () => service.good());
+    expect(flood.filter(({ aborted }) => !aborted)).toHaveLength(QUEUE_REQUESTS_MAX / 2);
+    expect(flood.at(-1)?.answer).toMatchObject({ status: 429, json: { code: 'overloaded', retry_after: 1 } });
+    const visitor = service.good('{}', { svcKey: PUBLIC_KEY });
+    await turn();
+    later.go();
+    await service.pipeline.drain();
+    expect(visitor.answer.status).toBe(200);
+    expect(flood.filter(({ answer }) => answer.status === 200)).toHaveLength(QUEUE_REQUESTS_MAX / 2);
+    expect(service.pipeline.queued()).toBe(0);
+  });
+
+  test('While the store of admission is unavailable, requests get 429 overloaded, and nothing is scored or remembered', async () => {
+    const service = setUp({
+      admission: (local) => ({
+        admit: (batch) => Promise.resolve(batch.map((request) => ({ outcome: 'unavailable', request }))),
+        stage: (id) => local.stage(id),
+        release: (id) => local.release(id),
+      }),
+    });
+    const refused = service.good();
+    await service.pipeline.drain();
+    expect(refused.answer).toMatchObject({ status: 429, json: { code: 'overloaded', retry_after: 1 } });
+    expectRateFields(refused.answer);
+    expect(field(refused.answer, 'X-SVC-Rl-Limit')).toBe(String(RATE_FAILED_AUTHENTICATIONS));
+    expect([service.pool.seen, service.committed]).toEqual([[], []]);
+  });
+
+  test('If admission fails, its requests get 500, give back their places, and later ones are decided', async () => {
+    for (const fails of [
+      () => Promise.reject(new Error('admission failed')),
+      () => {
+        throw new Error('admission failed');
+      },
+    ]) {
+      let failing = true;
+      const service = setUp({
+        admission: (local) => ({
+          admit: (batch) => (failing ? fails() : local.admit(batch)),
+          stage: (id) => local.stage(id),
+          release: (id) => local.release(id),
+        }),
+      });
+      const lost = [service.good(), service.good()];
+      await service.pipeline.drain();
+      for (const { answer } of lost) {
+        expect(answer).toMatchObject({ status: 500, json: { code: 'internal_error' } });
+        expectRateFields(answer);
+      }
+      expect([service.pipeline.queued(), service.events[0]]).toEqual([0, 'batch failed']);
+      failing = false;
+      const next = service.good();
+      await service.pipeline.drain();
+      expect(next.answer.status).toBe(200);
+    }
   });
 });

@@ -2,8 +2,10 @@ import { describe, expect, test } from 'vitest';
 import type { Clock } from '../../../src/kernel/clock.ts';
 import { TrustedProxies } from '../../../src/http/trusted-proxies.ts';
 import type { DecideObserver } from '../../../src/decide/observer.ts';
-import { warmUp } from '../../../src/decide/warm-up.ts';
+import { WARM_UP_IDS, warmUp } from '../../../src/decide/warm-up.ts';
 import { WARM_UP_BODIES } from '../../../src/decide/warm-up-bodies.ts';
+import { LocalAdmission } from '../../../src/local/local-admission.ts';
+import { ReplayGuard } from '../../../src/local/replay-guard.ts';
 import { listenNode } from '../../../src/http/node.ts';
 import { parseDecideRequest } from '../../../src/risk/decide-request.ts';
 import { AnswerWriter, createBatchBuffer, BatchReader, REQUEST_WARM_UP } from '../../../src/frames/batch-buffer.ts';
@@ -38,7 +40,6 @@ function setUp() {
     close: () => Promise.resolve(),
   };
   const observer: DecideObserver = {
-    sampleLine: () => 0,
     refused: (code) => outcomes.refused.push(code),
     batchLeft: () => {},
     batchFailed: () => outcomes.failed++,
@@ -51,12 +52,13 @@ function setUp() {
     observe: (seconds) => observed.push(seconds),
     followsTimestamps: true,
   };
-  return { pool, observer, clock, seen, outcomes, observed };
+  const admission = new LocalAdmission(new ReplayGuard(WARM_UP_IDS, Buffer.alloc(16)), { stage: () => {} });
+  return { admission, pool, observer, clock, seen, outcomes, observed };
 }
 
 describe('warmUp', () => {
   test('The warm-up uses no batch buffer that real requests use at the same time', async () => {
-    const { pool, observer, clock } = setUp();
+    const { admission, pool, observer, clock } = setUp();
     const used: number[] = [];
     const recorded: ScorePool = {
       ...pool,
@@ -66,14 +68,14 @@ describe('warmUp', () => {
         return pool.run(task);
       },
     };
-    await warmUp({ pool: recorded, observer, clock, listen: NOWHERE });
+    await warmUp({ pool: recorded, observer, clock, admission, listen: NOWHERE });
     expect(used.length).toBeGreaterThan(0);
     expect(Math.min(...used)).toBeGreaterThanOrEqual(FRAMES.length - 6);
   });
 
   test('The warm-up sends verified requests of no customer, each marked, and answers all of them', async () => {
-    const { pool, observer, clock, seen, outcomes } = setUp();
-    const { requests } = await warmUp({ pool, observer, clock, listen: NOWHERE });
+    const { admission, pool, observer, clock, seen, outcomes } = setUp();
+    const { requests } = await warmUp({ pool, observer, clock, admission, listen: NOWHERE });
     expect(requests).toBeGreaterThan(0);
     expect(outcomes).toEqual({ decided: requests, refused: [], failed: 0 });
     expect(seen).toHaveLength(requests);
@@ -83,9 +85,10 @@ describe('warmUp', () => {
   });
 
   test('The warm-up sends its requests over connections if it can listen', async () => {
-    const { pool, observer, clock, outcomes } = setUp();
+    const { admission, pool, observer, clock, outcomes } = setUp();
     let closed = 0;
     const { requests } = await warmUp({
+      admission,
       pool,
       observer,
       clock,
@@ -115,8 +118,8 @@ describe('warmUp', () => {
   });
 
   test('The warm-up does not advance a clock that follows timestamps', async () => {
-    const { pool, observer, clock, observed } = setUp();
-    await warmUp({ pool, observer, clock, listen: NOWHERE });
+    const { admission, pool, observer, clock, observed } = setUp();
+    await warmUp({ pool, observer, clock, admission, listen: NOWHERE });
     expect(observed).toEqual([]);
   });
 

@@ -40,9 +40,10 @@ const RECORD = {
   facts: null,
   contributions: [],
 } as const;
-const CONTEXT = { key: { prefix: 'sk_live_AAAA', kind: 'secret', customer: 7 }, logged: 1 };
+const CONTEXT = { request: { key: { prefix: 'sk_live_AAAA', kind: 'secret', customer: 7 } } };
 
-function setUp(level = 'info') {
+/** `sampled`: how many decisions the line of each further one represents; 0 for no line. */
+function setUp(level = 'info', sampled: number[] = []) {
   const lines: Record<string, unknown>[] = [];
   const log = pino(
     { level },
@@ -58,7 +59,7 @@ function setUp(level = 'info') {
   return {
     lines,
     counts,
-    recorder: new DecisionRecorder(counts, log),
+    recorder: new DecisionRecorder(counts, log, { next: () => sampled.shift() ?? 1 }),
     writer: new AnswerWriter(frame),
     answers: new AnswerReader(frame),
   };
@@ -66,11 +67,11 @@ function setUp(level = 'info') {
 
 describe('the recorder of decisions', () => {
   test('The recorder counts every decision and logs only the sampled ones', () => {
-    const { recorder, writer, answers, counts, lines } = setUp();
+    const { recorder, writer, answers, counts, lines } = setUp('info', [0, 40]);
     writer.write(0, ANSWER);
-    recorder.decided({ ...CONTEXT, logged: 0 }, answers, 0, 1);
+    recorder.decided(CONTEXT, answers, 0, 1);
     expect(lines).toEqual([]);
-    recorder.decided({ ...CONTEXT, logged: 40 }, answers, 0, 1.23456);
+    recorder.decided(CONTEXT, answers, 0, 1.23456);
     expect(counts.decisions[4]).toBe(2);
     expect([counts.rules[0], counts.rules[1], counts.rules[32]]).toEqual([2, 2, 2]);
     expect(lines).toHaveLength(1);
@@ -87,8 +88,16 @@ describe('the recorder of decisions', () => {
   });
 
   test('The recorder builds no line that the log level would drop', () => {
-    expect(setUp('warn').recorder.sampleLine()).toBe(0);
-    expect(setUp('info').recorder.sampleLine()).toBe(1);
+    for (const [level, left] of [
+      ['warn', 1],
+      ['info', 0],
+    ] as const) {
+      const sampled = [1];
+      const { recorder, writer, answers } = setUp(level, sampled);
+      writer.write(0, ANSWER);
+      recorder.decided(CONTEXT, answers, 0, 1);
+      expect(sampled).toHaveLength(left);
+    }
   });
 
   test('The recorder counts shadow reviews and remembers when the store failed', () => {

@@ -4,8 +4,10 @@ import type { Exchange, Handler, RequestHead } from '../../../../src/http/exchan
 import { signRequest } from '../../../../src/client/sign.ts';
 import type { Journal } from '../../../../src/decide/journal.ts';
 import { KeyCache } from '../../../../src/auth/key-cache.ts';
-import { LocalRateWindows } from '../../../../src/decide/rate-windows.ts';
-import { LocalReplayGuard, type ReplayEntry } from '../../../../src/decide/replay-guard.ts';
+import { FailedAuthentications } from '../../../../src/decide/failed-authentications.ts';
+import { LocalAdmission } from '../../../../src/local/local-admission.ts';
+import { ReplayGuard } from '../../../../src/local/replay-guard.ts';
+import type { Admission, AdmittedId } from '../../../../src/ports/admission.ts';
 import {
   MANAGED_BODY_INLINE_BYTES_MAX,
   RATE_FAILED_AUTHENTICATIONS,
@@ -22,6 +24,7 @@ import {
   type EndpointRequest,
 } from '../../../../src/api/kit/endpoint-factory.ts';
 import { createLog } from '../../../../src/observe/log.ts';
+import { LaterAdmission } from '../../../support/later-admission.ts';
 import { sendWhole } from '../../../support/slices.ts';
 import { fakeClock, HEAD, NOW_SECONDS, PUBLIC_KEY, SECRET_KEY, storedKey } from '../../decide/support.ts';
 
@@ -42,13 +45,18 @@ interface Sent {
 }
 
 /** Creates management endpoints on a clock of their own. `ask` returns the response to one call. */
-function setUp(log = createLog('silent'), work: Partial<WorkBounds> = {}, bodies?: RemoteBodies) {
+function setUp(
+  log = createLog('silent'),
+  work: Partial<WorkBounds> = {},
+  bodies?: RemoteBodies,
+  wrap: (local: LocalAdmission) => Admission = (local) => local,
+) {
   const clock = fakeClock();
   const keyCache = new KeyCache();
   keyCache.load([storedKey(SECRET_KEY), storedKey(PUBLIC_KEY)]);
-  const journalled: ReplayEntry[] = [];
+  const journalled: AdmittedId[] = [];
   const disk = { isFull: false };
-  const staged: ReplayEntry[] = [];
+  const staged: AdmittedId[] = [];
   const journal: Journal = {
     stage: (entry) => void staged.push({ ...entry }),
     commit() {
@@ -62,15 +70,15 @@ function setUp(log = createLog('silent'), work: Partial<WorkBounds> = {}, bodies
     broken: null,
     close: () => {},
   };
-  const replay = new LocalReplayGuard(1_000, Buffer.alloc(16));
+  const replay = new ReplayGuard(1_000, Buffer.alloc(16));
   const refused: string[] = [];
   let stuck = 0;
   let reads = 0;
   const endpoint = createEndpointFactory({
     clock,
     keyCache,
-    rates: new LocalRateWindows(),
-    replay,
+    failures: new FailedAuthentications(),
+    admission: wrap(new LocalAdmission(replay, journal)),
     journal,
     log,
     resetRead: () => void reads++,
@@ -623,4 +631,110 @@ test('A large or slow body is parsed by the worker, and a small one is not', asy
     ['slow', 10],
     ['slow', MANAGED_BODY_INLINE_BYTES_MAX + 8],
   ]);
+});
+
+describe('an admission that answers later', () => {
+  const turn = (): Promise<void> => new Promise((done) => setImmediate(done));
+
+  function setUpLater(work: Partial<WorkBounds> = {}) {
+    const made: LaterAdmission[] = [];
+    const service = setUp(undefined, work, undefined, (local) => {
+      const later = new LaterAdmission(local);
+      made.push(later);
+      return later;
+    });
+    const [later] = made;
+    if (later === undefined) throw new Error('no admission');
+    return { ...service, later };
+  }
+
+  test('A signed call runs its handler once its admission has answered, with its body, and a copy of it gets 401', async () => {
+    const { endpoint, journalled, later } = setUpLater();
+    const bodies: unknown[] = [];
+    const handler = endpoint({ body: AS_IT_IS }, ({ body }) => {
+      bodies.push(body);
+      return OK;
+    });
+    const body = '{"a":1}';
+    const head = { ...HEAD, ...signed({ method: 'POST', body }), contentLength: body.length };
+    head.contentType = 'application/json';
+    const sent = [sendTo(handler, head, body), sendTo(handler, head, body)];
+    await turn();
+    expect([bodies, journalled]).toEqual([[], []]);
+    later.go();
+    await endpoint.drain();
+    expect(sent.map((one) => one().json['code'])).toEqual([undefined, 'replayed_request']);
+    expect(bodies).toEqual([{ a: 1 }]);
+    expect(journalled).toHaveLength(1);
+  });
+
+  test('A Bearer caller over its rate is refused before its body has arrived, and its connection is closed', async () => {
+    const { endpoint, later } = setUpLater();
+    const handler = endpoint({ body: AS_IT_IS }, () => OK);
+    const seen: unknown[] = [];
+    const begin = (): void => {
+      const exchange: Exchange = {
+        aborted: false,
+        remoteAddress: () => '192.0.2.1',
+        readBody: () => seen.push('read'),
+        send: (status, _fields, _body, close) => seen.push([status, close]),
+        addFields: () => {},
+        sendStream: () => Promise.resolve(),
+      };
+      handler({ ...HEAD, ...BEARER, contentLength: 1_000_000 }, exchange);
+    };
+    for (let n = 0; n < RATE_MANAGEMENT; n++) begin();
+    later.go();
+    await turn();
+    expect(seen.splice(0)).toEqual(Array.from({ length: RATE_MANAGEMENT }, () => 'read'));
+    begin();
+    later.go();
+    await turn();
+    expect(seen).toEqual(['read', [429, true]]);
+  });
+
+  test('A call that finds no room when its admission answers gets 429, and its id may be sent again', async () => {
+    const { endpoint, journalled, later } = setUpLater({ inWorkMax: 1, waitingMax: 0 });
+    const held: (() => void)[] = [];
+    const handler = endpoint({}, () => new Promise<EndpointResponse>((done) => held.push(() => done(OK))));
+    const heads = [signed(), signed()].map((head) => ({ ...HEAD, contentLength: 0, ...head }));
+    const [first, second] = heads;
+    if (first === undefined || second === undefined) throw new Error('no heads');
+    const running = sendTo(handler, first, '');
+    const crowded = sendTo(handler, second, '');
+    later.go();
+    await turn();
+    expect(crowded().json['code']).toBe('overloaded');
+    expect(journalled).toHaveLength(1);
+    const drained = endpoint.drain();
+    while (held.length === 0) await turn();
+    held.shift()?.();
+    await drained;
+    expect(running().status).toBe(200);
+    const again = sendTo(handler, second, '');
+    later.go();
+    while (held.length === 0) await turn();
+    held.shift()?.();
+    await endpoint.drain();
+    expect(again().status).toBe(200);
+  });
+
+  test.each([
+    ['is unavailable', (request: object) => Promise.resolve([{ outcome: 'unavailable', request }])],
+    ['fails', () => Promise.reject(new Error('admission failed'))],
+  ])('While admission %s, a call gets 429 overloaded and its handler does not run', async (_how, admit) => {
+    const { ask } = setUp(undefined, {}, undefined, (local) => ({
+      admit: ([request]) => admit(request ?? {}) as never,
+      stage: (id) => local.stage(id),
+      release: (id) => local.release(id),
+    }));
+    let runs = 0;
+    const handler: EndpointHandler<unknown> = () => {
+      runs++;
+      return OK;
+    };
+    const answer = await ask(signed(), { handler });
+    expect(answer).toMatchObject({ status: 429, json: { code: 'overloaded', retry_after: 1 } });
+    expect(runs).toBe(0);
+  });
 });

@@ -1,20 +1,40 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { LocalRateWindows, rateFields, visitorShare } from '../../../src/decide/rate-windows.ts';
-import { RATE_ADDRESSES_MAX, RATE_FAILED_AUTHENTICATIONS, RATE_WINDOW_SECONDS } from '../../../src/kernel/limits.ts';
+import { LocalAdmission } from '../../../src/local/local-admission.ts';
+import { visitorShare } from '../../../src/local/rate-window.ts';
+import { ReplayGuard } from '../../../src/local/replay-guard.ts';
+import type { RateState } from '../../../src/ports/admission.ts';
+import { RATE_WINDOW_SECONDS } from '../../../src/kernel/limits.ts';
 
 const START = Date.UTC(2026, 10, 21, 12) / 1000;
 
+/** The windows of an admission that gets one request without id at a time. */
+class Windows {
+  readonly #admission = new LocalAdmission(new ReplayGuard(1, Buffer.alloc(16)), { stage: () => {} });
+
+  take(keyNumber: number, allowance: number, nowSeconds: number, source: string | null = null) {
+    const request = { window: 'decide', keyNumber, allowance, source, requestId: null } as const;
+    const [verdict] = this.#admission.admit([{ ...request, timestampSeconds: 0, nowSeconds }]);
+    if (verdict === undefined || verdict.outcome === 'unavailable') throw new Error('no verdict');
+    const state: RateState = verdict;
+    return { ...state, allowed: verdict.outcome === 'admitted' };
+  }
+
+  takeVisitor(keyNumber: number, allowance: number, source: string, nowSeconds: number) {
+    return this.take(keyNumber, allowance, nowSeconds, source);
+  }
+}
+
 describe('rate windows', () => {
   test('A clock that steps back 2 s across the start of a window stays in that window', () => {
-    const rates = new LocalRateWindows();
+    const rates = new Windows();
     rates.take(1, 10, START);
     const back = rates.take(1, 10, START - 2);
     expect(back).toMatchObject({ remaining: 8, resetSeconds: START + RATE_WINDOW_SECONDS, retryAfterSeconds: 62 });
   });
 
   test('A clock that steps back 400 s starts a new window, and no client waits for longer than two windows', () => {
-    const rates = new LocalRateWindows();
+    const rates = new Windows();
     for (let i = 0; i < 10; i++) rates.take(1, 10, START + 5);
     expect(rates.take(1, 10, START + 5).allowed).toBe(false);
     const back = rates.take(1, 10, START + 5 - 400);
@@ -22,7 +42,7 @@ describe('rate windows', () => {
     expect(back.resetSeconds - (START + 5 - 400)).toBeLessThanOrEqual(RATE_WINDOW_SECONDS);
     fc.assert(
       fc.property(fc.integer({ min: -100_000, max: 100_000 }), (by) => {
-        const one = new LocalRateWindows();
+        const one = new Windows();
         one.take(1, 10, START);
         expect(one.take(1, 10, START + by).retryAfterSeconds).toBeLessThanOrEqual(2 * RATE_WINDOW_SECONDS);
       }),
@@ -30,14 +50,14 @@ describe('rate windows', () => {
   });
 
   test('A clock that jumps forward a day and back gives the full allowance of each window it enters', () => {
-    const rates = new LocalRateWindows();
+    const rates = new Windows();
     for (let i = 0; i < 10; i++) rates.take(1, 10, START);
     expect(rates.take(1, 10, START + 86_400)).toMatchObject({ allowed: true, remaining: 9 });
     expect(rates.take(1, 10, START)).toMatchObject({ allowed: true, remaining: 9 });
   });
 
   test("Requests are counted per key, however high the key's number is", () => {
-    const rates = new LocalRateWindows();
+    const rates = new Windows();
     for (const key of [0, 1, 63, 64, 65, 127, 128, 1_000_000]) {
       expect(rates.take(key, 2, START).remaining).toBe(1);
       expect(rates.take(key, 2, START).remaining).toBe(0);
@@ -46,32 +66,8 @@ describe('rate windows', () => {
     expect(rates.take(5_000_000, 2, START)).toMatchObject({ allowed: true, remaining: 1 });
   });
 
-  test('Failed authentications are counted per address and separately from keys', () => {
-    const rates = new LocalRateWindows();
-    for (let i = 1; i <= RATE_FAILED_AUTHENTICATIONS; i++) {
-      const state = rates.takeFailure('198.51.100.1', START);
-      expect(state.allowed).toBe(true);
-      expect(state.remaining).toBe(RATE_FAILED_AUTHENTICATIONS - i);
-    }
-    expect(rates.peekFailures('198.51.100.1', START)).toMatchObject({ allowed: true, remaining: 0 });
-    expect(rates.takeFailure('198.51.100.1', START)).toMatchObject({ allowed: false, remaining: 0 });
-    expect(rates.takeFailure('198.51.100.2', START).remaining).toBe(RATE_FAILED_AUTHENTICATIONS - 1);
-    expect(rates.take(1, 5, START).remaining).toBe(4);
-    expect(rates.takeFailure('198.51.100.1', START + RATE_WINDOW_SECONDS).allowed).toBe(true);
-  });
-
-  test('Failed authentications of one IPv6 /64 count as one source, those of an IPv4 address separately', () => {
-    const rates = new LocalRateWindows();
-    rates.takeFailure('2001:db8:1:2::1', START);
-    rates.takeFailure('2001:0db8:0001:0002:ffff:0000:0000:0001', START);
-    expect(rates.peekFailures('2001:db8:1:2:3:4:5:6', START).remaining).toBe(RATE_FAILED_AUTHENTICATIONS - 2);
-    expect(rates.peekFailures('2001:db8:1:3::1', START).remaining).toBe(RATE_FAILED_AUTHENTICATIONS);
-    rates.takeFailure('::ffff:198.51.100.7', START);
-    expect(rates.peekFailures('198.51.100.7', START).remaining).toBe(RATE_FAILED_AUTHENTICATIONS - 1);
-  });
-
   test('A source can use up only its own share of a public key, and other sources are not affected', () => {
-    const rates = new LocalRateWindows();
+    const rates = new Windows();
     const share = visitorShare(60_000);
     expect(share).toBe(3_000);
     const states = Array.from({ length: share }, () => {
@@ -88,7 +84,7 @@ describe('rate windows', () => {
   });
 
   test("All sources together have the allowance of the key, and a rejection because of it does not consume a source's share", () => {
-    const rates = new LocalRateWindows();
+    const rates = new Windows();
     const allowance = 70;
     expect(visitorShare(allowance)).toBe(60);
     for (let i = 0; i < 60; i++) rates.takeVisitor(2, allowance, 'a', START);
@@ -100,28 +96,12 @@ describe('rate windows', () => {
   });
 
   test('A flood of sources hardly reduces what another source may use', () => {
-    const rates = new LocalRateWindows();
+    const rates = new Windows();
     for (let i = 0; i < 60_000; i++) rates.takeVisitor(2, 1_000_000, `2001:db8:0:${i.toString(16)}::`, START);
     const states = Array.from({ length: 200 }, (_x, i) => rates.takeVisitor(2, 1_000_000, `198.51.100.${i}`, START));
     for (const { allowed, limit, remaining } of states) {
       expect(allowed).toBe(true);
       expect(remaining).toBeGreaterThan(limit - 20);
     }
-  });
-
-  test('Beyond the maximum number of addresses, all further ones share one counter', () => {
-    const rates = new LocalRateWindows();
-    for (let i = 0; i < RATE_ADDRESSES_MAX; i++) rates.takeFailure(`a${i}`, START);
-    expect(rates.takeFailure('a0', START).remaining).toBe(RATE_FAILED_AUTHENTICATIONS - 2);
-    expect(rates.takeFailure('new-1', START).remaining).toBe(RATE_FAILED_AUTHENTICATIONS - 1);
-    expect(rates.takeFailure('new-2', START).remaining).toBe(RATE_FAILED_AUTHENTICATIONS - 2);
-  });
-
-  test('The rate fields of a response are three of the contract and two of the IETF', () => {
-    const state = { allowed: true, limit: 600, remaining: 599, resetSeconds: START, retryAfterSeconds: 42 };
-    expect(rateFields(state)).toBe(
-      `\r\nX-SVC-Rl-Limit: 600\r\nX-SVC-Rl-Remaining: 599\r\nX-SVC-Rl-Reset: ${START}` +
-        '\r\nRateLimit-Policy: "default";q=600;w=60\r\nRateLimit: "default";r=599;t=42',
-    );
   });
 });

@@ -1,0 +1,52 @@
+import type { Admission, AdmissionRequest, AdmittedId, RateWindowName, Verdict } from '../ports/admission.ts';
+import { OVER_RATE, RateWindow, visitorShare } from './rate-window.ts';
+import type { ReplayGuard } from './replay-guard.ts';
+
+/** The journal, from which a start reads the ids back. */
+export interface IdJournal {
+  stage(id: AdmittedId): void;
+}
+
+/** Rate windows and request ids in the memory of this process; the ids are journalled. Answers at once. */
+export class LocalAdmission implements Admission {
+  readonly #windows: Readonly<Record<RateWindowName, RateWindow>> = {
+    decide: new RateWindow(),
+    management: new RateWindow(),
+    outcomes: new RateWindow(),
+  };
+  readonly #ids: ReplayGuard;
+  readonly #journal: IdJournal;
+
+  constructor(ids: ReplayGuard, journal: IdJournal) {
+    this.#ids = ids;
+    this.#journal = journal;
+  }
+
+  admit<T extends AdmissionRequest>(batch: readonly T[]): readonly Verdict<T>[] {
+    return batch.map((request) => this.#admitOne(request));
+  }
+
+  stage(id: AdmittedId): void {
+    this.#journal.stage(id);
+  }
+
+  release(id: AdmittedId): void {
+    this.#ids.forget(id);
+  }
+
+  #admitOne<T extends AdmissionRequest>(request: T): Verdict<T> {
+    const { keyNumber, allowance, source, requestId, nowSeconds } = request;
+    const window = this.#windows[request.window];
+    const resetSeconds = window.roll(nowSeconds);
+    const limit = source === null ? allowance : visitorShare(allowance);
+    const remaining =
+      source === null ? window.take(keyNumber, allowance) : window.takeVisitor(keyNumber, allowance, source);
+    const retryAfterSeconds = Math.max(1, resetSeconds - nowSeconds);
+    if (remaining === OVER_RATE)
+      return { outcome: 'rate_limited', request, limit, remaining: 0, resetSeconds, retryAfterSeconds };
+    const id = requestId === null ? null : this.#ids.admit(keyNumber, requestId, request.timestampSeconds, nowSeconds);
+    if (id === 'replayed' || id === 'full')
+      return { outcome: id, request, limit, remaining, resetSeconds, retryAfterSeconds };
+    return { outcome: 'admitted', request, limit, remaining, resetSeconds, retryAfterSeconds, id };
+  }
+}

@@ -1,0 +1,59 @@
+import { FixedWindow } from '../kernel/fixed-window.ts';
+import { RATE_VISITOR_MIN, RATE_VISITOR_SHARE } from '../kernel/limits.ts';
+import { VisitorCounts } from './visitor-counts.ts';
+
+/** Returned instead of what remains when a request is over its rate. */
+export const OVER_RATE = -1;
+
+/** Counts of the current window: one counter per key, and one per source address of a public key. Source: contract, 3.9. */
+export class RateWindow {
+  readonly #window = new FixedWindow();
+  #perKey = new Uint32Array(64);
+  /** Allocated when a public key is first used. */
+  #visitors: VisitorCounts | null = null;
+
+  /** Moves to the window of this second and returns its end, Unix seconds. To be called before each request is counted. */
+  roll(nowSeconds: number): number {
+    if (this.#window.roll(nowSeconds)) {
+      this.#perKey.fill(0);
+      this.#visitors?.clear();
+    }
+    return this.#window.endSeconds;
+  }
+
+  /** Counts one request of a verified key. Returns how many remain, or `OVER_RATE`: then nothing was counted. */
+  take(keyNumber: number, allowance: number): number {
+    const used = this.#perKey[keyNumber] ?? 0;
+    if (used >= allowance) return OVER_RATE;
+    if (keyNumber >= this.#perKey.length) this.#grow(keyNumber);
+    this.#perKey[keyNumber] = used + 1;
+    return allowance - used - 1;
+  }
+
+  /**
+   * Counts one request of a verified public key against the source's share of the allowance, and against the allowance itself. Returns what
+   * remains of the share, so that a client cannot observe the traffic of other sources. The allowance shows only when less than the share
+   * is left of it.
+   */
+  takeVisitor(keyNumber: number, allowance: number, source: string): number {
+    const visitors = (this.#visitors ??= new VisitorCounts());
+    const share = visitorShare(allowance);
+    const used = visitors.find(keyNumber, source);
+    if (used >= share) return OVER_RATE;
+    const ofKey = this.take(keyNumber, allowance);
+    if (ofKey === OVER_RATE) return OVER_RATE;
+    visitors.add();
+    return Math.min(share - used - 1, ofKey);
+  }
+
+  #grow(keyNumber: number): void {
+    const next = new Uint32Array(2 ** Math.ceil(Math.log2(keyNumber + 2)));
+    next.set(this.#perKey);
+    this.#perKey = next;
+  }
+}
+
+/** Returns the share of a public key's allowance that one source may use. */
+export function visitorShare(allowance: number): number {
+  return Math.min(allowance, Math.max(RATE_VISITOR_MIN, Math.ceil(allowance * RATE_VISITOR_SHARE)));
+}
