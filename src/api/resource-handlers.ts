@@ -46,17 +46,18 @@ type ManagementEndpointId = Exclude<
 /** Returns the handlers of all endpoints that take a secret key, except those in `src/extract`. */
 export function managementHandlers(parts: ManagementParts): SecretHandlers<ManagementEndpointId> {
   const { endpoint, cursors, store, decisions, memory, fingerprints, webhooks } = parts;
-  const { lists, registry, sightings, labels, outcomes } = store;
+  const { lists, changes, registry, sightingReports, labels, outcomes } = store;
   if (outcomes === null) throw new Error('outcomes need the store open for writing');
   const findDecision = (customer: CustomerNumber, requestId: string, nowMs: number): DecisionRecord | null =>
     decisions.find(customer, requestId, nowMs)?.record ?? null;
   return {
     ...listHandlers(endpoint, {
       lists,
+      changes,
       registry,
       cursors,
       fingerprints,
-      onBlocked: (customer, hashes, now, slices) => sightings.noteBlocks(customer, hashes, now, slices),
+      onBlocked: (customer, hashes, now, slices) => sightingReports.noteBlocks(customer, hashes, now, slices),
     }),
     ...candidateHandlers(endpoint, { decisions, lists, registry, cursors, fingerprints }),
     ...decisionHandlers(endpoint, {

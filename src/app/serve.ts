@@ -15,6 +15,7 @@ import { createDecisionWriter, type DecisionWriter } from './decision-writer.ts'
 import { faultsOfMachine } from './machine-check.ts';
 import { startingHandler } from '../api/starting.ts';
 import { createLog, type Log } from '../observe/log.ts';
+import { reconcileRevocations } from '../state/reconcile-revocations.ts';
 import { openPolicyFile, type PolicyFile } from '../assets/policy-file.ts';
 import { openScorePool, type ScorePool } from '../frames/score-pool.ts';
 import { newerFilesFault, openJournalAndClock, openMemory } from './recovery.ts';
@@ -129,7 +130,7 @@ interface Recovered {
 async function recover(settings: Settings, { store, keyFor }: Installation, log: Log): Promise<Recovered> {
   const replay = new LocalReplayGuard(settings.replayIds, keyFor('replay-hash'));
   const { journal, clock } = openJournalAndClock(settings, replay, store.deliveries.storedUpToSequence(), log);
-  const revoked = await store.apiKeys.reconcileRevocations();
+  const revoked = await reconcileRevocations(store, Date.now());
   if (revoked.kind === 'fault') throw new StartFault(revoked.detail);
   if (revoked.value > 0) log.warn({ keys: revoked.value }, 'keys of a restored store were revoked again');
   const keyCache = new KeyCache();

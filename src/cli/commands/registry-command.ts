@@ -105,7 +105,8 @@ function partJson({ customers, firstSeenSeconds, lastSeenSeconds }: SeenBy): obj
 }
 
 async function removeEntry(store: Store, hash: FingerprintHash): Promise<Outcome> {
-  const removed = await store.sightings.forgetFingerprint(hash);
+  const origin = { by: 'cli', nowMs: Date.now() } as const;
+  const removed = await store.changes.commit({ kind: 'registry.removed', fingerprintHash: hash }, origin);
   if (removed.kind === 'fault') return failureOf(removed);
   const { entry, customers } = removed.value;
   if (!entry && customers === 0) return failure('not_found', 'the registry does not have that fingerprint');
@@ -127,7 +128,8 @@ async function importFile(store: Store, file: string, format: RowFormat, io: Io)
   let rejected = 0;
   let waiting: RegistryEntry[] = [];
   const write = async (): Promise<Outcome | null> => {
-    const written = await store.registry.putMany(waiting);
+    const change = { kind: 'registry.imported', entries: waiting, total: null } as const;
+    const written = await store.changes.commit(change, { by: 'cli', nowMs: Date.now() });
     if (written.kind === 'fault') return failure(written.code, `${written.detail}; ${accepted} rows are stored`);
     accepted += waiting.length;
     waiting = [];

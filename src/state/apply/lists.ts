@@ -1,0 +1,95 @@
+import type { CustomerNumber, FingerprintHash } from '../../kernel/brand.ts';
+import type { CommitSlices } from '../../ports/change-feed.ts';
+import type { ChangeOf, OutcomeOf } from '../changes.ts';
+import { entryOf, type ListEntry, listKey, type ListPut, type ListRow } from '../list-table.ts';
+import type { Applying, Apply } from './applying.ts';
+
+/** A customer's block, allow and watch entries. */
+
+export const putEntry: Apply<'list.put'> = (at, { customer, entry: change }) => {
+  const { tables, nowSeconds } = at;
+  const before = tables.lists.get(customer, change.fingerprintHash, nowSeconds);
+  const entry = entryOf(change, before, nowSeconds);
+  const row = tables.lists.row(customer, entry);
+  if (countNew(at, customer, before === null ? [row.key] : []) === null) return 'limit_reached';
+  void tables.lists.putRow(row);
+  return { created: before === null, entry };
+};
+
+export const removeEntry: Apply<'list.removed'> = ({ tables, nowSeconds }, { customer, fingerprintHash }) => {
+  const found = tables.lists.find(customer, fingerprintHash, nowSeconds) !== null;
+  if (tables.lists.removeRow(listKey(customer, fingerprintHash))) tables.rowCounters.add('lists', customer, -1);
+  return found;
+};
+
+/** In one transaction; `prepareBatch` and `countNew` are the same in steps. */
+export const putEntries: Apply<'list.batch'> = (at, change) => {
+  const preparing = prepareBatch(at, change);
+  for (;;) {
+    const step = preparing.next();
+    if (step.done !== true) continue;
+    const { rows, unseen, puts } = step.value;
+    if (countNew(at, change.customer, unseen) === null) return 'limit_reached';
+    for (const row of rows) void at.tables.lists.putRow(row);
+    return puts;
+  }
+};
+
+export interface PreparedBatch {
+  readonly rows: readonly ListRow[];
+  /** Keys without an unexpired entry; the row of an expired one may still exist. */
+  readonly unseen: readonly Buffer[];
+  readonly puts: readonly ListPut[];
+}
+
+/** Encodes the rows of a batch, one entry a step. Needs no transaction. */
+export function* prepareBatch(
+  { tables: { lists }, nowSeconds }: Pick<Applying, 'tables' | 'nowSeconds'>,
+  { customer, entries }: ChangeOf<'list.batch'>,
+): Generator<null, PreparedBatch> {
+  const puts: ListPut[] = [];
+  const rows: ListRow[] = [];
+  const own = new Map<FingerprintHash, ListEntry>();
+  const unseen: Buffer[] = [];
+  for (const change of entries) {
+    const { fingerprintHash } = change;
+    const before = own.get(fingerprintHash) ?? lists.get(customer, fingerprintHash, nowSeconds);
+    const entry = entryOf(change, before, nowSeconds);
+    const row = lists.row(customer, entry);
+    if (before === null) unseen.push(row.key);
+    own.set(fingerprintHash, entry);
+    rows.push(row);
+    puts.push({ created: before === null, entry });
+    yield null;
+  }
+  return { rows, unseen, puts };
+}
+
+/** Runs `prepareBatch` in slices. */
+export async function prepareBatchInSlices(
+  at: Pick<Applying, 'tables' | 'nowSeconds'>,
+  change: ChangeOf<'list.batch'>,
+  slices: CommitSlices | undefined,
+): Promise<PreparedBatch> {
+  const preparing = prepareBatch(at, change);
+  for (;;) {
+    const step = preparing.next();
+    if (step.done === true) return step.value;
+    if (slices?.isOver === true) await slices.begin();
+  }
+}
+
+/** Counts those of the keys that have no row, and returns their number; null if there is no room, and then counts none. */
+export function countNew(
+  { tables, bounds }: Applying,
+  customer: CustomerNumber,
+  keys: readonly Buffer[],
+): number | null {
+  const added = keys.filter((key) => !tables.lists.hasRow(key)).length;
+  if (added === 0) return 0;
+  if (added > bounds.listEntries - tables.rowCounters.get('lists', customer)) return null;
+  tables.rowCounters.add('lists', customer, added);
+  return added;
+}
+
+export type BatchOutcome = OutcomeOf<'list.batch'>;
