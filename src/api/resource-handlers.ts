@@ -6,6 +6,7 @@ import type { OutcomeMemory } from '../ports/velocity.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 import type { Store } from '../state/open-store.ts';
 import type { FingerprintReader } from '../risk/fingerprint-history.ts';
+import { auditHandlers } from './audit-handlers.ts';
 import { candidateHandlers } from './candidate-handlers.ts';
 import { decisionHandlers } from './decision-handlers.ts';
 import { deliveryHandlers } from './delivery-handlers.ts';
@@ -67,6 +68,7 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
     }),
     ...labelHandlers(endpoint, { store, findDecision }),
     ...outcomeHandlers(endpoint, { outcomes, memory, findDecision }),
+    ...auditHandlers(endpoint, { store, cursors }),
     ...shadowReviewHandlers(endpoint, { store, cursors }),
     ...deliveryHandlers(endpoint, { ...webhooks, cursors }),
     ...webhookHandlers(endpoint, { ...webhooks, cursors }),

@@ -154,7 +154,7 @@ export type StateFeed = ChangeFeed<StateChanges, StoreFault>;
 export type Committer = Pick<StateFeed, 'commit'>;
 
 /** Tables whose rows have an age. */
-export type ExpiringTable = 'lists' | 'labels' | 'shadowReviews' | 'sightings' | 'registry';
+export type ExpiringTable = 'audit' | 'lists' | 'labels' | 'shadowReviews' | 'sightings' | 'registry';
 
 /** A key before its number is issued. */
 export interface NewApiKey {

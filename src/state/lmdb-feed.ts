@@ -1,7 +1,7 @@
 import type { RootDatabase } from 'lmdb';
 import type { Committed, CommitOptions, Origin } from '../ports/change-feed.ts';
 import { apply, applying } from './apply.ts';
-import { type BatchOutcome, countNew, prepareBatchInSlices } from './apply/lists.ts';
+import { type BatchOutcome, countNew, prepareBatchInSlices, recordBatch } from './apply/lists.ts';
 import type { Change, ChangeOf, OutcomeOf, StateFeed } from './changes.ts';
 import { committed, durably, durablyTogether, fault, messageOf, type StoreFault, type StoreWrite } from './durable.ts';
 import type { RevocationFile } from './revocations.ts';
@@ -79,7 +79,8 @@ export class LmdbFeed implements StateFeed {
   /**
    * Writes all entries of a batch or none, as `apply` does. Rows are encoded in slices before the write, which the library's own thread
    * executes. Measured: 1,000 entries hold the thread for 1 ms at most, in one transaction for 8 ms.
-   * New entries are counted in an earlier transaction: if the process ends between the two, the count stays too high by their number.
+   * New entries are counted in an earlier transaction: if the process ends between the two, the count stays too high by their number. The
+   * audit entry is written in a later one: if the process ends before it, the batch lacks one, and its caller got no response.
    */
   async #writeBatch(
     change: ChangeOf<'list.batch'>,
@@ -99,9 +100,11 @@ export class LmdbFeed implements StateFeed {
       for (const row of rows) tables.lists.putRow(row).catch(() => {});
       return puts;
     });
-    if (written.kind === 'fault' && added > 0) {
-      await committed(root, () => tables.rowCounters.add('lists', customer, -added));
+    if (written.kind === 'fault') {
+      if (added > 0) await committed(root, () => tables.rowCounters.add('lists', customer, -added));
+      return written;
     }
-    return written;
+    const recorded = await durably(root, () => recordBatch(at, customer, puts));
+    return recorded.kind === 'fault' ? recorded : written;
   }
 }

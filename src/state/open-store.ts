@@ -1,4 +1,5 @@
 import type { Database, RootDatabase } from 'lmdb';
+import { Audit } from './audit-table.ts';
 import { ApiKeys } from './key-table.ts';
 import type { StateFeed } from './changes.ts';
 import { LmdbFeed } from './lmdb-feed.ts';
@@ -79,6 +80,7 @@ export function openStore(options: StoreOptions): StoreOpened {
     const counters = new Counters(table(state, 'meta'));
     const rowCounters = new RowCounters(table(state, 'tallies'));
     const tables: StateTables = {
+      audit: new Audit(state, rowCounters),
       counters,
       rowCounters,
       customers: new Customers(table(state, 'customers'), table(state, 'customer-ids')),

@@ -6,6 +6,7 @@ import type { StateTables } from './state-tables.ts';
 type Scan = (tables: StateTables, nowSeconds: number, rowsMax: number) => readonly Buffer[];
 
 const SCANS: Readonly<Record<ExpiringTable, Scan>> = {
+  audit: ({ audit }, now, rowsMax) => audit.expired(now, rowsMax),
   lists: ({ lists }, now, rowsMax) => lists.expired(now, rowsMax),
   shadowReviews: ({ shadowReviews }, now, rowsMax) => shadowReviews.expired(now, rowsMax),
   labels: ({ labels }, now, rowsMax) => labels.expired(now, rowsMax),

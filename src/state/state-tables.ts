@@ -1,4 +1,5 @@
 import {
+  AUDIT_ENTRIES_PER_CUSTOMER_MAX,
   LIST_ENTRIES_PER_CUSTOMER_MAX,
   LABELS_PER_CUSTOMER_MAX,
   SHADOW_REVIEWS_PER_CUSTOMER_MAX,
@@ -6,6 +7,7 @@ import {
   SIGHTINGS_AUTOMATIC_PER_CUSTOMER_MAX,
   SIGHTINGS_PER_CUSTOMER_MAX,
 } from '../kernel/limits.ts';
+import type { Audit } from './audit-table.ts';
 import type { Counters } from './counters.ts';
 import type { Customers } from './customer-table.ts';
 import type { ApiKeys } from './key-table.ts';
@@ -19,6 +21,7 @@ import type { Webhooks } from './webhook-table.ts';
 
 /** The tables that only `apply` writes. */
 export interface StateTables {
+  readonly audit: Audit;
   readonly counters: Counters;
   readonly rowCounters: RowCounters;
   readonly customers: Customers;
@@ -41,6 +44,7 @@ export interface StateBounds {
   readonly sightings: number;
   /** The part of `sightings` that BLOCKs by traffic may use. */
   readonly sightingsAutomatic: number;
+  readonly auditEntries: number;
   /** Source: contract, 10.1. */
   readonly webhooks: number;
 }
@@ -52,5 +56,6 @@ export const STATE_BOUNDS: StateBounds = {
   shadowReviewsScanned: SHADOW_REVIEWS_SCAN_ROWS_MAX,
   sightings: SIGHTINGS_PER_CUSTOMER_MAX,
   sightingsAutomatic: SIGHTINGS_AUTOMATIC_PER_CUSTOMER_MAX,
+  auditEntries: AUDIT_ENTRIES_PER_CUSTOMER_MAX,
   webhooks: 20,
 };

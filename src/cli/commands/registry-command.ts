@@ -127,8 +127,9 @@ async function importFile(store: Store, file: string, format: RowFormat, io: Io)
   let accepted = 0;
   let rejected = 0;
   let waiting: RegistryEntry[] = [];
-  const write = async (): Promise<Outcome | null> => {
-    const change = { kind: 'registry.imported', entries: waiting, total: null } as const;
+  const write = async (isLast: boolean): Promise<Outcome | null> => {
+    const total = isLast ? accepted + waiting.length : null;
+    const change = { kind: 'registry.imported', entries: waiting, total } as const;
     const written = await store.changes.commit(change, { by: 'cli', nowMs: Date.now() });
     if (written.kind === 'fault') return failure(written.code, `${written.detail}; ${accepted} rows are stored`);
     accepted += waiting.length;
@@ -148,10 +149,10 @@ async function importFile(store: Store, file: string, format: RowFormat, io: Io)
       }
       waiting.push(row.entry);
       if (waiting.length < ROWS_PER_WRITE) continue;
-      const failed = await write();
+      const failed = await write(false);
       if (failed !== null) return failed;
     }
-    const failed = waiting.length > 0 ? await write() : null;
+    const failed = accepted + waiting.length > 0 ? await write(true) : null;
     if (failed !== null) return failed;
   } catch (error) {
     return failure('unreadable_file', `${file}: ${messageOf(error)}; ${accepted} rows are stored`);

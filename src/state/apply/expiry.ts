@@ -20,6 +20,8 @@ const EXPIRIES: Readonly<Record<ExpiringTable, Expiry>> = {
     counter: 'lists',
     ownerOf: firstInKey,
   },
+  // The table of audit entries counts its rows itself.
+  audit: { remove: ({ tables }, key) => tables.audit.removeRow(key), counter: null, ownerOf: firstInKey },
   // The age of these rows is in their keys, so that it cannot have changed.
   labels: { remove: ({ tables }, key) => tables.labels.removeRow(key), counter: 'labels', ownerOf: firstInKey },
   shadowReviews: {

@@ -4,6 +4,7 @@ import type { StoredLabel } from '../label-table.ts';
 import type { ShadowReview } from '../review-table.ts';
 import { SIGHTING_KINDS } from '../sighting-row.ts';
 import type { Applying, Apply } from './applying.ts';
+import { record } from './audit-record.ts';
 import { note, withdraw } from './sightings.ts';
 
 /** Labels, verdicts of the shadow review queue, and their effect on the registry. */
@@ -11,14 +12,22 @@ import { note, withdraw } from './sightings.ts';
 export const setLabel: Apply<'label.set'> = (at, { customer, decision, label, note: text, judging }) => {
   const { requestId, fingerprintHash, publicKey } = decision;
   const stored = { requestId, fingerprintHash, publicKey, label, note: text, createdAtSeconds: at.nowSeconds };
+  const before = at.tables.labels.find(customer, requestId);
   judge(at, customer, requestId, label, judging.waiting);
   putLabel(at, customer, stored, judging.isEvidence);
+  // Notes are left out: they are free text.
+  const facts = { before: before && { label: before.label }, after: { label } };
+  record(at, customer, { kind: 'label.set', target: requestId, ...facts });
   return stored;
 };
 
 export const judgeReview: Apply<'review.judged'> = (at, { customer, requestId, verdict, judging }) => {
+  const before = at.tables.shadowReviews.stored(customer, requestId)?.verdict ?? null;
   const row = judge(at, customer, requestId, verdict, judging.waiting);
-  if (row === null || verdict === 'unsure') return row;
+  if (row === null) return null;
+  const facts = { before: before && { verdict: before }, after: { verdict } };
+  record(at, customer, { kind: 'review.judged', target: requestId, ...facts });
+  if (verdict === 'unsure') return row;
   const { fingerprintHash, publicKey } = row;
   // A verdict carries no note, so an existing note is kept.
   const text = at.tables.labels.find(customer, requestId)?.note ?? null;

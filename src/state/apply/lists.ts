@@ -1,8 +1,11 @@
 import type { CustomerNumber, FingerprintHash } from '../../kernel/brand.ts';
+import { LIST_ACTIONS, type ListAction } from '../../risk/decision.ts';
+import type { AuditFacts } from '../../work/audit.ts';
 import type { CommitSlices } from '../../ports/change-feed.ts';
 import type { ChangeOf, OutcomeOf } from '../changes.ts';
 import { entryOf, type ListEntry, listKey, type ListPut, type ListRow } from '../list-table.ts';
 import type { Applying, Apply } from './applying.ts';
+import { record } from './audit-record.ts';
 
 /** A customer's block, allow and watch entries. */
 
@@ -13,13 +16,18 @@ export const putEntry: Apply<'list.put'> = (at, { customer, entry: change }) => 
   const row = tables.lists.row(customer, entry);
   if (countNew(at, customer, before === null ? [row.key] : []) === null) return 'limit_reached';
   void tables.lists.putRow(row);
+  const target = change.fingerprintHash;
+  record(at, customer, { kind: 'list.put', target, before: before && factsOf(before), after: factsOf(entry) });
   return { created: before === null, entry };
 };
 
-export const removeEntry: Apply<'list.removed'> = ({ tables, nowSeconds }, { customer, fingerprintHash }) => {
-  const found = tables.lists.find(customer, fingerprintHash, nowSeconds) !== null;
-  if (tables.lists.removeRow(listKey(customer, fingerprintHash))) tables.rowCounters.add('lists', customer, -1);
-  return found;
+export const removeEntry: Apply<'list.removed'> = (at, { customer, fingerprintHash: target }) => {
+  const { tables, nowSeconds } = at;
+  const before = tables.lists.get(customer, target, nowSeconds);
+  if (tables.lists.removeRow(listKey(customer, target))) tables.rowCounters.add('lists', customer, -1);
+  if (before === null) return false;
+  record(at, customer, { kind: 'list.removed', target, before: factsOf(before) });
+  return true;
 };
 
 /** In one transaction; `prepareBatch` and `countNew` are the same in steps. */
@@ -31,6 +39,7 @@ export const putEntries: Apply<'list.batch'> = (at, change) => {
     const { rows, unseen, puts } = step.value;
     if (countNew(at, change.customer, unseen) === null) return 'limit_reached';
     for (const row of rows) void at.tables.lists.putRow(row);
+    recordBatch(at, change.customer, puts);
     return puts;
   }
 };
@@ -90,6 +99,20 @@ export function countNew(
   if (added > bounds.listEntries - tables.rowCounters.get('lists', customer)) return null;
   tables.rowCounters.add('lists', customer, added);
   return added;
+}
+
+/** One entry for a whole batch. An empty one changes nothing. */
+export function recordBatch(at: Applying, customer: CustomerNumber, puts: readonly ListPut[]): void {
+  if (puts.length === 0) return;
+  const count = (action: ListAction): number => puts.filter(({ entry }) => entry.action === action).length;
+  const created = puts.filter((put) => put.created).length;
+  const actions = Object.fromEntries(LIST_ACTIONS.map((action) => [action, count(action)]));
+  record(at, customer, { kind: 'list.batch', target: null, after: { entries: puts.length, created, ...actions } });
+}
+
+/** Notes are left out: they are free text. */
+function factsOf({ action, expiresAtSeconds }: ListEntry): AuditFacts {
+  return { action, expires_at: expiresAtSeconds };
 }
 
 export type BatchOutcome = OutcomeOf<'list.batch'>;

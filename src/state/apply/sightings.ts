@@ -4,22 +4,31 @@ import { afterSighting, consensusOf, isLive } from '../../risk/registry/consensu
 import type { Noted } from '../changes.ts';
 import { isNews, lastSeenOf, livingRow, type SightingKind, withTime } from '../sighting-row.ts';
 import type { NewSighting } from '../sighting-table.ts';
+import { NO_CUSTOMER } from '../audit-table.ts';
 import type { Applying, Apply } from './applying.ts';
+import { record } from './audit-record.ts';
 
 /** Customers' evidence against fingerprints, and the registry that follows from it. */
 
-export const importEntries: Apply<'registry.imported'> = ({ tables }, { entries }) => {
-  for (const entry of entries) tables.registry.putImported(entry);
+export const importEntries: Apply<'registry.imported'> = (at, { entries, total }) => {
+  for (const entry of entries) at.tables.registry.putImported(entry);
+  if (total !== null) record(at, NO_CUSTOMER, { kind: 'registry.imported', target: null, after: { entries: total } });
   return null;
 };
 
-export const forgetFingerprint: Apply<'registry.removed'> = ({ tables }, { fingerprintHash }) => {
+export const forgetFingerprint: Apply<'registry.removed'> = (at, { fingerprintHash }) => {
+  const { tables } = at;
   const customers = [...tables.sightings.of(fingerprintHash, 0)].map((sighting) => sighting.customer as CustomerNumber);
   for (const customer of customers) {
     tables.sightings.remove(customer, fingerprintHash);
     tables.rowCounters.add('sightings', customer, -1);
   }
-  return { entry: tables.registry.remove(fingerprintHash), customers: customers.length };
+  const entry = tables.registry.remove(fingerprintHash);
+  if (entry || customers.length > 0) {
+    const before = { entry, customers: customers.length };
+    record(at, NO_CUSTOMER, { kind: 'registry.removed', target: fingerprintHash, before });
+  }
+  return { entry, customers: customers.length };
 };
 
 export const noteSightings: Apply<'sightings.noted'> = (at, { customer, evidence, seen }) =>
