@@ -7,6 +7,7 @@ import type { DueJournal, Journal } from '../decide/journal.ts';
 import { KeyCache } from '../auth/key-cache.ts';
 import { LocalReplayGuard } from '../decide/replay-guard.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
+import { type ControlServer, openControlServer } from './control-server.ts';
 import { openListener, type Listener } from './open-listener.ts';
 import { CONNECTORS_WITH_BASE, openExtractions, type OpenExtractions } from './wire-extractions.ts';
 import { makeDemoCustomer, printDemoKeys } from './first-start.ts';
@@ -24,6 +25,7 @@ import { EXIT_SETTINGS, readSettings, type Settings } from './settings.ts';
 import { StartFault } from './start-fault.ts';
 import { stopOnSignals } from './stop-on-signals.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
+import type { StoreFault } from '../state/durable.ts';
 import { makeFilesPrivate } from '../state/private-files.ts';
 import { keyPoller, reportFaults, startMaintenance } from './maintenance.ts';
 import type { VelocityMemory } from '../velocity/memory.ts';
@@ -67,6 +69,8 @@ interface Parts {
   readonly senders: Senders;
   readonly pool: ScorePool;
   readonly service: Service;
+  /** Takes changes of the command line. */
+  readonly control: ControlServer;
 }
 
 interface Running {
@@ -94,8 +98,11 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   const service = createService({ settings, installation, ...recovered, ...senders, pool, listener, version, log });
   await senders.dispatcher.listens([listener.address]);
   senders.extractions.listens([listener.address]);
+  const { changes, turns } = installation.store;
+  const onFault = (fault: StoreFault): void => reportFaults([fault], log);
+  const control = await openControlServer({ dataDir: settings.dataDir, changes, turns, log, onFault });
   listener.lead(service.onRequest, service.onCrash);
-  return run({ settings, log, listener, installation, recovered, senders, pool, service });
+  return run({ settings, log, listener, installation, recovered, senders, pool, service, control });
 }
 
 async function takePort(settings: Settings, version: string, log: Log): Promise<Listener> {
@@ -136,6 +143,10 @@ async function recover(settings: Settings, { store, keyFor }: Installation, log:
   const keyCache = new KeyCache();
   const pollKeys = keyPoller(store, keyCache);
   pollKeys();
+  // A changed key counts before the command or the call that changed it gets its response.
+  store.changes.onCommitted(({ change }) => {
+    if (change.kind === 'key.created' || change.kind === 'key.revoked') pollKeys();
+  });
   const policies = await openPolicyFile({
     file: settings.policyFile,
     pollMs: 1_000,
@@ -225,9 +236,10 @@ function run(parts: Parts): Running {
 }
 
 /** Stops the parts in order: from the port inwards, the store last. */
-async function stop({ log, listener, installation, recovered, senders, pool, service }: Parts): Promise<void> {
+async function stop({ log, listener, installation, recovered, senders, pool, service, control }: Parts): Promise<void> {
   const { decisionSink, journal, table, clock, policyFile } = recovered;
   listener.transport.drain();
+  await control.close();
   await service.decide.drain();
   // Calls that wait for a webhook test get its result from the dispatcher, at the latest after the grace period. Calls that wait for a job
   // get its present state.

@@ -62,9 +62,12 @@ function jsonOf({ atMs, by, kind, target, before, after, customer }: Shown): obj
 }
 
 function lineOf({ atMs, by, kind, target, before, after, customer }: Shown): string[] {
-  const facts = (value: object | null): string => (value === null ? '' : JSON.stringify(value));
   const time = timeText(Math.floor(atMs / 1000));
-  return [time, customer?.name ?? '', by, kind, target ?? '', facts(before), facts(after)];
+  return [time, customer?.name ?? '', by, kind, target ?? '', factsText(before), factsText(after)];
+}
+
+function factsText(facts: object | null): string {
+  return facts === null ? '' : JSON.stringify(facts);
 }
 
 function parseSince(text: string): number {

@@ -19,9 +19,9 @@ export function addCustomers(cli: Cli): void {
         if (trimmed === '' || trimmed.length > NAME_CHARACTERS_MAX) {
           return failure('invalid_name', `a name has 1 to ${NAME_CHARACTERS_MAX} characters`);
         }
-        return withNewStore(cli.globals().dataDir, async (store) => {
+        return withNewStore(cli.globals().dataDir, async (_store, door) => {
           const nowMs = Date.now();
-          const made = await store.changes.commit(newCustomer(trimmed, nowMs), { by: 'cli', nowMs });
+          const made = await door.commit(newCustomer(trimmed, nowMs), { by: 'cli', nowMs });
           if (made.kind === 'fault') return failureOf(made);
           return ok({ customer_id: made.value.id, name: made.value.name }, `${made.value.id}  ${made.value.name}`);
         });
