@@ -97,8 +97,8 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
     path: 'hot',
   },
   state: {
-    holds: 'LMDB, one file for each table; backup and integrity check',
-    mayImport: ['kernel', 'risk', 'work'],
+    holds: 'LMDB, one file for each table; changes and how they are applied; backup and integrity check',
+    mayImport: ['kernel', 'ports', 'risk', 'work'],
     path: 'either',
   },
   history: {
@@ -119,7 +119,7 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
   },
   webhooks: {
     holds: 'Webhooks: fan-out, queues, attempts, health',
-    mayImport: ['assets', 'frames', 'kernel', 'observe', 'risk', 'state', 'work'],
+    mayImport: ['assets', 'frames', 'kernel', 'observe', 'ports', 'risk', 'state', 'work'],
     path: 'cold',
   },
   extract: {

@@ -3,6 +3,7 @@ import { openStore, type Store } from '../../src/state/open-store.ts';
 import type { StoreWrite } from '../../src/state/durable.ts';
 import type { CustomerNumber } from '../../src/kernel/brand.ts';
 import { makeDataDirectory } from '../data-directory.ts';
+import { createKeyPair, newCustomer } from '../../src/state/key-changes.ts';
 
 /** A data directory with one customer, created before its server starts, and an API client of that customer. */
 
@@ -27,8 +28,10 @@ export async function seed(
   const { store } = opened;
   try {
     const nowMs = Date.now();
-    const { number } = valueOf(await store.customers.create('bench', nowMs));
-    const pair = valueOf(await store.apiKeys.createPair(number, RATE_LIMIT, Math.floor(nowMs / 1_000)));
+    const { number } = valueOf(await store.changes.commit(newCustomer('bench', nowMs), { by: 'service', nowMs }));
+    const pair = valueOf(
+      await createKeyPair(store.changes, number, { rateLimit: RATE_LIMIT }, { by: 'service', nowMs }),
+    );
     await more(store, number);
     return { customer: number, secretKey: pair.secret.text };
   } finally {

@@ -7,6 +7,7 @@ import { openStore, type Store } from '../../src/state/open-store.ts';
 import { valueOf } from '../extract/service.ts';
 import { storedJob, storedPart } from '../extract/stored-job.ts';
 import { makeDataDirectory } from '../data-directory.ts';
+import { createKeyPair, newCustomer } from '../../src/state/key-changes.ts';
 
 /** A data directory in which one customer has as much data as its pages can show, and another only makes decisions. */
 export interface Seeded {
@@ -48,8 +49,8 @@ export function hashOf(n: number): string {
 
 async function seedCustomer(store: Store, name: string): Promise<{ number: CustomerNumber; secretKey: string }> {
   const nowMs = Date.now();
-  const { number } = valueOf(await store.customers.create(name, nowMs));
-  const pair = valueOf(await store.apiKeys.createPair(number, RATE_LIMIT, Math.floor(nowMs / 1_000)));
+  const { number } = valueOf(await store.changes.commit(newCustomer(name, nowMs), { by: 'service', nowMs }));
+  const pair = valueOf(await createKeyPair(store.changes, number, { rateLimit: RATE_LIMIT }, { by: 'service', nowMs }));
   return { number, secretKey: pair.secret.text };
 }
 
@@ -61,7 +62,12 @@ async function seedLists(store: Store, customer: CustomerNumber): Promise<void> 
     note,
     expiresAtSeconds: null,
   }));
-  valueOf(await store.lists.putMany(customer, changes, Math.floor(Date.now() / 1_000)));
+  valueOf(
+    await store.changes.commit(
+      { kind: 'list.batch', customer, entries: changes },
+      { by: 'service', nowMs: Date.now() },
+    ),
+  );
 }
 
 async function seedSessions(store: Store, customer: CustomerNumber, encryptionKey: Uint8Array): Promise<void> {

@@ -11,6 +11,8 @@ import { Gatherer, type Sources } from '../../src/score/gather.ts';
 import { openStore, type Store } from '../../src/state/open-store.ts';
 import { createTraffic } from '../traffic.ts';
 
+const ORIGIN = { by: 'service', nowMs: 1_000 } as const;
+
 /** Inputs shared by several stages. */
 
 /** 21 November 2026, noon UTC. */
@@ -165,7 +167,10 @@ export async function makeStore(entries: number): Promise<MadeStore> {
       firstSeenSeconds: NOW_SECONDS - 86_400,
       lastSeenSeconds: NOW_SECONDS - 3_600,
     }));
-    const written = [await filling.lists.putMany(CUSTOMER, changes, NOW_SECONDS), await filling.registry.putMany(rows)];
+    const written = [
+      await filling.changes.commit({ kind: 'list.batch', customer: CUSTOMER, entries: changes }, ORIGIN),
+      await filling.changes.commit({ kind: 'registry.imported', entries: rows, total: null }, ORIGIN),
+    ];
     for (const outcome of written) if (outcome.kind === 'fault') throw new Error(outcome.detail);
   }
   await filling.close();

@@ -10,6 +10,8 @@ import { openStore, type Store } from '../../src/state/open-store.ts';
 import { deriveKey, openMasterKey } from '../../src/state/master-key.ts';
 import type { StoreWrite } from '../../src/state/durable.ts';
 import { makeDataDirectory } from '../data-directory.ts';
+import { encryptSecrets } from '../../src/state/webhook-secrets.ts';
+import { createKeyPair, newCustomer } from '../../src/state/key-changes.ts';
 
 /** A data directory with customers, webhooks and pending deliveries, created before its server starts. */
 
@@ -53,14 +55,25 @@ async function seedCustomer(
   urls: readonly string[],
 ): Promise<SeededCustomer> {
   const nowMs = Date.now();
-  const customer = valueOf(await store.customers.create(name, nowMs)).number;
-  const pair = valueOf(await store.apiKeys.createPair(customer, RATE_LIMIT, Math.floor(nowMs / 1_000)));
+  const customer = valueOf(await store.changes.commit(newCustomer(name, nowMs), { by: 'service', nowMs })).number;
+  const pair = valueOf(
+    await createKeyPair(store.changes, customer, { rateLimit: RATE_LIMIT }, { by: 'service', nowMs }),
+  );
   const webhooks = urls.map((url): Webhook => {
     const id = newId('wh', nowMs) as WebhookId;
     const times = { createdAtMs: nowMs, updatedAtMs: nowMs };
     return { id, customer, url, eventTypes: DECISIONS, description: null, disabled: false, health: HEALTHY, ...times };
   });
-  const made = webhooks.map((webhook) => store.webhooks.create(secretsKey, webhook, newSecret()));
+  const made = webhooks.map((webhook) =>
+    store.changes.commit(
+      {
+        kind: 'webhook.created',
+        webhook,
+        sealed: encryptSecrets(secretsKey, webhook, { current: newSecret(), previous: [] }),
+      },
+      { by: 'service', nowMs },
+    ),
+  );
   for (const one of await Promise.all(made)) valueOf(one);
   return { number: customer, secretKey: pair.secret.text, webhooks };
 }

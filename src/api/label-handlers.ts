@@ -5,6 +5,7 @@ import type { DecisionRecord } from '../risk/decision-record.ts';
 import type { JudgedDecision } from '../state/label-table.ts';
 import type { Store } from '../state/open-store.ts';
 import type { EndpointFactory, EndpointResponse, EndpointHandler } from './kit/endpoint-factory.ts';
+import { originOf } from './kit/actor.ts';
 import { schemaBody } from './kit/body-readers.ts';
 import type { BodyOf } from './kit/request-body.ts';
 
@@ -33,7 +34,7 @@ export function labelHandlers(endpoint: EndpointFactory, parts: LabelParts): Sec
     const { customer } = request.caller;
     const decision = find(customer, requestId, request.nowMs);
     if (decision === null) return NOT_FOUND;
-    const written = await feedback.label(customer, decision, label, note, request.nowSeconds);
+    const written = await feedback.label(customer, decision, label, note, request.nowSeconds, originOf(request).by);
     if (written.kind === 'fault') return written;
     const { createdAtSeconds } = written.value;
     return { kind: 'json', status: 201, body: { request_id: requestId, label, note, created_at: createdAtSeconds } };

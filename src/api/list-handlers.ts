@@ -3,10 +3,12 @@ import { problem, type FieldError } from '../contract/problem.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import { QUERIES, ROUTES } from '../contract/routes.ts';
 import type { FingerprintReader } from '../risk/fingerprint-history.ts';
+import type { Committer } from '../state/changes.ts';
 import type { StoreWrite } from '../state/durable.ts';
 import type { ListChange, ListEntry, ListPut, Lists } from '../state/list-table.ts';
 import type { Registry } from '../state/registry-table.ts';
 import type { Slices } from '../state/turns.ts';
+import { originOf } from './kit/actor.ts';
 import { AnswerPieces, pageAnswer } from './kit/response-pieces.ts';
 import { type BatchParts, type BatchRow, hashIn, LIST_BATCH, LIST_ENTRY } from './kit/body-readers.ts';
 import type { AnyRequest, EndpointFactory, EndpointResponse, EndpointHandler } from './kit/endpoint-factory.ts';
@@ -16,6 +18,7 @@ import type { Validated } from '../contract/validate.ts';
 /** Dependencies of the endpoints for a customer's own block, allow and watch entries. Source: contract, 7. */
 export interface ListParts {
   readonly lists: Lists;
+  readonly changes: Committer;
   readonly registry: Registry;
   readonly cursors: Cursors;
   readonly fingerprints: FingerprintReader;
@@ -36,7 +39,7 @@ export function listHandlers(
   endpoint: EndpointFactory,
   parts: ListParts,
 ): SecretHandlers<'listEntries' | 'putEntry' | 'putEntries' | 'findEntry' | 'removeEntry'> {
-  const { lists, registry, cursors, fingerprints } = parts;
+  const { lists, changes, registry, cursors, fingerprints } = parts;
 
   const page: EndpointHandler = async (request) => {
     const read = readPage(request, cursors, ROUTE, QUERIES.listEntries);
@@ -65,7 +68,8 @@ export function listHandlers(
   const add: EndpointHandler<Validated<ListChange>> = async (request) => {
     const read = request.body;
     if (read.kind === 'problem') return read;
-    const written = await lists.put(request.caller.customer, read.value, request.nowSeconds);
+    const { customer } = request.caller;
+    const written = await changes.commit({ kind: 'list.put', customer, entry: read.value }, originOf(request));
     if (written.kind === 'fault') return written;
     if (written.value === 'limit_reached') return LIMIT_REACHED;
     const told = await tell(request, [written.value]);
@@ -87,8 +91,10 @@ export function listHandlers(
       rows.push(...(JSON.parse(part) as readonly BatchRow[]));
       if (slices.isOver) await slices.begin();
     }
-    const changes = rows.flatMap(({ change }) => (change.kind === 'ok' ? [change.value] : []));
-    const written = await lists.putMany(request.caller.customer, changes, request.nowSeconds, slices);
+    const entries = rows.flatMap(({ change }) => (change.kind === 'ok' ? [change.value] : []));
+    const { customer } = request.caller;
+    const batch = { kind: 'list.batch', customer, entries } as const;
+    const written = await changes.commit(batch, originOf(request), { slices });
     if (written.kind === 'fault') return written;
     if (written.value === 'limit_reached') return LIMIT_REACHED;
     const told = await tell(request, written.value);
@@ -112,10 +118,10 @@ export function listHandlers(
   };
 
   const remove: EndpointHandler = async (request) => {
-    const hash = hashIn(request.params['fingerprint_hash'] ?? '');
-    if (hash === null) return NOT_FOUND;
+    const fingerprintHash = hashIn(request.params['fingerprint_hash'] ?? '');
+    if (fingerprintHash === null) return NOT_FOUND;
     const { customer } = request.caller;
-    const removed = await lists.remove(customer, hash, request.nowSeconds);
+    const removed = await changes.commit({ kind: 'list.removed', customer, fingerprintHash }, originOf(request));
     if (removed.kind === 'fault') return removed;
     return removed.value ? { kind: 'empty', status: 204 } : NOT_FOUND;
   };

@@ -6,6 +6,7 @@ import type { OutcomeMemory } from '../ports/velocity.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 import type { Store } from '../state/open-store.ts';
 import type { FingerprintReader } from '../risk/fingerprint-history.ts';
+import { auditHandlers } from './audit-handlers.ts';
 import { candidateHandlers } from './candidate-handlers.ts';
 import { decisionHandlers } from './decision-handlers.ts';
 import { deliveryHandlers } from './delivery-handlers.ts';
@@ -46,17 +47,18 @@ type ManagementEndpointId = Exclude<
 /** Returns the handlers of all endpoints that take a secret key, except those in `src/extract`. */
 export function managementHandlers(parts: ManagementParts): SecretHandlers<ManagementEndpointId> {
   const { endpoint, cursors, store, decisions, memory, fingerprints, webhooks } = parts;
-  const { lists, registry, sightings, labels, outcomes } = store;
+  const { lists, changes, registry, sightingReports, labels, outcomes } = store;
   if (outcomes === null) throw new Error('outcomes need the store open for writing');
   const findDecision = (customer: CustomerNumber, requestId: string, nowMs: number): DecisionRecord | null =>
     decisions.find(customer, requestId, nowMs)?.record ?? null;
   return {
     ...listHandlers(endpoint, {
       lists,
+      changes,
       registry,
       cursors,
       fingerprints,
-      onBlocked: (customer, hashes, now, slices) => sightings.noteBlocks(customer, hashes, now, slices),
+      onBlocked: (customer, hashes, now, slices) => sightingReports.noteBlocks(customer, hashes, now, slices),
     }),
     ...candidateHandlers(endpoint, { decisions, lists, registry, cursors, fingerprints }),
     ...decisionHandlers(endpoint, {
@@ -66,6 +68,7 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
     }),
     ...labelHandlers(endpoint, { store, findDecision }),
     ...outcomeHandlers(endpoint, { outcomes, memory, findDecision }),
+    ...auditHandlers(endpoint, { store, cursors }),
     ...shadowReviewHandlers(endpoint, { store, cursors }),
     ...deliveryHandlers(endpoint, { ...webhooks, cursors }),
     ...webhookHandlers(endpoint, { ...webhooks, cursors }),

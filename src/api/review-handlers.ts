@@ -4,6 +4,7 @@ import { QUERIES, ROUTES } from '../contract/routes.ts';
 import type { Store } from '../state/open-store.ts';
 import type { ShadowReview } from '../state/review-table.ts';
 import { pageAnswer } from './kit/response-pieces.ts';
+import { originOf } from './kit/actor.ts';
 import { schemaBody } from './kit/body-readers.ts';
 import type { BodyOf } from './kit/request-body.ts';
 import type { EndpointFactory, EndpointResponse, EndpointHandler } from './kit/endpoint-factory.ts';
@@ -38,7 +39,8 @@ export function shadowReviewHandlers(
     if (read.kind === 'problem') return read;
     const requestId = request.params['request_id'] ?? '';
     const { verdict } = read.value;
-    const judged = await store.feedback.judge(request.caller.customer, requestId, verdict, request.nowSeconds);
+    const { caller, nowSeconds } = request;
+    const judged = await store.feedback.judge(caller.customer, requestId, verdict, nowSeconds, originOf(request).by);
     if (judged.kind === 'fault') return judged;
     return judged.value === null ? NOT_FOUND : { kind: 'json', status: 200, body: show(judged.value) };
   };

@@ -1,4 +1,5 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
+import type { Actor } from '../ports/change-feed.ts';
 import type { Decision } from '../risk/decision.ts';
 import type {
   Delivery,
@@ -17,19 +18,23 @@ import type { StoreFault } from '../state/durable.ts';
  * sender must react to them; reads go to the store. Every method takes the customer, so data of another customer is `not_found`.
  */
 export interface WebhookControl {
-  create(webhook: NewWebhook): Promise<CreateOutcome>;
+  create(webhook: NewWebhook, by: Actor): Promise<CreateOutcome>;
   /** After this resolves, no attempt begins. Pending deliveries end as `skipped`. */
-  remove(customer: CustomerNumber, id: WebhookId): Promise<{ readonly kind: 'removed' } | NotFound | StoreFault>;
+  remove(
+    customer: CustomerNumber,
+    id: WebhookId,
+    by: Actor,
+  ): Promise<{ readonly kind: 'removed' } | NotFound | StoreFault>;
   /**
    * Pending deliveries go to the new URL. A disabled webhook receives nothing after this resolves, and its pending deliveries end as
    * `skipped`. The secret is kept.
    */
-  change(customer: CustomerNumber, id: WebhookId, change: WebhookChange): Promise<ChangeOutcome>;
+  change(customer: CustomerNumber, id: WebhookId, change: WebhookChange, by: Actor): Promise<ChangeOutcome>;
   /**
    * The old secret stays valid beside the new one for `graceSeconds`, 0 to 604,800. Older secrets keep their own expiry. With 0 all of
    * them end at once.
    */
-  rotate(customer: CustomerNumber, id: WebhookId, graceSeconds: number): Promise<RotateOutcome>;
+  rotate(customer: CustomerNumber, id: WebhookId, graceSeconds: number, by: Actor): Promise<RotateOutcome>;
   /** Makes one attempt with an example event. Settles when the attempt has ended, successful or not. */
   test(customer: CustomerNumber, id: WebhookId): Promise<TestOutcome>;
   /** Creates a new delivery of the same bytes, which is stored before this settles. */

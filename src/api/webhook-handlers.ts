@@ -6,6 +6,7 @@ import { QUERIES, ROUTES } from '../contract/routes.ts';
 import { GRACE_SECONDS_DEFAULT } from '../contract/requests/webhook-requests.ts';
 import type { Webhook, WebhookId } from '../work/webhook.ts';
 import { overloaded } from '../decide/pipeline.ts';
+import { originOf } from './kit/actor.ts';
 import { pageAnswer } from './kit/response-pieces.ts';
 import { type CheckTarget, newWebhook, schemaBody, type TargetFault, webhookChange } from './kit/body-readers.ts';
 import { ANY_BODY, type BodyOf, type BodyReader } from './kit/request-body.ts';
@@ -59,7 +60,8 @@ export function webhookHandlers(
     const { url, event_types: eventTypes, description = null } = read.value;
     const fault = checkTarget(url);
     if (fault !== null) return blocked(fault);
-    const made = await control.create({ customer: request.caller.customer, url, eventTypes, description });
+    const given = { customer: request.caller.customer, url, eventTypes, description };
+    const made = await control.create(given, originOf(request).by);
     switch (made.kind) {
       case 'created': {
         const headers = { Location: `${ROUTE}/${made.webhook.id}` };
@@ -82,12 +84,13 @@ export function webhookHandlers(
     if (fault !== null) return blocked(fault);
     const id = idOf(request);
     if (id === null) return WEBHOOK_NOT_FOUND;
-    const changed = await control.change(request.caller.customer, id, {
+    const wanted = {
       ...(url !== undefined && { url }),
       ...(eventTypes !== undefined && { eventTypes }),
       ...(description !== undefined && { description }),
       ...(disabled !== undefined && { disabled }),
-    });
+    };
+    const changed = await control.change(request.caller.customer, id, wanted, originOf(request).by);
     if (changed.kind === 'fault') return changed;
     if (changed.kind === 'not_found') return WEBHOOK_NOT_FOUND;
     return { kind: 'json', status: 200, body: showMasked(changed.webhook) };
@@ -96,7 +99,7 @@ export function webhookHandlers(
   const remove: EndpointHandler = async (request) => {
     const id = idOf(request);
     if (id === null) return WEBHOOK_NOT_FOUND;
-    const removed = await control.remove(request.caller.customer, id);
+    const removed = await control.remove(request.caller.customer, id, originOf(request).by);
     if (removed.kind === 'fault') return removed;
     return removed.kind === 'removed' ? { kind: 'empty', status: 204 } : WEBHOOK_NOT_FOUND;
   };
@@ -107,7 +110,7 @@ export function webhookHandlers(
     const id = idOf(request);
     if (id === null) return WEBHOOK_NOT_FOUND;
     const graceSeconds = read?.value.grace_seconds ?? GRACE_SECONDS_DEFAULT;
-    const rotated = await control.rotate(request.caller.customer, id, graceSeconds);
+    const rotated = await control.rotate(request.caller.customer, id, graceSeconds, originOf(request).by);
     if (rotated.kind === 'fault') return rotated;
     if (rotated.kind === 'not_found') return WEBHOOK_NOT_FOUND;
     return { kind: 'json', status: 200, body: webhookJson(rotated.webhook, rotated.secret) };

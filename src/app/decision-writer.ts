@@ -6,8 +6,9 @@ import { readIp } from '../risk/signals/ip.ts';
 import type { DecisionSink } from '../decide/decision-sink.ts';
 import { ANSWER_FAMILIAR, ANSWER_OBSERVED, ANSWER_SHADOW_ROUTED, ANSWER_SIGHTING } from '../frames/batch-buffer.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
-import type { StoreFault, StoreWrite } from '../state/durable.ts';
+import type { StoreFault } from '../state/durable.ts';
 import type { Store } from '../state/open-store.ts';
+import { pruneState } from '../state/prune.ts';
 
 /**
  * Records every decision: a row in the log, an entry in the shadow review queue, a sighting for the registry. All three are stored in
@@ -49,19 +50,7 @@ export function createDecisionWriter(store: Store, decisions: DecisionLog, clock
     },
     async prune() {
       decisions.prune(clock.nowMs());
-      const faults: StoreFault[] = [];
-      const steps: readonly ((now: number, rowsMax: number) => Promise<StoreWrite<number>>)[] = [
-        (now, rowsMax) => store.lists.sweepExpired(now, rowsMax),
-        (now, rowsMax) => store.shadowReviews.prune(now, rowsMax),
-        (now, rowsMax) => store.labels.prune(now, rowsMax),
-        (now, rowsMax) => store.sightings.prune(now, rowsMax),
-        (now, rowsMax) => store.registry.prune(now, rowsMax),
-      ];
-      // Sequentially, so that the write lock is free in between.
-      for (const step of steps) {
-        const done = await step(nowSeconds(), PRUNE_ROWS);
-        if (done.kind === 'fault') faults.push(done);
-      }
+      const { faults } = await pruneState(store, clock.nowMs(), PRUNE_ROWS);
       return faults;
     },
   };

@@ -1,3 +1,4 @@
+import { createKeyPair, newCustomer } from '../state/key-changes.ts';
 import type { Store } from '../state/open-store.ts';
 
 /** The demo customer's key pair in full. Shown once, on the terminal of the first start, and never logged. */
@@ -8,9 +9,10 @@ export interface DemoKeys {
 
 /** Creates the customer `demo` with one key pair on a first start. Source: contract, 15.5. */
 export async function makeDemoCustomer(store: Store, nowMs: number): Promise<DemoKeys> {
-  const customer = await store.customers.create('demo', nowMs);
+  const origin = { by: 'service', nowMs } as const;
+  const customer = await store.changes.commit(newCustomer('demo', nowMs), origin);
   if (customer.kind === 'fault') throw new Error(customer.detail);
-  const pair = await store.apiKeys.createPair(customer.value.number, null, Math.floor(nowMs / 1000));
+  const pair = await createKeyPair(store.changes, customer.value.number, {}, origin);
   if (pair.kind === 'fault') throw new Error(pair.detail);
   return { secretKey: pair.value.secret.text, publicKey: pair.value.public.text };
 }

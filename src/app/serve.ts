@@ -9,6 +9,7 @@ import { LocalAdmission } from '../local/local-admission.ts';
 import { ReplayGuard } from '../local/replay-guard.ts';
 import type { Admission } from '../ports/admission.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
+import { type ControlServer, openControlServer } from './control-server.ts';
 import { openListener, type Listener } from './open-listener.ts';
 import { CONNECTORS_WITH_BASE, openExtractions, type OpenExtractions } from './wire-extractions.ts';
 import { makeDemoCustomer, printDemoKeys } from './first-start.ts';
@@ -17,6 +18,7 @@ import { createDecisionWriter, type DecisionWriter } from './decision-writer.ts'
 import { faultsOfMachine } from './machine-check.ts';
 import { startingHandler } from '../api/starting.ts';
 import { createLog, type Log } from '../observe/log.ts';
+import { reconcileRevocations } from '../state/reconcile-revocations.ts';
 import { openPolicyFile, type PolicyFile } from '../assets/policy-file.ts';
 import { openScorePool, type ScorePool } from '../frames/score-pool.ts';
 import { newerFilesFault, openJournalAndClock, openMemory } from './recovery.ts';
@@ -25,6 +27,7 @@ import { EXIT_SETTINGS, readSettings, type Settings } from './settings.ts';
 import { StartFault } from './start-fault.ts';
 import { stopOnSignals } from './stop-on-signals.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
+import type { StoreFault } from '../state/durable.ts';
 import { makeFilesPrivate } from '../state/private-files.ts';
 import { keyPoller, reportFaults, startMaintenance } from './maintenance.ts';
 import type { VelocityMemory } from '../velocity/memory.ts';
@@ -68,6 +71,8 @@ interface Parts {
   readonly senders: Senders;
   readonly pool: ScorePool;
   readonly service: Service;
+  /** Takes changes of the command line. */
+  readonly control: ControlServer;
 }
 
 interface Running {
@@ -95,8 +100,11 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   const service = createService({ settings, installation, ...recovered, ...senders, pool, listener, version, log });
   await senders.dispatcher.listens([listener.address]);
   senders.extractions.listens([listener.address]);
+  const { changes, turns } = installation.store;
+  const onFault = (fault: StoreFault): void => reportFaults([fault], log);
+  const control = await openControlServer({ dataDir: settings.dataDir, changes, turns, log, onFault });
   listener.lead(service.onRequest, service.onCrash);
-  return run({ settings, log, listener, installation, recovered, senders, pool, service });
+  return run({ settings, log, listener, installation, recovered, senders, pool, service, control });
 }
 
 async function takePort(settings: Settings, version: string, log: Log): Promise<Listener> {
@@ -133,12 +141,16 @@ async function recover(settings: Settings, { store, keyFor }: Installation, log:
   const replay = new ReplayGuard(settings.replayIds, keyFor('replay-hash'));
   const { journal, clock } = openJournalAndClock(settings, replay, store.deliveries.storedUpToSequence(), log);
   const admission = new LocalAdmission(replay, journal);
-  const revoked = await store.apiKeys.reconcileRevocations();
+  const revoked = await reconcileRevocations(store, Date.now());
   if (revoked.kind === 'fault') throw new StartFault(revoked.detail);
   if (revoked.value > 0) log.warn({ keys: revoked.value }, 'keys of a restored store were revoked again');
   const keyCache = new KeyCache();
   const pollKeys = keyPoller(store, keyCache);
   pollKeys();
+  // A changed key counts before the command or the call that changed it gets its response.
+  store.changes.onCommitted(({ change }) => {
+    if (change.kind === 'key.created' || change.kind === 'key.revoked') pollKeys();
+  });
   const policies = await openPolicyFile({
     file: settings.policyFile,
     pollMs: 1_000,
@@ -228,9 +240,10 @@ function run(parts: Parts): Running {
 }
 
 /** Stops the parts in order: from the port inwards, the store last. */
-async function stop({ log, listener, installation, recovered, senders, pool, service }: Parts): Promise<void> {
+async function stop({ log, listener, installation, recovered, senders, pool, service, control }: Parts): Promise<void> {
   const { decisionSink, journal, table, clock, policyFile } = recovered;
   listener.transport.drain();
+  await control.close();
   await service.decide.drain();
   // Calls that wait for a webhook test get its result from the dispatcher, at the latest after the grace period. Calls that wait for a job
   // get its present state.

@@ -51,7 +51,7 @@ function customerHandlers(parts: ServiceParts, endpoint: EndpointFactory): Secre
   const { egressAllow } = settings;
   const cursors = new Cursors(keyFor('cursor'));
   const fingerprints = new FingerprintLookup(memory);
-  store.sightings.takeOnly(sightingsTaken(fingerprints));
+  store.sightingReports.takeOnly(sightingsTaken(fingerprints));
   return {
     ...managementHandlers({
       endpoint,

@@ -1,3 +1,4 @@
+import { createWebhookTable } from '../webhooks/webhook-changes.ts';
 import { Control } from '../webhooks/webhook-control.ts';
 import { Dispatcher, type DispatcherParts } from '../webhooks/dispatcher.ts';
 import type { WebhookManagementParts } from '../api/resource-handlers.ts';
@@ -22,7 +23,7 @@ export function openDispatcher(
   parts: WebhookWiring & Pick<DispatcherParts, 'journal' | 'extractionEndpoint' | 'log'>,
 ): Dispatcher {
   const { store, key, journal, egressAllow, log } = parts;
-  const { webhooks, deliveries } = store;
+  const { webhooks, deliveries, changes } = store;
   return new Dispatcher({
     webhooks: {
       loadAll: () => webhooks.loadAll(),
@@ -35,7 +36,8 @@ export function openDispatcher(
         }
         return secrets;
       },
-      healthChanged: (changed) => webhooks.healthChanged(changed),
+      healthChanged: (changed) =>
+        changes.commit({ kind: 'webhook.health', changed }, { by: 'service', nowMs: nowMs() }, { until: 'visible' }),
     },
     deliveries,
     extractionEndpoint: (id) => parts.extractionEndpoint(id),
@@ -51,7 +53,7 @@ export function openDispatcher(
 /** Returns the parts needed by the endpoints of webhooks and deliveries. Health is taken from memory, which is newer than the store. */
 export function webhookParts(parts: WebhookWiring & { readonly dispatcher: Dispatcher }): WebhookManagementParts {
   const { store, key, egressAllow, dispatcher } = parts;
-  const { webhooks, deliveries } = store;
+  const { webhooks, deliveries, changes } = store;
   const newest: typeof dispatcher.newest = (webhook) => dispatcher.newest(webhook);
   return {
     webhooks: {
@@ -72,12 +74,7 @@ export function webhookParts(parts: WebhookWiring & { readonly dispatcher: Dispa
     },
     control: new Control({
       dispatcher,
-      webhooks: {
-        create: (webhook, secret) => webhooks.create(key, webhook, secret),
-        remove: (customer, id) => webhooks.remove(customer, id),
-        change: (customer, id, change) => webhooks.change(customer, id, change),
-        rotate: (customer, id, change) => webhooks.rotate(key, customer, id, change),
-      },
+      webhooks: createWebhookTable({ changes, webhooks, key }),
       deliveries,
       nowMs,
     }),

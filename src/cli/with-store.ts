@@ -5,13 +5,15 @@ import { readMarker } from '../state/marker.ts';
 import { openStore, type Store } from '../state/open-store.ts';
 import { makeFilesPrivate } from '../state/private-files.ts';
 import { acquireServerLock } from '../state/server-lock.ts';
+import { ChangeDoor } from './change-door.ts';
 import { failureOf, type Outcome } from './command-outcome.ts';
 
 /** Choice: creating a store takes some 10 ms; a longer wait has another cause. */
 const FIRST_START_MS_MAX = 5_000;
 const POLL_MS = 50;
 
-type Work = (store: Store) => Promise<Outcome> | Outcome;
+/** `door` is the way to change the store. */
+type Work = (store: Store, door: ChangeDoor) => Promise<Outcome> | Outcome;
 
 /**
  * Runs `work` on the opened store, alongside a running server or without one. Choice: a folder that no server has used is treated as a typo
@@ -33,7 +35,7 @@ export async function withNewStore(dataDir: string, work: Work): Promise<Outcome
   if (usable.kind === 'fault') return failureOf(usable);
   const opened = openStore({ dataDir, readOnly: false });
   if (opened.kind === 'fault') return failureOf(opened);
-  const outcome = await work(opened.store);
+  const outcome = await work(opened.store, new ChangeDoor(opened.store));
   // After a stuck write, closing would hang; the entry point ends the process instead.
   if (!(outcome.kind === 'error' && outcome.code === 'store_stuck')) await opened.store.close();
   return outcome;

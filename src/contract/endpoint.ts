@@ -32,6 +32,7 @@ export type EndpointTexts = Readonly<Partial<Record<EndpointId, EndpointText>>>;
 export type Endpoint = RouteSpec & EndpointText;
 
 export type Tag =
+  | 'audit'
   | 'connectors'
   | 'decisions'
   | 'extractions'

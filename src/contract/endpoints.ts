@@ -1,4 +1,5 @@
 import type { Endpoint, EndpointText } from './endpoint.ts';
+import { AUDIT_ENDPOINTS } from './endpoints/audit-endpoints.ts';
 import { CONNECTOR_ENDPOINTS } from './endpoints/connector-endpoints.ts';
 import { DECIDE_ENDPOINT, DECISION_ENDPOINTS, OUTCOME_ENDPOINTS } from './endpoints/decision-endpoints.ts';
 import { EXTRACTION_ENDPOINTS } from './endpoints/extraction-endpoints.ts';
@@ -20,6 +21,7 @@ const TEXTS: Readonly<Record<EndpointId, EndpointText>> = {
   ...EXTRACTION_ENDPOINTS,
   ...SESSION_ENDPOINTS,
   ...CONNECTOR_ENDPOINTS,
+  ...AUDIT_ENDPOINTS,
   ...OPERATION_ENDPOINTS,
 };
 

@@ -5,6 +5,7 @@ import { WAIT_SECONDS_MAX } from './requests/extraction-delivery-requests.ts';
 import { LABEL_CHANGE, VERDICT_CHANGE } from './requests/judgement-requests.ts';
 import { ROTATION } from './requests/webhook-requests.ts';
 import {
+  AUDIT_KINDS,
   DECISIONS,
   DELIVERY_STATUSES,
   EXTRACTION_EVENTS,
@@ -88,6 +89,8 @@ export const ROUTES = {
 
   listConnectors: secret('GET', '/v1/connectors'),
   findConnector: secret('GET', '/v1/connectors/{id}'),
+
+  listAudit: secret('GET', '/v1/audit'),
 
   health: { method: 'GET', path: '/healthz', access: 'none', bodyBytesMax: 0 },
   readiness: { method: 'GET', path: '/readyz', access: 'none', bodyBytesMax: 0 },
@@ -190,6 +193,13 @@ export const QUERIES = {
   },
   listSessions: PAGE,
   listConnectors: PAGE,
+  listAudit: {
+    ...PAGE,
+    kind: oneOf(AUDIT_KINDS).optional().meta({ description: 'Only entries of this kind' }),
+    since: wholeNumber(0, 253_402_300_799, 'This must be a number of Unix seconds.')
+      .optional()
+      .meta({ description: 'Only entries from then on, Unix seconds' }),
+  },
 } satisfies Readonly<Partial<Record<EndpointId, Shape>>>;
 
 /** The bodies that a schema alone validates. `schemaBody` reads them. */

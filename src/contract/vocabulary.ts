@@ -31,6 +31,26 @@ export type Outcome = (typeof OUTCOMES)[number];
 export const SHADOW_REASONS = ['sample', 'near_block', 'challenger'] as const;
 export type ShadowReason = (typeof SHADOW_REASONS)[number];
 
+/** Kinds of entries in the audit log. Source: contract, 9.5. */
+export const AUDIT_KINDS = [
+  'customer.created',
+  'key.created',
+  'key.revoked',
+  'list.put',
+  'list.batch',
+  'list.removed',
+  'registry.imported',
+  'registry.removed',
+  'label.set',
+  'review.judged',
+  'webhook.created',
+  'webhook.changed',
+  'webhook.removed',
+  'webhook.rotated',
+  'webhook.health',
+] as const;
+export type AuditKind = (typeof AUDIT_KINDS)[number];
+
 export const DELIVERY_STATUSES = ['pending', 'succeeded', 'failed', 'skipped'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 

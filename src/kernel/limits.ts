@@ -225,6 +225,18 @@ export const SHADOW_REVIEWS_PER_WRITE = 500;
 /** Choice: rows scanned per call of a review queue's page, so that a rare verdict's filter never blocks the main thread for long. */
 export const SHADOW_REVIEWS_SCAN_ROWS_MAX = 10_000;
 
+// Audit log
+
+/** Choice: over a year, as labels. */
+export const AUDIT_KEEP_SECONDS = 400 * 86_400;
+/** Choice: 20 MB of the longest entries per customer; beyond that the oldest are removed, entries about content first. */
+export const AUDIT_ENTRIES_PER_CUSTOMER_MAX = 10_000;
+/** Choice: bytes of each of `before` and `after` as JSON, so that an entry has under 2 KB. */
+export const AUDIT_FACTS_BYTES_MAX = 900;
+/** Choice: keys scanned for an entry to remove, and rows scanned per call of a page; both stay within some 10 ms. */
+export const AUDIT_EVICTION_KEYS_MAX = 1_000;
+export const AUDIT_SCAN_ROWS_MAX = 10_000;
+
 // Policy
 
 /** Choice: fits thousands of customers with their own parts; validating a file this large takes the main thread 0.2 s. */

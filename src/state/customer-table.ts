@@ -1,9 +1,6 @@
-import type { Database, RootDatabase } from 'lmdb';
+import type { Database } from 'lmdb';
 import type { CustomerId, CustomerNumber } from '../kernel/brand.ts';
-import { newId } from '../kernel/ids.ts';
 import { pack, unpack } from '../kernel/pack.ts';
-import type { Counters } from './counters.ts';
-import { durably, type StoreWrite } from './durable.ts';
 import { u32Key, withoutSum, withSum } from './value.ts';
 
 export interface Customer {
@@ -17,34 +14,20 @@ const ID_FORM = /^cus_[0-9A-HJKMNP-TV-Z]{26}$/;
 
 /** The customers of this installation: the number that prefixes their data, and their public id. */
 export class Customers {
-  readonly #root: RootDatabase<Buffer, Buffer>;
   readonly #byNumber: Database<Buffer, Buffer>;
   readonly #byId: Database<Buffer, Buffer>;
-  readonly #counters: Counters;
 
-  constructor(
-    root: RootDatabase<Buffer, Buffer>,
-    byNumber: Database<Buffer, Buffer>,
-    byId: Database<Buffer, Buffer>,
-    counters: Counters,
-  ) {
-    this.#root = root;
+  constructor(byNumber: Database<Buffer, Buffer>, byId: Database<Buffer, Buffer>) {
     this.#byNumber = byNumber;
     this.#byId = byId;
-    this.#counters = counters;
   }
 
-  create(name: string, nowMs: number): Promise<StoreWrite<Customer>> {
-    const id = newId('cus', nowMs) as CustomerId;
-    const createdAtSeconds = Math.floor(nowMs / 1000);
-    return durably(this.#root, () => {
-      const number = this.#counters.rise('customers') as CustomerNumber;
-      const numberKey = u32Key(number);
-      const idKey = keyOfId(id);
-      void this.#byNumber.put(numberKey, withSum(numberKey, pack([id, name, createdAtSeconds])));
-      void this.#byId.put(idKey, withSum(idKey, numberKey));
-      return { number, id, name, createdAtSeconds };
-    });
+  /** For `apply`, inside its transaction. */
+  insert({ number, id, name, createdAtSeconds }: Customer): void {
+    const numberKey = u32Key(number);
+    const idKey = keyOfId(id);
+    void this.#byNumber.put(numberKey, withSum(numberKey, pack([id, name, createdAtSeconds])));
+    void this.#byId.put(idKey, withSum(idKey, numberKey));
   }
 
   find(number: CustomerNumber): Customer | null {

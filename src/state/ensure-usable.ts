@@ -137,7 +137,7 @@ async function check(options: UsableOptions): Promise<Usable> {
   }
   if (read.kind === 'found' && read.marker.backed_up_at !== undefined) {
     const { backed_up_at: backedUpAt, ...marker } = read.marker;
-    const settled = await settleStore(dataDir, new RevocationFile(dataDir).read());
+    const settled = await settleStore(dataDir, new RevocationFile(dataDir).read(), nowMs);
     if (settled !== null) return settled;
     putMarker(dataDir, { ...marker, format_version: FORMAT_VERSION });
     const detail = `${dataDir} was copied from a backup of ${new Date(backedUpAt * 1000).toISOString()}; later changes are lost`;
@@ -304,7 +304,7 @@ async function restore({ dataDir, repair, nowMs }: UsableOptions, why: string): 
     copyFileSync(join(folder, 'state', 'data.mdb'), join(coming, 'data.mdb'));
     syncPath(join(coming, 'data.mdb'));
     syncPath(coming);
-    const settled = await settleCopy(dataDir, coming, revokedKeys(dataDir, folder));
+    const settled = await settleCopy(dataDir, coming, revokedKeys(dataDir, folder), nowMs);
     if (settled !== null) return settled;
     // The copy is migrated: from now on an older build must refuse the directory.
     raiseMarker(dataDir);
@@ -334,14 +334,19 @@ function revokedKeys(dataDir: string, backup: string): Revocations {
 }
 
 /** Settles the restored copy before it is moved into place, so that an interrupted start repeats the restore. */
-async function settleCopy(dataDir: string, coming: string, revoked: Revocations): Promise<StoreFault | null> {
+async function settleCopy(
+  dataDir: string,
+  coming: string,
+  revoked: Revocations,
+  nowMs: number,
+): Promise<StoreFault | null> {
   const scratch = join(dataDir, 'restoring');
   rmSync(scratch, { recursive: true, force: true });
   mkdirSync(scratch, { recursive: true });
   renameSync(coming, join(scratch, 'state'));
   const migrated = await migrateEnvironment(scratch, 'state');
   if (migrated.kind === 'fault') return migrated;
-  const settled = await settleStore(scratch, revoked);
+  const settled = await settleStore(scratch, revoked, nowMs);
   if (settled !== null) return settled;
   renameSync(join(scratch, 'state'), coming);
   rmSync(scratch, { recursive: true, force: true });
@@ -349,14 +354,15 @@ async function settleCopy(dataDir: string, coming: string, revoked: Revocations)
 }
 
 /** Re-applies to a restored store what must not be undone: counters advance, and keys revoked since are revoked. */
-async function settleStore(folder: string, revoked: Revocations): Promise<StoreFault | null> {
+async function settleStore(folder: string, revoked: Revocations, nowMs: number): Promise<StoreFault | null> {
   const opened = openStore({ dataDir: folder, readOnly: false });
   if (opened.kind === 'fault') return opened;
   const { store } = opened;
   const leapt = await durably(store.state, () => {
     for (const name of LEAPING) store.counters.rise(name, COUNTER_LEAP);
   });
-  const written = leapt.kind === 'fault' ? leapt : await store.apiKeys.revokeAll(revoked);
+  const again = { kind: 'keys.revoked_again', revocations: [...revoked] } as const;
+  const written = leapt.kind === 'fault' ? leapt : await store.changes.commit(again, { by: 'service', nowMs });
   await store.close();
   return written.kind === 'fault' ? written : null;
 }

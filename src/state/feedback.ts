@@ -1,31 +1,29 @@
-import type { RootDatabase } from 'lmdb';
 import type { CustomerNumber } from '../kernel/brand.ts';
+import type { Actor } from '../ports/change-feed.ts';
 import type { Label, ReviewVerdict } from '../risk/judgement.ts';
-import { durably, type StoreWrite } from './durable.ts';
-import type { JudgedDecision, Labels, StoredLabel } from './label-table.ts';
+import type { Committer, Judging } from './changes.ts';
+import type { StoreWrite } from './durable.ts';
+import type { JudgedDecision, StoredLabel } from './label-table.ts';
 import type { ShadowReview, ShadowReviews } from './review-table.ts';
 import type { SightingQueue } from './sighting-queue.ts';
-import { SIGHTING_KINDS } from './sighting-row.ts';
-import type { Sightings } from './sighting-table.ts';
+import type { SightingReports } from './sighting-reports.ts';
 
-export interface FeedbackTables {
-  readonly labels: Labels;
+export interface FeedbackParts {
+  readonly changes: Committer;
   readonly shadowReviews: ShadowReviews;
-  readonly sightings: Sightings;
   readonly sightingQueue: SightingQueue;
+  readonly sightingReports: SightingReports;
 }
 
 /**
- * Customers' feedback on their decisions. Each call writes in one transaction: the label, the verdict of the queued copy, and the effect on
- * the registry. A verdict `fraud` or `legitimate` is a label, and a label is the verdict of a queued decision.
+ * Customers' feedback on their decisions. Each call is one change: the label, the verdict of the queued copy, and the effect on the
+ * registry. A verdict `fraud` or `legitimate` is a label, and a label is the verdict of a queued decision.
  */
 export class Feedback {
-  readonly #root: RootDatabase<Buffer, Buffer>;
-  readonly #tables: FeedbackTables;
+  readonly #parts: FeedbackParts;
 
-  constructor(root: RootDatabase<Buffer, Buffer>, tables: FeedbackTables) {
-    this.#root = root;
-    this.#tables = tables;
+  constructor(parts: FeedbackParts) {
+    this.#parts = parts;
   }
 
   /** `decision` must belong to the customer. */
@@ -35,60 +33,42 @@ export class Feedback {
     label: Label,
     note: string | null,
     nowSeconds: number,
+    by: Actor,
   ): Promise<StoreWrite<StoredLabel>> {
     const { requestId, fingerprintHash, publicKey } = decision;
-    const stored: StoredLabel = { requestId, fingerprintHash, publicKey, label, note, createdAtSeconds: nowSeconds };
-    this.#forgetWaiting(customer, decision, label);
-    return durably(this.#root, () => {
-      this.#tables.shadowReviews.judgeInside(customer, requestId, label);
-      this.#putInside(customer, stored);
-      return stored;
-    });
+    const judging = this.#judging(customer, decision, label, nowSeconds);
+    return this.#parts.changes.commit(
+      { kind: 'label.set', customer, decision: { requestId, fingerprintHash, publicKey }, label, note, judging },
+      { by, nowMs: nowSeconds * 1000 },
+    );
   }
 
   /** Returns the row with its verdict; null if the customer's queue does not contain it. `unsure` leaves a label unchanged. */
-  judge(
+  async judge(
     customer: CustomerNumber,
     requestId: string,
     verdict: ReviewVerdict,
     nowSeconds: number,
+    by: Actor,
   ): Promise<StoreWrite<ShadowReview | null>> {
-    const queued = this.#tables.shadowReviews.find(customer, requestId);
-    if (queued !== null) this.#forgetWaiting(customer, queued, verdict);
-    return durably(this.#root, () => {
-      const row = this.#tables.shadowReviews.judgeInside(customer, requestId, verdict);
-      if (row === null || verdict === 'unsure') return row;
-      const { fingerprintHash, publicKey } = row;
-      // A verdict carries no note, so an existing note is kept.
-      const note = this.#tables.labels.find(customer, requestId)?.note ?? null;
-      this.#putInside(customer, {
-        requestId,
-        fingerprintHash,
-        publicKey,
-        label: verdict,
-        note,
-        createdAtSeconds: nowSeconds,
-      });
-      return row;
-    });
+    const queued = this.#parts.shadowReviews.find(customer, requestId);
+    if (queued === null) return { kind: 'ok', value: null };
+    const judging = this.#judging(customer, queued, verdict, nowSeconds);
+    const origin = { by, nowMs: nowSeconds * 1000 };
+    return this.#parts.changes.commit({ kind: 'review.judged', customer, requestId, verdict, judging }, origin);
   }
 
-  /**
-   * `legitimate` means that the service was wrong: it revokes all of the customer's evidence against that fingerprint, from its list, its
-   * labels and the BLOCKs of its traffic.
-   */
-  #putInside(customer: CustomerNumber, label: StoredLabel): void {
-    const { labels, sightings } = this.#tables;
-    labels.putInside(customer, label);
-    const { fingerprintHash, createdAtSeconds: atSeconds } = label;
-    if (label.publicKey || fingerprintHash === null) return;
-    if (label.label === 'fraud') sightings.noteInside(customer, 'label', [{ fingerprintHash, atSeconds }], atSeconds);
-    else sightings.takeBackInside(customer, fingerprintHash, SIGHTING_KINDS, atSeconds);
-  }
-
-  /** Called before the transaction is requested: an earlier BLOCK that still waits for its own write must not be written afterwards. */
-  #forgetWaiting(customer: CustomerNumber, decision: JudgedDecision, verdict: ReviewVerdict): void {
-    if (verdict !== 'legitimate' || decision.publicKey || decision.fingerprintHash === null) return;
-    this.#tables.sightingQueue.forget(customer, decision.fingerprintHash);
+  /** Collects what is only in memory. Called before the change: an earlier BLOCK that waits for its write must not be written after it. */
+  #judging(
+    customer: CustomerNumber,
+    { requestId, fingerprintHash, publicKey }: JudgedDecision,
+    verdict: ReviewVerdict,
+    nowSeconds: number,
+  ): Judging {
+    const { shadowReviews, sightingQueue, sightingReports } = this.#parts;
+    const waiting = shadowReviews.waitingRow(customer, requestId);
+    if (publicKey || fingerprintHash === null) return { waiting, isEvidence: false };
+    if (verdict === 'legitimate') sightingQueue.forget(customer, fingerprintHash);
+    return { waiting, isEvidence: sightingReports.takes(customer, fingerprintHash, 'label', nowSeconds) };
   }
 }

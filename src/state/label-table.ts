@@ -1,11 +1,9 @@
-import type { Database, RootDatabase } from 'lmdb';
+import type { Database } from 'lmdb';
 import type { CustomerNumber, FingerprintHash } from '../kernel/brand.ts';
 import { pack, unpack } from '../kernel/pack.ts';
 import { LABELS, type Label } from '../risk/judgement.ts';
-import { LABELS_KEEP_SECONDS, LABELS_PER_CUSTOMER_MAX } from '../kernel/limits.ts';
-import { durably, type StoreWrite } from './durable.ts';
-import { endOfCustomer, oldRows, removeRows, requestKey } from './request-rows.ts';
-import type { RowCounters } from './row-counters.ts';
+import { LABELS_KEEP_SECONDS } from '../kernel/limits.ts';
+import { endOfCustomer, oldRows, requestKey } from './request-rows.ts';
 import { u32Key, withoutSum, withSum } from './value.ts';
 
 /** The fields of a decision that a label and a review need. */
@@ -25,23 +23,12 @@ export interface StoredLabel extends JudgedDecision {
 
 /** Customers' labels of their decisions: one label per decision, in the order of the decisions. */
 export class Labels {
-  readonly #root: RootDatabase<Buffer, Buffer>;
   readonly #table: Database<Buffer, Buffer>;
-  readonly #rowCounters: RowCounters;
-  readonly #rowsMax: number;
-  /** Customer with which the next `prune` continues. */
-  #pruneFrom = 0;
+  /** Customer with which the next `expired` continues. */
+  #expiredFrom = 0;
 
-  constructor(
-    root: RootDatabase<Buffer, Buffer>,
-    table: Database<Buffer, Buffer>,
-    rowCounters: RowCounters,
-    rowsMax = LABELS_PER_CUSTOMER_MAX,
-  ) {
-    this.#root = root;
+  constructor(table: Database<Buffer, Buffer>) {
     this.#table = table;
-    this.#rowCounters = rowCounters;
-    this.#rowsMax = rowsMax;
   }
 
   find(customer: CustomerNumber, requestId: string): StoredLabel | null {
@@ -55,29 +42,34 @@ export class Labels {
     return this.find(customer, requestId)?.label ?? null;
   }
 
-  /**
-   * Must be called inside a write transaction. Replaces the decision's label; if there is no room, the label of the oldest decision is
-   * removed.
-   */
-  putInside(customer: CustomerNumber, label: StoredLabel): void {
+  /** For `apply`, inside its transaction. Replaces the label of the decision; returns whether it had none. */
+  put(customer: CustomerNumber, label: StoredLabel): boolean {
     const key = requestKey(customer, label.requestId);
     if (key === null) throw new Error('a label needs a request id');
     const isNew = !this.#table.doesExist(key);
     void this.#table.put(key, withSum(key, encode(label)));
-    if (!isNew || this.#rowCounters.add('labels', customer, 1) <= this.#rowsMax) return;
-    const [oldest] = this.#table.getKeys({ start: u32Key(customer), end: endOfCustomer(customer), limit: 1 });
-    if (oldest === undefined) return;
-    void this.#table.remove(Buffer.from(oldest));
-    this.#rowCounters.add('labels', customer, -1);
+    return isNew;
   }
 
-  /** Removes labels of decisions older than `LABELS_KEEP_SECONDS`, in at most `rowsMax` steps. Returns how many were removed. */
-  async prune(nowSeconds: number, rowsMax: number): Promise<StoreWrite<number>> {
-    const cutoffMs = (nowSeconds - LABELS_KEEP_SECONDS) * 1000;
-    const { keys, next } = oldRows(this.#table, this.#pruneFrom, cutoffMs, rowsMax);
-    this.#pruneFrom = next;
-    if (keys.length === 0) return { kind: 'ok', value: 0 };
-    return durably(this.#root, () => removeRows(this.#table, this.#rowCounters, 'labels', keys));
+  /** For `apply`, inside its transaction. Removes the label of the oldest decision; returns whether there was one. */
+  removeOldest(customer: CustomerNumber): boolean {
+    const [oldest] = this.#table.getKeys({ start: u32Key(customer), end: endOfCustomer(customer), limit: 1 });
+    if (oldest !== undefined) void this.#table.remove(Buffer.from(oldest));
+    return oldest !== undefined;
+  }
+
+  /** Returns the keys of labels of decisions older than `LABELS_KEEP_SECONDS`, in at most `rowsMax` steps; the next call continues. */
+  expired(nowSeconds: number, rowsMax: number): readonly Buffer[] {
+    const { keys, next } = oldRows(this.#table, this.#expiredFrom, (nowSeconds - LABELS_KEEP_SECONDS) * 1000, rowsMax);
+    this.#expiredFrom = next;
+    return keys;
+  }
+
+  /** For `apply`, inside its transaction. Returns whether there was a row. */
+  removeRow(key: Buffer): boolean {
+    const found = this.#table.doesExist(key);
+    if (found) void this.#table.remove(key);
+    return found;
   }
 }
 

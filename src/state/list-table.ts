@@ -1,12 +1,9 @@
-import type { Database, RootDatabase } from 'lmdb';
+import type { Database } from 'lmdb';
 import type { CustomerNumber, FingerprintHash } from '../kernel/brand.ts';
 import { pack, unpack } from '../kernel/pack.ts';
 import { LIST_ACTIONS, type ListAction } from '../risk/decision.ts';
-import { LIST_ENTRIES_PER_CUSTOMER_MAX, LIST_EXPIRY_SECONDS_MAX } from '../kernel/limits.ts';
-import { committed, durably, durablyTogether, type StoreWrite } from './durable.ts';
-import { removeRows } from './request-rows.ts';
+import { LIST_EXPIRY_SECONDS_MAX } from '../kernel/limits.ts';
 import { LIST_SCAN_ROWS_MAX } from './table-names.ts';
-import type { RowCounters } from './row-counters.ts';
 import { u32Key, withoutSum, withSum } from './value.ts';
 import { TableWalk } from './table-walk.ts';
 import { type Slices, walkInSlices } from './turns.ts';
@@ -31,6 +28,11 @@ export interface ListChange {
 export interface ListPut {
   readonly created: boolean;
   readonly entry: ListEntry;
+}
+
+export interface ListRow {
+  readonly key: Buffer;
+  readonly value: Buffer;
 }
 
 export interface ListPage {
@@ -58,24 +60,13 @@ const U32_MAX = 0xffff_ffff;
  * list.
  */
 export class Lists {
-  readonly #root: RootDatabase<Buffer, Buffer>;
   readonly #table: Database<Buffer, Buffer>;
   /** Choice: `find` writes its key here instead of allocating a buffer per call; it is never kept across an await. */
   readonly #scratch = Buffer.alloc(KEY_BYTES);
-  readonly #rowCounters: RowCounters;
-  readonly #entriesMax: number;
   readonly #walk: TableWalk;
 
-  constructor(
-    root: RootDatabase<Buffer, Buffer>,
-    table: Database<Buffer, Buffer>,
-    rowCounters: RowCounters,
-    entriesMax = LIST_ENTRIES_PER_CUSTOMER_MAX,
-  ) {
-    this.#root = root;
+  constructor(table: Database<Buffer, Buffer>) {
     this.#table = table;
-    this.#rowCounters = rowCounters;
-    this.#entriesMax = entriesMax;
     this.#walk = new TableWalk(table);
   }
 
@@ -91,102 +82,45 @@ export class Lists {
 
   /** Returns the whole entry, for management. */
   get(customer: CustomerNumber, fingerprintHash: FingerprintHash, nowSeconds: number): ListEntry | null {
-    const stored = this.#table.getBinary(keyOf(customer, fingerprintHash));
+    const stored = this.#table.getBinary(listKey(customer, fingerprintHash));
     return stored === undefined || !counts(stored, nowSeconds) ? null : decode(fingerprintHash, stored);
   }
 
-  async put(
-    customer: CustomerNumber,
-    change: ListChange,
-    nowSeconds: number,
-  ): Promise<StoreWrite<ListPut | 'limit_reached'>> {
-    return durably(this.#root, () => this.#put(customer, change, nowSeconds));
+  /** Encodes the row of an entry. For `apply`, which also encodes rows before a transaction. */
+  row(customer: CustomerNumber, entry: ListEntry): ListRow {
+    const key = listKey(customer, entry.fingerprintHash);
+    return { key, value: withSum(key, encode(entry)) };
+  }
+
+  /** Returns whether there is a row, possibly an expired one that was not pruned yet. */
+  hasRow(key: Buffer): boolean {
+    return this.#table.doesExist(key);
+  }
+
+  /** For `apply`, inside its transaction or batch. The promise is that of the batch. */
+  putRow({ key, value }: ListRow): Promise<boolean> {
+    return this.#table.put(key, value);
+  }
+
+  /** For `apply`, inside its transaction. Returns whether there was a row. */
+  removeRow(key: Buffer): boolean {
+    const found = this.#table.doesExist(key);
+    if (found) void this.#table.remove(key);
+    return found;
   }
 
   /**
-   * Writes all changes or none. The results are in the order of the changes. Rows are encoded in slices before the write, so that the write
-   * itself is short. Measured: 1,000 entries hold the thread for 1 ms at most, in one transaction for 8 ms.
-   * New entries are counted in an earlier transaction: if the process ends between the two, the count stays too high by their number.
+   * Returns the keys of expired entries among the next `rowsMax` rows of all customers. The next call continues after them and starts over
+   * at the end. Measured: 0.4 µs per row.
    */
-  async putMany(
-    customer: CustomerNumber,
-    changes: readonly ListChange[],
-    nowSeconds: number,
-    slices: Slices | null = null,
-  ): Promise<StoreWrite<readonly ListPut[] | 'limit_reached'>> {
-    const puts: ListPut[] = [];
-    const rows: { readonly key: Buffer; readonly value: Buffer }[] = [];
-    const own = new Map<FingerprintHash, ListEntry>();
-    const unseen: Buffer[] = [];
-    for (const change of changes) {
-      const { fingerprintHash } = change;
-      const before = own.get(fingerprintHash) ?? this.get(customer, fingerprintHash, nowSeconds);
-      const entry = entryOf(change, before, nowSeconds);
-      const key = keyOf(customer, fingerprintHash);
-      // The row of an expired entry may still exist.
-      if (before === null) unseen.push(key);
-      own.set(fingerprintHash, entry);
-      rows.push({ key, value: withSum(key, encode(entry)) });
-      puts.push({ created: before === null, entry });
-      if (slices?.isOver === true) await slices.begin();
-    }
-    const reserved = await this.#reserve(customer, unseen);
-    if (reserved.kind === 'fault') return reserved;
-    const added = reserved.value;
-    if (added === 'limit_reached') return { kind: 'ok', value: added };
-    const written = await durablyTogether(this.#root, () => {
-      // If the write fails, every put rejects with the same error as the batch.
-      for (const { key, value } of rows) this.#table.put(key, value).catch(() => {});
-      return puts;
-    });
-    if (written.kind === 'fault' && added > 0)
-      await committed(this.#root, () => this.#rowCounters.add('lists', customer, -added));
-    return written;
+  expired(nowSeconds: number, rowsMax: number): readonly Buffer[] {
+    return this.#walk.next(rowsMax, (value) => !counts(value, nowSeconds));
   }
 
-  /** Counts the keys that have no row. Measured: see `putMany`. */
-  async #reserve(customer: CustomerNumber, keys: readonly Buffer[]): Promise<StoreWrite<number | 'limit_reached'>> {
-    if (keys.length === 0) return { kind: 'ok', value: 0 };
-    return committed(this.#root, () => {
-      const added = keys.filter((key) => !this.#table.doesExist(key)).length;
-      if (added > this.#roomOf(customer)) return 'limit_reached';
-      this.#rowCounters.add('lists', customer, added);
-      return added;
-    });
-  }
-
-  #roomOf(customer: CustomerNumber): number {
-    return this.#entriesMax - this.#rowCounters.get('lists', customer);
-  }
-
-  /** Removes the entry. Resolves to whether an unexpired one existed. */
-  async remove(
-    customer: CustomerNumber,
-    fingerprintHash: FingerprintHash,
-    nowSeconds: number,
-  ): Promise<StoreWrite<boolean>> {
-    return durably(this.#root, () => {
-      const found = this.find(customer, fingerprintHash, nowSeconds) !== null;
-      removeRows(this.#table, this.#rowCounters, 'lists', [keyOf(customer, fingerprintHash)]);
-      return found;
-    });
-  }
-
-  /**
-   * Removes expired entries among the next `rowsMax` rows of all customers, and returns how many were removed. The next call continues
-   * after them and starts over at the end. Writes only if an entry has expired. Measured: 0.4 µs per row.
-   */
-  async sweepExpired(nowSeconds: number, rowsMax: number): Promise<StoreWrite<number>> {
-    const expired = this.#walk.next(rowsMax, (value) => !counts(value, nowSeconds));
-    if (expired.length === 0) return { kind: 'ok', value: 0 };
-    return durably(this.#root, () => {
-      // The customer may have put them again since they were read.
-      const still = expired.filter((key) => {
-        const stored = this.#table.getBinary(key);
-        return stored !== undefined && !counts(stored, nowSeconds);
-      });
-      return removeRows(this.#table, this.#rowCounters, 'lists', still);
-    });
+  /** Returns whether the row exists and has expired: the customer may have put it again since it was scanned. */
+  isExpired(key: Buffer, nowSeconds: number): boolean {
+    const stored = this.#table.getBinary(key);
+    return stored !== undefined && !counts(stored, nowSeconds);
   }
 
   /**
@@ -199,7 +133,7 @@ export class Lists {
     let next: FingerprintHash | null = null;
     let rows = 0;
     const range = {
-      start: query.after === null ? u32Key(customer) : keyOf(customer, query.after),
+      start: query.after === null ? u32Key(customer) : listKey(customer, query.after),
       exclusiveStart: query.after !== null,
       end: customer === U32_MAX ? Buffer.alloc(KEY_BYTES + 1, 0xff) : u32Key(customer + 1),
     };
@@ -221,21 +155,10 @@ export class Lists {
     });
     return { entries, next };
   }
-
-  #put(customer: CustomerNumber, change: ListChange, nowSeconds: number): ListPut | 'limit_reached' {
-    const before = this.get(customer, change.fingerprintHash, nowSeconds);
-    const entry = entryOf(change, before, nowSeconds);
-    const key = keyOf(customer, change.fingerprintHash);
-    if (before === null && !this.#table.doesExist(key)) {
-      if (this.#roomOf(customer) < 1) return 'limit_reached';
-      this.#rowCounters.add('lists', customer, 1);
-    }
-    void this.#table.put(key, withSum(key, encode(entry)));
-    return { created: before === null, entry };
-  }
 }
 
-function entryOf(change: ListChange, before: ListEntry | null, nowSeconds: number): ListEntry {
+/** Returns the entry that a change makes of the unexpired one before it. */
+export function entryOf(change: ListChange, before: ListEntry | null, nowSeconds: number): ListEntry {
   return {
     fingerprintHash: change.fingerprintHash,
     action: change.action,
@@ -246,7 +169,7 @@ function entryOf(change: ListChange, before: ListEntry | null, nowSeconds: numbe
   };
 }
 
-function keyOf(customer: CustomerNumber, fingerprintHash: FingerprintHash): Buffer {
+export function listKey(customer: CustomerNumber, fingerprintHash: FingerprintHash): Buffer {
   const key = Buffer.alloc(KEY_BYTES);
   key.writeUInt32BE(customer, 0);
   key.write(fingerprintHash, 4, 'hex');

@@ -1,5 +1,10 @@
 import type { Database, RootDatabase } from 'lmdb';
+import { Audit } from './audit-table.ts';
 import { ApiKeys } from './key-table.ts';
+import type { StateFeed } from './changes.ts';
+import { LmdbFeed } from './lmdb-feed.ts';
+import { SightingReports } from './sighting-reports.ts';
+import type { StateTables } from './state-tables.ts';
 import { Counters } from './counters.ts';
 import { Customers } from './customer-table.ts';
 import { Deliveries } from './delivery-table.ts';
@@ -26,19 +31,15 @@ export interface StoreOptions {
   readonly readOnly: boolean;
 }
 
-export interface Store {
+export interface Store extends Omit<StateTables, 'rowCounters'> {
+  readonly tables: StateTables;
+  /** The only way to write `tables`. */
+  readonly changes: StateFeed;
+  readonly revocations: RevocationFile;
+  readonly sightingReports: SightingReports;
   readonly dataDir: string;
-  readonly counters: Counters;
-  readonly customers: Customers;
-  readonly apiKeys: ApiKeys;
-  readonly lists: Lists;
-  readonly registry: Registry;
-  readonly sightings: Sightings;
   readonly sightingQueue: SightingQueue;
-  readonly labels: Labels;
-  readonly shadowReviews: ShadowReviews;
   readonly feedback: Feedback;
-  readonly webhooks: Webhooks;
   readonly deliveries: Deliveries;
   /** Extraction jobs and their data; null when opened read-only. */
   readonly extract: ExtractStore | null;
@@ -77,17 +78,28 @@ export function openStore(options: StoreOptions): StoreOpened {
   try {
     const state = openEnvironment(options.dataDir, 'state', options.readOnly);
     const counters = new Counters(table(state, 'meta'));
-    const customers = new Customers(state, table(state, 'customers'), table(state, 'customer-ids'), counters);
-    const apiKeys = new ApiKeys(state, table(state, 'api-keys'), counters, new RevocationFile(options.dataDir));
-    const registry = new Registry(state, table(state, 'registry'));
     const rowCounters = new RowCounters(table(state, 'tallies'));
-    const lists = new Lists(state, table(state, 'lists'), rowCounters);
-    const sightings = new Sightings(state, table(state, 'sightings'), registry, rowCounters);
-    const sightingQueue = new SightingQueue(sightings);
-    const labels = new Labels(state, table(state, 'labels'), rowCounters);
-    const shadowReviews = new ShadowReviews(state, table(state, 'shadow-reviews'), rowCounters);
-    const feedback = new Feedback(state, { labels, shadowReviews, sightings, sightingQueue });
-    const webhooks = new Webhooks(state, table(state, 'webhooks'));
+    const tables: StateTables = {
+      audit: new Audit(state, rowCounters),
+      counters,
+      rowCounters,
+      customers: new Customers(table(state, 'customers'), table(state, 'customer-ids')),
+      apiKeys: new ApiKeys(table(state, 'api-keys'), counters),
+      lists: new Lists(table(state, 'lists')),
+      registry: new Registry(table(state, 'registry')),
+      sightings: new Sightings(table(state, 'sightings')),
+      labels: new Labels(table(state, 'labels')),
+      shadowReviews: new ShadowReviews(table(state, 'shadow-reviews'), (customer, rows) =>
+        changes.commit({ kind: 'reviews.queued', customer, rows }, { by: 'service', nowMs: Date.now() }),
+      ),
+      webhooks: new Webhooks(table(state, 'webhooks')),
+    };
+    const revocations = new RevocationFile(options.dataDir);
+    const changes = new LmdbFeed({ root: state, tables, revocations });
+    const sightingReports = new SightingReports(changes);
+    const sightingQueue = new SightingQueue(sightingReports);
+    const { shadowReviews } = tables;
+    const feedback = new Feedback({ changes, shadowReviews, sightingQueue, sightingReports });
     const deliveryTables = { rows: table(state, 'deliveries'), pending: table(state, 'deliveries-pending') };
     const turns = new Turns();
     const deliveries = new Deliveries(state, deliveryTables, rowCounters, counters, undefined, turns);
@@ -100,17 +112,13 @@ export function openStore(options: StoreOptions): StoreOpened {
     let decisionLog: AttachedLog | null = null;
     const store: Store = {
       dataDir: options.dataDir,
-      counters,
-      customers,
-      apiKeys,
-      lists,
-      registry,
-      sightings,
+      ...tables,
+      tables,
+      changes,
+      revocations,
+      sightingReports,
       sightingQueue,
-      labels,
-      shadowReviews,
       feedback,
-      webhooks,
       deliveries,
       extract,
       outcomes,

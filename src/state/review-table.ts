@@ -1,4 +1,4 @@
-import type { Database, RootDatabase } from 'lmdb';
+import type { Database } from 'lmdb';
 import type { CustomerNumber, FingerprintHash } from '../kernel/brand.ts';
 import { pack, unpack } from '../kernel/pack.ts';
 import { DECISIONS, type Decision } from '../risk/decision.ts';
@@ -7,15 +7,13 @@ import { VERDICTS, type ReviewVerdict } from '../risk/judgement.ts';
 import { SHADOW_REASONS, type ShadowReason } from '../risk/shadow.ts';
 import {
   SHADOW_REVIEWS_KEEP_SECONDS,
-  SHADOW_REVIEWS_PER_CUSTOMER_MAX,
   SHADOW_REVIEWS_PER_WRITE,
   SHADOW_REVIEWS_SCAN_ROWS_MAX,
   SHADOW_REVIEWS_WAITING_MAX,
 } from '../kernel/limits.ts';
-import { durably, type StoreFault, type StoreWrite } from './durable.ts';
+import type { StoreFault, StoreWrite } from './durable.ts';
 import type { JudgedDecision } from './label-table.ts';
-import { endOfCustomer, oldRows, removeRows, requestIdOf, requestKey } from './request-rows.ts';
-import type { RowCounters } from './row-counters.ts';
+import { endOfCustomer, oldRows, requestIdOf, requestKey } from './request-rows.ts';
 import { type Slices, walkInSlices } from './turns.ts';
 import { u32Key, withoutSum, withSum } from './value.ts';
 
@@ -48,14 +46,12 @@ export interface ReviewPage {
 }
 
 export interface ReviewBounds {
-  readonly perCustomerMax: number;
   readonly waitingMax: number;
   readonly perWrite: number;
   readonly scanRowsMax: number;
 }
 
 const BOUNDS: ReviewBounds = {
-  perCustomerMax: SHADOW_REVIEWS_PER_CUSTOMER_MAX,
   waitingMax: SHADOW_REVIEWS_WAITING_MAX,
   perWrite: SHADOW_REVIEWS_PER_WRITE,
   scanRowsMax: SHADOW_REVIEWS_SCAN_ROWS_MAX,
@@ -63,6 +59,9 @@ const BOUNDS: ReviewBounds = {
 
 /** Choice: records decoded between two checks of the clock, some 5 µs each. */
 const DECODED_AT_ONCE = 20;
+
+/** Writes rows that waited. */
+export type SaveReviews = (customer: CustomerNumber, rows: readonly ShadowReview[]) => Promise<StoreWrite<unknown>>;
 
 /** A customer's rows that are not on the disk yet: records as received, and those already decoded for a reader. */
 interface Waiting {
@@ -75,27 +74,20 @@ interface Waiting {
  * also after their verdict. When a customer's queue is full, the oldest rows without a verdict are removed first.
  */
 export class ShadowReviews {
-  readonly #root: RootDatabase<Buffer, Buffer>;
   readonly #table: Database<Buffer, Buffer>;
-  readonly #rowCounters: RowCounters;
+  readonly #save: SaveReviews;
   readonly #bounds: ReviewBounds;
   readonly #waiting = new Map<CustomerNumber, Waiting>();
   #waitingRows = 0;
   #dropped = 0;
   #evicted = 0;
   #flushing: Promise<StoreFault | null> | null = null;
-  /** Customer with which the next `prune` continues. */
-  #pruneFrom = 0;
+  /** Customer with which the next `expired` continues. */
+  #expiredFrom = 0;
 
-  constructor(
-    root: RootDatabase<Buffer, Buffer>,
-    table: Database<Buffer, Buffer>,
-    rowCounters: RowCounters,
-    bounds = BOUNDS,
-  ) {
-    this.#root = root;
+  constructor(table: Database<Buffer, Buffer>, save: SaveReviews, bounds = BOUNDS) {
     this.#table = table;
-    this.#rowCounters = rowCounters;
+    this.#save = save;
     this.#bounds = bounds;
   }
 
@@ -141,9 +133,17 @@ export class ShadowReviews {
   }
 
   find(customer: CustomerNumber, requestId: string): ShadowReview | null {
+    return this.stored(customer, requestId) ?? this.waitingRow(customer, requestId);
+  }
+
+  /** Returns the stored row; null without one, also for a row that waits for its write. */
+  stored(customer: CustomerNumber, requestId: string): ShadowReview | null {
     const key = requestKey(customer, requestId);
     const stored = key === null ? undefined : this.#table.getBinary(key);
-    if (stored !== undefined) return decode(requestId, stored);
+    return stored === undefined ? null : decode(requestId, stored);
+  }
+
+  waitingRow(customer: CustomerNumber, requestId: string): ShadowReview | null {
     return this.#rowsWaiting(customer)?.get(requestId) ?? null;
   }
 
@@ -168,72 +168,63 @@ export class ShadowReviews {
     return { rows: page, next: page.at(-1)?.requestId ?? null };
   }
 
-  /**
-   * Must be called inside a write transaction. Returns the row with its verdict; null if there is none. A row that still waits for its
-   * write is written with it.
-   */
-  judgeInside(customer: CustomerNumber, requestId: string, verdict: ReviewVerdict): ShadowReview | null {
-    const row = this.find(customer, requestId);
-    const key = requestKey(customer, requestId);
-    if (row === null || key === null) return null;
-    const judged = { ...row, verdict };
+  /** For `apply`, inside its transaction. Returns whether there was no row. */
+  put(customer: CustomerNumber, row: ShadowReview): boolean {
+    const key = requestKey(customer, row.requestId);
+    if (key === null) return false;
     const isNew = !this.#table.doesExist(key);
-    void this.#table.put(key, withSum(key, encode(judged)));
-    if (isNew) this.#makeRoom(customer, 1);
-    return judged;
+    void this.#table.put(key, withSum(key, encode(row)));
+    return isNew;
   }
 
-  /** Removes rows of decisions older than `SHADOW_REVIEWS_KEEP_SECONDS`, in at most `rowsMax` steps. Returns how many were removed. */
-  async prune(nowSeconds: number, rowsMax: number): Promise<StoreWrite<number>> {
+  /**
+   * For `apply`: returns the keys of rows to evict, the oldest without a verdict first, which nobody reviewed.
+   * Choice: scans at most `scanRowsMax` rows, as a page does; if too few of them lack a verdict, the oldest rows follow, whose labels stay.
+   */
+  evictable(customer: CustomerNumber, count: number, scanRowsMax: number): readonly Buffer[] {
+    const open: Buffer[] = [];
+    const judged: Buffer[] = [];
+    const range = { start: u32Key(customer), end: endOfCustomer(customer), limit: scanRowsMax };
+    for (const { key, value } of this.#table.getRange(range)) {
+      if (value[0] === 0) open.push(Buffer.from(key));
+      else if (judged.length < count) judged.push(Buffer.from(key));
+      if (open.length === count) break;
+    }
+    return [...open, ...judged].slice(0, count);
+  }
+
+  /** For `apply`, inside its transaction. */
+  evict(keys: readonly Buffer[]): void {
+    for (const key of keys) void this.#table.remove(key);
+    this.#evicted += keys.length;
+  }
+
+  /** Returns the keys of rows older than `SHADOW_REVIEWS_KEEP_SECONDS`, in at most `rowsMax` steps; the next call continues. */
+  expired(nowSeconds: number, rowsMax: number): readonly Buffer[] {
     const cutoffMs = (nowSeconds - SHADOW_REVIEWS_KEEP_SECONDS) * 1000;
-    const { keys, next } = oldRows(this.#table, this.#pruneFrom, cutoffMs, rowsMax);
-    this.#pruneFrom = next;
-    if (keys.length === 0) return { kind: 'ok', value: 0 };
-    return durably(this.#root, () => removeRows(this.#table, this.#rowCounters, 'shadowReviews', keys));
+    const { keys, next } = oldRows(this.#table, this.#expiredFrom, cutoffMs, rowsMax);
+    this.#expiredFrom = next;
+    return keys;
+  }
+
+  /** For `apply`, inside its transaction. Returns whether there was a row. */
+  removeRow(key: Buffer): boolean {
+    const found = this.#table.doesExist(key);
+    if (found) void this.#table.remove(key);
+    return found;
   }
 
   async #flush(): Promise<StoreFault | null> {
     for (const [customer, own] of this.#waiting) {
       while (own.records.length + own.rows.size > 0) {
         const some = [...(this.#rowsWaiting(customer)?.values() ?? [])].slice(0, this.#bounds.perWrite);
-        const written = await durably(this.#root, () => this.#insert(customer, some));
+        const written = await this.#save(customer, some);
         // Readers found the rows in memory until here; unwritten ones stay there for the next flush.
         if (written.kind === 'fault') return written;
         for (const { requestId } of some) if (own.rows.delete(requestId)) this.#waitingRows--;
       }
     }
     return null;
-  }
-
-  #insert(customer: CustomerNumber, rows: readonly ShadowReview[]): void {
-    let added = 0;
-    for (const row of rows) {
-      const key = requestKey(customer, row.requestId);
-      // A row judged while it waited is stored already.
-      if (key === null || this.#table.doesExist(key)) continue;
-      void this.#table.put(key, withSum(key, encode(row)));
-      added++;
-    }
-    if (added > 0) this.#makeRoom(customer, added);
-  }
-
-  /**
-   * Counts rows that were just written and removes the excess: the oldest without a verdict, which nobody reviewed.
-   * Choice: scans at most as many rows as a page does; if none of them lacks a verdict, the oldest rows are removed, whose labels stay.
-   */
-  #makeRoom(customer: CustomerNumber, added: number): void {
-    const over = this.#rowCounters.add('shadowReviews', customer, added) - this.#bounds.perCustomerMax;
-    if (over <= 0) return;
-    const open: Buffer[] = [];
-    const judged: Buffer[] = [];
-    const range = { start: u32Key(customer), end: endOfCustomer(customer), limit: this.#bounds.scanRowsMax };
-    for (const { key, value } of this.#table.getRange(range)) {
-      if (value[0] === 0) open.push(Buffer.from(key));
-      else if (judged.length < over) judged.push(Buffer.from(key));
-      if (open.length === over) break;
-    }
-    const keys = [...open, ...judged].slice(0, over);
-    this.#evicted += removeRows(this.#table, this.#rowCounters, 'shadowReviews', keys);
   }
 
   /** Returns up to one row more than the page holds; `lookedUpTo` is set if the scan ended early. */

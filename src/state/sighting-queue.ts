@@ -1,7 +1,8 @@
 import type { CustomerNumber, FingerprintHash } from '../kernel/brand.ts';
 import { SIGHTINGS_AUTOMATIC_PER_DAY_MAX, SIGHTINGS_PER_WRITE, SIGHTINGS_WAITING_MAX } from '../kernel/limits.ts';
 import type { StoreFault } from './durable.ts';
-import type { NewSighting, Sightings } from './sighting-table.ts';
+import type { SightingReports } from './sighting-reports.ts';
+import type { NewSighting } from './sighting-table.ts';
 
 export interface QueueBounds {
   /** Limit for all customers together. */
@@ -34,15 +35,15 @@ export type ReadBlock = () => Pick<NewSighting, 'network' | 'isFamiliar'>;
  * and counted: a sighting is one of at least three, and an attack produces many. A killed process loses what waited for the next `flush`.
  */
 export class SightingQueue {
-  readonly #sightings: Pick<Sightings, 'noteMany'>;
+  readonly #reports: Pick<SightingReports, 'noteMany'>;
   readonly #bounds: QueueBounds;
   readonly #customers = new Map<CustomerNumber, Waiting>();
   #waiting = 0;
   #dropped = 0;
   #flushing: Promise<StoreFault | null> | null = null;
 
-  constructor(sightings: Pick<Sightings, 'noteMany'>, bounds = BOUNDS) {
-    this.#sightings = sightings;
+  constructor(reports: Pick<SightingReports, 'noteMany'>, bounds = BOUNDS) {
+    this.#reports = reports;
     this.#bounds = bounds;
   }
 
@@ -90,7 +91,7 @@ export class SightingQueue {
           .slice(from, from + this.#bounds.perWrite)
           .filter(({ fingerprintHash }) => own.fingerprints.has(fingerprintHash));
         if (some.length === 0) continue;
-        const noted = await this.#sightings.noteMany(customer, 'decision', some, nowSeconds);
+        const noted = await this.#reports.noteMany(customer, 'decision', some, nowSeconds);
         // Unwritten sightings wait for the next flush.
         if (noted.kind === 'fault') return noted;
         for (const { fingerprintHash } of some) if (own.fingerprints.delete(fingerprintHash)) this.#waiting--;

@@ -21,6 +21,7 @@
  * | state       | `deliveries`   | customer number, u32; delivery id (4+16) | header of a fixed length, attempts, URL, body (`deliveries/row.ts`) | server | server |
  * | state       | `deliveries-pending` | endpoint's kind, u8, and id; delivery id (1+16+16) | customer number, u32              | server       | server                 |
  * | state       | `rowCounters`      | tally's number, u8; customer number, u32 (5) | rows in the table of that name, f64; for `deliveries` only ended ones | server, CLI | server, CLI |
+ * | state       | `audit`        | customer number, u32 (0: no customer); ms, u48; number, u40; 1 for an account, 0 for content, u8 (4+6+5+1) | version u8, msgpack [entry] (`audit-table.ts`) | server, CLI | server, CLI |
  * | hot         | `hot-meta`     | counter's number, u8; 0: format version (1) | f64                                                     | server       | server                 |
  * | hot         | `decisions`    | customer number, u32; stream, u8; first arrival, u48; last arrival minus the first, u32; oldest and newest ms, u48 each; rows, u16; bytes, u32 (33) | rows of decisions (`decision-log/block.ts`) | server | server |
  * | hot         | `outcomes`     | request id (16)                          | index in `OUTCOMES`, u8                                 | server       | server                 |
@@ -62,6 +63,7 @@ export const TABLES = [
   { environment: 'state', name: 'deliveries', keyBytes: 20 },
   { environment: 'state', name: 'deliveries-pending', keyBytes: 33 },
   { environment: 'state', name: 'tallies', keyBytes: 5 },
+  { environment: 'state', name: 'audit', keyBytes: 16 },
   { environment: 'hot', name: 'hot-meta', keyBytes: 1 },
   { environment: 'hot', name: 'decisions', keyBytes: 33 },
   { environment: 'hot', name: 'outcomes', keyBytes: 16 },
@@ -98,11 +100,26 @@ export const TABLES_MAX = 32;
  * The counters of `meta`, and `jobNumbers` of `extract-meta`, by key. They only increase. `keysVersion` increases with every change of
  * `api-keys`; `dueStored` is the sequence up to which the deliveries of all outbox entries are in the store.
  */
-export const COUNTERS = { customers: 1, keyNumbers: 2, keysVersion: 3, dueStored: 4, jobNumbers: 5 } as const;
+export const COUNTERS = {
+  customers: 1,
+  keyNumbers: 2,
+  keysVersion: 3,
+  dueStored: 4,
+  jobNumbers: 5,
+  auditEntries: 6,
+} as const;
 export type CounterName = keyof typeof COUNTERS;
 
 /** The numbers of `rowCounters`, by the table whose rows are counted. */
-export const TALLIES = { sightings: 1, labels: 2, shadowReviews: 3, deliveries: 4, lists: 5, idempotency: 6 } as const;
+export const TALLIES = {
+  sightings: 1,
+  labels: 2,
+  shadowReviews: 3,
+  deliveries: 4,
+  lists: 5,
+  idempotency: 6,
+  audit: 7,
+} as const;
 export type RowCounterName = keyof typeof TALLIES;
 
 /** Choice: rows scanned per call of `Lists.page`, so that a rare action's filter never blocks the main thread for long. */

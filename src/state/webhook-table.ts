@@ -1,20 +1,11 @@
-import type { Database, RootDatabase } from 'lmdb';
+import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../kernel/brand.ts';
 import { pack, unpack } from '../kernel/pack.ts';
 import { DECISIONS } from '../risk/decision.ts';
-import {
-  PREVIOUS_SECRETS_MAX,
-  type PreviousSecret,
-  type Webhook,
-  type WebhookChange,
-  type WebhookHealth,
-  type WebhookId,
-  type WebhookSecrets,
-} from '../work/webhook.ts';
-import { committed, durably, type StoreWrite } from './durable.ts';
+import type { Webhook, WebhookHealth, WebhookId, WebhookSecrets } from '../work/webhook.ts';
 import { endOfCustomer, rowIdOf, rowKey } from './request-rows.ts';
-import { encrypt, decrypt } from './encryption.ts';
 import { u32Key, withoutSum, withSum } from './value.ts';
+import { decryptSecrets } from './webhook-secrets.ts';
 
 export interface WebhookQuery {
   /** The last webhook of the previous page; null to start with the newest. */
@@ -29,39 +20,15 @@ export interface WebhookPage {
   readonly next: WebhookId | null;
 }
 
-export interface Rotation {
-  /** The new secret that signs. */
-  readonly secret: string;
-  /** Time until which the replaced secret remains valid alongside it; null ends that one and all earlier ones. */
-  readonly previousUntilMs: number | null;
-  readonly nowMs: number;
-}
-
-/** Source: contract, 10.1. */
-const WEBHOOKS_PER_CUSTOMER_MAX = 20;
-
 /**
  * The endpoints of customers, in the order of their ids, which is that of their creation. Secrets are encrypted with `key`, which comes
  * from `deriveKey`; under another key everything except the secrets can be read.
  */
 export class Webhooks {
-  readonly #root: RootDatabase<Buffer, Buffer>;
   readonly #table: Database<Buffer, Buffer>;
 
-  constructor(root: RootDatabase<Buffer, Buffer>, table: Database<Buffer, Buffer>) {
-    this.#root = root;
+  constructor(table: Database<Buffer, Buffer>) {
     this.#table = table;
-  }
-
-  create(key: Uint8Array, webhook: Webhook, secret: string): Promise<StoreWrite<'created' | 'limit_reached'>> {
-    const place = keyOf(webhook.customer, webhook.id);
-    if (place === null) throw new Error('a webhook needs an id of its own');
-    const sealed = encryptSecrets(key, webhook, { current: secret, previous: [] });
-    return durably(this.#root, () => {
-      if (this.count(webhook.customer) >= WEBHOOKS_PER_CUSTOMER_MAX) return 'limit_reached';
-      this.#put(place, encode(webhook, sealed));
-      return 'created';
-    });
   }
 
   find(customer: CustomerNumber, id: WebhookId): Webhook | null {
@@ -94,51 +61,36 @@ export class Webhooks {
     return webhooks;
   }
 
-  /** Resolves to whether it existed. Its deliveries stay in the log. */
-  remove(customer: CustomerNumber, id: WebhookId): Promise<StoreWrite<boolean>> {
+  /** Returns the webhook with its encrypted secrets. */
+  sealed(customer: CustomerNumber, id: WebhookId): SealedWebhook | null {
+    return this.#read(customer, id);
+  }
+
+  /** For `apply`, inside its transaction. */
+  put(webhook: Webhook, sealed: Uint8Array): void {
+    const key = keyOf(webhook.customer, webhook.id);
+    if (key === null) throw new Error('a webhook needs an id of its own');
+    this.#put(key, encode(webhook, sealed));
+  }
+
+  /** For `apply`, inside its transaction. Writes only the health. Returns the one before; null without the webhook. */
+  putHealth(customer: CustomerNumber, id: WebhookId, health: WebhookHealth): WebhookHealth | null {
     const key = keyOf(customer, id);
-    return durably(this.#root, () => {
-      if (key === null || !this.#table.doesExist(key)) return false;
-      void this.#table.remove(key);
-      return true;
-    });
+    const stored = key === null ? undefined : this.#table.getBinary(key);
+    if (key === null || stored === undefined) return null;
+    const value = Buffer.from(withoutSum(stored));
+    const before = readHealth(value);
+    writeHealth(value, health);
+    this.#put(key, value);
+    return before;
   }
 
-  /**
-   * Sets a new secret; resolves to null if there is no such webhook. The replaced secret remains valid until `previousUntilMs`, and earlier
-   * ones until the end of their own grace periods. Secrets that can no longer be decrypted are dropped.
-   */
-  rotate(
-    key: Uint8Array,
-    customer: CustomerNumber,
-    id: WebhookId,
-    change: Rotation,
-  ): Promise<StoreWrite<Webhook | null>> {
-    const { secret, previousUntilMs, nowMs } = change;
-    return durably(this.#root, () => {
-      const row = this.#read(customer, id);
-      if (row === null) return null;
-      const before = previousUntilMs === null ? null : decryptSecrets(key, row.webhook, row.sealed);
-      const previous = before === null || previousUntilMs === null ? [] : previousOf(before, previousUntilMs, nowMs);
-      const webhook = { ...row.webhook, updatedAtMs: nowMs };
-      this.#put(row.key, encode(webhook, encryptSecrets(key, webhook, { current: secret, previous })));
-      return webhook;
-    });
-  }
-
-  /** Changes the given fields and resolves to the webhook; null if there is none. Its secrets stay. */
-  change(
-    customer: CustomerNumber,
-    id: WebhookId,
-    { nowMs, ...change }: WebhookChange & { readonly health?: WebhookHealth; readonly nowMs: number },
-  ): Promise<StoreWrite<Webhook | null>> {
-    return durably(this.#root, () => {
-      const row = this.#read(customer, id);
-      if (row === null) return null;
-      const webhook = { ...row.webhook, ...change, updatedAtMs: nowMs };
-      this.#put(row.key, encode(webhook, row.sealed));
-      return webhook;
-    });
+  /** For `apply`, inside its transaction. Returns whether it existed. */
+  remove(customer: CustomerNumber, id: WebhookId): boolean {
+    const key = keyOf(customer, id);
+    if (key === null || !this.#table.doesExist(key)) return false;
+    void this.#table.remove(key);
+    return true;
   }
 
   /** Returns null if the webhook no longer exists, or its secrets were encrypted under another key. Measured: 22 µs. */
@@ -158,25 +110,7 @@ export class Webhooks {
     return isAny ? false : null;
   }
 
-  /**
-   * Writes the health of these webhooks, in one write that is committed but not awaited on the disk: later deliveries report it again.
-   * Webhooks removed meanwhile stay removed. Measured: 4 µs each in writes of 100.
-   */
-  healthChanged(changed: readonly Pick<Webhook, 'customer' | 'id' | 'health'>[]): Promise<StoreWrite<null>> {
-    return committed(this.#root, () => {
-      for (const { customer, id, health } of changed) {
-        const key = keyOf(customer, id);
-        const stored = key === null ? undefined : this.#table.getBinary(key);
-        if (key === null || stored === undefined) continue;
-        const value = Buffer.from(withoutSum(stored));
-        writeHealth(value, health);
-        this.#put(key, value);
-      }
-      return null;
-    });
-  }
-
-  #read(customer: CustomerNumber, id: WebhookId): Row | null {
+  #read(customer: CustomerNumber, id: WebhookId): SealedWebhook | null {
     const key = keyOf(customer, id);
     const stored = key === null ? undefined : this.#table.getBinary(key);
     return key === null || stored === undefined ? null : decode(key, stored);
@@ -187,46 +121,13 @@ export class Webhooks {
   }
 }
 
-interface Row {
-  readonly key: Buffer;
+export interface SealedWebhook {
   readonly webhook: Webhook;
   readonly sealed: Uint8Array;
 }
 
 function keyOf(customer: CustomerNumber, id: WebhookId): Buffer | null {
   return rowKey('wh', customer, id);
-}
-
-type Owner = Pick<Webhook, 'customer' | 'id'>;
-
-/** Returns the replaced secret and the earlier ones that are still valid. */
-function previousOf({ current, previous }: WebhookSecrets, untilMs: number, nowMs: number): readonly PreviousSecret[] {
-  const counting = previous.filter((one) => nowMs < one.untilMs);
-  return [{ secret: current, untilMs }, ...counting].slice(0, PREVIOUS_SECRETS_MAX);
-}
-
-/**
- * Encrypts the current secret, then each previous one and its end, newest first; without any, `null` for both, as older versions wrote it.
- */
-function encryptSecrets(key: Uint8Array, owner: Owner, { current, previous }: WebhookSecrets): Buffer {
-  const pairs = previous.length === 0 ? [null, null] : previous.flatMap(({ secret, untilMs }) => [secret, untilMs]);
-  return encrypt(key, pack([current, ...pairs]), contextOf(owner));
-}
-
-function decryptSecrets(key: Uint8Array, owner: Owner, sealed: Uint8Array): WebhookSecrets | null {
-  const plain = decrypt(key, sealed, contextOf(owner));
-  if (plain === null) return null;
-  const [current, ...pairs] = unpack(plain);
-  const previous: PreviousSecret[] = [];
-  for (let at = 0; at + 1 < pairs.length; at += 2) {
-    const [secret, untilMs] = pairs.slice(at, at + 2);
-    if (typeof secret === 'string' && typeof untilMs === 'number') previous.push({ secret, untilMs });
-  }
-  return { current: String(current), previous };
-}
-
-function contextOf({ customer, id }: Owner): string {
-  return `webhook/${customer}/${id}`;
 }
 
 /**
@@ -250,7 +151,7 @@ function encode(
   return Buffer.concat([head, pack([url, types, description, createdAtMs, updatedAtMs, sealed, disabled])]);
 }
 
-function decode(key: Buffer, stored: Buffer): Row {
+function decode(key: Buffer, stored: Buffer): SealedWebhook {
   // Rows of older versions end with the secrets.
   const [url, types, description, createdAt, updatedAt, sealed, disabled] = unpack(
     withoutSum(stored).subarray(REST_AT),
@@ -267,7 +168,7 @@ function decode(key: Buffer, stored: Buffer): Row {
     createdAtMs: Number(createdAt),
     updatedAtMs: Number(updatedAt),
   };
-  return { key, webhook, sealed };
+  return { webhook, sealed };
 }
 
 function writeHealth(value: Buffer, health: WebhookHealth): void {

@@ -4,6 +4,7 @@ import { newId } from '../kernel/ids.ts';
 import { tally } from '../kernel/tally.ts';
 import { exampleEvent } from '../work/webhook-event.ts';
 import { healthAnew, HEALTHY } from '../work/webhook-health.ts';
+import type { Actor, Origin } from '../ports/change-feed.ts';
 import type { Decision } from '../risk/decision.ts';
 import type { Delivery, DeliveryId, Webhook, WebhookChange, WebhookHealth, WebhookId } from '../work/webhook.ts';
 import { WEBHOOK_TESTS_MAX, WEBHOOK_TESTS_PER_CUSTOMER_MAX } from '../kernel/limits.ts';
@@ -14,17 +15,19 @@ import type { Deliveries } from '../state/delivery-table.ts';
 
 /** The writes to the table of webhooks that the control needs. */
 export interface WebhookTable {
-  create(webhook: Webhook, secret: string): Promise<StoreWrite<'created' | 'limit_reached'>>;
-  remove(customer: CustomerNumber, id: WebhookId): Promise<StoreWrite<boolean>>;
+  create(webhook: Webhook, secret: string, origin: Origin): Promise<StoreWrite<'created' | 'limit_reached'>>;
+  remove(customer: CustomerNumber, id: WebhookId, origin: Origin): Promise<StoreWrite<boolean>>;
   change(
     customer: CustomerNumber,
     id: WebhookId,
-    change: WebhookChange & { readonly health?: WebhookHealth; readonly nowMs: number },
+    change: WebhookChange & { readonly health?: WebhookHealth },
+    origin: Origin,
   ): Promise<StoreWrite<Webhook | null>>;
   rotate(
     customer: CustomerNumber,
     id: WebhookId,
-    change: { readonly secret: string; readonly previousUntilMs: number | null; readonly nowMs: number },
+    rotation: { readonly secret: string; readonly previousUntilMs: number | null },
+    origin: Origin,
   ): Promise<StoreWrite<Webhook | null>>;
 }
 
@@ -46,12 +49,15 @@ export class Control {
     this.#parts = parts;
   }
 
-  async create(given: {
-    readonly customer: CustomerNumber;
-    readonly url: string;
-    readonly eventTypes: readonly Decision[];
-    readonly description: string | null;
-  }): Promise<
+  async create(
+    given: {
+      readonly customer: CustomerNumber;
+      readonly url: string;
+      readonly eventTypes: readonly Decision[];
+      readonly description: string | null;
+    },
+    by: Actor,
+  ): Promise<
     | { readonly kind: 'created'; readonly webhook: Webhook; readonly secret: string }
     | { readonly kind: 'limit_reached' }
     | StoreFault
@@ -67,7 +73,7 @@ export class Control {
       updatedAtMs: nowMs,
     };
     const secret = newSecret();
-    const made = await this.#parts.webhooks.create(webhook, secret);
+    const made = await this.#parts.webhooks.create(webhook, secret, { by, nowMs });
     if (made.kind === 'fault') return made;
     if (made.value === 'limit_reached') return { kind: 'limit_reached' };
     this.#parts.dispatcher.subscribe(webhook);
@@ -77,9 +83,10 @@ export class Control {
   async remove(
     customer: CustomerNumber,
     id: WebhookId,
+    by: Actor,
   ): Promise<{ readonly kind: 'removed' } | { readonly kind: 'not_found' } | StoreFault> {
     if (this.#find(customer, id) === null) return { kind: 'not_found' };
-    const removed = await this.#parts.webhooks.remove(customer, id);
+    const removed = await this.#parts.webhooks.remove(customer, id, { by, nowMs: this.#parts.nowMs() });
     if (removed.kind === 'fault') return removed;
     const { dispatcher } = this.#parts;
     dispatcher.subscribers.remove(id);
@@ -91,6 +98,7 @@ export class Control {
     customer: CustomerNumber,
     id: WebhookId,
     change: WebhookChange,
+    by: Actor,
   ): Promise<{ readonly kind: 'changed'; readonly webhook: Webhook } | { readonly kind: 'not_found' } | StoreFault> {
     const before = this.#find(customer, id);
     if (before === null) return { kind: 'not_found' };
@@ -98,7 +106,7 @@ export class Control {
     const isAnew = isMoved || (change.disabled === true && !before.disabled);
     const health = isAnew ? { health: healthAnew(before.health) } : {};
     const nowMs = this.#parts.nowMs();
-    const changed = await this.#parts.webhooks.change(customer, id, { ...change, ...health, nowMs });
+    const changed = await this.#parts.webhooks.change(customer, id, { ...change, ...health }, { by, nowMs });
     if (changed.kind === 'fault') return changed;
     const { subscribers, prefetch } = this.#parts.dispatcher;
     const subscriber = subscribers.find(id);
@@ -115,6 +123,7 @@ export class Control {
     customer: CustomerNumber,
     id: WebhookId,
     graceSeconds: number,
+    by: Actor,
   ): Promise<
     | { readonly kind: 'rotated'; readonly webhook: Webhook; readonly secret: string }
     | { readonly kind: 'not_found' }
@@ -123,7 +132,7 @@ export class Control {
     const nowMs = this.#parts.nowMs();
     const secret = newSecret();
     const previousUntilMs = graceSeconds === 0 ? null : nowMs + graceSeconds * 1_000;
-    const rotated = await this.#parts.webhooks.rotate(customer, id, { secret, previousUntilMs, nowMs });
+    const rotated = await this.#parts.webhooks.rotate(customer, id, { secret, previousUntilMs }, { by, nowMs });
     if (rotated.kind === 'fault') return rotated;
     const subscriber = this.#parts.dispatcher.subscribers.find(id);
     if (rotated.value === null || subscriber === undefined) return { kind: 'not_found' };

@@ -7,6 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { decide, gatehouse, get, newcomer, newCustomer, send, type Answer } from '../support/requests.ts';
 import { startServer, type RunningServer } from '../support/server.ts';
+import { writesOf } from '../support/writes.ts';
 
 /** Contract, 3 to 6: a test for each sentence that a decision can show. */
 
@@ -40,7 +41,7 @@ function collectorToken(iat: number): string {
 
 async function putList(customer: number, token: string, action: ListAction): Promise<void> {
   const change = { fingerprintHash: fingerprintOf(token), action, note: null, expiresAtSeconds: null };
-  const written = await store.lists.put(customer as CustomerNumber, change, Math.floor(Date.now() / 1000));
+  const written = await writesOf(store).lists.put(customer as CustomerNumber, change, Math.floor(Date.now() / 1000));
   expect(written.kind).toBe('ok');
 }
 

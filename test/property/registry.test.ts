@@ -2,10 +2,10 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { FingerprintHash } from '../../src/kernel/brand.ts';
 import { effectiveEntry, consensusRisk, consensusOf, type Sighting } from '../../src/risk/registry/consensus.ts';
-import { durably } from '../../src/state/durable.ts';
 import { SIGHTING_KINDS } from '../../src/state/sighting-row.ts';
 import { customer, tempStore, value } from '../unit/state/support.ts';
 import { timesInFull } from '../support/long.ts';
+import { withdrawn, writesOf } from '../support/writes.ts';
 
 const DAY = 86_400;
 const NOW = 20_000 * DAY;
@@ -87,12 +87,13 @@ describe('the registry', () => {
           const since = at - (seen.get(key) ?? 0);
           let changed: boolean;
           if (takeBack) {
-            const { state, sightings } = store;
-            await value(durably(state, () => sightings.takeBackInside(customer(number), fingerprintHash, [kind], at)));
+            await value(withdrawn(store, customer(number), fingerprintHash, [kind], at));
             changed = since <= 30 * DAY;
             seen.delete(key);
           } else {
-            await value(store.sightings.noteMany(customer(number), kind, [{ fingerprintHash, atSeconds: at }], at));
+            await value(
+              store.sightingReports.noteMany(customer(number), kind, [{ fingerprintHash, atSeconds: at }], at),
+            );
             // BLOCKs are written once an hour, and on a new day.
             const isNewDay = Math.floor(at / DAY) !== Math.floor((seen.get(key) ?? 0) / DAY);
             changed = kind !== 'decision' || since > 3_600 || isNewDay;
@@ -136,17 +137,13 @@ describe('the registry', () => {
       fc.asyncProperty(fc.shuffledSubarray(acts, { minLength: 4, maxLength: 4 }), async (order) => {
         const store = tempStore();
         for (const act of order) {
-          if (act === 0) await value(store.registry.put(imported));
-          else await value(store.sightings.noteBlocks(customer(act), [imported.fingerprintHash], NOW));
+          if (act === 0) await value(writesOf(store).registry.put(imported));
+          else await value(store.sightingReports.noteBlocks(customer(act), [imported.fingerprintHash], NOW));
         }
         expect(store.registry.find(imported.fingerprintHash, NOW)).toEqual({ risk: 91, customers: 3 });
         for (const act of order) {
           if (act !== 1) continue;
-          await value(
-            durably(store.state, () =>
-              store.sightings.takeBackInside(customer(1), imported.fingerprintHash, ['list'], NOW),
-            ),
-          );
+          await value(withdrawn(store, customer(1), imported.fingerprintHash, ['list'], NOW));
         }
         expect(store.registry.find(imported.fingerprintHash, NOW)).toEqual({ risk: 91, customers: 2 });
         await store.close();

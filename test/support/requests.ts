@@ -7,6 +7,7 @@ import { command } from './command-line.ts';
 import { expectDocumented } from './contract.ts';
 import type { Answer } from './answer.ts';
 import { expectRawDocumented } from './raw-answers.ts';
+import { writesOf } from './writes.ts';
 
 /** Requests as a customer's backend sends them; tests can change every part. */
 
@@ -205,7 +206,7 @@ export async function newCustomer(
 ): Promise<{ customerId: string; secretKey: string; publicKey: string }> {
   const opened = openStore({ dataDir, readOnly: false });
   if (opened.kind === 'fault') throw new Error(opened.detail);
-  const { customers, apiKeys } = opened.store;
+  const { customers, apiKeys } = writesOf(opened.store);
   const customer = await customers.create('test', Date.now());
   if (customer.kind === 'fault') throw new Error(customer.detail);
   const pair = await apiKeys.createPair(customer.value.number, rateLimit, Math.floor(Date.now() / 1_000), origins);

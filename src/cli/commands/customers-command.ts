@@ -1,3 +1,4 @@
+import { newCustomer } from '../../state/key-changes.ts';
 import type { Cli } from '../context.ts';
 import { failure, failureOf, ok } from '../command-outcome.ts';
 import { tableText, timeText } from '../text-table.ts';
@@ -18,8 +19,9 @@ export function addCustomers(cli: Cli): void {
         if (trimmed === '' || trimmed.length > NAME_CHARACTERS_MAX) {
           return failure('invalid_name', `a name has 1 to ${NAME_CHARACTERS_MAX} characters`);
         }
-        return withNewStore(cli.globals().dataDir, async (store) => {
-          const made = await store.customers.create(trimmed, Date.now());
+        return withNewStore(cli.globals().dataDir, async (_store, door) => {
+          const nowMs = Date.now();
+          const made = await door.commit(newCustomer(trimmed, nowMs), { by: 'cli', nowMs });
           if (made.kind === 'fault') return failureOf(made);
           return ok({ customer_id: made.value.id, name: made.value.name }, `${made.value.id}  ${made.value.name}`);
         });

@@ -2,6 +2,8 @@ import { InvalidArgumentError } from 'commander';
 import { checkKeyText, KEY_PREFIX_CHARACTERS } from '../../kernel/key-text.ts';
 import { ANY_ORIGIN, parseOrigin } from '../../kernel/origin.ts';
 import { KEY_ORIGINS_MAX } from '../../kernel/limits.ts';
+import type { Committer } from '../../state/changes.ts';
+import { createKeyPair } from '../../state/key-changes.ts';
 import { type ApiKey, hashOfKey } from '../../state/key-table.ts';
 import type { Store } from '../../state/open-store.ts';
 import type { Cli } from '../context.ts';
@@ -33,7 +35,7 @@ export function addKeys(cli: Cli): void {
       addOrigin,
     )
     .action((options: CreateOptions) =>
-      cli.run(async () => withStore(cli.globals().dataDir, (store) => createKeys(store, options))),
+      cli.run(async () => withStore(cli.globals().dataDir, (store, door) => createKeys(store, door, options))),
     );
 
   keys
@@ -49,16 +51,17 @@ export function addKeys(cli: Cli): void {
       cli.run(async () => {
         const named = namedKey(text.trim());
         if (named === null) return usage('malformed_key', PREFIX_HINT);
-        return withStore(cli.globals().dataDir, (store) => revokeKey(store, named, yes ? null : confirm));
+        return withStore(cli.globals().dataDir, (store, door) => revokeKey(store, door, named, yes ? null : confirm));
       }),
     );
 }
 
-async function createKeys(store: Store, options: CreateOptions): Promise<Outcome> {
+async function createKeys(store: Store, door: Committer, options: CreateOptions): Promise<Outcome> {
   const customer = store.customers.findById(options.customer);
   if (customer === null) return failure('unknown_customer', `there is no customer ${options.customer}`);
   const { rateLimit = null, origin: origins = [] } = options;
-  const made = await store.apiKeys.createPair(customer.number, rateLimit, nowSeconds(), origins);
+  const origin = { by: 'cli', nowMs: Date.now() } as const;
+  const made = await createKeyPair(door, customer.number, { rateLimit, origins }, origin);
   if (made.kind === 'fault') return failureOf(made);
   const { secret, public: open } = made.value;
   const warning = origins.includes(ANY_ORIGIN) ? EVERY_SITE : null;
@@ -127,7 +130,7 @@ function namedKey(text: string): Named | null {
   return prefix.length === KEY_PREFIX_CHARACTERS ? (key) => key.prefix === prefix : null;
 }
 
-async function revokeKey(store: Store, named: Named, ask: Confirm | null): Promise<Outcome> {
+async function revokeKey(store: Store, door: Committer, named: Named, ask: Confirm | null): Promise<Outcome> {
   const matches = store.apiKeys.loadAll().filter(named);
   const living = matches.filter((key) => key.revokedAtSeconds === null);
   const [key] = living;
@@ -144,11 +147,11 @@ async function revokeKey(store: Store, named: Named, ask: Confirm | null): Promi
   if (ask !== null && !(await ask(question(store, key, owner)))) {
     return failure('not_confirmed', `${key.prefix}… was not revoked`);
   }
-  const revokedAt = nowSeconds();
-  const revoked = await store.apiKeys.revoke(key.hash, revokedAt);
+  const nowMs = Date.now();
+  const revoked = await door.commit({ kind: 'key.revoked', hash: key.hash }, { by: 'cli', nowMs });
   if (revoked.kind === 'fault') return failureOf(revoked);
   return ok(
-    { prefix: key.prefix, kind: key.kind, customer_id: customer?.id ?? null, revoked_at: revokedAt },
+    { prefix: key.prefix, kind: key.kind, customer_id: customer?.id ?? null, revoked_at: Math.floor(nowMs / 1000) },
     `Revoked ${key.prefix}… of ${owner}.`,
   );
 }
@@ -177,8 +180,4 @@ function addOrigin(text: string, before: readonly string[] = []): readonly strin
     throw new InvalidArgumentError(`${ANY_ORIGIN} already contains every origin; give it alone`);
   }
   return origins;
-}
-
-function nowSeconds(): number {
-  return Math.floor(Date.now() / 1000);
 }

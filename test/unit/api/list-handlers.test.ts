@@ -22,11 +22,12 @@ type Told = readonly [customer: number, hashes: readonly string[], nowSeconds: n
 
 /** Returns the list's handlers on a store of their own, and the blocks they reported. */
 function setUp() {
-  const { lists, registry } = tempStore();
+  const { lists, changes, registry } = tempStore();
   const told: Told[] = [];
   const unwrapped = (_options: object, handler: EndpointHandler): EndpointHandler => handler;
   const handlers = listHandlers(unwrapped as unknown as EndpointFactory, {
     lists,
+    changes,
     registry,
     cursors: new Cursors(Buffer.alloc(32)),
     fingerprints: { find: () => ({ isSeen: true, networks24h: 1, isCommon: false }) },
@@ -40,9 +41,10 @@ function setUp() {
     const handler = handlers[name];
     if (handler === undefined) throw new Error(`there is no ${name}`);
     const request = {
-      caller: { customer: customer(7) },
+      caller: { customer: customer(7), key: { prefix: 'sk_live_test' } },
       params: { fingerprint_hash: hash },
       query: new URLSearchParams(),
+      nowMs: nowSeconds * 1000,
       body: READERS[name]?.read(body ?? {}, nowSeconds * 1000) ?? null,
       nowSeconds,
       slices: freeSlices(),

@@ -3,6 +3,9 @@ import { newId } from '../../../src/kernel/ids.ts';
 import { PUBLIC_KEY } from '../decide/support.ts';
 import { NEXT_SECRET, NOW_MS, OTHER_KEY, SECRET, setUp, webhook } from './webhook-support.ts';
 
+/** The key of the caller, by its first 12 characters. */
+const BY = expect.stringMatching(/^key:sk_\w{9}$/);
+
 const GOOD = { url: 'https://shop.example/events', event_types: ['REVIEW', 'BLOCK'] };
 const NOBODYS = newId('wh', NOW_MS);
 const FAULT = { kind: 'fault', code: 'store_write_failed', detail: 'MDB_PROBLEM inside' } as const;
@@ -177,7 +180,7 @@ describe('changing a webhook', () => {
   test('Removing a webhook gives 204 without a body', async () => {
     const { ask, calls } = setUp();
     expect(await ask('DELETE', `/v1/webhooks/${NOBODYS}`)).toMatchObject({ status: 204, json: {} });
-    expect(calls).toEqual([['remove', 7, NOBODYS]]);
+    expect(calls).toEqual([['remove', 7, NOBODYS, BY]]);
   });
 
   test('Rotating a webhook’s secret shows the new secret completely, once', async () => {
@@ -196,7 +199,7 @@ describe('changing a webhook', () => {
   ])('Rotating with %j keeps the old secret for %i s', async (body, graceSeconds) => {
     const { ask, calls } = setUp();
     expect((await ask('POST', `/v1/webhooks/${NOBODYS}/rotate`, body)).status).toBe(200);
-    expect(calls).toEqual([['rotate', 7, NOBODYS, graceSeconds]]);
+    expect(calls).toEqual([['rotate', 7, NOBODYS, graceSeconds, BY]]);
   });
 
   test.each([
@@ -225,7 +228,7 @@ describe('changing a webhook', () => {
       status: 200,
       json: { id: NOBODYS, secret: `whsec_${'*'.repeat(16)}${SECRET.slice(-4)}` },
     });
-    expect(calls).toEqual([['change', 7, NOBODYS, change]]);
+    expect(calls).toEqual([['change', 7, NOBODYS, change, BY]]);
   });
 
   test.each([

@@ -9,6 +9,7 @@ import { IS_FULL } from '../../support/long.ts';
 import { CALM, decide } from '../../support/requests.ts';
 import { startServer } from '../../support/server.ts';
 import { customer, open, tempFolder, value } from '../state/support.ts';
+import { writesOf } from '../../support/writes.ts';
 
 const DAY = 86_400;
 
@@ -39,11 +40,11 @@ describe('registry show', () => {
     const now = Math.floor(Date.now() / 1000);
     const [promoted, imported, both] = [hashOf(1), hashOf(2), hashOf(3)];
     for (const number of [1, 2, 3, 4]) {
-      await value(store.sightings.noteBlocks(customer(number), [promoted, both], now - number));
+      await value(store.sightingReports.noteBlocks(customer(number), [promoted, both], now - number));
     }
     for (const fingerprintHash of [imported, both]) {
       const entry = { risk: 95, customers: 9, firstSeenSeconds: 5, lastSeenSeconds: now - 21 * DAY };
-      await value(store.registry.put({ fingerprintHash, ...entry }));
+      await value(writesOf(store).registry.put({ fingerprintHash, ...entry }));
     }
     await store.close();
     const asPromoted = { risk_score: 90, customers_seen: 4, first_seen: now - 4, last_seen: now - 1 };
@@ -77,7 +78,7 @@ describe('registry show', () => {
     const dataDir = tempFolder();
     const store = await madeStore(dataDir);
     const now = Math.floor(Date.now() / 1000);
-    for (const number of [1, 2]) await value(store.sightings.noteBlocks(customer(number), [hashOf(1)], now));
+    for (const number of [1, 2]) await value(store.sightingReports.noteBlocks(customer(number), [hashOf(1)], now));
     await store.close();
     const messageOf = async (n: number): Promise<unknown> => {
       const [code, json] = await registry(dataDir, 'show', hashOf(n));
@@ -94,13 +95,13 @@ describe('registry remove', () => {
     const dataDir = tempFolder();
     const store = await madeStore(dataDir);
     const now = Math.floor(Date.now() / 1000);
-    for (const number of [1, 2, 3]) await value(store.sightings.noteBlocks(customer(number), [hashOf(1)], now));
-    await value(store.sightings.noteBlocks(customer(1), [hashOf(2)], now));
+    for (const number of [1, 2, 3]) await value(store.sightingReports.noteBlocks(customer(number), [hashOf(1)], now));
+    await value(store.sightingReports.noteBlocks(customer(1), [hashOf(2)], now));
     expect(await registry(dataDir, 'remove', hashOf(1))).toMatchObject([0, { removed: true, sightings_removed: 3 }]);
     expect(await registry(dataDir, 'remove', hashOf(2))).toMatchObject([0, { removed: true, sightings_removed: 1 }]);
     expect(await registry(dataDir, 'remove', hashOf(1))).toMatchObject([1, { error: { code: 'not_found' } }]);
     store.resetRead();
-    await value(store.sightings.noteBlocks(customer(4), [hashOf(1)], now));
+    await value(store.sightingReports.noteBlocks(customer(4), [hashOf(1)], now));
     expect(store.registry.find(hashOf(1), now)).toBeNull();
     await store.close();
   });
@@ -111,7 +112,7 @@ describe('registry import', () => {
     const dataDir = tempFolder();
     const store = await madeStore(dataDir);
     const now = Math.floor(Date.now() / 1000);
-    for (const number of [1, 2, 3]) await value(store.sightings.noteBlocks(customer(number), [hashOf(7)], now));
+    for (const number of [1, 2, 3]) await value(store.sightingReports.noteBlocks(customer(number), [hashOf(7)], now));
     const file = join(dataDir, 'rows.ndjson');
     await writeRows(file, 20);
     expect(await registry(dataDir, 'import', file)).toMatchObject([0, { accepted: 20, rejected: 0 }]);

@@ -6,6 +6,7 @@ import { table } from '../../../src/state/environment.ts';
 import { DELIVERY_PAGES_PER_CUSTOMER_MAX } from '../../../src/kernel/limits.ts';
 import { bounded, delivery, idsOf, ALL, NOW, success, walk } from './deliveries-support.ts';
 import { customer, open, tempFolder, tempStore, value } from './support.ts';
+import { writesOf } from '../../support/writes.ts';
 
 const DAY = 86_400_000;
 const WH = newId('wh', NOW);
@@ -451,7 +452,7 @@ describe('a data directory without tables of deliveries', () => {
   test('A data directory of a version without deliveries opens, gets its tables, and then opens read-only as well', async () => {
     const folder = tempFolder();
     const before = open(folder);
-    const account = await value(before.customers.create('Acme', NOW / 1_000));
+    const account = await value(writesOf(before).customers.create('Acme', NOW / 1_000));
     for (const name of ['webhooks', 'deliveries', 'deliveries-pending'] as const)
       await table(before.state, name).drop();
     await before.close();

@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { STORE_DISK_FREE_BYTES_MIN } from '../../../src/kernel/limits.ts';
 import { decide } from './decision-log-support.ts';
 import { customer, hashOf, tempStore, value } from './support.ts';
+import { writesOf } from '../../support/writes.ts';
 
 /** Simulated free space of the disk. */
 const disk = vi.hoisted(() => ({ freeBytes: 2 ** 40, asked: 0 }));
@@ -24,15 +25,18 @@ const CHANGE = { fingerprintHash: hashOf(1), action: 'block', expiresAtSeconds: 
 describe('a nearly full disk', () => {
   test('No write reaches LMDB on a nearly full disk, and writes succeed when there is room again', async () => {
     const store = tempStore();
-    await value(store.lists.put(customer(1), CHANGE, 1));
+    await value(writesOf(store).lists.put(customer(1), CHANGE, 1));
     const asked = disk.asked;
     const transactions = vi.spyOn(store.state, 'transaction');
     disk.freeBytes = STORE_DISK_FREE_BYTES_MIN - 4_096;
-    expect(await store.lists.put(customer(2), CHANGE, 1)).toMatchObject({ kind: 'fault', code: 'store_full' });
-    expect(await store.webhooks.healthChanged([])).toMatchObject({ kind: 'fault', code: 'store_full' });
+    expect(await writesOf(store).lists.put(customer(2), CHANGE, 1)).toMatchObject({
+      kind: 'fault',
+      code: 'store_full',
+    });
+    expect(await writesOf(store).webhooks.healthChanged([])).toMatchObject({ kind: 'fault', code: 'store_full' });
     expect([transactions.mock.calls.length, disk.asked - asked]).toEqual([0, 2]);
     disk.freeBytes = STORE_DISK_FREE_BYTES_MIN;
-    await value(store.lists.put(customer(2), CHANGE, 1));
+    await value(writesOf(store).lists.put(customer(2), CHANGE, 1));
     expect(transactions).toHaveBeenCalledOnce();
   });
 

@@ -20,6 +20,7 @@ import { backup, listBackups, rotateBackups } from '../../../src/state/backup.ts
 import { ensureUsable, type Usable } from '../../../src/state/ensure-usable.ts';
 import { IS_FULL } from '../../support/long.ts';
 import { hashOf, open, tempFolder, value } from './support.ts';
+import { writesOf } from '../../support/writes.ts';
 
 const START_MS = 1_700_000_000_000;
 
@@ -50,7 +51,7 @@ async function makeStarted(withBackup: boolean): Promise<string> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-'));
   expect(codes(await ensure(dataDir))).toEqual(['first_start']);
   const store = open(dataDir);
-  await value(store.customers.create('Acme', START_MS));
+  await value(writesOf(store).customers.create('Acme', START_MS));
   const rows = Array.from({ length: 1000 }, (_, i) => ({
     fingerprintHash: hashOf(i),
     risk: 90,
@@ -58,7 +59,7 @@ async function makeStarted(withBackup: boolean): Promise<string> {
     firstSeenSeconds: 1,
     lastSeenSeconds: 2,
   }));
-  await value(store.registry.putMany(rows));
+  await value(writesOf(store).registry.putMany(rows));
   if (withBackup) await rotateBackups(store, dataDir, 3, START_MS);
   await store.close();
   return dataDir;
@@ -117,7 +118,7 @@ describe('a damaged state environment', () => {
     const store = open(dataDir);
     expect(store.registry.count()).toBe(1000);
     // Numbers given out after the backup are not reused.
-    expect((await value(store.customers.create('Bolt', START_MS))).number).toBeGreaterThan(1_000_000);
+    expect((await value(writesOf(store).customers.create('Bolt', START_MS))).number).toBeGreaterThan(1_000_000);
     await store.close();
   });
 
@@ -281,7 +282,7 @@ describe('a data directory copied from a backup', () => {
     expect(codes(await ensure(restored))).toEqual([]);
     const again = open(restored);
     expect(again.registry.count()).toBe(1000);
-    const { number } = await value(again.customers.create('Bolt', START_MS));
+    const { number } = await value(writesOf(again).customers.create('Bolt', START_MS));
     expect([number > 1_000_000, number < 2_000_000]).toEqual([true, true]);
     await again.close();
     expect(readdirSync(restored).filter((name) => name.includes('damaged'))).toEqual([]);

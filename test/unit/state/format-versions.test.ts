@@ -15,6 +15,7 @@ import {
   setVersion,
 } from '../../support/format-versions.ts';
 import { customer, hashOf, open, tempFolder, value } from './support.ts';
+import { writesOf } from '../../support/writes.ts';
 
 const NOW_MS = 1_700_000_000_000;
 const CURRENT = [2, 2, 2];
@@ -33,9 +34,9 @@ async function started(): Promise<string> {
   await ensure(dataDir);
   const store = open(dataDir);
   const entry = { fingerprintHash: hashOf(1), action: 'block', note: null, expiresAtSeconds: null } as const;
-  await value(store.lists.put(customer(1), entry, 1));
-  const { secret } = await value(store.apiKeys.createPair(customer(1), null, 1));
-  await value(store.apiKeys.revoke(secret.key.hash, 5));
+  await value(writesOf(store).lists.put(customer(1), entry, 1));
+  const { secret } = await value(writesOf(store).apiKeys.createPair(customer(1), null, 1));
+  await value(writesOf(store).apiKeys.revoke(secret.key.hash, 5));
   await rotateBackups(store, dataDir, 3, NOW_MS);
   await store.close();
   return dataDir;

@@ -5,10 +5,11 @@ import type { Label } from '../../../src/risk/judgement.ts';
 import { table } from '../../../src/state/environment.ts';
 import type { Store } from '../../../src/state/open-store.ts';
 import { Feedback } from '../../../src/state/feedback.ts';
-import { type JudgedDecision, Labels } from '../../../src/state/label-table.ts';
+import type { JudgedDecision } from '../../../src/state/label-table.ts';
 import { requestIdOf, requestKey } from '../../../src/state/request-rows.ts';
 import { RowCounters } from '../../../src/state/row-counters.ts';
 import { customer, hashOf, open, tempFolder, tempStore, value } from './support.ts';
+import { boundedFeed, writesOf } from '../../support/writes.ts';
 
 const DAY = 86_400;
 const NOW = 20_000 * DAY;
@@ -26,7 +27,7 @@ function label(
   at = NOW,
   note: string | null = null,
 ) {
-  return value(store.feedback.label(customer(number), judged, what, note, at));
+  return value(writesOf(store).feedback.label(customer(number), judged, what, note, at));
 }
 
 describe('keys of decision rows', () => {
@@ -103,15 +104,15 @@ describe('labels', () => {
 
   test('Beyond the limit of a customer the label of its oldest decision is removed, and none of other customers', async () => {
     const store = tempStore();
-    const { state, shadowReviews, sightings, sightingQueue } = store;
-    const labels = new Labels(state, table(state, 'labels'), new RowCounters(table(state, 'tallies')), 3);
-    const feedback = new Feedback(state, { labels, shadowReviews, sightings, sightingQueue });
+    const { labels, shadowReviews, sightingQueue, sightingReports } = store;
+    const changes = boundedFeed(store, { labels: 3 });
+    const feedback = new Feedback({ changes, shadowReviews, sightingQueue, sightingReports });
     const given = [5, 1, 4, 2, 3].map((day) => decision(NOW + day * DAY));
     const other = decision(NOW);
-    await value(feedback.label(customer(2), other, 'fraud', null, NOW));
-    for (const judged of given) await value(feedback.label(customer(1), judged, 'fraud', null, NOW));
+    await value(feedback.label(customer(2), other, 'fraud', null, NOW, 'service'));
+    for (const judged of given) await value(feedback.label(customer(1), judged, 'fraud', null, NOW, 'service'));
     // Replacing a label takes no room.
-    await value(feedback.label(customer(1), given[0] ?? other, 'legitimate', null, NOW));
+    await value(feedback.label(customer(1), given[0] ?? other, 'legitimate', null, NOW, 'service'));
     expect(given.map(({ requestId }) => labels.labelOf(customer(1), requestId))).toEqual([
       'legitimate',
       null,
@@ -133,13 +134,13 @@ describe('labels', () => {
       }
     }
     let removed = 0;
-    for (let round = 0; round < 8; round++) removed += await value(store.labels.prune(NOW, 4));
+    for (let round = 0; round < 8; round++) removed += await value(writesOf(store).labels.prune(NOW, 4));
     expect(removed).toBe(9);
     for (const number of [1, 2, 0xffff_ffff]) {
       expect(old.every(({ requestId }) => store.labels.find(customer(number), requestId) === null)).toBe(true);
       expect(new RowCounters(table(store.state, 'tallies')).get('labels', customer(number))).toBe(2);
     }
-    for (let round = 0; round < 4; round++) expect(await value(store.labels.prune(NOW, 4))).toBe(0);
+    for (let round = 0; round < 4; round++) expect(await value(writesOf(store).labels.prune(NOW, 4))).toBe(0);
   });
 });
 
@@ -167,7 +168,7 @@ describe('labels and the registry', () => {
     await label(store, 1, decision(), 'legitimate');
     await queue.flush(NOW);
     expect(sightings.customersOf(F, NOW)).toBe(2);
-    await value(sightings.noteBlocks(customer(1), [F], NOW));
+    await value(store.sightingReports.noteBlocks(customer(1), [F], NOW));
     expect(store.registry.find(F, NOW)?.customers).toBe(3);
     await label(store, 1, decision(), 'legitimate');
     expect(store.registry.find(F, NOW)).toBeNull();

@@ -2,12 +2,11 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { LIST_ACTIONS } from '../../../src/risk/decision.ts';
 import type { StoreWrite } from '../../../src/state/durable.ts';
-import { type ListChange, Lists } from '../../../src/state/list-table.ts';
-import { table } from '../../../src/state/environment.ts';
-import { RowCounters } from '../../../src/state/row-counters.ts';
+import type { ListChange } from '../../../src/state/list-table.ts';
 import { LIST_SCAN_ROWS_MAX } from '../../../src/state/table-names.ts';
 import { customer, hashOf, open, tempFolder, tempStore, value } from './support.ts';
 import { freeSlices } from '../../support/slices.ts';
+import { boundedFeed, listsOf } from '../../support/writes.ts';
 
 const block = (seed: number, extra: Partial<ListChange> = {}): ListChange => ({
   fingerprintHash: hashOf(seed),
@@ -25,7 +24,7 @@ const all = { after: null, limit: 1000, action: null };
 
 describe('lists', () => {
   test('A list entry is created, then replaced, and keeps its creation time', async () => {
-    const { lists } = tempStore();
+    const lists = listsOf(tempStore());
     const made = await kept(lists.put(customer(1), block(1, { note: 'ünïcode' }), 100));
     expect(made).toMatchObject({ created: true, entry: { action: 'block', note: 'ünïcode', createdAtSeconds: 100 } });
     const replaced = await kept(lists.put(customer(1), block(1, { action: 'watch' }), 200));
@@ -45,7 +44,7 @@ describe('lists', () => {
   });
 
   test('A list entry is valid until the second before its expiry', async () => {
-    const { lists } = tempStore();
+    const lists = listsOf(tempStore());
     await kept(lists.put(customer(1), block(1, { expiresAtSeconds: 500 }), 100));
     expect(lists.find(customer(1), hashOf(1), 499)).toBe('block');
     expect(lists.find(customer(1), hashOf(1), 500)).toBeNull();
@@ -55,7 +54,7 @@ describe('lists', () => {
   });
 
   test('Removing a list entry returns whether it existed', async () => {
-    const { lists } = tempStore();
+    const lists = listsOf(tempStore());
     await kept(lists.put(customer(1), block(1, { expiresAtSeconds: 500 }), 100));
     expect(await value(lists.remove(customer(2), hashOf(1), 100))).toBe(false);
     expect(await value(lists.remove(customer(1), hashOf(1), 100))).toBe(true);
@@ -64,7 +63,7 @@ describe('lists', () => {
   });
 
   test('Pages of a list continue where the last one ended, with and without a filter', async () => {
-    const { lists } = tempStore();
+    const lists = listsOf(tempStore());
     const changes = Array.from({ length: 25 }, (_, i) => block(i, { action: i % 5 === 0 ? 'allow' : 'block' }));
     await kept(lists.putMany(customer(0xffff_ffff), changes, 1));
     for (const action of [null, 'allow', 'watch'] as const) {
@@ -81,7 +80,7 @@ describe('lists', () => {
   });
 
   test('A page of a list reports a next page only if there is one', async () => {
-    const { lists } = tempStore();
+    const lists = listsOf(tempStore());
     const changes = Array.from({ length: 6 }, (_, i) => block(i, { action: i < 4 ? 'block' : 'allow' }));
     await kept(lists.putMany(customer(1), changes, 1));
     expect(
@@ -99,7 +98,7 @@ describe('lists', () => {
   });
 
   test('A rare action is searched in bounded steps and found', async () => {
-    const { lists } = tempStore();
+    const lists = listsOf(tempStore());
     const many = Array.from({ length: LIST_SCAN_ROWS_MAX + 5 }, (_, i) => block(i));
     await kept(lists.putMany(customer(1), [...many, block(LIST_SCAN_ROWS_MAX + 5, { action: 'allow' })], 1));
     const first = await lists.page(customer(1), { after: null, limit: 10, action: 'allow' }, 1, freeSlices());
@@ -110,7 +109,9 @@ describe('lists', () => {
   });
 
   test('Sweeps remove expired entries of all customers step by step, and nothing else', async () => {
-    const { lists, state } = tempStore();
+    const store = tempStore();
+    const { state } = store;
+    const lists = listsOf(store);
     const rows = (): number =>
       state.openDB({ name: 'lists', encoding: 'binary', keyEncoding: 'binary' }).getKeysCount();
     for (const number of [1, 2]) {
@@ -128,7 +129,7 @@ describe('lists', () => {
   });
 
   test('A sweep keeps an entry that was put again while it ran', async () => {
-    const { lists } = tempStore();
+    const lists = listsOf(tempStore());
     await kept(lists.put(customer(1), block(1, { expiresAtSeconds: 50 }), 1));
     const [put, swept] = await Promise.all([
       kept(lists.put(customer(1), block(1), 60)),
@@ -139,7 +140,7 @@ describe('lists', () => {
   });
 
   test('A customer cannot see, list or remove entries of another one', async () => {
-    const { lists } = tempStore();
+    const lists = listsOf(tempStore());
     const numbers = fc.constantFrom(1, 2, 255, 256, 0x0100_0000, 0xffff_fffe, 0xffff_ffff);
     const step = fc.record({
       customer: numbers,
@@ -184,7 +185,7 @@ describe('lists', () => {
     expect(reader.lists.find(customer(1), hashOf(1), 1)).toBeNull();
     for (let round = 0; round < 50; round++) {
       const action = LIST_ACTIONS[round % 3] ?? 'block';
-      await kept(writer.lists.putMany(customer(1), [block(1, { action }), block(2, { action })], 1));
+      await kept(listsOf(writer).putMany(customer(1), [block(1, { action }), block(2, { action })], 1));
       reader.resetRead();
       expect(reader.lists.find(customer(1), hashOf(1), 1)).toBe(action);
       expect(reader.lists.find(customer(1), hashOf(2), 1)).toBe(action);
@@ -195,9 +196,9 @@ describe('lists', () => {
 });
 
 test('A customer has a maximum number of list entries, and a removed or expired one makes room', async () => {
-  const { state } = tempStore();
-  const rowCounters = new RowCounters(table(state, 'tallies'));
-  const lists = new Lists(state, table(state, 'lists'), rowCounters, 4);
+  const store = tempStore();
+  const { rowCounters } = store.tables;
+  const lists = listsOf(store, boundedFeed(store, { listEntries: 4 }));
   const one = customer(1);
   const counted = (): number => rowCounters.get('lists', one);
   await kept(lists.putMany(one, [block(1), block(2), block(2), block(3, { expiresAtSeconds: 50 })], 1));

@@ -6,6 +6,7 @@ import { migrateEnvironment } from '../../../src/state/migrate.ts';
 import { sumFits } from '../../../src/state/value.ts';
 import { environmentVersion, forgetVersions } from '../../support/format-versions.ts';
 import { hashOf, open, tempFolder, value } from './support.ts';
+import { writesOf } from '../../support/writes.ts';
 
 const DIST = new URL('../../../dist/src/state/', import.meta.url).href;
 /** More rows than are copied at a time. */
@@ -23,7 +24,7 @@ async function unversioned(): Promise<string> {
     firstSeenSeconds: 1,
     lastSeenSeconds: 2,
   }));
-  await value(store.registry.putMany(rows));
+  await value(writesOf(store).registry.putMany(rows));
   await store.close();
   await forgetVersions(dataDir);
   return dataDir;

@@ -42,7 +42,8 @@ describe('SIGKILL of a writing process', () => {
         const { store } = openStore({ dataDir: ${JSON.stringify(dataDir)}, readOnly: false });
         for (let i = ${acknowledged}; ; i++) {
           const fingerprintHash = i.toString(16).padStart(64, '0');
-          const put = await store.lists.put(1, { fingerprintHash, action: 'block', note: null, expiresAtSeconds: null }, 1);
+          const entry = { fingerprintHash, action: 'block', note: null, expiresAtSeconds: null };
+          const put = await store.changes.commit({ kind: 'list.put', customer: 1, entry }, { by: 'service', nowMs: 1000 });
           if (put.kind === 'ok') writeSync(1, i + '\\n');
         }`);
       if (child.stdout === null) throw new Error('no output');

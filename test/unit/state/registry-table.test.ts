@@ -6,6 +6,7 @@ import type { Registry } from '../../../src/state/registry-table.ts';
 import type { Store } from '../../../src/state/open-store.ts';
 import { table } from '../../../src/state/environment.ts';
 import { hashOf, tempStore, value } from './support.ts';
+import { writesOf } from '../../support/writes.ts';
 
 const DAY = 86_400;
 
@@ -35,9 +36,10 @@ const PROMOTION: PublishedConsensus = {
 
 describe('registry', () => {
   test('An imported entry is read back as stored, with its half-life on the hot path', async () => {
-    const { registry } = tempStore();
+    const store = tempStore();
+    const { registry } = store;
     const entry = { risk: 87.3, customers: 3, firstSeenSeconds: 5, lastSeenSeconds: 1000 };
-    await value(registry.put({ fingerprintHash: hashOf(1), ...entry }));
+    await value(writesOf(store).registry.put({ fingerprintHash: hashOf(1), ...entry }));
     expect(registry.get(hashOf(1))).toEqual({ imported: entry, publishedConsensus: null });
     expect(registry.find(hashOf(1), 1000)?.customers).toBe(3);
     expect(registry.find(hashOf(1), 1000)?.risk).toBeCloseTo(87.3, 4);
@@ -46,14 +48,15 @@ describe('registry', () => {
   });
 
   test('Many entries are written in one call and can be replaced', async () => {
-    const { registry } = tempStore();
+    const store = tempStore();
+    const { registry } = store;
     const entries = Array.from({ length: 3000 }, (_, i) =>
       imported(i * 7919, { risk: i % 101, customers: i, firstSeenSeconds: i, lastSeenSeconds: i + 1 }),
     );
-    await value(registry.putMany(entries));
+    await value(writesOf(store).registry.putMany(entries));
     expect(registry.count()).toBe(3000);
     for (const { fingerprintHash, ...entry } of entries) expect(registry.get(fingerprintHash)?.imported).toEqual(entry);
-    await value(registry.put(imported(0, { customers: 9 })));
+    await value(writesOf(store).registry.put(imported(0, { customers: 9 })));
     expect(registry.get(hashOf(0))?.imported?.customers).toBe(9);
     expect(registry.count()).toBe(3000);
   });
@@ -72,7 +75,7 @@ describe('registry', () => {
     'An imported and a promoted part are one entry, with %s',
     async (order) => {
       const store = tempStore();
-      const writes = [() => value(store.registry.put(imported(1))), () => promote(store, 1, PROMOTION)];
+      const writes = [() => value(writesOf(store).registry.put(imported(1))), () => promote(store, 1, PROMOTION)];
       if (order === 'the promotion first') writes.reverse();
       for (const write of writes) await write();
       const { fingerprintHash: _hash, ...part } = imported(1);
@@ -87,7 +90,7 @@ describe('registry', () => {
 
   test('A promotion does not lower the higher risk of an import', async () => {
     const store = tempStore();
-    await value(store.registry.put(imported(1, { risk: 99, lastSeenSeconds: 2000 })));
+    await value(writesOf(store).registry.put(imported(1, { risk: 99, lastSeenSeconds: 2000 })));
     await promote(store, 1, PROMOTION);
     expect(store.registry.find(hashOf(1), 2000)?.risk).toBe(99);
     // When the import has faded, it does not lower the risk of the promotion either.
@@ -96,9 +99,9 @@ describe('registry', () => {
 
   test('A new import replaces the data of the previous one and keeps the promotion', async () => {
     const store = tempStore();
-    await value(store.registry.put(imported(1)));
+    await value(writesOf(store).registry.put(imported(1)));
     await promote(store, 1, PROMOTION);
-    await value(store.registry.put(imported(1, { risk: 10, customers: 0 })));
+    await value(writesOf(store).registry.put(imported(1, { risk: 10, customers: 0 })));
     expect(store.registry.get(hashOf(1))).toMatchObject({
       imported: { risk: 10, customers: 0 },
       publishedConsensus: PROMOTION,
@@ -117,17 +120,17 @@ describe('registry', () => {
     const store = tempStore();
     const now = 400 * DAY;
     for (let seed = 0; seed < 30; seed++) {
-      if (seed % 2 === 0) await value(store.registry.put(imported(seed)));
+      if (seed % 2 === 0) await value(writesOf(store).registry.put(imported(seed)));
       if (seed % 3 === 0) await promote(store, seed, { ...PROMOTION, lastSeenSeconds: seed < 15 ? 1000 : now - DAY });
     }
     const before = store.registry.count();
     let removed = 0;
-    for (let round = 0; round < 8; round++) removed += await value(store.registry.prune(now, 4));
+    for (let round = 0; round < 8; round++) removed += await value(writesOf(store).registry.prune(now, 4));
     expect(removed).toBe(5);
     // Promotions 0, 3, 6, 9 and 12 were pruned. 3 and 9 had no imported part, so their entries are gone.
     expect(store.registry.count()).toBe(before - 2);
     expect(promotedSeeds(store.registry)).toEqual([15, 18, 21, 24, 27]);
-    expect(await value(store.registry.prune(now, 1000))).toBe(0);
+    expect(await value(writesOf(store).registry.prune(now, 1000))).toBe(0);
   });
 
   test('A promotion written by older versions counts as confirmed and shown', async () => {
@@ -142,7 +145,7 @@ describe('registry', () => {
     await value(durably(store.state, () => void rows.put(key, old)));
     expect(store.registry.find(hashOf(8), 20)).toEqual({ risk: 94, customers: 6 });
     expect(store.registry.findShown(hashOf(8), 20)).toMatchObject({ risk: 94, customers: 5 });
-    await value(store.registry.put(imported(8)));
+    await value(writesOf(store).registry.put(imported(8)));
     expect(store.registry.get(hashOf(8))?.publishedConsensus).toMatchObject({ customers: 6, confirmed: 6 });
   });
 

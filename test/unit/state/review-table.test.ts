@@ -4,10 +4,10 @@ import { encodeRecord, type RecordParts } from '../../../src/risk/decision-recor
 import { facts } from '../../support/facts.ts';
 import { table } from '../../../src/state/environment.ts';
 import type { Store } from '../../../src/state/open-store.ts';
-import { type ReviewQuery, ShadowReviews } from '../../../src/state/review-table.ts';
-import { RowCounters } from '../../../src/state/row-counters.ts';
+import { type ReviewBounds, type ReviewQuery, ShadowReviews } from '../../../src/state/review-table.ts';
 import { customer, hashOf, open, tempFolder, tempStore, value } from './support.ts';
 import { freeSlices } from '../../support/slices.ts';
+import { boundedFeed, writesOf } from '../../support/writes.ts';
 
 const DAY = 86_400;
 const NOW = 20_000 * DAY;
@@ -41,14 +41,32 @@ function enqueue(reviews: ShadowReviews, number: number, count: number, from = N
   });
 }
 
-function bounded(store: Store, bounds: Partial<ConstructorParameters<typeof ShadowReviews>[3]>): ShadowReviews {
-  const all = { perCustomerMax: 100, waitingMax: 1000, perWrite: 7, scanRowsMax: 1000, ...bounds };
-  return new ShadowReviews(
-    store.state,
+function bounded(
+  store: Store,
+  { perCustomerMax = 100, ...bounds }: Partial<ReviewBounds & { perCustomerMax: number }>,
+): ShadowReviews {
+  const all = { waitingMax: 1000, perWrite: 7, scanRowsMax: 1000, ...bounds };
+  const feed = boundedFeed(
+    {
+      ...store,
+      tables: {
+        ...store.tables,
+        get shadowReviews() {
+          return reviews;
+        },
+      },
+    },
+    {
+      shadowReviews: perCustomerMax,
+      shadowReviewsScanned: all.scanRowsMax,
+    },
+  );
+  const reviews = new ShadowReviews(
     table(store.state, 'shadow-reviews'),
-    new RowCounters(table(store.state, 'tallies')),
+    (of, rows) => feed.commit({ kind: 'reviews.queued', customer: of, rows }, { by: 'service', nowMs: NOW * 1000 }),
     all,
   );
+  return reviews;
 }
 
 const idsOf = async (reviews: ShadowReviews, number: number, query: Partial<ReviewQuery> = {}): Promise<string[]> =>
@@ -123,7 +141,7 @@ describe('the shadow review queue', () => {
     const sample = enqueue(reviews, 1, 10, NOW + 100, { shadow: 'sample' });
     await reviews.flush();
     const waiting = enqueue(reviews, 1, 2, NOW - 100, { shadow: 'sample' });
-    await value(store.feedback.judge(customer(1), near[4] ?? '', 'unsure', NOW));
+    await value(writesOf(store).feedback.judge(customer(1), near[4] ?? '', 'unsure', NOW));
     const walk = async (query: Partial<ReviewQuery>): Promise<string[]> => {
       const seen: string[] = [];
       let after: string | null = null;
@@ -143,7 +161,8 @@ describe('the shadow review queue', () => {
 
   test('Each customer has its own review queue', async () => {
     const store = tempStore();
-    const { shadowReviews: reviews, feedback } = store;
+    const { shadowReviews: reviews } = store;
+    const { feedback } = writesOf(store);
     const [first = ''] = enqueue(reviews, 1, 1);
     const [last = ''] = enqueue(reviews, 0xffff_ffff, 1);
     for (const flushed of [false, true]) {
@@ -165,7 +184,7 @@ describe('the shadow review queue', () => {
     const folder = tempFolder();
     const before = open(folder);
     const [judged = '', waiting = ''] = enqueue(before.shadowReviews, 1, 2);
-    await value(before.feedback.judge(customer(1), judged, 'unsure', NOW));
+    await value(writesOf(before).feedback.judge(customer(1), judged, 'unsure', NOW));
     await before.shadowReviews.flush();
     await before.close();
     const after = open(folder);
@@ -177,7 +196,9 @@ describe('the shadow review queue', () => {
 
 describe('a verdict', () => {
   test.each(['waits for its write', 'is written'])('A verdict on a row that %s is kept', async (state) => {
-    const { shadowReviews: reviews, feedback } = tempStore();
+    const store = tempStore();
+    const { shadowReviews: reviews } = store;
+    const { feedback } = writesOf(store);
     const [id = ''] = enqueue(reviews, 1, 1);
     if (state === 'is written') await reviews.flush();
     const answered = await value(feedback.judge(customer(1), id, 'fraud', NOW));
@@ -189,7 +210,8 @@ describe('a verdict', () => {
 
   test('A verdict fraud or legitimate is a label and affects the registry, and unsure revokes neither', async () => {
     const store = tempStore();
-    const { shadowReviews: reviews, feedback, labels, registry } = store;
+    const { shadowReviews: reviews, labels, registry } = store;
+    const { feedback } = writesOf(store);
     const ids = [1, 2, 3].map((number) => enqueue(reviews, number, 1)[0] ?? '');
     for (const [i, id] of ids.entries()) await value(feedback.judge(customer(i + 1), id, 'fraud', NOW));
     expect(registry.find(F, NOW)?.customers).toBe(3);
@@ -203,7 +225,9 @@ describe('a verdict', () => {
   });
 
   test('A label of a queued decision sets its verdict, and a verdict keeps the note of the label', async () => {
-    const { shadowReviews: reviews, feedback, labels } = tempStore();
+    const store = tempStore();
+    const { shadowReviews: reviews, labels } = store;
+    const { feedback } = writesOf(store);
     const [id = ''] = enqueue(reviews, 1, 1);
     const decision = { requestId: id, fingerprintHash: F, publicKey: false };
     await value(feedback.label(customer(1), decision, 'fraud', 'chargeback', NOW));
@@ -216,7 +240,7 @@ describe('a verdict', () => {
     const store = tempStore();
     for (const number of [1, 2, 3]) {
       const [id = ''] = enqueue(store.shadowReviews, number, 1, NOW, { publicKey: true });
-      await value(store.feedback.judge(customer(number), id, 'fraud', NOW));
+      await value(writesOf(store).feedback.judge(customer(number), id, 'fraud', NOW));
       expect(store.labels.labelOf(customer(number), id)).toBe('fraud');
     }
     expect(store.registry.count()).toBe(0);
@@ -230,7 +254,7 @@ describe('limits of the review queue', () => {
     enqueue(reviews, 2, 5, NOW - 1000);
     const ids = enqueue(reviews, 1, 10);
     await reviews.flush();
-    for (const at of [0, 2]) await value(store.feedback.judge(customer(1), ids[at] ?? '', 'fraud', NOW));
+    for (const at of [0, 2]) await value(writesOf(store).feedback.judge(customer(1), ids[at] ?? '', 'fraud', NOW));
     const more = enqueue(reviews, 1, 4, NOW + 100);
     await reviews.flush();
     const gone = [1, 3, 4, 5].map((at) => ids[at]);
@@ -243,7 +267,7 @@ describe('limits of the review queue', () => {
     const reviews = bounded(store, { perCustomerMax: 3, scanRowsMax: 3 });
     const ids = enqueue(reviews, 1, 3);
     await reviews.flush();
-    for (const id of ids) await value(store.feedback.judge(customer(1), id, 'fraud', NOW));
+    for (const id of ids) await value(writesOf(store).feedback.judge(customer(1), id, 'fraud', NOW));
     const [newest = ''] = enqueue(reviews, 1, 1, NOW + 10);
     await reviews.flush();
     expect(await idsOf(reviews, 1)).toEqual([newest, ids[2], ids[1]]);
@@ -265,13 +289,14 @@ describe('limits of the review queue', () => {
   });
 
   test('Rows of decisions older than 30 days are pruned', async () => {
-    const { shadowReviews: reviews } = tempStore();
+    const store = tempStore();
+    const { shadowReviews: reviews } = store;
     enqueue(reviews, 1, 4, NOW - 31 * DAY);
     const kept = enqueue(reviews, 1, 2, NOW - 29 * DAY);
     enqueue(reviews, 2, 1, NOW - 31 * DAY);
     await reviews.flush();
     let removed = 0;
-    for (let round = 0; round < 4; round++) removed += await value(reviews.prune(NOW, 3));
+    for (let round = 0; round < 4; round++) removed += await value(writesOf(store).shadowReviews.prune(NOW, 3));
     expect(removed).toBe(5);
     expect([await idsOf(reviews, 1), await idsOf(reviews, 2)]).toEqual([[...kept].reverse(), []]);
   });

@@ -6,6 +6,7 @@ import { backup, rotateBackups } from '../../../src/state/backup.ts';
 import { ensureUsable } from '../../../src/state/ensure-usable.ts';
 import { RevocationFile } from '../../../src/state/revocations.ts';
 import { customer, hashOf, open, tempFolder, value } from './support.ts';
+import { writesOf } from '../../support/writes.ts';
 
 const NOW_MS = 1_700_000_000_000;
 
@@ -20,12 +21,12 @@ async function revokedAfterBackup(): Promise<{ dataDir: string; copy: string; re
   const dataDir = tempFolder();
   await ensure(dataDir);
   const store = open(dataDir);
-  const first = await value(store.apiKeys.createPair(customer(1), null, 1));
-  const second = await value(store.apiKeys.createPair(customer(1), null, 1));
+  const first = await value(writesOf(store).apiKeys.createPair(customer(1), null, 1));
+  const second = await value(writesOf(store).apiKeys.createPair(customer(1), null, 1));
   expect((await rotateBackups(store, dataDir, 3, NOW_MS)).kind).toBe('ok');
   const copy = join(tempFolder(), 'backup');
   expect((await backup(store, dataDir, copy)).kind).toBe('ok');
-  expect(await value(store.apiKeys.revoke(first.secret.key.hash, 77))).toBe('revoked');
+  expect(await value(writesOf(store).apiKeys.revoke(first.secret.key.hash, 77))).toBe('revoked');
   await store.close();
   return { dataDir, copy, revoked: first.secret.key.hash, live: second.secret.key.hash };
 }
@@ -63,7 +64,7 @@ describe('a key revoked after the backup', () => {
     expect(await ensure(copy)).toEqual(['backup_restored']);
     expect(await revokedAt(copy, revoked, live)).toEqual([77, null]);
     const again = open(copy);
-    expect(await value(again.apiKeys.reconcileRevocations())).toBe(0);
+    expect(await value(writesOf(again).apiKeys.reconcileRevocations())).toBe(0);
     await again.close();
     expect(existsSync(join(copy, 'revoked-keys.backup.log'))).toBe(false);
     expect([...new RevocationFile(copy).read()]).toEqual([[revoked, 77]]);
@@ -74,13 +75,13 @@ describe('revocations at each start', () => {
   test('At each start the revocation file and the store are synchronised', async () => {
     const dataDir = tempFolder();
     const store = open(dataDir);
-    const first = await value(store.apiKeys.createPair(customer(1), null, 1));
-    const second = await value(store.apiKeys.createPair(customer(1), null, 1));
-    await value(store.apiKeys.revoke(first.secret.key.hash, 5));
+    const first = await value(writesOf(store).apiKeys.createPair(customer(1), null, 1));
+    const second = await value(writesOf(store).apiKeys.createPair(customer(1), null, 1));
+    await value(writesOf(store).apiKeys.revoke(first.secret.key.hash, 5));
     rmSync(join(dataDir, 'revoked-keys.log'));
     new RevocationFile(dataDir).append([[second.public.key.hash, 6]]);
     const version = store.apiKeys.version();
-    expect(await value(store.apiKeys.reconcileRevocations())).toBe(1);
+    expect(await value(writesOf(store).apiKeys.reconcileRevocations())).toBe(1);
     // A server that polls the version detects it.
     expect(store.apiKeys.version()).toBe(version + 1);
     expect(new RevocationFile(dataDir).read()).toEqual(
@@ -89,7 +90,7 @@ describe('revocations at each start', () => {
         [second.public.key.hash, 6],
       ]),
     );
-    expect(await value(store.apiKeys.reconcileRevocations())).toBe(0);
+    expect(await value(writesOf(store).apiKeys.reconcileRevocations())).toBe(0);
     await store.close();
     expect(await revokedAt(dataDir, first.secret.key.hash, second.public.key.hash)).toEqual([5, 6]);
   });
@@ -99,14 +100,14 @@ describe('the file of revoked keys', () => {
   test('The file contains a revocation before the store does, and no key is revoked if it cannot be written', async () => {
     const dataDir = tempFolder();
     const store = open(dataDir);
-    const { secret } = await value(store.apiKeys.createPair(customer(1), null, 1));
-    const revoking = store.apiKeys.revoke(secret.key.hash, 9);
+    const { secret } = await value(writesOf(store).apiKeys.createPair(customer(1), null, 1));
+    const revoking = writesOf(store).apiKeys.revoke(secret.key.hash, 9);
     expect([...new RevocationFile(dataDir).read()]).toEqual([[secret.key.hash, 9]]);
     expect(await value(revoking)).toBe('revoked');
     rmSync(join(dataDir, 'revoked-keys.log'));
     cpSync(join(dataDir, 'state'), join(dataDir, 'revoked-keys.log'), { recursive: true });
-    const other = await value(store.apiKeys.createPair(customer(1), null, 1));
-    expect(await store.apiKeys.revoke(other.secret.key.hash, 9)).toMatchObject({
+    const other = await value(writesOf(store).apiKeys.createPair(customer(1), null, 1));
+    expect(await writesOf(store).apiKeys.revoke(other.secret.key.hash, 9)).toMatchObject({
       kind: 'fault',
       code: 'store_write_failed',
     });

@@ -1,34 +1,34 @@
 import { describe, expect, test } from 'vitest';
 import type { FingerprintHash } from '../../../src/kernel/brand.ts';
-import { durably } from '../../../src/state/durable.ts';
 import { table } from '../../../src/state/environment.ts';
 import type { Store } from '../../../src/state/open-store.ts';
 import { SightingQueue } from '../../../src/state/sighting-queue.ts';
 import type { SightingKind } from '../../../src/state/sighting-row.ts';
-import { type NewSighting, Sightings } from '../../../src/state/sighting-table.ts';
+import { SightingReports } from '../../../src/state/sighting-reports.ts';
+import type { NewSighting } from '../../../src/state/sighting-table.ts';
 import { RowCounters } from '../../../src/state/row-counters.ts';
 import { customer, hashOf, open, tempFolder, tempStore, value } from './support.ts';
+import { boundedFeed, withdrawn, writesOf } from '../../support/writes.ts';
 
 const DAY = 86_400;
 const NOW = 20_000 * DAY;
 const F = hashOf(1);
 
 async function block(store: Store, numbers: readonly number[], at = NOW, hash = F): Promise<void> {
-  for (const number of numbers) await value(store.sightings.noteBlocks(customer(number), [hash], at));
+  for (const number of numbers) await value(store.sightingReports.noteBlocks(customer(number), [hash], at));
 }
 
 function takeBack(store: Store, number: number, kinds: readonly SightingKind[], at = NOW): Promise<void> {
-  return value(durably(store.state, () => store.sightings.takeBackInside(customer(number), F, kinds, at)));
+  return value(withdrawn(store, customer(number), F, kinds, at));
 }
 
 function talliesOf(store: Store): RowCounters {
   return new RowCounters(table(store.state, 'tallies'));
 }
 
-/** The store's sightings with other limits. */
-function bounded(store: Store, perCustomerMax: number, automaticPerCustomerMax: number): Sightings {
-  const bounds = { perCustomerMax, automaticPerCustomerMax };
-  return new Sightings(store.state, table(store.state, 'sightings'), store.registry, talliesOf(store), bounds);
+/** Reports to the store with other limits. */
+function bounded(store: Store, sightings: number, sightingsAutomatic: number): SightingReports {
+  return new SightingReports(boundedFeed(store, { sightings, sightingsAutomatic }));
 }
 
 const one = (fingerprintHash: FingerprintHash, atSeconds = NOW) => [{ fingerprintHash, atSeconds }];
@@ -49,13 +49,13 @@ describe('promotion by sightings', () => {
     const store = tempStore();
     for (let round = 0; round < 5; round++) {
       for (const kind of ['list', 'label', 'decision'] as const) {
-        await value(store.sightings.noteMany(customer(1), kind, one(F, NOW + round), NOW + round));
+        await value(store.sightingReports.noteMany(customer(1), kind, one(F, NOW + round), NOW + round));
       }
     }
     await block(store, [2], NOW + 5);
     expect(store.registry.get(F)).toBeNull();
     expect(store.sightings.customersOf(F, NOW + 5)).toBe(2);
-    await value(store.sightings.noteMany(customer(3), 'decision', one(F, NOW + 5), NOW + 5));
+    await value(store.sightingReports.noteMany(customer(3), 'decision', one(F, NOW + 5), NOW + 5));
     expect(store.registry.get(F)?.publishedConsensus).toMatchObject({
       customers: 3,
       confirmed: 2,
@@ -68,7 +68,7 @@ describe('promotion by sightings', () => {
     const store = tempStore();
     for (const [i, kind] of (['list', 'label', 'decision'] as const).entries()) {
       expect(store.registry.find(F, NOW)).toBeNull();
-      await value(store.sightings.noteMany(customer(i + 1), kind, one(F), NOW));
+      await value(store.sightingReports.noteMany(customer(i + 1), kind, one(F), NOW));
     }
     // A BLOCK by traffic alone is not confirmed.
     expect(store.registry.find(F, NOW)).toMatchObject({ risk: 60, customers: 3 });
@@ -129,7 +129,9 @@ describe('promotion by sightings', () => {
 
 describe('BLOCKs by traffic alone', () => {
   const see = (store: Store, number: number, seen: Partial<NewSighting> & { readonly atSeconds: number }) =>
-    value(store.sightings.noteMany(customer(number), 'decision', [{ fingerprintHash: F, ...seen }], seen.atSeconds));
+    value(
+      store.sightingReports.noteMany(customer(number), 'decision', [{ fingerprintHash: F, ...seen }], seen.atSeconds),
+    );
 
   test.each([
     ['one network on one day', [1], [0], 60],
@@ -167,7 +169,7 @@ describe('BLOCKs by traffic alone', () => {
 
   test('Rejected sightings are not written', async () => {
     const store = tempStore();
-    store.sightings.takeOnly((_customer, _hash, kind) => kind !== 'list');
+    store.sightingReports.takeOnly((_customer, _hash, kind) => kind !== 'list');
     await block(store, [1, 2, 3]);
     expect([store.sightings.customersOf(F, NOW), store.registry.count()]).toEqual([0, 0]);
   });
@@ -203,7 +205,7 @@ describe('revoking evidence', () => {
   test('Revoking evidence keeps the imported part', async () => {
     const store = tempStore();
     const part = { risk: 55, customers: 7, firstSeenSeconds: 1, lastSeenSeconds: NOW };
-    await value(store.registry.put({ fingerprintHash: F, ...part }));
+    await value(writesOf(store).registry.put({ fingerprintHash: F, ...part }));
     await block(store, [1, 2, 3]);
     expect(store.registry.find(F, NOW)).toMatchObject({ risk: 90, customers: 7 });
     await takeBack(store, 2, ['list']);
@@ -214,7 +216,7 @@ describe('revoking evidence', () => {
   test('Revoking one kind of evidence keeps the other kinds of the customer and the evidence of other customers', async () => {
     const store = tempStore();
     await block(store, [1, 2, 3]);
-    await value(store.sightings.noteMany(customer(1), 'decision', one(F), NOW));
+    await value(store.sightingReports.noteMany(customer(1), 'decision', one(F), NOW));
     await takeBack(store, 1, ['list']);
     expect(store.registry.find(F, NOW)?.customers).toBe(3);
     await takeBack(store, 4, ['list', 'label', 'decision']);
@@ -228,7 +230,7 @@ describe('revoking evidence', () => {
       const store = tempStore();
       await block(store, [1, 2, 3]);
       const later = NOW + 31 * DAY;
-      if (pruned) expect(await value(store.sightings.prune(later, 100))).toBe(3);
+      if (pruned) expect(await value(writesOf(store).sightings.prune(later, 100))).toBe(3);
       await takeBack(store, 1, ['list'], later);
       expect(store.registry.find(F, later)?.customers).toBe(3);
       await store.close();
@@ -239,11 +241,11 @@ describe('revoking evidence', () => {
     const store = tempStore();
     await block(store, [1, 2, 3]);
     await block(store, [1], NOW, hashOf(2));
-    expect(await value(store.sightings.forgetFingerprint(F))).toEqual({ entry: true, customers: 3 });
+    expect(await value(writesOf(store).sightings.forgetFingerprint(F))).toEqual({ entry: true, customers: 3 });
     await block(store, [4]);
     expect(store.registry.find(F, NOW)).toBeNull();
-    expect(await value(store.sightings.forgetFingerprint(F))).toEqual({ entry: false, customers: 1 });
-    expect(await value(store.sightings.forgetFingerprint(F))).toEqual({ entry: false, customers: 0 });
+    expect(await value(writesOf(store).sightings.forgetFingerprint(F))).toEqual({ entry: false, customers: 1 });
+    expect(await value(writesOf(store).sightings.forgetFingerprint(F))).toEqual({ entry: false, customers: 0 });
     expect([1, 2, 3, 4].map((n) => talliesOf(store).get('sightings', customer(n)))).toEqual([1, 0, 0, 0]);
   });
 });
@@ -251,10 +253,10 @@ describe('revoking evidence', () => {
 describe('limits of sightings', () => {
   test('A customer at its limit cannot add fingerprints but keeps its old ones', async () => {
     const store = tempStore();
-    const sightings = bounded(store, 4, 2);
+    const sightingReports = bounded(store, 4, 2);
     const note = (kind: SightingKind, seeds: readonly number[]) =>
       value(
-        sightings.noteMany(
+        sightingReports.noteMany(
           customer(1),
           kind,
           seeds.flatMap((seed) => one(hashOf(seed))),
@@ -264,24 +266,27 @@ describe('limits of sightings', () => {
     expect(await note('decision', [1, 2, 3])).toEqual({ written: 2, refused: 1 });
     expect(await note('list', [4, 5, 6])).toEqual({ written: 2, refused: 1 });
     expect(await note('label', [1, 4])).toEqual({ written: 2, refused: 0 });
-    expect(await value(sightings.noteMany(customer(2), 'decision', one(F), NOW))).toEqual({ written: 1, refused: 0 });
-    await value(durably(store.state, () => sightings.takeBackInside(customer(1), hashOf(5), ['list'], NOW)));
+    expect(await value(sightingReports.noteMany(customer(2), 'decision', one(F), NOW))).toEqual({
+      written: 1,
+      refused: 0,
+    });
+    await value(withdrawn(store, customer(1), hashOf(5), ['list'], NOW));
     expect(await note('list', [6])).toEqual({ written: 1, refused: 0 });
   });
 
   test('Pruning removes expired sightings, some rows at a time, and makes room', async () => {
     const store = tempStore();
-    const sightings = bounded(store, 10, 10);
+    const sightingReports = bounded(store, 10, 10);
     for (let seed = 0; seed < 10; seed++) {
-      await value(sightings.noteMany(customer(1), 'list', one(hashOf(seed), NOW + seed * DAY), NOW + seed * DAY));
+      await value(sightingReports.noteMany(customer(1), 'list', one(hashOf(seed), NOW + seed * DAY), NOW + seed * DAY));
     }
     const later = NOW + 34 * DAY + 1;
     let removed = 0;
-    for (let round = 0; round < 4; round++) removed += await value(sightings.prune(later, 3));
+    for (let round = 0; round < 4; round++) removed += await value(writesOf(store).sightings.prune(later, 3));
     expect(removed).toBe(5);
     expect(talliesOf(store).get('sightings', customer(1))).toBe(5);
     const five = Array.from({ length: 6 }, (_, i) => ({ fingerprintHash: hashOf(100 + i), atSeconds: later }));
-    expect(await value(sightings.noteMany(customer(1), 'list', five, later))).toEqual({ written: 5, refused: 1 });
+    expect(await value(sightingReports.noteMany(customer(1), 'list', five, later))).toEqual({ written: 5, refused: 1 });
   });
 });
 
@@ -294,9 +299,9 @@ describe('the queue of BLOCK sightings', () => {
     const store = tempStore();
     const sizes: number[] = [];
     const counting = {
-      noteMany: (...given: Parameters<Sightings['noteMany']>) => {
+      noteMany: (...given: Parameters<SightingReports['noteMany']>) => {
         sizes.push(given[2].length);
-        return store.sightings.noteMany(...given);
+        return store.sightingReports.noteMany(...given);
       },
     };
     const queue = new SightingQueue(counting, { waitingMax: 1000, perDayMax: 1000, perWrite: 40 });
@@ -324,7 +329,7 @@ describe('the queue of BLOCK sightings', () => {
 
   test('Sightings beyond the total limit or the daily limit of a customer are dropped and counted', async () => {
     const store = tempStore();
-    const queue = new SightingQueue(store.sightings, { waitingMax: 15, perDayMax: 10, perWrite: 100 });
+    const queue = new SightingQueue(store.sightingReports, { waitingMax: 15, perDayMax: 10, perWrite: 100 });
     fill(queue, 1, 12);
     expect([queue.waiting, queue.dropped]).toEqual([10, 2]);
     fill(queue, 2, 8);
@@ -342,10 +347,10 @@ describe('the queue of BLOCK sightings', () => {
     const store = tempStore();
     let broken = true;
     const sometimes = {
-      noteMany: (...given: Parameters<Sightings['noteMany']>) =>
+      noteMany: (...given: Parameters<SightingReports['noteMany']>) =>
         broken
           ? Promise.resolve({ kind: 'fault', code: 'store_write_failed', detail: 'full' } as const)
-          : store.sightings.noteMany(...given),
+          : store.sightingReports.noteMany(...given),
     };
     const queue = new SightingQueue(sometimes);
     fill(queue, 1, 3);

@@ -3,6 +3,7 @@ import type { CustomerNumber } from '../../../src/kernel/brand.ts';
 import { DECISIONS, type Decision } from '../../../src/risk/decision.ts';
 import { HEALTHY } from '../../../src/work/webhook-health.ts';
 import type { Delivery, DeliveryError, Webhook, WebhookId, WebhookSecrets } from '../../../src/work/webhook.ts';
+import { createWebhookTable } from '../../../src/webhooks/webhook-changes.ts';
 import { Control } from '../../../src/webhooks/webhook-control.ts';
 import { Dispatcher } from '../../../src/webhooks/dispatcher.ts';
 import { createLog } from '../../../src/observe/log.ts';
@@ -12,6 +13,7 @@ import { AnswerReader, AnswerWriter, createBatchBuffer } from '../../../src/fram
 import { decodeRow } from '../../../src/state/deliveries/row.ts';
 import { table } from '../../../src/state/environment.ts';
 import type { Store } from '../../../src/state/open-store.ts';
+import { writesOf } from '../../support/writes.ts';
 
 export const CUSTOMER = 7 as CustomerNumber;
 const KEY = Buffer.alloc(32, 1);
@@ -48,7 +50,7 @@ export class DispatcherBench {
       webhooks: {
         loadAll: () => webhooks.loadAll(),
         secretsOf: (webhook) => webhooks.secretsOf(KEY, webhook),
-        healthChanged: (changed) => webhooks.healthChanged(changed),
+        healthChanged: (changed) => writesOf(store).webhooks.healthChanged(changed),
       },
       deliveries,
       extractionEndpoint: (id) => this.extractionEndpoints.get(id) ?? null,
@@ -87,12 +89,7 @@ export class DispatcherBench {
     });
     this.control = new Control({
       dispatcher: this.dispatcher,
-      webhooks: {
-        create: (webhook, secret) => webhooks.create(KEY, webhook, secret),
-        remove: (customer, id) => webhooks.remove(customer, id),
-        change: (customer, id, change) => webhooks.change(customer, id, change),
-        rotate: (customer, id, change) => webhooks.rotate(KEY, customer, id, change),
-      },
+      webhooks: createWebhookTable({ changes: store.changes, webhooks, key: KEY }),
       deliveries,
       nowMs,
     });
@@ -134,7 +131,7 @@ export class DispatcherBench {
       ...times,
     };
     const secret = `whsec_${Buffer.alloc(32, 2).toString('base64')}`;
-    const made = await this.store.webhooks.create(KEY, webhook, secret);
+    const made = await writesOf(this.store).webhooks.create(KEY, webhook, secret);
     if (made.kind === 'fault') throw new Error(made.detail);
     this.dispatcher.subscribe(webhook);
     return webhook;

@@ -5,6 +5,7 @@ import { decodeDue } from '../../../src/webhooks/due-delivery.ts';
 import { DELIVERIES_HELD_PER_ENDPOINT_MAX, DELIVERIES_WAITING_MAX } from '../../../src/kernel/limits.ts';
 import { open, tempFolder, tempStore } from '../state/support.ts';
 import { CUSTOMER, DispatcherBench } from './dispatcher-support.ts';
+import { writesOf } from '../../support/writes.ts';
 
 const setUp = (): Promise<DispatcherBench> => new DispatcherBench(tempStore()).start();
 
@@ -190,8 +191,8 @@ describe('control', () => {
     const webhook = await bench.webhook('BLOCK');
     bench.decide('BLOCK', 100);
     const tasks = await bench.handedOut(DELIVERIES_HELD_PER_ENDPOINT_MAX);
-    expect(await bench.control.remove(CUSTOMER, webhook.id)).toEqual({ kind: 'removed' });
-    expect(await bench.control.remove(CUSTOMER, webhook.id)).toEqual({ kind: 'not_found' });
+    expect(await bench.control.remove(CUSTOMER, webhook.id, 'service')).toEqual({ kind: 'removed' });
+    expect(await bench.control.remove(CUSTOMER, webhook.id, 'service')).toEqual({ kind: 'not_found' });
     expect(bench.orders.slice(-2)).toEqual([
       { kind: 'skip', endpointId: webhook.id, error: 'gone', all: true },
       { kind: 'forget', endpointId: webhook.id },
@@ -239,7 +240,7 @@ describe('control', () => {
     const task = (await bench.handedOut(11)).at(-1);
     expect(task).toMatchObject({ trigger: 'manual', attemptsMade: 0 });
     expect(Buffer.from(task?.body ?? []).equals(Buffer.from(first.body))).toBe(true);
-    await bench.control.remove(CUSTOMER, webhook.id);
+    await bench.control.remove(CUSTOMER, webhook.id, 'service');
     expect(await bench.control.retry(CUSTOMER, id)).toEqual({ kind: 'endpoint_gone' });
   });
 
@@ -250,7 +251,7 @@ describe('control', () => {
     const tasks = await bench.handedOut(DELIVERIES_HELD_PER_ENDPOINT_MAX);
     for (const task of tasks.slice(0, 10)) bench.fail(task);
     await expect.poll(() => bench.health(webhook).status).toBe('unhealthy');
-    const disabled = await bench.control.change(CUSTOMER, webhook.id, { disabled: true });
+    const disabled = await bench.control.change(CUSTOMER, webhook.id, { disabled: true }, 'service');
     expect(disabled).toMatchObject({ kind: 'changed', webhook: { disabled: true, health: { status: 'healthy' } } });
     expect(bench.orders.slice(-2)).toEqual([
       { kind: 'skip', endpointId: webhook.id, error: 'disabled', all: true },
@@ -271,7 +272,7 @@ describe('control', () => {
     if (row === undefined) throw new Error('none');
     expect(await bench.control.retry(CUSTOMER, row.id)).toEqual({ kind: 'disabled' });
 
-    expect((await bench.control.change(CUSTOMER, webhook.id, { disabled: false })).kind).toBe('changed');
+    expect((await bench.control.change(CUSTOMER, webhook.id, { disabled: false }, 'service')).kind).toBe('changed');
     bench.decide('BLOCK');
     expect((await bench.handedOut(handedOut + 1)).at(-1)).toMatchObject({
       endpointId: webhook.id,
@@ -288,7 +289,7 @@ describe('control', () => {
     await bench.handedOut(3);
     await bench.dispatcher.stop();
     const change = { disabled: true, nowMs: bench.nowMs };
-    expect((await store.webhooks.change(CUSTOMER, webhook.id, change)).kind).toBe('ok');
+    expect((await writesOf(store).webhooks.change(CUSTOMER, webhook.id, change)).kind).toBe('ok');
     const next = await new DispatcherBench(store).start();
     await next.until('skipped', 3);
     expect(next.rows('skipped').map(({ error }) => error)).toEqual(Array(3).fill('disabled'));
@@ -306,7 +307,7 @@ describe('control', () => {
     bench.fail(first);
     await expect.poll(() => bench.health(webhook).consecutiveFailures).toBe(1);
     const url = 'https://new.test/hook';
-    const changed = await bench.control.change(CUSTOMER, webhook.id, { url, eventTypes: ['REVIEW'] });
+    const changed = await bench.control.change(CUSTOMER, webhook.id, { url, eventTypes: ['REVIEW'] }, 'service');
     expect(changed).toMatchObject({ webhook: { url, eventTypes: ['REVIEW'], health: { consecutiveFailures: 0 } } });
     expect(bench.orders.at(-1)).toMatchObject({ kind: 'endpoint', endpoint: { endpointId: webhook.id, url } });
     bench.decide('BLOCK');
@@ -319,7 +320,9 @@ describe('control', () => {
         .map(({ event }) => event)
         .sort(),
     ).toEqual(['BLOCK', 'BLOCK', 'REVIEW']);
-    expect(await bench.control.change(CUSTOMER, 'wh_x' as typeof webhook.id, {})).toEqual({ kind: 'not_found' });
+    expect(await bench.control.change(CUSTOMER, 'wh_x' as typeof webhook.id, {}, 'service')).toEqual({
+      kind: 'not_found',
+    });
   });
 
   test('A rotation is sent to the worker', async () => {
@@ -327,7 +330,7 @@ describe('control', () => {
     const webhook = await bench.webhook('BLOCK');
     bench.decide('BLOCK');
     await bench.handedOut(1);
-    const rotated = await bench.control.rotate(CUSTOMER, webhook.id, 60);
+    const rotated = await bench.control.rotate(CUSTOMER, webhook.id, 60, 'service');
     if (rotated.kind !== 'rotated') throw new Error(rotated.kind);
     expect(bench.orders.at(-1)).toMatchObject({
       kind: 'endpoint',

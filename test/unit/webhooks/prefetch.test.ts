@@ -7,6 +7,7 @@ import { encodeDue, newRow } from '../../../src/webhooks/due-delivery.ts';
 import { WEBHOOK_TESTS_PER_CUSTOMER_MAX } from '../../../src/kernel/limits.ts';
 import { tempStore, value } from '../state/support.ts';
 import { CUSTOMER, DispatcherBench } from './dispatcher-support.ts';
+import { writesOf } from '../../support/writes.ts';
 
 const setUp = (): Promise<DispatcherBench> => new DispatcherBench(tempStore()).start();
 
@@ -14,7 +15,7 @@ describe('a webhook with an unreadable secret', () => {
   async function unreadable(bench: DispatcherBench): Promise<Webhook> {
     const webhook = await bench.webhook('BLOCK');
     const change = { secret: 'whsec_', previousUntilMs: null, nowMs: bench.nowMs };
-    await value(bench.store.webhooks.rotate(randomBytes(32), CUSTOMER, webhook.id, change));
+    await value(writesOf(bench.store).webhooks.rotate(randomBytes(32), CUSTOMER, webhook.id, change));
     return webhook;
   }
 
@@ -28,7 +29,7 @@ describe('a webhook with an unreadable secret', () => {
     bench.decide('REVIEW');
     expect((await bench.handedOut(1)).map(({ endpointId }) => endpointId)).toEqual([other.id]);
     expect([bench.rows('pending').length, bench.rows('skipped').length]).toEqual([4, 0]);
-    expect((await bench.control.rotate(CUSTOMER, webhook.id, 60)).kind).toBe('rotated');
+    expect((await bench.control.rotate(CUSTOMER, webhook.id, 60, 'service')).kind).toBe('rotated');
     expect((await bench.handedOut(4)).slice(1).map(({ endpointId }) => endpointId)).toEqual(
       [1, 2, 3].map(() => webhook.id),
     );
@@ -39,7 +40,7 @@ describe('a webhook with an unreadable secret', () => {
     const webhook = await unreadable(bench);
     bench.decide('BLOCK', 3);
     await bench.dispatcher.settled();
-    expect((await bench.control.remove(CUSTOMER, webhook.id)).kind).toBe('removed');
+    expect((await bench.control.remove(CUSTOMER, webhook.id, 'service')).kind).toBe('removed');
     await bench.until('skipped', 3);
   });
 
@@ -71,7 +72,7 @@ describe('a probe in flight when the process was killed', () => {
       const store = tempStore();
       const before = new DispatcherBench(store);
       const webhook = await before.webhook('BLOCK');
-      await value(store.webhooks.healthChanged([{ ...webhook, health: SICK }]));
+      await value(writesOf(store).webhooks.healthChanged([{ ...webhook, health: SICK }]));
       const due = { customer: CUSTOMER, requestId: newId('req', NOW), event: 'BLOCK', createdAtMs: NOW } as const;
       const body = Buffer.from('{}');
       const deliveryId = newId('dlv', NOW) as DeliveryId;
@@ -111,7 +112,7 @@ test("Tests of one customer with hanging receivers leave slots for another custo
   const own = await bench.webhook('BLOCK');
   const other = 8 as CustomerNumber;
   const given = { customer: other, url: 'https://other.test/hook', eventTypes: ['BLOCK'] as const, description: null };
-  const made = await bench.control.create(given);
+  const made = await bench.control.create(given, 'service');
   if (made.kind !== 'created') throw new Error(made.kind);
   const hanging = Array.from({ length: WEBHOOK_TESTS_PER_CUSTOMER_MAX }, () => bench.control.test(CUSTOMER, own.id));
   expect(await bench.control.test(CUSTOMER, own.id)).toEqual({ kind: 'busy' });

@@ -1,0 +1,83 @@
+import { InvalidArgumentError, Option } from 'commander';
+import { AUDIT_KINDS, type AuditEntry, type AuditKind } from '../../work/audit.ts';
+import { NO_CUSTOMER } from '../../state/audit-table.ts';
+import type { Customer } from '../../state/customer-table.ts';
+import type { Store } from '../../state/open-store.ts';
+import { Slices } from '../../state/turns.ts';
+import type { Cli } from '../context.ts';
+import { failure, ok, type Outcome } from '../command-outcome.ts';
+import { tableText, timeText } from '../text-table.ts';
+import { withStore } from '../with-store.ts';
+
+interface AuditOptions {
+  readonly customer?: string;
+  readonly kind?: AuditKind;
+  readonly since?: number;
+  readonly limit: number;
+}
+
+/** Choice: what a terminal or a script reads at once; `--since` and `--kind` select. */
+const ENTRIES_DEFAULT = 100;
+const ENTRIES_MAX = 10_000;
+
+export function addAudit(cli: Cli): void {
+  cli.program
+    .command('audit')
+    .description('who changed what, newest first: of all customers, and what concerns none of them')
+    .option('--customer <id>', "only this customer's entries, cus_…")
+    .addOption(new Option('--kind <kind>', 'only entries of this kind').choices(AUDIT_KINDS))
+    .option('--since <time>', 'only entries from then on: Unix seconds, or a date such as 2026-11-01', parseSince)
+    .option('--limit <entries>', `at most this many, up to ${ENTRIES_MAX}`, parseLimit, ENTRIES_DEFAULT)
+    .action((options: AuditOptions) =>
+      cli.run(async () => withStore(cli.globals().dataDir, (store) => showAudit(store, options))),
+    );
+}
+
+type Shown = AuditEntry & { readonly customer: Customer | null };
+
+async function showAudit(store: Store, { customer: id, kind, since, limit }: AuditOptions): Promise<Outcome> {
+  const only = id === undefined ? null : store.customers.findById(id);
+  if (id !== undefined && only === null) return failure('unknown_customer', `there is no customer ${id}`);
+  let newest: readonly Shown[] = [];
+  for (const customer of only === null ? [null, ...store.customers.all()] : [only]) {
+    const query = { limit, kind: kind ?? null, sinceMs: since === undefined ? null : since * 1000 };
+    let after: string | null = null;
+    const own: Shown[] = [];
+    do {
+      const slices = new Slices(store.turns);
+      const page = await store.audit.page(customer?.number ?? NO_CUSTOMER, { ...query, after }, slices);
+      own.push(...page.entries.map((entry) => ({ ...entry, customer })));
+      after = page.next;
+    } while (after !== null && own.length < limit);
+    newest = [...newest, ...own].sort((a, b) => b.atMs - a.atMs).slice(0, limit);
+  }
+  return ok({ entries: newest.map(jsonOf) }, tableText(HEADINGS, newest.map(lineOf), 'There are no entries.'));
+}
+
+const HEADINGS = ['Time', 'Customer', 'Actor', 'Kind', 'Target', 'Before', 'After'];
+
+function jsonOf({ atMs, by, kind, target, before, after, customer }: Shown): object {
+  const customerId = customer?.id ?? null;
+  return { at: Math.floor(atMs / 1000), customer_id: customerId, actor: by, kind, target, before, after };
+}
+
+function lineOf({ atMs, by, kind, target, before, after, customer }: Shown): string[] {
+  const time = timeText(Math.floor(atMs / 1000));
+  return [time, customer?.name ?? '', by, kind, target ?? '', factsText(before), factsText(after)];
+}
+
+function factsText(facts: object | null): string {
+  return facts === null ? '' : JSON.stringify(facts);
+}
+
+function parseSince(text: string): number {
+  const seconds = /^\d{1,12}$/.test(text) ? Number(text) : Math.floor(Date.parse(text) / 1000);
+  if (!Number.isSafeInteger(seconds) || seconds < 0) throw new InvalidArgumentError('Unix seconds, or a date');
+  return seconds;
+}
+
+function parseLimit(text: string): number {
+  const value = /^\d{1,6}$/.test(text) ? Number(text) : 0;
+  if (value < 1 || value > ENTRIES_MAX) throw new InvalidArgumentError(`a whole number from 1 to ${ENTRIES_MAX}`);
+  return value;
+}

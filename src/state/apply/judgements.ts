@@ -1,0 +1,86 @@
+import type { CustomerNumber } from '../../kernel/brand.ts';
+import type { ReviewVerdict } from '../../risk/judgement.ts';
+import type { StoredLabel } from '../label-table.ts';
+import type { ShadowReview } from '../review-table.ts';
+import { SIGHTING_KINDS } from '../sighting-row.ts';
+import type { Applying, Apply } from './applying.ts';
+import { record } from './audit-record.ts';
+import { note, withdraw } from './sightings.ts';
+
+/** Labels, verdicts of the shadow review queue, and their effect on the registry. */
+
+export const setLabel: Apply<'label.set'> = (at, { customer, decision, label, note: text, judging }) => {
+  const { requestId, fingerprintHash, publicKey } = decision;
+  const stored = { requestId, fingerprintHash, publicKey, label, note: text, createdAtSeconds: at.nowSeconds };
+  const before = at.tables.labels.find(customer, requestId);
+  judge(at, customer, requestId, label, judging.waiting);
+  putLabel(at, customer, stored, judging.isEvidence);
+  // Notes are left out: they are free text.
+  const facts = { before: before && { label: before.label }, after: { label } };
+  record(at, customer, { kind: 'label.set', target: requestId, ...facts });
+  return stored;
+};
+
+export const judgeReview: Apply<'review.judged'> = (at, { customer, requestId, verdict, judging }) => {
+  const before = at.tables.shadowReviews.stored(customer, requestId)?.verdict ?? null;
+  const row = judge(at, customer, requestId, verdict, judging.waiting);
+  if (row === null) return null;
+  const facts = { before: before && { verdict: before }, after: { verdict } };
+  record(at, customer, { kind: 'review.judged', target: requestId, ...facts });
+  if (verdict === 'unsure') return row;
+  const { fingerprintHash, publicKey } = row;
+  // A verdict carries no note, so an existing note is kept.
+  const text = at.tables.labels.find(customer, requestId)?.note ?? null;
+  const label = { requestId, fingerprintHash, publicKey, label: verdict, note: text, createdAtSeconds: at.nowSeconds };
+  putLabel(at, customer, label, judging.isEvidence);
+  return row;
+};
+
+export const queueReviews: Apply<'reviews.queued'> = (at, { customer, rows }) => {
+  const { shadowReviews } = at.tables;
+  let added = 0;
+  // A row judged while it waited is stored already.
+  for (const row of rows) {
+    if (shadowReviews.stored(customer, row.requestId) === null && shadowReviews.put(customer, row)) added++;
+  }
+  return added === 0 ? 0 : makeRoom(at, customer, added);
+};
+
+/** A row that still waits for its write is written with its verdict. */
+function judge(
+  at: Applying,
+  customer: CustomerNumber,
+  requestId: string,
+  verdict: ReviewVerdict,
+  waiting: ShadowReview | null,
+): ShadowReview | null {
+  const row = at.tables.shadowReviews.stored(customer, requestId) ?? waiting;
+  if (row === null) return null;
+  const judged = { ...row, verdict };
+  if (at.tables.shadowReviews.put(customer, judged)) makeRoom(at, customer, 1);
+  return judged;
+}
+
+/** Counts rows that were just written and evicts as many as exceed the limit; returns their number. */
+function makeRoom({ tables, bounds }: Applying, customer: CustomerNumber, added: number): number {
+  const over = tables.rowCounters.add('shadowReviews', customer, added) - bounds.shadowReviews;
+  if (over <= 0) return 0;
+  const keys = tables.shadowReviews.evictable(customer, over, bounds.shadowReviewsScanned);
+  tables.shadowReviews.evict(keys);
+  tables.rowCounters.add('shadowReviews', customer, -keys.length);
+  return keys.length;
+}
+
+/**
+ * Replaces the decision's label; if there is no room, the label of the oldest decision is removed. `legitimate` means that the service was
+ * wrong: it revokes all of the customer's evidence against that fingerprint, from its list, its labels and the BLOCKs of its traffic.
+ */
+function putLabel(at: Applying, customer: CustomerNumber, label: StoredLabel, isEvidence: boolean): void {
+  const { labels, rowCounters } = at.tables;
+  const isOver = labels.put(customer, label) && rowCounters.add('labels', customer, 1) > at.bounds.labels;
+  if (isOver && labels.removeOldest(customer)) rowCounters.add('labels', customer, -1);
+  const { fingerprintHash, createdAtSeconds: atSeconds } = label;
+  if (label.publicKey || fingerprintHash === null) return;
+  if (label.label === 'legitimate') withdraw(at, customer, fingerprintHash, SIGHTING_KINDS);
+  else if (isEvidence) note(at, customer, 'label', [{ fingerprintHash, atSeconds }]);
+}

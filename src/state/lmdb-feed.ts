@@ -1,0 +1,110 @@
+import type { RootDatabase } from 'lmdb';
+import type { Committed, CommitOptions, Origin } from '../ports/change-feed.ts';
+import { apply, applying } from './apply.ts';
+import { type BatchOutcome, countNew, prepareBatchInSlices, recordBatch } from './apply/lists.ts';
+import type { Change, ChangeOf, OutcomeOf, StateFeed } from './changes.ts';
+import { committed, durably, durablyTogether, fault, messageOf, type StoreFault, type StoreWrite } from './durable.ts';
+import type { RevocationFile } from './revocations.ts';
+import { STATE_BOUNDS, type StateBounds, type StateTables } from './state-tables.ts';
+
+export interface LmdbFeedParts {
+  readonly root: RootDatabase<Buffer, Buffer>;
+  readonly tables: StateTables;
+  readonly revocations: RevocationFile;
+  readonly bounds?: Partial<StateBounds>;
+}
+
+/** Choice: a batch of up to this many entries is one transaction of at most some 0.4 ms; a longer one is written in steps. */
+const BATCH_ENTRIES_AT_ONCE = 50;
+
+type Listener = (committed: Committed<Change>) => void;
+
+/** The change feed of a single machine: each change is one LMDB transaction. */
+export class LmdbFeed implements StateFeed {
+  readonly #parts: LmdbFeedParts;
+  readonly #bounds: StateBounds;
+  readonly #listeners = new Set<Listener>();
+
+  constructor(parts: LmdbFeedParts) {
+    this.#parts = parts;
+    this.#bounds = { ...STATE_BOUNDS, ...parts.bounds };
+  }
+
+  async commit<One extends Change>(
+    change: One,
+    origin: Origin,
+    options: CommitOptions = {},
+  ): Promise<StoreWrite<OutcomeOf<One['kind']>>> {
+    const unready = this.#prepare(change, origin);
+    if (unready !== null) return unready;
+    const written = await this.#write(change, origin, options);
+    if (written.kind === 'ok') for (const listener of this.#listeners) listener({ ...origin, change });
+    return written;
+  }
+
+  onCommitted(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #write<One extends Change>(
+    change: One,
+    origin: Origin,
+    { until = 'durable', slices }: CommitOptions,
+  ): Promise<StoreWrite<OutcomeOf<One['kind']>>> {
+    const { root, tables } = this.#parts;
+    if (change.kind === 'list.batch' && change.entries.length > BATCH_ENTRIES_AT_ONCE) {
+      return this.#writeBatch(change, origin, slices);
+    }
+    const write = until === 'durable' ? durably : committed;
+    return write(root, () => apply(tables, change, origin, this.#bounds));
+  }
+
+  /**
+   * A revocation is synced to its own file before it is written here, so that it also applies to a `state` that is restored from an older
+   * backup.
+   */
+  #prepare(change: Change, { nowMs }: Origin): StoreFault | null {
+    if (change.kind !== 'key.revoked') return null;
+    const key = this.#parts.tables.apiKeys.find(change.hash);
+    if (key === null || key.revokedAtSeconds !== null) return null;
+    try {
+      this.#parts.revocations.append([[change.hash, Math.floor(nowMs / 1000)]]);
+      return null;
+    } catch (error) {
+      return fault('store_write_failed', `the revocation could not be written: ${messageOf(error)}`);
+    }
+  }
+
+  /**
+   * Writes all entries of a batch or none, as `apply` does. Rows are encoded in slices before the write, which the library's own thread
+   * executes. Measured: 1,000 entries hold the thread for 1 ms at most, in one transaction for 8 ms.
+   * New entries are counted in an earlier transaction: if the process ends between the two, the count stays too high by their number. The
+   * audit entry is written in a later one: if the process ends before it, the batch lacks one, and its caller got no response.
+   */
+  async #writeBatch(
+    change: ChangeOf<'list.batch'>,
+    origin: Origin,
+    slices: CommitOptions['slices'],
+  ): Promise<StoreWrite<BatchOutcome>> {
+    const { root, tables } = this.#parts;
+    const { customer } = change;
+    const at = applying(tables, origin, this.#bounds);
+    const { rows, unseen, puts } = await prepareBatchInSlices(at, change, slices);
+    const reserved = await committed(root, () => countNew(at, customer, unseen));
+    if (reserved.kind === 'fault') return reserved;
+    const added = reserved.value;
+    if (added === null) return { kind: 'ok', value: 'limit_reached' };
+    const written = await durablyTogether(root, () => {
+      // If the write fails, every put rejects with the same error as the batch.
+      for (const row of rows) tables.lists.putRow(row).catch(() => {});
+      return puts;
+    });
+    if (written.kind === 'fault') {
+      if (added > 0) await committed(root, () => tables.rowCounters.add('lists', customer, -added));
+      return written;
+    }
+    const recorded = await durably(root, () => recordBatch(at, customer, puts));
+    return recorded.kind === 'fault' ? recorded : written;
+  }
+}

@@ -1,0 +1,144 @@
+import type { Database, RangeOptions, RootDatabase } from 'lmdb';
+import type { CustomerNumber } from '../kernel/brand.ts';
+import { pack, unpack } from '../kernel/pack.ts';
+import { table as openTable } from './environment.ts';
+import type { RowCounters } from './row-counters.ts';
+import type { RowCounterName, TableName } from './table-names.ts';
+import { withoutSum, withSum } from './value.ts';
+
+/** How the values of a table are stored. The checksum is not part of it. */
+export interface Codec<Value> {
+  encode(value: Value): Uint8Array;
+  /** Throws on bytes that `encode` cannot have written. */
+  decode(bytes: Uint8Array): Value;
+}
+
+/** How the keys of a table are stored; their order is that of the bytes. */
+export interface KeyForm<Key> {
+  encode(key: Key): Buffer;
+  decode(bytes: Buffer): Key;
+}
+
+/** Checks what was stored; a zod schema is one. Choice: not zod itself, whose loading would take 10 ms of each score worker's start. */
+export interface Schema<Value> {
+  /** Throws on a value of a wrong form. */
+  parse(value: unknown): Value;
+}
+
+/** Leads a value of one version to the next. */
+export type Upgrade = (value: unknown) => unknown;
+
+/**
+ * Values with a version: a byte with the version, then msgpack. `upgrades` has one entry for each older version, so that rows of older
+ * builds are read as values of this one and are rewritten only when they change.
+ */
+export function codec<Value>(
+  schema: Schema<Value>,
+  version: number,
+  upgrades: Readonly<Record<number, Upgrade>> = {},
+): Codec<Value> {
+  const first = Buffer.from([version]);
+  return {
+    encode: (value) => Buffer.concat([first, pack([value])]),
+    decode(bytes) {
+      const found = bytes[0] ?? 0;
+      let [value] = unpack(bytes.subarray(1));
+      for (let at = found; at !== version; at++) {
+        const upgrade = upgrades[at];
+        if (upgrade === undefined)
+          throw new Error(`a stored value has version ${found}, and this build reads ${version}`);
+        value = upgrade(value);
+      }
+      return schema.parse(value);
+    },
+  };
+}
+
+export interface TableSpec<Key, Value> {
+  readonly env: RootDatabase<Buffer, Buffer>;
+  readonly name: TableName;
+  readonly key: KeyForm<Key>;
+  readonly value: Codec<Value>;
+  /** Counts the rows of each customer, whose number begins the key. */
+  readonly counted?: { readonly by: RowCounters; readonly as: RowCounterName };
+}
+
+export type RowRange = Pick<RangeOptions, 'start' | 'end' | 'exclusiveStart' | 'reverse' | 'limit'>;
+
+/** A sub-database with typed rows. Methods that write must be called inside a write transaction. */
+export interface Table<Key, Value> {
+  get(key: Key): Value | null;
+  /** Yields rows in the order of their keys. */
+  range(range: RowRange): Generator<readonly [Key, Value]>;
+  /** Yields keys as they are stored. */
+  keys(range: RowRange): Generator<Buffer>;
+  /** Returns whether there was no row. */
+  put(key: Key, value: Value): boolean;
+  /** Returns whether there was a row. */
+  remove(key: Key): boolean;
+  /** Removes rows by their stored keys. */
+  removeKey(key: Buffer): boolean;
+  /** Number of a customer's rows, for a counted table. */
+  rowsOf(customer: CustomerNumber): number;
+  /** The sub-database, for `oldRows` and `walkInSlices`. */
+  readonly database: Database<Buffer, Buffer>;
+  decode(stored: Uint8Array): Value;
+}
+
+export function table<Key, Value>({
+  env,
+  name,
+  key: form,
+  value: values,
+  counted,
+}: TableSpec<Key, Value>): Table<Key, Value> {
+  const database = openTable(env, name);
+  const count = (key: Buffer, rows: number): void => {
+    counted?.by.add(counted.as, key.readUInt32BE(0) as CustomerNumber, rows);
+  };
+  const decode = (stored: Uint8Array): Value => values.decode(withoutSum(stored));
+  const removeKey = (key: Buffer): boolean => {
+    const found = database.doesExist(key);
+    if (found) {
+      void database.remove(key);
+      count(key, -1);
+    }
+    return found;
+  };
+  return {
+    database,
+    decode,
+    removeKey,
+    get(key) {
+      const stored = database.getBinary(form.encode(key));
+      return stored === undefined ? null : decode(stored);
+    },
+    *range(range) {
+      for (const { key, value } of database.getRange(range)) yield [form.decode(Buffer.from(key)), decode(value)];
+    },
+    *keys(range) {
+      for (const key of database.getKeys(range)) yield Buffer.from(key);
+    },
+    put(key, value) {
+      const bytes = form.encode(key);
+      const isNew = !database.doesExist(bytes);
+      void database.put(bytes, withSum(bytes, values.encode(value)));
+      if (isNew) count(bytes, 1);
+      return isNew;
+    },
+    remove: (key) => removeKey(form.encode(key)),
+    rowsOf: (customer) => counted?.by.get(counted.as, customer) ?? 0,
+  };
+}
+
+/** A customer's number, or any other u32. */
+export function u32Form<Key extends number>(): KeyForm<Key> {
+  return {
+    encode(key) {
+      const bytes = Buffer.allocUnsafe(4);
+      bytes.writeUInt32BE(key);
+      return bytes;
+    },
+    decode: (bytes) => bytes.readUInt32BE(0) as Key,
+  };
+}

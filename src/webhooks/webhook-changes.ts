@@ -1,0 +1,17 @@
+import { type RotationParts, rotateSecret } from '../state/webhook-rotation.ts';
+import { encryptSecrets } from '../state/webhook-secrets.ts';
+import type { WebhookTable } from './webhook-control.ts';
+
+/** The operations on webhooks as changes of the store. */
+export function createWebhookTable(parts: RotationParts): WebhookTable {
+  const { changes, key } = parts;
+  return {
+    create(webhook, secret, origin) {
+      const sealed = encryptSecrets(key, webhook, { current: secret, previous: [] });
+      return changes.commit({ kind: 'webhook.created', webhook, sealed }, origin);
+    },
+    remove: (customer, id, origin) => changes.commit({ kind: 'webhook.removed', customer, id }, origin),
+    change: (customer, id, change, origin) => changes.commit({ kind: 'webhook.changed', customer, id, change }, origin),
+    rotate: (customer, id, rotation, origin) => rotateSecret(parts, { customer, id }, rotation, origin),
+  };
+}
