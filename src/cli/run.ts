@@ -19,6 +19,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   models: async () => (await import('./commands/models-command.ts')).addModels,
   policy: async () => (await import('./commands/policy-command.ts')).addPolicy,
   backup: async () => (await import('./commands/backup-command.ts')).addBackup,
+  restore: async () => (await import('./commands/restore-command.ts')).addRestore,
 };
 
 /** Runs the command named by `words` and resolves to the exit code. */

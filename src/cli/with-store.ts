@@ -80,6 +80,7 @@ function isSettled(dataDir: string): boolean {
   return (
     read.kind === 'damaged' ||
     read.kind === 'newer' ||
+    read.kind === 'restoring' ||
     (read.kind === 'found' && read.marker.backed_up_at === undefined)
   );
 }

@@ -5,7 +5,7 @@ import { ENVIRONMENT_FORMATS, UNRECORDED_VERSION } from '../kernel/formats.ts';
 import { messageOf } from './durable.ts';
 import { openEnvironment } from './environment.ts';
 import { readVersion, VERSION_TABLES } from './format-version.ts';
-import { type EnvironmentName, TABLES } from './table-names.ts';
+import { ENVIRONMENT_NAMES, type EnvironmentName, TABLES } from './table-names.ts';
 import { sumFits } from './value.ts';
 
 /**
@@ -21,6 +21,8 @@ export type ChildLine =
       readonly version: number;
       /** Without the record of the version. */
       readonly rows: number;
+      /** Rows by sub-database, the record of the version included; without those that do not exist yet. */
+      readonly tables: Readonly<Record<string, number>>;
       /** Number of rows whose check sums were not verified, for lack of time. */
       readonly unchecked: number;
     }
@@ -36,7 +38,7 @@ const MACHINE_FAULTS =
 async function main(): Promise<void> {
   const [folder = '', names = '', valuesMs = '0'] = process.argv.slice(2);
   print({ kind: 'up' });
-  for (const environment of ['state', 'hot', 'extract'] as const) {
+  for (const environment of ENVIRONMENT_NAMES) {
     if (names.split(',').includes(environment)) print(await walk(folder, environment, Number(valuesMs)));
   }
 }
@@ -85,6 +87,7 @@ function walkTables(
   // The record of the version is not counted.
   let rows = version === null ? 0 : -1;
   let unchecked = 0;
+  const tables: Record<string, number> = {};
   for (const { name, keyBytes } of TABLES.filter((row) => row.environment === environment)) {
     const table = root.openDB<Buffer, Buffer>({ name, encoding: 'binary', keyEncoding: 'binary' });
     // The first opening created all tables before the marker was written; a table added by a newer version is created when that version
@@ -95,6 +98,7 @@ function walkTables(
     const { entryCount } = table.getStats() as { readonly entryCount: number };
     if (counted !== entryCount) throw new Error(`${name} has ${counted} rows instead of ${entryCount}`);
     rows += counted;
+    tables[name] = counted;
     let seen = 0;
     for (const { key, value } of table.getRange()) {
       if ((seen & 255) === 255 && performance.now() > deadline) break;
@@ -104,7 +108,7 @@ function walkTables(
     }
     unchecked += counted - seen;
   }
-  return { kind: 'usable', environment, version: version ?? UNRECORDED_VERSION, rows, unchecked };
+  return { kind: 'usable', environment, version: version ?? UNRECORDED_VERSION, rows, tables, unchecked };
 }
 
 await main();

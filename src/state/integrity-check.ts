@@ -7,7 +7,14 @@ import type { ChildLine } from './integrity-check-child.ts';
 import type { EnvironmentName } from './table-names.ts';
 
 export type IntegrityResult =
-  | { readonly kind: 'usable'; readonly version: number; readonly rows: number; readonly unchecked: number }
+  | {
+      readonly kind: 'usable';
+      readonly version: number;
+      readonly rows: number;
+      /** Rows by sub-database. */
+      readonly tables: Readonly<Record<string, number>>;
+      readonly unchecked: number;
+    }
   /** A newer build wrote it. */
   | { readonly kind: 'newer'; readonly version: number }
   | { readonly kind: 'damaged'; readonly detail: string };
@@ -56,7 +63,7 @@ export async function checkIntegrity(
     for (const line of run.lines) {
       if (line.kind === 'up') continue;
       if (line.kind === 'unreadable')
-        return fault('data_dir_unusable', `${line.environment} cannot be read: ${line.detail}`);
+        return fault('data_dir_unusable', `${join(folder, line.environment)} cannot be read: ${line.detail}`);
       results.set(line.environment, line);
     }
     const current = left.find((environment) => !results.has(environment));
