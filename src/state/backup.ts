@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { makeFolders } from './data-dir.ts';
 import { freeBytes } from './disk-room.ts';
 import { fault, messageOf, type StoreFault } from './durable.ts';
-import { namesIn, stampOf, syncPath } from './write-files.ts';
+import { namesIn, parseStamp, stampOf, syncPath } from './write-files.ts';
 import { MARKER_NAME, putMarker, readMarker } from './marker.ts';
 import type { Store } from './open-store.ts';
 import { checkIntegrity, INTEGRITY_ALL_VALUES_MS, type IntegrityResult } from './integrity-check.ts';
@@ -14,7 +14,6 @@ import { STORE_DISK_FREE_BYTES_MIN } from '../kernel/limits.ts';
 export const BACKUPS_NAME = 'backups';
 /** Part of the name of a folder while the backup is written into it. */
 export const PARTIAL = '.partial-';
-const FORM = /^\d{8}T\d{9}Z$/;
 
 export type BackupResult = { readonly kind: 'ok'; readonly folder: string; readonly bytes: number } | StoreFault;
 
@@ -115,10 +114,15 @@ function firstDamage(results: Iterable<IntegrityResult>): string | null {
   return null;
 }
 
+/** Returns when the automatic backups were made, Unix milliseconds, newest first. */
+export function listBackupTimes(dataDir: string): number[] {
+  return listBackups(dataDir).map((folder) => parseStamp(basename(folder)) ?? 0);
+}
+
 /** Lists the folders of the automatic backups, newest first. */
 export function listBackups(dataDir: string): string[] {
   return namesIn(join(dataDir, BACKUPS_NAME))
-    .filter((name) => FORM.test(name))
+    .filter((name) => parseStamp(name) !== null)
     .sort()
     .reverse()
     .map((name) => join(dataDir, BACKUPS_NAME, name));
