@@ -54,8 +54,7 @@ export function createAutomaticBackups({ everyMs, startedAtMs, list, make, log }
       if (everyMs === 0 || isRunning || nowMs - sinceMs < everyMs) return;
       isRunning = true;
       sinceMs = nowMs;
-      const failed = (error: unknown): BackupResult => fault('backup_failed', messageOf(error));
-      record(await make(nowMs).catch(failed), nowMs);
+      record(await make(nowMs).catch(toFault), nowMs);
       isRunning = false;
     },
     status() {
@@ -91,4 +90,8 @@ export function createAutomaticBackups({ everyMs, startedAtMs, list, make, log }
       },
     ],
   };
+}
+
+function toFault(error: unknown): BackupResult {
+  return fault('backup_failed', messageOf(error));
 }

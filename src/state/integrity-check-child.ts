@@ -85,16 +85,19 @@ function walkTables(
   version: number | null,
   valuesMs: number,
 ): ChildLine {
-  const deadline = performance.now() + valuesMs;
   const opened = openTables(root, environment);
   // The record of the version is not counted.
   let rows = version === null ? 0 : -1;
   let unchecked = 0;
   const tables: Record<string, number> = {};
+  for (const { name, table } of opened) {
+    tables[name] = countRows(name, table);
+    rows += tables[name];
+  }
+  // Counting a large table on a slow machine takes longer than the time for check sums, and must not use it up.
+  const deadline = performance.now() + valuesMs;
   for (const { name, keyBytes, table } of opened) {
-    const counted = countRows(name, table);
-    rows += counted;
-    tables[name] = counted;
+    const counted = tables[name] ?? 0;
     unchecked += counted - verifySums(name, keyBytes, table, counted, deadline);
   }
   // Last, because only damage to inner pages, of which there are few, is found this way alone.
