@@ -13,18 +13,22 @@ import { signRequest } from '../src/client/sign.ts';
 import { helpIfAsked } from './usage.ts';
 
 /**
- * Makes the data directory of an older build for the tests of migrations, with something in every environment and file. Run it with the
- * built `dist/app/main.js` of a checkout of that build. `test/fixtures/data-directory-1.json.gz` was made with the last commit before
- * formats had versions, bcbd1cb:
+ * Makes a data directory for the tests of migrations, with rows in every table and something in every file, as a build of the service
+ * leaves it. Make one before a format changes, and keep it: later builds are tested against it. This one has the formats of version 2:
  *
- *   git worktree add ../older bcbd1cb && (cd ../older && npm ci && npm run build)
- *   npm run build && node dist/scripts/make-data-fixture.js ../older/dist/app/main.js test/fixtures/data-directory-1.json.gz
+ *   npm run build && node dist/scripts/make-data-fixture.js dist/app/main.js test/fixtures/data-directory-2.json.gz
+ *
+ * For an older build, give the built `dist/app/main.js` of a checkout of it. `test/fixtures/data-directory-1.json.gz` is of the last commit
+ * before formats had versions, bcbd1cb, and was made with an earlier version of this script: it has rows in fewer tables.
  */
-helpIfAsked('make-data-fixture <main.js of the older build> <target .json.gz>');
+helpIfAsked('make-data-fixture <main.js of the build> <target .json.gz>');
 
 /** Choice: a step takes under a second; this limit detects one that hangs. */
 const STEP_MS_MAX = 60_000;
 const POLL_MS = 50;
+
+/** A page of a crawl; it leads to one that is never answered. */
+const FIRST_PAGE = `<title>First</title><p>${'A page with words. '.repeat(20)}</p><a href="/site/held">next</a>`;
 
 const [main = '', target = ''] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-fixture-'));
@@ -47,7 +51,19 @@ async function startOthers(): Promise<Server> {
   const server = createServer((request, response) => {
     request.resume();
     if (request.url === '/feed.xml') response.setHeader('content-type', 'application/rss+xml').end(feed);
-    else response.writeHead(request.url === '/robots.txt' ? 404 : 200).end();
+    else if (request.url === '/site/') response.setHeader('content-type', 'text/html').end(FIRST_PAGE);
+    // This page is never answered, so that the job which reads it is still running when the server stops.
+    else if (request.url !== '/site/held') {
+      response
+        .writeHead(
+          request.url === '/robots.txt' || request.url === '/nothing.xml'
+            ? 404
+            : request.url === '/failing'
+              ? 500
+              : 200,
+        )
+        .end();
+    }
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -59,6 +75,8 @@ function feedItem(n: number): string {
 }
 
 async function makeData(): Promise<object> {
+  // Every decision is copied to the shadow review queue.
+  writeFileSync(join(folder, 'policy.json'), '{"sample_rate":1}');
   const base = `http://127.0.0.1:${(others.address() as AddressInfo).port}`;
   const server = await startServer();
   const ask = client(server);
@@ -73,6 +91,7 @@ async function makeData(): Promise<object> {
   const blocked = sha256('blocked-session');
   await ask('POST', '/v1/lists', { fingerprint_hash: blocked, action: 'block', note: 'of the fixture' });
   const webhook = await ask('POST', '/v1/webhooks', { url: `${base}/hook`, event_types: ['BLOCK'] });
+  const failing = await ask('POST', '/v1/webhooks', { url: `${base}/failing`, event_types: ['BLOCK'] });
   const requestId = randomUUID();
   const timestampSeconds = nowSeconds();
   const signups: string[] = [];
@@ -80,20 +99,17 @@ async function makeData(): Promise<object> {
     const id = n === 1 ? requestId : randomUUID();
     signups.push(await decide(server, { ...signup(n), event_type: 'signup' }, id, timestampSeconds));
   }
-  const block = await decide(server, { ...signup(4), session_token: 'blocked-session', event_type: 'login' });
   await ask('POST', '/v1/outcomes', { request_id: signups[0], outcome: 'succeeded' });
+  // The fingerprint is in the customer's own traffic, so the label is evidence for the registry.
+  await ask('POST', '/v1/labels', { request_id: signups[1], label: 'fraud', note: 'of the fixture' });
+  await until('the review', async () => ((await ask('GET', '/v1/shadow-reviews'))['data'] as unknown[]).length > 2);
+  await ask('POST', `/v1/shadow-reviews/${signups[0]}`, { verdict: 'unsure' });
+
+  const jobs = await runJobs(base, ask);
+  const block = await decide(server, { ...signup(4), session_token: 'blocked-session', event_type: 'login' });
   const delivered = `/v1/webhooks/deliveries?status=succeeded`;
   await until('the delivery', async () => ((await ask('GET', delivered))['data'] as unknown[]).length > 0);
-  const job = await ask('POST', '/v1/extractions', {
-    connector: 'feed',
-    operation: 'feed.items',
-    input: { url: `${base}/feed.xml` },
-  });
-  const extraction = String(job['extraction_id'] ?? job['id']);
-  await until(
-    'the extraction',
-    async () => (await ask('GET', `/v1/extractions/${extraction}`))['status'] === 'succeeded',
-  );
+  // The server stops before the second attempt, two seconds after the first: that delivery stays pending.
   await server.stop();
   await command('backup', join(folder, 'backup'));
   return {
@@ -103,10 +119,51 @@ async function makeData(): Promise<object> {
     registered,
     blocked,
     webhook: webhook['id'],
+    failingWebhook: failing['id'],
     decisions: [...signups, block],
     accepted: { requestId, timestampSeconds, body: JSON.stringify({ ...signup(1), event_type: 'signup' }) },
-    extraction,
+    labelled: signups[1],
+    reviewed: signups[0],
+    ...jobs,
   };
+}
+
+/** Runs a job with records, one that fails, one whose result cannot be delivered, and one that does not end. Stores a session. */
+async function runJobs(base: string, ask: Ask): Promise<object> {
+  const body = { connector: 'feed', operation: 'feed.items', input: { url: `${base}/feed.xml` } };
+  const idempotent = { key: 'of-the-fixture', body: JSON.stringify(body) };
+  const create = async (body: object, headers: Record<string, string> = {}): Promise<string> => {
+    const job = await ask('POST', '/v1/extractions', { connector: 'feed', operation: 'feed.items', ...body }, headers);
+    return String(job['extraction_id'] ?? job['id']);
+  };
+  const find = (id: string): Promise<Record<string, unknown>> => ask('GET', `/v1/extractions/${id}`);
+  const session = await ask('POST', '/v1/sessions', {
+    host: 'shop.example',
+    cookies: [{ name: 'id', value: 'secret' }],
+  });
+  const extraction = await create(body, { 'Idempotency-Key': idempotent.key });
+  const failed = await create({ input: { url: `${base}/nothing.xml` } });
+  const undelivered = await create({
+    input: { url: `${base}/feed.xml` },
+    delivery: { type: 'webhook', url: `${base}/failing` },
+  });
+  const running = await create({
+    connector: 'generic',
+    operation: 'site.pages',
+    input: { url: `${base}/site/`, max_depth: 1 },
+  });
+  for (const [id, status] of Object.entries({
+    [extraction]: 'succeeded',
+    [failed]: 'failed',
+    [undelivered]: 'succeeded',
+  })) {
+    await until(`the extraction ${id}`, async () => (await find(id))['status'] === status);
+  }
+  await until('a record of the crawl', async () => {
+    const { collected } = (await find(running))['counts'] as { readonly collected: number };
+    return collected > 0;
+  });
+  return { extraction, failed, undelivered, running, idempotent, session: session['session_id'] ?? session['id'] };
 }
 
 /** Sign-ups of different people from one address. */
@@ -121,13 +178,13 @@ function signup(n: number): object {
   };
 }
 
-interface OlderServer {
+interface FixtureServer {
   readonly url: string;
   readonly secretKey: string;
   stop(): Promise<void>;
 }
 
-async function startServer(): Promise<OlderServer> {
+async function startServer(): Promise<FixtureServer> {
   const child = spawn(process.execPath, [main, 'serve'], { env: environment(), stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
@@ -155,6 +212,8 @@ function environment(): NodeJS.ProcessEnv {
     GATEHOUSE_WARM_UP: '0',
     GATEHOUSE_GEOIP_PACKAGES: '0',
     GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8',
+    GATEHOUSE_EXTRACT_HOST_GAP_MS: '0',
+    GATEHOUSE_POLICY_FILE: join(folder, 'policy.json'),
   };
 }
 
@@ -163,11 +222,18 @@ async function command(...words: string[]): Promise<Record<string, unknown>> {
   return JSON.parse(stdout) as Record<string, unknown>;
 }
 
-function client({ url, secretKey }: OlderServer) {
-  return async (method: string, path: string, body?: object): Promise<Record<string, unknown>> => {
+type Ask = (
+  method: string,
+  path: string,
+  body?: object,
+  more?: Readonly<Record<string, string>>,
+) => Promise<Record<string, unknown>>;
+
+function client({ url, secretKey }: FixtureServer): Ask {
+  return async (method, path, body, more = {}) => {
     const response = await fetch(url + path, {
       method,
-      headers: { authorization: `Bearer ${secretKey}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${secretKey}`, 'content-type': 'application/json', ...more },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
@@ -177,7 +243,7 @@ function client({ url, secretKey }: OlderServer) {
 
 /** Returns the id of the decision. */
 async function decide(
-  { url, secretKey: key }: OlderServer,
+  { url, secretKey: key }: FixtureServer,
   event: object,
   requestId: string = randomUUID(),
   timestampSeconds = nowSeconds(),

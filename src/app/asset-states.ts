@@ -1,5 +1,6 @@
 import type { DecisionRecorder } from '../observe/decision-recorder.ts';
 import type { AssetStatus } from '../assets/asset-messages.ts';
+import type { StoreNotice } from '../state/ensure-usable.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 
 /** The states of all layers, as `/readyz` and the metrics show them. */
@@ -13,13 +14,21 @@ export function storeStatus(
   journal: { readonly broken: string | null },
   recorder: Pick<DecisionRecorder, 'storeFailedAtMs'>,
   decisions: Pick<DecisionLog, 'broken'>,
+  repairs: readonly StoreNotice[],
 ): AssetStatus {
   if (journal.broken !== null) return broken('request ids cannot be written to the journal');
   if (performance.now() - recorder.storeFailedAtMs < STORE_FAILED_MS) {
     return broken('score workers cannot read the store');
   }
   if (decisions.broken !== null) return broken('the log of decisions cannot be written');
-  return { state: 'ok', version: 'lmdb', detail: '' };
+  return { state: 'ok', version: 'lmdb', detail: describeRepairs(repairs) };
+}
+
+/** Returns the public text about what the start lost; the log has the details, with paths. */
+function describeRepairs(repairs: readonly StoreNotice[]): string {
+  if (repairs.length === 0) return '';
+  const codes = repairs.map(({ code }) => code).join(', ');
+  return `this start did not find the store as the last one left it, see the log: ${codes}`;
 }
 
 function broken(detail: string): AssetStatus {

@@ -3,7 +3,7 @@ import { openAssets, type Assets } from '../assets/assets.ts';
 import { EXIT_SETTINGS, type Settings } from './settings.ts';
 import { StartFault } from './start-fault.ts';
 import type { StoreFaultCode } from '../state/durable.ts';
-import { ensureUsable } from '../state/ensure-usable.ts';
+import { ensureUsable, type StoreNotice } from '../state/ensure-usable.ts';
 import { deriveKey, openMasterKey, proveMasterKey, type MasterKey } from '../state/master-key.ts';
 import { openStore, type Store } from '../state/open-store.ts';
 import { makePrivateBelow } from '../state/private-files.ts';
@@ -12,6 +12,8 @@ import { acquireServerLock, type ServerLock } from '../state/server-lock.ts';
 /** The contents of the folders: the data directory, locked by this server, and the files of the optional assets. */
 export interface Installation {
   readonly isFirstStart: boolean;
+  /** What this start repaired or restored in the store. */
+  readonly repairs: readonly StoreNotice[];
   readonly lock: ServerLock;
   readonly layers: Assets;
   readonly store: Store;
@@ -46,7 +48,9 @@ export async function openInstallation(settings: Settings, log: Log): Promise<In
   }
   for (const notice of usable.notices) {
     if (notice.code === 'first_start' || notice.code === 'migrated') log.info(notice, 'store');
-    else log.warn(notice, 'store');
+    // The operator's own doing; all others are lost data.
+    else if (notice.code === 'backup_restored') log.warn(notice, 'store');
+    else log.error(notice, 'store');
   }
   const opened = openStore({ dataDir, readOnly: false });
   if (opened.kind === 'fault') throw new StartFault(opened.detail);
@@ -54,6 +58,7 @@ export async function openInstallation(settings: Settings, log: Log): Promise<In
   const master = masterKeyOf(settings, store);
   return {
     isFirstStart: usable.firstStart,
+    repairs: usable.notices.filter(({ code }) => code !== 'first_start' && code !== 'migrated'),
     lock: locked.lock,
     layers,
     store,

@@ -5,8 +5,8 @@ import type { DecidePipeline } from '../decide/pipeline.ts';
 import type { ReplayGuard } from '../local/replay-guard.ts';
 import { BATCH_STUCK_MS } from '../kernel/limits.ts';
 import type { Log } from '../observe/log.ts';
+import type { AutomaticBackups } from './automatic-backups.ts';
 import type { DecisionWriter } from './decision-writer.ts';
-import { rotateBackups } from '../state/backup.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 import type { StoreFault } from '../state/durable.ts';
 import type { Store } from '../state/open-store.ts';
@@ -29,12 +29,12 @@ const PRUNE_MS = 1_000;
 const DELIVERIES_PRUNE_ROWS = 500;
 /** Choice: how much of the velocity store a killed process may lose. */
 const SNAPSHOT_MS = 30_000;
-const BACKUP_MS = 3_600_000;
-const BACKUPS_KEPT = 3;
+/** Choice: a small part of the shortest interval between automatic backups, one minute. */
+const BACKUP_POLL_MS = 5_000;
 
 export interface MaintenanceParts {
   readonly store: Store;
-  readonly dataDir: string;
+  readonly backups: Pick<AutomaticBackups, 'poll'>;
   readonly replay: ReplayGuard;
   readonly journal: Journal;
   readonly clock: Clock;
@@ -49,7 +49,7 @@ export interface MaintenanceParts {
 /** Starts all maintenance tasks; returns a function that stops them. */
 export function startMaintenance({
   store,
-  dataDir,
+  backups,
   replay,
   journal,
   clock,
@@ -95,7 +95,7 @@ export function startMaintenance({
       WATCH_MS,
     ),
     setInterval(stuckWatcher(decide, log), WATCH_MS),
-    setInterval(() => void backUp(store, dataDir, log), BACKUP_MS),
+    setInterval(() => void backups.poll(Date.now()), BACKUP_POLL_MS),
   ];
   return () => {
     for (const timer of timers) clearInterval(timer);
@@ -186,9 +186,4 @@ function stuckWatcher(decide: Pick<DecidePipeline, 'oldestInFlightMs'>, log: Log
     log.fatal('a score worker is stuck; exiting for a restart by the supervisor');
     log.flush(() => process.kill(process.pid, 'SIGKILL'));
   };
-}
-
-async function backUp(store: Store, dataDir: string, log: Log): Promise<void> {
-  const result = await rotateBackups(store, dataDir, BACKUPS_KEPT, Date.now());
-  if (result.kind === 'fault') log.error({ code: result.code, detail: result.detail }, 'automatic backup failed');
 }

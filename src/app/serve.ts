@@ -9,6 +9,7 @@ import { LocalAdmission } from '../local/local-admission.ts';
 import { ReplayGuard } from '../local/replay-guard.ts';
 import type { Admission } from '../ports/admission.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
+import { type AutomaticBackups, createAutomaticBackups } from './automatic-backups.ts';
 import { type ControlServer, openControlServer } from './control-server.ts';
 import { openListener, type Listener } from './open-listener.ts';
 import { CONNECTORS_WITH_BASE, openExtractions, type OpenExtractions } from './wire-extractions.ts';
@@ -28,6 +29,7 @@ import { StartFault } from './start-fault.ts';
 import { stopOnSignals } from './stop-on-signals.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 import type { StoreFault } from '../state/durable.ts';
+import { listBackupTimes, rotateBackups } from '../state/backup.ts';
 import { makeFilesPrivate } from '../state/private-files.ts';
 import { keyPoller, reportFaults, startMaintenance } from './maintenance.ts';
 import type { VelocityMemory } from '../velocity/memory.ts';
@@ -73,6 +75,7 @@ interface Parts {
   readonly service: Service;
   /** Takes changes of the command line. */
   readonly control: ControlServer;
+  readonly backups: AutomaticBackups;
 }
 
 interface Running {
@@ -97,14 +100,16 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   const recovered = await recover(settings, installation, log);
   const senders = openSenders(settings, installation, recovered, log);
   const pool = await startThreads(settings, installation, recovered, senders, log);
-  const service = createService({ settings, installation, ...recovered, ...senders, pool, listener, version, log });
+  const backups = openBackups(settings, installation, log);
+  const parts = { settings, log, listener, installation, recovered, senders, pool, backups };
+  const service = createService({ ...parts, ...recovered, ...senders, version });
   await senders.dispatcher.listens([listener.address]);
   senders.extractions.listens([listener.address]);
   const { changes, turns } = installation.store;
   const onFault = (fault: StoreFault): void => reportFaults([fault], log);
   const control = await openControlServer({ dataDir: settings.dataDir, changes, turns, log, onFault });
   listener.lead(service.onRequest, service.onCrash);
-  return run({ settings, log, listener, installation, recovered, senders, pool, service, control });
+  return run({ ...parts, service, control });
 }
 
 async function takePort(settings: Settings, version: string, log: Log): Promise<Listener> {
@@ -165,6 +170,17 @@ async function recover(settings: Settings, { store, keyFor }: Installation, log:
   return { admission, replay, journal, clock, keyCache, pollKeys, policyFile, memory, table, decisions, decisionSink };
 }
 
+function openBackups(settings: Settings, { store }: Installation, log: Log): AutomaticBackups {
+  const { dataDir, backupMinutes, backupsKept } = settings;
+  return createAutomaticBackups({
+    everyMs: backupMinutes * 60_000,
+    startedAtMs: Date.now(),
+    list: () => listBackupTimes(dataDir),
+    make: (nowMs) => rotateBackups(store, dataDir, backupsKept, nowMs),
+    log,
+  });
+}
+
 /** The parts that send deliveries and that run extraction jobs. Their threads start with their first work. */
 interface Senders {
   readonly dispatcher: Dispatcher;
@@ -214,12 +230,12 @@ function warm({ settings, recovered, service, log }: Parts): void {
 }
 
 function run(parts: Parts): Running {
-  const { settings, log, listener, installation, recovered, service } = parts;
+  const { settings, log, listener, installation, recovered, service, backups } = parts;
   warm(parts);
   const stopMaintenance = startMaintenance({
     ...recovered,
     store: installation.store,
-    dataDir: settings.dataDir,
+    backups,
     decide: service.decide,
     log,
   });

@@ -9,6 +9,7 @@ import type { DecisionLog } from '../history/decision-log.ts';
 import type { Log } from '../observe/log.ts';
 import type { VelocityMemory } from '../velocity/memory.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
+import type { AutomaticBackups } from './automatic-backups.ts';
 import type { DecisionWriter } from './decision-writer.ts';
 import type { Installation } from './installation.ts';
 import type { Listener } from './open-listener.ts';
@@ -33,5 +34,6 @@ export interface ServiceParts {
   readonly extractions: OpenExtractions;
   readonly pool: ScorePool;
   readonly version: string;
+  readonly backups: Pick<AutomaticBackups, 'status' | 'readings'>;
   readonly log: Log;
 }

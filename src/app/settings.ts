@@ -39,6 +39,10 @@ export interface Settings {
   readonly extractJobsPerCustomer: number;
   /** Connector → alternative base address of its source, without a trailing slash. */
   readonly connectorBases: Readonly<Record<string, string>>;
+  /** Minutes between automatic backups; 0 turns them off. */
+  readonly backupMinutes: number;
+  /** Automatic backups that are kept. */
+  readonly backupsKept: number;
   readonly logLevel: LogLevel;
   readonly replayIds: number;
   readonly workers: number;
@@ -98,6 +102,11 @@ const EXTRACT_HOURS_MAX = 24;
 /** Choice: half of the concurrent jobs, so that one customer never has all of them. */
 const EXTRACT_JOBS_MAX = 100;
 
+/** Choice: a week; with less than a backup a week the setting is a mistake, and 0 says that none is wanted. */
+const BACKUP_MINUTES_MAX = 10_080;
+/** Choice: two days of half-hourly backups; each takes the room of `state`. */
+const BACKUPS_KEPT_MAX = 100;
+
 const SCHEMA = z.object({
   GATEHOUSE_HOST: text.default('127.0.0.1'),
   GATEHOUSE_PORT: whole(0, 65_535).default(8080),
@@ -117,6 +126,8 @@ const SCHEMA = z.object({
   GATEHOUSE_EXTRACT_RECORDS_MAX: whole(1, EXTRACT_RECORDS_MAX).default(EXTRACT_RECORDS_MAX),
   GATEHOUSE_EXTRACT_HOURS_MAX: whole(1, EXTRACT_HOURS_MAX).default(EXTRACT_HOURS_MAX),
   GATEHOUSE_EXTRACT_JOBS_PER_CUSTOMER: whole(1, EXTRACT_JOBS_MAX).default(10),
+  GATEHOUSE_BACKUP_MINUTES: whole(0, BACKUP_MINUTES_MAX).default(60),
+  GATEHOUSE_BACKUPS_KEPT: whole(1, BACKUPS_KEPT_MAX).default(3),
   GATEHOUSE_LOG_LEVEL: z.enum(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
   GATEHOUSE_REPLAY_IDS: whole(1_024, 268_435_456).default(REPLAY_IDS_DEFAULT),
   GATEHOUSE_WORKERS: whole(1, WORKERS_MAX).optional(),
@@ -199,6 +210,8 @@ function toSettings(values: z.infer<typeof SCHEMA>): Omit<Settings, 'connectorBa
     extractRecordsMax: values.GATEHOUSE_EXTRACT_RECORDS_MAX,
     extractHoursMax: values.GATEHOUSE_EXTRACT_HOURS_MAX,
     extractJobsPerCustomer: values.GATEHOUSE_EXTRACT_JOBS_PER_CUSTOMER,
+    backupMinutes: values.GATEHOUSE_BACKUP_MINUTES,
+    backupsKept: values.GATEHOUSE_BACKUPS_KEPT,
     logLevel: values.GATEHOUSE_LOG_LEVEL,
     replayIds: values.GATEHOUSE_REPLAY_IDS,
     workers: values.GATEHOUSE_WORKERS ?? Math.max(1, availableParallelism() - 1),

@@ -1,6 +1,8 @@
 import type { ConnectionRoom } from '../http/connection-room.ts';
 import type { Reading } from '../observe/metrics.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
+import type { StoreNotice } from '../state/ensure-usable.ts';
+import { ENVIRONMENT_NAMES, ENVIRONMENTS } from '../state/table-names.ts';
 import type { Store } from '../state/open-store.ts';
 import type { VelocityMemory } from '../velocity/memory.ts';
 import { readVelocityStats } from '../velocity/stats.ts';
@@ -23,6 +25,23 @@ export function connectionReadings(connections: ConnectionRoom | null): readonly
       read: () => Object.entries(connections.refused),
     },
   ];
+}
+
+/** Whether the start repaired or restored the store, so that an alert does not depend on somebody reading the log. */
+export function repairReading(repairs: readonly StoreNotice[]): Reading {
+  const codes: readonly StoreNotice['code'][] = [
+    'backup_restored',
+    ...ENVIRONMENT_NAMES.map((name): StoreNotice['code'] =>
+      ENVIRONMENTS[name].backups === 'all' ? `${name}_restored` : `${name}_begun_anew`,
+    ),
+  ];
+  return {
+    name: 'gatehouse_store_repairs_total',
+    help: 'Repairs of the store by this start, by their code in the log.',
+    kind: 'totals',
+    label: 'code',
+    read: () => codes.map((code) => [code, repairs.filter((repair) => repair.code === code).length]),
+  };
 }
 
 /** Metrics of the velocity store, the decision log and the registry's queue, read at each scrape. */

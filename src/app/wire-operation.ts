@@ -6,7 +6,7 @@ import { RULES } from '../risk/rules/rule-table.ts';
 import { deliveryReadings } from '../webhooks/delivery-metrics.ts';
 import { type AssetStates, isDegraded, storeStatus } from './asset-states.ts';
 import type { ServiceParts } from './service-parts.ts';
-import { connectionReadings, readings } from './store-metrics.ts';
+import { connectionReadings, readings, repairReading } from './store-metrics.ts';
 import type { DecideRole } from './wire-decide.ts';
 
 /** Health, readiness, metrics and the OpenAPI document: endpoints for operators, of every role. */
@@ -22,11 +22,12 @@ export interface OperationRole {
 export function wireOperation(parts: ServiceParts, role: DecideRole): OperationRole {
   const { settings, journal, listener, log } = parts;
   const assetStates = (): AssetStates => ({
-    store: storeStatus(journal, role.recorder, parts.decisions),
+    store: storeStatus(journal, role.recorder, parts.decisions, parts.installation.repairs),
     ...parts.installation.layers.status(),
     webhooks: parts.dispatcher.status,
     extraction: parts.extractions.status(),
     policy: parts.policyFile.status(),
+    backups: parts.backups.status(),
   });
   let isWarm = !settings.warmUp;
   let isStopping = false;
@@ -56,7 +57,7 @@ export function wireOperation(parts: ServiceParts, role: DecideRole): OperationR
 }
 
 function metricsOf(
-  { listener, keyCache, replay, memory, decisions, installation, dispatcher, extractions }: ServiceParts,
+  { listener, keyCache, replay, memory, decisions, installation, dispatcher, extractions, backups }: ServiceParts,
   { counts, decide }: DecideRole,
   assetStates: () => AssetStates,
 ): Metrics {
@@ -73,6 +74,8 @@ function metricsOf(
         ...readings(memory, decisions, store),
         ...deliveryReadings(dispatcher, store.deliveries, () => Date.now()),
         ...extractions.readings,
+        ...backups.readings,
+        repairReading(installation.repairs),
       ],
       layers: assetStates,
     },

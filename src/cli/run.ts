@@ -20,6 +20,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   policy: async () => (await import('./commands/policy-command.ts')).addPolicy,
   audit: async () => (await import('./commands/audit-command.ts')).addAudit,
   backup: async () => (await import('./commands/backup-command.ts')).addBackup,
+  restore: async () => (await import('./commands/restore-command.ts')).addRestore,
 };
 
 /** Runs the command named by `words` and resolves to the exit code. */

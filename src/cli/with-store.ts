@@ -82,6 +82,7 @@ function isSettled(dataDir: string): boolean {
   return (
     read.kind === 'damaged' ||
     read.kind === 'newer' ||
+    read.kind === 'restoring' ||
     (read.kind === 'found' && read.marker.backed_up_at === undefined)
   );
 }

@@ -1,17 +1,19 @@
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { makeFolders } from './data-dir.ts';
+import { freeBytes } from './disk-room.ts';
 import { fault, messageOf, type StoreFault } from './durable.ts';
-import { namesIn, stampOf, syncPath } from './write-files.ts';
+import { namesIn, parseStamp, stampOf, syncPath } from './write-files.ts';
 import { MARKER_NAME, putMarker, readMarker } from './marker.ts';
 import type { Store } from './open-store.ts';
-import { checkIntegrity, INTEGRITY_ALL_VALUES_MS } from './integrity-check.ts';
+import { checkIntegrity, INTEGRITY_ALL_VALUES_MS, type IntegrityResult } from './integrity-check.ts';
 import { RevocationFile } from './revocations.ts';
-import type { EnvironmentName } from './table-names.ts';
+import { namesInBackup } from './table-names.ts';
+import { STORE_DISK_FREE_BYTES_MIN } from '../kernel/limits.ts';
 
 export const BACKUPS_NAME = 'backups';
-const PARTIAL = '.partial-';
-const FORM = /^\d{8}T\d{9}Z$/;
+/** Part of the name of a folder while the backup is written into it. */
+export const PARTIAL = '.partial-';
 
 export type BackupResult = { readonly kind: 'ok'; readonly folder: string; readonly bytes: number } | StoreFault;
 
@@ -24,7 +26,7 @@ export async function backup(
   store: Store,
   dataDir: string,
   folder: string,
-  names: readonly Exclude<EnvironmentName, 'extract'>[] = ['state', 'hot'],
+  kind: 'automatic' | 'manual' = 'manual',
 ): Promise<BackupResult> {
   const target = resolve(folder);
   const partial = `${target}${PARTIAL}${process.pid}`;
@@ -33,7 +35,14 @@ export async function backup(
       return fault('backup_refused', `${folder} exists and is not an empty folder`);
     }
     if (store.hot === null) return fault('backup_refused', 'a store that was opened read-only cannot be backed up');
+    const names = namesInBackup(kind);
     rmSync(partial, { recursive: true, force: true });
+    makeFolders(partial);
+    const lack = lackOfRoom(dataDir, partial, names);
+    if (lack !== null) {
+      rmSync(partial, { recursive: true, force: true });
+      return fault('backup_failed', lack);
+    }
     let bytes = 0;
     for (const name of names) {
       const environment = store[name];
@@ -47,7 +56,11 @@ export async function backup(
     }
     const read = readMarker(dataDir);
     if (read.kind !== 'found') throw new Error(`${MARKER_NAME} in ${dataDir} cannot be read`);
-    putMarker(partial, { ...read.marker, backed_up_at: Math.floor(Date.now() / 1000) });
+    putMarker(partial, {
+      ...read.marker,
+      backed_up_at: Math.floor(Date.now() / 1000),
+      backup_environments: [...names],
+    });
     // Copied after the snapshots, so that it contains every revocation that they contain.
     new RevocationFile(dataDir).copyInto(partial);
     syncPath(partial);
@@ -60,26 +73,32 @@ export async function backup(
   }
 }
 
+/** Returns why there is no room for the backup, so that it does not fill the disk that the server writes to; null if there is. */
+function lackOfRoom(dataDir: string, target: string, names: readonly string[]): string | null {
+  const bytes = names.reduce((sum, name) => sum + statSync(join(dataDir, name, 'data.mdb')).size, 0);
+  const free = freeBytes(target);
+  if (free === null || free >= bytes + STORE_DISK_FREE_BYTES_MIN) return null;
+  return `the disk of the backup has ${free} bytes free, and the backup may need ${bytes + STORE_DISK_FREE_BYTES_MIN}`;
+}
+
 /**
  * Makes an automatic backup in `backups/` of the data directory, checks it with all its check sums, and only then removes all but the
- * newest `keep` backups. A backup that fails its integrity check is removed, and the older ones stay.
+ * newest `keep` backups. A backup that fails its integrity check, or cannot be checked, is removed, and the older ones stay.
  */
 export async function rotateBackups(store: Store, dataDir: string, keep: number, nowMs: number): Promise<BackupResult> {
   const folder = join(dataDir, BACKUPS_NAME);
-  // The decision log may be gigabytes large, and everything in `hot` can be rebuilt.
-  const made = await backup(store, dataDir, join(folder, stampOf(nowMs)), ['state']);
+  const made = await backup(store, dataDir, join(folder, stampOf(nowMs)), 'automatic');
   if (made.kind === 'fault') return made;
-  const checked = await checkIntegrity(made.folder, ['state'], INTEGRITY_ALL_VALUES_MS);
-  if (checked.kind === 'fault') return checked;
-  const state = checked.results.get('state');
-  if (state?.kind === 'damaged') {
-    rmSync(made.folder, { recursive: true, force: true });
-    return fault('backup_failed', `the new backup is not usable: ${state.detail}`);
-  }
+  const checked = await checkIntegrity(made.folder, namesInBackup('automatic'), INTEGRITY_ALL_VALUES_MS);
+  const damage = checked.kind === 'fault' ? checked.detail : firstDamage(checked.results.values());
   try {
-    for (const old of listBackups(dataDir).slice(Math.max(1, keep))) {
-      rmSync(old, { recursive: true, force: true });
+    if (damage !== null) {
+      rmSync(made.folder, { recursive: true, force: true });
+      return fault('backup_failed', `the new backup is not usable: ${damage}`);
     }
+    // By name, the new backup is not the newest one if the machine's clock was set back.
+    const older = listBackups(dataDir).filter((path) => path !== made.folder);
+    for (const old of older.slice(Math.max(1, keep) - 1)) rmSync(old, { recursive: true, force: true });
     // Partial backups of killed processes; this process's own has been renamed by now.
     for (const name of namesIn(folder).filter((name) => name.includes(PARTIAL))) {
       rmSync(join(folder, name), { recursive: true, force: true });
@@ -90,10 +109,20 @@ export async function rotateBackups(store: Store, dataDir: string, keep: number,
   return made;
 }
 
+function firstDamage(results: Iterable<IntegrityResult>): string | null {
+  for (const result of results) if (result.kind === 'damaged') return result.detail;
+  return null;
+}
+
+/** Returns when the automatic backups were made, Unix milliseconds, newest first. */
+export function listBackupTimes(dataDir: string): number[] {
+  return listBackups(dataDir).map((folder) => parseStamp(basename(folder)) ?? 0);
+}
+
 /** Lists the folders of the automatic backups, newest first. */
 export function listBackups(dataDir: string): string[] {
   return namesIn(join(dataDir, BACKUPS_NAME))
-    .filter((name) => FORM.test(name))
+    .filter((name) => parseStamp(name) !== null)
     .sort()
     .reverse()
     .map((name) => join(dataDir, BACKUPS_NAME, name));

@@ -10,6 +10,16 @@ import { STORE_DISK_FREE_BYTES_MIN } from '../kernel/limits.ts';
  */
 const folders = new WeakMap<object, string>();
 
+/** Returns the free bytes of a folder's disk that this process may use; null if the system does not tell. */
+export function freeBytes(folder: string): number | null {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  } catch {
+    return null;
+  }
+}
+
 /** Sets the folder whose disk an environment, or one of its tables, writes to. */
 export function watchDisk(database: object, folder: string): void {
   folders.set(database, folder);
@@ -22,12 +32,8 @@ export function watchDisk(database: object, folder: string): void {
 export function lackOfRoom(database: object): string | null {
   const folder = folders.get(database);
   if (folder === undefined) return null;
-  try {
-    const { bavail, bsize } = statfsSync(folder);
-    if (bavail * bsize >= STORE_DISK_FREE_BYTES_MIN) return null;
-  } catch {
-    // The write itself will report what is wrong with the disk.
-    return null;
-  }
+  const free = freeBytes(folder);
+  // Without a figure, the write itself reports what is wrong with the disk.
+  if (free === null || free >= STORE_DISK_FREE_BYTES_MIN) return null;
   return `the disk is full: less than ${STORE_DISK_FREE_BYTES_MIN / 1_048_576} MiB are free`;
 }

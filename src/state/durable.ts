@@ -34,7 +34,12 @@ export type StoreFaultCode =
   | 'data_dir_in_use'
   | 'master_key_unusable'
   | 'backup_refused'
-  | 'backup_failed';
+  | 'backup_failed'
+  /** Nothing was written: the backup or the data directory cannot be used for a restore. */
+  | 'restore_refused'
+  | 'restore_failed'
+  /** A restore into the data directory was killed; it must be repeated. */
+  | 'restore_incomplete';
 
 export type StoreWrite<T> = { readonly kind: 'ok'; readonly value: T } | StoreFault;
 

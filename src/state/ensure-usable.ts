@@ -15,7 +15,7 @@ import {
   type IntegrityResult,
 } from './integrity-check.ts';
 import { BACKUP_COPY_NAME, readRevocations, RevocationFile, type Revocations } from './revocations.ts';
-import type { CounterName, EnvironmentName } from './table-names.ts';
+import { type CounterName, ENVIRONMENT_NAMES, ENVIRONMENTS, type EnvironmentName } from './table-names.ts';
 
 export interface UsableOptions {
   readonly dataDir: string;
@@ -35,9 +35,8 @@ export interface StoreNotice {
     | 'first_start'
     | 'migrated'
     | 'backup_restored'
-    | 'state_restored'
-    | 'hot_begun_anew'
-    | 'extract_begun_anew';
+    | `${EnvironmentName}_restored`
+    | `${EnvironmentName}_begun_anew`;
   readonly detail: string;
 }
 
@@ -53,7 +52,6 @@ export type Usable =
 
 /** Choice: a new store has some 40 KB; a larger damaged one without a marker held data. */
 const NEW_STORE_BYTES_MAX = 131_072;
-const ENVIRONMENTS: readonly EnvironmentName[] = ['state', 'hot', 'extract'];
 /** The counter that `makeStore` writes. */
 const NEW_STATE_ROWS = 1;
 /**
@@ -61,6 +59,8 @@ const NEW_STATE_ROWS = 1;
  * that an old one left in `hot`.
  */
 const COUNTER_LEAP = 1_000_000;
+/** Folder in the data directory for a copy that is not in place yet. */
+const SCRATCH = 'restoring';
 const LEAPING: readonly CounterName[] = ['customers', 'keyNumbers', 'keysVersion'];
 
 /**
@@ -95,34 +95,28 @@ async function check(options: UsableOptions): Promise<Usable> {
   let found: Checked = new Map();
   const isRestored = read.kind === 'found' && read.marker.backed_up_at !== undefined;
   const began =
-    listBackups(dataDir).length > 0 || ENVIRONMENTS.some((name) => existsSync(join(dataDir, name, 'data.mdb')));
+    listBackups(dataDir).length > 0 || ENVIRONMENT_NAMES.some((name) => existsSync(join(dataDir, name, 'data.mdb')));
   if (!firstStart || began) {
-    const checked = await checkIntegrity(dataDir, ENVIRONMENTS, INTEGRITY_VALUES_MS);
+    const checked = await checkIntegrity(dataDir, ENVIRONMENT_NAMES, INTEGRITY_VALUES_MS);
     if (checked.kind === 'fault') return checked;
     const unread = versionFault(options, checked.results);
     if (unread !== null) return unread;
     found = checked.results;
     if (firstStart && holdsData(dataDir, checked.results)) return markerLost(dataDir);
-    const state = checked.results.get('state');
-    if (state?.kind === 'usable') unchecked += state.unchecked;
-    if (state?.kind === 'damaged') {
-      if (firstStart) {
-        // A first start was interrupted while it created the store: nothing was acknowledged yet.
-        removeDataFiles(dataDir, 'state');
-      } else {
-        const restored = await restore(options, state.detail);
-        if (restored.kind === 'fault') return restored;
-        notices.push(restored.notice);
-      }
-    }
-    for (const name of ['hot', 'extract'] as const) {
+    for (const name of ENVIRONMENT_NAMES) {
       const result = checked.results.get(name);
+      const isDurable = ENVIRONMENTS[name].backups === 'all';
+      if (isDurable && result?.kind === 'usable') unchecked += result.unchecked;
       if (result?.kind !== 'damaged') continue;
-      // Backups do not contain it; the next opening creates it.
-      if (isRestored && name === 'extract' && !existsSync(join(dataDir, name, 'data.mdb'))) continue;
-      const begun = beginAnew(options, name, firstStart, result.detail);
-      if (begun.kind === 'fault') return begun;
-      notices.push(...begun.notices);
+      // The backup did not contain it; the next opening creates it.
+      if (isRestored && !isDurable && !existsSync(join(dataDir, name, 'data.mdb'))) continue;
+      // Damage during a first start: it was interrupted while it created the store, and nothing was acknowledged yet.
+      const mended =
+        isDurable && !firstStart
+          ? await restore(options, name, result.detail)
+          : beginAnew(options, name, firstStart, result.detail);
+      if (mended.kind === 'fault') return mended;
+      notices.push(...mended.notices);
     }
   }
   if (firstStart) {
@@ -136,7 +130,7 @@ async function check(options: UsableOptions): Promise<Usable> {
     if (!firstStart) notices.push(...migrated.notices);
   }
   if (read.kind === 'found' && read.marker.backed_up_at !== undefined) {
-    const { backed_up_at: backedUpAt, ...marker } = read.marker;
+    const { backed_up_at: backedUpAt, backup_environments: _, ...marker } = read.marker;
     const settled = await settleStore(dataDir, new RevocationFile(dataDir).read(), nowMs);
     if (settled !== null) return settled;
     putMarker(dataDir, { ...marker, format_version: FORMAT_VERSION });
@@ -185,7 +179,7 @@ async function migrate(dataDir: string, checked: Checked): Promise<Noticed> {
   const raisedFrom = raiseMarker(dataDir);
   if (raisedFrom !== null) changes.push(describeChange('the data directory', raisedFrom, FORMAT_VERSION));
   new RevocationFile(dataDir).migrate();
-  for (const name of ENVIRONMENTS) {
+  for (const name of ENVIRONMENT_NAMES) {
     const { version } = ENVIRONMENT_FORMATS[name];
     const before = checked.get(name);
     if (before?.kind === 'usable' && before.version === version) continue;
@@ -209,7 +203,7 @@ function describeChange(name: string, from: number, to: number): string {
 }
 
 /** Recreates an environment that an installation can do without. */
-function beginAnew(options: UsableOptions, name: 'hot' | 'extract', firstStart: boolean, why: string): Noticed {
+function beginAnew(options: UsableOptions, name: EnvironmentName, firstStart: boolean, why: string): Noticed {
   const { dataDir, repair, nowMs } = options;
   if (firstStart) {
     removeDataFiles(dataDir, name);
@@ -228,6 +222,9 @@ function refusal(read: MarkerRead, { dataDir, simulated, repair }: UsableOptions
   const revocations = new RevocationFile(dataDir).newerFile();
   if (revocations !== null) return fault('data_dir_newer', describeNewer(revocations));
   if (read.kind === 'absent') return null;
+  if (read.kind === 'restoring') {
+    return fault('restore_incomplete', `a restore into ${dataDir} did not end; run \`gatehouse restore\` again`);
+  }
   if (read.kind === 'newer') return newerFault(join(dataDir, MARKER_NAME), read.version, FORMAT_VERSION);
   if (read.kind === 'damaged') {
     return fault('data_dir_unusable', `gatehouse.json in ${dataDir} is damaged; restore it from a backup`);
@@ -284,46 +281,38 @@ async function makeStore(dataDir: string): Promise<StoreFault | null> {
   return written.kind === 'fault' ? written : null;
 }
 
-type Restored = { readonly kind: 'ok'; readonly notice: StoreNotice } | StoreFault;
-
-async function restore({ dataDir, repair, nowMs }: UsableOptions, why: string): Promise<Restored> {
+/** Replaces a damaged environment by its copy in the newest backup whose copy is usable. */
+async function restore(
+  { dataDir, repair, nowMs }: UsableOptions,
+  name: EnvironmentName,
+  why: string,
+): Promise<Noticed> {
   if (!repair)
-    return fault('store_unusable', `state is damaged (${why}); a start of the server restores the newest backup`);
+    return fault('store_unusable', `${name} is damaged (${why}); a start of the server restores the newest backup`);
   for (const folder of listBackups(dataDir)) {
-    const checked = await checkIntegrity(folder, ['state'], INTEGRITY_ALL_VALUES_MS);
+    const checked = await checkIntegrity(folder, [name], INTEGRITY_ALL_VALUES_MS);
     if (checked.kind === 'fault') return checked;
-    const copy = checked.results.get('state');
+    const copy = checked.results.get(name);
     // An older backup would silently forget what the newer one has.
-    if (copy?.kind === 'newer') {
-      return newerFault(join(folder, 'state'), copy.version, ENVIRONMENT_FORMATS.state.version);
-    }
+    if (copy?.kind === 'newer') return newerFault(join(folder, name), copy.version, ENVIRONMENT_FORMATS[name].version);
     if (copy?.kind !== 'usable') continue;
-    const coming = join(dataDir, 'state.restoring');
-    rmSync(coming, { recursive: true, force: true });
-    mkdirSync(coming, { recursive: true });
-    copyFileSync(join(folder, 'state', 'data.mdb'), join(coming, 'data.mdb'));
-    syncPath(join(coming, 'data.mdb'));
-    syncPath(coming);
-    const settled = await settleCopy(dataDir, coming, revokedKeys(dataDir, folder), nowMs);
+    const settled = await settleCopy(dataDir, name, folder, nowMs);
     if (settled !== null) return settled;
     // The copy is migrated: from now on an older build must refuse the directory.
     raiseMarker(dataDir);
-    const hadFiles = existsSync(join(dataDir, 'state'));
-    const aside = setAside(dataDir, 'state', nowMs);
-    renameSync(coming, join(dataDir, 'state'));
+    const hadFiles = existsSync(join(dataDir, name));
+    const aside = setAside(dataDir, name, nowMs);
+    renameSync(join(dataDir, SCRATCH, name), join(dataDir, name));
     syncPath(dataDir);
-    return {
-      kind: 'ok',
-      notice: {
-        code: 'state_restored',
-        detail: `${why}; restored the backup ${basename(folder)}${hadFiles ? `, the damaged files are in ${aside}` : ''}; later changes are lost`,
-      },
-    };
+    rmSync(join(dataDir, SCRATCH), { recursive: true, force: true });
+    const quarantined = hadFiles ? `, the damaged files are in ${aside}` : '';
+    const detail = `${why}; restored the backup ${basename(folder)}${quarantined}; later changes are lost`;
+    return { kind: 'ok', notices: [{ code: `${name}_restored`, detail }] };
   }
   return fault(
     'store_lost',
-    `state in ${dataDir} is damaged or missing (${why}) and backups/ holds no usable backup. Put a backup's state folder in its place, ` +
-      `or move the whole data directory away to begin with an empty one.`,
+    `${name} in ${dataDir} is damaged or missing (${why}) and backups/ holds no usable backup. Put a backup's ${name} folder in its ` +
+      'place, or move the whole data directory away to begin with an empty one.',
   );
 }
 
@@ -333,23 +322,27 @@ function revokedKeys(dataDir: string, backup: string): Revocations {
   return new Map([...readRevocations(join(backup, BACKUP_COPY_NAME)), ...own]);
 }
 
-/** Settles the restored copy before it is moved into place, so that an interrupted start repeats the restore. */
+/**
+ * Copies an environment from a backup into the scratch folder and settles it there. It is moved into place only afterwards, so that an
+ * interrupted start repeats the restore.
+ */
 async function settleCopy(
   dataDir: string,
-  coming: string,
-  revoked: Revocations,
+  name: EnvironmentName,
+  folder: string,
   nowMs: number,
 ): Promise<StoreFault | null> {
-  const scratch = join(dataDir, 'restoring');
+  const scratch = join(dataDir, SCRATCH);
   rmSync(scratch, { recursive: true, force: true });
-  mkdirSync(scratch, { recursive: true });
-  renameSync(coming, join(scratch, 'state'));
-  const migrated = await migrateEnvironment(scratch, 'state');
+  mkdirSync(join(scratch, name), { recursive: true });
+  copyFileSync(join(folder, name, 'data.mdb'), join(scratch, name, 'data.mdb'));
+  const migrated = await migrateEnvironment(scratch, name);
   if (migrated.kind === 'fault') return migrated;
-  const settled = await settleStore(scratch, revoked, nowMs);
+  // Counters and keys are in `state`.
+  const settled = name === 'state' ? await settleStore(scratch, revokedKeys(dataDir, folder), nowMs) : null;
   if (settled !== null) return settled;
-  renameSync(join(scratch, 'state'), coming);
-  rmSync(scratch, { recursive: true, force: true });
+  syncPath(join(scratch, name, 'data.mdb'));
+  syncPath(join(scratch, name));
   return null;
 }
 
@@ -367,12 +360,12 @@ async function settleStore(folder: string, revoked: Revocations, nowMs: number):
   return written.kind === 'fault' ? written : null;
 }
 
-/** Moves `state`, or only the database files of the other environments, to `<name>.damaged-<time>` and returns that name. */
+/** Moves a durable environment, or only the database files of another one, to `<name>.damaged-<time>` and returns that name. */
 function setAside(dataDir: string, name: EnvironmentName, nowMs: number): string {
   let aside = `${name}.damaged-${stampOf(nowMs)}`;
   while (existsSync(join(dataDir, aside))) aside += '-2';
   const from = join(dataDir, name);
-  if (name === 'state') {
+  if (ENVIRONMENTS[name].backups === 'all') {
     if (existsSync(from)) renameSync(from, join(dataDir, aside));
   } else {
     mkdirSync(join(dataDir, aside));

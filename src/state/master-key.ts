@@ -3,7 +3,7 @@ import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, readFileSync, unli
 import { join } from 'node:path';
 import { fault, messageOf, type StoreFault } from './durable.ts';
 import { isCode, syncPath } from './write-files.ts';
-import { MARKER_NAME, putMarker, readMarker } from './marker.ts';
+import { type Marker, MARKER_NAME, putMarker, readMarker } from './marker.ts';
 import { encrypt, decrypt } from './encryption.ts';
 
 export const MASTER_KEY_NAME = 'master.key';
@@ -70,6 +70,40 @@ export function proveMasterKey(dataDir: string, key: MasterKey, opensSecrets: ()
   } catch (error) {
     return fault('data_dir_unusable', `${MARKER_NAME} in ${dataDir} cannot be used: ${messageOf(error)}`);
   }
+}
+
+export type KeyProof = { readonly kind: 'ok'; readonly isProved: boolean } | StoreFault;
+
+/**
+ * Proves the master key for a backup, before it is restored into `dataDir`: GATEHOUSE_MASTER_KEY, else `master.key` in that folder. Never
+ * generates one. `isProved` is false if the backup has no value to prove a key with, because no server had used it or its key was given up.
+ */
+export function proveKeyOfBackup(
+  { master_key_check: check }: Pick<Marker, 'master_key_check'>,
+  dataDir: string,
+  fromEnvironment: string | undefined,
+): KeyProof {
+  const isGiven = fromEnvironment !== undefined && fromEnvironment !== '';
+  const source = isGiven ? 'environment' : 'file';
+  const text = isGiven ? fromEnvironment : readKeyFile(dataDir);
+  const bytes = text === null ? null : parseKey(text);
+  const name = isGiven ? 'GATEHOUSE_MASTER_KEY' : join(dataDir, MASTER_KEY_NAME);
+  if (text !== null && bytes === null) {
+    return fault('master_key_unusable', `${name} contains no key: 32 bytes, as 64 hex digits or as base64`);
+  }
+  if (check === undefined || check === '') return { kind: 'ok', isProved: false };
+  if (bytes === null) {
+    return fault(
+      'master_key_unusable',
+      `the backup needs the master key that it was made with. Set GATEHOUSE_MASTER_KEY, or copy the key's file to ${name}. Nothing was written`,
+    );
+  }
+  const checkKey = deriveKey({ bytes, source }, CHECK_PURPOSE);
+  if (decrypt(checkKey, Buffer.from(check, 'base64'), CHECK_PURPOSE) !== null) return { kind: 'ok', isProved: true };
+  return fault(
+    'master_key_unusable',
+    `${name} is not the master key that the backup was made with. Nothing was written`,
+  );
 }
 
 function wrongKey(dataDir: string, { source }: MasterKey): StoreFault {

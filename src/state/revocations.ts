@@ -1,5 +1,6 @@
 import {
   closeSync,
+  existsSync,
   fstatSync,
   fsyncSync,
   openSync,
@@ -18,7 +19,7 @@ import { isCode, namesIn, syncPath, writeWhole } from './write-files.ts';
 /** SHA-256 of a revoked key's text, lower-case hex → revocation time, Unix seconds. */
 export type Revocations = ReadonlyMap<string, number>;
 
-const NAME = 'revoked-keys.log';
+export const REVOCATIONS_NAME = 'revoked-keys.log';
 /** Name of the copy inside a backup: copying a backup over a data directory then never replaces the newer file there. */
 export const BACKUP_COPY_NAME = 'revoked-keys.backup.log';
 const COPY_FORM = /^revoked-keys\..+\.log$/;
@@ -51,14 +52,14 @@ export class RevocationFile {
 
   /** Records the version in a file of an older build. A line is appended, because the command line may append at the same time. */
   migrate(): void {
-    const text = readText(join(this.#dataDir, NAME));
+    const text = readText(join(this.#dataDir, REVOCATIONS_NAME));
     if (text !== null && versionIn(text) === null) this.#appendLines(VERSION_LINE);
   }
 
   /** Returns the first of the file and the copies from backups that a newer build has written; null without any. */
   newerFile(): NewerFormat | null {
     const readsVersion = FILE_FORMATS.revocations.version;
-    for (const name of [NAME, ...this.#copies()]) {
+    for (const name of [REVOCATIONS_NAME, ...this.#copies()]) {
       const path = join(this.#dataDir, name);
       const version = versionIn(readText(path) ?? '') ?? readsVersion;
       if (version > readsVersion) return { path, version, readsVersion };
@@ -68,13 +69,13 @@ export class RevocationFile {
 
   #appendLines(text: string): void {
     if (text === '') return;
-    const path = join(this.#dataDir, NAME);
+    const path = join(this.#dataDir, REVOCATIONS_NAME);
     const isNew = statSync(path, { throwIfNoEntry: false }) === undefined;
     const file = openSync(path, 'a+', 0o600);
     try {
       const lines = isNew ? VERSION_LINE + text : text;
       const bytes = Buffer.from(endsWithinLine(file) ? `\n${lines}` : lines);
-      if (writeSync(file, bytes) !== bytes.length) throw new Error(`${NAME} was only written in part`);
+      if (writeSync(file, bytes) !== bytes.length) throw new Error(`${REVOCATIONS_NAME} was only written in part`);
       fsyncSync(file);
     } finally {
       closeSync(file);
@@ -85,7 +86,7 @@ export class RevocationFile {
   /** Reads the file and the copies from backups; empty without any. */
   read(): Revocations {
     const all = new Map<string, number>();
-    for (const name of [NAME, ...this.#copies()]) merge(all, readRevocations(join(this.#dataDir, name)));
+    for (const name of [REVOCATIONS_NAME, ...this.#copies()]) merge(all, readRevocations(join(this.#dataDir, name)));
     return all;
   }
 
@@ -94,12 +95,12 @@ export class RevocationFile {
    * still in `state`.
    */
   settle(more: Revocations): void {
-    const own = readRevocations(join(this.#dataDir, NAME));
+    const own = readRevocations(join(this.#dataDir, REVOCATIONS_NAME));
     const all = new Map(this.read());
     merge(all, more);
     if (all.size > REVOCATIONS_KEPT_MAX) {
       const newest = [...all].sort((a, b) => b[1] - a[1]).slice(0, REVOCATIONS_KEPT_MAX / 2);
-      writeWhole(join(this.#dataDir, NAME), VERSION_LINE + linesOf(newest), 0o600);
+      writeWhole(join(this.#dataDir, REVOCATIONS_NAME), VERSION_LINE + linesOf(newest), 0o600);
     } else this.append([...all].filter(([hash]) => !own.has(hash)));
     for (const name of this.#copies()) rmSync(join(this.#dataDir, name));
   }
@@ -116,13 +117,24 @@ export class RevocationFile {
 
 /** Returns the valid lines of a file; empty if it does not exist. */
 export function readRevocations(path: string): Revocations {
-  const found = new Map<string, number>();
+  return readLines(path).revocations;
+}
+
+/** Returns whether the file exists and all of its lines are valid. */
+export function isWholeRevocations(path: string): boolean {
+  return existsSync(path) && readLines(path).skipped === 0;
+}
+
+function readLines(path: string): { readonly revocations: Revocations; readonly skipped: number } {
+  const revocations = new Map<string, number>();
+  let skipped = 0;
   for (const line of (readText(path) ?? '').split('\n')) {
     const [, hash, seconds, sum] = LINE_FORM.exec(line) ?? [];
-    if (hash === undefined || seconds === undefined || sum !== sumOf(`${hash} ${seconds}`)) continue;
-    if (!found.has(hash)) found.set(hash, Number(seconds));
+    if (hash === undefined || seconds === undefined || sum !== sumOf(`${hash} ${seconds}`)) {
+      if (line !== '' && versionIn(line) === null) skipped++;
+    } else if (!revocations.has(hash)) revocations.set(hash, Number(seconds));
   }
-  return found;
+  return { revocations, skipped };
 }
 
 /** Returns null if the file does not exist. */

@@ -15,6 +15,9 @@ export type LockResult = { readonly kind: 'ok'; readonly lock: ServerLock } | St
 const META_PAGES_BYTES_MIN = 8_192;
 const RETRY_MS = 50;
 
+/** Files that the lock leaves behind. */
+export const SERVER_LOCK_NAMES = ['server.lock', 'server.lock-lock'] as const;
+
 const heldHere = new Set<string>();
 
 /**
@@ -69,7 +72,7 @@ async function tryLock(dataDir: string): Promise<LockResult> {
 
 function openLock(dataDir: string): RootDatabase<Buffer, Buffer> {
   makeFolders(dataDir);
-  const path = join(dataDir, 'server.lock');
+  const path = join(dataDir, SERVER_LOCK_NAMES[0]);
   const bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   if (bytes < META_PAGES_BYTES_MIN) rmSync(path, { force: true });
   const options = { path, noSubdir: true, maxDbs: 1, encoding: 'binary', keyEncoding: 'binary' } as const;

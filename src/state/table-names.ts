@@ -90,7 +90,32 @@ export interface Table {
   readonly keyBytes: number;
 }
 
-export type EnvironmentName = 'state' | 'hot' | 'extract';
+/**
+ * The environments, and which backups contain each. `all`: automatic ones too, from which a start replaces a damaged environment. `manual`:
+ * only those that `gatehouse backup` makes. `none`: none. A damaged environment that is not in all backups is recreated empty.
+ */
+export const ENVIRONMENTS = {
+  state: { backups: 'all' },
+  hot: { backups: 'manual' },
+  extract: { backups: 'none' },
+} as const satisfies Readonly<Record<string, { readonly backups: 'all' | 'manual' | 'none' }>>;
+
+export type EnvironmentName = keyof typeof ENVIRONMENTS;
+export const ENVIRONMENT_NAMES = Object.keys(ENVIRONMENTS) as readonly EnvironmentName[];
+
+/** The environments that a backup may contain. */
+export type BackupName = {
+  [N in EnvironmentName]: (typeof ENVIRONMENTS)[N]['backups'] extends 'none' ? never : N;
+}[EnvironmentName];
+
+/** Returns the environments of a backup of the given kind. */
+export function namesInBackup(kind: 'automatic' | 'manual'): readonly BackupName[] {
+  return ENVIRONMENT_NAMES.filter((name): name is BackupName => {
+    const { backups } = ENVIRONMENTS[name];
+    return backups === 'all' || (backups === 'manual' && kind === 'manual');
+  });
+}
+
 export type TableName = (typeof TABLES)[number]['name'];
 
 /** Choice: room for future sub-databases; LMDB needs the number when it opens. */

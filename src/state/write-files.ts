@@ -39,6 +39,14 @@ export function isCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code;
 }
 
+const STAMP_FORM = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)(\d{3})Z$/;
+
+/** Returns the time of a stamp, Unix milliseconds; null if the text is not a stamp. */
+export function parseStamp(stamp: string): number | null {
+  const ms = Date.parse(stamp.replace(STAMP_FORM, '$1-$2-$3T$4:$5:$6.$7Z'));
+  return STAMP_FORM.test(stamp) && Number.isFinite(ms) ? ms : null;
+}
+
 /** Formats a time as part of a file name that sorts by time, `20260721T101500123Z`. */
 export function stampOf(nowMs: number): string {
   return new Date(nowMs).toISOString().replaceAll(/[-:.]/g, '');

@@ -368,6 +368,7 @@ describe('what an operator sees', () => {
     expect(Object.keys(json['layers'] as object).sort()).toEqual(
       [
         'anonymiser',
+        'backups',
         'extraction',
         'geoip_asn',
         'geoip_city',

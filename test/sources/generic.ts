@@ -101,7 +101,7 @@ const WALK = {
   announcesTotal: false,
   input: { url: 'https://site.example/' },
 } as const;
-/** The largest count here has three sizes of a page's links. */
+/** 301 pages of `linkedWorld`: the first, its 10 links, their 100, and 190 behind those. A crawl must follow links three levels deep. */
 const PAGES = { ...WALK, largeCount: 301 } as const;
 const LISTED = { ...WALK, paging: 'cursor' } as const;
 

@@ -20,14 +20,40 @@ export interface DataFacts {
   readonly extraction: string;
 }
 
+/** What the script records since format version 2: rows in every table. */
+export interface FullFacts extends DataFacts {
+  /** A webhook whose receiver fails; its delivery is pending. */
+  readonly failingWebhook: string;
+  /** Decisions with a label, and with a verdict in the review queue. */
+  readonly labelled: string;
+  readonly reviewed: string;
+  /** Extractions that failed, whose result is not delivered yet, and that still run. */
+  readonly failed: string;
+  readonly undelivered: string;
+  readonly running: string;
+  readonly session: string;
+  /** The idempotency key and the body of the request for `extraction`. */
+  readonly idempotent: { readonly key: string; readonly body: string };
+}
+
+export type FixtureVersion = 1 | 2;
+
 interface Fixture {
-  readonly facts: DataFacts;
+  readonly facts: FullFacts;
   readonly files: Readonly<Record<'data' | 'backup', Readonly<Record<string, string>>>>;
 }
 
 /** Writes the data directory, or the backup of it, of the build before formats had versions. */
 export function unpackUnversioned(which: 'data' | 'backup', folder: string): DataFacts {
-  const packed = readFileSync(fileURLToPath(new URL('../fixtures/data-directory-1.json.gz', import.meta.url)));
+  return unpackFixture(1, which, folder);
+}
+
+/** Writes the data directory of a format version, or the backup of it. Version 1 has only `DataFacts`. */
+export function unpackFixture(version: 1, which: 'data' | 'backup', folder: string): DataFacts;
+export function unpackFixture(version: 2, which: 'data' | 'backup', folder: string): FullFacts;
+export function unpackFixture(version: FixtureVersion, which: 'data' | 'backup', folder: string): DataFacts {
+  const path = new URL(`../fixtures/data-directory-${version}.json.gz`, import.meta.url);
+  const packed = readFileSync(fileURLToPath(path));
   const { facts, files } = JSON.parse(gunzipSync(packed).toString()) as Fixture;
   for (const [name, content] of Object.entries(files[which])) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });

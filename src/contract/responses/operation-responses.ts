@@ -36,6 +36,7 @@ export const READINESS = z
         webhooks: LAYER,
         extraction: LAYER,
         policy: LAYER,
+        backups: LAYER,
       })
       .optional(),
   })

@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { backup, listBackups, rotateBackups } from '../../../src/state/backup.ts';
+import { openEnvironment } from '../../../src/state/environment.ts';
 import { ensureUsable, type Usable } from '../../../src/state/ensure-usable.ts';
 import { IS_FULL } from '../../support/long.ts';
 import { hashOf, open, tempFolder, value } from './support.ts';
@@ -99,6 +100,65 @@ const DAMAGES: readonly [string, (file: string) => void][] = [
   ],
 ];
 
+const PAGE_BYTES = 4_096;
+const BRANCH = 0x01;
+const LEAF = 0x02;
+/**
+ * Byte offsets within a page: its kind, the bytes of its table of nodes, and that table, to whose beginning all offsets of nodes refer.
+ * Source: `MDB_page` in lmdb's mdb.c.
+ */
+const KIND_AT = 18;
+const NODE_BYTES_AT = 20;
+const NODES_AT = 24;
+/** Offset of the key within a node. Source: `MDB_node`. */
+const NODE_KEY_AT = 8;
+
+/** Changes every page of a kind that has rows of the registry or leads to them. */
+function changePages(file: string, kind: number, change: (page: Buffer) => void): void {
+  const bytes = readFileSync(file);
+  for (let at = 2 * PAGE_BYTES; at < bytes.length; at += PAGE_BYTES) {
+    const page = bytes.subarray(at, at + PAGE_BYTES);
+    const nodes = page.readUInt16LE(NODE_BYTES_AT) / 2;
+    const isRegistry = page.includes('42b40000', 0, 'hex') || kind === BRANCH;
+    if ((page.readUInt16LE(KIND_AT) & kind) !== 0 && nodes >= 4 && isRegistry) change(page);
+  }
+  writeFileSync(file, bytes);
+}
+
+/** Damage of a few bytes that no check sum of a value shows. */
+const SMALL_DAMAGES: readonly [string, (file: string) => void][] = [
+  [
+    'a page that lists one row twice and another not at all',
+    (file) => changePages(file, LEAF, (page) => page.copyWithin(NODES_AT + 2, NODES_AT, NODES_AT + 2)),
+  ],
+  [
+    'a page whose rows are out of order',
+    (file) =>
+      changePages(file, LEAF, (page) => {
+        const first = page.readUInt16LE(NODES_AT);
+        page.copyWithin(NODES_AT, NODES_AT + 2, NODES_AT + 4);
+        page.writeUInt16LE(first, NODES_AT + 2);
+      }),
+  ],
+  [
+    'an inner page with a changed key',
+    (file) =>
+      changePages(file, BRANCH, (page) => {
+        const key = NODES_AT + page.readUInt16LE(NODES_AT + 2) + NODE_KEY_AT;
+        page[key] = (page[key] ?? 0) ^ 0x80;
+      }),
+  ],
+  [
+    'a table with a changed name',
+    (file) => {
+      const bytes = readFileSync(file);
+      for (let at = bytes.indexOf('api-keys'); at !== -1; at = bytes.indexOf('api-keys', at + 1))
+        bytes.write('api-keyz', at);
+      writeFileSync(file, bytes);
+    },
+  ],
+];
+
 /** The effect of damage depends on the environment, its detection on the damage only: the first test covers all kinds. */
 const FEWER_DAMAGES = IS_FULL ? DAMAGES : DAMAGES.filter((_, at) => at % 3 === 0);
 
@@ -120,6 +180,32 @@ describe('a damaged state environment', () => {
     // Numbers given out after the backup are not reused.
     expect((await value(writesOf(store).customers.create('Bolt', START_MS))).number).toBeGreaterThan(1_000_000);
     await store.close();
+  });
+
+  test.each(SMALL_DAMAGES)('A state with %s is detected and replaced by the newest backup', async (_, harm) => {
+    const dataDir = await started(true);
+    const file = join(dataDir, 'state', 'data.mdb');
+    const before = readFileSync(file);
+    harm(file);
+    expect(readFileSync(file).equals(before)).toBe(false);
+    expect(codes(await ensure(dataDir))).toEqual(['state_restored']);
+    const store = open(dataDir);
+    expect(store.registry.count()).toBe(1000);
+    await store.close();
+  });
+
+  test('A table that this build does not know, or that an older build did not have, is no damage', async () => {
+    const dataDir = await started(true);
+    const root = openEnvironment(dataDir, 'state', false);
+    const later = root.openDB<Buffer, Buffer>({ name: 'later', encoding: 'binary', keyEncoding: 'binary' });
+    await later.put(Buffer.from([1]), Buffer.from([1]));
+    await root.close();
+    expect(codes(await ensure(dataDir))).toEqual([]);
+    const older = await started(true);
+    const without = openEnvironment(older, 'state', false);
+    await without.openDB<Buffer, Buffer>({ name: 'labels', encoding: 'binary', keyEncoding: 'binary' }).drop();
+    await without.close();
+    expect(codes(await ensure(older))).toEqual([]);
   });
 
   test.each(FEWER_DAMAGES)(
@@ -299,6 +385,12 @@ describe('backups of the store', () => {
     expect(listBackups(dataDir).map((folder) => folder.slice(-19))).toEqual([
       '20231115T011320000Z',
       '20231115T001320000Z',
+    ]);
+    // The machine's clock was set back.
+    expect(await rotateBackups(store, dataDir, 2, START_MS)).toMatchObject({ kind: 'ok' });
+    expect(listBackups(dataDir).map((folder) => folder.slice(-19))).toEqual([
+      '20231115T011320000Z',
+      '20231114T221320000Z',
     ]);
     expect(await backup(store, dataDir, dataDir)).toMatchObject({ kind: 'fault', code: 'backup_refused' });
     const folder = join(tempFolder(), 'deep', 'copy');

@@ -303,7 +303,9 @@ describe('a customer’s surge', () => {
       return surgeOf(world)?.usual ?? Number.NaN;
     };
     expect(usualAt(4)).toBe(0);
-    // Six slots of 91 have 60: half of them, and the rest of the largest twentieth, are excluded from the mean.
+    // 91 slots count: of seven days the slot of 12:30 and six on either side. Seven of them have 62, the estimate of 60 networks: the six
+    // of the attack, and the next one, whose ten minutes begin within it. The other 84 have 5. The mean of the lowest 86 leaves out five of
+    // the seven and is 6.3.
     expect(usualAt(12)).toBeGreaterThanOrEqual(5);
     expect(usualAt(12)).toBeLessThan(7);
     expect(usualAt(16)).toBe(5);
