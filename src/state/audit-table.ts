@@ -4,7 +4,7 @@ import { AUDIT_EVICTION_KEYS_MAX, AUDIT_KEEP_SECONDS, AUDIT_SCAN_ROWS_MAX } from
 import { AUDIT_KINDS, type AuditEntry, type AuditFacts, type AuditKind } from '../work/audit.ts';
 import { endOfCustomer } from './request-rows.ts';
 import type { RowCounters } from './row-counters.ts';
-import { codec, type KeyForm, type Schema, type Table, table } from './typed-table.ts';
+import { codec, type KeyForm, type Schema, type StoredRow, type Table, table } from './typed-table.ts';
 import { type Slices, walkInSlices } from './turns.ts';
 import { u32Key } from './value.ts';
 
@@ -81,13 +81,21 @@ const POSITION_FORM = /^[0-9a-f]{24}$/;
 /** Who changed what, per customer and in the order of time. Written by `apply` in the transaction of the change. */
 export class Audit {
   readonly #table: Table<AuditKey, AuditValue>;
+  readonly #rowCounters: RowCounters;
   constructor(env: RootDatabase<Buffer, Buffer>, by: RowCounters) {
+    this.#rowCounters = by;
     this.#table = table({ env, name: 'audit', key: KEY, value: VALUE, counted: { by, as: 'audit' } });
   }
 
-  /** For `apply`, inside its transaction. */
-  put(key: AuditKey, entry: AuditValue): void {
-    this.#table.put(key, entry);
+  /** For `apply`, inside its transaction. Counts an entry and returns its row, which is to be written by `putRow`. */
+  reserve(key: AuditKey, entry: AuditValue): StoredRow {
+    this.#rowCounters.add('audit', key.customer, 1);
+    return this.#table.row(key, entry);
+  }
+
+  /** For `apply`, inside its transaction or batch. The promise is that of the batch. */
+  putRow({ key, value }: StoredRow): Promise<boolean> {
+    return this.#table.database.put(key, value);
   }
 
   rowsOf(customer: CustomerNumber): number {

@@ -65,6 +65,12 @@ export interface TableSpec<Key, Value> {
   readonly counted?: { readonly by: RowCounters; readonly as: RowCounterName };
 }
 
+/** A row as it is stored, with its checksum. */
+export interface StoredRow {
+  readonly key: Buffer;
+  readonly value: Buffer;
+}
+
 export type RowRange = Pick<RangeOptions, 'start' | 'end' | 'exclusiveStart' | 'reverse' | 'limit'>;
 
 /** A sub-database with typed rows. Methods that write must be called inside a write transaction. */
@@ -74,6 +80,8 @@ export interface Table<Key, Value> {
   range(range: RowRange): Generator<readonly [Key, Value]>;
   /** Yields keys as they are stored. */
   keys(range: RowRange): Generator<Buffer>;
+  /** Encodes a row without writing or counting it. */
+  row(key: Key, value: Value): StoredRow;
   /** Returns whether there was no row. */
   put(key: Key, value: Value): boolean;
   /** Returns whether there was a row. */
@@ -106,6 +114,11 @@ export function table<Key, Value>({
   /** Customer with which the next `expired` continues. */
   let expiredFrom = 0;
   const decode = (stored: Uint8Array): Value => values.decode(withoutSum(stored));
+  const row = (key: Key, value: Value): StoredRow => {
+    const bytes = form.encode(key);
+    if (bytes === null) throw new Error(`${name} has no row for a malformed key`);
+    return { key: bytes, value: withSum(bytes, values.encode(value)) };
+  };
   const removeKey = (key: Buffer): boolean => {
     const found = database.doesExist(key);
     if (found) {
@@ -118,6 +131,7 @@ export function table<Key, Value>({
     database,
     decode,
     removeKey,
+    row,
     get(key) {
       const bytes = form.encode(key);
       const stored = bytes === null ? undefined : database.getBinary(bytes);
@@ -130,11 +144,10 @@ export function table<Key, Value>({
       for (const key of database.getKeys(range)) yield Buffer.from(key);
     },
     put(key, value) {
-      const bytes = form.encode(key);
-      if (bytes === null) throw new Error(`${name} has no row for a malformed key`);
-      const isNew = !database.doesExist(bytes);
-      void database.put(bytes, withSum(bytes, values.encode(value)));
-      if (isNew) count(bytes, 1);
+      const stored = row(key, value);
+      const isNew = !database.doesExist(stored.key);
+      void database.put(stored.key, stored.value);
+      if (isNew) count(stored.key, 1);
       return isNew;
     },
     remove(key) {
