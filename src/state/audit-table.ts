@@ -2,9 +2,9 @@ import type { RootDatabase } from 'lmdb';
 import type { CustomerNumber } from '../kernel/brand.ts';
 import { AUDIT_EVICTION_KEYS_MAX, AUDIT_KEEP_SECONDS, AUDIT_SCAN_ROWS_MAX } from '../kernel/limits.ts';
 import { AUDIT_KINDS, type AuditEntry, type AuditFacts, type AuditKind } from '../work/audit.ts';
-import { endOfCustomer, oldRows } from './request-rows.ts';
+import { endOfCustomer } from './request-rows.ts';
 import type { RowCounters } from './row-counters.ts';
-import { codec, type KeyForm, type Schema, type Table, table } from './typed-table.ts';
+import { codec, type KeyForm, type Schema, type StoredRow, type Table, table } from './typed-table.ts';
 import { type Slices, walkInSlices } from './turns.ts';
 import { u32Key } from './value.ts';
 
@@ -41,8 +41,8 @@ const TIME_AT = 4;
 const NUMBER_AT = 10;
 const CLASS_AT = 15;
 
-const KEY: KeyForm<AuditKey> = {
-  encode({ customer, atMs, number, isAccount }) {
+const KEY = {
+  encode({ customer, atMs, number, isAccount }: AuditKey): Buffer {
     const key = Buffer.allocUnsafe(KEY_BYTES);
     key.writeUInt32BE(customer, 0);
     key.writeUIntBE(Math.max(0, Math.floor(atMs)), TIME_AT, 6);
@@ -56,7 +56,7 @@ const KEY: KeyForm<AuditKey> = {
     number: key.readUIntBE(NUMBER_AT, 5),
     isAccount: key.readUInt8(CLASS_AT) === 1,
   }),
-};
+} satisfies KeyForm<AuditKey>;
 
 const ENTRY: Schema<AuditValue> = {
   parse(value) {
@@ -81,16 +81,21 @@ const POSITION_FORM = /^[0-9a-f]{24}$/;
 /** Who changed what, per customer and in the order of time. Written by `apply` in the transaction of the change. */
 export class Audit {
   readonly #table: Table<AuditKey, AuditValue>;
-  /** Customer with which the next `expired` continues. */
-  #expiredFrom = 0;
-
+  readonly #rowCounters: RowCounters;
   constructor(env: RootDatabase<Buffer, Buffer>, by: RowCounters) {
+    this.#rowCounters = by;
     this.#table = table({ env, name: 'audit', key: KEY, value: VALUE, counted: { by, as: 'audit' } });
   }
 
-  /** For `apply`, inside its transaction. */
-  put(key: AuditKey, entry: AuditValue): void {
-    this.#table.put(key, entry);
+  /** For `apply`, inside its transaction. Counts an entry and returns its row, which is to be written by `putRow`. */
+  reserve(key: AuditKey, entry: AuditValue): StoredRow {
+    this.#rowCounters.add('audit', key.customer, 1);
+    return this.#table.row(key, entry);
+  }
+
+  /** For `apply`, inside its transaction or batch. The promise is that of the batch. */
+  putRow({ key, value }: StoredRow): Promise<boolean> {
+    return this.#table.database.put(key, value);
   }
 
   rowsOf(customer: CustomerNumber): number {
@@ -115,10 +120,7 @@ export class Audit {
 
   /** Returns the keys of entries older than `AUDIT_KEEP_SECONDS`, in at most `rowsMax` steps; the next call continues. */
   expired(nowSeconds: number, rowsMax: number): readonly Buffer[] {
-    const cutoffMs = (nowSeconds - AUDIT_KEEP_SECONDS) * 1000;
-    const { keys, next } = oldRows(this.#table.database, this.#expiredFrom, cutoffMs, rowsMax);
-    this.#expiredFrom = next;
-    return keys;
+    return this.#table.expired((nowSeconds - AUDIT_KEEP_SECONDS) * 1000, rowsMax);
   }
 
   /** Scans at most `AUDIT_SCAN_ROWS_MAX` rows, in slices. Entries written meanwhile may or may not be on the page. */

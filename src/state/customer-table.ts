@@ -1,7 +1,7 @@
-import type { Database } from 'lmdb';
+import type { RootDatabase } from 'lmdb';
 import type { CustomerId, CustomerNumber } from '../kernel/brand.ts';
 import { pack, unpack } from '../kernel/pack.ts';
-import { u32Key, withoutSum, withSum } from './value.ts';
+import { type Codec, type KeyForm, type Table, table, u32Form } from './typed-table.ts';
 
 export interface Customer {
   readonly number: CustomerNumber;
@@ -12,55 +12,51 @@ export interface Customer {
 
 const ID_FORM = /^cus_[0-9A-HJKMNP-TV-Z]{26}$/;
 
+type CustomerValue = Omit<Customer, 'number'>;
+
 /** The customers of this installation: the number that prefixes their data, and their public id. */
 export class Customers {
-  readonly #byNumber: Database<Buffer, Buffer>;
-  readonly #byId: Database<Buffer, Buffer>;
+  readonly #byNumber: Table<CustomerNumber, CustomerValue>;
+  readonly #byId: Table<string, CustomerNumber>;
 
-  constructor(byNumber: Database<Buffer, Buffer>, byId: Database<Buffer, Buffer>) {
-    this.#byNumber = byNumber;
-    this.#byId = byId;
+  constructor(env: RootDatabase<Buffer, Buffer>) {
+    const number = u32Form<CustomerNumber>();
+    this.#byNumber = table({ env, name: 'customers', key: number, value: VALUE });
+    this.#byId = table({ env, name: 'customer-ids', key: ID, value: number });
   }
 
   /** For `apply`, inside its transaction. */
-  insert({ number, id, name, createdAtSeconds }: Customer): void {
-    const numberKey = u32Key(number);
-    const idKey = keyOfId(id);
-    void this.#byNumber.put(numberKey, withSum(numberKey, pack([id, name, createdAtSeconds])));
-    void this.#byId.put(idKey, withSum(idKey, numberKey));
+  insert(customer: Customer): void {
+    this.#byNumber.put(customer.number, customer);
+    this.#byId.put(customer.id, customer.number);
   }
 
   find(number: CustomerNumber): Customer | null {
-    const stored = this.#byNumber.getBinary(u32Key(number));
-    return stored === undefined ? null : decode(number, stored);
+    const found = this.#byNumber.get(number);
+    return found && { number, ...found };
   }
 
   findById(id: string): Customer | null {
-    if (!ID_FORM.test(id)) return null;
-    const stored = this.#byId.getBinary(keyOfId(id));
-    return stored === undefined ? null : this.find(stored.readUInt32BE(0) as CustomerNumber);
+    const number = this.#byId.get(id);
+    return number === null ? null : this.find(number);
   }
 
   /** Returns all customers, oldest first. */
   all(): Customer[] {
-    const customers: Customer[] = [];
-    for (const { key, value } of this.#byNumber.getRange()) {
-      customers.push(decode(Buffer.from(key).readUInt32BE(0) as CustomerNumber, value));
-    }
-    return customers;
+    return [...this.#byNumber.range({})].map(([number, customer]) => ({ number, ...customer }));
   }
 }
 
-function keyOfId(id: string): Buffer {
-  return Buffer.from(id.slice('cus_'.length), 'latin1');
-}
+const ID: KeyForm<string> = {
+  encode: (id) => (ID_FORM.test(id) ? Buffer.from(id.slice('cus_'.length), 'latin1') : null),
+  decode: (bytes) => `cus_${bytes.toString('latin1')}`,
+};
 
-function decode(number: CustomerNumber, stored: Uint8Array): Customer {
-  const [id, name, createdAtSeconds] = unpack(withoutSum(stored));
-  return {
-    number,
-    id: String(id) as CustomerId,
-    name: String(name),
-    createdAtSeconds: Number(createdAtSeconds),
-  };
-}
+/** Rows of this table have no version byte. */
+const VALUE: Codec<CustomerValue> = {
+  encode: ({ id, name, createdAtSeconds }) => pack([id, name, createdAtSeconds]),
+  decode(bytes) {
+    const [id, name, createdAtSeconds] = unpack(bytes);
+    return { id: String(id) as CustomerId, name: String(name), createdAtSeconds: Number(createdAtSeconds) };
+  },
+};

@@ -27,6 +27,8 @@ export type StoreFaultCode =
   | 'store_full'
   | 'store_unusable'
   | 'store_lost'
+  /** The server ended while it applied a change of the command line; whether it was made is unknown. */
+  | 'change_unconfirmed'
   | 'simulated_time_mismatch'
   | 'data_dir_unusable'
   /** A newer build has written it. */

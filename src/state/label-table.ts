@@ -1,10 +1,12 @@
-import type { Database } from 'lmdb';
+import type { RootDatabase } from 'lmdb';
 import type { CustomerNumber, FingerprintHash } from '../kernel/brand.ts';
 import { pack, unpack } from '../kernel/pack.ts';
 import { LABELS, type Label } from '../risk/judgement.ts';
 import { LABELS_KEEP_SECONDS } from '../kernel/limits.ts';
-import { endOfCustomer, oldRows, requestKey } from './request-rows.ts';
-import { u32Key, withoutSum, withSum } from './value.ts';
+import { endOfCustomer } from './request-rows.ts';
+import type { RowCounters } from './row-counters.ts';
+import { type Codec, DECISION_KEY, type DecisionKey, type Table, table } from './typed-table.ts';
+import { u32Key } from './value.ts';
 
 /** The fields of a decision that a label and a review need. */
 export interface JudgedDecision {
@@ -21,20 +23,19 @@ export interface StoredLabel extends JudgedDecision {
   readonly createdAtSeconds: number;
 }
 
+type LabelValue = Omit<StoredLabel, 'requestId'>;
+
 /** Customers' labels of their decisions: one label per decision, in the order of the decisions. */
 export class Labels {
-  readonly #table: Database<Buffer, Buffer>;
-  /** Customer with which the next `expired` continues. */
-  #expiredFrom = 0;
+  readonly #table: Table<DecisionKey, LabelValue>;
 
-  constructor(table: Database<Buffer, Buffer>) {
-    this.#table = table;
+  constructor(env: RootDatabase<Buffer, Buffer>, by: RowCounters) {
+    this.#table = table({ env, name: 'labels', key: DECISION_KEY, value: VALUE, counted: { by, as: 'labels' } });
   }
 
   find(customer: CustomerNumber, requestId: string): StoredLabel | null {
-    const key = requestKey(customer, requestId);
-    const stored = key === null ? undefined : this.#table.getBinary(key);
-    return stored === undefined ? null : decode(requestId, stored);
+    const found = this.#table.get({ customer, requestId });
+    return found && { requestId, ...found };
   }
 
   /** For the rows of the decision log. */
@@ -42,53 +43,50 @@ export class Labels {
     return this.find(customer, requestId)?.label ?? null;
   }
 
-  /** For `apply`, inside its transaction. Replaces the label of the decision; returns whether it had none. */
-  put(customer: CustomerNumber, label: StoredLabel): boolean {
-    const key = requestKey(customer, label.requestId);
-    if (key === null) throw new Error('a label needs a request id');
-    const isNew = !this.#table.doesExist(key);
-    void this.#table.put(key, withSum(key, encode(label)));
-    return isNew;
+  rowsOf(customer: CustomerNumber): number {
+    return this.#table.rowsOf(customer);
   }
 
-  /** For `apply`, inside its transaction. Removes the label of the oldest decision; returns whether there was one. */
-  removeOldest(customer: CustomerNumber): boolean {
-    const [oldest] = this.#table.getKeys({ start: u32Key(customer), end: endOfCustomer(customer), limit: 1 });
-    if (oldest !== undefined) void this.#table.remove(Buffer.from(oldest));
-    return oldest !== undefined;
+  /** For `apply`, inside its transaction. Replaces the label of the decision. */
+  put(customer: CustomerNumber, label: StoredLabel): void {
+    this.#table.put({ customer, requestId: label.requestId }, label);
+  }
+
+  /** For `apply`, inside its transaction. Removes the label of the oldest decision. */
+  removeOldest(customer: CustomerNumber): void {
+    for (const key of this.#table.keys({ start: u32Key(customer), end: endOfCustomer(customer), limit: 1 })) {
+      this.#table.removeKey(key);
+    }
   }
 
   /** Returns the keys of labels of decisions older than `LABELS_KEEP_SECONDS`, in at most `rowsMax` steps; the next call continues. */
   expired(nowSeconds: number, rowsMax: number): readonly Buffer[] {
-    const { keys, next } = oldRows(this.#table, this.#expiredFrom, (nowSeconds - LABELS_KEEP_SECONDS) * 1000, rowsMax);
-    this.#expiredFrom = next;
-    return keys;
+    return this.#table.expired((nowSeconds - LABELS_KEEP_SECONDS) * 1000, rowsMax);
   }
 
   /** For `apply`, inside its transaction. Returns whether there was a row. */
   removeRow(key: Buffer): boolean {
-    const found = this.#table.doesExist(key);
-    if (found) void this.#table.remove(key);
-    return found;
+    return this.#table.removeKey(key);
   }
 }
 
-function encode({ label, note, createdAtSeconds, fingerprintHash, publicKey }: StoredLabel): Buffer {
-  const fingerprint = fingerprintHash === null ? null : Buffer.from(fingerprintHash, 'hex');
-  return pack([LABELS.indexOf(label), note, createdAtSeconds, fingerprint, publicKey]);
-}
-
-function decode(requestId: string, stored: Uint8Array): StoredLabel {
-  const [index, note, createdAt, fingerprint, publicKey] = unpack(withoutSum(stored));
-  const label = LABELS[Number(index)];
-  if (label === undefined) throw new Error('a stored label is unknown');
-  return {
-    requestId,
-    label,
-    note: typeof note === 'string' ? note : null,
-    createdAtSeconds: Number(createdAt),
-    fingerprintHash:
-      fingerprint instanceof Uint8Array ? (Buffer.from(fingerprint).toString('hex') as FingerprintHash) : null,
-    publicKey: publicKey === true,
-  };
-}
+/** Rows of this table have no version byte. */
+const VALUE: Codec<LabelValue> = {
+  encode({ label, note, createdAtSeconds, fingerprintHash, publicKey }) {
+    const fingerprint = fingerprintHash === null ? null : Buffer.from(fingerprintHash, 'hex');
+    return pack([LABELS.indexOf(label), note, createdAtSeconds, fingerprint, publicKey]);
+  },
+  decode(bytes) {
+    const [index, note, createdAt, fingerprint, publicKey] = unpack(bytes);
+    const label = LABELS[Number(index)];
+    if (label === undefined) throw new Error('a stored label is unknown');
+    return {
+      label,
+      note: typeof note === 'string' ? note : null,
+      createdAtSeconds: Number(createdAt),
+      fingerprintHash:
+        fingerprint instanceof Uint8Array ? (Buffer.from(fingerprint).toString('hex') as FingerprintHash) : null,
+      publicKey: publicKey === true,
+    };
+  },
+};

@@ -83,13 +83,13 @@ export function openStore(options: StoreOptions): StoreOpened {
       audit: new Audit(state, rowCounters),
       counters,
       rowCounters,
-      customers: new Customers(table(state, 'customers'), table(state, 'customer-ids')),
+      customers: new Customers(state),
       apiKeys: new ApiKeys(table(state, 'api-keys'), counters),
       lists: new Lists(table(state, 'lists')),
       registry: new Registry(table(state, 'registry')),
       sightings: new Sightings(table(state, 'sightings')),
-      labels: new Labels(table(state, 'labels')),
-      shadowReviews: new ShadowReviews(table(state, 'shadow-reviews'), (customer, rows) =>
+      labels: new Labels(state, rowCounters),
+      shadowReviews: new ShadowReviews(state, rowCounters, (customer, rows) =>
         changes.commit({ kind: 'reviews.queued', customer, rows }, { by: 'service', nowMs: Date.now() }),
       ),
       webhooks: new Webhooks(table(state, 'webhooks')),

@@ -2,6 +2,7 @@ import type { Database, RangeOptions, RootDatabase } from 'lmdb';
 import type { CustomerNumber } from '../kernel/brand.ts';
 import { pack, unpack } from '../kernel/pack.ts';
 import { table as openTable } from './environment.ts';
+import { oldRows, requestIdOf, requestKey } from './request-rows.ts';
 import type { RowCounters } from './row-counters.ts';
 import type { RowCounterName, TableName } from './table-names.ts';
 import { withoutSum, withSum } from './value.ts';
@@ -15,7 +16,8 @@ export interface Codec<Value> {
 
 /** How the keys of a table are stored; their order is that of the bytes. */
 export interface KeyForm<Key> {
-  encode(key: Key): Buffer;
+  /** Null for a key that no row can have, such as a malformed id. */
+  encode(key: Key): Buffer | null;
   decode(bytes: Buffer): Key;
 }
 
@@ -63,6 +65,12 @@ export interface TableSpec<Key, Value> {
   readonly counted?: { readonly by: RowCounters; readonly as: RowCounterName };
 }
 
+/** A row as it is stored, with its checksum. */
+export interface StoredRow {
+  readonly key: Buffer;
+  readonly value: Buffer;
+}
+
 export type RowRange = Pick<RangeOptions, 'start' | 'end' | 'exclusiveStart' | 'reverse' | 'limit'>;
 
 /** A sub-database with typed rows. Methods that write must be called inside a write transaction. */
@@ -72,6 +80,8 @@ export interface Table<Key, Value> {
   range(range: RowRange): Generator<readonly [Key, Value]>;
   /** Yields keys as they are stored. */
   keys(range: RowRange): Generator<Buffer>;
+  /** Encodes a row without writing or counting it. */
+  row(key: Key, value: Value): StoredRow;
   /** Returns whether there was no row. */
   put(key: Key, value: Value): boolean;
   /** Returns whether there was a row. */
@@ -80,7 +90,12 @@ export interface Table<Key, Value> {
   removeKey(key: Buffer): boolean;
   /** Number of a customer's rows, for a counted table. */
   rowsOf(customer: CustomerNumber): number;
-  /** The sub-database, for `oldRows` and `walkInSlices`. */
+  /**
+   * Returns the stored keys of rows older than `cutoffMs`, in at most `rowsMax` steps; the next call continues. For keys that begin with a
+   * customer's number and a time (`oldRows`).
+   */
+  expired(cutoffMs: number, rowsMax: number): readonly Buffer[];
+  /** The sub-database, for `walkInSlices`. */
   readonly database: Database<Buffer, Buffer>;
   decode(stored: Uint8Array): Value;
 }
@@ -96,7 +111,14 @@ export function table<Key, Value>({
   const count = (key: Buffer, rows: number): void => {
     counted?.by.add(counted.as, key.readUInt32BE(0) as CustomerNumber, rows);
   };
+  /** Customer with which the next `expired` continues. */
+  let expiredFrom = 0;
   const decode = (stored: Uint8Array): Value => values.decode(withoutSum(stored));
+  const row = (key: Key, value: Value): StoredRow => {
+    const bytes = form.encode(key);
+    if (bytes === null) throw new Error(`${name} has no row for a malformed key`);
+    return { key: bytes, value: withSum(bytes, values.encode(value)) };
+  };
   const removeKey = (key: Buffer): boolean => {
     const found = database.doesExist(key);
     if (found) {
@@ -109,8 +131,10 @@ export function table<Key, Value>({
     database,
     decode,
     removeKey,
+    row,
     get(key) {
-      const stored = database.getBinary(form.encode(key));
+      const bytes = form.encode(key);
+      const stored = bytes === null ? undefined : database.getBinary(bytes);
       return stored === undefined ? null : decode(stored);
     },
     *range(range) {
@@ -120,25 +144,44 @@ export function table<Key, Value>({
       for (const key of database.getKeys(range)) yield Buffer.from(key);
     },
     put(key, value) {
-      const bytes = form.encode(key);
-      const isNew = !database.doesExist(bytes);
-      void database.put(bytes, withSum(bytes, values.encode(value)));
-      if (isNew) count(bytes, 1);
+      const stored = row(key, value);
+      const isNew = !database.doesExist(stored.key);
+      void database.put(stored.key, stored.value);
+      if (isNew) count(stored.key, 1);
       return isNew;
     },
-    remove: (key) => removeKey(form.encode(key)),
+    remove(key) {
+      const bytes = form.encode(key);
+      return bytes !== null && removeKey(bytes);
+    },
+    expired(cutoffMs, rowsMax) {
+      const { keys, next } = oldRows(database, expiredFrom, cutoffMs, rowsMax);
+      expiredFrom = next;
+      return keys;
+    },
     rowsOf: (customer) => counted?.by.get(counted.as, customer) ?? 0,
   };
 }
 
-/** A customer's number, or any other u32. */
-export function u32Form<Key extends number>(): KeyForm<Key> {
+/** A customer's number, or any other u32, as a key or as a value. */
+export function u32Form<Key extends number>(): Codec<Key> & { encode(key: Key): Buffer } {
   return {
     encode(key) {
       const bytes = Buffer.allocUnsafe(4);
       bytes.writeUInt32BE(key);
       return bytes;
     },
-    decode: (bytes) => bytes.readUInt32BE(0) as Key,
+    decode: (bytes) => new DataView(bytes.buffer, bytes.byteOffset).getUint32(0) as Key,
   };
 }
+
+/** The key of a row about a customer's decision. */
+export interface DecisionKey {
+  readonly customer: CustomerNumber;
+  readonly requestId: string;
+}
+
+export const DECISION_KEY: KeyForm<DecisionKey> = {
+  encode: ({ customer, requestId }) => requestKey(customer, requestId),
+  decode: (bytes) => ({ customer: bytes.readUInt32BE(0) as CustomerNumber, requestId: requestIdOf(bytes) }),
+};

@@ -1,6 +1,7 @@
 import type { CustomerNumber } from '../../kernel/brand.ts';
 import { AUDIT_FACTS_BYTES_MAX } from '../../kernel/limits.ts';
 import type { AuditEntry, AuditFacts, AuditKind } from '../../work/audit.ts';
+import type { StoredRow } from '../typed-table.ts';
 import type { Applying } from './applying.ts';
 
 /**
@@ -19,18 +20,23 @@ const CONTENT: ReadonlySet<AuditKind> = new Set([
 export type Recorded = Pick<AuditEntry, 'kind' | 'target'> & Partial<Pick<AuditEntry, 'before' | 'after'>>;
 
 /** Writes an entry to the customer's audit log, in the transaction of the change that it describes. */
-export function record(
+export function record(at: Applying, customer: CustomerNumber, recorded: Recorded): void {
+  void at.tables.audit.putRow(reserveRecord(at, customer, recorded));
+}
+
+/** Makes room for an entry and counts it, inside a transaction. The row is to be written together with the change. */
+export function reserveRecord(
   { tables: { audit, counters }, bounds, by, nowMs }: Applying,
   customer: CustomerNumber,
   { kind, target, before = null, after = null }: Recorded,
-): void {
+): StoredRow {
   const oldest = audit.rowsOf(customer) < bounds.auditEntries ? null : audit.evictable(customer);
   const number = counters.rise('auditEntries');
-  audit.put(
+  if (oldest !== null) audit.removeRow(oldest);
+  return audit.reserve(
     { customer, atMs: nowMs, number, isAccount: !CONTENT.has(kind) },
     { by, kind, target, before: boundedFacts(before), after: boundedFacts(after) },
   );
-  if (oldest !== null) audit.removeRow(oldest);
 }
 
 /** Lengths to which texts are cut, one after the other, until the facts are short enough. */

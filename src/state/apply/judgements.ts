@@ -38,12 +38,9 @@ export const judgeReview: Apply<'review.judged'> = (at, { customer, requestId, v
 
 export const queueReviews: Apply<'reviews.queued'> = (at, { customer, rows }) => {
   const { shadowReviews } = at.tables;
-  let added = 0;
   // A row judged while it waited is stored already.
-  for (const row of rows) {
-    if (shadowReviews.stored(customer, row.requestId) === null && shadowReviews.put(customer, row)) added++;
-  }
-  return added === 0 ? 0 : makeRoom(at, customer, added);
+  for (const row of rows) if (shadowReviews.stored(customer, row.requestId) === null) shadowReviews.put(customer, row);
+  return makeRoom(at, customer);
 };
 
 /** A row that still waits for its write is written with its verdict. */
@@ -57,17 +54,16 @@ function judge(
   const row = at.tables.shadowReviews.stored(customer, requestId) ?? waiting;
   if (row === null) return null;
   const judged = { ...row, verdict };
-  if (at.tables.shadowReviews.put(customer, judged)) makeRoom(at, customer, 1);
+  if (at.tables.shadowReviews.put(customer, judged)) makeRoom(at, customer);
   return judged;
 }
 
-/** Counts rows that were just written and evicts as many as exceed the limit; returns their number. */
-function makeRoom({ tables, bounds }: Applying, customer: CustomerNumber, added: number): number {
-  const over = tables.rowCounters.add('shadowReviews', customer, added) - bounds.shadowReviews;
+/** Evicts as many rows as exceed the limit; returns their number. */
+function makeRoom({ tables: { shadowReviews }, bounds }: Applying, customer: CustomerNumber): number {
+  const over = shadowReviews.rowsOf(customer) - bounds.shadowReviews;
   if (over <= 0) return 0;
-  const keys = tables.shadowReviews.evictable(customer, over, bounds.shadowReviewsScanned);
-  tables.shadowReviews.evict(keys);
-  tables.rowCounters.add('shadowReviews', customer, -keys.length);
+  const keys = shadowReviews.evictable(customer, over, bounds.shadowReviewsScanned);
+  shadowReviews.evict(keys);
   return keys.length;
 }
 
@@ -76,9 +72,9 @@ function makeRoom({ tables, bounds }: Applying, customer: CustomerNumber, added:
  * wrong: it revokes all of the customer's evidence against that fingerprint, from its list, its labels and the BLOCKs of its traffic.
  */
 function putLabel(at: Applying, customer: CustomerNumber, label: StoredLabel, isEvidence: boolean): void {
-  const { labels, rowCounters } = at.tables;
-  const isOver = labels.put(customer, label) && rowCounters.add('labels', customer, 1) > at.bounds.labels;
-  if (isOver && labels.removeOldest(customer)) rowCounters.add('labels', customer, -1);
+  const { labels } = at.tables;
+  labels.put(customer, label);
+  if (labels.rowsOf(customer) > at.bounds.labels) labels.removeOldest(customer);
   const { fingerprintHash, createdAtSeconds: atSeconds } = label;
   if (label.publicKey || fingerprintHash === null) return;
   if (label.label === 'legitimate') withdraw(at, customer, fingerprintHash, SIGHTING_KINDS);

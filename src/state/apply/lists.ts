@@ -5,7 +5,7 @@ import type { CommitSlices } from '../../ports/change-feed.ts';
 import type { ChangeOf, OutcomeOf } from '../changes.ts';
 import { entryOf, type ListEntry, listKey, type ListPut, type ListRow } from '../list-table.ts';
 import type { Applying, Apply } from './applying.ts';
-import { record } from './audit-record.ts';
+import { record, type Recorded } from './audit-record.ts';
 
 /** A customer's block, allow and watch entries. */
 
@@ -39,7 +39,8 @@ export const putEntries: Apply<'list.batch'> = (at, change) => {
     const { rows, unseen, puts } = step.value;
     if (countNew(at, change.customer, unseen) === null) return 'limit_reached';
     for (const row of rows) void at.tables.lists.putRow(row);
-    recordBatch(at, change.customer, puts);
+    const entry = batchEntry(puts);
+    if (entry !== null) record(at, change.customer, entry);
     return puts;
   }
 };
@@ -101,13 +102,13 @@ export function countNew(
   return added;
 }
 
-/** One entry for a whole batch. An empty one changes nothing. */
-export function recordBatch(at: Applying, customer: CustomerNumber, puts: readonly ListPut[]): void {
-  if (puts.length === 0) return;
+/** Returns the one audit entry of a whole batch; null for an empty one, which changes nothing. */
+export function batchEntry(puts: readonly ListPut[]): Recorded | null {
+  if (puts.length === 0) return null;
   const count = (action: ListAction): number => puts.filter(({ entry }) => entry.action === action).length;
   const created = puts.filter((put) => put.created).length;
   const actions = Object.fromEntries(LIST_ACTIONS.map((action) => [action, count(action)]));
-  record(at, customer, { kind: 'list.batch', target: null, after: { entries: puts.length, created, ...actions } });
+  return { kind: 'list.batch', target: null, after: { entries: puts.length, created, ...actions } };
 }
 
 /** Notes are left out: they are free text. */

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { newId } from '../../../src/kernel/ids.ts';
 import { encodeRecord, type RecordParts } from '../../../src/risk/decision-record.ts';
 import { facts } from '../../support/facts.ts';
-import { table } from '../../../src/state/environment.ts';
 import type { Store } from '../../../src/state/open-store.ts';
 import { type ReviewBounds, type ReviewQuery, ShadowReviews } from '../../../src/state/review-table.ts';
 import { customer, hashOf, open, tempFolder, tempStore, value } from './support.ts';
@@ -62,7 +61,8 @@ function bounded(
     },
   );
   const reviews = new ShadowReviews(
-    table(store.state, 'shadow-reviews'),
+    store.state,
+    store.tables.rowCounters,
     (of, rows) => feed.commit({ kind: 'reviews.queued', customer: of, rows }, { by: 'service', nowMs: NOW * 1000 }),
     all,
   );
