@@ -1,6 +1,7 @@
 import { KeyedHash } from '../kernel/keyed-hash.ts';
 import { hasShare } from '../kernel/capacity-share.ts';
 import { REPLAY_KEEP_SECONDS } from '../kernel/limits.ts';
+import type { SettledSeconds } from '../kernel/settled-seconds.ts';
 
 /**
  * Remembers the request ids that each key has used until their timestamp + 301 s, and never forgets one early.
@@ -20,8 +21,11 @@ export interface ReplayGuard {
   restore(entry: ReplayEntry): void;
   /** Restores many entries: call `add` for each, then `done`. */
   restorer(): ReplayRestorer;
-  /** Frees expired entries in one of 1,024 segments of the table, the next segment at each call. Takes under 1 ms. */
-  sweep(nowSeconds: number): void;
+  /**
+   * Frees expired entries in one of 1,024 segments of the table, the next segment at each call. Takes under 1 ms. Returns the time up to
+   * which ids have expired, Unix seconds.
+   */
+  sweep(nowSeconds: number): number;
   /** Number of entries, including expired ones that have not been swept. */
   readonly size: number;
 }
@@ -70,6 +74,7 @@ export class LocalReplayGuard implements ReplayGuard {
   readonly last: MutableEntry = { hashLow: 0, hashHigh: 0, expiresAtSeconds: 0, keyNumber: 0 };
   readonly #idsMax: number;
   readonly #idsPerKeyMax: number;
+  readonly #settled: SettledSeconds | null;
   readonly #hash: KeyedHash;
   readonly #segments: Uint32Array[] = Array.from({ length: SEGMENTS }, () => new Uint32Array(0));
   readonly #used = new Uint32Array(SEGMENTS);
@@ -77,7 +82,9 @@ export class LocalReplayGuard implements ReplayGuard {
   #size = 0;
   #sweepAt = 0;
 
-  constructor(idsMax: number, hashKey: Buffer) {
+  /** With `settled`, a wall clock that is wrong for a while does not make ids expire early. */
+  constructor(idsMax: number, hashKey: Buffer, settled: SettledSeconds | null = null) {
+    this.#settled = settled;
     this.#idsMax = idsMax;
     this.#idsPerKeyMax = Math.max(1, Math.floor(idsMax / 2));
     this.#hash = new KeyedHash(hashKey);
@@ -88,9 +95,10 @@ export class LocalReplayGuard implements ReplayGuard {
   }
 
   admit(keyNumber: number, requestId: string, timestampSeconds: number, nowSeconds: number): Admitted {
+    const expiredSeconds = this.#settled?.at(nowSeconds) ?? nowSeconds;
     this.#hash.update(keyNumber, requestId);
     const { low, high } = this.#hash;
-    const found = this.#find(low, high, nowSeconds);
+    const found = this.#find(low, high, expiredSeconds);
     if (found === 'live') return 'replayed';
     const held = this.#countOf(keyNumber);
     if (held >= this.#idsPerKeyMax || !hasShare(held, this.#size, this.#idsMax)) return 'full';
@@ -99,7 +107,7 @@ export class LocalReplayGuard implements ReplayGuard {
     last.hashHigh = high;
     last.expiresAtSeconds = timestampSeconds + REPLAY_KEEP_SECONDS;
     last.keyNumber = keyNumber;
-    this.#insert(last, nowSeconds);
+    this.#insert(last, expiredSeconds);
     return 'accepted';
   }
 
@@ -167,11 +175,13 @@ export class LocalReplayGuard implements ReplayGuard {
     }
   }
 
-  sweep(nowSeconds: number): void {
+  sweep(nowSeconds: number): number {
+    const expiredSeconds = this.#settled?.at(nowSeconds) ?? nowSeconds;
     const at = this.#sweepAt;
     this.#sweepAt = (at + 1) & SEGMENT_MASK;
-    if ((this.#used[at] ?? 0) > 0) this.#rebuild(at, nowSeconds, false);
+    if ((this.#used[at] ?? 0) > 0) this.#rebuild(at, expiredSeconds, false);
     else if (this.#segments[at]?.length !== 0) this.#segments[at] = new Uint32Array(0);
+    return expiredSeconds;
   }
 
   #countOf(keyNumber: number): number {

@@ -57,6 +57,11 @@ export const PREFLIGHT_KEEP_SECONDS = 7_200;
 export const TIMESTAMP_WINDOW_SECONDS = 300;
 /** Source: contract, 3.8: an id is kept until its timestamp + 301 s. */
 export const REPLAY_KEEP_SECONDS = 301;
+/**
+ * Choice: how long the clock must stay ahead before ids expire by it: the longest time for which an id is kept. If the clock returns within
+ * this time, all ids from before are still known.
+ */
+export const REPLAY_HOLD_SECONDS = TIMESTAMP_WINDOW_SECONDS + REPLAY_KEEP_SECONDS;
 /** Choice: expiries have 32 bits, which last until the year 2106; no later time is accepted, on either clock. */
 export const TIMESTAMP_SECONDS_MAX = 2 ** 32 - 1 - REPLAY_KEEP_SECONDS;
 /** Source: contract, 3.5. */

@@ -139,7 +139,7 @@ const HOSTILE: readonly (readonly [name: string, text: string])[] = [
   ],
   [
     'items that share one text',
-    `<div id=x itemprop=a>${'<i>x</i> '.repeat(timesInFull(30_000))}</div>${'<div itemscope itemref=x></div>'.repeat(timesInFull(900))}`,
+    `<div id=x itemprop=a>${'<i>x</i> '.repeat(30_000)}</div>${'<div itemscope itemref=x></div>'.repeat(900)}`,
   ],
   ['spanning cells', `<table>${`<tr>${'<td colspan=1000 rowspan=65534>x'.repeat(100)}`.repeat(300)}`],
   [
@@ -150,6 +150,8 @@ const HOSTILE: readonly (readonly [name: string, text: string])[] = [
   ['quotes and escapes', String.raw`\"`.repeat(timesInFull(200_000))],
   ['unclosed comments', '/*'.repeat(timesInFull(300_000))],
 ];
+
+const MAIN = `<main>${'<p>some words</p>'.repeat(100)}</main>`;
 
 /** Input that is expensive for the article reader in particular: it looks for titles, names and dates, and skips scripts. */
 const HOSTILE_ARTICLES: readonly (readonly [name: string, text: string])[] = [
@@ -163,25 +165,27 @@ const HOSTILE_ARTICLES: readonly (readonly [name: string, text: string])[] = [
   ['unclosed markup comments', '<!--'.repeat(timesInFull(300_000))],
   ['a feed named by its kind, many times', withFeed(`${'rss '.repeat(26)}!`)],
   ['a feed with a long name', withFeed(`a${' '.repeat(timesInFull(200_000))}b`)],
-  ['a family name and many spaces', `<meta name=citation_author content="a,${' '.repeat(timesInFull(200_000))},b">`],
+  [
+    'a family name and many spaces',
+    `<meta name=citation_author content="a,${' '.repeat(timesInFull(200_000))},b">${MAIN}`,
+  ],
   ['signs before a date', articleBy(Array.from({ length: 100 }, () => `${','.repeat(280)}x 17 May 2024`))],
   ['unclosed CDATA', '<![CDATA['.repeat(timesInFull(200_000))],
 ];
 
 /** A page whose title may end in the site's name, and an address of its feed. */
 function withFeed(title: string): string {
-  const link = `<link rel=alternate type="application/rss+xml" title="${title}">`;
-  return `<title>A - B</title>${link}<main>${'<p>some words</p>'.repeat(100)}</main>`;
+  return `<title>A - B</title><link rel=alternate type="application/rss+xml" title="${title}">${MAIN}`;
 }
 
 function articleBy(names: readonly string[]): string {
   const thing = { '@type': 'Article', headline: 'A story', author: names.map((name) => ({ name })) };
-  return `<script type="application/ld+json">${JSON.stringify(thing)}</script><p>${'word '.repeat(100)}</p>`;
+  return `<script type="application/ld+json">${JSON.stringify(thing)}</script>${MAIN}`;
 }
 
 /** Input that is expensive for the feed reader in particular: old formats and broken markup are read by expressions of our own. */
 const HOSTILE_FEEDS: readonly (readonly [name: string, text: string])[] = [
-  ['unclosed roots', `<rss><item >${'<rss '.repeat(timesInFull(100_000))}`],
+  ['unclosed roots', `<item >${'<rss '.repeat(timesInFull(100_000))}`],
   ['many modes in one tag', `<feed><info ${'mode="base64" '.repeat(timesInFull(100_000))}>AA==<`],
   ['many tags with a mode', `<feed>${'<info mode="base64">AA=='.repeat(timesInFull(100_000))}`],
   ['spaces after Base64', `<feed><info mode="base64">AA==</info${' '.repeat(timesInFull(500_000))}x`],
@@ -232,7 +236,7 @@ test.each(HOSTILE_FEEDS)('the feed reader ends soon on hostile input: %s', (_nam
 
 test('the reader of reviews ends soon on reviews that share one long name', () => {
   const product = { '@type': 'Product', '@id': '#a', name: 'x'.repeat(500_000) };
-  const reviews = Array.from({ length: timesInFull(4_000) }, () => ({
+  const reviews = Array.from({ length: 4_000 }, () => ({
     '@type': 'Review',
     itemReviewed: { '@id': '#a' },
     reviewBody: 'good',
