@@ -1,6 +1,6 @@
 /**
- * The time by which something may be forgotten. It follows a wall clock: at once if that clock is set back, and after `holdSeconds` if it is
- * set forward and stays there. So nothing is forgotten early because the machine's clock was wrong for a while.
+ * The time by which something may be forgotten. It follows a wall clock: at once if that clock is set back, and after `holdSeconds` if it
+ * is set forward and stays there. So nothing is forgotten early because the machine's clock was wrong for a while.
  *
  * It is the running time plus the smallest difference of the two clocks in the last one to two times `holdSeconds`.
  */
