@@ -207,8 +207,8 @@ const BEFORE_DATE_CHARACTERS_MAX = 10;
 const SIGN = /[\s,:(]/;
 
 /**
- * Removes such words and signs from the end of the text before a date. Word by word: one expression for all of them took 1.8 s for 500
- * commas (measured).
+ * Removes such words and signs from the end of the text before a date. Word by word: one expression for all of them takes the cube of the
+ * number of signs. Measured: 1.8 s for 500 commas at its first use.
  */
 function withoutLeadIn(text: string): string {
   let end = text.length;

@@ -169,18 +169,12 @@ const HOSTILE_ARTICLES: readonly (readonly [name: string, text: string])[] = [
     'a family name and many spaces',
     `<meta name=citation_author content="a,${' '.repeat(timesInFull(200_000))},b">${MAIN}`,
   ],
-  ['signs before a date', articleBy(Array.from({ length: 100 }, () => `${','.repeat(280)}x 17 May 2024`))],
   ['unclosed CDATA', '<![CDATA['.repeat(timesInFull(200_000))],
 ];
 
 /** A page whose title may end in the site's name, and an address of its feed. */
 function withFeed(title: string): string {
   return `<title>A - B</title><link rel=alternate type="application/rss+xml" title="${title}">${MAIN}`;
-}
-
-function articleBy(names: readonly string[]): string {
-  const thing = { '@type': 'Article', headline: 'A story', author: names.map((name) => ({ name })) };
-  return `<script type="application/ld+json">${JSON.stringify(thing)}</script>${MAIN}`;
 }
 
 /** Input that is expensive for the feed reader in particular: old formats and broken markup are read by expressions of our own. */
