@@ -116,8 +116,7 @@ export function keyPoller(store: Store, keyCache: KeyCache): () => void {
 
 function sweep(replay: ReplayGuard, journal: Journal, clock: Clock): void {
   const nowSeconds = Math.floor(clock.nowMs() / 1000);
-  replay.sweep(nowSeconds);
-  journal.prune(nowSeconds);
+  journal.prune(replay.sweep(nowSeconds));
   void journal.tend();
 }
 

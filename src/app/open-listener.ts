@@ -31,7 +31,14 @@ export interface ListenerFault {
 
 type ListenerSettings = Pick<
   Settings,
-  'host' | 'port' | 'tls' | 'transport' | 'trustedProxies' | 'connectionsMax' | 'sourceConnectionsMax'
+  | 'host'
+  | 'port'
+  | 'tls'
+  | 'transport'
+  | 'trustedProxies'
+  | 'connectionsMax'
+  | 'sourceConnectionsMax'
+  | 'sourceHandshakesMax'
 >;
 
 /** Listens. Until `lead` is called, requests go to `onRequest`, which must respond that the service is starting. */

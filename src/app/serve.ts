@@ -3,6 +3,8 @@ import { problem } from '../contract/problem.ts';
 import { sendProblem } from '../http/reply.ts';
 import { versionOfInstallation } from '../kernel/programs.ts';
 import type { Clock } from '../kernel/clock.ts';
+import { REPLAY_HOLD_SECONDS } from '../kernel/limits.ts';
+import { SettledSeconds } from '../kernel/settled-seconds.ts';
 import type { DueJournal, Journal } from '../decide/journal.ts';
 import { KeyCache } from '../auth/key-cache.ts';
 import { LocalAdmission } from '../local/local-admission.ts';
@@ -143,7 +145,9 @@ interface Recovered {
 }
 
 async function recover(settings: Settings, { store, keyFor }: Installation, log: Log): Promise<Recovered> {
-  const replay = new ReplayGuard(settings.replayIds, keyFor('replay-hash'));
+  // The virtual clock jumps on purpose, and never back.
+  const settled = settings.simulatedTime ? null : new SettledSeconds(REPLAY_HOLD_SECONDS);
+  const replay = new ReplayGuard(settings.replayIds, keyFor('replay-hash'), settled);
   const { journal, clock } = openJournalAndClock(settings, replay, store.deliveries.storedUpToSequence(), log);
   const admission = new LocalAdmission(replay, journal);
   const revoked = await reconcileRevocations(store, Date.now());

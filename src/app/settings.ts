@@ -4,7 +4,12 @@ import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import * as z from 'zod';
 import { parseEgressAllow } from '../egress/allow-list.ts';
-import { CONNECTIONS_DEFAULT, REPLAY_IDS_DEFAULT, SOURCE_CONNECTIONS_DEFAULT } from '../kernel/limits.ts';
+import {
+  CONNECTIONS_DEFAULT,
+  REPLAY_IDS_DEFAULT,
+  SOURCE_CONNECTIONS_DEFAULT,
+  SOURCE_HANDSHAKES_DEFAULT,
+} from '../kernel/limits.ts';
 
 /** All settings, read once from the environment. Source: contract, 15.1. */
 export interface Settings {
@@ -27,6 +32,8 @@ export interface Settings {
   /** Open connections in all, and of one source address. Lowered to what the limit of open files allows. */
   readonly connectionsMax: number;
   readonly sourceConnectionsMax: number;
+  /** TLS handshakes of one source address per second. */
+  readonly sourceHandshakesMax: number;
   /** Minimum time between the starts of two requests to one registrable domain, for all extractions together. */
   readonly extractHostGapMs: number;
   /** Concurrent requests to one registrable domain. */
@@ -121,6 +128,7 @@ const SCHEMA = z.object({
   GATEHOUSE_TRUSTED_PROXIES: networks.optional(),
   GATEHOUSE_CONNECTIONS: whole(16, CONNECTIONS_MAX).default(CONNECTIONS_DEFAULT),
   GATEHOUSE_CONNECTIONS_PER_SOURCE: whole(1, CONNECTIONS_MAX).default(SOURCE_CONNECTIONS_DEFAULT),
+  GATEHOUSE_TLS_HANDSHAKES_PER_SOURCE: whole(1, CONNECTIONS_MAX).default(SOURCE_HANDSHAKES_DEFAULT),
   GATEHOUSE_EXTRACT_HOST_GAP_MS: whole(0, HOST_GAP_MS_MAX).default(250),
   GATEHOUSE_EXTRACT_HOST_CONCURRENCY: whole(1, HOST_CONCURRENCY_MAX).default(2),
   GATEHOUSE_EXTRACT_RECORDS_MAX: whole(1, EXTRACT_RECORDS_MAX).default(EXTRACT_RECORDS_MAX),
@@ -205,6 +213,7 @@ function toSettings(values: z.infer<typeof SCHEMA>): Omit<Settings, 'connectorBa
     trustedProxies: values.GATEHOUSE_TRUSTED_PROXIES ?? [],
     connectionsMax: values.GATEHOUSE_CONNECTIONS,
     sourceConnectionsMax: values.GATEHOUSE_CONNECTIONS_PER_SOURCE,
+    sourceHandshakesMax: values.GATEHOUSE_TLS_HANDSHAKES_PER_SOURCE,
     extractHostGapMs: values.GATEHOUSE_EXTRACT_HOST_GAP_MS,
     extractHostConcurrency: values.GATEHOUSE_EXTRACT_HOST_CONCURRENCY,
     extractRecordsMax: values.GATEHOUSE_EXTRACT_RECORDS_MAX,

@@ -19,7 +19,7 @@ export function connectionReadings(connections: ConnectionRoom | null): readonly
     },
     {
       name: 'gatehouse_connections_refused_total',
-      help: 'Connections closed at once, by the bound that they exceeded: source or total.',
+      help: 'Connections closed at once, by the bound that they exceeded: source, total or rate.',
       kind: 'totals',
       label: 'bound',
       read: () => Object.entries(connections.refused),

@@ -6,12 +6,15 @@ import {
   SOURCE_CONNECTIONS_SHARE,
 } from '../kernel/limits.ts';
 import { sourceOf } from './body-room.ts';
+import { HandshakeRate } from './handshake-rate.ts';
 
 export interface ConnectionBounds {
   /** Open connections in all. */
   readonly connectionsMax: number;
   /** Open connections of one source: an IPv4 address or an IPv6 /64. Does not apply to trusted proxies. */
   readonly sourceConnectionsMax: number;
+  /** TLS handshakes of one source per second. Does not apply to trusted proxies, and not without TLS. */
+  readonly sourceHandshakesMax: number;
 }
 
 /**
@@ -22,7 +25,7 @@ export function boundsWithin(descriptorsMax: number, wanted: ConnectionBounds): 
   const reserved = Math.min(DESCRIPTORS_RESERVED, Math.ceil(descriptorsMax / 2));
   const connectionsMax = Math.min(wanted.connectionsMax, descriptorsMax - reserved);
   const share = Math.max(1, Math.floor(connectionsMax * SOURCE_CONNECTIONS_SHARE));
-  return { connectionsMax, sourceConnectionsMax: Math.min(wanted.sourceConnectionsMax, share) };
+  return { ...wanted, connectionsMax, sourceConnectionsMax: Math.min(wanted.sourceConnectionsMax, share) };
 }
 
 /** Counts open connections by source. */
@@ -33,7 +36,8 @@ export interface SourceCounts {
   closed(source: string): void;
 }
 
-export type ConnectionRefusal = 'source' | 'total';
+/** `rate`: the handshakes of one source. */
+export type ConnectionRefusal = 'source' | 'total' | 'rate';
 
 /**
  * Decides which connections may stay open. The last `CONNECTIONS_RESERVED` are for sources with few connections, so that the scrape of
@@ -43,11 +47,14 @@ export class ConnectionRoom {
   readonly #bounds: ConnectionBounds;
   readonly #trustedProxies: TrustedProxies;
   readonly #counts: SourceCounts;
-  readonly #refused = { source: 0, total: 0 };
+  readonly #handshakes: HandshakeRate | null;
+  readonly #refused = { source: 0, total: 0, rate: 0 };
   readonly #reservedFrom: number;
   #open = 0;
 
-  constructor(bounds: ConnectionBounds, trustedProxies: TrustedProxies, counts: SourceCounts) {
+  /** `isTls`: each connection costs a handshake. */
+  constructor(bounds: ConnectionBounds, trustedProxies: TrustedProxies, counts: SourceCounts, isTls: boolean) {
+    this.#handshakes = isTls ? new HandshakeRate(bounds.sourceHandshakesMax) : null;
     this.#bounds = bounds;
     this.#trustedProxies = trustedProxies;
     this.#counts = counts;
@@ -88,7 +95,8 @@ export class ConnectionRoom {
     if (source === null) return isReserved ? 'total' : null;
     const ofSource = this.#counts.of(source, this.#open);
     if (ofSource >= sourceConnectionsMax) return 'source';
-    return isReserved && ofSource >= CONNECTIONS_RESERVED_SOURCE_MAX ? 'total' : null;
+    if (isReserved && ofSource >= CONNECTIONS_RESERVED_SOURCE_MAX) return 'total';
+    return this.#handshakes?.take(source) === false ? 'rate' : null;
   }
 }
 

@@ -8,10 +8,10 @@ import type { TransportOptions } from './transport.ts';
  */
 export function boundConnections(
   server: Server,
-  { connections: bounds, trustedProxies }: Pick<TransportOptions, 'connections' | 'trustedProxies'>,
+  { connections: bounds, trustedProxies, tls }: Pick<TransportOptions, 'connections' | 'trustedProxies' | 'tls'>,
 ): ConnectionRoom | null {
   if (bounds === undefined) return null;
-  const room = new ConnectionRoom(bounds, trustedProxies, new ExactCounts());
+  const room = new ConnectionRoom(bounds, trustedProxies, new ExactCounts(), tls !== null);
   const listeners = server.listeners('connection');
   server.removeAllListeners('connection');
   server.on('connection', (socket: Socket) => {

@@ -123,9 +123,9 @@ export function listenNode(options: TransportOptions): Promise<Transport> {
   });
 }
 
-/** Responds to a request that the parser rejects in the same format as to any other, and closes the connection. */
+/** Closes the connection, after a response in the usual format if the parser rejected a request. */
 function refuseBroken(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (!socket.writable || error.code === 'ECONNRESET') {
+  if (!socket.writable || !isOfRequest(error.code)) {
     socket.destroy();
     return;
   }
@@ -137,6 +137,14 @@ function refuseBroken(error: NodeJS.ErrnoException, socket: Socket): void {
   );
   // Closes the connection once the response is sent, whether or not the client closes its own side.
   socket.destroySoon();
+}
+
+/**
+ * Returns whether the request is at fault, and not the connection. Before the end of a TLS handshake nothing can be sent: a response would
+ * wait for ever, and the connection with it.
+ */
+function isOfRequest(code: string | undefined): boolean {
+  return code === 'ERR_HTTP_REQUEST_TIMEOUT' || code?.startsWith('HPE_') === true;
 }
 
 function brokenRequest(code: string | undefined): Problem {

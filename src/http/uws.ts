@@ -77,12 +77,12 @@ export function listenUws(uws: UwsModule, options: TransportOptions): Promise<Tr
 /** Closes connections beyond the bounds as soon as they are accepted. `port` is the port in use. */
 function boundConnections(
   app: UwsApp,
-  { connections: bounds, trustedProxies }: TransportOptions,
+  { connections: bounds, trustedProxies, tls }: TransportOptions,
   port: () => number,
 ): ConnectionRoom | null {
   if (bounds === undefined) return null;
   const counts = new EstimatedCounts(() => countConnections(port()), bounds.sourceConnectionsMax);
-  const room = new ConnectionRoom(bounds, trustedProxies, counts);
+  const room = new ConnectionRoom(bounds, trustedProxies, counts, tls !== null);
   let isRefusing = false;
   app.filter((res, change) => {
     if (change < 0) {

@@ -2,6 +2,7 @@ import { KeyedHash } from '../kernel/keyed-hash.ts';
 import { hasShare } from '../kernel/capacity-share.ts';
 import { REPLAY_KEEP_SECONDS } from '../kernel/limits.ts';
 import type { AdmittedId } from '../ports/admission.ts';
+import type { SettledSeconds } from '../kernel/settled-seconds.ts';
 
 export interface ReplayRestorer {
   /** Allocates room for this many ids at once. */
@@ -34,6 +35,7 @@ const EXPIRED = 1;
 export class ReplayGuard {
   readonly #idsMax: number;
   readonly #idsPerKeyMax: number;
+  readonly #settled: SettledSeconds | null;
   readonly #hash: KeyedHash;
   readonly #segments: Uint32Array[] = Array.from({ length: SEGMENTS }, () => new Uint32Array(0));
   readonly #used = new Uint32Array(SEGMENTS);
@@ -41,7 +43,9 @@ export class ReplayGuard {
   #size = 0;
   #sweepAt = 0;
 
-  constructor(idsMax: number, hashKey: Buffer) {
+  /** With `settled`, a wall clock that is wrong for a while does not make ids expire early. */
+  constructor(idsMax: number, hashKey: Buffer, settled: SettledSeconds | null = null) {
+    this.#settled = settled;
     this.#idsMax = idsMax;
     this.#idsPerKeyMax = Math.max(1, Math.floor(idsMax / 2));
     this.#hash = new KeyedHash(hashKey);
@@ -62,15 +66,16 @@ export class ReplayGuard {
     timestampSeconds: number,
     nowSeconds: number,
   ): AdmittedId | 'replayed' | 'full' {
+    const expiredSeconds = this.#settled?.at(nowSeconds) ?? nowSeconds;
     this.#hash.update(keyNumber, requestId);
     const { low, high } = this.#hash;
-    const found = this.#find(low, high, nowSeconds);
+    const found = this.#find(low, high, expiredSeconds);
     if (found === 'live') return 'replayed';
     const held = this.#countOf(keyNumber);
     if (held >= this.#idsPerKeyMax || !hasShare(held, this.#size, this.#idsMax)) return 'full';
     const expiresAtSeconds = timestampSeconds + REPLAY_KEEP_SECONDS;
     const entry: AdmittedId = { hashLow: low, hashHigh: high, expiresAtSeconds, keyNumber };
-    this.#insert(entry, nowSeconds);
+    this.#insert(entry, expiredSeconds);
     return entry;
   }
 
@@ -141,12 +146,17 @@ export class ReplayGuard {
     }
   }
 
-  /** Frees expired entries in one of 1,024 segments of the table, the next segment at each call. Takes under 1 ms. */
-  sweep(nowSeconds: number): void {
+  /**
+   * Frees expired entries in one of 1,024 segments of the table, the next segment at each call. Takes under 1 ms. Returns the time up to
+   * which ids have expired, Unix seconds.
+   */
+  sweep(nowSeconds: number): number {
+    const expiredSeconds = this.#settled?.at(nowSeconds) ?? nowSeconds;
     const at = this.#sweepAt;
     this.#sweepAt = (at + 1) & SEGMENT_MASK;
-    if ((this.#used[at] ?? 0) > 0) this.#rebuild(at, nowSeconds, false);
+    if ((this.#used[at] ?? 0) > 0) this.#rebuild(at, expiredSeconds, false);
     else if (this.#segments[at]?.length !== 0) this.#segments[at] = new Uint32Array(0);
+    return expiredSeconds;
   }
 
   #countOf(keyNumber: number): number {

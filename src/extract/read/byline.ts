@@ -73,6 +73,7 @@ function byMeta(clues: BylineClues): readonly string[] {
       .filter((meta) => (attribute(meta, 'property') ?? attribute(meta, 'name') ?? '').toLowerCase() === wanted)
       .flatMap((meta) => attribute(meta, 'content') ?? [])
       .slice(0, PEOPLE_MAX)
+      .map((content) => content.slice(0, BYLINE_CHARACTERS_MAX))
       .map((content) => (wanted === 'citation_author' ? content.replace(FAMILY_FIRST, '$2 $1') : content));
   for (const name of META_NAMES) {
     const people = named(name).flatMap((content) => peopleIn(content, clues));
@@ -153,8 +154,7 @@ const OTHER_WORDS_MAX = 4;
 function byLabel(clues: BylineClues): readonly string[] {
   for (const line of clues.lines()) {
     const [date] = writtenDates(line, clues.language);
-    const texts =
-      date === undefined ? [line] : [line.slice(0, date.start).replace(BEFORE_DATE, ''), line.slice(date.end)];
+    const texts = date === undefined ? [line] : [withoutLeadIn(line.slice(0, date.start)), line.slice(date.end)];
     for (const text of texts.flatMap((one) => one.split(/\s*[|·•]\s*/))) {
       const bare = unlabelled(text, clues.language);
       const name = bare === null ? undefined : NAME.exec(bare)?.[0];
@@ -191,7 +191,7 @@ function peopleIn(given: string | null, clues: BylineClues): readonly string[] {
   const bare = unlabelled(text, clues.language);
   const part = (bare ?? text).split(/\s*[|·•]\s*|\s+[–—-]\s+/).find((one) => one !== '') ?? '';
   const [date] = writtenDates(part, clues.language);
-  const named = date === undefined ? part : part.slice(0, date.start).replace(BEFORE_DATE, '');
+  const named = date === undefined ? part : withoutLeadIn(part.slice(0, date.start));
   return named
     .split(/\s*,\s*/)
     .flatMap((one) => (bare === null ? [one] : one.split(AND)))
@@ -199,9 +199,27 @@ function peopleIn(given: string | null, clues: BylineClues): readonly string[] {
     .filter((one) => one !== null);
 }
 
-/** Words between a name and the date after it. */
+/** The last word or day between a name and the date after it. */
 const BEFORE_DATE =
-  /[\s,(]*(?:(?:published|posted|updated|on|am|vom|le|el|il|op|den|em|dne|dnia|at)\s*)*(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day\s*)?[\s,:(]*$/i;
+  /(?<!\p{L})(?:published|posted|updated|on|am|vom|le|el|il|op|den|em|dne|dnia|at|(?:mon|tues|wednes|thurs|fri|satur|sun)day)$/iu;
+/** The longest of these words, and the character before it. */
+const BEFORE_DATE_CHARACTERS_MAX = 10;
+const SIGN = /[\s,:(]/;
+
+/**
+ * Removes such words and signs from the end of the text before a date. Word by word: one expression for all of them takes the cube of the
+ * number of signs. Measured: 1.8 s for 500 commas at its first use.
+ */
+function withoutLeadIn(text: string): string {
+  let end = text.length;
+  for (;;) {
+    while (end > 0 && SIGN.test(text.charAt(end - 1))) end--;
+    const word = BEFORE_DATE.exec(text.slice(Math.max(0, end - BEFORE_DATE_CHARACTERS_MAX), end))?.[0];
+    if (word === undefined) return text.slice(0, end);
+    end -= word.length;
+  }
+}
+
 /** Between the last two names of a byline. */
 const AND = /\s+(?:and|und|et|y|och|og|en|i|и|ve|&)\s+(?=\p{Lu})/u;
 /** A person's occupation, if it is a separate part. */

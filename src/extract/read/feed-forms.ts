@@ -19,17 +19,39 @@ function withoutPrefix(text: string): string {
 }
 
 /** Source: Atom 0.3, "The content Construct". An attribute list ends at the next tag, so that an unclosed one costs no more than itself. */
-const ENCODED =
-  /(<((?:[\w-]+:)?(?:content|summary|title|tagline|info|copyright))\s[^<>]*?)\bmode\s*=\s*["']base64["']([^<>]*>)([A-Za-z0-9+/=\s]*)(?=<\/\2\s*>)/gi;
+const CONSTRUCT = /<((?:[\w-]+:)?(?:content|summary|title|tagline|info|copyright))(\s[^<>]*)>/gi;
+const BASE64_MODE = /\bmode\s*=\s*["']base64["']/i;
+const ENCODED = /[A-Za-z0-9+/=\s]*/y;
+const END = /\s*>/y;
 const TEXT_TYPE = /\btype\s*=\s*["'](?:text\/|text["']|html["']|xhtml["']|application\/xhtml)/i;
 
-/** Replaces Base64 by the text that it encodes, or by nothing if it encodes something else, such as an image. */
+/**
+ * Replaces Base64 by the text that it encodes, or by nothing if it encodes something else, such as an image. Tag by tag, which takes linear
+ * time: one expression for tag and content took 0.6 s for a tag with 4,000 such attributes, and the square of that for more (measured).
+ */
 function withoutBase64(text: string): string {
-  if (!/\bmode\s*=\s*["']base64["']/i.test(text)) return text;
-  return text.replaceAll(ENCODED, (_all, before: string, _name, after: string, encoded: string) => {
-    const isText = TEXT_TYPE.test(before + after) || !/\btype\s*=/i.test(before + after);
-    return `${before}mode="escaped"${after}${isText ? escaped(decodeText(Buffer.from(encoded, 'base64'), null).text) : ''}`;
-  });
+  if (!BASE64_MODE.test(text)) return text;
+  const parts: string[] = [];
+  let at = 0;
+  for (const tag of text.matchAll(CONSTRUCT)) {
+    const [open, name = '', attributes = ''] = tag;
+    const from = tag.index + open.length;
+    ENCODED.lastIndex = from;
+    const encoded = BASE64_MODE.test(attributes) ? ENCODED.exec(text)?.[0] : undefined;
+    if (encoded === undefined || !closes(text, from + encoded.length, name)) continue;
+    const isText = TEXT_TYPE.test(attributes) || !/\btype\s*=/i.test(attributes);
+    parts.push(text.slice(at, tag.index), `<${name}`, attributes.replace(BASE64_MODE, 'mode="escaped"'), '>');
+    if (isText) parts.push(escaped(decodeText(Buffer.from(encoded, 'base64'), null).text));
+    at = from + encoded.length;
+  }
+  return parts.join('') + text.slice(at);
+}
+
+/** Returns whether the closing tag of that name is here, in any case. */
+function closes(text: string, at: number, name: string): boolean {
+  const end = at + 2 + name.length;
+  END.lastIndex = end;
+  return text.slice(at, end).toLowerCase() === `</${name.toLowerCase()}` && END.test(text);
 }
 
 function escaped(text: string): string {

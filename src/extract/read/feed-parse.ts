@@ -78,7 +78,7 @@ function fromRoot(text: string): string {
 /** Parses each item separately, so that a broken or truncated item costs only itself. */
 function piecewise(parse: Parse, text: string): AnyFeed | null {
   const tag = /<(item|entry)[\s>]/i.exec(text)?.[1];
-  const root = /<((?:rss|(?:[\w-]+:)?RDF|(?:[\w-]+:)?feed))(?:\s[^>]*)?>/i.exec(text);
+  const root = /<((?:rss|(?:[\w-]+:)?RDF|(?:[\w-]+:)?feed))(?:\s[^<>]*)?>/i.exec(text);
   if (tag === undefined || root === null) return null;
   const [open, name = ''] = root;
   const [before, after] = /^rss$/i.test(name) ? [`${open}<channel>`, `</channel></${name}>`] : [open, `</${name}>`];

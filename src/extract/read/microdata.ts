@@ -40,7 +40,7 @@ const TEXTS = new Set(['headline', 'alternativeHeadline', 'name', 'articleSectio
 export function readMicrodata(page: HtmlPage): { readonly things: readonly JsonObject[]; readonly isCut: boolean } {
   const tops = findElements(page.root, isTop, ITEMS_MAX + 1);
   if (tops.length === 0) return { things: [], isCut: false };
-  const reader: Reader = { page, byId: elementsById(page), visitsLeft: VISITS_MAX };
+  const reader: Reader = { page, byId: elementsById(page), visitsLeft: VISITS_MAX, lines: new Map() };
   const items = tops.slice(0, ITEMS_MAX).map((item) => readItem(item, reader, []));
   const things = items.filter((item) => Object.keys(item).length > 0);
   return { things, isCut: tops.length > ITEMS_MAX || reader.visitsLeft < 0 };
@@ -50,6 +50,8 @@ interface Reader {
   readonly page: HtmlPage;
   readonly byId: ReadonlyMap<string, Element>;
   visitsLeft: number;
+  /** Texts of elements, each read once: `itemref` allows many items to share one. Measured: 66 s for 900 items and 60,000 elements. */
+  readonly lines: Map<Element, string>;
 }
 
 function isTop(element: Element): boolean {
@@ -129,10 +131,19 @@ function valueOf(element: Element, reader: Reader, around: readonly Element[]): 
   const content = element.attribs['content'];
   if (content !== undefined) return content.trim().slice(0, VALUE_CHARACTERS_MAX);
   const source = ADDRESS_OF[element.name];
-  const text = element.name === 'a' && namesOf(element).every((name) => TEXTS.has(name)) ? linesOf(element) : '';
-  if (text !== '') return text.slice(0, VALUE_CHARACTERS_MAX);
+  const text =
+    element.name === 'a' && namesOf(element).every((name) => TEXTS.has(name)) ? linesIn(element, reader) : '';
+  if (text !== '') return text;
   if (source !== undefined) return absoluteUrl(attribute(element, source), reader.page.baseUrl);
   const given = element.name === 'time' ? attribute(element, 'datetime') : null;
   const number = element.name === 'data' || element.name === 'meter' ? attribute(element, 'value') : null;
-  return given ?? number ?? linesOf(element).slice(0, VALUE_CHARACTERS_MAX);
+  return given ?? number ?? linesIn(element, reader);
+}
+
+function linesIn(element: Element, { lines }: Reader): string {
+  const known = lines.get(element);
+  if (known !== undefined) return known;
+  const text = linesOf(element).slice(0, VALUE_CHARACTERS_MAX);
+  lines.set(element, text);
+  return text;
 }

@@ -55,14 +55,16 @@ function* saidBy(page: HtmlPage): Generator<string | null> {
     const title = attribute(link, 'title');
     if (title === null) continue;
     const isFeed = /\b(?:rss|atom)\+xml/i.test(attribute(link, 'type') ?? '');
-    if (isFeed) yield title.replace(FEED_WORDS, '');
+    if (isFeed) yield title.slice(0, FEED_TITLE_CHARACTERS_MAX).replace(FEED_WORDS, '');
     else if (words(link, 'rel').includes('search')) yield title;
   }
   yield* homeLinks(page);
 }
 
 /** `Coast Notes » Feed`, `Coast Notes - Atom`. */
-const FEED_WORDS = /\s*[-–—|·•»:]?\s*(?:(?:rss|atom|feed)\s*(?:[\d.]+)?\s*)+$/i;
+const FEED_WORDS = /\s*[-–—|·•»:]?\s*(?:(?:rss|atom|feed)[\s\d.]*)+$/i;
+/** Choice: maximum number of characters of a feed's title; the expression above takes the square of it. */
+const FEED_TITLE_CHARACTERS_MAX = 200;
 
 /** Choice: maximum number of links examined to find one to the front page, which is near the top. */
 const LINKS_MAX = 30;

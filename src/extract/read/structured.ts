@@ -51,7 +51,34 @@ export function thingsOfType(data: StructuredData, isWanted: (type: string) => b
     for (const inner of Object.values(value)) visit(inner);
   };
   for (const root of roots) visit(root);
-  return [...found].map((thing) => filled(thing, byId));
+  const references = new References(byId);
+  return [...found].map((thing) => filled(thing, references));
+}
+
+/**
+ * Choice: maximum number of characters that references stand for, as many as the largest page has. Thousands of objects may refer to one
+ * long text, which is read again for each. Beyond the limit a reference stays one.
+ * Measured: 12 s for 4,000 reviews of a product whose name has 500,000 characters.
+ */
+const REFERRED_CHARACTERS_MAX = 10_485_760;
+
+class References {
+  readonly #byId: ReadonlyMap<string, JsonObject>;
+  readonly #lengths = new Map<string, number>();
+  #charactersLeft = REFERRED_CHARACTERS_MAX;
+
+  constructor(byId: ReadonlyMap<string, JsonObject>) {
+    this.#byId = byId;
+  }
+
+  find(id: string): JsonObject | undefined {
+    const thing = this.#byId.get(id);
+    if (thing === undefined) return undefined;
+    const length = this.#lengths.get(id) ?? JSON.stringify(thing).length;
+    this.#lengths.set(id, length);
+    this.#charactersLeft -= length;
+    return this.#charactersLeft < 0 ? undefined : thing;
+  }
 }
 
 /** Returns whether an object is more than a reference. */
@@ -69,11 +96,11 @@ function indexById(roots: readonly JsonObject[]): ReadonlyMap<string, JsonObject
 }
 
 /** Fills in references one level deep, so that two objects which refer to each other do not cause an endless loop. */
-function filled(thing: JsonObject, byId: ReadonlyMap<string, JsonObject>): JsonObject {
+function filled(thing: JsonObject, references: References): JsonObject {
   const fill = (value: JsonValue): JsonValue => {
     if (isList(value)) return value.map(fill);
     const id = isObject(value) && Object.keys(value).length === 1 ? value['@id'] : undefined;
-    return typeof id === 'string' ? (byId.get(id) ?? value) : value;
+    return typeof id === 'string' ? (references.find(id) ?? value) : value;
   };
   return Object.fromEntries(Object.entries(thing).map(([name, value]) => [name, fill(value)]));
 }

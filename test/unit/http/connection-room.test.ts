@@ -7,11 +7,14 @@ import {
   DESCRIPTORS_RESERVED,
 } from '../../../src/kernel/limits.ts';
 
-function roomFor(connectionsMax: number, sourceConnectionsMax: number, trusted: readonly string[] = []) {
+const HANDSHAKES = { sourceHandshakesMax: 5 };
+
+function roomFor(connectionsMax: number, sourceConnectionsMax: number, trusted: readonly string[] = [], isTls = false) {
   const room = new ConnectionRoom(
-    { connectionsMax, sourceConnectionsMax },
+    { connectionsMax, sourceConnectionsMax, ...HANDSHAKES },
     new TrustedProxies(trusted),
     new ExactCounts(),
+    isTls,
   );
   /** Opens connections until one is refused, at most `max`; returns how many stayed. */
   const fill = (address: string, max = 1_000): number => {
@@ -29,7 +32,7 @@ test('One source has its own bound, and connections that closed make room again'
   room.leave('192.0.2.1');
   expect(fill('192.0.2.1')).toBe(1);
   expect(room.open).toBe(15);
-  expect(room.refused).toEqual({ source: 2, total: 0 });
+  expect(room.refused).toEqual({ source: 2, total: 0, rate: 0 });
 });
 
 test('All addresses of an IPv6 /64 are one source, however they are written', () => {
@@ -57,9 +60,19 @@ test('A trusted proxy has no bound of its own, but leaves the reserve to others'
   expect(fill('192.0.2.1')).toBe(CONNECTIONS_RESERVED_SOURCE_MAX);
 });
 
+test('With TLS, a source may begin as many handshakes as its rate allows, and a trusted proxy any number', () => {
+  const { room, fill } = roomFor(500, 250, ['10.0.0.0/8'], true);
+  const stayed = fill('192.0.2.1');
+  // Two seconds' worth at once; more only if the machine is slow.
+  expect(stayed).toBeGreaterThanOrEqual(10);
+  expect(stayed).toBeLessThan(100);
+  expect(room.refused).toEqual({ source: 0, total: 0, rate: 1 });
+  expect(fill('10.1.2.3', 100)).toBe(100);
+});
+
 test('File descriptors are left for everything else, and one source never gets more than half of the connections', () => {
-  const wanted = { connectionsMax: 16_384, sourceConnectionsMax: 1_024 };
+  const wanted = { connectionsMax: 16_384, sourceConnectionsMax: 1_024, ...HANDSHAKES };
   expect(boundsWithin(1_048_576, wanted)).toEqual(wanted);
   expect(boundsWithin(10_000, wanted).connectionsMax).toBe(10_000 - DESCRIPTORS_RESERVED);
-  expect(boundsWithin(1_024, wanted)).toEqual({ connectionsMax: 512, sourceConnectionsMax: 256 });
+  expect(boundsWithin(1_024, wanted)).toEqual({ connectionsMax: 512, sourceConnectionsMax: 256, ...HANDSHAKES });
 });

@@ -29,7 +29,7 @@ type Settings = Parameters<typeof openListener>[0];
 
 async function open(settings: Partial<Settings>) {
   const defaults = { host: '127.0.0.1', port: 0, tls: null, trustedProxies: [], transport: 'node' } as const;
-  const bounds = { connectionsMax: 64, sourceConnectionsMax: 8 };
+  const bounds = { connectionsMax: 64, sourceConnectionsMax: 8, sourceHandshakesMax: 1_000 };
   const listener = await openListener({ ...defaults, ...bounds, ...settings }, startingHandler('1.2.3'), (error) => {
     throw error;
   });
@@ -45,7 +45,8 @@ async function open(settings: Partial<Settings>) {
     return socket;
   };
   const settled = async (): Promise<void> => {
-    const seen = (): number => connections.open + connections.refused.source + connections.refused.total;
+    const seen = (): number =>
+      connections.open + connections.refused.source + connections.refused.total + connections.refused.rate;
     await expect.poll(seen, { interval: 5 }).toBeGreaterThanOrEqual(sockets.length);
   };
   return { connections, idle, settled };
@@ -63,7 +64,7 @@ describe.each(WAYS)('over %s with %s', (transport, scheme, tls) => {
     await settled();
     expect(connections.open).toBe(8);
     await once(idle('127.0.0.1'), 'close');
-    expect(connections.refused).toEqual({ source: 1, total: 0 });
+    expect(connections.refused).toEqual({ source: 1, total: 0, rate: 0 });
 
     const other = idle('127.0.0.2');
     if (scheme === 'HTTP') {
@@ -98,5 +99,18 @@ describe.each(WAYS)('over %s with %s', (transport, scheme, tls) => {
     for (let n = 0; n < 20; n++) idle('127.0.0.3');
     await settled();
     expect(connections.open).toBe(20);
+  });
+
+  test('Beyond its rate a source is refused before the handshake with TLS, and never without', async () => {
+    const { connections, idle, settled } = await open({ transport, tls, sourceHandshakesMax: 1 });
+    for (let n = 0; n < 8; n++) idle('127.0.0.1');
+    await settled();
+    const { rate } = connections.refused;
+    // Two at once, and one for each second by which the machine was slow.
+    if (scheme === 'HTTP') expect(rate).toBe(0);
+    else expect(rate).toBeGreaterThan(0);
+    idle('127.0.0.2');
+    await settled();
+    expect(connections.refused).toEqual({ source: 0, total: 0, rate });
   });
 });

@@ -10,6 +10,8 @@ import { readHtml, type HtmlPage } from '../../../../src/extract/read/html.ts';
 import { parseLooseJson } from '../../../../src/extract/read/json-repair.ts';
 import { readLinks } from '../../../../src/extract/read/links.ts';
 import { readMeta } from '../../../../src/extract/read/meta.ts';
+import { decimalOf } from '../../../../src/extract/read/products.ts';
+import { readReviews } from '../../../../src/extract/read/reviews.ts';
 import { detectPlatform } from '../../../../src/extract/read/platform.ts';
 import { readSitemap } from '../../../support/sitemap.ts';
 import { readStructured } from '../../../../src/extract/read/structured.ts';
@@ -135,6 +137,10 @@ const HOSTILE: readonly (readonly [name: string, text: string])[] = [
     'items that share a part',
     `<div id=x>${'<b itemprop=a>1</b>'.repeat(timesInFull(5_000))}</div>${'<div itemscope itemref=x></div>'.repeat(timesInFull(5_000))}`,
   ],
+  [
+    'items that share one text',
+    `<div id=x itemprop=a>${'<i>x</i> '.repeat(30_000)}</div>${'<div itemscope itemref=x></div>'.repeat(900)}`,
+  ],
   ['spanning cells', `<table>${`<tr>${'<td colspan=1000 rowspan=65534>x'.repeat(100)}`.repeat(300)}`],
   [
     'unclosed items',
@@ -144,6 +150,8 @@ const HOSTILE: readonly (readonly [name: string, text: string])[] = [
   ['quotes and escapes', String.raw`\"`.repeat(timesInFull(200_000))],
   ['unclosed comments', '/*'.repeat(timesInFull(300_000))],
 ];
+
+const MAIN = `<main>${'<p>some words</p>'.repeat(100)}</main>`;
 
 /** Input that is expensive for the article reader in particular: it looks for titles, names and dates, and skips scripts. */
 const HOSTILE_ARTICLES: readonly (readonly [name: string, text: string])[] = [
@@ -155,7 +163,26 @@ const HOSTILE_ARTICLES: readonly (readonly [name: string, text: string])[] = [
   ['fragments of closing script tags', `<script>${'</scrip'.repeat(timesInFull(200_000))}`],
   ['empty scripts', '<script></script>'.repeat(timesInFull(50_000))],
   ['unclosed markup comments', '<!--'.repeat(timesInFull(300_000))],
+  ['a feed named by its kind, many times', withFeed(`${'rss '.repeat(26)}!`)],
+  ['a feed with a long name', withFeed(`a${' '.repeat(timesInFull(200_000))}b`)],
+  [
+    'a family name and many spaces',
+    `<meta name=citation_author content="a,${' '.repeat(timesInFull(200_000))},b">${MAIN}`,
+  ],
   ['unclosed CDATA', '<![CDATA['.repeat(timesInFull(200_000))],
+];
+
+/** A page whose title may end in the site's name, and an address of its feed. */
+function withFeed(title: string): string {
+  return `<title>A - B</title><link rel=alternate type="application/rss+xml" title="${title}">${MAIN}`;
+}
+
+/** Input that is expensive for the feed reader in particular: old formats and broken markup are read by expressions of our own. */
+const HOSTILE_FEEDS: readonly (readonly [name: string, text: string])[] = [
+  ['unclosed roots', `<item >${'<rss '.repeat(timesInFull(100_000))}`],
+  ['many modes in one tag', `<feed><info ${'mode="base64" '.repeat(timesInFull(100_000))}>AA==<`],
+  ['many tags with a mode', `<feed>${'<info mode="base64">AA=='.repeat(timesInFull(100_000))}`],
+  ['spaces after Base64', `<feed><info mode="base64">AA==</info${' '.repeat(timesInFull(500_000))}x`],
 ];
 
 /** Choice: four times the slowest one measured on an idle machine. Quadratic behaviour takes far longer. */
@@ -190,6 +217,36 @@ describe.each(HOSTILE)('%s', (_name, text) => {
 test.each(HOSTILE_ARTICLES)('the article reader ends soon on hostile input: %s', (_name, text) => {
   const ms = leastCpuMs(MS_MAX, () => {
     expect(holds((given) => readArticle(readHtml(given, URL_OF)), text)).toBe(true);
+  });
+  expect(ms).toBeLessThan(MS_MAX);
+});
+
+test.each(HOSTILE_FEEDS)('the feed reader ends soon on hostile input: %s', (_name, text) => {
+  const ms = leastCpuMs(MS_MAX, () => {
+    expect(holds((given) => readFeed(given, URL_OF), text)).toBe(true);
+  });
+  expect(ms).toBeLessThan(MS_MAX);
+});
+
+test('the reader of reviews ends soon on reviews that share one long name', () => {
+  const product = { '@type': 'Product', '@id': '#a', name: 'x'.repeat(500_000) };
+  const reviews = Array.from({ length: 4_000 }, () => ({
+    '@type': 'Review',
+    itemReviewed: { '@id': '#a' },
+    reviewBody: 'good',
+  }));
+  const script = JSON.stringify({ '@graph': [product, ...reviews] });
+  const page = readHtml(`<script type="application/ld+json">${script}</script>`, URL_OF);
+  const ms = leastCpuMs(MS_MAX, () => {
+    expect(readReviews(readStructured(page), URL_OF)).toHaveLength(reviews.length);
+  });
+  expect(ms).toBeLessThan(MS_MAX);
+});
+
+test('the reader of prices ends soon on a text of commas', () => {
+  const text = `${','.repeat(timesInFull(1_000_000))}1`;
+  const ms = leastCpuMs(MS_MAX, () => {
+    expect(decimalOf(text)).toBeNull();
   });
   expect(ms).toBeLessThan(MS_MAX);
 });
