@@ -1,5 +1,14 @@
 import { execFile } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { type Build, buildFault, interfaceFault } from './build.ts';
@@ -90,10 +99,17 @@ async function checkOutAndBuild(root: string, commit: string, target: Target): P
     await target.build(work, root);
     // Another check may have finished the same build meanwhile.
     if (!existsSync(target.folder)) renameSync(work, target.folder);
+    removeOthers(root, commit);
     return null;
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
+}
+
+/** Keeps the disk space bounded: earlier references are not needed any more. */
+function removeOthers(root: string, commit: string): void {
+  for (const name of readdirSync(join(root, CACHE)))
+    if (COMMIT.test(name) && name !== commit) rmSync(join(root, CACHE, name), { recursive: true, force: true });
 }
 
 /** Uses the packages of the project where both lock files are alike. */

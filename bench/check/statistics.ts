@@ -71,10 +71,10 @@ function logRatios(ours: readonly number[], others: readonly number[]): readonly
 /** Choice: differences below 5 % may come from an irrelevant change that moves code in memory. */
 const TOLERANCE_MIN = 0.05;
 /**
- * Choice: four standard deviations accept 999 of 1,000 runs of a normal distribution; ten runs show little of the tails, so the largest
- * deviation counts one and a quarter times.
+ * Choice: a stage fails only after two measurements beyond its tolerance, so three standard deviations are enough. Ten runs show little of
+ * the tails, so the largest deviation counts one and a quarter times.
  */
-const DEVIATIONS = 4;
+const DEVIATIONS = 3;
 const LARGEST_DEVIATIONS = 1.25;
 
 /**
@@ -87,8 +87,8 @@ export function toleranceOf(runs: readonly number[]): number {
   return 1 + Math.max(TOLERANCE_MIN, DEVIATIONS * deviation, LARGEST_DEVIATIONS * Math.max(...deviations));
 }
 
-/** Choice: a stage fails only after two measurements beyond it, so three standard errors are enough. */
-const ERRORS = 3;
+/** Choice: 6 of 1,000 measurements of a normal distribution exceed it, and a stage fails only after two of them. */
+const ERRORS = 2.5;
 
 /** Tolerance of a run on this machine: a busy one needs more than the committed tolerance of the stage. */
 export function runTolerance(committed: number, error: number): number {

@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { buildFault, interfaceFault } from '../../../bench/check/build.ts';
 import { interleave, inTurn, type Subject } from '../../../bench/check/interleave.ts';
 import { hasTimeFor } from '../../../bench/check/laps.ts';
-import { toleranceFor } from '../../../bench/check/noise.ts';
+import { type Noise, toleranceFor } from '../../../bench/check/noise.ts';
 import { openReference, type ReferenceParts } from '../../../bench/check/reference.ts';
 import { resultOf, tableOf } from '../../../bench/check/report.ts';
 import { addSpin, filesOf, SLOW_PLACES } from '../../../bench/check/slow-places.ts';
@@ -24,7 +24,7 @@ import {
   runTolerance,
   toleranceOf,
 } from '../../../bench/check/statistics.ts';
-import { busyLine, judge, lineOf } from '../../../bench/check/verdict.ts';
+import { busyLine, judge, lineOf, TOLERANCE_MAX } from '../../../bench/check/verdict.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const CHECK = join(ROOT, 'dist/bench/check.js');
@@ -79,15 +79,15 @@ describe('the statistics of bench:check', () => {
     expect(errorOf(laps.slice(0, 2))).toBe(0);
   });
 
-  test('The tolerance of a run is that of the stage, or three errors of the run on a busy machine', () => {
+  test('The tolerance of a run is that of the stage, or 2.5 errors of the run on a busy machine', () => {
     expect(runTolerance(1.08, 0.01)).toBe(1.08);
-    expect(runTolerance(1.08, 0.04)).toBeCloseTo(1.12, 10);
+    expect(runTolerance(1.08, 0.04)).toBeCloseTo(1.1, 10);
     expect(runTolerance(Number.NaN, 0.01)).toBeNaN();
   });
 
-  test('The tolerance is the largest of its least value, four deviations and 1.25 times the largest deviation', () => {
+  test('The tolerance is the largest of its least value, three deviations and 1.25 times the largest deviation', () => {
     expect(toleranceOf([1, 1, 1])).toBe(1.05);
-    expect(toleranceOf([0.98, 1.02, 0.98, 1.02])).toBeCloseTo(1 + 4 * 1.4826 * 0.02, 2);
+    expect(toleranceOf([0.98, 1.02, 0.98, 1.02])).toBeCloseTo(1 + 3 * 1.4826 * 0.02, 2);
     expect(toleranceOf([1, 1, 1, 1 / 1.2])).toBeCloseTo(1 + 1.25 * Math.log(1.2), 10);
   });
 });
@@ -206,6 +206,15 @@ test('Every stage has a unique id and names existing files', () => {
       expect([path, existsSync(join(ROOT, path))]).toEqual([path, true]);
 });
 
+test('The committed noise covers every stage with several runs and detects a slow-down of 15 %', () => {
+  const noise = JSON.parse(readFileSync(join(ROOT, 'bench/check/noise.json'), 'utf8')) as Noise;
+  expect(Object.keys(noise.runs).toSorted()).toEqual(STAGES.map(({ id }) => id).toSorted());
+  for (const { id } of STAGES) {
+    expect(noise.runs[id]?.length).toBeGreaterThanOrEqual(4);
+    expect([id, toleranceFor(id, noise) <= TOLERANCE_MAX]).toEqual([id, true]);
+  }
+});
+
 describe('the reference of bench:check', () => {
   const INTERFACE = readFileSync(join(ROOT, 'bench/check/interface.json'), 'utf8');
 
@@ -252,6 +261,13 @@ describe('the reference of bench:check', () => {
     expect(first).toMatchObject({ kind: 'built', build: { root: join(root, 'dist/reference', commit) } });
     expect(second).toEqual(first);
     expect(built).toHaveLength(1);
+    expect(readdirSync(join(root, 'dist/reference'))).toEqual([commit]);
+  });
+
+  test('A newly built reference replaces the earlier one in the cache', async () => {
+    const { root, commit } = projectOf(INTERFACE);
+    mkdirSync(join(root, 'dist/reference', '1'.repeat(40)), { recursive: true });
+    await open(root, commit, fakeBuild);
     expect(readdirSync(join(root, 'dist/reference'))).toEqual([commit]);
   });
 
