@@ -111,7 +111,7 @@ describe('the turns of bench:check', () => {
   test('Both builds take turns in every kind of work, in reverse order in every second pass', async () => {
     const log: string[] = [];
     const subjects = [subjectOf('1', log), subjectOf('2', log), subjectOf('echo ', log, { kinds: ['a'] })];
-    const costs = await interleave(subjects, { kinds: ['a', 'b'], passes: 2, prepare });
+    const costs = await interleave(subjects, { kinds: ['a', 'b'], passes: 2, secondsMax: 60, prepare });
     expect(log).toEqual(['1a', '2a', 'echo a', '1b', '2b', 'echo a', '2a', '1a', '2b', '1b']);
     expect(costs.map((one) => [one['a']?.length, one['b']?.length])).toEqual([
       [2, 2],
@@ -120,8 +120,18 @@ describe('the turns of bench:check', () => {
     ]);
   });
 
+  test('On a busy machine the turns end after their time, with at least one pass', async () => {
+    const costs = await interleave([subjectOf('1', [])], { kinds: ['a', 'b'], passes: 9, secondsMax: 0, prepare });
+    expect([costs[0]?.['a']?.length, costs[0]?.['b']?.length]).toEqual([1, 1]);
+  });
+
   test('The cost of a slice contains what its process does until its next slice begins', async () => {
-    const costs = await interleave([subjectOf('1', [], { cost: 5, after: 2 })], { kinds: ['a'], passes: 3, prepare });
+    const costs = await interleave([subjectOf('1', [], { cost: 5, after: 2 })], {
+      kinds: ['a'],
+      passes: 3,
+      secondsMax: 60,
+      prepare,
+    });
     expect(costs[0]?.['a']?.map(({ processorUs }) => processorUs)).toEqual([7, 7, 7]);
   });
 
