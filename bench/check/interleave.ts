@@ -31,9 +31,10 @@ export interface Turns {
 export type Costs = Readonly<Record<string, readonly Cost[]>>;
 
 /**
- * Runs every kind on every subject in every pass and reverses the order of the subjects in every second pass (A B, B A), so that neither
- * benefits from its position. The processor time of a slice lasts until the subject's next slice begins: what a server does after its last
- * response, such as writing to its store and collecting garbage, is part of the slice that caused it.
+ * Runs every kind on every subject in every pass and swaps the first two subjects in every second pass (A B, B A), so that neither of them
+ * benefits from its position; a third one is always last, so that both have the same neighbours. The processor time of a slice lasts until
+ * the subject's next slice begins: what a server does after its last response, such as writing to its store and collecting garbage, is part
+ * of the slice that caused it.
  */
 export async function interleave(subjects: readonly Subject[], turns: Turns): Promise<readonly Costs[]> {
   const takers = subjects.map((subject) => ({ subject, taken: [] as Taken[] }));
@@ -41,7 +42,7 @@ export async function interleave(subjects: readonly Subject[], turns: Turns): Pr
   for (let pass = 0; pass < turns.passes && (pass === 0 || performance.now() < untilMs); pass++)
     for (const kind of turns.kinds) {
       await turns.prepare?.(kind);
-      const inOrder = pass % 2 === 0 ? takers : takers.toReversed();
+      const inOrder = pass % 2 === 0 ? takers : [...takers.slice(0, 2).toReversed(), ...takers.slice(2)];
       for (const { subject, taken } of inOrder) if (subject.kinds.includes(kind)) taken.push(await take(subject, kind));
     }
   return takers.map(({ subject, taken }) => costsOf(taken, subject.readUs()));
@@ -67,14 +68,14 @@ function costsOf(taken: readonly Taken[], endUs: number): Costs {
   return costs;
 }
 
-/** Opens something for both builds at the same time. The reference begins in every second lap. */
+/** Opens something for both builds at the same time, in the given order. */
 export async function inTurn<T>(
-  lap: number,
+  isReferenceFirst: boolean,
   { ours, reference }: { readonly ours: Build; readonly reference: Build | null },
   open: (build: Build) => Promise<T>,
 ): Promise<readonly [ours: T, reference: T | null]> {
   if (reference === null) return [await open(ours), null];
-  if (lap % 2 === 0) return Promise.all([open(ours), open(reference)]);
+  if (!isReferenceFirst) return Promise.all([open(ours), open(reference)]);
   const second = open(reference);
   const first = open(ours);
   return [await first, await second];

@@ -43,6 +43,8 @@ export async function measureLaps(
   const stages = able.flatMap((probe) => probe.stages.filter(({ id }) => wanted.includes(id)));
   const laps = new Map<Stage, StageLap[]>(stages.map((stage) => [stage, []]));
   const rig = new Rig();
+  // A run of one lap would otherwise always start the same build first.
+  const isSwapped = Math.random() < 0.5;
   const fromMs = performance.now();
   const elapsed = (): number => (performance.now() - fromMs) / 1_000;
   // A check that is stopped leaves no server behind.
@@ -51,7 +53,14 @@ export async function measureLaps(
   try {
     for (let lap = 0; hasTimeFor(lap, elapsed(), plan); lap++)
       for (const probe of able) {
-        const costs = await probe.measure({ lap, isSmoke: plan.isSmoke, wanted, builds, rig });
+        const costs = await probe.measure({
+          lap,
+          isReferenceFirst: (lap % 2 === 1) !== isSwapped,
+          isSmoke: plan.isSmoke,
+          wanted,
+          builds,
+          rig,
+        });
         for (const [stage, taken] of laps) if (probe.stages.includes(stage)) taken.push(lapOf(stage.id, costs));
       }
   } finally {

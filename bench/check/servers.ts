@@ -25,6 +25,8 @@ interface Sizes {
 }
 
 const USUAL: Sizes = { passes: 24, warmUp: 10_000, echoWarmUp: 20_000 };
+/** The servers also warm up in turn. */
+const WARM_UP_PARTS = 4;
 /** Slices of every kind between the warm-up and the first measured slice. */
 const WARM_UP_SLICES = 2;
 /** On a busy machine fewer slices are measured than planned. */
@@ -72,7 +74,7 @@ export const servers: Probe = {
 };
 
 async function measureServers(order: LapOrder): Promise<LapCosts> {
-  const { rig, builds, isSmoke, lap } = order;
+  const { rig, builds, isSmoke, lap, isReferenceFirst } = order;
   const wanted = STAGES.filter(({ id }) => order.wanted.includes(id));
   const running: RunningServer[] = [];
   let echo: Target | null = null;
@@ -83,7 +85,7 @@ async function measureServers(order: LapOrder): Promise<LapCosts> {
       return server;
     };
     await rig.client.begin();
-    const [ours, reference] = await inTurn(lap, builds, start);
+    const [ours, reference] = await inTurn(isReferenceFirst, builds, start);
     const hasEcho = lap === 0 && wanted.some(({ id }) => id === 'decide');
     if (hasEcho) echo = await openEcho(TRANSPORT);
     const sizes = isSmoke ? SMOKE : USUAL;
@@ -122,8 +124,10 @@ class Load {
   async warmUp(servers: readonly RunningServer[], echo: Target | null, sizes: Sizes): Promise<void> {
     const { client } = this.#rig;
     const keys = servers.map((server) => server.keys.plain);
-    await client.prepare(keys, sizes.warmUp);
-    for (const { origin, keys: own } of servers) await client.run(origin, own.plain);
+    for (let part = 0; part < WARM_UP_PARTS; part++) {
+      await client.prepare(keys, sizes.warmUp / WARM_UP_PARTS);
+      for (const { origin, keys: own } of servers) await client.run(origin, own.plain);
+    }
     if (echo === null) return;
     await client.prepare([echo.key], sizes.echoWarmUp);
     await client.run(echo.origin, echo.key);

@@ -20,8 +20,9 @@ export type Form = 'smoke' | 'quick' | 'full';
 
 /** What one lap measures. */
 export interface LapOrder {
-  /** Number of the lap; builds start in a different order in every second one. */
   readonly lap: number;
+  /** Whether the reference starts first; it does in every second lap. */
+  readonly isReferenceFirst: boolean;
   readonly isSmoke: boolean;
   /** Ids of the stages to measure. */
   readonly wanted: readonly string[];

@@ -40,7 +40,7 @@ const STAGES: readonly Stage[] = [
 export const work: Probe = {
   stages: STAGES,
   unavailable: () => null,
-  async measure({ lap, isSmoke, wanted, builds }) {
+  async measure({ isReferenceFirst, isSmoke, wanted, builds }) {
     const processes: WorkProcess[] = [];
     try {
       const start = async (build: Build): Promise<WorkProcess> => {
@@ -49,7 +49,7 @@ export const work: Probe = {
         await process.ready;
         return process;
       };
-      const [ours, reference] = await inTurn(lap, builds, start);
+      const [ours, reference] = await inTurn(isReferenceFirst, builds, start);
       const subjects = reference === null ? [ours] : [ours, reference];
       // Every kind runs even if only some are wanted: alone in its process, verify takes up to 1.08 times as long (measured), because it is
       // compiled differently.
