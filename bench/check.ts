@@ -1,95 +1,109 @@
 import { writeFileSync } from 'node:fs';
-import { baselineOf, processorName, readBaselines, type StageBaseline, writeBaseline } from './check/baseline.ts';
+import { ROOT } from './check/build.ts';
+import { type LapPlan, measureLaps } from './check/laps.ts';
+import { readNoise, toleranceFor, writeNoise } from './check/noise.ts';
 import { readOptions } from './check/options.ts';
-import { readOrExit } from './read-or-exit.ts';
-import { jsonOf, resultOf, type Row, type StageResult, tableOf } from './check/report.ts';
-import type { Effort, Form } from './check/stage.ts';
+import { openBuild, openReference, type Reference } from './check/reference.ts';
+import { jsonOf, resultOf, type Row, tableOf } from './check/report.ts';
+import type { Builds } from './check/stage.ts';
 import { PROBES, STAGES } from './check/stages.ts';
-import { fails, judge, lineOf, noBaselineLine, remarks } from './check/verdict.ts';
+import { runTolerance, toleranceOf } from './check/statistics.ts';
+import { busyLine, judge, lineOf } from './check/verdict.ts';
+import { readOrExit } from './read-or-exit.ts';
 
 /**
- * Compares the cost of each stage with the committed baseline. `--help` lists the options; docs/architecture.md explains how to read the
- * result. Uses loopback only and is bounded in time and in the number of requests.
+ * Compares the cost of each stage with that of the reference build in the same run. `--help` lists the options; docs/architecture.md
+ * explains how to read the result. Uses loopback only and is bounded in time and in the number of requests.
  */
 
 const options = readOrExit(readOptions, 2);
-const form: Form = options.smoke ? 'smoke' : options.quick ? 'quick' : 'full';
-if (options.writeBaseline) await renewBaseline();
+const SMOKE: LapPlan = { isSmoke: true, secondsMax: 0, lapsMin: 1, lapsMax: 1 };
+/** A lap takes about 20 s on a quiet machine with two processors. */
+const QUICK: LapPlan = { isSmoke: false, secondsMax: 100, lapsMin: 1, lapsMax: 5 };
+const FULL: LapPlan = { isSmoke: false, secondsMax: 400, lapsMin: 3, lapsMax: 40 };
+/** Share of the first measurement's time for the second one. */
+const SECOND_SHARE = 0.4;
+
+const plan = options.smoke ? SMOKE : options.quick ? QUICK : FULL;
+const ours = { name: 'this build', root: options.build };
+const builds = buildsOf(await reference());
+if (options.writeNoise) await measureNoise();
 else await check();
 
-/** Measures a slower stage again with twice the slices; only the second verdict counts, so a single stall does not fail the check. */
+function reference(): Reference | Promise<Reference> {
+  if (options.reference !== undefined) return openBuild({ name: 'the reference', root: options.reference });
+  if (options.smoke || options.writeNoise) return openBuild({ name: 'this build', root: options.build });
+  return openReference({ root: ROOT });
+}
+
+/** Ends the process when either build cannot be driven. */
+function buildsOf(found: Reference): Builds {
+  const own = openBuild(ours);
+  for (const one of [own, found])
+    if (one.kind === 'refused') {
+      console.error(`bench:check: ${one.detail}`);
+      process.exit(2);
+    }
+  if (found.kind === 'built') return { ours, reference: found.build };
+  console.log(
+    `NOT JUDGED: ${found.kind === 'absent' ? found.detail : ''}. Without a reference the check only reports.`,
+  );
+  return { ours, reference: null };
+}
+
+/** Measures a slower stage again; only if it is slower again does the check fail, so a single disturbance does not. */
 async function check(): Promise<void> {
-  const { processors } = readBaselines(options.baseline);
-  const baseline = processors[processorName()] ?? null;
-  const judged = (result: StageResult): Row => ({
-    result,
-    verdict: judge(result, baseline?.stages[result.stage.id]),
-  });
-  let rows = (await measure(options.stages, { form, times: 1 })).map(judged);
-  const slower = form === 'smoke' ? [] : rows.filter(({ verdict }) => verdict.kind === 'slower');
+  let rows = await measure(options.stages, plan);
+  const slower = options.smoke ? [] : rows.filter(({ verdict }) => verdict.kind === 'slower');
   if (slower.length > 0) {
-    console.log(`measuring again with twice the slices: ${slower.map(({ result }) => result.stage.title).join('; ')}`);
-    const ids = slower.map(({ result }) => result.stage.id);
-    const second = (await measure(ids, { form, times: 2 })).map(judged);
+    console.log(tableOf(rows));
+    console.log(`measuring again: ${slower.map(({ result }) => result.stage.title).join('; ')}`);
+    const again = { ...plan, secondsMax: plan.secondsMax * SECOND_SHARE };
+    const second = await measure(
+      slower.map(({ result }) => result.stage.id),
+      again,
+    );
     rows = rows.map((row) => second.find(({ result }) => result.stage === row.result.stage) ?? row);
   }
   console.log(tableOf(rows));
-  for (const { result } of rows) for (const note of result.notes) console.log(note);
   if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(jsonOf(rows), null, 1)}\n`);
-  if (form === 'smoke') return;
-  const runs = rows.map(({ result }) => [result.stage, result] as const);
-  if (baseline === null) {
-    console.log(noBaselineLine(processorName(), Object.keys(processors)));
-    return;
-  }
-  for (const remark of remarks(baseline, process.version, runs)) console.log(remark);
+  if (options.smoke) return;
   for (const { result, verdict } of rows) {
     const line = lineOf(result.stage, verdict);
     if (line !== null) console.log(line);
   }
-  if (rows.some(({ verdict }) => fails(verdict, options.failFrom))) process.exitCode = 1;
+  const busy = busyLine(rows.map(({ result, verdict }) => [result.stage, verdict]));
+  if (busy !== null) console.log(busy);
+  if (rows.some(({ verdict }) => verdict.kind === 'slower')) process.exitCode = 1;
+  else if (builds.reference !== null) console.log(`no stage is slower than ${builds.reference.name}`);
 }
 
-async function renewBaseline(): Promise<void> {
-  const results: StageResult[] = [];
+/** Compares the build with itself: the ratios differ from 1 only by noise. */
+async function measureNoise(): Promise<void> {
+  const runs: Record<string, number[]> = {};
   for (let run = 0; run < options.runs; run++) {
-    const some = await measure(options.stages, { form, times: 1 });
-    results.push(...some);
-    const figures = some.map(({ stage, ratio }) => `${stage.id} ${ratio.toFixed(3)}`);
+    const rows = await measure(options.stages, plan);
+    for (const { result } of rows) (runs[result.stage.id] ??= []).push(Number((result.ratio ?? Number.NaN).toFixed(4)));
+    const figures = rows.map(({ result }) => `${result.stage.id} ${result.ratio?.toFixed(3)}`);
     console.log(`run ${run + 1} of ${options.runs}: ${figures.join(', ')}`);
   }
-  const stages: Record<string, StageBaseline> = {};
-  for (const stage of STAGES) {
-    const runs = results.filter((result) => result.stage === stage);
-    if (runs.length === 0) continue;
-    const one = baselineOf(stage, runs);
-    stages[stage.id] = one;
-    const noisy =
-      one.tolerance > 1 + stage.tolerance.ceiling ? ', TOO NOISY: needs more slices or a quieter machine' : '';
-    console.log(`${stage.title}: ratio ${one.ratio}, spread ${one.spread}, tolerance ${one.tolerance}${noisy}`);
+  writeNoise(runs);
+  for (const { id, title } of STAGES) {
+    const own = runs[id];
+    if (own !== undefined) console.log(`${title}: tolerance ${toleranceOf(own).toFixed(3)}`);
   }
-  writeBaseline(options.baseline, form, stages);
 }
 
-/** Measures the stages in registry order. Prints and skips those that cannot be measured on this machine. */
-async function measure(ids: readonly string[], effort: Effort): Promise<readonly StageResult[]> {
-  const results: StageResult[] = [];
-  for (const probe of PROBES) {
-    const stages = probe.stages.filter(({ id }) => ids.includes(id));
-    if (stages.length === 0) continue;
-    const titles = stages.map(({ title }) => title).join('; ');
-    const unavailable = probe.unavailable?.() ?? null;
-    if (unavailable !== null) {
-      console.log(`not measured here: ${titles}: ${unavailable}`);
-      continue;
-    }
-    const fromMs = performance.now();
-    const measured = await probe.measure(new Set(stages.map(({ id }) => id)), effort);
-    console.log(`${titles}: ${((performance.now() - fromMs) / 1_000).toFixed(1)} s`);
-    for (const stage of stages) {
-      const one = measured.find((found) => found.stage === stage.id);
-      if (one !== undefined) results.push(resultOf(stage, one));
-    }
-  }
-  return results;
+async function measure(stages: readonly string[], laps: LapPlan): Promise<readonly Row[]> {
+  const fromMs = performance.now();
+  const measured = await measureLaps(PROBES, stages, builds, laps);
+  const seconds = ((performance.now() - fromMs) / 1_000).toFixed(0);
+  console.log(`${Math.max(0, ...measured.map((one) => one.laps.length))} laps in ${seconds} s`);
+  const noise = readNoise();
+  return measured.map((one) => {
+    const result = resultOf(one);
+    const ratio = options.smoke ? null : result.ratio;
+    const tolerance = runTolerance(toleranceFor(result.stage.id, noise), result.error ?? Number.NaN);
+    return { result, verdict: judge(ratio, tolerance) };
+  });
 }

@@ -13,13 +13,18 @@ const CONNECTIONS = 64;
 /** Choice: fewer sessions than the throughput bench, so that a warm-up of about 10,000 requests reaches the steady state. */
 const SESSIONS = 1_000;
 const SEED = 20_261_122;
-const SESSION_TOKEN = /"session_token":"[^"]*",/;
 
 let nextBody: (() => string) | null = null;
 let serial = 0;
-let prepared: Buffer[] = [];
-let slice: Slice | null = null;
-const open = new Map<string, Set<Connection>>();
+/** Key → the requests signed with it. */
+const prepared = new Map<string, readonly Buffer[]>();
+const pools = new Map<string, Pool>();
+
+/** Connections to one server, and what is being sent over them. */
+interface Pool {
+  readonly connections: Set<Connection>;
+  slice: Slice | null;
+}
 
 /** Requests of one order that are still to be sent or answered. */
 interface Slice {
@@ -34,68 +39,72 @@ const tell = (report: ClientReport): void => {
 };
 
 process.on('message', (order: ClientOrder) => {
-  if (order.kind === 'prepare') {
-    prepared = prepare(order);
-    tell({ kind: 'ready' });
-  } else void run(order.origin).then(tell);
+  if (order.kind === 'run') return void run(order).then(tell);
+  if (order.kind === 'begin') nextBody = null;
+  else prepare(order);
+  tell({ kind: 'ready' });
 });
 process.on('disconnect', () => process.exit());
 
-function prepare({ count, key, withSession }: Extract<ClientOrder, { kind: 'prepare' }>): Buffer[] {
+/** All keys sign the same bodies, so that the servers get the same traffic. */
+function prepare({ count, keys }: Extract<ClientOrder, { kind: 'prepare' }>): void {
   const nowSeconds = Math.floor(Date.now() / 1_000);
-  nextBody ??= createTraffic(SEED, nowSeconds, { sessions: SESSIONS });
-  return Array.from({ length: count }, () => {
-    const body = nextBody?.() ?? '';
-    const sent = withSession ? body : body.replace(SESSION_TOKEN, '');
-    return requestOf(++serial, sent, key, '127.0.0.1', nowSeconds);
-  });
+  const nextOf = (nextBody ??= createTraffic(SEED, nowSeconds, { sessions: SESSIONS }));
+  const bodies = Array.from({ length: count }, () => ({ id: ++serial, body: nextOf() }));
+  prepared.clear();
+  for (const key of keys)
+    prepared.set(
+      key,
+      bodies.map(({ id, body }) => requestOf(id, body, key, '127.0.0.1', nowSeconds)),
+    );
 }
 
-/** Sends all prepared requests and resolves with the last response. */
-async function run(origin: string): Promise<ClientReport> {
-  const connections = connectionsTo(origin);
-  const fromMs = performance.now();
+/** Sends all prepared requests and resolves with the last response. Several servers may be loaded at the same time. */
+async function run({ origin, key }: Extract<ClientOrder, { kind: 'run' }>): Promise<ClientReport> {
+  const requests = (key === '' ? [...prepared.values()][0] : prepared.get(key)) ?? [];
+  if (requests.length === 0) return { kind: 'done', origin, sent: 0, failed: 0 };
+  const pool = poolOf(origin);
   const failed = await new Promise<number>((done) => {
     const current: Slice = {
-      requests: prepared.values(),
-      left: prepared.length,
+      requests: requests.values(),
+      left: requests.length,
       failed: 0,
       onEnd: () => done(current.failed),
     };
-    slice = current;
-    for (const connection of connections) sendNext(connection);
+    pool.slice = current;
+    for (const connection of pool.connections) sendNext(pool, connection);
   });
-  slice = null;
-  return { kind: 'done', failed, wallMs: performance.now() - fromMs };
+  pool.slice = null;
+  return { kind: 'done', origin, sent: requests.length, failed };
 }
 
-function sendNext(connection: Connection): void {
+function sendNext({ slice }: Pool, connection: Connection): void {
   const { value } = slice?.requests.next() ?? {};
   if (value !== undefined) connection.send(value);
 }
 
-function settle(status: number): void {
+function settle({ slice }: Pool, status: number): void {
   if (slice === null) return;
   if (status !== 200) slice.failed++;
   if (--slice.left === 0) slice.onEnd();
 }
 
 /** Returns the open connections to a server and opens those that are missing. */
-function connectionsTo(origin: string): ReadonlySet<Connection> {
-  const connections = open.get(origin) ?? new Set();
-  open.set(origin, connections);
-  while (connections.size < CONNECTIONS) {
+function poolOf(origin: string): Pool {
+  const pool = pools.get(origin) ?? { connections: new Set(), slice: null };
+  pools.set(origin, pool);
+  while (pool.connections.size < CONNECTIONS) {
     const connection: Connection = new Connection(new URL(origin), {
       onResponse(status) {
-        settle(status);
-        sendNext(connection);
+        settle(pool, status);
+        sendNext(pool, connection);
       },
       onEnd(wasBusy) {
-        connections.delete(connection);
-        if (wasBusy) settle(0);
+        pool.connections.delete(connection);
+        if (wasBusy) settle(pool, 0);
       },
     });
-    connections.add(connection);
+    pool.connections.add(connection);
   }
-  return connections;
+  return pool;
 }

@@ -1,22 +1,17 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
-import type { Target } from '../open-loop/targets.ts';
-import { ProcessorClock } from './processor-time.ts';
 
 export type ClientOrder =
-  | { readonly kind: 'prepare'; readonly count: number; readonly key: string; readonly withSession: boolean }
-  | { readonly kind: 'run'; readonly origin: string };
+  /** Begins the traffic again, with the present time in its bodies. */
+  | { readonly kind: 'begin' }
+  /** Creates `count` requests and signs them with each of the keys. */
+  | { readonly kind: 'prepare'; readonly count: number; readonly keys: readonly string[] }
+  /** Sends the requests that were signed with a key; `""` is the first key. */
+  | { readonly kind: 'run'; readonly origin: string; readonly key: string };
 
 export type ClientReport =
   | { readonly kind: 'ready' }
   /** `failed`: the number of responses other than 200 plus the number of broken connections. */
-  | { readonly kind: 'done'; readonly failed: number; readonly wallMs: number };
-
-/** Cost of a fixed number of requests to a server, µs per request. */
-export interface Cost {
-  readonly processorUs: number;
-  readonly wallUs: number;
-}
+  | { readonly kind: 'done'; readonly origin: string; readonly sent: number; readonly failed: number };
 
 const CLIENT = new URL('closed-loop-process.js', import.meta.url).pathname;
 
@@ -24,33 +19,46 @@ const CLIENT = new URL('closed-loop-process.js', import.meta.url).pathname;
 export class ClosedLoopClient {
   readonly #child: ChildProcess = fork(CLIENT);
 
-  /** Returns the processor time of the server process from the first request to the last response. */
-  async load(server: Target, count: number, withSession = true): Promise<Cost> {
-    await this.#order({ kind: 'prepare', count, key: server.key, withSession });
-    const clock = new ProcessorClock(server.pid);
-    const fromUs = clock.readUs();
-    const report = await this.#order({ kind: 'run', origin: server.origin });
-    const processorUs = (clock.readUs() - fromUs) / count;
-    if (report.kind !== 'done') throw new Error('the client did not send');
-    if (report.failed > 0) throw new Error(`${report.failed} of ${count} requests to ${server.name} failed`);
-    return { processorUs, wallUs: (report.wallMs * 1_000) / count };
+  async begin(): Promise<void> {
+    await this.#order({ kind: 'begin' });
+  }
+
+  /** Prepares the same requests for several servers: they differ only in their signatures. */
+  async prepare(keys: readonly string[], count: number): Promise<void> {
+    await this.#order({ kind: 'prepare', count, keys });
+  }
+
+  /** Sends the prepared requests and resolves with the last response. Throws unless all of them were answered with 200. */
+  async run(origin: string, key: string): Promise<void> {
+    const report = await this.#order({ kind: 'run', origin, key });
+    if (report.kind !== 'done' || report.sent === 0) throw new Error('the client did not send');
+    if (report.failed > 0) throw new Error(`${report.failed} of ${report.sent} requests to ${origin} failed`);
+  }
+
+  /** Sends the requests of the first prepared key, to a server that verifies no signature. */
+  async runAny(origin: string): Promise<void> {
+    await this.run(origin, '');
   }
 
   close(): void {
     this.#child.kill('SIGTERM');
   }
 
-  async #order(order: ClientOrder): Promise<ClientReport> {
-    const ended = new AbortController();
-    const onExit = (): void => ended.abort(new Error('the client process ended'));
-    this.#child.once('exit', onExit);
-    try {
-      const reported = once(this.#child, 'message', { signal: ended.signal });
+  /** Resolves with the report on this order: a server's orders follow one another, those of several servers overlap. */
+  #order(order: ClientOrder): Promise<ClientReport> {
+    return new Promise((resolve, reject) => {
+      const onExit = (): void => end(() => reject(new Error('the client process ended')));
+      const onReport = (report: ClientReport): void => {
+        const isOwn =
+          order.kind === 'run' ? report.kind === 'done' && report.origin === order.origin : report.kind === 'ready';
+        if (isOwn) end(() => resolve(report));
+      };
+      const end = (settle: () => void): void => {
+        this.#child.off('exit', onExit).off('message', onReport);
+        settle();
+      };
+      this.#child.on('exit', onExit).on('message', onReport);
       this.#child.send(order);
-      const [report] = (await reported) as [ClientReport];
-      return report;
-    } finally {
-      this.#child.off('exit', onExit);
-    }
+    });
   }
 }

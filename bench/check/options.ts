@@ -1,17 +1,18 @@
 import { Command, InvalidArgumentError } from 'commander';
-import { BASELINE_FILE } from './baseline.ts';
+import { ROOT } from './build.ts';
 import { STAGES } from './stages.ts';
 
 export interface CheckOptions {
   readonly stages: readonly string[];
   readonly quick: boolean;
   readonly smoke: boolean;
-  readonly baseline: string;
-  readonly writeBaseline: boolean;
+  /** Built project folder to measure. */
+  readonly build: string;
+  /** Built project folder to compare with, instead of the named commit. */
+  readonly reference?: string;
+  readonly writeNoise: boolean;
   readonly runs: number;
   readonly json?: string;
-  /** A slower stage fails the check only from this multiple of its baseline. */
-  readonly failFrom: number;
 }
 
 const RUNS_MAX = 100;
@@ -21,22 +22,18 @@ const ALL = STAGES.map(({ id }) => id);
 export function readOptions(argv: readonly string[]): CheckOptions {
   return new Command('npm run bench:check --')
     .description(
-      'Compares the cost of each stage of the service with a committed baseline, as a ratio to a reference that is measured in turn\n' +
-        'with it. Exits with 1 when a stage is slower than its tolerance in two consecutive measurements.',
+      'Compares the cost of each stage of the service with that of the reference build, a commit that bench/check/reference.json\n' +
+        'names: both work in turn in the same run. Exits with 1 when a stage is slower than its tolerance in two measurements, and\n' +
+        'with 2 when it cannot use the reference. Without the commit in the history it only reports.',
     )
     .option('--stages <id,…>', `some of ${ALL.join(', ')}`, stageIds, ALL)
-    .option('--quick', 'fewer slices: at most three minutes for all stages', false)
-    .option('--smoke', 'a few units of each stage and no verdict: a functional test', false)
-    .option('--baseline <file>', 'baseline file to compare with or to write', BASELINE_FILE)
-    .option('--write-baseline', 'measure --runs times and write the baseline of these stages', false)
-    .option('--runs <n>', 'for --write-baseline', runs, 10)
+    .option('--quick', 'fewer laps: at most three minutes with both builds', false)
+    .option('--smoke', 'a few units of each stage against the same build and no verdict: a functional test', false)
+    .option('--build <folder>', 'built project folder to measure', ROOT)
+    .option('--reference <folder>', 'built project folder to compare with, instead of the named commit')
+    .option('--write-noise', 'compare the build with itself --runs times and write the noise of these stages', false)
+    .option('--runs <n>', 'for --write-noise', runs, 10)
     .option('--json <file>', 'write all figures to a file')
-    .option(
-      '--fail-from <factor>',
-      'exit with 1 only if a slower stage reaches this multiple of its baseline',
-      factor,
-      1,
-    )
     .exitOverride()
     .parse(argv)
     .opts<CheckOptions>();
@@ -47,12 +44,6 @@ function stageIds(text: string): string[] {
   const unknown = ids.find((id) => !ALL.includes(id));
   if (unknown !== undefined) throw new InvalidArgumentError(`"${unknown}" is not one of ${ALL.join(', ')}.`);
   return ids;
-}
-
-function factor(text: string): number {
-  const value = Number(text);
-  if (!Number.isFinite(value) || value < 1) throw new InvalidArgumentError('expected a factor of at least 1.');
-  return value;
 }
 
 function runs(text: string): number {

@@ -24,7 +24,7 @@ export const SLOW_PLACES: readonly SlowPlace[] = [
     anchor: 'function verifySignature(head, body, key) {',
     units: '1',
     stage: 'verify',
-    control: 'engine-no-memory',
+    control: 'engine',
   },
   {
     id: 'velocity',
@@ -33,7 +33,7 @@ export const SLOW_PLACES: readonly SlowPlace[] = [
     anchor: 'observe(events) {',
     units: 'events.length',
     stage: 'engine',
-    control: 'engine-no-memory',
+    control: 'verify',
   },
   {
     id: 'respond',
@@ -41,8 +41,8 @@ export const SLOW_PLACES: readonly SlowPlace[] = [
     file: 'dist/src/decide/respond.js',
     anchor: 'const latencyMs = performance.now() - pending.startedAtMs;',
     units: '1',
-    stage: 'decide-uws',
-    control: 'verify',
+    stage: 'decide',
+    control: 'extraction',
   },
 ];
 

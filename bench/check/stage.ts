@@ -1,45 +1,54 @@
-import type { Slice, ToleranceRule } from './statistics.ts';
+import type { Build } from './build.ts';
+import type { Costs } from './interleave.ts';
+import type { Rig } from './rig.ts';
 
-/** A stage of the service that is compared with its baseline. */
+/** A stage of the service whose cost is compared between two builds. */
 export interface Stage {
-  /** Id used by `--stages` and in the baseline file. */
+  /** Id used by `--stages` and in the file of the noise. */
   readonly id: string;
   readonly title: string;
   /** Name of one unit of work. */
   readonly unit: string;
-  /** Name of the work that the cost is divided by. */
-  readonly reference: string;
-  readonly judged: 'processor time' | 'p99';
+  /** Units of work in one slice. */
+  readonly units: number;
   /** Source files to inspect when the stage became slower. */
   readonly lookAt: string;
-  readonly tolerance: ToleranceRule;
 }
 
-/** `smoke` checks that every stage works and measures nothing; `quick` takes at most three minutes for all stages. */
+/** `smoke` checks that every stage works and measures nothing; `quick` takes at most three minutes for everything. */
 export type Form = 'smoke' | 'quick' | 'full';
 
-export interface Effort {
-  readonly form: Form;
-  /** Multiplier of the form's number of slices. */
-  readonly times: number;
+/** What one lap measures. */
+export interface LapOrder {
+  readonly lap: number;
+  /** Whether the reference starts first; it does in every second lap. */
+  readonly isReferenceFirst: boolean;
+  readonly isSmoke: boolean;
+  /** Ids of the stages to measure. */
+  readonly wanted: readonly string[];
+  readonly builds: Builds;
+  readonly rig: Rig;
 }
 
-/** Stages that are measured together because they share servers or a process. */
+/** `reference` is null where there is none: then the figures are reported without a verdict. */
+export interface Builds {
+  readonly ours: Build;
+  readonly reference: Build | null;
+}
+
+/** Costs of the slices of one lap by stage. */
+export interface LapCosts {
+  readonly ours: Costs;
+  readonly reference: Costs | null;
+  /** Costs of the bare echo server, in the first lap of stages that have one. */
+  readonly echo: Costs | null;
+}
+
+/** Stages that are measured together because they share processes. */
 export interface Probe {
   readonly stages: readonly Stage[];
   /** Returns why the stages cannot be measured here, or null when they can. */
-  unavailable?(): string | null;
-  measure(wanted: ReadonlySet<string>, effort: Effort): Promise<readonly Measured[]>;
+  unavailable(): string | null;
+  /** Measures one lap with processes of its own: JIT compilation differs by chance between processes. */
+  measure(order: LapOrder): Promise<LapCosts>;
 }
-
-/** Slices of one stage, grouped by round; each round is a separate process. */
-export interface Measured {
-  readonly stage: string;
-  readonly rounds: readonly (readonly Slice[])[];
-  /** The same slices by the wall clock, informational only; null where no work was timed. */
-  readonly wall: readonly (readonly Slice[])[] | null;
-  readonly notes?: readonly string[];
-}
-
-/** Choice: 5 % exceeds the effect that an irrelevant code change has on JIT compilation; 12 % still detects a slow-down of 15 %. */
-export const USUAL_TOLERANCE: ToleranceRule = { floor: 0.05, ceiling: 0.12 };

@@ -69,7 +69,8 @@ export async function openServer(options: ServerOptions): Promise<Target> {
 
 const READY_TRIES = 300;
 
-async function untilReady(origin: string): Promise<void> {
+/** Waits until the server reports that it can decide. */
+export async function untilReady(origin: string): Promise<void> {
   for (let n = 0; n < READY_TRIES; n++) {
     const response = await fetch(`${origin}/readyz`);
     if (response.ok) return;

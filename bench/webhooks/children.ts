@@ -20,13 +20,14 @@ export class Children {
     return this.#spawn([new URL(file, import.meta.url).pathname, ...words], {});
   }
 
-  /** Starts the built server on a free port, with the flags of `npm start`. It may deliver to this machine. */
+  /** Starts the built server, or that of another build, on a free port with the flags of `npm start`. It may deliver to this machine. */
   async serve(
     dataDir: string,
     nodeFlags: readonly string[],
     env: Readonly<Record<string, string>> = {},
+    cli = CLI,
   ): Promise<Server> {
-    const child = this.#spawn(['--max-semi-space-size=8', ...nodeFlags, CLI, 'serve'], {
+    const child = this.#spawn(['--max-semi-space-size=8', ...nodeFlags, cli, 'serve'], {
       GATEHOUSE_DATA_DIR: dataDir,
       GATEHOUSE_PORT: '0',
       GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8',
