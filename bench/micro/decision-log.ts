@@ -114,7 +114,7 @@ async function fill(folder: string, rows: number): Promise<Ring<{ readonly id: s
   const firstMs = NOW_MS - Math.ceil(rows / 40);
   for (let n = 0; n < rows; n++) {
     const record = recordAt(firstMs + Math.floor(n / 40), n);
-    if (n % Math.floor(rows / 1_024) === 0 && ids.length < 1_024) ids.push({ id: record.latin1Slice(2, 32) });
+    if (n % Math.floor(rows / 1_024) === 0 && ids.length < 1_024) ids.push({ id: record.latin1Slice(4, 34) });
     log.append(CUSTOMER, record, 1.2);
     if (n % WRITE_ROWS === 0) await log.flush();
   }

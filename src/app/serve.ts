@@ -10,7 +10,7 @@ import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import { openListener, type Listener } from './open-listener.ts';
 import { CONNECTORS_WITH_BASE, openExtractions, type OpenExtractions } from './wire-extractions.ts';
 import { makeDemoCustomer, printDemoKeys } from './first-start.ts';
-import { openInstallation, type Installation } from './installation.ts';
+import { LINKS_PURPOSE, openInstallation, REQUESTS_PURPOSE, type Installation } from './installation.ts';
 import { createDecisionWriter, type DecisionWriter } from './decision-writer.ts';
 import { faultsOfMachine } from './machine-check.ts';
 import { startingHandler } from '../api/starting.ts';
@@ -171,7 +171,7 @@ function openSenders(settings: Settings, { store, keyFor }: Installation, { jour
 /** Starts the deciding threads, and at the same time those with pending work. */
 async function startThreads(
   settings: Settings,
-  { layers }: Installation,
+  { layers, keyFor }: Installation,
   { policyFile, memory }: Recovered,
   { dispatcher, extractions }: Senders,
   log: Log,
@@ -179,7 +179,13 @@ async function startThreads(
   const [pool] = await Promise.all([
     openScorePool(
       settings.workers,
-      { dataDir: settings.dataDir, layers: layers.initial(), policies: policyFile.initial(), velocity: memory },
+      {
+        dataDir: settings.dataDir,
+        layers: layers.initial(),
+        policies: policyFile.initial(),
+        velocity: memory,
+        keys: { links: keyFor(LINKS_PURPOSE), requests: keyFor(REQUESTS_PURPOSE) },
+      },
       {
         onError: (error) => log.error({ err: error }, 'a score worker failed'),
         onWorkerEnded: (threadId) => layers.forgetWorker(threadId),

@@ -24,7 +24,9 @@ export function recordOf(parts: RowParts): { readonly requestId: string; readonl
     fingerprintHash: fingerprint,
     token: { kind: 'opaque' },
     ip: ip === null ? null : { kind: 'valid', text: ip },
-    geo: country === null ? null : { country, asn: 64_500 },
+    geo: country === null ? null : { country, asn: 64_500, latitude: null, longitude: null },
+    agent: null,
+    url: null,
   } as unknown as Facts;
   const bytes = encodeRecord({
     requestId,
