@@ -1,4 +1,5 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
+import type { ProvenIds } from '../kernel/ids.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import type { SecretEndpointId } from '../contract/routes.ts';
 import type { DecisionRecord } from '../risk/decision-record.ts';
@@ -23,6 +24,7 @@ export interface ManagementParts {
   readonly cursors: Cursors;
   readonly store: Store;
   readonly decisions: DecisionLog;
+  readonly requestIds: ProvenIds;
   /** The velocity store, in which outcomes are counted. */
   readonly memory: OutcomeMemory;
   readonly fingerprints: FingerprintReader;
@@ -45,7 +47,7 @@ type ManagementEndpointId = Exclude<
 
 /** Returns the handlers of all endpoints that take a secret key, except those in `src/extract`. */
 export function managementHandlers(parts: ManagementParts): SecretHandlers<ManagementEndpointId> {
-  const { endpoint, cursors, store, decisions, memory, fingerprints, webhooks } = parts;
+  const { endpoint, cursors, store, decisions, requestIds, memory, fingerprints, webhooks } = parts;
   const { lists, registry, sightings, labels, outcomes } = store;
   if (outcomes === null) throw new Error('outcomes need the store open for writing');
   const findDecision = (customer: CustomerNumber, requestId: string, nowMs: number): DecisionRecord | null =>
@@ -64,7 +66,7 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
       cursors,
       labelOf: (customer, requestId) => labels.labelOf(customer, requestId),
     }),
-    ...labelHandlers(endpoint, { store, findDecision }),
+    ...labelHandlers(endpoint, { store, findDecision, prove: (customer, id) => requestIds.prove(customer, id) }),
     ...outcomeHandlers(endpoint, { outcomes, memory, findDecision }),
     ...shadowReviewHandlers(endpoint, { store, cursors }),
     ...deliveryHandlers(endpoint, { ...webhooks, cursors }),
