@@ -10,6 +10,8 @@ import type { FingerprintReader } from '../risk/fingerprint-history.ts';
 import { candidateHandlers } from './candidate-handlers.ts';
 import { decisionHandlers } from './decision-handlers.ts';
 import { deliveryHandlers } from './delivery-handlers.ts';
+import { linkHandlers } from './link-handlers.ts';
+import type { LinkTargets } from './link-target.ts';
 import { labelHandlers } from './label-handlers.ts';
 import { listHandlers } from './list-handlers.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
@@ -25,6 +27,7 @@ export interface ManagementParts {
   readonly store: Store;
   readonly decisions: DecisionLog;
   readonly requestIds: ProvenIds;
+  readonly linkTargets: LinkTargets;
   /** The velocity store, in which outcomes are counted. */
   readonly memory: OutcomeMemory;
   readonly fingerprints: FingerprintReader;
@@ -47,7 +50,7 @@ type ManagementEndpointId = Exclude<
 
 /** Returns the handlers of all endpoints that take a secret key, except those in `src/extract`. */
 export function managementHandlers(parts: ManagementParts): SecretHandlers<ManagementEndpointId> {
-  const { endpoint, cursors, store, decisions, requestIds, memory, fingerprints, webhooks } = parts;
+  const { endpoint, cursors, store, decisions, requestIds, linkTargets, memory, fingerprints, webhooks } = parts;
   const { lists, registry, sightings, labels, outcomes } = store;
   if (outcomes === null) throw new Error('outcomes need the store open for writing');
   const findDecision = (customer: CustomerNumber, requestId: string, nowMs: number): DecisionRecord | null =>
@@ -64,8 +67,10 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
     ...decisionHandlers(endpoint, {
       decisions,
       cursors,
+      targets: linkTargets,
       labelOf: (customer, requestId) => labels.labelOf(customer, requestId),
     }),
+    ...linkHandlers(endpoint, { decisions, targets: linkTargets, lists, registry, fingerprints }),
     ...labelHandlers(endpoint, { store, findDecision, prove: (customer, id) => requestIds.prove(customer, id) }),
     ...outcomeHandlers(endpoint, { outcomes, memory, findDecision }),
     ...shadowReviewHandlers(endpoint, { store, cursors }),

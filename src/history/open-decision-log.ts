@@ -4,9 +4,10 @@ import { readDecisionRows, type RowQuery, type RowVisitor } from './decision-log
 
 /** Opens the decision log, once; only for the server, its only writer. */
 export function openDecisionLog(store: Store, options?: DecisionLogOptions): DecisionLog {
-  const { decisionBlocks, dataDir, turns } = store;
-  if (decisionBlocks === null) throw new Error('the decision log needs the store open for writing');
-  const log = new DecisionLog(decisionBlocks, dataDir, { turns, ...options });
+  const { decisionBlocks, decisionLinks, dataDir, turns } = store;
+  if (decisionBlocks === null || decisionLinks === null)
+    throw new Error('the decision log needs the store open for writing');
+  const log = new DecisionLog(decisionBlocks, dataDir, { turns, linkTable: decisionLinks, ...options });
   store.attachDecisionLog(log);
   return log;
 }

@@ -51,6 +51,8 @@ export interface Store {
   readonly hot: RootDatabase<Buffer, Buffer> | null;
   /** Blocks of the decision log, which `src/history` reads and writes; null when opened read-only. */
   readonly decisionBlocks: Database<Buffer, Buffer> | null;
+  /** Its index of links. */
+  readonly decisionLinks: Database<Buffer, Buffer> | null;
   /** Registers the decision log, once. It is closed before its environment. */
   attachDecisionLog(log: AttachedLog): void;
   /**
@@ -97,7 +99,8 @@ export function openStore(options: StoreOptions): StoreOpened {
     const extract = extractRoot === null ? null : createExtractStore(extractRoot, (name) => table(extractRoot, name));
     const outcomes = hot === null ? null : new Outcomes(hot, table(hot, 'outcomes'));
     const decisionBlocks = hot === null ? null : table(hot, 'decisions');
-    if (decisionBlocks !== null) watchDisk(decisionBlocks, options.dataDir);
+    const decisionLinks = hot === null ? null : table(hot, 'decision-links');
+    for (const written of [decisionBlocks, decisionLinks]) if (written !== null) watchDisk(written, options.dataDir);
     let decisionLog: AttachedLog | null = null;
     const store: Store = {
       dataDir: options.dataDir,
@@ -119,6 +122,7 @@ export function openStore(options: StoreOptions): StoreOpened {
       state,
       hot,
       decisionBlocks,
+      decisionLinks,
       attachDecisionLog(log) {
         if (decisionLog !== null) throw new Error('the decision log is opened once, by the server');
         decisionLog = log;

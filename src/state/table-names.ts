@@ -23,6 +23,7 @@
  * | state       | `rowCounters`      | tally's number, u8; customer number, u32 (5) | rows in the table of that name, f64; for `deliveries` only ended ones | server, CLI | server, CLI |
  * | hot         | `hot-meta`     | counter's number, u8; 0: format version (1) | f64                                                     | server       | server                 |
  * | hot         | `decisions`    | customer number, u32; stream, u8; first arrival, u48; last arrival minus the first, u32; oldest and newest ms, u48 each; rows, u16; bytes, u32 (33) | rows of decisions (`decision-log/block.ts`) | server | server |
+ * | hot         | `decision-links` | customer number, u32; stream, u8; first arrival, u48; part, u8 (12) | links and the blocks that have them (`decision-log/link-segment.ts`) | server | server |
  * | hot         | `outcomes`     | request id (16)                          | index in `OUTCOMES`, u8                                 | server       | server                 |
  * | extract     | `extract-meta` | counter's number, u8; 0: format version (1) | f64                                                     | server       | server                 |
  * | extract     | `extract-rowCounters` | tally's number, u8; customer number, u32 (5) | rows in the table of that name, f64                | server       | server                 |
@@ -64,6 +65,7 @@ export const TABLES = [
   { environment: 'state', name: 'tallies', keyBytes: 5 },
   { environment: 'hot', name: 'hot-meta', keyBytes: 1 },
   { environment: 'hot', name: 'decisions', keyBytes: 33 },
+  { environment: 'hot', name: 'decision-links', keyBytes: 12 },
   { environment: 'hot', name: 'outcomes', keyBytes: 16 },
   { environment: 'extract', name: 'extract-meta', keyBytes: 1 },
   { environment: 'extract', name: 'extract-tallies', keyBytes: 5 },
