@@ -5,6 +5,7 @@ import type { SecretEndpointId } from '../contract/routes.ts';
 import type { DecisionRecord } from '../risk/decision-record.ts';
 import type { OutcomeMemory } from '../ports/velocity.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
+import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { Store } from '../state/open-store.ts';
 import type { FingerprintReader } from '../risk/fingerprint-history.ts';
 import { candidateHandlers } from './candidate-handlers.ts';
@@ -17,6 +18,7 @@ import { listHandlers } from './list-handlers.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import { outcomeHandlers } from './outcome-handlers.ts';
 import type { Cursors } from './kit/paging.ts';
+import { statsHandlers } from './stats-handlers.ts';
 import { shadowReviewHandlers } from './review-handlers.ts';
 import type { DeliveryReader, WebhookControl, WebhookReader } from './webhook-control-port.ts';
 import { type WebhookParts, webhookHandlers } from './webhook-handlers.ts';
@@ -28,6 +30,7 @@ export interface ManagementParts {
   readonly decisions: DecisionLog;
   readonly requestIds: ProvenIds;
   readonly linkTargets: LinkTargets;
+  readonly stats: Pick<DecisionStats, 'read'>;
   /** The velocity store, in which outcomes are counted. */
   readonly memory: OutcomeMemory;
   readonly fingerprints: FingerprintReader;
@@ -50,7 +53,7 @@ type ManagementEndpointId = Exclude<
 
 /** Returns the handlers of all endpoints that take a secret key, except those in `src/extract`. */
 export function managementHandlers(parts: ManagementParts): SecretHandlers<ManagementEndpointId> {
-  const { endpoint, cursors, store, decisions, requestIds, linkTargets, memory, fingerprints, webhooks } = parts;
+  const { endpoint, cursors, store, decisions, requestIds, linkTargets, stats, memory, fingerprints, webhooks } = parts;
   const { lists, registry, sightings, labels, outcomes } = store;
   if (outcomes === null) throw new Error('outcomes need the store open for writing');
   const findDecision = (customer: CustomerNumber, requestId: string, nowMs: number): DecisionRecord | null =>
@@ -70,6 +73,7 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
       targets: linkTargets,
       labelOf: (customer, requestId) => labels.labelOf(customer, requestId),
     }),
+    ...statsHandlers(endpoint, { stats }),
     ...linkHandlers(endpoint, { decisions, targets: linkTargets, lists, registry, fingerprints }),
     ...labelHandlers(endpoint, { store, findDecision, prove: (customer, id) => requestIds.prove(customer, id) }),
     ...outcomeHandlers(endpoint, { outcomes, memory, findDecision }),

@@ -1,4 +1,4 @@
-import { openDecisionLog } from '../history/open-decision-log.ts';
+import { openDecisionLog, openDecisionStats } from '../history/open-decision-log.ts';
 import { problem } from '../contract/problem.ts';
 import { sendProblem } from '../http/reply.ts';
 import { versionOfInstallation } from '../kernel/programs.ts';
@@ -23,6 +23,7 @@ import { EXIT_SETTINGS, readSettings, type Settings } from './settings.ts';
 import { StartFault } from './start-fault.ts';
 import { stopOnSignals } from './stop-on-signals.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
+import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import { makeFilesPrivate } from '../state/private-files.ts';
 import { keyPoller, reportFaults, startMaintenance } from './maintenance.ts';
 import type { VelocityMemory } from '../velocity/memory.ts';
@@ -123,6 +124,7 @@ interface Recovered {
   readonly memory: VelocityMemory;
   readonly table: TableMaintenance;
   readonly decisions: DecisionLog;
+  readonly stats: DecisionStats;
   readonly decisionSink: DecisionWriter;
 }
 
@@ -145,8 +147,9 @@ async function recover(settings: Settings, { store, keyFor }: Installation, log:
   const { policyFile } = policies;
   const { memory, table } = openMemory(settings, keyFor('velocity-hash'), clock, log);
   const decisions = openDecisionLog(store);
-  const decisionSink = createDecisionWriter(store, decisions, clock);
-  return { replay, journal, clock, keyCache, pollKeys, policyFile, memory, table, decisions, decisionSink };
+  const stats = openDecisionStats(store);
+  const decisionSink = createDecisionWriter(store, decisions, stats, clock);
+  return { replay, journal, clock, keyCache, pollKeys, policyFile, memory, table, decisions, stats, decisionSink };
 }
 
 /** The parts that send deliveries and that run extraction jobs. Their threads start with their first work. */
@@ -231,13 +234,14 @@ function run(parts: Parts): Running {
 
 /** Stops the parts in order: from the port inwards, the store last. */
 async function stop({ log, listener, installation, recovered, senders, pool, service }: Parts): Promise<void> {
-  const { decisionSink, journal, table, clock, policyFile } = recovered;
+  const { decisionSink, stats, journal, table, clock, policyFile } = recovered;
   listener.transport.drain();
   await service.decide.drain();
   // Calls that wait for a webhook test get its result from the dispatcher, at the latest after the grace period. Calls that wait for a job
   // get its present state.
   await Promise.all([senders.dispatcher.stop(), senders.extractions.stop(), service.endpoint.drain()]);
   reportFaults(await decisionSink.flush(), log);
+  await stats.close();
   // Gives responses that were just written time to leave the socket.
   await new Promise((done) => setTimeout(done, 100));
   journal.close();

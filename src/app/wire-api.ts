@@ -61,6 +61,7 @@ function customerHandlers(parts: ServiceParts, endpoint: EndpointFactory): Secre
       cursors,
       store,
       decisions,
+      stats: parts.stats,
       linkTargets: new LinkTargets(keyFor(LINKS_PURPOSE)),
       requestIds: new ProvenIds(keyFor(REQUESTS_PURPOSE)),
       // Uses the same shared memory as the score workers, so changes are visible at once.

@@ -6,6 +6,7 @@ import { warmUp, type WarmUpResult } from '../decide/warm-up.ts';
 import { DecisionRecorder } from '../observe/decision-recorder.ts';
 import { createUnreadLog } from '../observe/log.ts';
 import { DecisionCounts } from '../observe/metrics.ts';
+import { recordingStats } from './stats-recorder.ts';
 import type { ServiceParts } from './service-parts.ts';
 
 /** The role `decide`: the pipeline of decide requests and what it counts. */
@@ -33,7 +34,7 @@ export function wireDecide(parts: ServiceParts): DecideRole {
     pool,
     decisionSink,
     due: dispatcher,
-    observer: recorder,
+    observer: recordingStats(recorder, parts.stats, () => clock.nowMs()),
   });
   return {
     decide,

@@ -53,6 +53,7 @@ export const ROUTES = {
   findDecision: secret('GET', '/v1/decisions/{request_id}'),
   findLinks: secret('GET', '/v1/links'),
   findFingerprint: secret('GET', '/v1/fingerprints/{fingerprint_hash}'),
+  readStats: secret('GET', '/v1/stats'),
 
   listEntries: secret('GET', '/v1/lists'),
   putEntry: secret('POST', '/v1/lists'),
@@ -183,6 +184,15 @@ export const QUERIES = {
       .min(1, VALUE_MESSAGE)
       .max(LINK_CHARACTERS_MAX, VALUE_MESSAGE)
       .meta({ description: LINK_VALUES }),
+  },
+  readStats: {
+    from: unixTime
+      .optional()
+      .meta({ description: 'Unix seconds; by default 60 minutes, 24 hours or 30 days before to' }),
+    to: wholeNumber(1, 1e11, 'This must be a time in whole Unix seconds.')
+      .optional()
+      .meta({ description: 'Unix seconds, exclusive; by default now' }),
+    step: oneOf(['60', '3600', '86400']).default('3600').meta({ description: 'Seconds of a period' }),
   },
   listEntries: {
     ...PAGE,

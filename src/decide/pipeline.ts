@@ -1,3 +1,4 @@
+import type { CustomerNumber } from '../kernel/brand.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Exchange, Handler, RequestHead, Route } from '../http/exchange.ts';
 import { problem, type Problem } from '../contract/problem.ts';
@@ -127,13 +128,15 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
         exchange,
         overloaded('Too many requests of this customer are waiting for a decision.'),
         sourceRate(exchange),
+        false,
+        key.customer,
       );
       return;
     }
     const now = nowSeconds();
     const rate = takeRate(key, exchange, now);
     if (!rate.allowed) {
-      refuse(exchange, rateLimited(rate), rate);
+      refuse(exchange, rateLimited(rate), rate, false, key.customer);
       return;
     }
     const admitted = replay.admit(key.number, head.svcRequestId, timestampSeconds, now);
@@ -142,8 +145,12 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
       const logged = observer.sampleLine();
       batch(body, { exchange, key, rate, replay: { ...replay.last }, occurredAtMs, startedAtMs, logged });
     } else if (admitted === 'replayed') {
-      refuse(exchange, problem('replayed_request', 'X-SVC-Rid was already accepted for this key.'), rate);
-    } else refuse(exchange, overloaded('There is no room for further request ids of this key at the moment.'), rate);
+      const replayed = problem('replayed_request', 'X-SVC-Rid was already accepted for this key.');
+      refuse(exchange, replayed, rate, false, key.customer);
+    } else {
+      const full = overloaded('There is no room for further request ids of this key at the moment.');
+      refuse(exchange, full, rate, false, key.customer);
+    }
   }
 
   /** Parsing the address costs half a microsecond, so it is done only for keys that anyone may use. */
@@ -203,13 +210,13 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
   }
 
   /** A restart would accept this id again, so the request is rejected; the caller may retry with the same id. */
-  function refuseUnwritten({ exchange, rate, replay: entry }: Pending): void {
+  function refuseUnwritten({ exchange, key, rate, replay: entry }: Pending): void {
     replay.forget(entry);
-    refuse(exchange, overloaded(UNWRITTEN), rate);
+    refuse(exchange, overloaded(UNWRITTEN), rate, false, key.customer);
   }
 
-  function refuseFailed({ exchange, rate }: Pending): void {
-    refuse(exchange, problem('internal_error', 'The decision failed.'), rate);
+  function refuseFailed({ exchange, key, rate }: Pending): void {
+    refuse(exchange, problem('internal_error', 'The decision failed.'), rate, false, key.customer);
   }
 
   /** Counts a failed authentication against its source address. Beyond that allowance the response is 429 and closes the connection. */
@@ -218,8 +225,14 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     refuse(exchange, source.allowed ? fault : rateLimited(source), source, close || !source.allowed);
   }
 
-  function refuse(exchange: Exchange, fault: Problem, rate: RateState, close = false): void {
-    observer.refused(fault.code);
+  function refuse(
+    exchange: Exchange,
+    fault: Problem,
+    rate: RateState,
+    close = false,
+    customer: CustomerNumber | null = null,
+  ): void {
+    observer.refused(fault.code, customer);
     answerRefusal(exchange, fault, rate, close);
   }
 

@@ -25,7 +25,7 @@ export function answerDecision(
     return;
   }
   const fault = readFault(answers, at);
-  observer.scoreRefused(fault.code, answers.record(at).toString());
+  observer.scoreRefused(fault.code, answers.record(at).toString(), pending.key.customer);
   answerRefusal(pending.exchange, fault, pending.rate);
 }
 

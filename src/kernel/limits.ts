@@ -285,6 +285,14 @@ export const LINK_SEGMENT_BLOCKS_MAX = 512;
 export const LINK_ROWS_MAX = 1_000;
 /** Choice: neighbours of a link in a response, those with the most decisions. */
 export const LINK_NEIGHBOURS_MAX = 100;
+/** Choice: customers counted in a minute, at most some 8 MB; the requests of further ones are not in their statistics. */
+export const STATS_CUSTOMERS_MAX = 4_096;
+/** Source: contract, 9.5: a day; one hour more, so that hours are summed from complete ones. */
+export const STATS_MINUTES_KEPT = 25 * 60;
+/** Source: contract, 9.5: 30 days. */
+export const STATS_HOURS_KEPT = 30 * 24;
+/** Choice: a day in minutes. */
+export const STATS_POINTS_MAX = 1_440;
 /** Choice: no address, country or reason is longer. */
 export const SEARCH_TEXT_CHARACTERS_MAX = 200;
 

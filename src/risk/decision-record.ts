@@ -208,6 +208,8 @@ const FIELDS = 20;
 /** Bytes before the fingerprint: the array, the id of 30 characters, time, decision, score, mode, shadow. */
 const FINGERPRINT_AT = 55;
 const BINARY_8 = 0xc4;
+/** First byte of a text of fewer than 32 bytes, to which its length is added. */
+const FIXED_TEXT = 0xa0;
 const FINGERPRINT_BYTES = 32;
 
 /** Returns only the record's fingerprint; null without one. Measured: 0.05 µs, 0.55 µs for the whole record. */
@@ -216,6 +218,24 @@ export function fingerprintOf(record: Buffer): string | null {
   if (record[0] !== 0xdc || record[at] !== BINARY_8 || record[at + 1] !== FINGERPRINT_BYTES)
     return decodeRecord(record).fingerprintHash;
   return record.hexSlice(at + 2, at + 2 + FINGERPRINT_BYTES);
+}
+
+/** Returns whether the request had a session token. */
+export function hasSession(record: Buffer): boolean {
+  return fingerprintAtEnd(record) !== FINGERPRINT_AT + 1;
+}
+
+/** Returns only the record's event type. */
+export function eventTypeOf(record: Buffer): string {
+  // After the fingerprint and the flags.
+  const at = fingerprintAtEnd(record) + 1;
+  const head = record[at] ?? 0;
+  if (head >= FIXED_TEXT && head < FIXED_TEXT + 32) return record.utf8Slice(at + 1, at + 1 + head - FIXED_TEXT);
+  return decodeRecord(record).eventType;
+}
+
+function fingerprintAtEnd(record: Buffer): number {
+  return FINGERPRINT_AT + (record[FINGERPRINT_AT] === BINARY_8 ? 2 + FINGERPRINT_BYTES : 1);
 }
 
 /** Throws on bytes that were not written by `encodeRecord`. */

@@ -53,6 +53,8 @@ export interface Store {
   readonly decisionBlocks: Database<Buffer, Buffer> | null;
   /** Its index of links. */
   readonly decisionLinks: Database<Buffer, Buffer> | null;
+  /** Statistics of decisions. */
+  readonly decisionStats: Database<Buffer, Buffer> | null;
   /** Registers the decision log, once. It is closed before its environment. */
   attachDecisionLog(log: AttachedLog): void;
   /**
@@ -100,7 +102,9 @@ export function openStore(options: StoreOptions): StoreOpened {
     const outcomes = hot === null ? null : new Outcomes(hot, table(hot, 'outcomes'));
     const decisionBlocks = hot === null ? null : table(hot, 'decisions');
     const decisionLinks = hot === null ? null : table(hot, 'decision-links');
-    for (const written of [decisionBlocks, decisionLinks]) if (written !== null) watchDisk(written, options.dataDir);
+    const decisionStats = hot === null ? null : table(hot, 'decision-stats');
+    for (const written of [decisionBlocks, decisionLinks, decisionStats])
+      if (written !== null) watchDisk(written, options.dataDir);
     let decisionLog: AttachedLog | null = null;
     const store: Store = {
       dataDir: options.dataDir,
@@ -123,6 +127,7 @@ export function openStore(options: StoreOptions): StoreOpened {
       hot,
       decisionBlocks,
       decisionLinks,
+      decisionStats,
       attachDecisionLog(log) {
         if (decisionLog !== null) throw new Error('the decision log is opened once, by the server');
         decisionLog = log;

@@ -7,6 +7,7 @@ import { DECIDE_REQUEST } from '../requests/decide-request-schema.ts';
 import { OUTCOME_BODY } from '../requests/judgement-requests.ts';
 import { DECISION, LOGGED_DECISION, LOGGED_DECISION_PAGE } from '../responses/decision-responses.ts';
 import { FINGERPRINT, LINK_SUMMARY } from '../responses/link-responses.ts';
+import { STATS } from '../responses/stats-responses.ts';
 import { OUTCOME_RESULT } from '../responses/judgement-responses.ts';
 
 export const DECIDE_ENDPOINT = {
@@ -67,6 +68,19 @@ export const DECISION_ENDPOINTS = {
     params: { fingerprint_hash: FINGERPRINT_HASH },
     responses: { 200: json(FINGERPRINT, 'The fingerprint') },
     problems: reads('not_found'),
+  },
+  readStats: {
+    tag: 'decisions',
+    summary: "Counts of the caller's own requests by minute, hour or day",
+    description:
+      'Minutes are kept for 24 hours, hours for 30 days. Counts are those of the moment; a killed server loses up to 5 seconds. ' +
+      'At most 1,440 steps.',
+    guide:
+      'Counts by minute (`?step=60`), hour (`3600`, the default) or day (`86400`), `?from=` and `?to=` in Unix seconds: decisions ' +
+      'by value, event type, reason and score, latency, refusals by code',
+    query: QUERIES.readStats,
+    responses: { 200: json(STATS, 'The counts') },
+    problems: reads(),
   },
 } satisfies EndpointTexts;
 

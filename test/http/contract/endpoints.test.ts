@@ -102,6 +102,7 @@ function isAccepted(schema: Shape[string], text: string): boolean {
 /** Parameters that an endpoint needs, with values that fit each other. */
 const REQUIRED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   findLinks: { kind: 'entity.email', value: 'a' },
+  readStats: { from: '0', to: '5000' },
 };
 
 /** All query parameters except the cursor, which is opaque. */
