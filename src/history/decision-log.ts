@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../kernel/brand.ts';
+import type { History } from '../ports/decision-history.ts';
 import { type Decision, DECISIONS } from '../risk/decision.ts';
 import {
   ALLOW_KEPT_MS,
@@ -131,7 +132,7 @@ export interface DecisionLogStats {
  * Main thread only. Measured (bench/micro): 240 bytes per decision; handing 10,000 of them over for writing takes 0.14 ms; searching
  * 100,000 rows takes 27 ms, in slices of at most a millisecond.
  */
-export class DecisionLog {
+export class DecisionLog implements History {
   readonly #bounds: DecisionLogBounds;
   readonly #freeBytes: () => Promise<number | null>;
   readonly #index = new LogIndex();

@@ -14,8 +14,12 @@ export function openDecisionLog(store: Store, options?: DecisionLogOptions): Dec
 }
 
 /** Passes the stored rows of the decision log to a command; see `readDecisionRows`. No rows of a store that was opened read-only. */
-export function readDecisions({ decisionBlocks }: Store, query: RowQuery, visit: RowVisitor): number {
-  return decisionBlocks === null ? 0 : readDecisionRows(decisionBlocks, query, visit);
+export function* readDecisions(
+  { decisionBlocks }: Store,
+  query: RowQuery,
+  visit: RowVisitor,
+): Generator<undefined, number> {
+  return decisionBlocks === null ? 0 : yield* readDecisionRows(decisionBlocks, query, visit);
 }
 
 /** Opens the statistics of decisions, once; only for the server, their only writer. */

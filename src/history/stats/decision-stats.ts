@@ -1,5 +1,6 @@
 import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../../kernel/brand.ts';
+import type { HistoryStats } from '../../ports/decision-history.ts';
 import { STATS_CUSTOMERS_MAX, STATS_HOURS_KEPT, STATS_MINUTES_KEPT } from '../../kernel/limits.ts';
 import { lackOfRoom } from '../../state/disk-room.ts';
 import { Slices, Turns } from '../../state/turns.ts';
@@ -40,7 +41,7 @@ export interface StatsPoint {
  * Bounds: `STATS_CUSTOMERS_MAX` customers a minute in memory, at most some 2 KB each; 1,440 + 720 rows for each customer, some 200 bytes
  * each: 0.4 MB for 1 customer that is always active, 43 MB for 100, 430 MB for 1,000. Failure direction: open.
  */
-export class DecisionStats {
+export class DecisionStats implements HistoryStats<Slices> {
   readonly #table: Database<Buffer, Buffer>;
   readonly #turns: Turns;
   #minute = 0;
