@@ -102,8 +102,8 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
     path: 'either',
   },
   history: {
-    holds: 'The decision log: append, search, blocks',
-    mayImport: ['kernel', 'risk', 'state'],
+    holds: 'The decision log with its index of links, statistics, blocks',
+    mayImport: ['kernel', 'ports', 'risk', 'state'],
     path: 'either',
   },
   observe: { holds: 'Log and metrics', mayImport: ['assets', 'frames', 'kernel', 'risk'], path: 'either' },

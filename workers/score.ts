@@ -32,6 +32,7 @@ const engine = new Engine({
   model: layers.model,
   policies,
   velocity,
+  keys: data.keys,
   warmUpVelocity: new LocalVelocity(createVelocityMemory(WARM_UP_VELOCITY_BYTES, data.velocity.hashKey)),
   isDegraded: () => layers.degraded(),
   takeStoreFailure: () => worker.takeStoreFailure(),

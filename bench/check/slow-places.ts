@@ -39,7 +39,7 @@ export const SLOW_PLACES: readonly SlowPlace[] = [
     id: 'respond',
     title: 'responding to a decision over HTTP',
     file: 'dist/src/decide/respond.js',
-    anchor: 'const latencyMs = performance.now() - pending.request.startedAtMs;',
+    anchor: 'const latencyMs = performance.now() - startedAtMs;',
     units: '1',
     stage: 'decide',
     control: 'extraction',

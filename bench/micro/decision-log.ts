@@ -1,7 +1,9 @@
 import { openDecisionLog } from '../../src/history/open-decision-log.ts';
 import type { CustomerNumber } from '../../src/kernel/brand.ts';
 import { newId } from '../../src/kernel/ids.ts';
-import { encodeRecord } from '../../src/risk/decision-record.ts';
+import { LinkHasher } from '../../src/risk/decision-links.ts';
+import { LinkTailWriter } from '../../src/risk/link-tail.ts';
+import { encodeRecord, type LinkTail } from '../../src/risk/decision-record.ts';
 import { DECISION_SCAN_ROWS_MAX, FLAGGED_KEPT_MS } from '../../src/kernel/limits.ts';
 import type { DecisionLog } from '../../src/history/decision-log.ts';
 import { openStore, type Store } from '../../src/state/open-store.ts';
@@ -36,6 +38,9 @@ export const decisionLog: Stage = {
       isSane: (log) => log.stats().dropped === 0 && log.stats().rows === 4_096,
     });
     const handOverMs: number[] = [];
+    const linkWallMs: number[] = [];
+    const linkProcessorMs: number[] = [];
+    let usersFound = 0;
     tasks.addAsync(`write ${WRITE_ROWS} in the background`, {
       perSample: WRITE_ROWS,
       prepare() {
@@ -69,6 +74,22 @@ export const decisionLog: Stage = {
       run: (n) => log.find(CUSTOMER, ids.at(n * 7).id, NOW_MS),
       isSane: (found) => found !== null,
     });
+    tasks.addAsync(`find ${LINKED} by a link in ${rows.toLocaleString('en')}`, {
+      perSample: 1,
+      async run() {
+        const user = usersFound++ % users(rows);
+        const usedBefore = process.cpuUsage();
+        const startedAtMs = performance.now();
+        const links = [{ hash: tailOf(user).subarray(-1 - 8, -1), isIn: () => false }];
+        const asked = { decision: null, text: null, after: null, limit: LINKED, nowMs: NOW_MS, filter: { links } };
+        const page = await log.search(CUSTOMER, asked);
+        const used = process.cpuUsage(usedBefore);
+        linkWallMs.push(performance.now() - startedAtMs);
+        linkProcessorMs.push((used.user + used.system) / 1000);
+        return page.kind === 'page' ? page.rows.length : -1;
+      },
+      isSane: (found) => found === Math.min(LINKED, rows),
+    });
     const looked = Math.min(rows, DECISION_SCAN_ROWS_MAX);
     const query = { decision: null, after: null, limit: 100, nowMs: NOW_MS };
     for (const [name, text, isSane] of [
@@ -89,6 +110,7 @@ export const decisionLog: Stage = {
         const { bytes, rows: kept } = log.stats();
         const middle = handOverMs.sort((a, b) => a - b)[handOverMs.length >> 1] ?? 0;
         return [
+          `find by a link, ms: ${spread(linkWallMs, 'wall')}; ${spread(linkProcessorMs, 'processor time')}`,
           `decision log: ${(bytes / kept).toFixed(0)} bytes per decision; handing over ${WRITE_ROWS} rows blocks the main thread for ${middle.toFixed(2)} ms`,
         ];
       },
@@ -100,6 +122,47 @@ export const decisionLog: Stage = {
     };
   },
 };
+
+/** Decisions of each user in the log. */
+const LINKED = 100;
+
+function users(rows: number): number {
+  return Math.max(1, Math.floor(rows / LINKED));
+}
+
+function spread(values: number[], name: string): string {
+  const sorted = values.sort((a, b) => a - b);
+  const at = (share: number): string => (sorted[Math.floor(share * (sorted.length - 1))] ?? 0).toFixed(2);
+  return `${name} median ${at(0.5)}, p99 ${at(0.99)} of ${sorted.length}`;
+}
+
+const hasher = new LinkHasher(Buffer.alloc(32, 7));
+const tails = new LinkTailWriter();
+const known = new Map<number, Buffer>();
+
+/** Returns six links of a user: a session and a device of its own, an address and a network of ten users, two identities. */
+function tailOf(user: number): Buffer {
+  let tail = known.get(user);
+  if (tail !== undefined) return tail;
+  tails.reset();
+  const shared = Math.floor(user / 10);
+  for (const [kind, value] of [
+    ['session', `s${user}`],
+    ['ip', `ip ${shared}`],
+    ['network', `network ${shared}`],
+    ['fingerprint', `device ${user}`],
+  ] as const) {
+    hasher.update(CUSTOMER, kind, value);
+    tails.addKind(kind, hasher);
+  }
+  for (const name of ['email', 'user_id']) {
+    hasher.updateEntity(CUSTOMER, name, `user ${user}`);
+    tails.addEntity(name, hasher);
+  }
+  tail = tails.done() ?? Buffer.alloc(0);
+  known.set(user, tail);
+  return tail;
+}
 
 function opened(folder: string): { readonly store: Store; readonly log: DecisionLog } {
   const outcome = openStore({ dataDir: folder, readOnly: false });
@@ -113,16 +176,18 @@ async function fill(folder: string, rows: number): Promise<Ring<{ readonly id: s
   const ids: { id: string }[] = [];
   const firstMs = NOW_MS - Math.ceil(rows / 40);
   for (let n = 0; n < rows; n++) {
-    const record = recordAt(firstMs + Math.floor(n / 40), n);
-    if (n % Math.floor(rows / 1_024) === 0 && ids.length < 1_024) ids.push({ id: record.latin1Slice(2, 32) });
+    const bytes = tailOf((n * 7_919) % users(rows));
+    const record = recordAt(firstMs + Math.floor(n / 40), n, { bytes, identities: null });
+    if (n % Math.floor(rows / 1_024) === 0 && ids.length < 1_024) ids.push({ id: record.latin1Slice(4, 34) });
     log.append(CUSTOMER, record, 1.2);
     if (n % WRITE_ROWS === 0) await log.flush();
   }
+  await log.indexed();
   await store.close();
   return new Ring(ids);
 }
 
-function recordAt(occurredAtMs: number, n: number): Buffer {
+function recordAt(occurredAtMs: number, n: number, links: LinkTail | null = null): Buffer {
   return encodeRecord({
     requestId: newId('req', occurredAtMs),
     occurredAtMs,
@@ -132,6 +197,7 @@ function recordAt(occurredAtMs: number, n: number): Buffer {
     publicKey: false,
     eventType: 'login',
     facts: FACTS,
+    links,
     contributions: [
       { rule: { code: 'device_http_library' }, weight: 0.62, evidence: 'curl/8.5.0' },
       { rule: { code: 'journey_direct_hit' }, weight: 0.1, evidence: 'no referrer' },

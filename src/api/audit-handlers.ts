@@ -6,7 +6,7 @@ import type { EndpointFactory, EndpointHandler } from './kit/endpoint-factory.ts
 import { type Cursors, readPage } from './kit/paging.ts';
 import { pageAnswer } from './kit/response-pieces.ts';
 
-/** Dependencies of the endpoint for the audit log of a customer. Source: contract, 9.5. */
+/** Dependencies of the endpoint for the audit log of a customer. Source: contract, 9.6. */
 export interface AuditParts {
   readonly store: Pick<Store, 'audit'>;
   readonly cursors: Cursors;

@@ -3,6 +3,9 @@ import { problem } from '../contract/problem.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import { QUERIES, ROUTES } from '../contract/routes.ts';
 import type { RecordedContribution } from '../risk/decision-record.ts';
+import { networkText } from '../risk/decision-links.ts';
+import { type CoarseLocation, readClass, type RecordClass } from '../risk/record-class.ts';
+import { linksOf } from '../history/link-summary.ts';
 import { reviewHint } from '../risk/fuse.ts';
 import type { Rule } from '../risk/rules/rule.ts';
 import { RULES } from '../risk/rules/rule-table.ts';
@@ -10,7 +13,8 @@ import { overloaded } from '../decide/pipeline.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 import type { LoggedDecision } from '../history/decision-log/search.ts';
 import { pageAnswer } from './kit/response-pieces.ts';
-import { readPlace, searchText, writePlace } from './decision-query.ts';
+import { readFilter, readPlace, searchText, writePlace } from './decision-query.ts';
+import type { LinkTargets } from './link-target.ts';
 import type { EndpointFactory, EndpointResponse, EndpointHandler } from './kit/endpoint-factory.ts';
 import { type Cursors, FOREIGN_CURSOR, readPage } from './kit/paging.ts';
 
@@ -18,6 +22,7 @@ import { type Cursors, FOREIGN_CURSOR, readPage } from './kit/paging.ts';
 export interface DecisionParts {
   readonly decisions: Pick<DecisionLog, 'find' | 'search'>;
   readonly cursors: Cursors;
+  readonly targets: LinkTargets;
   /** Returns the customer's label of the decision, or null. */
   readonly labelOf: (customer: CustomerNumber, requestId: string) => 'fraud' | 'legitimate' | null;
 }
@@ -26,7 +31,7 @@ const ROUTE = ROUTES.searchDecisions.path;
 
 export function decisionHandlers(
   endpoint: EndpointFactory,
-  { decisions, cursors, labelOf }: DecisionParts,
+  { decisions, cursors, targets, labelOf }: DecisionParts,
 ): SecretHandlers<'searchDecisions' | 'findDecision'> {
   const page: EndpointHandler = async (request) => {
     const read = readPage(request, cursors, ROUTE, QUERIES.searchDecisions);
@@ -36,7 +41,9 @@ export function decisionHandlers(
     if (after === null && read.after !== null) return FOREIGN_CURSOR;
     const { customer } = request.caller;
     const { decision = null, q } = read.values;
-    const query = { decision, text: searchText(q), after, limit: read.limit, nowMs: request.nowMs };
+    const filter = readFilter(read.values, targets, customer);
+    if (filter.kind === 'problem') return filter;
+    const query = { decision, text: searchText(q), after, limit: read.limit, nowMs: request.nowMs, filter };
     const found = await decisions.search(customer, query);
     if (found.kind === 'busy') return BUSY;
     const { next } = found;
@@ -65,7 +72,8 @@ export const BUSY: EndpointResponse = {
 
 /** Returns the fields of the decide response, and the subject of the decision. */
 function show({ record, latencyMs }: LoggedDecision, label: string | null): Record<string, unknown> {
-  const { contributions } = record;
+  const { contributions, classBytes } = record;
+  const { agent, location } = classBytes === null ? UNCLASSED : readClass(classBytes);
   const hinting = contributions.map(({ code, weight }) => ({ rule: ruleOf(code), weight }));
   return {
     request_id: record.requestId,
@@ -89,7 +97,18 @@ function show({ record, latencyMs }: LoggedDecision, label: string | null): Reco
       evidence,
     })),
     label,
+    path: record.path,
+    network: record.ip === null ? null : networkText(record.ip),
+    agent,
+    location: location === null ? null : showLocation(location),
+    links: linksOf(record),
   };
+}
+
+const UNCLASSED: RecordClass = { agent: null, location: null };
+
+function showLocation({ latitude, longitude, accuracyKm }: CoarseLocation): Readonly<Record<string, unknown>> {
+  return { latitude, longitude, accuracy_km: accuracyKm };
 }
 
 export function reasonsOf(contributions: readonly RecordedContribution[]): string[] {

@@ -1,4 +1,6 @@
 import type { CustomerNumber, FingerprintHash } from '../kernel/brand.ts';
+import { type KeyKind, timeOfId } from '../kernel/ids.ts';
+import { LABELS_KEEP_SECONDS } from '../kernel/limits.ts';
 import { problem } from '../contract/problem.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import type { DecisionRecord } from '../risk/decision-record.ts';
@@ -15,6 +17,8 @@ const LABEL = schemaBody('labelDecision');
 export interface LabelParts {
   readonly store: Pick<Store, 'feedback' | 'labels' | 'shadowReviews'>;
   readonly findDecision: FindDecision;
+  /** Returns the kind of key with which the customer made the decision, as its id proves; null if the id proves nothing. */
+  readonly prove: (customer: CustomerNumber, requestId: string) => KeyKind | null;
 }
 
 /** Finds one of the customer's own decisions in the decision log; null if there is no such decision. */
@@ -46,9 +50,24 @@ export function labelHandlers(endpoint: EndpointFactory, parts: LabelParts): Sec
    */
   function find(customer: CustomerNumber, requestId: string, nowMs: number): JudgedDecision | null {
     const logged = parts.findDecision(customer, requestId, nowMs);
-    if (logged === null) return shadowReviews.find(customer, requestId) ?? labels.find(customer, requestId);
+    if (logged === null) {
+      return (
+        shadowReviews.find(customer, requestId) ??
+        labels.find(customer, requestId) ??
+        proven(customer, requestId, nowMs)
+      );
+    }
     const { fingerprintHash, publicKey } = logged;
     return { requestId, fingerprintHash: fingerprintHash as FingerprintHash | null, publicKey };
+  }
+
+  /** The fingerprint of a decision that has left the log is not known, so its label changes nothing in the registry. */
+  function proven(customer: CustomerNumber, requestId: string, nowMs: number): JudgedDecision | null {
+    const kind = parts.prove(customer, requestId);
+    if (kind === null) return null;
+    const ageMs = nowMs - timeOfId(requestId, 'req');
+    if (ageMs < 0 || ageMs > LABELS_KEEP_SECONDS * 1000) return null;
+    return { requestId, fingerprintHash: null, publicKey: kind === 'public' };
   }
 
   return { labelDecision: endpoint({ body: LABEL }, add) };

@@ -1,20 +1,25 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
+import type { ProvenIds } from '../kernel/ids.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import type { SecretEndpointId } from '../contract/routes.ts';
 import type { DecisionRecord } from '../risk/decision-record.ts';
 import type { OutcomeMemory } from '../ports/velocity.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
+import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { Store } from '../state/open-store.ts';
 import type { FingerprintReader } from '../risk/fingerprint-history.ts';
 import { auditHandlers } from './audit-handlers.ts';
 import { candidateHandlers } from './candidate-handlers.ts';
 import { decisionHandlers } from './decision-handlers.ts';
 import { deliveryHandlers } from './delivery-handlers.ts';
+import { linkHandlers } from './link-handlers.ts';
+import type { LinkTargets } from './link-target.ts';
 import { labelHandlers } from './label-handlers.ts';
 import { listHandlers } from './list-handlers.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import { outcomeHandlers } from './outcome-handlers.ts';
 import type { Cursors } from './kit/paging.ts';
+import { statsHandlers } from './stats-handlers.ts';
 import { shadowReviewHandlers } from './review-handlers.ts';
 import type { DeliveryReader, WebhookControl, WebhookReader } from './webhook-control-port.ts';
 import { type WebhookParts, webhookHandlers } from './webhook-handlers.ts';
@@ -24,6 +29,9 @@ export interface ManagementParts {
   readonly cursors: Cursors;
   readonly store: Store;
   readonly decisions: DecisionLog;
+  readonly requestIds: ProvenIds;
+  readonly linkTargets: LinkTargets;
+  readonly stats: Pick<DecisionStats, 'read'>;
   /** The velocity store, in which outcomes are counted. */
   readonly memory: OutcomeMemory;
   readonly fingerprints: FingerprintReader;
@@ -46,7 +54,7 @@ type ManagementEndpointId = Exclude<
 
 /** Returns the handlers of all endpoints that take a secret key, except those in `src/extract`. */
 export function managementHandlers(parts: ManagementParts): SecretHandlers<ManagementEndpointId> {
-  const { endpoint, cursors, store, decisions, memory, fingerprints, webhooks } = parts;
+  const { endpoint, cursors, store, decisions, requestIds, linkTargets, stats, memory, fingerprints, webhooks } = parts;
   const { lists, changes, registry, sightingReports, labels, outcomes } = store;
   if (outcomes === null) throw new Error('outcomes need the store open for writing');
   const findDecision = (customer: CustomerNumber, requestId: string, nowMs: number): DecisionRecord | null =>
@@ -64,9 +72,12 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
     ...decisionHandlers(endpoint, {
       decisions,
       cursors,
+      targets: linkTargets,
       labelOf: (customer, requestId) => labels.labelOf(customer, requestId),
     }),
-    ...labelHandlers(endpoint, { store, findDecision }),
+    ...statsHandlers(endpoint, { stats }),
+    ...linkHandlers(endpoint, { decisions, targets: linkTargets, lists, registry, fingerprints }),
+    ...labelHandlers(endpoint, { store, findDecision, prove: (customer, id) => requestIds.prove(customer, id) }),
     ...outcomeHandlers(endpoint, { outcomes, memory, findDecision }),
     ...auditHandlers(endpoint, { store, cursors }),
     ...shadowReviewHandlers(endpoint, { store, cursors }),

@@ -6,6 +6,7 @@ import { readIp } from '../risk/signals/ip.ts';
 import type { DecisionSink } from '../decide/decision-sink.ts';
 import { ANSWER_FAMILIAR, ANSWER_OBSERVED, ANSWER_SHADOW_ROUTED, ANSWER_SIGHTING } from '../frames/batch-buffer.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
+import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { StoreFault } from '../state/durable.ts';
 import type { Store } from '../state/open-store.ts';
 import { pruneState } from '../state/prune.ts';
@@ -24,7 +25,12 @@ export interface DecisionWriter extends DecisionSink {
 /** Choice: maximum number of rows of a table that one maintenance step scans; the write lock is held for under a millisecond. */
 const PRUNE_ROWS = 500;
 
-export function createDecisionWriter(store: Store, decisions: DecisionLog, clock: Clock): DecisionWriter {
+export function createDecisionWriter(
+  store: Store,
+  decisions: DecisionLog,
+  stats: DecisionStats,
+  clock: Clock,
+): DecisionWriter {
   const nowSeconds = (): number => Math.floor(clock.nowMs() / 1000);
   return {
     decided(customer: CustomerNumber, record: Buffer, flags: number, latencyMs: number): void {
@@ -40,6 +46,7 @@ export function createDecisionWriter(store: Store, decisions: DecisionLog, clock
       }
     },
     async flush() {
+      void stats.tend(clock.nowMs());
       const written = await Promise.all([
         decisions.flush().then(() => null),
         store.shadowReviews.flush(),

@@ -21,6 +21,10 @@ export interface Installation {
   readonly keyFor: (purpose: string) => Buffer;
 }
 
+/** Purposes of the keys for records of decisions, for `keyFor`. */
+export const LINKS_PURPOSE = 'decision-links';
+export const REQUESTS_PURPOSE = 'request-ids';
+
 /** Only another setting or another build helps, so a supervisor must not restart the server. */
 const FAULTS_OF_OPERATOR: ReadonlySet<StoreFaultCode> = new Set(['simulated_time_mismatch', 'data_dir_newer']);
 /** Choice: the first use of the command line holds the lock for some 100 ms while it creates the store. */

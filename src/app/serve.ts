@@ -1,4 +1,4 @@
-import { openDecisionLog } from '../history/open-decision-log.ts';
+import { openDecisionLog, openDecisionStats } from '../history/open-decision-log.ts';
 import { problem } from '../contract/problem.ts';
 import { sendProblem } from '../http/reply.ts';
 import { versionOfInstallation } from '../kernel/programs.ts';
@@ -16,7 +16,7 @@ import { type ControlServer, openControlServer } from './control-server.ts';
 import { openListener, type Listener } from './open-listener.ts';
 import { CONNECTORS_WITH_BASE, openExtractions, type OpenExtractions } from './wire-extractions.ts';
 import { makeDemoCustomer, printDemoKeys } from './first-start.ts';
-import { openInstallation, type Installation } from './installation.ts';
+import { LINKS_PURPOSE, openInstallation, REQUESTS_PURPOSE, type Installation } from './installation.ts';
 import { createDecisionWriter, type DecisionWriter } from './decision-writer.ts';
 import { faultsOfMachine } from './machine-check.ts';
 import { startingHandler } from '../api/starting.ts';
@@ -30,6 +30,7 @@ import { EXIT_SETTINGS, readSettings, type Settings } from './settings.ts';
 import { StartFault } from './start-fault.ts';
 import { stopOnSignals } from './stop-on-signals.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
+import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { StoreFault } from '../state/durable.ts';
 import { listBackupTimes, rotateBackups } from '../state/backup.ts';
 import { makeFilesPrivate } from '../state/private-files.ts';
@@ -141,6 +142,7 @@ interface Recovered {
   readonly memory: VelocityMemory;
   readonly table: TableMaintenance;
   readonly decisions: DecisionLog;
+  readonly stats: DecisionStats;
   readonly decisionSink: DecisionWriter;
 }
 
@@ -170,8 +172,22 @@ async function recover(settings: Settings, { store, keyFor }: Installation, log:
   const { policyFile } = policies;
   const { memory, table } = openMemory(settings, keyFor('velocity-hash'), clock, log);
   const decisions = openDecisionLog(store);
-  const decisionSink = createDecisionWriter(store, decisions, clock);
-  return { admission, replay, journal, clock, keyCache, pollKeys, policyFile, memory, table, decisions, decisionSink };
+  const stats = openDecisionStats(store);
+  const decisionSink = createDecisionWriter(store, decisions, stats, clock);
+  return {
+    admission,
+    replay,
+    journal,
+    clock,
+    keyCache,
+    pollKeys,
+    policyFile,
+    memory,
+    table,
+    decisions,
+    stats,
+    decisionSink,
+  };
 }
 
 function openBackups(settings: Settings, { store }: Installation, log: Log): AutomaticBackups {
@@ -207,7 +223,7 @@ function openSenders(settings: Settings, { store, keyFor }: Installation, { jour
 /** Starts the deciding threads, and at the same time those with pending work. */
 async function startThreads(
   settings: Settings,
-  { layers }: Installation,
+  { layers, keyFor }: Installation,
   { policyFile, memory }: Recovered,
   { dispatcher, extractions }: Senders,
   log: Log,
@@ -215,7 +231,13 @@ async function startThreads(
   const [pool] = await Promise.all([
     openScorePool(
       settings.workers,
-      { dataDir: settings.dataDir, layers: layers.initial(), policies: policyFile.initial(), velocity: memory },
+      {
+        dataDir: settings.dataDir,
+        layers: layers.initial(),
+        policies: policyFile.initial(),
+        velocity: memory,
+        keys: { links: keyFor(LINKS_PURPOSE), requests: keyFor(REQUESTS_PURPOSE) },
+      },
       {
         onError: (error) => log.error({ err: error }, 'a score worker failed'),
         onWorkerEnded: (threadId) => layers.forgetWorker(threadId),
@@ -261,7 +283,7 @@ function run(parts: Parts): Running {
 
 /** Stops the parts in order: from the port inwards, the store last. */
 async function stop({ log, listener, installation, recovered, senders, pool, service, control }: Parts): Promise<void> {
-  const { decisionSink, journal, table, clock, policyFile } = recovered;
+  const { decisionSink, stats, journal, table, clock, policyFile } = recovered;
   listener.transport.drain();
   await control.close();
   await service.decide.drain();
@@ -269,6 +291,7 @@ async function stop({ log, listener, installation, recovered, senders, pool, ser
   // get its present state.
   await Promise.all([senders.dispatcher.stop(), senders.extractions.stop(), service.endpoint.drain()]);
   reportFaults(await decisionSink.flush(), log);
+  await stats.close();
   // Gives responses that were just written time to leave the socket.
   await new Promise((done) => setTimeout(done, 100));
   journal.close();

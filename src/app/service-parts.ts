@@ -6,6 +6,7 @@ import type { Admission } from '../ports/admission.ts';
 import type { ScorePool } from '../frames/score-pool.ts';
 import type { PolicyFile } from '../assets/policy-file.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
+import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { Log } from '../observe/log.ts';
 import type { VelocityMemory } from '../velocity/memory.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
@@ -29,6 +30,7 @@ export interface ServiceParts {
   readonly policyFile: PolicyFile;
   readonly memory: VelocityMemory;
   readonly decisions: DecisionLog;
+  readonly stats: DecisionStats;
   readonly decisionSink: DecisionWriter;
   readonly dispatcher: Dispatcher;
   readonly extractions: OpenExtractions;

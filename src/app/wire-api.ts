@@ -2,11 +2,14 @@ import { BodyPool } from '../api/kit/body-pool.ts';
 import { createEndpointFactory, type EndpointFactory } from '../api/kit/endpoint-factory.ts';
 import { Cursors } from '../api/kit/paging.ts';
 import { createRemoteBodies } from '../api/kit/remote-bodies.ts';
+import { ProvenIds } from '../kernel/ids.ts';
+import { LinkTargets } from '../api/link-target.ts';
 import { managementHandlers } from '../api/resource-handlers.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import { sightingsTaken } from '../risk/registry/sighting-conditions.ts';
 import { FingerprintLookup } from '../velocity/fingerprint-lookup.ts';
 import { LocalVelocity } from '../velocity/local-velocity.ts';
+import { LINKS_PURPOSE, REQUESTS_PURPOSE } from './installation.ts';
 import type { ServiceParts } from './service-parts.ts';
 import type { DecideRole } from './wire-decide.ts';
 import { extractHandlers } from './wire-extractions.ts';
@@ -58,6 +61,9 @@ function customerHandlers(parts: ServiceParts, endpoint: EndpointFactory): Secre
       cursors,
       store,
       decisions,
+      stats: parts.stats,
+      linkTargets: new LinkTargets(keyFor(LINKS_PURPOSE)),
+      requestIds: new ProvenIds(keyFor(REQUESTS_PURPOSE)),
       // Uses the same shared memory as the score workers, so changes are visible at once.
       memory: new LocalVelocity(parts.memory),
       fingerprints,

@@ -8,6 +8,7 @@ import { ReplayGuard } from '../local/replay-guard.ts';
 import { DecisionRecorder } from '../observe/decision-recorder.ts';
 import { createUnreadLog } from '../observe/log.ts';
 import { DecisionCounts } from '../observe/metrics.ts';
+import { recordingStats } from './stats-recorder.ts';
 import type { ServiceParts } from './service-parts.ts';
 
 /** The role `decide`: the pipeline of decide requests and what it counts. */
@@ -35,7 +36,7 @@ export function wireDecide(parts: ServiceParts): DecideRole {
     pool,
     decisionSink,
     due: dispatcher,
-    observer: recorder,
+    observer: recordingStats(recorder, parts.stats, () => clock.nowMs()),
   });
   return {
     decide,

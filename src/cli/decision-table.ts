@@ -23,11 +23,11 @@ export function reportDecisions(store: Store, { customerId, hours }: ReportOptio
   const sinceMs = nowMs - hours * 3_600_000;
   const report = new DecisionReport();
   const ids = new Map(store.customers.all().map(({ number, id, name }) => [number as number, { id, name }]));
-  const damaged = readDecisions(
-    store,
-    { customer: asked?.number ?? null, sinceMs },
-    (customer: CustomerNumber, record) => report.add(customer, record),
-  );
+  const query = { customer: asked?.number ?? null, sinceMs };
+  const reading = readDecisions(store, query, (customer: CustomerNumber, record) => report.add(customer, record));
+  let step = reading.next();
+  while (step.done !== true) step = reading.next();
+  const damaged = step.value;
   const rows = report.rows();
   const nameOf = ({ customer }: ReportRow): string => ids.get(customer)?.name ?? `no. ${customer}`;
   const since = Math.floor(sinceMs / 1000);

@@ -73,6 +73,8 @@ function partRows(part: PolicyPart): string[][] {
   for (const [name, agents] of Object.entries(part.trustedAgents ?? {}))
     add(`trusted agent ${name}`, undefined, agents);
   add('sample rate', DEFAULT_POLICY.sampleRate, part.sampleRate);
+  add('logged features of ALLOW', DEFAULT_POLICY.logFeaturesSample, part.logFeaturesSample);
+  add('logged identities', DEFAULT_POLICY.logIdentities, part.logIdentities);
   return rows;
 }
 

@@ -14,6 +14,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Add>>> = {
   failures: async () => (await import('./commands/failures-command.ts')).addFailures,
   customers: async () => (await import('./commands/customers-command.ts')).addCustomers,
   keys: async () => (await import('./commands/keys-command.ts')).addKeys,
+  decisions: async () => (await import('./commands/decisions-command.ts')).addDecisions,
   decide: async () => (await import('./commands/decide-command.ts')).addDecide,
   registry: async () => (await import('./commands/registry-command.ts')).addRegistry,
   models: async () => (await import('./commands/models-command.ts')).addModels,

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { DECIDE_BODY_BYTES_MAX, LISTS_PAGE_ROWS_DEFAULT, MANAGED_BODY_BYTES_MAX } from '../kernel/limits.ts';
 import { decisionFilter, oneOf, PAGE, pageLimit, SEARCH_TEXT, wholeNumber } from './parameters.ts';
 import { WAIT_SECONDS_MAX } from './requests/extraction-delivery-requests.ts';
+import { HASH } from './requests/list-requests.ts';
 import { LABEL_CHANGE, VERDICT_CHANGE } from './requests/judgement-requests.ts';
 import { ROTATION } from './requests/webhook-requests.ts';
 import {
@@ -51,6 +52,9 @@ export const ROUTES = {
 
   searchDecisions: secret('GET', '/v1/decisions'),
   findDecision: secret('GET', '/v1/decisions/{request_id}'),
+  findLinks: secret('GET', '/v1/links'),
+  findFingerprint: secret('GET', '/v1/fingerprints/{fingerprint_hash}'),
+  readStats: secret('GET', '/v1/stats'),
 
   listEntries: secret('GET', '/v1/lists'),
   putEntry: secret('POST', '/v1/lists'),
@@ -129,13 +133,70 @@ const EVENTS = [...DECISIONS, ...EXTRACTION_EVENTS] as const;
 const id = (what: string): z.ZodString => z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, `This must be ${what}.`);
 const name = (what: string): z.ZodString => z.string().regex(/^[A-Za-z0-9_.-]{1,100}$/, `This must be ${what}.`);
 
+const unixTime = wholeNumber(0, 1e11, 'This must be a time in whole Unix seconds.');
+const wholeScore = wholeNumber(0, 100, 'This must be a whole number from 0 to 100.');
+
+const LINK_CHARACTERS_MAX = 4_096;
+const KIND = /^(?:session|ip|network|fingerprint|entity\.[^:]{1,64})$/u;
+const KIND_MESSAGE = 'This must be session, ip, network, fingerprint, or entity. and the name of an entity.';
+const LINK = /^(?:session|ip|network|fingerprint|entity\.[^:]{1,64}):.{1,4096}$/u;
+const LINK_MESSAGE = 'This must be a kind (session, ip, network, fingerprint or entity.<name>), a colon, and a value.';
+const VALUE_MESSAGE = `This must be a text of 1 to ${LINK_CHARACTERS_MAX} characters.`;
+const LINK_VALUES =
+  'The value as it was sent to decide: an identity, a session token, an address or its network (/24, /48), a fingerprint hash. ' +
+  'The id of a link in a response is a value too.';
+
 /**
  * The query parameters of each endpoint that has any. The OpenAPI document describes them, and the endpoints read them with `readQuery`;
  * the message of a schema is the message on the wire. Values are text on the wire; the schemas describe the value that the text
  * represents.
  */
 export const QUERIES = {
-  searchDecisions: { ...PAGE, decision: decisionFilter('Only decisions of this value'), q: SEARCH_TEXT },
+  searchDecisions: {
+    ...PAGE,
+    decision: decisionFilter('Only decisions of this value'),
+    q: SEARCH_TEXT,
+    since: unixTime.optional().meta({ description: 'Only decisions of this time and later, Unix seconds' }),
+    until: unixTime.optional().meta({ description: 'Only decisions before this time, Unix seconds' }),
+    event_type: z
+      .string()
+      .max(64, 'This must have at most 64 characters.')
+      .optional()
+      .meta({ description: 'Only decisions of this event type; case-insensitive' }),
+    reason: name('the code of a reason').optional().meta({ description: 'Only decisions with this reason' }),
+    score_min: wholeScore.optional().meta({ description: 'Only decisions with at least this score' }),
+    score_max: wholeScore.optional().meta({ description: 'Only decisions with at most this score' }),
+    fingerprint_hash: z
+      .string()
+      .regex(HASH, 'This must be 64 hex digits.')
+      .optional()
+      .meta({ description: 'Only decisions with this fingerprint' }),
+    link: z
+      .string()
+      .regex(LINK, LINK_MESSAGE)
+      .optional()
+      .meta({ description: `Only decisions with this link, as <kind>:<value>. ${LINK_VALUES}` }),
+  },
+  findLinks: {
+    kind: z
+      .string(KIND_MESSAGE)
+      .regex(KIND, KIND_MESSAGE)
+      .meta({ description: 'session, ip, network, fingerprint, or entity.<name>' }),
+    value: z
+      .string(VALUE_MESSAGE)
+      .min(1, VALUE_MESSAGE)
+      .max(LINK_CHARACTERS_MAX, VALUE_MESSAGE)
+      .meta({ description: LINK_VALUES }),
+  },
+  readStats: {
+    from: unixTime
+      .optional()
+      .meta({ description: 'Unix seconds; by default 60 minutes, 24 hours or 30 days before to' }),
+    to: wholeNumber(1, 1e11, 'This must be a time in whole Unix seconds.')
+      .optional()
+      .meta({ description: 'Unix seconds, exclusive; by default now' }),
+    step: oneOf(['60', '3600', '86400']).default('3600').meta({ description: 'Seconds of a period' }),
+  },
   listEntries: {
     ...PAGE,
     limit: pageLimit(LISTS_PAGE_ROWS_DEFAULT),

@@ -31,7 +31,7 @@ export type Outcome = (typeof OUTCOMES)[number];
 export const SHADOW_REASONS = ['sample', 'near_block', 'challenger'] as const;
 export type ShadowReason = (typeof SHADOW_REASONS)[number];
 
-/** Kinds of entries in the audit log. Source: contract, 9.5. */
+/** Kinds of entries in the audit log. Source: contract, 9.6. */
 export const AUDIT_KINDS = [
   'customer.created',
   'key.created',

@@ -1,13 +1,15 @@
+import type { CustomerNumber } from '../kernel/brand.ts';
 import type { AnswerReader } from '../frames/batch-buffer.ts';
 import type { Pending } from './pending-decision.ts';
 
 /** Receives events of the decide path, for logs and metrics. Called on the hot path, so an implementation only counts. */
 export interface DecideObserver {
-  refused(code: string): void;
+  /** `customer` is null if the request was refused before its key was verified. */
+  refused(code: string, customer: CustomerNumber | null): void;
   batchLeft(count: number): void;
   batchFailed(error: unknown): void;
   /** `at` is the request's index among the answers; its status is 200. */
   decided(pending: Pending, answers: AnswerReader, at: number, latencyMs: number): void;
   /** The worker answered a request with another status than 200. */
-  scoreRefused(code: string, internalDetail: string): void;
+  scoreRefused(code: string, internalDetail: string, customer: CustomerNumber): void;
 }

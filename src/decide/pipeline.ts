@@ -1,4 +1,4 @@
-import { unreachable } from '../kernel/brand.ts';
+import { type CustomerNumber, unreachable } from '../kernel/brand.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Exchange, Handler, RequestHead, Route } from '../http/exchange.ts';
 import { problem, type Problem } from '../contract/problem.ts';
@@ -54,6 +54,9 @@ export interface DecideParts {
 export const UNWRITTEN = 'Request ids cannot be written to the disk at the moment.';
 /** Error detail for requests that could not be admitted, because the store of their ids cannot be reached. */
 export const UNREACHED = 'Request ids cannot be checked at the moment.';
+
+const REPLAYED = 'X-SVC-Rid was already accepted for this key.';
+const FULL = 'There is no room for further request ids of this key at the moment.';
 
 export interface DecidePipeline {
   readonly route: Route & { readonly methods: { readonly POST: Handler } };
@@ -141,6 +144,8 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
         exchange,
         overloaded('Too many requests of this customer are waiting for a decision.'),
         sourceRate(exchange),
+        false,
+        key.customer,
       );
       return;
     }
@@ -180,7 +185,8 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
 
   /** Returns the verdict on a request that continues; null for one that was refused and answered. */
   function settleAdmission(verdict: Verdict<DecideRequest>, now: number): Pending | null {
-    const { exchange, timestampSeconds } = verdict.request;
+    const { exchange, key, timestampSeconds } = verdict.request;
+    const { customer } = key;
     switch (verdict.outcome) {
       case 'admitted':
         if (now <= timestampSeconds + TIMESTAMP_WINDOW_SECONDS || clock.followsTimestamps) return verdict;
@@ -191,10 +197,10 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
         refuse(exchange, rateLimited(verdict), verdict);
         break;
       case 'replayed':
-        refuse(exchange, problem('replayed_request', 'X-SVC-Rid was already accepted for this key.'), verdict);
+        refuse(exchange, problem('replayed_request', REPLAYED), verdict, false, customer);
         break;
       case 'full':
-        refuse(exchange, overloaded('There is no room for further request ids of this key at the moment.'), verdict);
+        refuse(exchange, overloaded(FULL), verdict, false, customer);
         break;
       case 'unavailable':
         refuse(exchange, overloaded(UNREACHED), sourceRate(exchange));
@@ -261,11 +267,17 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
   /** A restart would accept this id again, so the request is rejected; the caller may retry with the same id. */
   function refuseUnwritten(pending: Pending): void {
     if (pending.id !== null) admission.release(pending.id);
-    refuse(pending.request.exchange, overloaded(UNWRITTEN), pending);
+    refuse(pending.request.exchange, overloaded(UNWRITTEN), pending, false, pending.request.key.customer);
   }
 
   function refuseFailed(pending: Pending): void {
-    refuse(pending.request.exchange, problem('internal_error', 'The decision failed.'), pending);
+    refuse(
+      pending.request.exchange,
+      problem('internal_error', 'The decision failed.'),
+      pending,
+      false,
+      pending.request.key.customer,
+    );
   }
 
   /** Counts a failed authentication against its source address. Beyond that allowance the response is 429 and closes the connection. */
@@ -274,8 +286,14 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     refuse(exchange, source.allowed ? fault : rateLimited(source), source, close || !source.allowed);
   }
 
-  function refuse(exchange: Exchange, fault: Problem, rate: RateState, close = false): void {
-    observer.refused(fault.code);
+  function refuse(
+    exchange: Exchange,
+    fault: Problem,
+    rate: RateState,
+    close = false,
+    customer: CustomerNumber | null = null,
+  ): void {
+    observer.refused(fault.code, customer);
     answerRefusal(exchange, fault, rate, close);
   }
 

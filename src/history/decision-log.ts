@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises';
 import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../kernel/brand.ts';
+import type { History } from '../ports/decision-history.ts';
 import { type Decision, DECISIONS } from '../risk/decision.ts';
 import {
   ALLOW_KEPT_MS,
@@ -26,8 +27,11 @@ import { BlockWriter } from './decision-log/block-writer.ts';
 import { Buffers } from './decision-log/buffers.ts';
 import { type FingerprintPage, searchFingerprints } from './decision-log/fingerprints.ts';
 import { CustomerLog, LogIndex } from './decision-log/log-index.ts';
+import { AllMatch, FieldMatch, type RecordFields, type RecordMatch } from './decision-log/field-match.ts';
+import { LinkIndex } from './decision-log/link-index.ts';
 import { TextMatch, unpackRecord } from './decision-log/match.ts';
-import type { Place } from './decision-log/order.ts';
+import { comparePlaces, type Place } from './decision-log/order.ts';
+import type { LinkTarget } from './decision-log/row-links.ts';
 import { hasId, readRecordHead } from './decision-log/record-head.ts';
 import { type LoggedDecision, type SearchPage, searchRows, type Wanted } from './decision-log/search.ts';
 import { Slices, Turns } from '../state/turns.ts';
@@ -68,6 +72,8 @@ export interface DecisionLogOptions {
   readonly freeBytes?: () => Promise<number | null>;
   /** Time slices shared by all management calls; a separate instance by default. */
   readonly turns?: Turns;
+  /** Table of the index of links; without it, searches by link read all rows that they may. */
+  readonly linkTable?: Database<Buffer, Buffer>;
 }
 
 export interface SearchQuery {
@@ -80,6 +86,16 @@ export interface SearchQuery {
   /** At least 1. */
   readonly limit: number;
   readonly nowMs: number;
+  readonly filter?: Partial<SearchFilter>;
+}
+
+/** Further criteria; what is absent or null restricts nothing. */
+export interface SearchFilter extends RecordFields {
+  /** Decisions of this time and later. */
+  readonly sinceMs: number | null;
+  /** Decisions before this time. */
+  readonly untilMs: number | null;
+  readonly links: readonly LinkTarget[];
 }
 
 /** `busy`: the maximum number of searches is running; retry in a second. */
@@ -116,13 +132,14 @@ export interface DecisionLogStats {
  * Main thread only. Measured (bench/micro): 240 bytes per decision; handing 10,000 of them over for writing takes 0.14 ms; searching
  * 100,000 rows takes 27 ms, in slices of at most a millisecond.
  */
-export class DecisionLog {
+export class DecisionLog implements History {
   readonly #bounds: DecisionLogBounds;
   readonly #freeBytes: () => Promise<number | null>;
   readonly #index = new LogIndex();
   readonly #buffers = new Buffers();
   readonly #writer: BlockWriter;
   readonly #reader: BlockReader;
+  readonly #links: LinkIndex | null;
   readonly #turns: Turns;
   /** The growing blocks, the one that has grown longest first. */
   readonly #open = new Set<Block>();
@@ -138,7 +155,7 @@ export class DecisionLog {
 
   /** Reads the keys of all blocks. Measured: 3 ms with the store for 1,000,000 decisions (bench/micro). */
   constructor(table: Database<Buffer, Buffer>, folder: string, options: DecisionLogOptions = {}) {
-    const { bounds = {}, freeBytes, turns = new Turns() } = options;
+    const { bounds = {}, freeBytes, turns = new Turns(), linkTable } = options;
     this.#turns = turns;
     this.#bounds = { ...BOUNDS, ...bounds };
     if (this.#bounds.rowsPerCustomerMax < 2 * this.#bounds.blockRowsMax) throw new Error('both open blocks must fit');
@@ -146,6 +163,7 @@ export class DecisionLog {
     this.#writer = new BlockWriter(table, this.#buffers);
     this.#reader = new BlockReader(table);
     this.#load(table);
+    this.#links = linkTable === undefined ? null : new LinkIndex(linkTable, this.#index, this.#reader);
   }
 
   /**
@@ -177,7 +195,13 @@ export class DecisionLog {
     for (const block of this.#open) {
       if (block.isWaiting && block.end >= this.#bounds.blockBytesMin) this.#encrypt(block);
     }
+    void this.#links?.tend(new Slices(this.#turns));
     return this.#writer.write();
+  }
+
+  /** Resolves when the index has a segment of all decisions that fill one. */
+  async indexed(): Promise<void> {
+    await this.#links?.tend(new Slices(this.#turns));
   }
 
   /** Removes expired and excess blocks, a bounded number per call; call every second. */
@@ -189,9 +213,11 @@ export class DecisionLog {
         const removed = this.#index.removeEnded(log, stream, ended[stream], left);
         for (const block of removed) this.#remove(block);
         left -= removed.length;
+        left -= this.#links?.prune(log, stream, Math.max(0, left)) ?? 0;
       }
       if (left <= 0) return;
     }
+    this.#links?.pruneGone();
     this.#measureRoom();
     const bytesMax = Math.min(this.#bounds.bytesMax, this.#scantBytes ?? Number.POSITIVE_INFINITY);
     let largest: CustomerLog | null = null;
@@ -237,7 +263,10 @@ export class DecisionLog {
         query.decision === null || query.decision === 'ALLOW' ? [0, 1] : [1],
         this.#nextArrival,
       );
-      const page = await searchRows(log, wanted, query.limit, this.#bounds.scanRowsMax, this.#reader, slices);
+      const select = wanted.links.length === 0 ? undefined : this.#links?.select(customer, wanted.links, slices);
+      const only = (await select)?.(log) ?? null;
+      const { scanRowsMax } = this.#bounds;
+      const page = await searchRows(log, { ...wanted, only }, query.limit, scanRowsMax, this.#reader, slices);
       return { kind: 'page', ...page };
     });
   }
@@ -286,6 +315,7 @@ export class DecisionLog {
     for (let tries = 0; tries < 3 && !this.#writer.isIdle && performance.now() < untilMs; tries++) {
       await Promise.race([this.flush(), late]);
     }
+    await Promise.race([this.#links?.close(), late]);
     clearTimeout(timer);
   }
 
@@ -354,6 +384,7 @@ export class DecisionLog {
   #encrypt(block: Block): void {
     this.#open.delete(block);
     this.#index.encrypt(this.#index.obtain(block.customer), block);
+    this.#links?.sealed(block.customer);
     // The block is written, and no row was added since.
     if (!block.isWaiting) this.#writer.release(block);
   }
@@ -401,13 +432,18 @@ export class DecisionLog {
   }
 
   #wantedBy(query: SearchQuery, streams: readonly Stream[], arrivalEnd: number): Wanted {
+    const { sinceMs = null, untilMs = null, links = [] } = query.filter ?? {};
+    const [allows, flagged] = endedAt(query.nowMs);
+    const since = (sinceMs ?? 0) - 1;
     return {
       streams,
       decision: query.decision === null ? null : DECISIONS.indexOf(query.decision),
-      text: query.text === null || query.text === '' ? null : new TextMatch(query.text),
-      before: query.after,
+      text: matchOf(query),
+      links,
+      only: null,
+      before: olderOf(query.after, untilMs === null ? null : { occurredAtMs: untilMs, arrival: 0 }),
       arrivalEnd,
-      endedMs: endedAt(query.nowMs),
+      endedMs: [Math.max(allows, since), Math.max(flagged, since)],
     };
   }
 
@@ -431,6 +467,22 @@ export class DecisionLog {
       else this.#searches.set(customer, others);
     }
   }
+}
+
+function matchOf({ text, filter = {} }: SearchQuery): RecordMatch | null {
+  const { eventType = null, reason = null, scoreMin = null, scoreMax = null } = filter;
+  const all: RecordMatch[] = [];
+  if (text !== null && text !== '') all.push(new TextMatch(text));
+  if ([eventType, reason, scoreMin, scoreMax].some((wanted) => wanted !== null))
+    all.push(new FieldMatch({ eventType, reason, scoreMin, scoreMax }));
+  const [only] = all;
+  return all.length > 1 ? new AllMatch(all) : (only ?? null);
+}
+
+/** Null is newer than everything. */
+function olderOf(a: Place | null, b: Place | null): Place | null {
+  if (a === null || b === null) return a ?? b;
+  return comparePlaces(a, b) < 0 ? a : b;
 }
 
 /** By stream: decisions of this time and older have expired. */

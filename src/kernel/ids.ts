@@ -1,4 +1,5 @@
 import { randomFillSync } from 'node:crypto';
+import { KeyedHash } from './keyed-hash.ts';
 
 /** The prefixes of all ids on the wire. Source: contract, 2.2. */
 export type IdPrefix = 'req' | 'wh' | 'dlv' | 'ext' | 'ses' | 'cus';
@@ -53,6 +54,64 @@ export function newId(prefix: IdPrefix, nowMs: number): string {
     scratch.latin1Write(`${prefix}_`, from);
   }
   return scratch.latin1Slice(from, to);
+}
+
+/** Characters of the proof in a proven id, 30 bits. The 50 random bits before it are unique within their millisecond. */
+const PROOF_CHARACTERS = 6;
+const PROOF_AT = TIME_AT + TIME_CHARACTERS + 16 - PROOF_CHARACTERS;
+const PROVEN = /^req_[0-9A-HJKMNP-TV-Z]{26}$/;
+
+/**
+ * Ids of decisions, which prove themselves: the last six characters are a keyed hash of the customer, the kind of its key and the rest of
+ * the id. So a decision that has left the log is still known to be the customer's own, without a byte stored for it.
+ *
+ * One guess in 2^30 is right, and only makes the customer's own id of a decision that never was. Choice: of the 80 bits 50 stay random: at
+ * 40,000 decisions a second, two of one millisecond are equal once in some 40 years.
+ * Measured: 0.4 µs, 0.2 µs for an id without a proof (bench/micro).
+ */
+export class ProvenIds {
+  readonly #keys: Readonly<Record<KeyKind, KeyedHash>>;
+
+  /** `secret` has at least 16 bytes and is used for request ids only. */
+  constructor(secret: Uint8Array) {
+    const bytes = Buffer.from(secret);
+    this.#keys = { secret: new KeyedHash(bytes.subarray(0, 8)), public: new KeyedHash(bytes.subarray(8, 16)) };
+  }
+
+  create(customer: number, kind: KeyKind, nowMs: number): string {
+    newId('req', nowMs);
+    const keyed = this.#keys[kind];
+    keyed.update(customer, scratch.latin1Slice(TIME_AT, PROOF_AT));
+    writeProof(keyed.low);
+    return scratch.latin1Slice(0, PROOF_AT + PROOF_CHARACTERS);
+  }
+
+  /** Returns the kind of the key with which the customer made this decision; null if the id is not one of its decisions. */
+  prove(customer: number, requestId: string): KeyKind | null {
+    if (!PROVEN.test(requestId)) return null;
+    for (const kind of ['secret', 'public'] as const) {
+      const keyed = this.#keys[kind];
+      keyed.update(customer, requestId.slice(TIME_AT, PROOF_AT));
+      let proof = '';
+      for (let i = 0; i < PROOF_CHARACTERS; i++) proof += CROCKFORD.charAt((keyed.low >>> (5 * i)) & 31);
+      if (requestId.endsWith(proof)) return kind;
+    }
+    return null;
+  }
+}
+
+export type KeyKind = 'secret' | 'public';
+
+function writeProof(low: number): void {
+  for (let i = 0; i < PROOF_CHARACTERS; i++) scratch[PROOF_AT + i] = ALPHABET[(low >>> (5 * i)) & 31] ?? 0;
+}
+
+/** Returns when an id was created, from its first ten characters, Unix ms. */
+export function timeOfId(id: string, prefix: IdPrefix): number {
+  const from = prefix.length + 1;
+  let ms = 0;
+  for (let i = from; i < from + TIME_CHARACTERS; i++) ms = ms * 32 + CROCKFORD.indexOf(id.charAt(i));
+  return ms;
 }
 
 function timeText(nowMs: number): string {

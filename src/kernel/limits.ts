@@ -302,6 +302,25 @@ export const DECISION_SCAN_ROWS_MAX = 100_000;
 /** Choice: concurrent searches, of all customers and of one; they share the thread, so more would only be slower. */
 export const DECISION_SEARCHES_MAX = 8;
 export const DECISION_SEARCHES_PER_CUSTOMER_MAX = 4;
+/**
+ * Choice: decisions in a segment of the index of links: a search reads one part of each, some 250 of a million decisions, and the blocks of
+ * at most this many decisions that no segment covers yet.
+ */
+export const LINK_SEGMENT_ROWS = 4_096;
+/** Choice: blocks of a segment of a customer with little traffic, whose blocks have some 16 rows. */
+export const LINK_SEGMENT_BLOCKS_MAX = 512;
+/** Choice: decisions that one call about a link or a fingerprint summarises, the newest ones; some 10 ms of the main thread, in slices. */
+export const LINK_ROWS_MAX = 1_000;
+/** Choice: neighbours of a link in a response, those with the most decisions. */
+export const LINK_NEIGHBOURS_MAX = 100;
+/** Choice: customers counted in a minute, at most some 8 MB; the requests of further ones are not in their statistics. */
+export const STATS_CUSTOMERS_MAX = 4_096;
+/** Source: contract, 9.5: a day; one hour more, so that hours are summed from complete ones. */
+export const STATS_MINUTES_KEPT = 25 * 60;
+/** Source: contract, 9.5: 30 days. */
+export const STATS_HOURS_KEPT = 30 * 24;
+/** Choice: a day in minutes. */
+export const STATS_POINTS_MAX = 1_440;
 /** Choice: no address, country or reason is longer. */
 export const SEARCH_TEXT_CHARACTERS_MAX = 200;
 

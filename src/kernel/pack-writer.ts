@@ -1,3 +1,9 @@
+const HASH_BYTES = 32;
+const NO_DIGIT = 16;
+/** Character code → digit. */
+const HEX = new Uint8Array(128).fill(NO_DIGIT);
+for (const [digit, code] of Buffer.from('0123456789abcdef').entries()) HEX[code] = digit;
+
 /**
  * Writes msgpack into an existing buffer: for the hot path, where creating an array to pack and a buffer for the result would cost more
  * than writing. Read it back with `unpack`.
@@ -64,6 +70,24 @@ export class PackWriter {
     bytes[this.end++] = length & 0xff;
     let at = this.end;
     for (let i = 0; i < length; i++) bytes[at++] = from[i] ?? 0;
+    this.end = at;
+  }
+
+  /** Writes a text of 64 lower-case hex digits as the 32 bytes that it stands for, any other text as text. */
+  hash(value: string): void {
+    const { bytes } = this;
+    if (value.length !== 2 * HASH_BYTES) return this.text(value);
+    let at = this.end + 2;
+    let seen = 0;
+    for (let i = 0; i < 2 * HASH_BYTES; i += 2) {
+      const high = HEX[value.charCodeAt(i) & 0x7f] ?? NO_DIGIT;
+      const low = HEX[value.charCodeAt(i + 1) & 0x7f] ?? NO_DIGIT;
+      seen |= high | low | ((value.charCodeAt(i) | value.charCodeAt(i + 1)) & ~0x7f);
+      bytes[at++] = (high << 4) | low;
+    }
+    if (seen >= NO_DIGIT) return this.text(value);
+    bytes[this.end] = 0xc4;
+    bytes[this.end + 1] = HASH_BYTES;
     this.end = at;
   }
 

@@ -25,9 +25,12 @@ export function shadowReason(
   return sampleOf(requestId) < sampleRate ? 'sample' : null;
 }
 
-/** Returns FNV-1a over the id, scaled to 0 to 1: the id's own randomness makes it uniform. */
-function sampleOf(requestId: string): number {
-  let hash = 0x811c9dc5;
+/**
+ * Returns FNV-1a over the id, scaled to 0 to 1: the id's own randomness makes it uniform. Samples with different seeds are independent of
+ * each other.
+ */
+export function sampleOf(requestId: string, seed = 0): number {
+  let hash = 0x811c9dc5 ^ seed;
   for (let i = 0; i < requestId.length; i++) hash = Math.imul(hash ^ requestId.charCodeAt(i), 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   return ((hash ^ (hash >>> 13)) >>> 0) / 2 ** 32;

@@ -1,5 +1,5 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
-import { newId } from '../kernel/ids.ts';
+import { ProvenIds } from '../kernel/ids.ts';
 import { DECISIONS, type Decision } from '../risk/decision.ts';
 import { writeRecord } from '../risk/decision-record.ts';
 import { parseDecideRequest } from '../risk/decide-request.ts';
@@ -12,7 +12,7 @@ import type { Bands } from '../risk/policy/policy.ts';
 import type { ActivePolicy, CompiledPolicy } from '../risk/policy/policy-set.ts';
 import { observedVerdict } from '../risk/policy/observe-mode.ts';
 import { RULE_INDEX } from '../risk/rules/rule-table.ts';
-import { shadowReason } from '../risk/shadow.ts';
+import { sampleOf, shadowReason } from '../risk/shadow.ts';
 import { SIGHTING_FAMILIAR_DAYS } from '../kernel/limits.ts';
 import {
   ANSWER_DEGRADED,
@@ -30,15 +30,19 @@ import {
 } from '../frames/batch-buffer.ts';
 import { DECISION_HEAD, DecisionTails, decisionTail, FINGERPRINT_LINK, problemText } from './response-text.ts';
 import { Gatherer, type GatheredFacts, type Sources } from './gather.ts';
+import type { RecordKeys } from '../frames/score-messages.ts';
 import { historyEvent } from './history-event.ts';
+import { Linker } from './linker.ts';
 import type { ModelAsset } from './model.ts';
 import type { WorkerPolicies } from './policies.ts';
+import type { SessionMemo } from './session-memo.ts';
 
 export interface EngineParts {
   readonly sources: Sources;
   readonly model: Pick<ModelAsset, 'current'>;
   readonly policies: Pick<WorkerPolicies, 'current'>;
   readonly velocity: Velocity;
+  readonly keys: RecordKeys;
   /** Counts the synthetic requests of the warm-up, so that the real velocity store never contains them. */
   readonly warmUpVelocity: Velocity;
   /** Returns whether a configured asset is unavailable at the moment. Called once a batch, after its facts were gathered. */
@@ -51,6 +55,9 @@ export interface EngineParts {
 
 /** Below this probability the model has no effect. Source: contract, 6.2. */
 const MODEL_PROBABILITY_MIN = 0.5;
+
+/** Makes the sample of feature rows independent of that of shadow reviews. */
+const FEATURES_SEED = 0x5f3759df;
 
 /** A response without a decision. */
 const NO_DECISION = {
@@ -68,6 +75,9 @@ interface Scored {
   readonly meta: RequestMeta;
   readonly facts: GatheredFacts;
   readonly active: ActivePolicy;
+  readonly session: SessionMemo;
+  /** Null when the velocity store was unavailable. */
+  event: HistoryEvent | null;
   evaluated: Evaluated;
   /** The same facts under the challenger's policy; null without one. */
   challenger: Evaluated | null;
@@ -83,10 +93,14 @@ export class Engine {
   readonly #parts: EngineParts;
   readonly #gatherer: Gatherer;
   readonly #tails = new DecisionTails();
+  readonly #ids: ProvenIds;
+  readonly #linker: Linker;
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
     this.#gatherer = new Gatherer(parts.sources);
+    this.#ids = new ProvenIds(parts.keys.requests);
+    this.#linker = new Linker(parts.keys.links);
   }
 
   async scoreBatch(requests: BatchReader, answers: AnswerWriter, from: number, count: number): Promise<void> {
@@ -137,7 +151,10 @@ export class Engine {
     const active = this.#parts.policies.current().of(customer, request.eventType);
     const gathered = this.#gatherer.gather(request, customer, meta.nowMs);
     if (gathered.kind === 'no_session') this.#answerNoSession(answers, at, meta, request.eventType, active);
-    else into.push({ at, meta, facts: gathered.facts, active, evaluated: NOT_EVALUATED, challenger: null });
+    else {
+      const { facts, session } = gathered;
+      into.push({ at, meta, facts, session, active, event: null, evaluated: NOT_EVALUATED, challenger: null });
+    }
   }
 
   /**
@@ -147,9 +164,11 @@ export class Engine {
   async #remember(gathered: readonly Scored[]): Promise<boolean> {
     try {
       const events: HistoryEvent[] = [];
-      for (const { facts, meta, active } of gathered) {
+      for (const one of gathered) {
+        const { facts, meta, active } = one;
         const publicKey = (meta.flags & REQUEST_PUBLIC_KEY) !== 0;
-        events.push(historyEvent(facts, meta.customerNumber as CustomerNumber, publicKey, meta.nowMs, active));
+        one.event = historyEvent(facts, meta.customerNumber as CustomerNumber, publicKey, meta.nowMs, active);
+        events.push(one.event);
       }
       // A batch is either all warm-up or all real requests: the warm-up pipeline has batch buffers of its own.
       const isWarmUp = ((gathered[0]?.meta.flags ?? 0) & REQUEST_WARM_UP) !== 0;
@@ -194,7 +213,8 @@ export class Engine {
     const observed = observedVerdict(active.policy.mode, real, facts.list);
     const verdict = observed ?? real;
     const wouldBe = observed === null ? null : real.decision;
-    const requestId = newId('req', meta.nowMs);
+    const publicKey = (meta.flags & REQUEST_PUBLIC_KEY) !== 0;
+    const requestId = this.#ids.create(meta.customerNumber, publicKey ? 'public' : 'secret', meta.nowMs);
     const { decision, score } = real;
     const shadow = shadowReason(
       requestId,
@@ -205,7 +225,7 @@ export class Engine {
       isChallenged(scored, decision),
     );
     const mode = sessionMode(facts.token, (flags & ANSWER_DEGRADED) !== 0);
-    const publicKey = (meta.flags & REQUEST_PUBLIC_KEY) !== 0;
+    const { logFeaturesSample, logIdentities } = active.policy;
     // Choice: a customer in observe mode has made no decision of its own, so its decisions do not count for the registry.
     const isSighting =
       verdict.decision === 'BLOCK' && !publicKey && isOwnEvidence(evaluated.contributions, facts, active.bands);
@@ -221,6 +241,8 @@ export class Engine {
       eventType: facts.eventType,
       facts,
       contributions: evaluated.contributions,
+      links: scored.event === null ? null : this.#linker.tailOf(scored.session, facts, scored.event, logIdentities),
+      withFeatures: decision !== 'ALLOW' || sampleOf(requestId, FEATURES_SEED) < logFeaturesSample,
     });
     answers.write(at, {
       status: 200,
@@ -255,7 +277,8 @@ export class Engine {
     eventType: string,
     { bands, policy }: ActivePolicy,
   ): void {
-    const requestId = newId('req', meta.nowMs);
+    const publicKey = (meta.flags & REQUEST_PUBLIC_KEY) !== 0;
+    const requestId = this.#ids.create(meta.customerNumber, publicKey ? 'public' : 'secret', meta.nowMs);
     const { decision, score } = NO_SESSION;
     const shadow = shadowReason(requestId, decision, score, bands, policy.sampleRate);
     const { bytes: record, length: recordBytes } = writeRecord({
@@ -264,7 +287,7 @@ export class Engine {
       verdict: NO_SESSION,
       sessionMode: 'no_session',
       shadow,
-      publicKey: (meta.flags & REQUEST_PUBLIC_KEY) !== 0,
+      publicKey,
       eventType,
       facts: null,
       contributions: NO_SESSION_CONTRIBUTIONS,

@@ -20,7 +20,8 @@ export interface Sources {
 
 export type Gathered =
   /** The token is empty or blank: nothing else is gathered. */
-  { readonly kind: 'no_session' } | { readonly kind: 'facts'; readonly facts: GatheredFacts };
+  | { readonly kind: 'no_session' }
+  | { readonly kind: 'facts'; readonly facts: GatheredFacts; readonly session: SessionMemo };
 
 /**
  * All facts except the history, which is read for a whole batch at once and then added. For a common fingerprint the engine then removes
@@ -54,6 +55,7 @@ export class Gatherer {
     const userAgent = cut(request.userAgent, USER_AGENT_CHARACTERS_MAX);
     return {
       kind: 'facts',
+      session,
       facts: {
         eventType: request.eventType,
         outcome: request.outcome,

@@ -3,6 +3,7 @@ import type { FingerprintHash } from '../kernel/brand.ts';
 import { sampleHash, SecondSight } from '../kernel/second-sight.ts';
 import { readToken } from '../risk/signals/collector-token.ts';
 import { readEmail } from '../risk/signals/email.ts';
+import type { SessionLinks } from './linker.ts';
 import type { AgentFacts, EmailFacts, Entity, GeoFacts, IpFacts, TokenFacts } from '../risk/facts.ts';
 
 /**
@@ -42,6 +43,8 @@ export interface SessionMemo {
   agent: AgentFacts | null;
   entities: readonly Entity[];
   emails: readonly EmailFacts[];
+  /** Null until the first decision of the session. */
+  links: SessionLinks | null;
 }
 
 /**
@@ -67,6 +70,7 @@ function readSession(token: string): SessionMemo {
     agent: null,
     entities: [],
     emails: [],
+    links: null,
   };
 }
 

@@ -52,6 +52,10 @@ export interface Store extends Omit<StateTables, 'rowCounters'> {
   readonly hot: RootDatabase<Buffer, Buffer> | null;
   /** Blocks of the decision log, which `src/history` reads and writes; null when opened read-only. */
   readonly decisionBlocks: Database<Buffer, Buffer> | null;
+  /** Its index of links. */
+  readonly decisionLinks: Database<Buffer, Buffer> | null;
+  /** Statistics of decisions. */
+  readonly decisionStats: Database<Buffer, Buffer> | null;
   /** Registers the decision log, once. It is closed before its environment. */
   attachDecisionLog(log: AttachedLog): void;
   /**
@@ -108,7 +112,10 @@ export function openStore(options: StoreOptions): StoreOpened {
     const extract = options.readOnly ? null : openExtractStore(options.dataDir);
     const outcomes = hot === null ? null : new Outcomes(hot, table(hot, 'outcomes'));
     const decisionBlocks = hot === null ? null : table(hot, 'decisions');
-    if (decisionBlocks !== null) watchDisk(decisionBlocks, options.dataDir);
+    const decisionLinks = hot === null ? null : table(hot, 'decision-links');
+    const decisionStats = hot === null ? null : table(hot, 'decision-stats');
+    for (const written of [decisionBlocks, decisionLinks, decisionStats])
+      if (written !== null) watchDisk(written, options.dataDir);
     let decisionLog: AttachedLog | null = null;
     const store: Store = {
       dataDir: options.dataDir,
@@ -126,6 +133,8 @@ export function openStore(options: StoreOptions): StoreOpened {
       state,
       hot,
       decisionBlocks,
+      decisionLinks,
+      decisionStats,
       attachDecisionLog(log) {
         if (decisionLog !== null) throw new Error('the decision log is opened once, by the server');
         decisionLog = log;

@@ -24,6 +24,8 @@
  * | state       | `audit`        | customer number, u32 (0: no customer); ms, u48; number, u40; 1 for an account, 0 for content, u8 (4+6+5+1) | version u8, msgpack [entry] (`audit-table.ts`) | server, CLI | server, CLI |
  * | hot         | `hot-meta`     | counter's number, u8; 0: format version (1) | f64                                                     | server       | server                 |
  * | hot         | `decisions`    | customer number, u32; stream, u8; first arrival, u48; last arrival minus the first, u32; oldest and newest ms, u48 each; rows, u16; bytes, u32 (33) | rows of decisions (`decision-log/block.ts`) | server | server |
+ * | hot         | `decision-links` | customer number, u32; stream, u8; first arrival, u48; part, u8 (12) | links and the blocks that have them (`decision-log/link-segment.ts`) | server | server |
+ * | hot         | `decision-stats` | customer number, u32; 0 minute or 1 hour, u8; its number, u32 (9) | msgpack, counts of the period (`stats/period-counts.ts`) | server | server |
  * | hot         | `outcomes`     | request id (16)                          | index in `OUTCOMES`, u8                                 | server       | server                 |
  * | extract     | `extract-meta` | counter's number, u8; 0: format version (1) | f64                                                     | server       | server                 |
  * | extract     | `extract-rowCounters` | tally's number, u8; customer number, u32 (5) | rows in the table of that name, f64                | server       | server                 |
@@ -66,6 +68,8 @@ export const TABLES = [
   { environment: 'state', name: 'audit', keyBytes: 16 },
   { environment: 'hot', name: 'hot-meta', keyBytes: 1 },
   { environment: 'hot', name: 'decisions', keyBytes: 33 },
+  { environment: 'hot', name: 'decision-links', keyBytes: 12 },
+  { environment: 'hot', name: 'decision-stats', keyBytes: 9 },
   { environment: 'hot', name: 'outcomes', keyBytes: 16 },
   { environment: 'extract', name: 'extract-meta', keyBytes: 1 },
   { environment: 'extract', name: 'extract-tallies', keyBytes: 5 },

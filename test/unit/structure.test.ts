@@ -57,7 +57,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   commander: ['src/cli/', 'bench/check/', 'bench/detect/options.ts', 'bench/open-loop/', 'bench/read-or-exit.ts'],
   echarts: ['bench/detect/picture.ts', 'bench/open-loop/picture.ts'],
   'crawler-user-agents': ['src/risk/signals/agent.ts'],
-  'csv-stringify': ['src/extract/shape/'],
+  'csv-stringify': ['src/extract/shape/', 'src/cli/decision-export.ts'],
   'disposable-email-domains-js': ['src/risk/signals/email.ts'],
   domhandler: ['src/extract/read/'],
   domutils: ['src/extract/read/'],

@@ -1,11 +1,13 @@
 import { CORS_HEADERS } from '../headers.ts';
 import { BODY_PROBLEMS, COMMON_PROBLEMS } from '../problem-table.ts';
 import { body, type EndpointTexts, json, reads } from '../endpoint.ts';
-import { REQUEST_ID } from '../parameters.ts';
+import { FINGERPRINT_HASH, REQUEST_ID } from '../parameters.ts';
 import { QUERIES } from '../routes.ts';
 import { DECIDE_REQUEST } from '../requests/decide-request-schema.ts';
 import { OUTCOME_BODY } from '../requests/judgement-requests.ts';
 import { DECISION, LOGGED_DECISION, LOGGED_DECISION_PAGE } from '../responses/decision-responses.ts';
+import { FINGERPRINT, LINK_SUMMARY } from '../responses/link-responses.ts';
+import { STATS } from '../responses/stats-responses.ts';
 import { OUTCOME_RESULT } from '../responses/judgement-responses.ts';
 
 export const DECIDE_ENDPOINT = {
@@ -28,8 +30,9 @@ export const DECISION_ENDPOINTS = {
       'A call examines at most 100,000 decisions, so a page of a search may be short, or even empty, although has_more is ' +
       'true. While too many searches are running, the response is 429 with the code overloaded.',
     guide:
-      '200 with a page, newest first. Filters: `?decision=` (one of the five values), `?q=` (a text of up to 200 ' +
-      'characters), or both',
+      '200 with a page, newest first. Filters, all of which apply together: `?decision=`, `?q=` (part of an address, a country or ' +
+      'a reason), `?since=`, `?until=` (Unix seconds), `?event_type=`, `?reason=`, `?score_min=`, `?score_max=`, ' +
+      '`?fingerprint_hash=`, `?link=<kind>:<value>`',
     query: QUERIES.searchDecisions,
     responses: { 200: json(LOGGED_DECISION_PAGE, 'A page of decisions') },
     problems: reads(),
@@ -42,6 +45,42 @@ export const DECISION_ENDPOINTS = {
     params: { request_id: REQUEST_ID },
     responses: { 200: json(LOGGED_DECISION, 'The decision') },
     problems: reads('not_found'),
+  },
+  findLinks: {
+    tag: 'decisions',
+    summary: "What the caller's own decisions about one identity, session, address or fingerprint have in common",
+    description:
+      'Covers the newest 1,000 decisions with the link; truncated is true if there are more. Lists the 100 neighbours with the ' +
+      'most decisions. An identity is found by its value, but shown as a hash, unless the policy keeps values. While too many ' +
+      'searches are running, the response is 429 with the code overloaded.',
+    guide: '`?kind=` and `?value=`. 200 with counts and neighbours, also if there is no such decision',
+    query: QUERIES.findLinks,
+    responses: { 200: json(LINK_SUMMARY, 'The link and its neighbours') },
+    problems: reads(),
+  },
+  findFingerprint: {
+    tag: 'decisions',
+    summary: "What the caller's own decisions and lists know about a fingerprint",
+    description:
+      'Covers the newest 1,000 decisions with the fingerprint; truncated is true if there are more. An ALLOW counts for a day. ' +
+      'While too many searches are running, the response is 429 with the code overloaded.',
+    guide: '200 with distinct sessions, identities, addresses, networks and countries of a day and of 30 days, or 404',
+    params: { fingerprint_hash: FINGERPRINT_HASH },
+    responses: { 200: json(FINGERPRINT, 'The fingerprint') },
+    problems: reads('not_found'),
+  },
+  readStats: {
+    tag: 'decisions',
+    summary: "Counts of the caller's own requests by minute, hour or day",
+    description:
+      'Minutes are kept for 24 hours, hours for 30 days. Counts are those of the moment; a killed server loses up to 5 seconds. ' +
+      'At most 1,440 steps.',
+    guide:
+      'Counts by minute (`?step=60`), hour (`3600`, the default) or day (`86400`), `?from=` and `?to=` in Unix seconds: decisions ' +
+      'by value, event type, reason and score, latency, refusals by code',
+    query: QUERIES.readStats,
+    responses: { 200: json(STATS, 'The counts') },
+    problems: reads(),
   },
 } satisfies EndpointTexts;
 

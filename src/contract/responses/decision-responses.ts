@@ -39,12 +39,34 @@ export const SUBJECT = {
   occurred_at: unixSeconds.meta({ description: 'Unix seconds' }),
 };
 
+const AGENT = z.object({
+  browser: z.string(),
+  system: z.string(),
+  form: z.string(),
+  automation: z.string().meta({ description: 'none, bot, http_library, headless or ai' }),
+});
+
+const LOCATION = z.object({
+  latitude: z.number().min(-90).max(90).meta({ description: 'Rounded to a tenth of a degree' }),
+  longitude: z.number().min(-180).max(180),
+  accuracy_km: z.int().min(0).nullable(),
+});
+
 export const LOGGED_DECISION = z
   .object({
     ...ANSWER,
     fingerprint_hash: hash.nullable().meta({ description: 'null without a session token' }),
     ...SUBJECT,
     contributions: z.array(CONTRIBUTION).meta({ description: 'In the order of the reasons' }),
+    path: z.string().nullable().meta({
+      description: 'Path of the URL without its query, up to 100 characters. null also in decisions of older builds',
+    }),
+    network: z.string().nullable().meta({ description: 'The /24 or /48 of the address' }),
+    agent: AGENT.nullable(),
+    location: LOCATION.nullable(),
+    links: z.array(z.object({ kind: z.string(), id: z.string() })).meta({
+      description: 'What it may have in common with other decisions. An id is a value for GET /v1/links',
+    }),
     label: z.enum(LABELS).nullable().meta({ description: 'The label set by POST /v1/labels' }),
   })
   .meta({ id: 'LoggedDecision' });

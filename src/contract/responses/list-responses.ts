@@ -18,7 +18,7 @@ const LIST_NETWORKS = count.meta({
     "Present with warning: number of distinct networks (/24, /48) of the fingerprint in the caller's traffic of 24 h",
 });
 
-const SHARED_REGISTRY = z
+export const SHARED_REGISTRY = z
   .object({
     risk_score: z.int().min(0).max(100),
     customers_seen: count.meta({

@@ -16,6 +16,8 @@ export interface WalkOptions {
   readonly before: Place | null;
   /** By stream: rows of this time and older have expired. */
   readonly endedMs: readonly [number, number];
+  /** By stream: the only sealed blocks to visit; null for all. */
+  readonly only?: readonly [readonly Block[], readonly Block[]] | null;
 }
 
 /**
@@ -26,10 +28,10 @@ export class BlockWalk {
   readonly #sources: Source[] = [];
   readonly #before: Place | null;
 
-  constructor(log: CustomerLog, { streams, before, endedMs }: WalkOptions) {
+  constructor(log: CustomerLog, { streams, before, endedMs, only = null }: WalkOptions) {
     this.#before = before;
     for (const stream of streams) {
-      const sealed = log.sealed[stream].slice();
+      const sealed = only === null ? log.sealed[stream].slice() : only[stream];
       this.#sources.push({ spans: sealed, blocks: sealed, sinceMs: endedMs[stream], at: sealed.length - 1 });
       const open = log.open[stream];
       if (open === null) continue;

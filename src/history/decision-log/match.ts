@@ -1,10 +1,11 @@
+import type { RecordMatch } from './field-match.ts';
 import { decodeRecord, type DecisionRecord } from '../../risk/decision-record.ts';
 
 /**
  * Search text: part of the address, the country code or a reason, case-insensitive. All three are ASCII and appear verbatim in a record's
  * bytes, so most blocks and records are skipped without being unpacked.
  */
-export class TextMatch {
+export class TextMatch implements RecordMatch {
   readonly #text: string;
 
   constructor(text: string) {

@@ -18,6 +18,7 @@ const ARRAY_16 = 0xdc;
 const FIXED_TEXT_30 = 0xa0 | ID_BYTES;
 const FLOAT_64 = 0xcb;
 const TEXT_8 = 0xd9;
+const BINARY_8 = 0xc4;
 const NULL = 0xc0;
 const HASH_CHARACTERS = 64;
 
@@ -81,6 +82,8 @@ export function readFingerprint(bytes: Buffer, from: number): string | null | un
     at += length;
   }
   if (bytes[at] === NULL) return null;
+  if (bytes[at] === BINARY_8 && bytes[at + 1] === HASH_CHARACTERS / 2)
+    return bytes.hexSlice(at + 2, at + 2 + HASH_CHARACTERS / 2);
   if (bytes[at] !== TEXT_8 || bytes[at + 1] !== HASH_CHARACTERS) return undefined;
   return bytes.latin1Slice(at + 2, at + 2 + HASH_CHARACTERS);
 }

@@ -3,7 +3,9 @@ import type { Block, RowView, Stream } from './block.ts';
 import type { BlockReader } from './block-reader.ts';
 import { BlockWalk } from './block-walk.ts';
 import type { CustomerLog } from './log-index.ts';
-import { type TextMatch, unpackRecord } from './match.ts';
+import type { RecordMatch } from './field-match.ts';
+import { unpackRecord } from './match.ts';
+import { hasLink, linkCount, type LinkTarget } from './row-links.ts';
 import { comparePlaces, type Place } from './order.ts';
 import type { Slices } from '../../state/turns.ts';
 
@@ -18,7 +20,11 @@ export interface Wanted {
   readonly streams: readonly Stream[];
   /** Index in `DECISIONS`; null for all. */
   readonly decision: number | null;
-  readonly text: TextMatch | null;
+  readonly text: RecordMatch | null;
+  /** The row has all of these links. */
+  readonly links: readonly LinkTarget[];
+  /** By stream: the only sealed blocks that may have the links; null for all. */
+  readonly only: readonly [readonly Block[], readonly Block[]] | null;
   /** Only rows older than this; null for all. */
   readonly before: Place | null;
   /** Rows with this arrival or a later one were added after the read began. */
@@ -88,8 +94,8 @@ function collect(block: Block, wanted: Wanted, reader: BlockReader, found: Hit[]
   const bytes = reader.bytesOf(block);
   if (bytes === null || wanted.text?.mayMatch(bytes, 0, bytes.length) === false) return;
   reader.walk(block, bytes, (row) => {
-    if (!isWanted(row, block, wanted) || wanted.text?.mayMatch(bytes, row.recordAt, row.recordEnd) === false)
-      return false;
+    if (!isWanted(row, block, wanted) || !hasLinks(bytes, row, wanted.links)) return false;
+    if (wanted.text?.mayMatch(bytes, row.recordAt, row.recordEnd) === false) return false;
     const { occurredAtMs, arrival, latencyMs } = row;
     if (wanted.text === null) {
       // Copied, because the bytes are borrowed; most rows belong to another page and need not be unpacked.
@@ -102,6 +108,14 @@ function collect(block: Block, wanted: Wanted, reader: BlockReader, found: Hit[]
     else if (wanted.text.matches(record)) found.push({ occurredAtMs, arrival, block, latencyMs, record });
     return false;
   });
+}
+
+function hasLinks(bytes: Buffer, { recordAt, recordEnd }: RowView, links: readonly LinkTarget[]): boolean {
+  if (links.length === 0) return true;
+  const count = linkCount(bytes, recordAt, recordEnd);
+  if (count >= 0) return links.every((link) => hasLink(bytes, recordEnd, count, link));
+  const record = unpackRecord(bytes, recordAt, recordEnd);
+  return record !== null && links.every((link) => link.isIn(record));
 }
 
 /** Checks the row's header only. */

@@ -111,6 +111,8 @@ function partOf(raw: RawPart): PolicyPart {
   const { bands, mode } = raw;
   return {
     mode,
+    logFeaturesSample: raw.log_features_sample,
+    logIdentities: raw.log_identities,
     bands:
       bands === undefined
         ? undefined

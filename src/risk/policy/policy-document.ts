@@ -41,6 +41,8 @@ export interface PolicyPart {
   readonly trustedNetworks?: Policy['trustedNetworks'] | undefined;
   readonly trustedAgents?: Policy['trustedAgents'] | undefined;
   readonly sampleRate?: number | undefined;
+  readonly logFeaturesSample?: number | undefined;
+  readonly logIdentities?: Policy['logIdentities'] | undefined;
 }
 
 /** A message about a policy file. `pointer` is RFC 6901 into the file, `''` for all of it. */
@@ -148,6 +150,8 @@ export function policyOf(
     trustedNetworks: merged(layers, 'trustedNetworks'),
     trustedAgents: merged(layers, 'trustedAgents'),
     sampleRate: lastOf(layers, 'sampleRate') ?? DEFAULT_POLICY.sampleRate,
+    logFeaturesSample: lastOf(layers, 'logFeaturesSample') ?? DEFAULT_POLICY.logFeaturesSample,
+    logIdentities: lastOf(layers, 'logIdentities') ?? DEFAULT_POLICY.logIdentities,
   };
 }
 

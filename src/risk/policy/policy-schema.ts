@@ -12,7 +12,7 @@ import {
 } from '../../kernel/limits.ts';
 import { RULE_CODES, THRESHOLDS, WEIGHTS, type RuleNumber } from './policy-names.ts';
 import { isAgentPattern, readNetwork } from './trusted-sources.ts';
-import { DEFAULT_POLICY, POLICY_MODES, type Bands } from './policy.ts';
+import { DEFAULT_POLICY, LOG_IDENTITIES, POLICY_MODES, type Bands } from './policy.ts';
 
 /** The schema of a policy file, also published as JSON Schema. `policy-check.ts` checks what a schema cannot express. */
 
@@ -169,6 +169,19 @@ const deciding = {
         'observe: decisions are made, logged and answered as ALLOW, with what they would have been in would_be. ' +
         'Lists and requests without a session token are answered as usual.',
       default: DEFAULT_POLICY.mode,
+    }),
+  log_features_sample: amount(0, 1).optional().meta({
+    description: 'Share of ALLOW decisions whose features are kept in the decision log; those of all others are.',
+    default: DEFAULT_POLICY.logFeaturesSample,
+  }),
+  log_identities: z
+    .enum(LOG_IDENTITIES, `must be one of ${LOG_IDENTITIES.join(', ')}`)
+    .optional()
+    .meta({
+      description:
+        'How the decision log keeps the values of entity_keys. none: not at all, and no decision is found by them. hashed: as ' +
+        "hashes that only this installation can compute. masked: also a few of each value's characters. plain: also the value.",
+      default: DEFAULT_POLICY.logIdentities,
     }),
 };
 const decidingPartSchema = fields({ ...part, ...deciding }).meta({

@@ -2,6 +2,10 @@
 export const POLICY_MODES = ['enforce', 'observe'] as const;
 export type PolicyMode = (typeof POLICY_MODES)[number];
 
+/** How the identities of a request are kept in the decision log: not at all, as keyed hashes, or also as a masked or the whole text. */
+export const LOG_IDENTITIES = ['none', 'hashed', 'masked', 'plain'] as const;
+export type LogIdentities = (typeof LOG_IDENTITIES)[number];
+
 /** Name → networks, or name → user agents. An empty list removes the name. */
 export type NamedSources = Readonly<Record<string, readonly string[]>>;
 
@@ -36,6 +40,9 @@ export interface Policy {
   readonly trustedAgents: NamedSources;
   /** Share of all decisions that is copied to the shadow review queue, 0 to 1. */
   readonly sampleRate: number;
+  /** Share of ALLOW decisions whose feature row is kept, 0 to 1; all others keep theirs. */
+  readonly logFeaturesSample: number;
+  readonly logIdentities: LogIdentities;
 }
 
 /** Lower bounds of the decisions above ALLOW, on the rounded score. */
@@ -75,4 +82,6 @@ export const DEFAULT_POLICY: Policy = {
   trustedNetworks: {},
   trustedAgents: {},
   sampleRate: 0.01,
+  logFeaturesSample: 0.01,
+  logIdentities: 'hashed',
 };

@@ -1,4 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { REQUESTS_PURPOSE } from '../../../src/app/installation.ts';
+import { type KeyKind, ProvenIds } from '../../../src/kernel/ids.ts';
+import { deriveKey, openMasterKey } from '../../../src/state/master-key.ts';
 import { bearer, call } from '../../support/manage.ts';
 import { decided } from '../../support/reviews.ts';
 import { sharedServer, type SharedServer } from '../../support/shared-server.ts';
@@ -27,6 +30,26 @@ describe('POST /v1/labels answers 201', () => {
       const answer = await bearer(server.url, server.secretKey, 'POST', '/v1/labels', body);
       expect([answer.status, answer.json['label'], answer.json['note']]).toEqual([201, label, null]);
     }
+  });
+
+  test('a label for a decision that is not in the log is 201 if its id proves it, for 400 days', async () => {
+    const master = openMasterKey(server.dataDir, undefined);
+    if (master.kind === 'fault') throw new Error(master.detail);
+    const ids = new ProvenIds(deriveKey(master.key, REQUESTS_PURPOSE));
+    const made = await decided(server.url, server.secretKey);
+    // Customers of a shared server have small numbers.
+    const customer = Array.from({ length: 1_000 }, (_none, n) => n).find((n) => ids.prove(n, made) === 'secret') ?? -1;
+    expect(ids.prove(customer, await decided(server.url, server.publicKey))).toBe('public');
+    const dayMs = 86_400_000;
+    const labelled = async (kind: KeyKind, ageMs: number, of = customer): Promise<number> => {
+      const body = { request_id: ids.create(of, kind, Date.now() - ageMs), label: 'fraud', note: null };
+      return (await call(server.url, server.secretKey, 'POST', '/v1/labels', body)).status;
+    };
+    expect(await labelled('secret', 40 * dayMs)).toBe(201);
+    expect(await labelled('public', 399 * dayMs)).toBe(201);
+    expect(await labelled('secret', 401 * dayMs)).toBe(404);
+    expect(await labelled('secret', -dayMs)).toBe(404);
+    expect(await labelled('secret', dayMs, customer + 1)).toBe(404);
   });
 
   test('the note of a label may have 500 characters, and be empty or null', async () => {

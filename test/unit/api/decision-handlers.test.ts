@@ -9,6 +9,7 @@ import type {
   EndpointHandler,
   EndpointRequest,
 } from '../../../src/api/kit/endpoint-factory.ts';
+import { LinkTargets } from '../../../src/api/link-target.ts';
 import { Cursors } from '../../../src/api/kit/paging.ts';
 import type { DecisionLog } from '../../../src/history/decision-log.ts';
 import { decide } from '../state/decision-log-support.ts';
@@ -27,6 +28,7 @@ function setUp(log?: Partial<DecisionLog>) {
     ...decisionHandlers(unwrapped, {
       decisions,
       cursors,
+      targets: new LinkTargets(Buffer.alloc(32)),
       labelOf: (_customer, id) => (id === labelled ? 'fraud' : null),
     }),
     ...candidateHandlers(unwrapped, { decisions, lists, registry, fingerprints, cursors }),

@@ -2,7 +2,11 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { pack } from '../../../src/kernel/pack.ts';
 import { DECISIONS, SESSION_MODES } from '../../../src/risk/decision.ts';
-import { decodeRecord, encodeRecord } from '../../../src/risk/decision-record.ts';
+import { decodeRecord, encodeRecord, fingerprintOf } from '../../../src/risk/decision-record.ts';
+import { FEATURE_SET, readFeatureRow } from '../../../src/risk/feature-row.ts';
+import { FEATURES, fillFeatures } from '../../../src/risk/features.ts';
+import { readClass } from '../../../src/risk/record-class.ts';
+import { readAgent } from '../../../src/risk/signals/agent.ts';
 import { readIp } from '../../../src/risk/signals/ip.ts';
 import { SHADOW_REASONS } from '../../../src/risk/shadow.ts';
 import { CALM_GEO, facts } from '../../support/facts.ts';
@@ -20,6 +24,8 @@ const PARTS = {
   facts: facts({ ip: readIp('91.10.20.30') }),
   contributions: [{ rule: { code: 'device_headless' }, weight: 0.7, evidence: 'HeadlessChrome' }],
 } as const;
+
+const CURL = 'curl/8.5.0';
 
 const wellFormed = (text: string): string => Buffer.from(text).toString();
 
@@ -43,7 +49,82 @@ describe('a decision record', () => {
       contributions: [{ code: 'device_headless', weight: 0.7, evidence: 'HeadlessChrome' }],
       outcome: null,
       trace: null,
+      path: '/checkout',
+      classBytes: Buffer.from('a500020d00860014', 'hex'),
+      features: null,
+      identities: null,
+      links: null,
     });
+  });
+
+  it('A decision record keeps the class of the agent and a location of some 11 km, and nothing of a database that is wrong', () => {
+    const classOf = (latitude: number, longitude: number, accuracyKm: number | null): unknown => {
+      const geo = { ...CALM_GEO, latitude, longitude, accuracyKm };
+      const { classBytes } = decodeRecord(encodeRecord({ ...PARTS, facts: facts({ geo, agent: readAgent(CURL) }) }));
+      return classBytes === null ? null : readClass(classBytes);
+    };
+    const agent = { browser: 'other', system: 'other', form: 'other', automation: 'http_library' };
+    expect(classOf(52.5163, 13.3777, 21.4)).toEqual({
+      agent,
+      location: { latitude: 52.5, longitude: 13.4, accuracyKm: 21 },
+    });
+    expect(classOf(-33.8688, -151.2093, null)).toMatchObject({
+      location: { latitude: -33.9, longitude: -151.2, accuracyKm: null },
+    });
+    expect(classOf(Number.NaN, 1e9, 1e9)).toMatchObject({
+      location: { latitude: 0, longitude: 180, accuracyKm: 65_534 },
+    });
+  });
+
+  it.each([
+    ['https://shop.example/a/b?email=a@b.example#c', '/a/b'],
+    ['https://shop.example', '/'],
+    ['/login#top', '/login'],
+    [`https://shop.example/${'x'.repeat(200)}`, `/${'x'.repeat(99)}`],
+    ['', null],
+    [null, null],
+  ])('The path of the URL %s is kept as %s, without its query', (url, path) => {
+    expect(decodeRecord(encodeRecord({ ...PARTS, facts: facts({ url }) })).path).toBe(path);
+  });
+
+  it('The feature row has the values that a model gets, and only if it is wanted', () => {
+    const given = facts({ ip: readIp('91.10.20.30'), url: 'https://shop.example/a?b', history: history() });
+    const fired = [{ rule: { code: 'device_headless' }, weight: 0.7, evidence: '' }];
+    const parts = { ...PARTS, facts: given, contributions: fired };
+    expect(decodeRecord(encodeRecord(parts)).features).toBeNull();
+    const { features } = decodeRecord(encodeRecord({ ...parts, withFeatures: true }));
+    const row = features === null ? null : readFeatureRow(features, () => FEATURES.length);
+    const all = new Float32Array(FEATURES.length);
+    fillFeatures(
+      FEATURES.map((_feature, at) => at),
+      given,
+      (code) => code === 'device_headless',
+      all,
+      0,
+    );
+    expect(row?.set).toBe(FEATURE_SET);
+    expect([...all].map((_value, at) => row?.values.get(at) ?? 0)).toEqual([...all]);
+    expect(features === null ? null : readFeatureRow(features, () => null)).toBeNull();
+  });
+
+  it('A decision record of an older build is read, with its fingerprint as text and without the newer fields', () => {
+    const row = [
+      'req_01J00000000000000000000000',
+      1_800_000_000_123,
+      4,
+      90,
+      0,
+      -1,
+      'b'.repeat(64),
+      1,
+      'login',
+      '203.0.113.7',
+    ];
+    const old = pack([...row, 'DE', 64_500, ['list_block', 1, 'blocked'], 2, Buffer.of(1, 2)]);
+    expect(decodeRecord(old)).toMatchObject({ fingerprintHash: 'b'.repeat(64), ip: '203.0.113.7', path: null });
+    expect(decodeRecord(old)).toMatchObject({ classBytes: null, features: null, identities: null, links: null });
+    expect(fingerprintOf(old)).toBe('b'.repeat(64));
+    expect(fingerprintOf(encodeRecord(PARTS))).toBe('a'.repeat(64));
   });
 
   it('A decision record keeps the outcome in the request, and the trace of its event', () => {

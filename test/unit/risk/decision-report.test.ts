@@ -21,6 +21,11 @@ function record(eventType: string, decision: Decision, wouldBe: Decision | null,
     asn: null,
     outcome: null,
     trace: null,
+    path: null,
+    classBytes: null,
+    features: null,
+    identities: null,
+    links: null,
     contributions: codes.map((code) => ({ code, weight: 0.5, evidence: '' })),
   };
 }

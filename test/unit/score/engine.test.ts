@@ -110,6 +110,7 @@ async function score(bodies: readonly unknown[], flags = 0): Promise<Scored[]> {
     } as ConstructorParameters<typeof Engine>[0]['model'],
     policies: { current: () => world.policies },
     velocity: { observe: (events) => world.velocity.observe(events) },
+    keys: { links: Buffer.alloc(32, 7), requests: Buffer.alloc(32, 7) },
     warmUpVelocity: { observe: (events) => (world.warmUpSeen.push(...events), events.map(() => null)) },
     isDegraded: () => false,
     takeStoreFailure: () => false,

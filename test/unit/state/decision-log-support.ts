@@ -1,6 +1,6 @@
 import type { CustomerNumber } from '../../../src/kernel/brand.ts';
 import { newId } from '../../../src/kernel/ids.ts';
-import { encodeRecord } from '../../../src/risk/decision-record.ts';
+import { encodeRecord, type LinkTail } from '../../../src/risk/decision-record.ts';
 import type { Decision } from '../../../src/risk/decision.ts';
 import type { Facts } from '../../../src/risk/facts.ts';
 import type { DecisionLog, SearchOutcome, SearchQuery } from '../../../src/history/decision-log.ts';
@@ -14,6 +14,10 @@ export interface RowParts {
   readonly ip?: string | null;
   readonly country?: string | null;
   readonly reasons?: readonly string[];
+  readonly eventType?: string;
+  readonly score?: number;
+  /** Links of the decision; its record is one of the present build in any case. */
+  readonly links?: LinkTail;
 }
 
 /** Returns the bytes that a score worker writes, and the id in them. */
@@ -24,16 +28,19 @@ export function recordOf(parts: RowParts): { readonly requestId: string; readonl
     fingerprintHash: fingerprint,
     token: { kind: 'opaque' },
     ip: ip === null ? null : { kind: 'valid', text: ip },
-    geo: country === null ? null : { country, asn: 64_500 },
+    geo: country === null ? null : { country, asn: 64_500, latitude: null, longitude: null },
+    agent: null,
+    url: null,
   } as unknown as Facts;
   const bytes = encodeRecord({
     requestId,
     occurredAtMs: parts.occurredAtMs,
-    verdict: { decision, score: 12.3, reasons: [...reasons], reviewHint: '' },
+    verdict: { decision, score: parts.score ?? 12.3, reasons: [...reasons], reviewHint: '' },
     sessionMode: fingerprint === null ? 'no_session' : 'unverified',
     shadow: null,
     publicKey: false,
-    eventType: 'login',
+    eventType: parts.eventType ?? 'login',
+    links: parts.links ?? null,
     facts: fingerprint === null ? null : facts,
     contributions: reasons.map((code) => ({ rule: { code }, weight: 0.3, evidence: `evidence of ${code}` })),
   });

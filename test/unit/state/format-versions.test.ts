@@ -1,6 +1,7 @@
 import { appendFileSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { ENVIRONMENT_FORMATS, FILE_FORMATS } from '../../../src/kernel/formats.ts';
 import { backup, listBackups, rotateBackups } from '../../../src/state/backup.ts';
 import { ensureUsable, type Usable } from '../../../src/state/ensure-usable.ts';
 import { readMarker } from '../../../src/state/marker.ts';
@@ -13,12 +14,18 @@ import {
   forgetVersions,
   setEnvironmentVersion,
   setVersion,
+  type Versioned,
 } from '../../support/format-versions.ts';
 import { customer, hashOf, open, tempFolder, value } from './support.ts';
 import { writesOf } from '../../support/writes.ts';
 
 const NOW_MS = 1_700_000_000_000;
-const CURRENT = [2, 2, 2];
+const CURRENT = [2, 3, 2];
+
+/** Returns the version that this build writes. */
+function versionOf(what: Versioned): number {
+  return { ...FILE_FORMATS, ...ENVIRONMENT_FORMATS }[what].version;
+}
 
 function ensure(dataDir: string, repair = true): Promise<Usable> {
   return ensureUsable({ dataDir, simulated: false, repair, nowMs: NOW_MS });
@@ -64,7 +71,7 @@ describe('a data directory of a newer build', () => {
       const usable = await ensure(dataDir);
       expect(codes(usable)).toEqual(['data_dir_newer']);
       expect(usable.kind === 'fault' && usable.detail).toContain(
-        `${path} has format version 99, and this build reads versions up to 2: a newer build of Gatehouse wrote it. Nothing was changed.`,
+        `${path} has format version 99, and this build reads versions up to ${versionOf(what)}: a newer build of Gatehouse wrote it. Nothing was changed.`,
       );
       expect(codes(await ensure(dataDir, false))).toEqual(['data_dir_newer']);
       expect(contentOf(dataDir)).toEqual(before);
@@ -73,7 +80,7 @@ describe('a data directory of a newer build', () => {
 
   test('A marker whose other fields changed is newer, not damaged', async () => {
     const dataDir = await started();
-    writeFileSync(join(dataDir, 'gatehouse.json'), '{"format_version":3,"clock":"real"}');
+    writeFileSync(join(dataDir, 'gatehouse.json'), '{"format_version":4,"clock":"real"}');
     expect(codes(await ensure(dataDir))).toEqual(['data_dir_newer']);
   });
 
@@ -103,7 +110,7 @@ describe('a data directory of a newer build', () => {
       const target = words[0] === 'backup' ? [join(tempFolder(), 'copy')] : [];
       const ran = await command(['--data-dir', dataDir, ...words, ...target]);
       expect(ran.code).toBe(78);
-      expect(ran.err).toMatch(/hot has format version 99, and this build reads versions up to 2/);
+      expect(ran.err).toMatch(/hot has format version 99, and this build reads versions up to 3/);
     },
   );
 });
@@ -115,11 +122,11 @@ describe('a data directory of an older build', () => {
     const usable = await ensure(dataDir);
     expect(codes(usable)).toEqual(['migrated']);
     expect(usable.kind === 'ok' && usable.notices[0]?.detail).toBe(
-      'the data directory from format version 1 to 2; state from format version 1 to 2; ' +
-        'hot from format version 1 to 2; extract from format version 1 to 2',
+      'the data directory from format version 1 to 3; state from format version 1 to 2; ' +
+        'hot from format version 1 to 3; extract from format version 1 to 2',
     );
     expect(await environmentVersions(dataDir)).toEqual(CURRENT);
-    expect(markerVersion(dataDir)).toBe(2);
+    expect(markerVersion(dataDir)).toBe(3);
     expect(await isBlocked(dataDir)).toBe(true);
     expect(codes(await ensure(dataDir))).toEqual([]);
   });
@@ -141,9 +148,9 @@ describe('a data directory of an older build', () => {
     const before = contentOf(dataDir);
     const ran = await command(['--data-dir', dataDir, 'customers', 'list']);
     expect(ran.code).toBe(1);
-    expect(ran.err).toMatch(/has format version 1, and this build uses version 2: stop the server of the older build/);
+    expect(ran.err).toMatch(/has format version 1, and this build uses version 3: stop the server of the older build/);
     expect(contentOf(dataDir)).toEqual(before);
-    await setVersion(dataDir, 'directory', 2);
+    await setVersion(dataDir, 'directory', 3);
     await setEnvironmentVersion(dataDir, 'state', null);
     expect(codes(await ensure(dataDir, false))).toEqual(['store_unusable']);
   });
@@ -151,7 +158,7 @@ describe('a data directory of an older build', () => {
   test('A first start records all versions', async () => {
     const dataDir = tempFolder();
     expect(codes(await ensure(dataDir))).toEqual(['first_start']);
-    expect([markerVersion(dataDir), ...(await environmentVersions(dataDir))]).toEqual([2, ...CURRENT]);
+    expect([markerVersion(dataDir), ...(await environmentVersions(dataDir))]).toEqual([3, ...CURRENT]);
   });
 
   test('An environment that is recreated empty records its version', async () => {
@@ -182,7 +189,7 @@ describe('a data directory of an older build', () => {
     rmSync(join(dataDir, 'state'), { recursive: true });
     cpSync(copy, dataDir, { recursive: true });
     expect(codes(await ensure(dataDir))).toEqual(['migrated', 'backup_restored']);
-    expect([markerVersion(dataDir), ...(await environmentVersions(dataDir))]).toEqual([2, ...CURRENT]);
+    expect([markerVersion(dataDir), ...(await environmentVersions(dataDir))]).toEqual([3, ...CURRENT]);
     expect(await isBlocked(dataDir)).toBe(true);
     expect(codes(await ensure(dataDir))).toEqual([]);
   });

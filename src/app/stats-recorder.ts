@@ -1,0 +1,46 @@
+import type { CustomerNumber } from '../kernel/brand.ts';
+import type { DecideObserver } from '../decide/observer.ts';
+import type { AnswerReader } from '../frames/batch-buffer.ts';
+import type { DecisionStats } from '../history/stats/decision-stats.ts';
+import type { PeriodCounts } from '../history/stats/period-counts.ts';
+import { eventTypeOf, hasSession } from '../risk/decision-record.ts';
+import { RULES } from '../risk/rules/rule-table.ts';
+
+/** Passes every event of the decide path on, and counts it in the statistics of its customer. Runs after the response was sent. */
+export function recordingStats(observer: DecideObserver, stats: DecisionStats, nowMs: () => number): DecideObserver {
+  return {
+    refused(code, customer) {
+      observer.refused(code, customer);
+      if (customer !== null) stats.countsOf(customer, nowMs())?.refused(code);
+    },
+    batchLeft: (count) => observer.batchLeft(count),
+    batchFailed: (error) => observer.batchFailed(error),
+    decided(pending, answers, at, latencyMs) {
+      observer.decided(pending, answers, at, latencyMs);
+      const counts = stats.countsOf(pending.request.key.customer, nowMs());
+      if (counts !== null) count(counts, answers, at, latencyMs);
+    },
+    scoreRefused(code, internalDetail, customer: CustomerNumber) {
+      observer.scoreRefused(code, internalDetail, customer);
+      stats.countsOf(customer, nowMs())?.refused(code);
+    },
+  };
+}
+
+function count(counts: PeriodCounts, answers: AnswerReader, at: number, latencyMs: number): void {
+  const record = answers.record(at);
+  // A record that outgrew its slot is empty.
+  const eventType = record.length === 0 ? '' : eventTypeOf(record);
+  counts.decided(answers.decision(at), answers.score(at), latencyMs, eventType);
+  if (record.length > 0 && !hasSession(record)) counts.reason('missing_session_token');
+  countRules(counts, answers.rulesLow(at), 0);
+  countRules(counts, answers.rulesHigh(at), 32);
+  countRules(counts, answers.rulesTop(at), 64);
+}
+
+function countRules(counts: PeriodCounts, bits: number, from: number): void {
+  for (let left = bits; left !== 0; left &= left - 1) {
+    const rule = RULES[from + 31 - Math.clz32(left & -left)];
+    if (rule !== undefined) counts.reason(rule.code);
+  }
+}

@@ -1,0 +1,37 @@
+import { InvalidArgumentError, Option } from 'commander';
+import type { Cli } from '../context.ts';
+import { withStore } from '../with-store.ts';
+
+interface ExportFlags {
+  readonly customer?: string;
+  readonly since: number;
+  readonly until: number;
+  readonly format: 'ndjson' | 'csv';
+}
+
+/** Reads Unix seconds or a date of ISO 8601. */
+function parseTime(text: string): number {
+  const seconds = /^\d{1,11}$/.test(text) ? Number(text) : Date.parse(text) / 1000;
+  if (!Number.isFinite(seconds))
+    throw new InvalidArgumentError('It must be Unix seconds or a date such as 2026-11-23.');
+  return seconds;
+}
+
+export function addDecisions(cli: Cli): void {
+  cli.program
+    .command('decisions')
+    .description('the decision log')
+    .command('export')
+    .description('write decisions with their features, labels and outcomes to standard output, in no particular order')
+    .option('--customer <id>', 'only this customer, cus_…')
+    .option('--since <time>', 'only decisions of this time and later, Unix seconds or a date', parseTime, 0)
+    .option('--until <time>', 'only decisions before this time', parseTime, Number.MAX_SAFE_INTEGER)
+    .addOption(new Option('--format <format>', 'format of the output').choices(['ndjson', 'csv']).default('ndjson'))
+    .action(({ customer, since, until, format }: ExportFlags) =>
+      cli.run(async () => {
+        const { exportDecisions } = await import('../decision-export.ts');
+        const options = { customerId: customer ?? null, sinceSeconds: since, untilSeconds: until, format };
+        return withStore(cli.globals().dataDir, (store) => exportDecisions(store, options, cli.io.stdout));
+      }),
+    );
+}

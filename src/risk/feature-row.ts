@@ -1,0 +1,92 @@
+import type { Facts } from './facts.ts';
+import { FEATURES } from './features.ts';
+
+/**
+ * The feature row of a decision, as its record keeps it, for models that learn from labelled decisions:
+ *
+ *   set     a hash of the names of all columns, u32: rows of builds with other columns have other sets
+ *   bits    one for each column, set unless the value is 0
+ *   values  for each set bit: a whole number from 1 to 254 as u8, otherwise 255 and a float32
+ *
+ * The values are those that a model gets (`fillFeatures`). Measured: some 70 bytes.
+ */
+export interface FeatureRow {
+  readonly set: number;
+  /** By position in the set; columns that are 0 are absent. */
+  readonly values: ReadonlyMap<number, number>;
+}
+
+/** Names of all columns of this build, in the order of their positions. */
+export const FEATURE_NAMES: readonly string[] = FEATURES.map(({ name }) => name);
+export const FEATURE_SET = hashOf(FEATURE_NAMES.join('\n'));
+
+const SET_BYTES = 4;
+const BITS_BYTES = Math.ceil(FEATURES.length / 8);
+const VALUES_AT = SET_BYTES + BITS_BYTES;
+const SMALL_MAX = 254;
+const FLOAT = 255;
+export const FEATURE_ROW_BYTES_MAX = VALUES_AT + FEATURES.length * 5;
+
+const RULE_PREFIX = 'rule:';
+/** Columns that are computed from the facts; those of rules are set by the rules that fired. */
+const COMPUTED = FEATURES.flatMap((feature, at) => (feature.name.startsWith(RULE_PREFIX) ? [] : [{ at, feature }]));
+const RULE_COLUMNS: ReadonlyMap<string, number> = new Map(
+  FEATURE_NAMES.flatMap((name, at) => (name.startsWith(RULE_PREFIX) ? [[name.slice(RULE_PREFIX.length), at]] : [])),
+);
+
+const never = (): boolean => false;
+const row = new Float32Array(FEATURES.length);
+
+/** Writes the row into `target`, which has `FEATURE_ROW_BYTES_MAX`; returns the number of bytes. */
+export function writeFeatureRow(
+  facts: Facts,
+  fired: readonly { readonly rule: { readonly code: string } }[],
+  target: Buffer,
+): number {
+  row.fill(0);
+  for (const { at, feature } of COMPUTED) row[at] = feature.compute(facts, never);
+  for (const { rule } of fired) {
+    const at = RULE_COLUMNS.get(rule.code);
+    if (at !== undefined) row[at] = 1;
+  }
+  target.writeUInt32BE(FEATURE_SET, 0);
+  target.fill(0, SET_BYTES, VALUES_AT);
+  let end = VALUES_AT;
+  for (let at = 0; at < row.length; at++) {
+    const value = row[at] ?? 0;
+    if (value === 0 || !Number.isFinite(value)) continue;
+    const byte = SET_BYTES + (at >> 3);
+    target[byte] = (target[byte] ?? 0) | (1 << (at & 7));
+    if (value >= 1 && value <= SMALL_MAX && Number.isInteger(value)) target[end++] = value;
+    else {
+      target[end++] = FLOAT;
+      end = target.writeFloatBE(value, end);
+    }
+  }
+  return end;
+}
+
+/** FNV-1a. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  return hash >>> 0;
+}
+
+/** `columnsOf` returns the number of columns of a set; null for an unknown one, whose row cannot be read. */
+export function readFeatureRow(bytes: Buffer, columnsOf: (set: number) => number | null): FeatureRow | null {
+  if (bytes.length < SET_BYTES) return null;
+  const set = bytes.readUInt32BE(0);
+  const columns = columnsOf(set);
+  if (columns === null) return null;
+  const values = new Map<number, number>();
+  let at = SET_BYTES + Math.ceil(columns / 8);
+  for (let column = 0; column < columns; column++) {
+    if (((bytes[SET_BYTES + (column >> 3)] ?? 0) & (1 << (column & 7))) === 0) continue;
+    const small = bytes[at++];
+    if (small === undefined || (small === FLOAT && at + 4 > bytes.length)) return null;
+    values.set(column, small === FLOAT ? bytes.readFloatBE(at) : small);
+    if (small === FLOAT) at += 4;
+  }
+  return { set, values };
+}

@@ -1,0 +1,115 @@
+import { FIRST_KIND_CODE, ENTITY_PREFIX, LINK_HASH_BYTES, LINK_KINDS } from './decision-links.ts';
+
+/**
+ * The links of a decision, as they end its record:
+ *
+ *   kinds   for each link: code u8; for `OTHER_NAME` the length of the name, u8, and the name in UTF-8
+ *   hashes  for each link: 8 bytes
+ *   count   u8
+ *
+ * The count comes last, so that the hashes of a record can be read from its end without unpacking it.
+ */
+export const LINKS_MAX = LINK_KINDS.length + 8;
+
+/** Names of entities that take one byte. Only appended to: positions are stored. */
+const NAMES = [
+  'email',
+  'phone',
+  'user',
+  'user_id',
+  'account',
+  'account_id',
+  'username',
+  'login',
+  'customer',
+  'customer_id',
+  'card',
+  'card_hash',
+  'card_id',
+  'iban',
+  'payment_method',
+  'device',
+  'device_id',
+  'name',
+  'address',
+  'voucher',
+] as const;
+const NAME_CODES: ReadonlyMap<string, number> = new Map(NAMES.map((name, at) => [name, at]));
+const FIRST_NAME_CODE = 32;
+const OTHER_NAME = 255;
+
+/** One link of a record. */
+export interface RecordedLink {
+  /** One of `LINK_KINDS`, or `entity.` and the entity's name. */
+  readonly kind: string;
+  /** 16 lower-case hex digits. */
+  readonly hash: string;
+}
+
+/** Builds a tail in a reused buffer. */
+export class LinkTailWriter {
+  readonly #kinds = Buffer.alloc(LINKS_MAX * 258);
+  readonly #hashes = Buffer.alloc(LINKS_MAX * LINK_HASH_BYTES);
+  #end = 0;
+  #count = 0;
+
+  reset(): void {
+    this.#end = 0;
+    this.#count = 0;
+  }
+
+  /** Adds a link, whose hash `hashed` has computed last. */
+  addKind(kind: (typeof LINK_KINDS)[number], hashed: HashWriter): void {
+    this.#kinds[this.#end++] = LINK_KINDS.indexOf(kind) + FIRST_KIND_CODE;
+    hashed.write(this.#hashes, this.#count++ * LINK_HASH_BYTES);
+  }
+
+  addEntity(name: string, hashed: HashWriter): void {
+    const code = NAME_CODES.get(name);
+    if (code !== undefined) this.#kinds[this.#end++] = FIRST_NAME_CODE + code;
+    else {
+      this.#kinds[this.#end++] = OTHER_NAME;
+      const bytes = this.#kinds.write(name, this.#end + 1, 255);
+      this.#kinds[this.#end] = bytes;
+      this.#end += 1 + bytes;
+    }
+    hashed.write(this.#hashes, this.#count++ * LINK_HASH_BYTES);
+  }
+
+  /** Returns a copy; null without a link. */
+  done(): Buffer | null {
+    if (this.#count === 0) return null;
+    const hashes = this.#hashes.subarray(0, this.#count * LINK_HASH_BYTES);
+    return Buffer.concat([this.#kinds.subarray(0, this.#end), hashes, Buffer.of(this.#count)]);
+  }
+}
+
+interface HashWriter {
+  write(target: Uint8Array, at: number): void;
+}
+
+/** Returns the links of a tail; none if the bytes are no tail. */
+export function readLinkTail(tail: Buffer): RecordedLink[] {
+  const count = tail[tail.length - 1] ?? 0;
+  const hashesAt = tail.length - 1 - count * LINK_HASH_BYTES;
+  const links: RecordedLink[] = [];
+  let at = 0;
+  for (let n = 0; n < count && at < hashesAt; n++) {
+    const code = tail[at++] ?? 0;
+    let kind = kindOf(code);
+    if (code === OTHER_NAME) {
+      const length = tail[at++] ?? 0;
+      kind = `${ENTITY_PREFIX}${tail.toString('utf8', at, at + length)}`;
+      at += length;
+    }
+    const hashAt = hashesAt + n * LINK_HASH_BYTES;
+    links.push({ kind, hash: tail.toString('hex', hashAt, hashAt + LINK_HASH_BYTES) });
+  }
+  return links;
+}
+
+/** A link of a newer build has the kind `unknown`. */
+function kindOf(code: number): string {
+  const name = NAMES[code - FIRST_NAME_CODE];
+  return name === undefined ? (LINK_KINDS[code - FIRST_KIND_CODE] ?? 'unknown') : `${ENTITY_PREFIX}${name}`;
+}

@@ -1,0 +1,103 @@
+import type { BrowserFamily, SystemFamily } from './signals/agent-families.ts';
+import type { AgentFacts, Facts, GeoFacts } from './facts.ts';
+
+/**
+ * Class of the agent and coarse location of a decision, as its record keeps them:
+ *
+ *   agent     browser (2 bits), system (3 bits), form (2 bits), given (1 bit); kind of automation, u8
+ *   location  only if it is known: latitude and longitude in tenths of a degree (some 11 km), i16 each; accuracy radius in km, u16
+ */
+const AGENT_BYTES = 2;
+export const CLASS_BYTES_MAX = 8;
+
+/** Positions are stored, so these lists are only appended to. */
+const BROWSERS: readonly BrowserFamily[] = ['other', 'chromium', 'firefox', 'safari'];
+const SYSTEMS: readonly SystemFamily[] = ['other', 'windows', 'macos', 'linux', 'android', 'ios', 'chromeos'];
+const FORMS = ['other', 'desktop', 'mobile', 'tablet'] as const satisfies readonly AgentFacts['form'][];
+export const AUTOMATIONS = ['none', 'bot', 'http_library', 'headless', 'ai'] as const;
+
+export interface AgentClass {
+  readonly browser: BrowserFamily;
+  readonly system: SystemFamily;
+  readonly form: AgentFacts['form'];
+  readonly automation: (typeof AUTOMATIONS)[number];
+}
+
+/** Rounded to a tenth of a degree, some 11 km. */
+export interface CoarseLocation {
+  readonly latitude: number;
+  readonly longitude: number;
+  /** Null if the database gives none. */
+  readonly accuracyKm: number | null;
+}
+
+export interface RecordClass {
+  readonly agent: AgentClass | null;
+  readonly location: CoarseLocation | null;
+}
+
+const GIVEN = 0x80;
+const ACCURACY_UNKNOWN = 0xffff;
+
+/** Writes both into `target`, which has `CLASS_BYTES_MAX`; returns the number of bytes, 0 if neither is known. */
+export function writeClass({ agent, geo }: Pick<Facts, 'agent' | 'geo'>, target: Buffer): number {
+  const isLocated = geo !== null && geo.latitude !== null && geo.longitude !== null;
+  if (agent === null && !isLocated) return 0;
+  target[0] = agent === null ? 0 : agentByte(agent);
+  target[1] = agent === null ? 0 : automationOf(agent);
+  if (!isLocated) return AGENT_BYTES;
+  target.writeInt16BE(tenths(geo.latitude ?? 0, 90), 2);
+  target.writeInt16BE(tenths(geo.longitude ?? 0, 180), 4);
+  target.writeUInt16BE(accuracyOf(geo), 6);
+  return CLASS_BYTES_MAX;
+}
+
+export function readClass(bytes: Buffer): RecordClass {
+  const byte = bytes[0] ?? 0;
+  const agent =
+    (byte & GIVEN) === 0
+      ? null
+      : {
+          browser: BROWSERS[byte & 3] ?? 'other',
+          system: SYSTEMS[(byte >> 2) & 7] ?? 'other',
+          form: FORMS[(byte >> 5) & 3] ?? 'other',
+          automation: AUTOMATIONS[bytes[1] ?? 0] ?? 'none',
+        };
+  if (bytes.length < CLASS_BYTES_MAX) return { agent, location: null };
+  const accuracyKm = bytes.readUInt16BE(6);
+  return {
+    agent,
+    location: {
+      latitude: bytes.readInt16BE(2) / 10,
+      longitude: bytes.readInt16BE(4) / 10,
+      accuracyKm: accuracyKm === ACCURACY_UNKNOWN ? null : accuracyKm,
+    },
+  };
+}
+
+function agentByte({ browser, system, form }: AgentFacts): number {
+  return (
+    GIVEN |
+    Math.max(0, BROWSERS.indexOf(browser)) |
+    (Math.max(0, SYSTEMS.indexOf(system)) << 2) |
+    (Math.max(0, FORMS.indexOf(form)) << 5)
+  );
+}
+
+function automationOf({ bot, httpLibrary, headless, aiAgent }: AgentFacts): number {
+  if (aiAgent !== null) return 4;
+  if (headless !== null) return 3;
+  if (httpLibrary !== null) return 2;
+  return bot === null ? 0 : 1;
+}
+
+/** A database may contain NaN or numbers outside the globe. */
+function tenths(degrees: number, degreesMax: number): number {
+  const rounded = Math.round(Math.min(degreesMax, Math.max(-degreesMax, degrees)) * 10);
+  return Number.isNaN(rounded) ? 0 : rounded;
+}
+
+function accuracyOf({ accuracyKm }: GeoFacts): number {
+  if (accuracyKm === null || !(accuracyKm >= 0)) return ACCURACY_UNKNOWN;
+  return Math.min(ACCURACY_UNKNOWN - 1, Math.round(accuracyKm));
+}
