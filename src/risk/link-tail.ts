@@ -79,8 +79,12 @@ export class LinkTailWriter {
   /** Returns a copy; null without a link. */
   done(): Buffer | null {
     if (this.#count === 0) return null;
-    const hashes = this.#hashes.subarray(0, this.#count * LINK_HASH_BYTES);
-    return Buffer.concat([this.#kinds.subarray(0, this.#end), hashes, Buffer.of(this.#count)]);
+    const hashBytes = this.#count * LINK_HASH_BYTES;
+    const tail = Buffer.allocUnsafe(this.#end + hashBytes + 1);
+    this.#kinds.copy(tail, 0, 0, this.#end);
+    this.#hashes.copy(tail, this.#end, 0, hashBytes);
+    tail[tail.length - 1] = this.#count;
+    return tail;
   }
 }
 

@@ -18,7 +18,6 @@ export interface SessionLinks {
 
 /**
  * Computes the links of decisions. The events of one session usually have the same ones, so they are kept with the session.
- * Measured: 1.5 % of a worker's time (a processor profile of bench/micro).
  */
 export class Linker {
   readonly #hasher: LinkHasher;

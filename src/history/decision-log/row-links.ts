@@ -9,8 +9,6 @@ import type { DecisionRecord } from '../../risk/decision-record.ts';
 const ARRAY_16 = 0xdc;
 /** Fields of a record with links. */
 const FIELDS = 20;
-/** Bytes of a hash that the index knows. */
-export const INDEXED_BYTES = 4;
 
 /** What a search follows: a link's hash, and how to recognise it in a record of an older build, which has no hashes. */
 export interface LinkTarget {

@@ -38,6 +38,11 @@ describe.each(TRANSPORTS)('decisions answer 200 over %s', (transport) => {
       occurred_at: expect.any(Number) as number,
       contributions: expect.any(Array) as unknown[],
       label: null,
+      path: expect.any(String) as string,
+      network: '81.2.69.0/24',
+      agent: { browser: 'other', system: 'other', form: 'other', automation: 'http_library' },
+      location: expect.any(Object) as object,
+      links: expect.arrayContaining([{ kind: 'ip', id: CALM.ip }]) as unknown[],
     });
     expect(Object.keys(shown.json).slice(0, 9).sort()).toEqual(Object.keys(answer).sort());
     expect(shown.json['occurred_at']).toBeGreaterThanOrEqual(before);
