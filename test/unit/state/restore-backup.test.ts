@@ -1,3 +1,5 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
   copyFileSync,
   cpSync,
@@ -12,6 +14,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { backup, rotateBackups } from '../../../src/state/backup.ts';
 import { ensureUsable, type Usable } from '../../../src/state/ensure-usable.ts';
@@ -20,13 +23,15 @@ import { openMasterKey, proveMasterKey } from '../../../src/state/master-key.ts'
 import { restoreBackup } from '../../../src/state/restore-backup.ts';
 import { RevocationFile } from '../../../src/state/revocations.ts';
 import { acquireServerLock } from '../../../src/state/server-lock.ts';
-import { command, commandAsProcess } from '../../support/command-line.ts';
+import { command, commandAsProcess, MAIN } from '../../support/command-line.ts';
 import { contentOf, environmentVersions, setVersion } from '../../support/format-versions.ts';
 import { writesOf } from '../../support/writes.ts';
 import { hashOf, open, tempFolder, value } from './support.ts';
 
 const START_MS = 1_700_000_000_000;
 const ROWS = 1000;
+/** Whether this system can limit the size of a process's files. */
+const CAN_LIMIT = spawnSync('prlimit', ['--version']).status === 0;
 
 let folder: string;
 /** The data directory that was backed up, its backup, and the master key of both. */
@@ -310,6 +315,34 @@ describe('a restore that was killed', () => {
       await expectWhole(dataDir);
     },
   );
+
+  test('A restore whose process is killed while it writes leaves a directory that is refused or whole', async () => {
+    const dataDir = tempFolder();
+    const child = spawn(process.execPath, [MAIN, '--data-dir', dataDir, 'restore', whole], {
+      env: { GATEHOUSE_MASTER_KEY: masterKey },
+      stdio: 'ignore',
+    });
+    const exited = once(child, 'exit');
+    // Behind the marker come the copies and their check, which takes a process of its own.
+    while (child.exitCode === null && !existsSync(join(dataDir, 'gatehouse.json'))) await setImmediate();
+    child.kill('SIGKILL');
+    await exited;
+    if (readMarker(dataDir).kind === 'restoring') {
+      expect(codes(await ensure(dataDir))).toEqual(['restore_incomplete']);
+      expect(await restoreBackup({ folder: whole, dataDir, masterKey })).toMatchObject({ kind: 'ok' });
+    }
+    await expectWhole(dataDir);
+  });
+
+  test.skipIf(!CAN_LIMIT)('A restore that cannot write leaves the directory as empty as it was', () => {
+    const dataDir = tempFolder();
+    writeFileSync(join(dataDir, 'master.key'), `${masterKey}\n`);
+    const words = ['--fsize=40000', process.execPath, MAIN, '--data-dir', dataDir, 'restore', whole];
+    const { status, stderr } = spawnSync('prlimit', words, { encoding: 'utf8' });
+    expect([status, stderr]).toEqual([1, expect.stringContaining('file too large') as string]);
+    const left = readdirSync(dataDir).filter((name) => !name.startsWith('server.lock'));
+    expect(left).toEqual(['master.key']);
+  });
 
   test('A restored directory is not restored over again', async () => {
     const dataDir = tempFolder();
