@@ -10,7 +10,8 @@ import { pageAnswer } from './kit/response-pieces.ts';
 import { readPlace, searchText, writePlace } from './decision-query.ts';
 import { BUSY, reasonsOf } from './decision-handlers.ts';
 import { sharedRegistry } from './list-handlers.ts';
-import type { EndpointFactory, EndpointHandler, EndpointRequest } from './kit/endpoint-factory.ts';
+import type { EndpointFactory } from './kit/endpoint-factory.ts';
+import type { EndpointHandler, EndpointRequest } from './kit/endpoint-types.ts';
 import { type Cursors, FOREIGN_CURSOR, readPage } from './kit/paging.ts';
 
 /**

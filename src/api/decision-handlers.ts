@@ -15,7 +15,8 @@ import type { LoggedDecision } from '../history/decision-log/search.ts';
 import { pageAnswer } from './kit/response-pieces.ts';
 import { readFilter, readPlace, searchText, writePlace } from './decision-query.ts';
 import type { LinkTargets } from './link-target.ts';
-import type { EndpointFactory, EndpointResponse, EndpointHandler } from './kit/endpoint-factory.ts';
+import type { EndpointFactory } from './kit/endpoint-factory.ts';
+import type { EndpointResponse, EndpointHandler } from './kit/endpoint-types.ts';
 import { type Cursors, FOREIGN_CURSOR, readPage } from './kit/paging.ts';
 
 /** Dependencies of the endpoints for a customer's own decisions. Source: contract, 9.4. */

@@ -12,7 +12,8 @@ import type { Registry } from '../state/registry-table.ts';
 import { BUSY } from './decision-handlers.ts';
 import { sharedRegistry } from './list-handlers.ts';
 import { hashIn } from './kit/body-readers.ts';
-import type { EndpointFactory, EndpointHandler, EndpointRequest, EndpointResponse } from './kit/endpoint-factory.ts';
+import type { EndpointFactory } from './kit/endpoint-factory.ts';
+import type { EndpointHandler, EndpointRequest, EndpointResponse } from './kit/endpoint-types.ts';
 import type { LinkTargets } from './link-target.ts';
 import { badQuery, readQuery } from './query.ts';
 

@@ -11,7 +11,8 @@ import type { Slices } from '../state/turns.ts';
 import { originOf } from './kit/actor.ts';
 import { AnswerPieces, pageAnswer } from './kit/response-pieces.ts';
 import { type BatchParts, type BatchRow, hashIn, LIST_BATCH, LIST_ENTRY } from './kit/body-readers.ts';
-import type { AnyRequest, EndpointFactory, EndpointResponse, EndpointHandler } from './kit/endpoint-factory.ts';
+import type { EndpointFactory } from './kit/endpoint-factory.ts';
+import type { AnyRequest, EndpointResponse, EndpointHandler } from './kit/endpoint-types.ts';
 import { type Cursors, readPage } from './kit/paging.ts';
 import type { Validated } from '../contract/validate.ts';
 

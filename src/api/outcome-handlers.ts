@@ -6,7 +6,8 @@ import { type Outcome, OUTCOMES } from '../risk/event-outcome.ts';
 import { OUTCOMES_KEPT_MS } from '../kernel/limits.ts';
 import type { Outcomes } from '../state/outcome-table.ts';
 import type { BodyOf } from './kit/request-body.ts';
-import type { EndpointFactory, EndpointHandler } from './kit/endpoint-factory.ts';
+import type { EndpointFactory } from './kit/endpoint-factory.ts';
+import type { EndpointHandler } from './kit/endpoint-types.ts';
 import { OUTCOME_REPORT } from './outcome-body.ts';
 
 /**

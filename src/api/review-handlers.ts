@@ -7,7 +7,8 @@ import { pageAnswer } from './kit/response-pieces.ts';
 import { originOf } from './kit/actor.ts';
 import { schemaBody } from './kit/body-readers.ts';
 import type { BodyOf } from './kit/request-body.ts';
-import type { EndpointFactory, EndpointResponse, EndpointHandler } from './kit/endpoint-factory.ts';
+import type { EndpointFactory } from './kit/endpoint-factory.ts';
+import type { EndpointResponse, EndpointHandler } from './kit/endpoint-types.ts';
 import { type Cursors, readPage } from './kit/paging.ts';
 
 /** Dependencies of the endpoints for the shadow review queue and its verdicts. Source: contract, 9.3. */

@@ -3,7 +3,8 @@ import { QUERIES } from '../contract/routes.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import { DECISIONS } from '../risk/decision.ts';
 import type { DecisionStats, StatsPoint } from '../history/stats/decision-stats.ts';
-import type { EndpointFactory, EndpointHandler } from './kit/endpoint-factory.ts';
+import type { EndpointFactory } from './kit/endpoint-factory.ts';
+import type { EndpointHandler } from './kit/endpoint-types.ts';
 import { AnswerPieces } from './kit/response-pieces.ts';
 import { badQuery, readQuery } from './query.ts';
 

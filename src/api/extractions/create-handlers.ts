@@ -1,6 +1,6 @@
 import { unreachable } from '../../kernel/brand.ts';
 import { problem } from '../../contract/problem.ts';
-import type { AnyRequest, EndpointResponse, EndpointHandler } from '../kit/endpoint-factory.ts';
+import type { AnyRequest, EndpointResponse, EndpointHandler } from '../kit/endpoint-types.ts';
 import type { ExtractionBody, ReadRequest } from './extraction-bodies.ts';
 import type { CreateOutcome, ExtractionControl, IdempotentRequest, NewExtraction } from '../../extract/jobs-port.ts';
 import { NO_SUCH_SESSION, type RequestParts } from '../../extract/request/read-request.ts';

@@ -3,7 +3,7 @@ import { problem } from '../../contract/problem.ts';
 import { QUERIES, ROUTES } from '../../contract/routes.ts';
 import type { ExtractionId } from '../../work/extraction-job.ts';
 import { pageAnswer } from '../kit/response-pieces.ts';
-import type { AnyRequest, EndpointResponse, EndpointHandler } from '../kit/endpoint-factory.ts';
+import type { AnyRequest, EndpointResponse, EndpointHandler } from '../kit/endpoint-types.ts';
 import { type Cursors, FOREIGN_CURSOR, readPage } from '../kit/paging.ts';
 import { readQuery } from '../query.ts';
 import type { ExtractionControl } from '../../extract/jobs-port.ts';

@@ -2,7 +2,7 @@ import { problem } from '../../contract/problem.ts';
 import { QUERIES } from '../../contract/routes.ts';
 import type { Extraction, OutputFormat } from '../../work/extraction-job.ts';
 import { joinShort } from '../kit/response-pieces.ts';
-import type { EndpointResponse, EndpointHandler, EndpointRequest } from '../kit/endpoint-factory.ts';
+import type { EndpointResponse, EndpointHandler, EndpointRequest } from '../kit/endpoint-types.ts';
 import { type Cursors, readPage } from '../kit/paging.ts';
 import { columnsOf } from '../../extract/columns.ts';
 import type { Connector } from '../../extract/connector.ts';

@@ -1,6 +1,6 @@
 import type { Extraction, ExtractionId } from '../../work/extraction-job.ts';
 import { joinShort } from '../kit/response-pieces.ts';
-import type { AnyRequest, EndpointResponse } from '../kit/endpoint-factory.ts';
+import type { AnyRequest, EndpointResponse } from '../kit/endpoint-types.ts';
 import type { Cursors } from '../kit/paging.ts';
 import type { Slices } from '../../state/turns.ts';
 import type { ExtractionControl, RecordExtent } from '../../extract/jobs-port.ts';

@@ -1,6 +1,6 @@
 import type { CustomerNumber } from '../../kernel/brand.ts';
 import type { Extraction, ExtractionId } from '../../work/extraction-job.ts';
-import type { AnyRequest, Waiting } from '../kit/endpoint-factory.ts';
+import type { AnyRequest, Waiting } from '../kit/endpoint-types.ts';
 import type { ExtractionControl } from '../../extract/jobs-port.ts';
 
 /**

@@ -1,13 +1,11 @@
 import { setMaxListeners } from 'node:events';
-import type { CustomerNumber } from '../../kernel/brand.ts';
-import { unreachable } from '../../kernel/brand.ts';
 import type { Clock } from '../../kernel/clock.ts';
-import type { Exchange, Handler, HeaderFields, PathParams, RequestHead, StreamedBody } from '../../http/exchange.ts';
+import type { Exchange, Handler, RequestHead } from '../../http/exchange.ts';
 import { newId } from '../../kernel/ids.ts';
 import { problem, type Problem } from '../../contract/problem.ts';
-import { bodyTooLarge, JSON_FIELDS, sendProblem } from '../../http/reply.ts';
+import { bodyTooLarge, sendProblem } from '../../http/reply.ts';
 import type { Journal } from '../../decide/journal.ts';
-import type { Key, KeyCache } from '../../auth/key-cache.ts';
+import type { KeyCache } from '../../auth/key-cache.ts';
 import type { FailedAuthentications } from '../../decide/failed-authentications.ts';
 import { rateLimited } from '../../decide/pipeline.ts';
 import { rateFields } from '../../decide/rate-fields.ts';
@@ -23,109 +21,18 @@ import {
   MANAGEMENT_WAITING_PER_CUSTOMER_MAX,
 } from '../../kernel/limits.ts';
 import type { Log } from '../../observe/log.ts';
-import type { StoreFault } from '../../state/durable.ts';
 import { Slices, Turns } from '../../state/turns.ts';
 import { type Authenticated, authenticateHeader, authenticateSigned, checkForm } from '../../auth/authenticate.ts';
 import { type CallVerdict, CallGate } from './call-gate.ts';
+import { type Call, createCallResponses } from './call-responses.ts';
+import type { EndpointHandler, EndpointOptions, EndpointRequest, OptionsWithBody } from './endpoint-types.ts';
 import { type BodyRead, type BodyReader, readBodyAnywhere, type RemoteBodies } from './request-body.ts';
-import { type Place, type WorkBounds, WorkQueue } from './work-queue.ts';
+import { type WorkBounds, WorkQueue } from './work-queue.ts';
 
 /**
- * The pipeline of all management endpoints: authentication, rate limits, body, query, response and errors.
- *
- * To add an endpoint, see docs/adding.md.
+ * The pipeline of all management endpoints: authentication, rate limits, body, query and errors. `call-responses.ts` sends what handlers
+ * return.
  */
-export interface EndpointRequest<Body = null> {
-  readonly caller: Caller;
-  readonly params: PathParams;
-  /** Contains each name at most once. */
-  readonly query: URLSearchParams;
-  /** The result of the route's `BodyReader`; null for a route without a reader. */
-  readonly body: Body;
-  /** The id of this call, for its log lines and for problem responses. */
-  readonly requestId: string;
-  readonly nowMs: number;
-  readonly nowSeconds: number;
-  /** The header `Idempotency-Key` as sent; '' without one. */
-  readonly idempotencyKey: string;
-  /** For handlers that wait for something before they respond. */
-  readonly waiting: Waiting;
-  /** For work of more than about 0.1 ms: check `isOver` during the work, and await `begin` when it is true. */
-  readonly slices: Slices;
-}
-
-/** For functions that do not use the body. */
-export type AnyRequest = EndpointRequest<unknown>;
-
-/** Tells a waiting handler when to continue at once, because its result is no longer wanted. */
-export interface Waiting {
-  /** Aborted when the service begins to stop; already aborted for calls that arrive later. */
-  readonly stopping: AbortSignal;
-  /** Returns whether the client has disconnected. There is no event for it, so the handler must poll. */
-  isClientGone(): boolean;
-  /** For a wait of seconds: frees the call's slot for other calls during the wait. */
-  whileOut<T>(awaited: () => Promise<T>): Promise<T>;
-}
-
-/** Always a secret key. */
-export interface Caller {
-  readonly customer: CustomerNumber;
-  readonly key: Key;
-}
-
-export type EndpointResponse =
-  | {
-      readonly kind: 'json';
-      readonly status: number;
-      readonly body: unknown;
-      /** Additional header fields. Must not contain client text. */
-      readonly headers?: Readonly<Record<string, string>>;
-    }
-  /** An already serialised body. */
-  | {
-      readonly kind: 'text';
-      readonly status: number;
-      readonly contentType: string;
-      readonly body: string;
-      readonly headers?: Readonly<Record<string, string>>;
-    }
-  /** An already serialised body in pieces, for bodies that may be long. */
-  | {
-      readonly kind: 'pieces';
-      readonly status: number;
-      readonly contentType: string;
-      readonly pieces: readonly Uint8Array[];
-      readonly headers?: Readonly<Record<string, string>>;
-    }
-  /** A body that is produced while it is sent, for bodies that are too long to hold. */
-  | {
-      readonly kind: 'stream';
-      readonly status: number;
-      readonly contentType: string;
-      readonly body: StreamedBody;
-      /** Bytes that the body holds in memory until it was sent. */
-      readonly heldBytes: number;
-      readonly headers?: Readonly<Record<string, string>>;
-    }
-  | { readonly kind: 'empty'; readonly status: 204 }
-  | { readonly kind: 'problem'; readonly problem: Problem }
-  /** A failed write: 507 if the disk is full, else 500. `store_stuck` also ends the process. */
-  | StoreFault;
-
-export type EndpointHandler<Body = null> = (
-  request: EndpointRequest<Body>,
-) => EndpointResponse | Promise<EndpointResponse>;
-
-export interface EndpointOptions<Body = null> {
-  /** Without a reader, a non-empty body gives 413. */
-  readonly body?: BodyReader<Body>;
-  /**
-   * Selects the rate limit. `management` (the default): shared by all management calls. `decide`: the key's rate limit for decisions, in
-   * a window separate from theirs; for calls as frequent as decisions. Such calls are not logged either.
-   */
-  readonly allowance?: 'management' | 'decide';
-}
-
 export interface EndpointParts {
   readonly clock: Clock;
   readonly keyCache: KeyCache;
@@ -156,22 +63,6 @@ export interface EndpointFactory {
   drain(): Promise<void>;
 }
 
-export type OptionsWithBody<Body> = EndpointOptions<Body> & Required<Pick<EndpointOptions<Body>, 'body'>>;
-
-/** A call between its verification and its response. */
-interface Call {
-  readonly requestId: string;
-  readonly key: Key;
-  readonly slices: Slices;
-  readonly place: Place;
-  readonly exchange: Exchange;
-  readonly rate: RateState;
-  readonly method: string;
-  readonly path: string;
-  readonly startedAtMs: number;
-  readonly isFrequent: boolean;
-}
-
 /** Options of a route. */
 interface CallOptions<Body> {
   readonly reader: BodyReader<Body> | null;
@@ -180,11 +71,17 @@ interface CallOptions<Body> {
 
 export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
   const { clock, keyCache, failures, log } = parts;
-  const onStoreStuck = parts.onStoreStuck ?? (() => log.flush(() => process.kill(process.pid, 'SIGKILL')));
   const work = new WorkQueue({ ...WORK_BOUNDS, ...parts.work });
   const gate = new CallGate(parts, work);
   const turns = parts.turns ?? new Turns();
   const running = new Set<Promise<void>>();
+  const answer = createCallResponses({
+    log,
+    turns,
+    resetRead: parts.resetRead,
+    onStoreStuck: parts.onStoreStuck ?? (() => log.flush(() => process.kill(process.pid, 'SIGKILL'))),
+    refuse: (exchange, fault, rate, close, requestId) => refuse(exchange, fault, rate, close, requestId),
+  });
   const nowSeconds = (): number => Math.floor(clock.nowMs() / 1000);
   const stop = new AbortController();
   // The handlers limit how many calls may wait at once.
@@ -365,99 +262,6 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
     return read;
   }
 
-  async function answer(call: Call, handle: () => EndpointResponse | Promise<EndpointResponse>): Promise<void> {
-    const { exchange, rate } = call;
-    try {
-      parts.resetRead();
-      const given = await handle();
-      // The handler may have returned from a wait with a large response to serialise.
-      if (call.slices.isOver) await call.slices.begin();
-      switch (given.kind) {
-        case 'json':
-          exchange.send(
-            given.status,
-            JSON_FIELDS + rateFields(rate) + linesOf(given.headers),
-            JSON.stringify(given.body),
-          );
-          break;
-        case 'text':
-          exchange.send(given.status, fieldsOf(given, rate), given.body);
-          break;
-        case 'pieces':
-          sendPieces(call, given);
-          break;
-        case 'stream':
-          sendStream(call, given, given.body, given.heldBytes);
-          break;
-        case 'empty':
-          exchange.send(given.status, JSON_FIELDS + rateFields(rate), '');
-          break;
-        case 'problem':
-          refuse(exchange, given.problem, rate, false, call.requestId);
-          break;
-        case 'fault':
-          failStore(given, call);
-          break;
-        default:
-          unreachable(given);
-      }
-      if (call.method !== 'GET' && call.method !== 'HEAD' && !call.isFrequent) logChange(call, given);
-    } catch (error) {
-      log.error({ err: error, request_id: call.requestId, path: call.path }, 'management call failed');
-      refuseFailed(call);
-    }
-  }
-
-  function sendPieces(call: Call, given: Extract<EndpointResponse, { readonly kind: 'pieces' }>): void {
-    const { pieces } = given;
-    const [first = EMPTY] = pieces;
-    if (pieces.length < 2) call.exchange.send(given.status, fieldsOf(given, call.rate), first);
-    else {
-      const bytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
-      sendStream(call, given, { bytes, pieces: inTurns(pieces) }, bytes);
-    }
-  }
-
-  /** Yields one piece per turn of the main thread. */
-  async function* inTurns(pieces: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
-    for (const [at, piece] of pieces.entries()) {
-      if (at > 0) await turns.next();
-      yield piece;
-    }
-  }
-
-  /** Logs the caller and the result of each call that may change something. */
-  function logChange(call: Call, given: EndpointResponse): void {
-    const status =
-      given.kind === 'problem' ? given.problem.status : given.kind === 'fault' ? problemOf(given).status : given.status;
-    log.info(
-      {
-        request_id: call.requestId,
-        customer: call.key.customer,
-        key_prefix: call.key.prefix,
-        method: call.method,
-        path: call.path,
-        status,
-        duration_ms: Math.round(performance.now() - call.startedAtMs),
-      },
-      'management call',
-    );
-  }
-
-  /** Ends the process if the store is stuck. Source: `state/durable.ts`: only a new process recovers from a stuck store. */
-  function failStore(fault: StoreFault, call: Call): void {
-    const { code, detail } = fault;
-    log.error({ code, detail, request_id: call.requestId, path: call.path }, 'store write failed');
-    refuse(call.exchange, problemOf(fault), call.rate, false, call.requestId);
-    if (code !== 'store_stuck') return;
-    log.fatal('store is stuck; ending the process so that its supervisor restarts it');
-    onStoreStuck();
-  }
-
-  function refuseFailed({ exchange, rate, requestId }: Call): void {
-    refuse(exchange, problem('internal_error', 'The request failed.'), rate, false, requestId);
-  }
-
   /** Counts a failed authentication against its source address. Over that allowance the response is 429 and closes the connection. */
   function refuseUnverified(exchange: Exchange, fault: Problem, close = false): void {
     const source = failures.take(exchange.remoteAddress(), nowSeconds());
@@ -488,19 +292,6 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
   });
 }
 
-/** Sends after the call has ended: a client that reads slowly occupies no slot, only its share of unsent bytes. */
-function sendStream(
-  { exchange, rate, place }: Call,
-  given: Extract<EndpointResponse, { readonly kind: 'pieces' | 'stream' }>,
-  body: StreamedBody,
-  heldBytes: number,
-): void {
-  const unsent = place.sending(heldBytes);
-  void exchange.sendStream(given.status, fieldsOf(given, rate), body).finally(() => unsent.received());
-}
-
-const EMPTY = new Uint8Array(0);
-
 const WORK_BOUNDS: WorkBounds = {
   inWorkMax: MANAGEMENT_IN_WORK_MAX,
   inWorkPerCustomerMax: MANAGEMENT_IN_WORK_PER_CUSTOMER_MAX,
@@ -510,13 +301,6 @@ const WORK_BOUNDS: WorkBounds = {
   waitingBytesPerCustomerMax: MANAGEMENT_WAITING_BYTES_PER_CUSTOMER_MAX,
   unsentBytesMax: ANSWERS_UNSENT_BYTES_MAX,
 };
-
-/** Returns the public problem of a failed write. Only a full disk is disclosed, because the client may retry when there is room. */
-function problemOf({ code }: StoreFault): Problem {
-  if (code === 'store_full')
-    return problem('insufficient_storage', 'The disk is full. Send the request again when there is room.');
-  return problem('internal_error', 'The request failed.');
-}
 
 /** Source: contract, 2.4: 415 everywhere except on decide. */
 const NO_JSON = {
@@ -528,17 +312,4 @@ function repeatedParameter(query: URLSearchParams): Problem | null {
   const names = [...query.keys()];
   if (new Set(names).size === names.length) return null;
   return problem('invalid_request', 'A query parameter is given twice.');
-}
-
-function fieldsOf(
-  given: { readonly contentType: string; readonly headers?: Readonly<Record<string, string>> },
-  rate: RateState,
-): HeaderFields {
-  return `${given.contentType}\r\nCache-Control: no-store${rateFields(rate)}${linesOf(given.headers)}`;
-}
-
-function linesOf(headers: Readonly<Record<string, string>> = {}): string {
-  return Object.entries(headers)
-    .map(([name, value]) => `\r\n${name}: ${value}`)
-    .join('');
 }

@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Problem } from '../../contract/problem.ts';
 import type { PAGE } from '../../contract/parameters.ts';
 import type { Shape } from '../../contract/routes.ts';
-import type { AnyRequest, EndpointResponse } from './endpoint-factory.ts';
+import type { AnyRequest, EndpointResponse } from './endpoint-types.ts';
 import { badQuery, type QueryValues, readQuery } from '../query.ts';
 
 /** Choice: 64 bits cannot be guessed within the rate limits, and a cursor stays short. */

@@ -1,6 +1,6 @@
 import { ANSWER_PIECE_BYTES, PAGE_BYTES_MAX } from '../../kernel/limits.ts';
 import type { Slices } from '../../state/turns.ts';
-import type { EndpointResponse } from './endpoint-factory.ts';
+import type { EndpointResponse } from './endpoint-types.ts';
 
 /** Builds a response body in pieces, within time slices, so that a long body never blocks the main thread. */
 export class AnswerPieces {

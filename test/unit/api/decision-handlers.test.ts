@@ -3,12 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { ROUTES } from '../../../src/contract/routes.ts';
 import { candidateHandlers } from '../../../src/api/candidate-handlers.ts';
 import { decisionHandlers } from '../../../src/api/decision-handlers.ts';
-import type {
-  EndpointFactory,
-  EndpointResponse,
-  EndpointHandler,
-  EndpointRequest,
-} from '../../../src/api/kit/endpoint-factory.ts';
+import type { EndpointFactory } from '../../../src/api/kit/endpoint-factory.ts';
+import type { EndpointResponse, EndpointHandler, EndpointRequest } from '../../../src/api/kit/endpoint-types.ts';
 import { LinkTargets } from '../../../src/api/link-target.ts';
 import { Cursors } from '../../../src/api/kit/paging.ts';
 import type { DecisionLog } from '../../../src/history/decision-log.ts';

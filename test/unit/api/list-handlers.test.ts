@@ -3,12 +3,8 @@ import type { JsonObject } from '../../../src/contract/json-body.ts';
 import { LIST_BATCH, LIST_ENTRY } from '../../../src/api/kit/body-readers.ts';
 import type { BodyReader } from '../../../src/api/kit/request-body.ts';
 import { listHandlers } from '../../../src/api/list-handlers.ts';
-import type {
-  EndpointFactory,
-  EndpointResponse,
-  EndpointHandler,
-  EndpointRequest,
-} from '../../../src/api/kit/endpoint-factory.ts';
+import type { EndpointFactory } from '../../../src/api/kit/endpoint-factory.ts';
+import type { EndpointResponse, EndpointHandler, EndpointRequest } from '../../../src/api/kit/endpoint-types.ts';
 import { Cursors } from '../../../src/api/kit/paging.ts';
 import { freeSlices } from '../../support/slices.ts';
 import { customer, hashOf, tempStore } from '../state/support.ts';

@@ -16,13 +16,13 @@ import {
 } from '../../../../src/kernel/limits.ts';
 import type { BodyReader, RemoteBodies } from '../../../../src/api/kit/request-body.ts';
 import type { WorkBounds } from '../../../../src/api/kit/work-queue.ts';
-import {
-  createEndpointFactory,
-  type EndpointResponse,
-  type EndpointHandler,
-  type OptionsWithBody,
-  type EndpointRequest,
-} from '../../../../src/api/kit/endpoint-factory.ts';
+import { createEndpointFactory } from '../../../../src/api/kit/endpoint-factory.ts';
+import type {
+  EndpointResponse,
+  EndpointHandler,
+  OptionsWithBody,
+  EndpointRequest,
+} from '../../../../src/api/kit/endpoint-types.ts';
 import { createLog } from '../../../../src/observe/log.ts';
 import { LaterAdmission } from '../../../support/later-admission.ts';
 import { sendWhole } from '../../../support/slices.ts';

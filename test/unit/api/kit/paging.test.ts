@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { PAGE } from '../../../../src/contract/parameters.ts';
-import type { EndpointRequest } from '../../../../src/api/kit/endpoint-factory.ts';
+import type { EndpointRequest } from '../../../../src/api/kit/endpoint-types.ts';
 import { Cursors, readPage } from '../../../../src/api/kit/paging.ts';
 
 const cursors = new Cursors(Buffer.alloc(32, 1));
