@@ -20,6 +20,8 @@ export interface MigrationStep {
   readonly from: number;
   /** Rewrites by sub-database; sub-databases that are not named stay as they are. */
   readonly rows: Readonly<Record<string, RowRewrite>>;
+  /** Whether the step moves the tables of deliveries to their own environment (`src/state/move-deliveries.ts`). */
+  readonly movesDeliveries?: true;
 }
 
 export interface FileFormat {
@@ -37,16 +39,21 @@ export interface EnvironmentFormat extends FileFormat {
 /** Since version 2 the version is recorded; all rows are as before. */
 const RECORDED: MigrationStep = { from: 1, rows: {} };
 
+/** Since version 3 of `state`, deliveries have an environment of their own. */
+const DELIVERIES_MOVED: MigrationStep = { from: 2, rows: {}, movesDeliveries: true };
+
 /** LMDB environments. Their version is row 0 of their table of counters (`src/state/format-version.ts`). */
 export const ENVIRONMENT_FORMATS = {
-  state: { path: 'state', version: 2, steps: [RECORDED] },
+  state: { path: 'state', version: 3, steps: [RECORDED, DELIVERIES_MOVED] },
   hot: { path: 'hot', version: 2, steps: [RECORDED] },
   extract: { path: 'extract', version: 2, steps: [RECORDED] },
+  /** Made by `state`'s last step, which records no version in it; so version 1 is never used. */
+  deliveries: { path: 'deliveries', version: 2, steps: [RECORDED] },
 } as const satisfies Readonly<Record<string, EnvironmentFormat>>;
 
 export const FILE_FORMATS = {
   /** `format_version` in the marker. It is raised first, so that an older build refuses a directory that is partly migrated. */
-  directory: { path: 'gatehouse.json', version: 2 },
+  directory: { path: 'gatehouse.json', version: 3 },
   /** A line of the file; the file may lack it, because older builds append to it. */
   revocations: { path: 'revoked-keys.log', version: 2 },
   /** The last byte of each block's magic, as a digit. */

@@ -24,7 +24,7 @@ export async function backup(
   store: Store,
   dataDir: string,
   folder: string,
-  names: readonly Exclude<EnvironmentName, 'extract'>[] = ['state', 'hot'],
+  names: readonly Exclude<EnvironmentName, 'extract'>[] = ['deliveries', 'state', 'hot'],
 ): Promise<BackupResult> {
   const target = resolve(folder);
   const partial = `${target}${PARTIAL}${process.pid}`;
@@ -36,7 +36,7 @@ export async function backup(
     rmSync(partial, { recursive: true, force: true });
     let bytes = 0;
     for (const name of names) {
-      const environment = store[name];
+      const environment = name === 'deliveries' ? store.deliveriesRoot : store[name];
       if (environment === null) continue;
       makeFolders(join(partial, name));
       await environment.backup(join(partial, name), true);
@@ -66,15 +66,16 @@ export async function backup(
  */
 export async function rotateBackups(store: Store, dataDir: string, keep: number, nowMs: number): Promise<BackupResult> {
   const folder = join(dataDir, BACKUPS_NAME);
-  // The decision log may be gigabytes large, and everything in `hot` can be rebuilt.
-  const made = await backup(store, dataDir, join(folder, stampOf(nowMs)), ['state']);
+  // The decision log may be gigabytes large, and everything in `hot` can be rebuilt. `state` is last, so that it has the webhooks of all
+  // deliveries.
+  const made = await backup(store, dataDir, join(folder, stampOf(nowMs)), ['deliveries', 'state']);
   if (made.kind === 'fault') return made;
-  const checked = await checkIntegrity(made.folder, ['state'], INTEGRITY_ALL_VALUES_MS);
+  const checked = await checkIntegrity(made.folder, ['deliveries', 'state'], INTEGRITY_ALL_VALUES_MS);
   if (checked.kind === 'fault') return checked;
-  const state = checked.results.get('state');
-  if (state?.kind === 'damaged') {
+  for (const result of checked.results.values()) {
+    if (result.kind !== 'damaged') continue;
     rmSync(made.folder, { recursive: true, force: true });
-    return fault('backup_failed', `the new backup is not usable: ${state.detail}`);
+    return fault('backup_failed', `the new backup is not usable: ${result.detail}`);
   }
   try {
     for (const old of listBackups(dataDir).slice(Math.max(1, keep))) {

@@ -1,10 +1,11 @@
-import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describeNewer, ENVIRONMENT_FORMATS } from '../kernel/formats.ts';
 import { listBackups } from './backup.ts';
 import { makeFolders } from './data-dir.ts';
 import { durably, fault, messageOf, type StoreFault } from './durable.ts';
-import { namesIn, stampOf, syncPath } from './write-files.ts';
+import { copyIntoFolder, removeDataFiles, setAside } from './quarantine.ts';
+import { namesIn, syncPath } from './write-files.ts';
 import { FORMAT_VERSION, MARKER_NAME, type MarkerRead, putMarker, readMarker, writeMarker } from './marker.ts';
 import { migrateEnvironment } from './migrate.ts';
 import { openStore } from './open-store.ts';
@@ -36,8 +37,10 @@ export interface StoreNotice {
     | 'migrated'
     | 'backup_restored'
     | 'state_restored'
+    | 'deliveries_restored'
     | 'hot_begun_anew'
-    | 'extract_begun_anew';
+    | 'extract_begun_anew'
+    | 'deliveries_begun_anew';
   readonly detail: string;
 }
 
@@ -53,7 +56,9 @@ export type Usable =
 
 /** Choice: a new store has some 40 KB; a larger damaged one without a marker held data. */
 const NEW_STORE_BYTES_MAX = 131_072;
-const ENVIRONMENTS: readonly EnvironmentName[] = ['state', 'hot', 'extract'];
+const ENVIRONMENTS: readonly EnvironmentName[] = ['state', 'hot', 'extract', 'deliveries'];
+/** Up to the version before this one, `state` contains the deliveries. */
+const STATE_WITHOUT_DELIVERIES = 3;
 /** The counter that `makeStore` writes. */
 const NEW_STATE_ROWS = 1;
 /**
@@ -68,8 +73,9 @@ const LEAPING: readonly CounterName[] = ['customers', 'keyNumbers', 'keysVersion
  * no data. If it holds data, the marker was lost, which is a fault: a first start would add a demo customer to real ones. A marker from a
  * backup means that the directory was copied from it: its counters are advanced and revoked keys are revoked again. A damaged or missing
  * `state` is quarantined as `state.damaged-<time>` and replaced by the newest usable automatic backup. Without one it is a fault and
- * nothing is touched, because an empty store would silently forget keys, lists and registry. A damaged `hot` or `extract` is recreated
- * empty; the replay journal beside `hot`'s database files stays.
+ * nothing is touched, because an empty store would silently forget keys, lists and registry. A damaged or missing `deliveries` is replaced
+ * in the same way, without a backup by an empty one: outbox entries that the journal still holds are then delivered again. A damaged `hot`
+ * or `extract` is recreated empty; the replay journal beside `hot`'s database files stays.
  *
  * What a newer build wrote is a fault before anything is changed. What an older build wrote is migrated: the marker first, so that the
  * older build refuses the directory from then on, then each environment by itself. A start that is killed in between is completed by the
@@ -97,6 +103,7 @@ async function check(options: UsableOptions): Promise<Usable> {
   const began =
     listBackups(dataDir).length > 0 || ENVIRONMENTS.some((name) => existsSync(join(dataDir, name, 'data.mdb')));
   if (!firstStart || began) {
+    const hadDeliveries = existsSync(join(dataDir, 'deliveries', 'data.mdb'));
     const checked = await checkIntegrity(dataDir, ENVIRONMENTS, INTEGRITY_VALUES_MS);
     if (checked.kind === 'fault') return checked;
     const unread = versionFault(options, checked.results);
@@ -123,6 +130,15 @@ async function check(options: UsableOptions): Promise<Usable> {
       const begun = beginAnew(options, name, firstStart, result.detail);
       if (begun.kind === 'fault') return begun;
       notices.push(...begun.notices);
+    }
+    const deliveries = checked.results.get('deliveries');
+    // Missing before: its rows are in the older `state`, or were moved from a restored one just now.
+    const isMoved = hadDeliveries !== existsSync(join(dataDir, 'deliveries', 'data.mdb'));
+    const isInState = !hadDeliveries && state?.kind === 'usable' && state.version < STATE_WITHOUT_DELIVERIES;
+    if (deliveries?.kind === 'damaged' && !isMoved && !isInState) {
+      const repaired = await repairDeliveries(options, firstStart, deliveries.detail);
+      if (repaired.kind === 'fault') return repaired;
+      notices.push(...repaired.notices);
     }
   }
   if (firstStart) {
@@ -209,7 +225,12 @@ function describeChange(name: string, from: number, to: number): string {
 }
 
 /** Recreates an environment that an installation can do without. */
-function beginAnew(options: UsableOptions, name: 'hot' | 'extract', firstStart: boolean, why: string): Noticed {
+function beginAnew(
+  options: UsableOptions,
+  name: 'hot' | 'extract' | 'deliveries',
+  firstStart: boolean,
+  why: string,
+): Noticed {
   const { dataDir, repair, nowMs } = options;
   if (firstStart) {
     removeDataFiles(dataDir, name);
@@ -217,11 +238,30 @@ function beginAnew(options: UsableOptions, name: 'hot' | 'extract', firstStart: 
   }
   // Earlier versions and backups do not contain it; the next opening creates it.
   const isMissing = !existsSync(join(dataDir, name, 'data.mdb'));
-  if (!repair && name === 'extract' && isMissing) return { kind: 'ok', notices: [] };
+  if (!repair && name !== 'hot' && isMissing) return { kind: 'ok', notices: [] };
   if (!repair) return fault('store_unusable', `${name} is damaged (${why}); a start of the server repairs it`);
   const aside = setAside(dataDir, name, nowMs);
   const detail = `${why}; recreated empty, the old files are in ${aside}`;
   return { kind: 'ok', notices: [{ code: `${name}_begun_anew`, detail }] };
+}
+
+/** Replaces `deliveries` by that of the newest backup that has a usable one; without any, recreates it empty. */
+async function repairDeliveries(options: UsableOptions, firstStart: boolean, why: string): Promise<Noticed> {
+  const { dataDir, repair, nowMs } = options;
+  for (const folder of repair && !firstStart ? listBackups(dataDir) : []) {
+    const checked = await checkIntegrity(folder, ['deliveries'], INTEGRITY_ALL_VALUES_MS);
+    if (checked.kind === 'fault') return checked;
+    if (checked.results.get('deliveries')?.kind !== 'usable') continue;
+    const coming = join(dataDir, 'deliveries.restoring');
+    copyIntoFolder(join(folder, 'deliveries', 'data.mdb'), coming);
+    const aside = setAside(dataDir, 'deliveries', nowMs);
+    rmSync(join(dataDir, 'deliveries'), { recursive: true, force: true });
+    renameSync(coming, join(dataDir, 'deliveries'));
+    syncPath(dataDir);
+    const detail = `${why}; restored the backup ${basename(folder)}, the old files are in ${aside}; later deliveries may be repeated or lost`;
+    return { kind: 'ok', notices: [{ code: 'deliveries_restored', detail }] };
+  }
+  return beginAnew(options, 'deliveries', firstStart, why);
 }
 
 function refusal(read: MarkerRead, { dataDir, simulated, repair }: UsableOptions): StoreFault | null {
@@ -300,10 +340,7 @@ async function restore({ dataDir, repair, nowMs }: UsableOptions, why: string): 
     if (copy?.kind !== 'usable') continue;
     const coming = join(dataDir, 'state.restoring');
     rmSync(coming, { recursive: true, force: true });
-    mkdirSync(coming, { recursive: true });
-    copyFileSync(join(folder, 'state', 'data.mdb'), join(coming, 'data.mdb'));
-    syncPath(join(coming, 'data.mdb'));
-    syncPath(coming);
+    copyIntoFolder(join(folder, 'state', 'data.mdb'), coming);
     const settled = await settleCopy(dataDir, coming, revokedKeys(dataDir, folder));
     if (settled !== null) return settled;
     // The copy is migrated: from now on an older build must refuse the directory.
@@ -341,11 +378,21 @@ async function settleCopy(dataDir: string, coming: string, revoked: Revocations)
   renameSync(coming, join(scratch, 'state'));
   const migrated = await migrateEnvironment(scratch, 'state');
   if (migrated.kind === 'fault') return migrated;
+  adoptMoved(scratch, dataDir);
   const settled = await settleStore(scratch, revoked);
   if (settled !== null) return settled;
   renameSync(join(scratch, 'state'), coming);
   rmSync(scratch, { recursive: true, force: true });
   return null;
+}
+
+/** Keeps the deliveries that the migration of an older backup's `state` moved, unless the directory has its own. */
+function adoptMoved(scratch: string, dataDir: string): void {
+  const moved = join(scratch, 'deliveries');
+  if (!existsSync(join(moved, 'data.mdb')) || existsSync(join(dataDir, 'deliveries', 'data.mdb'))) return;
+  rmSync(join(dataDir, 'deliveries'), { recursive: true, force: true });
+  renameSync(moved, join(dataDir, 'deliveries'));
+  syncPath(dataDir);
 }
 
 /** Re-applies to a restored store what must not be undone: counters advance, and keys revoked since are revoked. */
@@ -359,28 +406,4 @@ async function settleStore(folder: string, revoked: Revocations): Promise<StoreF
   const written = leapt.kind === 'fault' ? leapt : await store.apiKeys.revokeAll(revoked);
   await store.close();
   return written.kind === 'fault' ? written : null;
-}
-
-/** Moves `state`, or only the database files of the other environments, to `<name>.damaged-<time>` and returns that name. */
-function setAside(dataDir: string, name: EnvironmentName, nowMs: number): string {
-  let aside = `${name}.damaged-${stampOf(nowMs)}`;
-  while (existsSync(join(dataDir, aside))) aside += '-2';
-  const from = join(dataDir, name);
-  if (name === 'state') {
-    if (existsSync(from)) renameSync(from, join(dataDir, aside));
-  } else {
-    mkdirSync(join(dataDir, aside));
-    for (const file of namesIn(from).filter(isDataFile)) renameSync(join(from, file), join(dataDir, aside, file));
-  }
-  syncPath(dataDir);
-  return aside;
-}
-
-function removeDataFiles(dataDir: string, name: EnvironmentName): void {
-  const folder = join(dataDir, name);
-  for (const file of namesIn(folder).filter(isDataFile)) rmSync(join(folder, file));
-}
-
-function isDataFile(name: string): boolean {
-  return name === 'data.mdb' || name === 'lock.mdb';
 }

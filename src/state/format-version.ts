@@ -10,6 +10,7 @@ export const VERSION_TABLES = {
   state: 'meta',
   hot: 'hot-meta',
   extract: 'extract-meta',
+  deliveries: 'deliveries-meta',
 } as const satisfies Readonly<Record<EnvironmentName, TableName>>;
 
 /** Counters have the keys from 1 on. */

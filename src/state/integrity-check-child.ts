@@ -36,7 +36,7 @@ const MACHINE_FAULTS =
 async function main(): Promise<void> {
   const [folder = '', names = '', valuesMs = '0'] = process.argv.slice(2);
   print({ kind: 'up' });
-  for (const environment of ['state', 'hot', 'extract'] as const) {
+  for (const environment of ['state', 'hot', 'extract', 'deliveries'] as const) {
     if (names.split(',').includes(environment)) print(await walk(folder, environment, Number(valuesMs)));
   }
 }

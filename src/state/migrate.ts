@@ -3,6 +3,7 @@ import { ENVIRONMENT_FORMATS, type EnvironmentFormat, type RowRewrite, UNRECORDE
 import { lackOfRoom } from './disk-room.ts';
 import { fault, messageOf, type StoreWrite } from './durable.ts';
 import { openEnvironment } from './environment.ts';
+import { copyDeliveries, dropDeliveries } from './move-deliveries.ts';
 import { putVersion, readVersion, VERSION_TABLES } from './format-version.ts';
 import type { EnvironmentName } from './table-names.ts';
 import { withoutSum, withSum } from './value.ts';
@@ -25,7 +26,7 @@ export async function migrateEnvironment(
     root = openEnvironment(dataDir, environment, false);
     const lack = lackOfRoom(root);
     if (lack !== null) return fault('store_full', `${environment} cannot be migrated: ${lack}`);
-    return { kind: 'ok', value: runSteps(root, environment, format) };
+    return { kind: 'ok', value: await runSteps(root, dataDir, environment, format) };
   } catch (error) {
     return fault('store_write_failed', `${environment} cannot be migrated: ${messageOf(error)}`);
   } finally {
@@ -33,15 +34,22 @@ export async function migrateEnvironment(
   }
 }
 
-function runSteps(root: RootDatabase<Buffer, Buffer>, environment: EnvironmentName, format: EnvironmentFormat): number {
+async function runSteps(
+  root: RootDatabase<Buffer, Buffer>,
+  dataDir: string,
+  environment: EnvironmentName,
+  format: EnvironmentFormat,
+): Promise<number> {
   const versions = openTable(root, VERSION_TABLES[environment]);
   const found = readVersion(versions) ?? UNRECORDED_VERSION;
-  for (const { from, rows } of format.steps) {
+  for (const { from, rows, movesDeliveries = false } of format.steps) {
     if (from < found) continue;
+    if (movesDeliveries) await copyDeliveries(root, dataDir);
     const rewrites = Object.entries(rows).map(([name, rewrite]) => ({ table: openTable(root, name), rewrite }));
     // Unlike `transaction`, this one undoes everything if the rewrite throws.
     root.transactionSync(() => {
       for (const { table, rewrite } of rewrites) rewriteRows(table, rewrite);
+      if (movesDeliveries) dropDeliveries(root);
       putVersion(versions, from + 1);
     });
   }

@@ -39,6 +39,7 @@ export interface Store {
   readonly shadowReviews: ShadowReviews;
   readonly feedback: Feedback;
   readonly webhooks: Webhooks;
+  /** Opened with the first use when the store is read-only. */
   readonly deliveries: Deliveries;
   /** Extraction jobs and their data; null when opened read-only. */
   readonly extract: ExtractStore | null;
@@ -49,6 +50,7 @@ export interface Store {
   /** The environments, for `backup.ts`; `hot` is null when opened read-only. */
   readonly state: RootDatabase<Buffer, Buffer>;
   readonly hot: RootDatabase<Buffer, Buffer> | null;
+  readonly deliveriesRoot: RootDatabase<Buffer, Buffer> | null;
   /** Blocks of the decision log, which `src/history` reads and writes; null when opened read-only. */
   readonly decisionBlocks: Database<Buffer, Buffer> | null;
   /** Registers the decision log, once. It is closed before its environment. */
@@ -88,9 +90,8 @@ export function openStore(options: StoreOptions): StoreOpened {
     const shadowReviews = new ShadowReviews(state, table(state, 'shadow-reviews'), rowCounters);
     const feedback = new Feedback(state, { labels, shadowReviews, sightings, sightingQueue });
     const webhooks = new Webhooks(state, table(state, 'webhooks'));
-    const deliveryTables = { rows: table(state, 'deliveries'), pending: table(state, 'deliveries-pending') };
     const turns = new Turns();
-    const deliveries = new Deliveries(state, deliveryTables, rowCounters, counters, undefined, turns);
+    let opened: OpenDeliveries | null = options.readOnly ? null : openDeliveries(options, turns);
     const hot = options.readOnly ? null : openEnvironment(options.dataDir, 'hot', false);
     if (hot !== null) table(hot, 'hot-meta');
     const extractRoot = options.readOnly ? null : openEnvironment(options.dataDir, 'extract', false);
@@ -112,7 +113,13 @@ export function openStore(options: StoreOptions): StoreOpened {
       shadowReviews,
       feedback,
       webhooks,
-      deliveries,
+      get deliveries() {
+        opened ??= openDeliveries(options, turns);
+        return opened.deliveries;
+      },
+      get deliveriesRoot() {
+        return opened?.root ?? null;
+      },
       extract,
       outcomes,
       turns,
@@ -129,6 +136,7 @@ export function openStore(options: StoreOptions): StoreOpened {
       async close() {
         await decisionLog?.close();
         await extract?.root.close();
+        await opened?.root.close();
         await state.close();
         // After a failed write, closing the environment would never return.
         if ((decisionLog?.broken ?? null) === null && outcomes?.broken !== true) await hot?.close();
@@ -138,4 +146,17 @@ export function openStore(options: StoreOptions): StoreOpened {
   } catch (error) {
     return fault('store_unusable', `the store in ${options.dataDir} cannot be opened: ${messageOf(error)}`);
   }
+}
+
+interface OpenDeliveries {
+  readonly root: RootDatabase<Buffer, Buffer>;
+  readonly deliveries: Deliveries;
+}
+
+function openDeliveries({ dataDir, readOnly }: StoreOptions, turns: Turns): OpenDeliveries {
+  const root = openEnvironment(dataDir, 'deliveries', readOnly);
+  const counters = new Counters(table(root, 'deliveries-meta'));
+  const rowCounters = new RowCounters(table(root, 'deliveries-tallies'));
+  const tables = { rows: table(root, 'deliveries'), pending: table(root, 'deliveries-pending') };
+  return { root, deliveries: new Deliveries(root, tables, rowCounters, counters, undefined, turns) };
 }

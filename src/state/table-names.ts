@@ -1,10 +1,10 @@
 /**
  * All sub-databases with the layout of their keys and values. Integers are big-endian, so that keys sort by number.
  *
- * There are three environments, each with its own file and lock: `state/` is durable, `hot/` can be rebuilt, `extract/` is durable and
- * large. A fault in one does not stop the others. `state` is written by the server's main thread and by the command line, which is another
- * process; LMDB's write lock serialises the two. Score workers only read. `extract` is used only by the server's main thread; the command
- * line reads some of it.
+ * There are four environments, each with its own file and lock: `state/` and `deliveries/` are durable, `hot/` can be rebuilt,
+ * `extract/` is durable and large. A fault in one does not stop the others. `state` is written by the server's main thread and by the
+ * command line, which is another process; LMDB's write lock serialises the two. Score workers only read. `extract` is used only by the
+ * server's main thread; the command line reads some of it.
  *
  * | environment | name           | key (bytes)                              | value before its check sum                              | writes       | reads                  |
  * |-------------|----------------|------------------------------------------|---------------------------------------------------------|--------------|------------------------|
@@ -18,9 +18,11 @@
  * | state       | `labels`       | customer number, u32; request id (4+16)  | msgpack [label, note, created, fingerprint, public key] | server       | server                 |
  * | state       | `shadow-reviews` | customer number, u32; request id (4+16) | verdict u8 (0 = none), reason u8, msgpack [decision, score, occurred ms, fingerprint, public key, reasons, would be] | server | server |
  * | state       | `webhooks`     | customer number, u32; webhook id (4+16)  | health, of a fixed length, msgpack [url, event types, description, created, updated, encrypted secrets, disabled] (`webhooks.ts`) | server | server |
- * | state       | `deliveries`   | customer number, u32; delivery id (4+16) | header of a fixed length, attempts, URL, body (`deliveries/row.ts`) | server | server |
- * | state       | `deliveries-pending` | endpoint's kind, u8, and id; delivery id (1+16+16) | customer number, u32              | server       | server                 |
- * | state       | `rowCounters`      | tally's number, u8; customer number, u32 (5) | rows in the table of that name, f64; for `deliveries` only ended ones | server, CLI | server, CLI |
+ * | deliveries  | `deliveries-meta` | counter's number, u8; 0: format version (1) | f64                                                  | server       | server                 |
+ * | deliveries  | `deliveries-tallies` | tally's number, u8; customer number, u32 (5) | ended deliveries, f64                            | server       | server                 |
+ * | deliveries  | `deliveries`   | customer number, u32; delivery id (4+16) | header of a fixed length, attempts, URL, body (`deliveries/row.ts`) | server | server |
+ * | deliveries  | `deliveries-pending` | endpoint's kind, u8, and id; delivery id (1+16+16) | customer number, u32              | server       | server                 |
+ * | state       | `rowCounters`      | tally's number, u8; customer number, u32 (5) | rows in the table of that name, f64 | server, CLI | server, CLI |
  * | hot         | `hot-meta`     | counter's number, u8; 0: format version (1) | f64                                                     | server       | server                 |
  * | hot         | `decisions`    | customer number, u32; stream, u8; first arrival, u48; last arrival minus the first, u32; oldest and newest ms, u48 each; rows, u16; bytes, u32 (33) | rows of decisions (`decision-log/block.ts`) | server | server |
  * | hot         | `outcomes`     | request id (16)                          | index in `OUTCOMES`, u8                                 | server       | server                 |
@@ -42,7 +44,8 @@
  *
  * Backups do not include `extract`: it is as large as the fetched data, which can be fetched again.
  *
- * Deliveries are in `state`, because a damaged `hot` is discarded, and pending deliveries must not be lost with it.
+ * Deliveries have an environment of their own: it is written with every event, and backed up and repaired like `state`. A damaged `hot` is
+ * discarded, and pending deliveries must not be lost with it.
  *
  * Each value ends with four more bytes: the CRC-32 of its key and its value (`value.ts`). Reads ignore them; the integrity checks before a
  * start and of a backup verify them, because LMDB does not detect a flipped bit inside a value.
@@ -59,12 +62,14 @@ export const TABLES = [
   { environment: 'state', name: 'labels', keyBytes: 20 },
   { environment: 'state', name: 'shadow-reviews', keyBytes: 20 },
   { environment: 'state', name: 'webhooks', keyBytes: 20 },
-  { environment: 'state', name: 'deliveries', keyBytes: 20 },
-  { environment: 'state', name: 'deliveries-pending', keyBytes: 33 },
   { environment: 'state', name: 'tallies', keyBytes: 5 },
   { environment: 'hot', name: 'hot-meta', keyBytes: 1 },
   { environment: 'hot', name: 'decisions', keyBytes: 33 },
   { environment: 'hot', name: 'outcomes', keyBytes: 16 },
+  { environment: 'deliveries', name: 'deliveries-meta', keyBytes: 1 },
+  { environment: 'deliveries', name: 'deliveries-tallies', keyBytes: 5 },
+  { environment: 'deliveries', name: 'deliveries', keyBytes: 20 },
+  { environment: 'deliveries', name: 'deliveries-pending', keyBytes: 33 },
   { environment: 'extract', name: 'extract-meta', keyBytes: 1 },
   { environment: 'extract', name: 'extract-tallies', keyBytes: 5 },
   { environment: 'extract', name: 'jobs', keyBytes: 20 },
@@ -88,15 +93,15 @@ export interface Table {
   readonly keyBytes: number;
 }
 
-export type EnvironmentName = 'state' | 'hot' | 'extract';
+export type EnvironmentName = 'state' | 'hot' | 'extract' | 'deliveries';
 export type TableName = (typeof TABLES)[number]['name'];
 
 /** Choice: room for future sub-databases; LMDB needs the number when it opens. */
 export const TABLES_MAX = 32;
 
 /**
- * The counters of `meta`, and `jobNumbers` of `extract-meta`, by key. They only increase. `keysVersion` increases with every change of
- * `api-keys`; `dueStored` is the sequence up to which the deliveries of all outbox entries are in the store.
+ * The counters of `meta`, `jobNumbers` of `extract-meta` and `dueStored` of `deliveries-meta`, by key. They only increase. `keysVersion`
+ * increases with every change of `api-keys`; `dueStored` is the sequence up to which the deliveries of all outbox entries are stored.
  */
 export const COUNTERS = { customers: 1, keyNumbers: 2, keysVersion: 3, dueStored: 4, jobNumbers: 5 } as const;
 export type CounterName = keyof typeof COUNTERS;

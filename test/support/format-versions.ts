@@ -47,6 +47,7 @@ export async function setVersion(dataDir: string, what: Versioned, version: numb
     case 'state':
     case 'hot':
     case 'extract':
+    case 'deliveries':
       return setEnvironmentVersion(dataDir, what, version);
   }
 }

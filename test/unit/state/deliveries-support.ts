@@ -1,5 +1,7 @@
+import type { RootDatabase } from 'lmdb';
 import { newId } from '../../../src/kernel/ids.ts';
 import type { Delivery, DeliveryId } from '../../../src/work/webhook.ts';
+import { Counters } from '../../../src/state/counters.ts';
 import { Deliveries, type DeliveryBounds } from '../../../src/state/delivery-table.ts';
 import type { DeliveryPage, DeliveryQuery } from '../../../src/state/deliveries/pages.ts';
 import type { DeliveryUpdate } from '../../../src/state/deliveries/row.ts';
@@ -59,9 +61,17 @@ const PAGE_BOUNDS = { scanRowsMax: 10_000, sliceRowsMax: 500 };
 
 /** The store's tables with other limits. Only one instance may write them at a time. */
 export function bounded(store: Store, bounds: Partial<DeliveryBounds> = {}): Deliveries {
-  const tables = { rows: table(store.state, 'deliveries'), pending: table(store.state, 'deliveries-pending') };
+  const root = rootOf(store);
+  const tables = { rows: table(root, 'deliveries'), pending: table(root, 'deliveries-pending') };
   const all = { endedPerCustomerMax: 10_000, keepMs: 30 * 86_400_000, perWrite: 256, ...PAGE_BOUNDS, ...bounds };
-  return new Deliveries(store.state, tables, new RowCounters(table(store.state, 'tallies')), store.counters, all);
+  const counters = new Counters(table(root, 'deliveries-meta'));
+  return new Deliveries(root, tables, new RowCounters(table(root, 'deliveries-tallies')), counters, all);
+}
+
+/** The environment of deliveries of a store that is open for writing. */
+export function rootOf({ deliveriesRoot }: Store): RootDatabase<Buffer, Buffer> {
+  if (deliveriesRoot === null) throw new Error('the store is read-only');
+  return deliveriesRoot;
 }
 
 export async function pageOf(

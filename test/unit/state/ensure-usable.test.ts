@@ -19,6 +19,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { backup, listBackups, rotateBackups } from '../../../src/state/backup.ts';
 import { ensureUsable, type Usable } from '../../../src/state/ensure-usable.ts';
 import { IS_FULL } from '../../support/long.ts';
+import { delivery } from './deliveries-support.ts';
 import { hashOf, open, tempFolder, value } from './support.ts';
 
 const START_MS = 1_700_000_000_000;
@@ -306,5 +307,64 @@ describe('backups of the store', () => {
     const copy = open(folder);
     expect(copy.registry.count()).toBe(1000);
     await copy.close();
+  });
+});
+
+describe('deliveries', () => {
+  const FILE = join('deliveries', 'data.mdb');
+  const row = delivery(1);
+
+  /** Returns a started data directory with a delivery that is also in a backup, if there is one. */
+  async function withDelivery(withBackup: boolean): Promise<string> {
+    const dataDir = await started(false);
+    const store = open(dataDir);
+    await value(store.deliveries.insert([row], 7));
+    if (withBackup) await rotateBackups(store, dataDir, 3, START_MS);
+    await store.close();
+    return dataDir;
+  }
+
+  async function found(dataDir: string): Promise<{ readonly row: unknown; readonly upTo: number }> {
+    const store = open(dataDir);
+    const { deliveries } = store;
+    const result = { row: deliveries.find(row.customer, row.id), upTo: deliveries.storedUpToSequence() };
+    await store.close();
+    return result;
+  }
+
+  test.each(DAMAGES)('A file %s is quarantined and replaced by that of the newest backup', async (what, how) => {
+    const dataDir = await withDelivery(true);
+    if (what === BIT_FLIP) return;
+    how(join(dataDir, FILE));
+    expect(codes(await ensure(dataDir))).toEqual(['deliveries_restored']);
+    expect(readdirSync(dataDir).some((name) => name.startsWith('deliveries.damaged-'))).toBe(true);
+    expect(await found(dataDir)).toEqual({ row, upTo: 7 });
+    expect(codes(await ensure(dataDir))).toEqual([]);
+  });
+
+  test('A missing file is replaced by that of the newest backup', async () => {
+    const dataDir = await withDelivery(true);
+    rmSync(join(dataDir, 'deliveries'), { recursive: true });
+    expect(codes(await ensure(dataDir))).toEqual(['deliveries_restored']);
+    expect(await found(dataDir)).toEqual({ row, upTo: 7 });
+  });
+
+  test('Without a backup a damaged file is recreated empty, and the journal is read from its beginning', async () => {
+    const dataDir = await withDelivery(false);
+    damage(join(dataDir, FILE), zero);
+    expect(codes(await ensure(dataDir, { repair: false }))).toEqual(['store_unusable']);
+    expect(codes(await ensure(dataDir))).toEqual(['deliveries_begun_anew']);
+    expect(await found(dataDir)).toEqual({ row: null, upTo: 0 });
+  });
+
+  test('A state restored from a backup leaves the deliveries as they are', async () => {
+    const dataDir = await withDelivery(true);
+    const store = open(dataDir);
+    const newer = delivery(1);
+    await value(store.deliveries.insert([newer], 8));
+    await store.close();
+    damage(join(dataDir, 'state', 'data.mdb'), zero);
+    expect(codes(await ensure(dataDir))).toEqual(['state_restored']);
+    expect(await found(dataDir)).toEqual({ row, upTo: 8 });
   });
 });

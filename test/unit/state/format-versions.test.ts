@@ -17,7 +17,11 @@ import {
 import { customer, hashOf, open, tempFolder, value } from './support.ts';
 
 const NOW_MS = 1_700_000_000_000;
-const CURRENT = [2, 2, 2];
+/** Versions of the environments, in the order of ENVIRONMENT_NAMES. */
+const CURRENT = [3, 2, 2, 2];
+
+/** The versions that this build reads; 2 unless named. */
+const READS: Readonly<Record<string, number>> = { directory: 3, state: 3 };
 
 function ensure(dataDir: string, repair = true): Promise<Usable> {
   return ensureUsable({ dataDir, simulated: false, repair, nowMs: NOW_MS });
@@ -63,7 +67,7 @@ describe('a data directory of a newer build', () => {
       const usable = await ensure(dataDir);
       expect(codes(usable)).toEqual(['data_dir_newer']);
       expect(usable.kind === 'fault' && usable.detail).toContain(
-        `${path} has format version 99, and this build reads versions up to 2: a newer build of Gatehouse wrote it. Nothing was changed.`,
+        `${path} has format version 99, and this build reads versions up to ${READS[what] ?? 2}: a newer build of Gatehouse wrote it. Nothing was changed.`,
       );
       expect(codes(await ensure(dataDir, false))).toEqual(['data_dir_newer']);
       expect(contentOf(dataDir)).toEqual(before);
@@ -72,7 +76,7 @@ describe('a data directory of a newer build', () => {
 
   test('A marker whose other fields changed is newer, not damaged', async () => {
     const dataDir = await started();
-    writeFileSync(join(dataDir, 'gatehouse.json'), '{"format_version":3,"clock":"real"}');
+    writeFileSync(join(dataDir, 'gatehouse.json'), '{"format_version":4,"clock":"real"}');
     expect(codes(await ensure(dataDir))).toEqual(['data_dir_newer']);
   });
 
@@ -114,21 +118,21 @@ describe('a data directory of an older build', () => {
     const usable = await ensure(dataDir);
     expect(codes(usable)).toEqual(['migrated']);
     expect(usable.kind === 'ok' && usable.notices[0]?.detail).toBe(
-      'the data directory from format version 1 to 2; state from format version 1 to 2; ' +
-        'hot from format version 1 to 2; extract from format version 1 to 2',
+      'the data directory from format version 1 to 3; state from format version 1 to 3; ' +
+        'hot from format version 1 to 2; extract from format version 1 to 2; deliveries from format version 1 to 2',
     );
     expect(await environmentVersions(dataDir)).toEqual(CURRENT);
-    expect(markerVersion(dataDir)).toBe(2);
+    expect(markerVersion(dataDir)).toBe(3);
     expect(await isBlocked(dataDir)).toBe(true);
     expect(codes(await ensure(dataDir))).toEqual([]);
   });
 
-  test.each([0, 1, 2, 3])(
+  test.each([0, 1, 2, 3, 4])(
     'A migration that was killed after %i environments is completed by the next start',
     async (done) => {
       const dataDir = await started();
       for (const name of ENVIRONMENT_NAMES.slice(done)) await setEnvironmentVersion(dataDir, name, null);
-      expect(codes(await ensure(dataDir))).toEqual(done === 3 ? [] : ['migrated']);
+      expect(codes(await ensure(dataDir))).toEqual(done === 4 ? [] : ['migrated']);
       expect(await environmentVersions(dataDir)).toEqual(CURRENT);
       expect(await isBlocked(dataDir)).toBe(true);
     },
@@ -140,9 +144,9 @@ describe('a data directory of an older build', () => {
     const before = contentOf(dataDir);
     const ran = await command(['--data-dir', dataDir, 'customers', 'list']);
     expect(ran.code).toBe(1);
-    expect(ran.err).toMatch(/has format version 1, and this build uses version 2: stop the server of the older build/);
+    expect(ran.err).toMatch(/has format version 1, and this build uses version 3: stop the server of the older build/);
     expect(contentOf(dataDir)).toEqual(before);
-    await setVersion(dataDir, 'directory', 2);
+    await setVersion(dataDir, 'directory', 3);
     await setEnvironmentVersion(dataDir, 'state', null);
     expect(codes(await ensure(dataDir, false))).toEqual(['store_unusable']);
   });
@@ -150,7 +154,7 @@ describe('a data directory of an older build', () => {
   test('A first start records all versions', async () => {
     const dataDir = tempFolder();
     expect(codes(await ensure(dataDir))).toEqual(['first_start']);
-    expect([markerVersion(dataDir), ...(await environmentVersions(dataDir))]).toEqual([2, ...CURRENT]);
+    expect([markerVersion(dataDir), ...(await environmentVersions(dataDir))]).toEqual([3, ...CURRENT]);
   });
 
   test('An environment that is recreated empty records its version', async () => {
@@ -181,7 +185,7 @@ describe('a data directory of an older build', () => {
     rmSync(join(dataDir, 'state'), { recursive: true });
     cpSync(copy, dataDir, { recursive: true });
     expect(codes(await ensure(dataDir))).toEqual(['migrated', 'backup_restored']);
-    expect([markerVersion(dataDir), ...(await environmentVersions(dataDir))]).toEqual([2, ...CURRENT]);
+    expect([markerVersion(dataDir), ...(await environmentVersions(dataDir))]).toEqual([3, ...CURRENT]);
     expect(await isBlocked(dataDir)).toBe(true);
     expect(codes(await ensure(dataDir))).toEqual([]);
   });

@@ -12,6 +12,7 @@ import { AnswerReader, AnswerWriter, createBatchBuffer } from '../../../src/fram
 import { decodeRow } from '../../../src/state/deliveries/row.ts';
 import { table } from '../../../src/state/environment.ts';
 import type { Store } from '../../../src/state/open-store.ts';
+import { rootOf } from '../state/deliveries-support.ts';
 
 export const CUSTOMER = 7 as CustomerNumber;
 const KEY = Buffer.alloc(32, 1);
@@ -196,7 +197,7 @@ export class DispatcherBench {
 
   rows(status: 'pending' | 'succeeded' | 'failed' | 'skipped'): Delivery[] {
     const all: Delivery[] = [];
-    for (const { key, value } of table(this.store.state, 'deliveries').getRange({ reverse: true }))
+    for (const { key, value } of table(rootOf(this.store), 'deliveries').getRange({ reverse: true }))
       all.push(decodeRow(Buffer.from(key), Buffer.from(value)));
     return all.filter((row) => row.status === status).slice(0, 1_000);
   }
