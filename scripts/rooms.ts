@@ -108,12 +108,12 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
   },
   decide: {
     holds: 'The path of a decide request on the main thread: queue, batches, journal, response',
-    mayImport: ['auth', 'contract', 'frames', 'http', 'kernel', 'risk'],
+    mayImport: ['auth', 'contract', 'frames', 'http', 'kernel', 'ports', 'risk'],
     path: 'hot',
   },
   webhooks: {
     holds: 'Webhooks: fan-out, queues, attempts, health',
-    mayImport: ['assets', 'frames', 'kernel', 'observe', 'risk', 'state', 'work'],
+    mayImport: ['assets', 'frames', 'kernel', 'observe', 'ports', 'risk', 'state', 'work'],
     path: 'cold',
   },
   extract: {
@@ -183,7 +183,7 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
 
 /** Folders beside `src` and the rooms and folders that they may import. */
 export const OUTSIDE: Readonly<Record<'workers' | 'scripts' | 'bench', readonly string[]>> = {
-  workers: ['api', 'app', 'egress', 'extract', 'frames', 'kernel', 'score', 'state', 'velocity', 'webhooks'],
+  workers: ['api', 'app', 'decide', 'egress', 'extract', 'frames', 'kernel', 'score', 'state', 'velocity', 'webhooks'],
   scripts: ['client', 'contract', 'kernel', 'risk'],
   bench: [
     'assets',

@@ -25,8 +25,6 @@ const WATCH_MS = 1_000;
 /** Choice: how much of the log a killed process may lose; at 40,000 decisions a second some 2 MB are pending. */
 const FLUSH_MS = 250;
 const PRUNE_MS = 1_000;
-/** Choice: removes 1,000,000 expired rows within an hour. */
-const DELIVERIES_PRUNE_ROWS = 500;
 /** Choice: how much of the velocity store a killed process may lose. */
 const SNAPSHOT_MS = 30_000;
 const BACKUP_MS = 3_600_000;
@@ -69,10 +67,6 @@ export function startMaintenance({
     ),
     setInterval(
       once(() => decisionSink.prune(), log),
-      PRUNE_MS,
-    ),
-    setInterval(
-      once(() => pruneDeliveries(store), log),
       PRUNE_MS,
     ),
     setInterval(snapshotSaver(table, clock, log), SNAPSHOT_MS),
@@ -143,12 +137,6 @@ export function reportFaults(faults: readonly StoreFault[], log: Log): void {
     log.fatal('the store is stuck; exiting for a restart by the supervisor');
     log.flush(() => process.kill(process.pid, 'SIGKILL'));
   }
-}
-
-/** Removes expired deliveries. Their age is measured in real time, independent of the service's clock. */
-async function pruneDeliveries({ deliveries }: Store): Promise<readonly StoreFault[]> {
-  const pruned = await deliveries.prune(Date.now(), DELIVERIES_PRUNE_ROWS);
-  return pruned.kind === 'fault' ? [pruned] : [];
 }
 
 /** Logs once when snapshots fail and once when they work again. */

@@ -27,7 +27,7 @@ import { makeFilesPrivate } from '../state/private-files.ts';
 import { keyPoller, reportFaults, startMaintenance } from './maintenance.ts';
 import type { VelocityMemory } from '../velocity/memory.ts';
 import type { TableMaintenance } from '../velocity/table-thread.ts';
-import { openDispatcher } from './wire-webhooks.ts';
+import { deliveryLogOf, openDispatcher } from './wire-webhooks.ts';
 
 /** Starts all parts and runs them until a signal ends the process. Imported only by the command `serve`. */
 
@@ -185,7 +185,7 @@ async function startThreads(
         onWorkerEnded: (threadId) => layers.forgetWorker(threadId),
       },
     ),
-    dispatcher.start().then(() => extractions.start(dispatcher)),
+    dispatcher.start().then(() => extractions.start(deliveryLogOf(dispatcher))),
   ]);
   return pool;
 }

@@ -71,7 +71,7 @@ function metricsOf(
       readings: [
         ...connectionReadings(listener.transport.connections),
         ...readings(memory, decisions, store),
-        ...deliveryReadings(dispatcher, store.deliveries, () => Date.now()),
+        ...deliveryReadings(dispatcher, () => Date.now()),
         ...extractions.readings,
       ],
       layers: assetStates,

@@ -1,6 +1,7 @@
 import { Control } from '../webhooks/webhook-control.ts';
 import { Dispatcher, type DispatcherParts } from '../webhooks/dispatcher.ts';
 import type { WebhookManagementParts } from '../api/resource-handlers.ts';
+import type { DeliveryLog } from '../extract/sinks/result-deliveries.ts';
 import { openDeliverPool } from '../webhooks/deliver-pool.ts';
 import type { Store } from '../state/open-store.ts';
 import { createTargetCheck } from './target-check.ts';
@@ -26,21 +27,12 @@ export function openDispatcher(
   return new Dispatcher({
     webhooks: {
       loadAll: () => webhooks.loadAll(),
-      secretsOf(webhook) {
-        const secrets = webhooks.secretsOf(key, webhook);
-        // A webhook that was just removed has no secret either.
-        if (secrets === null && webhooks.find(webhook.customer, webhook.id) !== null) {
-          const { id, customer } = webhook;
-          log.error({ webhook: id, customer }, "a webhook's secret cannot be read; its deliveries stay pending");
-        }
-        return secrets;
-      },
       healthChanged: (changed) => webhooks.healthChanged(changed),
     },
     deliveries,
     extractionEndpoint: (id) => parts.extractionEndpoint(id),
     journal,
-    egressAllow,
+    worker: { egressAllow, dataDir: store.dataDir, secretsKey: key },
     log,
     nowMs,
     openPool: openDeliverPool,
@@ -66,7 +58,10 @@ export function webhookParts(parts: WebhookWiring & { readonly dispatcher: Dispa
       secretsOf: (webhook) => webhooks.secretsOf(key, webhook),
     },
     deliveries: {
-      settled: () => dispatcher.settled(),
+      async settled() {
+        await dispatcher.settled();
+        deliveries.resetRead();
+      },
       find: (customer, id) => deliveries.find(customer, id),
       page: (customer, query) => deliveries.page(customer, query),
     },
@@ -78,9 +73,18 @@ export function webhookParts(parts: WebhookWiring & { readonly dispatcher: Dispa
         change: (customer, id, change) => webhooks.change(customer, id, change),
         rotate: (customer, id, change) => webhooks.rotate(key, customer, id, change),
       },
-      deliveries,
       nowMs,
     }),
     checkTarget: createTargetCheck(egressAllow, () => dispatcher.listening),
+  };
+}
+
+/** Returns what the delivery of extraction results needs of the dispatcher. */
+export function deliveryLogOf(dispatcher: Dispatcher): DeliveryLog {
+  return {
+    find: (customer, id) => dispatcher.find(customer, id),
+    add: async (row) => (await dispatcher.add(row)) === 'stored',
+    ended: (id) => dispatcher.ended(id).done,
+    forget: (id) => dispatcher.forget(id),
   };
 }

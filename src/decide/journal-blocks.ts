@@ -17,6 +17,13 @@ export const DUE_BYTES_MAX = HEAD_BYTES + BATCH_REQUESTS_MAX * (DUE_HEAD_BYTES +
 if (HEAD_BYTES + BATCH_REQUESTS_MAX * ENTRY_BYTES + DUE_BYTES_MAX > JOURNAL_FILE_BYTES)
   throw new Error('a file of the journal must hold the largest batch');
 
+/** Decides how long a journal file is kept. */
+export interface FileState {
+  readonly newestExpirySeconds: number;
+  /** The newest sequence of its outbox entries; 0 if it has none. */
+  readonly newestDue: number;
+}
+
 export interface DueEntryRead {
   readonly sequence: number;
   readonly bytes: Buffer;

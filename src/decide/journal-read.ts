@@ -2,8 +2,15 @@ import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync, stat
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { FILE_FORMATS, type NewerFormat } from '../kernel/formats.ts';
-import type { FileState } from './due-reader.ts';
-import { dueIn, ENTRY_BYTES, HEAD_BYTES, MAGIC_DUE, MAGIC_IDS, versionInMagic } from './journal-blocks.ts';
+import {
+  dueIn,
+  type FileState,
+  ENTRY_BYTES,
+  HEAD_BYTES,
+  MAGIC_DUE,
+  MAGIC_IDS,
+  versionInMagic,
+} from './journal-blocks.ts';
 import type { ReplayEntry } from './replay-guard.ts';
 
 /** Reads the journal's files back at a start; `journal.ts` describes the contents. */

@@ -2,17 +2,18 @@ import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { BATCH_REQUESTS_MAX, JOURNAL_FILE_BYTES } from '../kernel/limits.ts';
-import { type DueReader, type FileState, FileDueReader } from './due-reader.ts';
 import {
   DUE_BYTES_MAX,
   DUE_ENTRY_BYTES_MAX,
   DUE_HEAD_BYTES,
   ENTRY_BYTES,
   fileName,
+  type FileState,
   HEAD_BYTES,
   MAGIC_DUE,
   MAGIC_IDS,
 } from './journal-blocks.ts';
+import type { JournalEnd } from './journal-tail.ts';
 import { idsIn, listFiles, readFile } from './journal-read.ts';
 import { JournalRoom } from './journal-room.ts';
 import type { ReplayEntry } from './replay-guard.ts';
@@ -60,8 +61,10 @@ export interface DueJournal {
   readonly dueCommitted: number;
   /** Marks the entries up to this sequence as stored. */
   dueStored(upToSequence: number): void;
-  /** Reads the entries after this sequence that are not known to be stored, including those written while the reader is open. */
-  dueAfter(sequence: number): DueReader;
+  /** How far outbox entries are written, for the thread that reads them. */
+  readonly dueEnd: JournalEnd;
+  /** The folder, and the first file that may hold an entry that is not stored, for a new reader. */
+  dueStart(): { readonly folder: string; readonly firstFile: number; readonly acknowledged: number };
 }
 
 /** Choice: room for a batch of entries of usual size. The buffer grows for larger ones and does not shrink. */
@@ -81,8 +84,8 @@ export interface JournalRead {
 }
 
 /**
- * Reads all files, then starts a new one. Outbox entries up to `dueStoredUpTo` are in the store; later ones are counted here and read by
- * `dueAfter`.
+ * Reads all files, then starts a new one. Outbox entries up to `dueStoredUpTo` are in the store; later ones are counted here and read by a
+ * `JournalTail`.
  * Measured: 5,000,000 ids into the replay guard in 0.92 s; 100 MB of outbox entries in 0.14 s.
  */
 export function openJournal(
@@ -170,9 +173,14 @@ class FileJournal implements Journal, DueJournal {
     this.#dueStoredUpTo = Math.max(this.#dueStoredUpTo, upToSequence);
   }
 
-  dueAfter(sequence: number): DueReader {
-    const isOpen = (number: number): boolean => number === this.#number && this.#descriptor !== null;
-    return new FileDueReader(this.#folder, this.#files, isOpen, sequence);
+  get dueEnd(): JournalEnd {
+    return { upToSequence: this.dueCommitted, file: this.#number };
+  }
+
+  dueStart(): ReturnType<DueJournal['dueStart']> {
+    const owing = [...this.#files].filter(([, { newestDue }]) => newestDue > this.#dueStoredUpTo);
+    const firstFile = Math.min(this.#number, ...owing.map(([number]) => number));
+    return { folder: this.#folder, firstFile, acknowledged: this.#dueStoredUpTo };
   }
 
   get broken(): string | null {

@@ -333,8 +333,13 @@ export const DELIVERIES_PENDING_MAX = 1_000_000;
 export const DELIVERIES_PENDING_PER_ENDPOINT_MAX = 100_000;
 /** Choice: per customer, so that a few slow ones never take all of it. */
 export const DELIVERIES_PENDING_PER_CUSTOMER_MAX = 200_000;
-/** Choice: deliveries that wait for their row's write, some 40 MB; beyond that they are only in the journal, and read from there later. */
-export const DELIVERIES_WAITING_MAX = 50_000;
+/**
+ * Choice: outbox entries in the journal that the delivery thread has not stored; a single customer may have half. Some 120 MB of journal
+ * files.
+ */
+export const OUTBOX_ENTRIES_MAX = 200_000;
+/** Choice: seconds without a sign of life after which the delivery thread is stuck; a busy machine stalls a thread for less. */
+export const DELIVERY_THREAD_STUCK_SECONDS = 30;
 /** Choice: rows per second for decisions skipped because of unhealthy webhooks; beyond that they are only counted. */
 export const SKIPPED_ROWS_PER_SECOND_MAX = 1_000;
 /** Choice: the part of these rows that one customer may use. */

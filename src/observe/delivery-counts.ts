@@ -1,6 +1,14 @@
 /** Upper bounds of the histogram of deliveries, seconds: the schedule ends at 19 s. */
 const SECONDS_BOUNDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20];
 
+/** All counts as plain values, for a message to another thread. */
+export interface DeliveryCountsSnapshot {
+  readonly attempts: readonly (readonly [string, number])[];
+  readonly ends: readonly (readonly [string, number])[];
+  readonly seconds: readonly number[];
+  readonly secondsSum: number;
+}
+
 /** Counters of deliveries, for the metrics. */
 export class DeliveryCounts {
   /** `succeeded` or an error code → attempts. */
@@ -27,7 +35,28 @@ export class DeliveryCounts {
     this.#secondsSum += seconds;
   }
 
-  histogram(): { bounds: readonly number[]; counts: ArrayLike<number>; sum: number } {
-    return { bounds: SECONDS_BOUNDS, counts: this.#seconds, sum: this.#secondsSum };
+  snapshot(): DeliveryCountsSnapshot {
+    return {
+      attempts: [...this.attempts],
+      ends: [...this.ends],
+      seconds: [...this.#seconds],
+      secondsSum: this.#secondsSum,
+    };
   }
+
+  /** Adds the counts of an ended thread. */
+  add({ attempts, ends, seconds, secondsSum }: DeliveryCountsSnapshot): void {
+    for (const [result, count] of attempts) this.attempts.set(result, (this.attempts.get(result) ?? 0) + count);
+    for (const [status, count] of ends) this.ends.set(status, (this.ends.get(status) ?? 0) + count);
+    for (const [at, count] of seconds.entries()) this.#seconds[at] = (this.#seconds[at] ?? 0) + count;
+    this.#secondsSum += secondsSum;
+  }
+}
+
+export function histogramOf({ seconds, secondsSum }: DeliveryCountsSnapshot): {
+  bounds: readonly number[];
+  counts: ArrayLike<number>;
+  sum: number;
+} {
+  return { bounds: SECONDS_BOUNDS, counts: seconds, sum: secondsSum };
 }

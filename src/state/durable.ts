@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { RootDatabase } from 'lmdb';
+import type { RootDatabase, TransactionFlags } from 'lmdb';
 import { runningTimer } from '../kernel/running-time.ts';
 import { STORE_WRITE_MS_MAX } from '../kernel/limits.ts';
 import { lackOfRoom } from './disk-room.ts';
@@ -105,6 +105,52 @@ export async function committed<T>(root: RootDatabase<Buffer, Buffer>, change: (
     return await refused(root, error);
   }
   return inTime(root, committing);
+}
+
+/**
+ * Like `committed`, but blocks the calling thread until the write is committed, and undoes all of it after an exception: for a thread that
+ * does nothing else. The disk is synced in the background. Nothing here detects a stuck write; another thread must watch this one.
+ */
+export function committedSync<T>(root: RootDatabase<Buffer, Buffer>, change: () => T): StoreWrite<T> {
+  const lack = lackOfRoom(root);
+  if (lack !== null) return fault('store_full', lack);
+  try {
+    const value = root.transactionSync(change, ABORTABLE_WITHOUT_SYNC);
+    syncSoon(root);
+    return { kind: 'ok', value };
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    const isFull = FULL_CODES.has(code) || FULL_TEXT.test(messageOf(error));
+    return fault(isFull ? 'store_full' : 'store_write_failed', messageOf(error));
+  }
+}
+
+/** Source: lmdb's `TransactionFlags`, `ABORTABLE` and `NO_SYNC_FLUSH`; its asynchronous writes commit in the same way and sync later. */
+const ABORTABLE_WITHOUT_SYNC = 0x10001 as TransactionFlags;
+/** Environments that are being synced, and whether something was written since that began. */
+const syncing = new WeakMap<RootDatabase<Buffer, Buffer>, { isDirty: boolean; readonly done: Promise<void> }>();
+
+function syncSoon(root: RootDatabase<Buffer, Buffer>): void {
+  const running = syncing.get(root);
+  if (running !== undefined) {
+    running.isDirty = true;
+    return;
+  }
+  const done = new Promise<void>((resolve) => {
+    // The library's types omit `sync`.
+    (root as unknown as { sync(then: () => void): void }).sync(() => {
+      const { isDirty } = syncing.get(root) ?? { isDirty: false };
+      syncing.delete(root);
+      if (isDirty) syncSoon(root);
+      resolve();
+    });
+  });
+  syncing.set(root, { isDirty: false, done });
+}
+
+/** Resolves when everything that `committedSync` wrote before is on the disk; the environment may be closed then. */
+export async function synced(root: RootDatabase<Buffer, Buffer>): Promise<void> {
+  for (let running = syncing.get(root); running !== undefined; running = syncing.get(root)) await running.done;
 }
 
 /** Returns the result of a write; `store_stuck` if there is none within `STORE_WRITE_MS_MAX` of this process's running time. */

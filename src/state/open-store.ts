@@ -4,7 +4,7 @@ import { Counters } from './counters.ts';
 import { Customers } from './customer-table.ts';
 import { Deliveries } from './delivery-table.ts';
 import { watchDisk } from './disk-room.ts';
-import { fault, messageOf, type StoreFault } from './durable.ts';
+import { fault, messageOf, synced, type StoreFault } from './durable.ts';
 import { openEnvironment, table } from './environment.ts';
 import { createExtractStore, type ExtractStore } from './extract-store.ts';
 import { Feedback } from './feedback.ts';
@@ -136,6 +136,7 @@ export function openStore(options: StoreOptions): StoreOpened {
       async close() {
         await decisionLog?.close();
         await extract?.root.close();
+        if (opened !== null) await synced(opened.root);
         await opened?.root.close();
         await state.close();
         // After a failed write, closing the environment would never return.
@@ -159,4 +160,31 @@ function openDeliveries({ dataDir, readOnly }: StoreOptions, turns: Turns): Open
   const rowCounters = new RowCounters(table(root, 'deliveries-tallies'));
   const tables = { rows: table(root, 'deliveries'), pending: table(root, 'deliveries-pending') };
   return { root, deliveries: new Deliveries(root, tables, rowCounters, counters, undefined, turns) };
+}
+
+/** What the delivery thread opens: `state` to read, `deliveries` to write. */
+export interface DeliveryStore {
+  readonly webhooks: Webhooks;
+  readonly deliveries: Deliveries;
+  /** Makes the next reads of `state` see what the main thread has committed since. */
+  resetRead(): void;
+  close(): Promise<void>;
+}
+
+/** Throws if one of them cannot be opened. Call in the delivery thread, after `ensureUsable` and `openStore` in the main thread. */
+export function openDeliveryStore(dataDir: string): DeliveryStore {
+  const state = openEnvironment(dataDir, 'state', true);
+  const { root, deliveries } = openDeliveries({ dataDir, readOnly: false }, new Turns());
+  return {
+    webhooks: new Webhooks(state, table(state, 'webhooks')),
+    deliveries,
+    resetRead() {
+      state.resetReadTxn();
+    },
+    async close() {
+      await synced(root);
+      await root.close();
+      await state.close();
+    },
+  };
 }

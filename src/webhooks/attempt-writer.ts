@@ -1,9 +1,8 @@
 import { unreachable } from '../kernel/brand.ts';
 import type { DeliveryAttempt } from '../work/webhook.ts';
 import type { DeliverResult } from './deliver-messages.ts';
-import type { StoreFault } from '../state/durable.ts';
+import type { StoreFault, StoreWrite } from '../state/durable.ts';
 import type { DeliveryUpdate } from '../state/deliveries/row.ts';
-import type { Deliveries } from '../state/delivery-table.ts';
 import type { HandedOut } from './in-flight-windows.ts';
 
 /** A result with its delivery. */
@@ -12,68 +11,55 @@ export interface Arrived {
   readonly delivery: HandedOut;
 }
 
-/** A result with its store update, computed once, however often the store refuses it. */
-interface Waiting {
-  readonly arrived: Arrived;
-  readonly update: DeliveryUpdate;
-}
-
-export interface ResultWriterParts {
-  readonly deliveries: Pick<Deliveries, 'apply'>;
-  /** Called when the results can be read. */
+export interface AttemptWriterParts {
+  apply(updates: readonly DeliveryUpdate[]): StoreWrite<unknown>;
+  /** Called when the results are stored. */
   onApplied(arrived: readonly Arrived[]): void;
   onFault(fault: StoreFault): void;
+  after(ms: number, then: () => void): void;
 }
 
 /** Choice: pause after the store refused a write. */
 const RETRY_MS = 1_000;
 
 /**
- * Writes results to the store: all that arrived since the last write in one transaction. The queue is bounded by the number of handed-out
- * deliveries, because a delivery's slot is released only when its end is stored.
+ * Writes results to the store, each batch in one transaction. What the store refuses is retried; its length is bounded by the number of
+ * handed-out deliveries, because a delivery's slot is released only when its end is stored.
  */
-export class ResultWriter {
-  readonly #parts: ResultWriterParts;
-  #waiting: Waiting[] = [];
-  #running: Promise<void> | null = null;
-  #closing = false;
+export class AttemptWriter {
+  readonly #parts: AttemptWriterParts;
+  /** Results with their updates, computed once, however often the store refuses them. */
+  #unstored: { readonly arrived: Arrived; readonly update: DeliveryUpdate }[] = [];
+  #isRetrying = false;
 
-  constructor(parts: ResultWriterParts) {
+  constructor(parts: AttemptWriterParts) {
     this.#parts = parts;
   }
 
   add(arrived: readonly Arrived[]): void {
-    for (const one of arrived) this.#waiting.push({ arrived: one, update: updateOf(one) });
-    this.#running ??= this.#run();
+    for (const one of arrived) this.#unstored.push({ arrived: one, update: updateOf(one) });
+    if (!this.#isRetrying) this.#write();
   }
 
-  /** Resolves when no result is queued. */
-  async drained(): Promise<void> {
-    while (this.#running !== null) await this.#running;
+  /** Makes a last try. If the store refuses it, the next start repeats those attempts. */
+  close(): void {
+    if (this.#unstored.length > 0) this.#write();
   }
 
-  /** Does the last write. If the store refuses it, the results are dropped, and the next start repeats those attempts. */
-  async close(): Promise<void> {
-    this.#closing = true;
-    await this.#running;
-  }
-
-  async #run(): Promise<void> {
-    await Promise.resolve();
-    while (this.#waiting.length > 0) {
-      const waiting = this.#waiting;
-      this.#waiting = [];
-      const done = await this.#parts.deliveries.apply(waiting.map(({ update }) => update));
-      if (done.kind === 'ok') {
-        this.#parts.onApplied(waiting.map(({ arrived }) => arrived));
-        continue;
-      }
-      this.#parts.onFault(done);
-      this.#waiting = [...waiting, ...this.#waiting];
-      if (this.#closing) break;
-      await new Promise((resume) => setTimeout(resume, RETRY_MS));
+  #write(): void {
+    const written = this.#parts.apply(this.#unstored.map(({ update }) => update));
+    if (written.kind === 'fault') {
+      this.#isRetrying = true;
+      this.#parts.onFault(written);
+      this.#parts.after(RETRY_MS, () => {
+        this.#isRetrying = false;
+        if (this.#unstored.length > 0) this.#write();
+      });
+      return;
     }
-    this.#running = null;
+    const arrived = this.#unstored.map((one) => one.arrived);
+    this.#unstored = [];
+    this.#parts.onApplied(arrived);
   }
 }
 

@@ -1,7 +1,16 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { DeliveryAttempt, DeliveryError, DeliveryTrigger, WebhookSecrets } from '../work/webhook.ts';
+import type { DeliveryCountsSnapshot } from '../observe/delivery-counts.ts';
+import type { StoreFault } from '../state/durable.ts';
+import type {
+  Delivery,
+  DeliveryAttempt,
+  DeliveryError,
+  DeliveryTrigger,
+  Webhook,
+  WebhookSecrets,
+} from '../work/webhook.ts';
 
-/** All messages between the main thread, which stores deliveries, and a deliver worker, which sends them. */
+/** All messages between the main thread and the delivery thread, and the orders inside that thread. */
 
 /** Passed to the worker's only, endless task. */
 export interface DeliverPost {
@@ -14,6 +23,11 @@ export interface DeliverWorkerData {
   readonly egressAllow: readonly string[];
 
   readonly attemptsInFlightMax: number;
+  readonly dataDir: string;
+  /** Decrypts the secrets of webhooks. */
+  readonly secretsKey: Uint8Array;
+  /** One word: the thread increases it while it lives. */
+  readonly beat: Int32Array;
 }
 
 /** An endpoint as a worker needs it. Sent before its first delivery, and again when it changes. */
@@ -38,7 +52,6 @@ export interface DeliverTask {
 }
 
 export type DeliverOrder =
-  | { readonly kind: 'listening'; readonly addresses: readonly { readonly host: string; readonly port: number }[] }
   | { readonly kind: 'endpoint'; readonly endpoint: EndpointMessage }
   /**
    * The endpoint is gone, disabled or unhealthy: its pending deliveries end as `skipped` (except probes, tests and manual ones, unless
@@ -80,7 +93,92 @@ export interface DeliverStats {
   readonly held: number;
 }
 
+/** Endpoint that receives an extraction job's results. Source: contract, 11.4. */
+export interface Endpoint {
+  readonly url: string;
+  readonly secrets: WebhookSecrets;
+}
+
+/** A change of a webhook that the main thread has stored. */
+export type WebhookNews =
+  | { readonly kind: 'subscribed'; readonly webhook: Webhook }
+  | { readonly kind: 'removed'; readonly id: string }
+  | {
+      readonly kind: 'changed';
+      readonly webhook: Webhook;
+      /** Otherwise the thread's own health is the newest. */
+      readonly isHealthReset: boolean;
+      /** Its URL or its secrets changed. */
+      readonly hasNewEndpoint: boolean;
+    };
+
+/** Message to the delivery thread. */
+export type ThreadOrder =
+  /** The first one: nothing is sent before the addresses are known on which this service listens. */
+  | {
+      readonly kind: 'start';
+      readonly listening: readonly { readonly host: string; readonly port: number }[];
+      readonly journal: JournalPlace;
+      readonly end: JournalEnd;
+    }
+  | { readonly kind: 'journal'; readonly end: JournalEnd }
+  | { readonly kind: 'webhook'; readonly news: WebhookNews }
+  | { readonly kind: 'add'; readonly number: number; readonly row: Delivery }
+  /** Answers `endpoint_wanted`; null if no delivery to it is pending. */
+  | { readonly kind: 'endpoint'; readonly endpointId: string; readonly endpoint: Endpoint | null }
+  | { readonly kind: 'forget'; readonly endpointId: string }
+  | { readonly kind: 'stop'; readonly graceMs: number };
+
+/** How far the journal is written. */
+export interface JournalEnd {
+  readonly upToSequence: number;
+  readonly file: number;
+}
+
+/** Where a new reader of the journal begins. */
+export interface JournalPlace {
+  readonly folder: string;
+  readonly firstFile: number;
+  readonly acknowledged: number;
+}
+
+/** A line for the main thread's log: level, fields, message. */
+export type LogLine = readonly ['info' | 'warn' | 'error', Readonly<Record<string, unknown>>, string];
+
+export interface EngineMetrics {
+  readonly totals: Readonly<
+    Record<
+      | 'connectionsOpened'
+      | 'connectionsReused'
+      | 'blockedAddresses'
+      | 'warnings'
+      | 'evicted'
+      | 'overflowed'
+      | 'skippedUnrecorded',
+      number
+    >
+  >;
+  readonly counts: DeliveryCountsSnapshot;
+  readonly attemptsInFlight: number;
+  readonly held: number;
+  readonly pending: number;
+  readonly oldestPendingMs: number | null;
+}
+
+/** Message from the delivery thread. */
 export type DeliverSignal =
   | { readonly kind: 'ready'; readonly threadId: number }
-  | { readonly kind: 'results'; readonly results: readonly DeliverResult[]; readonly stats: DeliverStats }
+  | {
+      readonly kind: 'report';
+      /** Outbox entries up to this one are stored. */
+      readonly storedUpTo: number;
+      /** Deliveries of tests and extractions that have ended. */
+      readonly ended: readonly string[];
+      readonly metrics: EngineMetrics;
+    }
+  | { readonly kind: 'added'; readonly number: number; readonly outcome: 'stored' | 'no_room' | StoreFault }
+  | { readonly kind: 'health'; readonly webhooks: readonly Pick<Webhook, 'id' | 'customer' | 'health'>[] }
+  | { readonly kind: 'endpoint_wanted'; readonly endpointId: string }
+  | { readonly kind: 'fault'; readonly fault: StoreFault }
+  | { readonly kind: 'log'; readonly line: LogLine }
   | { readonly kind: 'stopped' };

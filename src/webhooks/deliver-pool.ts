@@ -2,27 +2,19 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { unreachable } from '../kernel/brand.ts';
 import { programUrl } from '../kernel/programs.ts';
-import type {
-  DeliverOrder,
-  DeliverPost,
-  DeliverResult,
-  DeliverSignal,
-  DeliverStats,
-  DeliverWorkerData,
-} from './deliver-messages.ts';
-import { packOrder, unpackSignal, type WireSignal } from './deliver-wire.ts';
+import type { DeliverPost, DeliverSignal, DeliverWorkerData, ThreadOrder } from './deliver-messages.ts';
 
 export interface DeliverPoolEvents {
   /** A worker is up, initially or as a replacement. It does not have the deliveries of its predecessor. */
   onReady(): void;
-  onResults(results: readonly DeliverResult[], stats: DeliverStats): void;
+  onSignal(signal: Exclude<DeliverSignal, { readonly kind: 'ready' | 'stopped' }>): void;
   /** The worker died, and its deliveries with it. Another one is being started; `onReady` follows. */
   onEnded(error: unknown): void;
 }
 
 export interface DeliverPool {
   /** Sends an order; returns false if no worker is up. */
-  send(order: DeliverOrder): boolean;
+  send(order: ThreadOrder): boolean;
   readonly up: boolean;
   /** Lets attempts in flight continue for `graceMs`, then ends the worker. Its results arrive before this resolves. */
   close(graceMs: number): Promise<void>;
@@ -35,8 +27,7 @@ const STOP_MARGIN_MS = 1_000;
 
 /**
  * The deliver worker: Piscina owns its thread, in which one endless task sends. It is never terminated from outside while it works; a dead
- * one is replaced. Choice: one worker, because a single thread makes thousands of requests a second, and the main thread, which stores
- * every result, is saturated long before it.
+ * one is replaced. Choice: one worker, because a single thread makes thousands of requests a second.
  */
 export async function openDeliverPool(workerData: DeliverWorkerData, events: DeliverPoolEvents): Promise<DeliverPool> {
   const pool = new WorkerPlace(workerData, events);
@@ -78,9 +69,9 @@ class WorkerPlace implements DeliverPool {
     });
   }
 
-  send(order: DeliverOrder): boolean {
+  send(order: ThreadOrder): boolean {
     if (!this.up || this.#port === null) return false;
-    this.#port.postMessage(packOrder(order));
+    this.#port.postMessage(order);
     return true;
   }
 
@@ -89,8 +80,7 @@ class WorkerPlace implements DeliverPool {
     while (!this.#closing) {
       const { port1, port2 } = new MessageChannel();
       this.#port = port1;
-      port1.on('message', (message: WireSignal) => {
-        const signal = unpackSignal(message);
+      port1.on('message', (signal: DeliverSignal) => {
         if (signal.kind === 'ready') {
           wasReady = true;
           ready();
@@ -122,13 +112,18 @@ class WorkerPlace implements DeliverPool {
         this.up = true;
         this.#events.onReady();
         break;
-      case 'results':
-        this.#events.onResults(signal.results, signal.stats);
-        break;
       case 'stopped':
         this.#onStopped();
         // The worker's task ends when its port is closed.
         this.#port?.close();
+        break;
+      case 'report':
+      case 'added':
+      case 'health':
+      case 'endpoint_wanted':
+      case 'fault':
+      case 'log':
+        this.#events.onSignal(signal);
         break;
       default:
         unreachable(signal);

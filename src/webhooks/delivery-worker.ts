@@ -97,8 +97,7 @@ export class DeliveryWorker {
     this.#turns = new Turns(parts.attemptsInFlightMax);
   }
 
-  /** `listening` concerns addresses only and is not handled here. */
-  order(order: Exclude<DeliverOrder, { kind: 'listening' }>): void {
+  order(order: DeliverOrder): void {
     switch (order.kind) {
       case 'endpoint':
         this.#turns.meet(order.endpoint);

@@ -1,40 +1,44 @@
-import type { CustomerNumber } from '../kernel/brand.ts';
-import type { Delivery, DeliveryId, Webhook, WebhookSecrets } from '../work/webhook.ts';
-import { ATTEMPTS_IN_FLIGHT_MAX, DELIVERIES_PENDING_PER_ENDPOINT_MAX } from '../kernel/limits.ts';
-import { DeliveryCounts } from '../observe/delivery-counts.ts';
-import type { Log } from '../observe/log.ts';
-import type { DeliverOrder, DeliverResult, DeliverStats, DeliverWorkerData } from './deliver-messages.ts';
-import type { DeliverPool, DeliverPoolEvents } from './deliver-pool.ts';
-import type { AnswerReader } from '../frames/batch-buffer.ts';
+import { unreachable, type CustomerNumber } from '../kernel/brand.ts';
+import { ATTEMPTS_IN_FLIGHT_MAX, DELIVERY_THREAD_STUCK_SECONDS } from '../kernel/limits.ts';
 import { LatePool } from '../kernel/late-pool.ts';
 import type { AssetStatus } from '../assets/asset-messages.ts';
-import type { StoreFault, StoreWrite } from '../state/durable.ts';
-import { type DueSource, openBacklog } from './backlog.ts';
-import { type Subscriber, Subscribers } from './due-delivery.ts';
-import { type Endpoint, Prefetch } from './prefetch.ts';
-import { HealthBook } from './health-book.ts';
-import { FanOut } from './fan-out.ts';
-import { hasPendingRoom } from './pending-room.ts';
-import { ResultWriter, type Arrived } from './attempt-writer.ts';
-import { RowWriter } from './row-writer.ts';
+import type { AnswerReader } from '../frames/batch-buffer.ts';
+import type { Log } from '../observe/log.ts';
+import { DeliveryCounts } from '../observe/delivery-counts.ts';
 import type { Deliveries } from '../state/delivery-table.ts';
-import { InFlightWindows } from './in-flight-windows.ts';
+import { fault, type StoreFault, type StoreWrite } from '../state/durable.ts';
+import type { Delivery, DeliveryId, Webhook } from '../work/webhook.ts';
+import type {
+  DeliverSignal,
+  DeliverWorkerData,
+  Endpoint,
+  EngineMetrics,
+  JournalEnd,
+  JournalPlace,
+  ThreadOrder,
+  WebhookNews,
+} from './deliver-messages.ts';
+import type { DeliverPool, DeliverPoolEvents } from './deliver-pool.ts';
+import { Subscribers } from './due-delivery.ts';
+import { HealthWriter } from './health-writer.ts';
+import { Outbox } from './outbox.ts';
 
 export interface DispatcherParts {
   readonly webhooks: {
     loadAll(): readonly Webhook[];
-    secretsOf(webhook: Webhook): WebhookSecrets | null;
     healthChanged(webhooks: readonly Webhook[]): Promise<StoreWrite<unknown>>;
   };
-  readonly deliveries: Deliveries;
-  /** The endpoint of an extraction job whose delivery is pending; null for any other id. */
+  /** Only read here: the delivery thread writes them. */
+  readonly deliveries: Pick<Deliveries, 'find' | 'hasPending' | 'storedUpToSequence' | 'resetRead'>;
+  /** Returns the endpoint of an extraction job whose delivery is pending; null for any other id. */
   extractionEndpoint(endpointId: string): Endpoint | null;
-  readonly journal: DueSource & {
+  readonly journal: {
     stageDue(sequence: number, bytes: Uint8Array): boolean;
-    /** Marks all entries up to this one as stored. */
     dueStored(upToSequence: number): void;
+    readonly dueEnd: JournalEnd;
+    dueStart(): JournalPlace;
   };
-  readonly egressAllow: readonly string[];
+  readonly worker: Pick<DeliverWorkerData, 'egressAllow' | 'dataDir' | 'secretsKey'>;
   readonly log: Log;
   /** Real time, Unix ms, independent of the service's clock. */
   nowMs(): number;
@@ -48,165 +52,114 @@ export interface ListeningAt {
   readonly port: number;
 }
 
+export type AddOutcome = 'stored' | 'no_room' | StoreFault;
+
 /** Choice: how long attempts in flight may continue after a stop; well within the time limit of a stop. */
 const STOP_GRACE_MS = 2_000;
-/** Choice: interval between two log lines about lost deliveries. */
-const LOST_TOLD_MS = 10_000;
+/** Choice: time between two announcements of new outbox entries, so that one transaction stores those of many batches. */
+const ANNOUNCE_MS = 5;
+/** Choice: how long a reader waits for rows that the delivery thread has not stored yet, for example while it is restarted. */
+const SETTLE_MS_MAX = 5_000;
+const BEAT_MS = 1_000;
+/** Choice: ends are waited for within milliseconds; an extraction whose wait comes later looks at its row again. */
+const UNHEARD_MAX = 1_024;
 
 /**
- * The main thread's side of deliveries: writes rows for decisions to the store, hands them to the worker, and applies the worker's results
- * to the store and to the health of webhooks. The only writer of both tables.
+ * The main thread's side of deliveries: puts outbox entries into the journal, tells the delivery thread about them and about changes of
+ * webhooks, and writes the health that it finds. It reads `deliveries/` and never writes it.
  */
 export class Dispatcher {
   readonly subscribers = new Subscribers();
-  readonly windows = new InFlightWindows();
-  readonly counts = new DeliveryCounts();
-  readonly prefetch: Prefetch;
-  readonly health: HealthBook;
-  readonly rows: RowWriter;
+  readonly health: HealthWriter;
   readonly #parts: DispatcherParts;
-  readonly #results: ResultWriter;
+  #outbox: Outbox;
+  readonly #pool: LatePool<DeliverPool>;
+  readonly #beat = new Int32Array(new SharedArrayBuffer(4));
+  /** Addresses on which this service listens; no delivery may reach them. Nothing is sent before they are known. */
+  #listening: readonly ListeningAt[] | null = null;
+  /** Whether the present thread has got its first order. */
+  #isStarted = false;
+  #isStopping = false;
+  #storedUpTo: number;
+  #announceTimer: NodeJS.Timeout | null = null;
+  #isAnnounced = true;
+  readonly #watch: NodeJS.Timeout;
+  /** Deliveries that the thread has not confirmed, by number; sent again to its successor. */
+  readonly #adds = new Map<number, { readonly row: Delivery; readonly resolve: (outcome: AddOutcome) => void }>();
+  #addNumber = 0;
   /** Callers that wait for the end of a delivery, by delivery id. */
   readonly #waiters = new Map<string, () => void>();
-  #fanOut: FanOut;
-  readonly #pool: LatePool<DeliverPool>;
-  /** Addresses on which this service listens; no delivery may reach them. Nothing is handed out before they are known. */
-  #listening: readonly ListeningAt[] | null = null;
-  #stopping = false;
-  /** Deliveries for which there was no room anywhere. */
-  lost = 0;
-  #lostToldMs = Number.NEGATIVE_INFINITY;
-  /** Statistics of earlier workers, and of the current one. */
-  #statsBefore = NO_STATS;
-  #stats = NO_STATS;
+  /** Ends that nobody waited for yet, the oldest first. */
+  readonly #unheard = new Set<string>();
+  readonly #settling = new Set<{ readonly upTo: number; readonly resolve: () => void }>();
+  readonly #endedThreads = new DeliveryCounts();
+  #totalsBefore: EngineMetrics['totals'] = NO_METRICS.totals;
+  #metrics: EngineMetrics = NO_METRICS;
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
-    const { subscribers, windows } = this;
-    const { deliveries, webhooks, journal, log } = parts;
-    const nowMs = (): number => parts.nowMs();
-    const onFault = (fault: StoreFault): void => parts.onStoreFaults([fault]);
-    this.health = new HealthBook({
-      subscribers,
-      log,
-      nowMs,
-      save: (changed) => webhooks.healthChanged(changed),
-      onUnhealthy: (id) => this.prefetch.giveUp(id, 'unhealthy', false),
-      onFault,
+    this.#storedUpTo = parts.deliveries.storedUpToSequence();
+    this.#outbox = this.#outboxFrom(this.#storedUpTo);
+    this.health = new HealthWriter({
+      subscribers: this.subscribers,
+      save: (changed) => parts.webhooks.healthChanged(changed),
+      onFault: (fault) => parts.onStoreFaults([fault]),
     });
-    this.prefetch = new Prefetch({
-      subscribers,
-      windows,
-      deliveries,
-      nowMs,
-      send: (order) => this.#send(order),
-      secretsOf: (webhook) => webhooks.secretsOf(webhook),
-      extractionEndpoint: (id) => parts.extractionEndpoint(id),
-      onSkipped: (rows) => this.#skippedInStore(rows),
-      onFault,
-    });
-    const stored = deliveries.storedUpToSequence();
-    this.rows = new RowWriter(
-      {
-        insert: (rows, upTo) => deliveries.insert(rows, upTo),
-        onStored: (rows, upTo) => {
-          journal.dueStored(upTo);
-          if (rows.length > 0) this.#pool.wake();
-          this.prefetch.offer(rows);
-        },
-        onFault,
-        openBacklog: (after) => {
-          const onProbe = (subscriber: Subscriber): void => this.health.changed(subscriber);
-          return openBacklog(
-            {
-              journal,
-              subscribers,
-              deliveries,
-              onProbe,
-              onDamaged: (error) => log.error({ err: error }, 'corrupt journal entry skipped; its deliveries are lost'),
-            },
-            after,
-          );
-        },
-        onBehind: () => log.warn('deliveries deferred to the journal until the store catches up'),
-        onCaughtUp: (rows) => log.info({ deliveries: rows }, 'deliveries read from the journal'),
-        onUnread: (error) => log.error({ err: error }, 'deferred deliveries cannot be read from the journal; retrying'),
-      },
-      stored,
-    );
-    this.#results = new ResultWriter({ deliveries, onApplied: (arrived) => this.#applied(arrived), onFault });
-    this.#fanOut = this.#fanOutFrom(stored);
+    const data = { ...parts.worker, attemptsInFlightMax: ATTEMPTS_IN_FLIGHT_MAX, beat: this.#beat };
     this.#pool = new LatePool({
       start: () =>
-        parts.openPool({ egressAllow: parts.egressAllow, attemptsInFlightMax: ATTEMPTS_IN_FLIGHT_MAX }, this.#events()),
+        parts.openPool(data, {
+          onReady: () => void this.#ready(),
+          onSignal: (signal) => this.#on(signal),
+          onEnded: (error) => this.#ended(error),
+        }),
       onOpened: () => void this.#ready(),
-      onFailed: (error) => log.error({ err: error }, 'the deliver worker cannot start; retrying'),
+      onFailed: (error) => parts.log.error({ err: error }, 'the deliver worker cannot start; retrying'),
     });
+    this.#watch = setInterval(this.#beatWatcher(), BEAT_MS).unref();
   }
 
-  #events(): DeliverPoolEvents {
-    return {
-      onReady: () => void this.#ready(),
-      onResults: (results, stats) => this.#arrived(results, stats),
-      onEnded: (error) => this.#ended(error),
-    };
-  }
-
-  #fanOutFrom(sequence: number): FanOut {
-    const { subscribers, rows } = this;
-    return new FanOut(
+  #outboxFrom(sequence: number): Outbox {
+    return new Outbox(
       {
-        subscribers,
+        subscribers: this.subscribers,
+        queue: { publish: (at, bytes) => this.#parts.journal.stageDue(at, bytes) },
         nowMs: () => this.#parts.nowMs(),
-        stage: (at, bytes) => this.#parts.journal.stageDue(at, bytes),
-        take: (given, at) => rows.add(given, at),
-        hasRoom: (webhook) => this.#hasRoom(webhook.customer, webhook.id),
-        onSkipped: () => this.counts.ended('skipped'),
-        onLost: (count) => this.#lost(count),
-        onProbe: (subscriber) => this.health.changed(subscriber),
+        onCommitted: () => this.#announceSoon(),
       },
       sequence,
     );
   }
 
-  /** Limits the log line to a rate that an operator can read. */
-  #lost(count: number): void {
-    this.lost += count;
-    const nowMs = performance.now();
-    if (nowMs - this.#lostToldMs < LOST_TOLD_MS) return;
-    this.#lostToldMs = nowMs;
-    this.#parts.log.error({ lost: this.lost }, 'deliveries are lost: the journal cannot be written and memory is full');
-  }
-
   /** Implements the port of the decide path. */
   decided(customer: CustomerNumber, occurredAtMs: number, answers: AnswerReader, at: number): void {
-    this.#fanOut.decided(customer, occurredAtMs, answers, at);
+    this.#outbox.decided(customer, occurredAtMs, answers, at);
   }
 
   committed(isWritten: boolean): void {
-    this.#fanOut.committed(isWritten);
+    this.#outbox.committed(isWritten);
   }
 
   /**
-   * Resumes what the last run left: pending deliveries, and journal entries that are not in the store yet. Starts the worker now if there
-   * is a webhook or a delivery, else with the first one.
+   * Resumes what the last run left. Starts the thread now if there is a webhook, a pending delivery or an outbox entry that is not stored,
+   * else with the first one.
    */
-  async start(): Promise<void> {
+  start(): Promise<void> {
     const { webhooks, deliveries, journal } = this.#parts;
     const known = webhooks.loadAll();
     this.subscribers.load(known);
-    this.health.forgetProbes();
-    const pending = deliveries.endpointsWithPending();
-    for (const endpointId of pending) this.prefetch.look(endpointId);
-    const newest = Math.max(deliveries.storedUpToSequence(), journal.dueCommitted);
-    this.#fanOut = this.#fanOutFrom(newest);
-    this.rows.resume(newest);
-    if (known.length > 0 || pending.length > 0) this.#pool.wake();
+    const newest = Math.max(this.#storedUpTo, journal.dueEnd.upToSequence);
+    this.#outbox = this.#outboxFrom(newest);
+    if (known.length > 0 || newest > this.#storedUpTo || deliveries.hasPending()) this.#pool.wake();
+    return Promise.resolve();
   }
 
-  /** Adds a webhook and starts the worker, so that it is up when the first delivery is due. */
-  subscribe(webhook: Webhook): void {
-    this.subscribers.add(webhook);
+  /** Applies a change of a webhook that is stored. */
+  changed(news: WebhookNews): void {
+    if (news.kind === 'subscribed') this.subscribers.add(news.webhook);
+    else if (news.kind === 'removed') this.subscribers.remove(news.id);
+    else this.subscribers.replace(news.webhook);
+    this.#send({ kind: 'webhook', news });
     this.#pool.wake();
   }
 
@@ -215,26 +168,10 @@ export class Dispatcher {
     return this.#listening ?? [];
   }
 
-  /** Sets the addresses on which the service listens, and starts handing out deliveries. */
+  /** Sets the addresses on which the service listens, and starts sending. */
   listens(addresses: readonly ListeningAt[]): Promise<void> {
     this.#listening = addresses;
     return this.#ready();
-  }
-
-  /** Returns whether one more delivery may be pending: for the endpoint, for its customer, and in total. */
-  #hasRoom(customer: CustomerNumber, endpointId: string): boolean {
-    const { deliveries } = this.#parts;
-    const { rows } = this;
-    return hasPendingRoom({
-      ofEndpoint: this.pendingOf(endpointId),
-      ofCustomer: deliveries.pendingCountOfCustomer(customer) + rows.waitingOfCustomer(customer),
-      all: deliveries.pendingCount() + rows.waiting,
-    });
-  }
-
-  /** Returns the number of unfinished deliveries to an endpoint. */
-  pendingOf(endpointId: string): number {
-    return this.#parts.deliveries.pendingCountOf(endpointId) + this.rows.waitingOf(endpointId);
   }
 
   get status(): AssetStatus {
@@ -243,17 +180,19 @@ export class Dispatcher {
     return { state: 'broken', version: null, detail: 'the deliver worker is down and is being restarted' };
   }
 
-  get workerStats(): DeliverStats {
-    return this.#stats;
-  }
-
-  /** Returns a total since the start, over all workers. */
-  total(name: 'connectionsOpened' | 'connectionsReused' | 'blockedAddresses'): number {
-    return this.#statsBefore[name] + this.#stats[name];
-  }
-
-  get fanOut(): Pick<FanOut, 'skippedUnrecorded' | 'overflowed'> {
-    return this.#fanOut;
+  /** Returns what the thread last reported, totals over all threads since the start. */
+  metrics(): EngineMetrics & { readonly lost: number; readonly outboxEntries: number } {
+    const counts = new DeliveryCounts();
+    counts.add(this.#endedThreads.snapshot());
+    counts.add(this.#metrics.counts);
+    const totals = sumOf(this.#totalsBefore, this.#metrics.totals);
+    return {
+      ...this.#metrics,
+      totals: { ...totals, overflowed: totals.overflowed + this.#outbox.overflowed },
+      counts: counts.snapshot(),
+      lost: this.#outbox.lost,
+      outboxEntries: this.#outbox.waiting,
+    };
   }
 
   /** Returns the webhook with its latest health. */
@@ -261,158 +200,209 @@ export class Dispatcher {
     return this.subscribers.find(webhook.id)?.webhook ?? webhook;
   }
 
-  /** Stores and sends a delivery that no decision caused. Returns whether there was room. */
-  add(row: Delivery): boolean {
-    // A test finds out whether an endpoint works again, so only the endpoint's own limit applies to it.
-    const hasRoom =
-      row.trigger === 'manual'
-        ? this.#hasRoom(row.customer, row.endpointId)
-        : this.pendingOf(row.endpointId) < DELIVERIES_PENDING_PER_ENDPOINT_MAX;
-    if (this.#stopping || !hasRoom) return false;
-    return this.rows.add([row], 0);
+  /** Stores and sends a delivery that no decision caused. Resolves when it is stored or refused. */
+  add(row: Delivery): Promise<AddOutcome> {
+    if (this.#isStopping) return Promise.resolve('no_room');
+    const number = ++this.#addNumber;
+    const added = new Promise<AddOutcome>((resolve) => this.#adds.set(number, { row, resolve }));
+    this.#send({ kind: 'add', number, row });
+    this.#pool.wake();
+    return added;
   }
 
   /**
-   * Resolves when deliveries of all decisions answered before this call can be read. Deliveries deferred to the journal follow later; if
-   * the store refuses writes, this does not wait for them.
+   * Resolves when deliveries of all decisions answered before this call can be read. If the thread is down or the store refuses them, it
+   * resolves without them: at the next refusal, at the latest after `SETTLE_MS_MAX`.
    */
   settled(): Promise<void> {
-    return this.rows.settled();
+    const upTo = this.#outbox.committedUpTo;
+    if (this.#storedUpTo >= upTo) return Promise.resolve();
+    return new Promise((done) => {
+      const timer = setTimeout(() => one.resolve(), SETTLE_MS_MAX);
+      const one = {
+        upTo,
+        resolve: () => {
+          clearTimeout(timer);
+          this.#settling.delete(one);
+          done();
+        },
+      };
+      this.#settling.add(one);
+    });
   }
 
-  /** Resolves when the delivery has ended or the service stops. */
-  ended(deliveryId: string): Promise<void> {
-    return new Promise((resolve) => this.#waiters.set(deliveryId, resolve));
+  /** Resolves when the delivery has ended or the service stops; `cancel` if it was refused. */
+  ended(deliveryId: string): { readonly done: Promise<void>; cancel(): void } {
+    const hasEnded = this.#unheard.delete(deliveryId);
+    const done = hasEnded ? Promise.resolve() : new Promise<void>((resolve) => this.#waiters.set(deliveryId, resolve));
+    return { done, cancel: () => this.#wakeWaiter(deliveryId) };
   }
 
   /** Finds a row of the log, including one that was just added. */
   async find(customer: CustomerNumber, id: DeliveryId): Promise<Delivery | null> {
     const { deliveries } = this.#parts;
+    deliveries.resetRead();
     const found = deliveries.find(customer, id);
     if (found !== null) return found;
     await this.settled();
+    deliveries.resetRead();
     return deliveries.find(customer, id);
   }
 
-  /** Stops all deliveries to that endpoint. */
+  /** Stops all deliveries to the endpoint of an extraction job. */
   forget(endpointId: string): void {
-    this.prefetch.forget(endpointId);
+    this.#send({ kind: 'forget', endpointId });
   }
 
   /** Shuts down gracefully: attempts in flight get a grace period, every result is stored. */
   async stop(): Promise<void> {
-    this.#stopping = true;
-    this.prefetch.close();
-    await this.rows.close();
+    this.#isStopping = true;
+    clearInterval(this.#watch);
+    if (this.#announceTimer !== null) clearTimeout(this.#announceTimer);
     await (await this.#pool.closed())?.close(STOP_GRACE_MS);
-    await this.#results.close();
     await this.health.save();
-    for (const resolve of this.#waiters.values()) resolve();
-    this.#waiters.clear();
+    for (const { resolve } of this.#adds.values()) resolve('no_room');
+    this.#adds.clear();
+    for (const id of this.#waiters.keys()) this.#wakeWaiter(id);
+    for (const { resolve } of this.#settling) resolve();
   }
 
-  #send(order: DeliverOrder): boolean {
-    return this.#pool.current?.send(order) ?? false;
+  #send(order: ThreadOrder): void {
+    // Before its first order the thread knows nothing; it reads webhooks from the store then, and `#ready` repeats the rest.
+    if (this.#isStarted) this.#pool.current?.send(order);
   }
 
-  /** Stores the results of a dead worker before the deliveries it held are read again. */
   async #ready(): Promise<void> {
-    await this.#results.drained();
-    if (this.#stopping || this.#listening === null || this.#pool.current?.up !== true) return;
-    this.#send({ kind: 'listening', addresses: this.#listening });
-    this.windows.loseAll();
-    this.prefetch.open();
+    // The thread reads the health of its predecessor from the store.
+    await this.health.save();
+    if (this.#isStopping || this.#isStarted || this.#listening === null || this.#pool.current?.up !== true) return;
+    this.#isStarted = true;
+    const { journal } = this.#parts;
+    this.#send({ kind: 'start', listening: this.#listening, journal: journal.dueStart(), end: journal.dueEnd });
+    for (const [number, { row }] of this.#adds) this.#send({ kind: 'add', number, row });
   }
 
   #ended(error: unknown): void {
-    this.prefetch.close();
-    this.#statsBefore = {
-      ...NO_STATS,
-      connectionsOpened: this.total('connectionsOpened'),
-      connectionsReused: this.total('connectionsReused'),
-      blockedAddresses: this.total('blockedAddresses'),
+    this.#isStarted = false;
+    this.#endedThreads.add(this.#metrics.counts);
+    this.#totalsBefore = sumOf(this.#totalsBefore, this.#metrics.totals);
+    this.#metrics = {
+      ...this.#metrics,
+      totals: NO_METRICS.totals,
+      counts: NO_METRICS.counts,
+      attemptsInFlight: 0,
+      held: 0,
     };
-    this.#stats = NO_STATS;
-    if (!this.#stopping) this.#parts.log.error({ err: error }, 'the deliver worker ended; restarting it');
+    if (!this.#isStopping) this.#parts.log.error({ err: error }, 'the deliver worker ended; restarting it');
   }
 
-  #arrived(results: readonly DeliverResult[], stats: DeliverStats): void {
-    this.#stats = stats;
-    const arrived: Arrived[] = [];
-    for (const result of results) {
-      const window = this.windows.find(result.endpointId);
-      const delivery = window?.held.get(result.deliveryId);
-      if (window === undefined || delivery === undefined) continue;
-      if (result.attempt !== null) {
-        this.windows.learn(window, result.attempt.error !== null);
-        this.counts.attempted(result.attempt.error ?? 'succeeded');
+  #announceSoon(): void {
+    this.#isAnnounced = false;
+    this.#pool.wake();
+    if (this.#announceTimer === null) this.#announce();
+  }
+
+  #announce(): void {
+    this.#announceTimer = null;
+    if (this.#isAnnounced || this.#isStopping) return;
+    this.#isAnnounced = true;
+    this.#send({ kind: 'journal', end: this.#parts.journal.dueEnd });
+    this.#announceTimer = setTimeout(() => this.#announce(), ANNOUNCE_MS);
+  }
+
+  #on(signal: Exclude<DeliverSignal, { readonly kind: 'ready' | 'stopped' }>): void {
+    switch (signal.kind) {
+      case 'report':
+        this.#reported(signal);
+        break;
+      case 'added':
+        this.#adds.get(signal.number)?.resolve(signal.outcome);
+        this.#adds.delete(signal.number);
+        break;
+      case 'health':
+        this.health.changed(signal.webhooks);
+        break;
+      case 'endpoint_wanted': {
+        const { endpointId } = signal;
+        this.#send({ kind: 'endpoint', endpointId, endpoint: this.#parts.extractionEndpoint(endpointId) });
+        break;
       }
-      arrived.push({ result, delivery });
-    }
-    if (arrived.length > 0) this.#results.add(arrived);
-  }
-
-  /** Called when the store has the results: frees their slots in the window and updates the health of their webhooks. */
-  #applied(arrived: readonly Arrived[]): void {
-    for (const { result, delivery } of arrived) {
-      const { outcome, endpointId } = result;
-      if (outcome.kind === 'waiting') continue;
-      const window = this.windows.find(endpointId);
-      if (window !== undefined) this.windows.finish(window, delivery.id);
-      if (outcome.kind === 'parked') {
-        this.prefetch.park(endpointId, outcome.nextAttemptAtMs);
-        continue;
+      case 'fault':
+        this.#parts.onStoreFaults([signal.fault]);
+        for (const { resolve } of this.#settling) resolve();
+        break;
+      case 'log': {
+        const [level, fields, message] = signal.line;
+        this.#parts.log[level](fields, message);
+        break;
       }
-      this.prefetch.finished(endpointId);
-      if (outcome.kind !== 'kept') this.#count({ result, delivery });
-      const subscriber = this.subscribers.find(endpointId);
-      const counts = subscriber !== undefined && !subscriber.webhook.disabled;
-      if (counts && (outcome.kind === 'succeeded' || outcome.kind === 'failed'))
-        this.health.apply(subscriber, { result: outcome.kind, trigger: delivery.trigger });
-      this.#waiters.get(delivery.id)?.();
-      this.#waiters.delete(delivery.id);
+      default:
+        unreachable(signal);
     }
-    this.prefetch.refillSoon();
   }
 
-  #count({ result, delivery }: Arrived): void {
-    const { outcome, completedAtMs, elapsedMs, endpointId } = result;
-    this.counts.ended(outcome.kind);
-    // Deliveries of extractions may take hours and do not belong to a decision.
-    if (outcome.kind === 'succeeded' && delivery.trigger !== 'extraction')
-      this.counts.delivered(Math.max(0, completedAtMs - delivery.createdAtMs) / 1_000);
-    if (outcome.kind !== 'failed') return;
-    const { id, customer, requestId: request_id, trigger, attempts } = delivery;
-    this.#parts.log.warn(
-      {
-        event: 'delivery_failed',
-        delivery: id,
-        webhook: endpointId,
-        customer,
-        request_id,
-        trigger,
-        attempts,
-        error: outcome.error,
-        status_code: result.attempt?.statusCode ?? null,
-        elapsed_ms: elapsedMs,
-      },
-      'delivery failed permanently',
-    );
+  #reported({ storedUpTo, ended, metrics }: Extract<DeliverSignal, { readonly kind: 'report' }>): void {
+    this.#metrics = metrics;
+    this.#storedUpTo = Math.max(this.#storedUpTo, storedUpTo);
+    this.#parts.journal.dueStored(storedUpTo);
+    this.#outbox.stored(storedUpTo);
+    for (const one of this.#settling) if (one.upTo <= this.#storedUpTo) one.resolve();
+    for (const id of ended) {
+      if (!this.#waiters.has(id)) this.#unheard.add(id);
+      this.#wakeWaiter(id);
+    }
+    for (const id of this.#unheard) {
+      if (this.#unheard.size <= UNHEARD_MAX) break;
+      this.#unheard.delete(id);
+    }
   }
 
-  #skippedInStore(rows: readonly Delivery[]): void {
-    for (const { id } of rows) {
-      this.counts.ended('skipped');
-      this.#waiters.get(id)?.();
-      this.#waiters.delete(id);
-    }
+  #wakeWaiter(deliveryId: string): void {
+    this.#waiters.get(deliveryId)?.();
+    this.#waiters.delete(deliveryId);
+  }
+
+  /** The thread blocks while it writes; one that never returns can only be replaced together with the process. */
+  #beatWatcher(): () => void {
+    let seen = 0;
+    let rounds = 0;
+    return () => {
+      const now = Atomics.load(this.#beat, 0);
+      rounds = this.#isStarted && this.#pool.current?.up === true && now === seen ? rounds + 1 : 0;
+      seen = now;
+      if (rounds < DELIVERY_THREAD_STUCK_SECONDS) return;
+      rounds = 0;
+      const detail = `the delivery thread did not respond for ${DELIVERY_THREAD_STUCK_SECONDS} s`;
+      this.#parts.onStoreFaults([fault('store_stuck', detail)]);
+    };
   }
 }
 
-const NO_STATS: DeliverStats = {
-  connectionsOpened: 0,
-  connectionsReused: 0,
-  blockedAddresses: 0,
+const NO_METRICS: EngineMetrics = {
+  totals: {
+    connectionsOpened: 0,
+    connectionsReused: 0,
+    blockedAddresses: 0,
+    warnings: 0,
+    evicted: 0,
+    overflowed: 0,
+    skippedUnrecorded: 0,
+  },
+  counts: { attempts: [], ends: [], seconds: [], secondsSum: 0 },
   attemptsInFlight: 0,
   held: 0,
+  pending: 0,
+  oldestPendingMs: null,
 };
+
+function sumOf(one: EngineMetrics['totals'], other: EngineMetrics['totals']): EngineMetrics['totals'] {
+  return {
+    connectionsOpened: one.connectionsOpened + other.connectionsOpened,
+    connectionsReused: one.connectionsReused + other.connectionsReused,
+    blockedAddresses: one.blockedAddresses + other.blockedAddresses,
+    warnings: one.warnings + other.warnings,
+    evicted: one.evicted + other.evicted,
+    overflowed: one.overflowed + other.overflowed,
+    skippedUnrecorded: one.skippedUnrecorded + other.skippedUnrecorded,
+  };
+}

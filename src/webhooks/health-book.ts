@@ -1,42 +1,31 @@
 import { unreachable } from '../kernel/brand.ts';
 import { applyDelivery, probeLost, type EndedDelivery, type HealthSignal } from '../work/webhook-health.ts';
 import type { Webhook, WebhookHealth } from '../work/webhook.ts';
-import type { Log } from '../observe/log.ts';
-import type { StoreFault, StoreWrite } from '../state/durable.ts';
+import type { LogLine } from './deliver-messages.ts';
 import type { Subscriber, Subscribers } from './due-delivery.ts';
 
 export interface HealthBookParts {
   readonly subscribers: Subscribers;
-  readonly log: Log;
+  readonly log: (line: LogLine) => void;
   nowMs(): number;
-  /** Writes the health of these webhooks in one transaction. */
-  save(webhooks: readonly Webhook[]): Promise<StoreWrite<unknown>>;
+  /** Passes the changed health of these webhooks on to where it is written. */
+  save(webhooks: readonly Webhook[]): void;
   /** Called when a webhook's pending deliveries are to be skipped. */
   onUnhealthy(webhookId: string): void;
-  onFault(fault: StoreFault): void;
 }
 
-/**
- * Choice: maximum time by which the last success or failure in memory may be newer than in the store; a change of state is written at once.
- */
-const SAVE_MS = 1_000;
+/** Choice: time between two messages about mere successes or failures; a change of state is passed on at once. */
+const SAVE_MS = 25;
 
-/** Health of every webhook, derived from its deliveries: kept in memory, written with a delay, reported in the log. */
+/** Health of every webhook, derived from its deliveries: kept in memory, passed on to the main thread, reported in the log. */
 export class HealthBook {
   readonly #parts: HealthBookParts;
   readonly #unsaved = new Set<string>();
   #timer: NodeJS.Timeout | null = null;
-  #saving: Promise<void> = Promise.resolve();
   warnings = 0;
 
   constructor(parts: HealthBookParts) {
     this.#parts = parts;
-  }
-
-  get unhealthy(): number {
-    let count = 0;
-    for (const { webhook } of this.#parts.subscribers.all()) if (webhook.health.status === 'unhealthy') count++;
-    return count;
   }
 
   /** Applies the result of a delivery. */
@@ -75,20 +64,21 @@ export class HealthBook {
     switch (signal.kind) {
       case 'warning':
         this.warnings++;
-        log.warn({ webhook, customer, consecutive_failures: signal.consecutiveFailures }, 'webhook is failing');
+        log(['warn', { webhook, customer, consecutive_failures: signal.consecutiveFailures }, 'webhook is failing']);
         break;
       case 'unhealthy':
-        log.warn(
+        log([
+          'warn',
           { webhook, customer, cooldown_ms: signal.cooldownMs },
           'webhook is unhealthy; deliveries are suspended',
-        );
+        ]);
         this.#parts.onUnhealthy(webhook);
         break;
       case 'probe_failed':
-        log.info({ webhook, customer, cooldown_ms: signal.cooldownMs }, 'webhook failed its probe');
+        log(['info', { webhook, customer, cooldown_ms: signal.cooldownMs }, 'webhook failed its probe']);
         break;
       case 'healed':
-        log.info({ webhook, customer }, 'webhook is healthy again');
+        log(['info', { webhook, customer }, 'webhook is healthy again']);
         break;
       default:
         unreachable(signal);
@@ -97,26 +87,16 @@ export class HealthBook {
 
   #saveSoon({ webhook }: Subscriber, atOnce: boolean): void {
     this.#unsaved.add(webhook.id);
-    if (atOnce) void this.save();
-    else this.#timer ??= setTimeout(() => void this.save(), SAVE_MS);
+    if (atOnce) this.save();
+    else this.#timer ??= setTimeout(() => this.save(), SAVE_MS);
   }
 
-  /** Writes the changed health records; one write at a time. */
-  save(): Promise<void> {
+  /** Passes the changed health records on. */
+  save(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    this.#saving = this.#saving.then(() => this.#saveNow());
-    return this.#saving;
-  }
-
-  async #saveNow(): Promise<void> {
     const webhooks = [...this.#unsaved].flatMap((id) => this.#parts.subscribers.find(id)?.webhook ?? []);
     this.#unsaved.clear();
-    if (webhooks.length === 0) return;
-    const saved = await this.#parts.save(webhooks);
-    if (saved.kind === 'ok') return;
-    this.#parts.onFault(saved);
-    for (const { id } of webhooks) this.#unsaved.add(id);
-    this.#timer ??= setTimeout(() => void this.save(), SAVE_MS);
+    if (webhooks.length > 0) this.#parts.save(webhooks);
   }
 }

@@ -1,7 +1,7 @@
 import { probeSent } from '../work/webhook-health.ts';
 import { HELD_WAIT_MS_MAX, PLANS } from '../work/webhook-schedule.ts';
 import type { Delivery, DeliveryError, WebhookSecrets, Webhook } from '../work/webhook.ts';
-import type { DeliverOrder, DeliverTask } from './deliver-messages.ts';
+import type { DeliverOrder, DeliverTask, Endpoint } from './deliver-messages.ts';
 import type { StoreFault } from '../state/durable.ts';
 import type { Subscribers } from './due-delivery.ts';
 import { isOwn, OwnEndpoints } from './own-endpoints.ts';
@@ -9,23 +9,18 @@ import type { DeliveryUpdate } from '../state/deliveries/row.ts';
 import type { Deliveries } from '../state/delivery-table.ts';
 import type { EndpointWindow, InFlightWindows } from './in-flight-windows.ts';
 
-/** Endpoint that receives an extraction job's results. Source: contract, 11.4. */
-export interface Endpoint {
-  readonly url: string;
-  readonly secrets: WebhookSecrets;
-}
-
 export interface PrefetchParts {
   readonly subscribers: Subscribers;
   readonly windows: InFlightWindows;
   readonly deliveries: Pick<Deliveries, 'pendingOf' | 'hasPendingProbe' | 'apply'>;
   nowMs(): number;
-  /** Sends an order to the worker; returns false if there is none. */
-  send(order: DeliverOrder): boolean;
+  send(order: DeliverOrder): void;
   /** Returns null if the secrets cannot be read. */
   secretsOf(webhook: Webhook): WebhookSecrets | null;
-  /** Returns null unless the id belongs to a job whose delivery is pending. */
-  extractionEndpoint(endpointId: string): Endpoint | null;
+  /** Returns null if the id belongs to no job whose delivery is pending, `asked` if that is not known yet; `look` follows then. */
+  extractionEndpoint(endpointId: string): Endpoint | null | 'asked';
+  /** Called when the endpoint of a job is not needed at the moment. */
+  forgetEndpoint(endpointId: string): void;
   /** Rows ended as skipped in the store. */
   onSkipped(rows: readonly Delivery[]): void;
   onFault(fault: StoreFault): void;
@@ -142,6 +137,7 @@ export class Prefetch {
     if (this.#known.delete(endpointId)) this.#parts.send({ kind: 'forget', endpointId });
     clearTimeout(this.#parked.get(endpointId));
     this.#parked.delete(endpointId);
+    this.#parts.forgetEndpoint(endpointId);
     this.finished(endpointId);
   }
 
@@ -211,7 +207,7 @@ export class Prefetch {
     }
     if (waiting.length > 0) {
       const met = this.#meet(window.id);
-      if (met === 'unreadable') windows.drained(window);
+      if (met === 'unreadable' || met === 'asked') windows.drained(window);
       if (met !== 'met') return;
     }
     const taken: Delivery[] = [];
@@ -260,7 +256,7 @@ export class Prefetch {
     const updates = rows.map(({ customer, id, elapsedMs }): DeliveryUpdate => {
       return { customer, id, elapsedMs, status: 'skipped', attempt: null, error, completedAtMs, nextAttemptAtMs: null };
     });
-    const done = await this.#parts.deliveries.apply(updates);
+    const done = this.#parts.deliveries.apply(updates);
     if (done.kind === 'ok') this.#parts.onSkipped(rows);
     else {
       this.#parts.onFault(done);
@@ -271,22 +267,23 @@ export class Prefetch {
   }
 
   /** Registers the endpoint with the worker unless it is known there. */
-  #meet(endpointId: string): 'met' | 'gone' | 'unreadable' | 'no_worker' {
+  #meet(endpointId: string): 'met' | 'gone' | 'unreadable' | 'asked' {
     if (this.#known.has(endpointId)) return 'met';
     if (this.#unreadable.has(endpointId)) return 'unreadable';
     const endpoint = this.#endpointOf(endpointId);
     if (endpoint === null) return 'gone';
+    if (endpoint === 'asked') return 'asked';
     const { url, secrets } = endpoint;
     if (secrets === null) {
       this.#unreadable.add(endpointId);
       return 'unreadable';
     }
-    if (!this.#parts.send({ kind: 'endpoint', endpoint: { endpointId, url, secrets } })) return 'no_worker';
+    this.#parts.send({ kind: 'endpoint', endpoint: { endpointId, url, secrets } });
     this.#known.add(endpointId);
     return 'met';
   }
 
-  #endpointOf(endpointId: string): { readonly url: string; readonly secrets: WebhookSecrets | null } | null {
+  #endpointOf(endpointId: string): { readonly url: string; readonly secrets: WebhookSecrets | null } | null | 'asked' {
     const webhook = this.#parts.subscribers.find(endpointId)?.webhook;
     if (webhook === undefined) return this.#parts.extractionEndpoint(endpointId);
     return { url: webhook.url, secrets: this.#parts.secretsOf(webhook) };

@@ -7,10 +7,9 @@ import { healthAnew, HEALTHY } from '../work/webhook-health.ts';
 import type { Decision } from '../risk/decision.ts';
 import type { Delivery, DeliveryId, Webhook, WebhookChange, WebhookHealth, WebhookId } from '../work/webhook.ts';
 import { WEBHOOK_TESTS_MAX, WEBHOOK_TESTS_PER_CUSTOMER_MAX } from '../kernel/limits.ts';
-import { fault, type StoreFault, type StoreWrite } from '../state/durable.ts';
+import type { StoreFault, StoreWrite } from '../state/durable.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import { newRow } from './due-delivery.ts';
-import type { Deliveries } from '../state/delivery-table.ts';
 
 /** The writes to the table of webhooks that the control needs. */
 export interface WebhookTable {
@@ -31,7 +30,6 @@ export interface WebhookTable {
 export interface ControlParts {
   readonly dispatcher: Dispatcher;
   readonly webhooks: WebhookTable;
-  readonly deliveries: Pick<Deliveries, 'find'>;
   nowMs(): number;
 }
 
@@ -70,7 +68,7 @@ export class Control {
     const made = await this.#parts.webhooks.create(webhook, secret);
     if (made.kind === 'fault') return made;
     if (made.value === 'limit_reached') return { kind: 'limit_reached' };
-    this.#parts.dispatcher.subscribe(webhook);
+    this.#parts.dispatcher.changed({ kind: 'subscribed', webhook });
     return { kind: 'created', webhook, secret };
   }
 
@@ -81,9 +79,7 @@ export class Control {
     if (this.#find(customer, id) === null) return { kind: 'not_found' };
     const removed = await this.#parts.webhooks.remove(customer, id);
     if (removed.kind === 'fault') return removed;
-    const { dispatcher } = this.#parts;
-    dispatcher.subscribers.remove(id);
-    dispatcher.prefetch.giveUp(id, 'gone', true);
+    this.#parts.dispatcher.changed({ kind: 'removed', id });
     return { kind: removed.value ? 'removed' : 'not_found' };
   }
 
@@ -100,14 +96,12 @@ export class Control {
     const nowMs = this.#parts.nowMs();
     const changed = await this.#parts.webhooks.change(customer, id, { ...change, ...health, nowMs });
     if (changed.kind === 'fault') return changed;
-    const { subscribers, prefetch } = this.#parts.dispatcher;
-    const subscriber = subscribers.find(id);
+    const { dispatcher } = this.#parts;
+    const subscriber = dispatcher.subscribers.find(id);
     if (changed.value === null || subscriber === undefined) return { kind: 'not_found' };
     // The health in memory is newer than the store's.
     const webhook = { ...changed.value, health: subscriber.webhook.health, ...health };
-    subscribers.replace(webhook);
-    if (webhook.disabled) prefetch.giveUp(id, 'disabled', true);
-    else if (isMoved) prefetch.changed(id);
+    dispatcher.changed({ kind: 'changed', webhook, isHealthReset: isAnew, hasNewEndpoint: isMoved });
     return { kind: 'changed', webhook };
   }
 
@@ -128,9 +122,9 @@ export class Control {
     const subscriber = this.#parts.dispatcher.subscribers.find(id);
     if (rotated.value === null || subscriber === undefined) return { kind: 'not_found' };
     // The health in memory is newer than the store's.
-    subscriber.webhook = { ...rotated.value, health: subscriber.webhook.health };
-    this.#parts.dispatcher.prefetch.changed(id);
-    return { kind: 'rotated', webhook: subscriber.webhook, secret };
+    const webhook = { ...rotated.value, health: subscriber.webhook.health };
+    this.#parts.dispatcher.changed({ kind: 'changed', webhook, isHealthReset: false, hasNewEndpoint: true });
+    return { kind: 'rotated', webhook, secret };
   }
 
   async test(
@@ -157,12 +151,17 @@ export class Control {
     const row = newRow({ customer, requestId, event, createdAtMs, body }, deliveryId, webhook, 'test');
     this.#countTest(customer, 1);
     try {
-      if (!this.#parts.dispatcher.add(row)) return { kind: 'busy' };
-      await this.#parts.dispatcher.ended(deliveryId);
+      const ended = this.#parts.dispatcher.ended(deliveryId);
+      const added = await this.#parts.dispatcher.add(row);
+      if (added !== 'stored') {
+        ended.cancel();
+        return added === 'no_room' ? { kind: 'busy' } : added;
+      }
+      await ended.done;
     } finally {
       this.#countTest(customer, -1);
     }
-    return { kind: 'done', delivery: this.#parts.deliveries.find(customer, deliveryId) ?? row };
+    return { kind: 'done', delivery: (await this.#parts.dispatcher.find(customer, deliveryId)) ?? row };
   }
 
   async retry(
@@ -177,8 +176,8 @@ export class Control {
     | { readonly kind: 'busy' }
     | StoreFault
   > {
-    const { dispatcher, deliveries } = this.#parts;
-    const before = deliveries.find(customer, id);
+    const { dispatcher } = this.#parts;
+    const before = await dispatcher.find(customer, id);
     if (before === null) return { kind: 'not_found' };
     if (before.status === 'pending') return { kind: 'pending' };
     const webhook = this.#find(customer, before.endpointId);
@@ -186,11 +185,9 @@ export class Control {
     if (webhook.disabled) return { kind: 'disabled' };
     const createdAtMs = this.#parts.nowMs();
     const row = newRow({ ...before, createdAtMs }, newId('dlv', createdAtMs) as DeliveryId, webhook, 'manual');
-    if (!dispatcher.add(row)) return { kind: 'busy' };
-    await dispatcher.settled();
-    if (deliveries.find(customer, row.id) === null)
-      return dispatcher.rows.lastFault ?? fault('store_write_failed', 'the store refuses deliveries');
-    return { kind: 'queued', delivery: row };
+    const added = await dispatcher.add(row);
+    if (added === 'no_room') return { kind: 'busy' };
+    return added === 'stored' ? { kind: 'queued', delivery: row } : added;
   }
 
   #hasRoomForTest(customer: CustomerNumber): boolean {

@@ -158,6 +158,9 @@ describe('the deliver worker', () => {
       const { webhooks } = json['layers'] as Record<string, { state: string }>;
       return webhooks?.state === 'ok' ? true : null;
     });
-    expect((await get(url, '/metrics')).text).toMatch(/^gatehouse_webhook_attempts_total\{result="succeeded"\} 4\d$/m);
+    // What the thread counted since its last report was lost with it.
+    expect((await get(url, '/metrics')).text).toMatch(
+      /^gatehouse_webhook_attempts_total\{result="succeeded"\} [34]\d$/m,
+    );
   }, 180_000);
 });

@@ -167,23 +167,19 @@ describe('the log of deliveries', () => {
               model.nowMs += one.ms;
               break;
             case 'prune':
-              await deliveries.settled();
               for (let round = 0; round < 12; round++) await value(deliveries.prune(model.nowMs, 100));
               model.prune();
               break;
             case 'reopen':
-              await deliveries.settled();
               await store.close();
               store = open(folder);
               deliveries = bounded(store, BOUNDS);
               break;
             case 'read':
-              await deliveries.settled();
               await expectSame(deliveries, model, one.limit);
               break;
           }
         }
-        await deliveries.settled();
         await expectSame(deliveries, model, 3);
         await store.close();
       }),

@@ -49,8 +49,8 @@ export interface ResultDeliveriesParts {
 export interface DeliveryLog {
   /** Finds rows that were added before. */
   find(customer: CustomerNumber, id: DeliveryId): Promise<RowState | null>;
-  /** Returns false if there is no room. */
-  add(row: Delivery): boolean;
+  /** Resolves to whether the row is stored; otherwise there is no room or the store refuses it. */
+  add(row: Delivery): Promise<boolean>;
   /** Resolves when the row has ended or the service stops. */
   ended(id: DeliveryId): Promise<void>;
   /** Sends nothing more to the job's endpoint. */

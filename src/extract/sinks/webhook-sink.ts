@@ -25,8 +25,8 @@ export interface WebhookParts {
   findRow(id: DeliveryId): Promise<RowState | null>;
   /** Resolves when the state is on disk, or committed so that the end of the process does not undo it. Rejects on failure. */
   save(state: WebhookState): Promise<void>;
-  /** Adds the row to the log and starts its delivery. Returns false if there is no room. */
-  enqueue(row: Delivery): boolean;
+  /** Adds the row to the log and starts its delivery. Resolves to false if there is no room. */
+  enqueue(row: Delivery): Promise<boolean>;
   newDeliveryId(): DeliveryId;
   nowMs(): number;
 }
@@ -95,8 +95,8 @@ async function begin(job: Extraction, { sequence, fromSeq }: BatchPlace, parts: 
   return send(job, state, batch, parts);
 }
 
-function send(job: Extraction, state: WebhookState, batch: Batch, parts: WebhookParts): WebhookTurn {
-  const kind = parts.enqueue(rowOf(job, state.deliveryId, batch, parts.nowMs())) ? 'sending' : 'no_room';
+async function send(job: Extraction, state: WebhookState, batch: Batch, parts: WebhookParts): Promise<WebhookTurn> {
+  const kind = (await parts.enqueue(rowOf(job, state.deliveryId, batch, parts.nowMs()))) ? 'sending' : 'no_room';
   return { kind, state };
 }
 

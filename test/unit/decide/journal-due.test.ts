@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { DueEntryRead } from '../../../src/decide/journal-blocks.ts';
+import { JournalTail } from '../../../src/decide/journal-tail.ts';
 import { type DueJournal, openJournal } from '../../../src/decide/journal.ts';
 import { BATCH_REQUESTS_MAX } from '../../../src/kernel/limits.ts';
 import type { ReplayEntry } from '../../../src/decide/replay-guard.ts';
@@ -46,11 +47,16 @@ function open(dueStoredUpTo = 0, nowSeconds = NOW) {
 }
 
 function owedAfter(journal: DueJournal, sequence: number, bytesMax = 1_000): DueEntryRead[] {
-  const reader = journal.dueAfter(sequence);
+  const tail = tailOf(journal, sequence);
   const owed: DueEntryRead[] = [];
-  for (let next = reader.next(bytesMax); next.length > 0; next = reader.next(bytesMax)) owed.push(...next);
-  reader.close();
+  for (let next = tail.receive(bytesMax); next.length > 0; next = tail.receive(bytesMax)) owed.push(...next);
   return owed;
+}
+
+function tailOf(journal: DueJournal, acknowledged: number): JournalTail {
+  const tail = new JournalTail({ ...journal.dueStart(), acknowledged, onAcknowledged: () => {} });
+  tail.announce(journal.dueEnd);
+  return tail;
 }
 
 type Opened = ReturnType<typeof open>['journal'];
@@ -226,24 +232,62 @@ describe('a journal file with outbox entries', () => {
 });
 
 describe('the reader of outbox entries', () => {
-  test('An open reader returns entries written later, across files, in parts of bounded size', () => {
+  test('A reader returns announced entries that are written later, across files', () => {
     const { journal } = open();
     commit(journal, [entry(1)], [due(1), due(2)]);
-    const reader = journal.dueAfter(1);
-    expect(reader.next(1_000)).toEqual([due(2)]);
-    expect(reader.next(1_000)).toEqual([]);
+    const tail = tailOf(journal, 1);
+    const next = (bytesMax: number): readonly DueEntryRead[] => {
+      tail.announce(journal.dueEnd);
+      return tail.receive(bytesMax);
+    };
+    expect(next(1_000)).toEqual([due(2)]);
+    expect(next(1_000)).toEqual([]);
     commit(journal, [entry(2)], []);
-    expect(reader.next(1_000)).toEqual([]);
+    expect(next(1_000)).toEqual([]);
     commit(journal, [entry(3)], [due(3)]);
-    expect(reader.next(1_000)).toEqual([due(3)]);
+    expect(tail.receive(1_000)).toEqual([]);
+    expect(next(1_000)).toEqual([due(3)]);
     // After a minute the next file begins; a file without outbox entries is in between.
     commit(journal, [entry(4)], [], NOW + 61);
     commit(journal, [entry(5)], [due(4)], NOW + 122);
     commit(journal, [], [due(5)], NOW + 123);
-    expect(reader.next(1)).toEqual([due(4)]);
-    expect(reader.next(1)).toEqual([due(5)]);
-    expect(reader.next(1)).toEqual([]);
-    reader.close();
+    expect(next(1_000)).toEqual([due(4), due(5)]);
+    expect(next(1)).toEqual([]);
+    journal.close();
+  });
+
+  test('A claim returns what was received and not acknowledged, also from earlier files', () => {
+    const { journal } = open();
+    commit(journal, [], [due(1)]);
+    commit(journal, [], [due(2)], NOW + 61);
+    commit(journal, [], [due(3)], NOW + 122);
+    const tail = tailOf(journal, 0);
+    expect(tail.receive(1_000)).toEqual([due(1), due(2), due(3)]);
+    tail.ack(1);
+    tail.claim();
+    expect(tail.receive(1_000)).toEqual([due(2), due(3)]);
+    tail.ack(3);
+    tail.claim();
+    expect(tail.receive(1_000)).toEqual([]);
+    journal.close();
+  });
+
+  test('Files that the journal has released and uses again are not read a second time', async () => {
+    const { journal } = open();
+    commit(journal, [], [due(1)]);
+    const tail = tailOf(journal, 0);
+    expect(tail.receive(1_000)).toEqual([due(1)]);
+    journal.dueStored(1);
+    commit(journal, [entry(1, NOW + 100)], [], NOW + 61);
+    journal.prune(NOW + 61);
+    await journal.tend();
+    commit(journal, [entry(2, NOW + 200)], [], NOW + 122);
+    journal.prune(NOW + 150);
+    await journal.tend();
+    commit(journal, [], [due(2)], NOW + 183);
+    commit(journal, [], [due(3)], NOW + 244);
+    tail.announce(journal.dueEnd);
+    expect(tail.receive(1_000)).toEqual([due(2), due(3)]);
     journal.close();
   });
 

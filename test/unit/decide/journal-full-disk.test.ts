@@ -4,6 +4,7 @@ import type * as fsPromises from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { JournalTail } from '../../../src/decide/journal-tail.ts';
 import { type DueJournal, type Journal, type JournalRead, openJournal } from '../../../src/decide/journal.ts';
 import type { ReplayEntry } from '../../../src/decide/replay-guard.ts';
 import { BATCH_REQUESTS_MAX, JOURNAL_FILE_BYTES, JOURNAL_SPARES } from '../../../src/kernel/limits.ts';
@@ -129,9 +130,9 @@ describe('a full disk', () => {
       again.ids,
       accepted.filter(({ until }) => until > nowSeconds).map(({ id }) => id),
     );
-    const reader = journal.dueAfter(MINUTES - 1);
-    expect(reader.next(1_000_000).map(({ bytes }) => bytes.toString())).toEqual([`due ${MINUTES - 1}`]);
-    reader.close();
+    const tail = new JournalTail({ ...journal.dueStart(), acknowledged: MINUTES - 1, onAcknowledged: () => {} });
+    tail.announce(journal.dueEnd);
+    expect(tail.receive(1_000_000).map(({ bytes }) => bytes.toString())).toEqual([`due ${MINUTES - 1}`]);
   });
 
   test('After a full disk has room again, the journal recovers and releases its surplus spares', async () => {

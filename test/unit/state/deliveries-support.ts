@@ -63,7 +63,7 @@ const PAGE_BOUNDS = { scanRowsMax: 10_000, sliceRowsMax: 500 };
 export function bounded(store: Store, bounds: Partial<DeliveryBounds> = {}): Deliveries {
   const root = rootOf(store);
   const tables = { rows: table(root, 'deliveries'), pending: table(root, 'deliveries-pending') };
-  const all = { endedPerCustomerMax: 10_000, keepMs: 30 * 86_400_000, perWrite: 256, ...PAGE_BOUNDS, ...bounds };
+  const all = { endedPerCustomerMax: 10_000, keepMs: 30 * 86_400_000, ...PAGE_BOUNDS, ...bounds };
   const counters = new Counters(table(root, 'deliveries-meta'));
   return new Deliveries(root, tables, new RowCounters(table(root, 'deliveries-tallies')), counters, all);
 }

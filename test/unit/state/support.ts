@@ -27,7 +27,7 @@ export function tempStore(): Store {
   return store;
 }
 
-export async function value<T>(write: Promise<StoreWrite<T>>): Promise<T> {
+export async function value<T>(write: StoreWrite<T> | Promise<StoreWrite<T>>): Promise<T> {
   const result = await write;
   if (result.kind === 'fault') throw new Error(`${result.code}: ${result.detail}`);
   return result.value;

@@ -2,29 +2,36 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { DeliverResult, DeliverStats, DeliverTask } from '../../../src/webhooks/deliver-messages.ts';
-import type { DeliverPool, DeliverPoolEvents, openDeliverPool as Open } from '../../../src/webhooks/deliver-pool.ts';
+import type { CustomerNumber } from '../../../src/kernel/brand.ts';
+import { newId } from '../../../src/kernel/ids.ts';
+import type { Store } from '../../../src/state/open-store.ts';
+import type { DeliverSignal } from '../../../src/webhooks/deliver-messages.ts';
+import { type DeliverPool, openDeliverPool } from '../../../src/webhooks/deliver-pool.ts';
+import { HEALTHY } from '../../../src/work/webhook-health.ts';
+import type { Delivery, DeliveryStatus, Webhook, WebhookId } from '../../../src/work/webhook.ts';
+import { delivery } from '../state/deliveries-support.ts';
+import { open, tempFolder, value } from '../state/support.ts';
 
-/** Loads the built pool with its real worker, which sends over loopback. */
-const { openDeliverPool } = (await import(
-  new URL('../../../dist/src/webhooks/deliver-pool.js', import.meta.url).href
-)) as { openDeliverPool: typeof Open };
+/** The delivery thread of the build, on a real store. */
 
+const KEY = Buffer.alloc(32, 1);
+const CUSTOMER = 7 as CustomerNumber;
+
+let port: number;
+let answer: (url: string) => number | null;
+let arrivals: string[];
+let stopServer: () => Promise<void>;
+let store: Store;
 let pool: DeliverPool;
-let results: DeliverResult[];
-let stats: DeliverStats | null;
+let signals: DeliverSignal[];
 let ready: number;
 let ended: unknown[];
-let arrivals: { url: string; headers: Record<string, unknown> }[];
-let answer: (url: string) => number | null;
-let port: number;
-let stopServer: () => Promise<void>;
 
 beforeEach(async () => {
-  [results, arrivals, ended, ready, stats] = [[], [], [], 0, null];
+  [arrivals, signals, ended, ready] = [[], [], [], 0];
   answer = () => 200;
   const server = createServer((req, res) => {
-    arrivals.push({ url: req.url ?? '', headers: req.headers });
+    arrivals.push(req.url ?? '');
     const status = answer(req.url ?? '');
     if (status !== null) req.resume().on('end', () => res.writeHead(status).end());
   });
@@ -36,101 +43,100 @@ beforeEach(async () => {
     server.close();
     await once(server, 'close');
   };
-  const events: DeliverPoolEvents = {
-    onReady: () => ready++,
-    onResults: (given, seen) => {
-      results.push(...given);
-      stats = seen;
-    },
-    onEnded: (error) => ended.push(error),
-  };
-  pool = await openDeliverPool({ egressAllow: ['127.0.0.0/8'], attemptsInFlightMax: 16 }, events);
+  const dataDir = tempFolder();
+  store = open(dataDir);
+  const beat = new Int32Array(new SharedArrayBuffer(4));
+  const data = { egressAllow: ['127.0.0.0/8'], attemptsInFlightMax: 16, dataDir, secretsKey: KEY, beat };
+  const onSignal = (signal: DeliverSignal): void => void signals.push(signal);
+  pool = await openDeliverPool(data, { onReady: () => ready++, onSignal, onEnded: (error) => ended.push(error) });
 });
 afterEach(async () => {
   await pool.close(0);
+  await store.close();
   await stopServer();
 });
 
-function meet(endpointId: string, url = `http://127.0.0.1:${port}/${endpointId}`): void {
-  const secrets = { current: `whsec_${Buffer.alloc(32).toString('base64')}`, previous: [] };
-  pool.send({ kind: 'endpoint', endpoint: { endpointId, url, secrets } });
+async function webhook(path: string): Promise<Webhook> {
+  const id = newId('wh', 1) as WebhookId;
+  const rest = { eventTypes: ['BLOCK'], description: null, disabled: false, createdAtMs: 1, updatedAtMs: 1 } as const;
+  const made: Webhook = { id, customer: CUSTOMER, url: `http://127.0.0.1:${port}/${path}`, ...rest, health: HEALTHY };
+  await value(store.webhooks.create(KEY, made, `whsec_${Buffer.alloc(32).toString('base64')}`));
+  return made;
 }
 
-function deliver(endpointId: string, count: number): void {
-  const rest = { trigger: 'decision', attemptsMade: 0, elapsedMs: 0, notBeforeMs: 0 } as const;
-  const tasks = Array.from({ length: count }, (_none, at): DeliverTask => {
-    return { ...rest, endpointId, deliveryId: `${endpointId}/${at}`, body: Buffer.from('{}') };
-  });
-  pool.send({ kind: 'deliver', tasks });
+function rowTo(endpoint: Webhook, extra: Partial<Delivery> = {}): Delivery {
+  return delivery(CUSTOMER, { endpointId: endpoint.id, url: endpoint.url, ...extra }, Date.now());
 }
 
-describe('the deliver pool', () => {
-  test('The deliver pool sends signed requests and returns results with statistics', async () => {
-    meet('a');
-    deliver('a', 40);
-    await vi.waitFor(() => expect(results).toHaveLength(40), 5_000);
-    expect(results.every(({ outcome }) => outcome.kind === 'succeeded')).toBe(true);
-    expect(arrivals).toHaveLength(40);
-    expect(arrivals[0]?.headers).toMatchObject({
-      'x-svc-webhook-signature': expect.stringMatching(/^[0-9a-f]{64}$/) as string,
-      'webhook-id': expect.stringMatching(/^a\//) as string,
-    });
-    expect(stats).toMatchObject({ held: 0, attemptsInFlight: 0, blockedAddresses: 0 });
-    expect((stats?.connectionsOpened ?? 0) + (stats?.connectionsReused ?? 0)).toBe(40);
-    expect(stats?.connectionsOpened).toBeLessThanOrEqual(16);
+function start(listening: readonly { readonly host: string; readonly port: number }[] = []): void {
+  const journal = { folder: tempFolder(), firstFile: 1, acknowledged: 0 };
+  pool.send({ kind: 'start', listening, journal, end: { upToSequence: 0, file: 1 } });
+}
+
+async function until(row: Delivery, status: DeliveryStatus): Promise<Delivery> {
+  return vi.waitFor(() => {
+    store.deliveries.resetRead();
+    const found = store.deliveries.find(row.customer, row.id);
+    if (found?.status !== status) throw new Error(`it is ${found?.status ?? 'missing'}`);
+    return found;
+  }, 20_000);
+}
+
+describe('the delivery thread', () => {
+  test('It sends what it finds pending and what is added, and stores every result', async () => {
+    const endpoint = await webhook('a');
+    const found = rowTo(endpoint);
+    await value(store.deliveries.insert([found], 0));
+    start();
+    const added = rowTo(endpoint, { trigger: 'manual' });
+    pool.send({ kind: 'add', number: 3, row: added });
+    for (const row of [found, added])
+      expect((await until(row, 'succeeded')).attempts).toMatchObject([{ attempt: 1, statusCode: 200 }]);
+    expect(signals).toContainEqual({ kind: 'added', number: 3, outcome: 'stored' });
+    expect(arrivals).toEqual(['/a', '/a']);
+    await vi.waitFor(() => {
+      const report = signals.findLast((signal) => signal.kind === 'report');
+      expect(report?.metrics).toMatchObject({ pending: 0, held: 0, attemptsInFlight: 0 });
+    }, 20_000);
   });
 
-  test('The deliver pool never sends to an address that the service listens on', async () => {
-    pool.send({ kind: 'listening', addresses: [{ host: '127.0.0.1', port }] });
-    meet('a');
-    deliver('a', 1);
-    await vi.waitFor(() => expect(results).toHaveLength(1), 5_000);
-    expect(results[0]?.attempt?.error).toBe('blocked_address');
+  test('It never sends to an address that the service listens on', async () => {
+    const row = rowTo(await webhook('a'), { trigger: 'test' });
+    start([{ host: '127.0.0.1', port }]);
+    pool.send({ kind: 'add', number: 1, row });
+    expect((await until(row, 'failed')).error).toBe('blocked_address');
     expect(arrivals).toEqual([]);
+    await vi.waitFor(() => {
+      const all = signals.flatMap((signal) => (signal.kind === 'report' ? signal.ended : []));
+      expect(all).toEqual([row.id]);
+    }, 20_000);
   });
 
-  test('The deliver pool retries on time while its worker is idle', async () => {
-    let first = true;
-    answer = () => {
-      const status = first ? 503 : 200;
-      first = false;
-      return status;
-    };
-    meet('a');
-    deliver('a', 1);
-    await vi.waitFor(() => expect(results).toHaveLength(2), 5_000);
-    const [one, two] = results.map(({ attempt }) => attempt);
-    const waitedMs = (two?.startedAtMs ?? 0) - (one?.startedAtMs ?? 0) - (one?.durationMs ?? 0);
-    expect(waitedMs).toBeGreaterThanOrEqual(1_990);
-    expect(waitedMs).toBeLessThan(4_500);
+  test('A thread that dies is replaced, and its successor continues with what is stored', async () => {
+    const endpoint = await webhook('a');
+    // A message without the fields of its kind is an error of the caller, and ends the thread.
+    pool.send({ kind: 'add', number: 1 } as never);
+    start();
+    pool.send({ kind: 'add', number: 1 } as never);
+    await vi.waitFor(() => expect(ready).toBeGreaterThanOrEqual(2), 20_000);
+    expect(ended.length).toBeGreaterThanOrEqual(1);
+    const row = rowTo(endpoint);
+    start();
+    pool.send({ kind: 'add', number: 2, row });
+    await until(row, 'succeeded');
   });
 
-  test('The deliver pool replaces a worker that dies, and the new worker starts without state', async () => {
-    // A delivery for an unknown endpoint is an error of the caller, and ends the worker.
-    deliver('unknown', 1);
-    await vi.waitFor(() => expect(ready).toBe(2), 5_000);
-    expect(ended).toHaveLength(1);
-    expect(pool.up).toBe(true);
-    meet('a');
-    deliver('a', 1);
-    await vi.waitFor(() => expect(results).toHaveLength(1), 5_000);
-  });
-
-  test('A stop waits for attempts in flight up to the grace period, and every result arrives before it resolves', async () => {
+  test('A stop lets attempts in flight run for the grace period, and stores every result before it resolves', async () => {
     answer = (url) => (url === '/hangs' ? null : 200);
-    meet('hangs');
-    meet('a');
-    deliver('hangs', 1);
-    deliver('a', 3);
-    await vi.waitFor(() => expect(results).toHaveLength(3), 5_000);
+    const [hanging, prompt] = [rowTo(await webhook('hangs')), rowTo(await webhook('a'))];
+    await value(store.deliveries.insert([hanging, prompt], 0));
+    start();
+    await until(prompt, 'succeeded');
+    await vi.waitFor(() => expect(arrivals).toContain('/hangs'), 20_000);
     const sinceMs = performance.now();
     await pool.close(300);
     expect(performance.now() - sinceMs).toBeGreaterThanOrEqual(290);
-    expect(results.at(-1)).toMatchObject({
-      endpointId: 'hangs',
-      outcome: { kind: 'kept' },
-      attempt: { error: 'shutdown' },
-    });
+    expect((await until(hanging, 'pending')).attempts).toMatchObject([{ attempt: 1, error: 'shutdown' }]);
     expect(pool.send({ kind: 'forget', endpointId: 'a' })).toBe(false);
   });
 });

@@ -6,8 +6,16 @@ import type { Delivery, DeliveryError, Webhook, WebhookId, WebhookSecrets } from
 import { Control } from '../../../src/webhooks/webhook-control.ts';
 import { Dispatcher } from '../../../src/webhooks/dispatcher.ts';
 import { createLog } from '../../../src/observe/log.ts';
-import type { DeliverOrder, DeliverResult, DeliverTask } from '../../../src/webhooks/deliver-messages.ts';
+import type {
+  DeliverOrder,
+  DeliverResult,
+  DeliverStats,
+  DeliverTask,
+  ThreadOrder,
+} from '../../../src/webhooks/deliver-messages.ts';
 import type { DeliverPoolEvents } from '../../../src/webhooks/deliver-pool.ts';
+import { DeliveryThread } from '../../../src/webhooks/delivery-thread.ts';
+import type { StoreFault } from '../../../src/state/durable.ts';
 import { AnswerReader, AnswerWriter, createBatchBuffer } from '../../../src/frames/batch-buffer.ts';
 import { decodeRow } from '../../../src/state/deliveries/row.ts';
 import { table } from '../../../src/state/environment.ts';
@@ -24,7 +32,7 @@ function idOf(prefix: string): string {
   return `${prefix}_01KAJ8Q5W0${String(ids++).padStart(16, '0')}`;
 }
 
-/** A dispatcher with a real store and a worker controlled by the test. */
+/** A dispatcher with a real store and a delivery thread in this one, whose worker is controlled by the test. */
 export class DispatcherBench {
   readonly store: Store;
   readonly dispatcher: Dispatcher;
@@ -32,11 +40,16 @@ export class DispatcherBench {
   readonly orders: DeliverOrder[] = [];
   readonly staged: { readonly sequence: number; readonly bytes: Buffer }[] = [];
   readonly extractionEndpoints = new Map<string, { url: string; secrets: WebhookSecrets }>();
+  readonly faults: StoreFault[] = [];
   storedUpTo = 0;
   up = true;
   closed = 0;
   nowMs = 1_800_000_000_000;
   #events: DeliverPoolEvents | null = null;
+  #thread: DeliveryThread | null = null;
+  #threads = 0;
+  #onResults: (results: readonly DeliverResult[], stats: DeliverStats) => void = () => {};
+  #onStopped: () => void = () => {};
   /** What the worker does at a stop. */
   onClose: () => void = () => {};
 
@@ -48,43 +61,49 @@ export class DispatcherBench {
     this.dispatcher = new Dispatcher({
       webhooks: {
         loadAll: () => webhooks.loadAll(),
-        secretsOf: (webhook) => webhooks.secretsOf(KEY, webhook),
         healthChanged: (changed) => webhooks.healthChanged(changed),
       },
       deliveries,
       extractionEndpoint: (id) => this.extractionEndpoints.get(id) ?? null,
       journal: {
-        get dueCommitted() {
-          return newest();
+        get dueEnd() {
+          return { upToSequence: newest(), file: 1 };
         },
+        dueStart: () => ({ folder: '', firstFile: 1, acknowledged: deliveries.storedUpToSequence() }),
         stageDue: (sequence, bytes) => this.staged.push({ sequence, bytes: Buffer.from(bytes) }) > 0,
-        dueAfter: (sequence) => this.#reader(sequence),
         dueStored: (upTo) => void (this.storedUpTo = upTo),
       },
-      egressAllow: [],
+      worker: { egressAllow: [], dataDir: '', secretsKey: KEY },
       log: createLog('silent'),
       nowMs,
-      openPool: (_data, events) => {
+      openPool: (data, events) => {
         this.#events = events;
+        setInterval(() => Atomics.add(data.beat, 0, 1), 100).unref();
+        this.#newThread();
         const isUp = (): boolean => this.up;
         return Promise.resolve({
           get up() {
             return isUp();
           },
-          send: (order: DeliverOrder) => {
-            if (this.up) this.orders.push(order);
+          send: (order: ThreadOrder) => {
+            const thread = this.#thread;
+            if (this.up) setImmediate(() => thread?.order(structuredClone(order)));
             return this.up;
           },
-          close: () => {
+          close: async (graceMs: number) => {
             this.closed++;
-            this.onClose();
-            return Promise.resolve();
+            if (!this.up || this.closed > 1) {
+              this.#threads++;
+              return;
+            }
+            const stopped = new Promise<void>((resolve) => (this.#onStopped = resolve));
+            this.#thread?.order({ kind: 'stop', graceMs });
+            await stopped;
+            this.#threads++;
           },
         });
       },
-      onStoreFaults: (faults) => {
-        throw new Error(faults.map(({ detail }) => detail).join());
-      },
+      onStoreFaults: (faults) => void this.faults.push(...faults),
     });
     this.control = new Control({
       dispatcher: this.dispatcher,
@@ -94,10 +113,51 @@ export class DispatcherBench {
         change: (customer, id, change) => webhooks.change(customer, id, change),
         rotate: (customer, id, change) => webhooks.rotate(KEY, customer, id, change),
       },
-      deliveries,
       nowMs,
     });
-    onTestFinished(() => this.dispatcher.stop());
+    onTestFinished(async () => {
+      await this.dispatcher.stop();
+      if (this.faults.length > 0) throw new Error(this.faults.map(({ detail }) => detail).join());
+    });
+  }
+
+  #newThread(): void {
+    const { webhooks, deliveries } = this.store;
+    const number = ++this.#threads;
+    const isPresent = (): boolean => this.#threads === number;
+    const stats = (): DeliverStats => STATS;
+    this.#thread = new DeliveryThread({
+      webhooks: { loadAll: () => webhooks.loadAll(), secretsOf: (webhook) => webhooks.secretsOf(KEY, webhook) },
+      deliveries,
+      nowMs: () => this.nowMs,
+      after(ms, then) {
+        const run = (): void => {
+          if (isPresent()) then();
+        };
+        void (ms === 0 ? setImmediate(run) : setTimeout(run, ms).unref());
+      },
+      post: (signal) =>
+        setImmediate(() => {
+          if (isPresent() && signal.kind !== 'ready' && signal.kind !== 'stopped')
+            this.#events?.onSignal(structuredClone(signal));
+        }),
+      openQueue: ({ acknowledged }, onAcknowledged) => this.#queue(acknowledged, onAcknowledged),
+      openWorker: ({ onResults, onStopped }) => {
+        this.#onResults = onResults;
+        return {
+          order: (order: DeliverOrder) => {
+            if (!isPresent()) return;
+            this.orders.push(order);
+            if (order.kind !== 'stop') return;
+            this.onClose();
+            onStopped();
+          },
+          stats,
+        };
+      },
+      setForbidden: () => {},
+      onStopped: () => setImmediate(() => setImmediate(() => this.#onStopped())),
+    });
   }
 
   /** `due` are the journal entries of the last run. */
@@ -108,15 +168,18 @@ export class DispatcherBench {
     return this;
   }
 
-  #reader(after: number) {
-    let read = after;
+  #queue(acknowledged: number, onAcknowledged: (upTo: number) => void) {
+    let read = acknowledged;
+    let end = acknowledged;
     return {
-      next: () => {
-        const next = this.staged.filter(({ sequence }) => sequence > read).slice(0, 100);
+      announce: ({ upToSequence }: { readonly upToSequence: number }) => void (end = upToSequence),
+      receive: () => {
+        const next = this.staged.filter(({ sequence }) => sequence > read && sequence <= end).slice(0, 100);
         read = next.at(-1)?.sequence ?? read;
         return next;
       },
-      close: () => {},
+      ack: onAcknowledged,
+      claim: () => {},
     };
   }
 
@@ -137,7 +200,7 @@ export class DispatcherBench {
     const secret = `whsec_${Buffer.alloc(32, 2).toString('base64')}`;
     const made = await this.store.webhooks.create(KEY, webhook, secret);
     if (made.kind === 'fault') throw new Error(made.detail);
-    this.dispatcher.subscribe(webhook);
+    this.dispatcher.changed({ kind: 'subscribed', webhook });
     return webhook;
   }
 
@@ -155,6 +218,14 @@ export class DispatcherBench {
       this.dispatcher.committed(true);
       return requestId;
     });
+  }
+
+  /** Resolves after some turns of the event loop, when the worker has been given this many orders. */
+  async ordered(count: number): Promise<void> {
+    for (let turn = 0; turn < 4; turn++) await new Promise((resolve) => setImmediate(resolve));
+    await vi.waitFor(() => {
+      if (this.orders.length < count) throw new Error(`${this.orders.length} of ${count} orders`);
+    }, 30_000);
   }
 
   /** Everything handed out so far. */
@@ -176,7 +247,7 @@ export class DispatcherBench {
     const attempt = { attempt: task.attemptsMade + 1, startedAtMs: this.nowMs, durationMs: 5, statusCode, error };
     const { deliveryId, endpointId } = task;
     const result = { deliveryId, endpointId, attempt, outcome, elapsedMs: 5, completedAtMs: this.nowMs };
-    this.#events?.onResults([result], STATS);
+    this.#onResults([result], STATS);
   }
 
   fail(task: DeliverTask): void {
@@ -192,6 +263,7 @@ export class DispatcherBench {
   revive(): void {
     this.up = true;
     this.orders.length = 0;
+    this.#newThread();
     this.#events?.onReady();
   }
 

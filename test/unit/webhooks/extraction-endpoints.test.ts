@@ -40,7 +40,6 @@ function kindsOf(bench: DispatcherBench, endpointId: string): DeliverOrder['kind
       case 'forget':
       case 'skip':
         return order.endpointId === endpointId ? order.kind : [];
-      case 'listening':
       case 'stop':
         return [];
       default:
@@ -52,23 +51,24 @@ function kindsOf(bench: DispatcherBench, endpointId: string): DeliverOrder['kind
 test("A job's endpoint is registered by its id and forgotten when its delivery has ended", async () => {
   const bench = await new DispatcherBench(tempStore()).start();
   const row = extractionRow(bench);
-  expect(bench.dispatcher.add(row)).toBe(true);
+  expect(await bench.dispatcher.add(row)).toBe('stored');
   const [task] = await bench.handedOut(1);
   expect(bench.orders.find(({ kind }) => kind === 'endpoint')).toMatchObject({
     endpoint: { endpointId: row.endpointId, url: 'https://jobs.test/hook', secrets: { current: 'whsec_AAAA' } },
   });
   const ended = bench.dispatcher.ended(row.id);
   if (task !== undefined) bench.tell(task, { kind: 'succeeded' });
-  await ended;
+  await ended.done;
   bench.dispatcher.forget(row.endpointId);
+  await bench.ordered(3);
   expect(kindsOf(bench, row.endpointId)).toEqual(['endpoint', 'deliver', 'forget']);
-  expect(bench.dispatcher.windows.held).toBe(0);
+  await expect.poll(() => bench.dispatcher.metrics().held, { timeout: 20_000 }).toBe(0);
 });
 
 test('An ended extraction delivery has no body and cannot be retried', async () => {
   const bench = await new DispatcherBench(tempStore()).start();
   const row = extractionRow(bench, { body: Buffer.alloc(100_000, 'x') });
-  bench.dispatcher.add(row);
+  await bench.dispatcher.add(row);
   const [task] = await bench.handedOut(1);
   expect((await bench.dispatcher.find(CUSTOMER, row.id))?.body).toHaveLength(100_000);
   expect(await bench.control.retry(CUSTOMER, row.id)).toEqual({ kind: 'pending' });
@@ -91,20 +91,20 @@ test('A row whose job has no pending delivery any more is skipped', async () => 
   const row = extractionRow(bench);
   bench.extractionEndpoints.clear();
   const ended = bench.dispatcher.ended(row.id);
-  bench.dispatcher.add(row);
-  await ended;
+  await bench.dispatcher.add(row);
+  await ended.done;
   expect(bench.rows('skipped')).toMatchObject([{ id: row.id, error: 'gone' }]);
 });
 
 test('A delivery with a long wait holds no slot: it goes back to the store and is handed out again when it is due', async () => {
   const bench = await new DispatcherBench(tempStore()).start();
   const row = extractionRow(bench);
-  bench.dispatcher.add(row);
+  await bench.dispatcher.add(row);
   const [task] = await bench.handedOut(1);
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   if (task !== undefined) bench.tell(task, { kind: 'parked', nextAttemptAtMs: bench.nowMs + MINUTE }, 'http_status');
-  while (bench.dispatcher.windows.held > 0) await turn();
+  while (bench.dispatcher.metrics().held > 0) await turn();
   expect(await bench.dispatcher.find(CUSTOMER, row.id)).toMatchObject({
     status: 'pending',
     nextAttemptAtMs: bench.nowMs + MINUTE,
@@ -131,14 +131,14 @@ test('After a start, deliveries due much later stay in the store, and those due 
   expect(task).toMatchObject({ deliveryId: near.id, attemptsMade: 2, notBeforeMs: bench.nowMs + 4_000 });
   await turn();
   expect(bench.tasks()).toHaveLength(1);
-  expect(bench.dispatcher.windows.held).toBe(1);
+  await expect.poll(() => bench.dispatcher.metrics().held, { timeout: 20_000 }).toBe(1);
   expect(bench.rows('pending')).toHaveLength(2);
 });
 
 test('The worker holds a bounded number of extraction payloads, and the others follow in turn, even after it died', async () => {
   const bench = await new DispatcherBench(tempStore()).start();
   const rows = Array.from({ length: OWN_HELD_MAX + 40 }, () => extractionRow(bench));
-  for (const row of rows) expect(bench.dispatcher.add(row)).toBe(true);
+  for (const row of rows) expect(await bench.dispatcher.add(row)).toBe('stored');
   const first = await bench.handedOut(OWN_HELD_MAX);
   await turn();
   expect(bench.tasks()).toHaveLength(OWN_HELD_MAX);
@@ -156,11 +156,12 @@ test('The worker holds a bounded number of extraction payloads, and the others f
   bench.revive();
   const again = await bench.handedOut(OWN_HELD_MAX + 5);
   for (const task of again) bench.tell(task, { kind: 'succeeded' });
-  const rest = (await bench.handedOut(OWN_HELD_MAX + 25)).slice(again.length);
+  // A new thread hands out what was parked, too: it has waited for as long as its plan says.
+  const rest = (await bench.handedOut(OWN_HELD_MAX + 35)).slice(again.length);
   for (const task of rest) bench.tell(task, { kind: 'succeeded' });
-  await bench.until('succeeded', rows.length - 10 + 5);
-  expect(bench.rows('pending')).toHaveLength(10);
-  await vi.waitFor(() => expect(bench.dispatcher.windows.held).toBe(0), 5_000);
+  await bench.until('succeeded', rows.length + 5);
+  expect(bench.rows('pending')).toEqual([]);
+  await vi.waitFor(() => expect(bench.dispatcher.metrics().held).toBe(0), 20_000);
 });
 
 test('The worker releases deliveries that wait for minutes and keeps those that wait for seconds', async () => {

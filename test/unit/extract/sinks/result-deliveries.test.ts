@@ -80,10 +80,10 @@ class World {
           return this.rows.get(id) ?? null;
         },
         add: (row) => {
-          if (this.#calls > this.killAt || !this.hasRoom) return false;
+          if (this.#calls > this.killAt || !this.hasRoom) return Promise.resolve(false);
           expect(this.rows.has(row.id)).toBe(false);
           this.rows.set(row.id, row);
-          return true;
+          return Promise.resolve(true);
         },
         ended: (id) => new Promise((resolve) => endings.set(id, resolve)),
         forget: (id) => void this.forgotten.push(id),
