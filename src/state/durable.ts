@@ -126,7 +126,7 @@ export function committedSync<T>(root: RootDatabase<Buffer, Buffer>, change: () 
 }
 
 /** Source: lmdb's `TransactionFlags`, `ABORTABLE` and `NO_SYNC_FLUSH`; its asynchronous writes commit in the same way and sync later. */
-const ABORTABLE_WITHOUT_SYNC = 0x10001 as TransactionFlags;
+const ABORTABLE_WITHOUT_SYNC = 0x10001 as unknown as TransactionFlags;
 /** Environments that are being synced, and whether something was written since that began. */
 const syncing = new WeakMap<RootDatabase<Buffer, Buffer>, { isDirty: boolean; readonly done: Promise<void> }>();
 

@@ -30,9 +30,9 @@ export function workQueueSuite(name: string, makeOpen: () => (ackedUpTo: number)
     };
   }
 
-  function publish({ queue, commit }: OpenWorkQueue, ...sequences: readonly number[]): void {
-    for (const sequence of sequences) expect(queue.publish(sequence, bytesOf(sequence))).toBe(true);
-    commit();
+  function publish(one: OpenWorkQueue, ...sequences: readonly number[]): void {
+    for (const sequence of sequences) expect(one.queue.publish(sequence, bytesOf(sequence))).toBe(true);
+    one.commit();
   }
 
   describe(`the work queue: ${name}`, () => {
