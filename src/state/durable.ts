@@ -131,14 +131,15 @@ const ABORTABLE_WITHOUT_SYNC = 0x10001 as unknown as TransactionFlags;
 const syncing = new WeakMap<RootDatabase<Buffer, Buffer>, { isDirty: boolean; readonly done: Promise<void> }>();
 
 function syncSoon(root: RootDatabase<Buffer, Buffer>): void {
+  // Closed meanwhile; closing syncs.
+  if (!operable(root).isOperational()) return;
   const running = syncing.get(root);
   if (running !== undefined) {
     running.isDirty = true;
     return;
   }
   const done = new Promise<void>((resolve) => {
-    // The library's types omit `sync`.
-    (root as unknown as { sync(then: () => void): void }).sync(() => {
+    operable(root).sync(() => {
       const { isDirty } = syncing.get(root) ?? { isDirty: false };
       syncing.delete(root);
       if (isDirty) syncSoon(root);
@@ -146,6 +147,11 @@ function syncSoon(root: RootDatabase<Buffer, Buffer>): void {
     });
   });
   syncing.set(root, { isDirty: false, done });
+}
+
+/** Methods that the library's types omit. */
+function operable(root: RootDatabase<Buffer, Buffer>): { sync(then: () => void): void; isOperational(): boolean } {
+  return root as unknown as ReturnType<typeof operable>;
 }
 
 /** Resolves when everything that `committedSync` wrote before is on the disk; the environment may be closed then. */

@@ -6,6 +6,7 @@ import type { Delivery } from '../../../src/work/webhook.ts';
 import { listBackups, rotateBackups } from '../../../src/state/backup.ts';
 import { Counters } from '../../../src/state/counters.ts';
 import { Deliveries } from '../../../src/state/delivery-table.ts';
+import { synced } from '../../../src/state/durable.ts';
 import { ensureUsable } from '../../../src/state/ensure-usable.ts';
 import { openEnvironment, table } from '../../../src/state/environment.ts';
 import { RowCounters } from '../../../src/state/row-counters.ts';
@@ -56,6 +57,7 @@ async function putOldRows(folder: string, rows: readonly Delivery[], ended: read
   const old = new Deliveries(root, tables, rowCounters, new Counters(table(root, 'meta')));
   await value(old.insert(rows, SEQUENCE));
   await value(old.apply(ended.map((row) => success(row))));
+  await synced(root);
   await root.close();
 }
 
