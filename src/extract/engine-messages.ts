@@ -32,6 +32,8 @@ export type EngineOrder =
   | { readonly kind: 'listening'; readonly addresses: readonly ListeningAddress[] }
   /** Result of a `RowCall`. */
   | { readonly kind: 'returned'; readonly call: number; readonly value: unknown }
+  /** A `RowCall` that failed in the store. */
+  | { readonly kind: 'failed'; readonly call: number; readonly detail: string }
   | { readonly kind: 'stop' };
 
 /** A method of `JobWrites` with its arguments. The result has the method's type. */

@@ -4,7 +4,7 @@ import type { CustomerNumber } from '../kernel/brand.ts';
 import { unreachable } from '../kernel/brand.ts';
 import type { Log } from '../observe/log.ts';
 import type { Reading } from '../observe/metrics.ts';
-import type { StoreFault } from '../state/durable.ts';
+import { messageOf, type StoreFault } from '../state/durable.ts';
 import type { ExtractStore } from '../state/extract-store.ts';
 import type { Extraction } from '../work/extraction-job.ts';
 import { hasEnded } from '../work/extraction-state.ts';
@@ -91,7 +91,11 @@ export function openExtractions(parts: ExtractionsParts): Extractions {
         waiters.tell(news.id);
         break;
       case 'row':
-        void answerRow(news.row).then((value) => thread.send({ kind: 'returned', call: news.call, value }));
+        void answerRow(news.row).then(
+          (value) => thread.send({ kind: 'returned', call: news.call, value }),
+          // The extraction thread logs it and tries again.
+          (error: unknown) => thread.send({ kind: 'failed', call: news.call, detail: messageOf(error) }),
+        );
         break;
       case 'forget':
         rows?.forget(news.id);

@@ -46,6 +46,9 @@ export async function serveEngine(port: MessagePort, open: (links: EngineLinks) 
         case 'returned':
           calls.returned(order.call, order.value);
           break;
+        case 'failed':
+          calls.failed(order.call, new Error(order.detail));
+          break;
         case 'stop':
           stop();
           break;

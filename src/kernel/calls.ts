@@ -18,6 +18,12 @@ export class Calls {
     this.#waiting.delete(call);
   }
 
+  /** Takes the failure of a call; ignores unknown numbers. */
+  failed(call: number, error: Error): void {
+    this.#waiting.get(call)?.reject(error);
+    this.#waiting.delete(call);
+  }
+
   /** Rejects all calls, because the other side has ended. */
   fail(error: Error): void {
     for (const waiting of this.#waiting.values()) waiting.reject(error);
