@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import * as z from 'zod';
 import type { SiteAsset, SiteBuild } from '../http/site-pages.ts';
 import type { Log } from '../observe/log.ts';
@@ -16,11 +16,16 @@ const MANIFEST = z.object({ index: FILE, assets: z.array(z.object({ file: FILE, 
 export function dashboardBuild(folder: URL, log: Log): () => SiteBuild | null {
   let isReported = false;
   const read = (file: string): Buffer => readFileSync(new URL(file, folder));
+  const readIfPresent = (file: string): Buffer | null => (existsSync(new URL(file, folder)) ? read(file) : null);
   return () => {
     try {
       const manifest = MANIFEST.parse(JSON.parse(read('manifest.json').toString('utf8')));
       const assets = manifest.assets.map(({ file, type }): SiteAsset => {
-        const load = () => ({ identity: read(file), br: read(`${file}.br`), gzip: read(`${file}.gz`) });
+        const load = () => ({
+          identity: read(file),
+          br: readIfPresent(`${file}.br`),
+          gzip: readIfPresent(`${file}.gz`),
+        });
         return { file, contentType: type, load };
       });
       return { index: read(manifest.index).toString('utf8'), assets };

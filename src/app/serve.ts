@@ -99,6 +99,9 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   const listener = await takePort(settings, version, log);
   const dashboardListener = await takeDashboardPort(settings, listener, version, log);
   const dashboard = openDashboard(settings, dashboardListener ?? listener);
+  if (dashboard?.guard.isUsable === false) {
+    log.warn('nobody can sign in to the dashboard on plain HTTP; set GATEHOUSE_TLS_CERT or GATEHOUSE_PUBLIC_URL');
+  }
   const newer = newerFilesFault(settings.dataDir);
   if (newer !== null) throw new StartFault(newer, EXIT_SETTINGS);
   const installation = await openInstallation(settings, log);

@@ -16,6 +16,8 @@ export interface SiteAddress {
 export interface SiteGuard {
   /** Browsers reach the dashboard by HTTPS, so its cookie can be `Secure`. */
   readonly isSecure: boolean;
+  /** False on plain HTTP for other machines: nobody can sign in. */
+  readonly isUsable: boolean;
   /** The origin to print in links. */
   readonly origin: string;
   /** Returns whether a request that may change something comes from a page of the dashboard. */
@@ -40,7 +42,8 @@ export function createSiteGuard(address: SiteAddress): SiteGuard {
   };
   return {
     isSecure: publicOrigin === null ? isTls : publicOrigin.startsWith('https:'),
-    origin: origins[0] ?? '',
+    origin: origins[0] ?? originOf(literalOf(address.host), address.port, isTls),
+    isUsable: isTls || origins.length > 0,
     isOwn({ cold }) {
       const site = cold.get('sec-fetch-site');
       if (site !== '' && site !== 'same-origin') return false;
@@ -49,14 +52,24 @@ export function createSiteGuard(address: SiteAddress): SiteGuard {
   };
 }
 
-/** Returns the origins of an address that is bound; the first one is for links. */
+/**
+ * Returns the origins of an address that is bound; the first one is for links. On plain HTTP only those of this machine: elsewhere anyone on
+ * the way could read the key.
+ */
 function ownOrigins({ host, port, isTls }: SiteAddress): readonly string[] {
+  const literal = literalOf(host);
   const isAny = host === '0.0.0.0' || host === '::';
-  const literal = host.includes(':') ? `[${host}]` : host;
-  const isLoopback = isAny || LOOPBACK_HOSTS.includes(literal);
-  const hosts = [...(isAny ? [] : [literal]), ...(isLoopback ? LOOPBACK_HOSTS : [])];
-  return hosts.map((name) => {
-    const written = `http${isTls ? 's' : ''}://${name}:${port}`;
-    return parseUrl(written)?.origin ?? written;
-  });
+  const isLoopback = LOOPBACK_HOSTS.includes(literal) || host.startsWith('127.');
+  const others = isAny || isLoopback ? LOOPBACK_HOSTS : [];
+  const own = !isAny && (isTls || isLoopback) ? [literal] : [];
+  return [...own, ...others].map((name) => originOf(name, port, isTls));
+}
+
+function literalOf(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+function originOf(host: string, port: number, isTls: boolean): string {
+  const written = `http${isTls ? 's' : ''}://${host}:${port}`;
+  return parseUrl(written)?.origin ?? written;
 }
