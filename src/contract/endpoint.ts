@@ -32,12 +32,14 @@ export type EndpointTexts = Readonly<Partial<Record<EndpointId, EndpointText>>>;
 export type Endpoint = RouteSpec & EndpointText;
 
 export type Tag =
+  | 'account'
   | 'audit'
   | 'connectors'
   | 'decisions'
   | 'extractions'
   | 'lists'
   | 'operation'
+  | 'policy'
   | 'reviews'
   | 'sessions'
   | 'webhooks';

@@ -256,6 +256,12 @@ export const AUDIT_SCAN_ROWS_MAX = 2_000;
 
 /** Choice: fits thousands of customers with their own parts; validating a file this large takes the main thread 0.2 s. */
 export const POLICY_BYTES_MAX = 1_048_576;
+/** Choice: decisions of months can be explained, since most policies change now and then. */
+export const POLICIES_KEPT_MAX = 16;
+/** Choice: validating this much at a start takes 0.4 s; usual policies have a few kilobytes. */
+export const POLICIES_KEPT_BYTES_MAX = 2 * POLICY_BYTES_MAX;
+/** Choice: a person reads no more; two policies that share nothing differ in some 250 settings for each event type. */
+export const POLICY_DIFFERENCES_MAX = 200;
 /** Choice: a file with more faults is not a policy; further ones are only counted. */
 export const POLICY_FAULTS_MAX = 1_000;
 /** Choice: more customers with their own parts would not fit the file. */

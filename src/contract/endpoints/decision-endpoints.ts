@@ -5,7 +5,7 @@ import { FINGERPRINT_HASH, REQUEST_ID } from '../parameters.ts';
 import { QUERIES } from '../routes.ts';
 import { DECIDE_REQUEST } from '../requests/decide-request-schema.ts';
 import { OUTCOME_BODY } from '../requests/judgement-requests.ts';
-import { DECISION, LOGGED_DECISION, LOGGED_DECISION_PAGE } from '../responses/decision-responses.ts';
+import { DECISION, EXPLAINED_DECISION, LOGGED_DECISION_PAGE } from '../responses/decision-responses.ts';
 import { FINGERPRINT, LINK_SUMMARY } from '../responses/link-responses.ts';
 import { STATS } from '../responses/stats-responses.ts';
 import { OUTCOME_RESULT } from '../responses/judgement-responses.ts';
@@ -40,10 +40,13 @@ export const DECISION_ENDPOINTS = {
   findDecision: {
     tag: 'decisions',
     summary: "One of the caller's own decisions",
-    description: 'Available as soon as the decision was answered.',
-    guide: '200 with the decision, or 404',
+    description:
+      'Available as soon as the decision was answered. Beyond the fields of a page it has what the decision follows from, fused ' +
+      'again from the stored evidence: the step of each family, the score and the decision without each reason, and the bands of ' +
+      'the policy that applied. The newest 16 policies are kept.',
+    guide: '200 with the decision and what it follows from, or 404',
     params: { request_id: REQUEST_ID },
-    responses: { 200: json(LOGGED_DECISION, 'The decision') },
+    responses: { 200: json(EXPLAINED_DECISION, 'The decision') },
     problems: reads('not_found'),
   },
   findLinks: {
