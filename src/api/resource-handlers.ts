@@ -22,6 +22,8 @@ import { outcomeHandlers } from './outcome-handlers.ts';
 import type { Cursors } from './kit/paging.ts';
 import type { OwnPolicies } from './own-policies.ts';
 import { policyHandlers } from './policy-handlers.ts';
+import { simulateHandlers } from './simulate-handlers.ts';
+import type { Simulator } from '../decide/simulator.ts';
 import { statsHandlers } from './stats-handlers.ts';
 import { shadowReviewHandlers } from './review-handlers.ts';
 import type { DeliveryReader, WebhookControl, WebhookReader } from './webhook-control-port.ts';
@@ -39,6 +41,7 @@ export interface ManagementParts {
   readonly memory: OutcomeMemory;
   readonly fingerprints: FingerprintReader;
   readonly policies: OwnPolicies;
+  readonly simulator: Simulator;
   /** Returns whether the present policy file is faulty, so that an older one applies. */
   readonly isPolicyRefused: () => boolean;
   /** Version of the service. */
@@ -63,7 +66,7 @@ type ManagementEndpointId = Exclude<
 /** Returns the handlers of all endpoints that take a secret key, except those in `src/extract`. */
 export function managementHandlers(parts: ManagementParts): SecretHandlers<ManagementEndpointId> {
   const { endpoint, cursors, store, decisions, requestIds, linkTargets, stats, memory, fingerprints, webhooks } = parts;
-  const { policies, isPolicyRefused, version } = parts;
+  const { policies, isPolicyRefused, simulator, version } = parts;
   const { lists, changes, registry, sightingReports, labels, outcomes } = store;
   if (outcomes === null) throw new Error('outcomes need the store open for writing');
   const findDecision = (customer: CustomerNumber, requestId: string, nowMs: number): DecisionRecord | null =>
@@ -87,6 +90,7 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
     }),
     ...accountHandlers(endpoint, { findCustomer: (customer) => store.customers.find(customer), policies, version }),
     ...policyHandlers(endpoint, { policies, isRefused: isPolicyRefused }),
+    ...simulateHandlers(endpoint, { simulator, policies }),
     ...statsHandlers(endpoint, { stats }),
     ...linkHandlers(endpoint, { decisions, targets: linkTargets, lists, registry, fingerprints }),
     ...labelHandlers(endpoint, { store, findDecision, prove: (customer, id) => requestIds.prove(customer, id) }),

@@ -2,6 +2,7 @@ import { BodyPool } from '../api/kit/body-pool.ts';
 import { createEndpointFactory, type EndpointFactory } from '../api/kit/endpoint-factory.ts';
 import { Cursors } from '../api/kit/paging.ts';
 import { createRemoteBodies } from '../api/kit/remote-bodies.ts';
+import { Simulator } from '../decide/simulator.ts';
 import { ProvenIds } from '../kernel/ids.ts';
 import { LinkTargets } from '../api/link-target.ts';
 import { OwnPolicies } from '../api/own-policies.ts';
@@ -69,6 +70,7 @@ function customerHandlers(parts: ServiceParts, endpoint: EndpointFactory): Secre
       memory: new LocalVelocity(parts.memory),
       fingerprints,
       policies: new OwnPolicies(parts.policyArchive, (customer) => store.customers.find(customer)?.id ?? ''),
+      simulator: new Simulator(parts.pool),
       isPolicyRefused: () => parts.policyFile.status().refused === true,
       version: parts.version,
       webhooks: webhookParts({ store, key: keyFor('webhook-secrets'), dispatcher, egressAllow }),

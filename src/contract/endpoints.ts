@@ -2,7 +2,12 @@ import type { Endpoint, EndpointText } from './endpoint.ts';
 import { ACCOUNT_ENDPOINTS } from './endpoints/account-endpoints.ts';
 import { AUDIT_ENDPOINTS } from './endpoints/audit-endpoints.ts';
 import { CONNECTOR_ENDPOINTS } from './endpoints/connector-endpoints.ts';
-import { DECIDE_ENDPOINT, DECISION_ENDPOINTS, OUTCOME_ENDPOINTS } from './endpoints/decision-endpoints.ts';
+import {
+  DECIDE_ENDPOINT,
+  DECISION_ENDPOINTS,
+  OUTCOME_ENDPOINTS,
+  SIMULATE_ENDPOINT,
+} from './endpoints/decision-endpoints.ts';
 import { EXTRACTION_ENDPOINTS } from './endpoints/extraction-endpoints.ts';
 import { LIST_ENDPOINTS } from './endpoints/list-endpoints.ts';
 import { OPERATION_ENDPOINTS } from './endpoints/operation-endpoints.ts';
@@ -16,6 +21,7 @@ const TEXTS: Readonly<Record<EndpointId, EndpointText>> = {
   ...DECIDE_ENDPOINT,
   ...ACCOUNT_ENDPOINTS,
   ...DECISION_ENDPOINTS,
+  ...SIMULATE_ENDPOINT,
   ...POLICY_ENDPOINTS,
   ...LIST_ENDPOINTS,
   ...OUTCOME_ENDPOINTS,

@@ -50,6 +50,8 @@ export const ROUTES = {
     cors: true,
   },
 
+  simulateDecision: secret('POST', '/v1/simulate'),
+
   readMe: secret('GET', '/v1/me'),
 
   searchDecisions: secret('GET', '/v1/decisions'),

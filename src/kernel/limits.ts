@@ -113,6 +113,13 @@ export const BATCH_EAGER_REQUESTS = 16;
 export const BATCH_BODY_BYTES_MAX = 4 * DECIDE_BODY_BYTES_MAX;
 /** Choice: the warm-up has 64 requests in flight, which are at most five batches; one more for the next. */
 export const WARM_UP_FRAMES = 6;
+/** Choice: simulations that workers score at once, each in its own batch buffer; beside a batch of decisions each costs little. */
+export const SIMULATION_FRAMES = 2;
+/** Choice: further simulations that wait, of all customers and of one; a simulation takes under a millisecond. */
+export const SIMULATIONS_WAITING_MAX = 16;
+export const SIMULATIONS_PER_CUSTOMER_MAX = 4;
+/** Choice: room for some 1,900 records; an event uses at most some 150. Emptying it takes under 10 µs. */
+export const SIMULATION_VELOCITY_BYTES = 262_144;
 /** Choice: the second batch waits at the worker while the first is scored, so the worker never waits for the main thread. */
 export const BATCHES_IN_FLIGHT_PER_WORKER = 2;
 /** Choice: requests waiting for a worker before new ones get 429 `overloaded`: about 25 ms at 40,000 req/s. */
