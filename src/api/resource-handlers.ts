@@ -3,7 +3,6 @@ import type { ProvenIds } from '../kernel/ids.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import type { SecretEndpointId } from '../contract/routes.ts';
 import type { DecisionRecord } from '../risk/decision-record.ts';
-import type { OutcomeMemory } from '../ports/velocity.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { Store } from '../state/open-store.ts';
@@ -17,7 +16,6 @@ import type { LinkTargets } from './link-target.ts';
 import { labelHandlers } from './label-handlers.ts';
 import { listHandlers } from './list-handlers.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
-import { outcomeHandlers } from './outcome-handlers.ts';
 import type { Cursors } from './kit/paging.ts';
 import { statsHandlers } from './stats-handlers.ts';
 import { shadowReviewHandlers } from './review-handlers.ts';
@@ -32,8 +30,6 @@ export interface ManagementParts {
   readonly requestIds: ProvenIds;
   readonly linkTargets: LinkTargets;
   readonly stats: Pick<DecisionStats, 'read'>;
-  /** The velocity store, in which outcomes are counted. */
-  readonly memory: OutcomeMemory;
   readonly fingerprints: FingerprintReader;
   readonly webhooks: WebhookManagementParts;
 }
@@ -46,17 +42,20 @@ export interface WebhookManagementParts {
   readonly checkTarget: WebhookParts['checkTarget'];
 }
 
-/** Excludes the endpoints of extractions, sessions and connectors, whose handlers are in `src/extract`. */
+/** Excludes the endpoints of extractions, sessions and connectors, and outcomes, which belong to another role. */
 type ManagementEndpointId = Exclude<
   SecretEndpointId,
-  `${string}Extraction${string}` | `${string}Session${string}` | `${string}Connector${string}` | 'listRecords'
+  | `${string}Extraction${string}`
+  | `${string}Session${string}`
+  | `${string}Connector${string}`
+  | 'listRecords'
+  | 'reportOutcomes'
 >;
 
-/** Returns the handlers of all endpoints that take a secret key, except those in `src/extract`. */
+/** Returns the handlers of the role `api`, except those of extraction. */
 export function managementHandlers(parts: ManagementParts): SecretHandlers<ManagementEndpointId> {
-  const { endpoint, cursors, store, decisions, requestIds, linkTargets, stats, memory, fingerprints, webhooks } = parts;
-  const { lists, changes, registry, sightingReports, labels, outcomes } = store;
-  if (outcomes === null) throw new Error('outcomes need the store open for writing');
+  const { endpoint, cursors, store, decisions, requestIds, linkTargets, stats, fingerprints, webhooks } = parts;
+  const { lists, changes, registry, sightingReports, labels } = store;
   const findDecision = (customer: CustomerNumber, requestId: string, nowMs: number): DecisionRecord | null =>
     decisions.find(customer, requestId, nowMs)?.record ?? null;
   return {
@@ -78,7 +77,6 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
     ...statsHandlers(endpoint, { stats }),
     ...linkHandlers(endpoint, { decisions, targets: linkTargets, lists, registry, fingerprints }),
     ...labelHandlers(endpoint, { store, findDecision, prove: (customer, id) => requestIds.prove(customer, id) }),
-    ...outcomeHandlers(endpoint, { outcomes, memory, findDecision }),
     ...auditHandlers(endpoint, { store, cursors }),
     ...shadowReviewHandlers(endpoint, { store, cursors }),
     ...deliveryHandlers(endpoint, { ...webhooks, cursors }),
