@@ -44,6 +44,7 @@ export function wireDashboard(parts: ServiceParts, state: DashboardState, roles:
     nowMs,
     isReadOnly: settings.dashboard.isReadOnly,
     isSecure: guard.isSecure,
+    log,
     pages: sitePages({
       path: DASHBOARD_PATH,
       build: dashboardBuild(webFolder('dashboard'), log),

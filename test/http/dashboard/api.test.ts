@@ -138,7 +138,9 @@ describe.each(TRANSPORTS)('/dashboard/api over %s', (transport) => {
     const name = actors[0]?.split('/')[1] ?? '';
     const line = await eventually('the line of a call', () => {
       const lines = server.stdout().split('\n');
-      return Promise.resolve(lines.find((text) => text.includes(`"session":"${name}"`)) ?? null);
+      return Promise.resolve(
+        lines.find((text) => text.includes(`"session":"${name}"`) && text.includes('"status"')) ?? null,
+      );
     });
     expect(JSON.parse(line)).toMatchObject({ msg: 'management call', key_prefix: secretKey.slice(0, 12) });
   });

@@ -112,6 +112,10 @@ describe.each(TRANSPORTS)('POST /dashboard/session over %s', (transport) => {
       const text = server.stdout() + server.stderr();
       return Promise.resolve(text.includes(`"key_prefix":"${secretKey.slice(0, 12)}"`) ? text : null);
     });
+    const prefix = secretKey.slice(0, 12);
+    expect(log).toMatch(
+      new RegExp(`"key_prefix":"${prefix}","session":"[0-9a-f]{8}","msg":"signed in to the dashboard"`),
+    );
     expect(log).not.toContain(secretKey);
     expect(log).not.toContain(person.cookie.split('=')[1]);
   });

@@ -14,6 +14,7 @@ import { sendJson } from '../../../../src/http/reply.ts';
 import { DASHBOARD_SESSION_MS, RATE_FAILED_AUTHENTICATIONS, SIGN_IN_CODE_MS } from '../../../../src/kernel/limits.ts';
 import { listen } from '../../../../src/http/listen.ts';
 import { TrustedProxies } from '../../../../src/http/trusted-proxies.ts';
+import { createLog } from '../../../../src/observe/log.ts';
 import { storedKey } from '../../decide/support.ts';
 
 const KEY = `sk_live_${'A'.repeat(38)}`;
@@ -62,6 +63,7 @@ async function serve(transport: 'uws' | 'node', idleMinutes = 0): Promise<Site> 
     nowMs,
     isReadOnly: false,
     isSecure: false,
+    log: createLog('silent'),
     pages: (_head, exchange) => sendJson(exchange, 200, 'a page'),
     handlers: {
       listEntries: (head: RequestHead, exchange: Exchange) =>
