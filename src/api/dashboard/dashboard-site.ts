@@ -36,7 +36,6 @@ const SECURITY_FIELDS = [
   `Permissions-Policy: ${[
     'accelerometer',
     'autoplay',
-    'bluetooth',
     'browsing-topics',
     'camera',
     'clipboard-read',
@@ -106,7 +105,7 @@ export function createDashboard(parts: DashboardParts): Handler {
     if (head.lengthFault !== null || head.formFault !== null) api(inner, exchange);
     else {
       const fault = isWrite ? access.crossSiteFault(head) : null;
-      const session = access.sessionOf(head);
+      const session = fault === null ? access.sessionOf(head) : null;
       // A body that nobody reads would precede the next request.
       const close = head.contentLength > 0;
       if (fault !== null) access.refuse(exchange, fault, close);

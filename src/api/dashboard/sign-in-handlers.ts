@@ -60,7 +60,7 @@ export function signInHandlers(parts: SignInParts): Handlers<DashboardEndpointId
 
   const signOut: Handler = (head, exchange) => {
     const fault = access.crossSiteFault(head) ?? (head.contentLength > 0 ? mediaFault(head) : null);
-    const session = access.sessionOf(head);
+    const session = fault === null ? access.sessionOf(head) : null;
     if (fault !== null) access.refuse(exchange, fault, head.contentLength > 0);
     else if (session === null) access.refuse(exchange, sessionRequired(), head.contentLength > 0, cookie.clear());
     else readBody(exchange, SIGN_OUT, ({ all = false }) => endSession(head, exchange, session, all));

@@ -63,6 +63,8 @@ describe.each(TRANSPORTS)('the settings of the dashboard over %s', (transport) =
     for (const { status, json } of await Promise.all(writes))
       expect([status, json['code']]).toEqual([403, 'read_only']);
     expect((await person.call('GET', '/v1/lists')).json['data']).toEqual([]);
+    // A simulation writes nothing.
+    expect((await person.call('POST', '/v1/simulate', {})).json['code']).not.toBe('read_only');
     // Signing out is no write of the customer's data.
     expect((await person.ask('POST', '/dashboard/logout')).status).toBe(204);
   });
