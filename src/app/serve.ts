@@ -4,7 +4,7 @@ import { problem } from '../contract/problem.ts';
 import { sendProblem } from '../http/reply.ts';
 import { versionOfInstallation } from '../kernel/programs.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { REPLAY_HOLD_SECONDS } from '../kernel/limits.ts';
+import { DASHBOARD_CONNECTIONS_MAX, DASHBOARD_SOURCE_CONNECTIONS_MAX, REPLAY_HOLD_SECONDS } from '../kernel/limits.ts';
 import { SettledSeconds } from '../kernel/settled-seconds.ts';
 import type { DueJournal, Journal } from '../decide/journal.ts';
 import { KeyCache } from '../auth/key-cache.ts';
@@ -153,7 +153,14 @@ async function takeDashboardPort(
 ): Promise<Listener | null> {
   const { isOn, port } = settings.dashboard;
   if (!isOn || port === null || !hasRole(settings.roles, 'api')) return null;
-  return openStarting({ ...settings, port, transport: transport.name }, version, log, 'GATEHOUSE_DASHBOARD_PORT');
+  const own = {
+    ...settings,
+    port,
+    transport: transport.name,
+    connectionsMax: Math.min(settings.connectionsMax, DASHBOARD_CONNECTIONS_MAX),
+    sourceConnectionsMax: Math.min(settings.sourceConnectionsMax, DASHBOARD_SOURCE_CONNECTIONS_MAX),
+  };
+  return openStarting(own, version, log, 'GATEHOUSE_DASHBOARD_PORT');
 }
 
 async function openStarting(settings: Settings, version: string, log: Log, setting: string): Promise<Listener> {

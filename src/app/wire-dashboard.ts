@@ -47,6 +47,7 @@ export function wireDashboard(parts: ServiceParts, state: DashboardState, servic
     nowMs,
     isReadOnly: settings.dashboard.isReadOnly,
     isSecure: guard.isSecure,
+    log,
     pages: sitePages({
       path: DASHBOARD_PATH,
       build: dashboardBuild(webFolder('dashboard'), log),
