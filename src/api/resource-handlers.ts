@@ -80,6 +80,8 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
       registry,
       cursors,
       fingerprints,
+      decisions,
+      entriesOf: (customer) => store.tables.rowCounters.get('lists', customer),
       onBlocked: (customer, hashes, now, slices) => sightingReports.noteBlocks(customer, hashes, now, slices),
     }),
     ...candidateHandlers(endpoint, { decisions, lists, registry, cursors, fingerprints }),
