@@ -53,6 +53,7 @@ export const ROUTES = {
   simulateDecision: secret('POST', '/v1/simulate'),
 
   readMe: secret('GET', '/v1/me'),
+  listKeys: secret('GET', '/v1/keys'),
 
   searchDecisions: secret('GET', '/v1/decisions'),
   findDecision: secret('GET', '/v1/decisions/{request_id}'),
@@ -304,6 +305,7 @@ export const QUERIES = {
       .default(false)
       .meta({ description: 'Returns the records so far of a job that has not succeeded' }),
   },
+  listKeys: PAGE,
   listSessions: PAGE,
   listConnectors: PAGE,
   listAudit: {
