@@ -6,7 +6,7 @@ import type { PeriodCounts } from '../history/stats/period-counts.ts';
 import { eventTypeOf, hasSession } from '../risk/decision-record.ts';
 import { RULES } from '../risk/rules/rule-table.ts';
 
-/** Passes every event of the decide path on, and counts it in the statistics of its customer and in the use of its key. Runs after the response was sent. */
+/** Passes every event of the decide path on, and counts it for its customer and its key. Runs after the response was sent. */
 export function recordingStats(
   observer: DecideObserver,
   stats: DecisionStats,

@@ -50,8 +50,8 @@ interface Used {
 }
 
 /**
- * How often each key was used in the last 24 hours, in memory only: a restart begins at zero. Only requests whose key was verified count, so
- * nobody can make up keys. Hours are whole ones, so the oldest counts for 23 to 24 hours.
+ * How often each key was used in the last 24 hours, in memory only: a restart begins at zero. Only requests whose key was verified
+ * count, so nobody can make up keys. Hours are whole ones: between 23 and 24 hours are counted.
  */
 export class KeyUsage {
   readonly #startedSeconds: number;
