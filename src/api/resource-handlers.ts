@@ -22,6 +22,7 @@ import type { OwnPolicies } from './own-policies.ts';
 import { policyHandlers } from './policy-handlers.ts';
 import { ruleCountHandlers } from './rule-count-handlers.ts';
 import { topHandlers } from './top-handlers.ts';
+import type { KeyUsage } from '../auth/key-usage.ts';
 import { statsHandlers } from './stats-handlers.ts';
 import { shadowReviewHandlers } from './review-handlers.ts';
 import type { DeliveryReader, WebhookControl, WebhookReader } from './webhook-control-port.ts';
@@ -37,6 +38,7 @@ export interface ManagementParts {
   readonly stats: Pick<DecisionStats, 'read'>;
   readonly fingerprints: FingerprintReader;
   readonly policies: OwnPolicies;
+  readonly keyUsage: KeyUsage;
   /** Returns whether the present policy file is faulty, so that an older one applies. */
   readonly isPolicyRefused: () => boolean;
   /** Version of the service. */
@@ -66,7 +68,7 @@ type ManagementEndpointId = Exclude<
 /** Returns the handlers of the role `api`, except those of extraction. */
 export function managementHandlers(parts: ManagementParts): SecretHandlers<ManagementEndpointId> {
   const { endpoint, cursors, store, decisions, requestIds, linkTargets, stats, fingerprints, webhooks } = parts;
-  const { policies, isPolicyRefused, version } = parts;
+  const { policies, isPolicyRefused, keyUsage, version } = parts;
   const { lists, changes, registry, sightingReports, labels } = store;
   const findDecision = (customer: CustomerNumber, requestId: string, nowMs: number): DecisionRecord | null =>
     decisions.find(customer, requestId, nowMs)?.record ?? null;
@@ -77,6 +79,8 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
       registry,
       cursors,
       fingerprints,
+      decisions,
+      entriesOf: (customer) => store.tables.rowCounters.get('lists', customer),
       onBlocked: (customer, hashes, now, slices) => sightingReports.noteBlocks(customer, hashes, now, slices),
     }),
     ...candidateHandlers(endpoint, { decisions, lists, registry, cursors, fingerprints }),
@@ -87,7 +91,14 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
       labelOf: (customer, requestId) => labels.labelOf(customer, requestId),
       policies,
     }),
-    ...accountHandlers(endpoint, { findCustomer: (customer) => store.customers.find(customer), policies, version }),
+    ...accountHandlers(endpoint, {
+      findCustomer: (customer) => store.customers.find(customer),
+      policies,
+      apiKeys: store.apiKeys,
+      keyUsage,
+      cursors,
+      version,
+    }),
     ...policyHandlers(endpoint, { policies, isRefused: isPolicyRefused }),
     ...ruleCountHandlers(endpoint, { decisions, stats, labels, reviews: store.shadowReviews, policies }),
     ...topHandlers(endpoint, { decisions }),

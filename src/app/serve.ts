@@ -8,6 +8,7 @@ import { DASHBOARD_CONNECTIONS_MAX, DASHBOARD_SOURCE_CONNECTIONS_MAX, REPLAY_HOL
 import { SettledSeconds } from '../kernel/settled-seconds.ts';
 import type { DueJournal, Journal } from '../decide/journal.ts';
 import { KeyCache } from '../auth/key-cache.ts';
+import { KeyUsage } from '../auth/key-usage.ts';
 import { LocalAdmission } from '../local/local-admission.ts';
 import { ReplayGuard } from '../local/replay-guard.ts';
 import type { Admission } from '../ports/admission.ts';
@@ -180,6 +181,7 @@ interface Recovered {
   readonly journal: Journal & DueJournal;
   readonly clock: Clock;
   readonly keyCache: KeyCache;
+  readonly keyUsage: KeyUsage;
   readonly pollKeys: () => void;
   /** Null on a node that neither decides nor serves the API. */
   readonly policies: OpenPolicies | null;
@@ -217,6 +219,7 @@ async function recover(settings: Settings, { store, keyFor }: Installation, log:
     journal,
     clock,
     keyCache,
+    keyUsage: new KeyUsage(Math.floor(clock.nowMs() / 1000)),
     pollKeys,
     policies,
     velocity,

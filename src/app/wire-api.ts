@@ -40,6 +40,7 @@ export function wireApi(
       requestIds: new ProvenIds(keyFor(REQUESTS_PURPOSE)),
       fingerprints,
       policies,
+      keyUsage: parts.keyUsage,
       isPolicyRefused: () => policyFile.status().refused === true,
       version: parts.version,
       webhooks: webhookParts({ store, key: keyFor('webhook-secrets'), dispatcher, egressAllow }),

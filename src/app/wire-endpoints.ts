@@ -44,6 +44,7 @@ export function openEndpoints(parts: ServiceParts, { failures, onRefused }: Shar
     log,
     resetRead: () => store.resetRead(),
     onRefused,
+    keyUsage: parts.keyUsage,
     turns: store.turns,
     bodies: createRemoteBodies((reader, body, nowMs) => bodyPool.run({ reader, body, nowMs, listening })),
   });
