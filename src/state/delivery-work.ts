@@ -1,5 +1,5 @@
 import { unreachable } from '../kernel/brand.ts';
-import type { Claim, ClaimOrder, QueueAnswer, Settled, SettleOutcome, WorkQueue } from '../ports/work-queue.ts';
+import type { Claim, ClaimOrder, QueueAnswer, Settled, SettleOutcome, WorkQueue } from '../ports/work-queue-port.ts';
 import type { Delivery, DeliveryAttempt, DeliveryError, DeliveryId } from '../work/webhook.ts';
 import type { DeliveryUpdate } from './deliveries/row.ts';
 import type { Deliveries } from './delivery-table.ts';

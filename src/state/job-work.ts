@@ -1,5 +1,5 @@
 import { unreachable } from '../kernel/brand.ts';
-import type { Claim, ClaimOrder, QueueAnswer, Settled, SettleOutcome, WorkQueue } from '../ports/work-queue.ts';
+import type { Claim, ClaimOrder, QueueAnswer, Settled, SettleOutcome, WorkQueue } from '../ports/work-queue-port.ts';
 import type { FailureEntry } from '../work/extraction-job.ts';
 import { type Failure, hasEnded } from '../work/extraction-state.ts';
 import type { StoreFault } from './durable.ts';

@@ -1,4 +1,4 @@
-import type { Claim, QueuedWork } from '../ports/work-queue.ts';
+import type { Claim, QueuedWork } from '../ports/work-queue-port.ts';
 
 /** Choice: a worker that has been silent for a minute counts as stuck, so its work may go to another. */
 export const WORK_LEASE_MS = 60_000;

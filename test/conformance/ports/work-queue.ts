@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Claim, QueueAnswer, QueuedWork, WorkEnd, WorkQueue } from '../../../src/ports/work-queue.ts';
+import type { Claim, QueueAnswer, QueuedWork, WorkEnd, WorkQueue } from '../../../src/ports/work-queue-port.ts';
 
 /** An adapter over a queue of its own, and what its work and its ends look like. */
 export interface WorkQueueSubject<New, Work extends QueuedWork, Report, Reason> {
@@ -19,7 +19,7 @@ export interface WorkQueueSubject<New, Work extends QueuedWork, Report, Reason> 
 
 const START_MS = Date.UTC(2026, 10, 23, 12);
 
-/** Tests what `src/ports/work-queue.ts` promises. An adapter may run in another process and answer later. */
+/** Tests what `src/ports/work-queue-port.ts` promises. An adapter may run in another process and answer later. */
 export function describeWorkQueue<New, Work extends QueuedWork, Report, Reason>(
   adapter: string,
   open: () => Promise<WorkQueueSubject<New, Work, Report, Reason>>,

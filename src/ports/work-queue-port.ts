@@ -56,7 +56,7 @@ export interface Claim<Work> {
 
 /**
  * What became of claimed work. `retry`: it is claimed again, not before that time (earlier after a restart of a queue that keeps the time
- * in memory). `dead`: it is given up, and kept with its reason for whoever asks. `done` and `dead` are final.
+ * in memory). `dead`: it is given up, and kept with its reason. `done` and `dead` are final.
  */
 export type WorkEnd<Reason> =
   | { readonly kind: 'done' }
