@@ -116,8 +116,9 @@ describe('a decision record', () => {
     const record = encodeRecord({ ...PARTS, facts: given, contributions: fired, withFeatures: true });
     const { features, links } = decodeRecord(record);
     const row = features === null ? null : readFeatureRow(features, () => FEATURES.length);
-    for (const [at, { name, compute }] of FEATURES.entries()) {
-      expect([name, row?.values.get(at) ?? 0]).toEqual([name, Math.fround(compute(given, () => true))]);
+    for (const [at, feature] of FEATURES.entries()) {
+      const expected = Math.fround(feature.compute(given, () => true));
+      expect([feature.name, row?.values.get(at) ?? 0]).toEqual([feature.name, expected]);
     }
     expect(links).toBeNull();
   });
