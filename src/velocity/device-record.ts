@@ -9,7 +9,8 @@ import type { Table } from './table.ts';
 import { DAY_SET, memberOf } from './timed-set.ts';
 
 /**
- * A device, which is a collector fingerprint or a browser's own id: for each entity key name a set of the entities of 24 h, and the networks it came from.
+ * A device, which is a collector fingerprint or a browser's own id: for each entity key name a set of the entities of 24 h, and the
+ * networks it came from.
  *
  *   0 hash   1 flags, 8 bits; the first network, 24 bits (`device-networks.ts`)
  *   2-11, 12-21, 22-30 one key name each: its hash, then nine entities (eight for the third name) (`timed-set.ts`)
