@@ -14,6 +14,10 @@ const API: readonly NodeRole[] = ['api'];
 const NAMED: Partial<Readonly<Record<EndpointId, readonly NodeRole[]>>> = {
   decide: ['decide'],
   reportOutcomes: ['decide'],
+  collectorScript: ['decide'],
+  collectorModule: ['decide'],
+  collectorVersion: ['decide'],
+  issueGrant: ['decide'],
   // The score workers make the decision.
   simulateDecision: ['api', 'decide'],
   // The caller waits until the delivery has been sent.
