@@ -40,6 +40,11 @@ export class RawRecord {
     return this.#bytes.latin1Slice(this.#at + ID_AT, this.#at + ID_AT + ID_BYTES);
   }
 
+  /** `tailOfId` of the id. */
+  get idTail(): number {
+    return this.#bytes.readInt32LE(this.#at + ID_AT + ID_BYTES - 4);
+  }
+
   /** The decision made, or in observe mode the one that would have been. */
   get effective(): Decision {
     const made = DECISIONS[this.#bytes[this.#at + DECISION_AT] ?? 0] ?? 'ALLOW';
@@ -99,6 +104,11 @@ export class RawRecord {
     for (let n = 0; n < values && at < this.#end; n++) at = skipValue(this.#bytes, at);
     return at;
   }
+}
+
+/** Returns a number that two ids rarely share: their last four characters, which are random. */
+export function tailOfId(requestId: string): number {
+  return Buffer.from(requestId.slice(-4).padStart(4), 'latin1').readInt32LE(0);
 }
 
 /** Returns null for a value that is no text. */
