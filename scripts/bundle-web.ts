@@ -98,6 +98,9 @@ async function bundleCollector(): Promise<void> {
 async function bundleDashboard(): Promise<void> {
   const { outputFiles, metafile } = await build({
     ...COMMON,
+    // Browsers that have light-dark(): people who run Gatehouse use the pages, not the visitors of shops.
+    target: ['es2022', 'chrome123', 'firefox120', 'safari17.5'],
+    publicPath: '/dashboard/assets',
     entryPoints: ['src/web/dashboard/main.tsx'],
     outdir: DASHBOARD,
     format: 'esm',

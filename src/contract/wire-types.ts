@@ -1,0 +1,35 @@
+import type * as z from 'zod';
+import type { AUDIT_PAGE } from './responses/audit-responses.ts';
+import type { LOGGED_DECISION, LOGGED_DECISION_PAGE } from './responses/decision-responses.ts';
+import type { LABEL, SHADOW_REVIEW } from './responses/judgement-responses.ts';
+import type { FINGERPRINT, LINK_SUMMARY } from './responses/link-responses.ts';
+import type { CANDIDATE, LIST_ENTRY } from './responses/list-responses.ts';
+import type { READINESS } from './responses/operation-responses.ts';
+import type { PROBLEM } from './responses/problem-responses.ts';
+import type { STATS } from './responses/stats-responses.ts';
+import type { DELIVERY, WEBHOOK } from './responses/webhook-responses.ts';
+
+/** Types of responses as clients in TypeScript read them. Types only: nothing of it is loaded. */
+
+/** A page of rows. Source: contract, 2.5. */
+export interface WirePage<Row> {
+  readonly data: readonly Row[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+export type LoggedDecisionRow = z.infer<typeof LOGGED_DECISION>;
+export type LoggedDecisionPage = z.infer<typeof LOGGED_DECISION_PAGE>;
+export type StatsBody = z.infer<typeof STATS>;
+export type StatsPointBody = StatsBody['points'][number];
+export type LinkSummaryBody = z.infer<typeof LINK_SUMMARY>;
+export type FingerprintBody = z.infer<typeof FINGERPRINT>;
+export type ListEntryRow = z.infer<typeof LIST_ENTRY>;
+export type CandidateRow = z.infer<typeof CANDIDATE>;
+export type LabelBody = z.infer<typeof LABEL>;
+export type ShadowReviewRow = z.infer<typeof SHADOW_REVIEW>;
+export type WebhookRow = z.infer<typeof WEBHOOK>;
+export type DeliveryRow = z.infer<typeof DELIVERY>;
+export type AuditRow = z.infer<typeof AUDIT_PAGE>['data'][number];
+export type ReadinessBody = z.infer<typeof READINESS>;
+export type ProblemBody = z.infer<typeof PROBLEM>;

@@ -1,0 +1,2 @@
+/** Files that the bundler understands besides TypeScript. */
+declare module '*.css';
