@@ -7,7 +7,7 @@ import { Toasts, undoNewest } from './components/toast.tsx';
 import { Empty, Fault, Skeleton } from './components/state-view.tsx';
 import { HelpDialog } from './help-dialog.tsx';
 import { keysOn, useKeys } from './keyboard.ts';
-import { PAGES, type PageSpec } from './pages.ts';
+import { PAGES, type PageSpec } from './page-table.ts';
 import { pageTitle } from './page-title.ts';
 import { Rail } from './rail.tsx';
 import { session } from './session.ts';

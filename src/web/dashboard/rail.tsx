@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Icon } from './components/icon.tsx';
-import { PAGES, type PageSpec } from './pages.ts';
+import { PAGES, type PageSpec } from './page-table.ts';
 import { Logo } from './sign-in.tsx';
 import { useLink } from './url-state.ts';
 

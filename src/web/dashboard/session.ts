@@ -19,7 +19,7 @@ export type SessionState =
 
 export const session = signal<SessionState>({ kind: 'unknown' });
 
-/** Shows the sign-in page in place of the current one; the path stays, so that signing in returns to it. */
+/** Shows the sign-in page instead of the current one; the path stays, so that signing in returns to it. */
 export function expireSession(code: string): void {
   if (session.value.kind === 'signed_in') session.value = { kind: 'signed_out', why: code };
   else if (session.value.kind === 'unknown') session.value = { kind: 'signed_out', why: null };

@@ -38,8 +38,8 @@ export interface LiveOptions {
 const EMPTY = { data: undefined, fault: null, asOfMs: null, retryAtMs: null } as const;
 
 /**
- * Requests JSON and repeats it. `url` null: nothing yet. Data are dropped when the path of the URL changes and kept when only its query does.
- * A request is aborted when its URL is no longer wanted; a hidden tab requests nothing; an unchanged `ETag` changes nothing.
+ * Requests JSON and repeats it. `url` null: nothing yet. Data are dropped when the path of the URL changes, and kept when only its query
+ * does. A request is aborted when its URL is no longer wanted; a hidden tab requests nothing; an unchanged `ETag` changes nothing.
  */
 export function useLive<T>(url: string | null, { everyMs = 0, accept = [] }: LiveOptions = {}): Live<T> {
   const state = useMemo(() => signal<LiveState<T>>(EMPTY), []);

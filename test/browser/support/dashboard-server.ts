@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 
 /**
  * To be removed when the service serves the dashboard itself: the built pages with the headers that the service will send, and
- * `/dashboard/api/*` passed on to a running Gatehouse with a key in place of the cookie. Sign-in is a cookie that holds nothing.
+ * `/dashboard/api/*` passed on to a running Gatehouse with a key instead of the cookie. Sign-in is a cookie that holds nothing.
  */
 
 const DIST = fileURLToPath(new URL('../../../dist/web/dashboard', import.meta.url));
@@ -29,7 +29,7 @@ export interface FakeResponse {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Answers in place of the service; null passes the request on. `path` is that of the API, without `/dashboard/api`. */
+/** Answers instead of the service; null passes the request on. `path` is that of the API, without `/dashboard/api`. */
 export type Override = (path: string, query: URLSearchParams, method: string, body: string) => FakeResponse | null;
 
 export interface DashboardServer {

@@ -1,0 +1,60 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { PAGE_IDS } from '../../support/dashboard-pages.ts';
+
+/** How large the built pages are. Requires a build, as `npm test` does. */
+
+const DIST = fileURLToPath(new URL('../../../dist/web/dashboard', import.meta.url));
+const KB = 1_024;
+
+function read(file: string): string {
+  return readFileSync(join(DIST, file), 'utf8');
+}
+
+/** Returns a script and everything that it imports before it runs. */
+function closureOf(file: string, found = new Set<string>()): ReadonlySet<string> {
+  if (found.has(file)) return found;
+  found.add(file);
+  for (const [, name = ''] of read(file).matchAll(/(?:from|import)\s*"(?:\/dashboard\/assets\/|\.\/)([\w-]+\.js)"/g))
+    closureOf(name, found);
+  return found;
+}
+
+function gzipped(files: Iterable<string>): number {
+  return [...files].reduce((bytes, file) => bytes + gzipSync(readFileSync(join(DIST, file)), { level: 9 }).length, 0);
+}
+
+describe('The built dashboard', () => {
+  const files = existsSync(DIST) ? readdirSync(DIST) : [];
+  const page = files.includes('index.html') ? read('index.html') : '';
+  const entry = /src="\/dashboard\/assets\/([^"]+)"/.exec(page)?.[1] ?? '';
+  const style = /href="\/dashboard\/assets\/([^"]+\.css)"/.exec(page)?.[1] ?? '';
+  const scriptOf = (id: string): string => files.find((file) => new RegExp(`^${id}-page-\\w+\\.js$`).test(file)) ?? '';
+
+  test('loads at most 60 KB of scripts and 8 KB of styles, gzipped, for its first page', () => {
+    const scripts = new Set([...closureOf(entry), ...closureOf(scriptOf('overview'))]);
+    expect(scripts.size).toBeGreaterThan(1);
+    expect(gzipped(scripts)).toBeLessThanOrEqual(60 * KB);
+    expect(gzipped([style])).toBeLessThanOrEqual(8 * KB);
+  });
+
+  test.each(PAGE_IDS)('loads at most 35 KB more for the page %s', (id) => {
+    const first = closureOf(entry);
+    const more = [...closureOf(scriptOf(id))].filter((file) => !first.has(file));
+    expect(more.length).toBeGreaterThan(0);
+    expect(gzipped(more)).toBeLessThanOrEqual(35 * KB);
+  });
+
+  test('takes at most 400 KB, without the compressed forms of its files', () => {
+    const plain = files.filter((file) => !/\.(?:br|gz)$/.test(file));
+    expect(plain.length).toBeGreaterThan(3);
+    expect(plain.reduce((bytes, file) => bytes + statSync(join(DIST, file)).size, 0)).toBeLessThanOrEqual(400 * KB);
+  });
+
+  test('has no inline script and no inline style, which its policy would refuse', () => {
+    expect(page).not.toMatch(/<script(?![^>]*src=)|<style|\sstyle=|\son\w+=/);
+  });
+});
