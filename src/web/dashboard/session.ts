@@ -4,12 +4,18 @@ import { signal } from '@preact/signals';
 
 /** `GET /dashboard/api/session`. */
 export interface SessionBody {
-  readonly customer: string;
-  /** First characters of the key that signed in. */
+  readonly customer_id: string;
+  /** The name of the customer. */
+  readonly name: string;
+  /** The first 12 characters of the key that signed in. */
   readonly key_prefix: string;
+  /** Unix seconds. */
+  readonly created_at: number;
   readonly expires_at: number;
-  /** GATEHOUSE_DASHBOARD_READ_ONLY: writes are refused. */
-  readonly read_only?: boolean;
+  /** GATEHOUSE_DASHBOARD_READ_ONLY: writes are refused with 403 `read_only`. */
+  readonly read_only: boolean;
+  /** False on plain HTTP, for this machine only. */
+  readonly secure: boolean;
 }
 
 export type SessionState =
@@ -23,4 +29,9 @@ export const session = signal<SessionState>({ kind: 'unknown' });
 export function expireSession(code: string): void {
   if (session.value.kind === 'signed_in') session.value = { kind: 'signed_out', why: code };
   else if (session.value.kind === 'unknown') session.value = { kind: 'signed_out', why: null };
+}
+
+/** Pages do not offer writes that would be refused. */
+export function isReadOnly(): boolean {
+  return session.value.kind === 'signed_in' && session.value.session.read_only;
 }

@@ -42,16 +42,15 @@ export async function signOut(all = false): Promise<void> {
 /** What to do about a refusal, by its code. Others show their own title. */
 const ADVICE: Readonly<Record<string, string>> = {
   unknown_key: 'No such key. Look for a missing character at either end.',
-  invalid_credentials: 'No such key. Look for a missing character at either end.',
-  key_revoked: 'This key was revoked. Use another secret key of the same customer.',
+  revoked_key: 'This key was revoked. Use another secret key of the same customer.',
   key_not_allowed: 'This is a public key. The dashboard needs a secret key, which begins with sk_live_.',
-  code_expired: 'This link has been used or is older than 10 minutes. The server prints a new one when asked for it.',
-  invalid_code: 'This link has been used or is older than 10 minutes. The server prints a new one when asked for it.',
+  invalid_code:
+    'This link was used already or is older than 10 minutes. `gatehouse dashboard link` prints another one.',
 };
 
 const ENDED: Readonly<Record<string, string>> = {
-  session_expired: 'Your session has ended. Sign in again to go on where you were.',
-  key_revoked: 'The key that you had signed in with was revoked.',
+  session_required: 'Your session has ended. Sign in again to go on where you were.',
+  revoked_key: 'The key that you had signed in with was revoked.',
 };
 
 export function SignIn({ code, why }: { readonly code: string | null; readonly why: string | null }): JSX.Element {
@@ -89,7 +88,7 @@ export function SignIn({ code, why }: { readonly code: string | null; readonly w
           <Logo /> Gatehouse
         </p>
         <h1>Sign in</h1>
-        {why !== null && <p class="notice">{ENDED[why] ?? ENDED['session_expired']}</p>}
+        {why !== null && <p class="notice">{ENDED[why] ?? ENDED['session_required']}</p>}
         <Field
           label="Secret key"
           type="password"
@@ -119,7 +118,8 @@ export function SignIn({ code, why }: { readonly code: string | null; readonly w
           </p>
         )}
         <p class="muted small">
-          On first start the server prints a link that signs you in without a key. It works once, for 10 minutes.
+          On first start the server prints a link that signs you in without a key, and{' '}
+          <code>gatehouse dashboard link</code> prints another one. It works once, for 10 minutes.
         </p>
       </form>
     </main>

@@ -28,7 +28,7 @@ export function TopBar({ hasRange, onHelp }: { readonly hasRange: boolean; reado
         class="top-customer"
         title={customer === null ? undefined : `Signed in with ${visibleText(customer.key_prefix)}…`}
       >
-        <span class="top-customer-name">{visibleText(customer?.customer ?? '')}</span>
+        <span class="top-customer-name">{visibleText(customer?.name ?? '')}</span>
         {customer?.read_only === true && <span class="tag">read only</span>}
       </div>
       <SearchBox />

@@ -89,7 +89,7 @@ export async function startDashboard(target: string, secretKey: string): Promise
     if (path === '/dashboard/logout')
       return respond(response, 204, null, { 'Set-Cookie': 'gh_test=; Path=/; Max-Age=0' });
     if (path.startsWith('/dashboard/api/')) {
-      if (!isSignedIn) return refuse(response, 401, 'session_expired', 'Sign in');
+      if (!isSignedIn) return refuse(response, 401, 'session_required', 'Sign in');
       const method = request.method ?? 'GET';
       if (method !== 'GET' && request.headers['x-gatehouse'] !== '1')
         return refuse(response, 403, 'forbidden', 'Missing header');
@@ -101,9 +101,13 @@ export async function startDashboard(target: string, secretKey: string): Promise
       }
       if (apiPath === '/session')
         return respond(response, 200, {
-          customer: 'demo',
+          customer_id: 'cus_01KAS3T3KCSGQ9C3ZK8A4M1Q2V',
+          name: 'demo',
           key_prefix: secretKey.slice(0, 12),
+          created_at: Math.floor(Date.now() / 1_000),
           expires_at: Math.floor(Date.now() / 1_000) + 43_200,
+          read_only: false,
+          secure: false,
         });
       const answer = await fetch(`${target}${apiPath}${url.search}`, {
         method,
