@@ -15,6 +15,7 @@ import type { DecisionWriter } from './decision-writer.ts';
 import type { Installation } from './installation.ts';
 import type { Listener } from './open-listener.ts';
 import type { Settings } from './settings.ts';
+import type { DashboardState } from './dashboard-state.ts';
 import type { OpenExtractions } from './wire-extractions.ts';
 
 /** What a start has opened when it wires the request handlers. */
@@ -22,6 +23,10 @@ export interface ServiceParts {
   readonly settings: Settings;
   readonly installation: Installation;
   readonly listener: Listener;
+  /** The dashboard's own listener; null if the service's listener serves it. */
+  readonly dashboardListener: Listener | null;
+  /** Null if the dashboard is off. */
+  readonly dashboard: DashboardState | null;
   readonly admission: Admission;
   readonly replay: Pick<ReplayGuard, 'size'>;
   readonly journal: Journal;

@@ -28,10 +28,12 @@ export function wireApi(
   { decide, failures }: DecideRole,
   onRefused: (code: string) => void,
 ): ApiRole {
-  const { settings, clock, keyCache, admission, journal, log, listener } = parts;
+  const { settings, clock, keyCache, admission, journal, log, listener, dashboardListener } = parts;
   const { store } = parts.installation;
   const bodyPool = new BodyPool({ egressAllow: settings.egressAllow, recordsMax: settings.extractRecordsMax });
-  const listening = [listener.address];
+  const listening = [listener, ...(dashboardListener === null ? [] : [dashboardListener])].map(
+    ({ address }) => address,
+  );
   store.turns.giveWayTo(() => decide.load(performance.now()));
   const endpoint = createEndpointFactory({
     clock,

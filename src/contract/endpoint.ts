@@ -34,6 +34,7 @@ export type Endpoint = RouteSpec & EndpointText;
 export type Tag =
   | 'audit'
   | 'connectors'
+  | 'dashboard'
   | 'decisions'
   | 'extractions'
   | 'lists'

@@ -52,6 +52,21 @@ export const KEY_ORIGINS_MAX = 20;
 /** Choice: seconds for which a browser remembers a preflight response; Chromium's engine keeps none for longer than two hours. */
 export const PREFLIGHT_KEEP_SECONDS = 7_200;
 
+// Dashboard. Source: contract, 18.
+
+/** Choice: a working day; a session never lives longer, however much it is used. */
+export const DASHBOARD_SESSION_MS = 12 * 3_600_000;
+/** Open sessions of one key; the oldest ends. */
+export const DASHBOARD_SESSIONS_PER_KEY_MAX = 20;
+/** Choice: open sessions in all, some 3 MB; the oldest ends. */
+export const DASHBOARD_SESSIONS_MAX = 10_000;
+/** Choice: until a person has copied a link from one terminal. */
+export const SIGN_IN_CODE_MS = 600_000;
+/** Choice: codes that are valid at the same time; the oldest ends. Each comparison reads all of them. */
+export const SIGN_IN_CODES_MAX = 16;
+/** Choice: a key has 46 characters and a code 43. */
+export const SIGN_IN_BODY_BYTES_MAX = 1_024;
+
 // Verification
 
 /** Source: contract, 3.2: both ends are inclusive. */
