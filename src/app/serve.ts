@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { openDecisionLog, openDecisionStats } from '../history/open-decision-log.ts';
 import { problem } from '../contract/problem.ts';
 import { sendProblem } from '../http/reply.ts';
@@ -23,6 +24,7 @@ import { startingHandler } from '../api/starting.ts';
 import type { TransportOptions } from '../http/transport.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import { reconcileRevocations } from '../state/reconcile-revocations.ts';
+import { POLICIES_NAME, PolicyArchive } from '../assets/policy-archive.ts';
 import { openPolicyFile, type PolicyFile } from '../assets/policy-file.ts';
 import { openScorePool, type ScorePool } from '../frames/score-pool.ts';
 import { newerFilesFault, openJournalAndClock, openMemory } from './recovery.ts';
@@ -172,6 +174,7 @@ interface Recovered {
   readonly keyCache: KeyCache;
   readonly pollKeys: () => void;
   readonly policyFile: PolicyFile;
+  readonly policyArchive: PolicyArchive;
   readonly memory: VelocityMemory;
   readonly table: TableMaintenance;
   readonly decisions: DecisionLog;
@@ -195,11 +198,15 @@ async function recover(settings: Settings, { store, keyFor }: Installation, log:
   store.changes.onCommitted(({ change }) => {
     if (change.kind === 'key.created' || change.kind === 'key.revoked') pollKeys();
   });
+  const policyArchive = new PolicyArchive(join(settings.dataDir, POLICIES_NAME), log);
+  await policyArchive.read();
+  if (settings.policyFile === null) policyArchive.add(null, clock.nowMs());
   const policies = await openPolicyFile({
     file: settings.policyFile,
     pollMs: 1_000,
     log,
     customerNumberOf: (id) => store.customers.findById(id)?.number ?? null,
+    onLoaded: (text, document) => policyArchive.add({ text, document }, clock.nowMs()),
   });
   if (policies.kind === 'faults') throw new StartFault(policies.faults.join('\ngatehouse: '), EXIT_SETTINGS);
   const { policyFile } = policies;
@@ -215,6 +222,7 @@ async function recover(settings: Settings, { store, keyFor }: Installation, log:
     keyCache,
     pollKeys,
     policyFile,
+    policyArchive,
     memory,
     table,
     decisions,
@@ -327,7 +335,7 @@ async function stop({
   service,
   control,
 }: Parts): Promise<void> {
-  const { decisionSink, stats, journal, table, clock, policyFile } = recovered;
+  const { decisionSink, stats, journal, table, clock, policyFile, policyArchive } = recovered;
   listener.transport.drain();
   dashboardListener?.transport.drain();
   await control.close();
@@ -347,6 +355,7 @@ async function stop({
   if (saved.kind === 'failed') log.error({ detail: saved.detail }, 'velocity snapshot could not be saved');
   await installation.layers.close();
   await policyFile.close();
+  await policyArchive.close();
   await installation.store.close();
   await installation.lock.release();
 }

@@ -4,6 +4,7 @@ import type { Journal } from '../decide/journal.ts';
 import type { ReplayGuard } from '../local/replay-guard.ts';
 import type { Admission } from '../ports/admission.ts';
 import type { ScorePool } from '../frames/score-pool.ts';
+import type { PolicyArchive } from '../assets/policy-archive.ts';
 import type { PolicyFile } from '../assets/policy-file.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
@@ -33,6 +34,7 @@ export interface ServiceParts {
   readonly clock: Clock;
   readonly keyCache: KeyCache;
   readonly policyFile: PolicyFile;
+  readonly policyArchive: PolicyArchive;
   readonly memory: VelocityMemory;
   readonly decisions: DecisionLog;
   readonly stats: DecisionStats;

@@ -32,6 +32,7 @@ export type EndpointTexts = Readonly<Partial<Record<EndpointId, EndpointText>>>;
 export type Endpoint = RouteSpec & EndpointText;
 
 export type Tag =
+  | 'account'
   | 'audit'
   | 'connectors'
   | 'dashboard'
@@ -39,6 +40,7 @@ export type Tag =
   | 'extractions'
   | 'lists'
   | 'operation'
+  | 'policy'
   | 'reviews'
   | 'sessions'
   | 'webhooks';

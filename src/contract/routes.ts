@@ -56,11 +56,18 @@ export const ROUTES = {
     cors: true,
   },
 
+  simulateDecision: secret('POST', '/v1/simulate'),
+
+  readMe: secret('GET', '/v1/me'),
+
   searchDecisions: secret('GET', '/v1/decisions'),
   findDecision: secret('GET', '/v1/decisions/{request_id}'),
   findLinks: secret('GET', '/v1/links'),
   findFingerprint: secret('GET', '/v1/fingerprints/{fingerprint_hash}'),
   readStats: secret('GET', '/v1/stats'),
+
+  readPolicy: secret('GET', '/v1/policy'),
+  listPolicyHistory: secret('GET', '/v1/policy/history'),
 
   listEntries: secret('GET', '/v1/lists'),
   putEntry: secret('POST', '/v1/lists'),
