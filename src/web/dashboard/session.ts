@@ -1,27 +1,12 @@
 import { signal } from '@preact/signals';
+import type { SignedInBody } from '../../contract/wire-types.ts';
 
 /** Who is signed in. The secret key is never kept here: the session is a cookie that scripts cannot read. */
-
-/** `GET /dashboard/api/session`. */
-export interface SessionBody {
-  readonly customer_id: string;
-  /** The name of the customer. */
-  readonly name: string;
-  /** The first 12 characters of the key that signed in. */
-  readonly key_prefix: string;
-  /** Unix seconds. */
-  readonly created_at: number;
-  readonly expires_at: number;
-  /** GATEHOUSE_DASHBOARD_READ_ONLY: writes are refused with 403 `read_only`. */
-  readonly read_only: boolean;
-  /** False on plain HTTP, for this machine only. */
-  readonly secure: boolean;
-}
 
 export type SessionState =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'signed_out'; readonly why: string | null }
-  | { readonly kind: 'signed_in'; readonly session: SessionBody };
+  | { readonly kind: 'signed_in'; readonly session: SignedInBody };
 
 export const session = signal<SessionState>({ kind: 'unknown' });
 

@@ -4,7 +4,8 @@ import { API, type ApiFault, getJson, send, toFault } from './api.ts';
 import { Button, Field } from './components/fields.tsx';
 import { Icon } from './components/icon.tsx';
 import { Fault } from './components/state-view.tsx';
-import { session, type SessionBody } from './session.ts';
+import type { SignedInBody } from '../../contract/wire-types.ts';
+import { session } from './session.ts';
 import { visibleText } from './visible-text.ts';
 
 const CODE = /^#code=([\w-]{1,200})$/;
@@ -19,7 +20,7 @@ export function takeCode(): string | null {
 /** Reads who is signed in. A 401 is not an error: it shows the page below. */
 export async function loadSession(): Promise<void> {
   try {
-    const body = await getJson<SessionBody>(`${API}/session`);
+    const body = await getJson<SignedInBody>(`${API}/session`);
     session.value = { kind: 'signed_in', session: body };
   } catch (error) {
     const fault = toFault(error);

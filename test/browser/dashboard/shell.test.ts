@@ -29,12 +29,16 @@ describe('The shell of the dashboard', () => {
     expectClean(page);
   });
 
-  test('signs in by a one-time code, which leaves the URL at once', async () => {
-    const page = await harness.open('/dashboard/audit#code=good-code', { isSignedIn: false });
+  test('signs in by the link of the first start, whose code leaves the URL at once and works once', async () => {
+    const code = /\/dashboard(#code=[\w-]+)/.exec(harness.api.stderr())?.[1] ?? 'none';
+    const page = await harness.open(`/dashboard/audit${code}`, { isSignedIn: false });
     await page.getByRole('heading', { level: 1, name: 'Audit log' }).waitFor();
     expect(page.url()).not.toContain('code');
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    const again = await harness.open(`/dashboard/audit${code}`, { isSignedIn: false });
+    await again.getByText('This link was used already').waitFor();
+    expectClean(again);
   });
 
   test.each(['light', 'dark'] as const)('is accessible in the %s theme', async (theme) => {

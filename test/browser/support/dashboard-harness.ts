@@ -1,12 +1,21 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { expect } from 'vitest';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page, Route } from 'playwright-core';
 import { startServer, type RunningServer } from '../../support/server.ts';
 import { startChromium } from './chromium.ts';
-import { startDashboard, type DashboardServer } from './dashboard-server.ts';
 
 /** A Gatehouse, its dashboard and a Chromium, as the tests of all pages use them. */
+
+/** A response instead of the service's. */
+export interface FakeResponse {
+  readonly status?: number;
+  readonly body: unknown;
+  readonly delayMs?: number;
+}
+
+/** Decides which requests get another response; null passes the request on. `path` is that of the public API: `/v1/stats`. */
+export type Override = (path: string, query: URLSearchParams, method: string, body: string) => FakeResponse | null;
 
 export interface OpenOptions {
   readonly width?: number;
@@ -14,11 +23,12 @@ export interface OpenOptions {
   readonly theme?: 'light' | 'dark';
   /** Default true. */
   readonly isSignedIn?: boolean;
+  /** For states that a test cannot bring about: faults, delays, hostile text in every field. */
+  readonly override?: Override;
 }
 
 export interface Harness {
   readonly api: RunningServer;
-  readonly dashboard: DashboardServer;
   readonly browser: Browser;
   /** Opens a page in a context of its own. Errors of scripts and reports of the CSP are collected for `expectClean`. */
   open(path: string, options?: OpenOptions): Promise<Page>;
@@ -30,20 +40,19 @@ const faults = new WeakMap<Page, string[]>();
 /** `env`: further settings of the service. Call it in `beforeAll`, and `stop` in `afterAll`. */
 export async function startHarness(env: Readonly<Record<string, string>> = {}): Promise<Harness> {
   const [api, browser] = await Promise.all([startServer({ env }), startChromium()]);
-  const dashboard = await startDashboard(api.url, api.secretKey);
   return {
     api,
-    dashboard,
     browser,
-    open: async (path, { width = 1_280, height = 800, theme = 'light', isSignedIn = true } = {}) => {
+    open: async (path, { width = 1_280, height = 800, theme = 'light', isSignedIn = true, override } = {}) => {
       const context = await browser.newContext({
         viewport: { width, height },
         colorScheme: theme,
         reducedMotion: 'reduce',
         timezoneId: 'Europe/Berlin',
       });
-      if (isSignedIn) await context.addCookies([{ name: 'gh_test', value: '1', url: dashboard.url }]);
+      if (isSignedIn) await signIn(context, api);
       const page = await context.newPage();
+      if (override !== undefined) await page.route(`${api.url}/dashboard/api/**`, (route) => respond(route, override));
       const found: string[] = [];
       faults.set(page, found);
       page.on('pageerror', (error) => found.push(`${error.message}\n${error.stack ?? ''}`));
@@ -52,15 +61,41 @@ export async function startHarness(env: Readonly<Record<string, string>> = {}): 
         // Chromium reports every response from 400 on; what a page does about one is tested where it matters.
         if (message.type() === 'error' && !text.startsWith('Failed to load resource')) found.push(text);
       });
-      await page.goto(`${dashboard.url}${path}`);
+      await page.goto(`${api.url}${path}`);
       return page;
     },
     stop: async () => {
       await browser.close();
-      await dashboard.stop();
       await api.stop();
     },
   };
+}
+
+async function signIn(context: BrowserContext, { url, secretKey }: RunningServer): Promise<void> {
+  const response = await context.request.post(`${url}/dashboard/session`, {
+    data: { key: secretKey },
+    headers: { 'X-Gatehouse': '1', Origin: url },
+  });
+  if (response.status() !== 204) throw new Error(`signing in got ${response.status()}: ${await response.text()}`);
+}
+
+async function respond(route: Route, override: Override): Promise<void> {
+  const request = route.request();
+  const url = new URL(request.url());
+  const path = url.pathname.slice('/dashboard/api'.length);
+  const fake = override(path, url.searchParams, request.method(), request.postData() ?? '');
+  if (fake === null) return route.fallback();
+  if (fake.delayMs !== undefined) await new Promise((done) => setTimeout(done, fake.delayMs));
+  const { status = 200, body } = fake;
+  const contentType = status < 400 ? 'application/json' : 'application/problem+json';
+  // A page that was closed meanwhile needs no response.
+  return route.fulfill({ status, contentType, body: JSON.stringify(body) }).catch(() => undefined);
+}
+
+/** Returns the body of a problem response, for `override`. */
+export function problemBody(status: number, code: string, title: string): FakeResponse {
+  const body = { type: `urn:gatehouse:error:${code}`, title, status, code, detail: '', request_id: 'req_OFTHETEST' };
+  return { status, body };
 }
 
 /** No script failed, and nothing was against the Content-Security-Policy, which Chromium reports as an error of the console. */
