@@ -22,8 +22,8 @@ export interface SearchTerm {
 export interface DecisionSearch {
   readonly terms: readonly SearchTerm[];
   readonly filters: DecisionFilters;
-  /** The API has no filter for it: rows are compared on the page. Upper case. */
-  readonly country: string | null;
+  /** What the API cannot compare: the country, and bounds that a whole number does not express. null: every row of a response counts. */
+  readonly keeps: ((row: { readonly country: string | null; readonly score: number }) => boolean) | null;
   /** What cannot be searched for, as a sentence. */
   readonly faults: readonly string[];
 }
@@ -60,6 +60,8 @@ export function readSearch(text: string): DecisionSearch {
   const free: string[] = [];
   let filters: DecisionFilters = {};
   let country: string | null = null;
+  let above = -1;
+  let below = 101;
   const set = (change: DecisionFilters, what: string): void => {
     const [name] = Object.keys(change) as (keyof DecisionFilters)[];
     if (name !== undefined && filters[name] !== undefined)
@@ -73,7 +75,9 @@ export function readSearch(text: string): DecisionSearch {
       const [, sign = '', digits = ''] = score;
       const value = Number(digits);
       terms.push({ text: typed, name: 'score', value: `${sign === ':' ? '=' : sign} ${value}` });
-      // Scores have one decimal and filters are whole: `>70` begins at 71 only if 70.1 to 70.9 may be left out, so it begins at 70.
+      // The API's bounds include their value: rows with exactly 70 are left out on the page.
+      if (sign === '>') above = value;
+      if (sign === '<') below = value;
       if (sign.startsWith('>') || sign === '=' || sign === ':') set({ score_min: Math.min(100, value) }, 'lower bound');
       if (sign.startsWith('<') || sign === '=' || sign === ':') set({ score_max: Math.min(100, value) }, 'upper bound');
       continue;
@@ -108,7 +112,11 @@ export function readSearch(text: string): DecisionSearch {
   }
   if (free.length > 0) filters = { ...filters, q: free.join(' ') };
   else if (country !== null) filters = { ...filters, q: country };
-  return { terms, filters, country, faults };
+  const isExact = country === null && above === -1 && below === 101;
+  const keeps: DecisionSearch['keeps'] = isExact
+    ? null
+    : (row) => (country === null || row.country === country) && row.score > above && row.score < below;
+  return { terms, filters, keeps, faults };
 }
 
 /** The search without one of its terms. */

@@ -59,7 +59,7 @@ export default function DecisionsPage(): JSX.Element {
     everyMs: EVERY_MS,
     after: true,
   });
-  const rows = search.country === null ? pages.rows : pages.rows.filter(({ country }) => country === search.country);
+  const rows = search.keeps === null ? pages.rows : pages.rows.filter(search.keeps);
   // A page that is not full although there is more: the search had looked at as much as one call may.
   const isTooMuch = pages.hasMore && rows.length < pages.pagesRead * PAGE_ROWS;
   const isShort = pages.rows.length < pages.pagesRead * PAGE_ROWS;
@@ -84,7 +84,7 @@ export default function DecisionsPage(): JSX.Element {
               })),
             ]}
           />
-          <ExportMenu query={query} country={search.country} isOff={!isSearchable} />
+          <ExportMenu query={query} keeps={search.keeps} isOff={!isSearchable} />
         </div>
         <SearchField text={q} onSearch={(text) => url.set({ q: text, open: null })} />
         <FilterChips chips={chips} clear={url.href({ q: null })} />

@@ -5,6 +5,7 @@ import { getJson, type Query, toFault, v1 } from '../../api.ts';
 import { Button } from '../../components/fields.tsx';
 import { toast } from '../../components/toast.tsx';
 import { offerFile, toCsv } from '../../download.ts';
+import type { DecisionSearch } from '../../decision-search.ts';
 import { countOf } from '../../format.ts';
 
 const ROWS_MAX = 10_000;
@@ -15,18 +16,18 @@ const PAGES_MAX = 50;
 /** Exports what is filtered, as CSV or as one JSON object a line: at most 10,000 rows, the newest. */
 export function ExportMenu({
   query,
-  country,
+  keeps,
   isOff,
 }: {
   readonly query: Query;
-  readonly country: string | null;
+  readonly keeps: DecisionSearch['keeps'];
   readonly isOff: boolean;
 }): JSX.Element {
   const [isBusy, setBusy] = useState(false);
   const run = async (form: 'csv' | 'ndjson'): Promise<void> => {
     setBusy(true);
     try {
-      const { rows, isCut } = await readRows(query, country);
+      const { rows, isCut } = await readRows(query, keeps);
       const name = `decisions-${new Date().toISOString().slice(0, 19).replaceAll(':', '')}.${form}`;
       if (form === 'csv') offerFile(name, 'text/csv', toCsv(COLUMNS, rows.map(toCells)));
       else offerFile(name, 'application/x-ndjson', rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
@@ -51,7 +52,7 @@ export function ExportMenu({
 
 async function readRows(
   query: Query,
-  country: string | null,
+  keeps: DecisionSearch['keeps'],
 ): Promise<{ readonly rows: readonly LoggedDecisionRow[]; readonly isCut: boolean }> {
   const rows: LoggedDecisionRow[] = [];
   let cursor: string | null = null;
@@ -59,7 +60,7 @@ async function readRows(
     const body: LoggedDecisionPage = await getJson<LoggedDecisionPage>(
       v1('/decisions', { ...query, limit: PAGE_ROWS, cursor }),
     );
-    rows.push(...body.data.filter((row) => country === null || row.country === country));
+    rows.push(...body.data.filter((row) => keeps === null || keeps(row)));
     if (rows.length >= ROWS_MAX)
       return { rows: rows.slice(0, ROWS_MAX), isCut: rows.length > ROWS_MAX || body.has_more };
     if (!body.has_more) return { rows, isCut: false };

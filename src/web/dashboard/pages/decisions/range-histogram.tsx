@@ -26,7 +26,7 @@ export function RangeHistogram({
   const stats = useLive<StatsBody>(v1('/stats', { from, to, step }), { everyMs: EVERY_MS });
   const { reason, event_type: eventType } = search.filters;
   return (
-    <Section title="In this range">
+    <Section title="In this range" headless>
       <StateView of={stats} skeleton="chart">
         {() => {
           const { periods, seconds } = toPeriods(stats.data?.points ?? [], { from, to, step });
@@ -45,7 +45,6 @@ export function RangeHistogram({
             return (
               <Chart
                 title={`Decisions with ${name}`}
-                hideTitle
                 height={120}
                 isStacked
                 summary={`${formatCount(total)} with ${name}; ${columns}; other filters do not count here`}
@@ -62,7 +61,6 @@ export function RangeHistogram({
           return (
             <Chart
               title="Decisions over time"
-              hideTitle
               height={120}
               isStacked
               summary={`${formatCount(total)} decisions; ${columns}${others}`}

@@ -35,10 +35,9 @@ export function DecisionsChart({
     `${formatCount(sums.total)} decisions, ${formatShare(sums.decisions.BLOCK, sums.total)} blocked, ` +
     `${formatShare(sums.decisions.SOFT_CHALLENGE, sums.total)} challenged; columns of ${formatSeconds(seconds)}`;
   return (
-    <Section title="Decisions">
+    <Section title="Decisions" headless>
       <Chart
         title="Decisions over time"
-        hideTitle
         summary={summary}
         times={periods.map(({ at }) => at)}
         series={DECISION_ORDER.map((name) => ({
