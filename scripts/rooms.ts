@@ -15,6 +15,7 @@ export type RoomName =
   | 'kernel'
   | 'contract'
   | 'client'
+  | 'web'
   | 'http'
   | 'risk'
   | 'ports'
@@ -49,6 +50,11 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
       'Every endpoint, wire shape and problem; the source of the OpenAPI document and of the tables in docs/api.md',
     mayImport: ['kernel'],
     path: 'either',
+  },
+  web: {
+    holds: 'What browsers run, bundled into dist/web: the collector and the dashboard; nothing of Node.js',
+    mayImport: ['contract'],
+    path: 'cold',
   },
   risk: {
     holds: 'Facts, signals, rules, policy, fusing: no I/O, no clock, no randomness',

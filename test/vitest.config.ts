@@ -5,8 +5,8 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const ROOT = new URL('..', import.meta.url).pathname;
-/** Tests of other configurations: those with real software, and the long tests. */
-const ELSEWHERE = ['test/real/**', 'test/**/*.long.test.ts'];
+/** Tests of other configurations: those in a browser, those with real software, and the long tests. */
+const ELSEWHERE = ['test/browser/**', 'test/real/**', 'test/**/*.long.test.ts'];
 
 /**
  * Runs the longest files first, so that none of them runs alone at the end. Most of them wait for servers, processes and timers; between

@@ -49,19 +49,23 @@ const COLD = ON_PATH('cold');
 /** npm package → the files and folders that may import it. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@cfworker/json-schema': ['src/extract/request/job-input.ts', 'src/extract/shape/'],
+  '@fingerprintjs/fingerprintjs': ['src/web/collector/'],
   '@mozilla/readability': ['src/extract/read/article.ts'],
+  '@preact/signals': ['src/web/dashboard/'],
   aws4: ['src/extract/sinks/'],
   'baseline-browser-mapping': ['scripts/'],
   'cli-progress': ['src/cli/', 'scripts/', 'bench/detect.ts', 'bench/open-loop.ts'],
   'cli-table3': ['src/cli/', 'scripts/', 'bench/check/', 'bench/detect/print.ts', 'bench/open-loop/'],
   commander: ['src/cli/', 'bench/check/', 'bench/detect/options.ts', 'bench/open-loop/', 'bench/read-or-exit.ts'],
+  'd3-force': ['src/web/dashboard/'],
+  'd3-geo': ['src/web/dashboard/'],
   echarts: ['bench/detect/picture.ts', 'bench/open-loop/picture.ts'],
   'crawler-user-agents': ['src/risk/signals/agent.ts'],
   'csv-stringify': ['src/extract/shape/', 'src/cli/decision-export.ts'],
   'disposable-email-domains-js': ['src/risk/signals/email.ts'],
   domhandler: ['src/extract/read/'],
   domutils: ['src/extract/read/'],
-  esbuild: ['scripts/bundle.ts'],
+  esbuild: ['scripts/bundle.ts', 'scripts/bundle-web.ts'],
   feedsmith: ['src/extract/read/feed-parse.ts'],
   htmlparser2: ['src/extract/read/html.ts', 'src/extract/read/sitemap.ts'],
   'ipaddr.js': ['src/egress/'],
@@ -80,15 +84,20 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     'src/extract/extract-pool.ts',
     'src/frames/score-pool.ts',
   ],
+  preact: ['src/web/dashboard/'],
+  'preact-iso': ['src/web/dashboard/'],
   'prom-client': ['src/observe/', 'bench/micro/metrics.ts'],
   re2js: ['src/extract/shape/'],
   'robots-parser': ['src/extract/fetch/'],
   saxes: ['src/extract/sinks/'],
   tinybench: ['bench/micro/'],
+  'topojson-client': ['src/web/dashboard/'],
   tldts: ['src/kernel/registrable-domain.ts'],
   'tough-cookie': ['src/extract/fetch/'],
   'uWebSockets.js': ['src/http/'],
+  uplot: ['src/web/dashboard/'],
   undici: ['src/client/', 'src/egress/', 'bench/webhooks/bare-sender.ts'],
+  'world-atlas': ['src/web/dashboard/', 'scripts/bundle-web.ts'],
   zod: [
     'src/contract/',
     'src/risk/policy/policy-check.ts',
@@ -194,7 +203,7 @@ function violations(files: readonly SourceFile[]): string[] {
 function sourceFiles(): SourceFile[] {
   return ['src', 'workers', 'scripts', 'bench'].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
-      .filter((name) => name.endsWith('.ts'))
+      .filter((name) => /\.tsx?$/.test(name))
       .map((name) => join(folder, name).replaceAll('\\', '/'))
       .map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') })),
   );

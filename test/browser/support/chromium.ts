@@ -1,0 +1,30 @@
+import { existsSync } from 'node:fs';
+import { chromium, type Browser } from 'playwright-core';
+
+const CANDIDATES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+
+/** Keeps the browser off the network: it looks up hosts of its maker at every start otherwise. */
+const FLAGS = [
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+/**
+ * Starts a headless Chromium with a fresh profile; the caller closes it. `flags` are added to the command line.
+ *
+ * @throws {Error} when no Chromium is installed: tests in a browser never pass without one.
+ */
+export async function startChromium(flags: readonly string[] = []): Promise<Browser> {
+  const executablePath = process.env['GATEHOUSE_CHROMIUM'] ?? CANDIDATES.find((path) => existsSync(path));
+  if (executablePath === undefined) throw new Error('no Chromium: apt-get install chromium, or set GATEHOUSE_CHROMIUM');
+  return chromium.launch({
+    executablePath,
+    // As root, Chromium's sandbox does not start.
+    chromiumSandbox: process.getuid?.() !== 0,
+    args: [...FLAGS, ...flags],
+  });
+}
