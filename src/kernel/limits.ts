@@ -136,7 +136,7 @@ export const SIMULATION_FRAMES = 2;
 /** Choice: further simulations that wait, of all customers and of one; a simulation takes under a millisecond. */
 export const SIMULATIONS_WAITING_MAX = 16;
 export const SIMULATIONS_PER_CUSTOMER_MAX = 4;
-/** Choice: room for some 1,900 records; an event uses at most some 150. Emptying it takes under 10 µs. */
+/** Choice: room for some 1,900 records; an event uses far fewer. */
 export const SIMULATION_VELOCITY_BYTES = 262_144;
 /** Choice: the second batch waits at the worker while the first is scored, so the worker never waits for the main thread. */
 export const BATCHES_IN_FLIGHT_PER_WORKER = 2;

@@ -128,7 +128,7 @@ export type SettingValue = string | number | boolean | null;
 
 /**
  * Returns what differs, at most `max`: first of event types without settings of their own, then of each event type what differs in another
- * way. Comparing one event type takes some 0.5 ms, between which `pause` is awaited.
+ * way. `pause` is awaited between event types.
  */
 export async function differences(
   before: PolicyView,
