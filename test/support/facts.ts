@@ -37,6 +37,9 @@ export const CALM_SIGNALS: TokenSignals = {
   timeZone: 'Europe/Berlin',
   mobileHint: false,
   platformHint: 'Windows',
+  automation: [],
+  keyRhythm: null,
+  webView: null,
 };
 
 /** A collector token issued ten minutes ago. */

@@ -1,6 +1,6 @@
 import { COLLECTOR_TOKEN_BYTES_MAX } from '../../kernel/limits.ts';
 import type { FingerprintHash } from '../../kernel/brand.ts';
-import type { TokenFacts, TokenSignals } from '../facts.ts';
+import type { KeyRhythm, TokenFacts, TokenSignals } from '../facts.ts';
 
 /**
  * A session token of the collector script: `st1.` + base64url of UTF-8 JSON with `v`, `fp`, `sid`, `iat` and `sig`. The client writes it,
@@ -62,7 +62,20 @@ function readSignals(value: unknown): TokenSignals {
     timeZone: text(sig['tz']),
     mobileHint: bool(sig['mobile']),
     platformHint: text(sig['platform_hint']),
+    automation: texts(sig['auto']),
+    keyRhythm: rhythm(sig['beat']),
+    webView: text(sig['wv']),
   };
+}
+
+function rhythm(value: unknown): KeyRhythm | null {
+  if (!isRecord(value)) return null;
+  const { gaps, gap: meanMs, gap_sd: deviationMs } = value;
+  return isCount(gaps) && isCount(meanMs) && isCount(deviationMs) ? { gaps, meanMs, deviationMs } : null;
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -5,7 +5,8 @@
 export interface Beat {
   /** Keys pressed; a key that is held down counts once. */
   readonly keys: number;
-  /** Mean and standard deviation of the gaps between them that were shorter than 2 s; 0 without a gap. */
+  /** Gaps between them that were shorter than 2 s, their mean and their standard deviation. */
+  readonly gaps: number;
   readonly gap: number;
   readonly gap_sd: number;
   /** Texts pasted into password fields. */
@@ -71,6 +72,7 @@ export function followInput(signal: AbortSignal, onInput: () => void): InputCade
     },
     read: () => ({
       keys: tally.keys,
+      gaps: tally.gaps,
       gap: Math.round(tally.gapMean),
       gap_sd: Math.round(tally.gaps === 0 ? 0 : Math.sqrt(tally.gapSquares / tally.gaps)),
       pastes: tally.pastes,

@@ -54,6 +54,9 @@ const SIGNALS = {
   timeZone: null,
   mobileHint: null,
   platformHint: null,
+  automation: null,
+  keyRhythm: null,
+  webView: null,
 };
 const COLLECTOR = {
   kind: 'collector',

@@ -24,6 +24,9 @@ const NO_SIGNALS = {
   timeZone: null,
   mobileHint: null,
   platformHint: null,
+  automation: null,
+  keyRhythm: null,
+  webView: null,
 };
 
 describe('a collector token', () => {
@@ -39,6 +42,9 @@ describe('a collector token', () => {
       tz: 'Europe/Berlin',
       mobile: false,
       platform_hint: 'Windows',
+      auto: ['no_frame'],
+      beat: { keys: 10, gaps: 9, gap: 120, gap_sd: 40 },
+      wv: 'android',
     };
     expect(readToken(token({ ...BODY, sig }))).toEqual({
       fingerprint: FP,
@@ -57,6 +63,9 @@ describe('a collector token', () => {
           timeZone: 'Europe/Berlin',
           mobileHint: false,
           platformHint: 'Windows',
+          automation: ['no_frame'],
+          keyRhythm: { gaps: 9, meanMs: 120, deviationMs: 40 },
+          webView: 'android',
         },
       },
     });
