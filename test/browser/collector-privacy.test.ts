@@ -150,7 +150,7 @@ describe('consent', () => {
     const page = await openPage(context, pages, { 'data-consent': 'wait', form: '1' });
     await page.click('button');
     await page.waitForURL('**/send');
-    expect(pages.requests.at(-1)?.body).toBe('name=&password=&go=now');
+    expect(pages.requests.find(({ url }) => url === '/send')?.body).toBe('name=&password=&go=now');
   });
 });
 
@@ -164,7 +164,7 @@ describe('requests', () => {
     await use(page);
     const sent = pages.requests.slice(2);
     expect(sent.map(({ method, url }) => `${method} ${url}`)).toEqual(['POST /v1/collector/grant']);
-    expect(sent[0]?.body).toBe('{}');
+    expect(sent[0]?.body).toBe('');
     expect(sent[0]?.headers).not.toHaveProperty('cookie');
     expect(sent[0]?.headers).not.toHaveProperty('referer');
     expect([...hosts]).toEqual([new URL(pages.origin).host]);
@@ -186,12 +186,12 @@ describe('what is typed', () => {
         for (const name of names) {
           const own = Object.getOwnPropertyDescriptor(holder, name);
           if (own?.get === undefined) throw new Error(`no getter ${name}`);
-          const { get } = own;
+          const get = Reflect.get(own, 'get') as () => unknown;
           Object.defineProperty(holder, name, {
             ...own,
             get(this: object) {
               reads.push(name);
-              return get.call(this) as unknown;
+              return get.call(this);
             },
           });
         }
@@ -251,7 +251,8 @@ describe('what is typed', () => {
         .flatMap((line) => (forbidden.test(line) ? [`${name}: ${line.trim()}`] : [])),
     );
     expect(found).toEqual([]);
-    for (const line of ['event.key', '({ key }) => key', 'e.clientX', 'event.code'])
-      expect(forbidden.test(line), line).toBe(true);
+    // The expression finds what it is meant to find.
+    const lines = ['event.key', '({ key }) => key', 'e.clientX', 'event.code'];
+    expect(lines.filter((line) => !forbidden.test(line))).toEqual([]);
   });
 });

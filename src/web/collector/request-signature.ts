@@ -39,15 +39,24 @@ export async function postSigned(
   timeoutMs: number,
 ): Promise<Response> {
   const bytes = utf8.encode(JSON.stringify(body));
-  const headers = await signatureOf(publicKey, 'POST', path, bytes);
+  return post(server + path, await signatureOf(publicKey, 'POST', path, bytes), bytes, timeoutMs);
+}
+
+/** The same without a signature. */
+export async function post(
+  url: string,
+  headers: Record<string, string>,
+  body: Uint8Array<ArrayBuffer> | null,
+  timeoutMs: number,
+): Promise<Response> {
   const controller = new AbortController();
   const timer = setTimeout(() => controller.abort(), timeoutMs);
   try {
     // The page's cookies and address stay with the page: the server needs neither.
-    return await fetch(server + path, {
+    return await fetch(url, {
       method: 'POST',
       headers,
-      body: bytes,
+      body,
       credentials: 'omit',
       referrerPolicy: 'no-referrer',
       cache: 'no-store',

@@ -23,7 +23,7 @@ export interface TokenParts {
 
 /**
  * Writes a token: `st1.` without a grant, otherwise `st2.` with the grant, the next number and an HMAC. Returns at once.
- * Source: contract, 4.5 and 20.2.
+ * Source: contract, 4.5 and 17.3.
  */
 export function writeToken(parts: TokenParts): string {
   const { ids, makeup, grants } = parts;
