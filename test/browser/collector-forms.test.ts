@@ -78,6 +78,16 @@ describe('forms with data-gatehouse', () => {
     expect(decodeToken(token ?? '').kind).toBe('st1');
   });
 
+  test('A form is sent at once if the server has refused a grant before', async () => {
+    pages.grantBehaviour = 'refuse';
+    const page = await openPage(context, pages, { ...WITH_KEY, form: '1' });
+    expect(decodeToken(await tokenOf(page)).kind).toBe('st1');
+    await page.click('button');
+    const sent = await sentForm(page);
+    expect(decodeToken(sent.get('session_token') ?? '').kind).toBe('st1');
+    expect(sent.get('go')).toBe('now');
+  });
+
   test('If no token can be made the form is sent with an empty one and the reason', async () => {
     await context.addInitScript(() => {
       Object.defineProperty(Intl.DateTimeFormat.prototype, 'resolvedOptions', {

@@ -48,7 +48,9 @@ export function helpForms(tokens: FormTokens, signal: AbortSignal): void {
         hasWaited = false;
       };
       const timer = setTimeout(go, WAIT_MS_MAX);
-      void tokens.whenReady().then(go, go);
+      // Later than this event: a form ignores requestSubmit while its own submit event is being dispatched.
+      const goSoon = (): void => void setTimeout(go);
+      void tokens.whenReady().then(goSoon, goSoon);
     },
     { capture: true, signal },
   );
