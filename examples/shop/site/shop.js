@@ -60,8 +60,7 @@ function show({ answer, token, sent, failure }) {
   result.replaceChildren(
     element('div', { className: 'verdict' }, [
       element('span', { className: `badge ${decision}` }, decision),
-      element('span', { className: 'score' }, `${score}`),
-      element('span', { className: 'quiet' }, 'of 100'),
+      element('span', { className: 'score' }, [`${score} `, element('small', {}, 'of 100')]),
     ]),
     element('meter', { min: 0, max: 100, low: 30, high: 80, optimum: 0, value: score, ariaLabel: 'Score' }),
     element('p', {}, MEANING[decision]),
@@ -80,10 +79,13 @@ function show({ answer, token, sent, failure }) {
   );
 }
 
-function reasonOf({ reason, weight, evidence }) {
+/** The strongest weight of each family counts, so the weights do not add up to the score. */
+function reasonOf({ reason, family, weight, evidence }) {
   return element('li', {}, [
-    element('span', { className: 'weight' }, `+${Math.round(weight * 100)} %`),
-    element('code', {}, reason),
+    element('div', { className: 'head' }, [
+      element('code', {}, reason),
+      element('span', { className: 'weight' }, `${family}, weight ${weight.toFixed(2)}`),
+    ]),
     element('div', { className: 'quiet' }, evidence),
   ]);
 }
