@@ -12,6 +12,7 @@ import type { TransportOptions } from '../http/transport.ts';
 import { isDegraded, stateNames } from './asset-states.ts';
 import type { ServiceParts } from './service-parts.ts';
 import { wireApi } from './wire-api.ts';
+import { wireCollector } from './wire-collector.ts';
 import { wireDecide } from './wire-decide.ts';
 import { wireOperation } from './wire-operation.ts';
 
@@ -44,6 +45,7 @@ export function createService(parts: ServiceParts): Service {
     decide: decide.route.methods.POST,
     ...api.handlers,
     ...operation.handlers,
+    ...wireCollector(parts, decideRole, onRefused),
   };
   const { endpoint } = api;
   return {

@@ -33,6 +33,7 @@ export type Endpoint = RouteSpec & EndpointText;
 
 export type Tag =
   | 'audit'
+  | 'collector'
   | 'connectors'
   | 'decisions'
   | 'extractions'

@@ -1,5 +1,6 @@
 import type { Endpoint, EndpointText } from './endpoint.ts';
 import { AUDIT_ENDPOINTS } from './endpoints/audit-endpoints.ts';
+import { COLLECTOR_ENDPOINTS } from './endpoints/collector-endpoints.ts';
 import { CONNECTOR_ENDPOINTS } from './endpoints/connector-endpoints.ts';
 import { DECIDE_ENDPOINT, DECISION_ENDPOINTS, OUTCOME_ENDPOINTS } from './endpoints/decision-endpoints.ts';
 import { EXTRACTION_ENDPOINTS } from './endpoints/extraction-endpoints.ts';
@@ -22,6 +23,7 @@ const TEXTS: Readonly<Record<EndpointId, EndpointText>> = {
   ...SESSION_ENDPOINTS,
   ...CONNECTOR_ENDPOINTS,
   ...AUDIT_ENDPOINTS,
+  ...COLLECTOR_ENDPOINTS,
   ...OPERATION_ENDPOINTS,
 };
 

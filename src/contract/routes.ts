@@ -1,5 +1,10 @@
 import * as z from 'zod';
-import { DECIDE_BODY_BYTES_MAX, LISTS_PAGE_ROWS_DEFAULT, MANAGED_BODY_BYTES_MAX } from '../kernel/limits.ts';
+import {
+  DECIDE_BODY_BYTES_MAX,
+  GRANT_BODY_BYTES_MAX,
+  LISTS_PAGE_ROWS_DEFAULT,
+  MANAGED_BODY_BYTES_MAX,
+} from '../kernel/limits.ts';
 import { decisionFilter, oneOf, PAGE, pageLimit, SEARCH_TEXT, wholeNumber } from './parameters.ts';
 import { WAIT_SECONDS_MAX } from './requests/extraction-delivery-requests.ts';
 import { HASH } from './requests/list-requests.ts';
@@ -19,9 +24,9 @@ import {
 
 /**
  * Who may call an endpoint. `none`: anyone. `secret`: a secret key, signed or as a Bearer token. `public_or_secret`: either key,
- * signed. `metrics_token`: the operator's token, or a loopback address if no token is set.
+ * signed. `public`: a public key, with or without a signature. `metrics_token`: the operator's token, or a loopback address if no token is set.
  */
-export type Access = 'none' | 'secret' | 'public_or_secret' | 'metrics_token';
+export type Access = 'none' | 'secret' | 'public_or_secret' | 'public' | 'metrics_token';
 
 export interface RouteSpec {
   /** GET serves HEAD too. */
@@ -95,6 +100,17 @@ export const ROUTES = {
   findConnector: secret('GET', '/v1/connectors/{id}'),
 
   listAudit: secret('GET', '/v1/audit'),
+
+  collectorScript: { method: 'GET', path: '/v1/collector.js', access: 'none', bodyBytesMax: 0 },
+  collectorModule: { method: 'GET', path: '/v1/collector.mjs', access: 'none', bodyBytesMax: 0 },
+  collectorVersion: { method: 'GET', path: '/v1/collector/{file}', access: 'none', bodyBytesMax: 0 },
+  issueGrant: {
+    method: 'POST',
+    path: '/v1/collector/grant',
+    access: 'public',
+    bodyBytesMax: GRANT_BODY_BYTES_MAX,
+    cors: true,
+  },
 
   health: { method: 'GET', path: '/healthz', access: 'none', bodyBytesMax: 0 },
   readiness: { method: 'GET', path: '/readyz', access: 'none', bodyBytesMax: 0 },

@@ -46,6 +46,14 @@ export function readOpenApi(): WebFile {
   return { identity: read(''), br: IS_BUNDLED ? read('.br') : null, gzip: IS_BUNDLED ? read('.gz') : null };
 }
 
+/** The folder of the collector script that the build made, beside the one of the bundle. */
+export function collectorFolder(): URL {
+  return new URL(
+    IS_SOURCE ? '../../dist/web/collector/' : `${IS_BUNDLED ? '..' : '../..'}/web/collector/`,
+    import.meta.url,
+  );
+}
+
 /** Returns the version of this installation; '' if its package.json cannot be read. */
 export function versionOfInstallation(): string {
   const file = new URL(IS_BUNDLED || IS_SOURCE ? '../../package.json' : '../../../package.json', import.meta.url);

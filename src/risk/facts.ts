@@ -20,6 +20,8 @@ export interface Facts {
   readonly url: string | null;
   readonly referrer: string | null;
   readonly token: TokenFacts;
+  /** Null for a token without a grant. */
+  readonly grant: GrantFacts | null;
   readonly fingerprintHash: FingerprintHash;
   readonly entities: readonly Entity[];
   /** The entities whose value looks like an e-mail, whatever their key name, in their order. */
@@ -82,7 +84,20 @@ export type TokenFacts =
       readonly sessionId: string;
       readonly issuedAtSeconds: number;
       readonly signals: TokenSignals;
+      /** The hash of the browser's own id, as lists hold it; null for a token without one. Source: contract, 17.4. */
+      readonly browserHash: FingerprintHash | null;
     };
+
+/** What the grant of a collector token shows. Source: contract, 17.3. */
+export interface GrantFacts {
+  /**
+   * Why the token is not one that a page of the customer made within the life of its grant; null if it is. `signature`: the grant or the
+   * token was altered or made up. `customer`, `origin`: the grant belongs to another customer or page. `expired`: the grant is too old.
+   */
+  readonly fault: 'signature' | 'customer' | 'origin' | 'expired' | null;
+  /** The grant was issued to another network (/24, /48) of the same IP version; false if either is unknown. */
+  readonly isOtherNetwork: boolean;
+}
 
 /** What the collector observed in the browser. Written by the client: it informs rules, but never causes a BLOCK alone. */
 export interface TokenSignals {

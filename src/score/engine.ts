@@ -13,6 +13,7 @@ import type { ActivePolicy, CompiledPolicy } from '../risk/policy/policy-set.ts'
 import { observedVerdict } from '../risk/policy/observe-mode.ts';
 import { RULE_INDEX } from '../risk/rules/rule-table.ts';
 import { sampleOf, shadowReason } from '../risk/shadow.ts';
+import { CollectorGrants } from '../risk/signals/collector-grant.ts';
 import { SIGHTING_FAMILIAR_DAYS } from '../kernel/limits.ts';
 import {
   ANSWER_DEGRADED,
@@ -98,7 +99,7 @@ export class Engine {
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
-    this.#gatherer = new Gatherer(parts.sources);
+    this.#gatherer = new Gatherer(parts.sources, new CollectorGrants(parts.keys.grants));
     this.#ids = new ProvenIds(parts.keys.requests);
     this.#linker = new Linker(parts.keys.links);
   }
@@ -149,7 +150,7 @@ export class Engine {
     const request = isPublic ? { ...parsed.request, outcome: null } : parsed.request;
     const customer = meta.customerNumber as CustomerNumber;
     const active = this.#parts.policies.current().of(customer, request.eventType);
-    const gathered = this.#gatherer.gather(request, customer, meta.nowMs);
+    const gathered = this.#gatherer.gather(request, customer, meta.nowMs, meta.originHash);
     if (gathered.kind === 'no_session') this.#answerNoSession(answers, at, meta, request.eventType, active);
     else {
       const { facts, session } = gathered;
@@ -165,9 +166,10 @@ export class Engine {
     try {
       const events: HistoryEvent[] = [];
       for (const one of gathered) {
-        const { facts, meta, active } = one;
+        const { facts, session, meta, active } = one;
         const publicKey = (meta.flags & REQUEST_PUBLIC_KEY) !== 0;
-        one.event = historyEvent(facts, meta.customerNumber as CustomerNumber, publicKey, meta.nowMs, active);
+        const by = { customer: meta.customerNumber as CustomerNumber, publicKey, nowMs: meta.nowMs };
+        one.event = historyEvent(facts, session, by, active);
         events.push(one.event);
       }
       // A batch is either all warm-up or all real requests: the warm-up pipeline has batch buffers of its own.

@@ -60,6 +60,9 @@ import { sessionTokenOld } from './session_token_old.ts';
 import { signupSurge1h } from './signup_surge_1h.ts';
 import { strangersIp24h } from './strangers_ip_24h.ts';
 import { strangersSurge10m } from './strangers_surge_10m.ts';
+import { tokenForged } from './token_forged.ts';
+import { tokenReplayed } from './token_replayed.ts';
+import { tokenUnbound } from './token_unbound.ts';
 import { travelImpossible } from './travel_impossible.ts';
 import { travelImprobable } from './travel_improbable.ts';
 import { valuesPerActor24h } from './values_per_actor_24h.ts';
@@ -150,6 +153,9 @@ export const RULES: readonly Rule[] = [
   sessionAgentChange,
   sessionTakenOver,
   sessionTokenOld,
+  tokenReplayed,
+  tokenUnbound,
+  tokenForged,
   journeyDirectHit,
   journeySingleEvent,
   journeyTooFast,

@@ -26,7 +26,7 @@ function setUp() {
     changes,
     registry,
     cursors: new Cursors(Buffer.alloc(32)),
-    fingerprints: { find: () => ({ isSeen: true, networks24h: 1, isCommon: false }) },
+    fingerprints: { find: () => ({ isSeen: true, isBrowser: false, networks24h: 1, isCommon: false }) },
     onBlocked(of, hashes, at) {
       told.push([of, hashes, at]);
       return Promise.resolve({ kind: 'ok', value: null });

@@ -543,7 +543,15 @@ const anyHistory: fc.Arbitrary<HistoryFacts> = fc.record({
   ),
   entities: fc.array(anyEntity, { maxLength: 3 }),
   context: maybe(anyContext),
-  device: maybe(fc.record({ entities24h: hostile, networks24h: hostile, days: hostile, isCommon: fc.boolean() })),
+  device: maybe(
+    fc.record({
+      entities24h: hostile,
+      networks24h: hostile,
+      days: hostile,
+      isCommon: fc.boolean(),
+      browser: maybe(fc.record({ entities24h: hostile, networks24h: hostile, isOfAccount: fc.boolean() })),
+    }),
+  ),
   surge: maybe(fc.record({ networks10m: hostile, usual: hostile, badShare10m: hostile })),
   crowd: maybe(
     fc.record({
@@ -572,9 +580,11 @@ const anyHistory: fc.Arbitrary<HistoryFacts> = fc.record({
       name: text,
       actor: fc.constantFrom('person' as const, 'session' as const, 'device' as const),
       ofActor24h: hostile,
+      ofBrowser24h: hostile,
       ofAddress24h: hostile,
     }),
   ),
+  isTokenReplayed: fc.boolean(),
   trace: fc.constant(null),
 });
 const anyFacts: fc.Arbitrary<Facts> = fc
@@ -617,6 +627,13 @@ const anyFacts: fc.Arbitrary<Facts> = fc
           keyRhythm: maybe(fc.record({ gaps: number, meanMs: number, deviationMs: number })),
           webView: maybe(text),
         }),
+        browserHash: maybe(fc.constant('e'.repeat(64) as FingerprintHash)),
+      }),
+    ),
+    grant: maybe(
+      fc.record({
+        fault: fc.constantFrom(null, 'signature' as const, 'customer' as const, 'origin' as const, 'expired' as const),
+        isOtherNetwork: fc.boolean(),
       }),
     ),
     fingerprintHash: fc.constant('f'.repeat(64) as FingerprintHash),
