@@ -119,6 +119,8 @@ async function bundleCollector(): Promise<void> {
   const files: readonly WebFile[] = [
     { name: 'collector.js', bytes: classic },
     { name: 'collector.mjs', bytes: esm },
+    // For pages that bundle the module themselves: `import … from 'gatehouse/browser'`.
+    { name: 'collector.d.mts', bytes: await readFile('src/web/collector/module-types.d.mts') },
   ];
   await writeFolder(COLLECTOR, files, {
     version,

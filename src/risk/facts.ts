@@ -81,6 +81,8 @@ export type TokenFacts =
   | { readonly kind: 'opaque' }
   | {
       readonly kind: 'collector';
+      /** False in minimal mode: the fingerprint is then the hash of the session id, and says nothing about a device. */
+      readonly hasFingerprint: boolean;
       readonly sessionId: string;
       readonly issuedAtSeconds: number;
       readonly signals: TokenSignals;

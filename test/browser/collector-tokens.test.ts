@@ -1,3 +1,5 @@
+import type * as Built from '../../src/web/collector/browser.ts';
+import type * as Declared from '../../src/web/collector/module-types.d.mts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Browser, BrowserContext } from 'playwright-core';
 import { startChromium } from './support/chromium.ts';
@@ -142,6 +144,17 @@ describe('one collector on a page', () => {
     });
     expect(result).toEqual({ isSame: true, started: false, kept: 0 });
     expect(decodeToken(await tokenOf(page)).body['sid']).toBe(sid);
+  });
+
+  test('The module has what its published types declare, and takes the same options', async () => {
+    // Checked by the compiler: each is usable as the other.
+    const asDeclared = (built: typeof Built): typeof Declared => built;
+    const asBuilt = (declared: typeof Declared): typeof Built => declared;
+    expect([asDeclared.length, asBuilt.length]).toEqual([1, 1]);
+    const page = await context.newPage();
+    await page.goto(`${pages.origin}/bare`);
+    const names = await page.evaluate("import('/collector.mjs').then((collector) => Object.keys(collector).sort())");
+    expect(names).toEqual(['decide', 'start', 'stop', 'token', 'version']);
   });
 
   test('The module refuses to start beside the classic script, and starts alone', async () => {

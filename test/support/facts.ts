@@ -46,6 +46,7 @@ export const CALM_SIGNALS: TokenSignals = {
 export function collectorToken(signals: Partial<TokenSignals> = {}, issuedAtSeconds = NOW_SECONDS - 600): TokenFacts {
   return {
     kind: 'collector',
+    hasFingerprint: true,
     sessionId: 'session-1',
     issuedAtSeconds,
     signals: { ...CALM_SIGNALS, ...signals },

@@ -6,7 +6,7 @@ import { automationTraces } from './support/automation-traces.ts';
  *
  * Choice of weights: a driver's own names as much as `device_headless`; two traces with different causes a challenge; one trace at most
  * ALLOW_WATCH, and less where honest browsers have it by thousands (virtual machines, kiosks, password managers). Never BLOCK: the client
- * writes the token. Of the family `client`, like everything that a browser says about itself: only the strongest counts.
+ * writes the token. The family is `client`, like for everything that a browser says about itself: only the strongest counts.
  */
 export const deviceAutomation: Rule = {
   code: 'device_automation',

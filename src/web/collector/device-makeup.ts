@@ -14,7 +14,7 @@ export interface DeviceMakeup {
 }
 
 /**
- * The components in `fp`. Choice: none that depends on language, place, window, screen, theme or user agent. `colorDepth` and `colorGamut`
+ * The components in `fp`. Choice: they do not depend on language, place, window, screen, theme or user agent. `colorDepth` and `colorGamut`
  * are left out because a second screen changes them.
  * Measured: docs/collector.md, "Stability".
  */

@@ -16,8 +16,8 @@ export interface Gatehouse {
   /** Returns a new token, at most 450 ms after `start`; `''` before `start` and after `stop`. Never rejects. */
   readonly token: () => Promise<string>;
   /**
-   * Asks the server for a decision, signed with the public key. `session_token`, `url`, `referrer` and `user_agent` are filled in if absent.
-   * For analytics only: whoever owns the page can change what it sends and what it receives, so the backend decides.
+   * Asks the server for a decision, signed with the public key. Fills in `session_token`, `url`, `referrer` and `user_agent` if absent.
+   * For analytics only: the visitor can change what a page sends and what it receives, so the backend decides.
    *
    * @throws {CollectorError} without a public key or a secure context, if the server does not answer, or if it refuses.
    */

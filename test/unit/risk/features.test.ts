@@ -60,6 +60,7 @@ const SIGNALS = {
 };
 const COLLECTOR = {
   kind: 'collector',
+  hasFingerprint: true,
   browserHash: null,
   sessionId: 's',
   issuedAtSeconds: 1_780_000_000 - 7_200,

@@ -610,6 +610,7 @@ const anyFacts: fc.Arbitrary<Facts> = fc
       fc.constantFrom({ kind: 'none' as const }, { kind: 'opaque' as const }),
       fc.record({
         kind: fc.constant('collector' as const),
+        hasFingerprint: fc.boolean(),
         sessionId: text,
         issuedAtSeconds: number,
         signals: fc.record({
