@@ -98,6 +98,10 @@ const withoutUnreadSources: Plugin = {
   },
 };
 
+/** The library's licence asks for its notice in every copy. */
+const NOTICE =
+  '/*! Gatehouse collector, Apache-2.0. Contains FingerprintJS 5.2.0, Copyright (c) 2025 FingerprintJS, Inc, MIT License. */';
+
 /** The same source in two forms: a classic script that sets `gatehouse`, and a module that exports it. */
 async function bundleCollector(): Promise<void> {
   const { version } = JSON.parse(await readFile('src/web/collector/version.json', 'utf8')) as { version: string };
