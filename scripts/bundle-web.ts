@@ -113,6 +113,7 @@ async function bundleCollector(): Promise<void> {
       format,
       define,
       plugins: [withoutUnreadSources],
+      banner: { js: NOTICE },
     });
     const [file] = outputFiles;
     if (file === undefined) throw new Error(`${entry}: nothing was built`);

@@ -34,8 +34,8 @@ const PUBLIC_NEEDED: Problem = problem(
 );
 
 /**
- * `POST /v1/collector/grant`: issues a grant to a page. The public key in `X-SVC-Key` is enough, since everybody may know it and a signature
- * would prove nothing; a signature that is present must verify. A grant stores nothing, so a repeated request id is no replay.
+ * `POST /v1/collector/grant`: issues a grant to a page. The public key in `X-SVC-Key` is enough, since everybody may know it and a
+ * signature would prove nothing; a signature that is present must verify. A grant stores nothing, so a repeated request id is no replay.
  * Source: contract, 17.2.
  */
 export function grantHandler(parts: GrantParts): Handler {

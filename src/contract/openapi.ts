@@ -181,7 +181,10 @@ function corsHeaders({ cors }: Endpoint): readonly HeaderName[] {
   return cors === true ? CORS_HEADERS : [];
 }
 
-/** Returns the headers of a problem response by its status. Calls with a public key get no WWW-Authenticate, because their scheme is our own. */
+/**
+ * Returns the headers of a problem response by its status. Calls with a public key get no WWW-Authenticate, because their scheme is our
+ * own.
+ */
 function refusalHeaders(status: number, { access }: Endpoint): readonly HeaderName[] {
   switch (status) {
     case 401:

@@ -24,7 +24,8 @@ import {
 
 /**
  * Who may call an endpoint. `none`: anyone. `secret`: a secret key, signed or as a Bearer token. `public_or_secret`: either key,
- * signed. `public`: a public key, with or without a signature. `metrics_token`: the operator's token, or a loopback address if no token is set.
+ * signed. `public`: a public key, with or without a signature. `metrics_token`: the operator's token, or a loopback address if no token
+ * is set.
  */
 export type Access = 'none' | 'secret' | 'public_or_secret' | 'public' | 'metrics_token';
 

@@ -61,7 +61,7 @@ export interface RequestMeta {
   readonly customerNumber: number;
   readonly flags: number;
   readonly nowMs: number;
-  /** Of a request that a script of a web page has sent with a public key: 48 bits of its origin's hash; else 0. */
+  /** 48 bits of the hash of the page's origin, for a request that a script has sent with a public key; else 0. */
   readonly originHash: number;
 }
 

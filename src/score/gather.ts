@@ -83,7 +83,7 @@ export class Gatherer {
     };
   }
 
-  /** A token may name a browser besides its fingerprint. Of two entries the stricter one holds. Source: contract, 7.2. */
+  /** A token may name a browser besides its fingerprint. If both have an entry, the stricter one holds. Source: contract, 7.2. */
   #listOf(
     { fingerprintHash, tokenFacts }: SessionMemo,
     customer: CustomerNumber,

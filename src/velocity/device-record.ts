@@ -9,7 +9,8 @@ import type { Table } from './table.ts';
 import { DAY_SET, memberOf } from './timed-set.ts';
 
 /**
- * A device, which is a collector fingerprint or a browser's own id: for each entity key name a set of the entities of 24 h, and the networks it came from.
+ * A device, which is a collector fingerprint or a browser's own id: for each entity key name a set of the entities of 24 h, and the
+ * networks it came from.
  *
  *   0 hash   1 flags, 8 bits; the first network, 24 bits (`device-networks.ts`)
  *   2-11, 12-21, 22-30 one key name each: its hash, then nine entities (eight for the third name) (`timed-set.ts`)
@@ -33,13 +34,6 @@ export const FLAG_BROWSER = 32;
 /** A device as its record shows it. */
 export type DeviceCounts = Omit<DeviceHistory, 'browser'>;
 
-/** The device of an event, and its key. */
-export interface DeviceKey {
-  readonly low: number;
-  readonly high: number;
-  readonly isBrowser: boolean;
-}
-
 const NOTHING_KNOWN: DeviceCounts = { entities24h: 0, networks24h: 0, days: 0, isCommon: false };
 
 export class DeviceRecords {
@@ -48,12 +42,15 @@ export class DeviceRecords {
   /** Set by the last `observe`: whether one of the event's entities came with the device in the last 24 h. */
   knewEntity = false;
   readonly #table: Table;
+  readonly #isBrowser: boolean;
   readonly #sets: readonly OverflowingSet[];
   readonly #further: SetRecords;
   readonly #networks: DeviceNetworks;
 
-  constructor(table: Table) {
+  /** `isBrowser`: its devices are browsers with an id of their own, which their records show. */
+  constructor(table: Table, isBrowser: boolean) {
     this.#table = table;
+    this.#isBrowser = isBrowser;
     this.#sets = Array.from({ length: NAMES }, (_none, n) => {
       const at = AT_NAMES + n * NAME_WORDS + 1;
       const place = {
@@ -69,7 +66,8 @@ export class DeviceRecords {
     this.#networks = new DeviceNetworks(table, AT_FLAGS);
   }
 
-  observe({ low, high, isBrowser }: DeviceKey, keys: EventKeys, nowMs: number): DeviceCounts {
+  /** `low` and `high` are the device's key. */
+  observe(low: number, high: number, keys: EventKeys, nowMs: number): DeviceCounts {
     const { entities, nameHash, entityHigh, site } = keys;
     const table = this.#table;
     let most = 0;
@@ -78,7 +76,7 @@ export class DeviceRecords {
     const record = table.take(low, high, KIND_DEVICE, Math.floor(nowMs / 1_000));
     if (record === 0) return NOTHING_KNOWN;
     const rest = table.restSeconds;
-    if (isBrowser && table.isNew) Atomics.or(table.words, record + AT_FLAGS, FLAG_BROWSER);
+    if (this.#isBrowser && table.isNew) Atomics.or(table.words, record + AT_FLAGS, FLAG_BROWSER);
     for (let n = 0; n < entities; n++) {
       const name = (nameHash[n] ?? 0) >>> 0 || 1;
       const member = memberOf(entityHigh[n] ?? 0);

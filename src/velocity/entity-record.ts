@@ -142,7 +142,7 @@ export class EntityRecords {
     };
   }
 
-  /** Returns whether the entity was seen with the device, `KNOWS_DEVICE`, and on the network, `KNOWS_NETWORK`, in 30 days. Counts nothing. */
+  /** Returns whether the entity has the device, `KNOWS_DEVICE`, and the network, `KNOWS_NETWORK`, of 30 days. Counts nothing. */
   knows(low: number, high: number, { device, site }: Pick<EventKeys, 'device' | 'site'>, nowMs: number): number {
     const table = this.#table;
     const record = table.peek(low, high, KIND_ENTITY, Math.floor(nowMs / 1_000));

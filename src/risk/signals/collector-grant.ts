@@ -1,5 +1,6 @@
-import { createHmac, hash, timingSafeEqual } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { CustomerNumber } from '../../kernel/brand.ts';
+import { hmacSha256, isSameSecret } from '../../kernel/hmac.ts';
 import { GRANT_KEEP_SECONDS, GRANT_LATE_SECONDS } from '../../kernel/limits.ts';
 import type { GrantFacts, IpFacts } from '../facts.ts';
 import type { SealedToken } from './collector-token.ts';
@@ -28,7 +29,6 @@ export const GRANT_RANDOM_BYTES = 16;
 const AT_TAG = 44;
 const TAG_BYTES = 16;
 const GRANT_BYTES = AT_TAG + TAG_BYTES;
-const MAC_BYTES = 32;
 
 export interface GrantRequest {
   readonly customer: CustomerNumber;
@@ -81,8 +81,8 @@ export class CollectorGrants {
 
   /** `secret` has 32 bytes and is used for grants only. */
   constructor(secret: Uint8Array) {
-    this.#tagKey = createHmac('sha256', secret).update('grant').digest();
-    this.#nonceKey = createHmac('sha256', secret).update('nonce').digest();
+    this.#tagKey = hmacSha256(secret, Buffer.from('grant'));
+    this.#nonceKey = hmacSha256(secret, Buffer.from('nonce'));
   }
 
   issue({ customer, origin, ip, nowSeconds, random }: GrantRequest): IssuedGrant {
@@ -109,13 +109,13 @@ export class CollectorGrants {
   /**
    * Returns null if the service has not issued the grant, or if the token was not signed with its nonce. The result depends on the token
    * alone, so it may be kept with the token.
-   * Measured: 9 µs, of which three HMACs take 6 (bench/micro).
+   * Measured: 6.9 µs of processor time, and 0.9 µs for `checkGrant`; reading the token 2.3 µs, as without a grant (bench/micro, token).
    */
   open({ grant, seq, audience, payload, mac }: SealedToken): OpenedGrant | null {
     const bytes = Buffer.from(grant, 'base64url');
-    if (bytes.length !== GRANT_BYTES || bytes[0] !== VERSION || mac.length !== MAC_BYTES) return null;
+    if (bytes.length !== GRANT_BYTES || bytes[0] !== VERSION) return null;
     const fields = bytes.subarray(0, AT_TAG);
-    if (!timingSafeEqual(this.#tag(fields), bytes.subarray(AT_TAG))) return null;
+    if (!isSameSecret(this.#tag(fields), bytes.subarray(AT_TAG))) return null;
     if (!isSigned(this.#nonce(fields), payload, mac)) return null;
     return {
       customer: bytes.readUInt32BE(AT_CUSTOMER),
@@ -131,11 +131,11 @@ export class CollectorGrants {
   }
 
   #tag(fields: Uint8Array): Buffer {
-    return createHmac('sha256', this.#tagKey).update(fields).digest().subarray(0, TAG_BYTES);
+    return hmacSha256(this.#tagKey, fields).subarray(0, TAG_BYTES);
   }
 
   #nonce(fields: Uint8Array): Buffer {
-    return createHmac('sha256', this.#nonceKey).update(fields).digest();
+    return hmacSha256(this.#nonceKey, fields);
   }
 }
 
@@ -179,8 +179,8 @@ function shortHash(text: string): Buffer {
 
 /** The key is the 32 bytes of the nonce. A signature keyed with its base64url text is accepted as well. */
 function isSigned(nonce: Buffer, payload: Uint8Array, mac: Uint8Array): boolean {
-  const signed = createHmac('sha256', nonce).update(payload).digest();
-  if (timingSafeEqual(signed, mac)) return true;
-  const byText = createHmac('sha256', nonce.toString('base64url')).update(payload).digest();
-  return timingSafeEqual(byText, mac);
+  return (
+    isSameSecret(hmacSha256(nonce, payload), mac) ||
+    isSameSecret(hmacSha256(Buffer.from(nonce.toString('base64url')), payload), mac)
+  );
 }
