@@ -81,6 +81,8 @@ export type TokenFacts =
   | { readonly kind: 'opaque' }
   | {
       readonly kind: 'collector';
+      /** False in minimal mode: the fingerprint is then the hash of the session id, and says nothing about a device. */
+      readonly hasFingerprint: boolean;
       readonly sessionId: string;
       readonly issuedAtSeconds: number;
       readonly signals: TokenSignals;
@@ -111,6 +113,18 @@ export interface TokenSignals {
   readonly timeZone: string | null;
   readonly mobileHint: boolean | null;
   readonly platformHint: string | null;
+  /** Codes of traces of automation; unknown ones are kept. */
+  readonly automation: readonly string[] | null;
+  readonly keyRhythm: KeyRhythm | null;
+  /** The kind of app that shows the page in a view of its own. */
+  readonly webView: string | null;
+}
+
+/** The gaps between keys that were pressed on the page: their number, mean and standard deviation in milliseconds. */
+export interface KeyRhythm {
+  readonly gaps: number;
+  readonly meanMs: number;
+  readonly deviationMs: number;
 }
 
 /** Properties of the sender according to its user agent. A pure function of the text, so it is cached by text. */

@@ -360,7 +360,7 @@ function challengerDecision({ facts, active, challenger }: Scored): Decision | n
  * other customers, and only one that is not common.
  */
 function isOwnEvidence(contributions: readonly Contribution[], facts: GatheredFacts, bands: Bands): boolean {
-  if (facts.list === 'block' || facts.token.kind !== 'collector') return false;
+  if (facts.list === 'block' || facts.token.kind !== 'collector' || !facts.token.hasFingerprint) return false;
   if (facts.history?.device?.isCommon === true) return false;
   if (facts.registry === null) return true;
   const own = contributions.filter(({ rule }) => rule.family !== 'registry' && rule.family !== 'model');

@@ -34,7 +34,7 @@ export function historyEvent(
     mail: emails[0] ?? null,
     outcome: facts.outcome,
     entities: byMailbox(counted(entities, ignoredEntityKeys), emails),
-    device: collector ? fingerprintHash : null,
+    device: collector && token.hasFingerprint ? fingerprintHash : null,
     browser: collector ? token.browserHash : null,
     grant: facts.grant?.fault === null && session.grant !== 'none' ? session.grant : null,
   };

@@ -37,12 +37,16 @@ export const CALM_SIGNALS: TokenSignals = {
   timeZone: 'Europe/Berlin',
   mobileHint: false,
   platformHint: 'Windows',
+  automation: [],
+  keyRhythm: null,
+  webView: null,
 };
 
 /** A collector token issued ten minutes ago. */
 export function collectorToken(signals: Partial<TokenSignals> = {}, issuedAtSeconds = NOW_SECONDS - 600): TokenFacts {
   return {
     kind: 'collector',
+    hasFingerprint: true,
     sessionId: 'session-1',
     issuedAtSeconds,
     signals: { ...CALM_SIGNALS, ...signals },

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { COLLECTOR_TOKEN_BYTES_MAX, TOKEN_SEQUENCE_MAX } from '../../kernel/limits.ts';
 import type { FingerprintHash } from '../../kernel/brand.ts';
-import type { TokenFacts, TokenSignals } from '../facts.ts';
+import type { KeyRhythm, TokenFacts, TokenSignals } from '../facts.ts';
 
 /**
  * A session token of the collector script: `st1.` + base64url of UTF-8 JSON with `v`, `fp`, `sid`, `iat` and `sig`, and optionally `did`.
@@ -11,7 +11,7 @@ import type { TokenFacts, TokenSignals } from '../facts.ts';
  */
 export interface ReadToken {
   readonly facts: TokenFacts;
-  /** The fingerprint inside a collector token; null for any other token, whose fingerprint is the hash of its text. */
+  /** The fingerprint of a collector token; null for any other token, whose fingerprint is the hash of its text. */
   readonly fingerprint: FingerprintHash | null;
   /** What must be verified before the grant of an `st2.` token means anything; null for any other token. */
   readonly seal: SealedToken | null;
@@ -70,7 +70,7 @@ function readPayload(encoded: string, mac: Buffer | null): ReadToken {
   const { v, fp, sid, iat, sig, did } = body;
   // The JSON of the second form of the token may name its own version.
   if (v !== 1 && !(v === 2 && mac !== null)) return OPAQUE;
-  if (typeof fp !== 'string' || !HEX_64.test(fp)) return OPAQUE;
+  if (fp !== undefined && (typeof fp !== 'string' || !HEX_64.test(fp))) return OPAQUE;
   if (typeof sid !== 'string' || sid === '' || sid.length > SESSION_ID_CHARACTERS_MAX) return OPAQUE;
   if (typeof iat !== 'number' || !Number.isSafeInteger(iat) || iat < 0) return OPAQUE;
   const seal = mac === null ? null : sealOf(body, payload, mac);
@@ -78,12 +78,13 @@ function readPayload(encoded: string, mac: Buffer | null): ReadToken {
   return {
     facts: {
       kind: 'collector',
+      hasFingerprint: fp !== undefined,
       sessionId: sid,
       issuedAtSeconds: iat,
       signals: readSignals(sig),
       browserHash: typeof did === 'string' && BROWSER_ID.test(did) ? hashBrowser(did) : null,
     },
-    fingerprint: fp.toLowerCase() as FingerprintHash,
+    fingerprint: fp === undefined ? hashSession(sid) : (fp.toLowerCase() as FingerprintHash),
     seal,
   };
 }
@@ -93,6 +94,11 @@ function sealOf({ g, seq, aud }: Record<string, unknown>, payload: Buffer, mac: 
   if (typeof seq !== 'number' || !Number.isInteger(seq) || seq < 0 || seq > TOKEN_SEQUENCE_MAX) return null;
   if (typeof aud !== 'string' || aud.length > ORIGIN_CHARACTERS_MAX) return null;
   return { grant: g, seq, audience: aud, payload, mac };
+}
+
+/** The fingerprint of a token without one: the same in all tokens of a session, so that lists can name it. Source: contract, 4.4. */
+function hashSession(sid: string): FingerprintHash {
+  return hash('sha256', `sid:${sid}`, 'hex') as FingerprintHash;
 }
 
 /** Returns the hash under which lists hold a browser. Source: contract, 7.1. */
@@ -117,7 +123,20 @@ function readSignals(value: unknown): TokenSignals {
     timeZone: text(sig['tz']),
     mobileHint: bool(sig['mobile']),
     platformHint: text(sig['platform_hint']),
+    automation: texts(sig['auto']),
+    keyRhythm: rhythm(sig['beat']),
+    webView: text(sig['wv']),
   };
+}
+
+function rhythm(value: unknown): KeyRhythm | null {
+  if (!isRecord(value)) return null;
+  const { gaps, gap: meanMs, gap_sd: deviationMs } = value;
+  return isCount(gaps) && isCount(meanMs) && isCount(deviationMs) ? { gaps, meanMs, deviationMs } : null;
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -25,9 +26,21 @@ const NO_SIGNALS = {
   timeZone: null,
   mobileHint: null,
   platformHint: null,
+  automation: null,
+  keyRhythm: null,
+  webView: null,
 };
 
 describe('a collector token', () => {
+  test('A token of minimal mode has no fingerprint of a device, and the same derived one in the whole session', () => {
+    const { fp: _none, ...minimal } = BODY;
+    const [first, second] = [readToken(token(minimal)), readToken(token({ ...minimal, iat: 1_790_000_060 }))];
+    expect(first.facts).toMatchObject({ kind: 'collector', hasFingerprint: false, sessionId: 'session-1' });
+    expect(first.fingerprint).toBe(hash('sha256', 'sid:session-1', 'hex'));
+    expect(second.fingerprint).toBe(first.fingerprint);
+    expect(readToken(token({ ...minimal, sid: 'session-2' })).fingerprint).not.toBe(first.fingerprint);
+  });
+
   test('A collector token is parsed into fingerprint, session, time of issue and signals', () => {
     const sig = {
       webdriver: false,
@@ -40,6 +53,9 @@ describe('a collector token', () => {
       tz: 'Europe/Berlin',
       mobile: false,
       platform_hint: 'Windows',
+      auto: ['no_frame'],
+      beat: { keys: 10, gaps: 9, gap: 120, gap_sd: 40 },
+      wv: 'android',
     };
     expect(readToken(token({ ...BODY, sig }))).toEqual({
       fingerprint: FP,
@@ -47,6 +63,7 @@ describe('a collector token', () => {
       facts: {
         browserHash: null,
         kind: 'collector',
+        hasFingerprint: true,
         sessionId: 'session-1',
         issuedAtSeconds: 1_790_000_000,
         signals: {
@@ -60,6 +77,9 @@ describe('a collector token', () => {
           timeZone: 'Europe/Berlin',
           mobileHint: false,
           platformHint: 'Windows',
+          automation: ['no_frame'],
+          keyRhythm: { gaps: 9, meanMs: 120, deviationMs: 40 },
+          webView: 'android',
         },
       },
     });
@@ -98,7 +118,7 @@ describe('a collector token', () => {
     ['a version as text', { ...BODY, v: '1' }],
     ['a short fingerprint', { ...BODY, fp: FP.slice(1) }],
     ['a fingerprint that is not hexadecimal', { ...BODY, fp: `g${FP.slice(1)}` }],
-    ['no fingerprint', { ...BODY, fp: undefined }],
+    ['a fingerprint that is null', { ...BODY, fp: null }],
     ['an empty session id', { ...BODY, sid: '' }],
     ['a long session id', { ...BODY, sid: 'x'.repeat(129) }],
     ['a session id that is a number', { ...BODY, sid: 5 }],
