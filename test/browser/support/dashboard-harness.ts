@@ -108,7 +108,7 @@ export async function expectNoSideScroll(page: Page): Promise<void> {
     const { scrollWidth } = document.documentElement;
     if (scrollWidth <= window.innerWidth) return [];
     const wide = [...document.querySelectorAll('body *')].filter(
-      (element) => element.getBoundingClientRect().right > window.innerWidth + 0.5,
+      (element) => element.getBoundingClientRect().left + element.scrollWidth > window.innerWidth + 0.5,
     );
     return [
       `${scrollWidth} of ${window.innerWidth} pixels`,
