@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** Tests in a real Chromium, `npm run test:browser`. The browser is Debian's package `chromium`; another is named by `GATEHOUSE_CHROMIUM`. */
+/** Tests in a real Chromium, `npm run test:browser`: Debian's package `chromium`, or the one that `GATEHOUSE_CHROMIUM` names. */
 export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,

@@ -1,12 +1,14 @@
+import { join } from 'node:path';
 import { openDecisionLog, openDecisionStats } from '../history/open-decision-log.ts';
 import { problem } from '../contract/problem.ts';
 import { sendProblem } from '../http/reply.ts';
 import { versionOfInstallation } from '../kernel/programs.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { REPLAY_HOLD_SECONDS } from '../kernel/limits.ts';
+import { DASHBOARD_CONNECTIONS_MAX, DASHBOARD_SOURCE_CONNECTIONS_MAX, REPLAY_HOLD_SECONDS } from '../kernel/limits.ts';
 import { SettledSeconds } from '../kernel/settled-seconds.ts';
 import type { DueJournal, Journal } from '../decide/journal.ts';
 import { KeyCache } from '../auth/key-cache.ts';
+import { KeyUsage } from '../auth/key-usage.ts';
 import { LocalAdmission } from '../local/local-admission.ts';
 import { ReplayGuard } from '../local/replay-guard.ts';
 import type { Admission } from '../ports/admission.ts';
@@ -26,11 +28,15 @@ import {
 import { createDecisionWriter, type DecisionWriter } from './decision-writer.ts';
 import { faultsOfMachine } from './machine-check.ts';
 import { startingHandler } from '../api/starting.ts';
+import type { TransportOptions } from '../http/transport.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import { reconcileRevocations } from '../state/reconcile-revocations.ts';
-import { openPolicyFile, type PolicyFile } from '../assets/policy-file.ts';
-import { openScorePool, type ScorePool } from '../frames/score-pool.ts';
+import { POLICIES_NAME, PolicyArchive } from '../assets/policy-archive.ts';
+import { openPolicyFile } from '../assets/policy-file.ts';
+import { openScorePool } from '../frames/score-pool.ts';
 import { newerFilesFault, openJournalAndClock, openMemory } from './recovery.ts';
+import { forRoles, hasRole, undoneWork } from './roles.ts';
+import type { Deciding, OpenPolicies, OpenVelocity } from './service-parts.ts';
 import { createService, type Service } from './service.ts';
 import { EXIT_SETTINGS, readSettings, type Settings } from './settings.ts';
 import { StartFault } from './start-fault.ts';
@@ -38,11 +44,12 @@ import { stopOnSignals } from './stop-on-signals.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { StoreFault } from '../state/durable.ts';
+import { hashOfKey } from '../state/key-table.ts';
 import { listBackupTimes, rotateBackups } from '../state/backup.ts';
 import { makeFilesPrivate } from '../state/private-files.ts';
 import { keyPoller, reportFaults, startMaintenance } from './maintenance.ts';
-import type { VelocityMemory } from '../velocity/memory.ts';
-import type { TableMaintenance } from '../velocity/table-thread.ts';
+import { linkCreator, openDashboard, signInLink } from './dashboard-state.ts';
+import type { Store } from '../state/open-store.ts';
 import { openDispatcher } from './wire-webhooks.ts';
 
 /** Starts all parts and runs them until a signal ends the process. Imported only by the command `serve`. */
@@ -77,10 +84,11 @@ interface Parts {
   readonly settings: Settings;
   readonly log: Log;
   readonly listener: Listener;
+  readonly dashboardListener: Listener | null;
   readonly installation: Installation;
   readonly recovered: Recovered;
   readonly senders: Senders;
-  readonly pool: ScorePool;
+  readonly deciding: Deciding | null;
   readonly service: Service;
   /** Takes changes of the command line. */
   readonly control: ControlServer;
@@ -99,34 +107,41 @@ interface Running {
 async function start(settings: Settings, log: Log): Promise<Running> {
   const version = versionOfInstallation();
   const listener = await takePort(settings, version, log);
+  const dashboardListener = await takeDashboardPort(settings, listener, version, log);
+  const dashboard = openDashboard(settings, dashboardListener ?? listener);
+  if (dashboard?.guard.isUsable === false) {
+    log.warn('nobody can sign in to the dashboard on plain HTTP; set GATEHOUSE_TLS_CERT or GATEHOUSE_PUBLIC_URL');
+  }
   const newer = newerFilesFault(settings.dataDir);
   if (newer !== null) throw new StartFault(newer, EXIT_SETTINGS);
   const installation = await openInstallation(settings, log);
   if (installation.isFirstStart) {
     // Printed before anything else can fail: the keys cannot be shown again.
-    printDemoKeys(await makeDemoCustomer(installation.store, Date.now()), listener.url);
+    const keys = await makeDemoCustomer(installation.store, Date.now());
+    const link = dashboard === null ? null : signInLink(dashboard, hashOfKey(keys.secretKey), Date.now());
+    printDemoKeys(keys, listener.url, link);
   }
   const recovered = await recover(settings, installation, log);
   const senders = openSenders(settings, installation, recovered, log);
-  const pool = await startThreads(settings, installation, recovered, senders, log);
+  const deciding = await startThreads(settings, installation, recovered, senders, log);
   const backups = openBackups(settings, installation, log);
-  const parts = { settings, log, listener, installation, recovered, senders, pool, backups };
-  const service = createService({ ...parts, ...recovered, ...senders, version });
-  await senders.dispatcher.listens([listener.address]);
-  senders.extractions.listens([listener.address]);
+  const parts = { settings, log, listener, dashboardListener, installation, recovered, senders, deciding, backups };
+  const service = createService({ ...parts, ...recovered, ...senders, dashboard, version });
+  const listening = [listener, ...(dashboardListener === null ? [] : [dashboardListener])];
+  const addresses = listening.map(({ address }) => address);
+  await senders.dispatcher.listens(addresses);
+  senders.extractions.listens(addresses);
   const { changes, turns } = installation.store;
   const onFault = (fault: StoreFault): void => reportFaults([fault], log);
-  const control = await openControlServer({ dataDir: settings.dataDir, changes, turns, log, onFault });
+  const createLink = linkCreator(dashboard, recovered.keyCache);
+  const control = await openControlServer({ dataDir: settings.dataDir, changes, turns, log, onFault, createLink });
   listener.lead(service.onRequest, service.onCrash);
+  if (service.onDashboardRequest !== null) dashboardListener?.lead(service.onDashboardRequest, service.onCrash);
   return run({ ...parts, service, control });
 }
 
 async function takePort(settings: Settings, version: string, log: Log): Promise<Listener> {
-  const listener = await openListener(settings, startingHandler(version), (error, exchange) => {
-    log.error({ err: error }, 'a request failed while the service started');
-    sendProblem(exchange, problem('internal_error', 'The request failed.'), { close: true });
-  });
-  if (listener.kind === 'fault') throw new StartFault(listener.detail, listener.isSetting ? EXIT_SETTINGS : 1);
+  const listener = await openStarting(settings, version, log, 'GATEHOUSE_PORT');
   if (listener.transport.name === 'node' && settings.transport === 'auto') {
     log.warn(
       { detail: listener.transportDetail },
@@ -136,6 +151,35 @@ async function takePort(settings: Settings, version: string, log: Log): Promise<
   return listener;
 }
 
+/** Opens the dashboard's own port with the transport of the service's; null if it has none. */
+async function takeDashboardPort(
+  settings: Settings,
+  { transport }: Listener,
+  version: string,
+  log: Log,
+): Promise<Listener | null> {
+  const { isOn, port } = settings.dashboard;
+  if (!isOn || port === null || !hasRole(settings.roles, 'api')) return null;
+  const own = {
+    ...settings,
+    port,
+    transport: transport.name,
+    connectionsMax: Math.min(settings.connectionsMax, DASHBOARD_CONNECTIONS_MAX),
+    sourceConnectionsMax: Math.min(settings.sourceConnectionsMax, DASHBOARD_SOURCE_CONNECTIONS_MAX),
+  };
+  return openStarting(own, version, log, 'GATEHOUSE_DASHBOARD_PORT');
+}
+
+async function openStarting(settings: Settings, version: string, log: Log, setting: string): Promise<Listener> {
+  const onCrash: TransportOptions['onCrash'] = (error, exchange) => {
+    log.error({ err: error }, 'a request failed while the service started');
+    sendProblem(exchange, problem('internal_error', 'The request failed.'), { close: true });
+  };
+  const listener = await openListener(settings, startingHandler(version), onCrash, setting);
+  if (listener.kind === 'open') return listener;
+  throw new StartFault(listener.detail, listener.isSetting ? EXIT_SETTINGS : 1);
+}
+
 /** State of the last run, restored into memory. */
 interface Recovered {
   readonly admission: Admission;
@@ -143,10 +187,11 @@ interface Recovered {
   readonly journal: Journal & DueJournal;
   readonly clock: Clock;
   readonly keyCache: KeyCache;
+  readonly keyUsage: KeyUsage;
   readonly pollKeys: () => void;
-  readonly policyFile: PolicyFile;
-  readonly memory: VelocityMemory;
-  readonly table: TableMaintenance;
+  /** Null on a node that neither decides nor serves the API. */
+  readonly policies: OpenPolicies | null;
+  readonly velocity: OpenVelocity | null;
   readonly decisions: DecisionLog;
   readonly stats: DecisionStats;
   readonly decisionSink: DecisionWriter;
@@ -168,15 +213,9 @@ async function recover(settings: Settings, { store, keyFor }: Installation, log:
   store.changes.onCommitted(({ change }) => {
     if (change.kind === 'key.created' || change.kind === 'key.revoked') pollKeys();
   });
-  const policies = await openPolicyFile({
-    file: settings.policyFile,
-    pollMs: 1_000,
-    log,
-    customerNumberOf: (id) => store.customers.findById(id)?.number ?? null,
-  });
-  if (policies.kind === 'faults') throw new StartFault(policies.faults.join('\ngatehouse: '), EXIT_SETTINGS);
-  const { policyFile } = policies;
-  const { memory, table } = openMemory(settings, keyFor('velocity-hash'), clock, log);
+  const { roles } = settings;
+  const policies = await forRoles(roles, ['decide', 'api'], () => openPolicies(settings, store, clock, log));
+  const velocity = forRoles(roles, ['decide', 'api'], () => openMemory(settings, keyFor('velocity-hash'), clock, log));
   const decisions = openDecisionLog(store);
   const stats = openDecisionStats(store);
   const decisionSink = createDecisionWriter(store, decisions, stats, clock);
@@ -186,14 +225,29 @@ async function recover(settings: Settings, { store, keyFor }: Installation, log:
     journal,
     clock,
     keyCache,
+    keyUsage: new KeyUsage(Math.floor(clock.nowMs() / 1000)),
     pollKeys,
-    policyFile,
-    memory,
-    table,
+    policies,
+    velocity,
     decisions,
     stats,
     decisionSink,
   };
+}
+
+async function openPolicies(settings: Settings, store: Store, clock: Clock, log: Log): Promise<OpenPolicies> {
+  const policyArchive = new PolicyArchive(join(settings.dataDir, POLICIES_NAME), log);
+  await policyArchive.read();
+  if (settings.policyFile === null) policyArchive.add(null, clock.nowMs());
+  const policies = await openPolicyFile({
+    file: settings.policyFile,
+    pollMs: 1_000,
+    log,
+    customerNumberOf: (id) => store.customers.findById(id)?.number ?? null,
+    onLoaded: (text, document) => policyArchive.add({ text, document }, clock.nowMs()),
+  });
+  if (policies.kind === 'ok') return { policyFile: policies.policyFile, policyArchive };
+  throw new StartFault(policies.faults.join('\ngatehouse: '), EXIT_SETTINGS);
 }
 
 function openBackups(settings: Settings, { store }: Installation, log: Log): AutomaticBackups {
@@ -221,6 +275,7 @@ function openSenders(settings: Settings, { store, keyFor }: Installation, { jour
     journal,
     extractionEndpoint: (id) => extractions.endpointOf(id),
     egressAllow: settings.egressAllow,
+    roles: settings.roles,
     log,
   });
   return { dispatcher, extractions };
@@ -229,40 +284,55 @@ function openSenders(settings: Settings, { store, keyFor }: Installation, { jour
 /** Starts the deciding threads, and at the same time those with pending work. */
 async function startThreads(
   settings: Settings,
-  { layers, keyFor }: Installation,
-  { policyFile, memory }: Recovered,
+  installation: Installation,
+  recovered: Recovered,
   { dispatcher, extractions }: Senders,
   log: Log,
-): Promise<ScorePool> {
-  const [pool] = await Promise.all([
-    openScorePool(
-      settings.workers,
-      {
-        dataDir: settings.dataDir,
-        layers: layers.initial(),
-        policies: policyFile.initial(),
-        velocity: memory,
-        keys: { links: keyFor(LINKS_PURPOSE), requests: keyFor(REQUESTS_PURPOSE), grants: keyFor(GRANTS_PURPOSE) },
-      },
-      {
-        onError: (error) => log.error({ err: error }, 'a score worker failed'),
-        onWorkerEnded: (threadId) => layers.forgetWorker(threadId),
-      },
-    ),
+): Promise<Deciding | null> {
+  const [deciding] = await Promise.all([
+    openDeciding(settings, installation, recovered, log),
     dispatcher.start().then(() => extractions.start(dispatcher)),
   ]);
-  return pool;
+  return deciding;
+}
+
+/** Starts the deciding threads; null on a node that does not decide. */
+async function openDeciding(
+  settings: Settings,
+  { layers, keyFor }: Installation,
+  { policies, velocity }: Recovered,
+  log: Log,
+): Promise<Deciding | null> {
+  if (layers === null || policies === null || velocity === null) return null;
+  const { policyFile } = policies;
+  const pool = await openScorePool(
+    settings.workers,
+    {
+      dataDir: settings.dataDir,
+      layers: layers.initial(),
+      policies: policyFile.initial(),
+      velocity: velocity.memory,
+      keys: { links: keyFor(LINKS_PURPOSE), requests: keyFor(REQUESTS_PURPOSE), grants: keyFor(GRANTS_PURPOSE) },
+    },
+    {
+      onError: (error) => log.error({ err: error }, 'a score worker failed'),
+      onWorkerEnded: (threadId) => layers.forgetWorker(threadId),
+    },
+  );
+  return { layers, policyFile, pool };
 }
 
 /** Warms up in the background; `/readyz` reports `starting` until it is done. */
 function warm({ settings, recovered, service, log }: Parts): void {
-  const touched = recovered.table.touch();
+  const touched = recovered.velocity?.table.touch();
   if (!settings.warmUp) return;
-  void Promise.all([service.warmUp(), touched]).then(([warmed]) => log.info(warmed, 'ready'));
+  void Promise.all([service.warmUp(), touched]).then(([warmed]) => log.info(warmed ?? {}, 'ready'));
 }
 
 function run(parts: Parts): Running {
   const { settings, log, listener, installation, recovered, service, backups } = parts;
+  const undone = undoneWork(settings.roles);
+  if (undone !== '') log.warn({ roles: settings.roles }, undone);
   warm(parts);
   const stopMaintenance = startMaintenance({
     ...recovered,
@@ -274,8 +344,10 @@ function run(parts: Parts): Running {
   return {
     summary: {
       url: listener.url,
+      ...(parts.dashboardListener !== null && { dashboard_url: parts.dashboardListener.url }),
+      roles: settings.roles,
       transport: listener.transport.name,
-      workers: settings.workers,
+      workers: parts.deciding === null ? 0 : settings.workers,
       simulated_time: settings.simulatedTime,
       ...service.summary(),
     },
@@ -288,11 +360,13 @@ function run(parts: Parts): Running {
 }
 
 /** Stops the parts in order: from the port inwards, the store last. */
-async function stop({ log, listener, installation, recovered, senders, pool, service, control }: Parts): Promise<void> {
-  const { decisionSink, stats, journal, table, clock, policyFile } = recovered;
+async function stop(parts: Parts): Promise<void> {
+  const { log, listener, dashboardListener, installation, recovered, senders, deciding, service, control } = parts;
+  const { decisionSink, stats, journal, velocity, clock, policies } = recovered;
   listener.transport.drain();
+  dashboardListener?.transport.drain();
   await control.close();
-  await service.decide.drain();
+  await service.decide?.drain();
   // Calls that wait for a webhook test get its result from the dispatcher, at the latest after the grace period. Calls that wait for a job
   // get its present state.
   await Promise.all([senders.dispatcher.stop(), senders.extractions.stop(), service.endpoint.drain()]);
@@ -301,13 +375,14 @@ async function stop({ log, listener, installation, recovered, senders, pool, ser
   // Gives responses that were just written time to leave the socket.
   await new Promise((done) => setTimeout(done, 100));
   journal.close();
-  await pool.close();
+  await deciding?.pool.close();
   await service.close();
-  const saved = await table.save(clock.nowMs());
-  await table.close();
-  if (saved.kind === 'failed') log.error({ detail: saved.detail }, 'velocity snapshot could not be saved');
-  await installation.layers.close();
-  await policyFile.close();
+  const saved = await velocity?.table.save(clock.nowMs());
+  await velocity?.table.close();
+  if (saved?.kind === 'failed') log.error({ detail: saved.detail }, 'velocity snapshot could not be saved');
+  await deciding?.layers.close();
+  await policies?.policyFile.close();
+  await policies?.policyArchive.close();
   await installation.store.close();
   await installation.lock.release();
 }

@@ -1,40 +1,69 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { KeyCache } from '../auth/key-cache.ts';
+import type { KeyUsage } from '../auth/key-usage.ts';
 import type { Journal } from '../decide/journal.ts';
 import type { ReplayGuard } from '../local/replay-guard.ts';
 import type { Admission } from '../ports/admission.ts';
+import type { Assets } from '../assets/assets.ts';
 import type { ScorePool } from '../frames/score-pool.ts';
+import type { PolicyArchive } from '../assets/policy-archive.ts';
 import type { PolicyFile } from '../assets/policy-file.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { Log } from '../observe/log.ts';
 import type { VelocityMemory } from '../velocity/memory.ts';
+import type { TableMaintenance } from '../velocity/table-thread.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import type { AutomaticBackups } from './automatic-backups.ts';
 import type { DecisionWriter } from './decision-writer.ts';
 import type { Installation } from './installation.ts';
 import type { Listener } from './open-listener.ts';
 import type { Settings } from './settings.ts';
+import type { DashboardState } from './dashboard-state.ts';
 import type { OpenExtractions } from './wire-extractions.ts';
 
-/** What a start has opened when it wires the request handlers. */
+/** What only a node that decides has: the files that scoring uses, and the threads that score. */
+export interface Deciding {
+  readonly layers: Assets;
+  readonly policyFile: PolicyFile;
+  readonly pool: ScorePool;
+}
+
+/** The policies of a node that decides or shows what was decided. */
+export interface OpenPolicies {
+  readonly policyFile: PolicyFile;
+  readonly policyArchive: PolicyArchive;
+}
+
+/** The velocity store of a node that decides or shows what was decided. */
+export interface OpenVelocity {
+  readonly memory: VelocityMemory;
+  readonly table: TableMaintenance;
+}
+
+/** What a start has opened when it wires the request handlers. Null: no role of this node uses it. */
 export interface ServiceParts {
   readonly settings: Settings;
   readonly installation: Installation;
   readonly listener: Listener;
+  /** The dashboard's own listener; null if the service's listener serves it. */
+  readonly dashboardListener: Listener | null;
+  /** Null if the dashboard is off. */
+  readonly dashboard: DashboardState | null;
   readonly admission: Admission;
   readonly replay: Pick<ReplayGuard, 'size'>;
   readonly journal: Journal;
   readonly clock: Clock;
   readonly keyCache: KeyCache;
-  readonly policyFile: PolicyFile;
-  readonly memory: VelocityMemory;
+  readonly keyUsage: KeyUsage;
+  readonly policies: OpenPolicies | null;
+  readonly velocity: OpenVelocity | null;
+  readonly deciding: Deciding | null;
   readonly decisions: DecisionLog;
   readonly stats: DecisionStats;
   readonly decisionSink: DecisionWriter;
   readonly dispatcher: Dispatcher;
   readonly extractions: OpenExtractions;
-  readonly pool: ScorePool;
   readonly version: string;
   readonly backups: Pick<AutomaticBackups, 'status' | 'readings'>;
   readonly log: Log;

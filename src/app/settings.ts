@@ -1,21 +1,27 @@
+import { ANY_ORIGIN, parseOrigin } from '../kernel/origin.ts';
 import { parseUrl } from '../kernel/parse-url.ts';
 import { availableParallelism } from 'node:os';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import * as z from 'zod';
+import { NODE_ROLES, type NodeRole } from '../contract/node-roles.ts';
 import { parseEgressAllow } from '../egress/allow-list.ts';
 import {
   CONNECTIONS_DEFAULT,
+  DASHBOARD_SESSION_MS,
   REPLAY_IDS_DEFAULT,
   SOURCE_CONNECTIONS_DEFAULT,
   SOURCE_HANDSHAKES_DEFAULT,
 } from '../kernel/limits.ts';
+import { readRoles } from './roles.ts';
 
 /** All settings, read once from the environment. Source: contract, 15.1. */
 export interface Settings {
   readonly host: string;
   readonly port: number;
   readonly dataDir: string;
+  /** What this node does, in the order of `NODE_ROLES`; at least one role. */
+  readonly roles: readonly NodeRole[];
   readonly modelsDir: string;
   readonly geoipDir: string;
   /** Whether slots without a file in the folder use the installed packages. */
@@ -56,9 +62,21 @@ export interface Settings {
   readonly metricsToken: string | null;
   readonly transport: 'auto' | 'uws' | 'node';
   readonly tls: { readonly certFile: string; readonly keyFile: string } | null;
+  readonly dashboard: DashboardSettings;
   readonly simulatedTime: boolean;
   /** Whether /readyz waits for the warm-up of the decide path. */
   readonly warmUp: boolean;
+}
+
+export interface DashboardSettings {
+  readonly isOn: boolean;
+  /** The port of its own listener; null if the service's port serves it. */
+  readonly port: number | null;
+  readonly isReadOnly: boolean;
+  /** Sessions end when they were not used for so long; 0 if they end by age only. */
+  readonly idleMinutes: number;
+  /** The origin under which browsers reach it; null if they use the address on which it listens. */
+  readonly publicOrigin: string | null;
 }
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -91,6 +109,22 @@ const networks = z.string().transform((value, context): readonly string[] => {
   });
   return z.NEVER;
 });
+const publicUrl = z.string().transform((value, context): string => {
+  const read = value === ANY_ORIGIN ? null : parseOrigin(value);
+  if (read?.kind === 'origin') return read.origin;
+  const message = 'must be an origin such as https://gatehouse.example, without a path; http only for this machine';
+  context.addIssue({ code: 'custom', message });
+  return z.NEVER;
+});
+const roles = z.string().transform((value, context): readonly NodeRole[] => {
+  const read = readRoles(value);
+  if (read !== null) return read;
+  context.addIssue({
+    code: 'custom',
+    message: `must be some of ${NODE_ROLES.join(', ')}, each once, separated by commas`,
+  });
+  return z.NEVER;
+});
 const secret = z.string().min(16, 'must have at least 16 characters');
 
 /** Choice: more score workers than this only wait for the single main thread. */
@@ -114,10 +148,13 @@ const BACKUP_MINUTES_MAX = 10_080;
 /** Choice: two days of half-hourly backups; each takes the room of `state`. */
 const BACKUPS_KEPT_MAX = 100;
 
+const DASHBOARD_IDLE_MINUTES_MAX = DASHBOARD_SESSION_MS / 60_000;
+
 const SCHEMA = z.object({
   GATEHOUSE_HOST: text.default('127.0.0.1'),
   GATEHOUSE_PORT: whole(0, 65_535).default(8080),
   GATEHOUSE_DATA_DIR: text.default('./data'),
+  GATEHOUSE_ROLES: roles.optional(),
   GATEHOUSE_MODELS_DIR: text.default('./models'),
   GATEHOUSE_GEOIP_DIR: text.optional(),
   GATEHOUSE_GEOIP_PACKAGES: z.enum(['0', '1'], 'must be 0 or 1').default('1'),
@@ -143,6 +180,11 @@ const SCHEMA = z.object({
   GATEHOUSE_TRANSPORT: z.enum(['auto', 'uws', 'node'], 'must be auto, uws or node').default('auto'),
   GATEHOUSE_TLS_CERT: text.optional(),
   GATEHOUSE_TLS_KEY: text.optional(),
+  GATEHOUSE_DASHBOARD: z.enum(['on', 'off'], 'must be on or off').default('on'),
+  GATEHOUSE_DASHBOARD_PORT: whole(0, 65_535).optional(),
+  GATEHOUSE_DASHBOARD_READ_ONLY: z.enum(['0', '1'], 'must be 0 or 1').default('0'),
+  GATEHOUSE_DASHBOARD_IDLE_MINUTES: whole(0, DASHBOARD_IDLE_MINUTES_MAX).default(0),
+  GATEHOUSE_PUBLIC_URL: publicUrl.optional(),
   GATEHOUSE_SIMULATED_TIME: z.enum(['0', '1'], 'must be 0 or 1').default('0'),
   GATEHOUSE_WARM_UP: z.enum(['0', '1'], 'must be 0 or 1').default('1'),
 });
@@ -191,6 +233,10 @@ export function readSettings(env: NodeJS.ProcessEnv, connectorsWithBase: readonl
   if (given['GATEHOUSE_SIMULATED_TIME'] === '1' && !isLoopback(host)) {
     faults.push('GATEHOUSE_SIMULATED_TIME is only allowed with a loopback address in GATEHOUSE_HOST');
   }
+  const port = parsed.success ? parsed.data.GATEHOUSE_DASHBOARD_PORT : undefined;
+  if (parsed.success && port !== undefined && port !== 0 && port === parsed.data.GATEHOUSE_PORT) {
+    faults.push('GATEHOUSE_DASHBOARD_PORT must differ from GATEHOUSE_PORT');
+  }
   if (!parsed.success || faults.length > 0) return { kind: 'faults', faults };
   return { kind: 'settings', settings: { ...toSettings(parsed.data), connectorBases }, warnings };
 }
@@ -202,6 +248,7 @@ function toSettings(values: z.infer<typeof SCHEMA>): Omit<Settings, 'connectorBa
     host: values.GATEHOUSE_HOST,
     port: values.GATEHOUSE_PORT,
     dataDir,
+    roles: values.GATEHOUSE_ROLES ?? NODE_ROLES,
     modelsDir: resolve(values.GATEHOUSE_MODELS_DIR),
     geoipDir:
       values.GATEHOUSE_GEOIP_DIR === undefined ? resolve(dataDir, 'geoip') : resolve(values.GATEHOUSE_GEOIP_DIR),
@@ -230,6 +277,13 @@ function toSettings(values: z.infer<typeof SCHEMA>): Omit<Settings, 'connectorBa
       certFile !== undefined && keyFile !== undefined
         ? { certFile: resolve(certFile), keyFile: resolve(keyFile) }
         : null,
+    dashboard: {
+      isOn: values.GATEHOUSE_DASHBOARD === 'on',
+      port: values.GATEHOUSE_DASHBOARD_PORT ?? null,
+      isReadOnly: values.GATEHOUSE_DASHBOARD_READ_ONLY === '1',
+      idleMinutes: values.GATEHOUSE_DASHBOARD_IDLE_MINUTES,
+      publicOrigin: values.GATEHOUSE_PUBLIC_URL ?? null,
+    },
     simulatedTime: values.GATEHOUSE_SIMULATED_TIME === '1',
     warmUp: values.GATEHOUSE_WARM_UP === '1',
   };

@@ -4,22 +4,21 @@ import { SourceRate } from '../decide/source-rate.ts';
 import { visitorSource } from '../decide/visitor-source.ts';
 import type { Handlers } from '../http/handlers.ts';
 import { RATE_GRANTS } from '../kernel/limits.ts';
-import { collectorFolder } from '../kernel/programs.ts';
+import { webFolder } from '../kernel/programs.ts';
 import { CollectorGrants } from '../risk/signals/collector-grant.ts';
 import { findCollectorScripts } from './collector-files.ts';
 import { GRANTS_PURPOSE } from './installation.ts';
 import type { ServiceParts } from './service-parts.ts';
-import type { DecideRole } from './wire-decide.ts';
+import type { SharedParts } from './wire-endpoints.ts';
 
 type CollectorEndpointId = 'collectorScript' | 'collectorModule' | 'collectorVersion' | 'issueGrant';
 
-/** The collector: its script, and grants for its tokens. */
+/** Part of the role `decide`: the collector's script, and grants for its tokens. */
 export function wireCollector(
   { clock, keyCache, listener, installation, log }: ServiceParts,
-  { failures }: DecideRole,
-  onRefused: (code: string) => void,
+  { failures, onRefused }: SharedParts,
 ): Handlers<CollectorEndpointId> {
-  const found = findCollectorScripts(collectorFolder());
+  const found = findCollectorScripts(webFolder('collector'));
   if (found.kind === 'missing') {
     log.warn({ detail: found.detail }, 'the collector script is not part of this build, /v1/collector.js responds 404');
   }

@@ -32,13 +32,16 @@ export type EndpointTexts = Readonly<Partial<Record<EndpointId, EndpointText>>>;
 export type Endpoint = RouteSpec & EndpointText;
 
 export type Tag =
+  | 'account'
   | 'audit'
   | 'collector'
   | 'connectors'
+  | 'dashboard'
   | 'decisions'
   | 'extractions'
   | 'lists'
   | 'operation'
+  | 'policy'
   | 'reviews'
   | 'sessions'
   | 'webhooks';

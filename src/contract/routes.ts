@@ -4,6 +4,7 @@ import {
   GRANT_BODY_BYTES_MAX,
   LISTS_PAGE_ROWS_DEFAULT,
   MANAGED_BODY_BYTES_MAX,
+  SIGN_IN_BODY_BYTES_MAX,
 } from '../kernel/limits.ts';
 import { decisionFilter, oneOf, PAGE, pageLimit, SEARCH_TEXT, wholeNumber } from './parameters.ts';
 import { WAIT_SECONDS_MAX } from './requests/extraction-delivery-requests.ts';
@@ -25,9 +26,9 @@ import {
 /**
  * Who may call an endpoint. `none`: anyone. `secret`: a secret key, signed or as a Bearer token. `public_or_secret`: either key,
  * signed. `public`: a public key, with or without a signature. `metrics_token`: the operator's token, or a loopback address if no token
- * is set.
+ * is set. `sign_in`: the body has the credentials. `session`: the cookie of a dashboard session.
  */
-export type Access = 'none' | 'secret' | 'public_or_secret' | 'public' | 'metrics_token';
+export type Access = 'none' | 'secret' | 'public_or_secret' | 'public' | 'metrics_token' | 'sign_in' | 'session';
 
 export interface RouteSpec {
   /** GET serves HEAD too. */
@@ -56,11 +57,22 @@ export const ROUTES = {
     cors: true,
   },
 
+  simulateDecision: secret('POST', '/v1/simulate'),
+
+  readMe: secret('GET', '/v1/me'),
+  listKeys: secret('GET', '/v1/keys'),
+
   searchDecisions: secret('GET', '/v1/decisions'),
   findDecision: secret('GET', '/v1/decisions/{request_id}'),
   findLinks: secret('GET', '/v1/links'),
   findFingerprint: secret('GET', '/v1/fingerprints/{fingerprint_hash}'),
   readStats: secret('GET', '/v1/stats'),
+  readTop: secret('GET', '/v1/top'),
+
+  readPolicy: secret('GET', '/v1/policy'),
+  listPolicyHistory: secret('GET', '/v1/policy/history'),
+  readRuleCounts: secret('GET', '/v1/policy/rules'),
+  readChallenger: secret('GET', '/v1/policy/challenger'),
 
   listEntries: secret('GET', '/v1/lists'),
   putEntry: secret('POST', '/v1/lists'),
@@ -102,6 +114,10 @@ export const ROUTES = {
 
   listAudit: secret('GET', '/v1/audit'),
 
+  signIn: { method: 'POST', path: '/dashboard/session', access: 'sign_in', bodyBytesMax: SIGN_IN_BODY_BYTES_MAX },
+  signOut: { method: 'POST', path: '/dashboard/logout', access: 'session', bodyBytesMax: SIGN_IN_BODY_BYTES_MAX },
+  readSignIn: { method: 'GET', path: '/dashboard/api/session', access: 'session', bodyBytesMax: 0 },
+
   collectorScript: { method: 'GET', path: '/v1/collector.js', access: 'none', bodyBytesMax: 0 },
   collectorModule: { method: 'GET', path: '/v1/collector.mjs', access: 'none', bodyBytesMax: 0 },
   collectorVersion: { method: 'GET', path: '/v1/collector/{file}', access: 'none', bodyBytesMax: 0 },
@@ -124,6 +140,11 @@ export type EndpointId = keyof typeof ROUTES;
 /** Endpoints that take a secret key. */
 export type SecretEndpointId = {
   [Id in EndpointId]: (typeof ROUTES)[Id]['access'] extends 'secret' ? Id : never;
+}[EndpointId];
+
+/** Endpoints of the dashboard alone: they are served where the dashboard is. */
+export type DashboardEndpointId = {
+  [Id in EndpointId]: (typeof ROUTES)[Id]['access'] extends 'sign_in' | 'session' ? Id : never;
 }[EndpointId];
 
 interface SecretRoute<Method extends RouteSpec['method'], Path extends string> extends RouteSpec {
@@ -163,6 +184,23 @@ const LINK_VALUES =
   'The value as it was sent to decide: an identity, a session token, an address or its network (/24, /48), a fingerprint hash. ' +
   'The id of a link in a response is a value too.';
 
+const TOP_BY = /^(?:ip|network|fingerprint|session|identity|country|event_type|reason|entity\.[^:]{1,64})$/u;
+const TOP_MESSAGE =
+  'This must be ip, network, fingerprint, session, identity, country, event_type, reason, or entity. and the name of an entity.';
+
+const USAGE = z
+  .boolean('This must be true or false.')
+  .default(false)
+  .meta({ description: 'Adds day to each row; a page then has at most 100 rows' });
+
+/** A range of time, the last 24 hours by default. */
+const RANGE = {
+  from: unixTime.optional().meta({ description: 'Unix seconds; by default 24 hours before to' }),
+  to: wholeNumber(1, 1e11, 'This must be a time in whole Unix seconds.')
+    .optional()
+    .meta({ description: 'Unix seconds, exclusive; by default now' }),
+};
+
 /**
  * The query parameters of each endpoint that has any. The OpenAPI document describes them, and the endpoints read them with `readQuery`;
  * the message of a schema is the message on the wire. Values are text on the wire; the schemas describe the value that the text
@@ -193,6 +231,9 @@ export const QUERIES = {
       .regex(LINK, LINK_MESSAGE)
       .optional()
       .meta({ description: `Only decisions with this link, as <kind>:<value>. ${LINK_VALUES}` }),
+    after: id('the id of a decision')
+      .optional()
+      .meta({ description: 'Only decisions that were logged after this one; 404 if it is not in the log any more' }),
   },
   findLinks: {
     kind: z
@@ -214,16 +255,38 @@ export const QUERIES = {
       .meta({ description: 'Unix seconds, exclusive; by default now' }),
     step: oneOf(['60', '3600', '86400']).default('3600').meta({ description: 'Seconds of a period' }),
   },
+  readTop: {
+    by: z
+      .string(TOP_MESSAGE)
+      .regex(TOP_BY, TOP_MESSAGE)
+      .meta({ description: 'The subjects that are counted; identity stands for every entity.<name>' }),
+    count: oneOf(['decisions', 'flagged', 'identities', 'fingerprints', 'addresses', 'networks', 'sessions'])
+      .default('decisions')
+      .meta({
+        description:
+          'What is counted of each subject: its decisions, those that are not ALLOW, or distinct others on its decisions',
+      }),
+    ...RANGE,
+  },
+  readRuleCounts: RANGE,
   listEntries: {
     ...PAGE,
     limit: pageLimit(LISTS_PAGE_ROWS_DEFAULT),
+    usage: USAGE,
     action: z
       .enum(LIST_ACTIONS, 'This must be block, allow or watch.')
       .optional()
       .meta({ description: 'Only entries with this action' }),
   },
+  putEntries: {
+    dry_run: z
+      .boolean('This must be true or false.')
+      .default(false)
+      .meta({ description: 'Validates the entries and returns what would change; writes nothing' }),
+  },
   searchCandidates: {
     ...PAGE,
+    usage: USAGE,
     decision: decisionFilter('Only decisions of this value; ALLOW gives an empty page'),
     q: SEARCH_TEXT,
   },
@@ -269,6 +332,7 @@ export const QUERIES = {
       .default(false)
       .meta({ description: 'Returns the records so far of a job that has not succeeded' }),
   },
+  listKeys: PAGE,
   listSessions: PAGE,
   listConnectors: PAGE,
   listAudit: {

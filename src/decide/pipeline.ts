@@ -1,4 +1,4 @@
-import { type CustomerNumber, unreachable } from '../kernel/brand.ts';
+import { unreachable } from '../kernel/brand.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Exchange, Handler, RequestHead, Route } from '../http/exchange.ts';
 import { problem, type Problem } from '../contract/problem.ts';
@@ -146,7 +146,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
         overloaded('Too many requests of this customer are waiting for a decision.'),
         sourceRate(exchange),
         false,
-        key.customer,
+        key,
       );
       return;
     }
@@ -188,7 +188,6 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
   /** Returns the verdict on a request that continues; null for one that was refused and answered. */
   function settleAdmission(verdict: Verdict<DecideRequest>, now: number): Pending | null {
     const { exchange, key, timestampSeconds } = verdict.request;
-    const { customer } = key;
     switch (verdict.outcome) {
       case 'admitted':
         if (now <= timestampSeconds + TIMESTAMP_WINDOW_SECONDS || clock.followsTimestamps) return verdict;
@@ -196,13 +195,13 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
         refuseUnverified(exchange, timestampOutOfWindow(now));
         break;
       case 'rate_limited':
-        refuse(exchange, rateLimited(verdict), verdict);
+        refuse(exchange, rateLimited(verdict), verdict, false, key);
         break;
       case 'replayed':
-        refuse(exchange, problem('replayed_request', REPLAYED), verdict, false, customer);
+        refuse(exchange, problem('replayed_request', REPLAYED), verdict, false, key);
         break;
       case 'full':
-        refuse(exchange, overloaded(FULL), verdict, false, customer);
+        refuse(exchange, overloaded(FULL), verdict, false, key);
         break;
       case 'unavailable':
         refuse(exchange, overloaded(UNREACHED), sourceRate(exchange));
@@ -269,7 +268,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
   /** A restart would accept this id again, so the request is rejected; the caller may retry with the same id. */
   function refuseUnwritten(pending: Pending): void {
     if (pending.id !== null) admission.release(pending.id);
-    refuse(pending.request.exchange, overloaded(UNWRITTEN), pending, false, pending.request.key.customer);
+    refuse(pending.request.exchange, overloaded(UNWRITTEN), pending, false, pending.request.key);
   }
 
   function refuseFailed(pending: Pending): void {
@@ -278,7 +277,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
       problem('internal_error', 'The decision failed.'),
       pending,
       false,
-      pending.request.key.customer,
+      pending.request.key,
     );
   }
 
@@ -288,14 +287,8 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     refuse(exchange, source.allowed ? fault : rateLimited(source), source, close || !source.allowed);
   }
 
-  function refuse(
-    exchange: Exchange,
-    fault: Problem,
-    rate: RateState,
-    close = false,
-    customer: CustomerNumber | null = null,
-  ): void {
-    observer.refused(fault.code, customer);
+  function refuse(exchange: Exchange, fault: Problem, rate: RateState, close = false, key: Key | null = null): void {
+    observer.refused(fault.code, key);
     answerRefusal(exchange, fault, rate, close);
   }
 
@@ -328,11 +321,12 @@ function originHashOf(head: RequestHead, key: Key): number {
 
 /** Warm-up and real requests run at the same time, each with their own batch buffers. */
 function batchesOf(
-  { frames, warmUpBatches = 0 }: ScorePool,
+  { frames, warmUpBatches = 0, simulationBatches = 0 }: ScorePool,
   isWarmUp: boolean,
 ): { readonly first: number; readonly end: number } {
-  const served = frames.length - warmUpBatches;
-  return isWarmUp && warmUpBatches > 0 ? { first: served, end: frames.length } : { first: 0, end: served };
+  const warmUp = frames.length - warmUpBatches;
+  if (isWarmUp && warmUpBatches > 0) return { first: warmUp, end: frames.length };
+  return { first: 0, end: warmUp - simulationBatches };
 }
 
 export function overloaded(detail: string): Problem {

@@ -46,12 +46,10 @@ export function readOpenApi(): WebFile {
   return { identity: read(''), br: IS_BUNDLED ? read('.br') : null, gzip: IS_BUNDLED ? read('.gz') : null };
 }
 
-/** The folder of the collector script that the build made, beside the one of the bundle. */
-export function collectorFolder(): URL {
-  return new URL(
-    IS_SOURCE ? '../../dist/web/collector/' : `${IS_BUNDLED ? '..' : '../..'}/web/collector/`,
-    import.meta.url,
-  );
+/** Returns the folder of pages that the build makes for browsers, with a slash at its end. */
+export function webFolder(name: 'dashboard' | 'collector'): URL {
+  const dist = IS_BUNDLED ? '..' : IS_SOURCE ? '../../dist' : '../..';
+  return new URL(`${dist}/web/${name}/`, import.meta.url);
 }
 
 /** Returns the version of this installation; '' if its package.json cannot be read. */

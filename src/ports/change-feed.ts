@@ -13,8 +13,10 @@ export interface ChangeFeed<Shape extends ChangeShapes, Fault> {
     options?: CommitOptions,
   ): Promise<Committing<Shape, One, Fault>>;
   /**
-   * Calls `listener` after each change, before its `commit` resolves, so that a cache is up to date before the caller continues. It must be
-   * short and must not throw. Returns a function that ends it.
+   * Calls `listener` after each change, once, before its `commit` resolves on this node, so that a cache is up to date before the caller
+   * continues. Changes with the same `until` are heard in the order in which they are applied, which is the same on all nodes. Changes
+   * that were applied before this call are not heard, also if a restart was between. It must be short and must not throw. Returns a
+   * function that ends it.
    */
   onCommitted(listener: (committed: Committed<ChangeIn<Shape>>) => void): () => void;
 }
@@ -31,7 +33,10 @@ export type Committing<Shape extends ChangeShapes, One extends { readonly kind: 
   | { readonly kind: 'ok'; readonly value: Shape[One['kind']]['outcome'] }
   | Fault;
 
-/** Who made a change: a key by its first 12 characters, the command line, a rule, or the service itself. */
+/**
+ * Who made a change: a key by its first 12 characters, followed by a slash and the dashboard session if it came by one; the command line, a
+ * rule, or the service itself.
+ */
 export type Actor = `key:${string}` | `rule:${string}` | 'cli' | 'service';
 
 export interface Origin {

@@ -4,8 +4,8 @@ import { DECISIONS, SESSION_MODES, type Decision, type SessionMode } from './dec
 import type { Facts } from './facts.ts';
 import type { Verdict } from './fuse.ts';
 import { type Outcome, OUTCOMES } from './event-outcome.ts';
-import { FEATURE_ROW_BYTES_MAX, writeFeatureRow } from './feature-row.ts';
-import { CLASS_BYTES_MAX, writeClass } from './record-class.ts';
+import { writeFeatureRow } from './feature-row.ts';
+import { writeClass } from './record-class.ts';
 import type { Rule } from './rules/rule.ts';
 import { SHADOW_REASONS, type ShadowReason } from './shadow.ts';
 
@@ -26,6 +26,8 @@ export interface DecisionRecord {
   readonly sessionMode: SessionMode;
   /** Why it was copied to the shadow review queue; null when it was not. */
   readonly shadow: ShadowReason | null;
+  /** The challenger's decision; null without a challenger, and in records of older builds. */
+  readonly challenger: Decision | null;
   /** 64 lower-case hex digits; null without a session token. */
   readonly fingerprintHash: string | null;
   /** True for a collector's fingerprint, false for one derived from the token. */
@@ -75,6 +77,12 @@ const PUBLIC_KEY = 2;
 /** Bits above the flags: the position in `DECISIONS` of the decision that observe mode replaced with ALLOW, plus 1; 0 outside of it. */
 const WOULD_BE_SHIFT = 2;
 const WOULD_BE_MASK = 7;
+/**
+ * One byte has the shadow reason's position plus 1, and above it the position in `DECISIONS` of the challenger's decision plus 1; 1 less in
+ * all, so that a record without a challenger is that of an older build.
+ */
+const SHADOW_STATES = 4;
+if (SHADOW_REASONS.length >= SHADOW_STATES) throw new Error('a record has no room for another shadow reason');
 
 export interface RecordParts {
   readonly requestId: string;
@@ -84,6 +92,8 @@ export interface RecordParts {
   readonly wouldBe?: Decision | null;
   readonly sessionMode: SessionMode;
   readonly shadow: ShadowReason | null;
+  /** Null or absent without a challenger. */
+  readonly challenger?: Decision | null;
   readonly publicKey: boolean;
   readonly eventType: string;
   /** Null without a session token. */
@@ -128,7 +138,11 @@ export function writeRecord(parts: RecordParts): WrittenRecord {
   writer.small(DECISIONS.indexOf(verdict.decision));
   writer.number(verdict.score);
   writer.small(SESSION_MODES.indexOf(parts.sessionMode));
-  writer.small(parts.shadow === null ? -1 : SHADOW_REASONS.indexOf(parts.shadow));
+  const challenger = parts.challenger ?? null;
+  writer.small(
+    (parts.shadow === null ? -1 : SHADOW_REASONS.indexOf(parts.shadow)) +
+      (challenger === null ? 0 : (DECISIONS.indexOf(challenger) + 1) * SHADOW_STATES),
+  );
   if (facts === null) writer.null();
   else writer.hash(facts.fingerprintHash);
   const wouldBe = parts.wouldBe ?? null;
@@ -158,17 +172,14 @@ export function writeRecord(parts: RecordParts): WrittenRecord {
   return { bytes: writer.bytes, length: writer.end };
 }
 
-const classBytes = Buffer.alloc(CLASS_BYTES_MAX);
-const featureBytes = Buffer.alloc(FEATURE_ROW_BYTES_MAX);
-
 /** Writes the fields that links, models and statistics need. The links come last, so that they can be read from the record's end. */
 function writeDetail({ facts, contributions, links, withFeatures = false }: RecordParts): void {
-  writer.textOrNull(facts === null ? null : pathOf(facts.url));
-  const classed = facts === null ? 0 : writeClass(facts, classBytes);
+  writePath(facts?.url ?? null);
+  const classed = facts === null ? 0 : writeClass(writer.bytes, writer.place, facts);
   if (classed === 0) writer.null();
-  else writer.binary(classBytes, classed);
+  else writer.placed(classed);
   if (facts === null || !withFeatures) writer.null();
-  else writer.binary(featureBytes, writeFeatureRow(facts, contributions, featureBytes));
+  else writer.placed(writeFeatureRow(writer.bytes, writer.place, facts, contributions));
   const identities = links?.identities ?? null;
   if (identities === null) writer.null();
   else {
@@ -180,18 +191,18 @@ function writeDetail({ facts, contributions, links, withFeatures = false }: Reco
   else writer.binary(tail, tail.length);
 }
 
-/** Returns the path of a URL, with or without an origin before it. */
-function pathOf(url: string | null): string | null {
-  if (url === null || url === '') return null;
+/** Writes the path of a URL, with or without an origin before it. */
+function writePath(url: string | null): void {
+  if (url === null || url === '') return writer.null();
   const origin = url.indexOf('://');
   const from = origin === -1 ? 0 : url.indexOf('/', origin + 3);
-  if (from === -1) return '/';
+  if (from === -1) return writer.text('/');
   let end = Math.min(url.length, from + PATH_CHARACTERS_MAX);
   for (let at = from; at < end; at++) {
     const code = url.charCodeAt(at);
     if (code === QUESTION_MARK || code === NUMBER_SIGN) end = at;
   }
-  return url.slice(from, end);
+  writer.part(url, from, end);
 }
 
 const QUESTION_MARK = 63;
@@ -271,10 +282,11 @@ export function decodeRecord(bytes: Uint8Array): DecisionRecord {
     requestId: id,
     occurredAtMs: Number(at),
     decision: decided,
-    wouldBe: DECISIONS[((Number(flags) >> WOULD_BE_SHIFT) & WOULD_BE_MASK) - 1] ?? null,
+    wouldBe: wouldBeOf(Number(flags)),
     score: Number(score),
     sessionMode,
-    shadow: SHADOW_REASONS[Number(shadow)] ?? null,
+    shadow: SHADOW_REASONS[((Number(shadow) + 1) % SHADOW_STATES) - 1] ?? null,
+    challenger: challengerOf(Number(shadow)),
     fingerprintHash: hashOf(fingerprint),
     collector: (Number(flags) & COLLECTOR) !== 0,
     publicKey: (Number(flags) & PUBLIC_KEY) !== 0,
@@ -292,6 +304,16 @@ export function decodeRecord(bytes: Uint8Array): DecisionRecord {
     identities: Array.isArray(identities) ? identities.map(String) : null,
     links: bytesOrNull(links),
   };
+}
+
+/** Returns the challenger's decision of a record's byte; null without one. */
+export function challengerOf(shadow: number): Decision | null {
+  return DECISIONS[Math.floor((shadow + 1) / SHADOW_STATES) - 1] ?? null;
+}
+
+/** Returns the decision of a record's flags that observe mode replaced; null outside of it. */
+export function wouldBeOf(flags: number): Decision | null {
+  return DECISIONS[((flags >> WOULD_BE_SHIFT) & WOULD_BE_MASK) - 1] ?? null;
 }
 
 /** Returns the trusted source of the decision; null for any other. */

@@ -26,6 +26,7 @@ import {
   type AnswerWriter,
   type BatchReader,
   REQUEST_PUBLIC_KEY,
+  REQUEST_SIMULATION,
   REQUEST_WARM_UP,
   type RequestMeta,
 } from '../frames/batch-buffer.ts';
@@ -46,6 +47,8 @@ export interface EngineParts {
   readonly keys: RecordKeys;
   /** Counts the synthetic requests of the warm-up, so that the real velocity store never contains them. */
   readonly warmUpVelocity: Velocity;
+  /** Returns what `velocity` would, and changes nothing in it. */
+  readonly simulatedVelocity: Velocity;
   /** Returns whether a configured asset is unavailable at the moment. Called once a batch, after its facts were gathered. */
   isDegraded(): boolean;
   /** Returns whether reads of the store failed in this batch. Called once a batch. */
@@ -172,9 +175,7 @@ export class Engine {
         one.event = historyEvent(facts, session, by, active);
         events.push(one.event);
       }
-      // A batch is either all warm-up or all real requests: the warm-up pipeline has batch buffers of its own.
-      const isWarmUp = ((gathered[0]?.meta.flags ?? 0) & REQUEST_WARM_UP) !== 0;
-      const answered = (isWarmUp ? this.#parts.warmUpVelocity : this.#parts.velocity).observe(events);
+      const answered = this.#velocityFor(gathered[0]?.meta.flags ?? 0).observe(events);
       // A promise costs every batch a turn of the microtask queue, so a synchronous result is used without awaiting.
       const histories = answered instanceof Promise ? await answered : answered;
       let at = 0;
@@ -187,6 +188,13 @@ export class Engine {
       this.#parts.onMemoryFailed(error);
       return false;
     }
+  }
+
+  /** A batch is all real requests, all warm-up or one simulation: each of them has batch buffers of its own. */
+  #velocityFor(flags: number): Velocity {
+    const { velocity, warmUpVelocity, simulatedVelocity } = this.#parts;
+    if ((flags & REQUEST_SIMULATION) !== 0) return simulatedVelocity;
+    return (flags & REQUEST_WARM_UP) !== 0 ? warmUpVelocity : velocity;
   }
 
   async #addModel(scored: readonly Scored[]): Promise<void> {
@@ -218,14 +226,9 @@ export class Engine {
     const publicKey = (meta.flags & REQUEST_PUBLIC_KEY) !== 0;
     const requestId = this.#ids.create(meta.customerNumber, publicKey ? 'public' : 'secret', meta.nowMs);
     const { decision, score } = real;
-    const shadow = shadowReason(
-      requestId,
-      decision,
-      score,
-      active.bands,
-      active.policy.sampleRate,
-      isChallenged(scored, decision),
-    );
+    const challenger = challengerDecision(scored);
+    const isChallenged = challenger !== null && challenger !== decision;
+    const shadow = shadowReason(requestId, decision, score, active.bands, active.policy.sampleRate, isChallenged);
     const mode = sessionMode(facts.token, (flags & ANSWER_DEGRADED) !== 0);
     const { logFeaturesSample, logIdentities } = active.policy;
     // Choice: a customer in observe mode has made no decision of its own, so its decisions do not count for the registry.
@@ -239,6 +242,7 @@ export class Engine {
       wouldBe,
       sessionMode: mode,
       shadow,
+      challenger,
       publicKey,
       eventType: facts.eventType,
       facts,
@@ -344,10 +348,10 @@ function evaluateUnder(
   return evaluated;
 }
 
-/** Returns whether the challenger's policy reaches another band. */
-function isChallenged({ facts, active, challenger }: Scored, decision: Decision): boolean {
-  if (challenger === null || active.challenger === null) return false;
-  return fuse(challenger.contributions, facts, active.challenger.policy).decision !== decision;
+/** Returns what the challenger's policy decides; null without one. */
+function challengerDecision({ facts, active, challenger }: Scored): Decision | null {
+  if (challenger === null || active.challenger === null) return null;
+  return fuse(challenger.contributions, facts, active.challenger.policy).decision;
 }
 
 /**

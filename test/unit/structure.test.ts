@@ -107,6 +107,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     'src/api/',
     'src/app/collector-files.ts',
     'src/app/settings.ts',
+    'src/app/dashboard-build.ts',
     'src/score/model-manifest.ts',
     'src/state/marker.ts',
   ],

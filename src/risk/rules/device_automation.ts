@@ -13,6 +13,7 @@ export const deviceAutomation: Rule = {
   family: 'client',
   weights: { default: 0.5, driver: 0.7, one: 0.3, frequent: 0.1 },
   hint: 'the browser shows traces of automation',
+  quietedBy: 'unknown codes; traces that apps leave in their web views',
   evaluate({ token }) {
     const traces = automationTraces(token);
     if (traces === null) return null;

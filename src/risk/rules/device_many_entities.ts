@@ -31,6 +31,8 @@ export const deviceManyEntities = withThresholds({
   weights: { default: 0.5, shared: 0.15 },
   thresholds: { entities: 5, networks: 2, entitiesPerNetwork: 3, entitiesMany: 60 },
   hint: 'many accounts are used on one device',
+  quietedBy:
+    'no collector fingerprint; a fingerprint: it is common, or the account knows the browser by its id, less weight from the 11th network on; 60 % less weight: logins or payments at the address succeed',
   evaluate({ history }, _policy, numbers) {
     const device = history?.device ?? null;
     if (history === null || device === null) return null;

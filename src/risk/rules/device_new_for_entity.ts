@@ -17,6 +17,8 @@ export const deviceNewForEntity = withThresholds({
   weights: { default: 0.15 },
   thresholds: { knownHoursMin: 24 },
   hint: 'the account is used on a device that is new to it',
+  quietedBy:
+    "the entity's first day; no collector fingerprint; a common one without an id of the browser; with an id, the entity came with the same fingerprint in 24 h, and it is not common; a fingerprint has less weight from the 11th network on",
   evaluate({ history }, _policy, { knownHoursMin }) {
     const device = history?.device ?? null;
     const hasId = device !== null && device.browser !== null;

@@ -16,6 +16,7 @@ export const deviceScriptedInput = withThresholds({
   weights: { default: 0.3 },
   thresholds: { gaps: 10, meanMsMax: 35, evenGaps: 20, evenPercentMax: 5 },
   hint: 'the keys were pressed as programs press them',
+  quietedBy: 'no collector token; dictated, pasted or filled-in text',
   evaluate({ token }, _policy, thresholds) {
     const found = scriptedRhythm(token, thresholds);
     return found === null ? null : hit(found);

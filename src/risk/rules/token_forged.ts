@@ -18,6 +18,7 @@ export const tokenForged: Rule = {
   family: 'token',
   weights: { default: 0.7, expired: 0.3 },
   hint: 'the session token was not made by the page that it names',
+  quietedBy: 'tokens without a grant',
   evaluate({ grant }) {
     const fault = grant?.fault ?? null;
     if (fault === null) return null;

@@ -13,6 +13,7 @@ export const tokenReplayed: Rule = {
   family: 'token',
   weights: { default: 0.6 },
   hint: 'the session token was used before',
+  quietedBy: 'tokens without a grant',
   evaluate: ({ grant, history }) =>
     grant !== null && history?.isTokenReplayed === true ? hit('the token was decided before') : null,
 };

@@ -10,5 +10,6 @@ export const tokenUnbound: Rule = {
   family: 'token',
   weights: { default: 0.1 },
   hint: 'the session token was made in another network',
+  quietedBy: 'one address is IPv4 and the other IPv6; either is unknown or not public; tokens without a grant',
   evaluate: ({ grant }) => (grant?.isOtherNetwork === true ? hit('the grant belongs to another network') : null),
 };

@@ -9,6 +9,8 @@ import { type SharedServer, sharedServer } from '../../support/shared-server.ts'
 
 const ENTRIES = Object.entries(ENDPOINTS);
 const WITH_KEY = ENTRIES.filter(([, { access }]) => access === 'secret' || access === 'public_or_secret');
+/** Endpoints of the dashboard refuse requests of other sites first; test/http/dashboard has their tests. */
+const OF_PROGRAMS = ENTRIES.filter(([, { tag }]) => tag !== 'dashboard');
 /** Scripts are part of some builds only, see test/http/collector. */
 const OPEN = ENTRIES.filter(([, { access, tag }]) => access === 'none' && tag !== 'collector');
 
@@ -53,7 +55,7 @@ describe('every endpoint behaves as the table of endpoints describes', () => {
     expect(await ask(endpoint, server.secretKey, { method: 'TRACE' })).toMatchObject({ status: 405 });
   });
 
-  test.each(ENTRIES.filter(([, { bodyBytesMax }]) => bodyBytesMax === 0))(
+  test.each(OF_PROGRAMS.filter(([, { bodyBytesMax }]) => bodyBytesMax === 0))(
     '%s accepts no body',
     async (_id, endpoint) => {
       const { status, json } = await bearer(server.url, server.secretKey, endpoint.method, pathOf(endpoint), '{}');
@@ -62,7 +64,7 @@ describe('every endpoint behaves as the table of endpoints describes', () => {
   );
 
   // A body that is ignored is refused only by its size.
-  test.each(ENTRIES.filter(([, { bodyBytesMax, access }]) => bodyBytesMax > 0 && access !== 'public'))(
+  test.each(OF_PROGRAMS.filter(([, { bodyBytesMax, access }]) => bodyBytesMax > 0 && access !== 'public'))(
     '%s accepts a body up to the size in the table',
     async (_id, endpoint) => {
       // Not JSON: a body that is read is refused and creates nothing.
@@ -105,13 +107,14 @@ function isAccepted(schema: Shape[string], text: string): boolean {
 const REQUIRED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   findLinks: { kind: 'entity.email', value: 'a' },
   readStats: { from: '0', to: '5000' },
+  readTop: { by: 'ip', from: '0', to: '5000' },
 };
 
 /** All query parameters except the cursor, which is opaque. */
 const PARAMETERS = ENTRIES.filter(([, { params }]) => params === undefined).flatMap(([id, endpoint]) =>
   Object.entries(endpoint.query ?? {})
     .filter(([name]) => name !== 'cursor')
-    .map(([name, schema]) => [id, name, schema, endpoint.path] as const),
+    .map(([name, schema]) => [id, name, schema, endpoint] as const),
 );
 
 describe('every query parameter is validated as the table of endpoints describes', () => {
@@ -120,12 +123,15 @@ describe('every query parameter is validated as the table of endpoints describes
     server = await sharedServer();
   });
 
-  test.each(PARAMETERS)('%s validates the query parameter %s', async (id, name, schema, path) => {
+  test.each(PARAMETERS)('%s validates the query parameter %s', async (id, name, schema, { method, path }) => {
     for (const text of SAMPLES) {
       const query = new URLSearchParams({ ...REQUIRED[id], [name]: text });
       const target = `${path}?${query.toString()}`;
-      const { status } = await bearer(server.url, server.secretKey, 'GET', target);
-      expect([text, status]).toEqual([text, isAccepted(schema, text) ? 200 : 400]);
+      const body = method === 'GET' ? undefined : { entries: [] };
+      const { status } = await bearer(server.url, server.secretKey, method, target, body);
+      // A well-formed id of no decision is not found.
+      const accepted = name === 'after' ? 404 : 200;
+      expect([text, status]).toEqual([text, isAccepted(schema, text) ? accepted : 400]);
     }
   });
 });

@@ -2,7 +2,14 @@ import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { CONTROL_LINE_BYTES_MAX, CONTROL_SOCKET, readControlMessage } from '../../../src/app/control-protocol.ts';
+import {
+  CONTROL_LINE_BYTES_MAX,
+  CONTROL_SOCKET,
+  type LinkReply,
+  type LinkRequest,
+  readControlMessage,
+  readLinkRequest,
+} from '../../../src/app/control-protocol.ts';
 import { openControlServer } from '../../../src/app/control-server.ts';
 import { ChangeDoor } from '../../../src/cli/change-door.ts';
 import { createLog } from '../../../src/observe/log.ts';
@@ -22,7 +29,11 @@ async function serving(dataDir = tempFolder()): Promise<{ store: Store; seen: st
   store.changes.onCommitted(({ change, by }) => seen.push(`${change.kind} ${by}`));
   const { changes, turns } = store;
   const onFault = (): void => {};
-  const control = await openControlServer({ dataDir, changes, turns, log: createLog('silent'), onFault });
+  const createLink = ({ link }: LinkRequest): LinkReply => ({
+    kind: 'ok',
+    value: { url: `link for ${link.keyHash}`, expiresAtMs: 5 },
+  });
+  const control = await openControlServer({ dataDir, changes, turns, log: createLog('silent'), onFault, createLink });
   let isClosed = false;
   const close = async (): Promise<void> => {
     if (isClosed) return;
@@ -180,6 +191,19 @@ describe('the control server', () => {
       expect(readControlMessage(line)).toEqual({ change, nowMs: 7, until: 'visible' });
       expect(line).not.toContain(pair.secret);
     }
+  });
+
+  test('The server makes a sign-in link for a key, and for nothing that is not the hash of one', async () => {
+    const { store } = await serving();
+    const keyHash = hashOf(1);
+    const [, answer = ''] = (await say(store.dataDir, `${hello}${JSON.stringify({ link: { keyHash } })}\n`, 2)).split(
+      '\n',
+    );
+    expect(JSON.parse(answer)).toEqual({ kind: 'ok', value: { url: `link for ${keyHash}`, expiresAtMs: 5 } });
+    for (const link of [null, [], {}, { keyHash: 5 }, { keyHash: 'zz' }, { keyHash: 'AB'.repeat(32) }]) {
+      expect(readLinkRequest(JSON.stringify({ link }))).toBeNull();
+    }
+    expect(readLinkRequest('{')).toBeNull();
   });
 
   test('A server whose socket cannot be created runs without it', async () => {

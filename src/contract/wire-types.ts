@@ -1,0 +1,54 @@
+import type * as z from 'zod';
+import type { API_KEY, ME } from './responses/account-responses.ts';
+import type { AUDIT_PAGE } from './responses/audit-responses.ts';
+import type {
+  EXPLAINED_DECISION,
+  LOGGED_DECISION,
+  LOGGED_DECISION_PAGE,
+  SIMULATION,
+} from './responses/decision-responses.ts';
+import type { LABEL, SHADOW_REVIEW } from './responses/judgement-responses.ts';
+import type { FINGERPRINT, LINK_SUMMARY } from './responses/link-responses.ts';
+import type { CANDIDATE, LIST_ENTRY } from './responses/list-responses.ts';
+import type { SIGNED_IN } from './responses/dashboard-responses.ts';
+import type { READINESS } from './responses/operation-responses.ts';
+import type { CHALLENGER_COUNTS, POLICY, POLICY_HISTORY, RULE_COUNTS } from './responses/policy-responses.ts';
+import type { PROBLEM } from './responses/problem-responses.ts';
+import type { STATS } from './responses/stats-responses.ts';
+import type { TOP } from './responses/top-responses.ts';
+import type { DELIVERY, WEBHOOK } from './responses/webhook-responses.ts';
+
+/** Types of responses as clients in TypeScript read them. Types only: nothing of it is loaded. */
+
+/** A page of rows. Source: contract, 2.5. */
+export interface WirePage<Row> {
+  readonly data: readonly Row[];
+  readonly has_more: boolean;
+  readonly next_cursor: string | null;
+}
+
+export type LoggedDecisionRow = z.infer<typeof LOGGED_DECISION>;
+export type LoggedDecisionPage = z.infer<typeof LOGGED_DECISION_PAGE>;
+export type StatsBody = z.infer<typeof STATS>;
+export type StatsPointBody = StatsBody['points'][number];
+export type LinkSummaryBody = z.infer<typeof LINK_SUMMARY>;
+export type FingerprintBody = z.infer<typeof FINGERPRINT>;
+export type ListEntryRow = z.infer<typeof LIST_ENTRY>;
+export type CandidateRow = z.infer<typeof CANDIDATE>;
+export type LabelBody = z.infer<typeof LABEL>;
+export type ShadowReviewRow = z.infer<typeof SHADOW_REVIEW>;
+export type WebhookRow = z.infer<typeof WEBHOOK>;
+export type DeliveryRow = z.infer<typeof DELIVERY>;
+export type AuditRow = z.infer<typeof AUDIT_PAGE>['data'][number];
+export type ReadinessBody = z.infer<typeof READINESS>;
+export type ProblemBody = z.infer<typeof PROBLEM>;
+export type ExplainedDecisionBody = z.infer<typeof EXPLAINED_DECISION>;
+export type SimulationBody = z.infer<typeof SIMULATION>;
+export type MeBody = z.infer<typeof ME>;
+export type ApiKeyRow = z.infer<typeof API_KEY>;
+export type PolicyBody = z.infer<typeof POLICY>;
+export type PolicyHistoryBody = z.infer<typeof POLICY_HISTORY>;
+export type RuleCountsBody = z.infer<typeof RULE_COUNTS>;
+export type ChallengerCountsBody = z.infer<typeof CHALLENGER_COUNTS>;
+export type TopBody = z.infer<typeof TOP>;
+export type SignedInBody = z.infer<typeof SIGNED_IN>;

@@ -1,0 +1,123 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import lazy, { ErrorBoundary } from 'preact-iso/lazy';
+import { exec, LocationProvider, Route, Router, useLocation } from 'preact-iso/router';
+import { type ApiFault, toFault } from './api.ts';
+import { Toasts, undoNewest } from './components/toast.tsx';
+import { Empty, Fault, Skeleton } from './components/state-view.tsx';
+import { HelpDialog } from './help-dialog.tsx';
+import { keysOn, useKeys } from './keyboard.ts';
+import { PAGES, type PageSpec } from './page-table.ts';
+import { pageTitle } from './page-title.ts';
+import { Rail } from './rail.tsx';
+import { session } from './session.ts';
+import { loadSession, SignIn } from './sign-in.tsx';
+import { TopBar } from './top-bar.tsx';
+import { useLink } from './url-state.ts';
+import { live } from './use-live.ts';
+import { visibleText } from './visible-text.ts';
+
+const COMPONENTS = PAGES.map(({ id, path, load }) => ({ id, path, component: lazy(load) }));
+
+/** Returns the page of a path; undefined if there is none. */
+function pageOf(path: string): PageSpec | undefined {
+  return PAGES.find((page) => exec(path, page.path, { params: {}, path, query: {} }) !== undefined);
+}
+
+export function App({ code }: { readonly code: string | null }): JSX.Element {
+  const [fault, setFault] = useState<ApiFault | null>(null);
+  const load = (): void => {
+    setFault(null);
+    loadSession().catch((error: unknown) => setFault(toFault(error)));
+  };
+  // A code signs in somebody else: the present session does not count.
+  useEffect(() => {
+    if (code === null) load();
+    else session.value = { kind: 'signed_out', why: null };
+  }, []);
+  const state = session.value;
+  if (state.kind === 'signed_out') return <SignIn code={code} why={state.why} />;
+  if (state.kind === 'unknown')
+    return (
+      <main class="starting">{fault === null ? <Skeleton form="text" /> : <Fault fault={fault} retry={load} />}</main>
+    );
+  return (
+    <LocationProvider scope="/dashboard">
+      <Shell />
+    </LocationProvider>
+  );
+}
+
+function Shell(): JSX.Element {
+  const { path, route } = useLocation();
+  const link = useLink();
+  const [isHelp, setHelp] = useState(false);
+  const page = pageOf(path);
+  const title = pageTitle.value ?? page?.title ?? 'Not found';
+  useEffect(() => {
+    document.title = `${visibleText(title)} · Gatehouse`;
+  }, [title]);
+  const bindings = useMemo(
+    () => [
+      { keys: '/', does: 'Search', run: () => focusOn('#search') },
+      { keys: 't', does: 'Choose the range of time', run: () => focusOn('#range') },
+      { keys: '.', does: 'Live on or off', run: () => void (live.value = !live.peek()) },
+      { keys: '?', does: 'Show the keys', run: () => setHelp(true) },
+      { keys: 'z', does: 'Undo', run: () => undoNewest() },
+      ...PAGES.flatMap(({ key, title, path }) =>
+        key === undefined ? [] : [{ keys: `g ${key}`, does: title, run: () => route(link(path)) }],
+      ),
+    ],
+    [route, link],
+  );
+  useKeys('Everywhere', bindings, [route, path]);
+  return (
+    <div class="shell">
+      <a class="skip-link" href="#main" onClick={(event) => skipToMain(event)}>
+        Skip to the content
+      </a>
+      <Rail path={path} />
+      <TopBar hasRange={page?.hasRange !== false} onHelp={() => setHelp(true)} />
+      <main id="main" class="main" tabIndex={-1}>
+        <h1 class="page-title">{visibleText(title)}</h1>
+        <Boundary path={path}>
+          <Router onRouteChange={() => document.querySelector<HTMLElement>('#main')?.focus({ preventScroll: true })}>
+            {[
+              ...COMPONENTS.map(({ id, path, component }) => <Route key={id} path={path} component={component} />),
+              <Route key="none" default component={NotFound} />,
+            ]}
+          </Router>
+        </Boundary>
+      </main>
+      <Toasts />
+      {isHelp && <HelpDialog onClose={() => setHelp(false)} isOn={keysOn.value} />}
+    </div>
+  );
+}
+
+/** Shows the error of a page in its place; the rest of the shell goes on working. */
+function Boundary({ path, children }: { readonly path: string; readonly children: ComponentChildren }): JSX.Element {
+  const [fault, setFault] = useState<ApiFault | null>(null);
+  useEffect(() => setFault(null), [path]);
+  if (fault !== null) return <Fault fault={fault} retry={() => location.reload()} />;
+  return <ErrorBoundary onError={(error) => setFault(toFault(error))}>{children}</ErrorBoundary>;
+}
+
+function NotFound(): JSX.Element {
+  return (
+    <Empty title="There is no such page">
+      <a href="/dashboard">Go to the overview</a>
+    </Empty>
+  );
+}
+
+function skipToMain(event: Event): void {
+  event.preventDefault();
+  focusOn('#main');
+}
+
+function focusOn(selector: string): boolean {
+  const element = document.querySelector<HTMLElement>(selector);
+  element?.focus();
+  return element !== null;
+}

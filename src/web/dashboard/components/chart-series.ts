@@ -1,0 +1,7 @@
+export interface ChartSeries {
+  readonly name: string;
+  /** A class that sets `--c`: of a decision (`DECISION_CLASSES`), or `c-1` to `c-4`. */
+  readonly class: string;
+  /** One for each time; null: nothing was measured. */
+  readonly values: readonly (number | null)[];
+}

@@ -1,0 +1,123 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useLocation } from 'preact-iso/router';
+import { useRef } from 'preact/hooks';
+import { useKeys } from '../keyboard.ts';
+
+export interface Column<Row> {
+  readonly id: string;
+  readonly title: string;
+  readonly render: (row: Row) => ComponentChildren;
+  /** Numbers stand right. */
+  readonly align?: 'left' | 'right';
+  /** Takes the rest of the width; its content is cut. At most one. */
+  readonly grows?: boolean;
+  /** Hidden below 1,100 px; cards on narrow screens show it again. */
+  readonly optional?: boolean;
+}
+
+/**
+ * A semantic table. With `hrefOf` every row is a real link: middle click and "open in a new tab" work anywhere on it. `j`, `k` and the
+ * arrow keys move between rows, Enter opens. At 600 px the rows become cards, each value with the title of its column.
+ */
+export function Table<Row>({
+  caption,
+  columns,
+  rows,
+  keyOf,
+  hrefOf,
+  selected,
+  keys = true,
+  rowClass,
+}: {
+  /** Read out, not shown: there is a heading. */
+  readonly caption: string;
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  readonly keyOf: (row: Row) => string;
+  readonly hrefOf?: (row: Row) => string;
+  /** Key of the row that is open beside the table. */
+  readonly selected?: string | null;
+  /** False where a page has more than one table: only the main one moves by keys. */
+  readonly keys?: boolean;
+  readonly rowClass?: (row: Row) => string;
+}): JSX.Element {
+  const body = useRef<HTMLTableSectionElement>(null);
+  const { route } = useLocation();
+  const move = (by: number): boolean => {
+    const links = [...(body.current?.querySelectorAll<HTMLElement>('[data-row]') ?? [])];
+    if (links.length === 0) return false;
+    const focused = links.findIndex((link) => link === document.activeElement);
+    const open = links.findIndex((link) => link.dataset['row'] === selected);
+    const from = focused === -1 ? open : focused;
+    const next = links[Math.min(links.length - 1, Math.max(0, from === -1 && by < 0 ? 0 : from + by))];
+    next?.focus();
+    next?.scrollIntoView({ block: 'nearest' });
+    // With a pane open, it follows.
+    const href = next?.getAttribute('href') ?? null;
+    if (selected !== undefined && selected !== null && href !== null) route(href, true);
+    return next !== undefined;
+  };
+  useKeys(
+    'Table',
+    keys
+      ? [
+          { keys: 'j', does: 'Next row', run: () => move(1) },
+          { keys: 'k', does: 'Previous row', run: () => move(-1) },
+          { keys: 'ArrowDown', does: 'Next row', run: () => move(1), hidden: true },
+          { keys: 'ArrowUp', does: 'Previous row', run: () => move(-1), hidden: true },
+        ]
+      : [],
+    [keys, selected, route],
+  );
+  return (
+    <div class="table-frame">
+      <table class="table">
+        <caption class="hidden-text">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th key={column.id} scope="col" class={cellClass(column)}>
+                {column.title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody ref={body}>
+          {rows.map((row) => {
+            const key = keyOf(row);
+            const isOpen = selected === key;
+            const href = hrefOf?.(row);
+            return (
+              <tr key={key} class={`${isOpen ? 'row-open' : ''} ${rowClass?.(row) ?? ''}`.trim() || undefined}>
+                {columns.map((column, n) => (
+                  <td key={column.id} class={cellClass(column)} data-title={column.title}>
+                    {n === 0 && href !== undefined ? (
+                      <a class="row-link" href={href} data-row={key} aria-current={isOpen ? 'true' : undefined}>
+                        {column.render(row)}
+                      </a>
+                    ) : (
+                      <span class="cell">{column.render(row)}</span>
+                    )}
+                  </td>
+                ))}
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function cellClass({
+  align,
+  grows,
+  optional,
+}: Pick<Column<never>, 'align' | 'grows' | 'optional'>): string | undefined {
+  const classes = [
+    align === 'right' ? 'right' : '',
+    grows === true ? 'grows' : '',
+    optional === true ? 'optional' : '',
+  ];
+  return classes.filter(Boolean).join(' ') || undefined;
+}

@@ -1,0 +1,104 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { FingerprintBody, ListEntryRow } from '../../../contract/wire-types.ts';
+import type { ListAction } from '../../../contract/vocabulary.ts';
+import { send, v1 } from '../api.ts';
+import { countOf, shortHash } from '../format.ts';
+import { useLive } from '../use-live.ts';
+import { Confirm } from './dialog.tsx';
+import { Field, Select } from './fields.tsx';
+import { Icon } from './icon.tsx';
+import { StateView } from './state-view.tsx';
+import { toast } from './toast.tsx';
+
+const VERBS: Readonly<Record<ListAction, string>> = { block: 'Block', allow: 'Allow', watch: 'Watch' };
+
+const EXPIRIES = [
+  { value: '1', title: '1 day' },
+  { value: '7', title: '7 days' },
+  { value: '30', title: '30 days' },
+  { value: '90', title: '90 days' },
+  { value: '', title: 'Never' },
+] as const;
+
+/** Blocks end after 30 days unless told otherwise: two iPhones share a fingerprint, and a device gets a new owner. */
+const EXPIRY_DEFAULT: Readonly<Record<ListAction, string>> = { block: '30', allow: '', watch: '30' };
+
+/** How many would be hit: "In 24 h this fingerprint was 412 sessions of 388 identities." */
+export function BlastRadius({ hash }: { readonly hash: string }): JSX.Element {
+  const found = useLive<FingerprintBody>(v1(`/fingerprints/${encodeURIComponent(hash)}`));
+  return (
+    <StateView of={found} skeleton="text">
+      {() => {
+        const { data } = found;
+        if (data === undefined) return null;
+        const { day, month, common, list_action: listed } = data;
+        return (
+          <div class="blast stack">
+            <p>
+              In 24 h this fingerprint was <strong>{countOf(day.sessions, 'session')}</strong> of{' '}
+              <strong>{countOf(day.identities, 'identity', 'identities')}</strong> from{' '}
+              {countOf(day.networks, 'network')} in {countOf(day.countries, 'country', 'countries')}; in 30 days{' '}
+              {countOf(month.sessions, 'session')} of {countOf(month.identities, 'identity', 'identities')}.
+            </p>
+            {common && (
+              <p class="notice">
+                <Icon name="warning" size={14} /> It comes from too many networks for one device: many devices of one
+                model share it, so this hits people who have nothing to do with each other.
+              </p>
+            )}
+            {listed !== null && <p class="muted">It is on your list already: {listed}. This replaces that entry.</p>}
+          </div>
+        );
+      }}
+    </StateView>
+  );
+}
+
+/** Asks before a fingerprint goes on the list: how many it hits, how long, and a note. */
+export function ListActionDialog({
+  hash,
+  action,
+  onClose,
+  onDone,
+}: {
+  readonly hash: string;
+  readonly action: ListAction;
+  readonly onClose: () => void;
+  readonly onDone?: (entry: ListEntryRow) => void;
+}): JSX.Element {
+  const [days, setDays] = useState(EXPIRY_DEFAULT[action]);
+  const [note, setNote] = useState('');
+  const run = async (): Promise<void> => {
+    const expiresAt = days === '' ? null : Math.floor(Date.now() / 1_000) + Number(days) * 86_400;
+    const body = {
+      fingerprint_hash: hash,
+      action,
+      note: note.trim() === '' ? null : note.trim(),
+      expires_at: expiresAt,
+    };
+    const entry = await send<ListEntryRow>('POST', v1('/lists'), body);
+    const undo = (): void => {
+      send('DELETE', v1(`/lists/${hash}`)).then(
+        () => toast(`Removed ${shortHash(hash)} from the list`),
+        () => toast(`${shortHash(hash)} could not be removed: try again on the page of lists`),
+      );
+    };
+    toast(`${VERBS[action]}: ${shortHash(hash)} is on the list`, undo);
+    onDone?.(entry);
+  };
+  const chosen = EXPIRIES.find(({ value }) => value === days)?.title ?? '';
+  return (
+    <Confirm
+      title={`${VERBS[action]} the fingerprint ${shortHash(hash)}`}
+      confirm={days === '' ? `${VERBS[action]} for good` : `${VERBS[action]} for ${chosen}`}
+      danger={action === 'block'}
+      onConfirm={run}
+      onClose={onClose}
+    >
+      <BlastRadius hash={hash} />
+      <Select label="Ends after" value={days} onValue={setDays} choices={EXPIRIES} />
+      <Field label="Note" value={note} onValue={setNote} maxLength={500} hint="Optional. Only you see it." />
+    </Confirm>
+  );
+}

@@ -1,0 +1,173 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import uPlot from 'uplot';
+import { formatClock, formatCompact } from '../format.ts';
+import { theme } from '../theme.ts';
+import type { ChartSeries } from './chart-series.ts';
+
+/** The only file that knows uPlot: it draws on a canvas what `Chart` describes in words. */
+
+export interface PlotProps {
+  /** Unix seconds, ascending, at equal distances. */
+  readonly times: readonly number[];
+  readonly series: readonly ChartSeries[];
+  readonly isStacked: boolean;
+  readonly height: number;
+  /** Index of the period under the cursor; null: none. */
+  readonly cursor: number | null;
+  readonly onCursor: (index: number | null) => void;
+  readonly onZoom: ((from: number, to: number) => void) | undefined;
+  readonly format: (value: number) => string;
+}
+
+const MINIMUM_DRAG_PX = 8;
+
+/** Returns the series as uPlot draws them: stacked ones as sums from the bottom, the highest first, so that lower ones cover it. */
+function toData(times: readonly number[], series: readonly ChartSeries[], isStacked: boolean): uPlot.AlignedData {
+  if (!isStacked) return [[...times], ...series.map(({ values }) => [...values])] as uPlot.AlignedData;
+  const sums = times.map(() => 0);
+  const stacked = series.map(({ values }) => values.map((value, n) => (sums[n] = (sums[n] ?? 0) + (value ?? 0))));
+  return [[...times], ...stacked.map((values) => [...values]).reverse()] as uPlot.AlignedData;
+}
+
+/** Reads colours from the style sheet: a canvas has no classes. */
+function colourOf(host: Element, className: string): string {
+  const probe = document.createElement('span');
+  probe.className = `${className} colour-probe`;
+  host.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}
+
+export function PlotCanvas(props: PlotProps): JSX.Element {
+  const host = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | null>(null);
+  const latest = useRef(props);
+  latest.current = props;
+  const { times, series, isStacked, height, cursor } = props;
+  const names = series.map(({ name, class: className }) => `${name}/${className}`).join(',');
+  const themeNow = theme.value;
+
+  useEffect(() => {
+    const place = host.current;
+    if (place === null) return undefined;
+    const draw = (): void => {
+      plot.current?.destroy();
+      const { width } = place.getBoundingClientRect();
+      if (width === 0) return;
+      const { times, series, isStacked, height, format } = latest.current;
+      plot.current = new uPlot(
+        optionsOf(place, latest, { width: Math.floor(width), height, series, isStacked, format }),
+        toData(times, series, isStacked),
+        place,
+      );
+    };
+    draw();
+    const observer = new ResizeObserver(([entry]) => {
+      const width = Math.floor(entry?.contentRect.width ?? 0);
+      if (width === 0) return;
+      if (plot.current === null) draw();
+      else if (plot.current.width !== width) plot.current.setSize({ width, height: latest.current.height });
+    });
+    observer.observe(place);
+    const scheme = matchMedia('(prefers-color-scheme: dark)');
+    scheme.addEventListener('change', draw);
+    return () => {
+      observer.disconnect();
+      scheme.removeEventListener('change', draw);
+      plot.current?.destroy();
+      plot.current = null;
+    };
+  }, [names, isStacked, height, themeNow]);
+
+  useEffect(() => {
+    plot.current?.setData(toData(times, series, isStacked));
+  }, [times, series, isStacked]);
+
+  useEffect(() => {
+    const current = plot.current;
+    if (current === null || current.cursor.idx === cursor) return;
+    const time = cursor === null ? undefined : times[cursor];
+    current.setCursor({ left: time === undefined ? -10 : current.valToPos(time, 'x'), top: 0 }, false);
+  }, [cursor]);
+
+  return <div class="plot" ref={host} aria-hidden="true" />;
+}
+
+function optionsOf(
+  place: Element,
+  latest: { readonly current: PlotProps },
+  look: Pick<PlotProps, 'series' | 'isStacked' | 'height' | 'format'> & { readonly width: number },
+): uPlot.Options {
+  const { width, height, isStacked, format } = look;
+  const muted = colourOf(place, 'c-muted');
+  const line = colourOf(place, 'c-line');
+  const bars = uPlot.paths.bars?.({ size: [0.82, 28], align: 1 });
+  const ordered = isStacked ? [...look.series].reverse() : look.series;
+  const font = `11px ${getComputedStyle(place).fontFamily}`;
+  const days = (latest.current.times.at(-1) ?? 0) - (latest.current.times[0] ?? 0) > 2 * 86_400;
+  return {
+    width,
+    height,
+    padding: [8, 4, 0, 0],
+    legend: { show: false },
+    cursor: {
+      y: false,
+      points: { show: !isStacked, size: 6 },
+      drag: { x: latest.current.onZoom !== undefined, y: false, dist: MINIMUM_DRAG_PX, setScale: false },
+    },
+    scales: { y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.06 : 1] } },
+    series: [
+      {},
+      ...ordered.map(({ class: className }): uPlot.Series => {
+        const colour = colourOf(place, className);
+        const base: uPlot.Series = { points: { show: false } };
+        if (isStacked && bars !== undefined) return { ...base, fill: colour, width: 0, paths: bars };
+        return { ...base, stroke: colour, width: 1.5, spanGaps: false };
+      }),
+    ],
+    axes: [
+      {
+        stroke: muted,
+        font,
+        grid: { show: false },
+        ticks: { stroke: line, width: 1, size: 4 },
+        space: 72,
+        size: 30,
+        values: (_plot, splits) =>
+          splits.map((at) =>
+            days
+              ? new Date(at * 1_000).toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })
+              : formatClock(at, true),
+          ),
+      },
+      {
+        stroke: muted,
+        font,
+        size: 46,
+        grid: { stroke: line, width: 1 },
+        ticks: { show: false },
+        values: (_plot, splits) => splits.map((value) => (format === undefined ? formatCompact(value) : format(value))),
+      },
+    ],
+    hooks: {
+      setCursor: [
+        (plot) => {
+          const index = plot.cursor.left === undefined || plot.cursor.left < 0 ? null : (plot.cursor.idx ?? null);
+          if (index !== latest.current.cursor) latest.current.onCursor(index);
+        },
+      ],
+      setSelect: [
+        (plot) => {
+          const { left, width } = plot.select;
+          if (width < MINIMUM_DRAG_PX) return;
+          const from = plot.posToVal(left, 'x');
+          const to = plot.posToVal(left + width, 'x');
+          plot.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+          latest.current.onZoom?.(from, to);
+        },
+      ],
+    },
+  };
+}

@@ -1,0 +1,222 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { useLocation } from 'preact-iso/router';
+import { toFault } from './api.ts';
+import { Button, Field } from './components/fields.tsx';
+import { Icon } from './components/icon.tsx';
+import { Dialog } from './components/dialog.tsx';
+import { toast } from './components/toast.tsx';
+import { formatTime } from './format.ts';
+import { now } from './now.ts';
+import { session } from './session.ts';
+import { signOut } from './sign-in.tsx';
+import { setTheme, type Theme, theme, THEMES } from './theme.ts';
+import { useLink } from './url-state.ts';
+import { type RangeId, RANGES, useRange } from './use-range.ts';
+import { live } from './use-live.ts';
+import { visibleText } from './visible-text.ts';
+
+const REQUEST_ID = /^req_[0-9A-HJKMNP-TV-Z]{26}$/;
+const HASH = /^[0-9a-f]{64}$/i;
+
+export function TopBar({ hasRange, onHelp }: { readonly hasRange: boolean; readonly onHelp: () => void }): JSX.Element {
+  const state = session.value;
+  const customer = state.kind === 'signed_in' ? state.session : null;
+  return (
+    <header class="top-bar">
+      <div
+        class="top-customer"
+        title={customer === null ? undefined : `Signed in with ${visibleText(customer.key_prefix)}…`}
+      >
+        <span class="top-customer-name">{visibleText(customer?.name ?? '')}</span>
+        {customer?.read_only === true && <span class="tag">read only</span>}
+      </div>
+      <SearchBox />
+      <div class="top-tools">
+        {hasRange && <RangePicker />}
+        <LiveSwitch />
+        <ThemeButton />
+        <Button kind="quiet" icon="help" label="Keys (?)" onClick={onHelp} />
+        <Button
+          kind="quiet"
+          icon="out"
+          label="Sign out"
+          onClick={() => void signOut().catch((error: unknown) => toast(toFault(error).title))}
+        />
+      </div>
+    </header>
+  );
+}
+
+/** An id opens its decision, a fingerprint its links; everything else is a search of the decisions. */
+function SearchBox(): JSX.Element {
+  const [text, setText] = useState('');
+  const { route } = useLocation();
+  const link = useLink();
+  const open = (): void => {
+    const q = text.trim();
+    if (q === '') return;
+    if (REQUEST_ID.test(q)) route(`/dashboard/decisions/${q}`);
+    else if (HASH.test(q)) route(`/dashboard/links/fingerprint/${q.toLowerCase()}`);
+    else route(link('/dashboard/decisions', { q }));
+    setText('');
+  };
+  return (
+    <form
+      class="search"
+      role="search"
+      onSubmit={(event) => {
+        event.preventDefault();
+        open();
+      }}
+    >
+      <Icon name="search" size={14} />
+      <input
+        id="search"
+        class="search-input"
+        type="search"
+        aria-label="Search decisions"
+        placeholder="Search: id, ip:, email:, reason:, score>70"
+        value={text}
+        maxLength={200}
+        autoComplete="off"
+        spellcheck={false}
+        onInput={(event) => setText(event.currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Escape') event.currentTarget.blur();
+        }}
+      />
+      <kbd class="search-key" aria-hidden="true">
+        /
+      </kbd>
+    </form>
+  );
+}
+
+function RangePicker(): JSX.Element {
+  const { range, set, zoom } = useRange();
+  const [isCustom, setCustom] = useState(false);
+  return (
+    <>
+      <label class="range">
+        <Icon name="clock" size={14} />
+        <span class="hidden-text">Range of time</span>
+        <select
+          id="range"
+          value={range.id}
+          onChange={(event) => {
+            const id = event.currentTarget.value as RangeId | 'choose';
+            if (id === 'choose') {
+              event.currentTarget.value = range.id;
+              setCustom(true);
+            } else set(id);
+          }}
+        >
+          {RANGES.map(({ id, title }) => (
+            <option key={id} value={id}>
+              Last {title}
+            </option>
+          ))}
+          {range.id === 'custom' && (
+            <option value="custom">
+              {formatTime(range.from, now.peek())} – {formatTime(range.to, now.peek())}
+            </option>
+          )}
+          <option value="choose">Custom…</option>
+        </select>
+      </label>
+      {isCustom && (
+        <CustomRange
+          from={range.from}
+          to={range.to}
+          onClose={() => setCustom(false)}
+          onChoose={(from, to) => {
+            setCustom(false);
+            zoom(from, to);
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function localText(at: number): string {
+  const date = new Date(at * 1_000);
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+function CustomRange({
+  from,
+  to,
+  onChoose,
+  onClose,
+}: {
+  readonly from: number;
+  readonly to: number;
+  readonly onChoose: (from: number, to: number) => void;
+  readonly onClose: () => void;
+}): JSX.Element {
+  const [start, setStart] = useState(localText(from));
+  const [end, setEnd] = useState(localText(to));
+  const first = new Date(start).getTime() / 1_000;
+  const last = new Date(end).getTime() / 1_000;
+  const isWrong = !(first < last);
+  return (
+    <Dialog title="Range of time" onClose={onClose}>
+      <form
+        class="dialog-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!isWrong) onChoose(first, last);
+        }}
+      >
+        <Field label="From" type="datetime-local" value={start} onValue={setStart} />
+        <Field
+          label="To"
+          type="datetime-local"
+          value={end}
+          onValue={setEnd}
+          error={isWrong ? 'This must be after the start.' : undefined}
+        />
+        <p class="muted small">Counts by minute are kept for 24 h, by hour for 30 days.</p>
+        <footer class="dialog-foot">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind="primary" disabled={isWrong}>
+            Show
+          </Button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
+
+function LiveSwitch(): JSX.Element {
+  return (
+    <button
+      type="button"
+      role="switch"
+      class="live-switch"
+      aria-checked={live.value}
+      title="Live (.)"
+      onClick={() => void (live.value = !live.peek())}
+    >
+      <span class="live-dot" aria-hidden="true" />
+      <span class="live-word">Live</span>
+    </button>
+  );
+}
+
+const THEME_ICONS = { system: 'system', light: 'sun', dark: 'moon' } as const satisfies Record<Theme, string>;
+const THEME_WORDS: Readonly<Record<Theme, string>> = { system: 'as the system', light: 'light', dark: 'dark' };
+
+function ThemeButton(): JSX.Element {
+  const next = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] ?? 'system';
+  return (
+    <Button
+      kind="quiet"
+      icon={THEME_ICONS[theme.value]}
+      label={`Theme: ${THEME_WORDS[theme.value]}. Change to ${THEME_WORDS[next]}`}
+      onClick={() => setTheme(next)}
+    />
+  );
+}
