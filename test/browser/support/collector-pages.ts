@@ -34,7 +34,8 @@ const PUBLIC_KEY = 'pk_live_test00000000000000000000000000';
 
 /**
  * A site with the built collector. `/page?…` is a page whose script tag has the query's `data-*` attributes, with `csp=1` under
- * `STRICT_CSP`, with `form=1` with a form, with `script=…` with the script of another server. `/bare` has no script. It also answers the collector's own call for a grant.
+ * `STRICT_CSP`, with `form=1` with a form,
+ * with `script=…` with the script of another server. `/bare` has no script. It also answers the collector's own call for a grant.
  */
 export async function openPages(): Promise<CollectorPages> {
   const script = readFileSync(`${BUILT}collector.js`);
