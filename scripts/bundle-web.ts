@@ -110,7 +110,8 @@ async function bundleDashboard(): Promise<void> {
     assetNames: '[name]-[hash]',
     jsx: 'automatic',
     jsxImportSource: 'preact',
-    loader: { '.svg': 'file' },
+    // Styles of single pages are files of their own: their import is their URL.
+    loader: { '.svg': 'file', '.lazy.css': 'file' },
     metafile: true,
   });
   const assets = outputFiles.map(({ path, contents }) => ({ name: basename(path), bytes: contents }));

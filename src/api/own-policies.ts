@@ -2,9 +2,13 @@ import type { KeptPolicy, PolicyArchive } from '../assets/policy-archive.ts';
 import type { CustomerNumber } from '../kernel/brand.ts';
 import type { DecisionRecord } from '../risk/decision-record.ts';
 import type { PolicyDocument } from '../risk/policy/policy-document.ts';
+import type { Bands } from '../risk/policy/policy.ts';
 import { DEFAULT_DOCUMENT } from '../risk/policy/policy-set.ts';
 import { PolicyView } from '../risk/policy/policy-view.ts';
 import type { AppliedPolicy } from './show-decision.ts';
+
+/** Choice: a customer has fewer; further ones are computed for each row. */
+const EVENT_TYPES_MAX = 256;
 
 /** A policy as it applies to one customer. */
 export interface OwnPolicy {
@@ -52,6 +56,22 @@ export class OwnPolicies {
     const document = this.#archive.at(record.occurredAtMs);
     if (document === null) return null;
     return { version: document.version, bands: this.#view(customer, document).policyOf(record.eventType).bands };
+  }
+
+  /** Returns a function that returns the bands of an event type at a time; null if they are not known. For reads of many rows. */
+  bandsAt(customer: CustomerNumber): (ms: number, eventType: string) => Bands | null {
+    const kept = this.all(customer).map(({ atMs, view }) => ({ atMs, view, bands: new Map<string, Bands>() }));
+    return (ms, eventType) => {
+      const one = kept.find(({ atMs }) => atMs <= ms);
+      if (one === undefined || one.view === null) return null;
+      let bands = one.bands.get(eventType);
+      if (bands === undefined) {
+        ({ bands } = one.view.policyOf(eventType));
+        // Event types are the callers' own text.
+        if (one.bands.size < EVENT_TYPES_MAX) one.bands.set(eventType, bands);
+      }
+      return bands;
+    };
   }
 
   #view(customer: CustomerNumber, document: PolicyDocument): PolicyView {

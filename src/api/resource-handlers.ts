@@ -22,6 +22,8 @@ import { outcomeHandlers } from './outcome-handlers.ts';
 import type { Cursors } from './kit/paging.ts';
 import type { OwnPolicies } from './own-policies.ts';
 import { policyHandlers } from './policy-handlers.ts';
+import { ruleCountHandlers } from './rule-count-handlers.ts';
+import { topHandlers } from './top-handlers.ts';
 import { simulateHandlers } from './simulate-handlers.ts';
 import type { Simulator } from '../decide/simulator.ts';
 import { statsHandlers } from './stats-handlers.ts';
@@ -91,6 +93,8 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
     ...accountHandlers(endpoint, { findCustomer: (customer) => store.customers.find(customer), policies, version }),
     ...policyHandlers(endpoint, { policies, isRefused: isPolicyRefused }),
     ...simulateHandlers(endpoint, { simulator, policies }),
+    ...ruleCountHandlers(endpoint, { decisions, stats, labels, reviews: store.shadowReviews, policies }),
+    ...topHandlers(endpoint, { decisions }),
     ...statsHandlers(endpoint, { stats }),
     ...linkHandlers(endpoint, { decisions, targets: linkTargets, lists, registry, fingerprints }),
     ...labelHandlers(endpoint, { store, findDecision, prove: (customer, id) => requestIds.prove(customer, id) }),

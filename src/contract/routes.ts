@@ -65,9 +65,12 @@ export const ROUTES = {
   findLinks: secret('GET', '/v1/links'),
   findFingerprint: secret('GET', '/v1/fingerprints/{fingerprint_hash}'),
   readStats: secret('GET', '/v1/stats'),
+  readTop: secret('GET', '/v1/top'),
 
   readPolicy: secret('GET', '/v1/policy'),
   listPolicyHistory: secret('GET', '/v1/policy/history'),
+  readRuleCounts: secret('GET', '/v1/policy/rules'),
+  readChallenger: secret('GET', '/v1/policy/challenger'),
 
   listEntries: secret('GET', '/v1/lists'),
   putEntry: secret('POST', '/v1/lists'),
@@ -168,6 +171,18 @@ const LINK_VALUES =
   'The value as it was sent to decide: an identity, a session token, an address or its network (/24, /48), a fingerprint hash. ' +
   'The id of a link in a response is a value too.';
 
+const TOP_BY = /^(?:ip|network|fingerprint|session|identity|country|event_type|reason|entity\.[^:]{1,64})$/u;
+const TOP_MESSAGE =
+  'This must be ip, network, fingerprint, session, identity, country, event_type, reason, or entity. and the name of an entity.';
+
+/** A range of time, the last 24 hours by default. */
+const RANGE = {
+  from: unixTime.optional().meta({ description: 'Unix seconds; by default 24 hours before to' }),
+  to: wholeNumber(1, 1e11, 'This must be a time in whole Unix seconds.')
+    .optional()
+    .meta({ description: 'Unix seconds, exclusive; by default now' }),
+};
+
 /**
  * The query parameters of each endpoint that has any. The OpenAPI document describes them, and the endpoints read them with `readQuery`;
  * the message of a schema is the message on the wire. Values are text on the wire; the schemas describe the value that the text
@@ -219,6 +234,20 @@ export const QUERIES = {
       .meta({ description: 'Unix seconds, exclusive; by default now' }),
     step: oneOf(['60', '3600', '86400']).default('3600').meta({ description: 'Seconds of a period' }),
   },
+  readTop: {
+    by: z
+      .string(TOP_MESSAGE)
+      .regex(TOP_BY, TOP_MESSAGE)
+      .meta({ description: 'The subjects that are counted; identity stands for every entity.<name>' }),
+    count: oneOf(['decisions', 'flagged', 'identities', 'fingerprints', 'addresses', 'networks', 'sessions'])
+      .default('decisions')
+      .meta({
+        description:
+          'What is counted of each subject: its decisions, those that are not ALLOW, or distinct others on its decisions',
+      }),
+    ...RANGE,
+  },
+  readRuleCounts: RANGE,
   listEntries: {
     ...PAGE,
     limit: pageLimit(LISTS_PAGE_ROWS_DEFAULT),

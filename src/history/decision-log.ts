@@ -32,6 +32,8 @@ import { LinkIndex } from './decision-log/link-index.ts';
 import { TextMatch, unpackRecord } from './decision-log/match.ts';
 import { comparePlaces, type Place } from './decision-log/order.ts';
 import type { LinkTarget } from './decision-log/row-links.ts';
+import { type RowPlace, type RowScanner, type Scanned, scanRows } from './decision-log/scan.ts';
+import type { DecisionRecord } from '../risk/decision-record.ts';
 import { hasId, readRecordHead } from './decision-log/record-head.ts';
 import { type LoggedDecision, type SearchPage, searchRows, type Wanted } from './decision-log/search.ts';
 import { Slices, Turns } from '../state/turns.ts';
@@ -100,6 +102,15 @@ export interface SearchFilter extends RecordFields {
 
 /** `busy`: the maximum number of searches is running; retry in a second. */
 export type SearchOutcome = ({ readonly kind: 'page' } & SearchPage) | { readonly kind: 'busy' };
+
+export interface ScanQuery {
+  readonly sinceMs: number | null;
+  readonly untilMs: number | null;
+  readonly nowMs: number;
+  readonly rowsMax: number;
+}
+
+export type ScanOutcome = ({ readonly kind: 'scanned' } & Scanned) | { readonly kind: 'busy' };
 
 export interface FingerprintQuery extends SearchQuery {
   /** Value that the first page returned, so that later pages scan the same rows; null for the first page. */
@@ -282,6 +293,22 @@ export class DecisionLog implements History {
       const page = await searchFingerprints(log, wanted, query.limit, this.#bounds.scanRowsMax, this.#reader, slices);
       return { kind: 'page', arrivalEnd, ...page };
     });
+  }
+
+  /** Passes the customer's newest decisions of a time to a visitor, `rowsMax` or up to a block more. */
+  async scan(customer: CustomerNumber, query: ScanQuery, visit: RowScanner): Promise<ScanOutcome> {
+    return this.#admitted(customer, async (log, slices) => {
+      const { sinceMs, untilMs, nowMs, rowsMax } = query;
+      const all = { decision: null, text: null, after: null, limit: 1, nowMs, filter: { sinceMs, untilMs } };
+      const wanted = this.#wantedBy(all, [0, 1], this.#nextArrival);
+      return { kind: 'scanned', ...(await scanRows(log, wanted, rowsMax, this.#reader, slices, visit)) };
+    });
+  }
+
+  /** Returns the row at a place that a scan passed; null if its block was removed since. */
+  readAt({ block, at, end }: RowPlace): DecisionRecord | null {
+    const bytes = this.#reader.bytesOf(block);
+    return bytes === null ? null : unpackRecord(bytes, at, end);
   }
 
   /**

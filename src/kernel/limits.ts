@@ -329,6 +329,16 @@ export const DECISION_PRUNE_BLOCKS_MAX = 512;
 export const DECISION_SCAN_ROWS_MAX = 100_000;
 /** Choice: concurrent searches, of all customers and of one; they share the thread, so more would only be slower. */
 export const DECISION_SEARCHES_MAX = 8;
+/** Choice: flagged decisions whose reasons are fused again in one call; a customer has them in some hours at the most. */
+export const RULE_COUNT_FLAGGED_MAX = 20_000;
+/** Choice: labels that one call compares with the decisions. */
+export const RULE_COUNT_LABELS_MAX = 5_000;
+/** Choice: decisions whose links one call counts. */
+export const TOP_ROWS_MAX = 20_000;
+/** Choice: as many as fit a tile of a page. */
+export const TOP_SUBJECTS = 10;
+/** Choice: examples that a person reads of each pair of decisions. */
+export const CHALLENGER_EXAMPLES_MAX = 20;
 export const DECISION_SEARCHES_PER_CUSTOMER_MAX = 4;
 /**
  * Choice: decisions in a segment of the index of links: a search reads one part of each, some 250 of a million decisions, and the blocks of

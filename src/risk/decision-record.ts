@@ -26,6 +26,8 @@ export interface DecisionRecord {
   readonly sessionMode: SessionMode;
   /** Why it was copied to the shadow review queue; null when it was not. */
   readonly shadow: ShadowReason | null;
+  /** The challenger's decision; null without a challenger, and in records of older builds. */
+  readonly challenger: Decision | null;
   /** 64 lower-case hex digits; null without a session token. */
   readonly fingerprintHash: string | null;
   /** True for a collector's fingerprint, false for one derived from the token. */
@@ -75,6 +77,12 @@ const PUBLIC_KEY = 2;
 /** Bits above the flags: the position in `DECISIONS` of the decision that observe mode replaced with ALLOW, plus 1; 0 outside of it. */
 const WOULD_BE_SHIFT = 2;
 const WOULD_BE_MASK = 7;
+/**
+ * One byte has the shadow reason's position plus 1, and above it the position in `DECISIONS` of the challenger's decision plus 1; 1 less in
+ * all, so that a record without a challenger is that of an older build.
+ */
+const SHADOW_STATES = 4;
+if (SHADOW_REASONS.length >= SHADOW_STATES) throw new Error('a record has no room for another shadow reason');
 
 export interface RecordParts {
   readonly requestId: string;
@@ -84,6 +92,8 @@ export interface RecordParts {
   readonly wouldBe?: Decision | null;
   readonly sessionMode: SessionMode;
   readonly shadow: ShadowReason | null;
+  /** Null or absent without a challenger. */
+  readonly challenger?: Decision | null;
   readonly publicKey: boolean;
   readonly eventType: string;
   /** Null without a session token. */
@@ -128,7 +138,11 @@ export function writeRecord(parts: RecordParts): WrittenRecord {
   writer.small(DECISIONS.indexOf(verdict.decision));
   writer.number(verdict.score);
   writer.small(SESSION_MODES.indexOf(parts.sessionMode));
-  writer.small(parts.shadow === null ? -1 : SHADOW_REASONS.indexOf(parts.shadow));
+  const challenger = parts.challenger ?? null;
+  writer.small(
+    (parts.shadow === null ? -1 : SHADOW_REASONS.indexOf(parts.shadow)) +
+      (challenger === null ? 0 : (DECISIONS.indexOf(challenger) + 1) * SHADOW_STATES),
+  );
   if (facts === null) writer.null();
   else writer.hash(facts.fingerprintHash);
   const wouldBe = parts.wouldBe ?? null;
@@ -271,10 +285,11 @@ export function decodeRecord(bytes: Uint8Array): DecisionRecord {
     requestId: id,
     occurredAtMs: Number(at),
     decision: decided,
-    wouldBe: DECISIONS[((Number(flags) >> WOULD_BE_SHIFT) & WOULD_BE_MASK) - 1] ?? null,
+    wouldBe: wouldBeOf(Number(flags)),
     score: Number(score),
     sessionMode,
-    shadow: SHADOW_REASONS[Number(shadow)] ?? null,
+    shadow: SHADOW_REASONS[((Number(shadow) + 1) % SHADOW_STATES) - 1] ?? null,
+    challenger: challengerOf(Number(shadow)),
     fingerprintHash: hashOf(fingerprint),
     collector: (Number(flags) & COLLECTOR) !== 0,
     publicKey: (Number(flags) & PUBLIC_KEY) !== 0,
@@ -292,6 +307,16 @@ export function decodeRecord(bytes: Uint8Array): DecisionRecord {
     identities: Array.isArray(identities) ? identities.map(String) : null,
     links: bytesOrNull(links),
   };
+}
+
+/** Returns the challenger's decision of a record's byte; null without one. */
+export function challengerOf(shadow: number): Decision | null {
+  return DECISIONS[Math.floor((shadow + 1) / SHADOW_STATES) - 1] ?? null;
+}
+
+/** Returns the decision of a record's flags that observe mode replaced; null outside of it. */
+export function wouldBeOf(flags: number): Decision | null {
+  return DECISIONS[((flags >> WOULD_BE_SHIFT) & WOULD_BE_MASK) - 1] ?? null;
 }
 
 /** Returns the trusted source of the decision; null for any other. */

@@ -1,4 +1,4 @@
-import type { Decision } from './decision.ts';
+import { type Decision, DECISIONS } from './decision.ts';
 import type { DecisionRecord } from './decision-record.ts';
 import { decisionAt, type Evidence, fusedScore, isStrongestOfFamily, scoreOf } from './fuse.ts';
 import type { Bands } from './policy/policy.ts';
@@ -51,6 +51,13 @@ export function familyOf(code: string): string {
   return FAMILIES.get(code) ?? UNKNOWN_FAMILY;
 }
 
+/** A reason and its weight, as a record has them. */
+export interface StoredReason {
+  readonly code: string;
+  /** 0 to 1. */
+  readonly weight: number;
+}
+
 interface Stored extends Evidence {
   readonly code: string;
 }
@@ -79,6 +86,33 @@ export function explain({ contributions }: Pick<DecisionRecord, 'contributions'>
     families: stepsOf(counting),
     overriddenBy: overrideOf(all),
   };
+}
+
+/**
+ * Returns the reasons without which the decision would be milder, for reads of many rows. The decision is the one made, or in observe mode
+ * the one that would have been made.
+ */
+export function decisiveReasons(fired: readonly StoredReason[], decision: Decision, bands: Bands): readonly string[] {
+  const severity = DECISIONS.indexOf(decision);
+  const all = fired.map(({ code, weight }) => ({
+    code,
+    weight,
+    rule: { family: FAMILIES.get(code) ?? (code as Family) },
+  }));
+  const decisive: string[] = [];
+  for (const one of all) {
+    // A reason without weight decides only as an entry of a list, which an ALLOW is not counted for.
+    if (one.weight === 0) continue;
+    const other =
+      all.length === 1
+        ? { decision: decisionAt(0, bands) }
+        : without(
+            all.filter((two) => two !== one),
+            bands,
+          );
+    if (other.decision !== null && DECISIONS.indexOf(other.decision) < severity) decisive.push(one.code);
+  }
+  return decisive;
 }
 
 function without(rest: readonly Stored[], bands: Bands | null): { score: number; decision: Decision | null } {

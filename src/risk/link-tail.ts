@@ -92,6 +92,49 @@ interface HashWriter {
   write(target: Uint8Array, at: number): void;
 }
 
+/** A kind of link, as a tail has it. */
+export interface LinkCode {
+  readonly code: number;
+  /** The entity's name if it has no code of its own, else empty. */
+  readonly name: string;
+}
+
+/** Returns the code of `LINK_KINDS` or of `entity.<name>`. */
+export function codeOfKind(kind: string): LinkCode {
+  const known = (LINK_KINDS as readonly string[]).indexOf(kind);
+  if (known !== -1) return { code: known + FIRST_KIND_CODE, name: '' };
+  const name = kind.slice(ENTITY_PREFIX.length);
+  const code = NAME_CODES.get(name);
+  return code === undefined ? { code: OTHER_NAME, name } : { code: FIRST_NAME_CODE + code, name: '' };
+}
+
+/** Returns whether the code is that of an identity. */
+export function isEntityCode(code: number): boolean {
+  return code >= FIRST_NAME_CODE;
+}
+
+/** Passes each link of the tail in `bytes` from `from` to `end`: its code, its name if it is `OTHER_NAME`, and where its hash begins. */
+export function visitLinks(
+  bytes: Buffer,
+  from: number,
+  end: number,
+  visit: (code: number, name: string, hashAt: number) => void,
+): void {
+  const count = bytes[end - 1] ?? 0;
+  const hashesAt = end - 1 - count * LINK_HASH_BYTES;
+  let at = from;
+  for (let n = 0; n < count && at < hashesAt; n++) {
+    const code = bytes[at++] ?? 0;
+    let name = '';
+    if (code === OTHER_NAME) {
+      const length = bytes[at++] ?? 0;
+      name = bytes.utf8Slice(at, at + length);
+      at += length;
+    }
+    visit(code, name, hashesAt + n * LINK_HASH_BYTES);
+  }
+}
+
 /** Returns the links of a tail; none if the bytes are no tail. */
 export function readLinkTail(tail: Buffer): RecordedLink[] {
   const count = tail[tail.length - 1] ?? 0;

@@ -224,14 +224,9 @@ export class Engine {
     const publicKey = (meta.flags & REQUEST_PUBLIC_KEY) !== 0;
     const requestId = this.#ids.create(meta.customerNumber, publicKey ? 'public' : 'secret', meta.nowMs);
     const { decision, score } = real;
-    const shadow = shadowReason(
-      requestId,
-      decision,
-      score,
-      active.bands,
-      active.policy.sampleRate,
-      isChallenged(scored, decision),
-    );
+    const challenger = challengerDecision(scored);
+    const isChallenged = challenger !== null && challenger !== decision;
+    const shadow = shadowReason(requestId, decision, score, active.bands, active.policy.sampleRate, isChallenged);
     const mode = sessionMode(facts.token, (flags & ANSWER_DEGRADED) !== 0);
     const { logFeaturesSample, logIdentities } = active.policy;
     // Choice: a customer in observe mode has made no decision of its own, so its decisions do not count for the registry.
@@ -245,6 +240,7 @@ export class Engine {
       wouldBe,
       sessionMode: mode,
       shadow,
+      challenger,
       publicKey,
       eventType: facts.eventType,
       facts,
@@ -350,10 +346,10 @@ function evaluateUnder(
   return evaluated;
 }
 
-/** Returns whether the challenger's policy reaches another band. */
-function isChallenged({ facts, active, challenger }: Scored, decision: Decision): boolean {
-  if (challenger === null || active.challenger === null) return false;
-  return fuse(challenger.contributions, facts, active.challenger.policy).decision !== decision;
+/** Returns what the challenger's policy decides; null without one. */
+function challengerDecision({ facts, active, challenger }: Scored): Decision | null {
+  if (challenger === null || active.challenger === null) return null;
+  return fuse(challenger.contributions, facts, active.challenger.policy).decision;
 }
 
 /**

@@ -3,8 +3,9 @@ import type { CustomerNumber, FingerprintHash } from '../kernel/brand.ts';
 import { pack, unpack } from '../kernel/pack.ts';
 import { LABELS, type Label } from '../risk/judgement.ts';
 import { LABELS_KEEP_SECONDS } from '../kernel/limits.ts';
-import { endOfCustomer } from './request-rows.ts';
+import { endOfCustomer, requestIdOf } from './request-rows.ts';
 import type { RowCounters } from './row-counters.ts';
+import { type Slices, walkInSlices } from './turns.ts';
 import { type Codec, DECISION_KEY, type DecisionKey, type Table, table } from './typed-table.ts';
 import { u32Key } from './value.ts';
 
@@ -41,6 +42,17 @@ export class Labels {
   /** For the rows of the decision log. */
   labelOf(customer: CustomerNumber, requestId: string): Label | null {
     return this.find(customer, requestId)?.label ?? null;
+  }
+
+  /** Returns the labels of the newest decisions, at most `rowsMax`, in slices. */
+  async newest(customer: CustomerNumber, rowsMax: number, slices: Slices): Promise<ReadonlyMap<string, Label>> {
+    const found = new Map<string, Label>();
+    const range = { start: endOfCustomer(customer), end: u32Key(customer), exclusiveStart: true, reverse: true };
+    await walkInSlices(this.#table.database, range, slices, (key, value) => {
+      found.set(requestIdOf(Buffer.from(key)), this.#table.decode(Buffer.from(value)).label);
+      return found.size < rowsMax ? 'on' : 'end';
+    });
+    return found;
   }
 
   rowsOf(customer: CustomerNumber): number {

@@ -168,6 +168,19 @@ export class ShadowReviews {
     return { rows: page, next: page.at(-1)?.requestId ?? null };
   }
 
+  /** Returns the verdicts among the newest rows, in slices. */
+  async verdicts(customer: CustomerNumber, slices: Slices): Promise<ReadonlyMap<string, ReviewVerdict>> {
+    const found = new Map<string, ReviewVerdict>();
+    const range = { start: endOfCustomer(customer), end: u32Key(customer), exclusiveStart: true, reverse: true };
+    let looked = 0;
+    await walkInSlices(this.#table.database, range, slices, (key, value) => {
+      const { verdict } = headOf(value);
+      if (verdict !== null) found.set(requestIdOf(Buffer.from(key)), verdict);
+      return ++looked < this.#bounds.scanRowsMax ? 'on' : 'end';
+    });
+    return found;
+  }
+
   rowsOf(customer: CustomerNumber): number {
     return this.#table.rowsOf(customer);
   }

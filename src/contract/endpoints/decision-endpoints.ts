@@ -7,6 +7,7 @@ import { DECIDE_REQUEST } from '../requests/decide-request-schema.ts';
 import { OUTCOME_BODY } from '../requests/judgement-requests.ts';
 import { DECISION, EXPLAINED_DECISION, LOGGED_DECISION_PAGE, SIMULATION } from '../responses/decision-responses.ts';
 import { FINGERPRINT, LINK_SUMMARY } from '../responses/link-responses.ts';
+import { TOP } from '../responses/top-responses.ts';
 import { STATS } from '../responses/stats-responses.ts';
 import { OUTCOME_RESULT } from '../responses/judgement-responses.ts';
 
@@ -83,6 +84,20 @@ export const DECISION_ENDPOINTS = {
       'by value, event type, reason and score, latency, refusals by code',
     query: QUERIES.readStats,
     responses: { 200: json(STATS, 'The counts') },
+    problems: reads(),
+  },
+  readTop: {
+    tag: 'decisions',
+    summary: "The ten most frequent subjects of the caller's own decisions",
+    description:
+      'Covers the newest 20,000 decisions of the range; is_truncated is true if there are more. Decisions without the subject, ' +
+      'such as those without a country, are not counted. While too many searches are running, the response is 429 with the code ' +
+      'overloaded.',
+    guide:
+      '`?by=` (ip, network, fingerprint, session, identity, entity.<name>, country, event_type or reason), `?count=` (decisions, ' +
+      'flagged, identities, fingerprints, addresses, networks or sessions), `?from=` and `?to=`. 200 with the ten largest',
+    query: QUERIES.readTop,
+    responses: { 200: json(TOP, 'The ten subjects') },
     problems: reads(),
   },
 } satisfies EndpointTexts;

@@ -1,5 +1,6 @@
 import { type EndpointTexts, json, reads } from '../endpoint.ts';
-import { POLICY, POLICY_HISTORY } from '../responses/policy-responses.ts';
+import { QUERIES } from '../routes.ts';
+import { CHALLENGER_COUNTS, POLICY, POLICY_HISTORY, RULE_COUNTS } from '../responses/policy-responses.ts';
 
 export const POLICY_ENDPOINTS = {
   readPolicy: {
@@ -21,6 +22,31 @@ export const POLICY_ENDPOINTS = {
       'customer has no differences.',
     guide: '200 with `{"data": […]}`, newest first, at most 16 policies with their differences from the one before',
     responses: { 200: json(POLICY_HISTORY, 'The policies') },
+    problems: reads(),
+  },
+  readRuleCounts: {
+    tag: 'policy',
+    summary: "What each rule did in the caller's own decisions, and how people judged them",
+    description:
+      'hits come from the statistics, in whole hours. Everything else comes from the newest 100,000 decisions of the range, of ' +
+      'which at most 20,000 flagged ones: decisive are those that would be milder without the reason, by the policy of their ' +
+      'time. The labels are the newest 5,000, the verdicts those of the newest 10,000 rows of the review queue. While too many ' +
+      'searches are running, the response is 429 with the code overloaded.',
+    guide:
+      '`?from=` and `?to=` in Unix seconds, by default the last 24 hours. 200 with hits, decisive hits, labels, verdicts and ' +
+      'precision of each rule',
+    query: QUERIES.readRuleCounts,
+    responses: { 200: json(RULE_COUNTS, 'The counts') },
+    problems: reads(),
+  },
+  readChallenger: {
+    tag: 'policy',
+    summary: "How the challenger's policy decides differently",
+    description:
+      'Covers the newest 100,000 decisions since the present policy applies. While too many searches are running, the response ' +
+      'is 429 with the code overloaded.',
+    guide: '200 with a matrix of decisions and the decisions of the challenger, and up to 20 examples of each pair',
+    responses: { 200: json(CHALLENGER_COUNTS, 'The matrix') },
     problems: reads(),
   },
 } satisfies EndpointTexts;

@@ -1,4 +1,5 @@
 import type { ProblemBody } from '../../contract/wire-types.ts';
+import { takeTurn } from './search-turns.ts';
 import { expireSession } from './session.ts';
 
 /** All requests of the pages: the public API by cookie, under `/dashboard/api`. */
@@ -64,10 +65,11 @@ export interface RequestOptions {
 export async function request(url: string, options: RequestOptions = {}): Promise<Response> {
   const { method = 'GET', body, headers, signal, timeoutMs = TIMEOUT_MS, accept = [] } = options;
   const timeout = new AbortController();
-  const timer = setTimeout(() => timeout.abort(), timeoutMs);
   const onAbort = (): void => timeout.abort();
   signal?.addEventListener('abort', onAbort);
   if (signal?.aborted === true) timeout.abort();
+  const release = await takeTurn(url, timeout.signal);
+  const timer = setTimeout(() => timeout.abort(), timeoutMs);
   try {
     const response = await fetch(url, {
       method,
@@ -94,6 +96,7 @@ export async function request(url: string, options: RequestOptions = {}): Promis
       ? new ApiFault(0, { code: 'timeout', title: `No response within ${Math.round(timeoutMs / 1_000)} s` })
       : new ApiFault(0, { code: 'unreachable', title: 'The server cannot be reached' });
   } finally {
+    release();
     clearTimeout(timer);
     signal?.removeEventListener('abort', onAbort);
   }

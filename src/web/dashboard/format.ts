@@ -146,3 +146,10 @@ export function words(code: string): string {
 export function countOf(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`;
 }
+
+const regions = new Intl.DisplayNames('en', { type: 'region', fallback: 'code' });
+
+/** `DE` → `Germany`; a code that is none stays as it is. */
+export function countryName(code: string): string {
+  return /^[A-Z]{2}$/.test(code) ? (regions.of(code) ?? code) : code;
+}

@@ -1,9 +1,12 @@
 import type { ComponentType } from 'preact';
 import type { IconName } from './components/icon.tsx';
+import { withStyle } from './page-style.ts';
+import decisionStyle from './styles/decision-page.lazy.css';
+import overviewStyle from './styles/overview-page.lazy.css';
 
 /**
  * Every page of the dashboard. To add one: write `pages/<name>-page.tsx` with a default export, add its line here, its styles to
- * `styles/<name>.css` (imported by `styles/index.css`), and a test to `test/browser/dashboard/`. See docs/adding.md, "A page".
+ * `styles/<name>-page.lazy.css` (named here, see `withStyle`), and a test to `test/browser/dashboard/`. See docs/adding.md, "A page".
  */
 export interface PageSpec {
   readonly id: string;
@@ -30,7 +33,7 @@ export const PAGES: readonly PageSpec[] = [
     icon: 'overview',
     key: 'o',
     isInBar: true,
-    load: () => import('./pages/overview-page.tsx'),
+    load: () => withStyle([overviewStyle], import('./pages/overview-page.tsx')),
   },
   {
     id: 'decisions',
@@ -39,14 +42,14 @@ export const PAGES: readonly PageSpec[] = [
     icon: 'decisions',
     key: 'd',
     isInBar: true,
-    load: () => import('./pages/decisions-page.tsx'),
+    load: () => withStyle([decisionStyle], import('./pages/decisions-page.tsx')),
   },
   {
     id: 'decision',
     path: '/dashboard/decisions/:id',
     title: 'Decision',
     hasRange: false,
-    load: () => import('./pages/decision-page.tsx'),
+    load: () => withStyle([decisionStyle], import('./pages/decision-page.tsx')),
   },
   {
     id: 'links',

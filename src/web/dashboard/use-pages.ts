@@ -1,8 +1,8 @@
 import { effect, signal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { WirePage } from '../../contract/wire-types.ts';
-import { type ApiFault, getJson, toFault } from './api.ts';
-import { live } from './use-live.ts';
+import { type ApiFault, getJson, readJson, request, toFault } from './api.ts';
+import { BRIEF_FAILURES, live } from './use-live.ts';
 
 /** Choice: rows of one list on the page; older ones are dropped while new ones arrive. */
 const ROWS_MAX = 5_000;
@@ -17,6 +17,8 @@ export interface Pages<Row> {
   readonly loadingMore: boolean;
   /** There are older rows: `loadMore` adds them. */
   readonly hasMore: boolean;
+  /** Pages that were read: the first, and one for each `loadMore`. */
+  readonly pagesRead: number;
   readonly asOfMs: number | null;
   readonly retryAtMs: number | null;
   readonly loadMore: () => void;
@@ -30,6 +32,7 @@ interface PagesState<Row> {
   cursor: string | null;
   fault: ApiFault | null;
   loadingMore: boolean;
+  pagesRead: number;
   asOfMs: number | null;
   retryAtMs: number | null;
 }
@@ -39,12 +42,22 @@ export interface PagesOptions<Row> {
   readonly idOf: (row: Row) => string;
   /** Milliseconds between looks for newer rows, while the tab is visible and the live switch is on; by default none. */
   readonly everyMs?: number;
+  /** The endpoint has `after=<id>`: only rows after that one, so that a look for newer rows is nearly empty. */
+  readonly after?: boolean;
 }
 
-const EMPTY = { rows: [], cursor: null, fault: null, loadingMore: false, asOfMs: null, retryAtMs: null } as const;
+const EMPTY = {
+  rows: [],
+  cursor: null,
+  fault: null,
+  loadingMore: false,
+  pagesRead: 0,
+  asOfMs: null,
+  retryAtMs: null,
+} as const;
 
 /** Reads a paged endpoint. `url` has all parameters but `cursor`; null: nothing yet. Another URL starts again. */
-export function usePages<Row>(url: string | null, { idOf, everyMs = 0 }: PagesOptions<Row>): Pages<Row> {
+export function usePages<Row>(url: string | null, { idOf, everyMs = 0, after = false }: PagesOptions<Row>): Pages<Row> {
   const state = useMemo(() => signal<PagesState<Row>>(EMPTY), []);
   const poke = useMemo(() => signal(0), []);
   const older = useMemo(() => signal(0), []);
@@ -68,17 +81,22 @@ export function usePages<Row>(url: string | null, { idOf, everyMs = 0 }: PagesOp
       const retries = fault.status === 0 || fault.status === 429 || fault.status >= 500;
       const waitMs = Math.max(RETRY_MS[failures] ?? 30_000, (fault.retryAfterSeconds ?? 0) * 1_000);
       failures++;
-      state.value = { ...state.peek(), fault, loadingMore: false, retryAtMs: retries ? Date.now() + waitMs : null };
+      // Too many at once is over in a moment: nobody needs to see it unless it stays.
+      const isBrief = fault.status === 429 && failures <= BRIEF_FAILURES;
+      if (!isBrief)
+        state.value = { ...state.peek(), fault, loadingMore: false, retryAtMs: retries ? Date.now() + waitMs : null };
       if (retries) plan(waitMs);
     };
     const newest = async (): Promise<void> => {
       if (document.hidden || isBusy) return;
       isBusy = true;
       try {
-        const page = await getJson<WirePage<Row>>(url, { signal: end.signal });
+        const [newestRow] = state.peek().rows;
+        const added = !after || newestRow === undefined ? null : await readAfter<Row>(url, idOf(newestRow), end.signal);
+        const page = added === null ? await getJson<WirePage<Row>>(url, { signal: end.signal }) : null;
         if (end.signal.aborted) return;
         failures = 0;
-        state.value = mergeNewest(state.peek(), page, idOf);
+        state.value = page === null ? putAbove(state.peek(), added ?? [], idOf) : mergeNewest(state.peek(), page, idOf);
         if (everyMs > 0 && live.peek()) plan(everyMs);
       } catch (error) {
         if (!end.signal.aborted) fail(error);
@@ -100,7 +118,7 @@ export function usePages<Row>(url: string | null, { idOf, everyMs = 0 }: PagesOp
         const known = new Set(now.rows.map(idOf));
         const rows = [...now.rows, ...page.data.filter((row) => !known.has(idOf(row)))].slice(0, ROWS_MAX);
         const next = rows.length === ROWS_MAX ? null : nextOf(page);
-        state.value = { ...now, rows, cursor: next, fault: null, loadingMore: false };
+        state.value = { ...now, rows, cursor: next, fault: null, loadingMore: false, pagesRead: now.pagesRead + 1 };
       } catch (error) {
         if (!end.signal.aborted) state.value = { ...state.peek(), fault: toFault(error), loadingMore: false };
       }
@@ -132,13 +150,14 @@ export function usePages<Row>(url: string | null, { idOf, everyMs = 0 }: PagesOp
     };
   }, [url, everyMs]);
 
-  const { rows, cursor, fault, loadingMore, asOfMs, retryAtMs } = state.value;
+  const { rows, cursor, fault, loadingMore, pagesRead, asOfMs, retryAtMs } = state.value;
   return {
     rows,
     fault,
     loading: url !== null && asOfMs === null && fault === null,
     loadingMore,
     hasMore: cursor !== null,
+    pagesRead,
     asOfMs,
     retryAtMs,
     loadMore: () => void older.value++,
@@ -159,10 +178,13 @@ function nextOf(page: WirePage<unknown>): string | null {
 
 /** Puts a new first page above the rows that are there. A gap between them starts the list again: no row may silently be missing. */
 function mergeNewest<Row>(now: PagesState<Row>, page: WirePage<Row>, idOf: (row: Row) => string): PagesState<Row> {
-  const fresh = { fault: null, loadingMore: now.loadingMore, asOfMs: Date.now(), retryAtMs: null };
+  const pagesRead = Math.max(1, now.pagesRead);
+  const fresh = { fault: null, loadingMore: now.loadingMore, pagesRead, asOfMs: Date.now(), retryAtMs: null };
   const ids = new Set(page.data.map(idOf));
   const touches = now.rows.some((row) => ids.has(idOf(row)));
-  if (!touches || now.asOfMs === null) return { ...fresh, rows: page.data, cursor: nextOf(page), loadingMore: false };
+  if (!touches || now.asOfMs === null) {
+    return { ...fresh, rows: page.data, cursor: nextOf(page), loadingMore: false, pagesRead: 1 };
+  }
   const last = page.data.at(-1);
   const lastId = last === undefined ? '' : idOf(last);
   // Rows within the page's reach that it no longer has were removed.
@@ -170,4 +192,20 @@ function mergeNewest<Row>(now: PagesState<Row>, page: WirePage<Row>, idOf: (row:
   const older = from === -1 ? now.rows.filter((row) => !ids.has(idOf(row))) : now.rows.slice(from + 1);
   const rows = page.has_more ? [...page.data, ...older].slice(0, ROWS_MAX) : page.data;
   return { ...fresh, rows, cursor: page.has_more ? now.cursor : null };
+}
+
+function putAbove<Row>(now: PagesState<Row>, added: readonly Row[], idOf: (row: Row) => string): PagesState<Row> {
+  const ids = new Set(added.map(idOf));
+  const rows =
+    added.length === 0 ? now.rows : [...added, ...now.rows.filter((row) => !ids.has(idOf(row)))].slice(0, ROWS_MAX);
+  return { ...now, rows, fault: null, asOfMs: Date.now(), retryAtMs: null };
+}
+
+/** Returns the rows after one; null if that one is no longer known or there are too many, so that the list starts again. */
+async function readAfter<Row>(url: string, id: string, signal: AbortSignal): Promise<readonly Row[] | null> {
+  const separator = url.includes('?') ? '&' : '?';
+  const response = await request(`${url}${separator}after=${encodeURIComponent(id)}`, { signal, accept: [404] });
+  if (response.status === 404) return null;
+  const page = await readJson<WirePage<Row>>(response);
+  return page.has_more ? null : page.data;
 }

@@ -39,6 +39,7 @@ describe('a decision record', () => {
       score: 71.2,
       sessionMode: 'full',
       shadow: 'near_block',
+      challenger: null,
       fingerprintHash: 'a'.repeat(64),
       collector: true,
       publicKey: true,

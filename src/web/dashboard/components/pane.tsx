@@ -42,6 +42,7 @@ export function Section({
   actions,
   children,
   flush = false,
+  headless = false,
 }: {
   readonly title: string;
   readonly note?: ComponentChildren;
@@ -49,14 +50,20 @@ export function Section({
   readonly children: ComponentChildren;
   /** The content reaches the border: tables. */
   readonly flush?: boolean;
+  /** The title is only read out: a chart shows its own. */
+  readonly headless?: boolean;
 }): JSX.Element {
   return (
     <section class={flush ? 'section section-flush' : 'section'} aria-label={title}>
-      <header class="section-head">
-        <h2>{title}</h2>
-        {note !== undefined && <span class="section-note">{note}</span>}
-        {actions !== undefined && <span class="section-actions">{actions}</span>}
-      </header>
+      {headless ? (
+        <h2 class="hidden-text">{title}</h2>
+      ) : (
+        <header class="section-head">
+          <h2>{title}</h2>
+          {note !== undefined && <span class="section-note">{note}</span>}
+          {actions !== undefined && <span class="section-actions">{actions}</span>}
+        </header>
+      )}
       <div class="section-body">{children}</div>
     </section>
   );

@@ -134,6 +134,7 @@ function optionsOf(
         grid: { show: false },
         ticks: { stroke: line, width: 1, size: 4 },
         space: 72,
+        size: 30,
         values: (_plot, splits) =>
           splits.map((at) =>
             days

@@ -47,17 +47,21 @@ export function Bars({
   bars,
   label,
   height = 64,
+  isRoot = false,
 }: {
   readonly bars: readonly Bar[];
   readonly label: string;
   readonly height?: number;
+  /** Heights are square roots, so that small counts can be seen beside large ones. */
+  readonly isRoot?: boolean;
 }): JSX.Element {
   const largest = Math.max(1, ...bars.map(({ value }) => value));
+  const shareOf = (value: number): number => (isRoot ? Math.sqrt(value / largest) : value / largest);
   const width = 100 / Math.max(1, bars.length);
   return (
     <svg class="bars" height={height} viewBox="0 0 100 100" preserveAspectRatio="none" role="img" aria-label={label}>
       {bars.map((bar, n) => {
-        const tall = bar.value === 0 ? 0 : Math.max(1.5, (bar.value / largest) * 98);
+        const tall = bar.value === 0 ? 0 : Math.max(1.5, shareOf(bar.value) * 98);
         return (
           <g key={bar.title} class={bar.class}>
             <title>{`${bar.title}: ${formatCount(bar.value)}`}</title>

@@ -1,0 +1,67 @@
+import { TOP_ROWS_MAX, TOP_SUBJECTS } from '../kernel/limits.ts';
+import { QUERIES } from '../contract/routes.ts';
+import type { SecretHandlers } from '../http/handlers.ts';
+import type { DecisionLog } from '../history/decision-log.ts';
+import { linksOf } from '../history/link-summary.ts';
+import { TopCounter, type TopSubject } from '../history/top-counter.ts';
+import { DECISIONS } from '../risk/decision.ts';
+import type { DecisionRecord } from '../risk/decision-record.ts';
+import { readLinkTail } from '../risk/link-tail.ts';
+import { BUSY } from './decision-handlers.ts';
+import type { EndpointFactory } from './kit/endpoint-factory.ts';
+import type { EndpointHandler } from './kit/endpoint-types.ts';
+import { readQuery } from './query.ts';
+import { readRange } from './time-range.ts';
+
+/** Subjects that are shown as their own text. */
+const TEXTS: ReadonlySet<string> = new Set(['country', 'event_type', 'reason']);
+
+/** The endpoint for the most frequent subjects of decisions. Source: contract, 9.10. */
+export function topHandlers(
+  endpoint: EndpointFactory,
+  { decisions }: { readonly decisions: Pick<DecisionLog, 'scan' | 'readAt'> },
+): SecretHandlers<'readTop'> {
+  const readTop: EndpointHandler = async ({ query, caller, nowMs, nowSeconds }) => {
+    const read = readQuery(query, QUERIES.readTop);
+    if (read.kind === 'problem') return read;
+    const { by, count } = read.value;
+    const range = readRange(read.value, nowSeconds);
+    if (range.kind === 'problem') return range;
+    const { from, to } = range;
+    const counter = new TopCounter(by, count);
+    const wanted = { sinceMs: from * 1000, untilMs: to * 1000, nowMs, rowsMax: TOP_ROWS_MAX };
+    const scanned = await decisions.scan(caller.customer, wanted, (record, bytes, at, end, occurredAtMs, block) => {
+      counter.add(record, bytes, { block, at, end }, occurredAtMs);
+      return false;
+    });
+    if (scanned.kind === 'busy') return BUSY;
+    const rows = counter.top(TOP_SUBJECTS).flatMap((subject) => {
+      const shown = TEXTS.has(by) ? { kind: by, id: subject.key } : linkOf(subject, decisions.readAt(subject.place));
+      return shown === null ? [] : [{ ...shown, ...showCounts(subject) }];
+    });
+    const body = { by, count, from, to, decisions: scanned.rows, is_truncated: scanned.isTruncated, rows };
+    return { kind: 'json', status: 200, body };
+  };
+
+  return { readTop: endpoint({}, readTop) };
+}
+
+/** Returns the link as decisions show it; null if its decision was removed meanwhile. */
+function linkOf({ key }: TopSubject, record: DecisionRecord | null): { kind: string; id: string } | null {
+  if (record === null || record.links === null) return null;
+  const hash = Buffer.from(key, 'latin1').toString('hex');
+  const at = readLinkTail(record.links).findIndex((link) => link.hash === hash);
+  return linksOf(record)[at] ?? null;
+}
+
+function showCounts(subject: TopSubject): Readonly<Record<string, unknown>> {
+  const { count, decisions, challenged, blocked, worst, lastSeenMs } = subject;
+  return {
+    count,
+    decisions,
+    challenged,
+    blocked,
+    worst: DECISIONS[worst] ?? 'ALLOW',
+    last_seen: Math.floor(lastSeenMs / 1000),
+  };
+}

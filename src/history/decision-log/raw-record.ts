@@ -1,0 +1,144 @@
+import { type Decision, DECISIONS } from '../../risk/decision.ts';
+import { challengerOf, wouldBeOf } from '../../risk/decision-record.ts';
+
+/**
+ * Reads single fields of a record's bytes without unpacking it, for reads of many rows. Knows the form that `writeRecord` writes; records
+ * of older builds, which have fewer fields, are refused by `read`.
+ * Measured (bench/micro): 0.1 µs, without the links and contributions; 0.55 µs to unpack a whole record.
+ */
+const ARRAY_16 = 0xdc;
+const FIELDS = 20;
+const ID_AT = 4;
+const ID_BYTES = 30;
+const DECISION_AT = 43;
+const SCORE_AT = 45;
+const SHADOW_AT = 54;
+const FINGERPRINT_AT = 55;
+const BINARY_8 = 0xc4;
+const FLOAT_64 = 0xcb;
+/** Fields between the contributions and the links: outcome, trace, path, class, features, identities. */
+const FIELDS_BEFORE_LINKS = 6;
+
+export class RawRecord {
+  #bytes: Buffer = Buffer.alloc(0);
+  #at = 0;
+  #end = 0;
+  #flagsAt = 0;
+
+  /** Takes the record in `bytes` from `at` to `end`; returns false if it is of another form. The bytes are borrowed. */
+  read(bytes: Buffer, at: number, end: number): boolean {
+    if (bytes[at] !== ARRAY_16 || bytes[at + 2] !== FIELDS || bytes[at + SCORE_AT - 1] !== FLOAT_64) return false;
+    this.#bytes = bytes;
+    this.#at = at;
+    this.#end = end;
+    const fingerprint = at + FINGERPRINT_AT;
+    this.#flagsAt = fingerprint + (bytes[fingerprint] === BINARY_8 ? 2 + (bytes[fingerprint + 1] ?? 0) : 1);
+    return this.#flagsAt < end;
+  }
+
+  get requestId(): string {
+    return this.#bytes.latin1Slice(this.#at + ID_AT, this.#at + ID_AT + ID_BYTES);
+  }
+
+  /** The decision made, or in observe mode the one that would have been. */
+  get effective(): Decision {
+    const made = DECISIONS[this.#bytes[this.#at + DECISION_AT] ?? 0] ?? 'ALLOW';
+    return wouldBeOf(this.#bytes[this.#flagsAt] ?? 0) ?? made;
+  }
+
+  get score(): number {
+    return this.#bytes.readDoubleBE(this.#at + SCORE_AT);
+  }
+
+  /** The challenger's decision; null without one. */
+  get challenger(): Decision | null {
+    return challengerOf(this.#bytes.readInt8(this.#at + SHADOW_AT));
+  }
+
+  /** 32 bytes as a text of as many characters, to be compared only; null without a token. */
+  get fingerprint(): string | null {
+    const at = this.#at + FINGERPRINT_AT;
+    return this.#bytes[at] === BINARY_8 ? this.#bytes.latin1Slice(at + 2, this.#flagsAt) : null;
+  }
+
+  get eventType(): string {
+    return textAt(this.#bytes, this.#flagsAt + 1) ?? '';
+  }
+
+  get country(): string | null {
+    return textAt(this.#bytes, this.#skip(this.#flagsAt + 1, 2));
+  }
+
+  /** Passes the code and the weight of each reason, in their order. */
+  contributions(visit: (code: string, weight: number) => void): void {
+    const bytes = this.#bytes;
+    // After event type, address, country and network number.
+    const array = this.#skip(this.#flagsAt + 1, 4);
+    const count = arrayLength(bytes, array);
+    let at = array + headBytes(bytes, array);
+    for (let n = 0; n + 2 < count; n += 3) {
+      const code = textAt(bytes, at) ?? '';
+      at = skipValue(bytes, at);
+      if (bytes[at] !== FLOAT_64) return;
+      visit(code, bytes.readDoubleBE(at + 1));
+      at = skipValue(bytes, at + 9);
+    }
+  }
+
+  /** Returns where the bytes of the links begin; they end with the record. -1 without links. */
+  linksAt(): number {
+    const at = this.#skip(this.#flagsAt + 1, 5 + FIELDS_BEFORE_LINKS);
+    const bytes = this.#bytes;
+    if (at >= this.#end) return -1;
+    if (bytes[at] === BINARY_8) return at + 2;
+    return bytes[at] === BINARY_8 + 1 ? at + 3 : -1;
+  }
+
+  #skip(from: number, values: number): number {
+    let at = from;
+    for (let n = 0; n < values && at < this.#end; n++) at = skipValue(this.#bytes, at);
+    return at;
+  }
+}
+
+/** Returns null for a value that is no text. */
+function textAt(bytes: Buffer, at: number): string | null {
+  const head = bytes[at] ?? 0;
+  if ((head & 0xe0) === 0xa0) return bytes.utf8Slice(at + 1, at + 1 + (head & 0x1f));
+  if (head === 0xd9) return bytes.utf8Slice(at + 2, at + 2 + (bytes[at + 1] ?? 0));
+  if (head !== 0xda) return null;
+  return bytes.utf8Slice(at + 3, at + 3 + bytes.readUInt16BE(at + 1));
+}
+
+function arrayLength(bytes: Buffer, at: number): number {
+  const head = bytes[at] ?? 0;
+  if ((head & 0xf0) === 0x90) return head & 0x0f;
+  return head === ARRAY_16 ? bytes.readUInt16BE(at + 1) : 0;
+}
+
+function headBytes(bytes: Buffer, at: number): number {
+  return bytes[at] === ARRAY_16 ? 3 : 1;
+}
+
+/** Returns the position after a value of the kinds that `PackWriter` writes; at least one byte on for any other. */
+function skipValue(bytes: Buffer, at: number): number {
+  const head = bytes[at] ?? 0;
+  if (head < 0x80 || head >= 0xe0 || head === 0xc0) return at + 1;
+  if ((head & 0xe0) === 0xa0) return at + 1 + (head & 0x1f);
+  switch (head) {
+    case 0xcb:
+      return at + 9;
+    case 0xc4:
+    case 0xd9:
+      return at + 2 + (bytes[at + 1] ?? 0);
+    case 0xc5:
+    case 0xda:
+      return at + 3 + ((bytes[at + 1] ?? 0) << 8) + (bytes[at + 2] ?? 0);
+    default: {
+      const count = arrayLength(bytes, at);
+      let next = at + headBytes(bytes, at);
+      for (let n = 0; n < count; n++) next = skipValue(bytes, next);
+      return next;
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import type { Slices } from '../../state/turns.ts';
+import type { Block } from './block.ts';
+import type { BlockReader } from './block-reader.ts';
+import { BlockWalk } from './block-walk.ts';
+import type { CustomerLog } from './log-index.ts';
+import { RawRecord } from './raw-record.ts';
+import { isWanted, type Wanted } from './search.ts';
+
+export interface Scanned {
+  /** Number of rows passed to the visitor. */
+  readonly rows: number;
+  /** There are older rows in the range. */
+  readonly isTruncated: boolean;
+  readonly oldestMs: number | null;
+}
+
+/** Where a row is, to be read again in the same call of the log. */
+export interface RowPlace {
+  readonly block: Block;
+  readonly at: number;
+  readonly end: number;
+}
+
+/**
+ * Returns true if it needs no further block. The record and the bytes are borrowed: valid until it returns. `bytes` has the record from
+ * `at` to `end`.
+ */
+export type RowScanner = (
+  record: RawRecord,
+  bytes: Buffer,
+  at: number,
+  end: number,
+  occurredAtMs: number,
+  block: Block,
+) => boolean;
+
+/**
+ * Passes the newest rows to a visitor, block by block, the newest block first; within a block the oldest row comes first. Reads whole
+ * blocks, so it may pass up to a block more than `rowsMax`. Rows of older builds are not passed.
+ */
+export async function scanRows(
+  log: CustomerLog,
+  wanted: Wanted,
+  rowsMax: number,
+  reader: BlockReader,
+  slices: Slices,
+  visit: RowScanner,
+): Promise<Scanned> {
+  const walk = new BlockWalk(log, wanted);
+  const record = new RawRecord();
+  let rows = 0;
+  let oldestMs: number | null = null;
+  let isEnough = false;
+  for (;;) {
+    const isOver = walk.newest() === null;
+    if (isOver || isEnough || rows >= rowsMax) return { rows, isTruncated: !isOver, oldestMs };
+    const block = walk.next();
+    const bytes = block === null ? null : reader.bytesOf(block);
+    if (block !== null && bytes !== null) {
+      reader.walk(block, bytes, (row) => {
+        const { recordAt, recordEnd, occurredAtMs } = row;
+        if (!isWanted(row, block, wanted) || !record.read(bytes, recordAt, recordEnd)) return false;
+        rows++;
+        oldestMs = Math.min(oldestMs ?? occurredAtMs, occurredAtMs);
+        isEnough = visit(record, bytes, recordAt, recordEnd, occurredAtMs, block) || isEnough;
+        return false;
+      });
+    }
+    if (slices.isOver) await slices.begin();
+  }
+}

@@ -1,0 +1,128 @@
+/** The search text of decisions: words and `name:value` pairs, read here and turned into parameters of `GET /v1/decisions`. */
+
+/** Parameters of the API besides the range of time. */
+export interface DecisionFilters {
+  readonly q?: string;
+  readonly decision?: string;
+  readonly event_type?: string;
+  readonly reason?: string;
+  readonly score_min?: number;
+  readonly score_max?: number;
+  readonly fingerprint_hash?: string;
+  readonly link?: string;
+}
+
+export interface SearchTerm {
+  /** As it was typed. */
+  readonly text: string;
+  readonly name: string;
+  readonly value: string;
+}
+
+export interface DecisionSearch {
+  readonly terms: readonly SearchTerm[];
+  readonly filters: DecisionFilters;
+  /** What the API cannot compare: the country, and bounds that a whole number does not express. null: every row of a response counts. */
+  readonly keeps: ((row: { readonly country: string | null; readonly score: number }) => boolean) | null;
+  /** What cannot be searched for, as a sentence. */
+  readonly faults: readonly string[];
+}
+
+const TERM = /"[^"]*"|(?:[^\s"]|"[^"]*")+/g;
+const SCORE = /^score\s*(>=|<=|>|<|=|:)\s*(\d{1,3})$/i;
+const HASH = /^[0-9a-f]{64}$/i;
+
+/** Names that stand for the links of a decision. Any other entity is written with its own name: `entity.phone:`. */
+const LINKS: Readonly<Record<string, string>> = {
+  ip: 'ip',
+  address: 'ip',
+  network: 'network',
+  session: 'session',
+  email: 'entity.email',
+  user: 'entity.user_id',
+  phone: 'entity.phone',
+  card: 'entity.card',
+};
+
+const DECISIONS: Readonly<Record<string, string>> = {
+  allow: 'ALLOW',
+  watch: 'ALLOW_WATCH',
+  allow_watch: 'ALLOW_WATCH',
+  challenge: 'SOFT_CHALLENGE',
+  soft_challenge: 'SOFT_CHALLENGE',
+  review: 'REVIEW',
+  block: 'BLOCK',
+};
+
+export function readSearch(text: string): DecisionSearch {
+  const terms: SearchTerm[] = [];
+  const faults: string[] = [];
+  const free: string[] = [];
+  let filters: DecisionFilters = {};
+  let country: string | null = null;
+  let above = -1;
+  let below = 101;
+  const set = (change: DecisionFilters, what: string): void => {
+    const [name] = Object.keys(change) as (keyof DecisionFilters)[];
+    if (name !== undefined && filters[name] !== undefined)
+      faults.push(`Only one ${what} can be searched for at a time.`);
+    else filters = { ...filters, ...change };
+  };
+  // Spaces around a comparison belong to it: `score > 70`.
+  for (const [typed] of text.replaceAll(/\bscore\s*(>=|<=|>|<|=)\s*/gi, 'score$1').matchAll(TERM)) {
+    const score = SCORE.exec(typed);
+    if (score !== null) {
+      const [, sign = '', digits = ''] = score;
+      const value = Number(digits);
+      terms.push({ text: typed, name: 'score', value: `${sign === ':' ? '=' : sign} ${value}` });
+      // The API's bounds include their value: rows with exactly 70 are left out on the page.
+      if (sign === '>') above = value;
+      if (sign === '<') below = value;
+      if (sign.startsWith('>') || sign === '=' || sign === ':') set({ score_min: Math.min(100, value) }, 'lower bound');
+      if (sign.startsWith('<') || sign === '=' || sign === ':') set({ score_max: Math.min(100, value) }, 'upper bound');
+      continue;
+    }
+    const colon = typed.indexOf(':');
+    const name = colon < 1 ? '' : typed.slice(0, colon).toLowerCase();
+    const value = typed.slice(colon + 1).replaceAll('"', '');
+    if (name === '' || value === '') {
+      free.push(typed.replaceAll('"', ''));
+      terms.push({ text: typed, name: 'text', value: typed.replaceAll('"', '') });
+      continue;
+    }
+    const kind = LINKS[name] ?? (name.startsWith('entity.') ? typed.slice(0, colon) : undefined);
+    if (kind !== undefined) set({ link: `${kind}:${value}` }, 'address, network, session or identity');
+    else if (name === 'reason') set({ reason: value }, 'reason');
+    else if (name === 'event' || name === 'type') set({ event_type: value }, 'event type');
+    else if (name === 'fp' || name === 'fingerprint') {
+      if (HASH.test(value)) set({ fingerprint_hash: value.toLowerCase() }, 'fingerprint');
+      else faults.push('A fingerprint has 64 hex digits: open it from a decision.');
+    } else if (name === 'decision') {
+      const decision = DECISIONS[value.toLowerCase()];
+      if (decision === undefined) faults.push('A decision is allow, watch, challenge, review or block.');
+      else set({ decision }, 'decision');
+    } else if (name === 'country') country = value.toUpperCase();
+    else {
+      // IPv6 addresses have colons too.
+      free.push(typed);
+      terms.push({ text: typed, name: 'text', value: typed });
+      continue;
+    }
+    terms.push({ text: typed, name, value });
+  }
+  if (free.length > 0) filters = { ...filters, q: free.join(' ') };
+  else if (country !== null) filters = { ...filters, q: country };
+  const isExact = country === null && above === -1 && below === 101;
+  const keeps: DecisionSearch['keeps'] = isExact
+    ? null
+    : (row) => (country === null || row.country === country) && row.score > above && row.score < below;
+  return { terms, filters, keeps, faults };
+}
+
+/** The search without one of its terms. */
+export function withoutTerm(terms: readonly SearchTerm[], removed: SearchTerm): string {
+  return terms
+    .filter((term) => term !== removed)
+    .map(({ text }) => text)
+    .join(' ');
+}

@@ -1,0 +1,87 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { Label, ListAction } from '../../../../contract/vocabulary.ts';
+import type { ExplainedDecisionBody } from '../../../../contract/wire-types.ts';
+import { send, toFault, v1 } from '../../api.ts';
+import { copyText } from '../../components/copy.tsx';
+import { Button } from '../../components/fields.tsx';
+import { ListActionDialog } from '../../components/list-action-dialog.tsx';
+import { toast } from '../../components/toast.tsx';
+import { shortId } from '../../format.ts';
+import { useKeys } from '../../keyboard.ts';
+import { isReadOnly } from '../../session.ts';
+
+/** What somebody can do about a decision: a list entry, a label, copies of it. */
+export function DecisionActions({
+  decision,
+  onChange,
+}: {
+  readonly decision: ExplainedDecisionBody;
+  readonly onChange: () => void;
+}): JSX.Element {
+  const [action, setAction] = useState<ListAction | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const { fingerprint_hash: hash, request_id: id, label } = decision;
+  const canWrite = !isReadOnly();
+  const canList = canWrite && hash !== null;
+  const setLabel = async (value: Label): Promise<void> => {
+    setBusy(true);
+    try {
+      await send('POST', v1('/labels'), { request_id: id, label: value });
+      const undo = label === null || label === value ? undefined : (): void => void setLabel(label);
+      toast(`Labelled ${shortId(id)} as ${value}`, undo);
+      onChange();
+    } catch (error) {
+      const { title, code } = toFault(error);
+      toast(`Not labelled: ${title} (${code})`);
+    }
+    setBusy(false);
+  };
+  const curl = `curl -H "Authorization: Bearer $GATEHOUSE_KEY" '${location.origin}/v1/decisions/${id}'`;
+  const open = (value: ListAction): boolean => {
+    if (canList) setAction(value);
+    return canList;
+  };
+  useKeys(
+    'Decision',
+    [
+      { keys: 'b', does: 'Block the fingerprint (asks)', run: () => open('block') },
+      { keys: 'a', does: 'Allow the fingerprint (asks)', run: () => open('allow') },
+      { keys: 'w', does: 'Watch the fingerprint (asks)', run: () => open('watch') },
+      { keys: 'c', does: 'Copy the id', run: () => void copyText(id, 'the id') },
+    ],
+    [id, canList],
+  );
+  return (
+    <div class="row">
+      <Button kind="danger" disabled={!canList} onClick={() => setAction('block')}>
+        Block
+      </Button>
+      <Button disabled={!canList} onClick={() => setAction('allow')}>
+        Allow
+      </Button>
+      <Button disabled={!canList} onClick={() => setAction('watch')}>
+        Watch
+      </Button>
+      <span class="divider" />
+      <Button disabled={!canWrite || isBusy} aria-pressed={label === 'fraud'} onClick={() => void setLabel('fraud')}>
+        It was fraud
+      </Button>
+      <Button
+        disabled={!canWrite || isBusy}
+        aria-pressed={label === 'legitimate'}
+        onClick={() => void setLabel('legitimate')}
+      >
+        It was legitimate
+      </Button>
+      <span class="divider" />
+      <Button icon="copy" kind="quiet" onClick={() => void copyText(curl, 'the command')}>
+        curl
+      </Button>
+      {hash === null && <span class="muted small">Without a session token there is no fingerprint to list.</span>}
+      {action !== null && hash !== null && (
+        <ListActionDialog hash={hash} action={action} onClose={() => setAction(null)} onDone={onChange} />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,97 @@
+import type { ComponentChildren, JSX } from 'preact';
+import type { ExplainedDecisionBody } from '../../../../contract/wire-types.ts';
+import { Text } from '../../components/text.tsx';
+import { Time } from '../../components/time.tsx';
+import { countryName, formatMs, shortHash, words } from '../../format.ts';
+import { linkPath } from '../../link-path.ts';
+
+const MODES: Readonly<Record<ExplainedDecisionBody['session_mode'], string>> = {
+  full: 'a collector token, checked',
+  unverified: 'a token that is not the collector’s',
+  degraded: 'a token, while a layer did not work',
+  no_session: 'no token',
+};
+
+/** What the service saw of the request. */
+export function DecisionFacts({ decision }: { readonly decision: ExplainedDecisionBody }): JSX.Element {
+  const { agent, location, ip, network, country, fingerprint_hash: hash } = decision;
+  const automation = agent === null || agent.automation === 'none' ? null : words(agent.automation);
+  return (
+    <dl class="facts">
+      <Fact title="Time">
+        <Time at={decision.occurred_at} /> (<Time at={decision.occurred_at} ago />)
+      </Fact>
+      <Fact title="Event">
+        <Text value={decision.event_type} charactersMax={64} />
+      </Fact>
+      <Fact title="Path">
+        <Text value={decision.path} charactersMax={100} mono />
+      </Fact>
+      <Fact title="Address">
+        {ip === null ? (
+          <Text value={null} />
+        ) : (
+          <a href={linkPath('ip', ip)}>
+            <Text value={ip} mono />
+          </a>
+        )}
+      </Fact>
+      <Fact title="Network">
+        {network === null ? (
+          <Text value={null} />
+        ) : (
+          <a href={linkPath('network', network)}>
+            <Text value={network} mono />
+          </a>
+        )}
+      </Fact>
+      <Fact title="Place">
+        {country === null ? (
+          <Text value={null} />
+        ) : (
+          <>
+            {countryName(country)}{' '}
+            <span class="muted">
+              <Text value={country} />
+            </span>
+          </>
+        )}
+        {location !== null && (
+          <span class="muted num">
+            {' '}
+            {location.latitude.toFixed(1)}, {location.longitude.toFixed(1)}
+            {location.accuracy_km === null ? '' : ` ± ${location.accuracy_km} km`}
+          </span>
+        )}
+      </Fact>
+      <Fact title="Browser">
+        <Text value={agent === null ? null : `${agent.browser} on ${agent.system}, ${agent.form}`} />
+        {automation !== null && <span class="tag">{automation}</span>}
+      </Fact>
+      <Fact title="Session">{MODES[decision.session_mode]}</Fact>
+      <Fact title="Fingerprint">
+        {hash === null ? (
+          <Text value={null} />
+        ) : (
+          <a href={linkPath('fingerprint', hash)} title={hash}>
+            <Text value={shortHash(hash)} mono />
+          </a>
+        )}
+      </Fact>
+      <Fact title="Policy">
+        <Text value={decision.policy_version} mono />
+      </Fact>
+      <Fact title="Latency">{formatMs(decision.latency_ms)}</Fact>
+      <Fact title="Review queue">{decision.shadow_routed ? 'copied to it' : 'no'}</Fact>
+    </dl>
+  );
+}
+
+function Fact({ title, children }: { readonly title: string; readonly children: ComponentChildren }): JSX.Element {
+  return (
+    <div>
+      <dt>{title}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

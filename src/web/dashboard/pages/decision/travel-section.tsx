@@ -1,0 +1,79 @@
+import type { JSX } from 'preact';
+import type { ExplainedDecisionBody, LoggedDecisionPage, LoggedDecisionRow } from '../../../../contract/wire-types.ts';
+import { v1 } from '../../api.ts';
+import { Section } from '../../components/pane.tsx';
+import { Skeleton } from '../../components/state-view.tsx';
+import { countryName, formatCount } from '../../format.ts';
+import { useLive } from '../../use-live.ts';
+import { useModule } from '../../use-module.ts';
+import type { MapPoint } from './travel-map.tsx';
+
+const ROWS = 30;
+
+/** Where it came from, and where the same identity or session was before. Nothing without a place. */
+export function TravelSection({ decision }: { readonly decision: ExplainedDecisionBody }): JSX.Element | null {
+  const { location, links, occurred_at: at } = decision;
+  const link = links.find(({ kind }) => kind.startsWith('entity.')) ?? links.find(({ kind }) => kind === 'session');
+  const before = useLive<LoggedDecisionPage>(
+    location === null || link === undefined
+      ? null
+      : v1('/decisions', { link: `${link.kind}:${link.id}`, until: at + 1, limit: ROWS }),
+  );
+  const map = useModule(location !== null, () => import('./travel-map.tsx'));
+  const here = toPoint(decision);
+  if (here === null) return null;
+  const earlier = (before.data?.data ?? []).filter(
+    (row) => row.request_id !== decision.request_id && isElsewhere(row, here),
+  );
+  const previous = earlier.map(toPoint).find((point) => point !== null) ?? null;
+  return (
+    <Section title={previous === null ? 'Place' : 'Travel'} note="of the address, not of the person">
+      {map === null ? <Skeleton form="chart" /> : <map.TravelMap from={previous} to={here} />}
+      <table class="table table-plain">
+        <caption class="hidden-text">Places</caption>
+        <thead>
+          <tr>
+            <th scope="col">Place</th>
+            <th scope="col" class="right">
+              Latitude
+            </th>
+            <th scope="col" class="right">
+              Longitude
+            </th>
+            <th scope="col" class="right">
+              Accuracy
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {[...(previous === null ? [] : [previous]), here].map((point) => (
+            <tr key={point.at + point.title}>
+              <th scope="row">{point.title}</th>
+              <td class="right">{point.latitude.toFixed(1)}</td>
+              <td class="right">{point.longitude.toFixed(1)}</td>
+              <td class="right">{point.accuracyKm === null ? '–' : `${formatCount(point.accuracyKm)} km`}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Section>
+  );
+}
+
+function toPoint(row: Pick<LoggedDecisionRow, 'location' | 'country' | 'occurred_at'>): MapPoint | null {
+  const { location, country, occurred_at: at } = row;
+  if (location === null) return null;
+  return {
+    title: country === null ? 'Unknown country' : countryName(country),
+    latitude: location.latitude,
+    longitude: location.longitude,
+    accuracyKm: location.accuracy_km,
+    at,
+  };
+}
+
+function isElsewhere({ location, occurred_at: at }: LoggedDecisionRow, here: MapPoint): boolean {
+  return (
+    location !== null && at <= here.at && (location.latitude !== here.latitude || location.longitude !== here.longitude)
+  );
+}

@@ -1,0 +1,67 @@
+import type { JSX } from 'preact';
+import type { ReadinessBody } from '../../../../contract/wire-types.ts';
+import { API } from '../../api.ts';
+import { Icon } from '../../components/icon.tsx';
+import { Stale } from '../../components/state-view.tsx';
+import { words } from '../../format.ts';
+import { useLive } from '../../use-live.ts';
+import { visibleText } from '../../visible-text.ts';
+
+/** What a broken layer means for decisions. Source: docs/operating.md, "Health". */
+const MEANINGS: Readonly<Record<string, string>> = {
+  store: 'request ids, the decision log or lists cannot be used as they should',
+  geoip_city: 'rules about place and travel see less',
+  geoip_country: 'rules about country see less',
+  geoip_asn: 'rules about the network of an address see less',
+  anonymiser: 'VPNs and proxies are not recognised',
+  hosting_networks: 'addresses of data centres are not recognised',
+  model: 'the rules decide alone',
+  webhooks: 'deliveries wait',
+  extraction: 'extraction jobs wait',
+  policy: 'the newest policy file was refused; the last valid one applies',
+  backups: 'the last automatic backup failed',
+};
+
+const STATUS_WORDS: Readonly<Record<ReadinessBody['status'], string>> = {
+  ok: 'Everything works',
+  degraded: 'Works, with less evidence',
+  starting: 'Starting',
+  unavailable: 'No decisions are made',
+  stopping: 'Stopping',
+};
+
+const READY_MS = 5_000;
+
+/** The first line of sight: is it healthy, and if not, which layer, and what does that mean. */
+export function HealthStrip(): JSX.Element | null {
+  const ready = useLive<ReadinessBody>(`${API}/readyz`, { everyMs: READY_MS, accept: [503] });
+  const { data, fault } = ready;
+  if (data === undefined) return fault === null ? <p class="health health-loading">&nbsp;</p> : <Stale of={ready} />;
+  const broken = Object.entries(data.layers ?? {}).filter(
+    ([, { state, refused }]) => state === 'broken' || refused === true,
+  );
+  const tone = data.status === 'ok' && broken.length === 0 ? 'good' : data.status === 'unavailable' ? 'bad' : 'warn';
+  return (
+    <div class={`health health-${tone}`}>
+      <p class="health-status">
+        <Icon name={tone === 'good' ? 'check' : tone === 'bad' ? 'error' : 'warning'} />
+        <strong>{STATUS_WORDS[data.status]}</strong>
+        <span class="muted">
+          version {visibleText(data.version)} · Node.js {visibleText(data.node)}
+        </span>
+        <a href="/dashboard/keys">All layers</a>
+      </p>
+      {fault !== null && <Stale of={ready} />}
+      {broken.length > 0 && (
+        <ul class="health-list">
+          {broken.map(([name, { detail }]) => (
+            <li key={name}>
+              <strong>{words(name)}</strong>: {MEANINGS[name] ?? 'not working'}
+              {detail !== '' && <span class="muted"> ({visibleText(detail)})</span>}
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,133 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { ListEntryRow, LoggedDecisionPage, WebhookRow, WirePage } from '../../../../contract/wire-types.ts';
+import { v1 } from '../../api.ts';
+import { Copy } from '../../components/copy.tsx';
+import { Icon } from '../../components/icon.tsx';
+import { Section } from '../../components/pane.tsx';
+import { session } from '../../session.ts';
+import { useLive } from '../../use-live.ts';
+import { visibleText } from '../../visible-text.ts';
+import { Button } from '../../components/fields.tsx';
+
+const STEP_MS = 3_000;
+const ROWS = 50;
+
+export interface Steps {
+  /** Nothing was ever decided: the quick start is shown until somebody hides it. */
+  readonly isNew: boolean;
+  readonly hasDecision: boolean;
+  readonly hasToken: boolean;
+  readonly hasEntry: boolean;
+  readonly hasWebhook: boolean;
+  readonly hide: () => void;
+}
+
+/** Which first steps were taken. Polled only while one is missing. */
+export function useSteps(): Steps {
+  const [isHidden, setHidden] = useState(false);
+  const [wasEmpty, setWasEmpty] = useState(false);
+  const decisions = useLive<LoggedDecisionPage>(
+    v1('/decisions', { limit: ROWS }),
+    wasEmpty ? { everyMs: STEP_MS } : {},
+  );
+  const hasDecision = decisions.data === undefined || decisions.data.data.length > 0;
+  // The page stays a quick start after the first decision, so that the other steps can be seen to succeed.
+  if (!hasDecision && !wasEmpty) setWasEmpty(true);
+  const isNew = wasEmpty && !isHidden;
+  const options = { everyMs: STEP_MS };
+  const entries = useLive<WirePage<ListEntryRow>>(isNew ? v1('/lists', { limit: 1 }) : null, options);
+  const webhooks = useLive<WirePage<WebhookRow>>(isNew ? v1('/webhooks', { limit: 1 }) : null, options);
+  return {
+    isNew,
+    hasDecision: decisions.data !== undefined && hasDecision,
+    hasToken: decisions.data?.data.some(({ session_mode: mode }) => mode === 'full' || mode === 'degraded') === true,
+    hasEntry: (entries.data?.data.length ?? 0) > 0,
+    hasWebhook: (webhooks.data?.data.length ?? 0) > 0,
+    hide: () => setHidden(true),
+  };
+}
+
+const EXAMPLE =
+  '{"event_type":"login","session_token":"my-first-session","ip":"81.2.69.160","user_agent":"curl/8.14.1",' +
+  '"entity_keys":{"email":"anna@example.com"}}';
+
+/** The empty state of the overview: what to do first, with the commands, each ticked as soon as it worked. */
+export function QuickStart({ steps }: { readonly steps: Steps }): JSX.Element {
+  const state = session.value;
+  const prefix = state.kind === 'signed_in' ? state.session.key_prefix : 'sk_live_';
+  const decide = `echo '${EXAMPLE}' |\n  npm run -s gatehouse -- decide --key ${prefix}… --url ${location.origin} --file -`;
+  const collector = `<script src="${location.origin}/collector.js" data-key="pk_live_…"></script>`;
+  const done = [steps.hasDecision, steps.hasToken, steps.hasEntry, steps.hasWebhook].filter(Boolean).length;
+  return (
+    <div class="stack quick-start">
+      <Section
+        title="Quick start"
+        note={`${done} of 4 done; this page looks every 3 s`}
+        actions={steps.hasDecision ? <Button onClick={steps.hide}>Show the overview</Button> : undefined}
+      >
+        <ol class="steps">
+          <Step title="Ask for the first decision" isDone={steps.hasDecision}>
+            <p>
+              In a terminal, from the folder of Gatehouse. Your key begins with <code>{visibleText(prefix)}</code>; put
+              the whole key there. <a href="/dashboard/try">Try it</a> builds and signs other requests.
+            </p>
+            <Command text={decide} />
+          </Step>
+          <Step title="Send the first collector token" isDone={steps.hasToken}>
+            <p>
+              The collector runs in the browser of a visitor. Its token goes to your backend, which sends it as{' '}
+              <code>session_token</code>.
+            </p>
+            <Command text={collector} />
+          </Step>
+          <Step title="Put a fingerprint on a list" isDone={steps.hasEntry}>
+            <p>
+              Your own device, for example, as <em>allow</em>: on the page of a decision, or on{' '}
+              <a href="/dashboard/lists">Lists</a>.
+            </p>
+          </Step>
+          <Step title="Let your backend hear of decisions" isDone={steps.hasWebhook}>
+            <p>
+              Add an endpoint on <a href="/dashboard/webhooks">Webhooks</a>. Each delivery is signed.
+            </p>
+          </Step>
+        </ol>
+      </Section>
+    </div>
+  );
+}
+
+function Step({
+  title,
+  isDone,
+  children,
+}: {
+  readonly title: string;
+  readonly isDone: boolean;
+  readonly children: ComponentChildren;
+}): JSX.Element {
+  return (
+    <li class={isDone ? 'step step-done' : 'step'}>
+      <span class="step-mark">{isDone ? <Icon name="check" size={14} /> : null}</span>
+      <div class="step-body">
+        <h3>
+          {title} <span class="hidden-text">{isDone ? '(done)' : '(not done yet)'}</span>
+        </h3>
+        {children}
+      </div>
+    </li>
+  );
+}
+
+function Command({ text }: { readonly text: string }): JSX.Element {
+  return (
+    <div class="command">
+      {/* A region that scrolls is reachable by the keyboard. */}
+      <pre tabIndex={0} role="region" aria-label="Command">
+        {text}
+      </pre>
+      <Copy text={text} what="the command" />
+    </div>
+  );
+}
