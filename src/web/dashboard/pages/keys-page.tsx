@@ -176,10 +176,12 @@ function Licences(): JSX.Element {
       <ul class="stack-small">
         <li>Gatehouse: Apache License 2.0.</li>
         <li>
-          <a href="https://db-ip.com" rel="noreferrer">
-            IP Geolocation by DB-IP
-          </a>
-          , CC BY 4.0. Keep this link where you show locations.
+          <p>
+            <a href="https://db-ip.com" rel="noreferrer">
+              IP Geolocation by DB-IP
+            </a>
+            , CC BY 4.0. Keep this link where you show locations.
+          </p>
         </li>
         <li>Countries of addresses: geo-whois-asn-country, CC0. Disposable e-mail domains: CC0.</li>
         <li>Crawlers: crawler-user-agents (MIT), isbot (Unlicense). Maps: Natural Earth, public domain.</li>

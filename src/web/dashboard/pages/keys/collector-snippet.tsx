@@ -61,6 +61,6 @@ export function CollectorSnippet(): JSX.Element {
 /** Only a script with its version in the path never changes: the integrity of another one would break pages at the next update. */
 function snippetOf(path: string, integrity: string, isPinned: boolean): string {
   const lines = [`<script src="${location.origin}${path}"`];
-  if (isPinned) lines.push(`  integrity="${integrity}"`, '  crossorigin="anonymous"');
-  return `${lines.join('\n')}></script>`;
+  if (isPinned) lines.push(`  integrity="${integrity}" crossorigin="anonymous"`);
+  return `${lines.join('\n')}\n  data-key="pk_live_…" defer></script>`;
 }

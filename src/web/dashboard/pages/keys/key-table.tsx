@@ -10,6 +10,7 @@ import { Text } from '../../components/text.tsx';
 import { Time } from '../../components/time.tsx';
 import { formatCount, words } from '../../format.ts';
 import { useUrlState } from '../../url-state.ts';
+import { cutText, visibleText } from '../../visible-text.ts';
 import { usePages } from '../../use-pages.ts';
 
 const REFUSALS_SHOWN = 3;
@@ -81,7 +82,7 @@ function Refusals({ refusals }: { readonly refusals: ApiKeyRow['usage']['refusal
     <span class="tone-warn">
       {sorted
         .slice(0, REFUSALS_SHOWN)
-        .map(([code, count]) => `${formatCount(count)} ${words(code)}`)
+        .map(([code, count]) => `${formatCount(count)} ${cutText(visibleText(words(code)), 30)}`)
         .join(', ')}
       {rest > 0 && ` and ${rest} more codes`}
     </span>

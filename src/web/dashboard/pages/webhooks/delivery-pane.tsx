@@ -120,7 +120,7 @@ function Attempts({ delivery }: { readonly delivery: DeliveryRow }): JSX.Element
   return (
     <div>
       <h3>Attempts</h3>
-      <ol class="attempts">
+      <ol class="attempt-list">
         {delivery.attempts.map((attempt) => (
           <li key={attempt.attempt}>
             <StateMark

@@ -1,3 +1,4 @@
+import { readHeaders } from '../../header-lines.ts';
 import { fromBase64, hmacSha256, toBase64, toHex, utf8Bytes } from '../../digests.ts';
 
 /** Checks a delivery that somebody pasted. Source: contract, 10.4; docs/webhooks.md, "The two signatures". */
@@ -25,16 +26,6 @@ export interface SignatureCheck {
 export type Checked =
   | { readonly kind: 'unusable'; readonly why: string }
   | { readonly kind: 'checked'; readonly signatures: readonly SignatureCheck[]; readonly time: string | null };
-
-/** Returns header fields by lower-case name; quotes and commas of a pasted object are removed. */
-export function readHeaders(text: string): ReadonlyMap<string, string> {
-  const found = new Map<string, string>();
-  for (const line of text.split('\n')) {
-    const parts = /^\s*["']?([\w-]+)["']?\s*[:=]\s*["']?(.*?)["']?,?\s*$/.exec(line);
-    if (parts !== null) found.set((parts[1] ?? '').toLowerCase(), parts[2] ?? '');
-  }
-  return found;
-}
 
 /** What may have become of the body on its way into the box, and what that means. */
 function formsOf(body: string): readonly (readonly [form: string, why: string])[] {
