@@ -179,7 +179,9 @@ function Entry({ entry }: { readonly entry: AuditRow }): JSX.Element {
         <dl class="changes">
           {changes.map(({ name, before, after }) => (
             <div key={name}>
-              <dt>{words(name)}</dt>
+              <dt>
+                <Text value={words(name)} charactersMax={80} />
+              </dt>
               <dd>
                 {entry.before !== null && (
                   <span class="change-before">
