@@ -102,6 +102,7 @@ async function bundleDashboard(): Promise<void> {
     target: ['es2022', 'chrome123', 'firefox120', 'safari17.5'],
     publicPath: '/dashboard/assets',
     entryPoints: ['src/web/dashboard/main.tsx'],
+    inject: ['src/web/dashboard/common-parts.ts'],
     outdir: DASHBOARD,
     format: 'esm',
     splitting: true,
