@@ -138,16 +138,18 @@ describe('The page of the audit log', () => {
 
   test('shows a fault with its code and request id, then old data with their time', async () => {
     let isDown = true;
+    // 403 is not tried again by itself: the button is there until somebody presses it.
+    let status = 403;
     const page = await harness.open(PATH, {
       override: (...given) =>
-        isDown && given[0] === '/v1/audit' ? problemBody(503, 'not_ready', 'Not ready') : hostile(...given),
+        isDown && given[0] === '/v1/audit' ? problemBody(status, 'not_ready', 'Not ready') : hostile(...given),
     });
     await page.getByText('req_OFTHETEST').waitFor();
     await expectAccessible(page);
     isDown = false;
     await page.getByRole('button', { name: 'Retry' }).click();
     await page.getByText('Key created').last().waitFor();
-    isDown = true;
+    [isDown, status] = [true, 503];
     await page.getByText(/As of .* retrying in/).waitFor();
     await shoot(page, 'audit-stale');
     await expectAccessible(page);

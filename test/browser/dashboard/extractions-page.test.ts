@@ -250,9 +250,11 @@ describe('The page of extractions', () => {
 
   test('shows faults with code and request id, old data with their time, and records that were sent on', async () => {
     let isDown = true;
+    // 403 is not tried again by itself: the button is there until somebody presses it.
+    let status = 403;
     const page = await harness.open(`${PATH}?job=${ID}`, {
       override: (path, ...rest) => {
-        if (isDown && path === '/v1/extractions') return problemBody(500, 'internal_error', 'Something failed');
+        if (isDown && path === '/v1/extractions') return problemBody(status, 'internal_error', 'Something failed');
         if (path.endsWith('/records')) return problemBody(409, 'records_delivered', 'The records were delivered');
         return hostile(path, ...rest);
       },
@@ -263,7 +265,7 @@ describe('The page of extractions', () => {
     isDown = false;
     await page.getByRole('button', { name: 'Retry' }).click();
     await page.locator('.row-link').first().waitFor();
-    isDown = true;
+    [isDown, status] = [true, 503];
     await page.getByText(/As of .* retrying in/).waitFor();
     await shoot(page, 'extractions-stale');
     expectClean(page);

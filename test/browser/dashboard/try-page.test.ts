@@ -113,7 +113,7 @@ describe('The console', () => {
     expect(await page.getByRole('button', { name: 'Send 12 real requests' }).isDisabled()).toBe(true);
     await page.getByLabel('Key for signatures').fill(secretKey);
     await page.getByRole('button', { name: 'Send 12 real requests' }).click();
-    await page.getByText('12 of 12').waitFor();
+    await page.getByText('12 of 12').first().waitFor();
     await page.getByText('a real decision').waitFor();
     expect(await decisionsOf()).toBeGreaterThanOrEqual(12);
     expect(new Set(sent)).toEqual(new Set([`${url}/v1/decide`]));
@@ -219,27 +219,27 @@ describe('The console', () => {
       request_id: 'req_01M7XVS7J4Q33R1661RM2TZ4P2',
       decision: 'BLOCK',
       score: 88.5,
-      reasons: [HOSTILE],
+      reasons: ['device_headless', 'ip_hosting'],
       review_hint: HOSTILE,
       contributions: [
         {
-          reason: HOSTILE,
-          family: HOSTILE,
+          reason: 'device_headless',
+          family: 'device',
           weight: 0.9,
           evidence: HOSTILE,
           counts: true,
           without: { score: 10, decision: 'ALLOW' },
         },
         {
-          reason: 'b',
-          family: HOSTILE,
+          reason: 'ip_hosting',
+          family: 'network',
           weight: 0.2,
           evidence: HOSTILE,
           counts: false,
           without: { score: 88.5, decision: 'BLOCK' },
         },
       ],
-      families: [{ family: HOSTILE, reason: HOSTILE, from: 0, to: 88.5 }],
+      families: [{ family: 'device', reason: 'device_headless', from: 0, to: 88.5 }],
       overridden_by: null,
       policy_version: 'v',
       bands: { ALLOW_WATCH: 30, SOFT_CHALLENGE: 50, REVIEW: null, BLOCK: 80 },

@@ -277,9 +277,11 @@ describe('The page of webhooks', () => {
 
   test('shows a fault with its code and request id, and old data with their time', async () => {
     let isDown = true;
+    // 403 is not tried again by itself: the button is there until somebody presses it.
+    let status = 403;
     const page = await harness.open(PATH, {
       override: (path) => {
-        if (isDown && path === '/v1/webhooks') return problemBody(500, 'internal_error', 'Something failed');
+        if (isDown && path === '/v1/webhooks') return problemBody(status, 'internal_error', 'Something failed');
         return hostile(path);
       },
     });
@@ -290,7 +292,7 @@ describe('The page of webhooks', () => {
     isDown = false;
     await page.getByRole('button', { name: 'Retry' }).first().click();
     await page.getByText('Unhealthy').first().waitFor();
-    isDown = true;
+    [isDown, status] = [true, 503];
     await page.getByText(/As of .* retrying in/).waitFor({ timeout: 15_000 });
     await page.getByText('Unhealthy').first().waitFor();
     expectClean(page);

@@ -20,10 +20,9 @@ const COLUMNS: readonly Column<ApiKeyRow>[] = [
     id: 'prefix',
     title: 'Key',
     render: ({ prefix, is_current: isCurrent }) => (
-      <span class="row">
-        <code>{prefix}…</code>
-        {isCurrent && <span class="tag">yours</span>}
-      </span>
+      <>
+        <code>{prefix}…</code> {isCurrent && <span class="tag">yours</span>}
+      </>
     ),
   },
   { id: 'kind', title: 'Kind', render: ({ kind }) => (kind === 'secret' ? 'Secret' : 'Public') },

@@ -33,7 +33,9 @@ export function layerState(id: LayerId, layer: Layer): LayerState {
   if (layer.state === 'broken') return { tone: 'bad', word: 'Broken', meaning: without };
   if (layer.refused === true)
     return { tone: 'warn', word: 'New file refused', meaning: 'The one before it serves on, if there was one.' };
-  if (layer.state === 'absent') return { tone: 'idle', word: 'Not set up', meaning: without };
+  // The detail of an absent layer says the same.
+  if (layer.state === 'absent')
+    return { tone: 'idle', word: 'Not set up', meaning: layer.detail === '' ? without : '' };
   return { tone: 'good', word: 'Works', meaning: '' };
 }
 

@@ -134,14 +134,16 @@ function OwnSignature({ apiKey, body }: { readonly apiKey: string; readonly body
         <div class="row">
           <Button type="submit">Check</Button>
         </div>
-        <ul class="stack-small" role="status">
-          {findings.map(({ fits, text: finding }) => (
-            <li key={finding}>
-              <StateMark tone={fits ? 'good' : 'bad'} word={fits ? 'Fits' : 'Differs'} />{' '}
-              <Text value={finding} charactersMax={600} />
-            </li>
-          ))}
-        </ul>
+        <div role="status">
+          <ul class="stack-small">
+            {findings.map(({ fits, text: finding }) => (
+              <li key={finding}>
+                <StateMark tone={fits ? 'good' : 'bad'} word={fits ? 'Fits' : 'Differs'} />{' '}
+                <Text value={finding} charactersMax={600} />
+              </li>
+            ))}
+          </ul>
+        </div>
       </form>
     </details>
   );
