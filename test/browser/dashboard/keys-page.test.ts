@@ -119,6 +119,8 @@ describe('The page of keys and health', () => {
   test.each([
     ['light', 1_280],
     ['dark', 1_280],
+    // 1,280 pixels at 200 % zoom.
+    ['light', 640],
     ['light', 320],
   ] as const)(
     'says in words what is broken, and shows hostile text as text, in the %s theme at %i pixels',

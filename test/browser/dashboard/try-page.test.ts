@@ -213,6 +213,8 @@ describe('The console', () => {
   test.each([
     ['light', 1_280],
     ['dark', 1_280],
+    // 1,280 pixels at 200 % zoom.
+    ['light', 640],
     ['light', 320],
   ] as const)('shows hostile text as text in the %s theme at %i pixels', async (theme, width) => {
     const answer = {

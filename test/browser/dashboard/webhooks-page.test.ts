@@ -263,8 +263,11 @@ describe('The page of webhooks', () => {
   );
 
   test('fits 320 pixels, with and without a delivery open', async () => {
-    const page = await harness.open(PATH, { width: 320, height: 640, override: hostile });
+    // 1,280 pixels at 200 % zoom, then a phone.
+    const page = await harness.open(PATH, { width: 640, height: 640, override: hostile });
     await page.getByText('Unhealthy').first().waitFor();
+    await expectNoSideScroll(page);
+    await page.setViewportSize({ width: 320, height: 640 });
     await expectNoSideScroll(page);
     await shoot(page, 'webhooks-320');
     await page.goto(`${harness.api.url}${PATH}?webhook=${HOSTILE_WEBHOOK.id}&delivery=${HOSTILE_DELIVERY.id}`);

@@ -143,7 +143,9 @@ function Account({ me, ready }: { readonly me: Live<MeBody>; readonly ready: Liv
                       title: 'Transport',
                       value: (
                         <>
-                          {ready.data.transport === 'uws' ? 'uWebSockets.js' : 'node:http, two thirds as fast'}
+                          {ready.data.transport === 'uws'
+                            ? 'uws, the native server'
+                            : 'node:http, which handles about two thirds of the load'}
                           {ready.data.transport_detail !== undefined && (
                             <span class="muted">
                               {' '}

@@ -46,7 +46,7 @@ const COLUMNS: readonly Column<WebhookRow>[] = [
   },
 ];
 
-/** Whether the customer's servers hear of decisions: endpoints with their health, deliveries, and a check of signatures. */
+/** Shows whether the customer's servers get events: endpoints with their health, deliveries, and a check of signatures. */
 export default function WebhooksPage(): JSX.Element {
   const url = useUrlState();
   const [isCreating, setCreating] = useState(false);

@@ -12,7 +12,7 @@ export const LAYER_WORDS: Readonly<Record<LayerId, { readonly title: string; rea
   geoip_city: { title: 'Locations', without: 'No rule sees where an address is: no travel, no country.' },
   geoip_country: { title: 'Countries', without: 'Only addresses that the other database has get a country.' },
   geoip_asn: { title: 'Networks by owner', without: 'Hosting is known only from the built-in table.' },
-  anonymiser: { title: 'Anonymisers', without: 'Tor and known proxies are told only by other signs.' },
+  anonymiser: { title: 'Anonymisers', without: 'Tor and known proxies are recognised only by other signs.' },
   hosting_networks: { title: 'Hosting networks', without: 'Data centres look like homes.' },
   model: { title: 'Model', without: 'Rules decide alone.' },
   webhooks: { title: 'Webhooks', without: 'Deliveries wait until it works again.' },

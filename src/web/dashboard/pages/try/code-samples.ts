@@ -8,6 +8,9 @@ export interface Sample {
   readonly code: (url: string, body: string) => string;
 }
 
+/** In the text of a program: nothing of Node.js is imported here. */
+const NODE_CRYPTO = "'node:crypto'";
+
 /** `url`: the address of the API, without a path. `body`: the JSON that is sent, as it is. */
 export const SAMPLES: readonly [Sample, ...Sample[]] = [
   {
@@ -46,7 +49,7 @@ printf %s "$body" | curl -sS --fail-with-body --max-time 5 --data-binary @- \\
     title: 'Node.js',
     run: 'GATEHOUSE_KEY=sk_live_… node decide.mjs',
     code: (url, body) => `// Node.js 20 or newer, no packages.
-import { createHash, createHmac, randomUUID } from 'node:crypto';
+import { createHash, createHmac, randomUUID } from ${NODE_CRYPTO};
 
 const url = ${JSON.stringify(url)};
 const key = process.env.GATEHOUSE_KEY;
