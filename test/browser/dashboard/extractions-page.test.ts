@@ -126,7 +126,7 @@ describe('The page of extractions', () => {
     await page.getByRole('region', { name: 'Records' }).getByRole('button', { name: 'Load more' }).click();
     await expect.poll(() => table.getByRole('row').count()).toBe(101);
     await page.getByText(/^Columns: 5 of/).click();
-    await page.getByRole('checkbox', { name: 'title' }).waitFor();
+    await page.getByRole('checkbox', { name: 'title', exact: true }).waitFor();
     await page.getByRole('checkbox').nth(0).click();
     await page.getByText(/^Columns: 4 of/).waitFor();
     expect(new URL(page.url()).searchParams.get('cols')?.split(',')).toHaveLength(4);

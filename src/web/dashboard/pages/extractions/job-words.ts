@@ -59,8 +59,6 @@ export function rateOf(
   return `${rate >= 10 ? formatCount(Math.round(rate)) : rate.toFixed(1)} records/s`;
 }
 
-const DELIVERY_STATUS = { pending: 'pending', delivered: 'delivered', failed: 'failed' } as const;
-
 export function deliveryWords({ delivery: { type, status } }: ExtractionRow): string {
   const to = {
     store: 'kept here',
@@ -68,5 +66,5 @@ export function deliveryWords({ delivery: { type, status } }: ExtractionRow): st
     webhook: 'sent to a webhook',
     destination: 'uploaded',
   }[type];
-  return `${to}: ${DELIVERY_STATUS[status]}`;
+  return type === 'store' ? to : `${to}: ${status}`;
 }

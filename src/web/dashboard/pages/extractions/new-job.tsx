@@ -11,6 +11,7 @@ import { toast } from '../../components/toast.tsx';
 import { isReadOnly } from '../../session.ts';
 import { useUrlState } from '../../url-state.ts';
 import { useLive } from '../../use-live.ts';
+import { cutText, visibleText } from '../../visible-text.ts';
 import { fieldsOf, SchemaForm, toInput, type Typed, typedOf } from './schema-form.tsx';
 
 const LIMIT_DEFAULT = '100';
@@ -35,13 +36,16 @@ export function NewJob({ onStarted }: { readonly onStarted: (id: string) => void
                   label="Connector"
                   value={connector.id}
                   onValue={(id) => url.set({ c: id, op: null })}
-                  choices={connectors.map(({ id, title }) => ({ value: id, title }))}
+                  choices={connectors.map(({ id, title }) => ({ value: id, title: cutText(visibleText(title), 60) }))}
                 />
                 <Select
                   label="Operation"
                   value={operation.name}
                   onValue={(name) => url.set({ c: connector.id, op: name })}
-                  choices={connector.operations.map(({ name }) => ({ value: name, title: name }))}
+                  choices={connector.operations.map(({ name }) => ({
+                    value: name,
+                    title: cutText(visibleText(name), 60),
+                  }))}
                 />
               </div>
               <Terms connector={connector} operation={operation} />
@@ -159,7 +163,9 @@ function OperationForm({
           {isBusy ? 'Starting…' : 'Start'}
         </Button>
         <Button onClick={() => setTyped(typedOf(operation.example.input))}>Fill in the example</Button>
-        <span class="muted small">{operation.paging}</span>
+        <span class="muted small">
+          <Text value={operation.paging} charactersMax={200} />
+        </span>
       </div>
       <details>
         <summary>The same as a call, for a webhook or an upload too</summary>

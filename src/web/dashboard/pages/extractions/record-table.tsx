@@ -53,7 +53,7 @@ export function RecordTable({ job }: { readonly job: ExtractionRow }): JSX.Eleme
           of={records}
           isEmpty={records.rows.length === 0}
           empty={
-            <Empty title="No record yet">
+            <Empty title="No records">
               {job.status === 'queued' || job.status === 'running'
                 ? 'They appear here while the job runs.'
                 : 'The job ended without one.'}

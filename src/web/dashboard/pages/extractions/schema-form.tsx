@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { Field, Select, Switch } from '../../components/fields.tsx';
 import { words } from '../../format.ts';
+import { cutText, visibleText } from '../../visible-text.ts';
 
 /** A form for the input of an operation, made from its JSON Schema. */
 
@@ -38,7 +39,7 @@ export function fieldsOf(schema: Readonly<Record<string, unknown>>): readonly Fo
       name,
       kind: kindOf(property, choices),
       isRequired: required.includes(name),
-      hint: typeof property.description === 'string' ? property.description : '',
+      hint: typeof property.description === 'string' ? visibleText(property.description) : '',
       choices,
       property,
     };
@@ -139,7 +140,7 @@ function OneField({
   readonly onValue: (value: string) => void;
 }): JSX.Element {
   const { name, kind, isRequired, hint, choices, property } = field;
-  const label = `${words(name)}${isRequired ? '' : ' (optional)'}`;
+  const label = `${cutText(visibleText(words(name)), 60)}${isRequired ? '' : ' (optional)'}`;
   if (kind === 'flag')
     return (
       <div class="field">
@@ -157,7 +158,7 @@ function OneField({
         hint={hint}
         choices={[
           ...(isRequired && value !== '' ? [] : [{ value: '', title: '–' }]),
-          ...choices.map((title) => ({ value: title, title })),
+          ...choices.map((title) => ({ value: title, title: cutText(visibleText(title), 60) })),
         ]}
       />
     );

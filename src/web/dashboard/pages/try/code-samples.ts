@@ -10,6 +10,21 @@ export interface Sample {
 
 /** In the text of a program: nothing of Node.js is imported here. */
 const NODE_CRYPTO = "'node:crypto'";
+const GO_PACKAGES = [
+  'crypto/hmac',
+  'crypto/rand',
+  'crypto/sha256',
+  'encoding/hex',
+  'fmt',
+  'io',
+  'net/http',
+  'os',
+  'strconv',
+  'strings',
+  'time',
+]
+  .map((name) => `\t"${name}"`)
+  .join('\n');
 
 /** `url`: the address of the API, without a path. `body`: the JSON that is sent, as it is. */
 export const SAMPLES: readonly [Sample, ...Sample[]] = [
@@ -150,17 +165,7 @@ exit($answer !== false && preg_match('/^HTTP\\S* 2/', $http_response_header[0]) 
     code: (url, body) => `package main
 
 import (
-	"crypto/hmac"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
-	"io"
-	"net/http"
-	"os"
-	"strconv"
-	"strings"
-	"time"
+${GO_PACKAGES}
 )
 
 const url = ${JSON.stringify(url)}
