@@ -25,7 +25,7 @@ export function FilterChips({
         <li key={id}>
           <a class="chip" href={without}>
             <span class="hidden-text">Remove the filter </span>
-            <span class="chip-name">{name} </span>
+            <span class="chip-name">{name}</span>
             <bdi>{visibleText(value)}</bdi>
             <Icon name="close" size={12} />
           </a>

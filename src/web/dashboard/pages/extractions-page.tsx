@@ -35,7 +35,12 @@ const COLUMNS: readonly Column<ExtractionRow>[] = [
     title: 'Operation',
     render: ({ connector, operation }) => <Text value={`${connector} ${operation}`} charactersMax={50} />,
   },
-  { id: 'doing', title: 'What happens', grows: true, render: (job) => activityOf(job, now.value) },
+  {
+    id: 'doing',
+    title: 'What happens',
+    grows: true,
+    render: (job) => <Text value={activityOf(job, now.value)} charactersMax={120} />,
+  },
   {
     id: 'records',
     title: 'Records',

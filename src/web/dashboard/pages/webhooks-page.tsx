@@ -51,6 +51,8 @@ export default function WebhooksPage(): JSX.Element {
   const url = useUrlState();
   const [isCreating, setCreating] = useState(false);
   const [secret, setSecret] = useState<NewSecret | null>(null);
+  const [turn, setTurn] = useState(0);
+  const onSent = (): void => setTurn((n) => n + 1);
   const webhooks = usePages<WebhookRow>(v1('/webhooks', { limit: 100 }), { idOf: ({ id }) => id, everyMs: 5_000 });
   const webhookId = url.get('webhook');
   const deliveryId = url.get('delivery');
@@ -99,7 +101,9 @@ export default function WebhooksPage(): JSX.Element {
         <EndpointDetail
           key={chosen.id}
           webhook={chosen}
+          turn={turn}
           onChanged={webhooks.refresh}
+          onSent={onSent}
           onDeleted={() => {
             webhooks.refresh();
             url.set({ webhook: null, delivery: null });
@@ -108,12 +112,15 @@ export default function WebhooksPage(): JSX.Element {
         />
       )}
       <div class={deliveryId === '' ? 'with-pane' : 'with-pane with-pane-open'}>
-        <DeliveryLog webhookId={webhookId} />
+        <DeliveryLog webhookId={webhookId} turn={turn} />
         {deliveryId !== '' && (
           <DeliveryPane
             id={deliveryId}
             closeHref={url.href({ delivery: null })}
-            onSent={(id) => url.set({ delivery: id })}
+            onSent={(id) => {
+              onSent();
+              url.set({ delivery: id });
+            }}
           />
         )}
       </div>

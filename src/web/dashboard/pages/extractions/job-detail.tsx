@@ -55,7 +55,9 @@ export function JobDetail({
       }
     >
       <div class="stack">
-        <p role="status">{activityOf(job, now.value)}</p>
+        <p role="status">
+          <Text value={activityOf(job, now.value)} charactersMax={400} />
+        </p>
         <progress
           class="progress"
           max={Math.max(1, counts.target)}

@@ -45,7 +45,7 @@ export function activityOf(job: ExtractionRow, now: number): string {
   const took = started === null || finished === null ? null : finished - started;
   const failed = failureWords(job);
   if (failed !== null) return failed;
-  return took === null ? 'It is done.' : `It took ${formatSeconds(took)}.`;
+  return took === null ? 'It is done.' : `It took ${took === 0 ? 'under 1 s' : formatSeconds(took)}.`;
 }
 
 /** Records a second over the whole job; null before there is one. */

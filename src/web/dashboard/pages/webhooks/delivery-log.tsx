@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { useEffect } from 'preact/hooks';
 import type { DeliveryEvent, DeliveryStatus } from '../../../../contract/vocabulary.ts';
 import type { DeliveryRow } from '../../../../contract/wire-types.ts';
 import { v1 } from '../../api.ts';
@@ -49,12 +50,23 @@ const COLUMNS: readonly Column<DeliveryRow>[] = [
 ];
 
 /** Deliveries of one webhook or of all, by status, event and decision; all filters are in the URL. */
-export function DeliveryLog({ webhookId }: { readonly webhookId: string }): JSX.Element {
+export function DeliveryLog({
+  webhookId,
+  turn,
+}: {
+  readonly webhookId: string;
+  /** Changes when something was sent. */
+  readonly turn: number;
+}): JSX.Element {
   const url = useUrlState();
   const [status, event, requestId] = [url.get('status'), url.get('event'), url.get('request_id')];
   const query = { webhook_id: webhookId, status, event, request_id: requestId, limit: 50 };
   const pages = usePages<DeliveryRow>(v1('/webhooks/deliveries', query), { idOf: ({ id }) => id, everyMs: 5_000 });
-  const isFiltered = status !== '' || event !== '' || requestId !== '' || webhookId !== '';
+  const { refresh } = pages;
+  useEffect(() => {
+    if (turn > 0) refresh();
+  }, [turn]);
+  const isFiltered = status !== '' || event !== '' || requestId !== '';
   const chips: Chip[] = [
     ['webhook', 'endpoint', shortId(webhookId)],
     ['request_id', 'about', shortId(requestId)],

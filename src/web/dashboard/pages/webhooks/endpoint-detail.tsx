@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { DeliveryRow, WebhookRow, WirePage } from '../../../../contract/wire-types.ts';
 import { send, toFault, v1 } from '../../api.ts';
 import { Copy } from '../../components/copy.tsx';
@@ -30,12 +30,18 @@ const SPARK_MAX = 60;
 /** One webhook: its health in words, figures of its newest deliveries, and everything that can be done with it. */
 export function EndpointDetail({
   webhook,
+  turn,
   onChanged,
+  onSent,
   onDeleted,
   onSecret,
 }: {
   readonly webhook: WebhookRow;
+  /** Changes when something was sent. */
+  readonly turn: number;
   readonly onChanged: () => void;
+  /** Something was sent: lists of deliveries have new rows. */
+  readonly onSent: () => void;
   readonly onDeleted: () => void;
   readonly onSecret: (secret: NewSecret) => void;
 }): JSX.Element {
@@ -57,6 +63,7 @@ export function EndpointDetail({
     } finally {
       setTesting(false);
       onChanged();
+      onSent();
     }
   };
   const pause = async (): Promise<void> => {
@@ -77,7 +84,7 @@ export function EndpointDetail({
             {health.why}
             {/[.!?]$/.test(health.why) ? '' : '.'}
           </p>
-          <DeliveryTiles id={webhook.id} />
+          <DeliveryTiles id={webhook.id} turn={turn} />
           <Facts
             label="Endpoint"
             facts={[
@@ -129,16 +136,28 @@ export function EndpointDetail({
       {dialog === 'edit' && <EditDialog webhook={webhook} onSecret={onSecret} onClose={close} onDone={onChanged} />}
       {dialog === 'rotate' && <RotateDialog webhook={webhook} onSecret={onSecret} onClose={close} onDone={onChanged} />}
       {dialog === 'delete' && <DeleteDialog webhook={webhook} onClose={close} onDone={onDeleted} />}
-      {dialog === 'retry' && <RetryDialog webhook={webhook} onClose={close} />}
+      {dialog === 'retry' && (
+        <RetryDialog
+          webhook={webhook}
+          onClose={() => {
+            close();
+            onSent();
+          }}
+        />
+      )}
     </>
   );
 }
 
 /** Success and latency of the newest 100 deliveries. */
-function DeliveryTiles({ id }: { readonly id: string }): JSX.Element {
+function DeliveryTiles({ id, turn }: { readonly id: string; readonly turn: number }): JSX.Element {
   const newest = useLive<WirePage<DeliveryRow>>(v1('/webhooks/deliveries', { webhook_id: id, limit: 100 }), {
     everyMs: 10_000,
   });
+  const { refresh } = newest;
+  useEffect(() => {
+    if (turn > 0) refresh();
+  }, [turn]);
   return (
     <StateView of={newest} skeleton="tiles">
       {() => {
