@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import type { MeBody, ReadinessBody } from '../../../contract/wire-types.ts';
+import type { LayerBody, MeBody, ReadinessBody } from '../../../contract/wire-types.ts';
 import { API, v1 } from '../api.ts';
 import { Copy } from '../components/copy.tsx';
 import { Facts } from '../components/facts.tsx';
@@ -13,7 +13,7 @@ import { now } from '../now.ts';
 import { type Live, useLive } from '../use-live.ts';
 import { CollectorSnippet } from './keys/collector-snippet.tsx';
 import { KeyTable } from './keys/key-table.tsx';
-import { LAYER_WORDS, type Layer, type LayerId, layerState, statusWords } from './keys/layer-words.ts';
+import { layerState, layerWords, statusWords } from './keys/layer-words.ts';
 
 /** What calls the service, and whether all of it works: keys, layers, versions, the collector, licences. */
 export default function KeysPage(): JSX.Element {
@@ -38,7 +38,7 @@ function Health({ ready }: { readonly ready: Live<ReadinessBody> }): JSX.Element
           const { data } = ready;
           if (data === undefined) return null;
           const { tone, word, text } = statusWords(data.status);
-          const layers = Object.entries(data.layers ?? {}) as [LayerId, Layer][];
+          const layers = Object.entries(data.layers ?? {});
           return (
             <div class="stack">
               <p>
@@ -60,11 +60,13 @@ function Health({ ready }: { readonly ready: Live<ReadinessBody> }): JSX.Element
   );
 }
 
-function LayerItem({ id, layer }: { readonly id: LayerId; readonly layer: Layer }): JSX.Element {
+function LayerItem({ id, layer }: { readonly id: string; readonly layer: LayerBody }): JSX.Element {
   const { tone, word, meaning } = layerState(id, layer);
   return (
     <li class="layer">
-      <strong>{LAYER_WORDS[id].title}</strong>
+      <strong>
+        <Text value={layerWords(id).title} charactersMax={60} />
+      </strong>
       <StateMark tone={tone} word={word} />
       <span class="layer-text">
         {meaning !== '' && <span>{meaning} </span>}

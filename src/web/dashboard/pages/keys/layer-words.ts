@@ -1,13 +1,15 @@
-import type { ReadinessBody } from '../../../../contract/wire-types.ts';
+import type { LayerBody, ReadinessBody } from '../../../../contract/wire-types.ts';
+import { words } from '../../format.ts';
 import type { Tone } from '../../components/state-mark.tsx';
 
 /** Layers of `/readyz` in words: what each is for, and what decisions lack without it. */
 
-type Layers = NonNullable<ReadinessBody['layers']>;
-export type LayerId = keyof Layers;
-export type Layer = Layers[LayerId];
+interface LayerWords {
+  readonly title: string;
+  readonly without: string;
+}
 
-export const LAYER_WORDS: Readonly<Record<LayerId, { readonly title: string; readonly without: string }>> = {
+const LAYER_WORDS: Readonly<Record<string, LayerWords>> = {
   store: { title: 'Data', without: 'Nothing is decided: a decision that cannot be stored is refused.' },
   geoip_city: { title: 'Locations', without: 'No rule sees where an address is: no travel, no country.' },
   geoip_country: { title: 'Countries', without: 'Only addresses that the other database has get a country.' },
@@ -21,6 +23,11 @@ export const LAYER_WORDS: Readonly<Record<LayerId, { readonly title: string; rea
   backups: { title: 'Backups', without: 'A lost disk loses keys, lists, labels and webhooks.' },
 };
 
+/** A layer of a newer service has its id as its title. */
+export function layerWords(id: string): LayerWords {
+  return LAYER_WORDS[id] ?? { title: words(id), without: '' };
+}
+
 export interface LayerState {
   readonly tone: Tone;
   readonly word: string;
@@ -28,8 +35,8 @@ export interface LayerState {
   readonly meaning: string;
 }
 
-export function layerState(id: LayerId, layer: Layer): LayerState {
-  const { without } = LAYER_WORDS[id];
+export function layerState(id: string, layer: LayerBody): LayerState {
+  const { without } = layerWords(id);
   if (layer.state === 'broken') return { tone: 'bad', word: 'Broken', meaning: without };
   if (layer.refused === true)
     return { tone: 'warn', word: 'New file refused', meaning: 'The one before it serves on, if there was one.' };
