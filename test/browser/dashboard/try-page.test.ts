@@ -179,7 +179,7 @@ describe('The console', () => {
     const { url, secretKey, publicKey } = harness.api;
     const body = {
       event_type: 'login',
-      session_token: `s'"\\ \`$HOME ${'${x}'} '''`,
+      session_token: `s'"\\ \`$HOME \${x} '''`,
       ip: '81.2.69.160',
       user_agent: '<?php "é" %s',
     };

@@ -2,6 +2,7 @@ import type { ExtractionStatus, FailureReason } from '../../../../contract/vocab
 import type { ExtractionRow } from '../../../../contract/wire-types.ts';
 import type { Tone } from '../../components/state-mark.tsx';
 import { formatCount, formatSeconds, formatTime } from '../../format.ts';
+import { cutText } from '../../visible-text.ts';
 
 /** Extraction jobs in words. */
 
@@ -40,7 +41,7 @@ export function activityOf(job: ExtractionRow, now: number): string {
   const { status, waiting_until: until, started_at: started, finished_at: finished } = job;
   if (status === 'queued') return 'It waits for its turn.';
   if (status === 'running' && until !== null)
-    return `It waits for the source ${job.connector}, which asked for a pause: it goes on at ${formatTime(until, now)}.`;
+    return `It waits for the source ${cutText(job.connector, 40)}, which asked for a pause: it goes on at ${formatTime(until, now)}.`;
   if (status === 'running') return `It runs for ${formatSeconds(now - (started ?? now))}.`;
   const took = started === null || finished === null ? null : finished - started;
   const failed = failureWords(job);
