@@ -7,6 +7,8 @@ import type {
   LOGGED_DECISION_PAGE,
   SIMULATION,
 } from './responses/decision-responses.ts';
+import type { CONNECTOR } from './responses/connector-responses.ts';
+import type { EXTRACTION, EXTRACTION_CREATED, RECORD_PAGE } from './responses/extraction-responses.ts';
 import type { LABEL, SHADOW_REVIEW } from './responses/judgement-responses.ts';
 import type { FINGERPRINT, LINK_SUMMARY } from './responses/link-responses.ts';
 import type { CANDIDATE, LIST_ENTRY } from './responses/list-responses.ts';
@@ -52,3 +54,8 @@ export type RuleCountsBody = z.infer<typeof RULE_COUNTS>;
 export type ChallengerCountsBody = z.infer<typeof CHALLENGER_COUNTS>;
 export type TopBody = z.infer<typeof TOP>;
 export type SignedInBody = z.infer<typeof SIGNED_IN>;
+export type ConnectorRow = z.infer<typeof CONNECTOR>;
+export type OperationBody = ConnectorRow['operations'][number];
+export type ExtractionRow = z.infer<typeof EXTRACTION>;
+export type ExtractionCreatedBody = z.infer<typeof EXTRACTION_CREATED>;
+export type RecordPageBody = z.infer<typeof RECORD_PAGE>;

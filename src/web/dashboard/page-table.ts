@@ -1,6 +1,7 @@
 import type { ComponentType } from 'preact';
 import type { IconName } from './components/icon.tsx';
 import { withStyle } from './page-style.ts';
+import consoleStyle from './styles/console-pages.lazy.css';
 import decisionStyle from './styles/decision-page.lazy.css';
 import overviewStyle from './styles/overview-page.lazy.css';
 
@@ -94,7 +95,7 @@ export const PAGES: readonly PageSpec[] = [
     icon: 'webhooks',
     key: 'w',
     hasRange: false,
-    load: () => import('./pages/webhooks-page.tsx'),
+    load: () => withStyle([consoleStyle], import('./pages/webhooks-page.tsx')),
   },
   {
     id: 'extractions',
@@ -103,7 +104,7 @@ export const PAGES: readonly PageSpec[] = [
     icon: 'extractions',
     key: 'x',
     hasRange: false,
-    load: () => import('./pages/extractions-page.tsx'),
+    load: () => withStyle([consoleStyle], import('./pages/extractions-page.tsx')),
   },
   {
     id: 'try',
@@ -112,7 +113,7 @@ export const PAGES: readonly PageSpec[] = [
     icon: 'try',
     key: 't',
     hasRange: false,
-    load: () => import('./pages/try-page.tsx'),
+    load: () => withStyle([consoleStyle, decisionStyle], import('./pages/try-page.tsx')),
   },
   {
     id: 'keys',
@@ -121,7 +122,7 @@ export const PAGES: readonly PageSpec[] = [
     icon: 'keys',
     key: 'k',
     hasRange: false,
-    load: () => import('./pages/keys-page.tsx'),
+    load: () => withStyle([consoleStyle], import('./pages/keys-page.tsx')),
   },
   {
     id: 'audit',
@@ -130,6 +131,6 @@ export const PAGES: readonly PageSpec[] = [
     icon: 'audit',
     key: 'a',
     hasRange: false,
-    load: () => import('./pages/audit-page.tsx'),
+    load: () => withStyle([consoleStyle], import('./pages/audit-page.tsx')),
   },
 ];
