@@ -9,7 +9,7 @@ import type {
 } from './responses/decision-responses.ts';
 import type { LABEL, SHADOW_REVIEW } from './responses/judgement-responses.ts';
 import type { FINGERPRINT, LINK_SUMMARY } from './responses/link-responses.ts';
-import type { CANDIDATE, LIST_ENTRY } from './responses/list-responses.ts';
+import type { CANDIDATE, LIST_BATCH_RESULT, LIST_ENTRY } from './responses/list-responses.ts';
 import type { SIGNED_IN } from './responses/dashboard-responses.ts';
 import type { READINESS } from './responses/operation-responses.ts';
 import type { CHALLENGER_COUNTS, POLICY, POLICY_HISTORY, RULE_COUNTS } from './responses/policy-responses.ts';
@@ -35,6 +35,7 @@ export type LinkSummaryBody = z.infer<typeof LINK_SUMMARY>;
 export type FingerprintBody = z.infer<typeof FINGERPRINT>;
 export type ListEntryRow = z.infer<typeof LIST_ENTRY>;
 export type CandidateRow = z.infer<typeof CANDIDATE>;
+export type ListBatchBody = z.infer<typeof LIST_BATCH_RESULT>;
 export type LabelBody = z.infer<typeof LABEL>;
 export type ShadowReviewRow = z.infer<typeof SHADOW_REVIEW>;
 export type WebhookRow = z.infer<typeof WEBHOOK>;

@@ -2,7 +2,11 @@ import type { ComponentType } from 'preact';
 import type { IconName } from './components/icon.tsx';
 import { withStyle } from './page-style.ts';
 import decisionStyle from './styles/decision-page.lazy.css';
+import linksStyle from './styles/links-page.lazy.css';
+import listsStyle from './styles/lists-page.lazy.css';
 import overviewStyle from './styles/overview-page.lazy.css';
+import reviewStyle from './styles/review-page.lazy.css';
+import rulesStyle from './styles/rules-page.lazy.css';
 
 /**
  * Every page of the dashboard. To add one: write `pages/<name>-page.tsx` with a default export, add its line here, its styles to
@@ -56,7 +60,7 @@ export const PAGES: readonly PageSpec[] = [
     path: '/dashboard/links/:kind/:value',
     title: 'Links',
     hasRange: false,
-    load: () => import('./pages/links-page.tsx'),
+    load: () => withStyle([linksStyle], import('./pages/links-page.tsx')),
   },
   {
     id: 'review',
@@ -66,7 +70,7 @@ export const PAGES: readonly PageSpec[] = [
     key: 'r',
     isInBar: true,
     hasRange: false,
-    load: () => import('./pages/review-page.tsx'),
+    load: () => withStyle([decisionStyle, reviewStyle], import('./pages/review-page.tsx')),
   },
   {
     id: 'lists',
@@ -76,7 +80,7 @@ export const PAGES: readonly PageSpec[] = [
     key: 'l',
     isInBar: true,
     hasRange: false,
-    load: () => import('./pages/lists-page.tsx'),
+    load: () => withStyle([listsStyle], import('./pages/lists-page.tsx')),
   },
   {
     id: 'rules',
@@ -85,7 +89,7 @@ export const PAGES: readonly PageSpec[] = [
     icon: 'rules',
     key: 'p',
     hasRange: false,
-    load: () => import('./pages/rules-page.tsx'),
+    load: () => withStyle([decisionStyle, rulesStyle], import('./pages/rules-page.tsx')),
   },
   {
     id: 'webhooks',

@@ -24,8 +24,7 @@ export function FilterChips({
       {chips.map(({ id, name, value, without }) => (
         <li key={id}>
           <a class="chip" href={without} aria-label={`Remove the filter ${name} ${visibleText(value)}`}>
-            <span class="chip-name">{name}</span>
-            <bdi>{visibleText(value)}</bdi>
+            <span class="chip-name">{name}</span> <bdi>{visibleText(value)}</bdi>
             <Icon name="close" size={12} />
           </a>
         </li>
