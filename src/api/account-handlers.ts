@@ -1,24 +1,37 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
+import type { KeyUsage } from '../auth/key-usage.ts';
 import { RATE_MANAGEMENT } from '../kernel/limits.ts';
+import { QUERIES, ROUTES } from '../contract/routes.ts';
 import { problem } from '../contract/problem.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import type { Customer } from '../state/customer-table.ts';
+import type { ApiKey, ApiKeys } from '../state/key-table.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
-import type { EndpointHandler } from './kit/endpoint-types.ts';
+import type { EndpointHandler, EndpointRequest } from './kit/endpoint-types.ts';
+import { type Cursors, FOREIGN_CURSOR, readPage } from './kit/paging.ts';
+import { pageAnswer } from './kit/response-pieces.ts';
+import { readPlace, writePlace } from './decision-query.ts';
 import type { OwnPolicies } from './own-policies.ts';
 
 /** Dependencies of the endpoints about the customer itself. Source: contract, 9.7. */
 export interface AccountParts {
   readonly findCustomer: (customer: CustomerNumber) => Customer | null;
   readonly policies: Pick<OwnPolicies, 'present'>;
+  readonly apiKeys: Pick<ApiKeys, 'version' | 'loadAll'>;
+  readonly keyUsage: Pick<KeyUsage, 'read'>;
+  readonly cursors: Cursors;
   /** Version of the service. */
   readonly version: string;
 }
 
+const KEYS_ROUTE = ROUTES.listKeys.path;
+
 export function accountHandlers(
   endpoint: EndpointFactory,
-  { findCustomer, policies, version }: AccountParts,
-): SecretHandlers<'readMe'> {
+  { findCustomer, policies, apiKeys, keyUsage, cursors, version }: AccountParts,
+): SecretHandlers<'readMe' | 'listKeys'> {
+  const keys = new KeysByCustomer(apiKeys);
+
   const readMe: EndpointHandler = ({ caller, nowSeconds }) => {
     const { customer, key } = caller;
     const known = findCustomer(customer);
@@ -45,5 +58,56 @@ export function accountHandlers(
     return { kind: 'json', status: 200, body };
   };
 
-  return { readMe: endpoint({}, readMe) };
+  const listKeys: EndpointHandler = (request) => {
+    const read = readPage(request, cursors, KEYS_ROUTE, QUERIES.listKeys);
+    if (read.kind === 'problem') return read;
+    const [after] = read.after === null ? [0] : (readPlace(read.after, 1) ?? []);
+    if (after === undefined) return FOREIGN_CURSOR;
+    const { customer } = request.caller;
+    const later = keys.of(customer).filter(({ number }) => number > after);
+    const rows = later.slice(0, read.limit);
+    const last = rows.at(-1);
+    const hasMore = later.length > rows.length && last !== undefined;
+    const next = hasMore ? cursors.issue(KEYS_ROUTE, customer, writePlace(last.number)) : null;
+    return pageAnswer(request.slices, rows, (key) => showKey(key, request), next);
+  };
+
+  function showKey(key: ApiKey, { caller, nowSeconds }: EndpointRequest): Readonly<Record<string, unknown>> {
+    const { calls, refusals, lastUsedSeconds, sinceSeconds } = keyUsage.read(key.number, nowSeconds);
+    return {
+      prefix: key.prefix,
+      kind: key.kind,
+      created_at: key.createdAtSeconds,
+      revoked_at: key.revokedAtSeconds,
+      rate_limit: key.rateLimit,
+      origins: key.origins,
+      is_current: key.number === caller.key.number,
+      usage: { since: sinceSeconds, calls, refusals: Object.fromEntries(refusals), last_used_at: lastUsedSeconds },
+    };
+  }
+
+  return { readMe: endpoint({}, readMe), listKeys: endpoint({}, listKeys) };
+}
+
+/** The stored keys by customer, read again when any key has changed, as the key cache is. */
+class KeysByCustomer {
+  readonly #apiKeys: Pick<ApiKeys, 'version' | 'loadAll'>;
+  #version = -1;
+  #keys: ReadonlyMap<CustomerNumber, readonly ApiKey[]> = new Map();
+
+  constructor(apiKeys: Pick<ApiKeys, 'version' | 'loadAll'>) {
+    this.#apiKeys = apiKeys;
+  }
+
+  /** In the order of their creation. */
+  of(customer: CustomerNumber): readonly ApiKey[] {
+    const version = this.#apiKeys.version();
+    if (version !== this.#version) {
+      const keys = new Map<CustomerNumber, ApiKey[]>();
+      for (const key of this.#apiKeys.loadAll()) keys.set(key.customer, [...(keys.get(key.customer) ?? []), key]);
+      this.#keys = keys;
+      this.#version = version;
+    }
+    return this.#keys.get(customer) ?? [];
+  }
 }

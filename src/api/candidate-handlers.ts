@@ -8,7 +8,8 @@ import type { Lists } from '../state/list-table.ts';
 import type { Registry } from '../state/registry-table.ts';
 import { pageAnswer } from './kit/response-pieces.ts';
 import { readPlace, searchText, writePlace } from './decision-query.ts';
-import { BUSY } from './decision-handlers.ts';
+import { BUSY } from './busy.ts';
+import { readUsage, USAGE_ROWS_MAX } from './day-usage.ts';
 import { sharedRegistry } from './list-handlers.ts';
 import { reasonsOf } from './show-decision.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
@@ -21,7 +22,7 @@ import { type Cursors, FOREIGN_CURSOR, readPage } from './kit/paging.ts';
  * Source: contract, 7.4.
  */
 export interface CandidateParts {
-  readonly decisions: Pick<DecisionLog, 'fingerprints'>;
+  readonly decisions: Pick<DecisionLog, 'fingerprints' | 'scan'>;
   readonly lists: Pick<Lists, 'find'>;
   readonly registry: Registry;
   readonly fingerprints: FingerprintReader;
@@ -43,8 +44,8 @@ export function candidateHandlers(
     const [arrivalEnd = null, occurredAtMs = 0, arrival = 0] = places;
     const after = arrivalEnd === null ? null : { occurredAtMs, arrival };
     const { customer } = request.caller;
-    const { limit } = read;
-    const { decision = null, q } = read.values;
+    const { decision = null, q, usage } = read.values;
+    const limit = usage ? Math.min(read.limit, USAGE_ROWS_MAX) : read.limit;
     const query = { decision, text: searchText(q), after, limit, nowMs: request.nowMs, arrivalEnd };
     // ALLOW is a valid filter value, but never a flagged decision.
     const found = decision === 'ALLOW' ? NONE : await decisions.fingerprints(customer, query);
@@ -52,7 +53,14 @@ export function candidateHandlers(
     const { next } = found;
     const place = next === null ? null : writePlace(found.arrivalEnd, next.occurredAtMs, next.arrival);
     const cursor = place === null ? null : cursors.issue(ROUTE, customer, place);
-    return pageAnswer(request.slices, found.rows, (row) => show(row, request), cursor);
+    const hashes = found.rows.map(({ newest }) => newest.record.fingerprintHash ?? '');
+    const usageOf = usage ? await readUsage(decisions, request, hashes) : () => ({});
+    if (usageOf === null) return BUSY;
+    const showRow = (row: FingerprintRow): Record<string, unknown> => ({
+      ...show(row, request),
+      ...usageOf(row.newest.record.fingerprintHash ?? ''),
+    });
+    return pageAnswer(request.slices, found.rows, showRow, cursor);
   };
 
   function show({ newest, decisions }: FingerprintRow, request: EndpointRequest): Record<string, unknown> {

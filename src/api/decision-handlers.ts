@@ -2,9 +2,9 @@ import type { CustomerNumber } from '../kernel/brand.ts';
 import { problem } from '../contract/problem.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import { QUERIES, ROUTES } from '../contract/routes.ts';
-import { overloaded } from '../decide/pipeline.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 import type { LoggedDecision } from '../history/decision-log/search.ts';
+import { BUSY } from './busy.ts';
 import { pageAnswer } from './kit/response-pieces.ts';
 import { readFilter, readPlace, searchText, writePlace } from './decision-query.ts';
 import type { LinkTargets } from './link-target.ts';
@@ -16,7 +16,7 @@ import { type Cursors, FOREIGN_CURSOR, readPage } from './kit/paging.ts';
 
 /** Dependencies of the endpoints for a customer's own decisions. Source: contract, 9.4. */
 export interface DecisionParts {
-  readonly decisions: Pick<DecisionLog, 'find' | 'search'>;
+  readonly decisions: Pick<DecisionLog, 'find' | 'search' | 'arrivalOf'>;
   readonly cursors: Cursors;
   readonly targets: LinkTargets;
   /** Returns the customer's label of the decision, or null. */
@@ -40,7 +40,17 @@ export function decisionHandlers(
     const { decision = null, q } = read.values;
     const filter = readFilter(read.values, targets, customer);
     if (filter.kind === 'problem') return filter;
-    const query = { decision, text: searchText(q), after, limit: read.limit, nowMs: request.nowMs, filter };
+    const { after: known } = read.values;
+    const afterArrival = known === undefined ? null : decisions.arrivalOf(customer, known, request.nowMs);
+    if (known !== undefined && afterArrival === null) return NOT_FOUND;
+    const query = {
+      decision,
+      text: searchText(q),
+      after,
+      limit: read.limit,
+      nowMs: request.nowMs,
+      filter: { ...filter, afterArrival },
+    };
     const found = await decisions.search(customer, query);
     if (found.kind === 'busy') return BUSY;
     const { next } = found;
@@ -67,8 +77,3 @@ export function decisionHandlers(
 
 /** The same response for another customer's decision and for one that does not exist. */
 const NOT_FOUND: EndpointResponse = { kind: 'problem', problem: problem('not_found', 'There is no such decision.') };
-
-export const BUSY: EndpointResponse = {
-  kind: 'problem',
-  problem: overloaded('Too many searches are running.'),
-};

@@ -53,5 +53,6 @@ export function readFilter(
     scoreMin: values.score_min ?? null,
     scoreMax: values.score_max ?? null,
     links,
+    afterArrival: null,
   };
 }

@@ -9,7 +9,7 @@ import { LinkCounter, PeriodCounter } from '../history/link-summary.ts';
 import type { FingerprintReader } from '../risk/fingerprint-history.ts';
 import type { Lists } from '../state/list-table.ts';
 import type { Registry } from '../state/registry-table.ts';
-import { BUSY } from './decision-handlers.ts';
+import { BUSY } from './busy.ts';
 import { sharedRegistry } from './list-handlers.ts';
 import { hashIn } from './kit/body-readers.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';

@@ -8,6 +8,11 @@ import type { StoreWrite } from '../state/durable.ts';
 import type { ListChange, ListEntry, ListPut, Lists } from '../state/list-table.ts';
 import type { Registry } from '../state/registry-table.ts';
 import type { Slices } from '../state/turns.ts';
+import { LIST_ENTRIES_PER_CUSTOMER_MAX } from '../kernel/limits.ts';
+import type { DecisionLog } from '../history/decision-log.ts';
+import { BUSY } from './busy.ts';
+import { readUsage, USAGE_ROWS_MAX } from './day-usage.ts';
+import { readQuery } from './query.ts';
 import { originOf } from './kit/actor.ts';
 import { AnswerPieces, pageAnswer } from './kit/response-pieces.ts';
 import { type BatchParts, type BatchRow, hashIn, LIST_BATCH, LIST_ENTRY } from './kit/body-readers.ts';
@@ -23,6 +28,9 @@ export interface ListParts {
   readonly registry: Registry;
   readonly cursors: Cursors;
   readonly fingerprints: FingerprintReader;
+  readonly decisions: Pick<DecisionLog, 'scan'>;
+  /** Returns the number of the customer's rows, with expired ones that were not removed yet. */
+  readonly entriesOf: (customer: CustomerNumber) => number;
   /**
    * Called when a customer wrote these as `block` and the write is on disk. The callee decides what a block means to the registry. The
    * end of a block is never reported: removing an entry does not change the registry (contract, 7.3).
@@ -45,16 +53,19 @@ export function listHandlers(
   const page: EndpointHandler = async (request) => {
     const read = readPage(request, cursors, ROUTE, QUERIES.listEntries);
     if (read.kind === 'problem') return read;
-    const { action = null } = read.values;
+    const { action = null, usage } = read.values;
     const after = read.after as FingerprintHash | null;
     const { customer } = request.caller;
-    const query = { after, limit: read.limit, action };
+    const query = { after, limit: usage ? Math.min(read.limit, USAGE_ROWS_MAX) : read.limit, action };
     const found = await lists.page(customer, query, request.nowSeconds, request.slices);
+    const hashes = found.entries.map(({ fingerprintHash }) => fingerprintHash);
+    const usageOf = usage ? await readUsage(parts.decisions, request, hashes) : () => ({});
+    if (usageOf === null) return BUSY;
     const cursorAt = (place: string): string => cursors.issue(ROUTE, customer, place);
     return pageAnswer(
       request.slices,
       found.entries,
-      (entry) => show(entry, request),
+      (entry) => ({ ...show(entry, request), ...usageOf(entry.fingerprintHash) }),
       found.next === null ? null : cursorAt(found.next),
       (entry) => cursorAt(entry.fingerprintHash),
     );
@@ -87,6 +98,8 @@ export function listHandlers(
     const read = request.body;
     if (read.kind === 'problem') return read;
     const { slices } = request;
+    const query = readQuery(request.query, QUERIES.putEntries);
+    if (query.kind === 'problem') return query;
     const rows: BatchRow[] = [];
     for (const part of read.value) {
       rows.push(...(JSON.parse(part) as readonly BatchRow[]));
@@ -94,6 +107,7 @@ export function listHandlers(
     }
     const entries = rows.flatMap(({ change }) => (change.kind === 'ok' ? [change.value] : []));
     const { customer } = request.caller;
+    if (query.value.dry_run) return tryMany(rows, request);
     const batch = { kind: 'list.batch', customer, entries } as const;
     const written = await changes.commit(batch, originOf(request), { slices });
     if (written.kind === 'fault') return written;
@@ -117,6 +131,36 @@ export function listHandlers(
     await pieces.add(']}');
     return { kind: 'pieces', status: 200, contentType: 'application/json', pieces: pieces.done() };
   };
+
+  /** Returns what the batch would change. Entries that expire meanwhile, and other writes, can make a difference. */
+  async function tryMany(rows: readonly BatchRow[], request: AnyRequest): Promise<EndpointResponse> {
+    const { customer } = request.caller;
+    const pieces = new AnswerPieces(request.slices);
+    const changed = new Map<FingerprintHash, EntryFields>();
+    let created = 0;
+    await pieces.add('{"dry_run":true,"results":[');
+    for (const [at, { givenHash, change }] of rows.entries()) {
+      let result: Readonly<Record<string, unknown>>;
+      if (change.kind === 'problem') result = { fingerprint_hash: givenHash, status: 422, ...pick(change.problem) };
+      else {
+        const { fingerprintHash: hash } = change.value;
+        const before = changed.get(hash) ?? lists.get(customer, hash, request.nowSeconds);
+        changed.set(hash, change.value);
+        if (before === null) created++;
+        result = {
+          fingerprint_hash: hash,
+          status: before === null ? 201 : 200,
+          change: before === null ? 'created' : isSameEntry(before, change.value) ? 'unchanged' : 'replaced',
+          before: before?.action ?? null,
+          ...warning(hash, request),
+        };
+      }
+      await pieces.add(`${at === 0 ? '' : ','}${JSON.stringify(result)}`);
+    }
+    if (parts.entriesOf(customer) + created > LIST_ENTRIES_PER_CUSTOMER_MAX) return LIMIT_REACHED;
+    await pieces.add(']}');
+    return { kind: 'pieces', status: 200, contentType: 'application/json', pieces: pieces.done() };
+  }
 
   const remove: EndpointHandler = async (request) => {
     const fingerprintHash = hashIn(request.params['fingerprint_hash'] ?? '');
@@ -185,6 +229,12 @@ export function sharedRegistry(
   const known = registry.findShown(fingerprintHash, nowSeconds);
   if (known === null || fingerprints.find(caller.customer, fingerprintHash, nowMs).isCommon) return {};
   return { shared_registry: { risk_score: Math.round(known.risk), customers_seen: known.customers } };
+}
+
+type EntryFields = Pick<ListEntry, 'action' | 'note' | 'expiresAtSeconds'>;
+
+function isSameEntry(a: EntryFields, b: EntryFields): boolean {
+  return a.action === b.action && a.note === b.note && a.expiresAtSeconds === b.expiresAtSeconds;
 }
 
 function pick(fault: { readonly code: string; readonly errors?: readonly FieldError[] }): Record<string, unknown> {

@@ -25,6 +25,7 @@ import { policyHandlers } from './policy-handlers.ts';
 import { ruleCountHandlers } from './rule-count-handlers.ts';
 import { topHandlers } from './top-handlers.ts';
 import { simulateHandlers } from './simulate-handlers.ts';
+import type { KeyUsage } from '../auth/key-usage.ts';
 import type { Simulator } from '../decide/simulator.ts';
 import { statsHandlers } from './stats-handlers.ts';
 import { shadowReviewHandlers } from './review-handlers.ts';
@@ -44,6 +45,7 @@ export interface ManagementParts {
   readonly fingerprints: FingerprintReader;
   readonly policies: OwnPolicies;
   readonly simulator: Simulator;
+  readonly keyUsage: KeyUsage;
   /** Returns whether the present policy file is faulty, so that an older one applies. */
   readonly isPolicyRefused: () => boolean;
   /** Version of the service. */
@@ -68,7 +70,7 @@ type ManagementEndpointId = Exclude<
 /** Returns the handlers of all endpoints that take a secret key, except those in `src/extract`. */
 export function managementHandlers(parts: ManagementParts): SecretHandlers<ManagementEndpointId> {
   const { endpoint, cursors, store, decisions, requestIds, linkTargets, stats, memory, fingerprints, webhooks } = parts;
-  const { policies, isPolicyRefused, simulator, version } = parts;
+  const { policies, isPolicyRefused, simulator, keyUsage, version } = parts;
   const { lists, changes, registry, sightingReports, labels, outcomes } = store;
   if (outcomes === null) throw new Error('outcomes need the store open for writing');
   const findDecision = (customer: CustomerNumber, requestId: string, nowMs: number): DecisionRecord | null =>
@@ -80,6 +82,8 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
       registry,
       cursors,
       fingerprints,
+      decisions,
+      entriesOf: (customer) => store.tables.rowCounters.get('lists', customer),
       onBlocked: (customer, hashes, now, slices) => sightingReports.noteBlocks(customer, hashes, now, slices),
     }),
     ...candidateHandlers(endpoint, { decisions, lists, registry, cursors, fingerprints }),
@@ -90,7 +94,14 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
       labelOf: (customer, requestId) => labels.labelOf(customer, requestId),
       policies,
     }),
-    ...accountHandlers(endpoint, { findCustomer: (customer) => store.customers.find(customer), policies, version }),
+    ...accountHandlers(endpoint, {
+      findCustomer: (customer) => store.customers.find(customer),
+      policies,
+      apiKeys: store.apiKeys,
+      keyUsage,
+      cursors,
+      version,
+    }),
     ...policyHandlers(endpoint, { policies, isRefused: isPolicyRefused }),
     ...simulateHandlers(endpoint, { simulator, policies }),
     ...ruleCountHandlers(endpoint, { decisions, stats, labels, reviews: store.shadowReviews, policies }),

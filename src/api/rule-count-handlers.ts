@@ -15,7 +15,7 @@ import { familyOf } from '../risk/explain.ts';
 import type { Labels } from '../state/label-table.ts';
 import type { ShadowReviews } from '../state/review-table.ts';
 import type { Slices } from '../state/turns.ts';
-import { BUSY } from './decision-handlers.ts';
+import { BUSY } from './busy.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import type { EndpointHandler } from './kit/endpoint-types.ts';
 import type { OwnPolicies } from './own-policies.ts';

@@ -7,7 +7,7 @@ import { TopCounter, type TopSubject } from '../history/top-counter.ts';
 import { DECISIONS } from '../risk/decision.ts';
 import type { DecisionRecord } from '../risk/decision-record.ts';
 import { readLinkTail } from '../risk/link-tail.ts';
-import { BUSY } from './decision-handlers.ts';
+import { BUSY } from './busy.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import type { EndpointHandler } from './kit/endpoint-types.ts';
 import { readQuery } from './query.ts';

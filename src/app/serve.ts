@@ -8,6 +8,7 @@ import { REPLAY_HOLD_SECONDS } from '../kernel/limits.ts';
 import { SettledSeconds } from '../kernel/settled-seconds.ts';
 import type { DueJournal, Journal } from '../decide/journal.ts';
 import { KeyCache } from '../auth/key-cache.ts';
+import { KeyUsage } from '../auth/key-usage.ts';
 import { LocalAdmission } from '../local/local-admission.ts';
 import { ReplayGuard } from '../local/replay-guard.ts';
 import type { Admission } from '../ports/admission.ts';
@@ -172,6 +173,7 @@ interface Recovered {
   readonly journal: Journal & DueJournal;
   readonly clock: Clock;
   readonly keyCache: KeyCache;
+  readonly keyUsage: KeyUsage;
   readonly pollKeys: () => void;
   readonly policyFile: PolicyFile;
   readonly policyArchive: PolicyArchive;
@@ -220,6 +222,7 @@ async function recover(settings: Settings, { store, keyFor }: Installation, log:
     journal,
     clock,
     keyCache,
+    keyUsage: new KeyUsage(Math.floor(clock.nowMs() / 1000)),
     pollKeys,
     policyFile,
     policyArchive,

@@ -1,5 +1,6 @@
 import type { Clock } from '../kernel/clock.ts';
 import type { KeyCache } from '../auth/key-cache.ts';
+import type { KeyUsage } from '../auth/key-usage.ts';
 import type { Journal } from '../decide/journal.ts';
 import type { ReplayGuard } from '../local/replay-guard.ts';
 import type { Admission } from '../ports/admission.ts';
@@ -33,6 +34,7 @@ export interface ServiceParts {
   readonly journal: Journal;
   readonly clock: Clock;
   readonly keyCache: KeyCache;
+  readonly keyUsage: KeyUsage;
   readonly policyFile: PolicyFile;
   readonly policyArchive: PolicyArchive;
   readonly memory: VelocityMemory;

@@ -1,28 +1,41 @@
-import type { CustomerNumber } from '../kernel/brand.ts';
-import type { DecideObserver } from '../decide/observer.ts';
+import type { KeyUsage } from '../auth/key-usage.ts';
+import type { DecideObserver, ObservedKey } from '../decide/observer.ts';
 import type { AnswerReader } from '../frames/batch-buffer.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { PeriodCounts } from '../history/stats/period-counts.ts';
 import { eventTypeOf, hasSession } from '../risk/decision-record.ts';
 import { RULES } from '../risk/rules/rule-table.ts';
 
-/** Passes every event of the decide path on, and counts it in the statistics of its customer. Runs after the response was sent. */
-export function recordingStats(observer: DecideObserver, stats: DecisionStats, nowMs: () => number): DecideObserver {
+/** Passes every event of the decide path on, and counts it for its customer and its key. Runs after the response was sent. */
+export function recordingStats(
+  observer: DecideObserver,
+  stats: DecisionStats,
+  keyUsage: KeyUsage,
+  nowMs: () => number,
+): DecideObserver {
+  const refuse = (code: string, { customer, number }: ObservedKey): void => {
+    const atMs = nowMs();
+    stats.countsOf(customer, atMs)?.refused(code);
+    keyUsage.refused(number, code, Math.floor(atMs / 1000));
+  };
   return {
-    refused(code, customer) {
-      observer.refused(code, customer);
-      if (customer !== null) stats.countsOf(customer, nowMs())?.refused(code);
+    refused(code, key) {
+      observer.refused(code, key);
+      if (key !== null) refuse(code, key);
     },
     batchLeft: (count) => observer.batchLeft(count),
     batchFailed: (error) => observer.batchFailed(error),
     decided(pending, answers, at, latencyMs) {
       observer.decided(pending, answers, at, latencyMs);
-      const counts = stats.countsOf(pending.request.key.customer, nowMs());
+      const { customer, number } = pending.request.key;
+      const atMs = nowMs();
+      keyUsage.accepted(number, Math.floor(atMs / 1000));
+      const counts = stats.countsOf(customer, atMs);
       if (counts !== null) count(counts, answers, at, latencyMs);
     },
-    scoreRefused(code, internalDetail, customer: CustomerNumber) {
-      observer.scoreRefused(code, internalDetail, customer);
-      stats.countsOf(customer, nowMs())?.refused(code);
+    scoreRefused(code, internalDetail, key) {
+      observer.scoreRefused(code, internalDetail, key);
+      refuse(code, key);
     },
   };
 }

@@ -46,6 +46,7 @@ export function wireApi(
     log,
     resetRead: () => store.resetRead(),
     onRefused,
+    keyUsage: parts.keyUsage,
     turns: store.turns,
     bodies: createRemoteBodies((reader, body, nowMs) => bodyPool.run({ reader, body, nowMs, listening })),
   });
@@ -73,6 +74,7 @@ function customerHandlers(parts: ServiceParts, endpoint: EndpointFactory): Secre
       fingerprints,
       policies: new OwnPolicies(parts.policyArchive, (customer) => store.customers.find(customer)?.id ?? ''),
       simulator: new Simulator(parts.pool),
+      keyUsage: parts.keyUsage,
       isPolicyRefused: () => parts.policyFile.status().refused === true,
       version: parts.version,
       webhooks: webhookParts({ store, key: keyFor('webhook-secrets'), dispatcher, egressAllow }),

@@ -36,7 +36,7 @@ export function wireDecide(parts: ServiceParts): DecideRole {
     pool,
     decisionSink,
     due: dispatcher,
-    observer: recordingStats(recorder, parts.stats, () => clock.nowMs()),
+    observer: recordingStats(recorder, parts.stats, parts.keyUsage, () => clock.nowMs()),
   });
   return {
     decide,

@@ -59,6 +59,7 @@ export const ROUTES = {
   simulateDecision: secret('POST', '/v1/simulate'),
 
   readMe: secret('GET', '/v1/me'),
+  listKeys: secret('GET', '/v1/keys'),
 
   searchDecisions: secret('GET', '/v1/decisions'),
   findDecision: secret('GET', '/v1/decisions/{request_id}'),
@@ -175,6 +176,11 @@ const TOP_BY = /^(?:ip|network|fingerprint|session|identity|country|event_type|r
 const TOP_MESSAGE =
   'This must be ip, network, fingerprint, session, identity, country, event_type, reason, or entity. and the name of an entity.';
 
+const USAGE = z
+  .boolean('This must be true or false.')
+  .default(false)
+  .meta({ description: 'Adds day to each row; a page then has at most 100 rows' });
+
 /** A range of time, the last 24 hours by default. */
 const RANGE = {
   from: unixTime.optional().meta({ description: 'Unix seconds; by default 24 hours before to' }),
@@ -213,6 +219,9 @@ export const QUERIES = {
       .regex(LINK, LINK_MESSAGE)
       .optional()
       .meta({ description: `Only decisions with this link, as <kind>:<value>. ${LINK_VALUES}` }),
+    after: id('the id of a decision')
+      .optional()
+      .meta({ description: 'Only decisions that were logged after this one; 404 if it is not in the log any more' }),
   },
   findLinks: {
     kind: z
@@ -251,13 +260,21 @@ export const QUERIES = {
   listEntries: {
     ...PAGE,
     limit: pageLimit(LISTS_PAGE_ROWS_DEFAULT),
+    usage: USAGE,
     action: z
       .enum(LIST_ACTIONS, 'This must be block, allow or watch.')
       .optional()
       .meta({ description: 'Only entries with this action' }),
   },
+  putEntries: {
+    dry_run: z
+      .boolean('This must be true or false.')
+      .default(false)
+      .meta({ description: 'Validates the entries and returns what would change; writes nothing' }),
+  },
   searchCandidates: {
     ...PAGE,
+    usage: USAGE,
     decision: decisionFilter('Only decisions of this value; ALLOW gives an empty page'),
     q: SEARCH_TEXT,
   },
@@ -303,6 +320,7 @@ export const QUERIES = {
       .default(false)
       .meta({ description: 'Returns the records so far of a job that has not succeeded' }),
   },
+  listKeys: PAGE,
   listSessions: PAGE,
   listConnectors: PAGE,
   listAudit: {

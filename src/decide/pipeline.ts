@@ -1,4 +1,4 @@
-import { type CustomerNumber, unreachable } from '../kernel/brand.ts';
+import { unreachable } from '../kernel/brand.ts';
 import type { Clock } from '../kernel/clock.ts';
 import type { Exchange, Handler, RequestHead, Route } from '../http/exchange.ts';
 import { problem, type Problem } from '../contract/problem.ts';
@@ -145,7 +145,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
         overloaded('Too many requests of this customer are waiting for a decision.'),
         sourceRate(exchange),
         false,
-        key.customer,
+        key,
       );
       return;
     }
@@ -186,7 +186,6 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
   /** Returns the verdict on a request that continues; null for one that was refused and answered. */
   function settleAdmission(verdict: Verdict<DecideRequest>, now: number): Pending | null {
     const { exchange, key, timestampSeconds } = verdict.request;
-    const { customer } = key;
     switch (verdict.outcome) {
       case 'admitted':
         if (now <= timestampSeconds + TIMESTAMP_WINDOW_SECONDS || clock.followsTimestamps) return verdict;
@@ -194,13 +193,13 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
         refuseUnverified(exchange, timestampOutOfWindow(now));
         break;
       case 'rate_limited':
-        refuse(exchange, rateLimited(verdict), verdict);
+        refuse(exchange, rateLimited(verdict), verdict, false, key);
         break;
       case 'replayed':
-        refuse(exchange, problem('replayed_request', REPLAYED), verdict, false, customer);
+        refuse(exchange, problem('replayed_request', REPLAYED), verdict, false, key);
         break;
       case 'full':
-        refuse(exchange, overloaded(FULL), verdict, false, customer);
+        refuse(exchange, overloaded(FULL), verdict, false, key);
         break;
       case 'unavailable':
         refuse(exchange, overloaded(UNREACHED), sourceRate(exchange));
@@ -267,7 +266,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
   /** A restart would accept this id again, so the request is rejected; the caller may retry with the same id. */
   function refuseUnwritten(pending: Pending): void {
     if (pending.id !== null) admission.release(pending.id);
-    refuse(pending.request.exchange, overloaded(UNWRITTEN), pending, false, pending.request.key.customer);
+    refuse(pending.request.exchange, overloaded(UNWRITTEN), pending, false, pending.request.key);
   }
 
   function refuseFailed(pending: Pending): void {
@@ -276,7 +275,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
       problem('internal_error', 'The decision failed.'),
       pending,
       false,
-      pending.request.key.customer,
+      pending.request.key,
     );
   }
 
@@ -286,14 +285,8 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     refuse(exchange, source.allowed ? fault : rateLimited(source), source, close || !source.allowed);
   }
 
-  function refuse(
-    exchange: Exchange,
-    fault: Problem,
-    rate: RateState,
-    close = false,
-    customer: CustomerNumber | null = null,
-  ): void {
-    observer.refused(fault.code, customer);
+  function refuse(exchange: Exchange, fault: Problem, rate: RateState, close = false, key: Key | null = null): void {
+    observer.refused(fault.code, key);
     answerRefusal(exchange, fault, rate, close);
   }
 

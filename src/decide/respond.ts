@@ -27,7 +27,7 @@ export function answerDecision(
     return;
   }
   const fault = readFault(answers, at);
-  observer.scoreRefused(fault.code, answers.record(at).toString(), pending.request.key.customer);
+  observer.scoreRefused(fault.code, answers.record(at).toString(), pending.request.key);
   answerRefusal(exchange, fault, pending);
 }
 

@@ -5,6 +5,7 @@ import { newId } from '../../kernel/ids.ts';
 import { problem, type Problem } from '../../contract/problem.ts';
 import { bodyTooLarge, sendProblem } from '../../http/reply.ts';
 import type { Journal } from '../../decide/journal.ts';
+import type { KeyUsage } from '../../auth/key-usage.ts';
 import type { KeyCache } from '../../auth/key-cache.ts';
 import type { FailedAuthentications } from '../../decide/failed-authentications.ts';
 import { rateLimited } from '../../decide/pipeline.ts';
@@ -44,6 +45,8 @@ export interface EndpointParts {
   /** Lets this thread's reads see later commits; called before each handler. */
   readonly resetRead: () => void;
   readonly onRefused: (code: string) => void;
+  /** Counts the calls of verified keys. */
+  readonly keyUsage?: Pick<KeyUsage, 'accepted' | 'refused'>;
   /** The store's turns, so that all work except decisions shares them. */
   readonly turns?: Turns;
   /** Reads large bodies; without it all bodies are read on this thread. */
@@ -136,7 +139,10 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
   /** Refuses a call before its body was read, and closes its connection. Returns whether it did. */
   function refuseEarly(exchange: Exchange, verdict: CallVerdict, bodyBytes: number): boolean {
     const fault = gate.faultOf(verdict, bodyBytes);
-    if (fault !== null) refuse(exchange, fault, rateOf(verdict, exchange), true);
+    if (fault !== null) {
+      parts.keyUsage?.refused(verdict.request.key.number, fault.code, nowSeconds());
+      refuse(exchange, fault, rateOf(verdict, exchange), true);
+    }
     return fault !== null;
   }
 
@@ -177,6 +183,9 @@ export function createEndpointFactory(parts: EndpointParts): EndpointFactory {
     if (exchange.aborted) return;
     const rate = rateOf(verdict, exchange);
     const fault = gate.enter(verdict, body.length);
+    const { number } = verdict.request.key;
+    if (fault === null) parts.keyUsage?.accepted(number, nowSeconds());
+    else parts.keyUsage?.refused(number, fault.code, nowSeconds());
     if (fault !== null) {
       refuse(exchange, fault, rate);
       return;

@@ -29,14 +29,15 @@ export const DECISION_ENDPOINTS = {
     description:
       'Flagged decisions (every value except ALLOW) are kept for 30 days, ALLOW for 24 hours, at most 1,000,000 per customer. ' +
       'A call examines at most 100,000 decisions, so a page of a search may be short, or even empty, although has_more is ' +
-      'true. While too many searches are running, the response is 429 with the code overloaded.',
+      'true. With after, only decisions that were logged after a known one are returned, which is cheap while there are none: to ' +
+      'follow the log, ask again with the newest request_id. While too many searches are running, the response is 429 with the code overloaded.',
     guide:
       '200 with a page, newest first. Filters, all of which apply together: `?decision=`, `?q=` (part of an address, a country or ' +
       'a reason), `?since=`, `?until=` (Unix seconds), `?event_type=`, `?reason=`, `?score_min=`, `?score_max=`, ' +
-      '`?fingerprint_hash=`, `?link=<kind>:<value>`',
+      '`?fingerprint_hash=`, `?link=<kind>:<value>`, `?after=<request_id>` (logged after that decision, or 404)',
     query: QUERIES.searchDecisions,
     responses: { 200: json(LOGGED_DECISION_PAGE, 'A page of decisions') },
-    problems: reads(),
+    problems: reads('not_found'),
   },
   findDecision: {
     tag: 'decisions',

@@ -8,7 +8,12 @@ export const LIST_ENDPOINTS = {
   listEntries: {
     tag: 'lists',
     summary: "The caller's own entries, ordered by fingerprint",
-    guide: '200 with a page, by default of 1,000, ordered by fingerprint. Filter: `?action=`',
+    description:
+      'With usage=true each entry has day: the decisions of the last 24 hours with its fingerprint. They are counted in one pass ' +
+      'over the newest 100,000 decisions, whatever the number of rows.',
+    guide:
+      '200 with a page, by default of 1,000, ordered by fingerprint. Filter: `?action=`. `?usage=true` adds the use of each ' +
+      'fingerprint in the last 24 hours, for at most 100 rows',
     query: QUERIES.listEntries,
     responses: { 200: json(LIST_PAGE, 'A page of entries') },
     problems: reads(),
@@ -29,10 +34,11 @@ export const LIST_ENDPOINTS = {
     summary: 'Up to 1,000 entries at once',
     description:
       'All valid entries are written in one transaction, even if others are invalid. If two entries name the same ' +
-      'fingerprint, the later one counts.',
+      'fingerprint, the later one counts. With dry_run=true nothing is written: each valid entry has change and before.',
     guide:
       'Body: `{"entries":[…]}` or the array alone, up to 1,000 (more gives 422). 200 with a result for each entry, in ' +
-      'order',
+      'order. `?dry_run=true` returns what would change and writes nothing',
+    query: QUERIES.putEntries,
     body: body(LIST_BATCH),
     responses: { 200: json(LIST_BATCH_RESULT, 'The result of each entry, in order') },
     problems: writesBody('limit_reached'),
@@ -43,7 +49,9 @@ export const LIST_ENDPOINTS = {
     description:
       'Covers the newest 100,000 flagged decisions (every value except ALLOW) at the time of the first page; decisions ' +
       'without a fingerprint are omitted. While too many searches are running, the response is 429 with the code overloaded.',
-    guide: '200 with a page of fingerprints to add, see below. `?decision=` and `?q=` as for [decisions](#decisions)',
+    guide:
+      '200 with a page of fingerprints to add, see below. `?decision=` and `?q=` as for [decisions](#decisions), ' +
+      '`?usage=true` as for the list',
     query: QUERIES.searchCandidates,
     responses: { 200: json(CANDIDATE_PAGE, 'A page of candidates') },
     problems: reads(),

@@ -18,6 +18,8 @@ export interface WalkOptions {
   readonly endedMs: readonly [number, number];
   /** By stream: the only sealed blocks to visit; null for all. */
   readonly only?: readonly [readonly Block[], readonly Block[]] | null;
+  /** Only blocks with rows of a later arrival; absent for all. */
+  readonly afterArrival?: number;
 }
 
 /**
@@ -27,9 +29,11 @@ export interface WalkOptions {
 export class BlockWalk {
   readonly #sources: Source[] = [];
   readonly #before: Place | null;
+  readonly #afterArrival: number;
 
-  constructor(log: CustomerLog, { streams, before, endedMs, only = null }: WalkOptions) {
+  constructor(log: CustomerLog, { streams, before, endedMs, only = null, afterArrival = 0 }: WalkOptions) {
     this.#before = before;
+    this.#afterArrival = afterArrival;
     for (const stream of streams) {
       const sealed = only === null ? log.sealed[stream].slice() : only[stream];
       this.#sources.push({ spans: sealed, blocks: sealed, sinceMs: endedMs[stream], at: sealed.length - 1 });
@@ -74,6 +78,7 @@ export class BlockWalk {
     for (; source.at >= 0; source.at--) {
       const span = source.spans[source.at];
       if (span === undefined || span.newestMs <= source.sinceMs) break;
+      if (span.lastArrival <= this.#afterArrival) continue;
       if (this.#before === null || reachesBefore(span, this.#before)) return span;
     }
     source.at = -1;

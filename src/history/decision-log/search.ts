@@ -29,6 +29,8 @@ export interface Wanted {
   readonly before: Place | null;
   /** Rows with this arrival or a later one were added after the read began. */
   readonly arrivalEnd: number;
+  /** Only rows with a later arrival; 0 for all. */
+  readonly afterArrival: number;
   /** By stream: rows of this time and older have expired. */
   readonly endedMs: readonly [number, number];
 }
@@ -121,7 +123,12 @@ function hasLinks(bytes: Buffer, { recordAt, recordEnd }: RowView, links: readon
 /** Checks the row's header only. */
 export function isWanted(row: RowView, block: Block, wanted: Wanted): boolean {
   if (wanted.decision !== null && row.decision !== wanted.decision) return false;
-  if (row.arrival >= wanted.arrivalEnd || row.occurredAtMs <= wanted.endedMs[block.stream]) return false;
+  if (
+    row.arrival <= wanted.afterArrival ||
+    row.arrival >= wanted.arrivalEnd ||
+    row.occurredAtMs <= wanted.endedMs[block.stream]
+  )
+    return false;
   return wanted.before === null || comparePlaces(row, wanted.before) < 0;
 }
 

@@ -7,6 +7,8 @@ import type { EndpointFactory } from '../../../src/api/kit/endpoint-factory.ts';
 import type { EndpointResponse, EndpointHandler, EndpointRequest } from '../../../src/api/kit/endpoint-types.ts';
 import { Cursors } from '../../../src/api/kit/paging.ts';
 import { freeSlices } from '../../support/slices.ts';
+import { LIST_ENTRIES_PER_CUSTOMER_MAX } from '../../../src/kernel/limits.ts';
+import { openDecisionLog } from '../../../src/history/open-decision-log.ts';
 import { customer, hashOf, tempStore } from '../state/support.ts';
 
 const READERS: Readonly<Record<string, BodyReader<unknown>>> = {
@@ -17,8 +19,9 @@ const READERS: Readonly<Record<string, BodyReader<unknown>>> = {
 type Told = readonly [customer: number, hashes: readonly string[], nowSeconds: number];
 
 /** Returns the list's handlers on a store of their own, and the blocks they reported. */
-function setUp() {
-  const { lists, changes, registry } = tempStore();
+function setUp(rows: number | null = null) {
+  const store = tempStore();
+  const { lists, changes, registry } = store;
   const told: Told[] = [];
   const unwrapped = (_options: object, handler: EndpointHandler): EndpointHandler => handler;
   const handlers = listHandlers(unwrapped as unknown as EndpointFactory, {
@@ -27,19 +30,27 @@ function setUp() {
     registry,
     cursors: new Cursors(Buffer.alloc(32)),
     fingerprints: { find: () => ({ isSeen: true, networks24h: 1, isCommon: false }) },
+    decisions: openDecisionLog(store),
+    entriesOf: (of) => rows ?? store.tables.rowCounters.get('lists', of),
     onBlocked(of, hashes, at) {
       told.push([of, hashes, at]);
       return Promise.resolve({ kind: 'ok', value: null });
     },
   }) as unknown as Readonly<Record<string, EndpointHandler>>;
 
-  async function ask(name: string, body: JsonObject | null, hash = '', nowSeconds = 100): Promise<EndpointResponse> {
+  async function ask(
+    name: string,
+    body: JsonObject | null,
+    hash = '',
+    nowSeconds = 100,
+    query = '',
+  ): Promise<EndpointResponse> {
     const handler = handlers[name];
     if (handler === undefined) throw new Error(`there is no ${name}`);
     const request = {
       caller: { customer: customer(7), key: { prefix: 'sk_live_test' } },
       params: { fingerprint_hash: hash },
-      query: new URLSearchParams(),
+      query: new URLSearchParams(query),
       nowMs: nowSeconds * 1000,
       body: READERS[name]?.read(body ?? {}, nowSeconds * 1000) ?? null,
       nowSeconds,
@@ -55,7 +66,9 @@ function setUp() {
       entries: entries.map(([seed, action]) => ({ fingerprint_hash: hashOf(seed), action })),
     });
   const remove = (seed: number): Promise<EndpointResponse> => ask('removeEntry', null, hashOf(seed));
-  return { put, batch, remove, told };
+  const dryRun = (...entries: readonly object[]): Promise<EndpointResponse> =>
+    ask('putEntries', { entries }, '', 100, 'dry_run=true');
+  return { put, batch, remove, told, dryRun };
 }
 
 describe('blocks that the list reports to the registry', () => {
@@ -97,4 +110,13 @@ describe('blocks that the list reports to the registry', () => {
     await put(1, 'allow', {}, 200);
     expect(told).toEqual([[7, [hashOf(1)], 100]]);
   });
+});
+
+test('A dry run that would exceed the limit of the list is refused, as the write would be', async () => {
+  const { dryRun } = setUp(LIST_ENTRIES_PER_CUSTOMER_MAX);
+  const entry = { fingerprint_hash: hashOf(1), action: 'block' };
+  expect(await dryRun(entry)).toMatchObject({ kind: 'problem', problem: { code: 'limit_reached' } });
+  const { dryRun: fitting } = setUp(LIST_ENTRIES_PER_CUSTOMER_MAX - 1);
+  // Both name one fingerprint, which is one entry.
+  expect(await fitting(entry, entry)).toMatchObject({ kind: 'pieces', status: 200 });
 });

@@ -1,0 +1,8 @@
+import { overloaded } from '../decide/pipeline.ts';
+import type { EndpointResponse } from './kit/endpoint-types.ts';
+
+/** The response while too many searches of the decision log are running. */
+export const BUSY: EndpointResponse = {
+  kind: 'problem',
+  problem: overloaded('Too many searches are running.'),
+};
