@@ -1,16 +1,10 @@
-import type { ListAction } from '../../contract/vocabulary.ts';
 import type { ListEntryRow, WirePage } from '../../contract/wire-types.ts';
 import { getJson, readJson, request, send, v1 } from './api.ts';
 import { toast } from './components/toast.tsx';
 import { formatCount, shortHash } from './format.ts';
+import type { ListChange } from './list-actions.ts';
 
 /** Writes to the list that can be taken back: what was there before returns, not only its absence. */
-
-/** The vocabulary's actions: pages import only types of the contract. */
-export const ACTIONS: readonly ListAction[] = ['block', 'allow', 'watch'];
-
-/** What a write of an entry sets. */
-export type ListChange = Pick<ListEntryRow, 'fingerprint_hash' | 'action' | 'note' | 'expires_at'>;
 
 function entryUrl(hash: string): string {
   return v1(`/lists/${encodeURIComponent(hash)}`);

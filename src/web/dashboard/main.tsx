@@ -1,6 +1,7 @@
 import './styles/index.css';
 import { render } from 'preact';
 import { App } from './app.tsx';
+import './shared-parts.ts';
 import { takeCode } from './sign-in.tsx';
 
 // The one-time code of a link leaves the address bar before anything else happens.

@@ -30,6 +30,8 @@ import {
 } from './rules/rule-rows.ts';
 
 const POLL_MS = 30_000;
+/** Choice: what fits on two screens; the rest rarely fires. */
+const ROWS_FIRST = 30;
 const DAY_SECONDS = 86_400;
 
 const TABS = [
@@ -162,6 +164,7 @@ function RuleTable({
   const state = STATES.find((name) => name === url.get('state')) ?? 'all';
   const sort = SORTS.find((name) => name === url.get('sort')) ?? 'hits';
   const shown = selectRules(rows, text, state, sort);
+  const isAll = url.get('rows') === 'all' || shown.length <= ROWS_FIRST;
   const open = rows.find(({ rule }) => rule.reason === url.get('rule'));
   const { fault } = week.fault === null ? day : week;
   const hasCounts = week.data !== undefined;
@@ -248,11 +251,16 @@ function RuleTable({
           <Table
             caption="Rules"
             columns={columns}
-            rows={shown}
+            rows={isAll ? shown : shown.slice(0, ROWS_FIRST)}
             keyOf={({ rule }) => rule.reason}
             hrefOf={({ rule }) => url.href({ rule: rule.reason })}
             selected={open?.rule.reason ?? null}
           />
+        )}
+        {!isAll && (
+          <p class="end-of-rows">
+            <a href={url.href({ rows: 'all' })}>Show all {formatCount(shown.length)}</a>
+          </p>
         )}
         <p class="policy-note muted small">
           Alone decisive: share of the hits in which it was the only reason and the decision would be milder without it.

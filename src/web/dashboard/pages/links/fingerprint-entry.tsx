@@ -10,7 +10,8 @@ import { Text } from '../../components/text.tsx';
 import { Time } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
 import { useKeys } from '../../keyboard.ts';
-import { ACTIONS, removeEntry } from '../../list-writes.ts';
+import { ACTIONS } from '../../list-actions.ts';
+import { removeEntry } from '../../list-writes.ts';
 import { type Live, useLive } from '../../use-live.ts';
 
 const WORDS: Readonly<Record<ListAction, string>> = { block: 'Block…', allow: 'Allow…', watch: 'Watch…' };

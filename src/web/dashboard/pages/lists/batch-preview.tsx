@@ -7,7 +7,7 @@ import { Icon } from '../../components/icon.tsx';
 import { Fault, Skeleton } from '../../components/state-view.tsx';
 import { toast } from '../../components/toast.tsx';
 import { countOf, formatCount, shortHash } from '../../format.ts';
-import type { ListChange } from '../../list-writes.ts';
+import type { ListChange } from '../../list-actions.ts';
 import { visibleText } from '../../visible-text.ts';
 import { type TriedEntry, tryEntries, UNDO_ENTRIES_MAX, writeTried } from './list-batch.ts';
 

@@ -16,7 +16,7 @@ import { Time } from '../../components/time.tsx';
 import { countOf, DECISION_ORDER, DECISION_WORDS, formatCount, formatScore, shortHash } from '../../format.ts';
 import { useKeys } from '../../keyboard.ts';
 import { linkPath } from '../../link-path.ts';
-import { ACTIONS, type ListChange } from '../../list-writes.ts';
+import { ACTIONS, type ListChange } from '../../list-actions.ts';
 import { useLink, useUrlState } from '../../url-state.ts';
 import { usePages } from '../../use-pages.ts';
 import { BatchPreview } from './batch-preview.tsx';

@@ -1,6 +1,7 @@
 import type { ListBatchBody } from '../../../../contract/wire-types.ts';
 import { ApiFault, send, v1 } from '../../api.ts';
-import { findEntry, type ListChange, restoreEntry } from '../../list-writes.ts';
+import type { ListChange } from '../../list-actions.ts';
+import { findEntry, restoreEntry } from '../../list-writes.ts';
 
 /** Many entries at once: tried first, then written. Source: contract, 7.2. */
 

@@ -1,6 +1,6 @@
 import type { ListEntryRow } from '../../../../contract/wire-types.ts';
-import { toCsv } from '../../download.ts';
-import { ACTIONS, type ListChange } from '../../list-writes.ts';
+import { toCsv } from '../../csv-text.ts';
+import { ACTIONS, type ListChange } from '../../list-actions.ts';
 import { type CsvFault, type CsvRow, readCsv } from './csv-reader.ts';
 
 /** Entries of a list as CSV: what the page exports can be uploaded again. */

@@ -105,7 +105,7 @@ function Matrix({
             {DECISION_ORDER.map((to) => (
               <th key={to} scope="col" class="right">
                 <span class={`matrix-word ${DECISION_CLASSES[to]}`}>
-                  <DecisionShape value={to} size={9} /> {DECISION_WORDS[to]}
+                  <DecisionShape value={to} size={9} /> <span>{DECISION_WORDS[to]}</span>
                 </span>
               </th>
             ))}
