@@ -100,8 +100,8 @@ async function bundleCollector(): Promise<void> {
  */
 const SHARED_PARTS: Plugin = {
   name: 'shared-parts',
-  setup: ({ onLoad }) => {
-    onLoad({ filter: /dashboard[\\/]pages[\\/].*(?:-page|-map|-graph)\.tsx$/ }, async ({ path }) => ({
+  setup: (bundler) => {
+    bundler.onLoad({ filter: /dashboard[\\/]pages[\\/].*(?:-page|-map|-graph)\.tsx$/ }, async ({ path }) => ({
       contents: `${await readFile(path, 'utf8')}\nimport '${resolve('src/web/dashboard/shared-parts.ts')}';\n`,
       loader: 'tsx',
     }));

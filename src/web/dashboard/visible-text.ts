@@ -15,6 +15,6 @@ export function visibleText(text: string): string {
 /** Returns at most `charactersMax` characters, the last of them an ellipsis if the text was cut; surrogate pairs stay whole. */
 export function cutText(text: string, charactersMax: number): string {
   if (text.length <= charactersMax) return text;
-  const characters = Array.from(text.slice(0, charactersMax * 2));
+  const characters = Array.from(text.slice(0, (charactersMax + 1) * 2));
   return characters.length <= charactersMax ? text : `${characters.slice(0, charactersMax - 1).join('')}…`;
 }

@@ -105,7 +105,14 @@ export function Chart({
         ))}
         <li class="legend-time num">{cursor === null || time === undefined ? '' : formatTime(time, now.peek())}</li>
       </ul>
-      <div id={`${id}-table`} class="chart-table" hidden={!isTable}>
+      <div
+        id={`${id}-table`}
+        class="chart-table"
+        hidden={!isTable}
+        role="region"
+        tabIndex={0}
+        aria-label={`Numbers of ${title}`}
+      >
         {isTable && (
           <table class="table table-plain">
             <caption class="hidden-text">{title}</caption>

@@ -60,7 +60,7 @@ export function TravelMap({ from, to }: { readonly from: MapPoint | null; readon
     type: 'LineString',
     coordinates: points.map(({ longitude, latitude }) => [longitude, latitude]),
   };
-  const sentence = from === null ? `${to.title}` : wayOf(from, to);
+  const sentence = from === null ? to.title : wayOf(from, to);
   return (
     <figure class="travel">
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={`Map: ${sentence}`}>

@@ -4,8 +4,8 @@ import type { LoggedDecisionPage, LoggedDecisionRow } from '../../../../contract
 import { getJson, type Query, toFault, v1 } from '../../api.ts';
 import { Button } from '../../components/fields.tsx';
 import { toast } from '../../components/toast.tsx';
-import { toCsv } from '../../csv-text.ts';
 import { offerFile } from '../../download.ts';
+import { toCsv } from '../../to-csv.ts';
 import type { DecisionSearch } from '../../decision-search.ts';
 import { countOf } from '../../format.ts';
 

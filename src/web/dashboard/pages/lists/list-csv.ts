@@ -1,5 +1,5 @@
 import type { ListEntryRow } from '../../../../contract/wire-types.ts';
-import { toCsv } from '../../csv-text.ts';
+import { toCsv } from '../../to-csv.ts';
 import { ACTIONS, type ListChange } from '../../list-actions.ts';
 import { type CsvFault, type CsvRow, readCsv } from './csv-reader.ts';
 

@@ -57,7 +57,7 @@ export function QuickStart({ steps }: { readonly steps: Steps }): JSX.Element {
   const state = session.value;
   const prefix = state.kind === 'signed_in' ? state.session.key_prefix : 'sk_live_';
   const decide = `echo '${EXAMPLE}' |\n  npm run -s gatehouse -- decide --key ${prefix}… --url ${location.origin} --file -`;
-  const collector = `<script src="${location.origin}/collector.js" data-key="pk_live_…"></script>`;
+  const collector = `<script src="${location.origin}/v1/collector.js" data-key="pk_live_…" defer></script>`;
   const done = [steps.hasDecision, steps.hasToken, steps.hasEntry, steps.hasWebhook].filter(Boolean).length;
   return (
     <div class="stack quick-start">
@@ -72,14 +72,14 @@ export function QuickStart({ steps }: { readonly steps: Steps }): JSX.Element {
               In a terminal, from the folder of Gatehouse. Your key begins with <code>{visibleText(prefix)}</code>; put
               the whole key there. <a href="/dashboard/try">Try it</a> builds and signs other requests.
             </p>
-            <Command text={decide} />
+            <Command title="Command that asks for a decision" text={decide} />
           </Step>
           <Step title="Send the first collector token" isDone={steps.hasToken}>
             <p>
               The collector runs in the browser of a visitor. Its token goes to your backend, which sends it as{' '}
               <code>session_token</code>.
             </p>
-            <Command text={collector} />
+            <Command title="Script tag of the collector" text={collector} />
           </Step>
           <Step title="Put a fingerprint on a list" isDone={steps.hasEntry}>
             <p>
@@ -120,14 +120,14 @@ function Step({
   );
 }
 
-function Command({ text }: { readonly text: string }): JSX.Element {
+function Command({ title, text }: { readonly title: string; readonly text: string }): JSX.Element {
   return (
     <div class="command">
       {/* A region that scrolls is reachable by the keyboard. */}
-      <pre tabIndex={0} role="region" aria-label="Command">
+      <pre tabIndex={0} role="region" aria-label={title}>
         {text}
       </pre>
-      <Copy text={text} what="the command" />
+      <Copy text={text} what={title.startsWith('Script') ? 'the script tag' : 'the command'} />
     </div>
   );
 }

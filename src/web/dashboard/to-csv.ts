@@ -1,5 +1,3 @@
-/** CSV that the page writes. */
-
 /** Source: `src/extract/shape/csv.ts`, which guards the CSV of extractions in the same way. */
 const FORMULA = /^(?:[\t\r\n]|[\s\p{Z}\p{C}\p{Default_Ignorable_Code_Point}\u2800]*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20])/u;
 

@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bearer } from '../../support/manage.ts';
+import {
+  expectAccessible,
+  expectClean,
+  expectNoSideScroll,
+  type Harness,
+  type Override,
+  problemBody,
+  startHarness,
+} from '../support/dashboard-harness.ts';
+import { hostileCopy, makeFlagged, type MadeDecision } from '../support/dashboard-rows.ts';
+
+interface Row {
+  readonly occurred_at: number;
+  readonly request_id: string;
+}
+
+describe('The page of one decision', () => {
+  let harness: Harness;
+  let one: MadeDecision;
+  const session = 'session-of-the-page';
+
+  const read = async <T>(path: string): Promise<T> =>
+    JSON.parse((await bearer(harness.api.url, harness.api.secretKey, 'GET', path)).text) as T;
+
+  beforeAll(async () => {
+    harness = await startHarness();
+    await makeFlagged(harness.api, { session_token: session, event_type: 'search' });
+    one = await makeFlagged(harness.api, { session_token: session });
+    await makeFlagged(harness.api);
+  });
+  afterAll(() => harness.stop());
+
+  test.each([
+    ['light', 1_280],
+    ['dark', 1_280],
+    ['light', 320],
+    ['dark', 320],
+  ] as const)('is complete, accessible and without side scroll in the %s theme at %i pixels', async (theme, width) => {
+    const page = await harness.open(`/dashboard/decisions/${one.request_id}`, { theme, width });
+    await page.getByRole('heading', { level: 1, name: /^Decision req_/ }).waitFor();
+    await page.getByRole('figure', { name: /^Score \d/ }).waitFor();
+    await page.getByText('Without this:').first().waitFor();
+    await page.getByText('1 other').first().waitFor();
+    await page.getByText('No webhook wanted it').waitFor();
+    await expectNoSideScroll(page);
+    await expectAccessible(page);
+    expectClean(page);
+  });
+
+  test('shows the session in the order of time, and the newest decisions of a link', async () => {
+    const page = await harness.open(`/dashboard/decisions/${one.request_id}`);
+    const strip = page.getByRole('region', { name: 'Session' });
+    await expect.poll(() => strip.getByRole('link').count()).toBe(2);
+    expect(await strip.getByRole('link').nth(1).getAttribute('aria-current')).toBe('true');
+    await page.getByRole('button', { name: 'Show the newest decisions of this email' }).click();
+    await expect
+      .poll(() =>
+        page
+          .getByRole('region', { name: 'Who else' })
+          .getByRole('link', { name: /Challenge|Review|Block|Watch/ })
+          .count(),
+      )
+      .toBe(2);
+    await expectAccessible(page);
+  });
+
+  test('asks with the blast radius before it blocks, for 30 days, and takes it back on request', async () => {
+    const { fingerprint_hash: hash } = await read<{ fingerprint_hash: string }>(`/v1/decisions/${one.request_id}`);
+    const page = await harness.open(`/dashboard/decisions/${one.request_id}`);
+    await page.getByRole('button', { name: 'Block', exact: true }).waitFor();
+    await page.keyboard.press('b');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('1 session', { exact: true }).first().waitFor();
+    await expectAccessible(page);
+    await dialog.getByRole('button', { name: 'Block for 30 days' }).click();
+    await page.getByText('is on the list').waitFor();
+    const entry = await read<{ action: string; expires_at: number }>(`/v1/lists/${hash}`);
+    expect(entry.action).toBe('block');
+    const days = (entry.expires_at - Date.now() / 1_000) / 86_400;
+    expect(days).toBeGreaterThan(29.9);
+    expect(days).toBeLessThan(30.1);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('Removed').waitFor();
+    expect((await bearer(harness.api.url, harness.api.secretKey, 'GET', `/v1/lists/${hash}`)).status).toBe(404);
+    expectClean(page);
+  });
+
+  test('stays open with the problem when a write fails', async () => {
+    const override: Override = (path, _query, method) =>
+      path === '/v1/lists' && method === 'POST' ? problemBody(507, 'insufficient_storage', 'The disk is full') : null;
+    const page = await harness.open(`/dashboard/decisions/${one.request_id}`, { override });
+    await page.getByRole('button', { name: 'Watch', exact: true }).click();
+    await page.getByRole('button', { name: 'Watch for 30 days' }).click();
+    await page.getByRole('dialog').getByText('insufficient_storage').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  });
+
+  test('labels it', async () => {
+    const page = await harness.open(`/dashboard/decisions/${one.request_id}`);
+    await page.getByRole('button', { name: 'It was fraud' }).click();
+    await page.getByText('labelled fraud').waitFor();
+    expect((await read<{ label: string }>(`/v1/decisions/${one.request_id}`)).label).toBe('fraud');
+  });
+
+  test('draws the way from the place before without requests to elsewhere', async () => {
+    const row = await read<Row>(`/v1/decisions/${one.request_id}`);
+    const berlin = { latitude: 52.5, longitude: 13.4, accuracy_km: 50 };
+    const tokyo = { latitude: 35.7, longitude: 139.7, accuracy_km: 20 };
+    const override: Override = (path, query) => {
+      if (path === `/v1/decisions/${one.request_id}`) return { body: { ...row, location: tokyo, country: 'JP' } };
+      if (path !== '/v1/decisions' || query.get('until') === null) return null;
+      const before = {
+        ...row,
+        request_id: 'req_00000000000000000000000000',
+        occurred_at: row.occurred_at - 3_600,
+        location: berlin,
+        country: 'DE',
+      };
+      return { body: { data: [before], has_more: false, next_cursor: null } };
+    };
+    const page = await harness.open(`/dashboard/decisions/${one.request_id}`, { override });
+    const foreign: string[] = [];
+    page.on('request', (request) => {
+      if (!request.url().startsWith(harness.api.url)) foreign.push(request.url());
+    });
+    await page.getByRole('img', { name: /^Map: Germany to Japan: 8,9\d\d km in 1 h, 8,9\d\d km\/h$/ }).waitFor();
+    await expectAccessible(page);
+    expect(foreign).toEqual([]);
+    expectClean(page);
+  });
+
+  test('says that a decision has left the log', async () => {
+    const page = await harness.open('/dashboard/decisions/req_00000000000000000000000000');
+    await page.getByText('This decision is not in the log').waitFor();
+    await expectAccessible(page);
+  });
+
+  test('shows hostile text in every field as text', async () => {
+    const row = await read<Row>(`/v1/decisions/${one.request_id}`);
+    const override: Override = (path) =>
+      path === `/v1/decisions/${one.request_id}` ? { body: hostileCopy(row) } : null;
+    for (const width of [1_280, 320]) {
+      const page = await harness.open(`/dashboard/decisions/${one.request_id}`, { override, width });
+      await page.getByText('⟨U+202E⟩').first().waitFor();
+      await page.getByText('⟨U+0007⟩').first().waitFor();
+      expect(await page.locator('img, main script, main a[href^="javascript"]').count()).toBe(0);
+      await expectNoSideScroll(page);
+      expectClean(page);
+    }
+  });
+});
