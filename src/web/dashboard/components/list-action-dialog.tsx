@@ -25,7 +25,14 @@ const EXPIRIES = [
 const EXPIRY_DEFAULT: Readonly<Record<ListAction, string>> = { block: '30', allow: '', watch: '30' };
 
 /** How many would be hit: "In 24 h this fingerprint was 412 sessions of 388 identities." */
-export function BlastRadius({ hash }: { readonly hash: string }): JSX.Element {
+export function BlastRadius({
+  hash,
+  isWrite = false,
+}: {
+  readonly hash: string;
+  /** Before a write: says which entry it replaces. */
+  readonly isWrite?: boolean;
+}): JSX.Element {
   const found = useLive<FingerprintBody>(v1(`/fingerprints/${encodeURIComponent(hash)}`));
   if (found.fault?.status === 404) return <p class="blast">No decision of the last 30 days has this fingerprint.</p>;
   return (
@@ -49,7 +56,9 @@ export function BlastRadius({ hash }: { readonly hash: string }): JSX.Element {
                 fingerprint, so an entry hits people who have nothing to do with each other.
               </p>
             )}
-            {listed !== null && <p class="muted">It is on your list already: {listed}. This replaces that entry.</p>}
+            {isWrite && listed !== null && (
+              <p class="muted">It is on your list already: {listed}. This replaces that entry.</p>
+            )}
           </div>
         );
       }}
@@ -96,7 +105,7 @@ export function ListActionDialog({
       onConfirm={run}
       onClose={onClose}
     >
-      <BlastRadius hash={hash} />
+      <BlastRadius hash={hash} isWrite />
       <Select label="Ends after" value={days} onValue={setDays} choices={EXPIRIES} />
       <Field label="Note" value={note} onValue={setNote} maxLength={500} hint="Optional. Only you see it." />
     </Confirm>

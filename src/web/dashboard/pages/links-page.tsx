@@ -62,6 +62,8 @@ export default function LinksPage(): JSX.Element {
   });
   const hash = kind === 'fingerprint' && HASH.test(value) ? value : null;
   const fingerprint = useLive<FingerprintBody>(hash === null ? null : v1(`/fingerprints/${hash}`));
+  // Without a summary the rest would repeat its error; without decisions it would be empty.
+  const hasMore = summary.data === undefined ? summary.fault === null : summary.data.decisions > 0;
   const words = kindWords(kind);
   usePageTitle(`${words.slice(0, 1).toUpperCase()}${words.slice(1)} ${cutText(shortValue(kind, value), 60)}`);
   return (
@@ -80,7 +82,7 @@ export default function LinksPage(): JSX.Element {
         }
       </StateView>
       {hash !== null && <FingerprintEntry hash={hash} found={fingerprint} />}
-      {summary.data?.decisions !== 0 && (
+      {hasMore && (
         <>
           <TimeLine kind={kind} decisions={decisions} />
           {summary.data !== undefined && (

@@ -250,7 +250,7 @@ function TryAll({
 }
 
 const SENTENCES: Readonly<Record<ListAction, string>> = {
-  allow: 'Allow overrides the shared registry and every rule but your own blocks; it has no end.',
+  allow: 'Allow makes every decision about them an Allow, whatever the score is; it has no end.',
   block: 'Block denies every one of them. These entries end after 30 days.',
   watch: 'Watch changes no decision.',
 };

@@ -21,6 +21,7 @@ import { ACTIONS } from '../../list-actions.ts';
 import { readEntries, removeEntry } from '../../list-writes.ts';
 import { now } from '../../now.ts';
 import { useLink, useUrlState } from '../../url-state.ts';
+import { visibleText } from '../../visible-text.ts';
 import { usePages } from '../../use-pages.ts';
 import { toListCsv, UPLOAD_ROWS_MAX } from './list-csv.ts';
 
@@ -142,7 +143,7 @@ function NoEntries({ action }: { readonly action: ListAction | null }): JSX.Elem
 
 export function ActionTag({ action }: { readonly action: ListAction }): JSX.Element {
   const colour = { block: 'd-block', allow: 'd-allow', watch: 'd-watch' }[action];
-  return <span class={`badge badge-plain ${colour}`}>{action}</span>;
+  return <span class={`badge badge-plain ${colour}`}>{visibleText(action)}</span>;
 }
 
 /** An entry that nothing has met for a day is dead; a new one may not have met anything yet. */

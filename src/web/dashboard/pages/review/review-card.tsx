@@ -66,7 +66,7 @@ export function ReviewCard({
           <Gone row={row} fault={loaded.fault} retry={retry} />
         ) : (
           <div class="decision-page">
-            <section aria-label="Why">
+            <section aria-label="Why" class="stack">
               <Waterfall decision={loaded.data} />
               <ReasonList decision={loaded.data} policy={policy} />
             </section>

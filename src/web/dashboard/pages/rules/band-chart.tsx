@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import type { PolicyBody } from '../../../../contract/wire-types.ts';
+import { DecisionShape } from '../../components/decision-badge.tsx';
 import { DECISION_CLASSES, DECISION_WORDS, formatScore } from '../../format.ts';
 import { visibleText } from '../../visible-text.ts';
 import { toBands } from '../decision/waterfall.tsx';
@@ -26,6 +27,7 @@ export function BandChart({ policy }: { readonly policy: PolicyBody }): JSX.Elem
                 style={{ width: `${to - from}%` }}
                 title={`${DECISION_WORDS[decision]}: ${formatScore(from)} to ${formatScore(to)}`}
               >
+                <DecisionShape value={decision} />
                 <span class="band-word">{DECISION_WORDS[decision]}</span>
                 <span class="num">{formatScore(from)}</span>
               </span>
