@@ -10,15 +10,17 @@ import { helpIfAsked } from './usage.ts';
 
 /** Plays three simulated days of a shop, with shoppers and attackers, against a temporary server, and prints its decisions. */
 helpIfAsked(`
-demo [--json] [--keep]
+demo [--json] [--keep] [--until <time>]
 
   --json  prints one JSON object
-  --keep  keeps the server running until Ctrl-C`);
+  --keep  plays the last three days, prints a link to the dashboard, and keeps the server running until Ctrl-C
+  --until <time>  end of the three days, for example 2026-11-21T00:00:00Z`);
 
 /** Fixed, so that every run prints the same table. The user agents in browsers.ts are current at this time. */
-const UNTIL = '2026-11-21T00:00:00Z';
+const USUAL_UNTIL = '2026-11-21T00:00:00Z';
 const DAYS = 3;
 const DAY_SECONDS = 86_400;
+const MINUTE_MS = 60_000;
 /** Events are sent one after the other. */
 const CONNECTIONS = 1;
 /** Choice: width of the output when it is written to a file or a pipe. */
@@ -29,8 +31,8 @@ const KEY_WAIT_MS = 5_000;
 const INTERRUPTED_EXIT = 130;
 const USAGE_EXIT = 2;
 
-const { json, keep } = readOptions();
-const startSeconds = Date.parse(UNTIL) / 1_000 - DAYS * DAY_SECONDS;
+const { json, keep, until } = readOptions();
+const startSeconds = Date.parse(until) / 1_000 - DAYS * DAY_SECONDS;
 
 /** Aborted by Ctrl-C. The work stops at the next event, so that the normal path performs the clean-up. */
 const stopped = new AbortController();
@@ -91,11 +93,18 @@ async function playAll(server: DemoServer, startedAtMs: number): Promise<void> {
       return;
     }
     const report = makeReport(
-      { until: UNTIL, days: DAYS },
+      { until, days: DAYS },
       PERSONAS,
       planned.map(({ session }) => session),
     );
-    const kept = keep ? { url: server.url, secret_key: String(secretKey), data_dir: server.dataDir } : null;
+    const kept = keep
+      ? {
+          url: server.url,
+          dashboard: String((await server.run('dashboard', 'link', '--customer', String(customer)))['url']),
+          secret_key: String(secretKey),
+          data_dir: server.dataDir,
+        }
+      : null;
     if (json)
       process.stdout.write(`${JSON.stringify({ ...report, ...(kept !== null && { server: kept }) }, null, 2)}\n`);
     else {
@@ -107,7 +116,10 @@ async function playAll(server: DemoServer, startedAtMs: number): Promise<void> {
       `\n${report.events} decisions in ${((performance.now() - startedAtMs) / 1_000).toFixed(1)} s, including the start of the server.`,
     );
     if (kept === null) return;
-    say(`\nThe server runs until Ctrl-C: ${kept.url}, secret key ${kept.secret_key}, data in ${kept.data_dir}`);
+    say(
+      `\nThe server runs until Ctrl-C. Look at its decisions:\n\n  ${kept.dashboard}\n\n` +
+        `The link signs in once. API: ${kept.url}, secret key ${kept.secret_key}, data in ${kept.data_dir}`,
+    );
     await untilStopped();
   } finally {
     await client.close();
@@ -125,13 +137,20 @@ async function waitForKey(client: Client): Promise<void> {
   if (!stopped.signal.aborted) throw new Error('the server did not accept the new key in time');
 }
 
-function readOptions(): { json: boolean; keep: boolean } {
+/** Without `--until`, the days of `--keep` end now, so that the dashboard's ranges of time contain them. */
+function readOptions(): { json: boolean; keep: boolean; until: string } {
   try {
-    const { values } = parseArgs({ options: { json: { type: 'boolean' }, keep: { type: 'boolean' } } });
-    return { json: values.json ?? false, keep: values.keep ?? false };
+    const { values } = parseArgs({
+      options: { json: { type: 'boolean' }, keep: { type: 'boolean' }, until: { type: 'string' } },
+    });
+    const keep = values.keep ?? false;
+    const until =
+      values.until ?? (keep ? new Date(Math.ceil(Date.now() / MINUTE_MS) * MINUTE_MS).toISOString() : USUAL_UNTIL);
+    if (Number.isNaN(Date.parse(until))) throw new Error(`--until is not a time: ${until}`);
+    return { json: values.json ?? false, keep, until };
   } catch (error) {
     process.stderr.write(
-      `demo: ${error instanceof Error ? error.message : String(error)}\nusage: demo [--json] [--keep]\n`,
+      `demo: ${error instanceof Error ? error.message : String(error)}\nusage: demo [--json] [--keep] [--until <time>]\n`,
     );
     process.exit(USAGE_EXIT);
   }

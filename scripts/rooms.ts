@@ -93,7 +93,7 @@ export const ROOMS: Readonly<Record<RoomName, Room>> = {
   },
   egress: { holds: 'The guarded client for every outgoing request', mayImport: ['kernel', 'work'], path: 'either' },
   auth: {
-    holds: 'Key cache, signatures, authentication of requests',
+    holds: 'Key cache, signatures, authentication of requests, dashboard sessions',
     mayImport: ['contract', 'http', 'kernel'],
     path: 'hot',
   },

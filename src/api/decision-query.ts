@@ -1,7 +1,7 @@
 import type { CustomerNumber } from '../kernel/brand.ts';
 import type { Problem } from '../contract/problem.ts';
 import type { QUERIES } from '../contract/routes.ts';
-import type { SearchFilter } from '../history/decision-log.ts';
+import type { SearchFilter } from '../history/decision-log/log-query.ts';
 import type { LinkTarget } from '../history/decision-log/row-links.ts';
 import { type LinkTargets, splitLink } from './link-target.ts';
 import { badQuery, type QueryValues } from './query.ts';

@@ -1,5 +1,6 @@
 import { timingSafeEqual, hash } from 'node:crypto';
 import type { Exchange, Handler, RequestHead } from '../http/exchange.ts';
+import type { NodeRole } from '../contract/node-roles.ts';
 import { problem } from '../contract/problem.ts';
 import { sendJson, sendProblem } from '../http/reply.ts';
 import type { Handlers } from '../http/handlers.ts';
@@ -11,6 +12,8 @@ import type { AssetStatus } from '../assets/asset-messages.ts';
 /** Dependencies of the operator endpoints. */
 export interface OperationParts {
   readonly version: string;
+  /** What this node does. */
+  readonly roles: readonly NodeRole[];
   readonly transport: () => { readonly name: string; readonly detail: string };
   /** The status of every layer: hot-reloaded files, the store, and the other parts of the service. */
   readonly layers: () => Readonly<Record<string, AssetStatus>>;
@@ -51,6 +54,7 @@ function sendReady(parts: OperationParts, exchange: Exchange): void {
     ...(detail !== '' && { transport_detail: detail }),
     version: parts.version,
     node: process.versions.node,
+    roles: parts.roles,
     layers: parts.layers(),
   });
 }

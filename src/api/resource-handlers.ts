@@ -3,7 +3,6 @@ import type { ProvenIds } from '../kernel/ids.ts';
 import type { SecretHandlers } from '../http/handlers.ts';
 import type { SecretEndpointId } from '../contract/routes.ts';
 import type { DecisionRecord } from '../risk/decision-record.ts';
-import type { OutcomeMemory } from '../ports/velocity.ts';
 import type { DecisionLog } from '../history/decision-log.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { Store } from '../state/open-store.ts';
@@ -18,15 +17,12 @@ import type { LinkTargets } from './link-target.ts';
 import { labelHandlers } from './label-handlers.ts';
 import { listHandlers } from './list-handlers.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
-import { outcomeHandlers } from './outcome-handlers.ts';
 import type { Cursors } from './kit/paging.ts';
 import type { OwnPolicies } from './own-policies.ts';
 import { policyHandlers } from './policy-handlers.ts';
 import { ruleCountHandlers } from './rule-count-handlers.ts';
 import { topHandlers } from './top-handlers.ts';
-import { simulateHandlers } from './simulate-handlers.ts';
 import type { KeyUsage } from '../auth/key-usage.ts';
-import type { Simulator } from '../decide/simulator.ts';
 import { statsHandlers } from './stats-handlers.ts';
 import { shadowReviewHandlers } from './review-handlers.ts';
 import type { DeliveryReader, WebhookControl, WebhookReader } from './webhook-control-port.ts';
@@ -40,11 +36,8 @@ export interface ManagementParts {
   readonly requestIds: ProvenIds;
   readonly linkTargets: LinkTargets;
   readonly stats: Pick<DecisionStats, 'read'>;
-  /** The velocity store, in which outcomes are counted. */
-  readonly memory: OutcomeMemory;
   readonly fingerprints: FingerprintReader;
   readonly policies: OwnPolicies;
-  readonly simulator: Simulator;
   readonly keyUsage: KeyUsage;
   /** Returns whether the present policy file is faulty, so that an older one applies. */
   readonly isPolicyRefused: () => boolean;
@@ -61,18 +54,22 @@ export interface WebhookManagementParts {
   readonly checkTarget: WebhookParts['checkTarget'];
 }
 
-/** Excludes the endpoints of extractions, sessions and connectors, whose handlers are in `src/extract`. */
+/** Excludes the endpoints of extractions, sessions and connectors, and those that need the role `decide`. */
 type ManagementEndpointId = Exclude<
   SecretEndpointId,
-  `${string}Extraction${string}` | `${string}Session${string}` | `${string}Connector${string}` | 'listRecords'
+  | `${string}Extraction${string}`
+  | `${string}Session${string}`
+  | `${string}Connector${string}`
+  | 'listRecords'
+  | 'reportOutcomes'
+  | 'simulateDecision'
 >;
 
-/** Returns the handlers of all endpoints that take a secret key, except those in `src/extract`. */
+/** Returns the handlers of the role `api`, except those of extraction. */
 export function managementHandlers(parts: ManagementParts): SecretHandlers<ManagementEndpointId> {
-  const { endpoint, cursors, store, decisions, requestIds, linkTargets, stats, memory, fingerprints, webhooks } = parts;
-  const { policies, isPolicyRefused, simulator, keyUsage, version } = parts;
-  const { lists, changes, registry, sightingReports, labels, outcomes } = store;
-  if (outcomes === null) throw new Error('outcomes need the store open for writing');
+  const { endpoint, cursors, store, decisions, requestIds, linkTargets, stats, fingerprints, webhooks } = parts;
+  const { policies, isPolicyRefused, keyUsage, version } = parts;
+  const { lists, changes, registry, sightingReports, labels } = store;
   const findDecision = (customer: CustomerNumber, requestId: string, nowMs: number): DecisionRecord | null =>
     decisions.find(customer, requestId, nowMs)?.record ?? null;
   return {
@@ -103,13 +100,11 @@ export function managementHandlers(parts: ManagementParts): SecretHandlers<Manag
       version,
     }),
     ...policyHandlers(endpoint, { policies, isRefused: isPolicyRefused }),
-    ...simulateHandlers(endpoint, { simulator, policies }),
     ...ruleCountHandlers(endpoint, { decisions, stats, labels, reviews: store.shadowReviews, policies }),
     ...topHandlers(endpoint, { decisions }),
     ...statsHandlers(endpoint, { stats }),
     ...linkHandlers(endpoint, { decisions, targets: linkTargets, lists, registry, fingerprints }),
     ...labelHandlers(endpoint, { store, findDecision, prove: (customer, id) => requestIds.prove(customer, id) }),
-    ...outcomeHandlers(endpoint, { outcomes, memory, findDecision }),
     ...auditHandlers(endpoint, { store, cursors }),
     ...shadowReviewHandlers(endpoint, { store, cursors }),
     ...deliveryHandlers(endpoint, { ...webhooks, cursors }),

@@ -36,11 +36,11 @@ function broken(detail: string): AssetStatus {
 }
 
 /**
- * Returns whether the service is degraded. Locations are part of the installation, so their absence counts as well; other layers count only
- * if they are configured and cannot run.
+ * Returns whether the service is degraded. Locations are part of an installation that decides, so their absence counts as well; other
+ * layers count only if they are configured and cannot run.
  */
 export function isDegraded(states: AssetStates): boolean {
-  return states['geoip_city']?.state !== 'ok' || Object.values(states).some(({ state }) => state === 'broken');
+  return states['geoip_city']?.state === 'absent' || Object.values(states).some(({ state }) => state === 'broken');
 }
 
 /** Returns layer → name of its state. */

@@ -5,6 +5,7 @@ import { SignInCodes } from '../auth/sign-in-codes.ts';
 import { createSiteGuard, type SiteGuard } from '../auth/site-guard.ts';
 import type { LinkReply, LinkRequest } from './control-protocol.ts';
 import type { Listener } from './open-listener.ts';
+import { hasRole } from './roles.ts';
 import type { Settings } from './settings.ts';
 
 /** The state of the dashboard that exists before the service: a first start prints a sign-in link. */
@@ -20,9 +21,9 @@ export interface SignInLink {
   readonly expiresAtMs: number;
 }
 
-/** `listener` is the one that serves the dashboard. Null if it is off. */
-export function openDashboard({ dashboard, tls }: Settings, listener: Listener): DashboardState | null {
-  if (!dashboard.isOn) return null;
+/** `listener` is the one that serves the dashboard. Null if it is off, and on a node without the role `api`. */
+export function openDashboard({ dashboard, roles, tls }: Settings, listener: Listener): DashboardState | null {
+  if (!dashboard.isOn || !hasRole(roles, 'api')) return null;
   return {
     guard: createSiteGuard({ ...listener.address, publicOrigin: dashboard.publicOrigin, isTls: tls !== null }),
     sessions: new DashboardSessions(dashboard.idleMinutes * 60_000),

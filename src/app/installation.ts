@@ -1,5 +1,6 @@
 import type { Log } from '../observe/log.ts';
 import { openAssets, type Assets } from '../assets/assets.ts';
+import { forRoles } from './roles.ts';
 import { EXIT_SETTINGS, type Settings } from './settings.ts';
 import { StartFault } from './start-fault.ts';
 import type { StoreFaultCode } from '../state/durable.ts';
@@ -15,7 +16,8 @@ export interface Installation {
   /** What this start repaired or restored in the store. */
   readonly repairs: readonly StoreNotice[];
   readonly lock: ServerLock;
-  readonly layers: Assets;
+  /** Files that only deciding uses; null on a node that does not. */
+  readonly layers: Assets | null;
   readonly store: Store;
   /** Returns a key for one purpose, derived from the master key. */
   readonly keyFor: (purpose: string) => Buffer;
@@ -30,7 +32,7 @@ const FAULTS_OF_OPERATOR: ReadonlySet<StoreFaultCode> = new Set(['simulated_time
 /** Choice: the first use of the command line holds the lock for some 100 ms while it creates the store. */
 const LOCK_WAIT_MS = 2_000;
 
-/** Locks the data directory, repairs or creates the store, and loads the GeoIP files and the model. Throws a StartFault. */
+/** Locks the data directory, repairs or creates the store, and loads the files that deciding uses. Throws a StartFault. */
 export async function openInstallation(settings: Settings, log: Log): Promise<Installation> {
   const { dataDir } = settings;
   const locked = await acquireServerLock(dataDir, LOCK_WAIT_MS);
@@ -39,13 +41,15 @@ export async function openInstallation(settings: Settings, log: Log): Promise<In
   // Both take a while and are independent.
   const [usable, layers] = await Promise.all([
     ensureUsable({ dataDir, simulated: settings.simulatedTime, repair: true, nowMs: Date.now() }),
-    openAssets({
-      geoipDir: settings.geoipDir,
-      modelsDir: settings.modelsDir,
-      pollMs: 1_000,
-      log,
-      ...(settings.geoipPackages ? {} : { packages: [] }),
-    }),
+    forRoles(settings.roles, ['decide'], () =>
+      openAssets({
+        geoipDir: settings.geoipDir,
+        modelsDir: settings.modelsDir,
+        pollMs: 1_000,
+        log,
+        ...(settings.geoipPackages ? {} : { packages: [] }),
+      }),
+    ),
   ]);
   if (usable.kind === 'fault') {
     throw new StartFault(usable.detail, FAULTS_OF_OPERATOR.has(usable.code) ? EXIT_SETTINGS : 1);

@@ -38,10 +38,12 @@ export interface MaintenanceParts {
   readonly replay: ReplayGuard;
   readonly journal: Journal;
   readonly clock: Clock;
-  readonly decide: DecidePipeline;
+  /** Null on a node that does not decide. */
+  readonly decide: Pick<DecidePipeline, 'oldestInFlightMs'> | null;
   readonly decisionSink: DecisionWriter;
   readonly decisions: Pick<DecisionLog, 'broken'>;
-  readonly table: Pick<TableMaintenance, 'save'>;
+  /** Null on a node without a velocity store. */
+  readonly velocity: { readonly table: Pick<TableMaintenance, 'save'> } | null;
   readonly pollKeys: () => void;
   readonly log: Log;
 }
@@ -56,7 +58,7 @@ export function startMaintenance({
   decide,
   decisionSink,
   decisions,
-  table,
+  velocity,
   pollKeys,
   log,
 }: MaintenanceParts): () => void {
@@ -75,7 +77,7 @@ export function startMaintenance({
       once(() => pruneDeliveries(store), log),
       PRUNE_MS,
     ),
-    setInterval(snapshotSaver(table, clock, log), SNAPSHOT_MS),
+    ...(velocity === null ? [] : [setInterval(snapshotSaver(velocity.table, clock, log), SNAPSHOT_MS)]),
     setInterval(
       watcher(
         () => journal.broken,
@@ -94,7 +96,7 @@ export function startMaintenance({
       ),
       WATCH_MS,
     ),
-    setInterval(stuckWatcher(decide, log), WATCH_MS),
+    ...(decide === null ? [] : [setInterval(stuckWatcher(decide, log), WATCH_MS)]),
     setInterval(() => void backups.poll(Date.now()), BACKUP_POLL_MS),
   ];
   return () => {

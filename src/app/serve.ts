@@ -4,7 +4,7 @@ import { problem } from '../contract/problem.ts';
 import { sendProblem } from '../http/reply.ts';
 import { versionOfInstallation } from '../kernel/programs.ts';
 import type { Clock } from '../kernel/clock.ts';
-import { REPLAY_HOLD_SECONDS } from '../kernel/limits.ts';
+import { DASHBOARD_CONNECTIONS_MAX, DASHBOARD_SOURCE_CONNECTIONS_MAX, REPLAY_HOLD_SECONDS } from '../kernel/limits.ts';
 import { SettledSeconds } from '../kernel/settled-seconds.ts';
 import type { DueJournal, Journal } from '../decide/journal.ts';
 import { KeyCache } from '../auth/key-cache.ts';
@@ -26,9 +26,11 @@ import type { TransportOptions } from '../http/transport.ts';
 import { createLog, type Log } from '../observe/log.ts';
 import { reconcileRevocations } from '../state/reconcile-revocations.ts';
 import { POLICIES_NAME, PolicyArchive } from '../assets/policy-archive.ts';
-import { openPolicyFile, type PolicyFile } from '../assets/policy-file.ts';
-import { openScorePool, type ScorePool } from '../frames/score-pool.ts';
+import { openPolicyFile } from '../assets/policy-file.ts';
+import { openScorePool } from '../frames/score-pool.ts';
 import { newerFilesFault, openJournalAndClock, openMemory } from './recovery.ts';
+import { forRoles, hasRole, undoneWork } from './roles.ts';
+import type { Deciding, OpenPolicies, OpenVelocity } from './service-parts.ts';
 import { createService, type Service } from './service.ts';
 import { EXIT_SETTINGS, readSettings, type Settings } from './settings.ts';
 import { StartFault } from './start-fault.ts';
@@ -40,9 +42,8 @@ import { hashOfKey } from '../state/key-table.ts';
 import { listBackupTimes, rotateBackups } from '../state/backup.ts';
 import { makeFilesPrivate } from '../state/private-files.ts';
 import { keyPoller, reportFaults, startMaintenance } from './maintenance.ts';
-import type { VelocityMemory } from '../velocity/memory.ts';
-import type { TableMaintenance } from '../velocity/table-thread.ts';
 import { linkCreator, openDashboard, signInLink } from './dashboard-state.ts';
+import type { Store } from '../state/open-store.ts';
 import { openDispatcher } from './wire-webhooks.ts';
 
 /** Starts all parts and runs them until a signal ends the process. Imported only by the command `serve`. */
@@ -81,7 +82,7 @@ interface Parts {
   readonly installation: Installation;
   readonly recovered: Recovered;
   readonly senders: Senders;
-  readonly pool: ScorePool;
+  readonly deciding: Deciding | null;
   readonly service: Service;
   /** Takes changes of the command line. */
   readonly control: ControlServer;
@@ -116,9 +117,9 @@ async function start(settings: Settings, log: Log): Promise<Running> {
   }
   const recovered = await recover(settings, installation, log);
   const senders = openSenders(settings, installation, recovered, log);
-  const pool = await startThreads(settings, installation, recovered, senders, log);
+  const deciding = await startThreads(settings, installation, recovered, senders, log);
   const backups = openBackups(settings, installation, log);
-  const parts = { settings, log, listener, dashboardListener, installation, recovered, senders, pool, backups };
+  const parts = { settings, log, listener, dashboardListener, installation, recovered, senders, deciding, backups };
   const service = createService({ ...parts, ...recovered, ...senders, dashboard, version });
   const listening = [listener, ...(dashboardListener === null ? [] : [dashboardListener])];
   const addresses = listening.map(({ address }) => address);
@@ -152,8 +153,15 @@ async function takeDashboardPort(
   log: Log,
 ): Promise<Listener | null> {
   const { isOn, port } = settings.dashboard;
-  if (!isOn || port === null) return null;
-  return openStarting({ ...settings, port, transport: transport.name }, version, log, 'GATEHOUSE_DASHBOARD_PORT');
+  if (!isOn || port === null || !hasRole(settings.roles, 'api')) return null;
+  const own = {
+    ...settings,
+    port,
+    transport: transport.name,
+    connectionsMax: Math.min(settings.connectionsMax, DASHBOARD_CONNECTIONS_MAX),
+    sourceConnectionsMax: Math.min(settings.sourceConnectionsMax, DASHBOARD_SOURCE_CONNECTIONS_MAX),
+  };
+  return openStarting(own, version, log, 'GATEHOUSE_DASHBOARD_PORT');
 }
 
 async function openStarting(settings: Settings, version: string, log: Log, setting: string): Promise<Listener> {
@@ -175,10 +183,9 @@ interface Recovered {
   readonly keyCache: KeyCache;
   readonly keyUsage: KeyUsage;
   readonly pollKeys: () => void;
-  readonly policyFile: PolicyFile;
-  readonly policyArchive: PolicyArchive;
-  readonly memory: VelocityMemory;
-  readonly table: TableMaintenance;
+  /** Null on a node that neither decides nor serves the API. */
+  readonly policies: OpenPolicies | null;
+  readonly velocity: OpenVelocity | null;
   readonly decisions: DecisionLog;
   readonly stats: DecisionStats;
   readonly decisionSink: DecisionWriter;
@@ -200,19 +207,9 @@ async function recover(settings: Settings, { store, keyFor }: Installation, log:
   store.changes.onCommitted(({ change }) => {
     if (change.kind === 'key.created' || change.kind === 'key.revoked') pollKeys();
   });
-  const policyArchive = new PolicyArchive(join(settings.dataDir, POLICIES_NAME), log);
-  await policyArchive.read();
-  if (settings.policyFile === null) policyArchive.add(null, clock.nowMs());
-  const policies = await openPolicyFile({
-    file: settings.policyFile,
-    pollMs: 1_000,
-    log,
-    customerNumberOf: (id) => store.customers.findById(id)?.number ?? null,
-    onLoaded: (text, document) => policyArchive.add({ text, document }, clock.nowMs()),
-  });
-  if (policies.kind === 'faults') throw new StartFault(policies.faults.join('\ngatehouse: '), EXIT_SETTINGS);
-  const { policyFile } = policies;
-  const { memory, table } = openMemory(settings, keyFor('velocity-hash'), clock, log);
+  const { roles } = settings;
+  const policies = await forRoles(roles, ['decide', 'api'], () => openPolicies(settings, store, clock, log));
+  const velocity = forRoles(roles, ['decide', 'api'], () => openMemory(settings, keyFor('velocity-hash'), clock, log));
   const decisions = openDecisionLog(store);
   const stats = openDecisionStats(store);
   const decisionSink = createDecisionWriter(store, decisions, stats, clock);
@@ -224,14 +221,27 @@ async function recover(settings: Settings, { store, keyFor }: Installation, log:
     keyCache,
     keyUsage: new KeyUsage(Math.floor(clock.nowMs() / 1000)),
     pollKeys,
-    policyFile,
-    policyArchive,
-    memory,
-    table,
+    policies,
+    velocity,
     decisions,
     stats,
     decisionSink,
   };
+}
+
+async function openPolicies(settings: Settings, store: Store, clock: Clock, log: Log): Promise<OpenPolicies> {
+  const policyArchive = new PolicyArchive(join(settings.dataDir, POLICIES_NAME), log);
+  await policyArchive.read();
+  if (settings.policyFile === null) policyArchive.add(null, clock.nowMs());
+  const policies = await openPolicyFile({
+    file: settings.policyFile,
+    pollMs: 1_000,
+    log,
+    customerNumberOf: (id) => store.customers.findById(id)?.number ?? null,
+    onLoaded: (text, document) => policyArchive.add({ text, document }, clock.nowMs()),
+  });
+  if (policies.kind === 'ok') return { policyFile: policies.policyFile, policyArchive };
+  throw new StartFault(policies.faults.join('\ngatehouse: '), EXIT_SETTINGS);
 }
 
 function openBackups(settings: Settings, { store }: Installation, log: Log): AutomaticBackups {
@@ -259,6 +269,7 @@ function openSenders(settings: Settings, { store, keyFor }: Installation, { jour
     journal,
     extractionEndpoint: (id) => extractions.endpointOf(id),
     egressAllow: settings.egressAllow,
+    roles: settings.roles,
     log,
   });
   return { dispatcher, extractions };
@@ -267,40 +278,55 @@ function openSenders(settings: Settings, { store, keyFor }: Installation, { jour
 /** Starts the deciding threads, and at the same time those with pending work. */
 async function startThreads(
   settings: Settings,
-  { layers, keyFor }: Installation,
-  { policyFile, memory }: Recovered,
+  installation: Installation,
+  recovered: Recovered,
   { dispatcher, extractions }: Senders,
   log: Log,
-): Promise<ScorePool> {
-  const [pool] = await Promise.all([
-    openScorePool(
-      settings.workers,
-      {
-        dataDir: settings.dataDir,
-        layers: layers.initial(),
-        policies: policyFile.initial(),
-        velocity: memory,
-        keys: { links: keyFor(LINKS_PURPOSE), requests: keyFor(REQUESTS_PURPOSE) },
-      },
-      {
-        onError: (error) => log.error({ err: error }, 'a score worker failed'),
-        onWorkerEnded: (threadId) => layers.forgetWorker(threadId),
-      },
-    ),
+): Promise<Deciding | null> {
+  const [deciding] = await Promise.all([
+    openDeciding(settings, installation, recovered, log),
     dispatcher.start().then(() => extractions.start(dispatcher)),
   ]);
-  return pool;
+  return deciding;
+}
+
+/** Starts the deciding threads; null on a node that does not decide. */
+async function openDeciding(
+  settings: Settings,
+  { layers, keyFor }: Installation,
+  { policies, velocity }: Recovered,
+  log: Log,
+): Promise<Deciding | null> {
+  if (layers === null || policies === null || velocity === null) return null;
+  const { policyFile } = policies;
+  const pool = await openScorePool(
+    settings.workers,
+    {
+      dataDir: settings.dataDir,
+      layers: layers.initial(),
+      policies: policyFile.initial(),
+      velocity: velocity.memory,
+      keys: { links: keyFor(LINKS_PURPOSE), requests: keyFor(REQUESTS_PURPOSE) },
+    },
+    {
+      onError: (error) => log.error({ err: error }, 'a score worker failed'),
+      onWorkerEnded: (threadId) => layers.forgetWorker(threadId),
+    },
+  );
+  return { layers, policyFile, pool };
 }
 
 /** Warms up in the background; `/readyz` reports `starting` until it is done. */
 function warm({ settings, recovered, service, log }: Parts): void {
-  const touched = recovered.table.touch();
+  const touched = recovered.velocity?.table.touch();
   if (!settings.warmUp) return;
-  void Promise.all([service.warmUp(), touched]).then(([warmed]) => log.info(warmed, 'ready'));
+  void Promise.all([service.warmUp(), touched]).then(([warmed]) => log.info(warmed ?? {}, 'ready'));
 }
 
 function run(parts: Parts): Running {
   const { settings, log, listener, installation, recovered, service, backups } = parts;
+  const undone = undoneWork(settings.roles);
+  if (undone !== '') log.warn({ roles: settings.roles }, undone);
   warm(parts);
   const stopMaintenance = startMaintenance({
     ...recovered,
@@ -313,8 +339,9 @@ function run(parts: Parts): Running {
     summary: {
       url: listener.url,
       ...(parts.dashboardListener !== null && { dashboard_url: parts.dashboardListener.url }),
+      roles: settings.roles,
       transport: listener.transport.name,
-      workers: settings.workers,
+      workers: parts.deciding === null ? 0 : settings.workers,
       simulated_time: settings.simulatedTime,
       ...service.summary(),
     },
@@ -327,22 +354,13 @@ function run(parts: Parts): Running {
 }
 
 /** Stops the parts in order: from the port inwards, the store last. */
-async function stop({
-  log,
-  listener,
-  dashboardListener,
-  installation,
-  recovered,
-  senders,
-  pool,
-  service,
-  control,
-}: Parts): Promise<void> {
-  const { decisionSink, stats, journal, table, clock, policyFile, policyArchive } = recovered;
+async function stop(parts: Parts): Promise<void> {
+  const { log, listener, dashboardListener, installation, recovered, senders, deciding, service, control } = parts;
+  const { decisionSink, stats, journal, velocity, clock, policies } = recovered;
   listener.transport.drain();
   dashboardListener?.transport.drain();
   await control.close();
-  await service.decide.drain();
+  await service.decide?.drain();
   // Calls that wait for a webhook test get its result from the dispatcher, at the latest after the grace period. Calls that wait for a job
   // get its present state.
   await Promise.all([senders.dispatcher.stop(), senders.extractions.stop(), service.endpoint.drain()]);
@@ -351,14 +369,14 @@ async function stop({
   // Gives responses that were just written time to leave the socket.
   await new Promise((done) => setTimeout(done, 100));
   journal.close();
-  await pool.close();
+  await deciding?.pool.close();
   await service.close();
-  const saved = await table.save(clock.nowMs());
-  await table.close();
-  if (saved.kind === 'failed') log.error({ detail: saved.detail }, 'velocity snapshot could not be saved');
-  await installation.layers.close();
-  await policyFile.close();
-  await policyArchive.close();
+  const saved = await velocity?.table.save(clock.nowMs());
+  await velocity?.table.close();
+  if (saved?.kind === 'failed') log.error({ detail: saved.detail }, 'velocity snapshot could not be saved');
+  await deciding?.layers.close();
+  await policies?.policyFile.close();
+  await policies?.policyArchive.close();
   await installation.store.close();
   await installation.lock.release();
 }

@@ -4,6 +4,7 @@ import type { KeyUsage } from '../auth/key-usage.ts';
 import type { Journal } from '../decide/journal.ts';
 import type { ReplayGuard } from '../local/replay-guard.ts';
 import type { Admission } from '../ports/admission.ts';
+import type { Assets } from '../assets/assets.ts';
 import type { ScorePool } from '../frames/score-pool.ts';
 import type { PolicyArchive } from '../assets/policy-archive.ts';
 import type { PolicyFile } from '../assets/policy-file.ts';
@@ -11,6 +12,7 @@ import type { DecisionLog } from '../history/decision-log.ts';
 import type { DecisionStats } from '../history/stats/decision-stats.ts';
 import type { Log } from '../observe/log.ts';
 import type { VelocityMemory } from '../velocity/memory.ts';
+import type { TableMaintenance } from '../velocity/table-thread.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import type { AutomaticBackups } from './automatic-backups.ts';
 import type { DecisionWriter } from './decision-writer.ts';
@@ -20,7 +22,26 @@ import type { Settings } from './settings.ts';
 import type { DashboardState } from './dashboard-state.ts';
 import type { OpenExtractions } from './wire-extractions.ts';
 
-/** What a start has opened when it wires the request handlers. */
+/** What only a node that decides has: the files that scoring uses, and the threads that score. */
+export interface Deciding {
+  readonly layers: Assets;
+  readonly policyFile: PolicyFile;
+  readonly pool: ScorePool;
+}
+
+/** The policies of a node that decides or shows what was decided. */
+export interface OpenPolicies {
+  readonly policyFile: PolicyFile;
+  readonly policyArchive: PolicyArchive;
+}
+
+/** The velocity store of a node that decides or shows what was decided. */
+export interface OpenVelocity {
+  readonly memory: VelocityMemory;
+  readonly table: TableMaintenance;
+}
+
+/** What a start has opened when it wires the request handlers. Null: no role of this node uses it. */
 export interface ServiceParts {
   readonly settings: Settings;
   readonly installation: Installation;
@@ -35,15 +56,14 @@ export interface ServiceParts {
   readonly clock: Clock;
   readonly keyCache: KeyCache;
   readonly keyUsage: KeyUsage;
-  readonly policyFile: PolicyFile;
-  readonly policyArchive: PolicyArchive;
-  readonly memory: VelocityMemory;
+  readonly policies: OpenPolicies | null;
+  readonly velocity: OpenVelocity | null;
+  readonly deciding: Deciding | null;
   readonly decisions: DecisionLog;
   readonly stats: DecisionStats;
   readonly decisionSink: DecisionWriter;
   readonly dispatcher: Dispatcher;
   readonly extractions: OpenExtractions;
-  readonly pool: ScorePool;
   readonly version: string;
   readonly backups: Pick<AutomaticBackups, 'status' | 'readings'>;
   readonly log: Log;

@@ -1,8 +1,10 @@
 import { DASHBOARD_PATH, onlyDashboard } from '../api/dashboard/dashboard-site.ts';
+import { OwnPolicies } from '../api/own-policies.ts';
+import { simulateHandlers } from '../api/simulate-handlers.ts';
 import type { EndpointFactory } from '../api/kit/endpoint-factory.ts';
 import { problem } from '../contract/problem.ts';
-import type { DashboardEndpointId, EndpointId } from '../contract/routes.ts';
 import type { DecidePipeline } from '../decide/pipeline.ts';
+import { Simulator } from '../decide/simulator.ts';
 import type { WarmUpResult } from '../decide/warm-up.ts';
 import { bindRoutes } from '../http/bind.ts';
 import { Cors } from '../http/cors.ts';
@@ -11,11 +13,15 @@ import type { Handlers } from '../http/handlers.ts';
 import { sendProblem } from '../http/reply.ts';
 import { createRouter } from '../http/router.ts';
 import type { TransportOptions } from '../http/transport.ts';
+import { sightingsTaken } from '../risk/registry/sighting-conditions.ts';
+import { FingerprintLookup } from '../velocity/fingerprint-lookup.ts';
 import { isDegraded, stateNames } from './asset-states.ts';
+import { forRoles, handlersOf, hasRole, notServed } from './roles.ts';
 import type { ServiceParts } from './service-parts.ts';
 import { wireDashboard } from './wire-dashboard.ts';
 import { wireApi } from './wire-api.ts';
-import { wireDecide } from './wire-decide.ts';
+import { type DecideRole, wireDecide } from './wire-decide.ts';
+import { openEndpoints, openShared, outcomesOf } from './wire-endpoints.ts';
 import { wireOperation } from './wire-operation.ts';
 
 /** All request handlers. */
@@ -24,43 +30,48 @@ export interface Service {
   /** For the dashboard's own listener; null if there is none. */
   readonly onDashboardRequest: Handler | null;
   readonly onCrash: TransportOptions['onCrash'];
-  readonly decide: DecidePipeline;
+  /** Null on a node that does not decide. */
+  readonly decide: DecidePipeline | null;
   readonly endpoint: EndpointFactory;
   /** Fields for the log line of a start. */
   summary(): Readonly<Record<string, unknown>>;
   /** Compiles the decide path with synthetic requests. Until it is done, `/readyz` reports `starting`. */
-  warmUp(): Promise<WarmUpResult>;
+  warmUp(): Promise<WarmUpResult | null>;
   /** Makes `/readyz` report from now on that the service is stopping. */
   stopping(): void;
   /** Ends the thread that parses large bodies. */
   close(): Promise<void>;
 }
 
-/** Wires the roles that answer requests. Webhooks and extraction, which work after the response, are wired before. */
+/**
+ * Wires the roles that answer requests. Webhooks and extraction, which work after the response, are wired before. An endpoint of a role
+ * that this node does not have answers that it has not.
+ */
 export function createService(parts: ServiceParts): Service {
   const { keyCache, log } = parts;
-  const decideRole = wireDecide(parts);
-  const { decide, counts } = decideRole;
-  const onRefused = (code: string): void => counts.refused(code);
-  const api = wireApi(parts, decideRole, onRefused);
-  const operation = wireOperation(parts, decideRole);
-  // The compiler reports every endpoint without a handler.
-  const handlers: Handlers<Exclude<EndpointId, DashboardEndpointId>> = {
-    decide: decide.route.methods.POST,
-    ...api.handlers,
-    ...operation.handlers,
-  };
-  const { endpoint } = api;
+  const shared = openShared();
+  const { onRefused } = shared;
+  const endpoints = openEndpoints(parts, shared);
+  const { endpoint } = endpoints;
+  const decideRole = parts.deciding && wireDecide(parts, parts.deciding, shared);
+  const operation = wireOperation(parts, decideRole, shared.counts);
+  const given = { ...handlersByRole(parts, endpoint, decideRole), ...operation.handlers };
+  const handlers = handlersOf(parts.settings.roles, given, { onRefused, fieldsOf: endpoint.refusalFields });
   const dashboard =
-    parts.dashboard === null
-      ? null
-      : wireDashboard(parts, parts.dashboard, { decide: decideRole, api, operation, onRefused });
+    parts.dashboard &&
+    wireDashboard(parts, parts.dashboard, { failures: shared.failures, handlers, endpoint, onRefused });
   const isPublic = dashboard !== null && parts.dashboardListener === null;
+  const lacksApi = !hasRole(parts.settings.roles, 'api');
+  const site = isPublic
+    ? { path: DASHBOARD_PATH, handler: dashboard }
+    : lacksApi
+      ? { path: DASHBOARD_PATH, handler: notServed(['api'], { onRefused, fieldsOf: () => '' }) }
+      : null;
   const routes = bindRoutes(handlers, endpoint.refusalFields, new Cors(keyCache, onRefused));
   return {
-    decide,
+    decide: decideRole?.decide ?? null,
     endpoint,
-    onRequest: createRouter(routes, onRefused, isPublic ? { path: DASHBOARD_PATH, handler: dashboard } : null),
+    onRequest: createRouter(routes, onRefused, site),
     onDashboardRequest: dashboard === null || isPublic ? null : onlyDashboard(dashboard, onRefused),
     onCrash(error, exchange) {
       log.error({ err: error }, 'a request failed');
@@ -73,11 +84,33 @@ export function createService(parts: ServiceParts): Service {
       return { degraded: isDegraded(states), layers: stateNames(states) };
     },
     async warmUp() {
-      const warmed = await decideRole.warmUp();
+      const warmed = (await decideRole?.warmUp()) ?? null;
       operation.warmed();
       return warmed;
     },
     stopping: () => operation.stopping(),
-    close: () => api.close(),
+    close: () => endpoints.close(),
+  };
+}
+
+/** Returns the handlers of the roles of this node. The compiler reports every endpoint of a role without a handler. */
+function handlersByRole(
+  parts: ServiceParts,
+  endpoint: EndpointFactory,
+  decideRole: DecideRole | null,
+): Partial<Handlers> {
+  const { settings, installation, velocity, policies: opened, deciding } = parts;
+  if (velocity === null || opened === null) return {};
+  const { store } = installation;
+  const policies = new OwnPolicies(opened.policyArchive, (customer) => store.customers.find(customer)?.id ?? '');
+  const fingerprints = new FingerprintLookup(velocity.memory);
+  store.sightingReports.takeOnly(sightingsTaken(fingerprints));
+  if (decideRole !== null) store.turns.giveWayTo(() => decideRole.decide.load(performance.now()));
+  return {
+    ...(decideRole && { decide: decideRole.decide.route.methods.POST, ...outcomesOf(parts, velocity, endpoint) }),
+    ...forRoles(settings.roles, ['api'], () =>
+      wireApi(parts, endpoint, { fingerprints, policyFile: opened.policyFile, policies }),
+    ),
+    ...(deciding && simulateHandlers(endpoint, { simulator: new Simulator(deciding.pool), policies })),
   };
 }

@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import * as z from 'zod';
+import { NODE_ROLES, type NodeRole } from '../contract/node-roles.ts';
 import { parseEgressAllow } from '../egress/allow-list.ts';
 import {
   CONNECTIONS_DEFAULT,
@@ -12,12 +13,15 @@ import {
   SOURCE_CONNECTIONS_DEFAULT,
   SOURCE_HANDSHAKES_DEFAULT,
 } from '../kernel/limits.ts';
+import { readRoles } from './roles.ts';
 
 /** All settings, read once from the environment. Source: contract, 15.1. */
 export interface Settings {
   readonly host: string;
   readonly port: number;
   readonly dataDir: string;
+  /** What this node does, in the order of `NODE_ROLES`; at least one role. */
+  readonly roles: readonly NodeRole[];
   readonly modelsDir: string;
   readonly geoipDir: string;
   /** Whether slots without a file in the folder use the installed packages. */
@@ -112,6 +116,15 @@ const publicUrl = z.string().transform((value, context): string => {
   context.addIssue({ code: 'custom', message });
   return z.NEVER;
 });
+const roles = z.string().transform((value, context): readonly NodeRole[] => {
+  const read = readRoles(value);
+  if (read !== null) return read;
+  context.addIssue({
+    code: 'custom',
+    message: `must be some of ${NODE_ROLES.join(', ')}, each once, separated by commas`,
+  });
+  return z.NEVER;
+});
 const secret = z.string().min(16, 'must have at least 16 characters');
 
 /** Choice: more score workers than this only wait for the single main thread. */
@@ -141,6 +154,7 @@ const SCHEMA = z.object({
   GATEHOUSE_HOST: text.default('127.0.0.1'),
   GATEHOUSE_PORT: whole(0, 65_535).default(8080),
   GATEHOUSE_DATA_DIR: text.default('./data'),
+  GATEHOUSE_ROLES: roles.optional(),
   GATEHOUSE_MODELS_DIR: text.default('./models'),
   GATEHOUSE_GEOIP_DIR: text.optional(),
   GATEHOUSE_GEOIP_PACKAGES: z.enum(['0', '1'], 'must be 0 or 1').default('1'),
@@ -234,6 +248,7 @@ function toSettings(values: z.infer<typeof SCHEMA>): Omit<Settings, 'connectorBa
     host: values.GATEHOUSE_HOST,
     port: values.GATEHOUSE_PORT,
     dataDir,
+    roles: values.GATEHOUSE_ROLES ?? NODE_ROLES,
     modelsDir: resolve(values.GATEHOUSE_MODELS_DIR),
     geoipDir:
       values.GATEHOUSE_GEOIP_DIR === undefined ? resolve(dataDir, 'geoip') : resolve(values.GATEHOUSE_GEOIP_DIR),

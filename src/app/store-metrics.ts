@@ -44,12 +44,8 @@ export function repairReading(repairs: readonly StoreNotice[]): Reading {
   };
 }
 
-/** Metrics of the velocity store, the decision log and the registry's queue, read at each scrape. */
-export function readings(
-  memory: VelocityMemory,
-  decisions: DecisionLog,
-  { shadowReviews, sightingQueue }: Pick<Store, 'shadowReviews' | 'sightingQueue'>,
-): readonly Reading[] {
+/** Metrics of the velocity store, read at each scrape. */
+export function velocityReadings(memory: VelocityMemory): readonly Reading[] {
   return [
     {
       name: 'gatehouse_velocity_bytes',
@@ -93,6 +89,15 @@ export function readings(
       kind: 'total',
       read: () => readVelocityStats(memory).refused,
     },
+  ];
+}
+
+/** Metrics of the decision log and the registry's queue, read at each scrape. */
+export function decisionReadings(
+  decisions: DecisionLog,
+  { shadowReviews, sightingQueue }: Pick<Store, 'shadowReviews' | 'sightingQueue'>,
+): readonly Reading[] {
+  return [
     {
       name: 'gatehouse_decision_log_rows',
       help: 'Decisions in the log.',

@@ -1,3 +1,7 @@
+import type { EndpointFactory } from '../api/kit/endpoint-factory.ts';
+import type { SecretEndpointId } from '../contract/routes.ts';
+import type { FailedAuthentications } from '../decide/failed-authentications.ts';
+import type { Handlers } from '../http/handlers.ts';
 import { DashboardAccess } from '../api/dashboard/dashboard-access.ts';
 import { createDashboard, DASHBOARD_PATH } from '../api/dashboard/dashboard-site.ts';
 import { readCookie, sessionCookie } from '../auth/session-cookie.ts';
@@ -7,29 +11,28 @@ import { webFolder } from '../kernel/programs.ts';
 import { dashboardBuild } from './dashboard-build.ts';
 import type { DashboardState } from './dashboard-state.ts';
 import type { ServiceParts } from './service-parts.ts';
-import type { ApiRole } from './wire-api.ts';
-import type { DecideRole } from './wire-decide.ts';
-import type { OperationRole } from './wire-operation.ts';
 
-export interface DashboardRoles {
-  readonly decide: DecideRole;
-  readonly api: ApiRole;
-  readonly operation: OperationRole;
+/** What the dashboard shares with the service. */
+export interface DashboardService {
+  readonly failures: FailedAuthentications;
+  /** Those of /v1, which take the session for a key, and readiness. */
+  readonly handlers: Handlers<SecretEndpointId | 'readiness'>;
+  readonly endpoint: EndpointFactory;
   readonly onRefused: (code: string) => void;
 }
 
 /** Returns the handler of everything under /dashboard. */
-export function wireDashboard(parts: ServiceParts, state: DashboardState, roles: DashboardRoles): Handler {
+export function wireDashboard(parts: ServiceParts, state: DashboardState, service: DashboardService): Handler {
   const { settings, clock, keyCache, log } = parts;
   const { guard, sessions, codes } = state;
-  const { onRefused } = roles;
+  const { failures, handlers, endpoint, onRefused } = service;
   const cookie = sessionCookie(guard.isSecure);
   const access = new DashboardAccess({
     guard,
     sessions,
     cookie,
     keyCache,
-    failures: roles.decide.failures,
+    failures,
     nowSeconds: () => Math.floor(clock.nowMs() / 1000),
     nowMs,
     onRefused,
@@ -44,15 +47,16 @@ export function wireDashboard(parts: ServiceParts, state: DashboardState, roles:
     nowMs,
     isReadOnly: settings.dashboard.isReadOnly,
     isSecure: guard.isSecure,
+    log,
     pages: sitePages({
       path: DASHBOARD_PATH,
       build: dashboardBuild(webFolder('dashboard'), log),
       themeOf,
       onRefused,
     }),
-    handlers: roles.api.handlers,
-    readiness: roles.operation.handlers.readiness,
-    refusalFields: roles.api.endpoint.refusalFields,
+    handlers,
+    readiness: handlers.readiness,
+    refusalFields: endpoint.refusalFields,
     onRefused,
   });
 }

@@ -1,6 +1,5 @@
 import { RULES } from '../risk/rules/rule-table.ts';
 import { createDecidePipeline, type DecidePipeline } from '../decide/pipeline.ts';
-import { FailedAuthentications } from '../decide/failed-authentications.ts';
 import { visitorSource } from '../decide/visitor-source.ts';
 import { WARM_UP_IDS, warmUp, type WarmUpResult } from '../decide/warm-up.ts';
 import { LocalAdmission } from '../local/local-admission.ts';
@@ -9,23 +8,20 @@ import { DecisionRecorder } from '../observe/decision-recorder.ts';
 import { createUnreadLog } from '../observe/log.ts';
 import { DecisionCounts } from '../observe/metrics.ts';
 import { recordingStats } from './stats-recorder.ts';
-import type { ServiceParts } from './service-parts.ts';
+import type { SharedParts } from './wire-endpoints.ts';
+import type { Deciding, ServiceParts } from './service-parts.ts';
 
 /** The role `decide`: the pipeline of decide requests and what it counts. */
 export interface DecideRole {
   readonly decide: DecidePipeline;
-  readonly failures: FailedAuthentications;
-  readonly counts: DecisionCounts;
-  readonly recorder: DecisionRecorder;
+  readonly recorder: Pick<DecisionRecorder, 'storeFailedAtMs'>;
   /** Compiles the decide path with synthetic requests. */
   warmUp(): Promise<WarmUpResult>;
 }
 
-export function wireDecide(parts: ServiceParts): DecideRole {
-  const { settings, clock, keyCache, admission, journal, pool, decisionSink, dispatcher, listener, log } = parts;
-  const counts = new DecisionCounts(RULES.length);
+export function wireDecide(parts: ServiceParts, { pool }: Deciding, { counts, failures }: SharedParts): DecideRole {
+  const { settings, clock, keyCache, admission, journal, decisionSink, dispatcher, listener, log } = parts;
   const recorder = new DecisionRecorder(counts, log);
-  const failures = new FailedAuthentications();
   const decide = createDecidePipeline({
     clock,
     keyCache,
@@ -40,8 +36,6 @@ export function wireDecide(parts: ServiceParts): DecideRole {
   });
   return {
     decide,
-    failures,
-    counts,
     recorder,
     warmUp() {
       const unread = new DecisionRecorder(new DecisionCounts(RULES.length), createUnreadLog(settings.logLevel));

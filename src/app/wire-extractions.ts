@@ -7,6 +7,7 @@ import { EXTRACT_USER_AGENT } from '../kernel/limits.ts';
 import type { EndpointFactory } from '../api/kit/endpoint-factory.ts';
 import type { Cursors } from '../api/kit/paging.ts';
 import type { Log } from '../observe/log.ts';
+import { hasRole } from './roles.ts';
 import type { Settings } from './settings.ts';
 import type { Store } from '../state/open-store.ts';
 import { createTargetCheck } from './target-check.ts';
@@ -59,6 +60,7 @@ export function openExtractions({ store, settings, key, log }: ExtractionWiring)
       worker: { egressAllow: settings.egressAllow, userAgent: EXTRACT_USER_AGENT, bases: settings.connectorBases },
       polite: { gapMs: settings.extractHostGapMs, concurrency: settings.extractHostConcurrency },
       bounds: jobBoundsOf(settings),
+      runsJobs: hasRole(settings.roles, 'extract'),
       recordsMax: settings.extractRecordsMax,
     },
     log,

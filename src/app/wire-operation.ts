@@ -1,12 +1,13 @@
 import { operationHandlers } from '../api/operation-handlers.ts';
 import { staticFile } from '../http/static-files.ts';
 import { readOpenApi } from '../kernel/programs.ts';
-import { createMetrics, type Metrics } from '../observe/metrics.ts';
+import { createMetrics, type DecisionCounts, type Metrics } from '../observe/metrics.ts';
 import { RULES } from '../risk/rules/rule-table.ts';
 import { deliveryReadings } from '../webhooks/delivery-metrics.ts';
 import { type AssetStates, isDegraded, storeStatus } from './asset-states.ts';
+import { forRoles } from './roles.ts';
 import type { ServiceParts } from './service-parts.ts';
-import { connectionReadings, readings, repairReading } from './store-metrics.ts';
+import { connectionReadings, decisionReadings, repairReading, velocityReadings } from './store-metrics.ts';
 import type { DecideRole } from './wire-decide.ts';
 
 /** Health, readiness, metrics and the OpenAPI document: endpoints for operators, of every role. */
@@ -19,20 +20,23 @@ export interface OperationRole {
   stopping(): void;
 }
 
-export function wireOperation(parts: ServiceParts, role: DecideRole): OperationRole {
-  const { settings, journal, listener, log } = parts;
+export function wireOperation(parts: ServiceParts, role: DecideRole | null, counts: DecisionCounts): OperationRole {
+  const { settings, journal, listener, deciding, log } = parts;
+  const { roles } = settings;
+  const recorder = role?.recorder ?? { storeFailedAtMs: Number.NEGATIVE_INFINITY };
   const assetStates = (): AssetStates => ({
-    store: storeStatus(journal, role.recorder, parts.decisions, parts.installation.repairs),
-    ...parts.installation.layers.status(),
-    webhooks: parts.dispatcher.status,
-    extraction: parts.extractions.status(),
-    policy: parts.policyFile.status(),
+    store: storeStatus(journal, recorder, parts.decisions, parts.installation.repairs),
+    ...deciding?.layers.status(),
+    ...forRoles(roles, ['deliver'], () => ({ webhooks: parts.dispatcher.status })),
+    ...forRoles(roles, ['extract'], () => ({ extraction: parts.extractions.status() })),
+    ...(deciding && { policy: deciding.policyFile.status() }),
     backups: parts.backups.status(),
   });
   let isWarm = !settings.warmUp;
   let isStopping = false;
   const handlers = operationHandlers({
     version: parts.version,
+    roles,
     transport: () => ({ name: listener.transport.name, detail: listener.transportDetail }),
     layers: assetStates,
     degraded: () => isDegraded(assetStates()),
@@ -40,7 +44,7 @@ export function wireOperation(parts: ServiceParts, role: DecideRole): OperationR
     stopping: () => isStopping,
     closed: () => journal.broken !== null,
     openApi: staticFile({ contentType: 'application/json', isImmutable: false, load: readOpenApi }),
-    metrics: metricsOf(parts, role, assetStates),
+    metrics: metricsOf(parts, role, counts, assetStates),
     metricsToken: settings.metricsToken,
     log,
   });
@@ -57,8 +61,9 @@ export function wireOperation(parts: ServiceParts, role: DecideRole): OperationR
 }
 
 function metricsOf(
-  { listener, keyCache, replay, memory, decisions, installation, dispatcher, extractions, backups }: ServiceParts,
-  { counts, decide }: DecideRole,
+  { listener, keyCache, replay, velocity, decisions, installation, dispatcher, extractions, backups }: ServiceParts,
+  role: DecideRole | null,
+  counts: DecisionCounts,
   assetStates: () => AssetStates,
 ): Metrics {
   const { store } = installation;
@@ -66,12 +71,13 @@ function metricsOf(
     counts,
     RULES.map((rule) => rule.code),
     {
-      queued: decide.queued,
+      queued: () => role?.decide.queued() ?? 0,
       keys: () => keyCache.size,
       replayIds: () => replay.size,
       readings: [
         ...connectionReadings(listener.transport.connections),
-        ...readings(memory, decisions, store),
+        ...(velocity === null ? [] : velocityReadings(velocity.memory)),
+        ...decisionReadings(decisions, store),
         ...deliveryReadings(dispatcher, store.deliveries, () => Date.now()),
         ...extractions.readings,
         ...backups.readings,

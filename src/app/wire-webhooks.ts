@@ -1,11 +1,13 @@
 import { createWebhookTable } from '../webhooks/webhook-changes.ts';
 import { Control } from '../webhooks/webhook-control.ts';
 import { Dispatcher, type DispatcherParts } from '../webhooks/dispatcher.ts';
+import type { NodeRole } from '../contract/node-roles.ts';
 import type { WebhookManagementParts } from '../api/resource-handlers.ts';
-import { openDeliverPool } from '../webhooks/deliver-pool.ts';
+import { openDeliverPool, openNoDeliverPool } from '../webhooks/deliver-pool.ts';
 import type { Store } from '../state/open-store.ts';
 import { createTargetCheck } from './target-check.ts';
 import { reportFaults } from './maintenance.ts';
+import { hasRole } from './roles.ts';
 
 /** Wires webhooks: the store's tables, the worker that sends, and the API's operations on both. */
 
@@ -19,8 +21,10 @@ interface WebhookWiring {
 /** Deliveries and their health use real time, even if the service uses the virtual clock. */
 const nowMs = (): number => Date.now();
 
+/** A node without the role `deliver` stores deliveries and sends none. */
 export function openDispatcher(
-  parts: WebhookWiring & Pick<DispatcherParts, 'journal' | 'extractionEndpoint' | 'log'>,
+  parts: WebhookWiring &
+    Pick<DispatcherParts, 'journal' | 'extractionEndpoint' | 'log'> & { readonly roles: readonly NodeRole[] },
 ): Dispatcher {
   const { store, key, journal, egressAllow, log } = parts;
   const { webhooks, deliveries, changes } = store;
@@ -45,7 +49,7 @@ export function openDispatcher(
     egressAllow,
     log,
     nowMs,
-    openPool: openDeliverPool,
+    openPool: hasRole(parts.roles, 'deliver') ? openDeliverPool : openNoDeliverPool,
     onStoreFaults: (faults) => reportFaults(faults, log),
   });
 }

@@ -53,8 +53,8 @@ export function createSiteGuard(address: SiteAddress): SiteGuard {
 }
 
 /**
- * Returns the origins of an address that is bound; the first one is for links. On plain HTTP only those of this machine: elsewhere anyone on
- * the way could read the key.
+ * Returns the origins of an address that is bound; the first one is for links. On plain HTTP only those of this machine: elsewhere
+ * anyone on the way could read the key.
  */
 function ownOrigins({ host, port, isTls }: SiteAddress): readonly string[] {
   const literal = literalOf(host);

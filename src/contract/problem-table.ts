@@ -11,6 +11,7 @@ export const COMMON_PROBLEMS = [
   'method_not_allowed',
   'length_required',
   'body_too_large',
+  'role_not_served',
   'rate_limited',
   'overloaded',
   'headers_too_large',

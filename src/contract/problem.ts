@@ -53,6 +53,7 @@ export const PROBLEMS = {
   length_required: [411, 'Length required'],
   body_too_large: [413, 'Body too large'],
   unsupported_media_type: [415, 'Unsupported media type'],
+  role_not_served: [421, 'Not served by this node'],
   validation_failed: [422, 'Validation failed'],
   blocked_url: [422, 'URL not allowed'],
   unknown_connector: [422, 'Unknown connector'],

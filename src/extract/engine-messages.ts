@@ -20,6 +20,8 @@ export interface EngineThreadData {
   readonly polite: DomainLimits;
   readonly bounds: Partial<SchedulerBounds>;
   readonly recordsMax: number;
+  /** False: jobs are stored, and wait until a server runs them. */
+  readonly runsJobs: boolean;
 }
 
 export interface EngineThreadTask {

@@ -32,7 +32,9 @@ export interface Extractions {
   readonly control: ExtractionControl;
   readonly readings: readonly Reading[];
   status(): AssetStatus;
-  /** Starts the extraction thread now if there is stored work, else with the first job. Batches for webhooks go through `rows`. */
+  /**
+   * Starts the extraction thread now if there is stored work that it runs, else with the first job. Batches for webhooks go through `rows`.
+   */
   start(rows: DeliveryRows): void;
   /** Returns the destination of a job's batches while its delivery is pending; null for any other id. */
   endpointOf(id: string): JobEndpoint | null;
@@ -168,7 +170,7 @@ export function openExtractions(parts: ExtractionsParts): Extractions {
     start(given) {
       rows = given;
       for (const { customer, id } of store.extractions.pendingDeliveries()) refs.set(id, { customer, id });
-      if (!store.isEmpty()) thread.wake();
+      if (data.runsJobs && !store.isEmpty()) thread.wake();
     },
     listens: (addresses) => thread.listens(addresses),
     async stop() {

@@ -32,6 +32,8 @@ export interface JobEngineParts {
   readonly connectors: readonly Connector[];
   readonly polite: DomainLimits;
   readonly bounds?: Partial<SchedulerBounds>;
+  /** False: jobs are stored and cancelled, and nothing is run, delivered or timed out. */
+  readonly runsJobs?: boolean;
   readonly log: JobLog;
   /** Webhook batches of jobs go through it. */
   readonly deliveryLog: DeliveryLog;
@@ -81,11 +83,13 @@ const yieldToEventLoop = (): Promise<void> => new Promise((done) => setImmediate
 
 /** Wires up the engine: the store's tables, the workers, the scheduler between them, and the customers' writes. */
 export function createJobEngine(parts: JobEngineParts): JobEngine {
-  const { store, encryptionKey, log } = parts;
+  const { store, encryptionKey, log, runsJobs = true } = parts;
   const onStoreFault = (fault: StoreFault): void => parts.onStoreFault(fault);
   let deliveries: ResultDeliveries | null = null;
   const send = (worker: number, order: ExtractOrder): boolean => pool.current?.send(worker, order) ?? false;
-  const wakeWorkers = (): void => pool.wake();
+  const wakeWorkers = (): void => {
+    if (runsJobs) pool.wake();
+  };
   const uploads = new Uploads({ send, wakeWorkers });
   let listening: readonly ListeningAddress[] | null = null;
   const ended = (stored: StoredJob): void => {
@@ -98,6 +102,7 @@ export function createJobEngine(parts: JobEngineParts): JobEngine {
     encryptionKey,
     polite: parts.polite,
     bounds: { ...SCHEDULER_BOUNDS, ...parts.bounds },
+    runsJobs,
     carriesRest: ({ connector, operation }, stateJson) =>
       carriesRest(
         parts.connectors.find(({ id }) => id === connector)?.operations.find(({ name }) => name === operation),
@@ -156,19 +161,21 @@ export function createJobEngine(parts: JobEngineParts): JobEngine {
       waiting: scheduler.waitingJobs(),
     }),
     async start() {
-      deliveries = createJobDeliveries({
-        store,
-        control: reads,
-        uploads,
-        connectors: parts.connectors,
-        deliveryLog: parts.deliveryLog,
-        log,
-        nowMs,
-        after,
-        yieldToEventLoop,
-        onStoreFault,
-      });
-      addPending(deliveries, store);
+      if (runsJobs) {
+        deliveries = createJobDeliveries({
+          store,
+          control: reads,
+          uploads,
+          connectors: parts.connectors,
+          deliveryLog: parts.deliveryLog,
+          log,
+          nowMs,
+          after,
+          yieldToEventLoop,
+          onStoreFault,
+        });
+        addPending(deliveries, store);
+      }
       await lookAtDisk(parts, scheduler);
       scheduler.resume();
       timers.push(

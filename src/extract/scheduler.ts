@@ -47,6 +47,8 @@ export interface SchedulerParts {
   readonly encryptionKey: Uint8Array;
   readonly polite: DomainLimits;
   readonly bounds: SchedulerBounds;
+  /** False: jobs are queued and none is begun. */
+  readonly runsJobs?: boolean;
   /** Returns whether an unknown remainder of a list is lost when the step fails. */
   carriesRest(job: Job, stateJson: string): boolean;
   /** Real time, Unix ms. */
@@ -84,12 +86,14 @@ export class Scheduler {
   readonly #writer: ResultWriter;
   /** Running writes other than those of the result writer. */
   readonly #writes = new Set<Promise<unknown>>();
+  readonly #runsJobs: boolean;
   #isStopping = false;
   /** Set by the operator, or because the disk is full. Nothing is started meanwhile. */
   isPaused = false;
 
   constructor(parts: SchedulerParts) {
     this.#parts = parts;
+    this.#runsJobs = parts.runsJobs ?? true;
     this.queue = new JobQueue(parts.bounds);
     this.#leases = new LeaseBook(parts.bounds);
     this.gate = new DomainLimiter({
@@ -198,6 +202,7 @@ export class Scheduler {
 
   /** Call every 500 ms: resumes paused jobs, and times out jobs and stuck workers. */
   tick(): void {
+    if (!this.#runsJobs) return;
     const nowMs = this.#parts.nowMs();
     for (const run of this.#runs.values()) {
       if (nowMs - (run.state.startedAtMs ?? nowMs) >= this.#parts.bounds.jobMsMax && !run.isOver)
@@ -209,7 +214,7 @@ export class Scheduler {
 
   /** Starts everything that may start. */
   pump(): void {
-    if (this.#isStopping || this.isPaused) return;
+    if (this.#isStopping || this.isPaused || !this.#runsJobs) return;
     this.#beginJobs();
     const nowMs = this.#parts.nowMs();
     const orders = new Map<number, ExtractStepMessage[]>();

@@ -2,68 +2,34 @@ import { statfs } from 'node:fs/promises';
 import type { Database } from 'lmdb';
 import type { CustomerNumber } from '../kernel/brand.ts';
 import type { History } from '../ports/decision-history.ts';
-import { type Decision, DECISIONS } from '../risk/decision.ts';
-import {
-  ALLOW_KEPT_MS,
-  DECISION_BLOCK_BYTES_MAX,
-  DECISION_BLOCK_BYTES_MIN,
-  DECISION_BLOCK_ROWS_MAX,
-  DECISION_DISK_FREE_BYTES_MIN,
-  DECISION_LOG_BLOCKS_MAX,
-  DECISION_LOG_BYTES_MAX,
-  DECISION_OPEN_BLOCKS_MAX,
-  DECISION_PENDING_BYTES_MAX,
-  DECISION_PRUNE_BLOCKS_MAX,
-  DECISION_SCAN_ROWS_MAX,
-  DECISION_SEARCHES_MAX,
-  DECISION_SEARCHES_PER_CUSTOMER_MAX,
-  DECISIONS_KEPT_MAX,
-  FLAGGED_KEPT_MS,
-  STORE_WRITE_MS_MAX,
-} from '../kernel/limits.ts';
+import { DECISION_BLOCK_BYTES_MAX, DECISION_PRUNE_BLOCKS_MAX, STORE_WRITE_MS_MAX } from '../kernel/limits.ts';
 import { ARRIVAL_SPAN_MAX, type Block, decodeKey, ROW_HEAD_BYTES, type Stream } from './decision-log/block.ts';
 import { BlockReader } from './decision-log/block-reader.ts';
 import { BlockWriter } from './decision-log/block-writer.ts';
 import { Buffers } from './decision-log/buffers.ts';
-import { type FingerprintPage, searchFingerprints } from './decision-log/fingerprints.ts';
-import { CustomerLog, LogIndex } from './decision-log/log-index.ts';
-import { AllMatch, FieldMatch, type RecordFields, type RecordMatch } from './decision-log/field-match.ts';
+import { findIn, findSealed, type Located, timeOfId } from './decision-log/find-row.ts';
+import { searchFingerprints } from './decision-log/fingerprints.ts';
 import { LinkIndex } from './decision-log/link-index.ts';
-import { TextMatch, unpackRecord } from './decision-log/match.ts';
-import { comparePlaces, type Place } from './decision-log/order.ts';
-import type { LinkTarget } from './decision-log/row-links.ts';
-import { type RowPlace, type RowScanner, type Scanned, scanRows } from './decision-log/scan.ts';
+import { DECISION_LOG_BOUNDS, type DecisionLogBounds } from './decision-log/log-bounds.ts';
+import { CustomerLog, LogIndex } from './decision-log/log-index.ts';
+import {
+  endedAt,
+  type FingerprintOutcome,
+  type FingerprintQuery,
+  type ScanOutcome,
+  type ScanQuery,
+  type SearchOutcome,
+  type SearchQuery,
+  wantedBy,
+} from './decision-log/log-query.ts';
+import { unpackRecord } from './decision-log/match.ts';
+import { readRecordHead } from './decision-log/record-head.ts';
+import { type RowPlace, type RowScanner, scanRows } from './decision-log/scan.ts';
 import type { DecisionRecord } from '../risk/decision-record.ts';
-import { hasId, readRecordHead } from './decision-log/record-head.ts';
-import { type LoggedDecision, type SearchPage, searchRows, type Wanted } from './decision-log/search.ts';
+import { type LoggedDecision, searchRows } from './decision-log/search.ts';
+import { SearchSlots } from './decision-log/search-slots.ts';
 import { Slices, Turns } from '../state/turns.ts';
 import { SUM_BYTES } from '../state/value.ts';
-
-/** Limits of the log; tests use smaller ones. */
-export interface DecisionLogBounds {
-  readonly rowsPerCustomerMax: number;
-  readonly blockRowsMax: number;
-  /** A block of this size is sealed when it is flushed. */
-  readonly blockBytesMin: number;
-  readonly openBlocksMax: number;
-  readonly pendingBytesMax: number;
-  readonly bytesMax: number;
-  readonly blocksMax: number;
-  readonly scanRowsMax: number;
-  readonly freeBytesMin: number;
-}
-
-const BOUNDS: DecisionLogBounds = {
-  rowsPerCustomerMax: DECISIONS_KEPT_MAX,
-  blockRowsMax: DECISION_BLOCK_ROWS_MAX,
-  blockBytesMin: DECISION_BLOCK_BYTES_MIN,
-  openBlocksMax: DECISION_OPEN_BLOCKS_MAX,
-  pendingBytesMax: DECISION_PENDING_BYTES_MAX,
-  bytesMax: DECISION_LOG_BYTES_MAX,
-  blocksMax: DECISION_LOG_BLOCKS_MAX,
-  scanRowsMax: DECISION_SCAN_ROWS_MAX,
-  freeBytesMin: DECISION_DISK_FREE_BYTES_MIN,
-};
 
 /** Choice: lower bound of the size limit, bytes, that keeps the log from growing while the disk is short of space. */
 const SCANT_BYTES_MIN = 64 * 1_048_576;
@@ -76,56 +42,6 @@ export interface DecisionLogOptions {
   readonly turns?: Turns;
   /** Table of the index of links; without it, searches by link read all rows that they may. */
   readonly linkTable?: Database<Buffer, Buffer>;
-}
-
-export interface SearchQuery {
-  /** null for all. */
-  readonly decision: Decision | null;
-  /** Part of the address, the country code or a reason, case-insensitive; null or '' for all. */
-  readonly text: string | null;
-  /** Position where the previous page ended; null for the first page. */
-  readonly after: Place | null;
-  /** At least 1. */
-  readonly limit: number;
-  readonly nowMs: number;
-  readonly filter?: Partial<SearchFilter>;
-}
-
-/** Further criteria; what is absent or null restricts nothing. */
-export interface SearchFilter extends RecordFields {
-  /** Decisions of this time and later. */
-  readonly sinceMs: number | null;
-  /** Decisions before this time. */
-  readonly untilMs: number | null;
-  readonly links: readonly LinkTarget[];
-  /** Decisions logged after this one, as `arrivalOf` returns it. */
-  readonly afterArrival: number | null;
-}
-
-/** `busy`: the maximum number of searches is running; retry in a second. */
-export type SearchOutcome = ({ readonly kind: 'page' } & SearchPage) | { readonly kind: 'busy' };
-
-export interface ScanQuery {
-  readonly sinceMs: number | null;
-  readonly untilMs: number | null;
-  readonly nowMs: number;
-  readonly rowsMax: number;
-}
-
-export type ScanOutcome = ({ readonly kind: 'scanned' } & Scanned) | { readonly kind: 'busy' };
-
-export interface FingerprintQuery extends SearchQuery {
-  /** Value that the first page returned, so that later pages scan the same rows; null for the first page. */
-  readonly arrivalEnd: number | null;
-}
-
-export type FingerprintOutcome =
-  | ({ readonly kind: 'page'; readonly arrivalEnd: number } & FingerprintPage)
-  | { readonly kind: 'busy' };
-
-interface Located {
-  readonly found: LoggedDecision;
-  readonly arrival: number;
 }
 
 export interface DecisionLogStats {
@@ -162,9 +78,7 @@ export class DecisionLog implements History {
   /** The growing blocks, the one that has grown longest first. */
   readonly #open = new Set<Block>();
   readonly #head = { decision: 0, occurredAtMs: 0 };
-  /** Running searches by customer. */
-  readonly #searches = new Map<CustomerNumber, number>();
-  #searching = 0;
+  readonly #slots = new SearchSlots();
   #nextArrival = 1;
   #dropped = 0;
   /** Size limit of the log while the disk is short of space. */
@@ -175,7 +89,7 @@ export class DecisionLog implements History {
   constructor(table: Database<Buffer, Buffer>, folder: string, options: DecisionLogOptions = {}) {
     const { bounds = {}, freeBytes, turns = new Turns(), linkTable } = options;
     this.#turns = turns;
-    this.#bounds = { ...BOUNDS, ...bounds };
+    this.#bounds = { ...DECISION_LOG_BOUNDS, ...bounds };
     if (this.#bounds.rowsPerCustomerMax < 2 * this.#bounds.blockRowsMax) throw new Error('both open blocks must fit');
     this.#freeBytes = freeBytes ?? (() => freeBytesOf(folder));
     this.#writer = new BlockWriter(table, this.#buffers);
@@ -211,7 +125,7 @@ export class DecisionLog implements History {
    */
   flush(): Promise<void> {
     for (const block of this.#open) {
-      if (block.isWaiting && block.end >= this.#bounds.blockBytesMin) this.#encrypt(block);
+      if (block.isWaiting && block.end >= this.#bounds.blockBytesMin) this.#seal(block);
     }
     void this.#links?.tend(new Slices(this.#turns));
     return this.#writer.write();
@@ -266,13 +180,14 @@ export class DecisionLog implements History {
     const occurredAtMs = timeOfId(requestId);
     if (log === undefined || occurredAtMs === null) return null;
     const id = Buffer.from(requestId, 'latin1');
+    const reader = this.#reader;
     const ended = endedAt(nowMs);
     for (const stream of [1, 0] as const) {
       if (occurredAtMs <= ended[stream]) continue;
       const open = log.open[stream];
       const found =
-        (open === null ? null : this.#findIn(open, id, occurredAtMs)) ??
-        this.#findSealed(log.sealed[stream], id, occurredAtMs);
+        (open === null ? null : findIn(reader, open, id, occurredAtMs)) ??
+        findSealed(reader, log.sealed[stream], id, occurredAtMs);
       if (found !== null) return found;
     }
     return null;
@@ -284,7 +199,7 @@ export class DecisionLog implements History {
    */
   async search(customer: CustomerNumber, query: SearchQuery): Promise<SearchOutcome> {
     return this.#admitted(customer, async (log, slices) => {
-      const wanted = this.#wantedBy(
+      const wanted = wantedBy(
         query,
         // An ALLOW of observe mode is in the stream of flagged decisions.
         query.decision === null || query.decision === 'ALLOW' ? [0, 1] : [1],
@@ -307,7 +222,7 @@ export class DecisionLog implements History {
   async fingerprints(customer: CustomerNumber, query: FingerprintQuery): Promise<FingerprintOutcome> {
     return this.#admitted(customer, async (log, slices) => {
       const arrivalEnd = query.arrivalEnd ?? this.#nextArrival;
-      const wanted = this.#wantedBy(query, [1], arrivalEnd);
+      const wanted = wantedBy(query, [1], arrivalEnd);
       const page = await searchFingerprints(log, wanted, query.limit, this.#bounds.scanRowsMax, this.#reader, slices);
       return { kind: 'page', arrivalEnd, ...page };
     });
@@ -318,7 +233,7 @@ export class DecisionLog implements History {
     return this.#admitted(customer, async (log, slices) => {
       const { sinceMs, untilMs, nowMs, rowsMax } = query;
       const all = { decision: null, text: null, after: null, limit: 1, nowMs, filter: { sinceMs, untilMs } };
-      const wanted = this.#wantedBy(all, [0, 1], this.#nextArrival);
+      const wanted = wantedBy(all, [0, 1], this.#nextArrival);
       return { kind: 'scanned', ...(await scanRows(log, wanted, rowsMax, this.#reader, slices, visit)) };
     });
   }
@@ -391,10 +306,10 @@ export class DecisionLog implements History {
     if (open !== null) {
       const isFull = open.rows >= this.#bounds.blockRowsMax || arrival - open.firstArrival > ARRIVAL_SPAN_MAX;
       if (!isFull && this.#makeRoom(open, open.end + bytes)) return open;
-      this.#encrypt(open);
+      this.#seal(open);
     }
     const eldest = this.#open.size < this.#bounds.openBlocksMax ? undefined : this.#open.values().next().value;
-    if (eldest !== undefined) this.#encrypt(eldest);
+    if (eldest !== undefined) this.#seal(eldest);
     const block = this.#index.open(log, stream, arrival);
     this.#open.add(block);
     this.#makeRoom(block, bytes);
@@ -426,9 +341,9 @@ export class DecisionLog implements History {
     return true;
   }
 
-  #encrypt(block: Block): void {
+  #seal(block: Block): void {
     this.#open.delete(block);
-    this.#index.encrypt(this.#index.obtain(block.customer), block);
+    this.#index.seal(this.#index.obtain(block.customer), block);
     this.#links?.sealed(block.customer);
     // The block is written, and no row was added since.
     if (!block.isWaiting) this.#writer.release(block);
@@ -451,101 +366,17 @@ export class DecisionLog implements History {
     });
   }
 
-  #findSealed(sealed: readonly Block[], id: Buffer, occurredAtMs: number): Located | null {
-    for (let at = sealed.length - 1; at >= 0; at--) {
-      const block = sealed[at];
-      if (block === undefined || block.newestMs < occurredAtMs) return null;
-      if (block.oldestMs > occurredAtMs) continue;
-      const found = this.#findIn(block, id, occurredAtMs);
-      if (found !== null) return found;
-    }
-    return null;
-  }
-
-  #findIn(block: Block, id: Buffer, occurredAtMs: number): Located | null {
-    if (block.oldestMs > occurredAtMs || block.newestMs < occurredAtMs) return null;
-    const bytes = this.#reader.bytesOf(block);
-    if (bytes === null) return null;
-    let found: Located | null = null;
-    this.#reader.walk(block, bytes, (row) => {
-      if (row.occurredAtMs !== occurredAtMs || !hasId(bytes, row.recordAt, row.recordEnd, id)) return false;
-      const record = unpackRecord(bytes, row.recordAt, row.recordEnd);
-      if (record !== null) found = { found: { record, latencyMs: row.latencyMs }, arrival: row.arrival };
-      return true;
-    });
-    return found;
-  }
-
-  #wantedBy(query: SearchQuery, streams: readonly Stream[], arrivalEnd: number): Wanted {
-    const { sinceMs = null, untilMs = null, links = [], afterArrival = null } = query.filter ?? {};
-    const [allows, flagged] = endedAt(query.nowMs);
-    const since = (sinceMs ?? 0) - 1;
-    return {
-      streams,
-      decision: query.decision === null ? null : DECISIONS.indexOf(query.decision),
-      text: matchOf(query),
-      links,
-      only: null,
-      before: olderOf(query.after, untilMs === null ? null : { occurredAtMs: untilMs, arrival: 0 }),
-      arrivalEnd,
-      afterArrival: afterArrival ?? 0,
-      endedMs: [Math.max(allows, since), Math.max(flagged, since)],
-    };
-  }
-
-  async #admitted<T>(
+  #admitted<T>(
     customer: CustomerNumber,
     run: (log: CustomerLog, slices: Slices) => Promise<T>,
   ): Promise<T | { readonly kind: 'busy' }> {
-    const own = this.#searches.get(customer) ?? 0;
-    if (this.#searching >= DECISION_SEARCHES_MAX || own >= DECISION_SEARCHES_PER_CUSTOMER_MAX) return { kind: 'busy' };
-    this.#searching++;
-    this.#searches.set(customer, own + 1);
-    try {
+    return this.#slots.run(customer, async () => {
       const slices = new Slices(this.#turns);
       await slices.begin();
       // A customer without any decision has no log.
-      return await run(this.#index.customers.get(customer) ?? new CustomerLog(customer), slices);
-    } finally {
-      this.#searching--;
-      const others = (this.#searches.get(customer) ?? 1) - 1;
-      if (others === 0) this.#searches.delete(customer);
-      else this.#searches.set(customer, others);
-    }
+      return run(this.#index.customers.get(customer) ?? new CustomerLog(customer), slices);
+    });
   }
-}
-
-function matchOf({ text, filter = {} }: SearchQuery): RecordMatch | null {
-  const { eventType = null, reason = null, scoreMin = null, scoreMax = null } = filter;
-  const all: RecordMatch[] = [];
-  if (text !== null && text !== '') all.push(new TextMatch(text));
-  if ([eventType, reason, scoreMin, scoreMax].some((wanted) => wanted !== null))
-    all.push(new FieldMatch({ eventType, reason, scoreMin, scoreMax }));
-  const [only] = all;
-  return all.length > 1 ? new AllMatch(all) : (only ?? null);
-}
-
-/** Null is newer than everything. */
-function olderOf(a: Place | null, b: Place | null): Place | null {
-  if (a === null || b === null) return a ?? b;
-  return comparePlaces(a, b) < 0 ? a : b;
-}
-
-/** By stream: decisions of this time and older have expired. */
-function endedAt(nowMs: number): readonly [number, number] {
-  return [nowMs - ALLOW_KEPT_MS, nowMs - FLAGGED_KEPT_MS];
-}
-
-const REQUEST_ID = /^req_([0-9A-HJKMNP-TV-Z]{10})[0-9A-HJKMNP-TV-Z]{16}$/;
-const CROCKFORD = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
-
-/** Returns when the decision with that id was made, from the id's first ten characters; null if it is no decision id. */
-function timeOfId(requestId: string): number | null {
-  const stamp = REQUEST_ID.exec(requestId)?.[1];
-  if (stamp === undefined) return null;
-  let ms = 0;
-  for (const digit of stamp) ms = ms * 32 + CROCKFORD.indexOf(digit);
-  return ms;
 }
 
 async function freeBytesOf(folder: string): Promise<number | null> {

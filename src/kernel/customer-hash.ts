@@ -17,6 +17,8 @@ export class CustomerHash {
   high = 0;
   readonly #secret: Uint8Array;
   readonly #keys = new BoundedCache<CustomerNumber, KeyedHash>(CUSTOMERS_KEPT);
+  /** Key of the last customer: a decision hashes several texts of one. */
+  #last: { readonly customer: CustomerNumber; readonly key: KeyedHash } | null = null;
 
   /** `secret` comes from `deriveKey` and is used for one purpose only. */
   constructor(secret: Uint8Array) {
@@ -32,8 +34,13 @@ export class CustomerHash {
   }
 
   #keyOf(customer: CustomerNumber): KeyedHash {
-    const known = this.#keys.get(customer);
-    if (known !== undefined) return known;
+    if (this.#last?.customer === customer) return this.#last.key;
+    const key = this.#keys.get(customer) ?? this.#makeKey(customer);
+    this.#last = { customer, key };
+    return key;
+  }
+
+  #makeKey(customer: CustomerNumber): KeyedHash {
     const digest = createHmac('sha256', this.#secret).update(`customer ${customer}`).digest();
     const made = new KeyedHash(digest.subarray(0, KEY_BYTES));
     this.#keys.set(customer, made);

@@ -36,6 +36,9 @@ export const CONNECTIONS_RESERVED_SOURCE_MAX = 4;
  * the store with journal, snapshots and databases.
  */
 export const DESCRIPTORS_RESERVED = 2_304;
+/** Choice: connections of the dashboard's own port, in all and of one source. A browser opens six; they come out of the reserve. */
+export const DASHBOARD_CONNECTIONS_MAX = 256;
+export const DASHBOARD_SOURCE_CONNECTIONS_MAX = 64;
 /** Choice: pause between two counts of connections by source, ms. */
 export const CONNECTIONS_CENSUS_GAP_MS = 250;
 /** Total bytes of a request's header names and values. Source: contract, 2.4. */

@@ -46,13 +46,18 @@ export class PackWriter {
 
   /** Writes a text of up to 65,535 bytes in UTF-8. */
   text(value: string): void {
+    this.part(value, 0, value.length);
+  }
+
+  /** Writes the characters from `from` up to but excluding `to` as `text` does. */
+  part(value: string, from: number, to: number): void {
     const { bytes } = this;
-    const { length } = value;
+    const length = to - from;
     const head = this.#head(length);
     let at = this.end + head;
-    for (let i = 0; i < length; i++) {
+    for (let i = from; i < to; i++) {
       const code = value.charCodeAt(i);
-      if (code > 0x7f) return this.#unicode(value);
+      if (code > 0x7f) return this.#unicode(value.slice(from, to));
       bytes[at++] = code;
     }
     this.#writeHead(length);
@@ -71,6 +76,28 @@ export class PackWriter {
     let at = this.end;
     for (let i = 0; i < length; i++) bytes[at++] = from[i] ?? 0;
     this.end = at;
+  }
+
+  /** Offset at which bytes may be put that `placed` then makes a value. */
+  get place(): number {
+    return this.end + 2;
+  }
+
+  /** Writes the bytes, up to 65,535, that were put at `place`. */
+  placed(length: number): void {
+    const { bytes, end } = this;
+    if (length < 256) {
+      bytes[end] = 0xc4;
+      bytes[end + 1] = length;
+      this.end = end + 2 + length;
+      return;
+    }
+    // A longer head: the bytes move behind it.
+    bytes.copyWithin(end + 3, end + 2, end + 2 + length);
+    bytes[end] = 0xc5;
+    bytes[end + 1] = length >>> 8;
+    bytes[end + 2] = length & 0xff;
+    this.end = end + 3 + length;
   }
 
   /** Writes a text of 64 lower-case hex digits as the 32 bytes that it stands for, any other text as text. */

@@ -13,8 +13,10 @@ export interface ChangeFeed<Shape extends ChangeShapes, Fault> {
     options?: CommitOptions,
   ): Promise<Committing<Shape, One, Fault>>;
   /**
-   * Calls `listener` after each change, before its `commit` resolves, so that a cache is up to date before the caller continues. It must be
-   * short and must not throw. Returns a function that ends it.
+   * Calls `listener` after each change, once, before its `commit` resolves on this node, so that a cache is up to date before the caller
+   * continues. Changes with the same `until` are heard in the order in which they are applied, which is the same on all nodes. Changes
+   * that were applied before this call are not heard, also if a restart was between. It must be short and must not throw. Returns a
+   * function that ends it.
    */
   onCommitted(listener: (committed: Committed<ChangeIn<Shape>>) => void): () => void;
 }

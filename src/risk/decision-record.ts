@@ -4,8 +4,8 @@ import { DECISIONS, SESSION_MODES, type Decision, type SessionMode } from './dec
 import type { Facts } from './facts.ts';
 import type { Verdict } from './fuse.ts';
 import { type Outcome, OUTCOMES } from './event-outcome.ts';
-import { FEATURE_ROW_BYTES_MAX, writeFeatureRow } from './feature-row.ts';
-import { CLASS_BYTES_MAX, writeClass } from './record-class.ts';
+import { writeFeatureRow } from './feature-row.ts';
+import { writeClass } from './record-class.ts';
 import type { Rule } from './rules/rule.ts';
 import { SHADOW_REASONS, type ShadowReason } from './shadow.ts';
 
@@ -172,17 +172,14 @@ export function writeRecord(parts: RecordParts): WrittenRecord {
   return { bytes: writer.bytes, length: writer.end };
 }
 
-const classBytes = Buffer.alloc(CLASS_BYTES_MAX);
-const featureBytes = Buffer.alloc(FEATURE_ROW_BYTES_MAX);
-
 /** Writes the fields that links, models and statistics need. The links come last, so that they can be read from the record's end. */
 function writeDetail({ facts, contributions, links, withFeatures = false }: RecordParts): void {
-  writer.textOrNull(facts === null ? null : pathOf(facts.url));
-  const classed = facts === null ? 0 : writeClass(facts, classBytes);
+  writePath(facts?.url ?? null);
+  const classed = facts === null ? 0 : writeClass(writer.bytes, writer.place, facts);
   if (classed === 0) writer.null();
-  else writer.binary(classBytes, classed);
+  else writer.placed(classed);
   if (facts === null || !withFeatures) writer.null();
-  else writer.binary(featureBytes, writeFeatureRow(facts, contributions, featureBytes));
+  else writer.placed(writeFeatureRow(writer.bytes, writer.place, facts, contributions));
   const identities = links?.identities ?? null;
   if (identities === null) writer.null();
   else {
@@ -194,18 +191,18 @@ function writeDetail({ facts, contributions, links, withFeatures = false }: Reco
   else writer.binary(tail, tail.length);
 }
 
-/** Returns the path of a URL, with or without an origin before it. */
-function pathOf(url: string | null): string | null {
-  if (url === null || url === '') return null;
+/** Writes the path of a URL, with or without an origin before it. */
+function writePath(url: string | null): void {
+  if (url === null || url === '') return writer.null();
   const origin = url.indexOf('://');
   const from = origin === -1 ? 0 : url.indexOf('/', origin + 3);
-  if (from === -1) return '/';
+  if (from === -1) return writer.text('/');
   let end = Math.min(url.length, from + PATH_CHARACTERS_MAX);
   for (let at = from; at < end; at++) {
     const code = url.charCodeAt(at);
     if (code === QUESTION_MARK || code === NUMBER_SIGN) end = at;
   }
-  return url.slice(from, end);
+  writer.part(url, from, end);
 }
 
 const QUESTION_MARK = 63;

@@ -25,45 +25,52 @@ const BITS_BYTES = Math.ceil(FEATURES.length / 8);
 const VALUES_AT = SET_BYTES + BITS_BYTES;
 const SMALL_MAX = 254;
 const FLOAT = 255;
-export const FEATURE_ROW_BYTES_MAX = VALUES_AT + FEATURES.length * 5;
 
 const RULE_PREFIX = 'rule:';
-/** Columns that are computed from the facts; those of rules are set by the rules that fired. */
-const COMPUTED = FEATURES.flatMap((feature, at) => (feature.name.startsWith(RULE_PREFIX) ? [] : [{ at, feature }]));
+/** Columns that are computed from the facts, which all come before those of rules; these are set by the rules that fired. */
+const COMPUTED = FEATURES.filter(({ name }) => !name.startsWith(RULE_PREFIX));
 const RULE_COLUMNS: ReadonlyMap<string, number> = new Map(
   FEATURE_NAMES.flatMap((name, at) => (name.startsWith(RULE_PREFIX) ? [[name.slice(RULE_PREFIX.length), at]] : [])),
 );
 
 const never = (): boolean => false;
-const row = new Float32Array(FEATURES.length);
 
-/** Writes the row into `target`, which has `FEATURE_ROW_BYTES_MAX`; returns the number of bytes. */
+/** Writes the row at `start`, at most `VALUES_AT` bytes and 5 for each column; returns the number of bytes. */
 export function writeFeatureRow(
+  target: Buffer,
+  start: number,
   facts: Facts,
   fired: readonly { readonly rule: { readonly code: string } }[],
-  target: Buffer,
 ): number {
-  row.fill(0);
-  for (const { at, feature } of COMPUTED) row[at] = feature.compute(facts, never);
-  for (const { rule } of fired) {
-    const at = RULE_COLUMNS.get(rule.code);
-    if (at !== undefined) row[at] = 1;
-  }
-  target.writeUInt32BE(FEATURE_SET, 0);
-  target.fill(0, SET_BYTES, VALUES_AT);
-  let end = VALUES_AT;
-  for (let at = 0; at < row.length; at++) {
-    const value = row[at] ?? 0;
+  for (let i = 0; i < SET_BYTES; i++) target[start + i] = FEATURE_SET >>> (24 - 8 * i);
+  const bitsAt = start + SET_BYTES;
+  let end = start + VALUES_AT;
+  for (let at = bitsAt; at < end; at++) target[at] = 0;
+  for (let column = 0; column < COMPUTED.length; column++) {
+    const value = Math.fround(COMPUTED[column]?.compute(facts, never) ?? 0);
     if (value === 0 || !Number.isFinite(value)) continue;
-    const byte = SET_BYTES + (at >> 3);
-    target[byte] = (target[byte] ?? 0) | (1 << (at & 7));
+    setBit(target, bitsAt, column);
     if (value >= 1 && value <= SMALL_MAX && Number.isInteger(value)) target[end++] = value;
     else {
       target[end++] = FLOAT;
       end = target.writeFloatBE(value, end);
     }
   }
-  return end;
+  // The values of rules are all 1, so their order does not matter.
+  for (const { rule } of fired) {
+    const column = RULE_COLUMNS.get(rule.code);
+    if (column !== undefined && setBit(target, bitsAt, column)) target[end++] = 1;
+  }
+  return end - start;
+}
+
+/** Returns whether the bit was 0. */
+function setBit(target: Buffer, bitsAt: number, column: number): boolean {
+  const at = bitsAt + (column >> 3);
+  const before = target[at] ?? 0;
+  const bit = 1 << (column & 7);
+  target[at] = before | bit;
+  return (before & bit) === 0;
 }
 
 /** FNV-1a. */

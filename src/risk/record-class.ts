@@ -39,17 +39,23 @@ export interface RecordClass {
 const GIVEN = 0x80;
 const ACCURACY_UNKNOWN = 0xffff;
 
-/** Writes both into `target`, which has `CLASS_BYTES_MAX`; returns the number of bytes, 0 if neither is known. */
-export function writeClass({ agent, geo }: Pick<Facts, 'agent' | 'geo'>, target: Buffer): number {
+/** Writes both at `at`, at most `CLASS_BYTES_MAX`; returns the number of bytes, 0 if neither is known. */
+export function writeClass(target: Buffer, at: number, { agent, geo }: Pick<Facts, 'agent' | 'geo'>): number {
   const isLocated = geo !== null && geo.latitude !== null && geo.longitude !== null;
   if (agent === null && !isLocated) return 0;
-  target[0] = agent === null ? 0 : agentByte(agent);
-  target[1] = agent === null ? 0 : automationOf(agent);
+  target[at] = agent === null ? 0 : agentByte(agent);
+  target[at + 1] = agent === null ? 0 : automationOf(agent);
   if (!isLocated) return AGENT_BYTES;
-  target.writeInt16BE(tenths(geo.latitude ?? 0, 90), 2);
-  target.writeInt16BE(tenths(geo.longitude ?? 0, 180), 4);
-  target.writeUInt16BE(accuracyOf(geo), 6);
+  writeU16(target, at + 2, tenths(geo.latitude ?? 0, 90));
+  writeU16(target, at + 4, tenths(geo.longitude ?? 0, 180));
+  writeU16(target, at + 6, accuracyOf(geo));
   return CLASS_BYTES_MAX;
+}
+
+/** Also writes a negative number, as `writeInt16BE` does. */
+function writeU16(target: Buffer, at: number, value: number): void {
+  target[at] = value >> 8;
+  target[at + 1] = value;
 }
 
 export function readClass(bytes: Buffer): RecordClass {

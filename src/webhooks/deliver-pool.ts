@@ -44,6 +44,11 @@ export async function openDeliverPool(workerData: DeliverWorkerData, events: Del
   return pool;
 }
 
+/** The pool of a node that does not send: no worker is ever up, so deliveries stay in the store. */
+export async function openNoDeliverPool(): Promise<DeliverPool> {
+  return { up: false, send: () => false, close: async () => {} };
+}
+
 class WorkerPlace implements DeliverPool {
   readonly #events: DeliverPoolEvents;
   readonly #threads: Piscina<DeliverPost, void>;

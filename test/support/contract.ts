@@ -27,11 +27,14 @@ function faultsOf(method: string, target: string, answer: Answer): readonly stri
   const [whole = ''] = target.split('?');
   // The dashboard leads to the same endpoints. It refuses with codes of its own before it does, without fields of rates.
   const path = whole.replace(/^\/dashboard\/api(?=\/(?:v1\/|readyz$))/, '');
-  if (path !== whole && DASHBOARD_CODES.has(String(answer.json['code']))) return bodyFaults(PROBLEM, answer.json);
+  const isBefore = whole.startsWith('/dashboard/api') && whole !== ENDPOINTS.readSignIn.path;
+  if (isBefore && DASHBOARD_CODES.has(String(answer.json['code']))) return bodyFaults(PROBLEM, answer.json);
   // The HTTP parser's own error responses never reach the service's code, see docs/api.md, "Refusals".
   if (isOfParser(answer)) return [];
   const spoken = method === 'HEAD' ? 'GET' : method;
-  const onPath = Object.values(ENDPOINTS).filter((endpoint) => matches(endpoint.path, path));
+  const onPath = Object.values(ENDPOINTS).filter((one) => {
+    return matches(one.path, path) && (path === whole || one.access !== 'public_or_secret');
+  });
   const endpoint = onPath.find((one) => one.method === spoken) ?? preflight(method, onPath);
   if (isProblem(answer)) return problemFaults(method, answer, endpoint, onPath.length > 0);
   if (endpoint === undefined) return ['there is no such endpoint, so this must be a problem'];

@@ -16,6 +16,8 @@ export interface ServerOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** A folder that outlives the server. By default a new folder is created, and `stop` removes it. */
   readonly dataDir?: string;
+  /** Options of the command `serve`. */
+  readonly words?: readonly string[];
   /** `dist/app/main.js` of another installation. */
   readonly main?: string;
 }
@@ -70,7 +72,7 @@ export const REPEATABLE_ENV = {
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'gatehouse-test-')));
   const ownsDataDir = options.dataDir === undefined;
-  const child = spawn(process.execPath, [options.main ?? MAIN, 'serve'], {
+  const child = spawn(process.execPath, [options.main ?? MAIN, 'serve', ...(options.words ?? [])], {
     env: {
       ...foreignEnvironment(),
       GATEHOUSE_PORT: '0',

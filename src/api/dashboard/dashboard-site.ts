@@ -36,7 +36,6 @@ const SECURITY_FIELDS = [
   `Permissions-Policy: ${[
     'accelerometer',
     'autoplay',
-    'bluetooth',
     'browsing-topics',
     'camera',
     'clipboard-read',
@@ -101,19 +100,18 @@ export function createDashboard(parts: DashboardParts): Handler {
 
   function callApi(head: RequestHead, exchange: Exchange): void {
     const isWrite = head.method !== 'GET' && head.method !== 'HEAD';
-    const path = head.path.slice(API_PATH.length);
-    const fault = head.lengthFault ?? head.formFault ?? (isWrite ? access.crossSiteFault(head) : null);
-    // A body that nobody reads would precede the next request.
-    if (fault !== null) access.refuse(exchange, fault, head.contentLength > 0 || fault.code !== 'cross_site_request');
+    const inner = { ...head, ...NO_CREDENTIALS, path: head.path.slice(API_PATH.length) };
+    // The router refuses a malformed request before it calls a handler.
+    if (head.lengthFault !== null || head.formFault !== null) api(inner, exchange);
     else {
-      const session = access.sessionOf(head);
-      if (session === null) access.refuseSession(exchange, head);
-      else if (parts.isReadOnly && isWrite && !READING_POSTS.has(path))
-        access.refuse(exchange, READ_ONLY, head.contentLength > 0);
-      else {
-        const { key, name } = session;
-        api({ ...head, ...NO_CREDENTIALS, path, session: { keyHash: key.hash, name } }, exchange);
-      }
+      const fault = isWrite ? access.crossSiteFault(head) : null;
+      const session = fault === null ? access.sessionOf(head) : null;
+      // A body that nobody reads would precede the next request.
+      const close = head.contentLength > 0;
+      if (fault !== null) access.refuse(exchange, fault, close);
+      else if (session === null) access.refuseSession(exchange, head);
+      else if (parts.isReadOnly && isWrite && !READING_POSTS.has(inner.path)) access.refuse(exchange, READ_ONLY, close);
+      else api({ ...inner, session: { keyHash: session.key.hash, name: session.name } }, exchange);
     }
   }
 }

@@ -13,6 +13,7 @@ import type { Exchange, Handler, RequestHead } from '../../http/exchange.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import { bodyTooLarge, JSON_FIELDS, sendJson } from '../../http/reply.ts';
 import { SIGN_IN_BODY_BYTES_MAX } from '../../kernel/limits.ts';
+import type { Log } from '../../observe/log.ts';
 import type { Store } from '../../state/open-store.ts';
 import { hashOfKey } from '../../state/key-table.ts';
 import type { DashboardAccess } from './dashboard-access.ts';
@@ -28,6 +29,7 @@ export interface SignInParts {
   readonly nowMs: () => number;
   readonly isReadOnly: boolean;
   readonly isSecure: boolean;
+  readonly log: Pick<Log, 'info'>;
 }
 
 type SignInResult =
@@ -49,6 +51,7 @@ export function signInHandlers(parts: SignInParts): Handlers<DashboardEndpointId
           // The session that the browser had ends: nobody goes on with an id that was known before.
           sessions.end(cookie.read(head.cold.get('cookie')));
           const id = sessions.open(result.key, nowMs());
+          logChange('signed in to the dashboard', sessions.use(id, nowMs()));
           exchange.send(204, JSON_FIELDS + cookie.set(id), '');
         }
       });
@@ -57,7 +60,7 @@ export function signInHandlers(parts: SignInParts): Handlers<DashboardEndpointId
 
   const signOut: Handler = (head, exchange) => {
     const fault = access.crossSiteFault(head) ?? (head.contentLength > 0 ? mediaFault(head) : null);
-    const session = access.sessionOf(head);
+    const session = fault === null ? access.sessionOf(head) : null;
     if (fault !== null) access.refuse(exchange, fault, head.contentLength > 0);
     else if (session === null) access.refuse(exchange, sessionRequired(), head.contentLength > 0, cookie.clear());
     else readBody(exchange, SIGN_OUT, ({ all = false }) => endSession(head, exchange, session, all));
@@ -84,7 +87,14 @@ export function signInHandlers(parts: SignInParts): Handlers<DashboardEndpointId
 
   return { signIn, signOut, readSignIn };
 
-  function endSession(head: RequestHead, exchange: Exchange, { key }: DashboardSession, all: boolean): void {
+  function logChange(message: string, session: DashboardSession | null): void {
+    const { customer, prefix } = session?.key ?? {};
+    parts.log.info({ customer, key_prefix: prefix, session: session?.name }, message);
+  }
+
+  function endSession(head: RequestHead, exchange: Exchange, session: DashboardSession, all: boolean): void {
+    const { key } = session;
+    logChange(all ? 'signed out of the dashboard everywhere' : 'signed out of the dashboard', session);
     if (all) sessions.endAll(key.hash);
     else sessions.end(cookie.read(head.cold.get('cookie')));
     exchange.send(204, JSON_FIELDS + cookie.clear(), '');

@@ -7,6 +7,8 @@ import { SIGNED_IN } from '../responses/dashboard-responses.ts';
 /** Problem codes of every endpoint of the dashboard. */
 const PROBLEMS = [
   ...FORM_PROBLEMS,
+  // The dashboard is off, or has a port of its own.
+  'not_found',
   'rate_limited',
   'overloaded',
   'internal_error',

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { NODE_ROLES } from '../node-roles.ts';
 
 /** Responses of the operator endpoints. */
 
@@ -18,27 +19,29 @@ const LAYER = z
 export const READINESS = z
   .object({
     status: z.enum(['starting', 'ok', 'degraded', 'unavailable', 'stopping']).meta({
-      description: 'In the first moments of `starting`, `transport` and `layers` are absent',
+      description: 'In the first moments of `starting`, `transport`, `roles` and `layers` are absent',
     }),
     transport: z.enum(['uws', 'node']).optional(),
     transport_detail: z.string().optional(),
     version: z.string(),
     node: z.string(),
+    roles: z.array(z.enum(NODE_ROLES)).optional().meta({ description: 'What this node does' }),
     layers: z
       .object({
         store: LAYER,
-        geoip_city: LAYER,
-        geoip_country: LAYER,
-        geoip_asn: LAYER,
-        anonymiser: LAYER,
-        hosting_networks: LAYER,
-        model: LAYER,
-        webhooks: LAYER,
-        extraction: LAYER,
-        policy: LAYER,
+        geoip_city: LAYER.optional(),
+        geoip_country: LAYER.optional(),
+        geoip_asn: LAYER.optional(),
+        anonymiser: LAYER.optional(),
+        hosting_networks: LAYER.optional(),
+        model: LAYER.optional(),
+        webhooks: LAYER.optional(),
+        extraction: LAYER.optional(),
+        policy: LAYER.optional(),
         backups: LAYER,
       })
-      .optional(),
+      .optional()
+      .meta({ description: 'A layer that none of the roles of this node uses is absent' }),
   })
   .meta({ id: 'Readiness' });
 

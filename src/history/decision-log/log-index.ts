@@ -43,8 +43,8 @@ export class LogIndex {
     this.#count(log, 1, bytes, 0);
   }
 
-  encrypt(log: CustomerLog, block: Block): void {
-    block.encrypt();
+  seal(log: CustomerLog, block: Block): void {
+    block.seal();
     log.open[block.stream] = null;
     insert(log.sealed[block.stream], block);
   }

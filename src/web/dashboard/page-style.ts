@@ -1,4 +1,4 @@
-/** Loads the styles of a page (`<name>.lazy.css`, whose import is its URL) together with the page, so that neither is seen without the other. */
+/** Loads the styles of a page (`<name>.lazy.css`, whose import is its URL) with the page, so that it is never seen without them. */
 export async function withStyle<T>(hrefs: readonly string[], page: Promise<T>): Promise<T> {
   await Promise.all(hrefs.map(load));
   return page;

@@ -54,7 +54,7 @@ export interface Period {
 /** Groups points into at most 96 periods of equal length from `from` to `to`; periods without a point are there too. */
 export function toPeriods(
   points: readonly StatsPointBody[],
-  { from, to, step }: Pick<StatsBody, 'from' | 'to' | 'step'>,
+  { from, to, step }: Pick<StatsBody, 'step' | 'to' | 'from'>,
 ): { readonly seconds: number; readonly periods: readonly Period[] } {
   const seconds =
     PERIOD_SECONDS.find((length) => length >= step && (to - from) / length <= PERIODS_MAX) ??

@@ -96,6 +96,7 @@ describe('The page of one decision', () => {
     await page.getByRole('dialog').getByText('insufficient_storage').waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expectClean(page);
   });
 
   test('labels it', async () => {

@@ -45,6 +45,7 @@ describe('The page of decisions', () => {
   test('says at its end how long decisions are kept', async () => {
     const page = await harness.open('/dashboard/decisions');
     await page.getByText('All 9 rows. Allow is kept for 24 h').waitFor();
+    expectClean(page);
   });
 
   test('filters by a search whose chips take one filter away each', async () => {
@@ -72,6 +73,7 @@ describe('The page of decisions', () => {
   test('explains what cannot be searched for', async () => {
     const page = await harness.open('/dashboard/decisions?q=fp:abc');
     await page.getByRole('alert').getByText('64 hex digits').waitFor();
+    expectClean(page);
   });
 
   test('says how much was looked at when a search had to stop, and goes on', async () => {
@@ -109,6 +111,7 @@ describe('The page of decisions', () => {
     state = 'broken';
     await page.getByText(/As of \d\d:\d\d:\d\d, retrying in \d+ s \(Not now: unavailable\)/).waitFor();
     await page.getByText('9 loaded').waitFor();
+    expectClean(page);
   });
 
   test('adds new decisions by itself, and not when live is off', async () => {
@@ -122,6 +125,7 @@ describe('The page of decisions', () => {
     await page.getByText('1 loaded').waitFor();
     await page.getByRole('switch', { name: 'Live' }).click();
     await page.getByText('2 loaded').waitFor();
+    expectClean(page);
   });
 
   test('is walked by keys alone: rows, pane, back', async () => {

@@ -1,5 +1,4 @@
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
+import axe from 'axe-core';
 import { expect } from 'vitest';
 import type { Browser, BrowserContext, Page, Route } from 'playwright-core';
 import { startServer, type RunningServer } from '../../support/server.ts';
@@ -105,16 +104,23 @@ export function expectClean(page: Page): void {
 
 /** The page can be read without scrolling to the side. */
 export async function expectNoSideScroll(page: Page): Promise<void> {
-  const widths = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth] as const);
-  expect(widths[0], 'pixels of the content against those of the window').toBeLessThanOrEqual(widths[1]);
+  const found = await page.evaluate(() => {
+    const { scrollWidth } = document.documentElement;
+    if (scrollWidth <= window.innerWidth) return [];
+    const wide = [...document.querySelectorAll('body *')].filter(
+      (element) => element.getBoundingClientRect().left + element.scrollWidth > window.innerWidth + 0.5,
+    );
+    return [
+      `${scrollWidth} of ${window.innerWidth} pixels`,
+      ...wide.slice(0, 12).map(({ outerHTML }) => outerHTML.slice(0, 120)),
+    ];
+  });
+  expect(found, 'wider than the window').toEqual([]);
 }
-
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 /** axe-core finds nothing against WCAG 2.2 A and AA. It runs beside the page: the page's own policy would refuse it. */
 export async function expectAccessible(page: Page): Promise<void> {
-  const source = await readFile(AXE, 'utf8');
-  const violations = await page.evaluate(`${source};
+  const violations = await page.evaluate(`${axe.source};
     axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }).then(({ violations }) =>
       violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html, failureSummary }) => html.slice(0, 200) + ' ' + failureSummary).join(' | ')))`);
   expect(violations).toEqual([]);

@@ -8,6 +8,7 @@ import {
   type LinkReply,
   type LinkRequest,
   readControlMessage,
+  readLinkRequest,
 } from '../../../src/app/control-protocol.ts';
 import { openControlServer } from '../../../src/app/control-server.ts';
 import { ChangeDoor } from '../../../src/cli/change-door.ts';
@@ -190,6 +191,19 @@ describe('the control server', () => {
       expect(readControlMessage(line)).toEqual({ change, nowMs: 7, until: 'visible' });
       expect(line).not.toContain(pair.secret);
     }
+  });
+
+  test('The server makes a sign-in link for a key, and for nothing that is not the hash of one', async () => {
+    const { store } = await serving();
+    const keyHash = hashOf(1);
+    const [, answer = ''] = (await say(store.dataDir, `${hello}${JSON.stringify({ link: { keyHash } })}\n`, 2)).split(
+      '\n',
+    );
+    expect(JSON.parse(answer)).toEqual({ kind: 'ok', value: { url: `link for ${keyHash}`, expiresAtMs: 5 } });
+    for (const link of [null, [], {}, { keyHash: 5 }, { keyHash: 'zz' }, { keyHash: 'AB'.repeat(32) }]) {
+      expect(readLinkRequest(JSON.stringify({ link }))).toBeNull();
+    }
+    expect(readLinkRequest('{')).toBeNull();
   });
 
   test('A server whose socket cannot be created runs without it', async () => {

@@ -5,9 +5,11 @@ const ID = 'a'.repeat(43);
 
 describe('the session cookie', () => {
   test('With HTTPS the cookie is __Host-gh with all protecting attributes', () => {
-    const { set, clear } = sessionCookie(true);
-    expect(set(ID)).toBe(`\r\nSet-Cookie: __Host-gh=${ID}; HttpOnly; Secure; SameSite=Strict; Path=/; Max-Age=43200`);
-    expect(clear()).toBe('\r\nSet-Cookie: __Host-gh=; HttpOnly; Secure; SameSite=Strict; Path=/; Max-Age=0');
+    const cookie = sessionCookie(true);
+    expect(cookie.set(ID)).toBe(
+      `\r\nSet-Cookie: __Host-gh=${ID}; HttpOnly; Secure; SameSite=Strict; Path=/; Max-Age=43200`,
+    );
+    expect(cookie.clear()).toBe('\r\nSet-Cookie: __Host-gh=; HttpOnly; Secure; SameSite=Strict; Path=/; Max-Age=0');
   });
 
   test('On plain HTTP the cookie is gh_dev, and only Secure is missing', () => {

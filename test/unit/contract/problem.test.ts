@@ -30,6 +30,7 @@ const STATUS: Readonly<Record<ProblemCode, number>> = {
   length_required: 411,
   body_too_large: 413,
   unsupported_media_type: 415,
+  role_not_served: 421,
   validation_failed: 422,
   blocked_url: 422,
   unknown_connector: 422,

@@ -29,6 +29,7 @@ function open(store: ExtractStore, dataDir: string): Extractions {
       worker: { egressAllow: [], userAgent: 'test', bases: {} },
       polite: { gapMs: 0, concurrency: 1 },
       bounds: {},
+      runsJobs: true,
       recordsMax: 1_000,
     },
     log: createUnreadLog('info'),

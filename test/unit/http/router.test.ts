@@ -28,9 +28,11 @@ function ask(path: string, method = 'GET'): Seen {
       route('/v1/lists/{fingerprint_hash}', ['GET', 'DELETE']),
       route('/v1/lists', ['GET', 'POST']),
       route('/v1/lists/batch', ['POST']),
+      route('/site/exact', ['GET']),
       route('/v1/things/{id}/parts/{part}', ['GET']),
     ],
     () => {},
+    { path: '/site', handler: (head) => void (seen = { status: 200, fields: '', path: '/site', params: head.params }) },
   );
   const exchange: Exchange = {
     aborted: false,
@@ -74,6 +76,14 @@ describe('the router', () => {
     ['the pattern of a longer path', '/v1/things/a'],
   ])('A path with %s is 404', (_name, path) => {
     expect(ask(path).status).toBe(404);
+  });
+
+  test('A subtree has its own path and every path below it, with every method, except paths that are routes', () => {
+    for (const path of ['/site', '/site/', '/site/a', '/site/a/b', '/site/%zz']) {
+      expect(ask(path, 'PUT')).toMatchObject({ status: 200, path: '/site', params: {} });
+    }
+    expect(ask('/site/exact')).toMatchObject({ status: 200, path: '/site/exact' });
+    for (const path of ['/sitex', '/sit', '/v1/site', '/SITE']) expect(ask(path).status).toBe(404);
   });
 
   test('Another method on a path with parameters is 405 with Allow', () => {

@@ -8,6 +8,7 @@ import { FEATURES, fillFeatures } from '../../../src/risk/features.ts';
 import { readClass } from '../../../src/risk/record-class.ts';
 import { readAgent } from '../../../src/risk/signals/agent.ts';
 import { readIp } from '../../../src/risk/signals/ip.ts';
+import { RULES } from '../../../src/risk/rules/rule-table.ts';
 import { SHADOW_REASONS } from '../../../src/risk/shadow.ts';
 import { CALM_GEO, facts } from '../../support/facts.ts';
 import { history } from '../../support/history.ts';
@@ -106,6 +107,20 @@ describe('a decision record', () => {
     expect(row?.set).toBe(FEATURE_SET);
     expect([...all].map((_value, at) => row?.values.get(at) ?? 0)).toEqual([...all]);
     expect(features === null ? null : readFeatureRow(features, () => null)).toBeNull();
+  });
+
+  it('The feature row keeps its values with all rules at once, in any order and named twice', () => {
+    const codes = RULES.map(({ code }) => code);
+    const fired = [...codes.toReversed(), ...codes].map((code) => ({ rule: { code }, weight: 0.1, evidence: '' }));
+    const given = facts({ ip: readIp('91.10.20.30'), history: history() });
+    const record = encodeRecord({ ...PARTS, facts: given, contributions: fired, withFeatures: true });
+    const { features, links } = decodeRecord(record);
+    const row = features === null ? null : readFeatureRow(features, () => FEATURES.length);
+    for (const [at, feature] of FEATURES.entries()) {
+      const expected = Math.fround(feature.compute(given, () => true));
+      expect([feature.name, row?.values.get(at) ?? 0]).toEqual([feature.name, expected]);
+    }
+    expect(links).toBeNull();
   });
 
   it('A decision record of an older build is read, with its fingerprint as text and without the newer fields', () => {

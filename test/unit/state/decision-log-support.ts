@@ -3,7 +3,8 @@ import { newId } from '../../../src/kernel/ids.ts';
 import { encodeRecord, type LinkTail } from '../../../src/risk/decision-record.ts';
 import type { Decision } from '../../../src/risk/decision.ts';
 import type { Facts } from '../../../src/risk/facts.ts';
-import type { DecisionLog, SearchOutcome, SearchQuery } from '../../../src/history/decision-log.ts';
+import type { DecisionLog } from '../../../src/history/decision-log.ts';
+import type { SearchOutcome, SearchQuery } from '../../../src/history/decision-log/log-query.ts';
 import type { LoggedDecision, SearchPage } from '../../../src/history/decision-log/search.ts';
 
 export interface RowParts {

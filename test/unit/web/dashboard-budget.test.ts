@@ -1,4 +1,6 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
@@ -7,7 +9,8 @@ import { PAGE_IDS } from '../../support/dashboard-pages.ts';
 
 /** How large the built pages are. Requires a build, as `npm test` does. */
 
-const DIST = fileURLToPath(new URL('../../../dist/web/dashboard', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
+const DIST = join(ROOT, 'dist/web/dashboard');
 const KB = 1_024;
 
 function read(file: string): string {
@@ -64,6 +67,30 @@ describe('The built dashboard', () => {
     const plain = files.filter((file) => !/\.(?:br|gz)$/.test(file));
     expect(plain.length).toBeGreaterThan(3);
     expect(plain.reduce((bytes, file) => bytes + statSync(join(DIST, file)).size, 0)).toBeLessThanOrEqual(400 * KB);
+  });
+
+  test('is built in at most 4 s of processor time', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gatehouse-bundle-'));
+    try {
+      for (const name of ['src', 'node_modules', 'tsconfig.json', 'package.json'])
+        symlinkSync(join(ROOT, name), join(folder, name));
+      const script = join(ROOT, 'dist/scripts/bundle-web.js');
+      const { stdout, status } = spawnSync('bash', ['-c', '"$0" "$1" && times', process.execPath, script], {
+        cwd: folder,
+        encoding: 'utf8',
+        env: { ...process.env, LC_ALL: 'C' },
+      });
+      expect(status).toBe(0);
+      // The second line is that of the shell's children: user and system time.
+      const [, children = ''] = stdout.trim().split('\n');
+      const seconds = [...children.matchAll(/(\d+)m([\d.]+)s/g)].map(
+        ([, minutes, rest]) => Number(minutes) * 60 + Number(rest),
+      );
+      expect(seconds).toHaveLength(2);
+      expect(seconds.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(4);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 
   test('has no inline script and no inline style, which its policy would refuse', () => {

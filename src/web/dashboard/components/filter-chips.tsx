@@ -23,8 +23,10 @@ export function FilterChips({
     <ul class="chips" aria-label="Filters">
       {chips.map(({ id, name, value, without }) => (
         <li key={id}>
-          <a class="chip" href={without} aria-label={`Remove the filter ${name} ${visibleText(value)}`}>
-            <span class="chip-name">{name}</span> <bdi>{visibleText(value)}</bdi>
+          <a class="chip" href={without}>
+            <span class="hidden-text">Remove the filter </span>
+            <span class="chip-name">{name}</span>
+            <bdi>{visibleText(value)}</bdi>
             <Icon name="close" size={12} />
           </a>
         </li>

@@ -107,7 +107,7 @@ export function ListActionDialog({
     >
       <BlastRadius hash={hash} isWrite />
       <Select label="Ends after" value={days} onValue={setDays} choices={EXPIRIES} />
-      <Field label="Note" value={note} onValue={setNote} maxLength={500} hint="Optional. Only you see it." />
+      <Field label="Note" value={note} onValue={setNote} maxLength={500} hint="Optional." />
     </Confirm>
   );
 }

@@ -110,7 +110,7 @@ function optionsOf(
   return {
     width,
     height,
-    padding: [8, 4, 0, 0],
+    padding: [8, 16, 0, 0],
     legend: { show: false },
     cursor: {
       y: false,

@@ -50,7 +50,7 @@ export function DecisionFacts({ decision }: { readonly decision: ExplainedDecisi
           <Text value={null} />
         ) : (
           <>
-            {countryName(country)}{' '}
+            {/^[A-Z]{2}$/.test(country) && countryName(country)}{' '}
             <span class="muted">
               <Text value={country} />
             </span>

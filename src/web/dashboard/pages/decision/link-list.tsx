@@ -120,7 +120,8 @@ export function SessionStrip({ decision }: { readonly decision: ExplainedDecisio
     session === undefined ? null : v1('/decisions', { link: `session:${session}`, limit: 60 }),
   );
   if (session === undefined) return <p class="muted">The request had no session token.</p>;
-  const rows = [...(found.data?.data ?? [])].sort((a, b) => a.occurred_at - b.occurred_at);
+  // The API's order is the newest first; events of one second keep theirs.
+  const rows = [...(found.data?.data ?? [])].reverse().sort((a, b) => a.occurred_at - b.occurred_at);
   return (
     <StateView of={found} skeleton="text">
       {() => (

@@ -6,6 +6,7 @@ import { Skeleton } from '../../components/state-view.tsx';
 import { countryName, formatCount } from '../../format.ts';
 import { useLive } from '../../use-live.ts';
 import { useModule } from '../../use-module.ts';
+import { cutText, visibleText } from '../../visible-text.ts';
 import type { MapPoint } from './travel-map.tsx';
 
 const ROWS = 30;
@@ -64,7 +65,7 @@ function toPoint(row: Pick<LoggedDecisionRow, 'location' | 'country' | 'occurred
   const { location, country, occurred_at: at } = row;
   if (location === null) return null;
   return {
-    title: country === null ? 'Unknown country' : countryName(country),
+    title: country === null ? 'Unknown country' : cutText(visibleText(countryName(country)), 40),
     latitude: location.latitude,
     longitude: location.longitude,
     accuracyKm: location.accuracy_km,

@@ -1,0 +1,68 @@
+import { BodyPool } from '../api/kit/body-pool.ts';
+import { createEndpointFactory, type EndpointFactory } from '../api/kit/endpoint-factory.ts';
+import { createRemoteBodies } from '../api/kit/remote-bodies.ts';
+import { outcomeHandlers } from '../api/outcome-handlers.ts';
+import { FailedAuthentications } from '../decide/failed-authentications.ts';
+import type { SecretHandlers } from '../http/handlers.ts';
+import { DecisionCounts } from '../observe/metrics.ts';
+import { RULES } from '../risk/rules/rule-table.ts';
+import { LocalVelocity } from '../velocity/local-velocity.ts';
+import type { OpenVelocity, ServiceParts } from './service-parts.ts';
+
+/** What the endpoints of all roles share. */
+export interface SharedParts {
+  readonly counts: DecisionCounts;
+  readonly failures: FailedAuthentications;
+  readonly onRefused: (code: string) => void;
+}
+
+export function openShared(): SharedParts {
+  const counts = new DecisionCounts(RULES.length);
+  return { counts, failures: new FailedAuthentications(), onRefused: (code) => counts.refused(code) };
+}
+
+/** Makes the endpoints that take a secret key. */
+export interface OpenEndpoints {
+  readonly endpoint: EndpointFactory;
+  /** Ends the thread that parses large bodies. */
+  close(): Promise<void>;
+}
+
+export function openEndpoints(parts: ServiceParts, { failures, onRefused }: SharedParts): OpenEndpoints {
+  const { settings, clock, keyCache, admission, journal, log, listener, dashboardListener } = parts;
+  const { store } = parts.installation;
+  const bodyPool = new BodyPool({ egressAllow: settings.egressAllow, recordsMax: settings.extractRecordsMax });
+  const listening = [listener, ...(dashboardListener === null ? [] : [dashboardListener])].map(
+    ({ address }) => address,
+  );
+  const endpoint = createEndpointFactory({
+    clock,
+    keyCache,
+    failures,
+    admission,
+    journal,
+    log,
+    resetRead: () => store.resetRead(),
+    onRefused,
+    keyUsage: parts.keyUsage,
+    turns: store.turns,
+    bodies: createRemoteBodies((reader, body, nowMs) => bodyPool.run({ reader, body, nowMs, listening })),
+  });
+  return { endpoint, close: () => bodyPool.close() };
+}
+
+/** Outcomes of decisions, which the role `decide` takes: the next decisions use them. */
+export function outcomesOf(
+  { installation, decisions }: ServiceParts,
+  { memory }: OpenVelocity,
+  endpoint: EndpointFactory,
+): SecretHandlers<'reportOutcomes'> {
+  const { outcomes } = installation.store;
+  if (outcomes === null) throw new Error('outcomes need the store open for writing');
+  return outcomeHandlers(endpoint, {
+    outcomes,
+    // Uses the same shared memory as the score workers, so changes are visible at once.
+    memory: new LocalVelocity(memory),
+    findDecision: (customer, requestId, nowMs) => decisions.find(customer, requestId, nowMs)?.record ?? null,
+  });
+}

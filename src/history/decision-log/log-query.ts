@@ -1,0 +1,96 @@
+import { ALLOW_KEPT_MS, FLAGGED_KEPT_MS } from '../../kernel/limits.ts';
+import { type Decision, DECISIONS } from '../../risk/decision.ts';
+import type { Stream } from './block.ts';
+import { AllMatch, FieldMatch, type RecordFields, type RecordMatch } from './field-match.ts';
+import type { FingerprintPage } from './fingerprints.ts';
+import { TextMatch } from './match.ts';
+import { comparePlaces, type Place } from './order.ts';
+import type { LinkTarget } from './row-links.ts';
+import type { Scanned } from './scan.ts';
+import type { SearchPage, Wanted } from './search.ts';
+
+/** What searches of the log are asked, and the rows that they want. */
+
+export interface SearchQuery {
+  /** null for all. */
+  readonly decision: Decision | null;
+  /** Part of the address, the country code or a reason, case-insensitive; null or '' for all. */
+  readonly text: string | null;
+  /** Position where the previous page ended; null for the first page. */
+  readonly after: Place | null;
+  /** At least 1. */
+  readonly limit: number;
+  readonly nowMs: number;
+  readonly filter?: Partial<SearchFilter>;
+}
+
+/** Further criteria; what is absent or null restricts nothing. */
+export interface SearchFilter extends RecordFields {
+  /** Decisions of this time and later. */
+  readonly sinceMs: number | null;
+  /** Decisions before this time. */
+  readonly untilMs: number | null;
+  readonly links: readonly LinkTarget[];
+  /** Decisions logged after this one, as `arrivalOf` returns it. */
+  readonly afterArrival: number | null;
+}
+
+/** `busy`: the maximum number of searches is running; retry in a second. */
+export type SearchOutcome = ({ readonly kind: 'page' } & SearchPage) | { readonly kind: 'busy' };
+
+export interface ScanQuery {
+  readonly sinceMs: number | null;
+  readonly untilMs: number | null;
+  readonly nowMs: number;
+  readonly rowsMax: number;
+}
+
+export type ScanOutcome = ({ readonly kind: 'scanned' } & Scanned) | { readonly kind: 'busy' };
+
+export interface FingerprintQuery extends SearchQuery {
+  /** Value that the first page returned, so that later pages scan the same rows; null for the first page. */
+  readonly arrivalEnd: number | null;
+}
+
+export type FingerprintOutcome =
+  | ({ readonly kind: 'page'; readonly arrivalEnd: number } & FingerprintPage)
+  | { readonly kind: 'busy' };
+
+/** Returns the rows of these streams that a query asks for, among those that arrived before `arrivalEnd`. */
+export function wantedBy(query: SearchQuery, streams: readonly Stream[], arrivalEnd: number): Wanted {
+  const { sinceMs = null, untilMs = null, links = [], afterArrival = null } = query.filter ?? {};
+  const [allows, flagged] = endedAt(query.nowMs);
+  const since = (sinceMs ?? 0) - 1;
+  return {
+    streams,
+    decision: query.decision === null ? null : DECISIONS.indexOf(query.decision),
+    text: matchOf(query),
+    links,
+    only: null,
+    before: olderOf(query.after, untilMs === null ? null : { occurredAtMs: untilMs, arrival: 0 }),
+    arrivalEnd,
+    afterArrival: afterArrival ?? 0,
+    endedMs: [Math.max(allows, since), Math.max(flagged, since)],
+  };
+}
+
+function matchOf({ text, filter = {} }: SearchQuery): RecordMatch | null {
+  const { eventType = null, reason = null, scoreMin = null, scoreMax = null } = filter;
+  const all: RecordMatch[] = [];
+  if (text !== null && text !== '') all.push(new TextMatch(text));
+  if ([eventType, reason, scoreMin, scoreMax].some((wanted) => wanted !== null))
+    all.push(new FieldMatch({ eventType, reason, scoreMin, scoreMax }));
+  const [only] = all;
+  return all.length > 1 ? new AllMatch(all) : (only ?? null);
+}
+
+/** Null is newer than everything. */
+function olderOf(a: Place | null, b: Place | null): Place | null {
+  if (a === null || b === null) return a ?? b;
+  return comparePlaces(a, b) < 0 ? a : b;
+}
+
+/** By stream: decisions of this time and older have expired. */
+export function endedAt(nowMs: number): readonly [number, number] {
+  return [nowMs - ALLOW_KEPT_MS, nowMs - FLAGGED_KEPT_MS];
+}
