@@ -281,6 +281,43 @@ describe('The page of lists', () => {
     await expectAccessible(slow);
   });
 
+  test('offers no write to somebody who may only read', async () => {
+    await clear();
+    await put({ fingerprint_hash: FARM_HASH, action: 'block', note: 'a farm' });
+    const now = Math.floor(Date.now() / 1_000);
+    const session = {
+      customer_id: 'cus_01M84MC5NW56PVA62DH92AE7KN',
+      name: 'demo',
+      key_prefix: 'sk_live_4fQ2',
+      created_at: now,
+      expires_at: now + DAY,
+      read_only: true,
+      secure: false,
+    };
+    const page = await harness.open('/dashboard/lists', {
+      override: (path) => (path === '/session' ? { body: session } : null),
+    });
+    await page.getByText('a farm').waitFor();
+    expect(await page.getByRole('button', { name: 'Add' }).isDisabled()).toBe(true);
+    await page.keyboard.press('j');
+    await page.keyboard.press('x');
+    await page.keyboard.press('n');
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    await page.getByRole('link', { name: 'Candidates' }).click();
+    await page.getByRole('table', { name: 'Candidates' }).waitFor();
+    await page.keyboard.press('j');
+    await page.keyboard.press('b');
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    expect(
+      await page
+        .getByRole('button', { name: /^Block/ })
+        .first()
+        .isDisabled(),
+    ).toBe(true);
+    expect(await actions()).toEqual({ [FARM_HASH]: 'block' });
+    await expectAccessible(page);
+  });
+
   test.each([1_280, 320])('shows hostile text as text at %i pixels', async (width) => {
     await clear();
     await put({ fingerprint_hash: FARM_HASH, action: 'block', note: 'x' });

@@ -8,6 +8,7 @@ import { Segments } from '../components/filter-chips.tsx';
 import { Empty, Skeleton, StateView, TooMuch } from '../components/state-view.tsx';
 import { formatCount } from '../format.ts';
 import { useKeys } from '../keyboard.ts';
+import { isReadOnly } from '../session.ts';
 import { useLink, useUrlState } from '../url-state.ts';
 import { useLive } from '../use-live.ts';
 import { usePages } from '../use-pages.ts';
@@ -90,7 +91,7 @@ function Stack({ queue }: { readonly queue: VerdictQueue }): JSX.Element {
   const { row } = place;
   const goTo = (id: string | undefined): void => url.set({ at: id ?? null }, { replace: true });
   const give = (verdict: ReviewVerdict): boolean => {
-    if (row === null) return false;
+    if (row === null || isReadOnly()) return false;
     queue.give(row, verdict);
     goTo(place.next?.request_id);
     return true;
@@ -185,6 +186,7 @@ function Verdicts({
           key={verdict}
           kind={verdict === 'fraud' ? 'danger' : 'plain'}
           aria-keyshortcuts={key}
+          disabled={isReadOnly()}
           onClick={() => onGive(verdict)}
         >
           {VERDICT_WORDS[verdict]} <kbd aria-hidden="true">{key}</kbd>

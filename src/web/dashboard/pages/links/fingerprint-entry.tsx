@@ -12,6 +12,7 @@ import { toast } from '../../components/toast.tsx';
 import { useKeys } from '../../keyboard.ts';
 import { ACTIONS } from '../../list-actions.ts';
 import { removeEntry } from '../../list-writes.ts';
+import { isReadOnly } from '../../session.ts';
 import { type Live, useLive } from '../../use-live.ts';
 
 const WORDS: Readonly<Record<ListAction, string>> = { block: 'Block…', allow: 'Allow…', watch: 'Watch…' };
@@ -26,6 +27,7 @@ export function FingerprintEntry({
   readonly found: Live<FingerprintBody>;
 }): JSX.Element {
   const [asked, setAsked] = useState<ListAction | null>(null);
+  const canWrite = !isReadOnly();
   const action = found.data?.list_action ?? null;
   const entry = useLive<ListEntryRow>(action === null ? null : v1(`/lists/${hash}`, { as: action }));
   const changed = (): void => {
@@ -33,13 +35,16 @@ export function FingerprintEntry({
     entry.refresh();
   };
   useKeys(
-    'Device',
+    'Fingerprint',
     ACTIONS.map((name) => ({
       keys: KEYS[name],
-      does: `${WORDS[name].slice(0, -1)} the device (asks)`,
-      run: () => setAsked(name),
+      does: `${WORDS[name].slice(0, -1)} the fingerprint (asks)`,
+      run: () => {
+        if (canWrite) setAsked(name);
+        return canWrite;
+      },
     })),
-    [],
+    [canWrite],
   );
   const remove = (present: ListEntryRow): void => {
     removeEntry(present, changed).catch((error: unknown) => toast(`Not removed: ${toFault(error).title}`));
@@ -54,6 +59,7 @@ export function FingerprintEntry({
           small
           kind={name === 'block' ? 'danger' : 'plain'}
           aria-keyshortcuts={KEYS[name]}
+          disabled={!canWrite}
           onClick={() => setAsked(name)}
         >
           {WORDS[name]}
@@ -76,7 +82,7 @@ export function FingerprintEntry({
               )}
             </span>
             {shown.note !== null && <Text value={shown.note} />}
-            <Button small onClick={() => remove(shown)}>
+            <Button small disabled={!canWrite} onClick={() => remove(shown)}>
               Remove
             </Button>
           </div>

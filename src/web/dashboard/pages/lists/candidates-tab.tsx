@@ -17,6 +17,7 @@ import { countOf, DECISION_ORDER, DECISION_WORDS, formatCount, formatScore, shor
 import { useKeys } from '../../keyboard.ts';
 import { linkPath } from '../../link-path.ts';
 import { ACTIONS, type ListChange } from '../../list-actions.ts';
+import { isReadOnly } from '../../session.ts';
 import { useLink, useUrlState } from '../../url-state.ts';
 import { usePages } from '../../use-pages.ts';
 import { BatchPreview } from './batch-preview.tsx';
@@ -40,6 +41,7 @@ export function CandidatesTab(): JSX.Element {
     everyMs: POLL_MS,
   });
   const [asked, setAsked] = useState<{ readonly hash: string; readonly action: ListAction } | null>(null);
+  const canWrite = !isReadOnly();
   const [isTrying, setTrying] = useState(false);
   useKeys(
     'Candidates',
@@ -48,11 +50,12 @@ export function CandidatesTab(): JSX.Element {
       does: `${action} the fingerprint of the row (asks)`,
       run: () => {
         const hash = focusedRow();
-        if (hash !== null) setAsked({ hash, action });
-        return hash !== null;
+        if (hash === null || !canWrite) return false;
+        setAsked({ hash, action });
+        return true;
       },
     })),
-    [],
+    [canWrite],
   );
   const columns: readonly Column<CandidateRow>[] = [
     { id: 'hash', title: 'Fingerprint', render: ({ fingerprint_hash: hash }) => <code>{shortHash(hash)}</code> },
@@ -73,6 +76,7 @@ export function CandidatesTab(): JSX.Element {
           <Button
             small
             kind="danger"
+            disabled={!canWrite}
             aria-label={`Block ${shortHash(hash)}`}
             onClick={() => setAsked({ hash, action: 'block' })}
           >
@@ -90,7 +94,7 @@ export function CandidatesTab(): JSX.Element {
       note="fingerprints of your newest 100,000 flagged decisions"
       flush
       actions={
-        <Button small disabled={rows.rows.length === 0} onClick={() => setTrying(true)}>
+        <Button small disabled={rows.rows.length === 0 || !canWrite} onClick={() => setTrying(true)}>
           What would these do?
         </Button>
       }

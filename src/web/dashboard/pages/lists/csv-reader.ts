@@ -1,6 +1,6 @@
 /**
- * Strict CSV (RFC 4180), with LF, CRLF or CR between lines. Choice: csv-parse takes 14.2 KB gzipped in a browser, most of it for streams and
- * encodings that a pasted text does not have; the tests compare this reader with it.
+ * Strict CSV (RFC 4180), with LF, CRLF or CR between lines. Choice: csv-parse takes 14.2 KB gzipped in a browser; the tests compare this
+ * reader with it.
  */
 
 export interface CsvRow {

@@ -20,6 +20,7 @@ import { linkPath } from '../../link-path.ts';
 import { ACTIONS } from '../../list-actions.ts';
 import { readEntries, removeEntry } from '../../list-writes.ts';
 import { now } from '../../now.ts';
+import { isReadOnly } from '../../session.ts';
 import { useLink, useUrlState } from '../../url-state.ts';
 import { visibleText } from '../../visible-text.ts';
 import { usePages } from '../../use-pages.ts';
@@ -39,6 +40,7 @@ export function EntriesTab(): JSX.Element {
     idOf: ({ fingerprint_hash: hash }) => hash,
     everyMs: POLL_MS,
   });
+  const canWrite = !isReadOnly();
   const [isAdding, setAdding] = useState(false);
   const remove = (entry: ListEntryRow): void => {
     removeEntry(entry, entries.refresh).then(
@@ -46,22 +48,26 @@ export function EntriesTab(): JSX.Element {
       (error: unknown) => toast(`Not removed: ${toFault(error).title}`),
     );
   };
+  const add = (): boolean => {
+    if (canWrite) setAdding(true);
+    return canWrite;
+  };
   useKeys(
     'Lists',
     [
-      { keys: 'n', does: 'Add an entry', run: () => setAdding(true) },
+      { keys: 'n', does: 'Add an entry', run: add },
       {
         keys: 'x',
         does: 'Remove the entry of the row',
         run: () => {
           const entry = entries.rows.find(({ fingerprint_hash: hash }) => hash === focusedRow());
-          if (entry === undefined) return false;
+          if (entry === undefined || !canWrite) return false;
           remove(entry);
           return true;
         },
       },
     ],
-    [entries.rows],
+    [entries.rows, canWrite],
   );
   const columns: readonly Column<ListEntryRow>[] = [
     { id: 'hash', title: 'Fingerprint', render: ({ fingerprint_hash: hash }) => <code>{shortHash(hash)}</code> },
@@ -82,6 +88,7 @@ export function EntriesTab(): JSX.Element {
           kind="quiet"
           small
           icon="close"
+          disabled={!canWrite}
           label={`Remove ${shortHash(entry.fingerprint_hash)}`}
           onClick={() => remove(entry)}
         />
@@ -105,7 +112,14 @@ export function EntriesTab(): JSX.Element {
           <Button small icon="download" onClick={() => void exportAll(action)}>
             CSV
           </Button>
-          <Button small kind="primary" icon="plus" aria-keyshortcuts="n" onClick={() => setAdding(true)}>
+          <Button
+            small
+            kind="primary"
+            icon="plus"
+            disabled={!canWrite}
+            aria-keyshortcuts="n"
+            onClick={add}
+          >
             Add
           </Button>
         </>

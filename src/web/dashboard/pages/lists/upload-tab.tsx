@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { Button, Field, Select } from '../../components/fields.tsx';
 import { Section } from '../../components/pane.tsx';
 import { Icon } from '../../components/icon.tsx';
+import { isReadOnly } from '../../session.ts';
 import { countOf, formatCount } from '../../format.ts';
 import { BatchPreview } from './batch-preview.tsx';
 import { type ReadEntries, readEntriesCsv, UPLOAD_ROWS_MAX } from './list-csv.ts';
@@ -82,7 +83,7 @@ export function UploadTab(): JSX.Element {
               />
             </label>
             <Select label="Blocks without expires_at end after" value={days} onValue={setDays} choices={ENDS} />
-            <Button type="submit" kind="primary" disabled={text.trim() === ''}>
+            <Button type="submit" kind="primary" disabled={text.trim() === '' || isReadOnly()}>
               Check
             </Button>
           </div>
