@@ -52,6 +52,8 @@ export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number;
+  /** The request goes on when the page is left. For small writes. */
+  readonly keepalive?: boolean;
   /** Statuses besides 2xx that are returned instead of thrown, for example 304, and 503 of `/readyz`. */
   readonly accept?: readonly number[];
 }
@@ -63,7 +65,7 @@ export interface RequestOptions {
  * @throws {DOMException} `AbortError` when `signal` was aborted.
  */
 export async function request(url: string, options: RequestOptions = {}): Promise<Response> {
-  const { method = 'GET', body, headers, signal, timeoutMs = TIMEOUT_MS, accept = [] } = options;
+  const { method = 'GET', body, headers, signal, timeoutMs = TIMEOUT_MS, accept = [], keepalive = false } = options;
   const timeout = new AbortController();
   const onAbort = (): void => timeout.abort();
   signal?.addEventListener('abort', onAbort);
@@ -82,6 +84,7 @@ export async function request(url: string, options: RequestOptions = {}): Promis
       credentials: 'same-origin',
       redirect: 'error',
       cache: 'no-store',
+      keepalive,
       signal: timeout.signal,
     });
     if (response.ok || accept.includes(response.status)) return response;

@@ -1,4 +1,10 @@
-/** Paths of pages about one thing. */
+import { shortHash } from './format.ts';
+
+/** Paths of pages about one thing, and how the values of links are written. */
+
+const ENTITY_PREFIX = 'entity.';
+/** Begins an id that is the hash of a value, because the value itself is not kept. */
+const HASH_PREFIX = 'hash:';
 
 /** The page of one subject: what it did, and who else is near it. */
 export function linkPath(kind: string, value: string): string {
@@ -17,5 +23,15 @@ export function kindWords(kind: string): string {
     fingerprint: 'fingerprint',
     session: 'session',
   };
-  return NAMES[kind] ?? (kind.startsWith('entity.') ? kind.slice('entity.'.length) : kind);
+  return NAMES[kind] ?? (isIdentity(kind) ? kind.slice(ENTITY_PREFIX.length) : kind);
+}
+
+export function isIdentity(kind: string): boolean {
+  return kind.startsWith(ENTITY_PREFIX);
+}
+
+/** A value as it fits into a row: hashes are cut, everything else is whole. */
+export function shortValue(kind: string, id: string): string {
+  if (id.startsWith(HASH_PREFIX)) return `#${id.slice(HASH_PREFIX.length, HASH_PREFIX.length + 8)}`;
+  return kind === 'fingerprint' ? shortHash(id) : id;
 }

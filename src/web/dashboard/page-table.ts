@@ -3,7 +3,11 @@ import type { IconName } from './components/icon.tsx';
 import { withStyle } from './page-style.ts';
 import consoleStyle from './styles/console-pages.lazy.css';
 import decisionStyle from './styles/decision-page.lazy.css';
+import linksStyle from './styles/links-page.lazy.css';
+import listsStyle from './styles/lists-page.lazy.css';
 import overviewStyle from './styles/overview-page.lazy.css';
+import reviewStyle from './styles/review-page.lazy.css';
+import rulesStyle from './styles/rules-page.lazy.css';
 
 /**
  * Every page of the dashboard. To add one: write `pages/<name>-page.tsx` with a default export, add its line here, its styles to
@@ -57,7 +61,7 @@ export const PAGES: readonly PageSpec[] = [
     path: '/dashboard/links/:kind/:value',
     title: 'Links',
     hasRange: false,
-    load: () => import('./pages/links-page.tsx'),
+    load: () => withStyle([linksStyle], import('./pages/links-page.tsx')),
   },
   {
     id: 'review',
@@ -67,7 +71,7 @@ export const PAGES: readonly PageSpec[] = [
     key: 'r',
     isInBar: true,
     hasRange: false,
-    load: () => import('./pages/review-page.tsx'),
+    load: () => withStyle([decisionStyle, reviewStyle], import('./pages/review-page.tsx')),
   },
   {
     id: 'lists',
@@ -77,7 +81,7 @@ export const PAGES: readonly PageSpec[] = [
     key: 'l',
     isInBar: true,
     hasRange: false,
-    load: () => import('./pages/lists-page.tsx'),
+    load: () => withStyle([listsStyle], import('./pages/lists-page.tsx')),
   },
   {
     id: 'rules',
@@ -86,7 +90,7 @@ export const PAGES: readonly PageSpec[] = [
     icon: 'rules',
     key: 'p',
     hasRange: false,
-    load: () => import('./pages/rules-page.tsx'),
+    load: () => withStyle([decisionStyle, rulesStyle], import('./pages/rules-page.tsx')),
   },
   {
     id: 'webhooks',

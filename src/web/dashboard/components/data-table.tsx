@@ -110,6 +110,12 @@ export function Table<Row>({
   );
 }
 
+/** Key of the row that has the focus, for keys that act on it; null outside of a table. */
+export function focusedRow(): string | null {
+  const { activeElement } = document;
+  return activeElement instanceof HTMLElement ? (activeElement.dataset['row'] ?? null) : null;
+}
+
 function cellClass({
   align,
   grows,

@@ -2,14 +2,14 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { FingerprintBody, ListEntryRow } from '../../../contract/wire-types.ts';
 import type { ListAction } from '../../../contract/vocabulary.ts';
-import { send, v1 } from '../api.ts';
-import { countOf, shortHash } from '../format.ts';
+import { v1 } from '../api.ts';
+import { countOf, formatCount, shortHash } from '../format.ts';
+import { findEntry, offerUndo, warningOf, writeEntry } from '../list-writes.ts';
 import { useLive } from '../use-live.ts';
 import { Confirm } from './dialog.tsx';
 import { Field, Select } from './fields.tsx';
 import { Icon } from './icon.tsx';
 import { StateView } from './state-view.tsx';
-import { toast } from './toast.tsx';
 
 const VERBS: Readonly<Record<ListAction, string>> = { block: 'Block', allow: 'Allow', watch: 'Watch' };
 
@@ -25,8 +25,16 @@ const EXPIRIES = [
 const EXPIRY_DEFAULT: Readonly<Record<ListAction, string>> = { block: '30', allow: '', watch: '30' };
 
 /** How many would be hit: "In 24 h this fingerprint was 412 sessions of 388 identities." */
-export function BlastRadius({ hash }: { readonly hash: string }): JSX.Element {
+export function BlastRadius({
+  hash,
+  isWrite = false,
+}: {
+  readonly hash: string;
+  /** Before a write: says which entry it replaces. */
+  readonly isWrite?: boolean;
+}): JSX.Element {
   const found = useLive<FingerprintBody>(v1(`/fingerprints/${encodeURIComponent(hash)}`));
+  if (found.fault?.status === 404) return <p class="blast">No decision of the last 30 days has this fingerprint.</p>;
   return (
     <StateView of={found} skeleton="text">
       {() => {
@@ -43,11 +51,14 @@ export function BlastRadius({ hash }: { readonly hash: string }): JSX.Element {
             </p>
             {common && (
               <p class="notice">
-                <Icon name="warning" size={14} /> It comes from too many networks for one device: many devices of one
-                model share it, so this hits people who have nothing to do with each other.
+                <Icon name="warning" size={14} /> {countOf(day.networks, 'network')} in 24 h,{' '}
+                {formatCount(month.networks)} in 30 days: too many for one device. Many devices of one model share this
+                fingerprint, so an entry hits people who have nothing to do with each other.
               </p>
             )}
-            {listed !== null && <p class="muted">It is on your list already: {listed}. This replaces that entry.</p>}
+            {isWrite && listed !== null && (
+              <p class="muted">It is on your list already: {listed}. This replaces that entry.</p>
+            )}
           </div>
         );
       }}
@@ -61,30 +72,28 @@ export function ListActionDialog({
   action,
   onClose,
   onDone,
+  onUndone,
 }: {
   readonly hash: string;
   readonly action: ListAction;
   readonly onClose: () => void;
   readonly onDone?: (entry: ListEntryRow) => void;
+  /** After the person took it back: what the page shows is old. */
+  readonly onUndone?: () => void;
 }): JSX.Element {
   const [days, setDays] = useState(EXPIRY_DEFAULT[action]);
   const [note, setNote] = useState('');
   const run = async (): Promise<void> => {
     const expiresAt = days === '' ? null : Math.floor(Date.now() / 1_000) + Number(days) * 86_400;
-    const body = {
+    const before = await findEntry(hash);
+    const change = {
       fingerprint_hash: hash,
       action,
       note: note.trim() === '' ? null : note.trim(),
       expires_at: expiresAt,
     };
-    const entry = await send<ListEntryRow>('POST', v1('/lists'), body);
-    const undo = (): void => {
-      send('DELETE', v1(`/lists/${hash}`)).then(
-        () => toast(`Removed ${shortHash(hash)} from the list`),
-        () => toast(`${shortHash(hash)} could not be removed: try again on the page of lists`),
-      );
-    };
-    toast(`${VERBS[action]}: ${shortHash(hash)} is on the list`, undo);
+    const entry = await writeEntry(change);
+    offerUndo(`${VERBS[action]}: ${shortHash(hash)} is on the list.${warningOf(entry)}`, hash, before, onUndone);
     onDone?.(entry);
   };
   const chosen = EXPIRIES.find(({ value }) => value === days)?.title ?? '';
@@ -96,7 +105,7 @@ export function ListActionDialog({
       onConfirm={run}
       onClose={onClose}
     >
-      <BlastRadius hash={hash} />
+      <BlastRadius hash={hash} isWrite />
       <Select label="Ends after" value={days} onValue={setDays} choices={EXPIRIES} />
       <Field label="Note" value={note} onValue={setNote} maxLength={500} hint="Optional." />
     </Confirm>

@@ -1,10 +1,34 @@
 import type { JSX } from 'preact';
-import { Empty } from '../components/state-view.tsx';
+import { Segments } from '../components/filter-chips.tsx';
+import { useLink, useUrlState } from '../url-state.ts';
+import { CandidatesTab } from './lists/candidates-tab.tsx';
+import { EntriesTab } from './lists/entries-tab.tsx';
+import { UploadTab } from './lists/upload-tab.tsx';
 
+const TABS = [
+  { id: '', title: 'Entries', Tab: EntriesTab },
+  { id: 'candidates', title: 'Candidates', Tab: CandidatesTab },
+  { id: 'upload', title: 'Upload', Tab: UploadTab },
+] as const;
+
+/** Own entries about fingerprints: what is on the list, what could be, and many at once. */
 export default function ListsPage(): JSX.Element {
+  const url = useUrlState();
+  const link = useLink();
+  const { id: present, Tab } = TABS.find(({ id }) => id === url.get('tab')) ?? TABS[0];
   return (
-    <Empty icon="clock" title="This page is not built yet">
-      Everything that it will show can already be read over the HTTP interface.
-    </Empty>
+    <div class="stack">
+      <div>
+        <Segments
+          label="Parts of this page"
+          options={TABS.map(({ id, title }) => ({
+            title,
+            href: link('/dashboard/lists', { tab: id }),
+            isOn: id === present,
+          }))}
+        />
+      </div>
+      <Tab />
+    </div>
   );
 }

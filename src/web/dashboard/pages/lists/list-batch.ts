@@ -1,0 +1,77 @@
+import type { ListBatchBody } from '../../../../contract/wire-types.ts';
+import { ApiFault, send, v1 } from '../../api.ts';
+import type { ListChange } from '../../list-actions.ts';
+import { findEntry, restoreEntry } from '../../list-writes.ts';
+
+/** Many entries at once: tried first, then written. Source: contract, 7.2. */
+
+/** Source: `LIST_BATCH_ENTRIES_MAX`; a body has at most 1 MiB. */
+const ENTRIES_MAX = 1_000;
+const BYTES_MAX = 900_000;
+/** Choice: calls at a time; the service processes 8 of a customer. */
+const AT_A_TIME = 4;
+/** Choice: more could not be taken back while somebody waits. */
+export const UNDO_ENTRIES_MAX = 200;
+
+type BatchResult = ListBatchBody['results'][number];
+
+export interface TriedEntry {
+  readonly entry: ListChange;
+  readonly result: BatchResult;
+}
+
+/** Cuts entries into bodies that the service accepts. */
+export function toBodies(entries: readonly ListChange[]): ListChange[][] {
+  const utf8 = new TextEncoder();
+  const bodies: ListChange[][] = [];
+  let bytes = BYTES_MAX;
+  for (const entry of entries) {
+    const size = utf8.encode(JSON.stringify(entry)).length + 1;
+    const last = bodies.at(-1);
+    if (last === undefined || last.length === ENTRIES_MAX || bytes + size > BYTES_MAX) {
+      bodies.push([entry]);
+      bytes = size;
+    } else {
+      last.push(entry);
+      bytes += size;
+    }
+  }
+  return bodies;
+}
+
+/** Returns what writing would do, and writes nothing. Errors as for `send`. */
+export async function tryEntries(entries: readonly ListChange[]): Promise<TriedEntry[]> {
+  const tried: TriedEntry[] = [];
+  for (const body of toBodies(entries)) {
+    const answer = await send<ListBatchBody>('POST', v1('/lists/batch', { dry_run: true }), { entries: body });
+    if (answer.dry_run !== true)
+      throw new ApiFault(200, { code: 'unexpected_response', title: 'The service did not make a dry run' });
+    tried.push(
+      ...body.flatMap((entry, n) => (answer.results[n] === undefined ? [] : { entry, result: answer.results[n] })),
+    );
+  }
+  return tried;
+}
+
+/** Writes what was tried, without what would be refused, and returns a function that takes it back; null if that is too much. */
+export async function writeTried(tried: readonly TriedEntry[]): Promise<(() => Promise<void>) | null> {
+  const valid = tried.filter(({ result }) => result.status !== 422);
+  const changes = valid.filter(({ result }) => result.change !== 'unchanged');
+  const before = new Map<string, ListChange | null>();
+  const canUndo = changes.length <= UNDO_ENTRIES_MAX;
+  if (canUndo)
+    await each(changes, async ({ entry: { fingerprint_hash: hash }, result: { change } }) => {
+      before.set(hash, change === 'created' ? null : await findEntry(hash));
+    });
+  for (const body of toBodies(valid.map(({ entry }) => entry)))
+    await send('POST', v1('/lists/batch'), { entries: body });
+  return canUndo ? () => each([...before], ([hash, entry]) => restoreEntry(hash, entry)) : null;
+}
+
+async function each<Item>(items: readonly Item[], run: (item: Item) => Promise<void>): Promise<void> {
+  const left = [...items];
+  const worker = async (): Promise<void> => {
+    for (let item = left.shift(); item !== undefined; item = left.shift()) await run(item);
+  };
+  await Promise.all(Array.from({ length: AT_A_TIME }, worker));
+}

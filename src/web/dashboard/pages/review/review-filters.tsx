@@ -1,0 +1,106 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { ShadowReason } from '../../../../contract/vocabulary.ts';
+import { Button, Field } from '../../components/fields.tsx';
+import { type Chip, FilterChips, Segments } from '../../components/filter-chips.tsx';
+import { useLink, useUrlState } from '../../url-state.ts';
+import { WHY_WORDS } from './review-card.tsx';
+
+export interface ReviewFilter {
+  readonly why: ShadowReason | '';
+  readonly event: string;
+  readonly scoreMin: number;
+  readonly scoreMax: number;
+}
+
+const WHYS: readonly ShadowReason[] = ['near_block', 'challenger', 'sample'];
+
+function score(text: string | undefined, otherwise: number): number {
+  const number = text === undefined || text === '' ? Number.NaN : Number(text);
+  return number >= 0 && number <= 100 ? number : otherwise;
+}
+
+export function readReviewFilter(query: Readonly<Record<string, string>>): ReviewFilter {
+  return {
+    why: WHYS.find((why) => why === query['why']) ?? '',
+    event: (query['event'] ?? '').trim().toLowerCase().slice(0, 64),
+    scoreMin: score(query['score_min'], 0),
+    scoreMax: score(query['score_max'], 100),
+  };
+}
+
+/** Why, event and score; every one of them is in the URL. */
+export function ReviewFilters({ filter }: { readonly filter: ReviewFilter }): JSX.Element {
+  const url = useUrlState();
+  const link = useLink();
+  const { why, event, scoreMin, scoreMax } = filter;
+  const chips: Chip[] = [];
+  if (event !== '') chips.push({ id: 'event', name: 'event', value: event, without: url.href({ event: null }) });
+  if (scoreMin > 0)
+    chips.push({ id: 'min', name: 'score from', value: String(scoreMin), without: url.href({ score_min: null }) });
+  if (scoreMax < 100)
+    chips.push({ id: 'max', name: 'score to', value: String(scoreMax), without: url.href({ score_max: null }) });
+  return (
+    <div class="row review-filters">
+      <Segments
+        label="Why"
+        options={(['', ...WHYS] as const).map((name) => ({
+          title: name === '' ? 'all' : WHY_WORDS[name],
+          href: url.href({ why: name, at: null }),
+          isOn: name === why,
+        }))}
+      />
+      <More key={`${event} ${scoreMin} ${scoreMax}`} filter={filter} />
+      <FilterChips chips={chips} clear={link('/dashboard/review')} />
+    </div>
+  );
+}
+
+function More({ filter }: { readonly filter: ReviewFilter }): JSX.Element {
+  const url = useUrlState();
+  const [event, setEvent] = useState(filter.event);
+  const [from, setFrom] = useState(filter.scoreMin === 0 ? '' : String(filter.scoreMin));
+  const [to, setTo] = useState(filter.scoreMax === 100 ? '' : String(filter.scoreMax));
+  return (
+    <form
+      class="row"
+      aria-label="Filters"
+      onSubmit={(submitted) => {
+        submitted.preventDefault();
+        url.set({ event: event.trim().toLowerCase(), score_min: from, score_max: to, at: null });
+      }}
+    >
+      <span class="narrow-field">
+        <Field label="Event" labelHidden placeholder="Event" value={event} onValue={setEvent} maxLength={64} />
+      </span>
+      <span class="number-field">
+        <Field
+          label="Score from"
+          labelHidden
+          placeholder="Score"
+          type="number"
+          min={0}
+          max={100}
+          value={from}
+          onValue={setFrom}
+        />
+      </span>
+      <span class="muted">to</span>
+      <span class="number-field">
+        <Field
+          label="Score to"
+          labelHidden
+          placeholder="100"
+          type="number"
+          min={0}
+          max={100}
+          value={to}
+          onValue={setTo}
+        />
+      </span>
+      <Button type="submit" icon="filter">
+        Filter
+      </Button>
+    </form>
+  );
+}

@@ -1,0 +1,76 @@
+import { signal } from '@preact/signals';
+import type { ReviewVerdict } from '../../../../contract/vocabulary.ts';
+import type { ShadowReviewRow } from '../../../../contract/wire-types.ts';
+import { type ApiFault, send, toFault, v1 } from '../../api.ts';
+
+/**
+ * Verdicts of this sitting. Each is sent after 10 s, because the service has no way to take one back: `fraud` is a label that feeds the
+ * shared registry. Leaving the page sends all that wait.
+ */
+
+/** Source: touch, keys of the page of reviews. */
+export const UNDO_MS = 10_000;
+
+export interface Given {
+  readonly row: ShadowReviewRow;
+  readonly verdict: ReviewVerdict;
+  /** Sent from then on, ms; null: sent. */
+  readonly dueMs: number | null;
+}
+
+export interface VerdictFault {
+  readonly row: ShadowReviewRow;
+  readonly fault: ApiFault;
+}
+
+export class VerdictQueue {
+  /** By request id, oldest first. */
+  readonly given = signal<ReadonlyMap<string, Given>>(new Map());
+  /** The last one that the service did not take; its row is in the stack again. */
+  readonly fault = signal<VerdictFault | null>(null);
+  readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
+
+  give(row: ShadowReviewRow, verdict: ReviewVerdict): void {
+    const id = row.request_id;
+    this.fault.value = null;
+    this.given.value = new Map(this.given.peek()).set(id, { row, verdict, dueMs: Date.now() + UNDO_MS });
+    this.#timers.set(
+      id,
+      setTimeout(() => void this.#send(id), UNDO_MS),
+    );
+  }
+
+  /** Takes back the newest verdict that was not sent; null if there is none. */
+  undo(): Given | null {
+    const last = [...this.given.peek().values()].reverse().find(({ dueMs }) => dueMs !== null);
+    if (last === undefined) return null;
+    clearTimeout(this.#timers.get(last.row.request_id));
+    this.#drop(last.row.request_id);
+    return last;
+  }
+
+  /** Sends everything that waits, also while the page is being closed. */
+  flush(): void {
+    for (const [id, { dueMs }] of this.given.peek()) if (dueMs !== null) void this.#send(id);
+  }
+
+  async #send(id: string): Promise<void> {
+    const one = this.given.peek().get(id);
+    if (one === undefined || one.dueMs === null) return;
+    clearTimeout(this.#timers.get(id));
+    this.#timers.delete(id);
+    this.given.value = new Map(this.given.peek()).set(id, { ...one, dueMs: null });
+    try {
+      await send('POST', v1(`/shadow-reviews/${id}`), { verdict: one.verdict }, { keepalive: true });
+    } catch (error) {
+      this.#drop(id);
+      this.fault.value = { row: one.row, fault: toFault(error) };
+    }
+  }
+
+  #drop(id: string): void {
+    const rest = new Map(this.given.peek());
+    rest.delete(id);
+    this.given.value = rest;
+  }
+}

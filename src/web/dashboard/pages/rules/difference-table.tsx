@@ -1,0 +1,51 @@
+import type { JSX } from 'preact';
+import type { PolicyHistoryBody } from '../../../../contract/wire-types.ts';
+import { type Column, Table } from '../../components/data-table.tsx';
+import { Text } from '../../components/text.tsx';
+import { visibleText } from '../../visible-text.ts';
+
+export type Difference = NonNullable<PolicyHistoryBody['data'][number]['differences']>[number];
+
+const COLUMNS: readonly Column<Difference>[] = [
+  { id: 'name', title: 'Setting', render: ({ name }) => <code>{visibleText(name)}</code> },
+  { id: 'kind', title: 'Kind', render: ({ kind }) => kind },
+  {
+    id: 'event',
+    title: 'Event',
+    render: ({ event_type: event }) =>
+      event === null ? <span class="muted">all others</span> : <Text value={event} charactersMax={32} />,
+  },
+  { id: 'before', title: 'Before', align: 'right', render: ({ kind, before }) => valueOf(kind, before) },
+  { id: 'after', title: 'After', align: 'right', render: ({ kind, after }) => valueOf(kind, after) },
+];
+
+function valueOf(kind: Difference['kind'], value: Difference['before']): JSX.Element {
+  if (value === null) return <span class="faint">{kind === 'band' ? 'no score' : 'not set'}</span>;
+  if (typeof value === 'boolean') return <span>{value ? 'on' : 'off'}</span>;
+  return <Text value={String(value)} charactersMax={60} />;
+}
+
+/** What two policies set differently. */
+export function DifferenceTable({
+  differences,
+  isTruncated,
+  caption,
+}: {
+  readonly differences: readonly Difference[];
+  readonly isTruncated: boolean;
+  readonly caption: string;
+}): JSX.Element {
+  if (differences.length === 0) return <p class="policy-note muted">Nothing that changes a decision.</p>;
+  return (
+    <>
+      <Table
+        caption={caption}
+        columns={COLUMNS}
+        rows={differences}
+        keys={false}
+        keyOf={({ event_type: event, kind, name }) => `${event ?? ''} ${kind} ${name}`}
+      />
+      {isTruncated && <p class="policy-note muted small">There are more: the first {differences.length} are shown.</p>}
+    </>
+  );
+}

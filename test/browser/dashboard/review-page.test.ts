@@ -1,0 +1,237 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { bearer } from '../../support/manage.ts';
+import {
+  expectAccessible,
+  expectClean,
+  expectNoSideScroll,
+  type Harness,
+  type Override,
+  problemBody,
+  startHarness,
+} from '../support/dashboard-harness.ts';
+import { hostileCopy, makeCalm, makeFlagged } from '../support/dashboard-rows.ts';
+
+interface Row {
+  readonly request_id: string;
+  readonly verdict: string | null;
+}
+
+describe('The page of reviews', () => {
+  let harness: Harness;
+  let folder: string;
+  /** Ids of the queue, newest first. */
+  let ids: readonly string[];
+
+  const rows = async (): Promise<readonly Row[]> => {
+    const { json } = await bearer(harness.api.url, harness.api.secretKey, 'GET', '/v1/shadow-reviews?limit=1000');
+    return json['data'] as readonly Row[];
+  };
+  const verdictOf = async (id: string | undefined): Promise<string | null | undefined> =>
+    (await rows()).find(({ request_id: other }) => other === id)?.verdict;
+  const shown = (page: Page): Promise<string | null> => page.getByRole('article').getAttribute('aria-label');
+  const nameOf = (id = ''): string => `Decision ${id.slice(0, 8)}…${id.slice(-4)}`;
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'gatehouse-policy-'));
+    const file = join(folder, 'policy.json');
+    writeFileSync(file, JSON.stringify({ sample_rate: 1 }));
+    harness = await startHarness({ GATEHOUSE_POLICY_FILE: file });
+  });
+  // Every test has a queue of its own: two calm decisions above two flagged ones, all older ones judged.
+  beforeEach(async () => {
+    for (const { request_id: id, verdict } of await rows())
+      if (verdict === null)
+        await bearer(harness.api.url, harness.api.secretKey, 'POST', `/v1/shadow-reviews/${id}`, { verdict: 'unsure' });
+    const made = [
+      await makeFlagged(harness.api),
+      await makeFlagged(harness.api, { event_type: 'signup' }),
+      await makeCalm(harness.api),
+      await makeCalm(harness.api),
+    ];
+    ids = made.map(({ request_id: id }) => id).reverse();
+  });
+  afterAll(async () => {
+    await harness.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test.each([
+    ['light', 1_280],
+    ['dark', 1_280],
+    ['light', 320],
+    ['dark', 640],
+  ] as const)('is complete, accessible and without side scroll in the %s theme at %i pixels', async (theme, width) => {
+    const page = await harness.open(`/dashboard/review?at=${ids[2]}`, { theme, width });
+    await page.getByText('3 of 4').waitFor();
+    await page.getByText('HeadlessChrome', { exact: false }).first().waitFor();
+    await page.getByText('Without this:').first().waitFor();
+    await page.getByRole('button', { name: 'Fraud' }).waitFor();
+    await expectNoSideScroll(page);
+    await expectAccessible(page);
+    expectClean(page);
+  });
+
+  test('goes through the stack by keys, and sends verdicts when they can no longer be taken back', async () => {
+    const page = await harness.open('/dashboard/review');
+    await page.getByText('1 of 4').waitFor();
+    expect(await shown(page)).toBe(nameOf(ids[0]));
+    await page.keyboard.press('2');
+    await page.getByText('2 of 4').waitFor();
+    await page.getByText('Legitimate for').waitFor();
+    expect(await shown(page)).toBe(nameOf(ids[1]));
+    await page.keyboard.press('1');
+    await page.getByText('3 of 4').waitFor();
+    // Nothing is sent while it can be taken back: a label feeds the shared registry.
+    expect(await verdictOf(ids[0])).toBe(null);
+    await page.keyboard.press('z');
+    await page.getByText('2 of 4').waitFor();
+    expect(await shown(page)).toBe(nameOf(ids[1]));
+    await page.keyboard.press('3');
+    await expect.poll(() => verdictOf(ids[0]), { timeout: 20_000 }).toBe('legitimate');
+    await expect.poll(() => verdictOf(ids[1]), { timeout: 20_000 }).toBe('unsure');
+    expectClean(page);
+  });
+
+  test('has the next decision before it is asked for', async () => {
+    const asked: string[] = [];
+    const override: Override = (path) => {
+      if (path.startsWith('/v1/decisions/')) asked.push(path.slice('/v1/decisions/'.length));
+      return null;
+    };
+    const page = await harness.open('/dashboard/review', { override });
+    await page.getByRole('article').waitFor();
+    await expect.poll(() => asked.slice(0, 3)).toEqual(ids.slice(0, 3));
+    await page.keyboard.press('j');
+    await expect.poll(() => shown(page)).toBe(nameOf(ids[1]));
+    await expect.poll(() => asked).toEqual(ids);
+    await page.keyboard.press('k');
+    await expect.poll(() => shown(page)).toBe(nameOf(ids[0]));
+    expect(new URL(page.url()).searchParams.get('at')).toBe(ids[0]);
+  });
+
+  test('sends what waits when the page is left, and when the tab is closed', async () => {
+    const page = await harness.open('/dashboard/review');
+    await page.getByText('1 of 4').waitFor();
+    await page.keyboard.press('1');
+    await page.getByText('2 of 4').waitFor();
+    await page.getByRole('link', { name: 'Audit log' }).click();
+    await expect.poll(() => verdictOf(ids[0])).toBe('fraud');
+    await page.goBack();
+    await page.getByText('1 of 3').waitFor();
+    await page.keyboard.press('2');
+    await page.getByText('2 of 3').waitFor();
+    await page.goto('about:blank');
+    await expect.poll(() => verdictOf(ids[1])).toBe('legitimate');
+  });
+
+  test('filters by event type and score, in the URL', async () => {
+    const page = await harness.open('/dashboard/review');
+    await page.getByText('1 of 4').waitFor();
+    await page.getByLabel('Event').fill('Signup');
+    await page.getByRole('button', { name: 'Filter' }).click();
+    await expect.poll(() => shown(page)).toBe(nameOf(ids[2]));
+    expect(new URL(page.url()).searchParams.get('event')).toBe('signup');
+    await expectAccessible(page);
+    await page.keyboard.press('1');
+    await page.getByText('No decision matches the filters').waitFor();
+    await page.keyboard.press('z');
+    await expect.poll(() => shown(page)).toBe(nameOf(ids[2]));
+    await page.getByRole('link', { name: 'Remove the filter event signup' }).click();
+    await page.getByText('of 4').waitFor();
+    await page.getByLabel('Score from').fill('20');
+    await page.getByRole('button', { name: 'Filter' }).click();
+    await page.getByText('of 2').waitFor();
+    await page.getByRole('link', { name: 'near Block' }).click();
+    await page.getByText('No decision matches the filters').waitFor();
+    await page.getByRole('link', { name: 'Clear the filters' }).click();
+    await page.getByText('of 4').waitFor();
+    expectClean(page);
+  });
+
+  test('shows the precision of each reason at the end', async () => {
+    const page = await harness.open('/dashboard/review?score_min=20');
+    await page.getByText('1 of 2').waitFor();
+    await page.keyboard.press('1');
+    await page.getByText('2 of 2').waitFor();
+    await page.keyboard.press('2');
+    const row = page.getByRole('row').filter({ hasText: 'device_headless' });
+    await row.waitFor();
+    expect(await row.getByRole('cell').nth(1).innerText()).toBe('50 %');
+    await expectAccessible(page);
+    await row.getByRole('link').click();
+    await page.getByRole('heading', { level: 1, name: 'Rules' }).waitFor();
+    expect(new URL(page.url()).searchParams.get('rule')).toBe('device_headless');
+  });
+
+  test('puts a decision back when the service does not take the verdict', async () => {
+    const override: Override = (path, _query, method) =>
+      path.startsWith('/v1/shadow-reviews/') && method === 'POST' ? problemBody(403, 'read_only', 'Read only') : null;
+    const page = await harness.open('/dashboard/review', { override });
+    await page.getByText('1 of 4').waitFor();
+    await page.keyboard.press('1');
+    await page.getByRole('alert').getByText('req_OFTHETEST').waitFor({ timeout: 20_000 });
+    // It is above the one that is shown now.
+    await page.keyboard.press('k');
+    await expect.poll(() => shown(page)).toBe(nameOf(ids[0]));
+    await page.getByText('1 of 4').waitFor();
+    await expectAccessible(page);
+  });
+
+  test('judges a decision that has left the log by what the row says', async () => {
+    const override: Override = (path) =>
+      path === `/v1/decisions/${ids[0]}` ? problemBody(404, 'not_found', 'Not found') : null;
+    const page = await harness.open('/dashboard/review', { override });
+    await page.getByText('has left the log').waitFor();
+    await expectAccessible(page);
+    await page.keyboard.press('2');
+    await page.getByText('2 of 4').waitFor();
+    expectClean(page);
+  });
+
+  test('says what fills the queue, shows a skeleton and an error, and how far a search came', async () => {
+    const empty = { data: [], has_more: false, next_cursor: null };
+    const page = await harness.open('/dashboard/review', {
+      override: (path) => (path === '/v1/shadow-reviews' ? { body: empty, delayMs: 600 } : null),
+    });
+    await page.locator('.skeleton-shown').first().waitFor();
+    await page.getByText('Nothing waits for a verdict').waitFor();
+    await page.getByText('"sample_rate": 0.01').waitFor();
+    await expectAccessible(page);
+    const broken = await harness.open('/dashboard/review', {
+      override: (path) => (path === '/v1/shadow-reviews' ? problemBody(500, 'internal_error', 'Broken') : null),
+    });
+    await broken.getByRole('alert').getByText('req_OFTHETEST').waitFor();
+    await expectAccessible(broken);
+    const { json } = await bearer(harness.api.url, harness.api.secretKey, 'GET', '/v1/shadow-reviews?limit=1');
+    const [row] = json['data'] as readonly object[];
+    const many = Array.from({ length: 300 }, (_, n) => ({ ...row, request_id: `req_${String(n).padStart(26, '0')}` }));
+    const decision = await bearer(harness.api.url, harness.api.secretKey, 'GET', `/v1/decisions/${ids[0]}`);
+    const long = await harness.open('/dashboard/review?event=nothing', {
+      override: (path) => {
+        if (path === '/v1/shadow-reviews') return { body: { ...empty, data: many } };
+        return path.startsWith('/v1/decisions/') ? { body: decision.json } : null;
+      },
+    });
+    await long.getByText('200 looked at, 0 found').waitFor({ timeout: 60_000 });
+    await expectAccessible(long);
+    await long.getByRole('button', { name: 'Go on' }).click();
+    await long.getByText('No decision matches the filters').waitFor({ timeout: 60_000 });
+  });
+
+  test.each([1_280, 320])('shows hostile text as text at %i pixels', async (width) => {
+    const { json } = await bearer(harness.api.url, harness.api.secretKey, 'GET', `/v1/decisions/${ids[2]}`);
+    const page = await harness.open(`/dashboard/review?at=${ids[2]}`, {
+      width,
+      override: (path) => (path === `/v1/decisions/${ids[2]}` ? { body: hostileCopy(json) } : null),
+    });
+    await page.getByRole('article').getByText('⟨U+202E⟩').first().waitFor();
+    expect(await page.locator('img').count()).toBe(0);
+    await expectNoSideScroll(page);
+    await expectAccessible(page);
+    expectClean(page);
+  });
+});
