@@ -278,6 +278,22 @@ describe('The page of webhooks', () => {
     expectClean(page);
   });
 
+  test('goes on past the newest deliveries when none of them is looked for', async () => {
+    const page = await harness.open(`${PATH}?status=skipped`, {
+      override: (path, query) => {
+        if (path !== '/v1/webhooks/deliveries') return hostile(path);
+        if (query.has('cursor')) return pageOf([{ ...HOSTILE_DELIVERY, status: 'skipped', last_error: 'unhealthy' }]);
+        return { body: { data: [], has_more: true, next_cursor: 'c' } };
+      },
+    });
+    await page.getByText('None among the newest deliveries').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByText(/not sent: the endpoint was unhealthy/).waitFor();
+    await page.getByText('Deliveries are kept for 30 days, at most 10,000.', { exact: false }).waitFor();
+    expectClean(page);
+  });
+
   test('shows a fault with its code and request id, and old data with their time', async () => {
     let isDown = true;
     // 403 is not tried again by itself: the button is there until somebody presses it.
