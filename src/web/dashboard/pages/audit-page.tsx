@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
 import type { AuditRow } from '../../../contract/wire-types.ts';
 import { v1 } from '../api.ts';
 import { type Column, Table } from '../components/data-table.tsx';
@@ -34,7 +35,7 @@ const SPANS = [
 ] as const;
 
 const PAGE_ROWS = 100;
-/** Rows that one call of a filtered page looks at. Source: contract, 9.6. */
+/** Rows that one call of a filtered page looks at. Source: `AUDIT_SCAN_ROWS_MAX` of src/kernel/limits.ts. */
 const EXAMINED = 2_000;
 
 const COLUMNS: readonly Column<AuditRow>[] = [
@@ -62,7 +63,16 @@ export default function AuditPage(): JSX.Element {
   // Whole hours: the URL of the list would change every minute, and the list begin again.
   const since = 'seconds' in span ? Math.floor(minute.value / 3_600) * 3_600 - span.seconds : null;
   const list = v1('/audit', { kind, since, limit: PAGE_ROWS });
-  const pages = usePages<AuditRow>(list, { idOf: entryKey, everyMs: 5_000 });
+  const [calls, setCalls] = useState(1);
+  useEffect(() => setCalls(1), [list]);
+  const newest = usePages<AuditRow>(list, { idOf: entryKey, everyMs: 5_000 });
+  const pages = {
+    ...newest,
+    loadMore: () => {
+      setCalls((n) => n + 1);
+      newest.loadMore();
+    },
+  };
   const open = url.get('entry');
   const entry = pages.rows.find((row) => entryKey(row) === open);
   const isFiltered = kind !== '' || since !== null;
@@ -125,7 +135,7 @@ export default function AuditPage(): JSX.Element {
           }
         </StateView>
         {pages.hasMore && kind !== '' && pages.rows.length < PAGE_ROWS && (
-          <TooMuch examined={EXAMINED} found={pages.rows.length} onMore={pages.loadMore} />
+          <TooMuch examined={EXAMINED * calls} found={pages.rows.length} onMore={pages.loadMore} />
         )}
         <EndOfRows pages={pages} retention="Entries are kept for 400 days, at most 10,000." />
       </Section>

@@ -8,6 +8,7 @@ import { FilterChips, Segments } from '../components/filter-chips.tsx';
 import { Section } from '../components/pane.tsx';
 import { StateMark } from '../components/state-mark.tsx';
 import { Empty, EndOfRows, StateView } from '../components/state-view.tsx';
+import { LookFurther } from '../components/look-further.tsx';
 import { Text } from '../components/text.tsx';
 import { Time } from '../components/time.tsx';
 import { formatCount } from '../format.ts';
@@ -115,20 +116,24 @@ export default function ExtractionsPage(): JSX.Element {
         </div>
         <StateView
           of={jobs}
-          isEmpty={jobs.rows.length === 0 && !jobs.hasMore}
+          isEmpty={jobs.rows.length === 0}
           empty={
-            <Empty icon="extractions" title={isFiltered ? 'No such extraction' : 'No extraction yet'}>
-              {isFiltered ? (
-                'Remove a filter to see others.'
-              ) : (
-                <>
-                  <p>Start one with the form below, or call:</p>
-                  <pre tabIndex={0}>
-                    <code>{START_COMMAND}</code>
-                  </pre>
-                </>
-              )}
-            </Empty>
+            jobs.hasMore ? (
+              <LookFurther pages={jobs} what="extractions" />
+            ) : (
+              <Empty icon="extractions" title={isFiltered ? 'No such extraction' : 'No extraction yet'}>
+                {isFiltered ? (
+                  'Remove a filter to see others.'
+                ) : (
+                  <>
+                    <p>Start one with the form below, or call:</p>
+                    <pre tabIndex={0}>
+                      <code>{START_COMMAND}</code>
+                    </pre>
+                  </>
+                )}
+              </Empty>
+            )
           }
         >
           {() => (

@@ -57,7 +57,7 @@ export function rateOf(
   if (started === null || counts.collected === 0) return null;
   const seconds = Math.max(1, (finished ?? now) - started);
   const rate = counts.collected / seconds;
-  return `${rate >= 10 ? formatCount(Math.round(rate)) : rate.toFixed(1)} records/s`;
+  return `${rate >= 10 ? formatCount(Math.round(rate)) : rate < 0.1 ? 'under 0.1' : rate.toFixed(1)} records/s`;
 }
 
 export function deliveryWords({ delivery: { type, status } }: ExtractionRow): string {

@@ -9,6 +9,7 @@ import { type Chip, FilterChips, Segments } from '../../components/filter-chips.
 import { Section } from '../../components/pane.tsx';
 import { StateMark } from '../../components/state-mark.tsx';
 import { Empty, EndOfRows, StateView } from '../../components/state-view.tsx';
+import { LookFurther } from '../../components/look-further.tsx';
 import { Text } from '../../components/text.tsx';
 import { Time } from '../../components/time.tsx';
 import { DECISION_WORDS, formatMs, shortId } from '../../format.ts';
@@ -101,13 +102,17 @@ export function DeliveryLog({
       </div>
       <StateView
         of={pages}
-        isEmpty={pages.rows.length === 0 && !pages.hasMore}
+        isEmpty={pages.rows.length === 0}
         empty={
-          <Empty icon="webhooks" title={isFiltered ? 'No such delivery' : 'Nothing was sent yet'}>
-            {isFiltered
-              ? 'Deliveries are kept for 30 days. Remove a filter to see others.'
-              : 'Every decision that a webhook subscribes to is listed here within a second. Send a test to begin.'}
-          </Empty>
+          pages.hasMore ? (
+            <LookFurther pages={pages} what="deliveries" />
+          ) : (
+            <Empty icon="webhooks" title={isFiltered ? 'No such delivery' : 'Nothing was sent yet'}>
+              {isFiltered
+                ? 'Deliveries are kept for 30 days. Remove a filter to see others.'
+                : 'Every decision that a webhook subscribes to is listed here within a second. Send a test to begin.'}
+            </Empty>
+          )
         }
       >
         {() => (

@@ -1,0 +1,22 @@
+import type { JSX } from 'preact';
+import { Button } from './fields.tsx';
+import { Empty } from './state-view.tsx';
+
+/** A search that found nothing in what one call looks at, although there are older rows. */
+export function LookFurther({
+  pages,
+  what,
+}: {
+  readonly pages: { readonly loadingMore: boolean; readonly loadMore: () => void };
+  /** In the plural: `deliveries`. */
+  readonly what: string;
+}): JSX.Element {
+  return (
+    <Empty title={`None among the newest ${what}`}>
+      <p>There are older ones: narrow the filter, or go on.</p>
+      <Button onClick={pages.loadMore} disabled={pages.loadingMore}>
+        {pages.loadingMore ? 'Looking…' : 'Go on'}
+      </Button>
+    </Empty>
+  );
+}
