@@ -112,14 +112,7 @@ export function EntriesTab(): JSX.Element {
           <Button small icon="download" onClick={() => void exportAll(action)}>
             CSV
           </Button>
-          <Button
-            small
-            kind="primary"
-            icon="plus"
-            disabled={!canWrite}
-            aria-keyshortcuts="n"
-            onClick={add}
-          >
+          <Button small kind="primary" icon="plus" disabled={!canWrite} aria-keyshortcuts="n" onClick={add}>
             Add
           </Button>
         </>
