@@ -74,7 +74,7 @@ export function openDetectEngine({ geo: contents, policies, velocityBytes }: Eng
     model: { current: () => null },
     policies: { current: () => policies },
     velocity,
-    keys: { links: Buffer.alloc(32, 7), requests: Buffer.alloc(32, 7) },
+    keys: { links: Buffer.alloc(32, 7), requests: Buffer.alloc(32, 7), grants: Buffer.alloc(32, 7) },
     warmUpVelocity: velocity,
     simulatedVelocity: velocity,
     isDegraded: () => false,

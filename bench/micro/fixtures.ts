@@ -7,6 +7,7 @@ import { runInNewContext } from 'node:vm';
 import type { CustomerNumber, FingerprintHash } from '../../src/kernel/brand.ts';
 import { parseDecideRequest, type DecideRequest } from '../../src/risk/decide-request.ts';
 import type { Facts } from '../../src/risk/facts.ts';
+import { CollectorGrants } from '../../src/risk/signals/collector-grant.ts';
 import { Gatherer, type Sources } from '../../src/score/gather.ts';
 import { openStore, type Store } from '../../src/state/open-store.ts';
 import { createTraffic } from '../traffic.ts';
@@ -32,6 +33,9 @@ export function removeFolder(folder: string): void {
 export function fresh(text: string): string {
   return Buffer.from(text, 'latin1').latin1Slice();
 }
+
+/** For tokens without a grant. */
+export const NO_GRANTS = new CollectorGrants(Buffer.alloc(32));
 
 export function trafficBodies(count: number): Buffer[] {
   const next = createTraffic(SEED, NOW_SECONDS);
@@ -133,7 +137,7 @@ export function hostileFacts(): Facts {
 }
 
 function factsOf(body: Buffer, sources: Sources): Facts {
-  const gathered = new Gatherer(sources).gather(parsed(body), CUSTOMER, NOW_SECONDS * 1000);
+  const gathered = new Gatherer(sources, NO_GRANTS).gather(parsed(body), CUSTOMER, NOW_SECONDS * 1000, 0);
   if (gathered.kind !== 'facts') throw new Error('the body has no session');
   return gathered.facts;
 }

@@ -100,5 +100,7 @@ function eventOf(n: number, nowSeconds: number, entities: number, withDevice: bo
     outcome: null,
     entities: all.slice(0, entities),
     device: withDevice ? fresh(digits.repeat(8)) : null,
+    browser: null,
+    grant: null,
   };
 }

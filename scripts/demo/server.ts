@@ -27,8 +27,11 @@ const STOP_MS = 15_000;
  */
 const MASTER_KEY = '64656d6f'.repeat(8);
 
-/** Starts the built server as a child process, on a free port and a temporary folder, with a virtual clock. */
-export async function startServer(): Promise<DemoServer> {
+/** Settings of a demo that plays days in seconds. */
+const VIRTUAL_CLOCK = { GATEHOUSE_SIMULATED_TIME: '1', GATEHOUSE_MASTER_KEY: MASTER_KEY } as const;
+
+/** Starts the built server as a child process, on a free port and a temporary folder, by default with a virtual clock. */
+export async function startServer(settings: Readonly<Record<string, string>> = VIRTUAL_CLOCK): Promise<DemoServer> {
   const dataDir = await mkdtemp(join(tmpdir(), 'gatehouse-demo-'));
   // Environment variables of the terminal must not influence the demo.
   const rest = Object.entries(process.env).filter(([name]) => !name.startsWith('GATEHOUSE_'));
@@ -36,8 +39,7 @@ export async function startServer(): Promise<DemoServer> {
     ...Object.fromEntries(rest),
     GATEHOUSE_DATA_DIR: dataDir,
     GATEHOUSE_PORT: '0',
-    GATEHOUSE_SIMULATED_TIME: '1',
-    GATEHOUSE_MASTER_KEY: MASTER_KEY,
+    ...settings,
   };
   // Uses a separate process group, so that Ctrl-C reaches only the demo, which then stops the server gracefully.
   const child = spawn(process.execPath, [MAIN, 'serve'], { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });

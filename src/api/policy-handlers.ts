@@ -3,11 +3,12 @@ import type { SecretHandlers } from '../http/handlers.ts';
 import {
   type Difference,
   differences,
+  eachRule,
   type PolicyView,
   type RuleSettings,
-  rulesOf,
   type RuleView,
 } from '../risk/policy/policy-view.ts';
+import type { Slices } from '../state/turns.ts';
 import type { EndpointFactory } from './kit/endpoint-factory.ts';
 import type { EndpointHandler } from './kit/endpoint-types.ts';
 import { AnswerPieces } from './kit/response-pieces.ts';
@@ -27,7 +28,7 @@ export function policyHandlers(
   endpoint: EndpointFactory,
   { policies, isRefused }: PolicyParts,
 ): SecretHandlers<'readPolicy' | 'listPolicyHistory'> {
-  const readPolicy: EndpointHandler = ({ caller }) => {
+  const readPolicy: EndpointHandler = async ({ caller, slices }) => {
     const { atMs, isFile, view } = policies.present(caller.customer);
     const common = view.policyOf('');
     const challenger = view.challenger();
@@ -44,10 +45,20 @@ export function policyHandlers(
       }),
       sample_rate: common.sampleRate,
       log_identities: common.logIdentities,
-      rules: rulesOf(view).map(showRule),
-      challenger: challenger === null ? null : { version: challenger.version, ...showDifferences(view, challenger) },
     };
-    return { kind: 'json', status: 200, body };
+    const pieces = new AnswerPieces(slices);
+    await pieces.add(`${JSON.stringify(body).slice(0, -1)},"rules":[`);
+    let isFirst = true;
+    for (const rule of eachRule(view)) {
+      await pieces.add(`${isFirst ? '' : ','}${JSON.stringify(showRule(rule))}`);
+      isFirst = false;
+    }
+    const other =
+      challenger === null
+        ? null
+        : { version: challenger.version, ...(await showDifferences(view, challenger, slices)) };
+    await pieces.add(`],"challenger":${JSON.stringify(other)}}`);
+    return { kind: 'pieces', status: 200, contentType: 'application/json', pieces: pieces.done() };
   };
 
   const listHistory: EndpointHandler = async ({ caller, slices }) => {
@@ -61,7 +72,7 @@ export function policyHandlers(
         at: Math.floor(atMs / 1000),
         version: view?.version ?? 'unknown',
         source: isFile ? 'file' : 'default',
-        ...(isComparable ? showDifferences(before, view) : { differences: null, is_truncated: false }),
+        ...(isComparable ? await showDifferences(before, view, slices) : { differences: null, is_truncated: false }),
       };
       await pieces.add(`${at === 0 ? '' : ','}${JSON.stringify(shown)}`);
     }
@@ -72,8 +83,11 @@ export function policyHandlers(
   return { readPolicy: endpoint({}, readPolicy), listPolicyHistory: endpoint({}, listHistory) };
 }
 
-function showDifferences(before: PolicyView, after: PolicyView): Fields {
-  const found = differences(before, after, POLICY_DIFFERENCES_MAX);
+async function showDifferences(before: PolicyView, after: PolicyView, slices: Slices): Promise<Fields> {
+  const pause = async (): Promise<void> => {
+    if (slices.isOver) await slices.begin();
+  };
+  const found = await differences(before, after, POLICY_DIFFERENCES_MAX, pause);
   return { differences: found.differences.map(showDifference), is_truncated: found.isTruncated };
 }
 

@@ -26,6 +26,8 @@ export interface Installation {
 /** Purposes of the keys for records of decisions, for `keyFor`. */
 export const LINKS_PURPOSE = 'decision-links';
 export const REQUESTS_PURPOSE = 'request-ids';
+/** Purpose of the key of collector grants, for `keyFor`. */
+export const GRANTS_PURPOSE = 'collector-grants';
 
 /** Only another setting or another build helps, so a supervisor must not restart the server. */
 const FAULTS_OF_OPERATOR: ReadonlySet<StoreFaultCode> = new Set(['simulated_time_mismatch', 'data_dir_newer']);

@@ -1,4 +1,5 @@
-import { isOfDashboard, NODE_ROLES, type NodeRole, rolesNeededBy } from '../contract/node-roles.ts';
+import { isOfDashboard, rolesNeededBy } from '../contract/endpoint-roles.ts';
+import { NODE_ROLES, type NodeRole } from '../contract/node-roles.ts';
 import { problem } from '../contract/problem.ts';
 import { type DashboardEndpointId, type EndpointId, ROUTES } from '../contract/routes.ts';
 import type { Exchange, Handler } from '../http/exchange.ts';

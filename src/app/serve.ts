@@ -18,7 +18,13 @@ import { type ControlServer, openControlServer } from './control-server.ts';
 import { openListener, type Listener } from './open-listener.ts';
 import { CONNECTORS_WITH_BASE, openExtractions, type OpenExtractions } from './wire-extractions.ts';
 import { makeDemoCustomer, printDemoKeys } from './first-start.ts';
-import { LINKS_PURPOSE, openInstallation, REQUESTS_PURPOSE, type Installation } from './installation.ts';
+import {
+  GRANTS_PURPOSE,
+  LINKS_PURPOSE,
+  openInstallation,
+  REQUESTS_PURPOSE,
+  type Installation,
+} from './installation.ts';
 import { createDecisionWriter, type DecisionWriter } from './decision-writer.ts';
 import { faultsOfMachine } from './machine-check.ts';
 import { startingHandler } from '../api/starting.ts';
@@ -306,7 +312,7 @@ async function openDeciding(
       layers: layers.initial(),
       policies: policyFile.initial(),
       velocity: velocity.memory,
-      keys: { links: keyFor(LINKS_PURPOSE), requests: keyFor(REQUESTS_PURPOSE) },
+      keys: { links: keyFor(LINKS_PURPOSE), requests: keyFor(REQUESTS_PURPOSE), grants: keyFor(GRANTS_PURPOSE) },
     },
     {
       onError: (error) => log.error({ err: error }, 'a score worker failed'),

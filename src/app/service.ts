@@ -21,7 +21,8 @@ import type { ServiceParts } from './service-parts.ts';
 import { wireDashboard } from './wire-dashboard.ts';
 import { wireApi } from './wire-api.ts';
 import { type DecideRole, wireDecide } from './wire-decide.ts';
-import { openEndpoints, openShared, outcomesOf } from './wire-endpoints.ts';
+import { openEndpoints, openShared, outcomesOf, type SharedParts } from './wire-endpoints.ts';
+import { wireCollector } from './wire-collector.ts';
 import { wireOperation } from './wire-operation.ts';
 
 /** All request handlers. */
@@ -55,7 +56,11 @@ export function createService(parts: ServiceParts): Service {
   const { endpoint } = endpoints;
   const decideRole = parts.deciding && wireDecide(parts, parts.deciding, shared);
   const operation = wireOperation(parts, decideRole, shared.counts);
-  const given = { ...handlersByRole(parts, endpoint, decideRole), ...operation.handlers };
+  const given = {
+    ...handlersByRole(parts, endpoint, decideRole),
+    ...operation.handlers,
+    ...collectorOf(parts, shared),
+  };
   const handlers = handlersOf(parts.settings.roles, given, { onRefused, fieldsOf: endpoint.refusalFields });
   const dashboard =
     parts.dashboard &&
@@ -91,6 +96,11 @@ export function createService(parts: ServiceParts): Service {
     stopping: () => operation.stopping(),
     close: () => endpoints.close(),
   };
+}
+
+/** The collector belongs to the role `decide`. */
+function collectorOf(parts: ServiceParts, shared: SharedParts): Partial<Handlers> {
+  return forRoles(parts.settings.roles, ['decide'], () => wireCollector(parts, shared)) ?? {};
 }
 
 /** Returns the handlers of the roles of this node. The compiler reports every endpoint of a role without a handler. */

@@ -18,13 +18,19 @@ const SIGNATURE = /^[0-9a-fA-F]{64}$/;
 
 /** Checks the form of the four headers; needs no body. Source: contract, 3.5. */
 export function checkCredentialForm(head: RequestHead): Problem | null {
-  if (!KEY.test(head.svcKey)) return missing('X-SVC-Key');
+  const keyFault = checkKeyForm(head);
+  if (keyFault !== null) return keyFault;
   if (!TIMESTAMP.test(head.svcTimestamp)) return missing('X-SVC-Ts');
   if (!REQUEST_ID.test(head.svcRequestId)) return missing('X-SVC-Rid');
   if (!SIGNATURE.test(head.svcSignature)) {
     return problem('invalid_signature', 'X-SVC-Sig is not 64 hexadecimal digits.');
   }
   return null;
+}
+
+/** Checks the form of the key alone, for calls that need no signature. */
+export function checkKeyForm(head: Pick<RequestHead, 'svcKey'>): Problem | null {
+  return KEY.test(head.svcKey) ? null : missing('X-SVC-Key');
 }
 
 function missing(name: string): Problem {

@@ -34,6 +34,7 @@ export type Endpoint = RouteSpec & EndpointText;
 export type Tag =
   | 'account'
   | 'audit'
+  | 'collector'
   | 'connectors'
   | 'dashboard'
   | 'decisions'

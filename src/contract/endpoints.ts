@@ -1,6 +1,7 @@
 import type { Endpoint, EndpointText } from './endpoint.ts';
 import { ACCOUNT_ENDPOINTS } from './endpoints/account-endpoints.ts';
 import { AUDIT_ENDPOINTS } from './endpoints/audit-endpoints.ts';
+import { COLLECTOR_ENDPOINTS } from './endpoints/collector-endpoints.ts';
 import { CONNECTOR_ENDPOINTS } from './endpoints/connector-endpoints.ts';
 import { DASHBOARD_ENDPOINTS } from './endpoints/dashboard-endpoints.ts';
 import {
@@ -34,6 +35,7 @@ const TEXTS: Readonly<Record<EndpointId, EndpointText>> = {
   ...CONNECTOR_ENDPOINTS,
   ...AUDIT_ENDPOINTS,
   ...DASHBOARD_ENDPOINTS,
+  ...COLLECTOR_ENDPOINTS,
   ...OPERATION_ENDPOINTS,
 };
 

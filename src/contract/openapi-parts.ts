@@ -55,6 +55,7 @@ export const SECURITY: Readonly<Record<Access, readonly object[]>> = {
   none: [],
   secret: [{ bearer: [] }, SIGNED],
   public_or_secret: [SIGNED],
+  public: [{ key: [] }, SIGNED],
   metrics_token: [{}, { metricsToken: [] }],
   sign_in: [],
   session: [{ session: [] }],

@@ -174,18 +174,21 @@ function headerSchemas(): readonly z.ZodType[] {
 }
 
 function rateHeaders({ access }: Endpoint): readonly HeaderName[] {
-  return access === 'secret' || access === 'public_or_secret' ? RATE_HEADERS : [];
+  return access === 'none' || access === 'metrics_token' ? [] : RATE_HEADERS;
 }
 
 function corsHeaders({ cors }: Endpoint): readonly HeaderName[] {
   return cors === true ? CORS_HEADERS : [];
 }
 
-/** Returns the headers of a problem response by its status. Decide sends no WWW-Authenticate, because it has its own scheme. */
+/**
+ * Returns the headers of a problem response by its status. Calls with a public key get no WWW-Authenticate, because their scheme is our
+ * own.
+ */
 function refusalHeaders(status: number, { access }: Endpoint): readonly HeaderName[] {
   switch (status) {
     case 401:
-      return access === 'public_or_secret' ? [] : ['WWW-Authenticate'];
+      return access === 'public_or_secret' || access === 'public' ? [] : ['WWW-Authenticate'];
     case 405:
       return ['Allow'];
     case 429:

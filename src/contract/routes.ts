@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import {
   DECIDE_BODY_BYTES_MAX,
+  GRANT_BODY_BYTES_MAX,
   LISTS_PAGE_ROWS_DEFAULT,
   MANAGED_BODY_BYTES_MAX,
   SIGN_IN_BODY_BYTES_MAX,
@@ -24,10 +25,10 @@ import {
 
 /**
  * Who may call an endpoint. `none`: anyone. `secret`: a secret key, signed or as a Bearer token. `public_or_secret`: either key,
- * signed. `metrics_token`: the operator's token, or a loopback address if no token is set. `sign_in`: the body has the credentials.
- * `session`: the cookie of a dashboard session.
+ * signed. `public`: a public key, with or without a signature. `metrics_token`: the operator's token, or a loopback address if no token
+ * is set. `sign_in`: the body has the credentials. `session`: the cookie of a dashboard session.
  */
-export type Access = 'none' | 'secret' | 'public_or_secret' | 'metrics_token' | 'sign_in' | 'session';
+export type Access = 'none' | 'secret' | 'public_or_secret' | 'public' | 'metrics_token' | 'sign_in' | 'session';
 
 export interface RouteSpec {
   /** GET serves HEAD too. */
@@ -116,6 +117,17 @@ export const ROUTES = {
   signIn: { method: 'POST', path: '/dashboard/session', access: 'sign_in', bodyBytesMax: SIGN_IN_BODY_BYTES_MAX },
   signOut: { method: 'POST', path: '/dashboard/logout', access: 'session', bodyBytesMax: SIGN_IN_BODY_BYTES_MAX },
   readSignIn: { method: 'GET', path: '/dashboard/api/session', access: 'session', bodyBytesMax: 0 },
+
+  collectorScript: { method: 'GET', path: '/v1/collector.js', access: 'none', bodyBytesMax: 0 },
+  collectorModule: { method: 'GET', path: '/v1/collector.mjs', access: 'none', bodyBytesMax: 0 },
+  collectorVersion: { method: 'GET', path: '/v1/collector/{file}', access: 'none', bodyBytesMax: 0 },
+  issueGrant: {
+    method: 'POST',
+    path: '/v1/collector/grant',
+    access: 'public',
+    bodyBytesMax: GRANT_BODY_BYTES_MAX,
+    cors: true,
+  },
 
   health: { method: 'GET', path: '/healthz', access: 'none', bodyBytesMax: 0 },
   readiness: { method: 'GET', path: '/readyz', access: 'none', bodyBytesMax: 0 },

@@ -7,10 +7,13 @@ import type {
   LOGGED_DECISION_PAGE,
   SIMULATION,
 } from './responses/decision-responses.ts';
+import type { CONNECTOR } from './responses/connector-responses.ts';
+import type { EXTRACTION, EXTRACTION_CREATED, RECORD_PAGE } from './responses/extraction-responses.ts';
 import type { LABEL, SHADOW_REVIEW } from './responses/judgement-responses.ts';
 import type { FINGERPRINT, LINK_SUMMARY } from './responses/link-responses.ts';
 import type { CANDIDATE, LIST_BATCH_RESULT, LIST_ENTRY } from './responses/list-responses.ts';
 import type { SIGNED_IN } from './responses/dashboard-responses.ts';
+import type { READINESS } from './responses/operation-responses.ts';
 import type { CHALLENGER_COUNTS, POLICY, POLICY_HISTORY, RULE_COUNTS } from './responses/policy-responses.ts';
 import type { PROBLEM } from './responses/problem-responses.ts';
 import type { STATS } from './responses/stats-responses.ts';
@@ -40,26 +43,7 @@ export type ShadowReviewRow = z.infer<typeof SHADOW_REVIEW>;
 export type WebhookRow = z.infer<typeof WEBHOOK>;
 export type DeliveryRow = z.infer<typeof DELIVERY>;
 export type AuditRow = z.infer<typeof AUDIT_PAGE>['data'][number];
-
-/** `GET /readyz`, written out: its schema leads to all routes, whose request bodies browsers have no types for. */
-export interface ReadinessBody {
-  readonly status: 'starting' | 'ok' | 'degraded' | 'unavailable' | 'stopping';
-  readonly transport?: 'uws' | 'node';
-  readonly transport_detail?: string;
-  readonly version: string;
-  readonly node: string;
-  /** Name → layer. In the first moments of `starting` there are none. */
-  readonly layers?: Readonly<Record<string, LayerBody>>;
-}
-
-export interface LayerBody {
-  readonly state: 'ok' | 'absent' | 'broken';
-  readonly version: string | null;
-  readonly detail: string;
-  /** The file that is present was refused; another version may be in use. */
-  readonly refused?: boolean;
-}
-
+export type ReadinessBody = z.infer<typeof READINESS>;
 export type ProblemBody = z.infer<typeof PROBLEM>;
 export type ExplainedDecisionBody = z.infer<typeof EXPLAINED_DECISION>;
 export type SimulationBody = z.infer<typeof SIMULATION>;
@@ -71,3 +55,8 @@ export type RuleCountsBody = z.infer<typeof RULE_COUNTS>;
 export type ChallengerCountsBody = z.infer<typeof CHALLENGER_COUNTS>;
 export type TopBody = z.infer<typeof TOP>;
 export type SignedInBody = z.infer<typeof SIGNED_IN>;
+export type ConnectorRow = z.infer<typeof CONNECTOR>;
+export type OperationBody = ConnectorRow['operations'][number];
+export type ExtractionRow = z.infer<typeof EXTRACTION>;
+export type ExtractionCreatedBody = z.infer<typeof EXTRACTION_CREATED>;
+export type RecordPageBody = z.infer<typeof RECORD_PAGE>;

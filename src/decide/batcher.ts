@@ -52,9 +52,11 @@ export class Batcher<R, T> {
     return this.#waiting.hasShare(customerNumber, flags, bodyBytes);
   }
 
-  /** Copies the body. The caller must have checked `isFull` in the same turn of the event loop. */
-  add(body: Uint8Array, customerNumber: number, flags: number, nowMs: number, request: R): void {
-    this.#rows[this.#arrived.length] = this.#waiting.reserve(body, customerNumber, flags, nowMs);
+  /**
+   * Copies the body. The caller must have checked `isFull` in the same turn of the event loop. `originHash`: see `RequestMeta`.
+   */
+  add(body: Uint8Array, customerNumber: number, flags: number, nowMs: number, request: R, originHash = 0): void {
+    this.#rows[this.#arrived.length] = this.#waiting.reserve(body, customerNumber, flags, nowMs, originHash);
     this.#arrived.push(request);
     this.#options.attend();
     // Requests that arrive in one turn of the event loop share a batch, and a turn is too short to add a noticeable wait. Those that are

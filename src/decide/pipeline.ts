@@ -25,6 +25,7 @@ import type { DecideRequest, Pending } from './pending-decision.ts';
 import { rateFields } from './rate-fields.ts';
 import type { VisitorSource } from './visitor-source.ts';
 import { answerDecision, answerRefusal } from './respond.ts';
+import { hashOrigin } from '../risk/signals/collector-grant.ts';
 import { checkCredentialForm, checkHeader, timestampOutOfWindow, verifyRequest } from '../auth/verify.ts';
 
 /**
@@ -150,7 +151,7 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
       return;
     }
     const occurredAtMs = clock.nowMs();
-    batcher.add(body, key.customer, flags, occurredAtMs, {
+    const request: DecideRequest = {
       window: 'decide',
       keyNumber: key.number,
       allowance: key.rateLimit,
@@ -163,7 +164,8 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
       key,
       occurredAtMs,
       startedAtMs,
-    });
+    };
+    batcher.add(body, key.customer, flags, occurredAtMs, request, originHashOf(head, key));
   }
 
   function admit(
@@ -309,6 +311,12 @@ export function createDecidePipeline(parts: DecideParts): DecidePipeline {
     oldestInFlightMs: (nowMs) => batcher.oldestInFlightMs(nowMs),
     drain: () => batcher.drain(),
   };
+}
+
+/** Only browsers send a true Origin, and only public keys belong into them. */
+function originHashOf(head: RequestHead, key: Key): number {
+  const origin = key.kind === 'public' ? head.cold.get('origin') : '';
+  return origin === '' ? 0 : hashOrigin(origin);
 }
 
 /** Warm-up and real requests run at the same time, each with their own batch buffers. */

@@ -25,6 +25,7 @@ export class FairQueue<T> {
   readonly #customers = new Uint32Array(QUEUE_REQUESTS_MAX);
   readonly #flags = new Uint32Array(QUEUE_REQUESTS_MAX);
   readonly #nowMs = new Float64Array(QUEUE_REQUESTS_MAX);
+  readonly #originHash = new Float64Array(QUEUE_REQUESTS_MAX);
   readonly #pending: (T | undefined)[] = Array.from({ length: QUEUE_REQUESTS_MAX }, () => undefined);
   /** Index of the next row, in its queue or in the free list. */
   readonly #next = Int16Array.from({ length: QUEUE_REQUESTS_MAX }, (_, row) =>
@@ -58,7 +59,7 @@ export class FairQueue<T> {
   }
 
   /** Copies the body. Requires a free slot. Returns the row, which the caller must `enter` or `cancel`. */
-  reserve(body: Uint8Array, customerNumber: number, flags: number, nowMs: number): number {
+  reserve(body: Uint8Array, customerNumber: number, flags: number, nowMs: number, originHash = 0): number {
     const row = this.#freeRow;
     if (row === NONE) throw new Error('a request was added to a full queue');
     this.#freeRow = this.#next[row] ?? NONE;
@@ -70,6 +71,7 @@ export class FairQueue<T> {
     this.#customers[row] = customerNumber;
     this.#flags[row] = flags;
     this.#nowMs[row] = nowMs;
+    this.#originHash[row] = originHash;
     const places = placesOf(body.length);
     const lane = this.#laneFor(laneOf(customerNumber, flags));
     lane.places += places;
@@ -106,7 +108,13 @@ export class FairQueue<T> {
     const row = lane.head;
     const bytes = this.#bytes[row] ?? 0;
     if (!writer.hasRoom(bytes)) return false;
-    writer.add(this.#bodyOf(row, bytes), this.#customers[row] ?? 0, this.#flags[row] ?? 0, this.#nowMs[row] ?? 0);
+    writer.add(
+      this.#bodyOf(row, bytes),
+      this.#customers[row] ?? 0,
+      this.#flags[row] ?? 0,
+      this.#nowMs[row] ?? 0,
+      this.#originHash[row] ?? 0,
+    );
     pending.push(this.#pending[row] as T);
     this.#pending[row] = undefined;
     lane.head = this.#next[row] ?? NONE;

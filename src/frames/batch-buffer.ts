@@ -8,7 +8,8 @@ import { BATCH_BODY_BYTES_MAX, BATCH_REQUESTS_MAX } from '../kernel/limits.ts';
  * piece. So no word needs to be atomic.
  *
  *   input   BATCH_REQUESTS_MAX × 8 words of 4 bytes, then the concatenated bodies
- *           0 body offset (bytes)   1 body length (bytes)   2 customer number   3 flags   4-5 now, ms (float64)   6-7 unused
+ *           0 body offset (bytes)   1 body length (bytes)   2 customer number   3 flags   4-5 now, ms (float64)
+ *           6-7 hash of the page's origin, 0 without one (float64)
  *   output  BATCH_REQUESTS_MAX × 9 words of 4 bytes, then the texts
  *           0 text offset (bytes)   1 text length (bytes)   2 status | decision << 16 | (wouldBe + 1) << 20 | flags << 24
  *           3 score × 10
@@ -62,6 +63,8 @@ export interface RequestMeta {
   readonly customerNumber: number;
   readonly flags: number;
   readonly nowMs: number;
+  /** 48 bits of the hash of the page's origin, for a request that a script has sent with a public key; else 0. */
+  readonly originHash: number;
 }
 
 /** The main thread's side of a batch buffer's input. */
@@ -87,7 +90,7 @@ export class BatchWriter {
   }
 
   /** Copies the body; the caller must have checked `hasRoom`. Returns the request's index in the buffer. */
-  add(body: Uint8Array, customerNumber: number, flags: number, nowMs: number): number {
+  add(body: Uint8Array, customerNumber: number, flags: number, nowMs: number, originHash = 0): number {
     const at = this.#count++;
     const word = at * WORDS;
     this.#bytes.set(body, this.#end);
@@ -96,6 +99,7 @@ export class BatchWriter {
     this.#words[word + 2] = customerNumber;
     this.#words[word + 3] = flags;
     this.#floats[word / 2 + 2] = nowMs;
+    this.#floats[word / 2 + 3] = originHash;
     this.#end += body.length;
     return at;
   }
@@ -129,6 +133,7 @@ export class BatchReader {
       customerNumber: this.#word(at, 2),
       flags: this.#word(at, 3),
       nowMs: this.#floats[at * (WORDS / 2) + 2] ?? 0,
+      originHash: this.#floats[at * (WORDS / 2) + 3] ?? 0,
     };
   }
 

@@ -20,12 +20,14 @@ export interface ScoreWorkerData {
   readonly keys: RecordKeys;
 }
 
-/** Keys for what a worker writes into a decision's record; derived from the master key, each for this purpose only. */
+/** Keys that a worker needs; derived from the master key, each for this purpose only. */
 export interface RecordKeys {
   /** For the hashes of links. */
   readonly links: Uint8Array;
   /** For the proofs in request ids. */
   readonly requests: Uint8Array;
+  /** For the grants of collector tokens. */
+  readonly grants: Uint8Array;
 }
 
 /** The only task of a worker: processes batch buffers until the queue is stopped. */

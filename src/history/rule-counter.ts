@@ -2,7 +2,7 @@ import { type Decision, DECISIONS } from '../risk/decision.ts';
 import { decisiveReasons, type StoredReason } from '../risk/explain.ts';
 import type { Label, ReviewVerdict } from '../risk/judgement.ts';
 import type { Bands } from '../risk/policy/policy.ts';
-import type { RawRecord } from './decision-log/raw-record.ts';
+import { type RawRecord, tailOfId } from './decision-log/raw-record.ts';
 
 /** What is known of a rule from its decisions. */
 export interface RuleCounts {
@@ -26,13 +26,14 @@ export class RuleCounter {
   readonly counts = new Map<string, RuleCounts>();
   flagged = 0;
   readonly #judgements: Judgements;
-  readonly #isJudged: boolean;
+  /** Ends of the ids of judged decisions, so that few ids of records are read. */
+  readonly #tails: ReadonlySet<number>;
   readonly #bandsAt: (ms: number, eventType: string) => Bands | null;
   readonly #fired: StoredReason[] = [];
 
   constructor(judgements: Judgements, bandsAt: (ms: number, eventType: string) => Bands | null) {
     this.#judgements = judgements;
-    this.#isJudged = judgements.labels.size + judgements.verdicts.size > 0;
+    this.#tails = new Set([...judgements.labels.keys(), ...judgements.verdicts.keys()].map(tailOfId));
     this.#bandsAt = bandsAt;
   }
 
@@ -40,7 +41,7 @@ export class RuleCounter {
     const decision = record.effective;
     const isFlagged = decision !== 'ALLOW';
     if (isFlagged) this.flagged++;
-    const id = this.#isJudged ? record.requestId : '';
+    const id = this.#tails.has(record.idTail) ? record.requestId : '';
     const label = this.#judgements.labels.get(id);
     const verdict = this.#judgements.verdicts.get(id);
     if (!isFlagged && label === undefined && verdict === undefined) return;
@@ -52,9 +53,9 @@ export class RuleCounter {
   }
 
   #decisive(fired: readonly StoredReason[], decision: Decision, bands: Bands | null): void {
-    const decisive = bands === null ? [] : decisiveReasons(fired, decision, bands);
-    for (const code of decisive) {
-      const counts = this.#of(code);
+    if (bands === null) return;
+    for (const at of decisiveReasons(fired, decision, bands)) {
+      const counts = this.#of(fired[at]?.code ?? '');
       counts.decisive++;
       if (fired.length === 1) counts.alone++;
     }

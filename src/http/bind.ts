@@ -46,5 +46,5 @@ function opened({ scripted, ...route }: BoundRoute, cors: Cors): Route {
 }
 
 function needsKey({ access }: RouteSpec): boolean {
-  return access === 'secret' || access === 'public_or_secret';
+  return access !== 'none' && access !== 'metrics_token';
 }

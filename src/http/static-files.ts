@@ -13,6 +13,10 @@ export interface StaticFile {
   readonly contentType: string;
   /** The path contains a hash of the content: clients keep the file for a year and never ask again. */
   readonly isImmutable: boolean;
+  /** For a file that is not immutable; `no-cache` by default. */
+  readonly cacheControl?: string;
+  /** Further header lines, each beginning with CRLF. */
+  readonly fields?: string;
   /** Called at the first request, so that a file does not delay the start. */
   readonly load: () => StaticContent;
 }
@@ -34,15 +38,16 @@ interface Variant {
  * Returns the handler of GET for one file, which is served from memory. A file exists at exactly the path of its route, so no path leads
  * to the file system.
  */
-export function staticFile({ contentType, isImmutable, load }: StaticFile): Handler {
+export function staticFile(file: StaticFile): Handler {
+  const { contentType, isImmutable, load, fields: more = '' } = file;
   let variants: readonly Variant[] | null = null;
-  const cacheControl = isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache';
+  const cacheControl = isImmutable ? 'public, max-age=31536000, immutable' : (file.cacheControl ?? 'no-cache');
   return (head, exchange) => {
     variants ??= variantsOf(load());
     const { coding, bytes, etag } = bestOf(variants, head.cold.get('accept-encoding'));
     const common =
       `${contentType}\r\nCache-Control: ${cacheControl}\r\nETag: ${etag}\r\nVary: Accept-Encoding` +
-      '\r\nX-Content-Type-Options: nosniff';
+      `\r\nX-Content-Type-Options: nosniff${more}`;
     if (isKnown(head.cold.get('if-none-match'), etag)) exchange.send(304, common, '');
     else {
       const fields = coding === 'identity' ? common : `${common}\r\nContent-Encoding: ${coding}`;

@@ -136,7 +136,7 @@ export const SIMULATION_FRAMES = 2;
 /** Choice: further simulations that wait, of all customers and of one; a simulation takes under a millisecond. */
 export const SIMULATIONS_WAITING_MAX = 16;
 export const SIMULATIONS_PER_CUSTOMER_MAX = 4;
-/** Choice: room for some 1,900 records; an event uses at most some 150. Emptying it takes under 10 µs. */
+/** Choice: room for some 1,900 records; an event uses far fewer. */
 export const SIMULATION_VELOCITY_BYTES = 262_144;
 /** Choice: the second batch waits at the worker while the first is scored, so the worker never waits for the main thread. */
 export const BATCHES_IN_FLIGHT_PER_WORKER = 2;
@@ -159,6 +159,16 @@ export const ENTITY_VALUE_CHARACTERS_MAX = 256;
 export const HEADERS_MAX = 64;
 /** Source: contract, 4.5. */
 export const COLLECTOR_TOKEN_BYTES_MAX = 8_192;
+/** Source: contract, 17.2: a grant of the collector, seconds. */
+export const GRANT_KEEP_SECONDS = 1_800;
+/** Choice: a form that is sent in the last second of a grant reaches the service within this, also through a slow backend. */
+export const GRANT_LATE_SECONDS = 300;
+/** Source: contract, 17.2: grants of one source address per window. A page needs one in 30 minutes. */
+export const RATE_GRANTS = 60;
+/** Choice: the body of a grant request is ignored. */
+export const GRANT_BODY_BYTES_MAX = 1_024;
+/** Choice: a page makes a token for each form, so one nonce never has as many; 20 bits fit a word of the replay window. */
+export const TOKEN_SEQUENCE_MAX = 2 ** 20 - 1;
 /** Choice: the longest real agents have some 400 characters; the rest is ignored. */
 export const USER_AGENT_CHARACTERS_MAX = 1_024;
 /** Choice: browsers and servers have about this limit; the rest is ignored. */
@@ -388,6 +398,11 @@ export const VELOCITY_RHYTHM_EVENTS_MIN = 8;
 export const DEVICE_COMMON_NETWORKS_24H = 20;
 /** Choice: five times as many in 30 days, for a device model whose owners visit a small shop one by one. */
 export const DEVICE_COMMON_NETWORKS_30D = 100;
+/**
+ * Choice: a browser's own id that comes from more networks in 24 h is the fault of an app or a page that gives all of its users the same
+ * id, and identifies nobody. A phone on the move has five to ten.
+ */
+export const BROWSER_NETWORKS_24H_MAX = 100;
 /** Choice: quarantined snapshots kept for inspection. */
 export const VELOCITY_ASIDE_MAX = 3;
 

@@ -47,7 +47,7 @@ export function readOpenApi(): WebFile {
 }
 
 /** Returns the folder of pages that the build makes for browsers, with a slash at its end. */
-export function webFolder(name: 'dashboard'): URL {
+export function webFolder(name: 'dashboard' | 'collector'): URL {
   const dist = IS_BUNDLED ? '..' : IS_SOURCE ? '../../dist' : '../..';
   return new URL(`${dist}/web/${name}/`, import.meta.url);
 }

@@ -97,6 +97,8 @@ export interface ValuesHistory {
   readonly ofActor24h: number;
   /** Which of them has that number. */
   readonly actor: 'person' | 'session' | 'device';
+  /** The number with one browser, by its own id; 0 without one. */
+  readonly ofBrowser24h: number;
   readonly ofAddress24h: number;
 }
 

@@ -147,7 +147,7 @@ export function writeRecord(parts: RecordParts): WrittenRecord {
   else writer.hash(facts.fingerprintHash);
   const wouldBe = parts.wouldBe ?? null;
   writer.small(
-    (facts?.token.kind === 'collector' ? COLLECTOR : 0) |
+    (facts?.token.kind === 'collector' && facts.token.hasFingerprint ? COLLECTOR : 0) |
       (parts.publicKey ? PUBLIC_KEY : 0) |
       (wouldBe === null ? 0 : (DECISIONS.indexOf(wouldBe) + 1) << WOULD_BE_SHIFT),
   );

@@ -20,6 +20,8 @@ export interface Facts {
   readonly url: string | null;
   readonly referrer: string | null;
   readonly token: TokenFacts;
+  /** Null for a token without a grant. */
+  readonly grant: GrantFacts | null;
   readonly fingerprintHash: FingerprintHash;
   readonly entities: readonly Entity[];
   /** The entities whose value looks like an e-mail, whatever their key name, in their order. */
@@ -79,10 +81,25 @@ export type TokenFacts =
   | { readonly kind: 'opaque' }
   | {
       readonly kind: 'collector';
+      /** False in minimal mode: the fingerprint is then the hash of the session id, and says nothing about a device. */
+      readonly hasFingerprint: boolean;
       readonly sessionId: string;
       readonly issuedAtSeconds: number;
       readonly signals: TokenSignals;
+      /** The hash of the browser's own id, as lists hold it; null for a token without one. Source: contract, 17.4. */
+      readonly browserHash: FingerprintHash | null;
     };
+
+/** What the grant of a collector token shows. Source: contract, 17.3. */
+export interface GrantFacts {
+  /**
+   * Why the token is not one that a page of the customer made within the life of its grant; null if it is. `signature`: the grant or the
+   * token was altered or made up. `customer`, `origin`: the grant belongs to another customer or page. `expired`: the grant is too old.
+   */
+  readonly fault: 'signature' | 'customer' | 'origin' | 'expired' | null;
+  /** The grant was issued to another network (/24, /48) of the same IP version; false if either is unknown. */
+  readonly isOtherNetwork: boolean;
+}
 
 /** What the collector observed in the browser. Written by the client: it informs rules, but never causes a BLOCK alone. */
 export interface TokenSignals {
@@ -96,6 +113,18 @@ export interface TokenSignals {
   readonly timeZone: string | null;
   readonly mobileHint: boolean | null;
   readonly platformHint: string | null;
+  /** Codes of traces of automation; unknown ones are kept. */
+  readonly automation: readonly string[] | null;
+  readonly keyRhythm: KeyRhythm | null;
+  /** The kind of app that shows the page in a view of its own. */
+  readonly webView: string | null;
+}
+
+/** The gaps between keys that were pressed on the page: their number, mean and standard deviation in milliseconds. */
+export interface KeyRhythm {
+  readonly gaps: number;
+  readonly meanMs: number;
+  readonly deviationMs: number;
 }
 
 /** Properties of the sender according to its user agent. A pure function of the text, so it is cached by text. */

@@ -4,6 +4,8 @@ import type { CustomerNumber, FingerprintHash } from '../kernel/brand.ts';
 export interface FingerprintHistory {
   /** It came with one of the customer's requests. A fingerprint that was derived from a token counts too. */
   readonly isSeen: boolean;
+  /** It is not a fingerprint but the hash of a browser's own id, which means nothing to other customers. */
+  readonly isBrowser: boolean;
   /** Distinct networks (/24, /48) that it came from in 24 h. */
   readonly networks24h: number;
   /** Too many networks for one device: a phone model's fingerprint, for example. */

@@ -23,6 +23,8 @@ export interface HistoryFacts {
   readonly crowd: CrowdHistory | null;
   /** Payment cards and accounts; null for an event that names none. */
   readonly values: ValuesHistory | null;
+  /** A request with the same collector token, or with over 100 later ones of its page, was decided before. */
+  readonly isTokenReplayed: boolean;
   /** Identifies the event for `settle`; null if outcomes of such events change nothing. */
   readonly trace: Trace | null;
 }
@@ -186,6 +188,18 @@ export interface DeviceHistory {
   readonly days: number;
   /** Too many networks for one device: a fingerprint shared by the owners of a phone model, for example. */
   readonly isCommon: boolean;
+  /** The browser by its own id; null without one, and for an id that too many networks use. */
+  readonly browser: BrowserHistory | null;
+}
+
+/** One browser, which the collector recognises by an id that it has stored there. */
+export interface BrowserHistory {
+  /** Distinct entities in this browser in 24 h, the largest number over the entity key names. */
+  readonly entities24h: number;
+  /** Distinct networks (/24, /48) that it came from in 24 h. */
+  readonly networks24h: number;
+  /** The account of the event knows the browser by its id, as `ContextHistory.device` says. */
+  readonly isOfAccount: boolean;
 }
 
 /** One decision as input of the velocity store. */
@@ -216,6 +230,18 @@ export interface HistoryEvent {
   readonly entities: readonly { readonly name: string; readonly value: string }[];
   /** A collector's fingerprint; null for one that was derived from the token, which changes with every session. */
   readonly device: string | null;
+  /** The hash of the browser's own id; null without one, and without a collector's fingerprint. */
+  readonly browser: string | null;
+  /** Null unless a page of the customer signed the token with a grant. */
+  readonly grant: NonceUse | null;
+}
+
+/** One token of a nonce. */
+export interface NonceUse {
+  /** 64 random bits. */
+  readonly nonceLow: number;
+  readonly nonceHigh: number;
+  readonly seq: number;
 }
 
 export interface Place {

@@ -13,6 +13,7 @@ import type { ActivePolicy, CompiledPolicy } from '../risk/policy/policy-set.ts'
 import { observedVerdict } from '../risk/policy/observe-mode.ts';
 import { RULE_INDEX } from '../risk/rules/rule-table.ts';
 import { sampleOf, shadowReason } from '../risk/shadow.ts';
+import { CollectorGrants } from '../risk/signals/collector-grant.ts';
 import { SIGHTING_FAMILIAR_DAYS } from '../kernel/limits.ts';
 import {
   ANSWER_DEGRADED,
@@ -101,7 +102,7 @@ export class Engine {
 
   constructor(parts: EngineParts) {
     this.#parts = parts;
-    this.#gatherer = new Gatherer(parts.sources);
+    this.#gatherer = new Gatherer(parts.sources, new CollectorGrants(parts.keys.grants));
     this.#ids = new ProvenIds(parts.keys.requests);
     this.#linker = new Linker(parts.keys.links);
   }
@@ -152,7 +153,7 @@ export class Engine {
     const request = isPublic ? { ...parsed.request, outcome: null } : parsed.request;
     const customer = meta.customerNumber as CustomerNumber;
     const active = this.#parts.policies.current().of(customer, request.eventType);
-    const gathered = this.#gatherer.gather(request, customer, meta.nowMs);
+    const gathered = this.#gatherer.gather(request, customer, meta.nowMs, meta.originHash);
     if (gathered.kind === 'no_session') this.#answerNoSession(answers, at, meta, request.eventType, active);
     else {
       const { facts, session } = gathered;
@@ -168,9 +169,10 @@ export class Engine {
     try {
       const events: HistoryEvent[] = [];
       for (const one of gathered) {
-        const { facts, meta, active } = one;
+        const { facts, session, meta, active } = one;
         const publicKey = (meta.flags & REQUEST_PUBLIC_KEY) !== 0;
-        one.event = historyEvent(facts, meta.customerNumber as CustomerNumber, publicKey, meta.nowMs, active);
+        const by = { customer: meta.customerNumber as CustomerNumber, publicKey, nowMs: meta.nowMs };
+        one.event = historyEvent(facts, session, by, active);
         events.push(one.event);
       }
       const answered = this.#velocityFor(gathered[0]?.meta.flags ?? 0).observe(events);
@@ -358,7 +360,7 @@ function challengerDecision({ facts, active, challenger }: Scored): Decision | n
  * other customers, and only one that is not common.
  */
 function isOwnEvidence(contributions: readonly Contribution[], facts: GatheredFacts, bands: Bands): boolean {
-  if (facts.list === 'block' || facts.token.kind !== 'collector') return false;
+  if (facts.list === 'block' || facts.token.kind !== 'collector' || !facts.token.hasFingerprint) return false;
   if (facts.history?.device?.isCommon === true) return false;
   if (facts.registry === null) return true;
   const own = contributions.filter(({ rule }) => rule.family !== 'registry' && rule.family !== 'model');

@@ -5,6 +5,7 @@ import type { ListAction } from '../risk/decision.ts';
 import type { DecideRequest } from '../risk/decide-request.ts';
 import type { AgentFacts, Facts, GeoFacts, IpFacts, RegistryFacts } from '../risk/facts.ts';
 import type { HistoryFacts } from '../risk/history.ts';
+import { checkGrant, type CollectorGrants } from '../risk/signals/collector-grant.ts';
 import { readIp } from '../risk/signals/ip.ts';
 import { URL_CHARACTERS_MAX, USER_AGENT_CHARACTERS_MAX } from '../kernel/limits.ts';
 import { emailsOf, SessionMemos, type SessionMemo } from './session-memo.ts';
@@ -38,20 +39,22 @@ const CACHED_AGENTS = 4_096;
 /** Gathers all facts of a request before any rule reads one. One per worker; it caches the facts of agents and sessions. */
 export class Gatherer {
   readonly #agents = new BoundedCache<string, AgentFacts>(CACHED_AGENTS);
-  readonly #sessions = new SessionMemos();
+  readonly #sessions: SessionMemos;
   readonly #sources: Sources;
 
-  constructor(sources: Sources) {
+  constructor(sources: Sources, grants: Pick<CollectorGrants, 'open'>) {
     this.#sources = sources;
+    this.#sessions = new SessionMemos(grants);
   }
 
-  gather(request: DecideRequest, customer: CustomerNumber, nowMs: number): Gathered {
+  /** `originHash`: see `GrantUse`. */
+  gather(request: DecideRequest, customer: CustomerNumber, nowMs: number, originHash: number): Gathered {
     const session = this.#sessions.get(request.sessionToken);
     if (session.tokenFacts.kind === 'none') return { kind: 'no_session' };
     const { fingerprintHash } = session;
     const nowSeconds = Math.floor(nowMs / 1000);
     const ip = request.ip === null ? null : ipOf(session, request.ip);
-    const list = this.#sources.findList(customer, fingerprintHash, nowSeconds);
+    const list = this.#listOf(session, customer, nowSeconds);
     const userAgent = cut(request.userAgent, USER_AGENT_CHARACTERS_MAX);
     return {
       kind: 'facts',
@@ -65,6 +68,7 @@ export class Gatherer {
         url: cut(request.url, URL_CHARACTERS_MAX),
         referrer: cut(request.referrer, URL_CHARACTERS_MAX),
         token: session.tokenFacts,
+        grant: session.grant === 'none' ? null : checkGrant(session.grant, { customer, ip, nowSeconds, originHash }),
         fingerprintHash,
         entities: request.entities,
         emails: emailsOf(session, request.entities),
@@ -77,6 +81,18 @@ export class Gatherer {
         nowSeconds,
       },
     };
+  }
+
+  /** A token may name a browser besides its fingerprint. If both have an entry, the stricter one holds. Source: contract, 7.2. */
+  #listOf(
+    { fingerprintHash, tokenFacts }: SessionMemo,
+    customer: CustomerNumber,
+    nowSeconds: number,
+  ): ListAction | null {
+    const ofFingerprint = this.#sources.findList(customer, fingerprintHash, nowSeconds);
+    const browserHash = tokenFacts.kind === 'collector' ? tokenFacts.browserHash : null;
+    if (browserHash === null) return ofFingerprint;
+    return stricterOf(ofFingerprint, this.#sources.findList(customer, browserHash, nowSeconds));
   }
 
   #agent(session: SessionMemo, userAgent: string): AgentFacts {
@@ -100,6 +116,13 @@ export class Gatherer {
     }
     return session.geo;
   }
+}
+
+/** From the strictest. */
+const STRICTNESS: readonly (ListAction | null)[] = ['block', 'allow', 'watch', null];
+
+function stricterOf(a: ListAction | null, b: ListAction | null): ListAction | null {
+  return STRICTNESS.indexOf(a) <= STRICTNESS.indexOf(b) ? a : b;
 }
 
 function ipOf(session: SessionMemo, text: string): IpFacts {

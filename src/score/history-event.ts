@@ -1,8 +1,8 @@
-import type { CustomerNumber } from '../kernel/brand.ts';
 import type { AgentFacts, Facts } from '../risk/facts.ts';
 import type { HistoryEvent } from '../risk/history.ts';
 import type { ActivePolicy } from '../risk/policy/policy-set.ts';
 import { placeOf } from '../risk/travel.ts';
+import type { SessionMemo } from './session-memo.ts';
 
 const COMMA = 44;
 const SEMICOLON = 59;
@@ -10,9 +10,8 @@ const SEMICOLON = 59;
 /** Converts a request into the velocity store's input. */
 export function historyEvent(
   facts: Omit<Facts, 'history'>,
-  customer: CustomerNumber,
-  publicKey: boolean,
-  nowMs: number,
+  session: Pick<SessionMemo, 'grant'>,
+  { customer, publicKey, nowMs }: Pick<HistoryEvent, 'customer' | 'publicKey' | 'nowMs'>,
   { policy, ignoredEntityKeys }: Pick<ActivePolicy, 'policy' | 'ignoredEntityKeys'>,
 ): HistoryEvent {
   const { token, fingerprintHash, ip, geo, agent, entities, emails } = facts;
@@ -35,7 +34,9 @@ export function historyEvent(
     mail: emails[0] ?? null,
     outcome: facts.outcome,
     entities: byMailbox(counted(entities, ignoredEntityKeys), emails),
-    device: collector ? fingerprintHash : null,
+    device: collector && token.hasFingerprint ? fingerprintHash : null,
+    browser: collector ? token.browserHash : null,
+    grant: facts.grant?.fault === null && session.grant !== 'none' ? session.grant : null,
   };
 }
 

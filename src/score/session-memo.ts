@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import type { FingerprintHash } from '../kernel/brand.ts';
 import { sampleHash, SecondSight } from '../kernel/second-sight.ts';
+import type { CollectorGrants, OpenedGrant } from '../risk/signals/collector-grant.ts';
 import { readToken } from '../risk/signals/collector-token.ts';
 import { readEmail } from '../risk/signals/email.ts';
 import type { SessionLinks } from './linker.ts';
@@ -18,13 +19,18 @@ import type { AgentFacts, EmailFacts, Entity, GeoFacts, IpFacts, TokenFacts } fr
 export class SessionMemos {
   readonly #places: (SessionMemo | undefined)[] = Array.from({ length: PLACES }, () => undefined);
   readonly #seen = new SecondSight(PLACES);
+  readonly #grants: Pick<CollectorGrants, 'open'>;
+
+  constructor(grants: Pick<CollectorGrants, 'open'>) {
+    this.#grants = grants;
+  }
 
   get(token: string): SessionMemo {
     const hash = sampleHash(token);
     const at = hash & (PLACES - 1);
     const kept = this.#places[at];
     if (kept?.token === token) return kept;
-    const memo = readSession(token);
+    const memo = readSession(token, this.#grants);
     if (this.#seen.see(hash) && token.length <= KEPT_CHARACTERS_MAX) this.#places[at] = memo;
     return memo;
   }
@@ -34,6 +40,8 @@ export interface SessionMemo {
   readonly token: string;
   readonly tokenFacts: TokenFacts;
   readonly fingerprintHash: FingerprintHash;
+  /** `none` for a token without a grant; null for a grant that could not be opened. */
+  readonly grant: OpenedGrant | null | 'none';
   ipText: string;
   ip: IpFacts;
   geo: GeoFacts | null;
@@ -54,14 +62,15 @@ export interface SessionMemo {
 const PLACES = 32_768;
 const KEPT_CHARACTERS_MAX = 1_024;
 
-function readSession(token: string): SessionMemo {
-  const { facts, fingerprint } = readToken(token);
+function readSession(token: string, grants: Pick<CollectorGrants, 'open'>): SessionMemo {
+  const { facts, fingerprint, seal } = readToken(token);
   // Source: contract, 4.4: without a collector's fingerprint the token's own hash is used instead.
   const fingerprintHash = fingerprint ?? (hash('sha256', token, 'hex') as FingerprintHash);
   return {
     token,
     tokenFacts: facts,
     fingerprintHash,
+    grant: seal === null ? 'none' : grants.open(seal),
     ipText: '',
     ip: { kind: 'invalid' },
     geo: null,

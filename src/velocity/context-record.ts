@@ -96,7 +96,7 @@ export class ContextRecords {
     const context: Context = {
       agent: event.agentHash,
       exactAgent: event.exactAgentHash,
-      device: event.device === null ? 0 : memberOf(keys.deviceHigh),
+      device: keys.device,
       site: keys.site === 0 ? 0 : memberOf(keys.site),
       place: placeValue(event, keys),
       country: codeOfCountry(event.country),

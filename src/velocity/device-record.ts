@@ -9,7 +9,8 @@ import type { Table } from './table.ts';
 import { DAY_SET, memberOf } from './timed-set.ts';
 
 /**
- * A collector fingerprint: for each entity key name a set of the entities of 24 h, and the networks it came from.
+ * A device, which is a collector fingerprint or a browser's own id: for each entity key name a set of the entities of 24 h, and the
+ * networks it came from.
  *
  *   0 hash   1 flags, 8 bits; the first network, 24 bits (`device-networks.ts`)
  *   2-11, 12-21, 22-30 one key name each: its hash, then nine entities (eight for the third name) (`timed-set.ts`)
@@ -27,19 +28,29 @@ const DAY_MS = 86_400_000;
 const DAYS_MAX = 0xffff;
 /** Choice: more than the number of workers that could claim a name's words at the same time. */
 const CLAIMS_MAX = 64;
+/** Flag of a record of a browser: bits 0 to 4 are those of the sets. */
+export const FLAG_BROWSER = 32;
 
-const NOTHING_KNOWN: DeviceHistory = { entities24h: 0, networks24h: 0, days: 0, isCommon: false };
+/** A device as its record shows it. */
+export type DeviceCounts = Omit<DeviceHistory, 'browser'>;
+
+const NOTHING_KNOWN: DeviceCounts = { entities24h: 0, networks24h: 0, days: 0, isCommon: false };
 
 export class DeviceRecords {
   /** Set by the last `observe`: for each of the event's entities, how many entities of that key name came with the device in 24 h. */
   readonly ofName24h: number[] = [];
+  /** Set by the last `observe`: whether one of the event's entities came with the device in the last 24 h. */
+  knewEntity = false;
   readonly #table: Table;
+  readonly #isBrowser: boolean;
   readonly #sets: readonly OverflowingSet[];
   readonly #further: SetRecords;
   readonly #networks: DeviceNetworks;
 
-  constructor(table: Table) {
+  /** `isBrowser`: its devices are browsers with an id of their own, which their records show. */
+  constructor(table: Table, isBrowser: boolean) {
     this.#table = table;
+    this.#isBrowser = isBrowser;
     this.#sets = Array.from({ length: NAMES }, (_none, n) => {
       const at = AT_NAMES + n * NAME_WORDS + 1;
       const place = {
@@ -55,14 +66,17 @@ export class DeviceRecords {
     this.#networks = new DeviceNetworks(table, AT_FLAGS);
   }
 
-  observe(keys: EventKeys, nowMs: number): DeviceHistory {
-    const { deviceLow: low, deviceHigh: high, entities, nameHash, entityHigh, site } = keys;
+  /** `low` and `high` are the device's key. */
+  observe(low: number, high: number, keys: EventKeys, nowMs: number): DeviceCounts {
+    const { entities, nameHash, entityHigh, site } = keys;
     const table = this.#table;
     let most = 0;
     this.ofName24h.length = 0;
+    this.knewEntity = false;
     const record = table.take(low, high, KIND_DEVICE, Math.floor(nowMs / 1_000));
     if (record === 0) return NOTHING_KNOWN;
     const rest = table.restSeconds;
+    if (this.#isBrowser && table.isNew) Atomics.or(table.words, record + AT_FLAGS, FLAG_BROWSER);
     for (let n = 0; n < entities; n++) {
       const name = (nameHash[n] ?? 0) >>> 0 || 1;
       const member = memberOf(entityHigh[n] ?? 0);
@@ -72,6 +86,7 @@ export class DeviceRecords {
           ? this.#further.see(mix(low, name, SALT_DEVICE), mix(high, name, SALT_DEVICE), member, nowMs)
           : set.see(record, low, high, member, nowMs, rest);
       this.ofName24h.push(count);
+      if ((set ?? this.#further).wasKnown) this.knewEntity = true;
       most = Math.max(most, count);
     }
     // A phone whose only person is named may use many networks without a record for them.

@@ -45,6 +45,9 @@ const FLAG_OUTCOMES = 32;
 const DAY_SECONDS = 86_400;
 const NOWHERE: readonly PlaceHistory[] = [];
 
+export const KNOWS_DEVICE = 1;
+export const KNOWS_NETWORK = 2;
+
 export class EntityRecords {
   /** Set by the last `observe`: whether the entity was seen on the event's network before. */
   knewNetwork = false;
@@ -103,9 +106,9 @@ export class EntityRecords {
     const payments1h = isPayment
       ? this.#payments.add(record, low, high, nowMs, rest)
       : this.#payments.count(record, low, high, nowMs, rest);
-    const hasDevice = event.device !== null;
+    const hasDevice = keys.device !== 0;
     const devices24h = hasDevice
-      ? this.#devices.see(record, low, high, memberOf(keys.deviceHigh), nowMs, rest)
+      ? this.#devices.see(record, low, high, keys.device, nowMs, rest)
       : this.#devices.count(record, low, high, nowMs, rest);
     const country = codeOfCountry(event.country);
     const countries24h = this.#countriesOf(record, low, high, country, nowMs, nowSeconds);
@@ -137,6 +140,18 @@ export class EntityRecords {
       places,
       placeIsFamiliar: event.place !== null && this.#whereabouts.isFamiliar,
     };
+  }
+
+  /** Returns whether the entity has the device, `KNOWS_DEVICE`, and the network, `KNOWS_NETWORK`, of 30 days. Counts nothing. */
+  knows(low: number, high: number, { device, site }: Pick<EventKeys, 'device' | 'site'>, nowMs: number): number {
+    const table = this.#table;
+    const record = table.peek(low, high, KIND_ENTITY, Math.floor(nowMs / 1_000));
+    if (record === 0) return 0;
+    const rest = table.restSeconds;
+    return (
+      (this.#devices.has(record, low, high, device, nowMs, rest) ? KNOWS_DEVICE : 0) |
+      (site !== 0 && this.#networks.has(record, low, high, memberOf(site), nowMs, rest) ? KNOWS_NETWORK : 0)
+    );
   }
 
   /** Counts the outcome of one of the entity's earlier events. */
@@ -255,6 +270,6 @@ export class EntityRecords {
   }
 }
 
-function placeOf({ agentHash, device }: HistoryEvent, { site, deviceHigh }: EventKeys): SuccessPlace {
-  return { site, agentHash, device: device === null ? 0 : memberOf(deviceHigh) };
+function placeOf({ agentHash }: HistoryEvent, { site, device }: EventKeys): SuccessPlace {
+  return { site, agentHash, device };
 }

@@ -3,7 +3,8 @@ import { KeyedHash } from '../kernel/keyed-hash.ts';
 import type { HistoryEvent } from '../risk/history.ts';
 import { parseV4 } from '../kernel/ip-text.ts';
 import { VELOCITY_ENTITIES_MAX } from '../kernel/limits.ts';
-import { mix, SALT_HOST, SALT_POPULATION, SALT_REGION, SALT_SITE } from './keys.ts';
+import { mix, SALT_HOST, SALT_NONCE, SALT_POPULATION, SALT_REGION, SALT_SITE } from './keys.ts';
+import { memberOf } from './timed-set.ts';
 
 /**
  * Choice: number of key names whose hashes are cached. Customers use a handful; the limit stops requests with ever new names from growing
@@ -24,6 +25,15 @@ export class EventKeys {
   hostHigh = 0;
   deviceLow = 0;
   deviceHigh = 0;
+  browserLow = 0;
+  browserHigh = 0;
+  nonceLow = 0;
+  nonceHigh = 0;
+  /**
+   * What stands for the device in the sets of entities and contexts: the browser's own id, without one the fingerprint. 0 without a device,
+   * and for one that the entities know under another id (`local-velocity.ts`).
+   */
+  device = 0;
   /** 0 without networks. */
   site = 0;
   region = 0;
@@ -59,7 +69,16 @@ export class EventKeys {
     this.#readSession(event.sessionId, scope);
     this.#readNetworks(event.networks, scope);
     this.#readPopulation(scope);
-    if (event.device !== null) this.#readDevice(event.device, scope);
+    this.device = 0;
+    if (event.device !== null) {
+      this.#readDevice(event.device, scope);
+      this.device = memberOf(this.deviceHigh);
+    }
+    if (event.browser !== null) this.#readBrowser(event.browser, scope);
+    if (event.grant !== null) {
+      this.nonceLow = mix(event.grant.nonceLow, this.#secretLow ^ scope, SALT_NONCE);
+      this.nonceHigh = mix(event.grant.nonceHigh, this.#secretHigh ^ scope, SALT_NONCE + 1);
+    }
     this.entities = Math.min(event.entities.length, VELOCITY_ENTITIES_MAX);
     this.account = this.entities === 0 ? -1 : 0;
     for (let n = this.entities - 1; n >= 0; n--) {
@@ -104,6 +123,14 @@ export class EventKeys {
     hash.update(scope, device.length > DEVICE_CHARACTERS ? device.slice(0, DEVICE_CHARACTERS) : device);
     this.deviceLow = hash.low | 0;
     this.deviceHigh = hash.high | 0;
+  }
+
+  #readBrowser(browser: string, scope: number): void {
+    const hash = this.#hash;
+    hash.update(scope, browser.slice(0, DEVICE_CHARACTERS));
+    this.browserLow = hash.low | 0;
+    this.browserHigh = hash.high | 0;
+    this.device = memberOf(this.browserHigh);
   }
 
   #readNetworks(networks: HistoryEvent['networks'], scope: number): void {

@@ -1,6 +1,6 @@
 import type { CustomerNumber, FingerprintHash } from '../kernel/brand.ts';
 import type { FingerprintHistory, FingerprintReader } from '../risk/fingerprint-history.ts';
-import { AT_FLAGS } from './device-record.ts';
+import { AT_FLAGS, FLAG_BROWSER } from './device-record.ts';
 import { DeviceNetworks } from './device-networks.ts';
 import { EventKeys } from './event-keys.ts';
 import { KIND_DEVICE, KIND_SESSION } from './layout.ts';
@@ -26,6 +26,7 @@ export class FingerprintLookup implements FingerprintReader {
     const nowSeconds = Math.floor(nowMs / 1_000);
     const keys = this.#keys;
     let isSeen = false;
+    let isBrowser = false;
     let networks24h = 0;
     let isCommon = false;
     for (const publicKey of [false, true]) {
@@ -34,10 +35,11 @@ export class FingerprintLookup implements FingerprintReader {
       // The session of a request without a collector token is its fingerprint.
       isSeen ||= record !== 0 || this.#table.peek(keys.sessionLow, keys.sessionHigh, KIND_SESSION, nowSeconds) !== 0;
       if (record === 0) continue;
+      isBrowser ||= ((this.#table.words[record + AT_FLAGS] ?? 0) & FLAG_BROWSER) !== 0;
       this.#networks.count(record, keys.deviceLow, keys.deviceHigh, nowMs);
       networks24h = Math.max(networks24h, this.#networks.networks24h);
       isCommon ||= this.#networks.isCommon;
     }
-    return { isSeen, networks24h, isCommon };
+    return { isSeen, isBrowser, networks24h, isCommon };
   }
 }

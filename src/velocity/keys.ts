@@ -57,3 +57,5 @@ export const SALT_CODES = 308;
 export const SALT_CODE_NETWORKS = 309;
 export const SALT_PAYMENTS_OF_DAY = 310;
 export const SALT_FIRST_VALUE = 311;
+/** The next number is for the other half. */
+export const SALT_NONCE = 312;

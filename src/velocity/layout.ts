@@ -2,8 +2,8 @@ import { FILE_FORMATS } from '../kernel/formats.ts';
 
 /**
  * Layout of the velocity table: everything stored about sessions, addresses, entities and devices, in one block of shared memory that all
- * workers read and write. 137 bytes a record, and 1,088 for the table's head. A session, an address, an entity and a device take one record
- * each; the `…-record.ts` files describe their contents. Few need more:
+ * workers read and write. 137 bytes a record, and 1,088 for the table's head. A session, an address, an entity, a device, a browser with an
+ * id of its own, and a nonce whose tokens were used take one record each; the `…-record.ts` files describe their contents. Few need more:
  * - an address: one for each key name of unknown identities (for an hour), and one for sign-ups;
  * - a device: one for its networks from the second on;
  * - an entity: one for travels, one for its contexts once it logs in or pays, and one each for devices over 5 and networks over 8 in 30

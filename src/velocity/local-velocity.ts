@@ -1,20 +1,29 @@
-import type { ContextHistory, EntityHistory, HistoryEvent, HistoryFacts } from '../risk/history.ts';
+import type {
+  BrowserHistory,
+  ContextHistory,
+  DeviceHistory,
+  EntityHistory,
+  HistoryEvent,
+  HistoryFacts,
+} from '../risk/history.ts';
 import type { OutcomeMemory, SettledEvent, Velocity } from '../ports/velocity.ts';
 import { isContextAsked } from '../risk/context-steps.ts';
 import { effectOf, type Outcome, type Step, stepOf } from '../risk/event-outcome.ts';
-import { VELOCITY_ENTITIES_MAX } from '../kernel/limits.ts';
+import { BROWSER_NETWORKS_24H_MAX, VELOCITY_ENTITIES_MAX } from '../kernel/limits.ts';
 import { AddressRecords } from './address-record.ts';
 import { ContextRecords } from './context-record.ts';
 import { CrowdRecords } from './crowd-records.ts';
-import { DeviceRecords } from './device-record.ts';
-import { EntityRecords } from './entity-record.ts';
+import { type DeviceCounts, DeviceRecords } from './device-record.ts';
+import { EntityRecords, KNOWS_NETWORK } from './entity-record.ts';
 import { EventKeys } from './event-keys.ts';
 import type { VelocityMemory } from './memory.ts';
 import type { OutcomeChange } from './outcome-record.ts';
+import { NonceRecords } from './nonce-record.ts';
 import { PopulationRecords } from './population-record.ts';
 import { SessionRecords } from './session-record.ts';
 import { ownerOf } from './shares.ts';
 import { Table } from './table.ts';
+import { memberOf } from './timed-set.ts';
 import { readTrace, type TracedEvent, TraceWriter } from './trace.ts';
 import { ValueRecords } from './value-records.ts';
 import { Warmer } from './warmer.ts';
@@ -53,6 +62,8 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
   readonly #entities: EntityRecords;
   readonly #contexts: ContextRecords;
   readonly #devices: DeviceRecords;
+  readonly #browsers: DeviceRecords;
+  readonly #nonces: NonceRecords;
   readonly #population: PopulationRecords;
   readonly #crowds: CrowdRecords;
   readonly #values: ValueRecords;
@@ -70,7 +81,9 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
     this.#addresses = new AddressRecords(this.#table);
     this.#entities = new EntityRecords(this.#table);
     this.#contexts = new ContextRecords(this.#table);
-    this.#devices = new DeviceRecords(this.#table);
+    this.#devices = new DeviceRecords(this.#table, false);
+    this.#browsers = new DeviceRecords(this.#table, true);
+    this.#nonces = new NonceRecords(this.#table);
     this.#population = new PopulationRecords(this.#table);
     this.#crowds = new CrowdRecords(this.#table, memory.hashKey);
     this.#values = new ValueRecords(this.#table);
@@ -83,7 +96,7 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
     for (const event of events) {
       const keys = this.#keysAt(at++);
       keys.read(event);
-      warmer.note(keys, event.networks !== null, event.device !== null, isContextAsked(event.eventType));
+      warmer.note(keys, event);
     }
     warmer.warm();
     const facts: (HistoryFacts | null)[] = [];
@@ -137,6 +150,8 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
     const outcome = step === null ? null : changeOf(step, event.outcome, nowMs);
     this.#table.owner = ownerOf(event.customer, event.publicKey);
     const session = this.#sessions.observe(event, keys, nowSeconds, outcome);
+    const make = event.device === null ? null : this.#devices.observe(keys.deviceLow, keys.deviceHigh, keys, nowMs);
+    const browser = make === null || event.browser === null ? null : this.#browserOf(keys, make, nowMs);
     const entities: EntityHistory[] = [];
     let isStranger = keys.entities > 0;
     let context: ContextHistory | null = null;
@@ -156,7 +171,6 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
       event.networks === null
         ? null
         : this.#addresses.observe(event, keys, nowSeconds, isCold, this.#sessions, outcome);
-    const device = event.device === null ? null : this.#devices.observe(keys, nowMs);
     if (outcome !== null) this.#population.change(keys, keys.site, outcome);
     const surge = step === null ? null : this.#population.observe(keys, step === 'login', nowMs);
     const crowd = this.#crowds.observe(event, keys, entities, isCold);
@@ -164,7 +178,8 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
     const values = this.#values.observe(event, keys, {
       sessionPayments1h: session?.payments1h ?? 0,
       addressDeclined1h: ip?.declined1h ?? 0,
-      ofDevice24h: device === null ? NONE : this.#devices.ofName24h,
+      ofDevice24h: make === null ? NONE : this.#devices.ofName24h,
+      ofBrowser24h: browser === null ? NONE : this.#browsers.ofName24h,
     });
     let trace: TraceWriter | null = null;
     if (step !== null) {
@@ -172,7 +187,34 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
       trace.write(event, keys, this.#taught);
       if (outcome?.isLogin === true && outcome.isBad) this.#forget(trace, nowMs);
     }
-    return session === null ? null : { session, ip, entities, context, device, surge, crowd, values, trace };
+    const isTokenReplayed = event.grant !== null && this.#nonces.isUsed(keys, event.grant, nowSeconds);
+    if (session === null) return null;
+    const device = make === null ? null : deviceOf(make, browser, keys, context);
+    return { session, ip, entities, context, device, surge, crowd, values, isTokenReplayed, trace };
+  }
+
+  /**
+   * Observes the browser. Its id stands for the device in the sets of entities, unless an entity came with the fingerprint in the last
+   * 24 h, knows the network, and does not know the id: a private window, or storage that was cleared, adds no device. So a new id in each
+   * request makes one device of one fingerprint, not many. A common fingerprint identifies no device, and a network that only failed logins
+   * used is not known. Returns null for an id of too many networks.
+   */
+  #browserOf(keys: EventKeys, make: DeviceCounts, nowMs: number): DeviceCounts | null {
+    const counts = this.#browsers.observe(keys.browserLow, keys.browserHigh, keys, nowMs);
+    const isUsable = counts.networks24h <= BROWSER_NETWORKS_24H_MAX;
+    if (!isUsable) keys.device = memberOf(keys.deviceHigh);
+    else if (!make.isCommon && this.#devices.knewEntity && this.#knownBy(keys, nowMs) === KNOWS_NETWORK)
+      keys.device = 0;
+    return isUsable ? counts : null;
+  }
+
+  /** Returns what one of the event's entities knows, as bits. */
+  #knownBy(keys: EventKeys, nowMs: number): number {
+    let known = 0;
+    for (let n = 0; n < keys.entities; n++) {
+      known |= this.#entities.knows(keys.entityLow[n] ?? 0, keys.entityHigh[n] ?? 0, keys, nowMs);
+    }
+    return known;
   }
 
   /** Reverts what a login that arrives as failed added about its entities: it only counts as a failure. */
@@ -184,6 +226,24 @@ export class LocalVelocity implements Velocity, OutcomeMemory {
 }
 
 const NONE: readonly number[] = [];
+
+/** Names each field. Measured: a spread, and an object for the key of each device, took 1 of 7.3 µs an event. */
+function deviceOf(
+  { entities24h, networks24h, days, isCommon }: DeviceCounts,
+  browser: DeviceCounts | null,
+  keys: EventKeys,
+  context: ContextHistory | null,
+): DeviceHistory {
+  return { entities24h, networks24h, days, isCommon, browser: browser === null ? null : ownOf(browser, keys, context) };
+}
+
+function ownOf(
+  { entities24h, networks24h }: DeviceCounts,
+  { device, browserHigh }: EventKeys,
+  context: ContextHistory | null,
+): BrowserHistory {
+  return { entities24h, networks24h, isOfAccount: context?.device === 'known' && device === memberOf(browserHigh) };
+}
 
 /** Choice: for a quiet entity no rule reads contexts, and most events are quiet. */
 const QUIET_DECISIONS_1M = 10;

@@ -49,6 +49,14 @@ export class OverflowingSet {
     return inside + outside;
   }
 
+  /** Returns whether the member is stored, inside the window or not. Not exact for one of over 30 further members. */
+  has(record: number, low: number, high: number, member: number, nowMs: number, restSeconds: number): boolean {
+    const { flagsAt, flag, salt } = this.#shape;
+    if (this.#inner.has(record, member, nowMs, restSeconds)) return true;
+    if (((this.#table.words[record + flagsAt] ?? 0) & flag) === 0) return false;
+    return this.#outer.has(mix(low, high, salt), mix(high, low, salt), member, nowMs);
+  }
+
   remove(record: number, low: number, high: number, member: number, nowMs: number): void {
     const { flagsAt, flag, salt } = this.#shape;
     this.#inner.remove(record, member);

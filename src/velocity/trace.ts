@@ -5,7 +5,6 @@ import { placeValue } from './context-place.ts';
 import { codeOfCountry } from './country.ts';
 import type { EventKeys } from './event-keys.ts';
 import { positionOf } from './places.ts';
-import { memberOf } from './timed-set.ts';
 
 /**
  * Stored beside the decision of a login, payment or checkout, so that the velocity store finds its subjects again when its outcome is
@@ -84,8 +83,7 @@ export class TraceWriter implements Trace {
     words[3] = hasNetworks ? keys.hostLow : 0;
     words[4] = hasNetworks ? keys.hostHigh : 0;
     words[5] = keys.site;
-    const device = event.device === null ? 0 : memberOf(keys.deviceHigh);
-    words[6] = (device << 16) | codeOfCountry(event.country);
+    words[6] = (keys.device << 16) | codeOfCountry(event.country);
     words[7] = place === null ? 0 : positionOf(place);
     words[8] = (placeValue(event, keys) << 16) | event.exactAgentHash;
     let at = HEAD_WORDS;

@@ -15,7 +15,7 @@ import { DAY_SET, memberOf } from './timed-set.ts';
  * - Person (the first one the event names): one record per key name of such values, from the second distinct value on. Until then two cells
  *   (`first-touch.ts`) mark that the person had a value, and which one. Measured: 19 of 20 people pay with one card a day.
  * - Session: a record if nobody is named, or from its second payment on; its first value does not count then.
- * - Device: nothing more; its own record has a set for each key name (`device-record.ts`).
+ * - Device and browser: nothing more; their own records have a set for each key name (`device-record.ts`).
  * - Address: a record from its first declined payment of the hour on.
  *
  * If an event has several such values, the first two count. Most people get no record. Two people who share a cell count as one, one
@@ -41,6 +41,8 @@ export interface ValueActors {
   readonly addressDeclined1h: number;
   /** For each of the event's entities, how many entities of its key name came with the device in 24 h; empty without a device. */
   readonly ofDevice24h: readonly number[];
+  /** The same for the browser's own id. */
+  readonly ofBrowser24h: readonly number[];
 }
 
 export class ValueRecords {
@@ -70,7 +72,7 @@ export class ValueRecords {
 
   #observe(event: HistoryEvent, keys: EventKeys, actors: ValueActors, n: number, name: string): ValuesHistory {
     const { nowMs } = event;
-    const { sessionPayments1h, addressDeclined1h, ofDevice24h } = actors;
+    const { sessionPayments1h, addressDeclined1h, ofDevice24h, ofBrowser24h } = actors;
     const person = event.entities.findIndex((entity, at) => at < keys.entities && !isValueKey(entity.name));
     let ofActor24h = 1;
     let actor: ValuesHistory['actor'] = 'session';
@@ -87,7 +89,7 @@ export class ValueRecords {
     }
     const isAddressAsked = event.networks !== null && addressDeclined1h > 0;
     const ofAddress24h = isAddressAsked ? this.#see(keys.hostLow, keys.hostHigh, keys, n, nowMs) : 0;
-    return { name, actor, ofActor24h, ofAddress24h };
+    return { name, actor, ofActor24h, ofBrowser24h: ofBrowser24h[n] ?? 0, ofAddress24h };
   }
 
   /** Returns the person's values in 24 h, this one included. */

@@ -1,9 +1,12 @@
+import { isContextAsked } from '../risk/context-steps.ts';
+import type { HistoryEvent } from '../risk/history.ts';
 import type { EventKeys } from './event-keys.ts';
 import {
   KIND_ADDRESS,
   KIND_DEVICE,
   KIND_ENTITY,
   KIND_ENTITY_OUTCOMES as KIND_CONTEXT,
+  KIND_HOUR_SET,
   KIND_SESSION,
   RECORD_WORDS,
 } from './layout.ts';
@@ -37,15 +40,17 @@ export class Warmer {
   }
 
   /** Notes the keys that an event will look up. */
-  note(keys: EventKeys, hasNetworks: boolean, hasDevice: boolean, hasContext: boolean): void {
+  note(keys: EventKeys, event: HistoryEvent): void {
     this.#add(keys.sessionLow, keys.sessionHigh, KIND_SESSION);
-    if (hasNetworks) this.#add(keys.hostLow, keys.hostHigh, KIND_ADDRESS);
-    if (hasDevice) this.#add(keys.deviceLow, keys.deviceHigh, KIND_DEVICE);
+    if (event.networks !== null) this.#add(keys.hostLow, keys.hostHigh, KIND_ADDRESS);
+    if (event.device !== null) this.#add(keys.deviceLow, keys.deviceHigh, KIND_DEVICE);
+    if (event.browser !== null) this.#add(keys.browserLow, keys.browserHigh, KIND_DEVICE);
+    if (event.grant !== null) this.#add(keys.nonceLow, keys.nonceHigh, KIND_HOUR_SET);
     for (let n = 0; n < keys.entities; n++) {
       this.#add(keys.entityLow[n] ?? 0, keys.entityHigh[n] ?? 0, KIND_ENTITY);
     }
     const { account } = keys;
-    if (hasContext && account >= 0)
+    if (isContextAsked(event.eventType) && account >= 0)
       this.#add(keys.entityLow[account] ?? 0, keys.entityHigh[account] ?? 0, KIND_CONTEXT);
   }
 

@@ -28,6 +28,7 @@ const request = fc.record({
   customerNumber: word,
   flags: word,
   nowMs: fc.double({ noNaN: true }),
+  originHash: fc.nat({ max: 2 ** 48 - 1 }),
 });
 
 const ascii = fc.string({ unit: 'binary-ascii', maxLength: 400 });
@@ -57,14 +58,14 @@ describe('a batch buffer', () => {
           const room = taken.length < BATCH_REQUESTS_MAX && bytes + one.body.length <= BATCH_BODY_BYTES_MAX;
           expect(writer.hasRoom(one.body.length)).toBe(room);
           if (!room) continue;
-          expect(writer.add(one.body, one.customerNumber, one.flags, one.nowMs)).toBe(taken.length);
+          expect(writer.add(one.body, one.customerNumber, one.flags, one.nowMs, one.originHash)).toBe(taken.length);
           taken.push(one);
           bytes += one.body.length;
         }
         expect(writer.count).toBe(taken.length);
-        for (const [at, { body, customerNumber, flags, nowMs }] of taken.entries()) {
+        for (const [at, { body, customerNumber, flags, nowMs, originHash }] of taken.entries()) {
           expect(Buffer.compare(reader.body(at), body)).toBe(0);
-          expect(reader.meta(at)).toEqual({ customerNumber, flags, nowMs });
+          expect(reader.meta(at)).toEqual({ customerNumber, flags, nowMs, originHash });
         }
       }),
     );

@@ -69,6 +69,8 @@ function eventOf(one: Command, nowMs: number, serial: number): HistoryEvent {
       { name: 'email', value: `email-${one.email}` },
     ].slice(0, one.entities),
     device: one.device < 0 ? null : `device-${one.device}`,
+    browser: null,
+    grant: null,
   };
 }
 

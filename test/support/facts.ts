@@ -37,11 +37,21 @@ export const CALM_SIGNALS: TokenSignals = {
   timeZone: 'Europe/Berlin',
   mobileHint: false,
   platformHint: 'Windows',
+  automation: [],
+  keyRhythm: null,
+  webView: null,
 };
 
 /** A collector token issued ten minutes ago. */
 export function collectorToken(signals: Partial<TokenSignals> = {}, issuedAtSeconds = NOW_SECONDS - 600): TokenFacts {
-  return { kind: 'collector', sessionId: 'session-1', issuedAtSeconds, signals: { ...CALM_SIGNALS, ...signals } };
+  return {
+    kind: 'collector',
+    hasFingerprint: true,
+    sessionId: 'session-1',
+    issuedAtSeconds,
+    signals: { ...CALM_SIGNALS, ...signals },
+    browserHash: null,
+  };
 }
 
 /** Facts of a shopper that fires no rule, with the test's overrides. A `userAgent` without an `agent` is parsed. */
@@ -57,6 +67,7 @@ export function facts(overrides: Partial<Facts> = {}): Facts {
     url: 'https://shop.example.com/checkout',
     referrer: 'https://shop.example.com/basket',
     token: collectorToken(),
+    grant: null,
     fingerprintHash: 'a'.repeat(64) as FingerprintHash,
     entities,
     emails: entities.flatMap(({ value }) => readEmail(value) ?? []),

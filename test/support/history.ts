@@ -109,6 +109,7 @@ interface Overrides {
   readonly surge?: SurgeHistory | null;
   readonly crowd?: Partial<CrowdHistory> | null;
   readonly values?: ValuesHistory | null;
+  readonly isTokenReplayed?: boolean;
 }
 
 /** History of a shopper that fires no rule, with the test's overrides. */
@@ -121,16 +122,19 @@ export function history({
   surge = null,
   crowd = null,
   values = null,
+  isTokenReplayed = false,
 }: Overrides = {}): HistoryFacts {
   return {
     session: { ...CALM_SESSION, ...session },
     ip: ip === null ? null : { ...CALM_IP, ...ip },
     entities: entities.map((entity) => ({ ...CALM_ENTITY, ...entity })),
     context: context === null ? null : { ...CALM_CONTEXT, ...context },
-    device: device === null ? null : { entities24h: 1, networks24h: 1, days: 1, isCommon: false, ...device },
+    device:
+      device === null ? null : { entities24h: 1, networks24h: 1, days: 1, isCommon: false, browser: null, ...device },
     surge,
     crowd: crowd === null ? null : { ...CALM_CROWD, ...crowd },
     values,
+    isTokenReplayed,
     trace: null,
   };
 }

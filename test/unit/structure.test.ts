@@ -105,6 +105,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     'src/extract/request/',
     'src/extract/shape/',
     'src/api/',
+    'src/app/collector-files.ts',
     'src/app/settings.ts',
     'src/app/dashboard-build.ts',
     'src/score/model-manifest.ts',

@@ -1,7 +1,8 @@
 import { problem } from '../../contract/problem.ts';
+import { ROUTES } from '../../contract/routes.ts';
 import { bindRoutes } from '../../http/bind.ts';
 import type { Exchange, Handler, RequestHead, Route } from '../../http/exchange.ts';
-import type { SecretHandlers } from '../../http/handlers.ts';
+import type { Handlers, SecretHandlers } from '../../http/handlers.ts';
 import { createRouter } from '../../http/router.ts';
 import type { DashboardAccess } from './dashboard-access.ts';
 import { signInHandlers, type SignInParts } from './sign-in-handlers.ts';
@@ -80,7 +81,7 @@ export function createDashboard(parts: DashboardParts): Handler {
     onRefused,
   );
   const api = createRouter(
-    [...bindRoutes(parts.handlers, parts.refusalFields), readinessRoute(parts.readiness)],
+    [...bindRoutes(ofSecretKeys(parts.handlers), parts.refusalFields), readinessRoute(parts.readiness)],
     onRefused,
   );
 
@@ -120,6 +121,16 @@ const READ_ONLY = problem('read_only', 'This dashboard is read-only (GATEHOUSE_D
 
 /** The session counts alone, whatever other credentials a request has. */
 const NO_CREDENTIALS = { svcKey: '', svcTimestamp: '', svcRequestId: '', svcSignature: '', authorization: '' } as const;
+
+/**
+ * Keeps the endpoints that take a secret key, whatever else is given: a session must reach neither signed calls nor the endpoints of
+ * operators, which trust loopback addresses.
+ */
+function ofSecretKeys(handlers: SecretHandlers): Partial<Handlers> {
+  return Object.fromEntries(
+    Object.entries(handlers).filter(([id]) => ROUTES[id as keyof typeof ROUTES].access === 'secret'),
+  );
+}
 
 function readinessRoute(GET: Handler): Route {
   return { path: '/readyz', methods: { GET }, bodyBytesMax: 0 };

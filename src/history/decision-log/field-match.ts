@@ -1,9 +1,12 @@
+import { RawRecord } from './raw-record.ts';
 import type { DecisionRecord } from '../../risk/decision-record.ts';
 
 /** A criterion that is checked on a record's bytes first, so that few records are unpacked. */
 export interface RecordMatch {
   /** Returns false if nothing in these bytes can match. */
   mayMatch(bytes: Buffer, from: number, end: number): boolean;
+  /** The same for the bytes of one record, which may be read more closely. */
+  mayMatchRecord(bytes: Buffer, from: number, end: number): boolean;
   matches(record: DecisionRecord): boolean;
 }
 
@@ -19,6 +22,7 @@ export class FieldMatch implements RecordMatch {
   readonly #fields: RecordFields;
   /** Texts that a matching record has in its bytes. */
   readonly #texts: readonly Buffer[];
+  readonly #raw = new RawRecord();
 
   constructor(fields: RecordFields) {
     this.#fields = fields;
@@ -29,6 +33,15 @@ export class FieldMatch implements RecordMatch {
   mayMatch(bytes: Buffer, from: number, end: number): boolean {
     const piece = bytes.subarray(from, end);
     return this.#texts.every((text) => piece.includes(text));
+  }
+
+  mayMatchRecord(bytes: Buffer, from: number, end: number): boolean {
+    const { scoreMin, scoreMax } = this.#fields;
+    if ((scoreMin !== null || scoreMax !== null) && this.#raw.read(bytes, from, end)) {
+      const { score } = this.#raw;
+      if ((scoreMin !== null && score < scoreMin) || (scoreMax !== null && score > scoreMax)) return false;
+    }
+    return this.mayMatch(bytes, from, end);
   }
 
   matches({ eventType, score, contributions }: DecisionRecord): boolean {
@@ -52,6 +65,10 @@ export class AllMatch implements RecordMatch {
 
   mayMatch(bytes: Buffer, from: number, end: number): boolean {
     return this.#all.every((match) => match.mayMatch(bytes, from, end));
+  }
+
+  mayMatchRecord(bytes: Buffer, from: number, end: number): boolean {
+    return this.#all.every((match) => match.mayMatchRecord(bytes, from, end));
   }
 
   matches(record: DecisionRecord): boolean {

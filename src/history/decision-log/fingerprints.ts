@@ -71,7 +71,7 @@ export async function searchFingerprints(
 
 /** Returns the row's fingerprint; null if it has none or does not match. */
 function fingerprintOf(bytes: Buffer, row: RowView, { text }: Wanted): string | null {
-  if (text?.mayMatch(bytes, row.recordAt, row.recordEnd) === false) return null;
+  if (text?.mayMatchRecord(bytes, row.recordAt, row.recordEnd) === false) return null;
   const quick = text === null ? readFingerprint(bytes, row.recordAt) : undefined;
   if (quick !== undefined) return quick;
   const record = unpackRecord(bytes, row.recordAt, row.recordEnd);

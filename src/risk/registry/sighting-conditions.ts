@@ -9,7 +9,7 @@ import type { FingerprintReader } from '../fingerprint-history.ts';
  */
 export function sightingsTaken(fingerprints: FingerprintReader) {
   return (customer: CustomerNumber, fingerprintHash: FingerprintHash, kind: string, nowSeconds: number): boolean => {
-    const { isSeen, isCommon } = fingerprints.find(customer, fingerprintHash, nowSeconds * 1_000);
-    return !isCommon && (isSeen || kind !== 'list');
+    const { isSeen, isBrowser, isCommon } = fingerprints.find(customer, fingerprintHash, nowSeconds * 1_000);
+    return !isCommon && !isBrowser && (isSeen || kind !== 'list');
   };
 }

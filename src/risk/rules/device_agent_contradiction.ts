@@ -23,7 +23,8 @@ export const deviceAgentContradiction: Rule = {
     if (agent === null || agent.form === 'other') return null;
     const signals = token.kind === 'collector' ? token.signals : null;
     if (signals !== null && asksForDesktopSite(agent, signals)) return null;
-    const found = (isWebView(userAgent) ? null : findInHints(facts, agent, signals)) ?? findInSignals(agent, signals);
+    const found =
+      (isWebView(userAgent, signals) ? null : findInHints(facts, agent, signals)) ?? findInSignals(agent, signals);
     return found === null ? null : hit(found.slice(0, EVIDENCE_CHARACTERS_MAX));
   },
 };
@@ -31,7 +32,8 @@ export const deviceAgentContradiction: Rule = {
 /** Choice: keeps evidence short, because part of it is the client's text. */
 const EVIDENCE_CHARACTERS_MAX = 200;
 
-function isWebView(userAgent: string | null): boolean {
+function isWebView(userAgent: string | null, signals: TokenSignals | null): boolean {
+  if ((signals?.webView ?? null) !== null) return true;
   return userAgent !== null && /; wv\)|Version\/4\.0|\bFB[AI]|Instagram|Line\/|MicroMessenger/.test(userAgent);
 }
 

@@ -6,6 +6,7 @@ import { agentSurge1h } from './agent_surge_1h.ts';
 import { coldLoginsNetwork1h } from './cold_logins_network_1h.ts';
 import { deviceAgentContradiction } from './device_agent_contradiction.ts';
 import { deviceAiAgent } from './device_ai_agent.ts';
+import { deviceAutomation } from './device_automation.ts';
 import { deviceBotUserAgent } from './device_bot_user_agent.ts';
 import { deviceHeadless } from './device_headless.ts';
 import { deviceHttpLibrary } from './device_http_library.ts';
@@ -14,6 +15,7 @@ import { deviceMissingAcceptLanguage } from './device_missing_accept_language.ts
 import { deviceMissingUserAgent } from './device_missing_user_agent.ts';
 import { deviceNewForEntity } from './device_new_for_entity.ts';
 import { deviceOutdatedBrowser } from './device_outdated_browser.ts';
+import { deviceScriptedInput } from './device_scripted_input.ts';
 import { deviceTimezoneMismatch } from './device_timezone_mismatch.ts';
 import { deviceTlsContradiction } from './device_tls_contradiction.ts';
 import { deviceTlsTool } from './device_tls_tool.ts';
@@ -58,6 +60,9 @@ import { sessionTokenOld } from './session_token_old.ts';
 import { signupSurge1h } from './signup_surge_1h.ts';
 import { strangersIp24h } from './strangers_ip_24h.ts';
 import { strangersSurge10m } from './strangers_surge_10m.ts';
+import { tokenForged } from './token_forged.ts';
+import { tokenReplayed } from './token_replayed.ts';
+import { tokenUnbound } from './token_unbound.ts';
 import { travelImpossible } from './travel_impossible.ts';
 import { travelImprobable } from './travel_improbable.ts';
 import { valuesPerActor24h } from './values_per_actor_24h.ts';
@@ -89,6 +94,8 @@ export const RULES: readonly Rule[] = [
   deviceBotUserAgent,
   deviceHttpLibrary,
   deviceHeadless,
+  deviceAutomation,
+  deviceScriptedInput,
   deviceAiAgent,
   deviceOutdatedBrowser,
   deviceAgentContradiction,
@@ -146,6 +153,9 @@ export const RULES: readonly Rule[] = [
   sessionAgentChange,
   sessionTakenOver,
   sessionTokenOld,
+  tokenReplayed,
+  tokenUnbound,
+  tokenForged,
   journeyDirectHit,
   journeySingleEvent,
   journeyTooFast,

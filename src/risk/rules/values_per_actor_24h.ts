@@ -5,16 +5,16 @@ import { entityName, hit, withThresholds } from './rule.ts';
 const DEVICE_NETWORKS_MAX = 2;
 /** Choice: of guests who come from a mail campaign through a carrier's gateway, one in four is declined. */
 const DECLINES_PER_PAYMENT = 2;
-const ACTORS = { person: 'one person', session: 'one session', device: 'one device' } as const;
+const ACTORS = { person: 'one person', session: 'one session', device: 'one device', browser: 'one browser' } as const;
 
 /**
- * Fires when 4 or more distinct cards, gift cards or bank accounts came with one person, session or device in 24 h, or 6 with one address:
- * stolen ones are being tested. `isValueKey` selects the keys by their names.
+ * Fires when 4 or more distinct cards, gift cards or bank accounts came with one person, session, browser or device in 24 h, or 6 with
+ * one address: stolen ones are being tested. `isValueKey` selects the keys by their names.
  *
  * Quiet for one card that is used repeatedly, such as a gift buyer's. For a device, also quiet if it was on over 2 networks in 24 h,
  * because the fingerprint then belongs to a device model and not to one device, and if payments or logins at the address are known to
- * succeed. For an address, quiet unless 3 payments there were declined in 1 h, and at least twice as many as succeeded; also quiet while
- * under 70 % of its sessions in 1 h are cold starts, as behind a carrier's gateway.
+ * succeed; for a browser with an id of its own only the second. For an address, quiet unless 3 payments there were declined in 1 h, and
+ * at least twice as many as succeeded; also quiet while under 70 % of its sessions in 1 h are cold starts, as behind a carrier's gateway.
  * Source of numbers and weight: the default rules.
  */
 export const valuesPerActor24h = withThresholds({
@@ -35,6 +35,11 @@ export const valuesPerActor24h = withThresholds({
     if (found.ofActor24h >= values && !(found.actor === 'device' && (isModel || isDesk))) {
       return hit(
         `${found.ofActor24h} values of ${entityName(found)} with ${ACTORS[found.actor]} in 24 h (${values} or more)`,
+      );
+    }
+    if (found.ofBrowser24h >= values && !isDesk) {
+      return hit(
+        `${found.ofBrowser24h} values of ${entityName(found)} with ${ACTORS.browser} in 24 h (${values} or more)`,
       );
     }
     const { ip } = history;

@@ -1,6 +1,7 @@
 import type { ComponentType } from 'preact';
 import type { IconName } from './components/icon.tsx';
 import { withStyle } from './page-style.ts';
+import consoleStyle from './styles/console-pages.lazy.css';
 import decisionStyle from './styles/decision-page.lazy.css';
 import linksStyle from './styles/links-page.lazy.css';
 import listsStyle from './styles/lists-page.lazy.css';
@@ -98,7 +99,7 @@ export const PAGES: readonly PageSpec[] = [
     icon: 'webhooks',
     key: 'w',
     hasRange: false,
-    load: () => import('./pages/webhooks-page.tsx'),
+    load: () => withStyle([consoleStyle], import('./pages/webhooks-page.tsx')),
   },
   {
     id: 'extractions',
@@ -107,7 +108,7 @@ export const PAGES: readonly PageSpec[] = [
     icon: 'extractions',
     key: 'x',
     hasRange: false,
-    load: () => import('./pages/extractions-page.tsx'),
+    load: () => withStyle([consoleStyle], import('./pages/extractions-page.tsx')),
   },
   {
     id: 'try',
@@ -116,7 +117,7 @@ export const PAGES: readonly PageSpec[] = [
     icon: 'try',
     key: 't',
     hasRange: false,
-    load: () => import('./pages/try-page.tsx'),
+    load: () => withStyle([consoleStyle, decisionStyle], import('./pages/try-page.tsx')),
   },
   {
     id: 'keys',
@@ -125,7 +126,7 @@ export const PAGES: readonly PageSpec[] = [
     icon: 'keys',
     key: 'k',
     hasRange: false,
-    load: () => import('./pages/keys-page.tsx'),
+    load: () => withStyle([consoleStyle], import('./pages/keys-page.tsx')),
   },
   {
     id: 'audit',
@@ -134,6 +135,6 @@ export const PAGES: readonly PageSpec[] = [
     icon: 'audit',
     key: 'a',
     hasRange: false,
-    load: () => import('./pages/audit-page.tsx'),
+    load: () => withStyle([consoleStyle], import('./pages/audit-page.tsx')),
   },
 ];

@@ -14,11 +14,12 @@ const FLAGS = [
 ];
 
 /**
- * Starts a headless Chromium with a fresh profile; the caller closes it. `flags` are added to the command line.
+ * Starts a headless Chromium with a fresh profile; the caller closes it. `flags` are added to the command line; `without` are flags of
+ * playwright's own that are left out.
  *
  * @throws {Error} when no Chromium is installed: tests in a browser never pass without one.
  */
-export async function startChromium(flags: readonly string[] = []): Promise<Browser> {
+export async function startChromium(flags: readonly string[] = [], without: readonly string[] = []): Promise<Browser> {
   const executablePath = process.env['GATEHOUSE_CHROMIUM'] ?? CANDIDATES.find((path) => existsSync(path));
   if (executablePath === undefined) throw new Error('no Chromium: apt-get install chromium, or set GATEHOUSE_CHROMIUM');
   return chromium.launch({
@@ -26,5 +27,6 @@ export async function startChromium(flags: readonly string[] = []): Promise<Brow
     // As root, Chromium's sandbox does not start.
     chromiumSandbox: process.getuid?.() !== 0,
     args: [...FLAGS, ...flags],
+    ignoreDefaultArgs: [...without],
   });
 }

@@ -11,7 +11,8 @@ const ENTRIES = Object.entries(ENDPOINTS);
 const WITH_KEY = ENTRIES.filter(([, { access }]) => access === 'secret' || access === 'public_or_secret');
 /** Endpoints of the dashboard refuse requests of other sites first; test/http/dashboard has their tests. */
 const OF_PROGRAMS = ENTRIES.filter(([, { tag }]) => tag !== 'dashboard');
-const OPEN = ENTRIES.filter(([, { access }]) => access === 'none');
+/** Scripts are part of some builds only, see test/http/collector. */
+const OPEN = ENTRIES.filter(([, { access, tag }]) => access === 'none' && tag !== 'collector');
 
 /** Returns the endpoint's path with ids that do not exist. */
 function pathOf({ path }: Endpoint): string {
@@ -62,7 +63,8 @@ describe('every endpoint behaves as the table of endpoints describes', () => {
     },
   );
 
-  test.each(OF_PROGRAMS.filter(([, { bodyBytesMax }]) => bodyBytesMax > 0))(
+  // A body that is ignored is refused only by its size.
+  test.each(OF_PROGRAMS.filter(([, { bodyBytesMax, access }]) => bodyBytesMax > 0 && access !== 'public'))(
     '%s accepts a body up to the size in the table',
     async (_id, endpoint) => {
       // Not JSON: a body that is read is refused and creates nothing.

@@ -18,7 +18,7 @@ function setUp(log?: Partial<DecisionLog>) {
   const decisions = Object.assign(openDecisionLog(store), log);
   const unwrapped = ((_options: object, handler: EndpointHandler) => handler) as unknown as EndpointFactory;
   const cursors = new Cursors(Buffer.alloc(32));
-  const fingerprints = { find: () => ({ isSeen: true, networks24h: 1, isCommon: false }) };
+  const fingerprints = { find: () => ({ isSeen: true, isBrowser: false, networks24h: 1, isCommon: false }) };
   const { lists, registry } = store;
   const handlers = {
     ...decisionHandlers(unwrapped, {

@@ -29,7 +29,7 @@ function setUp(rows: number | null = null) {
     changes,
     registry,
     cursors: new Cursors(Buffer.alloc(32)),
-    fingerprints: { find: () => ({ isSeen: true, networks24h: 1, isCommon: false }) },
+    fingerprints: { find: () => ({ isSeen: true, isBrowser: false, networks24h: 1, isCommon: false }) },
     decisions: openDecisionLog(store),
     entriesOf: (of) => rows ?? store.tables.rowCounters.get('lists', of),
     onBlocked(of, hashes, at) {

@@ -1,17 +1,18 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { openExtractions, type Extractions } from '../../../src/extract/extraction-thread.ts';
+import { type DeliveryRows, openExtractions, type Extractions } from '../../../src/extract/extraction-thread.ts';
 import type { ExtractStore } from '../../../src/state/extract-store.ts';
 import { createUnreadLog } from '../../../src/observe/log.ts';
 import type { Extraction } from '../../../src/work/extraction-job.ts';
+import type { Delivery } from '../../../src/work/webhook.ts';
 import { freeSlices } from '../../support/slices.ts';
-import { newExtraction } from '../../support/extraction-jobs.ts';
+import { newExtraction, STORED } from '../../support/extraction-jobs.ts';
 import { customer, tempStore } from '../state/support.ts';
 
 const KEY = Buffer.alloc(32, 7);
 const me = customer(1);
-const NO_ROWS = {
+const NO_ROWS: DeliveryRows = {
   find: () => Promise.resolve(null),
   add: () => false,
   ended: () => Promise.resolve(),
@@ -19,7 +20,12 @@ const NO_ROWS = {
 };
 
 /** The main thread's side on a store, with the real thread. No job fetches anything: the listening addresses stay unknown. */
-function open(store: ExtractStore, dataDir: string): Extractions {
+function open(
+  store: ExtractStore,
+  dataDir: string,
+  rows: DeliveryRows = NO_ROWS,
+  log = createUnreadLog('info'),
+): Extractions {
   const extractions = openExtractions({
     store,
     data: {
@@ -32,10 +38,10 @@ function open(store: ExtractStore, dataDir: string): Extractions {
       runsJobs: true,
       recordsMax: 1_000,
     },
-    log: createUnreadLog('info'),
+    log,
     onStoreFaults: (faults) => expect(faults).toEqual([]),
   });
-  extractions.start(NO_ROWS);
+  extractions.start(rows);
   onTestFinished(() => extractions.stop());
   return extractions;
 }
@@ -123,4 +129,46 @@ describe('the extraction thread', () => {
     await expect.poll(() => at.status().state).toBe('ok');
     expect(await at.control.create(newExtraction())).toMatchObject({ kind: 'created' });
   });
+
+  test('A delivery whose rows the main thread cannot read or add is tried again, and arrives once', async () => {
+    const { store, dataDir } = temporary();
+    const calls: string[] = [];
+    const added: Delivery[] = [];
+    let failures = 2;
+    const fail = (): void => {
+      if (failures-- > 0) throw new Error('the log of deliveries cannot be used');
+    };
+    const rows: DeliveryRows = {
+      find: (_customer, id) => {
+        calls.push('find');
+        fail();
+        const row = added.find((one) => one.id === id);
+        return Promise.resolve(row === undefined ? null : { ...row, status: 'succeeded' });
+      },
+      add(row) {
+        calls.push('add');
+        fail();
+        return added.push(row) > 0;
+      },
+      ended: () => Promise.resolve(),
+      forget: (id) => calls.push(`forget ${id}`),
+    };
+    const log = createUnreadLog('info');
+    const lines = vi.spyOn(log, 'info');
+    const at = open(store, dataDir, rows, log);
+    const delivery = { ...STORED, kind: 'webhook', url: 'https://hooks.example.com/', batchSize: 10 } as const;
+    const deliverySecrets = { secret: `whsec_${'A'.repeat(43)}=` };
+    const made = await at.control.create(newExtraction({ delivery, deliverySecrets }));
+    if (made.kind !== 'created') throw new Error(made.kind);
+    const { id } = made.job;
+    await at.control.cancel(me, id);
+    // It waits 5 s after each of the two failures.
+    await expect.poll(() => at.control.find(me, id)?.delivery.status, { timeout: 25_000 }).toBe('delivered');
+    expect(calls.slice(0, 4)).toEqual(['add', 'find', 'find', 'add']);
+    expect(added.map(({ endpointId, event }) => [endpointId, event])).toEqual([[id, 'extraction.failed']]);
+    const waits = lines.mock.calls.filter(([fields]) => JSON.stringify(fields).includes('extraction_delivery_waits'));
+    expect(waits).toHaveLength(2);
+    expect(JSON.stringify(waits[0]?.[0])).toContain('the log of deliveries cannot be used');
+    expect(at.status().state).toBe('ok');
+  }, 40_000);
 });

@@ -1,9 +1,9 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { pack } from '../../../src/kernel/pack.ts';
 import { RawRecord } from '../../../src/history/decision-log/raw-record.ts';
 import { DECISIONS } from '../../../src/risk/decision.ts';
-import { decodeRecord, encodeRecord, type RecordParts } from '../../../src/risk/decision-record.ts';
+import { decodeRecord, encodeRecord } from '../../../src/risk/decision-record.ts';
 import { LinkTailWriter, readLinkTail, visitLinks } from '../../../src/risk/link-tail.ts';
 import { SHADOW_REASONS } from '../../../src/risk/shadow.ts';
 import { ANY_CHARACTER } from '../../support/any-text.ts';
@@ -57,7 +57,7 @@ describe('a record that is read without unpacking it', () => {
     const raw = new RawRecord();
     fc.assert(
       fc.property(parts, fc.nat(40), (given, offset) => {
-        const bytes = encodeRecord(given as RecordParts);
+        const bytes = encodeRecord(given);
         const all = Buffer.concat([Buffer.alloc(offset, 0xdc), bytes, Buffer.alloc(9, 0xdc)]);
         const record = decodeRecord(bytes);
         expect(raw.read(all, offset, offset + bytes.length)).toBe(true);

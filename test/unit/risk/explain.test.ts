@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { explain } from '../../../src/risk/explain.ts';
-import { fusedScore } from '../../../src/risk/fuse.ts';
+import { DECISIONS } from '../../../src/risk/decision.ts';
+import { decisiveReasons, explain } from '../../../src/risk/explain.ts';
+import { decisionAt, fusedScore } from '../../../src/risk/fuse.ts';
 import type { Bands } from '../../../src/risk/policy/policy.ts';
 
 const BANDS: Bands = { allowWatch: 30, softChallenge: 50, review: null, block: 80 };
@@ -84,5 +86,42 @@ describe('an explained decision', () => {
       weight: weights.toSorted((a, b) => b - a)[at] ?? 0,
     }));
     expect(families.at(-1)?.to).toBe(fusedScore(distinct));
+  });
+
+  test('The decisive reasons are those without which the explained decision is milder', () => {
+    const codes = [
+      'list_block',
+      'device_headless',
+      'device_http_library',
+      'ip_hosting',
+      'ip_vpn',
+      'of_old',
+      'list_allow',
+    ];
+    let compared = 0;
+    let total = 0;
+    let state = 7;
+    const next = (below: number): number => {
+      state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+      return (state >>> 8) % below;
+    };
+    for (let n = 0; n < 2_000; n++) {
+      const fired = codes
+        .filter(() => next(2) === 0)
+        .map((code) => [code, code.startsWith('list') ? Number(code === 'list_block') : next(11) / 10] as const);
+      const given = record(...fired);
+      const { contributions, families, overriddenBy } = explain(given, BANDS);
+      const score = families.at(-1)?.to ?? 0;
+      const made =
+        overriddenBy === 'list_block' ? 'BLOCK' : overriddenBy === 'list_allow' ? 'ALLOW' : decisionAt(score, BANDS);
+      const milder = contributions.flatMap(({ without }, at) =>
+        DECISIONS.indexOf(without?.decision ?? 'BLOCK') < DECISIONS.indexOf(made) ? [at] : [],
+      );
+      // An entry of each kind never fires at once.
+      if (fired.filter(([code]) => code.startsWith('list')).length === 2) continue;
+      total++;
+      compared += Number(isDeepStrictEqual([...decisiveReasons(given.contributions, made, BANDS)], milder));
+    }
+    expect(compared).toBe(total);
   });
 });

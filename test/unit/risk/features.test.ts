@@ -54,9 +54,14 @@ const SIGNALS = {
   timeZone: null,
   mobileHint: null,
   platformHint: null,
+  automation: null,
+  keyRhythm: null,
+  webView: null,
 };
 const COLLECTOR = {
   kind: 'collector',
+  hasFingerprint: true,
+  browserHash: null,
   sessionId: 's',
   issuedAtSeconds: 1_780_000_000 - 7_200,
   signals: SIGNALS,

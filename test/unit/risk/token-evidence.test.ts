@@ -6,6 +6,8 @@ import { RULES } from '../../../src/risk/rules/rule-table.ts';
 /** Rules that a collector token alone can cause to fire, whatever the rest of the request contains. */
 const TOKEN_FED = new Set([
   'device_headless',
+  'device_automation',
+  'device_scripted_input',
   'device_agent_contradiction',
   'device_timezone_mismatch',
   'session_token_old',

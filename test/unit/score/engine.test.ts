@@ -114,7 +114,7 @@ async function score(bodies: readonly unknown[], flags = 0): Promise<Scored[]> {
     } as ConstructorParameters<typeof Engine>[0]['model'],
     policies: { current: () => world.policies },
     velocity: { observe: (events) => world.velocity.observe(events) },
-    keys: { links: Buffer.alloc(32, 7), requests: Buffer.alloc(32, 7) },
+    keys: { links: Buffer.alloc(32, 7), requests: Buffer.alloc(32, 7), grants: Buffer.alloc(32, 7) },
     simulatedVelocity: { observe: (events) => (world.simulated.push(...events), events.map(() => null)) },
     warmUpVelocity: { observe: (events) => (world.warmUpSeen.push(...events), events.map(() => null)) },
     isDegraded: () => false,
@@ -170,6 +170,7 @@ const history = (over: Partial<HistoryFacts['session']>): HistoryFacts => ({
   surge: null,
   crowd: null,
   values: null,
+  isTokenReplayed: false,
   trace: null,
 });
 

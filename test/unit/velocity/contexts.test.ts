@@ -186,6 +186,8 @@ describe('contexts of an account', () => {
       other.observe([
         {
           ...(HOME as HistoryEvent),
+          browser: null,
+          grant: null,
           customer: 7 as CustomerNumber,
           publicKey: false,
           nowMs: world.nowMs,

@@ -39,6 +39,8 @@ export function event(fields: Partial<HistoryEvent> = {}): HistoryEvent {
     outcome: null,
     entities: [{ name: 'user_id', value: 'u1' }],
     device: 'device-1',
+    browser: null,
+    grant: null,
     ...fields,
   };
 }

@@ -21,6 +21,8 @@ export interface HammerTask {
 export interface HammerResult {
   readonly firsts: number;
   readonly nulls: number;
+  /** Tokens that were not used before. */
+  readonly unused: number;
 }
 
 const { memory, start, thread, events, aim, nowMs } = workerData as HammerTask;
@@ -31,6 +33,7 @@ Atomics.wait(gate, 0, 0);
 
 let firsts = 0;
 let nulls = 0;
+let unused = 0;
 for (let n = 0; n < events; n++) {
   const key = aim === 'hot' ? 'hot' : aim === 'first' ? `key-${n}` : `key-${thread}-${n}`;
   const [facts] = velocity.observe([
@@ -51,9 +54,15 @@ for (let n = 0; n < events; n++) {
       outcome: null,
       entities: [{ name: 'user_id', value: key }],
       device: aim === 'hot' ? `device-${thread}-${n % 5}` : null,
+      browser: null,
+      // All threads present the same tokens, in the same order.
+      grant: aim === 'hot' ? { nonceLow: 1, nonceHigh: 2, seq: n } : null,
     },
   ]);
   if (facts === null || facts === undefined) nulls++;
-  else if (facts.session.isFirstEvent) firsts++;
+  else {
+    if (facts.session.isFirstEvent) firsts++;
+    if (!facts.isTokenReplayed) unused++;
+  }
 }
-parentPort?.postMessage({ firsts, nulls } satisfies HammerResult);
+parentPort?.postMessage({ firsts, nulls, unused } satisfies HammerResult);

@@ -40,6 +40,7 @@ async function hammer(memory: VelocityMemory, aim: HammerTask['aim'], events: nu
   return {
     firsts: results.reduce((sum, { firsts }) => sum + firsts, 0),
     nulls: results.reduce((sum, { nulls }) => sum + nulls, 0),
+    unused: results.reduce((sum, { unused }) => sum + unused, 0),
   };
 }
 
@@ -67,12 +68,14 @@ describe('four threads at once', () => {
   test('Four concurrent threads lose no updates of hot subjects except those counted as lost', async () => {
     const memory = createVelocityMemory(4 * 2 ** 20, HASH_KEY);
     const events = 3_000;
-    const { nulls, firsts } = await hammer(memory, 'hot', events);
+    const { nulls, firsts, unused } = await hammer(memory, 'hot', events);
     const world = new World(0, memory);
     world.nowMs = NOW_MS + 10 * SECOND;
     const all = THREADS * events + 1;
     const facts = world.see({ sessionId: 'hot', eventType: 'payment', entities: users('hot'), device: null });
     expect(firsts).toBe(1);
+    // The thread that is ahead uses each token first, and no other one a second time.
+    expect(unused).toBe(events);
     const { lost } = readVelocityStats(memory);
     for (const count of [
       facts.session.decisions1m,

@@ -70,7 +70,8 @@ export function Table<Row>({
     [keys, selected, route],
   );
   return (
-    <div class="table-frame">
+    // Without links nothing inside would scroll it by keys.
+    <div class="table-frame" tabIndex={hrefOf === undefined ? 0 : undefined}>
       <table class="table">
         <caption class="hidden-text">{caption}</caption>
         <thead>

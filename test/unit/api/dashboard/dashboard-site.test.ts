@@ -66,6 +66,8 @@ async function serve(transport: 'uws' | 'node', idleMinutes = 0): Promise<Site> 
     log: createLog('silent'),
     pages: (_head, exchange) => sendJson(exchange, 200, 'a page'),
     handlers: {
+      decide: (_head: RequestHead, exchange: Exchange) => sendJson(exchange, 200, 'decided'),
+      metrics: (_head: RequestHead, exchange: Exchange) => sendJson(exchange, 200, 'metrics'),
       listEntries: (head: RequestHead, exchange: Exchange) =>
         sendJson(exchange, 200, [head.session?.keyHash, head.authorization, head.path]),
     } as unknown as SecretHandlers,
@@ -145,6 +147,16 @@ describe.each(['uws', 'node'] as const)('the dashboard over %s', (transport) => 
     const headers = { cookie, authorization: 'Bearer another', 'x-svc-key': 'another' };
     const response = await fetch(`${site.url}/dashboard/api/v1/lists`, { headers });
     expect(await response.json()).toEqual([STORED.hash, '', '/v1/lists']);
+  });
+
+  test('A session reaches neither signed calls nor those of operators, even if their handlers are given', async () => {
+    const site = await serve(transport);
+    const cookie = await signedIn(site);
+    const answers = [
+      site.ask('POST', '/dashboard/api/v1/decide', cookie, {}),
+      site.ask('GET', '/dashboard/api/metrics', cookie),
+    ];
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([404, 404]);
   });
 
   test('Two cookies of the same name in two headers name no session', async () => {

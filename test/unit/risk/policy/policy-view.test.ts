@@ -50,16 +50,16 @@ describe('the policy as one customer sees it', () => {
     expect(rules.find(({ reason }) => reason === 'velocity_ip_1m')?.thresholds).toEqual({ decisions: 500 });
   });
 
-  test('Settings of another customer are not shown', () => {
+  test('Settings of another customer are not shown', async () => {
     const document = documentOf({ customers: { [OTHER]: { bands: { block: 95 }, weights: { ip_hosting: 0.9 } } } });
     const view = new PolicyView(document, OWN);
-    expect(differences(DEFAULT, view, 10)).toEqual({ differences: [], isTruncated: false });
-    expect(differences(DEFAULT, new PolicyView(document, OTHER), 10).differences).toHaveLength(2);
+    expect(await differences(DEFAULT, view, 10)).toEqual({ differences: [], isTruncated: false });
+    expect((await differences(DEFAULT, new PolicyView(document, OTHER), 10)).differences).toHaveLength(2);
   });
 
-  test('Differences name bands, weights, rules and other settings, with both values', () => {
+  test('Differences name bands, weights, rules and other settings, with both values', async () => {
     const file = { bands: { block: 90 }, rules_off: ['ip_vpn'], mode: 'observe', watched_countries: ['FR'] };
-    expect(differences(DEFAULT, new PolicyView(documentOf(file), OWN), 10).differences).toEqual([
+    expect((await differences(DEFAULT, new PolicyView(documentOf(file), OWN), 10)).differences).toEqual([
       { eventType: null, kind: 'setting', name: 'mode', before: 'enforce', after: 'observe' },
       { eventType: null, kind: 'band', name: 'BLOCK', before: 80, after: 90 },
       { eventType: null, kind: 'rule', name: 'ip_vpn', before: true, after: false },
@@ -67,21 +67,21 @@ describe('the policy as one customer sees it', () => {
     ]);
   });
 
-  test('An event type is listed only where it differs in another way', () => {
+  test('An event type is listed only where it differs in another way', async () => {
     const file = { weights: { ip_hosting: 0.1 }, event_types: { login: { bands: { review: 65 } } } };
-    expect(differences(DEFAULT, new PolicyView(documentOf(file), OWN), 10).differences).toEqual([
+    expect((await differences(DEFAULT, new PolicyView(documentOf(file), OWN), 10)).differences).toEqual([
       { eventType: null, kind: 'weight', name: 'ip_hosting', before: 0.3, after: 0.1 },
       { eventType: 'login', kind: 'band', name: 'REVIEW', before: null, after: 65 },
     ]);
   });
 
-  test('More differences than a person reads are truncated', () => {
+  test('More differences than a person reads are truncated', async () => {
     const weights = Object.fromEntries(['ip_hosting', 'ip_vpn', 'ip_tor_exit'].map((code) => [code, 0.01]));
-    const found = differences(DEFAULT, new PolicyView(documentOf({ weights }), OWN), 2);
+    const found = await differences(DEFAULT, new PolicyView(documentOf({ weights }), OWN), 2);
     expect([found.differences.length, found.isTruncated]).toEqual([2, true]);
   });
 
-  test("The challenger's policy is this one with its changes", () => {
+  test("The challenger's policy is this one with its changes", async () => {
     expect(DEFAULT.challenger()).toBeNull();
     const view = new PolicyView(
       documentOf({ version: 'v1', bands: { block: 85 }, challenger: { version: 'c1', weights: { ip_vpn: 0.21 } } }),
@@ -90,7 +90,7 @@ describe('the policy as one customer sees it', () => {
     const challenger = view.challenger();
     expect(challenger?.version).toBe('c1');
     expect(challenger?.policyOf('').bands.block).toBe(85);
-    expect(challenger === null ? [] : differences(view, challenger, 10).differences).toEqual([
+    expect(challenger === null ? [] : (await differences(view, challenger, 10)).differences).toEqual([
       { eventType: null, kind: 'weight', name: 'ip_vpn', before: expect.any(Number) as number, after: 0.21 },
     ]);
   });

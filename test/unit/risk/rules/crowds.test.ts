@@ -162,7 +162,7 @@ describe('values_per_actor_24h', () => {
       'payment',
       history({
         ip: { coldShare1h: 0.7, declined1h: 3, ...ip },
-        values: { name: 'card', actor: 'session', ofActor24h: 1, ofAddress24h: 1, ...given },
+        values: { name: 'card', actor: 'session', ofActor24h: 1, ofBrowser24h: 0, ofAddress24h: 1, ...given },
       }),
     );
 

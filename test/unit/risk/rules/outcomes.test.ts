@@ -203,7 +203,7 @@ describe('rules that outcomes quiet', () => {
         'payment',
         history({
           session: { payments1h },
-          values: { name: 'card', actor: 'session', ofActor24h, ofAddress24h: ofActor24h },
+          values: { name: 'card', actor: 'session', ofActor24h, ofBrowser24h: 0, ofAddress24h: ofActor24h },
         }),
       );
     expect([paid(5, 1), paid(9, 2)]).toEqual([0.25, 0.25]);

@@ -122,6 +122,37 @@ const CASES: Readonly<Record<string, Case>> = {
       phone: signals({ pluginCount: 0, languages: [] }, ANDROID),
     },
   },
+  device_automation: {
+    weight: 0.5,
+    fires: {
+      two: signals({ automation: ['no_frame', 'soft_gl'] }),
+      causes: signals({ automation: ['synthetic', 'nav_own'] }),
+      scripted: signals({ automation: ['no_frame'], keyRhythm: { gaps: 10, meanMs: 34, deviationMs: 9 } }),
+    },
+    quiet: {
+      nothing: signals({ automation: [] }),
+      absent: signals({ automation: null }),
+      unknown: signals({ automation: ['x', 'constructor', '__proto__'] }),
+      webdriver: signals({ automation: ['webdriver'] }),
+      app: signals({ automation: ['nav_own', 'no_frame', 'no_lang', 'wd_patched'], webView: 'android' }),
+      opaque: { token: { kind: 'opaque' } },
+    },
+  },
+  device_scripted_input: {
+    weight: 0.3,
+    fires: {
+      fast: signals({ keyRhythm: { gaps: 10, meanMs: 34, deviationMs: 30 } }),
+      even: signals({ keyRhythm: { gaps: 20, meanMs: 100, deviationMs: 4 } }),
+    },
+    quiet: {
+      few: signals({ keyRhythm: { gaps: 9, meanMs: 1, deviationMs: 0 } }),
+      fastest: signals({ keyRhythm: { gaps: 200, meanMs: 35, deviationMs: 9 } }),
+      person: signals({ keyRhythm: { gaps: 40, meanMs: 140, deviationMs: 45 } }),
+      uneven: signals({ keyRhythm: { gaps: 20, meanMs: 100, deviationMs: 5 } }),
+      short: signals({ keyRhythm: { gaps: 19, meanMs: 100, deviationMs: 0 } }),
+      absent: signals({ keyRhythm: null }),
+    },
+  },
   device_ai_agent: {
     weight: 0.25,
     fires: { gpt: agent('Mozilla/5.0 (compatible; GPTBot/1.2; +https://openai.com/gptbot)') },
@@ -512,7 +543,15 @@ const anyHistory: fc.Arbitrary<HistoryFacts> = fc.record({
   ),
   entities: fc.array(anyEntity, { maxLength: 3 }),
   context: maybe(anyContext),
-  device: maybe(fc.record({ entities24h: hostile, networks24h: hostile, days: hostile, isCommon: fc.boolean() })),
+  device: maybe(
+    fc.record({
+      entities24h: hostile,
+      networks24h: hostile,
+      days: hostile,
+      isCommon: fc.boolean(),
+      browser: maybe(fc.record({ entities24h: hostile, networks24h: hostile, isOfAccount: fc.boolean() })),
+    }),
+  ),
   surge: maybe(fc.record({ networks10m: hostile, usual: hostile, badShare10m: hostile })),
   crowd: maybe(
     fc.record({
@@ -541,9 +580,11 @@ const anyHistory: fc.Arbitrary<HistoryFacts> = fc.record({
       name: text,
       actor: fc.constantFrom('person' as const, 'session' as const, 'device' as const),
       ofActor24h: hostile,
+      ofBrowser24h: hostile,
       ofAddress24h: hostile,
     }),
   ),
+  isTokenReplayed: fc.boolean(),
   trace: fc.constant(null),
 });
 const anyFacts: fc.Arbitrary<Facts> = fc
@@ -569,6 +610,7 @@ const anyFacts: fc.Arbitrary<Facts> = fc
       fc.constantFrom({ kind: 'none' as const }, { kind: 'opaque' as const }),
       fc.record({
         kind: fc.constant('collector' as const),
+        hasFingerprint: fc.boolean(),
         sessionId: text,
         issuedAtSeconds: number,
         signals: fc.record({
@@ -582,7 +624,17 @@ const anyFacts: fc.Arbitrary<Facts> = fc
           timeZone: maybe(fc.oneof(text, fc.constantFrom('Asia/Tokyo', 'Europe/Berlin'))),
           mobileHint: maybe(fc.boolean()),
           platformHint: maybe(text),
+          automation: maybe(fc.array(text, { maxLength: 3 })),
+          keyRhythm: maybe(fc.record({ gaps: number, meanMs: number, deviationMs: number })),
+          webView: maybe(text),
         }),
+        browserHash: maybe(fc.constant('e'.repeat(64) as FingerprintHash)),
+      }),
+    ),
+    grant: maybe(
+      fc.record({
+        fault: fc.constantFrom(null, 'signature' as const, 'customer' as const, 'origin' as const, 'expired' as const),
+        isOtherNetwork: fc.boolean(),
       }),
     ),
     fingerprintHash: fc.constant('f'.repeat(64) as FingerprintHash),

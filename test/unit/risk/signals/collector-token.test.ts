@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isBlank, readToken } from '../../../../src/risk/signals/collector-token.ts';
@@ -24,9 +26,21 @@ const NO_SIGNALS = {
   timeZone: null,
   mobileHint: null,
   platformHint: null,
+  automation: null,
+  keyRhythm: null,
+  webView: null,
 };
 
 describe('a collector token', () => {
+  test('A token of minimal mode has no fingerprint of a device, and the same derived one in the whole session', () => {
+    const { fp: _none, ...minimal } = BODY;
+    const [first, second] = [readToken(token(minimal)), readToken(token({ ...minimal, iat: 1_790_000_060 }))];
+    expect(first.facts).toMatchObject({ kind: 'collector', hasFingerprint: false, sessionId: 'session-1' });
+    expect(first.fingerprint).toBe(hash('sha256', 'sid:session-1', 'hex'));
+    expect(second.fingerprint).toBe(first.fingerprint);
+    expect(readToken(token({ ...minimal, sid: 'session-2' })).fingerprint).not.toBe(first.fingerprint);
+  });
+
   test('A collector token is parsed into fingerprint, session, time of issue and signals', () => {
     const sig = {
       webdriver: false,
@@ -39,11 +53,17 @@ describe('a collector token', () => {
       tz: 'Europe/Berlin',
       mobile: false,
       platform_hint: 'Windows',
+      auto: ['no_frame'],
+      beat: { keys: 10, gaps: 9, gap: 120, gap_sd: 40 },
+      wv: 'android',
     };
     expect(readToken(token({ ...BODY, sig }))).toEqual({
       fingerprint: FP,
+      seal: null,
       facts: {
+        browserHash: null,
         kind: 'collector',
+        hasFingerprint: true,
         sessionId: 'session-1',
         issuedAtSeconds: 1_790_000_000,
         signals: {
@@ -57,6 +77,9 @@ describe('a collector token', () => {
           timeZone: 'Europe/Berlin',
           mobileHint: false,
           platformHint: 'Windows',
+          automation: ['no_frame'],
+          keyRhythm: { gaps: 9, meanMs: 120, deviationMs: 40 },
+          webView: 'android',
         },
       },
     });
@@ -95,7 +118,7 @@ describe('a collector token', () => {
     ['a version as text', { ...BODY, v: '1' }],
     ['a short fingerprint', { ...BODY, fp: FP.slice(1) }],
     ['a fingerprint that is not hexadecimal', { ...BODY, fp: `g${FP.slice(1)}` }],
-    ['no fingerprint', { ...BODY, fp: undefined }],
+    ['a fingerprint that is null', { ...BODY, fp: null }],
     ['an empty session id', { ...BODY, sid: '' }],
     ['a long session id', { ...BODY, sid: 'x'.repeat(129) }],
     ['a session id that is a number', { ...BODY, sid: 5 }],
@@ -109,7 +132,7 @@ describe('a collector token', () => {
     ['nothing', ''],
     ['deep nesting', '['.repeat(6_000)],
   ])('A collector token with %s is treated as opaque', (_name, body) => {
-    expect(readToken(token(body))).toEqual({ facts: { kind: 'opaque' }, fingerprint: null });
+    expect(readToken(token(body))).toEqual({ facts: { kind: 'opaque' }, fingerprint: null, seal: null });
   });
 
   test.each([
@@ -121,7 +144,7 @@ describe('a collector token', () => {
     ['bytes that are not UTF-8', `st1.${Buffer.from([0x7b, 0xff, 0x7d]).toString('base64url')}`],
     ['no body', 'st1.'],
   ])('A token with %s is treated as opaque', (_name, text) => {
-    expect(readToken(text)).toEqual({ facts: { kind: 'opaque' }, fingerprint: null });
+    expect(readToken(text)).toEqual({ facts: { kind: 'opaque' }, fingerprint: null, seal: null });
   });
 
   test('A collector token at its size limit is parsed, and one character longer it is opaque', () => {
@@ -140,7 +163,7 @@ describe('a collector token', () => {
   test('An empty or blank text is no token', () => {
     for (const text of ['', ' ', '\t\n', '\u00a0', '\ufeff']) {
       expect(isBlank(text)).toBe(true);
-      expect(readToken(text)).toEqual({ facts: { kind: 'none' }, fingerprint: null });
+      expect(readToken(text)).toEqual({ facts: { kind: 'none' }, fingerprint: null, seal: null });
     }
   });
 
@@ -172,5 +195,59 @@ describe('a collector token', () => {
         },
       ),
     );
+  });
+});
+
+describe('a collector token with a grant', () => {
+  const MAC = 'A'.repeat(43);
+  const SEALED = { ...BODY, g: 'x'.repeat(80), seq: 3, aud: 'https://shop.example' };
+  const sealed = (body: unknown, mac = MAC): string =>
+    `st2.${Buffer.from(JSON.stringify(body)).toString('base64url')}.${mac}`;
+
+  test('A token with a grant is read like one without, and its signed parts are kept', () => {
+    const { facts, fingerprint, seal } = readToken(sealed(SEALED));
+    expect([facts, fingerprint]).toEqual([readToken(token(BODY)).facts, FP]);
+    expect(seal).toEqual({
+      grant: SEALED.g,
+      seq: 3,
+      audience: 'https://shop.example',
+      payload: Buffer.from(JSON.stringify(SEALED)),
+      mac: Buffer.alloc(32),
+    });
+    expect(readToken(sealed({ ...SEALED, v: 2 })).seal).not.toBeNull();
+  });
+
+  test.each([
+    ['no signature', `st2.${Buffer.from(JSON.stringify(SEALED)).toString('base64url')}`],
+    ['an empty signature', sealed(SEALED, '')],
+    ['a short signature', sealed(SEALED, MAC.slice(1))],
+    ['a long signature', sealed(SEALED, `${MAC}A`)],
+    ['a third part', sealed(SEALED, `${MAC}.A`)],
+    ['no grant', sealed({ ...SEALED, g: undefined })],
+    ['a grant that is no text', sealed({ ...SEALED, g: 5 })],
+    ['a grant that is too long', sealed({ ...SEALED, g: 'x'.repeat(129) })],
+    ['no number', sealed({ ...SEALED, seq: undefined })],
+    ['a negative number', sealed({ ...SEALED, seq: -1 })],
+    ['a fraction', sealed({ ...SEALED, seq: 0.5 })],
+    ['a number that is too large', sealed({ ...SEALED, seq: 2 ** 20 })],
+    ['no page', sealed({ ...SEALED, aud: undefined })],
+    ['a page that is too long', sealed({ ...SEALED, aud: 'x'.repeat(271) })],
+    ['another version', sealed({ ...SEALED, v: 3 })],
+    ['version 2 and no grant', token({ ...BODY, v: 2 })],
+  ])('A token with %s is treated as opaque', (_name, text) => {
+    expect(readToken(text)).toEqual({ facts: { kind: 'opaque' }, fingerprint: null, seal: null });
+  });
+
+  test.each([
+    ['22 characters of base64url', 'q3wV8mJ2Xb0LkT5nZ1cRyA', true],
+    ['a UUID', '5f0c4a52-1f1f-4b0f-9c8e-000000000000', true],
+    ['15 characters', 'a'.repeat(15), false],
+    ['65 characters', 'a'.repeat(65), false],
+    ['another alphabet', `${'a'.repeat(20)}+/`, false],
+    ['a number', 1e20, false],
+  ])('The id of a browser may be %s: %s → %s', (_name, did, isRead) => {
+    const { facts } = readToken(token({ ...BODY, did }));
+    const browserHash = facts.kind === 'collector' ? facts.browserHash : null;
+    expect(browserHash).toBe(isRead ? createHash('sha256').update(`did:${did}`).digest('hex') : null);
   });
 });

@@ -37,8 +37,8 @@ export function HealthStrip(): JSX.Element | null {
   const ready = useLive<ReadinessBody>(`${API}/readyz`, { everyMs: READY_MS, accept: [503] });
   const { data, fault } = ready;
   if (data === undefined) return fault === null ? <p class="health health-loading">&nbsp;</p> : <Stale of={ready} />;
-  const broken = Object.entries(data.layers ?? {}).flatMap(([name, layer]) =>
-    layer.state === 'broken' || layer.refused === true ? [{ name, detail: layer.detail }] : [],
+  const broken = Object.entries(data.layers ?? {}).filter(
+    ([, layer]) => layer?.state === 'broken' || layer?.refused === true,
   );
   const tone = data.status === 'ok' && broken.length === 0 ? 'good' : data.status === 'unavailable' ? 'bad' : 'warn';
   return (
@@ -54,10 +54,10 @@ export function HealthStrip(): JSX.Element | null {
       {fault !== null && <Stale of={ready} />}
       {broken.length > 0 && (
         <ul class="health-list">
-          {broken.map(({ name, detail }) => (
+          {broken.map(([name, layer]) => (
             <li key={name}>
               <strong>{words(name)}</strong>: {MEANINGS[name] ?? 'not working'}
-              {detail !== '' && <span class="muted"> ({visibleText(detail)})</span>}
+              {layer !== undefined && layer.detail !== '' && <span class="muted"> ({visibleText(layer.detail)})</span>}
             </li>
           ))}
         </ul>

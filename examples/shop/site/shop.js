@@ -1,0 +1,103 @@
+/* The shop's own script: sends the form without leaving the page and shows what the backend learned. */
+const form = document.querySelector('form');
+const result = document.querySelector('#result');
+
+const MEANING = {
+  ALLOW: 'Go on: nothing speaks against it.',
+  ALLOW_WATCH: 'Go on, and keep an eye on it.',
+  SOFT_CHALLENGE: 'Ask for one more proof, such as a code by e-mail.',
+  REVIEW: 'Go on, and let a person look before goods leave.',
+  BLOCK: 'Stop here.',
+};
+
+form.addEventListener('submit', (event) => {
+  event.preventDefault();
+  // The collector has already filled the hidden field `session_token`.
+  void send({ ...Object.fromEntries(new FormData(form)), referrer: document.referrer });
+});
+
+async function send({ password: _stays, card, ...fields }) {
+  result.setAttribute('aria-busy', 'true');
+  try {
+    const response = await fetch(form.action, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      // The password is not needed for a decision. A real shop sends the card's id at its payment provider instead of a hash.
+      body: JSON.stringify(card === undefined ? fields : { ...fields, card: await hashOf(card) }),
+    });
+    show(await response.json());
+  } catch {
+    result.replaceChildren(element('p', {}, 'The shop does not answer. Is the demo still running?'));
+  }
+  result.removeAttribute('aria-busy');
+}
+
+/** Fills in the form as a program does: no keys, or keys that follow each other within milliseconds. */
+document.querySelector('[data-robot]').addEventListener('click', () => {
+  const values = {
+    name: 'A. Script',
+    email: 'script@example.com',
+    password: 'correct horse',
+    card: '4000 0000 0000 0002',
+  };
+  for (const field of form.querySelectorAll('input:not([type=hidden])')) {
+    field.focus();
+    field.value = '';
+    for (const letter of values[field.name]) {
+      field.dispatchEvent(new KeyboardEvent('keydown', { key: letter, bubbles: true }));
+      field.value += letter;
+    }
+  }
+  form.requestSubmit();
+});
+
+function show({ answer, token, sent, failure }) {
+  if (failure) {
+    result.replaceChildren(element('p', {}, failure));
+    return;
+  }
+  const { decision, score, reasons, contributions } = answer;
+  result.replaceChildren(
+    element('div', { className: 'verdict' }, [
+      element('span', { className: `badge ${decision}` }, decision),
+      element('span', { className: 'score' }, [`${score} `, element('small', {}, 'of 100')]),
+    ]),
+    element('meter', { min: 0, max: 100, low: 30, high: 80, optimum: 0, value: score, ariaLabel: 'Score' }),
+    element('p', {}, MEANING[decision]),
+    element('h3', {}, 'Reasons'),
+    reasons.length === 0
+      ? element('p', { className: 'quiet' }, 'None: no rule fired.')
+      : element('ul', { className: 'reasons' }, contributions.map(reasonOf)),
+    element('details', {}, [
+      element('summary', {}, 'What the token said'),
+      element('pre', { tabIndex: 0 }, token === null ? 'No token.' : JSON.stringify(token, null, 2)),
+    ]),
+    element('details', {}, [
+      element('summary', {}, 'What the backend asked'),
+      element('pre', { tabIndex: 0 }, JSON.stringify(sent, null, 2)),
+    ]),
+  );
+}
+
+/** The strongest weight of each family counts, so the weights do not add up to the score. */
+function reasonOf({ reason, family, weight, evidence }) {
+  return element('li', {}, [
+    element('div', { className: 'head' }, [
+      element('code', {}, reason),
+      element('span', { className: 'weight' }, `${family}, weight ${weight.toFixed(2)}`),
+    ]),
+    element('div', { className: 'quiet' }, evidence),
+  ]);
+}
+
+/** Makes an element. Text is always text: what the backend repeats was once sent by somebody. */
+function element(name, properties, content = []) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...(Array.isArray(content) ? content : [content]));
+  return made;
+}
+
+async function hashOf(text) {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text.replaceAll(' ', '')));
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}

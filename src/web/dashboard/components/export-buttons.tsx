@@ -1,0 +1,80 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { WirePage } from '../../../contract/wire-types.ts';
+import { getJson, toFault } from '../api.ts';
+import { offerFile } from '../download.ts';
+import { toCsv } from '../to-csv.ts';
+import { formatCount } from '../format.ts';
+import { Button } from './fields.tsx';
+import { toast } from './toast.tsx';
+
+const ROWS_MAX = 10_000;
+/** Choice: filtered pages may be empty; this many calls are a sixtieth of the allowance of a minute. */
+const PAGES_MAX = 200;
+
+/** Reads a list of the API to its end, at most 10,000 rows. `url` has all parameters but `cursor`. */
+async function readAll<Row>(
+  read: (url: string) => Promise<WirePage<Row>>,
+  url: string,
+  onRows: (count: number) => void,
+): Promise<{ readonly rows: readonly Row[]; readonly isCut: boolean }> {
+  const rows: Row[] = [];
+  let cursor: string | null = null;
+  for (let page = 0; page < PAGES_MAX; page++) {
+    const next = cursor === null ? url : `${url}${url.includes('?') ? '&' : '?'}cursor=${encodeURIComponent(cursor)}`;
+    const body: WirePage<Row> = await read(next);
+    rows.push(...body.data);
+    onRows(rows.length);
+    if (rows.length >= ROWS_MAX)
+      return { rows: rows.slice(0, ROWS_MAX), isCut: rows.length > ROWS_MAX || body.has_more };
+    if (!body.has_more || body.next_cursor === null) return { rows, isCut: false };
+    cursor = body.next_cursor;
+  }
+  return { rows, isCut: true };
+}
+
+interface ExportProps<Row> {
+  readonly url: string;
+  /** Of the file, without its ending. */
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly toCells: (row: Row) => readonly (string | number | null)[];
+}
+
+/** Saves what a list of the API has for a filter as CSV, guarded against formulas, or as one JSON object a line. */
+export function ExportButtons<Row>({ url, name, columns, toCells }: ExportProps<Row>): JSX.Element {
+  const [count, setCount] = useState<number | null>(null);
+  const end = useRef<AbortController | null>(null);
+  useEffect(() => () => end.current?.abort(), []);
+  const run = async (form: 'csv' | 'ndjson'): Promise<void> => {
+    const own = new AbortController();
+    end.current = own;
+    setCount(0);
+    try {
+      const { rows, isCut } = await readAll(
+        (next) => getJson<WirePage<Row>>(next, { signal: own.signal }),
+        url,
+        setCount,
+      );
+      const text =
+        form === 'csv' ? toCsv(columns, rows.map(toCells)) : rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+      offerFile(`${name}.${form}`, form === 'csv' ? 'text/csv' : 'application/x-ndjson', text);
+      toast(`Exported ${formatCount(rows.length)} rows${isCut ? ', the newest: narrow the filter for others' : ''}`);
+    } catch (error) {
+      const { title, code } = toFault(error);
+      if (!own.signal.aborted) toast(`The export failed: ${title} (${code})`);
+    }
+    if (!own.signal.aborted) setCount(null);
+  };
+  return (
+    <>
+      {count !== null && <span class="muted num">{formatCount(count)} rows …</span>}
+      <Button small icon="download" disabled={count !== null} onClick={() => void run('csv')}>
+        CSV
+      </Button>
+      <Button small icon="download" disabled={count !== null} onClick={() => void run('ndjson')}>
+        NDJSON
+      </Button>
+    </>
+  );
+}

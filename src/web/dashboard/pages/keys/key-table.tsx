@@ -1,0 +1,160 @@
+import type { JSX } from 'preact';
+import type { ApiKeyRow } from '../../../../contract/wire-types.ts';
+import { v1 } from '../../api.ts';
+import { type Column, Table } from '../../components/data-table.tsx';
+import { Segments } from '../../components/filter-chips.tsx';
+import { Section } from '../../components/pane.tsx';
+import { StateMark } from '../../components/state-mark.tsx';
+import { Empty, EndOfRows, StateView } from '../../components/state-view.tsx';
+import { Text } from '../../components/text.tsx';
+import { Time } from '../../components/time.tsx';
+import { formatCount, words } from '../../format.ts';
+import { useUrlState } from '../../url-state.ts';
+import { cutText, visibleText } from '../../visible-text.ts';
+import { usePages } from '../../use-pages.ts';
+
+const REFUSALS_SHOWN = 3;
+
+const COLUMNS: readonly Column<ApiKeyRow>[] = [
+  {
+    id: 'prefix',
+    title: 'Key',
+    render: ({ prefix, is_current: isCurrent }) => (
+      <>
+        <code>{prefix}…</code> {isCurrent && <span class="tag">yours</span>}
+      </>
+    ),
+  },
+  { id: 'kind', title: 'Kind', render: ({ kind }) => (kind === 'secret' ? 'Secret' : 'Public') },
+  {
+    id: 'state',
+    title: 'State',
+    render: ({ revoked_at: at }) =>
+      at === null ? (
+        <StateMark tone="good" word="Valid" />
+      ) : (
+        <span>
+          <StateMark tone="bad" word="Revoked" /> <Time at={at} ago />
+        </span>
+      ),
+  },
+  {
+    id: 'used',
+    title: 'Last used',
+    render: ({ usage }) =>
+      usage.last_used_at === null ? (
+        <span class="muted">not since the start</span>
+      ) : (
+        <Time at={usage.last_used_at} ago />
+      ),
+  },
+  { id: 'calls', title: 'Calls', align: 'right', render: ({ usage }) => formatCount(usage.calls) },
+  { id: 'refusals', title: 'Refused', render: ({ usage }) => <Refusals refusals={usage.refusals} /> },
+  {
+    id: 'origins',
+    title: 'Allowed origins',
+    grows: true,
+    render: ({ kind, origins }) =>
+      kind === 'secret' ? (
+        <span class="muted">none: it belongs on a server</span>
+      ) : origins.length === 0 ? (
+        <span class="muted">none: no web page can use it</span>
+      ) : (
+        <Text value={origins.join(', ')} charactersMax={300} />
+      ),
+  },
+  {
+    id: 'limit',
+    title: 'Decides a minute',
+    align: 'right',
+    optional: true,
+    render: (row) => formatCount(row.rate_limit),
+  },
+  { id: 'made', title: 'Created', align: 'right', render: ({ created_at: at }) => <Time at={at} ago /> },
+];
+
+function Refusals({ refusals }: { readonly refusals: ApiKeyRow['usage']['refusals'] }): JSX.Element {
+  const sorted = Object.entries(refusals).sort(([, a], [, b]) => b - a);
+  if (sorted.length === 0) return <span class="faint">–</span>;
+  const rest = sorted.length - REFUSALS_SHOWN;
+  return (
+    <span class="tone-warn">
+      {sorted
+        .slice(0, REFUSALS_SHOWN)
+        .map(([code, count]) => `${formatCount(count)} ${cutText(visibleText(words(code)), 30)}`)
+        .join(', ')}
+      {rest > 0 && ` and ${rest} more codes`}
+    </span>
+  );
+}
+
+/** Keys with what each was used for since the start; made and revoked on the command line only. */
+export function KeyTable({ customerId }: { readonly customerId: string | null }): JSX.Element {
+  const url = useUrlState();
+  const kind = url.get('kind');
+  const keys = usePages<ApiKeyRow>(v1('/keys', { limit: 100 }), {
+    idOf: ({ prefix, created_at: at }) => `${prefix} ${at}`,
+    everyMs: 5_000,
+  });
+  const rows = keys.rows.filter(
+    (row) => kind === '' || (kind === 'revoked' ? row.revoked_at !== null : row.kind === kind),
+  );
+  const since = Math.max(0, ...keys.rows.map(({ usage }) => usage.since));
+  return (
+    <Section
+      title="API keys"
+      flush
+      note={
+        since === 0 ? undefined : (
+          <>
+            Calls and refusals since <Time at={since} />
+          </>
+        )
+      }
+    >
+      <div class="filters padded">
+        <Segments
+          label="Kind"
+          options={[
+            ['', 'All'],
+            ['secret', 'Secret'],
+            ['public', 'Public'],
+            ['revoked', 'Revoked'],
+          ].map(([value = '', title = '']) => ({ title, href: url.href({ kind: value }), isOn: kind === value }))}
+        />
+      </div>
+      <StateView
+        of={keys}
+        isEmpty={rows.length === 0}
+        empty={
+          <Empty icon="keys" title="No such key">
+            Keys are made on the machine of the server, by the command below.
+          </Empty>
+        }
+      >
+        {() => (
+          <Table
+            caption="API keys"
+            columns={COLUMNS}
+            rows={rows}
+            keyOf={({ prefix, created_at: at }) => `${prefix} ${at}`}
+          />
+        )}
+      </StateView>
+      <EndOfRows pages={{ ...keys, rows }} retention="Revoked keys stay in the list." />
+      <details class="padded">
+        <summary>Make and revoke keys</summary>
+        <pre tabIndex={0}>
+          <code>{commandsFor(customerId ?? 'cus_ID')}</code>
+        </pre>
+      </details>
+    </Section>
+  );
+}
+
+function commandsFor(customerId: string): string {
+  return `# on the machine of the server; the key is printed once
+npm run -s gatehouse -- keys create --customer ${customerId}
+npm run -s gatehouse -- keys create --customer ${customerId} --origin https://shop.example
+npm run -s gatehouse -- keys revoke sk_live_abcd`;
+}

@@ -1,0 +1,176 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { WebhookRow } from '../../../../contract/wire-types.ts';
+import { send, v1 } from '../../api.ts';
+import { Checks } from '../../components/checks.tsx';
+import { CodeBlock } from '../../components/code-block.tsx';
+import { Confirm, Dialog } from '../../components/dialog.tsx';
+import { Button, Field, Select } from '../../components/fields.tsx';
+import { Time } from '../../components/time.tsx';
+import { toast } from '../../components/toast.tsx';
+import { DECISION_ORDER, DECISION_WORDS } from '../../format.ts';
+import { visibleText } from '../../visible-text.ts';
+
+interface DialogProps {
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}
+
+/** A secret that is shown once, and until when the one before it signs too. */
+export interface NewSecret {
+  readonly url: string;
+  readonly secret: string;
+  /** Unix seconds; null if there is no older one. */
+  readonly oldEndsAt: number | null;
+}
+
+export function pathOf(webhook: WebhookRow): string {
+  return `/webhooks/${encodeURIComponent(webhook.id)}`;
+}
+
+/** Creates a webhook, or changes `webhook`. */
+export function EditDialog({
+  webhook,
+  onSecret,
+  onClose,
+  onDone,
+}: DialogProps & { readonly webhook: WebhookRow | null; readonly onSecret: (secret: NewSecret) => void }): JSX.Element {
+  const [url, setUrl] = useState(webhook?.url ?? '');
+  const [events, setEvents] = useState<readonly string[]>(webhook?.event_types ?? ['REVIEW', 'BLOCK']);
+  const [description, setDescription] = useState(webhook?.description ?? '');
+  const run = async (): Promise<void> => {
+    const body = { url: url.trim(), event_types: events, description: description.trim() || null };
+    if (webhook === null) {
+      const made = await send<WebhookRow>('POST', v1('/webhooks'), body);
+      onSecret({ url: made.url, secret: made.secret, oldEndsAt: null });
+    } else {
+      await send<WebhookRow>('PATCH', v1(pathOf(webhook)), body);
+      toast('The webhook is changed');
+    }
+    onDone();
+  };
+  return (
+    <Confirm
+      title={webhook === null ? 'New webhook' : 'Edit the webhook'}
+      confirm={webhook === null ? 'Create' : 'Save'}
+      disabled={url.trim() === '' || events.length === 0}
+      onConfirm={run}
+      onClose={onClose}
+    >
+      <Field
+        label="URL"
+        type="url"
+        value={url}
+        onValue={setUrl}
+        placeholder="https://shop.example/risk-events"
+        maxLength={2_048}
+        required
+        autoFocus
+        hint={
+          webhook === null ? 'It must be reachable from the service.' : 'A new URL starts with a clean bill of health.'
+        }
+      />
+      <Checks
+        legend="Decisions to send"
+        choices={DECISION_ORDER.map((value) => ({ value, title: DECISION_WORDS[value] }))}
+        chosen={events}
+        onChosen={setEvents}
+      />
+      <Field
+        label="Description"
+        value={description}
+        onValue={setDescription}
+        maxLength={500}
+        hint="Optional. Only you see it."
+      />
+    </Confirm>
+  );
+}
+
+const GRACES = [
+  { value: '0', title: 'At once: receivers with the old secret fail' },
+  { value: '3600', title: 'After 1 hour' },
+  { value: '86400', title: 'After 1 day' },
+  { value: '604800', title: 'After 7 days' },
+] as const;
+
+export function RotateDialog({
+  webhook,
+  onSecret,
+  onClose,
+  onDone,
+}: DialogProps & { readonly webhook: WebhookRow; readonly onSecret: (secret: NewSecret) => void }): JSX.Element {
+  const [grace, setGrace] = useState('86400');
+  const run = async (): Promise<void> => {
+    const seconds = Number(grace);
+    const made = await send<WebhookRow>('POST', v1(`${pathOf(webhook)}/rotate`), { grace_seconds: seconds });
+    onSecret({ url: made.url, secret: made.secret, oldEndsAt: made.updated_at + seconds });
+    onDone();
+  };
+  return (
+    <Confirm title="Rotate the secret" confirm="Make a new secret" onConfirm={run} onClose={onClose}>
+      <p>
+        Meanwhile <code>webhook-signature</code> has a signature of each secret, and{' '}
+        <code>X-SVC-Webhook-Signature</code> is still of the oldest one. Give the receiver the new secret before the old
+        one ends.
+      </p>
+      <Select label="The old secret ends" value={grace} onValue={setGrace} choices={GRACES} />
+    </Confirm>
+  );
+}
+
+export function DeleteDialog({
+  webhook,
+  onClose,
+  onDone,
+}: DialogProps & { readonly webhook: WebhookRow }): JSX.Element {
+  return (
+    <Confirm
+      title="Delete the webhook"
+      confirm="Delete"
+      danger
+      onConfirm={async () => {
+        await send('DELETE', v1(pathOf(webhook)));
+        toast('The webhook is deleted');
+        onDone();
+      }}
+      onClose={onClose}
+    >
+      <p class="text">
+        <bdi>{visibleText(webhook.url)}</bdi> receives nothing more. Its pending deliveries are skipped, its secret is
+        gone, and its deliveries stay in the log. To pause it instead, choose Pause.
+      </p>
+    </Confirm>
+  );
+}
+
+/** The only place where a secret is shown. */
+export function SecretDialog({
+  secret,
+  onClose,
+}: {
+  readonly secret: NewSecret;
+  readonly onClose: () => void;
+}): JSX.Element {
+  return (
+    <Dialog title="The secret, shown once" onClose={onClose}>
+      <div class="dialog-form">
+        <p>
+          Store it where the receiver of <bdi class="text">{visibleText(secret.url)}</bdi> reads it. No later call shows
+          it again; you can always make a new one.
+        </p>
+        <CodeBlock text={secret.secret} label="Secret" wrap />
+        {secret.oldEndsAt !== null && (
+          <p>
+            The new secret signs from now on and has no end. The old one signs too until <Time at={secret.oldEndsAt} />.
+          </p>
+        )}
+        <footer class="dialog-foot">
+          <Button kind="primary" onClick={onClose}>
+            I have stored it
+          </Button>
+        </footer>
+      </div>
+    </Dialog>
+  );
+}

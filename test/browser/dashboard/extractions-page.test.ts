@@ -1,0 +1,275 @@
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Page } from 'playwright-core';
+import { books, extractionClient, startSource, type SourceServer } from '../../support/extractions.ts';
+import {
+  expectAccessible,
+  expectClean,
+  expectNoSideScroll,
+  HOSTILE,
+  problemBody,
+  startHarness,
+  type Harness,
+  type Override,
+} from '../support/dashboard-harness.ts';
+import { shoot } from '../support/pictures.ts';
+
+const PATH = '/dashboard/extractions';
+const AT = 1_795_262_400;
+const ID = 'ext_01M7XVS7J4Q33R1661RM2TZ4P2';
+
+const JOB = {
+  id: ID,
+  status: 'running',
+  connector: HOSTILE,
+  operation: HOSTILE,
+  counts: { collected: 50, target: 200, pages: 3, errors: 1, duplicates: 2 },
+  usage: { credits: 3, tier: 'basic' },
+  request_id: 'req_01M7XVS7J4Q33R1661RM2TZ4P2',
+  created_at: AT,
+  started_at: AT,
+  finished_at: null,
+  expires_at: null,
+  waiting_until: AT * 2,
+  notes: [{ code: 'list_incomplete', message: HOSTILE }],
+  delivery: { type: 'store', status: 'pending' },
+};
+
+const CONNECTOR = {
+  id: 'hostile',
+  title: HOSTILE,
+  description: HOSTILE,
+  docs_url: 'https://source.example',
+  rate_policy: HOSTILE,
+  terms_url: `javascript:${HOSTILE}`,
+  attribution: HOSTILE,
+  operations: [
+    {
+      name: 'all.kinds',
+      description: HOSTILE,
+      tier: 'basic',
+      paging: HOSTILE,
+      input_schema: {
+        properties: {
+          query: { type: 'string', description: HOSTILE },
+          [HOSTILE]: { type: 'string' },
+          kind: { enum: ['a', HOSTILE], type: 'string' },
+          count: { type: 'integer', minimum: 1 },
+          deep: { type: 'boolean' },
+          tags: { type: 'array', items: { type: 'string' } },
+          other: { type: 'object' },
+        },
+        required: ['query'],
+      },
+      record_schema: {},
+      example: { input: { query: 'tea', tags: ['a', 'b'], deep: true, count: 3, other: { a: 1 } }, record: {} },
+    },
+  ],
+};
+
+const META = { id: '1', source_url: HOSTILE, fetched_at: '2026-11-21T12:00:00.000Z', seq: 1 };
+
+const hostile: Override = (path) => {
+  const page = (data: readonly unknown[]) => ({ body: { data, has_more: false, next_cursor: null } });
+  if (path === '/v1/extractions') return page([JOB]);
+  if (path === `/v1/extractions/${ID}`) return { body: JOB };
+  if (path === '/v1/connectors') return page([CONNECTOR]);
+  if (path.endsWith('/records'))
+    return {
+      body: {
+        records: [{ [HOSTILE]: HOSTILE, a: { b: HOSTILE }, c: null, _meta: META }],
+        has_more: false,
+        next_cursor: null,
+      },
+    };
+  return null;
+};
+
+describe('The page of extractions', () => {
+  let harness: Harness;
+  let source: SourceServer;
+  beforeAll(async () => {
+    source = await startSource();
+    harness = await startHarness({
+      GATEHOUSE_EGRESS_ALLOW: '127.0.0.0/8',
+      GATEHOUSE_CONNECTOR_BASE_OPENLIBRARY: source.url,
+      GATEHOUSE_EXTRACT_HOST_GAP_MS: '0',
+    });
+  });
+  afterAll(() => Promise.all([harness.stop(), source.close()]));
+
+  async function fileOf(page: Page, button: string): Promise<string> {
+    const download = page.waitForEvent('download');
+    await page.getByRole('button', { name: button, exact: true }).click();
+    return readFile(await (await download).path(), 'utf8');
+  }
+
+  test('says what fills it, starts a job by the form of its operation, and shows its records', async () => {
+    const page = await harness.open(`${PATH}?c=openlibrary`);
+    await page.getByText('No extraction yet').waitFor();
+    await page.getByLabel('query', { exact: true }).waitFor();
+    await expectAccessible(page);
+    await shoot(page, 'extractions-empty');
+    // What the server refuses stands at its field.
+    await page.getByRole('button', { name: 'Start', exact: true }).click();
+    await page.getByText('validation_failed').waitFor();
+    await expectAccessible(page);
+    await page.getByLabel('query', { exact: true }).fill('120 books');
+    await page.getByLabel('Records', { exact: true }).fill('');
+    await page.getByRole('button', { name: 'Start', exact: true }).click();
+    await page
+      .getByText(/^It took/)
+      .first()
+      .waitFor({ timeout: 60_000 });
+    const table = page.getByRole('table', { name: 'Records' });
+    await expect.poll(() => table.getByRole('row').count()).toBe(51);
+    await page.getByRole('region', { name: 'Records' }).getByRole('button', { name: 'Load more' }).click();
+    await expect.poll(() => table.getByRole('row').count()).toBe(101);
+    await page.getByText(/^Columns: 5 of/).click();
+    await page.getByRole('checkbox', { name: 'title', exact: true }).waitFor();
+    await page.getByRole('checkbox').nth(0).click();
+    await page.getByText(/^Columns: 4 of/).waitFor();
+    expect(new URL(page.url()).searchParams.get('cols')?.split(',')).toHaveLength(4);
+    await expectAccessible(page);
+    await shoot(page, 'extractions-records');
+    expect((await fileOf(page, 'NDJSON')).trim().split('\n')).toHaveLength(120);
+    expect((await fileOf(page, 'CSV')).trim().split('\r\n')).toHaveLength(121);
+    // The URL shows the same job and columns again; Escape closes it.
+    await page.reload();
+    await page.getByText(/^Columns: 4 of/).waitFor();
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.url()).not.toContain('job=');
+    expectClean(page);
+  });
+
+  test('shows a running job, whose records so far can be read, and cancels it', async () => {
+    const client = extractionClient(harness.api.url, harness.api.secretKey);
+    const id = await client.started(books(10, {}, 'held-cancel'));
+    const page = await harness.open(`${PATH}?status=running&job=${id}`);
+    await page
+      .getByText(/^It runs for/)
+      .first()
+      .waitFor();
+    await page.getByText('They appear here while the job runs.').waitFor();
+    await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Cancel it' }).click();
+    await page.getByText('It was cancelled.').first().waitFor();
+    await shoot(page, 'extractions-cancelled');
+    expect((await client.job(id)).failure?.reason).toBe('cancelled');
+    source.release('held-cancel');
+    await page.getByRole('link', { name: 'Failed', exact: true }).click();
+    await page.getByRole('row').filter({ hasText: 'It was cancelled.' }).waitFor();
+    await page.getByRole('link', { name: 'Queued', exact: true }).click();
+    await page.getByText('No such extraction').waitFor();
+    expectClean(page);
+  });
+
+  test('says in words why a job failed', async () => {
+    const client = extractionClient(harness.api.url, harness.api.secretKey);
+    const id = await client.started({
+      connector: 'openlibrary',
+      operation: 'search.works',
+      input: { query: 'missing' },
+    });
+    await client.ended(id);
+    const page = await harness.open(`${PATH}?job=${id}`);
+    await page
+      .getByText(/^The source has nothing at this address|^The source did not respond/)
+      .first()
+      .waitFor();
+    await page.getByText('The job ended without one.').waitFor();
+    await shoot(page, 'extractions-failed');
+    await expectAccessible(page);
+    expectClean(page);
+  });
+
+  test('moves through jobs by keys', async () => {
+    const page = await harness.open(PATH);
+    await page.locator('.row-link').first().waitFor();
+    await page.locator('#main').focus();
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    await page.getByRole('region', { name: 'Records', exact: true }).waitFor();
+    expect(page.url()).toContain('job=ext_');
+    expectClean(page);
+  });
+
+  test('makes a field of every kind from a schema, and sends what it says', async () => {
+    const sent: string[] = [];
+    const page = await harness.open(PATH, {
+      override: (path, query, method, body) => {
+        if (method !== 'POST') return hostile(path, query, method, body);
+        sent.push(body);
+        return { status: 202, body: { id: ID, status: 'queued', connector: 'x', operation: 'y', request_id: 'r' } };
+      },
+    });
+    await page.getByRole('button', { name: 'Fill in the example' }).click();
+    await page.getByLabel('kind (optional)').selectOption('a');
+    await page.getByLabel('count (optional)').fill('1.5');
+    await page.getByText('This must be a whole number.').waitFor();
+    await page.getByLabel('count (optional)').fill('7');
+    await page.getByLabel('other (optional)').fill('{');
+    await page.getByText('This must be JSON.').waitFor();
+    await expectAccessible(page);
+    await page.getByLabel('other (optional)').fill('{"a":2}');
+    await page.getByRole('switch', { name: 'deep (optional)' }).click();
+    await page.getByRole('button', { name: 'Start', exact: true }).click();
+    await expect.poll(() => sent.length).toBe(1);
+    expect(JSON.parse(sent[0] ?? '')).toEqual({
+      connector: 'hostile',
+      operation: 'all.kinds',
+      input: { query: 'tea', tags: ['a', 'b'], kind: 'a', count: 7, other: { a: 2 } },
+      collect: { mode: 'limit', limit: 100 },
+    });
+    expectClean(page);
+  });
+
+  test.each([
+    ['light', 1_280],
+    ['dark', 1_280],
+    // 1,280 pixels at 200 % zoom.
+    ['light', 640],
+    ['light', 320],
+  ] as const)(
+    'says for whom a job waits, and shows hostile text as text, in the %s theme at %i pixels',
+    async (theme, width) => {
+      const page = await harness.open(`${PATH}?job=${ID}`, { theme, width, override: hostile });
+      await page
+        .getByText(/which asked for a pause: it goes on at/)
+        .first()
+        .waitFor();
+      await page.getByText(/^Columns: 3 of 3/).click();
+      expect(await page.locator('img').count()).toBe(0);
+      expect(await page.locator('a[href^="javascript"]').count()).toBe(0);
+      expect(await page.locator('body').textContent()).toContain('⟨U+202E⟩');
+      await expectNoSideScroll(page);
+      await expectAccessible(page);
+      await shoot(page, `extractions-hostile-${theme}-${width}`);
+      expectClean(page);
+    },
+  );
+
+  test('shows faults with code and request id, old data with their time, and records that were sent on', async () => {
+    let isDown = true;
+    // 403 is not tried again by itself: the button is there until somebody presses it.
+    let status = 403;
+    const page = await harness.open(`${PATH}?job=${ID}`, {
+      override: (path, ...rest) => {
+        if (isDown && path === '/v1/extractions') return problemBody(status, 'internal_error', 'Something failed');
+        if (path.endsWith('/records')) return problemBody(409, 'records_delivered', 'The records were delivered');
+        return hostile(path, ...rest);
+      },
+    });
+    await page.getByText('req_OFTHETEST').waitFor();
+    await page.getByText('The records were sent on').waitFor();
+    await expectAccessible(page);
+    isDown = false;
+    await page.getByRole('button', { name: 'Retry' }).click();
+    await page.locator('.row-link').first().waitFor();
+    [isDown, status] = [true, 503];
+    await page.getByText(/As of .* retrying in/).waitFor();
+    await shoot(page, 'extractions-stale');
+    expectClean(page);
+  });
+});
