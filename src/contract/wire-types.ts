@@ -44,6 +44,7 @@ export type WebhookRow = z.infer<typeof WEBHOOK>;
 export type DeliveryRow = z.infer<typeof DELIVERY>;
 export type AuditRow = z.infer<typeof AUDIT_PAGE>['data'][number];
 export type ReadinessBody = z.infer<typeof READINESS>;
+export type LayerBody = NonNullable<NonNullable<ReadinessBody['layers']>[string]>;
 export type ProblemBody = z.infer<typeof PROBLEM>;
 export type ExplainedDecisionBody = z.infer<typeof EXPLAINED_DECISION>;
 export type SimulationBody = z.infer<typeof SIMULATION>;
