@@ -45,9 +45,7 @@ function Health({ ready }: { readonly ready: Live<ReadinessBody> }): JSX.Element
                 <StateMark tone={tone} word={word} />. {text}
               </p>
               <ul class="layers">
-                {layers.map(([id, layer]) => (
-                  <LayerItem key={id} id={id} layer={layer} />
-                ))}
+                {layers.map(([id, layer]) => layer !== undefined && <LayerItem key={id} id={id} layer={layer} />)}
               </ul>
               <p class="muted small">
                 Memory, disk and queues are measured by <code>/metrics</code>, which only the operator reads.
