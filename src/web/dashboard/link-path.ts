@@ -35,3 +35,8 @@ export function shortValue(kind: string, id: string): string {
   if (id.startsWith(HASH_PREFIX)) return `#${id.slice(HASH_PREFIX.length, HASH_PREFIX.length + 8)}`;
   return kind === 'fingerprint' ? shortHash(id) : id;
 }
+
+/** The search on the page of decisions for what has this link. */
+export function toSearch(kind: string, id: string): string {
+  return `${kind}:"${id.replaceAll('"', '')}"`;
+}

@@ -73,6 +73,8 @@ describe('The page of one identity, device, address, network or session', () => 
     await expect.poll(() => new URL(page.url()).searchParams.get('lanes')).toBe('session');
     await page.goBack();
     await expect.poll(() => new URL(page.url()).searchParams.get('lanes')).toBe(null);
+    await page.getByRole('link', { name: 'In the log' }).click();
+    await page.getByText('9 loaded').waitFor();
   });
 
   test('finds an identity by the value that was sent, and a network by its range', async () => {

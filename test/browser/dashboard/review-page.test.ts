@@ -137,7 +137,7 @@ describe('The page of reviews', () => {
     expect(new URL(page.url()).searchParams.get('event')).toBe('signup');
     await expectAccessible(page);
     await page.keyboard.press('1');
-    await page.getByText('No decision matches the filters').waitFor();
+    await page.getByText('No further decision matches the filters').waitFor();
     await page.keyboard.press('z');
     await expect.poll(() => shown(page)).toBe(nameOf(ids[2]));
     await page.getByRole('link', { name: 'Remove the filter event signup' }).click();

@@ -14,7 +14,7 @@ import { Text } from '../components/text.tsx';
 import { Tile, Tiles } from '../components/tile.tsx';
 import { Time } from '../components/time.tsx';
 import { countOf, formatCount, formatShare } from '../format.ts';
-import { isIdentity, linkPath, kindWords, shortValue } from '../link-path.ts';
+import { isIdentity, kindWords, linkPath, shortValue, toSearch } from '../link-path.ts';
 import { usePageTitle } from '../page-title.ts';
 import { useLink, useUrlState } from '../url-state.ts';
 import { useLive } from '../use-live.ts';
@@ -50,6 +50,11 @@ const NEIGHBOURS: readonly Column<Neighbour>[] = [
   { id: 'seen', title: 'Last', optional: true, render: ({ last_seen: at }) => <Time at={at} ago /> },
 ];
 
+/** The time line has the lanes: place and address leave first when there is little room. */
+const COLUMNS = DECISION_COLUMNS_SHORT.map((column) =>
+  column.id === 'country' || column.id === 'ip' ? { ...column, optional: true } : column,
+);
+
 /** One identity, device, address, network or session: who else is this? */
 export default function LinksPage(): JSX.Element {
   const { params } = useRoute();
@@ -59,11 +64,13 @@ export default function LinksPage(): JSX.Element {
   const decisions = usePages<LoggedDecisionRow>(v1('/decisions', { link: key, limit: ROWS }), {
     idOf: ({ request_id: id }) => id,
     everyMs: POLL_MS,
+    after: true,
   });
   const hash = kind === 'fingerprint' && HASH.test(value) ? value : null;
   const fingerprint = useLive<FingerprintBody>(hash === null ? null : v1(`/fingerprints/${hash}`));
   // Without a summary the rest would repeat its error; without decisions it would be empty.
-  const hasMore = summary.data === undefined ? summary.fault === null : summary.data.decisions > 0;
+  const hasMore =
+    summary.data === undefined ? summary.fault === null && decisions.fault === null : summary.data.decisions > 0;
   const words = kindWords(kind);
   usePageTitle(`${words.slice(0, 1).toUpperCase()}${words.slice(1)} ${cutText(shortValue(kind, value), 60)}`);
   return (
@@ -88,7 +95,7 @@ export default function LinksPage(): JSX.Element {
           {summary.data !== undefined && (
             <Neighbours subject={{ kind, id: value }} data={summary.data} rows={decisions.rows} />
           )}
-          <Latest link={key} decisions={decisions} />
+          <Latest subject={{ kind, id: value }} decisions={decisions} />
         </>
       )}
     </div>
@@ -256,18 +263,30 @@ function Neighbours({
   );
 }
 
-function Latest({ link: key, decisions }: { readonly link: string; readonly decisions: Decisions }): JSX.Element {
+function Latest({
+  subject,
+  decisions,
+}: {
+  readonly subject: { readonly kind: string; readonly id: string };
+  readonly decisions: Decisions;
+}): JSX.Element {
   const url = useUrlState();
   const link = useLink();
   const isAll = url.get('rows') === 'all';
   const rows = isAll ? decisions.rows : decisions.rows.slice(0, ROWS_FIRST);
   return (
-    <Section title="Decisions" flush actions={<a href={link('/dashboard/decisions', { link: key })}>In the log</a>}>
+    <Section
+      title="Decisions"
+      flush
+      actions={
+        <a href={link('/dashboard/decisions', { q: toSearch(subject.kind, subject.id), range: '30d' })}>In the log</a>
+      }
+    >
       <StateView of={decisions} isEmpty={decisions.rows.length === 0} empty={<Empty title="No decision is left" />}>
         {() => (
           <Table
             caption="Decisions"
-            columns={DECISION_COLUMNS_SHORT}
+            columns={COLUMNS}
             rows={rows}
             keys={false}
             keyOf={({ request_id: id }) => id}

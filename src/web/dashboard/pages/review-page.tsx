@@ -211,7 +211,10 @@ function End({
   const link = useLink();
   if (isFiltered)
     return (
-      <Empty icon="review" title="No decision matches the filters">
+      <Empty
+        icon="review"
+        title={given === 0 ? 'No decision matches the filters' : 'No further decision matches the filters'}
+      >
         <a href={link('/dashboard/review')}>Clear the filters</a>
       </Empty>
     );

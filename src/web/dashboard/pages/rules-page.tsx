@@ -14,7 +14,7 @@ import { countOf, formatCount, formatPercent, formatShare, words } from '../form
 import { useLink, useUrlState } from '../url-state.ts';
 import { type Live, useLive } from '../use-live.ts';
 import { minute } from '../use-range.ts';
-import { visibleText } from '../visible-text.ts';
+import { cutText, visibleText } from '../visible-text.ts';
 import { BandChart } from './rules/band-chart.tsx';
 import { ChallengerTab } from './rules/challenger-tab.tsx';
 import { HistoryTab } from './rules/history-tab.tsx';
@@ -30,6 +30,8 @@ import {
 } from './rules/rule-rows.ts';
 
 const POLL_MS = 30_000;
+/** Choice: each response is a count of up to 100,000 decisions. */
+const COUNTS_POLL_MS = 60_000;
 /** Choice: what fits on two screens; the rest rarely fires. */
 const ROWS_FIRST = 30;
 const DAY_SECONDS = 86_400;
@@ -84,7 +86,9 @@ export default function RulesPage(): JSX.Element {
 function useCounts(days: number): Live<RuleCountsBody> {
   // Whole hours, as the statistics are: the URL changes once an hour.
   const to = Math.ceil((minute.value + 60) / 3_600) * 3_600;
-  return useLive<RuleCountsBody>(v1('/policy/rules', { from: to - days * DAY_SECONDS, to }), { everyMs: POLL_MS });
+  return useLive<RuleCountsBody>(v1('/policy/rules', { from: to - days * DAY_SECONDS, to }), {
+    everyMs: COUNTS_POLL_MS,
+  });
 }
 
 function RulesTab({ policy }: { readonly policy: Live<PolicyBody> }): JSX.Element {
@@ -126,7 +130,7 @@ function Head({ policy }: { readonly policy: PolicyBody }): JSX.Element {
       <Tiles label="Policy">
         <Tile
           title="Version"
-          value={<span class="version">{visibleText(policy.version)}</span>}
+          value={<span class="version">{cutText(visibleText(policy.version), 40)}</span>}
           note={
             <>
               {policy.source === 'file' ? 'policy file' : 'default policy'}, since <Time at={policy.loaded_at} />

@@ -19,7 +19,7 @@ export function LaneChart({ lanes, kind }: { readonly lanes: readonly Lane[]; re
   const times = lanes.flatMap(({ rows }) => rows.map(({ occurred_at: at }) => at));
   const first = Math.min(...times);
   const last = Math.max(...times);
-  const x = (at: number): number => (first === last ? 50 : ((at - first) / (last - first)) * 100);
+  const x = (at: number): number => (first === last ? 0 : ((at - first) / (last - first)) * 100);
   return (
     <div class="lanes">
       <ul aria-label={`Decisions by ${kindWords(kind)}`}>

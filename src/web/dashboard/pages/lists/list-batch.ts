@@ -2,12 +2,10 @@ import type { ListBatchBody } from '../../../../contract/wire-types.ts';
 import { ApiFault, send, v1 } from '../../api.ts';
 import type { ListChange } from '../../list-actions.ts';
 import { findEntry, restoreEntry } from '../../list-writes.ts';
+import { toBodies } from './list-bodies.ts';
 
 /** Many entries at once: tried first, then written. Source: contract, 7.2. */
 
-/** Source: `LIST_BATCH_ENTRIES_MAX`; a body has at most 1 MiB. */
-const ENTRIES_MAX = 1_000;
-const BYTES_MAX = 900_000;
 /** Choice: calls at a time; the service processes 8 of a customer. */
 const AT_A_TIME = 4;
 /** Choice: more could not be taken back while somebody waits. */
@@ -18,25 +16,6 @@ type BatchResult = ListBatchBody['results'][number];
 export interface TriedEntry {
   readonly entry: ListChange;
   readonly result: BatchResult;
-}
-
-/** Cuts entries into bodies that the service accepts. */
-export function toBodies(entries: readonly ListChange[]): ListChange[][] {
-  const utf8 = new TextEncoder();
-  const bodies: ListChange[][] = [];
-  let bytes = BYTES_MAX;
-  for (const entry of entries) {
-    const size = utf8.encode(JSON.stringify(entry)).length + 1;
-    const last = bodies.at(-1);
-    if (last === undefined || last.length === ENTRIES_MAX || bytes + size > BYTES_MAX) {
-      bodies.push([entry]);
-      bytes = size;
-    } else {
-      last.push(entry);
-      bytes += size;
-    }
-  }
-  return bodies;
 }
 
 /** Returns what writing would do, and writes nothing. Errors as for `send`. */

@@ -20,9 +20,11 @@ import {
 } from '../../format.ts';
 import { useLink, useUrlState } from '../../url-state.ts';
 import { useLive } from '../../use-live.ts';
+import { cutText, visibleText } from '../../visible-text.ts';
 import { DifferenceTable } from './difference-table.tsx';
 
-const POLL_MS = 30_000;
+/** Choice: each response is a count of up to 100,000 decisions. */
+const POLL_MS = 60_000;
 
 type Cell = ChallengerCountsBody['cells'][number];
 type Example = Cell['examples'][number];
@@ -54,7 +56,11 @@ export function ChallengerTab({ policy }: { readonly policy: PolicyBody | undefi
       </Section>
       {cell !== undefined && <Examples cell={cell} />}
       {policy?.challenger !== null && policy?.challenger !== undefined && (
-        <Section title="What the challenger changes" note={`version ${policy.challenger.version}`} flush>
+        <Section
+          title="What the challenger changes"
+          note={`version ${cutText(visibleText(policy.challenger.version), 40)}`}
+          flush
+        >
           <DifferenceTable
             differences={policy.challenger.differences}
             isTruncated={policy.challenger.is_truncated}

@@ -7,8 +7,8 @@ import { visibleText } from '../../visible-text.ts';
 export type Difference = NonNullable<PolicyHistoryBody['data'][number]['differences']>[number];
 
 const COLUMNS: readonly Column<Difference>[] = [
-  { id: 'name', title: 'Setting', render: ({ name }) => <code>{visibleText(name)}</code> },
-  { id: 'kind', title: 'Kind', render: ({ kind }) => kind },
+  { id: 'name', title: 'Setting', render: ({ name }) => <Text value={name} charactersMax={60} mono /> },
+  { id: 'kind', title: 'Kind', render: ({ kind }) => visibleText(kind) },
   {
     id: 'event',
     title: 'Event',

@@ -6,7 +6,7 @@ import { Empty, StateView } from '../../components/state-view.tsx';
 import { Time } from '../../components/time.tsx';
 import { countOf } from '../../format.ts';
 import { useLive } from '../../use-live.ts';
-import { visibleText } from '../../visible-text.ts';
+import { cutText, visibleText } from '../../visible-text.ts';
 import { DifferenceTable } from './difference-table.tsx';
 
 const POLL_MS = 30_000;
@@ -22,7 +22,7 @@ export function HistoryTab(): JSX.Element {
           {rows.map(({ at, version, source, differences, is_truncated: isTruncated }, n) => (
             <Section
               key={`${version} ${at}`}
-              title={`Version ${visibleText(version)}`}
+              title={`Version ${cutText(visibleText(version), 40)}`}
               note={
                 <>
                   <Time at={at} /> · {source === 'file' ? 'from the policy file' : 'the default policy'}
@@ -38,7 +38,7 @@ export function HistoryTab(): JSX.Element {
                 <DifferenceTable
                   differences={differences}
                   isTruncated={isTruncated}
-                  caption={`Changes of version ${visibleText(version)}`}
+                  caption={`Changes of version ${cutText(visibleText(version), 40)}`}
                 />
               )}
             </Section>

@@ -28,7 +28,7 @@ export function RulePane({
           <Text value={sentence} charactersMax={400} />
         </p>
         <p>
-          <a href={link('/dashboard/decisions', { reason, range: '7d' })}>Decisions with this reason</a>
+          <a href={link('/dashboard/decisions', { q: `reason:${reason}`, range: '7d' })}>Decisions with this reason</a>
         </p>
         <dl class="facts">
           <Fact name="Family" value={words(family)} />
