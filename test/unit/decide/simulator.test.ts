@@ -46,7 +46,7 @@ test('A simulation is one request in a batch buffer of its own, and returns its 
   expect([3, 4]).toContain(frame);
   expect(count).toBe(1);
   const requests = new BatchReader(workers.frames[frame] ?? createBatchBuffer());
-  expect(requests.meta(0)).toEqual({ customerNumber: 7, flags: REQUEST_SIMULATION, nowMs: NOW });
+  expect(requests.meta(0)).toEqual({ customerNumber: 7, flags: REQUEST_SIMULATION, nowMs: NOW, originHash: 0 });
   expect(requests.body(0).toString()).toBe(BODY.toString());
   workers.answer();
   expect(await ran).toMatchObject({ kind: 'decided', record: { decision: 'REVIEW' } });
