@@ -133,7 +133,13 @@ function Head({ policy }: { readonly policy: PolicyBody }): JSX.Element {
           value={<span class="version">{cutText(visibleText(policy.version), 40)}</span>}
           note={
             <>
-              {policy.source === 'file' ? 'policy file' : 'default policy'}, since <Time at={policy.loaded_at} />
+              {policy.source === 'file' ? 'policy file' : 'default policy'}
+              {/* In simulated time, the defaults apply from the beginning of the clock. */}
+              {policy.loaded_at > 0 && (
+                <>
+                  , since <Time at={policy.loaded_at} />
+                </>
+              )}
             </>
           }
         />

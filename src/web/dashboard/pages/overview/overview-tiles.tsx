@@ -101,7 +101,7 @@ export function OverviewTiles({
         value={webhooks.data === undefined ? '–' : endpoints.length === 0 ? 'None' : formatCount(endpoints.length)}
         note={
           endpoints.length === 0
-            ? 'nobody is told'
+            ? 'no endpoint gets events'
             : unhealthy.length === 0
               ? 'all healthy'
               : `${unhealthy.length} unhealthy`
