@@ -49,6 +49,9 @@ export function FingerprintEntry({
   const remove = (present: ListEntryRow): void => {
     removeEntry(present, changed).catch((error: unknown) => toast(`Not removed: ${toFault(error).title}`));
   };
+  // Nothing is claimed before the response.
+  const isKnown = found.data !== undefined || found.fault?.status === 404;
+  const standing = !isKnown ? '…' : action === null ? 'It is not on your list.' : `It is on your list: ${action}.`;
   const shown = action === null ? undefined : entry.data;
   return (
     <Section
@@ -68,7 +71,7 @@ export function FingerprintEntry({
     >
       <div class="stack">
         {shown === undefined ? (
-          <p class="muted">{action === null ? 'It is not on your list.' : `It is on your list: ${action}.`}</p>
+          <p class="muted">{standing}</p>
         ) : (
           <div class="row">
             <strong>{shown.action}</strong>
