@@ -22,8 +22,12 @@ export interface SiteGuard {
   readonly origin: string;
   /** Returns whether a request that may change something comes from a page of the dashboard. */
   isOwn(head: RequestHead): boolean;
+  /** Returns whether the browser says that a page of another origin sent the request. */
+  isForeign(head: RequestHead): boolean;
 }
 
+/** Values of Sec-Fetch-Site without another origin behind them: absent, a page of ours, and the address bar. */
+const UNFORCED: ReadonlySet<string> = new Set(['', 'same-origin', 'none']);
 const LOOPBACK_HOSTS = ['127.0.0.1', 'localhost', '[::1]'];
 
 /**
@@ -49,6 +53,7 @@ export function createSiteGuard(address: SiteAddress): SiteGuard {
       if (site !== '' && site !== 'same-origin') return false;
       return cold.get('x-gatehouse') === '1' && isOwnOrigin(cold.get('origin'), site === 'same-origin');
     },
+    isForeign: ({ cold }) => !UNFORCED.has(cold.get('sec-fetch-site')),
   };
 }
 

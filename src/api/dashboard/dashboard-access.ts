@@ -42,6 +42,14 @@ export class DashboardAccess {
     return this.#parts.guard.isOwn(head) ? null : CROSS_SITE;
   }
 
+  /**
+   * Returns why a request that only reads is refused; null if no other origin sent it. The cookie comes with requests of other ports and of
+   * neighbouring hosts too: their pages cannot read responses, but could use up the allowance of the key.
+   */
+  foreignFault(head: RequestHead): Problem | null {
+    return this.#parts.guard.isForeign(head) ? CROSS_SITE : null;
+  }
+
   /** Returns the session of the cookie; null without one. All sessions of a revoked key end here. */
   sessionOf(head: RequestHead): DashboardSession | null {
     const { sessions, cookie, keyCache, nowMs } = this.#parts;

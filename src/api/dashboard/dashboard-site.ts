@@ -105,7 +105,7 @@ export function createDashboard(parts: DashboardParts): Handler {
     // The router refuses a malformed request before it calls a handler.
     if (head.lengthFault !== null || head.formFault !== null) api(inner, exchange);
     else {
-      const fault = isWrite ? access.crossSiteFault(head) : null;
+      const fault = isWrite ? access.crossSiteFault(head) : access.foreignFault(head);
       const session = fault === null ? access.sessionOf(head) : null;
       // A body that nobody reads would precede the next request.
       const close = head.contentLength > 0;

@@ -67,6 +67,11 @@ export function signInHandlers(parts: SignInParts): Handlers<DashboardEndpointId
   };
 
   const readSignIn: Handler = (head, exchange) => {
+    const fault = access.foreignFault(head);
+    if (fault !== null) {
+      access.refuse(exchange, fault);
+      return;
+    }
     const session = access.sessionOf(head);
     if (session === null) {
       access.refuseSession(exchange, head);

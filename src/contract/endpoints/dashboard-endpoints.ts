@@ -41,6 +41,6 @@ export const DASHBOARD_ENDPOINTS = {
     summary: 'Who is signed in',
     guide: '200 with the customer, the key and the times of the session, or 401 `session_required`',
     responses: { 200: json(SIGNED_IN, 'The session of the cookie') },
-    problems: [...PROBLEMS, 'session_required'],
+    problems: [...PROBLEMS, 'session_required', 'cross_site_request'],
   },
 } satisfies EndpointTexts;

@@ -37,10 +37,27 @@ describe.each(TRANSPORTS)('requests of other sites over %s', (transport) => {
     expect((await person.call('GET', '/v1/lists')).json['data']).toEqual([]);
   });
 
+  test.each(['same-site', 'cross-site'])(
+    'A page of another origin (%s) reads nothing and costs no allowance',
+    async (site) => {
+      const headers = { origin: null, 'x-gatehouse': null, 'sec-fetch-site': site };
+      const left = async (): Promise<number> =>
+        Number((await person.call('GET', '/v1/lists')).headers['x-svc-rl-remaining']);
+      const before = await left();
+      for (const path of ['/v1/lists', '/v1/top?by=ip', '/session', '/readyz']) {
+        const answer = await person.call('GET', path, undefined, headers);
+        expect([path, answer.status, answer.json['code']]).toEqual([path, 403, 'cross_site_request']);
+      }
+      expect(before - (await left())).toBe(1);
+    },
+  );
+
   test('Reading needs neither Origin nor X-Gatehouse, and gives no other site access', async () => {
-    const headers = { origin: FOREIGN, 'x-gatehouse': null, 'sec-fetch-site': 'cross-site' };
+    const headers = { origin: FOREIGN, 'x-gatehouse': null, 'sec-fetch-site': null };
     const answer = await person.call('GET', '/v1/lists', undefined, headers);
     expect(answer.status).toBe(200);
+    const typed = await person.call('GET', '/v1/lists', undefined, { ...headers, 'sec-fetch-site': 'none' });
+    expect(typed.status).toBe(200);
     expect(Object.keys(answer.headers).filter((name) => name.startsWith('access-control-'))).toEqual([]);
     expect(answer.headers['cross-origin-resource-policy']).toBe('same-origin');
     const preflight = await person.call('OPTIONS', '/v1/lists', undefined, { 'x-gatehouse': null, origin: FOREIGN });

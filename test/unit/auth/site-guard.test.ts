@@ -68,6 +68,20 @@ describe('requests of the dashboard’s own pages', () => {
     expect(isOwn(address, sent)).toBe(expected);
   });
 
+  test.each([
+    ['', false],
+    ['same-origin', false],
+    ['none', false],
+    ['same-site', true],
+    ['cross-site', true],
+    ['same-origin,cross-site', true],
+    ['Same-Origin', true],
+  ])('Sec-Fetch-Site: %s names another origin: %s', (site, expected) => {
+    const cold = new ColdHeaders();
+    if (site !== '') cold.add('sec-fetch-site', site);
+    expect(createSiteGuard(PUBLIC).isForeign({ ...HEAD, cold })).toBe(expected);
+  });
+
   test('Host changes nothing', () => {
     expect(isOwn(LOCAL, { origin: FOREIGN, host: 'evil.example' })).toBe(false);
     expect(isOwn(LOCAL, { origin: 'http://127.0.0.1:8080', host: 'evil.example' })).toBe(true);
