@@ -19,9 +19,19 @@ import { visibleText } from './visible-text.ts';
 
 const COMPONENTS = PAGES.map(({ id, path, load }) => ({ id, path, component: lazy(load) }));
 
-/** Returns the page of a path; undefined if there is none. */
+/** Returns the page of a path; undefined if there is none, or if the path is not valid percent-encoding, on which `exec` throws. */
 function pageOf(path: string): PageSpec | undefined {
+  if (!isDecodable(path)) return undefined;
   return PAGES.find((page) => exec(path, page.path, { params: {}, path, query: {} }) !== undefined);
+}
+
+function isDecodable(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 export function App({ code }: { readonly code: string | null }): JSX.Element {
@@ -81,12 +91,15 @@ function Shell(): JSX.Element {
       <main id="main" class="main" tabIndex={-1}>
         <h1 class="page-title">{visibleText(title)}</h1>
         <Boundary path={path}>
-          <Router onRouteChange={() => document.querySelector<HTMLElement>('#main')?.focus({ preventScroll: true })}>
-            {[
-              ...COMPONENTS.map(({ id, path, component }) => <Route key={id} path={path} component={component} />),
-              <Route key="none" default component={NotFound} />,
-            ]}
-          </Router>
+          {page === undefined ? (
+            <NotFound />
+          ) : (
+            <Router onRouteChange={() => document.querySelector<HTMLElement>('#main')?.focus({ preventScroll: true })}>
+              {COMPONENTS.map(({ id, path, component }) => (
+                <Route key={id} path={path} component={component} />
+              ))}
+            </Router>
+          )}
         </Boundary>
       </main>
       <Toasts />

@@ -87,6 +87,17 @@ describe('The shell of the dashboard', () => {
     expectClean(page);
   });
 
+  test.each(['/dashboard/nothing', '/dashboard/decisions/%zz', '/dashboard/links/ip/%'])(
+    'says that there is no page %s',
+    async (path) => {
+      const page = await harness.open(path);
+      await page.getByText('There is no such page').waitFor();
+      await page.getByRole('link', { name: 'Go to the overview' }).click();
+      await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
+      expectClean(page);
+    },
+  );
+
   test('skips to the content as the first step of Tab', async () => {
     const page = await harness.open('/dashboard/nowhere');
     await page.getByText('There is no such page').waitFor();

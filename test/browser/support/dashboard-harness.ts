@@ -102,20 +102,24 @@ export function expectClean(page: Page): void {
   expect(faults.get(page)).toEqual([]);
 }
 
-/** The page can be read without scrolling to the side. */
+/** Choice: a page that stays too wide fails soon. */
+const SETTLING_MS = 3_000;
+
+/** The page can be read without scrolling to the side. Parts that have just come may be wider for a moment. */
 export async function expectNoSideScroll(page: Page): Promise<void> {
-  const found = await page.evaluate(() => {
-    const { scrollWidth } = document.documentElement;
-    if (scrollWidth <= window.innerWidth) return [];
-    const wide = [...document.querySelectorAll('body *')].filter(
-      (element) => element.getBoundingClientRect().left + element.scrollWidth > window.innerWidth + 0.5,
-    );
-    return [
-      `${scrollWidth} of ${window.innerWidth} pixels`,
-      ...wide.slice(0, 12).map(({ outerHTML }) => outerHTML.slice(0, 120)),
-    ];
-  });
-  expect(found, 'wider than the window').toEqual([]);
+  const wideParts = (): Promise<string[]> =>
+    page.evaluate(() => {
+      const { scrollWidth } = document.documentElement;
+      if (scrollWidth <= window.innerWidth) return [];
+      const wide = [...document.querySelectorAll('body *')].filter(
+        (element) => element.getBoundingClientRect().left + element.scrollWidth > window.innerWidth + 0.5,
+      );
+      return [
+        `${scrollWidth} of ${window.innerWidth} pixels`,
+        ...wide.slice(0, 12).map(({ outerHTML }) => outerHTML.slice(0, 120)),
+      ];
+    });
+  await expect.poll(wideParts, { message: 'wider than the window', timeout: SETTLING_MS }).toEqual([]);
 }
 
 /** axe-core finds nothing against WCAG 2.2 A and AA. It runs beside the page: the page's own policy would refuse it. */
