@@ -21,7 +21,7 @@ export function topHandlers(
   endpoint: EndpointFactory,
   { decisions }: { readonly decisions: Pick<DecisionLog, 'scan' | 'readAt'> },
 ): SecretHandlers<'readTop'> {
-  const readTop: EndpointHandler = async ({ query, caller, nowMs, nowSeconds }) => {
+  const readTop: EndpointHandler = async ({ query, caller, nowMs, nowSeconds, slices }) => {
     const read = readQuery(query, QUERIES.readTop);
     if (read.kind === 'problem') return read;
     const { by, count } = read.value;
@@ -35,7 +35,7 @@ export function topHandlers(
       return false;
     });
     if (scanned.kind === 'busy') return BUSY;
-    const rows = counter.top(TOP_SUBJECTS).flatMap((subject) => {
+    const rows = (await counter.top(TOP_SUBJECTS, slices)).flatMap((subject) => {
       const shown = TEXTS.has(by) ? { kind: by, id: subject.key } : linkOf(subject, decisions.readAt(subject.place));
       return shown === null ? [] : [{ ...shown, ...showCounts(subject) }];
     });

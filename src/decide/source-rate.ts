@@ -5,7 +5,8 @@ import { readIp } from '../risk/signals/ip.ts';
 
 /**
  * Counts events per source address, in fixed windows. Each node counts those that it sees, because a client without credentials must not
- * cause traffic between nodes. Addresses beyond `RATE_ADDRESSES_MAX` in a window share one count.
+ * cause traffic between nodes. Addresses beyond `RATE_ADDRESSES_MAX` in a window share one count with their network (/24, /48), and beyond
+ * as many networks all share one. So who owns a /48, which has 65,536 times a /64, cannot use up the count of everybody else.
  */
 export class SourceRate {
   readonly #limit: number;
@@ -33,7 +34,10 @@ export class SourceRate {
 
   #nameOf(address: string): string {
     const name = sourceName(address);
-    return this.#counts.size < RATE_ADDRESSES_MAX || this.#counts.has(name) ? name : 'others';
+    if (this.#counts.size < RATE_ADDRESSES_MAX || this.#counts.has(name)) return name;
+    const ip = readIp(address);
+    const network = ip.kind === 'valid' ? `others in ${ip.networks.site}` : OTHERS;
+    return this.#counts.size < 2 * RATE_ADDRESSES_MAX || this.#counts.has(network) ? network : OTHERS;
   }
 
   #roll(nowSeconds: number): void {
@@ -56,6 +60,8 @@ export interface SourceState extends RateState {
   /** False for an event beyond the limit. */
   readonly allowed: boolean;
 }
+
+const OTHERS = 'others';
 
 /** A subscriber line owns a whole IPv6 /64, so its addresses count as one source. */
 function sourceName(address: string): string {

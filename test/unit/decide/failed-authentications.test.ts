@@ -37,6 +37,28 @@ describe('failed authentications', () => {
     expect(failures.take('new-2', START).remaining).toBe(RATE_FAILED_AUTHENTICATIONS - 2);
   });
 
+  test('Who fills the table from one /48 uses up the count of that network only', () => {
+    const failures = new FailedAuthentications();
+    const subnet = (n: number): string => `2001:db8:1:${n.toString(16)}::1`;
+    for (let n = 0; n < RATE_ADDRESSES_MAX; n++) failures.take(subnet(n), START);
+    for (let n = 0; n < RATE_FAILED_AUTHENTICATIONS; n++) failures.take(`2001:db8:1:0:0:0:0:${n.toString(16)}`, START);
+    expect(failures.take('198.51.100.1', START).remaining).toBe(RATE_FAILED_AUTHENTICATIONS - 1);
+    expect(failures.take('198.51.100.2', START).remaining).toBe(RATE_FAILED_AUTHENTICATIONS - 2);
+    expect(failures.take('203.0.113.1', START).remaining).toBe(RATE_FAILED_AUTHENTICATIONS - 1);
+    expect(failures.take('2001:db8:2:1::1', START).remaining).toBe(RATE_FAILED_AUTHENTICATIONS - 1);
+    expect(failures.peek(subnet(5), START).remaining).toBe(RATE_FAILED_AUTHENTICATIONS - 1);
+  });
+
+  test('Networks beyond the table share one count, so that it stays bounded', () => {
+    const failures = new FailedAuthentications();
+    const address = (n: number): string => `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`;
+    for (let n = 0; n < RATE_ADDRESSES_MAX; n++) failures.take(address(n), START);
+    const network = (n: number): string => `2001:${(n >> 16).toString(16)}:${(n & 0xffff).toString(16)}::1`;
+    for (let n = 0; n < RATE_ADDRESSES_MAX; n++) failures.take(network(n + 0xd_0000), START);
+    failures.take('198.51.100.1', START);
+    expect(failures.take('203.0.113.1', START).remaining).toBe(RATE_FAILED_AUTHENTICATIONS - 2);
+  });
+
   test('The rate fields of a response are three of the contract and two of the IETF', () => {
     const state = { limit: 600, remaining: 599, resetSeconds: START, retryAfterSeconds: 42 };
     expect(rateFields(state)).toBe(

@@ -3,12 +3,16 @@ import { openDecisionLog } from '../../../src/history/open-decision-log.ts';
 import { ChallengerCounter, RuleCounter } from '../../../src/history/rule-counter.ts';
 import { TopCounter, type TopCount } from '../../../src/history/top-counter.ts';
 import type { DecisionLog } from '../../../src/history/decision-log.ts';
+import type { RawRecord } from '../../../src/history/decision-log/raw-record.ts';
+import type { RowPlace } from '../../../src/history/decision-log/scan.ts';
+import type { Slices } from '../../../src/state/turns.ts';
 import type { ScanQuery } from '../../../src/history/decision-log/log-query.ts';
 import { encodeRecord, type RecordParts } from '../../../src/risk/decision-record.ts';
 import { LinkTailWriter } from '../../../src/risk/link-tail.ts';
 import type { Bands } from '../../../src/risk/policy/policy.ts';
 import { newId } from '../../../src/kernel/ids.ts';
 import { facts } from '../../support/facts.ts';
+import { freeSlices } from '../../support/slices.ts';
 import { customer, tempStore } from '../state/support.ts';
 
 const NOW = 1_790_000_000_000;
@@ -130,7 +134,7 @@ describe('the most frequent subjects', () => {
       counter.add(record, bytes, { block, at, end }, ms);
       return false;
     });
-    return counter.top(3);
+    return await counter.top(3, freeSlices());
   }
 
   test('Subjects are counted by decisions, by flagged ones, and by distinct others', async () => {
@@ -150,6 +154,28 @@ describe('the most frequent subjects', () => {
     expect(await countsOf('session')).toEqual([]);
     const [second] = await top(log, 'ip', 'identities');
     expect(second).toMatchObject({ decisions: 2, challenged: 1, blocked: 1, worst: 4 });
+  });
+
+  test('Among many subjects the first ones are found in slices, the most recent first among equals', async () => {
+    const counter = new TopCounter('event_type', 'decisions');
+    const subjects = 20_000;
+    const place = {} as RowPlace;
+    for (let n = 0; n < subjects + 3; n++) {
+      // The last three rows are of the first three subjects.
+      const subject = n % subjects;
+      const record = { eventType: `${String.fromCodePoint(97 + (subject % 26))}${subject}`, effective: 'ALLOW' };
+      counter.add(record as RawRecord, Buffer.alloc(0), place, NOW + n);
+    }
+    let slices = 0;
+    const over = { isOver: true, begin: async () => void slices++ } as unknown as Slices;
+    const found = await counter.top(4, over);
+    expect(found.map(({ count, lastSeenMs }) => [count, lastSeenMs - NOW])).toEqual([
+      [2, subjects + 2],
+      [2, subjects + 1],
+      [2, subjects],
+      [1, subjects - 1],
+    ]);
+    expect(slices).toBeGreaterThan(20);
   });
 
   test('Countries, event types and reasons are shown as their own text', async () => {
