@@ -97,6 +97,11 @@ async function playAll(server: DemoServer, startedAtMs: number): Promise<void> {
       PERSONAS,
       planned.map(({ session }) => session),
     );
+    // The virtual clock stands at the last event: without this, "the last hour" of the dashboard ends up to an hour too early.
+    if (keep) {
+      atSeconds = Date.parse(until) / 1_000;
+      await waitForKey(client);
+    }
     const kept = keep
       ? {
           url: server.url,

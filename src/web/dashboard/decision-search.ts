@@ -31,6 +31,8 @@ export interface DecisionSearch {
 const TERM = /"[^"]*"|(?:[^\s"]|"[^"]*")+/g;
 const SCORE = /^score\s*(>=|<=|>|<|=|:)\s*(\d{1,3})$/i;
 const HASH = /^[0-9a-f]{64}$/i;
+/** An e-mail address without a name before it, as support tickets quote it: no address, country or reason contains an @. */
+const EMAIL = /^[^\s"@:]+@[^\s"@:]+$/;
 
 /** Names that stand for the links of a decision. Any other entity is written with its own name: `entity.phone:`. */
 const LINKS: Readonly<Record<string, string>> = {
@@ -83,7 +85,8 @@ export function readSearch(text: string): DecisionSearch {
       continue;
     }
     const colon = typed.indexOf(':');
-    const name = colon < 1 ? '' : typed.slice(0, colon).toLowerCase();
+    const bare = EMAIL.test(typed) ? 'email' : HASH.test(typed) ? 'fp' : '';
+    const name = colon < 1 ? bare : typed.slice(0, colon).toLowerCase();
     const value = typed.slice(colon + 1).replaceAll('"', '');
     if (name === '' || value === '') {
       free.push(typed.replaceAll('"', ''));

@@ -76,7 +76,7 @@ function SearchBox(): JSX.Element {
         class="search-input"
         type="search"
         aria-label="Search decisions"
-        placeholder="Search: id, ip:, email:, reason:, score>70"
+        placeholder="Search: id, e-mail, ip:, user:, reason:, score>70"
         value={text}
         maxLength={200}
         autoComplete="off"

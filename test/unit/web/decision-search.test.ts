@@ -9,10 +9,13 @@ describe('The search text of decisions', () => {
     ['ip:2001:db8::1', { link: 'ip:2001:db8::1' }],
     ['network:203.0.113.0/24', { link: 'network:203.0.113.0/24' }],
     ['email:anna@example.com', { link: 'entity.email:anna@example.com' }],
+    ['anna+shop@example.com', { link: 'entity.email:anna+shop@example.com' }],
+    ['anna@example.com decision:block', { link: 'entity.email:anna@example.com', decision: 'BLOCK' }],
     ['entity.Konto:7', { link: 'entity.Konto:7' }],
     ['session:"a b"', { link: 'session:a b' }],
     ['reason:ip_tor', { reason: 'ip_tor' }],
     [`fp:${HASH.toUpperCase()}`, { fingerprint_hash: HASH }],
+    [HASH.toUpperCase(), { fingerprint_hash: HASH }],
     ['event:login', { event_type: 'login' }],
     ['decision:challenge', { decision: 'SOFT_CHALLENGE' }],
     ['score>70', { score_min: 70 }],
@@ -28,12 +31,16 @@ describe('The search text of decisions', () => {
     expect(Object.keys(readSearch(text).filters).sort()).toEqual(Object.keys(filters).sort());
   });
 
-  test.each(['ip:1.2.3.4 email:a@b.example', 'fp:abc', 'decision:maybe', 'reason:a reason:b', 'score>1 score>2'])(
-    '%s is refused with a sentence',
-    (text) => {
-      expect(readSearch(text).faults).toHaveLength(1);
-    },
-  );
+  test.each([
+    'ip:1.2.3.4 email:a@b.example',
+    'a@b.example c@b.example',
+    'fp:abc',
+    'decision:maybe',
+    'reason:a reason:b',
+    'score>1 score>2',
+  ])('%s is refused with a sentence', (text) => {
+    expect(readSearch(text).faults).toHaveLength(1);
+  });
 
   test('leaves out rows that the API cannot: the bound of > and <, and other countries', () => {
     const { keeps } = readSearch('score>70 country:DE');

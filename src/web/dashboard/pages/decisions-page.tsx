@@ -103,6 +103,8 @@ export default function DecisionsPage(): JSX.Element {
                 {chips.length === 0 && decision === ''
                   ? 'None was made in this range. Choose a longer one at the top.'
                   : 'Remove a filter, or choose a longer range at the top.'}
+                {search.terms.some(({ name }) => name === 'text') &&
+                  ' Text finds parts of addresses, countries and reasons; an identity needs its name, as in user:7.'}
               </Empty>
             }
           >

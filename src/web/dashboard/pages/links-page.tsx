@@ -128,6 +128,12 @@ function Figures({
   const note = isPart && month === undefined ? `of the newest ${formatCount(rows.length)}` : undefined;
   const identities = month?.identities ?? distinctLinks(rows, isIdentity);
   const countries = month?.countries ?? new Set(rows.flatMap(({ country }) => country ?? [])).size;
+  // A person often has several identities: 32 may be 16 accounts with an e-mail address each.
+  const byKind = laneKinds(rows, '')
+    .filter(isIdentity)
+    .map((name) => [distinctLinks(rows, (kind) => kind === name), visibleText(kindWords(name))] as const);
+  const isSplit = byKind.length > 1 && byKind.reduce((sum, [count]) => sum + count, 0) === identities;
+  const kinds = byKind.map(([count, name]) => `${formatCount(count)} ${name}`).join(', ');
   const { decisions, blocked, challenged, truncated, first_seen: first, last_seen: last } = data;
   return (
     <Tiles label="Figures">
@@ -138,7 +144,7 @@ function Figures({
       />
       <Tile title="Blocked" value={formatShare(blocked, decisions)} note={countOf(blocked, 'decision')} />
       <Tile title="Challenged" value={formatShare(challenged, decisions)} note={countOf(challenged, 'decision')} />
-      <Tile title="Identities" value={formatCount(identities)} note={note} />
+      <Tile title="Identities" value={formatCount(identities)} note={isSplit ? kinds : note} />
       {month === undefined ? (
         <Tile title="Fingerprints" value={formatCount(distinctLinks(rows, isFingerprint))} note={note} />
       ) : (
@@ -214,7 +220,7 @@ function Neighbours({
   return (
     <Section
       title="Linked with"
-      note={data.neighbours.length >= 100 ? 'the 100 with the most decisions' : undefined}
+      note={`${data.neighbours.length >= 100 ? 'the 100 with the most decisions; ' : ''}# is a hash: the value itself is not kept`}
       flush
       actions={
         <Segments

@@ -74,7 +74,7 @@ export function DecisionFacts({ decision }: { readonly decision: ExplainedDecisi
           <Text value={null} />
         ) : (
           <a href={linkPath('fingerprint', hash)} title={hash}>
-            <Text value={shortHash(hash)} mono />
+            <Text value={shortHash(hash)} mono /> <span>of the device</span>
           </a>
         )}
       </Fact>

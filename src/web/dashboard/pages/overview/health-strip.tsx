@@ -49,7 +49,7 @@ export function HealthStrip(): JSX.Element | null {
         <span class="muted">
           version {visibleText(data.version)} · Node.js {visibleText(data.node)}
         </span>
-        <a href="/dashboard/keys">All layers</a>
+        <a href="/dashboard/keys">Health of each part</a>
       </p>
       {fault !== null && <Stale of={ready} />}
       {broken.length > 0 && (

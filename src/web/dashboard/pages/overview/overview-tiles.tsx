@@ -73,7 +73,7 @@ export function OverviewTiles({
       </Tile>
       <Tile title="Latency p50" value={formatMs(latency.p50)} note={`p99 ${formatMs(latency.p99)} at most`} />
       <Tile
-        title="Refused"
+        title="Refused with an error"
         value={formatCompact(sums.refused)}
         note={`${formatShare(sums.refused, sums.refused + sums.total)} of all requests`}
         tone={sums.refused > sums.total / 20 ? 'warn' : undefined}
@@ -119,7 +119,7 @@ function labelNote(
 ): ComponentChildren {
   const [newest] = labelled[which];
   const examined = `${labelled.isTruncated ? 'newest ' : ''}${formatCount(labelled.examined)} labels`;
-  if (newest === undefined) return `none in ${examined}`;
+  if (newest === undefined) return labelled.examined === 0 ? 'nothing is labelled yet' : `none in ${examined}`;
   return (
     <>
       of {examined}, <a href={decisionPath(newest.request_id)}>newest</a>
@@ -147,7 +147,7 @@ function Compared({
     ['last week', lastWeek],
   ] as const) {
     const then = stats === undefined ? null : shareOf(sumStats(stats.points));
-    if (then !== null && share !== null) parts.push(`${formatPoints(share - then)} on ${title}`);
+    if (then !== null && share !== null) parts.push(`${formatPoints(share - then)} points on ${title}`);
   }
   return <>{parts.length === 0 ? 'nothing to compare with yet' : parts.join(', ')}</>;
 }

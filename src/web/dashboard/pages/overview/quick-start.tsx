@@ -77,7 +77,7 @@ export function QuickStart({ steps }: { readonly steps: Steps }): JSX.Element {
           <Step title="Send the first collector token" isDone={steps.hasToken}>
             <p>
               The collector runs in the browser of a visitor. Its token goes to your backend, which sends it as{' '}
-              <code>session_token</code>.
+              <code>session_token</code>. Your public key is on <a href="/dashboard/keys">Keys &amp; health</a>.
             </p>
             <Command title="Script tag of the collector" text={collector} />
           </Step>
@@ -87,7 +87,7 @@ export function QuickStart({ steps }: { readonly steps: Steps }): JSX.Element {
               <a href="/dashboard/lists">Lists</a>.
             </p>
           </Step>
-          <Step title="Let your backend hear of decisions" isDone={steps.hasWebhook}>
+          <Step title="Send decisions to your backend" isDone={steps.hasWebhook}>
             <p>
               Add an endpoint on <a href="/dashboard/webhooks">Webhooks</a>. Each delivery is signed.
             </p>

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
 import type { ExplainedDecisionBody, SimulationBody } from '../../../../contract/wire-types.ts';
 import type { ApiFault } from '../../api.ts';
 import { CodeBlock } from '../../components/code-block.tsx';
@@ -55,12 +56,18 @@ const COLUMNS: readonly Column<Outcome>[] = [
 
 export function AnswerView({ run }: { readonly run: Run | null }): JSX.Element {
   const last = run?.outcomes.at(-1);
+  const answer = useRef<HTMLDivElement>(null);
+  const isDone = run !== null && !run.isBusy;
+  // The form fills the window: without this the first answer appears below its edge.
+  useEffect(() => {
+    if (isDone) answer.current?.scrollIntoView({ block: 'nearest' });
+  }, [isDone]);
   return (
     <Section
       title="Answer"
       note={run === null || run.total === 1 ? undefined : `${run.outcomes.length} of ${run.total}`}
     >
-      <div class="stack" role="status">
+      <div class="stack" role="status" ref={answer}>
         {run === null && (
           <Empty icon="try" title="Nothing was asked yet">
             Press “Simulate”: nothing is counted, and nothing is stored. Ctrl+Enter does the same.

@@ -110,7 +110,7 @@ export function DeliveryLog({
             <Empty icon="webhooks" title={isFiltered ? 'No such delivery' : 'Nothing was sent yet'}>
               {isFiltered
                 ? 'Deliveries are kept for 30 days. Remove a filter to see others.'
-                : 'Every decision that a webhook subscribes to is listed here within a second. Send a test to begin.'}
+                : 'Every decision that a webhook subscribes to is listed here within a second. Open an endpoint to send a test.'}
             </Empty>
           )
         }

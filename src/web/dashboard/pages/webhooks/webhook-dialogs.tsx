@@ -67,7 +67,9 @@ export function EditDialog({
         required
         autoFocus
         hint={
-          webhook === null ? 'It must be reachable from the service.' : 'A new URL starts with a clean bill of health.'
+          webhook === null
+            ? 'A public address. For your own machine or network, start the server with GATEHOUSE_EGRESS_ALLOW=127.0.0.0/8 (or the network).'
+            : 'A new URL starts with a clean bill of health.'
         }
       />
       <Checks

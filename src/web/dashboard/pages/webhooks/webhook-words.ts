@@ -38,7 +38,7 @@ export function healthOf(webhook: WebhookRow, now: number): InWords {
       why: `${failures} failed in a row${last}; ${FAILURES_MAX} make it unhealthy`,
     };
   }
-  if (success === null) return { tone: 'idle', word: 'Unused', why: 'Nothing was sent yet: send a test' };
+  if (success === null) return { tone: 'idle', word: 'Unused', why: 'Nothing was sent yet: open it to send a test' };
   return { tone: 'good', word: 'Healthy', why: `Last delivered ${formatAgo(success, now)}` };
 }
 
