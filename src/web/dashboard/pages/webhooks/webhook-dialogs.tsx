@@ -66,9 +66,7 @@ export function EditDialog({
         maxLength={2_048}
         required
         autoFocus
-        hint={
-          webhook === null ? 'It must be reachable from the service.' : 'A new URL starts with a clean bill of health.'
-        }
+        hint={webhook === null ? 'It must be reachable from the service.' : 'A new URL starts as healthy.'}
       />
       <Checks
         legend="Decisions to send"
@@ -110,11 +108,11 @@ export function RotateDialog({
   return (
     <Confirm title="Rotate the secret" confirm="Make a new secret" onConfirm={run} onClose={onClose}>
       <p>
-        Meanwhile <code>webhook-signature</code> has a signature of each secret, and{' '}
-        <code>X-SVC-Webhook-Signature</code> is still of the oldest one. Give the receiver the new secret before the old
-        one ends.
+        Meanwhile <code>webhook-signature</code> has a signature by each secret, and{' '}
+        <code>X-SVC-Webhook-Signature</code> is still made with the oldest one. Give the receiver the new secret before
+        the old one expires.
       </p>
-      <Select label="The old secret ends" value={grace} onValue={setGrace} choices={GRACES} />
+      <Select label="The old secret expires" value={grace} onValue={setGrace} choices={GRACES} />
     </Confirm>
   );
 }
@@ -162,7 +160,8 @@ export function SecretDialog({
         <CodeBlock text={secret.secret} label="Secret" wrap />
         {secret.oldEndsAt !== null && (
           <p>
-            The new secret signs from now on and has no end. The old one signs too until <Time at={secret.oldEndsAt} />.
+            The new secret signs from now on and does not expire. The old one signs as well until{' '}
+            <Time at={secret.oldEndsAt} />.
           </p>
         )}
         <footer class="dialog-foot">
