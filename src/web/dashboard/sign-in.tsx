@@ -50,8 +50,8 @@ const ADVICE: Readonly<Record<string, string>> = {
 };
 
 const ENDED: Readonly<Record<string, string>> = {
-  session_required: 'Your session has ended. Sign in again to go on where you were.',
-  revoked_key: 'The key that you had signed in with was revoked.',
+  session_required: 'Your session has ended. Sign in again to continue where you were.',
+  revoked_key: 'The key that you signed in with was revoked.',
 };
 
 export function SignIn({ code, why }: { readonly code: string | null; readonly why: string | null }): JSX.Element {

@@ -128,10 +128,10 @@ describe('The page of the audit log', () => {
             ? { body: { data: HOSTILE_ROWS.slice(1), has_more: false, next_cursor: null } }
             : { body: { data: [], has_more: true, next_cursor: 'c' } },
     });
-    await rare.getByText('2,000 looked at, 0 found').waitFor();
+    await rare.getByText('2,000 rows searched, 0 found').waitFor();
     await expectAccessible(rare);
     await shoot(rare, 'audit-too-much');
-    await rare.getByRole('button', { name: 'Go on' }).click();
+    await rare.getByRole('button', { name: 'Continue' }).click();
     await rare.getByText('Entries are kept for 400 days').waitFor();
     expectClean(rare);
   });

@@ -43,7 +43,7 @@ describe('The page of one decision', () => {
     await page.getByRole('figure', { name: /^Score \d/ }).waitFor();
     await page.getByText('Without this:').first().waitFor();
     await page.getByText('1 other').first().waitFor();
-    await page.getByText('No webhook wanted it').waitFor();
+    await page.getByText('No webhook is subscribed to it').waitFor();
     await expectNoSideScroll(page);
     await expectAccessible(page);
     expectClean(page);
@@ -58,7 +58,7 @@ describe('The page of one decision', () => {
     await expect
       .poll(() =>
         page
-          .getByRole('region', { name: 'Who else' })
+          .getByRole('region', { name: 'Linked decisions' })
           .getByRole('link', { name: /Challenge|Review|Block|Watch/ })
           .count(),
       )

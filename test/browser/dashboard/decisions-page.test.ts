@@ -76,7 +76,7 @@ describe('The page of decisions', () => {
     expectClean(page);
   });
 
-  test('says how much was looked at when a search had to stop, and goes on', async () => {
+  test('says how many rows were searched when a search had to stop, and continues it', async () => {
     let calls = 0;
     const override: Override = (path, query) => {
       if (path !== '/v1/decisions') return null;
@@ -88,9 +88,9 @@ describe('The page of decisions', () => {
       };
     };
     const page = await harness.open('/dashboard/decisions', { override });
-    await page.getByText('100,000 looked at, 3 found: narrow the range or go on.').waitFor();
+    await page.getByText('100,000 rows searched, 3 found: narrow the range or continue.').waitFor();
     await expectAccessible(page);
-    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByText('All 3 rows.').waitFor();
     expect(calls).toBeGreaterThan(1);
   });

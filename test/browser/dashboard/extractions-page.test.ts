@@ -147,19 +147,19 @@ describe('The page of extractions', () => {
     const id = await client.started(books(10, {}, 'held-cancel'));
     const page = await harness.open(`${PATH}?status=running&job=${id}`);
     await page
-      .getByText(/^It runs for/)
+      .getByText(/^Running for/)
       .first()
       .waitFor();
     await page.getByText('They appear here while the job runs.').waitFor();
     await page.getByRole('button', { name: 'Cancel', exact: true }).click();
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Cancel it' }).click();
-    await page.getByText('It was cancelled.').first().waitFor();
+    await page.getByText('The job was cancelled.').first().waitFor();
     await shoot(page, 'extractions-cancelled');
     expect((await client.job(id)).failure?.reason).toBe('cancelled');
     source.release('held-cancel');
     await page.getByRole('link', { name: 'Failed', exact: true }).click();
-    await page.getByRole('row').filter({ hasText: 'It was cancelled.' }).waitFor();
+    await page.getByRole('row').filter({ hasText: 'The job was cancelled.' }).waitFor();
     await page.getByRole('link', { name: 'Queued', exact: true }).click();
     await page.getByText('No such extraction').waitFor();
     expectClean(page);

@@ -84,7 +84,7 @@ describe('The page of keys and health', () => {
     expect(new URL(page.url()).search).toBe('?kind=public');
     await page.getByRole('link', { name: 'Revoked', exact: true }).click();
     await page.getByText('No such key').waitFor();
-    await page.getByText('Make and revoke keys').click();
+    await page.getByText('Create and revoke keys').click();
     await page.getByText(/keys create --customer cus_[0-9A-Z]{26}\n/).waitFor();
     await expectAccessible(page);
     expectClean(page);

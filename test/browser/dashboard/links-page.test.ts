@@ -125,7 +125,7 @@ describe('The page of one identity, device, address, network or session', () => 
     await page.getByText('412 networks in 24 h').waitFor();
     await page.keyboard.press('a');
     await page.getByRole('dialog').getByText('412 networks in 24 h').waitFor();
-    await page.getByRole('button', { name: 'Allow for good' }).click();
+    await page.getByRole('button', { name: 'Allow permanently' }).click();
     await page.getByText('Warning: it came from 412 networks in 24 h').waitFor();
     await expectAccessible(page);
   });

@@ -128,7 +128,7 @@ describe('The page of lists', () => {
     ]);
   });
 
-  test('shows an entry as dead when nothing had its fingerprint for a day', async () => {
+  test('marks an entry without hits for a day', async () => {
     const day = {
       decisions: 0,
       sessions: 0,
@@ -151,7 +151,7 @@ describe('The page of lists', () => {
     const page = await harness.open('/dashboard/lists', {
       override: (path) => (path === '/v1/lists' ? { body: { data: [row], has_more: false, next_cursor: null } } : null),
     });
-    await page.getByText('dead').waitFor();
+    await page.getByText('no hits', { exact: true }).waitFor();
     await expectAccessible(page);
   });
 
@@ -179,8 +179,8 @@ describe('The page of lists', () => {
     await put({ fingerprint_hash: FARM_HASH, action: 'block', note: 'a farm' });
     const page = await harness.open('/dashboard/lists?tab=candidates');
     await page.getByText('5 sessions of 24 identities').waitFor();
-    await page.getByRole('button', { name: 'What would these do?' }).click();
-    const dialog = page.getByRole('dialog', { name: 'What would allow all of these do?' });
+    await page.getByRole('button', { name: 'Preview for all rows' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Preview: allow all of these' });
     await dialog.getByText('2 new, 1 replace another entry (1 block → allow), 0 unchanged.').waitFor();
     await dialog.getByText('made 41 of your decisions').waitFor();
     await expectAccessible(page);

@@ -216,9 +216,9 @@ describe('The page of reviews', () => {
         return path.startsWith('/v1/decisions/') ? { body: decision.json } : null;
       },
     });
-    await long.getByText('200 looked at, 0 found').waitFor({ timeout: 60_000 });
+    await long.getByText('200 rows searched, 0 found').waitFor({ timeout: 60_000 });
     await expectAccessible(long);
-    await long.getByRole('button', { name: 'Go on' }).click();
+    await long.getByRole('button', { name: 'Continue' }).click();
     await long.getByText('No decision matches the filters').waitFor({ timeout: 60_000 });
   });
 

@@ -58,7 +58,7 @@ describe('The console', () => {
 
   test('simulates a preset, which stores nothing, and explains each reason', async () => {
     const page = await harness.open(`${PATH}?preset=headless`);
-    await page.getByText('Nothing was asked yet').waitFor();
+    await page.getByText('No request was sent yet').waitFor();
     await expectAccessible(page);
     const before = await decisionsOf();
     await simulate(page);
@@ -68,7 +68,7 @@ describe('The console', () => {
     expect(await decisionsOf()).toBe(before);
     await page.getByRole('link', { name: 'Tor' }).click();
     expect(new URL(page.url()).search).toBe('?preset=tor');
-    await page.getByText('Nothing was asked yet').waitFor();
+    await page.getByText('No request was sent yet').waitFor();
     expect(await page.getByLabel('Address', { exact: true }).inputValue()).toBe('185.220.101.1');
     await page.getByLabel('Body').focus();
     await page.keyboard.press('Control+Enter');
@@ -150,13 +150,13 @@ describe('The console', () => {
     const headersOf = (sig: string, ts = '1795996800') =>
       `X-SVC-Ts: ${ts}\nX-SVC-Rid: vector-1-secret\nX-SVC-Sig: ${sig}`;
     await check(headersOf(signature));
-    await page.getByText('The signature fits the body above.').waitFor();
+    await page.getByText('The signature matches the body above.').waitFor();
     await page.getByText(/over 300 s the server refuses it/).waitFor();
     await expectAccessible(page);
     await shoot(page, 'try-signature');
     await check(headersOf('0'.repeat(64)), `POST\n/v1/decide\n1795996800\n${'a'.repeat(64)}\nvector-1-secret`);
     await page.getByText(/Line 4, the body hash, differs: yours is aaaa/).waitFor();
-    await page.getByText(/fits no form of this request/).waitFor();
+    await page.getByText(/matches no known form of this request/).waitFor();
     // The vector of the compact body against the indented one.
     await page.getByLabel('Body').fill(JSON.stringify(JSON.parse(body), null, 2));
     await check(headersOf(signature));
@@ -171,7 +171,7 @@ describe('The console', () => {
     await check(
       headersOf('afecf63c6f706e64c67d3c87b2d4cceb1bbb95664d272e517b4a8a1e3c94dc85').replace('secret', 'public'),
     );
-    await page.getByText('The signature fits the body above.').waitFor();
+    await page.getByText('The signature matches the body above.').waitFor();
     expectClean(page);
   });
 

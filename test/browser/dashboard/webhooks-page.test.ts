@@ -111,7 +111,7 @@ describe('The page of webhooks', () => {
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByRole('button', { name: 'Resume' }).click();
     await page.getByRole('button', { name: 'Rotate secret' }).click();
-    await page.getByLabel('The old secret ends').selectOption('3600');
+    await page.getByLabel('The old secret expires').selectOption('3600');
     await page.getByRole('button', { name: 'Make a new secret' }).click();
     const dialog = page.getByRole('dialog', { name: 'The secret, shown once' });
     await dialog.getByText(/The old one signs too until/).waitFor();
@@ -215,8 +215,8 @@ describe('The page of webhooks', () => {
     await box.getByRole('button', { name: 'Verify' }).click();
     // The new secret's signature comes first and is of another secret; the old one's fits, and so does that of the body.
     await box.getByText(/It is of another secret/).waitFor();
-    await box.getByText('It fits the id, the time and the body.').waitFor();
-    await box.getByText(/It fits the body\. It covers neither/).waitFor();
+    await box.getByText('It matches the id, the time and the body.').waitFor();
+    await box.getByText(/It matches the body\. It covers neither/).waitFor();
     await box.getByText(/within 300 s of now/).waitFor();
     await expectAccessible(page);
     await shoot(page, 'webhooks-verify');
@@ -253,7 +253,7 @@ describe('The page of webhooks', () => {
         .getByText(/10 failed in a row since .* tried again at/)
         .first()
         .waitFor();
-      await page.getByText('no response in time').waitFor();
+      await page.getByText('the response timed out').waitFor();
       await page.getByRole('region', { name: 'Body' }).waitFor();
       expect(await page.locator('img').count()).toBe(0);
       expect(await page.locator('body').textContent()).toContain('⟨U+202E⟩');
@@ -273,7 +273,7 @@ describe('The page of webhooks', () => {
     await expectNoSideScroll(page);
     await shoot(page, 'webhooks-320');
     await page.goto(`${harness.api.url}${PATH}?webhook=${HOSTILE_WEBHOOK.id}&delivery=${HOSTILE_DELIVERY.id}`);
-    await page.getByText('no response in time').waitFor();
+    await page.getByText('the response timed out').waitFor();
     await expectNoSideScroll(page);
     await shoot(page, 'webhooks-320-pane');
     await expectAccessible(page);
@@ -293,7 +293,7 @@ describe('The page of webhooks', () => {
     const page = await harness.open(`${PATH}?webhook=${HOSTILE_WEBHOOK.id}&delivery=${HOSTILE_DELIVERY.id}`, {
       override: (path) => (path === '/session' ? { body } : hostile(path)),
     });
-    await page.getByText('no response in time').waitFor();
+    await page.getByText('the response timed out').waitFor();
     const writes = page.getByRole('button', { name: /New webhook|Send|Edit|Pause|Rotate|Delete/ });
     expect(await writes.count()).toBe(0);
     await page.keyboard.press('n');
@@ -311,7 +311,7 @@ describe('The page of webhooks', () => {
     });
     await page.getByText('None among the newest deliveries').waitFor();
     await expectAccessible(page);
-    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.getByRole('button', { name: 'Continue' }).click();
     await page.getByText(/not sent: the endpoint was unhealthy/).waitFor();
     await page.getByText('Deliveries are kept for 30 days, at most 10,000.', { exact: false }).waitFor();
     expectClean(page);

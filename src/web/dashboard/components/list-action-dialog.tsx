@@ -44,7 +44,7 @@ export function BlastRadius({
         return (
           <div class="blast stack">
             <p>
-              In 24 h this fingerprint was <strong>{countOf(day.sessions, 'session')}</strong> of{' '}
+              In the last 24 h this fingerprint occurred in <strong>{countOf(day.sessions, 'session')}</strong> of{' '}
               <strong>{countOf(day.identities, 'identity', 'identities')}</strong> from{' '}
               {countOf(day.networks, 'network')} in {countOf(day.countries, 'country', 'countries')}; in 30 days{' '}
               {countOf(month.sessions, 'session')} of {countOf(month.identities, 'identity', 'identities')}.
@@ -57,7 +57,7 @@ export function BlastRadius({
               </p>
             )}
             {isWrite && listed !== null && (
-              <p class="muted">It is on your list already: {listed}. This replaces that entry.</p>
+              <p class="muted">It is already on your list: {listed}. This replaces that entry.</p>
             )}
           </div>
         );
@@ -100,7 +100,7 @@ export function ListActionDialog({
   return (
     <Confirm
       title={`${VERBS[action]} the fingerprint ${shortHash(hash)}`}
-      confirm={days === '' ? `${VERBS[action]} for good` : `${VERBS[action]} for ${chosen}`}
+      confirm={days === '' ? `${VERBS[action]} permanently` : `${VERBS[action]} for ${chosen}`}
       danger={action === 'block'}
       onConfirm={run}
       onClose={onClose}

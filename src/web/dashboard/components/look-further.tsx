@@ -13,9 +13,9 @@ export function LookFurther({
 }): JSX.Element {
   return (
     <Empty title={`None among the newest ${what}`}>
-      <p>There are older ones: narrow the filter, or go on.</p>
+      <p>There are older ones: narrow the filter, or continue the search.</p>
       <Button onClick={pages.loadMore} disabled={pages.loadingMore}>
-        {pages.loadingMore ? 'Looking…' : 'Go on'}
+        {pages.loadingMore ? 'Looking…' : 'Continue'}
       </Button>
     </Empty>
   );

@@ -185,7 +185,7 @@ export function EndOfRows({
   );
 }
 
-/** A search that looked at as much as one call may: "100,000 looked at, 3 found: narrow the range or go on". */
+/** A search that looked at as much as one call may: "100,000 rows searched, 3 found: narrow the range or continue". */
 export function TooMuch({
   examined,
   found,
@@ -199,12 +199,12 @@ export function TooMuch({
     <div class="too-much" role="status">
       <Icon name="warning" size={16} />
       <span>
-        {formatCount(examined)} looked at, {formatCount(found)} found: narrow the range
-        {onMore === undefined ? '.' : ' or go on.'}
+        {formatCount(examined)} rows searched, {formatCount(found)} found: narrow the range
+        {onMore === undefined ? '.' : ' or continue.'}
       </span>
       {onMore !== undefined && (
         <Button small onClick={onMore}>
-          Go on
+          Continue
         </Button>
       )}
     </div>

@@ -184,7 +184,7 @@ function Entry({ entry }: { readonly entry: AuditRow }): JSX.Element {
         ]}
       />
       {changes.length === 0 ? (
-        <p class="muted">No field of it is recorded, only that it happened.</p>
+        <p class="muted">Only the event is recorded for this kind, not the fields.</p>
       ) : (
         <dl class="changes">
           {changes.map(({ name, before, after }) => (
@@ -208,8 +208,8 @@ function Entry({ entry }: { readonly entry: AuditRow }): JSX.Element {
           ))}
         </dl>
       )}
-      {entry.before === null && entry.after !== null && <p class="muted">There was nothing before.</p>}
-      {entry.after === null && entry.before !== null && <p class="muted">Nothing is left of it.</p>}
+      {entry.before === null && entry.after !== null && <p class="muted">It did not exist before.</p>}
+      {entry.after === null && entry.before !== null && <p class="muted">It no longer exists.</p>}
     </div>
   );
 }

@@ -56,7 +56,7 @@ export default function DecisionPage(): JSX.Element {
               <Section title="What was seen">
                 <DecisionFacts decision={data} />
               </Section>
-              <Section title="Who else" note="of the newest 1,000 decisions each">
+              <Section title="Linked decisions" note="from the newest 1,000 decisions of each link">
                 <LinkList decision={data} />
               </Section>
               <Section title="Deliveries">

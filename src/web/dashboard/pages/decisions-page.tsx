@@ -127,7 +127,7 @@ export default function DecisionsPage(): JSX.Element {
                 ) : (
                   <EndOfRows
                     pages={{ ...pages, rows }}
-                    retention="Allow is kept for 24 h, everything else for 30 days, at most 1,000,000."
+                    retention="Allow decisions are kept for 24 h, all others for 30 days; at most 1,000,000 decisions."
                   />
                 )}
               </>

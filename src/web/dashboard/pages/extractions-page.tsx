@@ -38,7 +38,7 @@ const COLUMNS: readonly Column<ExtractionRow>[] = [
   },
   {
     id: 'doing',
-    title: 'What happens',
+    title: 'Activity',
     grows: true,
     render: (job) => <Text value={activityOf(job, now.value)} charactersMax={120} />,
   },
@@ -123,7 +123,7 @@ export default function ExtractionsPage(): JSX.Element {
             ) : (
               <Empty icon="extractions" title={isFiltered ? 'No such extraction' : 'No extraction yet'}>
                 {isFiltered ? (
-                  'Remove a filter to see others.'
+                  'Remove the filter to see others.'
                 ) : (
                   <>
                     <p>Start one with the form below, or call:</p>

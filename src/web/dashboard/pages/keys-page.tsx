@@ -89,7 +89,7 @@ function BackupAge({ version }: { readonly version: string }): JSX.Element {
   if (!Number.isFinite(at)) return <Text value={version} />;
   return (
     <>
-      The newest is of <Time at={at} /> ({formatAgo(at, now.value)}).
+      The newest backup was made <Time at={at} /> ({formatAgo(at, now.value)}).
     </>
   );
 }
@@ -118,15 +118,15 @@ function Account({ me, ready }: { readonly me: Live<MeBody>; readonly ready: Liv
                 },
                 { title: 'Since', value: <Time at={data.created_at} /> },
                 {
-                  title: 'Allowance',
-                  value: `${formatCount(data.rate_limit)} decides and ${formatCount(data.management_rate_limit)} other calls a minute for this key`,
+                  title: 'Rate limit',
+                  value: `${formatCount(data.rate_limit)} decide calls and ${formatCount(data.management_rate_limit)} other calls a minute for this key`,
                 },
                 {
                   title: 'Policy',
                   value: (
                     <>
                       <code>{policy.version}</code>,{' '}
-                      {policy.mode === 'enforce' ? 'decisions are enforced' : 'decisions are only observed'}
+                      {policy.mode === 'enforce' ? 'decisions apply' : 'observe mode: every decision is Allow'}
                       {policy.challenger !== null && (
                         <>
                           , challenger <code>{policy.challenger}</code>

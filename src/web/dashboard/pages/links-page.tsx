@@ -187,7 +187,7 @@ function TimeLine({ kind, decisions }: { readonly kind: string; readonly decisio
         )
       }
     >
-      <StateView of={decisions} isEmpty={chosen === null} empty={<Empty title="Nothing to tell apart" />}>
+      <StateView of={decisions} isEmpty={chosen === null} empty={<Empty title="No values to compare" />}>
         {() => chosen !== null && <LaneChart lanes={lanes} kind={chosen} />}
       </StateView>
     </Section>

@@ -6,7 +6,7 @@ import { v1 } from '../api.ts';
 import { Button } from '../components/fields.tsx';
 import { Segments } from '../components/filter-chips.tsx';
 import { Empty, Skeleton, StateView, TooMuch } from '../components/state-view.tsx';
-import { formatCount } from '../format.ts';
+import { countOf, formatCount } from '../format.ts';
 import { useKeys } from '../keyboard.ts';
 import { isReadOnly } from '../session.ts';
 import { useLink, useUrlState } from '../url-state.ts';
@@ -131,7 +131,7 @@ function Stack({ queue }: { readonly queue: VerdictQueue }): JSX.Element {
             <p class="row spread review-progress">
               <span class="num" role="status">
                 {row === null
-                  ? `${formatCount(given.size)} given`
+                  ? `${countOf(given.size, 'verdict')} given`
                   : `${formatCount(given.size + place.index + 1)} of ${total}`}
               </span>
               <progress max={Math.max(1, given.size + left.length)} value={given.size} aria-label="Verdicts given" />
@@ -221,12 +221,12 @@ function End({
   return (
     <Empty icon="check" title={given === 0 ? 'Nothing waits for a verdict' : 'That was all'}>
       <p>
-        The queue fills with decisions at most 3 points below Block, those that the challenger decides in another way,
-        and a random share: <code>"sample_rate": 0.01</code> in the policy file. Rows are kept for 30 days.
+        The queue fills with decisions at most 3 points below Block, those that the challenger decides differently, and
+        a random share: <code>"sample_rate": 0.01</code> in the policy file. Rows are kept for 30 days.
       </p>
       <p class="review-again">
         <Button icon="refresh" onClick={refresh}>
-          Look again
+          Check again
         </Button>
       </p>
     </Empty>

@@ -123,8 +123,8 @@ function Head({ policy }: { readonly policy: PolicyBody }): JSX.Element {
     <>
       {policy.is_refused && (
         <p class="notice" role="alert">
-          <Icon name="warning" size={14} /> The present policy file is faulty. The last valid one applies; the log says
-          what is wrong.
+          <Icon name="warning" size={14} /> The current policy file is invalid. The last valid one applies; the log
+          names the error.
         </p>
       )}
       <Tiles label="Policy">

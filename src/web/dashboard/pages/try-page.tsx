@@ -107,8 +107,8 @@ export default function TryPage(): JSX.Element {
           </div>
           {isMany && (
             <p class="muted">
-              This preset is {preset.count} requests after each other. A simulation judges the first one alone, since it
-              remembers nothing; with a key all of them are sent, counted and stored.
+              This preset has {preset.count} requests in sequence. A simulation evaluates only the first one, because it
+              stores nothing. With a key, all of them are sent, counted and stored.
             </p>
           )}
         </div>

@@ -8,7 +8,7 @@ import { linkPath } from '../../link-path.ts';
 const MODES: Readonly<Record<ExplainedDecisionBody['session_mode'], string>> = {
   full: 'a collector token, checked',
   unverified: 'a token that is not the collector’s',
-  degraded: 'a token, while a layer did not work',
+  degraded: 'a token, but a component was not working',
   no_session: 'no token',
 };
 
@@ -45,7 +45,7 @@ export function DecisionFacts({ decision }: { readonly decision: ExplainedDecisi
           </a>
         )}
       </Fact>
-      <Fact title="Place">
+      <Fact title="Location">
         {country === null ? (
           <Text value={null} />
         ) : (

@@ -24,8 +24,8 @@ export function DeliveryList({ requestId }: { readonly requestId: string }): JSX
       skeleton="text"
       isEmpty={rows.length === 0}
       empty={
-        <Empty icon="webhooks" title="No webhook wanted it">
-          <a href="/dashboard/webhooks">Webhooks</a> choose the decisions that they get.
+        <Empty icon="webhooks" title="No webhook is subscribed to it">
+          <a href="/dashboard/webhooks">Webhooks</a> subscribe to the decisions that you choose.
         </Empty>
       }
     >

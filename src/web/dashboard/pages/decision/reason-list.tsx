@@ -46,7 +46,7 @@ export function ReasonList({
               )}
             </p>
             {counts && rule !== undefined && rule.what_quiets_it !== '' && (
-              <p class="muted small">What quiets it: {visibleText(rule.what_quiets_it)}</p>
+              <p class="muted small">Exceptions: {visibleText(rule.what_quiets_it)}</p>
             )}
           </li>
         );

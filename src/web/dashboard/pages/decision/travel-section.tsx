@@ -11,7 +11,7 @@ import type { MapPoint } from './travel-map.tsx';
 
 const ROWS = 30;
 
-/** Where it came from, and where the same identity or session was before. Nothing without a place. */
+/** Shows where the request came from, and where the same identity or session was before. Empty without a location. */
 export function TravelSection({ decision }: { readonly decision: ExplainedDecisionBody }): JSX.Element | null {
   const { location, links, occurred_at: at } = decision;
   const link = links.find(({ kind }) => kind.startsWith('entity.')) ?? links.find(({ kind }) => kind === 'session');
@@ -28,13 +28,13 @@ export function TravelSection({ decision }: { readonly decision: ExplainedDecisi
   );
   const previous = earlier.map(toPoint).find((point) => point !== null) ?? null;
   return (
-    <Section title={previous === null ? 'Place' : 'Travel'} note="of the address, not of the person">
+    <Section title={previous === null ? 'Location' : 'Travel'} note="of the address, not of the person">
       {map === null ? <Skeleton form="chart" /> : <map.TravelMap from={previous} to={here} />}
       <table class="table table-plain">
-        <caption class="hidden-text">Places</caption>
+        <caption class="hidden-text">Locations</caption>
         <thead>
           <tr>
-            <th scope="col">Place</th>
+            <th scope="col">Location</th>
             <th scope="col" class="right">
               Latitude
             </th>

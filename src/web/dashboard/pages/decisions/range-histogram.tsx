@@ -47,7 +47,7 @@ export function RangeHistogram({
                 title={`Decisions with ${name}`}
                 height={120}
                 isStacked
-                summary={`${formatCount(total)} with ${name}; ${columns}; other filters do not count here`}
+                summary={`${formatCount(total)} with ${name}; ${columns}; other filters are not applied here`}
                 times={times}
                 series={[{ name, class: 'c-1', values }]}
                 onZoom={zoom}

@@ -127,7 +127,9 @@ export function JobDetail({
           }}
           onClose={() => setCancelling(false)}
         >
-          <p>It ends as failed. The {formatCount(counts.collected)} records so far can be read until it expires.</p>
+          <p>
+            The job ends as failed. Its {formatCount(counts.collected)} records so far can be read until it expires.
+          </p>
         </Confirm>
       )}
     </Section>

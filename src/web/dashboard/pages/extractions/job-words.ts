@@ -15,19 +15,19 @@ export const JOB_STATUS: Readonly<Record<ExtractionStatus, { readonly tone: Tone
 
 /** Source: contract, 12.4. */
 const FAILURES: Readonly<Record<FailureReason, string>> = {
-  source_unavailable: 'The source did not respond, or only with errors of its own.',
+  source_unavailable: 'The source did not respond, or responded with server errors only.',
   source_not_found: 'The source has nothing at this address or for this input.',
   access_denied: 'The source refused access.',
-  rate_limited_by_source: 'The source allows no more requests now.',
-  robots_disallowed: 'robots.txt of the site forbids these pages, which is obeyed.',
+  rate_limited_by_source: 'The source is limiting the rate of requests.',
+  robots_disallowed: 'The site’s robots.txt forbids these pages, and Gatehouse obeys it.',
   login_required: 'The source shows this only to people who are signed in: a session is needed.',
-  session_expired: 'The session is no longer signed in: create another one.',
+  session_expired: 'The session is signed out: create a new one.',
   unsupported_content: 'The source returned something that this operation cannot read, such as a picture.',
-  parse_failed: 'The response of the source has another form than expected.',
+  parse_failed: 'The source’s response does not have the expected form.',
   schema_mismatch: 'A record does not satisfy the schema of the job.',
   timeout: 'The job took too long.',
-  limit_reached: 'The job reached the largest number of records, pages or hours.',
-  cancelled: 'It was cancelled.',
+  limit_reached: 'The job reached its limit of records, pages or hours.',
+  cancelled: 'The job was cancelled.',
   internal_error: 'The service failed. The operator finds details under the request id.',
 };
 
@@ -39,14 +39,14 @@ export function failureWords({ failure }: ExtractionRow): string | null {
 /** What the job is doing. `now` in Unix seconds. */
 export function activityOf(job: ExtractionRow, now: number): string {
   const { status, waiting_until: until, started_at: started, finished_at: finished } = job;
-  if (status === 'queued') return 'It waits for its turn.';
+  if (status === 'queued') return 'Waiting for its turn.';
   if (status === 'running' && until !== null)
-    return `It waits for the source ${cutText(job.connector, 40)}, which asked for a pause: it goes on at ${formatTime(until, now)}.`;
-  if (status === 'running') return `It runs for ${formatSeconds(now - (started ?? now))}.`;
+    return `Waiting: the source ${cutText(job.connector, 40)} asked for a pause. Resumes at ${formatTime(until, now)}.`;
+  if (status === 'running') return `Running for ${formatSeconds(now - (started ?? now))}.`;
   const took = started === null || finished === null ? null : finished - started;
   const failed = failureWords(job);
   if (failed !== null) return failed;
-  return took === null ? 'It is done.' : `It took ${took === 0 ? 'under 1 s' : formatSeconds(took)}.`;
+  return took === null ? 'Done.' : `Took ${took === 0 ? 'under 1 s' : formatSeconds(took)}.`;
 }
 
 /** Records a second over the whole job; null before there is one. */
@@ -62,7 +62,7 @@ export function rateOf(
 
 export function deliveryWords({ delivery: { type, status } }: ExtractionRow): string {
   const to = {
-    store: 'kept here',
+    store: 'stored here',
     sync: 'in the response of the call',
     webhook: 'sent to a webhook',
     destination: 'uploaded',

@@ -168,7 +168,7 @@ function OperationForm({
         </span>
       </div>
       <details>
-        <summary>The same as a call, for a webhook or an upload too</summary>
+        <summary>The same as an API call, which can also deliver to a webhook or an upload</summary>
         <CodeBlock text={commandOf(body)} label="Call" wrap />
       </details>
     </form>

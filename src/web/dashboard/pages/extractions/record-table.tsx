@@ -40,11 +40,11 @@ export function RecordTable({ job }: { readonly job: ExtractionRow }): JSX.Eleme
       title="Records"
       flush
       actions={job.counts.collected === 0 ? undefined : <Downloads id={job.id} />}
-      note={job.expires_at === null ? undefined : 'Kept until the job expires'}
+      note={job.expires_at === null ? undefined : 'Stored until the job expires'}
     >
       {records.fault?.code === 'records_delivered' ? (
         <Empty icon="extractions" title="The records were sent on">
-          They are not kept here: {job.delivery.type === 'webhook' ? 'a webhook' : 'the destination'} has them.
+          They are not stored here: {job.delivery.type === 'webhook' ? 'a webhook' : 'the destination'} has them.
         </Empty>
       ) : records.fault !== null && records.asOfMs === null ? (
         <Fault fault={records.fault} retry={records.refresh} />

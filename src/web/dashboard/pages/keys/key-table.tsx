@@ -43,7 +43,7 @@ const COLUMNS: readonly Column<ApiKeyRow>[] = [
     title: 'Last used',
     render: ({ usage }) =>
       usage.last_used_at === null ? (
-        <span class="muted">not since the start</span>
+        <span class="muted">not since the server started</span>
       ) : (
         <Time at={usage.last_used_at} ago />
       ),
@@ -65,7 +65,7 @@ const COLUMNS: readonly Column<ApiKeyRow>[] = [
   },
   {
     id: 'limit',
-    title: 'Decides a minute',
+    title: 'Decide calls a minute',
     align: 'right',
     optional: true,
     render: (row) => formatCount(row.rate_limit),
@@ -128,7 +128,7 @@ export function KeyTable({ customerId }: { readonly customerId: string | null })
         isEmpty={rows.length === 0}
         empty={
           <Empty icon="keys" title="No such key">
-            Keys are made on the machine of the server, by the command below.
+            Keys are created on the server’s machine, with the command below.
           </Empty>
         }
       >
@@ -143,7 +143,7 @@ export function KeyTable({ customerId }: { readonly customerId: string | null })
       </StateView>
       <EndOfRows pages={{ ...keys, rows }} retention="Revoked keys stay in the list." />
       <details class="padded">
-        <summary>Make and revoke keys</summary>
+        <summary>Create and revoke keys</summary>
         <pre tabIndex={0}>
           <code>{commandsFor(customerId ?? 'cus_ID')}</code>
         </pre>

@@ -10,17 +10,20 @@ interface LayerWords {
 }
 
 const LAYER_WORDS: Readonly<Record<string, LayerWords>> = {
-  store: { title: 'Data', without: 'Nothing is decided: a decision that cannot be stored is refused.' },
-  geoip_city: { title: 'Locations', without: 'No rule sees where an address is: no travel, no country.' },
-  geoip_country: { title: 'Countries', without: 'Only addresses that the other database has get a country.' },
-  geoip_asn: { title: 'Networks by owner', without: 'Hosting is known only from the built-in table.' },
-  anonymiser: { title: 'Anonymisers', without: 'Tor and known proxies are recognised only by other signs.' },
-  hosting_networks: { title: 'Hosting networks', without: 'Data centres look like homes.' },
+  store: { title: 'Data', without: 'Decide requests are refused, because no decision can be stored.' },
+  geoip_city: {
+    title: 'Locations',
+    without: 'Rules do not know where an address is: rules about travel and country do not fire.',
+  },
+  geoip_country: { title: 'Countries', without: 'Countries come from the location database only.' },
+  geoip_asn: { title: 'Networks by owner', without: 'Hosting networks are recognised by the built-in table only.' },
+  anonymiser: { title: 'Anonymisers', without: 'Tor, VPNs and known proxies are not recognised by their address.' },
+  hosting_networks: { title: 'Hosting networks', without: 'Addresses of data centres are not recognised.' },
   model: { title: 'Model', without: 'Rules decide alone.' },
   webhooks: { title: 'Webhooks', without: 'Deliveries wait until it works again.' },
   extraction: { title: 'Extractions', without: 'Jobs wait until it works again.' },
   policy: { title: 'Policy', without: 'The defaults apply.' },
-  backups: { title: 'Backups', without: 'A lost disk loses keys, lists, labels and webhooks.' },
+  backups: { title: 'Backups', without: 'If the disk is lost, keys, lists, labels and webhooks are lost.' },
 };
 
 /** A layer of a newer service has its id as its title. */
@@ -39,7 +42,7 @@ export function layerState(id: string, layer: LayerBody): LayerState {
   const { without } = layerWords(id);
   if (layer.state === 'broken') return { tone: 'bad', word: 'Broken', meaning: without };
   if (layer.refused === true)
-    return { tone: 'warn', word: 'New file refused', meaning: 'The one before it serves on, if there was one.' };
+    return { tone: 'warn', word: 'New file refused', meaning: 'The previous file stays in use, if there is one.' };
   // The detail of an absent layer says the same.
   if (layer.state === 'absent')
     return { tone: 'idle', word: 'Not set up', meaning: layer.detail === '' ? without : '' };
@@ -55,9 +58,13 @@ const STATUS: Readonly<
     word: 'Degraded',
     text: 'Decisions are made with less evidence. The broken parts are below.',
   },
-  starting: { tone: 'idle', word: 'Starting', text: 'No decision is made yet.' },
-  stopping: { tone: 'warn', word: 'Stopping', text: 'Accepted requests are answered, new ones are refused.' },
-  unavailable: { tone: 'bad', word: 'Unavailable', text: 'No decision is accepted: the journal cannot be written.' },
+  starting: { tone: 'idle', word: 'Starting', text: 'No decisions are made yet.' },
+  stopping: { tone: 'warn', word: 'Stopping', text: 'Accepted requests are completed, new ones are refused.' },
+  unavailable: {
+    tone: 'bad',
+    word: 'Unavailable',
+    text: 'Decide requests are refused, because the journal cannot be written.',
+  },
 };
 
 export function statusWords(status: ReadinessBody['status']): {

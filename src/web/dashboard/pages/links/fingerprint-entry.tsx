@@ -77,7 +77,7 @@ export function FingerprintEntry({
             <strong>{shown.action}</strong>
             <span>
               {shown.expires_at === null ? (
-                'for good'
+                'permanently'
               ) : (
                 <>
                   until <Time at={shown.expires_at} />

@@ -65,7 +65,7 @@ export function CandidatesTab(): JSX.Element {
       render: (row) => <DecisionBadge value={row.decision} wouldBe={row.would_be} />,
     },
     { id: 'score', title: 'Score', align: 'right', render: ({ score }) => formatScore(score) },
-    { id: 'hits', title: 'In 24 h it was', render: (row) => <Radius row={row} /> },
+    { id: 'hits', title: 'Seen in 24 h', render: (row) => <Radius row={row} /> },
     { id: 'reasons', title: 'Reasons', grows: true, render: ({ reasons }) => <Reasons reasons={reasons} shown={2} /> },
     { id: 'at', title: 'Last', optional: true, render: ({ occurred_at: at }) => <Time at={at} ago /> },
     {
@@ -95,7 +95,7 @@ export function CandidatesTab(): JSX.Element {
       flush
       actions={
         <Button small disabled={rows.rows.length === 0 || !canWrite} onClick={() => setTrying(true)}>
-          What would these do?
+          Preview for all rows
         </Button>
       }
     >
@@ -211,7 +211,7 @@ function SearchField({
   );
 }
 
-/** "What would allow all of these do": a dry run of one action for all rows that are loaded. */
+/** "Preview: allow all of these": a dry run of one action for all rows that are loaded. */
 function TryAll({
   rows,
   onClose,
@@ -234,7 +234,7 @@ function TryAll({
   const decisions = rows.reduce((sum, { day }) => sum + (day?.decisions ?? 0), 0);
   const verb = `${action.slice(0, 1).toUpperCase()}${action.slice(1)}`;
   return (
-    <Dialog title={`What would ${action} all of these do?`} onClose={onClose} wide>
+    <Dialog title={`Preview: ${action} all of these`} onClose={onClose} wide>
       <div class="stack">
         <Select
           label="Action"

@@ -153,7 +153,7 @@ export function ActionTag({ action }: { readonly action: ListAction }): JSX.Elem
   return <span class={`badge badge-plain ${colour}`}>{visibleText(action)}</span>;
 }
 
-/** An entry that nothing has met for a day is dead; a new one may not have met anything yet. */
+/** An entry without hits for a day is marked; a new one may not have had any yet. */
 function Hits({ entry: { day, updated_at: at } }: { readonly entry: ListEntryRow }): JSX.Element {
   if (day === undefined) return <span class="faint">–</span>;
   if (day.decisions > 0)
@@ -166,7 +166,8 @@ function Hits({ entry: { day, updated_at: at } }: { readonly entry: ListEntryRow
   if (now.value - at < DAY_SECONDS) return <span class="muted">none yet</span>;
   return (
     <span class="tag" title="No decision of the last 24 hours had this fingerprint">
-      dead
+      {' '}
+      no hits{' '}
     </span>
   );
 }

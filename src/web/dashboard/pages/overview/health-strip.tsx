@@ -9,10 +9,10 @@ import { visibleText } from '../../visible-text.ts';
 
 /** What a broken layer means for decisions. Source: docs/operating.md, "Health". */
 const MEANINGS: Readonly<Record<string, string>> = {
-  store: 'request ids, the decision log or lists cannot be used as they should',
-  geoip_city: 'rules about place and travel see less',
-  geoip_country: 'rules about country see less',
-  geoip_asn: 'rules about the network of an address see less',
+  store: 'request ids, the decision log or lists do not work fully',
+  geoip_city: 'rules about location and travel have less evidence',
+  geoip_country: 'rules about country have less evidence',
+  geoip_asn: 'rules about the network of an address have less evidence',
   anonymiser: 'VPNs and proxies are not recognised',
   hosting_networks: 'addresses of data centres are not recognised',
   model: 'the rules decide alone',

@@ -63,7 +63,7 @@ export function QuickStart({ steps }: { readonly steps: Steps }): JSX.Element {
     <div class="stack quick-start">
       <Section
         title="Quick start"
-        note={`${done} of 4 done; this page looks every 3 s`}
+        note={`${done} of 4 done; checked every 3 s`}
         actions={steps.hasDecision ? <Button onClick={steps.hide}>Show the overview</Button> : undefined}
       >
         <ol class="steps">

@@ -23,7 +23,7 @@ export const WHY_WORDS: Readonly<Record<ShadowReviewRow['why'], string>> = {
 
 const WHY_SENTENCES: Readonly<Record<ShadowReviewRow['why'], string>> = {
   near_block: 'At most 3 points below Block.',
-  challenger: 'The challenger decides it in another way.',
+  challenger: 'The challenger decides differently.',
   sample: 'Part of the random sample of all decisions.',
 };
 

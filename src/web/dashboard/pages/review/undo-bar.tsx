@@ -34,7 +34,7 @@ export function UndoBar({
     <>
       {fault !== null && (
         <p class="notice" role="alert">
-          <Icon name="error" size={14} /> The verdict about {shortId(fault.row.request_id)} was not taken (
+          <Icon name="error" size={14} /> The verdict about {shortId(fault.row.request_id)} was not accepted (
           {visibleText(fault.fault.title)}: <code>{fault.fault.code}</code>
           {fault.fault.requestId !== null && (
             <>

@@ -81,13 +81,14 @@ function NoChallenger({ hasOne }: { readonly hasOne: boolean }): JSX.Element {
   if (hasOne)
     return (
       <Empty icon="rules" title="No decision since the challenger was loaded">
-        It decides along with the policy from the next <code>POST /v1/decide</code> on.
+        It is evaluated beside the policy, starting with the next <code>POST /v1/decide</code>.
       </Empty>
     );
   return (
     <Empty icon="rules" title="There is no challenger">
-      A second policy that only watches: add <code>{'"challenger": {"weights": {"device_headless": 0.9}}'}</code> to the
-      policy file (<code>GATEHOUSE_POLICY_FILE</code>).
+      A challenger is a second policy that never decides, but whose differing decisions are counted. To set one up, add{' '}
+      <code>{'"challenger": {"weights": {"device_headless": 0.9}}'}</code> to the policy file (
+      <code>GATEHOUSE_POLICY_FILE</code>).
     </Empty>
   );
 }

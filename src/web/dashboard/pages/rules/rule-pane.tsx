@@ -9,7 +9,7 @@ import type { RuleRow } from './rule-rows.ts';
 
 type Settings = RuleRow['rule']['event_types'][number];
 
-/** One rule: what it finds, what quiets it, its settings, and what it did. */
+/** One rule: what it finds, its exceptions, its settings, and its effect. */
 export function RulePane({
   row: { rule, day, week },
   examined,
@@ -32,7 +32,7 @@ export function RulePane({
         </p>
         <dl class="facts">
           <Fact name="Family" value={words(family)} />
-          <Fact name="Quieted by" value={quiets === '' ? 'nothing' : quiets} />
+          <Fact name="Exceptions" value={quiets === '' ? 'none' : quiets} />
         </dl>
         <SettingsTable title="Settings" settings={rule} />
         {events.map((settings) => (

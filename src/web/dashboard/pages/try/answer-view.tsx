@@ -64,19 +64,19 @@ export function AnswerView({ run }: { readonly run: Run | null }): JSX.Element {
   }, [isDone]);
   return (
     <Section
-      title="Answer"
+      title="Result"
       note={run === null || run.total === 1 ? undefined : `${run.outcomes.length} of ${run.total}`}
     >
       <div class="stack" role="status" ref={answer}>
         {run === null && (
-          <Empty icon="try" title="Nothing was asked yet">
+          <Empty icon="try" title="No request was sent yet">
             Press “Simulate”: nothing is counted, and nothing is stored. Ctrl+Enter does the same.
           </Empty>
         )}
         {run !== null && run.isBusy && run.outcomes.length === 0 && <Skeleton form="text" />}
         {run?.fault !== null && run !== null && <Fault fault={run.fault} />}
         {run !== null && run.total > 1 && run.outcomes.length > 0 && (
-          <Table caption="Answers" columns={COLUMNS} rows={run.outcomes} keyOf={({ n }) => String(n)} keys={false} />
+          <Table caption="Results" columns={COLUMNS} rows={run.outcomes} keyOf={({ n }) => String(n)} keys={false} />
         )}
         {last !== undefined && <LastAnswer outcome={last} />}
       </div>

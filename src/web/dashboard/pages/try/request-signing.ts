@@ -51,19 +51,19 @@ export async function checkSignature(
   const [timestamp, requestId, given] = ['x-svc-ts', 'x-svc-rid', 'x-svc-sig'].map(
     (name) => fields.get(name) ?? '',
   ) as [string, string, string];
-  if (key === '') return [wrong('Type the key above: it is the key of the HMAC.')];
+  if (key === '') return [wrong('Enter the key above: it is the key of the HMAC.')];
   if (timestamp === '' || requestId === '' || given === '')
     return [wrong('Paste the three headers X-SVC-Ts, X-SVC-Rid and X-SVC-Sig.')];
   const { lines, signature } = await signRequest(key, body, timestamp, requestId);
   const findings: Finding[] = [];
   const sent = fields.get('x-svc-key') ?? '';
-  if (sent !== '' && sent !== key) findings.push(wrong('X-SVC-Key is another key than the one typed above.'));
-  if (given === signature) findings.push({ fits: true, text: 'The signature fits the body above.' });
+  if (sent !== '' && sent !== key) findings.push(wrong('X-SVC-Key differs from the key entered above.'));
+  if (given === signature) findings.push({ fits: true, text: 'The signature matches the body above.' });
   else if (text !== '') findings.push(...compareLines(text, lines));
   if (given !== signature) {
     const mistake = await findMistake(key, body, lines, given);
     findings.push(
-      wrong(mistake ?? 'The signature fits no form of this request that is known: is it of this key and this body?'),
+      wrong(mistake ?? 'The signature matches no known form of this request. Was it made with this key and this body?'),
     );
   }
   findings.push(...timeFindings(timestamp, nowSeconds));
@@ -106,7 +106,7 @@ async function findMistake(key: string, body: string, lines: readonly string[], 
     [join([method, `${path}/`, timestamp, hash, requestId]), 'Your path ends in a slash.'],
     [
       join([method, `${location.origin}${path}`, timestamp, hash, requestId]),
-      'You signed the whole URL: only the path.',
+      'You signed the whole URL: sign only the path.',
     ],
     [join([method, path, timestamp, hash.toUpperCase(), requestId]), 'Your body hash is in upper case.'],
     [join([method, path, timestamp, body, requestId]), 'You signed the body itself: the fourth line is its SHA-256.'],

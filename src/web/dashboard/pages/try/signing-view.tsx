@@ -111,7 +111,9 @@ function OwnSignature({ apiKey, body }: { readonly apiKey: string; readonly body
           run();
         }}
       >
-        <p class="muted">For the body and the key of this page. Says which line or which habit makes it differ.</p>
+        <p class="muted">
+          Compares it with the signature of this body and this key, and names the line or the mistake that differs.
+        </p>
         <div class="columns">
           <Field
             label="Your headers"
@@ -138,7 +140,7 @@ function OwnSignature({ apiKey, body }: { readonly apiKey: string; readonly body
           <ul class="stack-small">
             {findings.map(({ fits, text: finding }) => (
               <li key={finding}>
-                <StateMark tone={fits ? 'good' : 'bad'} word={fits ? 'Fits' : 'Differs'} />{' '}
+                <StateMark tone={fits ? 'good' : 'bad'} word={fits ? 'Matches' : 'Differs'} />{' '}
                 <Text value={finding} charactersMax={600} />
               </li>
             ))}

@@ -39,7 +39,7 @@ const COLUMNS: readonly Column<DeliveryRow>[] = [
     grows: true,
     render: ({ last_error: error, last_status_code: code }) => errorWords(error, code) ?? (code === null ? '–' : code),
   },
-  { id: 'trigger', title: 'Because of', optional: true, render: ({ trigger }) => TRIGGER_WORDS[trigger] },
+  { id: 'trigger', title: 'Trigger', optional: true, render: ({ trigger }) => TRIGGER_WORDS[trigger] },
   { id: 'to', title: 'To', optional: true, render: ({ url }) => <Text value={url} charactersMax={34} /> },
   { id: 'attempts', title: 'Attempts', align: 'right', render: attemptsOf },
   {

@@ -80,7 +80,7 @@ function Delivery({
             ? null
             : { title: 'Why', value: errorWords(delivery.last_error, delivery.last_status_code) },
           { title: 'Event', value: <code>{delivery.event}</code> },
-          { title: 'Because of', value: TRIGGER_WORDS[trigger] },
+          { title: 'Trigger', value: TRIGGER_WORDS[trigger] },
           { title: 'To', value: <Text value={delivery.url} charactersMax={300} mono /> },
           {
             title: isDecision ? 'Decision' : 'Extraction',
@@ -110,7 +110,7 @@ function Delivery({
       <Attempts delivery={delivery} />
       {isDecision && trigger !== 'test' && <Body delivery={delivery} />}
       {trigger === 'test' && <p class="muted">A test sends an example; its body is not kept.</p>}
-      {!isDecision && <p class="muted">The records that it brought are those of the extraction.</p>}
+      {!isDecision && <p class="muted">It delivered the records of the extraction.</p>}
     </div>
   );
 }
@@ -145,7 +145,7 @@ function Body({ delivery }: { readonly delivery: DeliveryRow }): JSX.Element {
     <div class="stack-small">
       <h3>Body</h3>
       {found.fault?.status === 404 ? (
-        <p class="muted">Its decision has left the log, and with it what the body was.</p>
+        <p class="muted">The body cannot be shown, because its decision is no longer in the log.</p>
       ) : (
         <StateView of={found} skeleton="text">
           {() => (found.data === undefined ? null : <CodeBlock text={eventBodyOf(found.data)} label="Body" wrap />)}

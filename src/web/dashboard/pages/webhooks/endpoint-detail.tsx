@@ -169,10 +169,10 @@ function DeliveryTiles({ id, turn }: { readonly id: string; readonly turn: numbe
             <Tile
               title="Delivered"
               value={formatShare(succeeded, ended)}
-              note={`${formatCount(succeeded)} of ${formatCount(ended)} that ended`}
+              note={`${formatCount(succeeded)} of ${formatCount(ended)} completed`}
               tone={failed === 0 ? undefined : 'warn'}
             />
-            <Tile title="Half within" value={formatMs(p50Ms)} note="until the response" />
+            <Tile title="Median within" value={formatMs(p50Ms)} note="until the response" />
             <Tile title="95 % within" value={formatMs(p95Ms)} note={countOf(durationsMs.length, 'attempt')} />
             <Tile
               title="Response times"

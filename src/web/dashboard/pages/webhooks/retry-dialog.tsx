@@ -135,15 +135,15 @@ export function RetryDialog({
               </p>
             )}
             <p class="muted small">
-              Tests, and decisions that a later delivery brought, are left out. The receiver sees new ids of deliveries,
-              but the same request_id.
+              Tests are left out, and so are decisions that a later delivery has delivered. The receiver sees new
+              delivery ids, but the same request_id.
             </p>
           </>
         ) : (
           <p role="status">
             {formatCount(progress.sent)} of {formatCount(count)} sent again
             {progress.refused > 0 && `, ${formatCount(progress.refused)} refused (${progress.code ?? ''})`}
-            {progress.isDone ? '. The list below shows what became of them.' : ' …'}
+            {progress.isDone ? '. The list below shows the results.' : ' …'}
           </p>
         )}
         <footer class="dialog-foot">

@@ -82,7 +82,7 @@ function Result({ checked }: { readonly checked: Checked }): JSX.Element {
     <ul class="stack-small padded">
       {checked.signatures.map(({ header, signature, fits, why }) => (
         <li key={`${header} ${signature}`}>
-          <StateMark tone={fits ? 'good' : 'bad'} word={fits ? 'Fits' : 'Does not fit'} />{' '}
+          <StateMark tone={fits ? 'good' : 'bad'} word={fits ? 'Matches' : 'Does not match'} />{' '}
           <code>
             {header}: <Text value={signature} charactersMax={24} />
           </code>

@@ -30,13 +30,19 @@ export type Checked =
 /** What may have become of the body on its way into the box, and what that means. */
 function formsOf(body: string): readonly (readonly [form: string, why: string])[] {
   const forms: (readonly [string, string])[] = [
-    [`${body}\n`, 'It fits the body with a newline at its end, which is missing here.'],
-    [body.replace(/\s+$/, ''), 'It fits the body without the white space at its end, which was added here.'],
-    [body.replaceAll('\n', '\r\n'), 'It fits the body with lines that end in CR LF: a text box shortens them.'],
+    [`${body}\n`, 'It matches the body with a newline at its end, which is missing here.'],
+    [body.replace(/\s+$/, ''), 'It matches the body without the white space at its end, which was added here.'],
+    [
+      body.replaceAll('\n', '\r\n'),
+      'It matches the body with lines that end in CR LF, which this text box turned into LF.',
+    ],
   ];
   try {
     const parsed: unknown = JSON.parse(body);
-    forms.push([JSON.stringify(parsed), 'It fits the compact JSON of this body: it was parsed and written again.']);
+    forms.push([
+      JSON.stringify(parsed),
+      'It matches the compact JSON of this body: the body was parsed and serialised again.',
+    ]);
   } catch {
     // Not JSON: only the raw forms remain.
   }
@@ -69,7 +75,7 @@ export async function checkDelivery({ headers, body, secret }: Pasted, nowSecond
     const compute = async (text: string): Promise<string> => toHex(await hmacSha256(utf8Bytes(trimmed), text));
     const fits = bodyOnly.toLowerCase() === (await compute(body));
     const why = fits
-      ? 'It fits the body. It covers neither the time nor the id: prefer webhook-signature.'
+      ? 'It matches the body. It covers neither the time nor the id: prefer webhook-signature.'
       : !/^[0-9a-f]{64}$/i.test(bodyOnly)
         ? 'It must be 64 hex digits.'
         : ((await otherForm(body, async (form) => (await compute(form)) === bodyOnly.toLowerCase())) ?? MISFIT_BODY);
@@ -79,8 +85,8 @@ export async function checkDelivery({ headers, body, secret }: Pasted, nowSecond
 }
 
 const MISFIT =
-  'It is of another secret (during a rotation one of several), or the body, webhook-id or webhook-timestamp differs.';
-const MISFIT_BODY = 'It is of another secret (during a rotation the oldest one), or the body differs.';
+  'It was made with another secret (during a rotation there are several), or the body, webhook-id or webhook-timestamp differs.';
+const MISFIT_BODY = 'It was made with another secret (during a rotation: the oldest one), or the body differs.';
 
 async function checkStandard(
   given: string,
@@ -95,7 +101,7 @@ async function checkStandard(
   if (version !== 'v1') return fail('Only signatures that begin with v1, are known; ignore others.');
   if (id === '' || sent === '') return fail('It covers webhook-id and webhook-timestamp: paste both.');
   if (value === (await compute(body)))
-    return { header, signature: given, fits: true, why: 'It fits the id, the time and the body.' };
+    return { header, signature: given, fits: true, why: 'It matches the id, the time and the body.' };
   return fail((await otherForm(body, async (form) => (await compute(form)) === value)) ?? MISFIT);
 }
 

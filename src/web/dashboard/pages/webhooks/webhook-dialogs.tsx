@@ -69,7 +69,7 @@ export function EditDialog({
         hint={
           webhook === null
             ? 'A public address. For your own machine or network, start the server with GATEHOUSE_EGRESS_ALLOW=127.0.0.0/8 (or the network).'
-            : 'A new URL starts with a clean bill of health.'
+            : 'A new URL starts as healthy.'
         }
       />
       <Checks
@@ -112,11 +112,11 @@ export function RotateDialog({
   return (
     <Confirm title="Rotate the secret" confirm="Make a new secret" onConfirm={run} onClose={onClose}>
       <p>
-        Meanwhile <code>webhook-signature</code> has a signature of each secret, and{' '}
-        <code>X-SVC-Webhook-Signature</code> is still of the oldest one. Give the receiver the new secret before the old
-        one ends.
+        Meanwhile <code>webhook-signature</code> has a signature by each secret, and{' '}
+        <code>X-SVC-Webhook-Signature</code> is still made with the oldest one. Give the receiver the new secret before
+        the old one expires.
       </p>
-      <Select label="The old secret ends" value={grace} onValue={setGrace} choices={GRACES} />
+      <Select label="The old secret expires" value={grace} onValue={setGrace} choices={GRACES} />
     </Confirm>
   );
 }
@@ -164,7 +164,8 @@ export function SecretDialog({
         <CodeBlock text={secret.secret} label="Secret" wrap />
         {secret.oldEndsAt !== null && (
           <p>
-            The new secret signs from now on and has no end. The old one signs too until <Time at={secret.oldEndsAt} />.
+            The new secret signs from now on and does not expire. The old one signs as well until{' '}
+            <Time at={secret.oldEndsAt} />.
           </p>
         )}
         <footer class="dialog-foot">
