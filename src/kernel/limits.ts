@@ -105,6 +105,8 @@ export const RATE_PUBLIC_KEY = 60_000;
 /** Per key, not including its decide requests. */
 export const RATE_MANAGEMENT = 6_000;
 export const RATE_FAILED_AUTHENTICATIONS = 6_000;
+/** Choice: sign-ins of one key. A person needs one a day, and 20 sessions of a key live at the same time. */
+export const RATE_SIGN_INS = 120;
 /**
  * Choice: one source address gets a twentieth of a public key's allowance, 3,000 per window by default. A visitor makes a few dozen
  * requests a minute; an office or a mobile gateway of thousands fits, and nobody can use up a key's minute from one address.

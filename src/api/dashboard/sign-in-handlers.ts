@@ -9,10 +9,12 @@ import { problem, type Problem } from '../../contract/problem.ts';
 import { SIGN_IN, SIGN_OUT } from '../../contract/requests/dashboard-requests.ts';
 import type { DashboardEndpointId } from '../../contract/routes.ts';
 import { validate } from '../../contract/validate.ts';
+import { rateLimited } from '../../decide/pipeline.ts';
+import { SourceRate } from '../../decide/source-rate.ts';
 import type { Exchange, Handler, RequestHead } from '../../http/exchange.ts';
 import type { Handlers } from '../../http/handlers.ts';
 import { bodyTooLarge, JSON_FIELDS, sendJson } from '../../http/reply.ts';
-import { SIGN_IN_BODY_BYTES_MAX } from '../../kernel/limits.ts';
+import { RATE_SIGN_INS, SIGN_IN_BODY_BYTES_MAX } from '../../kernel/limits.ts';
 import type { Log } from '../../observe/log.ts';
 import type { Store } from '../../state/open-store.ts';
 import { hashOfKey } from '../../state/key-table.ts';
@@ -40,6 +42,9 @@ type SignInResult =
 export function signInHandlers(parts: SignInParts): Handlers<DashboardEndpointId> {
   const { access, sessions, codes, cookie, keyCache, store, nowMs } = parts;
 
+  /** Sessions cost a line in the log each, and no allowance of management calls. */
+  const signIns = new SourceRate(RATE_SIGN_INS);
+
   const signIn: Handler = (head, exchange) => {
     const fault = access.crossSiteFault(head) ?? mediaFault(head);
     if (fault !== null) access.refuse(exchange, fault, head.contentLength > 0);
@@ -48,6 +53,11 @@ export function signInHandlers(parts: SignInParts): Handlers<DashboardEndpointId
         const result = key === undefined ? byCode(code ?? '') : byKey(key);
         if (result.kind === 'refused') access.refuseSignIn(exchange, result.problem);
         else {
+          const rate = signIns.take(result.key.hash, Math.floor(nowMs() / 1_000));
+          if (!rate.allowed) {
+            access.refuse(exchange, rateLimited(rate));
+            return;
+          }
           // The session that the browser had ends: nobody goes on with an id that was known before.
           sessions.end(cookie.read(head.cold.get('cookie')));
           const id = sessions.open(result.key, nowMs());
