@@ -100,7 +100,8 @@ async function playAll(server: DemoServer, startedAtMs: number): Promise<void> {
     // The virtual clock stands at the last event: without this, "the last hour" of the dashboard ends up to an hour too early.
     if (keep) {
       atSeconds = Date.parse(until) / 1_000;
-      await waitForKey(client);
+      // Refused after its signature was verified, which sets the clock: nothing is stored or counted.
+      await client.report([]);
     }
     const kept = keep
       ? {

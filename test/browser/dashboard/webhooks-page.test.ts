@@ -99,6 +99,10 @@ describe('The page of webhooks', () => {
     await page.getByText('Nothing was sent yet', { exact: true }).waitFor();
     await expectAccessible(page);
     await shoot(page, 'webhooks-empty');
+    const wide = page.viewportSize() ?? { width: 1_280, height: 800 };
+    await page.setViewportSize({ width: 320, height: 640 });
+    await expectNoSideScroll(page);
+    await page.setViewportSize(wide);
 
     const secret = await create(page, receiver.url);
     expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
