@@ -25,7 +25,7 @@ const BODY_BYTES_MAX = 16_384;
 const FIELD_CHARACTERS_MAX = 256;
 const TOKEN_CHARACTERS_MAX = 8_192;
 
-/** What the shop's page shows. */
+/** Response of the shop's backend to its page. */
 interface Shown {
   readonly answer?: unknown;
   /** The JSON inside the token; null without a readable one. */

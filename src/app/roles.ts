@@ -8,7 +8,7 @@ import { sendProblem } from '../http/reply.ts';
 
 /** The roles of this node: what it wires, and how it answers for what it does not. */
 
-/** What a refused request leaves and gets. */
+/** What the handler of a refused request needs. */
 interface Refusals {
   readonly onRefused: (code: string) => void;
   /** Returns the header fields about the rate limit. */
@@ -36,7 +36,7 @@ type ServiceEndpointId = Exclude<EndpointId, DashboardEndpointId>;
 
 /**
  * Returns a handler for every endpoint, except those of the dashboard itself: the given one if this node has all roles that the endpoint
- * needs, else the response that it has not. Throws if a handler is missing for an endpoint of this node's roles.
+ * needs, else one that responds with `role_not_served`. Throws if a handler is missing for an endpoint of this node's roles.
  */
 export function handlersOf(
   roles: readonly NodeRole[],
@@ -65,7 +65,7 @@ export function notServed(lacking: readonly NodeRole[], { onRefused, fieldsOf }:
   };
 }
 
-/** Returns the sentences of the start's line about work that this node stores and does not do; empty if there is none. */
+/** Returns the sentences of the start's line about work that this node stores but does not process; empty if there is none. */
 export function undoneWork(roles: readonly NodeRole[]): string {
   const parts = [
     ...(hasRole(roles, 'deliver') ? [] : ['webhook deliveries wait until a server with the role deliver runs']),

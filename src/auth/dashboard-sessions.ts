@@ -36,7 +36,7 @@ export class DashboardSessions {
   readonly #byKey = new Map<string, Set<string>>();
   readonly #idleMs: number;
 
-  /** `idleMs`: a session ends when it was not used for so long; 0 for sessions that end by age only. */
+  /** `idleMs`: a session ends after this idle time; 0 for sessions that end by age only. */
   constructor(idleMs: number) {
     this.#idleMs = idleMs;
   }

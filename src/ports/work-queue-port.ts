@@ -3,8 +3,8 @@
  * single node the tables of the store are the queue, and claims are in memory; in a cluster it would be streams with consumer groups.
  *
  * Every piece is done at least once. It belongs to one lane: an endpoint, or the customer of a job; a lane is in the order of publishing.
- * A claim ends when it is settled or released, or `leaseMs` after it was made or renewed. From then on others may claim the work: a
- * consumer that dies gives nothing back and loses nothing.
+ * A claim ends when it is settled or released, or `leaseMs` after it was made or renewed. From then on others may
+ * claim the work: if a consumer dies, its work is claimed by another one and nothing is lost.
  */
 export interface WorkQueue<New, Work extends QueuedWork, Report, Reason, Fault> {
   /** Length of a lease: a consumer renews its claims well before. */
@@ -25,7 +25,7 @@ export interface WorkQueue<New, Work extends QueuedWork, Report, Reason, Fault> 
     settled: readonly Settled<Work, Report, Reason>[],
     nowMs: number,
   ): Promise<QueueAnswer<readonly SettleOutcome[], Fault>>;
-  /** Gives claims back undone: their work can be claimed at once. */
+  /** Releases claims without a result: their work can be claimed at once. */
   release(claims: readonly Claim<Work>[]): MaybeLater<void>;
 }
 
@@ -56,7 +56,7 @@ export interface Claim<Work> {
 
 /**
  * What became of claimed work. `retry`: it is claimed again, not before that time (earlier after a restart of a queue that keeps the time
- * in memory). `dead`: it is given up, and kept with its reason. `done` and `dead` are final.
+ * in memory). `dead`: it failed permanently, and is kept with its reason. `done` and `dead` are final.
  */
 export type WorkEnd<Reason> =
   | { readonly kind: 'done' }

@@ -29,7 +29,7 @@ function isNative(getter: unknown): boolean {
   return typeof getter === 'function' && Function.prototype.toString.call(getter).includes('[native code]');
 }
 
-/** Reads the codes of this moment. `graphics` is the renderer's name; `syntheticShare` the share of events that scripts made, 0 to 1. */
+/** Reads the current codes. `graphics` is the renderer's name; `syntheticShare` the share of events that scripts made, 0 to 1. */
 export function readAutomation(graphics: string | null, syntheticShare: number): string[] {
   const codes: string[] = [];
   const add = (code: string, isThere: boolean): void => {

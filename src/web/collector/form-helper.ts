@@ -11,8 +11,8 @@ const DEFAULT_NAME = 'session_token';
 
 /**
  * Fills a hidden field of each form with `data-gatehouse` while it is submitted. The attribute's value is the field's name, by default
- * `session_token`. A form that is submitted before the first token is ready waits for it, at most 800 ms, and is then submitted with what
- * there is: in the worst case an empty token, and the reason in the field `<name>_reason`.
+ * `session_token`. A form that is submitted before the first token is ready waits for it, at most 800 ms, and is then submitted
+ * with what is available: in the worst case an empty token, and the reason in the field `<name>_reason`.
  */
 export function helpForms(tokens: FormTokens, signal: AbortSignal): void {
   /** Forms whose submission waits. */

@@ -11,7 +11,7 @@ import { writeToken, type TokenParts } from './token-writer.ts';
 
 /** What pages call. In the classic form it is the global `gatehouse`. */
 export interface Gatehouse {
-  /** Begins to read signals. Returns false, and changes nothing, if a collector already runs on this page. */
+  /** Starts reading signals. Returns false, and changes nothing, if a collector already runs on this page. */
   readonly start: (options?: StartOptions) => boolean;
   /** Returns a new token, at most 450 ms after `start`; `''` before `start` and after `stop`. Never rejects. */
   readonly token: () => Promise<string>;

@@ -23,7 +23,7 @@ export interface Beat {
 
 /** Choice: longer gaps are pauses of thought, not rhythm. */
 const GAP_MS_MAX = 2_000;
-/** Choice: fewer say nothing about the share of events that scripts made. */
+/** Choice: fewer events are too few for a share of events that scripts made. */
 const SYNTHETIC_EVENTS_MIN = 8;
 
 export interface InputCadence {

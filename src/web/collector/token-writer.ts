@@ -15,7 +15,7 @@ export interface TokenParts {
   readonly grants: GrantHolder;
   /** Milliseconds for which the page was hidden. */
   readonly hiddenMs: () => number;
-  /** Codes found once, beside those of the moment. */
+  /** Codes found once, in addition to those read for each token. */
   readonly codes: readonly string[];
   /** Null in minimal mode, and until it is read. */
   readonly makeup: DeviceMakeup | null;

@@ -52,7 +52,7 @@ export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number;
-  /** The request goes on when the page is left. For small writes. */
+  /** Lets the request outlive the page (`keepalive`). For small writes. */
   readonly keepalive?: boolean;
   /** Statuses besides 2xx that are returned instead of thrown, for example 304, and 503 of `/readyz`. */
   readonly accept?: readonly number[];

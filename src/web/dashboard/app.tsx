@@ -40,7 +40,7 @@ export function App({ code }: { readonly code: string | null }): JSX.Element {
     setFault(null);
     loadSession().catch((error: unknown) => setFault(toFault(error)));
   };
-  // A code signs in somebody else: the present session does not count.
+  // A sign-in code replaces the current session.
   useEffect(() => {
     if (code === null) load();
     else session.value = { kind: 'signed_out', why: null };
@@ -108,7 +108,7 @@ function Shell(): JSX.Element {
   );
 }
 
-/** Shows the error of a page in its place; the rest of the shell goes on working. */
+/** Shows the error of a page in its place; the rest of the shell keeps working. */
 function Boundary({ path, children }: { readonly path: string; readonly children: ComponentChildren }): JSX.Element {
   const [fault, setFault] = useState<ApiFault | null>(null);
   useEffect(() => setFault(null), [path]);

@@ -149,7 +149,7 @@ export function countOf(count: number, one: string, many = `${one}s`): string {
 
 const regions = new Intl.DisplayNames('en', { type: 'region', fallback: 'code' });
 
-/** `DE` → `Germany`; a code that is none stays as it is. */
+/** `DE` → `Germany`; an unknown code stays as it is. */
 export function countryName(code: string): string {
   return /^[A-Z]{2}$/.test(code) ? (regions.of(code) ?? code) : code;
 }

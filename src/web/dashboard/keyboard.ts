@@ -10,7 +10,7 @@ export interface KeyBinding {
   readonly does: string;
   /** Returns false if the key did nothing here: the browser's own meaning then holds. */
   readonly run: (event: KeyboardEvent) => boolean | void;
-  /** Leaves it out of the table, for a second name of a binding. */
+  /** Hides it in the table, for an alias of another binding. */
   readonly hidden?: boolean;
 }
 

@@ -18,7 +18,7 @@ export async function takeTurn(url: string, signal: AbortSignal): Promise<() => 
         const place = waiting.indexOf(resolve);
         if (place === -1) return;
         waiting.splice(place, 1);
-        // Goes on with a slot of its own, which it returns at once: its request is aborted.
+        // Resolves without waiting; its request is aborted, so it releases the slot at once.
         running++;
         resolve();
       });

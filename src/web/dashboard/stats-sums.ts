@@ -7,7 +7,7 @@ import { DECISION_ORDER } from './format.ts';
 export interface StatsSums {
   readonly decisions: Readonly<Record<Decision, number>>;
   readonly total: number;
-  /** BLOCK, SOFT_CHALLENGE and REVIEW: those whose visitor noticed something. */
+  /** BLOCK, SOFT_CHALLENGE and REVIEW: decisions that the visitor notices. */
   readonly stopped: number;
   readonly reasons: ReadonlyMap<string, number>;
   readonly refusals: ReadonlyMap<string, number>;

@@ -21,7 +21,7 @@ export interface UrlState {
   readonly query: Readonly<Record<string, string>>;
   /** Returns '' for an absent parameter. */
   readonly get: (name: string) => string;
-  /** Changes parameters of the present page. Filters push a step of the history; text that is being typed replaces the last one. */
+  /** Changes parameters of the present page. Filters push a history entry; typing replaces the last one. */
   readonly set: (change: UrlChange, options?: { readonly replace?: boolean }) => void;
   /** The URL after a change, for links. */
   readonly href: (change: UrlChange) => string;

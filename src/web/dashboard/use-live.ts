@@ -8,7 +8,7 @@ export const live = signal(true);
 /** Choice: waits after consecutive failures, ms; a Retry-After that is longer counts instead. */
 const BACK_OFF_MS = [2_000, 4_000, 8_000, 15_000, 30_000];
 
-/** Choice: refusals with 429 in a row that nobody sees. */
+/** Choice: consecutive 429 responses that are retried without a message. */
 export const BRIEF_FAILURES = 2;
 
 /** What a page shows of a URL. Old data stay while new ones are requested, and after a failure. */
@@ -85,7 +85,7 @@ export function useLive<T>(url: string | null, { everyMs = 0, accept = [] }: Liv
         const retries = fault.status === 0 || fault.status === 429 || fault.status >= 500;
         const waitMs = Math.max(BACK_OFF_MS[failures] ?? 30_000, (fault.retryAfterSeconds ?? 0) * 1_000);
         failures++;
-        // Too many at once is over in a moment: nobody needs to see it unless it stays.
+        // A 429 passes quickly: it is shown only if it persists.
         const isBrief = fault.status === 429 && failures <= BRIEF_FAILURES;
         if (!isBrief) state.value = { ...state.peek(), fault, retryAtMs: retries ? Date.now() + waitMs : null };
         if (retries) plan(waitMs);

@@ -40,9 +40,9 @@ interface PagesState<Row> {
 export interface PagesOptions<Row> {
   /** Tells rows apart: a row that comes again replaces the one that is there. */
   readonly idOf: (row: Row) => string;
-  /** Milliseconds between looks for newer rows, while the tab is visible and the live switch is on; by default none. */
+  /** Milliseconds between polls for newer rows, while the tab is visible and the live switch is on; by default none. */
   readonly everyMs?: number;
-  /** The endpoint has `after=<id>`: only rows after that one, so that a look for newer rows is nearly empty. */
+  /** The endpoint has `after=<id>`: only rows after that one, so that a poll for newer rows is nearly empty. */
   readonly after?: boolean;
 }
 
@@ -81,7 +81,7 @@ export function usePages<Row>(url: string | null, { idOf, everyMs = 0, after = f
       const retries = fault.status === 0 || fault.status === 429 || fault.status >= 500;
       const waitMs = Math.max(RETRY_MS[failures] ?? 30_000, (fault.retryAfterSeconds ?? 0) * 1_000);
       failures++;
-      // Too many at once is over in a moment: nobody needs to see it unless it stays.
+      // A 429 passes quickly: it is shown only if it persists.
       const isBrief = fault.status === 429 && failures <= BRIEF_FAILURES;
       if (!isBrief)
         state.value = { ...state.peek(), fault, loadingMore: false, retryAtMs: retries ? Date.now() + waitMs : null };

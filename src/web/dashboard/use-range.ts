@@ -57,7 +57,7 @@ export function readRange(query: Readonly<Record<string, string>>, minuteNow: nu
 export interface RangeState {
   readonly range: Range;
   readonly set: (id: RangeId) => void;
-  /** A range of its own, for example by dragging on a chart. Unix seconds. */
+  /** Sets a custom range, for example by dragging on a chart. Unix seconds. */
   readonly zoom: (from: number, to: number) => void;
 }
 

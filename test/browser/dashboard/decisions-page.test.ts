@@ -44,7 +44,7 @@ describe('The page of decisions', () => {
 
   test('says at its end how long decisions are kept', async () => {
     const page = await harness.open('/dashboard/decisions');
-    await page.getByText('All 9 rows. Allow is kept for 24 h').waitFor();
+    await page.getByText('All 9 rows. Allow decisions are kept for 24 h').waitFor();
     expectClean(page);
   });
 

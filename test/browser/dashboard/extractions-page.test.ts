@@ -117,10 +117,7 @@ describe('The page of extractions', () => {
     await page.getByLabel('query', { exact: true }).fill('120 books');
     await page.getByLabel('Records', { exact: true }).fill('');
     await page.getByRole('button', { name: 'Start', exact: true }).click();
-    await page
-      .getByText(/^It took/)
-      .first()
-      .waitFor({ timeout: 60_000 });
+    await page.getByText(/^Took/).first().waitFor({ timeout: 60_000 });
     const table = page.getByRole('table', { name: 'Records' });
     await expect.poll(() => table.getByRole('row').count()).toBe(51);
     await page.getByRole('region', { name: 'Records' }).getByRole('button', { name: 'Load more' }).click();
@@ -232,11 +229,11 @@ describe('The page of extractions', () => {
     ['light', 640],
     ['light', 320],
   ] as const)(
-    'says for whom a job waits, and shows hostile text as text, in the %s theme at %i pixels',
+    'says which source a job waits for, and shows hostile text as text, in the %s theme at %i pixels',
     async (theme, width) => {
       const page = await harness.open(`${PATH}?job=${ID}`, { theme, width, override: hostile });
       await page
-        .getByText(/which asked for a pause: it goes on at/)
+        .getByText(/asked for a pause\. Resumes at/)
         .first()
         .waitFor();
       await page.getByText(/^Columns: 3 of 3/).click();

@@ -129,7 +129,7 @@ describe('The page of keys and health', () => {
       await page.getByText('Decisions are made with less evidence.').waitFor();
       await page.getByText('Rules decide alone.').waitFor();
       await page.getByText('New file refused').waitFor();
-      await page.getByText(/The newest is of/).waitFor();
+      await page.getByText(/The newest backup was made/).waitFor();
       await page.getByText('Revoked', { exact: true }).last().waitFor();
       expect(await page.locator('img').count()).toBe(0);
       expect(await page.locator('body').textContent()).toContain('⟨U+202E⟩');

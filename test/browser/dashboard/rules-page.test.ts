@@ -146,7 +146,7 @@ describe('The page of rules', () => {
       )
       .toBe(true);
     await page.reload();
-    await page.getByRole('alert').getByText('The present policy file is faulty').waitFor();
+    await page.getByRole('alert').getByText('The current policy file is invalid').waitFor();
     await expectAccessible(page);
     writeFileSync(file, JSON.stringify(POLICY));
     expectClean(page);

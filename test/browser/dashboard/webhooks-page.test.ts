@@ -118,7 +118,7 @@ describe('The page of webhooks', () => {
     await page.getByLabel('The old secret expires').selectOption('3600');
     await page.getByRole('button', { name: 'Make a new secret' }).click();
     const dialog = page.getByRole('dialog', { name: 'The secret, shown once' });
-    await dialog.getByText(/The old one signs too until/).waitFor();
+    await dialog.getByText(/The old one signs as well until/).waitFor();
     await expectAccessible(page);
     await shoot(page, 'webhooks-secret');
     const fresh = ((await dialog.getByRole('region', { name: 'Secret' }).textContent()) ?? '').trim();
@@ -217,8 +217,8 @@ describe('The page of webhooks', () => {
     await box.getByLabel('Raw body').fill(body);
     await box.getByLabel('Secret').fill(secret);
     await box.getByRole('button', { name: 'Verify' }).click();
-    // The new secret's signature comes first and is of another secret; the old one's fits, and so does that of the body.
-    await box.getByText(/It is of another secret/).waitFor();
+    // The new secret's signature comes first and does not match; the old one's matches, and so does the body's.
+    await box.getByText(/It was made with another secret/).waitFor();
     await box.getByText('It matches the id, the time and the body.').waitFor();
     await box.getByText(/It matches the body\. It covers neither/).waitFor();
     await box.getByText(/within 300 s of now/).waitFor();
@@ -228,7 +228,7 @@ describe('The page of webhooks', () => {
     await box.getByLabel('Raw body').fill(JSON.stringify(JSON.parse(body), null, 2));
     await box.getByRole('button', { name: 'Verify' }).click();
     await box
-      .getByText(/it was parsed and written again/)
+      .getByText(/the body was parsed and serialised again/)
       .first()
       .waitFor();
     await box.getByLabel('Raw body').fill(`${body}\n`);

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { toast } from './toast.tsx';
 import { Button } from './fields.tsx';
 
-/** Copies a text, and says so. */
+/** Copies a text and shows a toast. */
 export async function copyText(text: string, what: string): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);

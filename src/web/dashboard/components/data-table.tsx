@@ -7,7 +7,7 @@ export interface Column<Row> {
   readonly id: string;
   readonly title: string;
   readonly render: (row: Row) => ComponentChildren;
-  /** Numbers stand right. */
+  /** For numbers: right-aligned. */
   readonly align?: 'left' | 'right';
   /** Takes the rest of the width; its content is cut. At most one. */
   readonly grows?: boolean;
@@ -52,7 +52,7 @@ export function Table<Row>({
     const next = links[Math.min(links.length - 1, Math.max(0, from === -1 && by < 0 ? 0 : from + by))];
     next?.focus();
     next?.scrollIntoView({ block: 'nearest' });
-    // With a pane open, it follows.
+    // With a pane open, the pane follows the focused row.
     const href = next?.getAttribute('href') ?? null;
     if (selected !== undefined && selected !== null && href !== null) route(href, true);
     return next !== undefined;

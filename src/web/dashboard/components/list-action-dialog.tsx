@@ -21,7 +21,7 @@ const EXPIRIES = [
   { value: '', title: 'Never' },
 ] as const;
 
-/** Blocks end after 30 days unless told otherwise: two iPhones share a fingerprint, and a device gets a new owner. */
+/** Choice: blocks end after 30 days by default, because two iPhones share a fingerprint and a device gets a new owner. */
 const EXPIRY_DEFAULT: Readonly<Record<ListAction, string>> = { block: '30', allow: '', watch: '30' };
 
 /** How many would be hit: "In 24 h this fingerprint was 412 sessions of 388 identities." */

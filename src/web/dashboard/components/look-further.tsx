@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { Button } from './fields.tsx';
 import { Empty } from './state-view.tsx';
 
-/** A search that found nothing in what one call looks at, although there are older rows. */
+/** Shown when one call found nothing in the rows that it searched, although there are older rows. */
 export function LookFurther({
   pages,
   what,

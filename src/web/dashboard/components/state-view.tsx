@@ -46,7 +46,7 @@ export function StateView({
   );
 }
 
-/** Says what fills the place, and gives the command or the link. */
+/** An empty state: says what will appear here, and gives the command or the link. */
 export function Empty({
   icon = 'search',
   title,
@@ -70,7 +70,7 @@ export type SkeletonForm = 'rows' | 'chart' | 'tiles' | 'text';
 /** Choice: a response that comes sooner shows no skeleton, which would only flicker. */
 const SKELETON_AFTER_MS = 150;
 
-/** Grey forms of the right size. Shown from 150 ms on; the space is kept from the start. */
+/** A skeleton of the final size. Visible after 150 ms; reserves its space at once. */
 export function Skeleton({ form = 'rows' }: { readonly form?: SkeletonForm }): JSX.Element {
   const [isShown, setShown] = useState(false);
   useEffect(() => {

@@ -39,7 +39,7 @@ export function undoNewest(): boolean {
   return true;
 }
 
-/** The place of the sentences, once in the shell. */
+/** The container of all toasts, once in the shell. */
 export function Toasts(): JSX.Element {
   return (
     <div class="toasts" role="status" aria-live="polite">

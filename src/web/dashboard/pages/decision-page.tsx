@@ -16,7 +16,7 @@ import { ReasonList } from './decision/reason-list.tsx';
 import { TravelSection } from './decision/travel-section.tsx';
 import { Waterfall } from './decision/waterfall.tsx';
 
-/** One decision: why, who else, what now. */
+/** One decision: its reasons, linked decisions and actions. */
 export default function DecisionPage(): JSX.Element {
   const { params } = useRoute();
   const id = params['id'] ?? '';

@@ -20,7 +20,7 @@ import { RangeHistogram } from './decisions/range-histogram.tsx';
 
 const EVERY_MS = 2_000;
 const PAGE_ROWS = 100;
-/** One call of the API looks at so many rows at most. Source: docs/api.md, "Decisions". */
+/** Maximum rows that one call of the API searches. Source: docs/api.md, "Decisions". */
 const EXAMINED_MAX = 100_000;
 
 /** Returns the parameters of `GET /v1/decisions` for what the URL asks for. Ranges that end now have no end: new rows belong to them. */
@@ -34,7 +34,7 @@ export function toQuery(search: DecisionSearch, decision: string, range: Range):
   };
 }
 
-/** Find it: a histogram over a table over one decision. */
+/** Search of decisions: a histogram, a table, and a pane with one decision. */
 export default function DecisionsPage(): JSX.Element {
   const url = useUrlState();
   const { range } = useRange();
@@ -60,7 +60,7 @@ export default function DecisionsPage(): JSX.Element {
     after: true,
   });
   const rows = search.keeps === null ? pages.rows : pages.rows.filter(search.keeps);
-  // A page that is not full although there is more: the search had looked at as much as one call may.
+  // A page that is not full although there is more: the search reached the maximum of one call.
   const isTooMuch = pages.hasMore && rows.length < pages.pagesRead * PAGE_ROWS;
   const isShort = pages.rows.length < pages.pagesRead * PAGE_ROWS;
   const chips = search.terms.map((term, n) => ({

@@ -22,7 +22,7 @@ export default function OverviewPage(): JSX.Element {
   const before = useLive<StatsBody>(v1('/stats', { from: Math.max(0, from - range.seconds), to: from, step: 3_600 }));
   const steps = useSteps();
   const { data } = stats;
-  // Nobody has ever asked for a decision: the page says how.
+  // Without any decision the page is a quick start.
   if (steps.isNew) return <QuickStart steps={steps} />;
   return (
     <div class="stack">

@@ -12,7 +12,7 @@ const ICONS = { pending: 'clock', succeeded: 'check', failed: 'error', skipped: 
 const TONES = { pending: '', succeeded: 'tone-good', failed: 'tone-bad', skipped: 'muted' } as const;
 const EVERY_MS = 5_000;
 
-/** Whether the backend heard of it: each delivery with its attempts. */
+/** Deliveries of the decision to webhooks, each with its attempts. */
 export function DeliveryList({ requestId }: { readonly requestId: string }): JSX.Element {
   const found = useLive<WirePage<DeliveryRow>>(v1('/webhooks/deliveries', { request_id: requestId }), {
     everyMs: EVERY_MS,

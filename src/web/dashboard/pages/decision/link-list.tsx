@@ -21,7 +21,7 @@ import { cutText, visibleText } from '../../visible-text.ts';
 
 const INLINE = 5;
 
-/** Who else: what this decision has in common with others, each with its count, its worst decision and the newest five. */
+/** Linked decisions: what this decision has in common with others, each with its count, its worst decision and the newest five. */
 export function LinkList({ decision }: { readonly decision: ExplainedDecisionBody }): JSX.Element {
   if (decision.links.length === 0)
     return (

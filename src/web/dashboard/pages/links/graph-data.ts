@@ -1,6 +1,6 @@
 import type { LinkSummaryBody, LoggedDecisionRow } from '../../../../contract/wire-types.ts';
 
-/** Choice: more nodes are a ball of wool. */
+/** Choice: a graph with more nodes is unreadable. */
 const NODES_MAX = 60;
 const EDGES_MAX = 180;
 

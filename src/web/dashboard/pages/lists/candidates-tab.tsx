@@ -27,7 +27,7 @@ const PAGE_ROWS = 50;
 const POLL_MS = 30_000;
 /** Source: a fingerprint from more networks in a day is common (docs/api.md, lists). */
 const COMMON_NETWORKS = 20;
-/** As for a single entry: blocks end after 30 days unless told otherwise. */
+/** As for a single entry: blocks end after 30 days by default. */
 const BLOCK_SECONDS = 30 * 86_400;
 
 /** Fingerprints of flagged decisions, with how many each of them is, and one key to put it on the list. */

@@ -17,7 +17,7 @@ export interface CsvFault {
 /** Sticky: a cell in quotes or without any, and what follows it. */
 const CELL = /(?:"([^"]*(?:""[^"]*)*)"|([^",\r\n]*))(,|\r\n|\n|\r|$)/y;
 
-/** Returns all rows but empty ones, or the first place that is not CSV. */
+/** Returns all rows except empty ones, or the position of the first syntax error. */
 export function readCsv(text: string): readonly CsvRow[] | CsvFault {
   const rows: CsvRow[] = [];
   let cells: string[] = [];

@@ -75,7 +75,7 @@ function readEntry(
   return { fingerprint_hash: hash.toLowerCase(), action, note: note === '' ? null : note, expires_at: endsAt };
 }
 
-/** NaN for what is no time. */
+/** NaN for an invalid time. */
 function toSeconds(text: string): number {
   if (SECONDS.test(text)) return Number(text);
   return ISO.test(text) ? Math.floor(Date.parse(text) / 1_000) : Number.NaN;

@@ -32,7 +32,7 @@ const STATUS_WORDS: Readonly<Record<ReadinessBody['status'], string>> = {
 
 const READY_MS = 5_000;
 
-/** The first line of sight: is it healthy, and if not, which layer, and what does that mean. */
+/** Health at a glance: the state, the broken layers, and what they mean for decisions. */
 export function HealthStrip(): JSX.Element | null {
   const ready = useLive<ReadinessBody>(`${API}/readyz`, { everyMs: READY_MS, accept: [503] });
   const { data, fault } = ready;

@@ -16,7 +16,7 @@ export interface StackPlace {
   readonly load: readonly string[];
   /** Decisions have to be loaded before it is known whether one matches. */
   readonly isSearching: boolean;
-  /** As many as allowed were looked at, and none matched. */
+  /** The maximum was searched without a match. */
   readonly isStopped: boolean;
 }
 

@@ -13,7 +13,7 @@ export const VERDICT_WORDS: Readonly<Record<ReviewVerdict, string>> = {
   unsure: 'Unsure',
 };
 
-/** The last verdict while it can be taken back, and one that the service did not take. */
+/** The last verdict while it can be taken back, and one that the service refused. */
 export function UndoBar({
   queue,
   onUndo,

@@ -26,7 +26,7 @@ export interface VerdictFault {
 export class VerdictQueue {
   /** By request id, oldest first. */
   readonly given = signal<ReadonlyMap<string, Given>>(new Map());
-  /** The last one that the service did not take; its row is in the stack again. */
+  /** The last verdict that the service refused; its row is in the stack again. */
   readonly fault = signal<VerdictFault | null>(null);
   readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
 

@@ -6,7 +6,7 @@ type RuleCounts = RuleCountsBody['rules'][number];
 /** A rule of the policy with what it did. */
 export interface RuleRow {
   readonly rule: PolicyRule;
-  /** null: it did nothing in that time. */
+  /** null: it did not fire in that time. */
   readonly day: RuleCounts | null;
   readonly week: RuleCounts | null;
 }

@@ -7,7 +7,7 @@ export interface Preset {
   readonly title: string;
   readonly about: string;
   readonly body: DecideBody;
-  /** Requests after each other; more than one only as real decisions, since simulations remember nothing. */
+  /** Requests in sequence; more than one only as real decisions, because simulations store nothing. */
   readonly count: number;
   /** Returns the body of request `n`, from 0. */
   readonly bodyOf: (body: DecideBody, n: number) => DecideBody;
@@ -69,7 +69,7 @@ export const PRESETS: readonly [Preset, ...Preset[]] = [
   },
 ];
 
-/** Returns the object of a JSON text; null if it is none. */
+/** Returns the object of a JSON text; null for any other text. */
 export function readBody(text: string): DecideBody | null {
   try {
     const parsed: unknown = JSON.parse(text);

@@ -42,7 +42,7 @@ export interface Own {
 
 const LINE_NAMES = ['method', 'path', 'X-SVC-Ts', 'body hash', 'X-SVC-Rid'] as const;
 
-/** Says whether a signature fits, and if not, which mistake makes it. */
+/** Returns whether a signature matches, and if not, which mistake produces it. */
 export async function checkSignature(
   { key, body, headers, text }: Own,
   nowSeconds: number,

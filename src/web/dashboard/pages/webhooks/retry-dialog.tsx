@@ -7,7 +7,7 @@ import { Button, Select } from '../../components/fields.tsx';
 import { Fault, Skeleton } from '../../components/state-view.tsx';
 import { countOf, formatCount } from '../../format.ts';
 
-/** Choice: what somebody can still oversee; a receiver that was down longer reads the decisions instead. */
+/** Choice: a number that a person can still check; a receiver that was down longer should read the decisions from the API. */
 const RETRIES_MAX = 500;
 /** Choice: pages of failed deliveries that are read to find them, 100 rows each. */
 const PAGES_MAX = 20;

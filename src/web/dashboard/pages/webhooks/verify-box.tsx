@@ -6,7 +6,7 @@ import { StateMark } from '../../components/state-mark.tsx';
 import { Text } from '../../components/text.tsx';
 import { checkDelivery, type Checked } from './verify-delivery.ts';
 
-/** Says which signature of a pasted delivery fits and why the others do not. The secret stays in this component. */
+/** Shows which signature of a pasted delivery matches and why the others do not. The secret stays in this component. */
 export function VerifyBox(): JSX.Element {
   const [headers, setHeaders] = useState('');
   const [body, setBody] = useState('');

@@ -27,7 +27,7 @@ export type Checked =
   | { readonly kind: 'unusable'; readonly why: string }
   | { readonly kind: 'checked'; readonly signatures: readonly SignatureCheck[]; readonly time: string | null };
 
-/** What may have become of the body on its way into the box, and what that means. */
+/** Ways in which the body may have changed before it was pasted, and what each means. */
 function formsOf(body: string): readonly (readonly [form: string, why: string])[] {
   const forms: (readonly [string, string])[] = [
     [`${body}\n`, 'It matches the body with a newline at its end, which is missing here.'],
@@ -110,7 +110,7 @@ async function otherForm(body: string, fits: (form: string) => Promise<boolean>)
   return null;
 }
 
-/** What a receiver thinks of the time; null if there is none. */
+/** Whether a receiver would accept the time; null without a timestamp. */
 function timeOf(sent: string, nowSeconds: number): string | null {
   if (sent === '') return null;
   if (!/^\d{1,12}$/.test(sent)) return 'webhook-timestamp must be a whole number of Unix seconds.';
