@@ -515,4 +515,129 @@ describe('Each page', () => {
       await shows(page, shown.after).waitFor();
     });
   });
+
+  test('names the counts of rules that failed, with the rules and the other counts beside them', async () => {
+    let isDown = true;
+    const override: Override = (path, query) => {
+      const days = (Number(query.get('to')) - Number(query.get('from'))) / 86_400;
+      return path === '/v1/policy/rules' && days < 2 && isDown ? problemBody(403, 'internal_error', 'No counts') : null;
+    };
+    await opened('/dashboard/rules', { override }, async (page) => {
+      const alert = page.getByRole('alert').filter({ hasText: 'No counts' });
+      await alert.getByText('req_OFTHETEST').waitFor();
+      await page.getByRole('table', { name: 'Rules' }).waitFor();
+      isDown = false;
+      await alert.getByRole('button', { name: 'Retry' }).click();
+      await alert.waitFor({ state: 'detached' });
+    });
+  });
+
+  test('shows hostile text as text: overview', async () => {
+    const [point] = raw.get('/v1/stats')?.['points'] as readonly object[];
+    const layer = { state: 'broken', version: HOSTILE, detail: HOSTILE };
+    const layers = { [HOSTILE]: layer, model: layer };
+    const bodies: Readonly<Record<string, unknown>> = {
+      '/v1/stats': {
+        ...raw.get('/v1/stats'),
+        points: [{ ...point, reasons: { [HOSTILE]: 5 }, refusals: { [HOSTILE]: 3 } }],
+      },
+      '/v1/decisions': hostileCopy(raw.get('/v1/decisions')),
+      '/v1/top': hostileCopy(raw.get('/v1/top')),
+      '/readyz': { status: 'degraded', version: HOSTILE, node: HOSTILE, layers },
+    };
+    const override: Override = (path) => (path in bodies ? { body: bodies[path] } : null);
+    await opened('/dashboard', { override }, async (page) => {
+      for (const region of ['Top reasons', 'Refusals', 'Newest flagged', 'Addresses with most identities'])
+        await page.getByRole('region', { name: region }).getByText('⟨U+202E⟩').first().waitFor();
+      await page.locator('.health').getByText('⟨U+0007⟩').first().waitFor();
+      await expectReadable(page);
+      expect(await page.locator('img, main script, main a[href^="javascript"]').count()).toBe(0);
+    });
+  });
+
+  const whole = (one: PageCase): OpenOptions => {
+    const { well } = one;
+    return well === undefined ? {} : { override: answering(one.main(), well) };
+  };
+
+  test.each(ALL)(
+    'can be read in forced colours, where decisions and states differ by more than colour: %s',
+    async (_id, one) => {
+      await opened(one.path(), whole(one), async (page) => {
+        await page.emulateMedia({ forcedColors: 'active' });
+        await one.start?.(page);
+        await shows(page, one.data).waitFor();
+        expect(await page.evaluate(() => matchMedia('(forced-colors: active)').matches)).toBe(true);
+        expect(await page.evaluate(faintMarks)).toEqual([]);
+        await page.emulateMedia({ forcedColors: 'active', colorScheme: 'dark' });
+        expect(await page.evaluate(faintMarks)).toEqual([]);
+      });
+    },
+  );
+
+  test('outlines what is loading in forced colours, where backgrounds are taken away', async () => {
+    const override = answering('/v1/lists', () => ({ body: null, delayMs: SLOW_MS }));
+    await opened('/dashboard/lists', { override }, async (page) => {
+      await page.emulateMedia({ forcedColors: 'active' });
+      const part = page.locator('main .skeleton-shown .skeleton-part').first();
+      await part.waitFor();
+      expect(await part.evaluate((element) => getComputedStyle(element).borderTopStyle)).toBe('solid');
+    });
+  });
+
+  // 1,280 by 800 pixels at 200 % zoom.
+  test.each(ALL)('can be read at 200 %% zoom: %s', async (_id, one) => {
+    await opened(one.path(), { ...whole(one), width: 640, height: 400 }, async (page) => {
+      await one.start?.(page);
+      await shows(page, one.data).waitFor();
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      await expectNoSideScroll(page);
+      await expectAccessible(page);
+    });
+  });
 });
+
+/**
+ * Runs in the page. Returns the marks of decisions and states that somebody could miss: without a word, with a sign that is nearly the
+ * colour of what is behind it, and decisions with the sign of another one.
+ */
+function faintMarks(): string[] {
+  const numbers = (colour: string): number[] => (colour.match(/[\d.]+/g) ?? []).map(Number);
+  const luminance = (colour: string): number => {
+    const [r = 0, g = 0, b = 0] = numbers(colour).map((part) => {
+      const share = part / 255;
+      return share <= 0.040_45 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+    });
+    return 0.212_6 * r + 0.715_2 * g + 0.072_2 * b;
+  };
+  const behind = (element: Element | null): string => {
+    for (let at = element; at !== null; at = at.parentElement) {
+      const { backgroundColor } = getComputedStyle(at);
+      if ((numbers(backgroundColor)[3] ?? 1) > 0) return backgroundColor;
+    }
+    return matchMedia('(prefers-color-scheme: dark)').matches ? 'rgb(0, 0, 0)' : 'rgb(255, 255, 255)';
+  };
+  const contrast = (a: string, b: string): number => {
+    const [high = 0, low = 0] = [luminance(a), luminance(b)].sort((x, y) => y - x);
+    return (high + 0.05) / (low + 0.05);
+  };
+  const faint: string[] = [];
+  const words = new Map<string, string>();
+  for (const mark of document.querySelectorAll('main .badge, main .state-mark, main .tag')) {
+    const text = (mark.firstElementChild?.nextSibling?.textContent ?? mark.textContent).trim();
+    if (text === '') faint.push(`no word: ${mark.outerHTML.slice(0, 120)}`);
+    const back = behind(mark);
+    const ofText = contrast(getComputedStyle(mark).color, back);
+    if (ofText < 4.5) faint.push(`${text}: text ${ofText.toFixed(1)}`);
+    const path = mark.querySelector('svg path');
+    if (path === null) continue;
+    const { fill, stroke } = getComputedStyle(path);
+    const ofSign = contrast(fill === 'none' ? stroke : fill, back);
+    if (ofSign < 3) faint.push(`${text}: sign ${ofSign.toFixed(1)} (${fill}, ${stroke} on ${back})`);
+    if (!mark.classList.contains('badge')) continue;
+    const shape = path.getAttribute('d') ?? '';
+    if ((words.get(shape) ?? text) !== text) faint.push(`${text}: the sign of ${words.get(shape)}`);
+    words.set(shape, text);
+  }
+  return faint;
+}
