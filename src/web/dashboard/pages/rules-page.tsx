@@ -7,7 +7,7 @@ import { Field, Select } from '../components/fields.tsx';
 import { Segments } from '../components/filter-chips.tsx';
 import { Icon } from '../components/icon.tsx';
 import { Section } from '../components/pane.tsx';
-import { Empty, Fault, StateView } from '../components/state-view.tsx';
+import { Empty, Fault, Stale, StateView } from '../components/state-view.tsx';
 import { Tile, Tiles } from '../components/tile.tsx';
 import { Time } from '../components/time.tsx';
 import { countOf, formatCount, formatPercent, formatShare, words } from '../format.ts';
@@ -176,8 +176,7 @@ function RuleTable({
   const shown = selectRules(rows, text, state, sort);
   const isAll = url.get('rows') === 'all' || shown.length <= ROWS_FIRST;
   const open = rows.find(({ rule }) => rule.reason === url.get('rule'));
-  const { fault } = week.fault === null ? day : week;
-  const hasCounts = week.data !== undefined;
+  const counts = week.fault === null ? day : week;
   const isTruncated = week.data?.examined.is_truncated === true;
   const isOpen = open !== undefined;
   const columns: readonly Column<RuleRow>[] = [
@@ -252,7 +251,12 @@ function RuleTable({
             choices={SORTS.map((name) => ({ value: name, title: SORT_WORDS[name] }))}
           />
         </div>
-        {fault !== null && !hasCounts && <Fault fault={fault} retry={week.refresh} retryAtMs={week.retryAtMs} />}
+        {counts.fault !== null &&
+          (counts.data === undefined ? (
+            <Fault fault={counts.fault} retry={counts.refresh} retryAtMs={counts.retryAtMs} />
+          ) : (
+            <Stale of={counts} />
+          ))}
         {shown.length === 0 ? (
           <Empty title="No rule matches">
             <a href={url.href({ q: null, state: null })}>Clear the filters</a>

@@ -24,7 +24,7 @@ export function OverviewTiles({
 }: {
   readonly stats: Live<StatsBody>;
   readonly range: Range;
-}): JSX.Element {
+}): JSX.Element | null {
   const link = useLink();
   const { from, to, step, seconds } = range;
   const isShort = seconds <= DAY;
@@ -38,7 +38,8 @@ export function OverviewTiles({
   });
   const labelled = useLabelled(from);
   const { data } = stats;
-  if (data === undefined) return <Skeleton form="tiles" />;
+  // After a failure nothing is loading: the fault below says what is wrong.
+  if (data === undefined) return stats.loading ? <Skeleton form="tiles" /> : null;
 
   const sums = sumStats(data.points);
   const { periods } = toPeriods(data.points, { from, to, step });
@@ -100,11 +101,13 @@ export function OverviewTiles({
         title="Webhooks"
         value={webhooks.data === undefined ? '–' : endpoints.length === 0 ? 'None' : formatCount(endpoints.length)}
         note={
-          endpoints.length === 0
-            ? 'no endpoint gets events'
-            : unhealthy.length === 0
-              ? 'all healthy'
-              : `${unhealthy.length} unhealthy`
+          webhooks.data === undefined
+            ? undefined
+            : endpoints.length === 0
+              ? 'no endpoint gets events'
+              : unhealthy.length === 0
+                ? 'all healthy'
+                : `${unhealthy.length} unhealthy`
         }
         tone={unhealthy.length > 0 ? 'bad' : endpoints.length > 0 ? 'good' : undefined}
         href={link('/dashboard/webhooks')}
