@@ -82,7 +82,7 @@ describe('The page of one decision', () => {
     expect(days).toBeGreaterThan(29.9);
     expect(days).toBeLessThan(30.1);
     await page.getByRole('button', { name: 'Undo' }).click();
-    await page.getByText('Removed').waitFor();
+    await page.getByText('is as it was before').waitFor();
     expect((await bearer(harness.api.url, harness.api.secretKey, 'GET', `/v1/lists/${hash}`)).status).toBe(404);
     expectClean(page);
   });
