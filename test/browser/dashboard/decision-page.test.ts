@@ -133,6 +133,12 @@ describe('The page of one decision', () => {
     expectClean(page);
   });
 
+  test('says that a decision has left the log', async () => {
+    const page = await harness.open('/dashboard/decisions/req_00000000000000000000000000');
+    await page.getByText('This decision is not in the log').waitFor();
+    await expectAccessible(page);
+  });
+
   test('shows hostile text in every field as text', async () => {
     const row = await read<Row>(`/v1/decisions/${one.request_id}`);
     const override: Override = (path) =>

@@ -42,6 +42,12 @@ describe('The page of decisions', () => {
     expectClean(page);
   });
 
+  test('says at its end how long decisions are kept', async () => {
+    const page = await harness.open('/dashboard/decisions');
+    await page.getByText('All 9 rows. Allow decisions are kept for 24 h').waitFor();
+    expectClean(page);
+  });
+
   test('filters by a search whose chips take one filter away each', async () => {
     const page = await harness.open('/dashboard/decisions');
     await page.getByText('9 loaded').waitFor();
@@ -68,6 +74,25 @@ describe('The page of decisions', () => {
     const page = await harness.open('/dashboard/decisions?q=fp:abc');
     await page.getByRole('alert').getByText('64 hex digits').waitFor();
     expectClean(page);
+  });
+
+  test('says how many rows were searched when a search had to stop, and continues it', async () => {
+    let calls = 0;
+    const override: Override = (path, query) => {
+      if (path !== '/v1/decisions') return null;
+      if (query.get('after') !== null) return { body: { data: [], has_more: false, next_cursor: null } };
+      calls++;
+      const isFirst = query.get('cursor') === null;
+      return {
+        body: { data: isFirst ? raw.data.slice(0, 3) : [], has_more: isFirst, next_cursor: isFirst ? 'x' : null },
+      };
+    };
+    const page = await harness.open('/dashboard/decisions', { override });
+    await page.getByText('100,000 rows searched, 3 found: narrow the range or continue.').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByText('All 3 rows.').waitFor();
+    expect(calls).toBeGreaterThan(1);
   });
 
   test('shows an error with its code, a skeleton while it loads, and the age of its rows when the service stops', async () => {

@@ -14,6 +14,30 @@ import { makeCalm, makeFlagged } from '../support/dashboard-rows.ts';
 const isStats: Override = (path) =>
   path === '/v1/stats' ? problemBody(500, 'internal_error', 'Something failed') : null;
 
+describe('The overview of a new customer', () => {
+  test('is a quick start whose steps tick themselves', async () => {
+    const harness = await startHarness();
+    try {
+      const page = await harness.open('/dashboard');
+      await page.getByText('0 of 4 done').waitFor();
+      await page.getByText(harness.api.secretKey.slice(0, 12)).first().waitFor();
+      await expectAccessible(page);
+      const { url, secretKey } = harness.api;
+      await makeCalm(harness.api);
+      await page.getByText('1 of 4 done').waitFor();
+      const entry = { fingerprint_hash: 'a'.repeat(64), action: 'watch' };
+      expect((await bearer(url, secretKey, 'POST', '/v1/lists', entry)).status).toBe(201);
+      await page.getByText('2 of 4 done').waitFor();
+      await page.getByRole('button', { name: 'Show the overview' }).click();
+      await page.getByRole('region', { name: 'Newest flagged' }).waitFor();
+      await expectNoSideScroll(page);
+      expectClean(page);
+    } finally {
+      await harness.stop();
+    }
+  });
+});
+
 describe('The overview', () => {
   let harness: Harness;
   beforeAll(async () => {
@@ -67,6 +91,19 @@ describe('The overview', () => {
     await expectAccessible(page);
     isBroken = false;
     await page.getByText(/As of/).waitFor({ state: 'detached', timeout: 30_000 });
+  });
+
+  test('shows the code and the request id of an error, and loads again on request', async () => {
+    let isBroken = true;
+    const override: Override = (...call) => (isBroken ? isStats(...call) : null);
+    const page = await harness.open('/dashboard', { override });
+    const alert = page.getByRole('alert').filter({ hasText: 'Something failed' });
+    await alert.getByText('internal_error').waitFor();
+    await alert.getByText('req_OFTHETEST').waitFor();
+    await expectAccessible(page);
+    isBroken = false;
+    await alert.getByRole('button', { name: 'Retry' }).click();
+    await page.getByText('13 decisions').waitFor();
   });
 
   test('shows the size of what is loading after 150 ms, not at once', async () => {

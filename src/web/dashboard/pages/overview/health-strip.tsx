@@ -56,7 +56,7 @@ export function HealthStrip(): JSX.Element | null {
         <ul class="health-list">
           {broken.map(([name, layer]) => (
             <li key={name}>
-              <strong>{words(name)}</strong>: {MEANINGS[name] ?? 'not working'}
+              <strong>{visibleText(words(name))}</strong>: {MEANINGS[name] ?? 'not working'}
               {layer !== undefined && layer.detail !== '' && <span class="muted"> ({visibleText(layer.detail)})</span>}
             </li>
           ))}
