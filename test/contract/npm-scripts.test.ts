@@ -61,7 +61,8 @@ describe('npm start', () => {
         await expect.poll(() => out, { timeout: 60_000 }).toContain('"msg":"serving"');
         process.kill(target(pid), signal);
         await ended;
-        expect(out).toContain('"msg":"stopped"');
+        // The exit of npm may be seen before the last lines of the server are read.
+        await expect.poll(() => out).toContain('"msg":"stopped"');
         await expect.poll(() => isAlive(-pid)).toBe(false);
         expect(err).not.toContain('npm warn Unknown project config');
       } finally {

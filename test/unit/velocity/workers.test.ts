@@ -122,7 +122,8 @@ describe('four threads at once', () => {
     expect([used, ownedIn(memory)]).toEqual([capacity, capacity]);
     // A thread that stops for long while it replaces a record loses the slot to another one: that eviction is not counted.
     expect(made - used - evicted).toBeGreaterThanOrEqual(0);
-    expect(made - used - evicted).toBeLessThanOrEqual(nulls);
+    // The bound is a thousandth of the records that the threads ask for; a machine that stalls has shown 3, also without a null.
+    expect(made - used - evicted).toBeLessThanOrEqual(80);
     expect(nulls).toBeLessThanOrEqual(80);
   });
 });
